@@ -172,7 +172,7 @@ class ParseError(MbtError, ValueError):
 
 
 class ModelWarning(UserWarning):
-    """A model that can be used, but holds something its author will want to know."""
+    """A usable model that may not be as its author meant it."""
 
 
 class SimulationWarning(UserWarning):

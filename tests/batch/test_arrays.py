@@ -92,7 +92,7 @@ WRITES: dict[str, Callable[[Any], None]] = {
     "actuation": lambda c: setattr(c, "actuation", c.actuation + 1.0),
     "applied forces": lambda c: c.applied_forces.generalized_forces.fill(1.0),
     "lock": lambda c: c.tree.joints[2].lock(c),
-    "gravity spares": lambda c: c.tree.gravity_field.set_enabled_in(c, 1, False),
+    "exempt from gravity": lambda c: c.tree.gravity_field.set_enabled_in(c, 1, False),
     "state of an instance": lambda c: c.tree.set_positions_and_velocities(
         c, 1, np.ones(c.q.shape[-1] + c.v.shape[-1])
     ),

@@ -198,7 +198,7 @@ def test_a_locked_joint_stays_at_rest() -> None:
     assert tree.calc_forward_dynamics(context)[..., dofs].any()
 
 
-def test_what_gravity_spares() -> None:
+def test_exemptions_from_gravity() -> None:
     tree = tree_without_users()
     context = make_batch(tree, SHAPE)
     gravity: Any = tree.gravity_field

@@ -272,7 +272,7 @@ def test_joints_that_no_mass_resists():
     joint = '<joint name="wrist" type="continuous"><parent link="arm"/><child link="tip"/></joint>'
     finding = the_finding(robot(more=f'<link name="tip"/>{joint}'), "massless")
     assert (finding.severity, finding.line, finding.element) == ("error", 10, "joint 'wrist'")
-    assert "body 'tip' has no mass: forward dynamics has no answer" in finding.message
+    assert "body 'tip' has no mass: forward dynamics has no solution" in finding.message
     assert finding.cure.startswith("Give body 'tip' mass and inertia")
 
 

@@ -66,7 +66,7 @@ def test_losses_and_repairs_are_told(tmp_path: Path, capsys: Captured) -> None:
     ("arguments", "message"),
     [
         ([ARM], "--to: expected json or urdf"),
-        ([ARM, "-o", "arm.sdf"], "the suffix of 'arm.sdf' does not tell it"),
+        ([ARM, "-o", "arm.sdf"], "the suffix of 'arm.sdf' is neither"),
         ([ARM, "-o", "/no/such/folder/arm.json"], "cannot be written: No such file or directory"),
         (["nothing.urdf", "--to", "json"], "there is no such file"),
     ],

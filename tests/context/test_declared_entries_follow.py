@@ -33,5 +33,5 @@ def test_what_depends_on_everything(kind: str, write: str) -> None:
 @pytest.mark.parametrize("write", WRITES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_depends_on_parameters(kind: str, write: str) -> None:
-    """Locks, and whom gravity spares, are parameters too."""
+    """Locks, and exemptions from gravity, are parameters too."""
     assert is_computed_anew(kind, "settings", write) is (write in SETTINGS)

@@ -279,7 +279,7 @@ def test_an_instruction_set_that_is_not_known_is_named() -> None:
     )  # fmt: skip
     assert done.returncode != 0
     assert done.stderr.splitlines()[-1] == (
-        "ImportError: environment variable MBT_ISA: 'v9' is not an instruction set that mbt knows; "
+        "ImportError: environment variable MBT_ISA: 'v9' is not an instruction set that mbt supports; "
         f"expected {' or '.join(usable_isas())}, or unset it for the best"
     )
 

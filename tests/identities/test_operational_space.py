@@ -117,7 +117,7 @@ def test_a_massless_dof() -> None:
     link = tree.add_body(mbt.RigidBody("link", mbt.SpatialInertia.zero()))
     tree.add_joint(mbt.RevoluteJoint, "pin", tree.world_body, None, link, None, axis=[0, 1, 0])
     tree.finalize()
-    with pytest.raises(mbt.SingularityError, match="no mass resists velocity 0"):
+    with pytest.raises(mbt.SingularityError, match=r"velocity 0, of .*, has no inertia"):
         functional.operational_space_inverse_inertia(tree, [0.0], link)
-    with pytest.raises(mbt.SingularityError, match="no mass resists velocity 0"):
+    with pytest.raises(mbt.SingularityError, match=r"velocity 0, of .*, has no inertia"):
         tree.calc_operational_space_inertia(tree.create_default_context(), link)

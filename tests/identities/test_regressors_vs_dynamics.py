@@ -135,7 +135,7 @@ def test_power(model: str) -> None:
 
 
 def test_gravity_that_spares_bodies() -> None:
-    """Bodies that gravity spares, in the model or in one Context, have no weight in a regressor."""
+    """Bodies exempt from gravity, in the model or in one Context, have no weight in a regressor."""
     tree = mbt.MultibodyTree()
     instances = [tree.add_model_instance(name) for name in ("light", "heavy")]
     rng = np.random.default_rng(0)

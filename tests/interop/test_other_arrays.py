@@ -161,7 +161,7 @@ every_taker = pytest.mark.parametrize("taker", TAKERS)
 @every_taker
 @pytest.mark.parametrize("make", [OnGpu, OfCuda])
 def test_arrays_on_a_gpu_are_refused_with_a_cure(taker: str, make: Callable[[Any], Any]) -> None:
-    with pytest.raises(mbt.ArgumentTypeError, match=r"device other than the CPU: .* by x\.cpu\(\), x\.get"):
+    with pytest.raises(mbt.ArgumentTypeError, match=r"device other than the CPU: .* with x\.cpu\(\), x\.get"):
         TAKERS[taker](make(np.zeros(NV)))
 
 

@@ -77,7 +77,7 @@ def test_names_and_refusals() -> None:
     ):
         with pytest.raises(error, match=match):
             mbt.interop.from_pinocchio(model, constraints=constraints)
-    with pytest.raises(mbt.ArgumentValueError, match=r"constraints\[0\]: it is of another model"):
+    with pytest.raises(mbt.ArgumentValueError, match=r"constraints\[0\]: expected one of this model"):
         mbt.interop.from_pinocchio(other, constraints=[ball])
     same = constraint_of("CONTACT_3D", model, [joints[0]] * 2, placements)
     with pytest.raises(mbt.ArgumentValueError, match=r"constraints\[0\]: expected two joints"):

@@ -178,7 +178,7 @@ def test_files(tmp_path: Path) -> None:
     same(loaded, trajectory)
     same(loaded[3:70].sample(()), trajectory[3:70])
     assert loaded.events[0].time.size > 1
-    with pytest.raises(mbt.ArgumentValueError, match="final_context: a trajectory from a file knows no tree"):
+    with pytest.raises(mbt.ArgumentValueError, match="final_context: a trajectory from a file has no tree"):
         _ = loaded.final_context
     loaded.save(tmp_path / "again.npz")
     same(mbt.Trajectory.load(tmp_path / "again.npz"), trajectory)

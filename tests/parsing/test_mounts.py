@@ -134,7 +134,7 @@ def test_child_frames_that_are_refused_change_nothing(name, error, message):
 
 def test_json_takes_none(tmp_path):
     mbt.save_model(mbt.load_model(URDF), tmp_path / "bot.json")
-    with pytest.raises(mbt.ArgumentValueError, match="child_frame: a model in JSON stands with its World"):
+    with pytest.raises(mbt.ArgumentValueError, match="child_frame: not allowed for a model in JSON"):
         mbt.parsing.add_model(mbt.MultibodyTree(), tmp_path / "bot.json", child_frame="palm")
 
 

@@ -489,8 +489,8 @@ J = joint("j", "base", "arm")
         ([BASE, link("b", 1, "<inertia/>")], 3, "'ixx' is missing"),
         ([BASE, link("b", -1)], 3, '<link name="b">: mass = -1: a mass cannot be negative'),
         ([BASE, link("b", "1.5kg")], 3, "expected a number"),
-        ([BASE, link("b", 1e308, origin='<origin xyz="1e10 0 0"/>')], 3, "beyond what a float can hold"),
-        ([BASE, link("b", 5e-324)], 3, "beyond what a float can hold"),
+        ([BASE, link("b", 1e308, origin='<origin xyz="1e10 0 0"/>')], 3, "overflow a float"),
+        ([BASE, link("b", 5e-324)], 3, "overflow a float"),
         ([BASE, ARM, J, transmission("j", '<drake:rotor_inertia value="-1"/>')], 5, "rotor_inertia = -1"),
         ([BASE, ARM, J, transmission("j", "<drake:gear_ratio/>")], 5, "'value' is missing"),
         (

@@ -32,8 +32,8 @@ def test_the_suffix_tells_the_format(arm: mbt.MultibodyTree, tmp_path: Path, suf
 @pytest.mark.parametrize(
     ("arguments", "options", "error", "message"),
     [
-        ([], {}, mbt.ArgumentValueError, "format: expected 'json' or 'urdf', where no path tells it"),
-        (["arm.sdf"], {}, mbt.ArgumentValueError, "the suffix of 'arm.sdf' does not tell it"),
+        ([], {}, mbt.ArgumentValueError, "format: expected 'json' or 'urdf', where no path determines it"),
+        (["arm.sdf"], {}, mbt.ArgumentValueError, "the suffix of 'arm.sdf' is neither"),
         ([], {"format": "sdf"}, mbt.ArgumentValueError, "format: expected 'json' or 'urdf', got 'sdf'"),
         ([], {"format": 3}, mbt.ArgumentTypeError, "format: expected 'json' or 'urdf', got int"),
         ([3], {}, mbt.ArgumentTypeError, "path: expected the path of a file, got int"),

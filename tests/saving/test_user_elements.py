@@ -128,7 +128,7 @@ def test_nothing_is_imported_unasked(tmp_path: Path, monkeypatch: pytest.MonkeyP
     tree, _ = pendulum()
     tree.add_force_element(Holder())
     text = as_json(tree).replace(f"{Holder.__module__}:Holder", "dangerous:Holder")
-    with pytest.raises(mbt.ParseError, match=r"\[0\]\.type: 'dangerous:Holder' is a class of a user"):
+    with pytest.raises(mbt.ParseError, match=r"\[0\]\.type: 'dangerous:Holder' is a user-written class"):
         mbt.load_model(text)
     with pytest.raises(mbt.ParseError, match="is not among user_elements"):
         mbt.load_model(text, user_elements=[Holder])
@@ -143,9 +143,9 @@ def test_nothing_is_imported_unasked(tmp_path: Path, monkeypatch: pytest.MonkeyP
         ("os:system", "'os:system' is not a class"),
         ("os:nothing", "cannot be imported: AttributeError"),
         ("no_such_module:Holder", "cannot be imported: ModuleNotFoundError"),
-        ("pathlib:Path", "is not a class of a user for elements among the force_elements"),
-        ("mbt:RevoluteSpring", "is not a class of a user"),
-        ("mbt:RigidBody", "is not a class of a user"),
+        ("pathlib:Path", "is not a user-written class for elements among the force_elements"),
+        ("mbt:RevoluteSpring", "is not a user-written class"),
+        ("mbt:RigidBody", "is not a user-written class"),
         ("os", "unknown type 'os'"),
     ],
 )

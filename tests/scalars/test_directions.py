@@ -230,7 +230,7 @@ def test_locked_joints(method: str) -> None:
 
 
 @every_method
-def test_bodies_that_gravity_spares(method: str) -> None:
+def test_bodies_exempt_from_gravity(method: str) -> None:
     def prepare(context: Any) -> None:
         context._set_weightless([2], True)
 

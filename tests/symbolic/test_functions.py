@@ -182,7 +182,7 @@ def test_functions_without_inputs_or_outputs() -> None:
         ({"x": ["a"]}, {"y": [1]}, mbt.ArgumentTypeError, r"inputs\['x'\]: expected expressions of .*str"),
         ({"x": [1.0]}, {"y": [1]}, mbt.ArgumentTypeError, r"inputs\['x'\]: expected symbols of .*1.0"),
         ({"x": "ab"}, {"y": "ac"}, mbt.ArgumentValueError, "outputs: depend on c, which inputs lack"),
-        ({"x": "aa"}, {"y": "a"}, mbt.ArgumentValueError, r"inputs\['x'\]: a comes twice"),
+        ({"x": "aa"}, {"y": "a"}, mbt.ArgumentValueError, r"inputs\['x'\]: a occurs twice"),
         ({"x": "a"}, {"x": "a"}, mbt.ArgumentValueError, "outputs: 'x' is the name of an input"),
         ({"1x": "a"}, {"y": "a"}, mbt.ArgumentValueError, r"inputs: expected an identifier .* got '1x'"),
         ({"x": "a"}, {"for": "a"}, mbt.ArgumentValueError, r"outputs: expected an identifier .* got 'for'"),

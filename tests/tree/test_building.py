@@ -380,7 +380,7 @@ def test_a_type_error_inside_a_constructor_passes(tree: MultibodyTree, M_BBo_B: 
 
 
 def test_types_without_a_kernel(tree: MultibodyTree, link: RigidBody) -> None:
-    with pytest.raises(ArgumentTypeError, match="Mobilizer: no compiled kernel knows this type"):
+    with pytest.raises(ArgumentTypeError, match="Mobilizer: no compiled kernel has this type"):
         tree.add_mobilizer(Mobilizer, tree.world_frame, link.body_frame)
     with pytest.raises(ArgumentTypeError, match="Joint: no mobilizer models this type"):
         tree.add_joint(Joint, "j", tree.world_body, None, link, None, damping=())

@@ -149,7 +149,7 @@ def test_refused(name: str) -> None:
 
 
 def test_singular() -> None:
-    """No mass resists the last joint: an error that names it, NaN in a batch; inverse dynamics works."""
+    """The last joint has no inertia: an error that names it, NaN in a batch; inverse dynamics works."""
     tree = build_tree(get_case("arm7").model, finalize=False)
     ghost = tree.add_body(mbt.RigidBody("ghost", mbt.SpatialInertia.zero()))
     tree.add_joint(mbt.PrismaticJoint, "haunt", tree.bodies[-2], None, ghost, None, axis=[0, 0, 1])

@@ -121,7 +121,7 @@ class TestText:
             "'elbow': its child 'upper' is nearer World than its parent 'mid'.",
             "'mid', 'tool'",
             "Velocities without an actuator: 8 of 9",
-            "Joints that no mass resists: 0",
+            "Joints without inertia: 0",
         ):
             assert words in re.sub(r"\s+", " ", text)
         rows = [line.split() for line in text.splitlines()]

@@ -60,7 +60,7 @@ def test_mobilizers_cannot_be_written_in_python() -> None:
 
     tree = mbt.MultibodyTree()
     body = tree.add_body(mbt.RigidBody("body", M_BBo_B))
-    with pytest.raises(mbt.ArgumentTypeError, match="Helix: no compiled kernel knows this type"):
+    with pytest.raises(mbt.ArgumentTypeError, match="Helix: no compiled kernel has this type"):
         tree.add_mobilizer(Helix(tree.world_frame, body.body_frame))
 
 

@@ -51,7 +51,7 @@ def _choose(built: list[str], usable: list[str]) -> str:
         )
     if forced and forced not in usable:
         if forced not in _ISAS:
-            why = "is not an instruction set that mbt knows"
+            why = "is not an instruction set that mbt supports"
         elif forced not in built:
             why = "is not built"
         else:

@@ -30,12 +30,12 @@ def _delegate(name: str) -> Callable[..., Any]:
 
 
 class AutoDiffArray(NDArrayOperatorsMixin):
-    """An array of numbers, each with its partial derivatives: two float64 arrays that go together.
+    """An array of numbers, each with its partial derivatives: two float64 arrays.
 
-    It computes as a NumPy array does: operators, ufuncs (``np.sin(x)``), functions (``np.linalg.norm``),
-    indexing and assignment. Plain numbers and arrays are constants, and so are AutoDiffArrays that have no
-    derivatives; they go together with any others. Comparisons look at values alone. What is not supported
-    raises a TypeError: nothing becomes an array of objects, and nothing loses its derivatives unasked.
+    It computes like a NumPy array: operators, ufuncs (``np.sin(x)``), functions (``np.linalg.norm``),
+    indexing and assignment. Plain numbers and arrays are constants, and so are AutoDiffArrays without
+    derivatives; they combine with any others. Comparisons use only the values. Unsupported operations raise
+    a TypeError: nothing becomes an array of objects, and nothing silently loses its derivatives.
 
     Parameters
     ----------
@@ -53,9 +53,9 @@ class AutoDiffArray(NDArrayOperatorsMixin):
 
     Notes
     -----
-    Where a function has a kink, one derivative is taken: `absolute` has 0 at 0, `maximum` and `minimum` have
-    that of their first argument where both are equal. Steps (`floor`, `sign`) have derivatives of zero. A
-    derivative that is infinite or undefined becomes inf or nan, without a warning.
+    Where a function has a kink, mbt chooses one derivative: that of `absolute` is 0 at 0; `maximum` and
+    `minimum` take that of their first argument where both are equal. Steps (`floor`, `sign`) have derivatives
+    of zero. A derivative that is infinite or undefined becomes inf or nan, without a warning.
 
     An array of shape ``()`` is a number: ``s += 1`` makes a new one, and other names of the old one keep it.
 
@@ -100,7 +100,7 @@ class AutoDiffArray(NDArrayOperatorsMixin):
 
     @property
     def num_derivatives(self) -> int:
-        """How many derivatives each number has."""
+        """The number of derivatives of each entry."""
         return int(self._derivatives.shape[-1])
 
     @property
@@ -154,7 +154,7 @@ class AutoDiffArray(NDArrayOperatorsMixin):
             rule, args = CREATORS[func], (self, *args)
         if rule is None:
             raise ArgumentTypeError(
-                f"{name} is not supported for an AutoDiffArray: write it with functions that are, "
+                f"{name} is not supported for an AutoDiffArray: use supported functions, "
                 "or take the values alone, x.value"
             )
         try:

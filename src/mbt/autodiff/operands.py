@@ -44,7 +44,7 @@ def lift(operand: object, count: int, what: str) -> tuple[FloatArray, FloatArray
 
 
 def fresh(value: Any, derivatives: Any) -> AutoDiffArray:
-    """Return computed numbers as an array of its own: both parts C-contiguous.
+    """Return computed numbers as a new array, both parts C-contiguous.
 
     So every array is a root of this kind, or a view of one in which both parts have the same layout. What is
     a view for the values is then a view for the derivatives.

@@ -22,7 +22,7 @@ def initialize(*values: npt.ArrayLike) -> AutoDiffArray | tuple[AutoDiffArray, .
     ----------
     *values : array_like
         Values, of any shapes. The directions are all their entries in order: those of the first argument in C
-        order, then those of the second. So the derivatives of all together are an identity matrix.
+        order, then those of the second. Together, their derivatives form an identity matrix.
 
     Returns
     -------
@@ -32,7 +32,7 @@ def initialize(*values: npt.ArrayLike) -> AutoDiffArray | tuple[AutoDiffArray, .
     Raises
     ------
     ArgumentTypeError
-        Without an argument, and for one that does not consist of real numbers.
+        Without an argument, or for one that does not consist of real numbers.
 
     Examples
     --------
@@ -51,7 +51,7 @@ def initialize(*values: npt.ArrayLike) -> AutoDiffArray | tuple[AutoDiffArray, .
         if isinstance(entry, AutoDiffArray):
             raise ArgumentTypeError(
                 f"values[{i}]: expected real numbers, got an AutoDiffArray: it has derivatives already. "
-                "mbt.symbolic.dual gives second ones"
+                "mbt.symbolic.dual computes second derivatives"
             )
     arrays = [as_float_array(entry, f"values[{i}]").copy() for i, entry in enumerate(values)]
     identity = np.eye(sum(array.size for array in arrays))
@@ -65,14 +65,14 @@ def initialize(*values: npt.ArrayLike) -> AutoDiffArray | tuple[AutoDiffArray, .
 
 
 def constant(value: npt.ArrayLike, num_derivatives: int = 0) -> AutoDiffArray:
-    """Make an array whose derivatives are zero, which others may be written into.
+    """Make an array whose derivatives are zero, into which others can be written.
 
     Parameters
     ----------
     value : array_like
         Values; copied.
     num_derivatives : int, optional
-        How many derivatives. An array with none goes together with any number of them.
+        The number of derivatives. An array with none combines with arrays of any number.
 
     Returns
     -------
@@ -124,7 +124,7 @@ def derivatives(x: npt.ArrayLike | AutoDiffArray, num_derivatives: int | None = 
     x : AutoDiffArray or array_like, shape S
         The array.
     num_derivatives : int, optional
-        How many derivatives there are. A constant has none unless this tells.
+        The number of derivatives; by default a constant has none.
 
     Returns
     -------
@@ -155,9 +155,9 @@ def jacobian(function: Callable[..., Any], *args: npt.ArrayLike) -> FloatArray |
     Parameters
     ----------
     function : callable
-        Takes as many arrays as there are `args` and returns one, of shape S.
+        Takes one array for each of `args`, and returns an array of shape S.
     *args : array_like
-        The point. What is not a variable belongs in the function: ``lambda q: f(tree, q)``.
+        The point. Bind other arguments in the function: ``lambda q: f(tree, q)``.
 
     Returns
     -------
@@ -167,7 +167,7 @@ def jacobian(function: Callable[..., Any], *args: npt.ArrayLike) -> FloatArray |
     Raises
     ------
     ArgumentTypeError
-        When `function` is none, or does not return an array of real numbers.
+        When `function` is not callable, or does not return an array of real numbers.
 
     Examples
     --------

@@ -153,7 +153,7 @@ def _compute(ufunc: np.ufunc, inputs: tuple[Any, ...], what: str) -> Any:
     if ufunc in BINARY or ufunc in CHOICES:
         return _compute_binary(ufunc, inputs, count, what)
     raise ArgumentTypeError(
-        f"{what} is not supported for an AutoDiffArray: write it with functions that are, "
+        f"{what} is not supported for an AutoDiffArray: use supported functions, "
         "or take the values alone, x.value"
     )
 
@@ -252,7 +252,7 @@ def _store(out: tuple[Any, ...], result: Any, what: str) -> Any:
 
 
 def _overrides(operand: Any) -> bool:
-    """Return whether an operand of a foreign type wants to compute this itself."""
+    """Return whether an operand of a foreign type computes this itself."""
     if isinstance(operand, (AutoDiffArray, np.ndarray, float, int, np.generic)):
         return False
     theirs = getattr(type(operand), "__array_ufunc__", None)

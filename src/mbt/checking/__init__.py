@@ -50,12 +50,12 @@ def check_model(
     base: Base = None,
     package_paths: Sequence[str | os.PathLike[str]] = (),
 ) -> CheckReport:
-    """Look for what is wrong with a robot description. ``python -m mbt check FILE`` is the same.
+    """Look for mistakes in a robot description. ``python -m mbt check FILE`` is the same.
 
-    It finds inertias that no physical body has, with the nearest that one has; masses, inertias and mass
+    It finds inertias that no physical body has, with the nearest physical one; masses, inertias and mass
     centres that do not fit the shapes; angles that look like degrees, or radians, and lengths that look like
     millimetres; limits, and keyframes outside of them; damping too stiff for the default step; names that
-    occur twice and links that nothing connects; joints that no mass resists; a mass matrix that is singular
+    occur twice and links that nothing connects; joints without inertia; a mass matrix that is singular
     or not finite at the default positions; meshes that are missing; and what the reader ignores or repairs.
 
     Parameters

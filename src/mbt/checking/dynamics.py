@@ -25,7 +25,7 @@ _STEP = 1e-3
 
 
 def check_dynamics(tree: MultibodyTree, subject: Subject) -> None:
-    """Check that forward dynamics has an answer, and a good one."""
+    """Check that forward dynamics has a solution, and an accurate one."""
     context = tree.create_default_context()
     with np.errstate(all="ignore"):
         M = tree.calc_mass_matrix(context)
@@ -37,7 +37,7 @@ def check_dynamics(tree: MultibodyTree, subject: Subject) -> None:
     for branch in branches:
         joint = branch.mobilizer.joint
         where = "" if branch.is_everywhere else ", at the default positions"
-        message = f"{branch.reason}: forward dynamics has no answer{where}"
+        message = f"{branch.reason}: forward dynamics has no solution{where}"
         subject.report(
             "error", "massless", joint or f"mobilizer {branch.mobilizer.name!r}", message, branch.cure
         )

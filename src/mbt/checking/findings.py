@@ -38,14 +38,15 @@ def effect_of_rule(rule: str) -> Effect:
 
 @dataclass(frozen=True)
 class Finding:
-    """Something in a robot description that is wrong, or that its author will want to know.
+    """A fault in a robot description, or a fact that is worth checking.
 
     Attributes
     ----------
     severity : {"error", "warning", "note"}
-        Whether the model cannot be right, is hardly what was meant, or is merely worth a look.
+        ``"error"``: the model cannot be right; ``"warning"``: it is hardly as meant; ``"note"``: worth a
+        look.
     rule : str
-        What was checked, as ``"impossible-inertia"``.
+        The rule that was checked, as ``"impossible-inertia"``.
     file : str
         Where the description came from.
     line : int or None
@@ -53,11 +54,11 @@ class Finding:
     element : str
         The element concerned, as ``"link 'forearm'"``; empty where it is the whole model.
     message : str
-        What was found.
+        A description of the fault.
     cure : str
-        What to do about it; may be empty.
+        How to mend it; may be empty.
     effect : {"motion", "mass", "looks"}
-        Whether it concerns the motion, the mass properties and sizes, or what has no effect on either.
+        Whether it concerns the motion, the mass properties and sizes, or has no effect on either.
     """
 
     severity: Severity
@@ -79,7 +80,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class CheckReport:
-    """What `check_model` found in a robot description, the worst first.
+    """The findings of `check_model` in a robot description, the worst first.
 
     Attributes
     ----------
@@ -90,7 +91,7 @@ class CheckReport:
     findings : tuple of Finding
         By severity, then by effect, motion first, then by line.
     is_readable : bool
-        Whether it can be loaded. Where it cannot, an error says why, and the model itself was not checked.
+        Whether the file can be loaded. If not, an error says why, and the model itself was not checked.
     """
 
     file: str

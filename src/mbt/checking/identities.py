@@ -38,19 +38,20 @@ _INDEPENDENT = 1e-9
 
 
 def selftest(tree: MultibodyTree, *, num_samples: int = 10, seed: int = 0) -> SelftestReport:
-    """Check identities of dynamics on a model, as this machine computes it.
+    """Check identities of dynamics on a model, on this machine.
 
     At random states: the mass matrix against inverse dynamics, forward against inverse dynamics, the bias
     term against the Coriolis matrix and inverse dynamics, ``Mdot - 2C`` for skew symmetry, gravity
     against its potential, the balance of powers, Jacobians and velocities against differences of poses,
     accelerations against constraints; Contexts against functions, batches against single states, one
     thread against several, the instruction set in use against every other one that is built and that this
-    processor runs, each in a process of its own. It takes about a second for a humanoid.
+    processor supports, each in its own process. It takes about a second for a humanoid.
 
     An error is relative to the sizes of the terms that a number is a sum of: masses times squares of
-    distances from World, and so on. The tolerance is what rounding may come to: twenty units in the last
-    place for each body of the longest path, times the condition of the mass matrix where that is inverted; of
-    differences over time, also what their extrapolation leaves out. It is not a choice of the caller.
+    distances from World, and so on. The tolerance is a bound of the rounding error: twenty units in the last
+    place for each body of the longest path, times the condition of the mass matrix where that is inverted;
+    for differences over time it includes the truncation error of their extrapolation. The caller cannot
+    choose it.
 
     Parameters
     ----------
@@ -59,13 +60,13 @@ def selftest(tree: MultibodyTree, *, num_samples: int = 10, seed: int = 0) -> Se
     num_samples : int, optional
         Number of random states, 1 or more. The first one has the default positions.
     seed : int, optional
-        Of the generator.
+        The seed of the random states.
 
     Returns
     -------
     SelftestReport
-        ``print`` shows a table; ``.ok`` tells whether all is well. What cannot be judged, as forward dynamics
-        where the mass matrix is singular, says why.
+        ``print`` shows a table; ``.ok`` is true if all errors are within tolerance. A check that is not
+        possible, as of forward dynamics where the mass matrix is singular, gives the reason.
 
     Raises
     ------

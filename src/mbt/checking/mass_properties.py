@@ -48,7 +48,7 @@ def _check_body(body: RigidBody, subject: Subject) -> None:
 
 
 def nearest_possible_moments(I_SScm: FloatArray) -> FloatArray:
-    """Return the inertia about the mass centre nearest to one that no body has, with mass and centre kept.
+    """Return the physical inertia about the mass centre that is nearest to one that no body has.
 
     The second moments of mass along the principal axes, ``s = tr(I)/2 - I``, become as large as those of a
     body, which are not negative. That is the nearest in the Frobenius norm of the second moments.

@@ -20,7 +20,7 @@ __all__ = ["check_meshes"]
 def check_meshes(
     tree: MultibodyTree, subject: Subject, package_paths: Sequence[str | os.PathLike[str]]
 ) -> None:
-    """Find meshes that are missing; one finding tells of all of them, at the first."""
+    """Find meshes that are missing; one finding lists them all, at the first."""
     missing: dict[str, str] = {}
     for body in tree.bodies:
         for shape in (*body.visuals, *body.collisions):

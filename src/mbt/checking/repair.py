@@ -37,11 +37,11 @@ class _Tag(NamedTuple):
 
 
 def repair_urdf(path_or_text_or_bytes: str | os.PathLike[str] | bytes) -> tuple[str, tuple[str, ...]]:
-    """Return a URDF with what has just one cure put right: ``python -m mbt check FILE --fix OUT``.
+    """Repair the faults of a URDF that have only one remedy: ``python -m mbt check FILE --fix OUT``.
 
-    Inertias that no physical body has become the nearest that one has, with the mass and its centre kept;
-    products of inertia that are missing become zero; limits in reverse order are exchanged; axes become one
-    long. Everything else stays as it is written, comments too.
+    Inertias that no physical body has are replaced by the nearest physical ones, with the mass and its
+    centre kept; missing products of inertia become zero; limits in reverse order are swapped; axes are
+    normalized. Everything else stays as written, comments too.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def repair_urdf(path_or_text_or_bytes: str | os.PathLike[str] | bytes) -> tuple[
     text : str
         The URDF.
     changes : tuple of str
-        What was changed, with the line.
+        The changes, with their lines.
 
     Raises
     ------
@@ -77,7 +77,7 @@ def repair_urdf(path_or_text_or_bytes: str | os.PathLike[str] | bytes) -> tuple[
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
-        raise ParseError("to be repaired a description must be in UTF-8", file=source.file) from None
+        raise ParseError("a description must be in UTF-8 to be repaired", file=source.file) from None
     tags = list(_read_tags(data, source))
     if not tags or tags[0].path != ("robot",):
         raise ParseError(

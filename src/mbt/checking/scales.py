@@ -32,9 +32,9 @@ class Scales:
     Attributes
     ----------
     rounding : float
-        What relative errors may come to.
+        A bound of relative errors.
     extent : float
-        How far the model reaches from the origin of World [m].
+        The reach of the model from the origin of World [m].
     weight : float
         Mass times gravity [N].
     """

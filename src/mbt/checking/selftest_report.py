@@ -20,14 +20,14 @@ class SelftestRow:
     Attributes
     ----------
     name : str
-        What is compared.
+        The name of the identity.
     error : float or None
         The largest difference, relative to the size of the terms that it is a sum of; None where it was not
         judged.
     tolerance : float
-        What rounding, and the truncation of differences, may come to.
+        A bound of rounding, and of the truncation of differences.
     note : str
-        Where the error is largest; why nothing was judged.
+        Where the error is largest, or why nothing was judged.
     """
 
     name: str
@@ -43,24 +43,24 @@ class SelftestRow:
 
 @dataclass(frozen=True)
 class SelftestReport:
-    """What `selftest` found.
+    """The results of `selftest`.
 
     Attributes
     ----------
     model : str
-        What was tested.
+        The name of the model.
     num_samples : int
         Number of random states.
     seed : int
         Of the generator.
     instruction_set : str
-        The one in use.
+        The instruction set in use.
     seconds : float
-        How long it took.
+        The duration [s].
     rows : tuple of SelftestRow
         The identities.
     notes : tuple of str
-        What there is to know of the model, such as a mass matrix that is singular.
+        Remarks on the model, such as a singular mass matrix.
     """
 
     model: str

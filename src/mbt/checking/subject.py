@@ -58,7 +58,7 @@ class Subject:
         line: int | None = None,
         effect: Effect | None = None,
     ) -> None:
-        """Add a finding; line and effect are those of the element and of the rule unless given."""
+        """Add a finding; line and effect are by default those of the element and the rule."""
         label = element
         if not isinstance(element, str):
             kind = "link" if hasattr(element, "inboard_joint") else "joint"

@@ -106,7 +106,7 @@ def _add_simulate(commands: Any) -> None:
     simulate = commands.add_parser(
         "simulate",
         help="simulate a robot",
-        description="Simulate a robot description, from the default positions and at rest unless given.",
+        description="Simulate a robot description, by default from the default positions and at rest.",
         allow_abbrev=False,
     )
     add_reading_options(simulate)

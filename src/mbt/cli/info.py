@@ -180,7 +180,7 @@ def _describe_massless(tree: MultibodyTree, max_rows: int | None) -> list[str]:
     branches = tree.finalize_report.massless_branches
     if not branches:
         return []
-    title = "Joints that no mass resists: forward dynamics has no solution"
+    title = "Joints without inertia: forward dynamics has no solution"
     lines = ["", *textwrap.wrap(title, line_width())]
     for branch in branches[:max_rows]:
         lines += _wrap(str(branch), show_all=max_rows is None)

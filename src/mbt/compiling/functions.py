@@ -43,7 +43,7 @@ def compile(
     tree : MultibodyTree
         A finalized tree. Its default parameters are built in.
     functions : str or sequence of str, optional
-        Functions of `mbt.functional` that `mbt.symbolic.make_expressions` knows.
+        Functions of `mbt.functional` that `mbt.symbolic.make_expressions` supports.
     frame : Frame or str, optional
         The frame of "frame_pose" and "frame_jacobian", or its name.
     dtype : dtype, optional

@@ -250,7 +250,7 @@ def describe_singular_map(tree: MultibodyTree, node: int) -> str:
 
 
 def raise_massless_dof(tree: MultibodyTree, dof: int, what: str = "forward dynamics") -> NoReturn:
-    """Refuse forward dynamics, or what the message is to call it, where no mass resists a dof.
+    """Raise for a massless dof in forward dynamics, or in what `what` names in the message.
 
     A number behind those of the dofs says that constraints could not be solved.
     """
@@ -269,7 +269,7 @@ def _has_finite_mass(tree: MultibodyTree) -> bool:
 
 
 def raise_singular_pivot(tree: MultibodyTree, pivot: int, what: str = "forward dynamics") -> NoReturn:
-    """Refuse what divides by a pivot of zero: of a dof, or behind these of a component of a velocity."""
+    """Raise for a pivot of zero: that of a dof or, behind those, of a component of a velocity."""
     row = pivot - tree.num_velocities
     if row < 0 or row >= 6:
         raise_massless_dof(tree, pivot, what)
@@ -281,15 +281,15 @@ def raise_singular_pivot(tree: MultibodyTree, pivot: int, what: str = "forward d
 
 
 def describe_massless_dof(tree: MultibodyTree, dof: int, what: str = "forward dynamics") -> str:
-    """Return why forward dynamics, or what the message is to call it, has no answer for a dof."""
+    """Return why forward dynamics, or what `what` names, has no solution for a dof."""
     if not _has_finite_mass(tree):
         return f"{what}: the masses of the bodies add up to more than a float can hold"
     mobilizer = next(
         m for m in tree.mobilizers if m.velocity_start <= dof < m.velocity_start + m.num_velocities
     )
     return (
-        f"{what}: no mass resists velocity {dof}, of {_describe(mobilizer)}: "
-        f"{mobilizer.outboard_body._label} and what it carries have no mass, or no inertia about the "
+        f"{what}: velocity {dof}, of {_describe(mobilizer)}, has no inertia: "
+        f"{mobilizer.outboard_body._label} and the bodies it carries have no mass, or no inertia about the "
         "axis. Give it a mass, weld the joint, or add a rotor inertia."
     )
 

@@ -216,7 +216,7 @@ class DeclaredValues:
             "time": (time,),
             "q": (q,),
             "v": (v,),
-            # A lock, and whom gravity spares, are settings of elements too.
+            # A lock, and exemptions from gravity, are settings of elements too.
             "parameters": (parameters, switches),
             "inputs": (inputs,),
             "discrete_state": (self.discrete_serial,),

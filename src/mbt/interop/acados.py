@@ -35,11 +35,12 @@ def make_model(
     name : str
         The name of the model.
     actuation : array_like, shape (num_velocities, nu), optional
-        The matrix B of generalized forces ``tau = B u``: the identity unless given, often
+        The matrix B of generalized forces ``tau = B u``; by default the identity, often
         ``tree.actuation_matrix``.
     parameters : iterable of MultibodyElement or the tree, optional
-        Whose parameters are the symbols `p`: of a body the mass, of a fixed offset frame the pose, its 16
-        numbers row by row, of uniform gravity the vector; of the tree the inertial parameters of all bodies.
+        The elements whose parameters become the symbols `p`: the mass of a body, the pose of a fixed offset
+        frame (16 numbers, row by row), the vector of uniform gravity, or the inertial parameters of all
+        bodies of a tree.
 
     Returns
     -------
@@ -48,7 +49,7 @@ def make_model(
         xdot, and ``f_impl_expr``, which is zero: by inverse dynamics, unless the tree has constraints;
         ``x_labels`` and ``u_labels``. Symbols are casadi.SX.
     values : ndarray, shape (np,)
-        The parameters that the tree has, for ``parameter_values``.
+        The present parameters of the tree, for ``parameter_values``.
 
     Raises
     ------

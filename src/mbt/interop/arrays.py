@@ -16,7 +16,7 @@ def spread(**arrays: FloatArray) -> tuple[FloatArray, ...]:
     Raises
     ------
     ShapeError
-        When those do not fit together.
+        When their leading axes do not fit together.
     """
     try:
         batch = np.broadcast_shapes(*(array.shape[:-1] for array in arrays.values()))

@@ -17,7 +17,7 @@ __all__ = ["build_tree"]
 def build_tree(
     model: ModelDescription, base: Base, base_pose: object, g_W: FloatArray | None
 ) -> MultibodyTree:
-    """Return a finalized tree of one model. A warning is seen from the caller of who calls this."""
+    """Return a finalized tree of one model. Warnings point two calls up."""
     tree = MultibodyTree()
     mount = make_mount(tree, base, base_pose, None, None)
     if model.report.warnings:

@@ -226,16 +226,16 @@ def make_callback(
     function : str
         Its name: any but rollouts and derivatives.
     num_samples : int, optional
-        How many states are computed in one call, as the columns of each operand. Results of samples stand
-        side by side, as in `casadi.Function.map`. Samples without a result are NaN; of one state that is an
-        error.
+        The number of states computed in one call, as the columns of each operand. The results of the samples
+        stand side by side, as in `casadi.Function.map`. A sample without a result is NaN; a single state
+        without one raises an error.
     parameters : iterable of MultibodyElement or the tree, optional
         Whose parameters are operands too, behind the others: of a body the mass, of a fixed offset frame
         the pose (4, 4), of uniform gravity the vector; of the tree the inertial parameters of all bodies.
     casadi_options : dict, optional
-        For CasADi. With ``"enable_fd": True`` derivatives that mbt lacks are taken by differences.
+        Options of CasADi. With ``"enable_fd": True`` derivatives that mbt lacks are taken by differences.
     **options
-        Those of the function: ``frame=``, ``dt=``, ``method=``, ...
+        Options of the function: ``frame=``, ``dt=``, ``method=``, ...
 
     Returns
     -------
@@ -246,7 +246,7 @@ def make_callback(
     Raises
     ------
     UnknownNameError
-        When there is no such function.
+        When mbt has no such function.
     ArgumentTypeError, ArgumentValueError
         When an argument is not of the right type, or options are missing or unknown.
 

@@ -85,7 +85,7 @@ def make_state(tree: MultibodyTree) -> Any:
     Returns
     -------
     crocoddyl.StateVector or StateTree
-        Crocoddyl's own where ``qdot = v``; else one that turns by `mbt.functional.integrate_positions`.
+        Crocoddyl's own where ``qdot = v``; otherwise a `StateTree`.
 
     Raises
     ------
@@ -120,7 +120,7 @@ def _set_limits(state: Any, tree: MultibodyTree) -> None:
 
 
 class StateTree(_State):  # type: ignore[misc]
-    """States of any tree; rotations change as `mbt.functional.integrate_positions` turns them."""
+    """The state of any tree; `mbt.functional.integrate_positions` integrates its rotations."""
 
     def __init__(self, tree: MultibodyTree) -> None:
         self._tree, self._nq, self._nv = tree, tree.num_positions, tree.num_velocities
@@ -227,15 +227,15 @@ class DifferentialActionModelTree(_Model):  # type: ignore[misc]
     tree : MultibodyTree
         A finalized tree of doubles.
     costs : crocoddyl.CostModelSum
-        Of ``make_state(tree)``.
+        The costs, made for ``make_state(tree)``.
     actuation : array_like, shape (num_velocities, nu), optional
-        The matrix B of generalized forces ``tau = B u``: the identity unless given, often
+        The matrix B of generalized forces ``tau = B u``; by default the identity, often
         ``tree.actuation_matrix``.
 
     Raises
     ------
     ArgumentTypeError, ArgumentValueError, ShapeError
-        When an argument is of another kind, or does not fit to the tree.
+        When an argument is of another kind, or does not fit the tree.
 
     Notes
     -----
@@ -304,18 +304,18 @@ class _TreeData(_Data):  # type: ignore[misc]
 
 
 class ResidualModelTreeState(_Residual):  # type: ignore[misc]
-    """The way from one state to another, ``state.diff(x_ref, x)``.
+    """The difference between two states, ``state.diff(x_ref, x)``.
 
-    As Crocoddyl's `ResidualModelState`, whose derivatives take every state but its own for a vector.
+    As Crocoddyl's `ResidualModelState`, whose derivatives treat any other state as a vector.
 
     Parameters
     ----------
     state : crocoddyl.StateAbstract
         That of `make_state`.
     x_ref : array_like, shape (nx,), optional
-        From where: ``state.zero()`` unless given.
+        The reference state; by default ``state.zero()``.
     nu : int, optional
-        How many inputs the costs have: num_velocities unless given.
+        The number of inputs of the costs; by default num_velocities.
 
     Raises
     ------
@@ -344,8 +344,8 @@ def _find_frame(state: Any, frame: Frame | RigidBody | str) -> Frame:
     tree = getattr(state, "_tree", None)
     if tree is None:
         raise ArgumentTypeError(
-            f"frame: expected a Frame or a RigidBody, got the name {quote(frame)}, and a state that does not "
-            "know its tree. Pass the state that make_state(tree) returned, or tree.get_frame_by_name(...)."
+            f"frame: expected a Frame or a RigidBody, got the name {quote(frame)}, and a state without "
+            "a tree. Pass the state that make_state(tree) returned, or tree.get_frame_by_name(...)."
         )
     return tree._elements.frame_named(frame, "frame")  # type: ignore[no-any-return]
 
@@ -369,7 +369,7 @@ class _FrameResidual(_Residual):  # type: ignore[misc]
 
 
 class ResidualModelFrameTranslation(_FrameResidual):
-    """Where the origin of a frame is, from where it should be: ``p_WF - p_WR``, in World.
+    """The position of a frame's origin relative to its goal: ``p_WF - p_WR``, in World.
 
     Parameters
     ----------
@@ -378,9 +378,9 @@ class ResidualModelFrameTranslation(_FrameResidual):
     frame : Frame, RigidBody or str
         F, the body whose frame it is, or its name in the tree of the state.
     p_WR : array_like, shape (3,)
-        Where it should be [m].
+        The goal [m].
     nu : int, optional
-        How many inputs the costs have: num_velocities unless given.
+        The number of inputs of the costs; by default num_velocities.
 
     Raises
     ------
@@ -417,9 +417,9 @@ class ResidualModelFramePose(_FrameResidual):
     frame : Frame, RigidBody or str
         F, the body whose frame it is, or its name in the tree of the state.
     X_WR : array_like, shape (4, 4)
-        Where it should be.
+        The goal.
     nu : int, optional
-        How many inputs the costs have: num_velocities unless given.
+        The number of inputs of the costs; by default num_velocities.
 
     Raises
     ------

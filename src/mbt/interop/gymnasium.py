@@ -43,8 +43,8 @@ __all__ = ["Env", "VectorEnv"]
 class VectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
     """Environments of one model, with states and parameters of their own, which move in one compiled call.
 
-    The functions of a task get the Context of all environments, ``envs.context``, behind the step that was
-    made, and compute with its arrays (n, ...). By default actions are the efforts of the actuators.
+    The functions of a task receive the Context of all environments, ``envs.context``, after the step, and
+    compute with its arrays (n, ...). By default actions are the efforts of the actuators.
 
     An environment whose state is not finite after a step stays where it was before, and its episode ends:
     it is terminated, and marked in ``infos["failed"]``.
@@ -52,16 +52,16 @@ class VectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
     Parameters
     ----------
     context : Context
-        With which episodes start: states, parameters, applied forces. Of a batch ``(n,)``, an environment
-        each; or of one state, for `num_envs` of them. It is copied.
+        The state in which episodes start, with parameters and applied forces: a batch ``(n,)``, one state for
+        each environment, or a single state for `num_envs` of them. It is copied.
     num_envs : int, optional
-        How many environments there are.
+        The number of environments.
     reward : callable
         ``reward(context, actions) -> (n,)``, or a number.
     terminated : callable, optional
         ``terminated(context) -> (n,)`` of bool: whether an episode has come to an end. Without it, none does.
     reset : callable, optional
-        ``reset(context, rng, samples)`` changes the Context that `samples` begin with, which has the batch
+        ``reset(context, rng, samples)`` changes the Context in which `samples` begin, which has the batch
         shape ``samples.shape``: states, and parameters for domain randomization. `rng` is a ``numpy.random.
         Generator``, seeded by ``envs.reset(seed=)``.
     observe : callable, optional
@@ -70,17 +70,17 @@ class VectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
         ``control(context, actions) -> (n, num_velocities)``: generalized forces of the next steps [N m, N],
         which are clipped to the effort limits of the joints. Needs `action_space`.
     observation_space, action_space : gymnasium.spaces.Space, optional
-        Of one environment; that of observations is a ``Box``.
+        The spaces of one environment; that of observations is a ``Box``.
     dt : float, optional
         Length of a step [s].
     steps : int, optional
-        How many steps an action lasts.
+        The number of steps that an action lasts.
     method : {"semi_implicit_euler", "rk4"}, optional
-        How a step is made, see `mbt.functional.rollout`.
+        The integration method, see `mbt.functional.rollout`.
     max_episode_steps : int, optional
-        So many actions truncate an episode.
+        An episode is truncated after this many actions.
     normalized_actions : bool, optional
-        Whether actions are shares of the effort limits, from -1 to 1, rather than efforts [N m, N].
+        Whether actions are fractions of the effort limits, from -1 to 1, rather than efforts [N m, N].
     autoreset_mode : gymnasium.vector.AutoresetMode, optional
         When the next episode of an environment begins: with its next action, which is ignored, in the step
         that ends one (then ``infos["final_obs"]`` has the last observation), or when
@@ -89,12 +89,12 @@ class VectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
     Attributes
     ----------
     context : BatchContext
-        Of all environments, as they are now.
+        The present states of all environments.
 
     Raises
     ------
     ShapeError, ArgumentTypeError, ArgumentValueError
-        When an argument, or what a function of the task returns, is not of this kind.
+        When an argument, or the result of a function of the task, is not of this kind.
 
     Examples
     --------
@@ -217,14 +217,14 @@ class VectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
         Parameters
         ----------
         seed : int, optional
-            Of the random numbers that `reset` of the task gets.
+            The seed of the random numbers that the task's `reset` receives.
         options : dict, optional
             ``{"reset_mask": ...}``, bool, (n,): which environments begin an episode.
 
         Returns
         -------
         observations : ndarray, shape (n, ...)
-            Of all environments.
+            The observations of all environments.
         infos : dict
             Empty.
         """
@@ -240,17 +240,17 @@ class VectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
         return self._look(), {}
 
     def step(self, actions: Any) -> tuple[Any, FloatArray, Any, Any, dict[str, Any]]:
-        """Let an action drive each environment, for `steps` steps of `dt`.
+        """Apply an action to each environment for `steps` steps of `dt`.
 
         Parameters
         ----------
         actions : array_like
-            Of the shape of ``envs.action_space``. Efforts beyond the limits are clipped.
+            Actions of the shape of ``envs.action_space``. Efforts beyond the limits are clipped.
 
         Returns
         -------
         observations : ndarray, shape (n, ...)
-            Behind the steps, or of an episode that begins.
+            Observations after the steps, or at the start of a new episode.
         rewards : ndarray, shape (n,)
             Zero where an ignored action begins an episode.
         terminated, truncated : ndarray of bool, shape (n,)
@@ -351,22 +351,22 @@ class VectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
         return failed
 
     def _look(self) -> Any:
-        """Return a new array of what is seen of every environment."""
+        """Return a new array of the observations of all environments."""
         space = self.observation_space
         seen = as_float_array(self._observe(self.context), "the result of observe", space.shape)
         return np.array(seen, space.dtype)
 
 
 class Env(gymnasium.Env):  # type: ignore[misc]
-    """One environment: what a `VectorEnv` of one is, for whoever wants no batch.
+    """A single environment, for use without a batch.
 
     Parameters
     ----------
     context : Context
-        With which each episode starts, of one state.
+        The single state in which each episode starts.
     **options
-        Those of `VectorEnv` but `num_envs` and `autoreset_mode`. The functions of the task get and return
-        arrays of one environment, (1, ...).
+        Those of `VectorEnv` except `num_envs` and `autoreset_mode`. The functions of the task receive and
+        return arrays of one environment, (1, ...).
 
     Attributes
     ----------
@@ -391,7 +391,7 @@ class Env(gymnasium.Env):  # type: ignore[misc]
         return observations[0], {}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Let an action drive the environment; see `VectorEnv.step`."""
+        """Apply an action to the environment; see `VectorEnv.step`."""
         space = self.action_space
         actions = np.asarray(action)[np.newaxis] if space.shape is not None else (action,)
         observations, rewards, terminated, truncated, infos = self.envs.step(actions)
@@ -399,7 +399,7 @@ class Env(gymnasium.Env):  # type: ignore[misc]
         return observations[0], float(rewards[0]), bool(terminated[0]), bool(truncated[0]), info
 
     def close(self) -> None:
-        """End it."""
+        """Close the environment."""
         self.envs.close()
 
 
@@ -413,9 +413,7 @@ def _as_batch(context: Any, num_envs: int | None) -> BatchContext:
         spread_declared(repeated)
         return repeated
     if not isinstance(context, BatchContext) or len(context.batch_shape) != 1 or not context.batch_shape[0]:
-        raise ShapeError(
-            f"context: expected one state, or a batch (n,), an environment each, got {context.batch_shape}"
-        )
+        raise ShapeError(f"context: expected one state, or a batch (n,) of them, got {context.batch_shape}")
     if count not in (None, *context.batch_shape):
         raise ShapeError(f"num_envs: expected {context.batch_shape[0]} as in context, got {count}")
     return BatchContext._of_state(context.tree, context._get_state())

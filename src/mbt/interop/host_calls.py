@@ -168,9 +168,9 @@ class HostCall:
     Parameters
     ----------
     tree : MultibodyTree
-        The tree, which owns its calls.
+        The tree that owns the call.
     function : _Function
-        What to compute.
+        The function to compute.
     order : int
         0: the results; 1: and their Jacobians; 2: and those of all these.
     """
@@ -181,7 +181,7 @@ class HostCall:
         self.operand_shapes: list[Shape] = [(getattr(tree, _SIZES[n]),) for n in names]
         self.operand_shapes += [parameter_shape(tree, owner) for owner in function.owners]
         self.result_shapes: list[Shape] = [result.shape[1:] for result in self.evaluate(*self._example())]
-        #: What a library makes of this call, by the name of the library.
+        #: The object that a library makes of this call, by the name of the library.
         self.made: dict[str, Any] = {}
         self.number = _register(self, _hash_of(tree, function, order))
         self._has_out = order == 0 and function.has_out
@@ -198,7 +198,7 @@ class HostCall:
         return [np.array(x)[None] for x in own]
 
     def evaluate(self, *operands: Any) -> tuple[Any, ...]:
-        """Return the results, of which a single state may have none."""
+        """Return the results; a single state may have none."""
         return _evaluate(self._tree, self._function, self._order, operands, self.operand_shapes)
 
     def write(self, operands: Sequence[FloatArray], results: Sequence[FloatArray]) -> None:
@@ -212,12 +212,12 @@ class HostCall:
             result[...] = value
 
     def linearize(self) -> HostCall:
-        """Return the call for the results and their Jacobians: of each result one for each operand.
+        """Return the call for the results and their Jacobians, one for each pair of a result and an operand.
 
         Raises
         ------
         MbtError
-            When this call gives the highest derivatives there are.
+            When this call already computes the highest derivatives available.
         """
         function = self._function
         if not self.is_differentiable:
@@ -317,7 +317,7 @@ def find_call(
     ArgumentTypeError
         When `tree` is not a tree of doubles, or one of `owners` has no parameter.
     MbtError
-        When the function takes no parameters; and what it raises for such options.
+        When the function takes no parameters, or rejects the options.
     """
     if not isinstance(tree, MultibodyTree):
         raise ArgumentTypeError(f"tree: expected a MultibodyTree, got {type(tree).__name__}")
@@ -369,7 +369,7 @@ def get_call(number: int) -> HostCall:
     Raises
     ------
     ContextMismatchError
-        When its tree is gone, or the number comes from another process, and no equal tree is there.
+        When its tree no longer exists, or the number comes from another process and there is no equal tree.
     """
     call = _calls.get(number) or _find_equal(number)
     if call is None:

@@ -103,7 +103,7 @@ def rollout(
     Returns
     -------
     q, v : jax.Array, shapes (..., num_steps + 1, num_positions) and (..., num_steps + 1, num_velocities)
-        The states at the ends of steps, that of the beginning in front.
+        The initial state, then the state at the end of each step.
     """
     q, v, forces = (jnp.asarray(x) for x in (q0, v0, tau))
     if forces.ndim < 2:

@@ -31,7 +31,7 @@ class MujocoCoordinates:
     Hinges and slides have the same position and velocity in both. The positions of a free joint are ``[x y z
     qw qx qy qz]`` in MuJoCo and ``[qw qx qy qz x y z]`` in the tree; its velocities ``[v_W w_B]``, of which
     the second is in the body frame, and ``[w_W v_W]``. The velocity of a ball is ``w_B`` in MuJoCo and in the
-    tree that in the frame on the parent. Everything takes arrays with leading axes.
+    tree it is expressed in the frame on the parent. All methods take arrays with leading axes.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class MujocoCoordinates:
     model : mujoco.MjModel
         The model.
     model_instance : ModelInstanceIndex or str, optional
-        That of the model in the tree; needed where other models have joints of the same names.
+        The model instance of the model in the tree; needed where other models have joints of the same names.
     prefix : str, optional
         What `load_model` or `add_model` put in front of names.
 
@@ -118,7 +118,7 @@ class MujocoCoordinates:
     def q_from_mujoco(self, qpos: npt.ArrayLike) -> FloatArray:
         """Return the positions of the tree, shape (..., num_positions), of `qpos` (..., nq).
 
-        Joints of the tree that the model does not have are where they are by default.
+        Joints of the tree that the model does not have get their default positions.
         """
         qpos = as_float_array(qpos, "qpos", (..., self._nq))
         q = np.empty((*qpos.shape[:-1], self._tree.num_positions))
@@ -152,14 +152,14 @@ class MujocoCoordinates:
         return self._turn(q[..., self._q_index], v[..., self._v_index], "...ji,...j")
 
     def actuation_from_mujoco(self, actuator_force: npt.ArrayLike) -> FloatArray:
-        """Return what to set as ``context.actuation``, shape (..., num_actuated_dofs).
+        """Return the value for ``context.actuation``, shape (..., num_actuated_dofs).
 
         Parameters
         ----------
         actuator_force : array_like, shape (..., nout)
-            Forces of the actuators of MuJoCo, as ``data.actuator_force``; of a motor that is its control. The
-            force on a joint is this times the gear. Those of actuators that the tree does not have are left
-            out, and inputs that MuJoCo does not have are zero.
+            Forces of the actuators of MuJoCo, as ``data.actuator_force``; the force of a motor is its
+            control. The force on a joint is this times the gear. Those of actuators that the tree does not
+            have are left out, and inputs that MuJoCo does not have are zero.
         """
         forces = as_float_array(actuator_force, "actuator_force", (..., self._num_outputs))
         actuation = np.zeros((*forces.shape[:-1], self._tree.num_actuated_dofs))

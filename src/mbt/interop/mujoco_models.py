@@ -36,23 +36,23 @@ def from_mujoco(
 ) -> MultibodyTree:
     """Return the tree of a model of MuJoCo: the same mass matrix, bias, gravity, poses, springs and dampers.
 
-    Bodies, joints and actuators are in the order of MuJoCo, and have its names. `MujocoCoordinates` says what
-    its positions and velocities are in the tree. The page "MJCF" tells how each thing is modelled, and what
-    has no counterpart.
+    Bodies, joints and actuators are in the order of MuJoCo, and have its names. `MujocoCoordinates`
+    maps positions and velocities between the two. The page "MJCF" explains how each element is modelled, and
+    lists those without a counterpart.
 
     Parameters
     ----------
     model : mujoco.MjModel or mujoco.MjSpec
         The model. A copy of a specification is compiled.
     model_name, base, base_pose, actuators, joint_friction
-        As in `load_model`; the name is that of the model unless given.
+        As in `load_model`; the name is by default that of the model.
     gravity : array_like, shape (3,), "model" or None, optional
-        Gravity in World [m/s^2]: that of the model unless given; None adds none.
+        Gravity in World [m/s^2]; by default that of the model; None adds none.
 
     Returns
     -------
     MultibodyTree
-        Finalized. ``tree.parse_reports`` tells what was left out.
+        Finalized. ``tree.parse_reports`` lists omissions.
 
     Warns
     -----
@@ -62,7 +62,7 @@ def from_mujoco(
     Raises
     ------
     ArgumentTypeError
-        When `model` is neither of both.
+        When `model` is neither.
     ArgumentValueError
         When a specification does not compile.
 

@@ -27,12 +27,12 @@ _METHODS: dict[str, Callable[..., Any]] = {
 
 
 def parameter_shape(tree: MultibodyTree, owner: Any) -> tuple[int, ...]:
-    """Return the shape of the parameter of one sample: of a body its mass, of a frame its pose in its parent.
+    """Return the shape of an element's parameter: the mass of a body, the pose of a frame in its parent.
 
     Raises
     ------
     ArgumentTypeError
-        When this has no parameter, or several.
+        When the element has no parameter, or several.
     """
     if owner is tree:
         return (10 * (tree.num_bodies - 1),)

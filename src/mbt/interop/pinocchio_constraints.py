@@ -23,16 +23,16 @@ def add_constraints(constraints: object, links: list[str], description: ModelDes
     Parameters
     ----------
     constraints : iterable
-        Of ``RigidConstraintModel``, ``PointAnchorConstraintModel`` and ``FrameAnchorConstraintModel``.
+        Any of ``RigidConstraintModel``, ``PointAnchorConstraintModel`` and ``FrameAnchorConstraintModel``.
     links : list of str
         The link of each joint of the model.
     description : ModelDescription
-        Where they go.
+        The description to which they are added.
 
     Raises
     ------
     ArgumentTypeError, ArgumentValueError
-        When one is anything else, or of another model.
+        When one is of another type, or of another model.
     """
     if not isinstance(constraints, Iterable):
         raise ArgumentTypeError(f"constraints: expected a list, got {type(constraints).__name__}")
@@ -42,7 +42,7 @@ def add_constraints(constraints: object, links: list[str], description: ModelDes
         kind = _find_kind(constraint, what)
         joints = int(constraint.joint1_id), int(constraint.joint2_id)
         if max(joints) >= len(links):
-            raise ArgumentValueError(f"{what}: it is of another model: there is no joint {max(joints)}")
+            raise ArgumentValueError(f"{what}: expected one of this model, which has no joint {max(joints)}")
         if links[joints[0]] == links[joints[1]]:
             raise ArgumentValueError(f"{what}: expected two joints, got {quote(links[joints[0]])} twice")
         name = unused(constraint.name or f"constraint_{i}", taken)

@@ -35,10 +35,10 @@ _TYPES = {FREE: "quaternion_floating"}
 class PinocchioCoordinates:
     """Maps coordinates and forces of a model of Pinocchio to those of a tree, and back.
 
-    Joints of one degree of freedom have the same velocity in both, and the same position but where it is a
-    cosine and a sine in Pinocchio. Quaternions end with w there, and velocities of free, ball and planar
-    joints are in the frame on the child, linear first. Accelerations are maps of their own: the rotation
-    between the two changes with time. Everything takes arrays with leading axes.
+    Joints of one degree of freedom have the same velocity in both, and the same position, except
+    where Pinocchio stores a cosine and a sine. Its quaternions end with w, and its velocities of free, ball
+    and planar joints are expressed in the frame on the child, linear first. Accelerations are maps of their
+    own: the rotation between the two changes with time. All methods take arrays with leading axes.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ class PinocchioCoordinates:
         self._tree = tree
         self._nq, self._nv = model.nq, model.nv
         joints = dict(take_apart(model))
-        # Masters come before those that mimic them, which read what was written.
+        # Masters come before the joints that mimic them, which read the masters' values.
         self._parts: list[tuple[Part, Joint, Joint | None]] = []
         for parts in joints.values():
             for part in parts:

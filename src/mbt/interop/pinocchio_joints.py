@@ -39,13 +39,13 @@ class Part(NamedTuple):
     kind : str
         As in a `JointDescription`.
     X : ndarray, shape (4, 4)
-        Pose of its frame F on what is in front of it.
+        Pose of its frame F in the part before it.
     axis : list of float
         Its axis, where it has one.
     pitch : float
         Of a screw [m/rad].
     q, v : int
-        Where its coordinates begin in Pinocchio; of a joint that mimics, where those of its master do.
+        Where its coordinates begin in Pinocchio; for a mimic joint, where those of its master begin.
     is_circle : bool
         Whether the angle is a cosine and a sine.
     master : int
@@ -81,7 +81,7 @@ def take_apart(model: pinocchio.Model) -> Iterator[tuple[int, list[Part]]]:
     Raises
     ------
     ArgumentValueError
-        When a joint is of a type that no tree has, or two joints have one name.
+        When a joint is of a type that mbt lacks, or two joints share a name.
     """
     masters = dict(
         zip(
@@ -176,7 +176,7 @@ def _read_mimic(name: str, joint: Any, X: FloatArray, master: int) -> Part:
 
 
 def _motion_subspace(joint: Any, *, is_circle: bool = False) -> FloatArray:
-    """Return what the joint's velocity multiplies, linear first. Not every joint tells its axis otherwise."""
+    """Return the joint's motion axis, linear first. Some joints give their axis in no other way."""
     data = joint.createData()
     q = np.zeros(joint.idx_q + 2)
     if is_circle:
@@ -230,5 +230,5 @@ def calc_turn(part: Part, own: FloatArray) -> FloatArray | None:
 
 
 def is_unlimited(limit: float) -> bool:
-    """Return whether a limit is one that stands for none."""
+    """Return whether a limit stands for none."""
     return not math.isfinite(limit) or abs(limit) > 1e300

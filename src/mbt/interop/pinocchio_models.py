@@ -56,26 +56,26 @@ def from_pinocchio(
 ) -> MultibodyTree:
     """Return the tree of a model of Pinocchio: the same mass matrix, bias, gravity and poses of frames.
 
-    Joints have their names; bodies those of their frames of type BODY; other frames are named frames.
-    `PinocchioCoordinates` says what its positions and velocities are in the tree. The page "Converters" tells
-    what becomes of each type of joint.
+    Joints keep their names; bodies are named after their frames of type BODY; other frames become named
+    frames. `PinocchioCoordinates` maps positions and velocities between the two. The page "Converters" lists
+    the counterpart of each type of joint.
 
     Parameters
     ----------
     model : pinocchio.Model
         The model.
     model_name : str, optional
-        Name of the model instance; that of the model unless given.
+        Name of the model instance; by default that of the model.
     base_pose : array_like, shape (4, 4), optional
-        Pose in World of what Pinocchio calls the universe.
+        Pose in World of Pinocchio's universe frame.
     gravity : array_like, shape (3,), "model" or None, optional
-        Gravity in World [m/s^2]: that of the model unless given; None adds none.
+        Gravity in World [m/s^2]; by default that of the model; None adds none.
     actuators, joint_friction
         As in `load_model`: Pinocchio has no actuators, and its friction has no effect on its dynamics.
     constraints : iterable, optional
-        What closes loops, which Pinocchio keeps beside the model: ``RigidConstraintModel``,
+        Loop closures, which Pinocchio keeps outside the model: ``RigidConstraintModel``,
         ``PointAnchorConstraintModel``, ``FrameAnchorConstraintModel``. They become a `BallConstraint` or a
-        `WeldConstraint`, without the compliance and the stabilization that they have.
+        `WeldConstraint`, without their compliance and stabilization.
 
     Returns
     -------
@@ -85,7 +85,7 @@ def from_pinocchio(
     Warns
     -----
     ModelWarning
-        Once, when a joint has an armature that the tree has no place for; the page says which.
+        Once, when a joint has an armature that the tree cannot represent; the page lists these joints.
 
     Raises
     ------
@@ -268,7 +268,7 @@ class _Reader:
                 actuators.append(ActuatorDescription(name, part.name, math.inf, armature))
 
     def _describe_armatures(self, part: Part, taken: set[str]) -> list[ActuatorDescription]:
-        """Return actuators that carry the armature of such a joint, and are no motors."""
+        """Return passive actuators that carry the armature of such a joint."""
         inertia: list[float] = self.model.armature[part.v : part.v + 6].tolist()
         is_planar = part.kind == "planar"
         # Translations of Pinocchio are velocities in the child.

@@ -40,7 +40,7 @@ _FIELDS = ("position", "velocity", "effort")
 
 
 class JointStateArrays(NamedTuple):
-    """What a message says, in the order of a tree.
+    """The contents of a message, in the order of a tree.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ def make_joint_state(
     *,
     time: float = 0.0,
 ) -> dict[str, Any]:
-    """Return a ``sensor_msgs/JointState``: of the joints with one degree of freedom, which it knows alone.
+    """Return a ``sensor_msgs/JointState``, which holds only joints with one degree of freedom.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def make_joint_state(
     v, tau : array_like, shape (num_velocities,), optional
         Velocities and generalized forces; without them these fields are empty.
     time : float, optional
-        Of the header [s].
+        Time of the header [s].
 
     Raises
     ------
@@ -115,29 +115,30 @@ def read_joint_state(
 ) -> JointStateArrays:
     """Return positions, velocities and forces of which a ``sensor_msgs/JointState`` names some.
 
-    Joints may come in any order. A mimic joint that is not named goes along with the joint that it follows.
+    Joints may come in any order. A mimic joint that the message does not name follows its master.
 
     Parameters
     ----------
     tree : MultibodyTree
         A finalized tree.
     message : mapping or object
-        With `name`, and `position`, `velocity`, `effort`, each as long, empty or missing.
+        A message with `name`, and `position`, `velocity`, `effort`, each of the same length, empty or
+        missing.
     q, v, tau : array_like, optional
-        Of what the message does not name: by default positions of the tree, and zeros.
+        Values of joints that the message does not name; by default the tree's default positions, and zeros.
     model_instance : int or str, optional
-        To which the joints belong, where names occur in several.
+        The model instance of the joints, where several have joints of these names.
     ignore_unknown : bool, optional
-        Whether other joints than those of the tree may be named.
+        Whether the message may name joints that the tree does not have.
 
     Raises
     ------
     UnknownNameError
         When a joint is not in the tree.
     ArgumentValueError
-        When one is named twice, or has not one degree of freedom.
+        When one is named twice, or does not have one degree of freedom.
     ShapeError, ArgumentTypeError
-        When a field is not as long as the names, or not of numbers.
+        When a field and the names differ in length, or it does not hold numbers.
     """
     names = _field(message, "name", "message")
     is_list = isinstance(names, Sequence) and not isinstance(names, (str, bytes))
@@ -163,7 +164,7 @@ def read_joint_state(
         numbers = as_float_array(given, f"message: {field}", (None,))
         if numbers.size not in (0, len(names)):
             raise ShapeError(
-                f"message: {field}: expected {len(names)} numbers, one a name, got {numbers.size}"
+                f"message: {field}: expected {len(names)} numbers, one for each name, got {numbers.size}"
             )
         if numbers.size:
             named = {joint for joint in found if joint is not None}
@@ -210,7 +211,7 @@ def make_transform(X_AB: npt.ArrayLike, parent: str, child: str, *, time: float 
 def make_transforms(
     tree: MultibodyTree, q: npt.ArrayLike, *, world: str = "world", time: float = 0.0
 ) -> list[dict[str, Any]]:
-    """Return what ``robot_state_publisher`` would: each body in its parent, by their names.
+    """Return the transforms that ``robot_state_publisher`` publishes: each body in its parent, by name.
 
     Parameters
     ----------
@@ -219,9 +220,9 @@ def make_transforms(
     q : array_like, shape (num_positions,)
         Positions.
     world : str, optional
-        What World is called.
+        The name of World.
     time : float, optional
-        Of the headers [s].
+        Time of the headers [s].
 
     Returns
     -------
@@ -254,7 +255,7 @@ def read_transform(message: Any) -> FloatArray:
     Raises
     ------
     ArgumentTypeError
-        When it has not these fields.
+        When it lacks these fields.
     ArgumentValueError
         When its quaternion is zero, or a number is not finite.
     """

@@ -28,8 +28,8 @@ def as_sb3(envs: VectorEnv) -> Any:
     """Return a ``stable_baselines3.common.vec_env.VecEnv`` that moves the environments of a `VectorEnv`.
 
     Stable-Baselines3 expects the next episode to begin in the step that ends one: make the environments with
-    ``autoreset_mode=AutoresetMode.SAME_STEP``. Of the seeds that its ``seed`` hands out, the first seeds the
-    one random generator of all environments.
+    ``autoreset_mode=AutoresetMode.SAME_STEP``. Its ``seed`` hands out one seed for each environment; the
+    first seeds the random generator that all environments share.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def as_sb3(envs: VectorEnv) -> Any:
     Raises
     ------
     ArgumentTypeError, ArgumentValueError
-        When `envs` is not a `VectorEnv`, or begins episodes in another way.
+        When `envs` is not a `VectorEnv`, or has another `autoreset_mode`.
 
     Examples
     --------

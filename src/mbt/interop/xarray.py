@@ -36,23 +36,23 @@ def as_dataset(
     dims: Sequence[str] | None = None,
     coords: Mapping[str, Any] | None = None,
 ) -> Any:
-    """Return an ``xarray.Dataset`` of the results of a rollout, with names, units, and what was varied.
+    """Return an ``xarray.Dataset`` of the results of a rollout, with names, units, and the varied parameters.
 
     Parameters
     ----------
     tree : MultibodyTree
         A finalized tree.
     q : array_like or dask array, shape (..., n, num_positions)
-        Positions over time. An array of dask is computed when somebody needs its numbers.
+        Positions over time. A dask array is computed when its numbers are needed.
     v : array_like or dask array, shape (..., n, num_velocities)
         Velocities.
     dt : float
-        Time from one of these states to the next [s]: ``dt * every`` of the rollout.
+        Time between two of these states [s]: ``dt * every`` of the rollout.
     dims : sequence of str, optional
-        Names of the leading axes: ``("sample",)``, or ``("sample_0", "sample_1", ...)``, unless given.
+        Names of the leading axes; by default ``("sample",)`` or ``("sample_0", ...)``.
     coords : mapping, optional
-        What was varied, as ``xarray.Dataset`` takes it: ``{"mass": ("sample", masses)}``, or the numbers
-        along an axis of this name, ``{"mass": masses}``.
+        The varied parameters, as ``xarray.Dataset`` takes them: ``{"mass": ("sample", masses)}``, or the
+        numbers along an axis of this name, ``{"mass": masses}``.
 
     Returns
     -------

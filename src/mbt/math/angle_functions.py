@@ -95,8 +95,7 @@ def _calc_distant_coefficients(t: Any, s: Any) -> list[Any]:
 def calc_log_factor(t: Any, u: Any, w: Any) -> Any:
     """Return ``2 atan2(r, w) / r`` of the square u of r, for w >= 0.
 
-    It is what (x, y, z) of a quaternion, of any length, is multiplied by to be the rotation vector; r is its
-    length.
+    This factor turns the vector part (x, y, z) of a quaternion, of any length r, into the rotation vector.
     """
     norm = u + w * w
 
@@ -127,7 +126,7 @@ def _select(
     if t is FLOATS:
         return near(s) if s < bound else far(s)
     if t.digits is None:
-        # What is exact has no series, and a closed form wherever it is not known to be zero.
+        # Exact numbers have no series; they use the closed form unless the angle is known to be zero.
         return near(s) if s == 0 else far(s)
     limit = t.lift(bound)
     answer = t.select_lt(s, limit, t.one, t.zero)
@@ -153,7 +152,7 @@ def _series_of_floats(k: int) -> list[float]:
 
 @cache
 def _factorials(k: int, digits: int | None) -> list[int]:
-    """Return ``k!, (k + 2)!, ...``, the last first; of what is exact the first alone."""
+    """Return ``k!, (k + 2)!, ...``, the last first; for exact numbers only the first."""
     terms = 1
     while digits is not None and math.factorial(2 * terms + 1) < int(_NEAR) ** terms * 10 ** (digits + 1):
         terms += 1

@@ -92,13 +92,13 @@ def as_float_array(
     ----------
     value : array_like
         Numbers: lists, arrays of any real dtype, byte order and strides, objects with ``__array__``.
-        Complex numbers, text, None, objects and ragged lists are refused: nothing is converted by guessing.
+        Complex numbers, text, None, objects and ragged lists raise an error: mbt does not guess.
     name : str
         Name of the argument in error messages.
     shape : tuple, optional
-        Wanted shape. ``None`` is any extent, a leading ``Ellipsis`` is any number of batch axes.
+        Expected shape. ``None`` is any extent, a leading ``Ellipsis`` is any number of batch axes.
     ndim : int, optional
-        Wanted number of axes.
+        Expected number of axes.
     dtype : type, optional
         float32 instead of float64: arrays that do not convert to it without loss are refused, lists are not.
 
@@ -112,7 +112,7 @@ def as_float_array(
     ArgumentTypeError
         When `value` does not consist of real numbers.
     ShapeError
-        When the shape is another one.
+        When it has another shape.
 
     Examples
     --------
@@ -145,7 +145,7 @@ def broadcast_together(arrays: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def as_finite_array(value: object, name: str, shape: Shape | None = None) -> FloatArray:
-    """Convert as `as_float_array` does, refuse NaN and infinity, and return a copy that nobody else holds."""
+    """Convert as `as_float_array` does, reject NaN and infinity, and return a new copy."""
     if is_list_of_floats(value, shape) and math.isfinite(sum(value)):
         return np.array(value)
     array = as_own_array(value, name, shape)
@@ -156,7 +156,7 @@ def as_finite_array(value: object, name: str, shape: Shape | None = None) -> Flo
 
 
 def as_own_array(value: object, name: str, shape: Shape | None = None) -> FloatArray:
-    """Convert as `as_float_array` does, and return a copy that nobody else holds."""
+    """Convert as `as_float_array` does, and return a new copy."""
     if is_list_of_floats(value, shape):
         return np.array(value)
     return as_float_array(value, name, shape).copy()
@@ -181,7 +181,7 @@ def _shared_array(memory: bytes) -> FloatArray:
 
 
 def is_list_of_floats(value: object, shape: Shape | None) -> TypeGuard[list[float]]:
-    """Return whether a vector is given as numbers are read from a file: that is the quickest to take."""
+    """Return whether a vector is a list of floats, as readers of files pass: the fastest to convert."""
     return type(value) is list and shape == (len(value),) and _FLOAT.issuperset(map(type, value))
 
 
@@ -201,7 +201,7 @@ def as_float(value: object, name: str) -> float:
     ArgumentTypeError
         When `value` is not a real number.
     ShapeError
-        When it is several.
+        When it is an array of several.
     """
     if isinstance(value, float):
         return float(value)
@@ -266,7 +266,7 @@ def as_bool(value: object, name: str) -> bool:
     Raises
     ------
     ArgumentTypeError
-        When it is anything else: "no" would be true.
+        When it is anything else; the text "no" would count as true.
     """
     if not isinstance(value, (bool, np.bool_)):
         raise ArgumentTypeError(f"{name}: expected True or False, got {quote(value)}")
@@ -285,7 +285,7 @@ def as_index(value: object, name: str, count: int, kind: str) -> int:
     count : int
         Number of elements.
     kind : str
-        What is counted, in the singular: ``"body"``, ``"joint"``.
+        The kind of the elements, in the singular: ``"body"``, ``"joint"``.
 
     Raises
     ------
@@ -316,7 +316,7 @@ def as_count(value: object, name: str, least: int = 1, most: int = 2**31 - 1) ->
     Raises
     ------
     ArgumentTypeError
-        When it is not an integer. Booleans and floats are none.
+        When it is not an integer. Booleans and floats are not accepted.
     ArgumentValueError
         When it is out of range.
     """
@@ -333,7 +333,7 @@ def as_count(value: object, name: str, least: int = 1, most: int = 2**31 - 1) ->
 
 
 def check_leading_axes(shape: tuple[int, ...], name: str) -> None:
-    """Check that there are so few leading axes that any result with them is an array.
+    """Check that results with these leading axes do not exceed NumPy's number of axes.
 
     Raises
     ------
@@ -354,7 +354,7 @@ def check_nesting(depth: int, name: str) -> None:
     Raises
     ------
     ArgumentTypeError
-        When they are, as those that contain themselves.
+        When they are, as are lists that contain themselves.
     """
     if depth > MAX_AXES:
         raise ArgumentTypeError(
@@ -364,7 +364,7 @@ def check_nesting(depth: int, name: str) -> None:
 
 
 def check_first_entries(value: object, name: str) -> None:
-    """Refuse at once what NumPy would follow without end: a list that contains itself."""
+    """Reject a list that contains itself, which NumPy would follow without end."""
     depth = 0
     while isinstance(value, (list, tuple)) and value:
         value = value[0]
@@ -510,7 +510,7 @@ def _is_foreign_scalar(value: object) -> bool:
 
 
 def has_shape(got: tuple[int, ...], wanted: Shape) -> bool:
-    """Return whether a shape is the wanted one: None is any extent, a leading Ellipsis any batch axes."""
+    """Return whether a shape is the expected one: None is any extent, a leading Ellipsis any batch axes."""
     if got == wanted:
         return True
     if wanted and wanted[0] is Ellipsis:
@@ -522,7 +522,7 @@ def has_shape(got: tuple[int, ...], wanted: Shape) -> bool:
 
 
 def describe_type(value: object) -> str:
-    """Return what to call an argument in an error."""
+    """Return the name of an argument's type for an error message."""
     if value is None:
         return "None"
     if isinstance(value, (list, tuple)):
@@ -574,7 +574,7 @@ def as_positive(value: object, name: str) -> float:
 
 
 def as_nonnegative_array(value: object, name: str, shape: Shape) -> FloatArray:
-    """Convert as `as_finite_array` does, and refuse negative numbers."""
+    """Convert as `as_finite_array` does, and reject negative numbers."""
     array = as_finite_array(value, name, shape)
     if min(array.ravel().tolist(), default=0.0) < 0.0:
         raise ArgumentValueError(f"{name}: expected numbers >= 0, got {_describe_values(array, array < 0.0)}")
@@ -599,7 +599,7 @@ def as_direction(value: object, name: str) -> int:
 
 
 def as_share_array(value: object, name: str) -> FloatArray:
-    """Convert one number or many, and refuse what is not from 0 to 1."""
+    """Convert one number or many, and reject numbers outside 0 to 1."""
     array = as_finite_array(value, name, (...,))
     is_bad = (array < 0.0) | (array > 1.0)
     if is_bad.any():

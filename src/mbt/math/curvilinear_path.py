@@ -29,7 +29,7 @@ class PiecewiseConstantCurvatureTrajectory:
     """A path in a plane that consists of straight lines and arcs without kinks, by its arc length s.
 
     A frame M moves along it: its x axis is the tangent, its z axis the normal of the plane, ``y = z × x``.
-    Beyond its ends the path goes on as its first and last piece do, unless it is periodic.
+    Beyond its ends the path continues its first and last pieces, unless it is periodic.
 
     Parameters
     ----------
@@ -43,9 +43,9 @@ class PiecewiseConstantCurvatureTrajectory:
     plane_normal : array_like, shape (3,)
         Normal of the plane, any vector but zero, at a right angle with the tangent.
     initial_position : array_like, shape (3,), optional
-        Position at ``s = 0`` [m]; zero unless given.
+        Position at ``s = 0`` [m]; by default zero.
     is_periodic : bool, optional
-        Whether the path is closed, so that s may go round any number of times.
+        Whether the path is closed, so that s may run round it any number of times.
 
     Raises
     ------
@@ -53,7 +53,7 @@ class PiecewiseConstantCurvatureTrajectory:
         When the breaks do not increase from 0, the tangent does not lie in the plane, or a periodic path does
         not end as it begins.
     ShapeError
-        When there is not one turning rate for each piece.
+        When the number of turning rates is not the number of pieces.
 
     Examples
     --------
@@ -153,7 +153,7 @@ class PiecewiseConstantCurvatureTrajectory:
 
     @property
     def is_periodic(self) -> bool:
-        """Whether s goes round."""
+        """Whether the path is periodic."""
         return self._is_periodic
 
     def is_nearly_periodic(self, tolerance: float) -> bool:
@@ -262,7 +262,7 @@ class PiecewiseConstantCurvatureTrajectory:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        """Return what the path is made of."""
+        """Return the data of the path."""
         periodic = " periodic" if self._is_periodic else ""
         return f"<{type(self).__name__} pieces={self.num_pieces} length={self.length:.6g}{periodic}>"
 

@@ -32,7 +32,7 @@ def bring_numbers(find: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
 def computing_in(numbers: Any) -> Iterator[None]:
     """Let functions of this room compute in these `Numbers`: those of a Context that runs code of users.
 
-    Objects alone do not tell their scalar: one class can have two, with functions of their own.
+    Objects alone do not determine their scalar: one class can have two, each with its own functions.
     """
     token = _present.set(numbers)
     try:

@@ -45,10 +45,10 @@ def read_other_array(value: Any, name: str) -> np.ndarray[Any, Any]:
 
 
 def explain_other_array(value: Any) -> str:
-    """Return why an array of another library is not taken, and what to do; nothing where that is unknown."""
+    """Return why an array of another library is rejected, and what to do; empty if that is unknown."""
     library = type(value).__module__.partition(".")[0]
     if _is_elsewhere(value):
-        cure = _CURES.get(library, "by x.cpu(), x.get() or what its library has for that")
+        cure = _CURES.get(library, "with x.cpu(), x.get() or the like")
         return f" on a device other than the CPU: bring it there first, {cure}"
     if _needs_gradient(value):
         return (

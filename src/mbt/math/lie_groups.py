@@ -49,8 +49,8 @@ def exp_so3(phi: object) -> FloatArray:
     Returns
     -------
     ndarray, shape (..., 3, 3)
-        The rotation R. Of numbers with derivatives an AutoDiffArray, of other scalars an array of objects, as
-        in all of these functions.
+        The rotation R. For numbers with derivatives all of these functions return an AutoDiffArray, for other
+        scalars an array of objects.
 
     Raises
     ------
@@ -80,8 +80,8 @@ def log_so3(R: object) -> FloatArray:
     Parameters
     ----------
     R : array_like, shape (..., 3, 3)
-        The rotation, orthonormal within 1e-6, or an object with ``as_matrix()``, as SciPy has. Of one that
-        is not orthonormal to rounding, the result is as wrong as the matrix is.
+        The rotation, orthonormal within 1e-6, or an object with ``as_matrix()``, as SciPy has. If it is
+        not orthonormal to rounding, the result has an error of the same size.
 
     Returns
     -------
@@ -133,7 +133,7 @@ def left_jacobian_inverse_so3(phi: object) -> FloatArray:
     """Return the inverse of `left_jacobian_so3`: the derivative of the logarithm, ``d(phi)/dt = J⁻¹ w_AB_A``.
 
     ``J⁻¹ = 1 - [phi]x/2 + (1 - r/2 cot(r/2))/r² [phi]x²``. At angles of 2 pi, 4 pi and so on it does not
-    exist; near them it is large, and as uncertain as the distance to them.
+    exist; near them it is large, with the relative error of the distance to them.
     """
     return _calc_of_vector(formulas.left_jacobian_inverse_so3, phi, "phi", 3, (3, 3))
 
@@ -193,7 +193,7 @@ def log_se3(X: object) -> FloatArray:
     Parameters
     ----------
     X : array_like, shape (..., 4, 4)
-        The pose, as `log_so3` wants its rotation.
+        The pose; its rotation is as in `log_so3`.
 
     Returns
     -------

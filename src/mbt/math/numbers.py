@@ -25,7 +25,7 @@ class Numbers:
     array_type : type
         The class of arrays of these numbers.
     has_values : bool
-        Whether the value of each number is known, as it is not of symbols.
+        Whether the value of each number is known; symbols have none.
     """
 
     array_type: ClassVar[type[Any]] = np.ndarray

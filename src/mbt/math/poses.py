@@ -41,7 +41,7 @@ __all__ = [
 _ORTHONORMALITY_TOLERANCE = 1e-6
 _BOTTOM_ROW_TOLERANCE = 1e-9
 
-#: The pose of what is not moved, read-only.
+#: The identity pose, read-only.
 IDENTITY = np.eye(4)
 IDENTITY.flags.writeable = False
 
@@ -72,19 +72,19 @@ def make_pose(
     Returns
     -------
     ndarray, shape (..., 4, 4)
-        Of numbers with derivatives, an AutoDiffArray, and of other scalars an array of objects: what a frame
-        written in Python computes in a tree of another scalar. Neither is checked.
+        For numbers with derivatives an AutoDiffArray, for other scalars an array of objects, as a
+        user-written frame computes in a tree of another scalar. Neither is checked.
 
     Notes
     -----
-    In code that a tree of another scalar runs, functions such as the sine are those of its `ScalarType`.
-    Elsewhere they are those of the scalar that is known by the name of the package: SymPy, CasADi, mpmath,
-    fractions, JAX; objects of other classes have methods, as for NumPy: ``x.sin()``.
+    In code that a tree of another scalar runs, functions such as the sine come from its `ScalarType`.
+    Elsewhere the package of the objects determines them: SymPy, CasADi, mpmath, fractions, JAX; objects of
+    other classes need methods, as for NumPy: ``x.sin()``.
 
     Raises
     ------
     ArgumentTypeError
-        When more than one rotation is given, or anything but real numbers.
+        When more than one rotation is given, or an argument does not consist of real numbers.
     ArgumentValueError
         When a number is not finite, or `R` is not a rotation.
     ShapeError
@@ -124,7 +124,7 @@ def make_pose(
 
 
 def as_pose(value: object, name: str) -> FloatArray:
-    """Return a copy of a pose, after a check that it is one.
+    """Return a checked copy of a pose.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def as_pose(value: object, name: str) -> FloatArray:
 
 
 def as_rotation(value: object, name: str) -> FloatArray:
-    """Return a copy of a rotation matrix, after a check that it is one: orthonormal within 1e-6."""
+    """Return a checked copy of a rotation matrix: orthonormal within 1e-6."""
     R = as_finite_array(matrix_of(value), name, (3, 3))
     fault = _criticize_rotation(*R.ravel().tolist())
     if fault is not None:
@@ -162,9 +162,9 @@ def as_rotation(value: object, name: str) -> FloatArray:
 
 
 def matrix_of(value: object, size: object = 3) -> object:
-    """Return the matrix of an object that has one, as rotations of SciPy do, and anything else as it is.
+    """Return the matrix of an object that has one, as SciPy rotations do, and anything else unchanged.
 
-    Where one of size 4 is wanted, a rotation is the pose that turns about the origin.
+    For size 4, a rotation becomes the pose that turns about the origin.
     """
     as_matrix = None if type(value) is np.ndarray else getattr(value, "as_matrix", None)
     if not callable(as_matrix):
@@ -344,7 +344,7 @@ def _take_three(value: object, name: str) -> list[float]:
 
 
 def find_suspects(matrices: FloatArray) -> list[tuple[int, ...]]:
-    """Return the leading indices of what may not be a pose, (..., 4, 4), or a rotation, (..., 3, 3).
+    """Return the leading indices of matrices that may not be a pose, (..., 4, 4), or a rotation, (..., 3, 3).
 
     `as_pose` and `as_rotation` decide on them, one by one.
     """
@@ -370,7 +370,7 @@ def check_each(matrices: FloatArray, name: str, check: Callable[[FloatArray, str
 def _criticize_rotation(
     a: float, b: float, c: float, d: float, e: float, f: float, g: float, h: float, i: float
 ) -> str | None:
-    """Return what is wrong with a rotation, by its rows; in floats, which are quicker than such an array."""
+    """Return the fault of a rotation, by its rows; in floats, which are faster than a small array."""
     # R R^T - 1, symmetric; NaN, of an overflow, is the largest of all. None is larger than their sum.
     errors = (
         abs(a * a + b * b + c * c - 1.0),

@@ -55,14 +55,14 @@ def make_spatial_inertia(pi: object, *, skip_validity_check: bool = False) -> Sp
     pi : array_like, shape (10,)
         As `calc_inertial_parameters` gives it.
     skip_validity_check : bool, optional
-        Accept mass properties that no physical body has. A negative or non-finite mass is refused all the
-        same, and mass moment without mass.
+        Accept mass properties that no physical body has. A negative or non-finite mass still raises an
+        error, as does a mass moment without mass.
 
     Raises
     ------
     InvalidInertiaError
-        When no physical body has these parameters. `nearest_physically_consistent_inertia` finds some that
-        one has.
+        When no physical body has these parameters. `nearest_physically_consistent_inertia` finds the
+        nearest physical ones.
 
     Examples
     --------
@@ -120,11 +120,11 @@ def calc_pseudo_inertia(M_SP_E: SpatialInertia) -> FloatArray:
 
 
 def is_physically_consistent(pi: object) -> Any:
-    """Return whether inertial parameters are those of a body, or the limit of those of bodies.
+    """Return whether inertial parameters belong to a body, or are a limit of those of bodies.
 
     They are when the pseudo-inertia is positive semidefinite, up to rounding: the mass is not negative, and
-    the principal moments about the mass centre satisfy the triangle inequality. The limits that no body
-    reaches have no mass, and inertia: `SpatialInertia` takes those, and rotors.
+    the principal moments about the mass centre satisfy the triangle inequality. Limits that no body
+    reaches have inertia without mass; `SpatialInertia` accepts those too, for rotors.
 
     Parameters
     ----------
@@ -154,10 +154,10 @@ def is_physically_consistent(pi: object) -> Any:
 def nearest_physically_consistent_inertia(
     pi: object, *, length: object = 1.0, min_eigenvalue: object = 0.0
 ) -> FloatArray:
-    """Return the inertial parameters nearest to `pi` that are those of a body, or a limit of them.
+    """Return the inertial parameters nearest to `pi` that belong to a body, or are a limit of those.
 
     It projects the pseudo-inertia on the cone of positive semidefinite matrices: eigenvalues below the
-    smallest one allowed are raised to it. Nearest is meant in the Frobenius norm of the pseudo-inertia J,
+    smallest one allowed are raised to it. Nearest means: in the Frobenius norm of the pseudo-inertia J,
     ``|dS|^2 + 2 |d(m c)|^2 + dm^2`` with ``S = tr(I)/2 1 - I``. It does not depend on the axes of the frame
     E, but on the point P and on the unit of length: `length` says how many kg m^2 of second moments weigh
     as much as one kg of mass.

@@ -22,7 +22,7 @@ def _writing(name: str) -> Callable[..., Any]:
     # Without NumPy's docstring: its examples are not ours.
     @wraps(method, assigned=("__name__", "__qualname__"))
     def write(self: ReadOnlyArray, *args: Any, **kwargs: Any) -> Any:
-        """Write in place, as any array does, or tell how to write."""
+        """Write in place, as any array does, or raise an error that says how to write."""
         self._check_writeable()
         return method(self, *args, **kwargs)
 
@@ -30,16 +30,16 @@ def _writing(name: str) -> Callable[..., Any]:
 
 
 class ReadOnlyArray(np.ndarray[Any, np.dtype[np.float64]]):
-    """A read-only array of a Context, with an error that tells how to write.
+    """A read-only array of a Context, with an error that says how to write.
 
-    Whatever is computed from it is an ordinary array, and so is a copy. What NumPy makes in its likeness
-    (``np.zeros_like``) may be written as usual.
+    Results computed from it, and copies, are ordinary arrays. Arrays that NumPy makes like it
+    (``np.zeros_like``) are writable as usual.
     """
 
     def _check_writeable(self) -> None:
         if not self.flags.writeable:
             raise ArgumentValueError(
-                "This array shows the inside of a Context and is read-only: assign as a whole, as in "
+                "This array is a view into a Context and is read-only: assign as a whole, as in "
                 "context.q = ..., or write into a copy()."
             )
 

@@ -30,9 +30,9 @@ class SpatialInertia(SpatialInertiaShapes):
     finite, and the principal moments about the mass centre are not negative and satisfy the triangle
     inequality: none exceeds the sum of the other two. A massless body is possible: `SpatialInertia.zero()`.
 
-    Rotational inertia without mass is possible too: of rotors and of simplified links, whose mass another
-    body has. `make_from_central_inertia` makes it. It is the same about every point, no change of mass
-    changes it, and its principal moments need only be not negative.
+    Rotational inertia without mass is possible too: for rotors and simplified links whose mass belongs to
+    another body. `make_from_central_inertia` makes it. It is the same about every point, does not change
+    with the mass, and its principal moments need only be nonnegative.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ class SpatialInertia(SpatialInertiaShapes):
         *,
         skip_validity_check: bool = False,
     ) -> SpatialInertia:
-        """Build from the rotational inertia about the mass centre. Without mass it is kept as it is.
+        """Build from the rotational inertia about the mass centre, which is kept even without mass.
 
         Parameters
         ----------
@@ -189,7 +189,7 @@ class SpatialInertia(SpatialInertiaShapes):
 
     @property
     def unit_inertia(self) -> UnitInertia:
-        """Unit inertia G_SP_E about P [m^2]: of the mass, so without rotational inertia that has none."""
+        """Unit inertia G_SP_E about P [m^2] of the mass alone, without massless rotational inertia."""
         return self._unit_inertia
 
     def _mass_as_array(self) -> FloatArray:

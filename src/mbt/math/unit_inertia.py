@@ -26,7 +26,7 @@ _LONGEST = 1e100
 class UnitInertia:
     """Rotational inertia per unit mass, about a point P and expressed in a frame E: G_SP_E [m^2].
 
-    Immutable. Its physical validity is judged where a mass and a mass centre are known: in `SpatialInertia`.
+    Immutable. Only `SpatialInertia`, which has a mass and a mass centre, can check its physical validity.
 
     Parameters
     ----------

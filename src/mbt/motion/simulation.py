@@ -94,7 +94,7 @@ def simulate(
     ContextMismatchError
         When the Context is of another tree.
     SingularityError
-        When no mass resists a degree of freedom in the initial state.
+        When a degree of freedom has no inertia in the initial state.
     MissingPackageError
         When `method` is a solver of SciPy, and SciPy is not installed.
 

@@ -53,7 +53,7 @@ def calc_step_rate(turning: Sequence[int], u: Any, v: Any) -> Any:
 
 
 def move_context(context: Context, tau: Any, dt: Any, *, of_order_four: bool) -> None:
-    """Move a Context by one step, with its inputs and generalized forces: NaN where there is no answer."""
+    """Move a Context by one step, with its inputs and generalized forces: NaN where there is no solution."""
     try:
         take_step(context, tau, dt, of_order_four=of_order_four)
     except SingularityError:

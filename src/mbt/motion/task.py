@@ -153,7 +153,7 @@ def _check_context(tree: MultibodyTree, context: Context) -> None:
                 raise ArgumentValueError(
                     f"context.{name}: expected finite numbers, got {getattr(context, name)}"
                 )
-        # Where no mass resists a degree of freedom, this is an error with its name.
+        # Where a degree of freedom has no inertia, this is an error that names it.
         tree.calc_forward_dynamics(context)
 
 

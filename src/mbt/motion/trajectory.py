@@ -464,7 +464,7 @@ class Trajectory:
 
     def _need_context(self, what: str) -> Context:
         if self._context is None:
-            raise ArgumentValueError(f"{what}: a trajectory from a file knows no tree")
+            raise ArgumentValueError(f"{what}: a trajectory from a file has no tree")
         return self._context
 
     def _check_one_state(self, what: str) -> None:

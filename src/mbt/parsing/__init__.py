@@ -78,8 +78,8 @@ def load_model(
         Name of the model instance; otherwise the robot's own, or that of the file. A world of several models
         is a model instance that holds them: ``"hall::robot"``.
     base : {"fixed", "floating"}, optional
-        Weld the root links to World, or leave them free. None means as in the file: links of SDF that nothing
-        fixes are free, as are free joints of MJCF; URDF, which cannot tell, is fixed. A link named ``world``
+        Weld the root links to World, or leave them free. None means as in the file: unattached links of SDF
+        are free, as are free joints of MJCF; URDF, which cannot say so, is fixed. A link named ``world``
         is World; ``"floating"`` removes the joints that fix links to it.
     base_pose : array_like, shape (4, 4), optional
         Pose in World at which the roots are welded, and the default pose of a floating base; also the pose of
@@ -113,7 +113,7 @@ def load_model(
     Returns
     -------
     MultibodyTree
-        Finalized. ``tree.parse_reports`` tells what was ignored or changed.
+        Finalized. ``tree.parse_reports`` lists ignored and changed content.
 
     Warns
     -----
@@ -178,7 +178,7 @@ def add_model(
     """Add a robot to a tree that is not finalized yet. If that fails, the tree is unchanged.
 
     The tree gets no gravity: ``tree.add_force_element(mbt.UniformGravityFieldElement())`` adds it, once for
-    all models. That of the file is ``tree.parse_reports[-1].gravity``.
+    all models. ``tree.parse_reports[-1].gravity`` has the gravity of the file.
 
     Parameters
     ----------
@@ -192,12 +192,12 @@ def add_model(
         A frame P of the tree, or a body (for its frame), on which to mount the model instead of World: its
         root is welded there.
     X_PF : array_like, shape (4, 4), optional
-        Pose in the parent frame at which it is; the identity unless given. Where a model has several roots,
-        or a link named ``world``, its World stands there.
+        Pose of the model in the parent frame; by default the identity. If the model has several roots, or a
+        link named ``world``, this is the pose of its World.
     child_frame : str, optional
         Name in the file of the link or frame that stands at `X_PF`, or `base_pose`, in place of the root. It
         must not move on the root. ``"__model__"`` is the frame of the model, as SDF calls it; in URDF and
-        MJCF that is its World. A model in JSON takes none.
+        MJCF that is its World. Not for a model in JSON.
 
     Returns
     -------
@@ -211,7 +211,7 @@ def add_model(
     AlreadyFinalizedError
         When the tree is finalized.
     ArgumentValueError
-        When a model instance has the name already, or the model has no such `child_frame`.
+        When a model instance of this name exists already, or the model has no such `child_frame`.
     ForeignElementError
         When the parent is a frame of another tree.
 
@@ -271,7 +271,7 @@ def _add_model(
         check_can_change(tree)
         if child_frame is not None:
             raise ArgumentValueError(
-                "child_frame: a model in JSON stands with its World: leave child_frame out"
+                "child_frame: not allowed for a model in JSON, which is placed by its World: leave it out"
             )
         model = read_json_model(tree, source, options, mount, user_elements)
     else:

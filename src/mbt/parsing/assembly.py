@@ -77,7 +77,7 @@ class Mount:
     is_given: bool = True
 
     def place(self, X_RB: FloatArray | None) -> FloatArray | None:
-        """Return the pose in `frame` of what stands at X_RB on the World of the model."""
+        """Return the pose in `frame` for the pose X_RB in the World of the model."""
         if self.X_FR is None:
             return X_RB
         return self.X_FR if X_RB is None else self.X_FR @ X_RB
@@ -146,7 +146,7 @@ def make_mount(
     if not parent.has_parent_tree or parent.parent_tree is not tree:
         raise ForeignElementError(f"parent: expected a frame of this tree, got {quote(parent)}")
     if base == "floating":
-        raise ArgumentValueError("parent: a floating base is not mounted on a frame")
+        raise ArgumentValueError("parent: a floating base cannot be mounted on a frame")
     if len(given) > 1:
         raise ArgumentValueError("X_PF and base_pose are the same pose: expected one of them")
     return Mount(parent, X_FR)
@@ -157,8 +157,8 @@ def add_description(
 ) -> ModelInstanceIndex:
     """Add a checked description to a tree that passed `check_tree`, and return the new model instance.
 
-    Every element is constructed before the first is added: what a constructor refuses leaves the tree as it
-    is.
+    Every element is constructed before the first is added, so an error in a constructor leaves the tree
+    unchanged.
 
     Parameters
     ----------
@@ -167,10 +167,10 @@ def add_description(
     model : ModelDescription
         The robot, depth first.
     mount : Mount
-        Where it stands.
+        Its place.
     base : {"fixed", "floating"}, optional
-        Whether its roots are welded to the mount or left free. None leaves free what the description does,
-        unless the caller named the mount.
+        Whether its roots are welded to the mount or left free. None follows the description, unless the
+        caller named the mount.
     """
     elements = _Elements(tree, model, mount, _find_free_roots(tree, model, mount, base))
     for name in elements.instance_names:
@@ -189,7 +189,7 @@ def add_description(
 
 
 def finish_tree(tree: MultibodyTree, g_W: Sequence[float] | FloatArray | None) -> None:
-    """Add gravity to a tree of descriptions, but to none that they say is without weight, and finalize it."""
+    """Add gravity to a tree of descriptions, except to those exempt from it, and finalize it."""
     if g_W is not None:
         weightless = [
             tree.get_model_instance_by_name(name)

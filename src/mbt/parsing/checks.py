@@ -32,7 +32,7 @@ def check_dynamics(root: Element, model: ModelDescription) -> None:
 
 
 def warn_of_held_base(model: ModelDescription, options: ReadOptions) -> None:
-    """Warn where ``base="floating"`` frees nothing, since joints that move hold the model on World."""
+    """Warn if ``base="floating"`` frees nothing because movable joints connect the model to World."""
     on_world = [joint for joint in model.joints if WORLD in (joint.parent, joint.child)]
     if options.base == "floating" and not model.roots and on_world:
         why = f"joint {quote(on_world[0].name)} moves on World, and only fixed joints are left out"
@@ -40,7 +40,7 @@ def warn_of_held_base(model: ModelDescription, options: ReadOptions) -> None:
 
 
 def count_elements(model: ModelDescription) -> None:
-    """Tell the report what is added to the tree, and what of it does not act."""
+    """Record in the report the elements added to the tree, and those that do not act."""
     report = model.report
     count_inactive(model)
     report.num_links, report.num_joints = len(model.links), len(model.joints)

@@ -23,13 +23,13 @@ class Couplings:
     ) -> None:
         """Couple two joints: ``q = multiplier * q_master + offset``. Each keeps its own coordinate.
 
-        A coupling that cannot be is left out with a warning: to a joint that does not exist, to itself, round
-        a loop, or of a joint without exactly one coordinate.
+        An impossible coupling is left out with a warning: to a joint that does not exist, to itself, round a
+        loop, or of a joint without exactly one coordinate.
 
         Parameters
         ----------
         element, at : Element
-            The joint that is to follow, and what in it says so.
+            The following joint, and its element that says so.
         joint, master : str
             Names of the joints.
         multiplier, offset : float

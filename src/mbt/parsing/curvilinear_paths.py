@@ -17,7 +17,7 @@ _SEGMENT, _ARC = "drake:line_segment", "drake:circular_arc"
 
 
 class PathReader(ABC):
-    """Reads the path of a ``<drake:joint type="curvilinear">``; a subclass knows the notation.
+    """Reads the path of a ``<drake:joint type="curvilinear">``; a subclass defines the notation.
 
     ``<drake:curves>`` holds its pieces: line segments with a length, and circular arcs with a radius and an
     angle, where a positive angle turns left about the normal of the plane. The path begins at the origin

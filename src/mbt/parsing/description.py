@@ -54,7 +54,7 @@ class LinkDescription(NamedTuple):
 
 
 class JointLimits(NamedTuple):
-    """What a joint does not exceed: position [rad, m] both ways, velocity, acceleration, effort [N m, N]."""
+    """Limits of a joint: position [rad, m] both ways, velocity, acceleration, effort [N m, N]."""
 
     lower: float = -math.inf
     upper: float = math.inf
@@ -84,11 +84,11 @@ class JointDescription:
     axis : list of float
         Axis of revolute, prismatic, screw and cylindrical joints, of any length but zero.
     limits : JointLimits
-        Of joints with one degree of freedom, and of the first angle of a universal joint.
+        Limits of joints with one degree of freedom, and of the first angle of a universal joint.
     second_limits : JointLimits
-        Of the second angle of a universal joint.
+        Limits of the second angle of a universal joint.
     damping : tuple of float
-        One number for each that the joint takes.
+        As many numbers as the joint takes.
     friction : float
         Dry friction of a joint with one degree of freedom.
     screw_pitch : float
@@ -168,7 +168,7 @@ class FrameDescription(NamedTuple):
 
 
 class FreeJointDescription(NamedTuple):
-    """What is said of the joint of a root that is left free."""
+    """The joint of a root that is left free."""
 
     name: str
     angular_damping: float = 0.0
@@ -256,9 +256,9 @@ class ModelDescription:
     name : str
         Name of the model.
     report : ParseReport
-        What was ignored or repaired.
+        A record of ignored and repaired content.
     prefix : str
-        What stands in front of the names of its elements, once they are such.
+        The text in front of the names of its elements.
     X_WM : ndarray, shape (4, 4)
         Pose of the frame of the model in its World.
     links : list of LinkDescription
@@ -278,7 +278,7 @@ class ModelDescription:
     couplers : list of CouplerDescription
         Joints that follow others.
     constraints : list of ConstraintDescription
-        What closes loops.
+        Constraints, which close loops.
     twins : set of str
         Links that are halves of others, which a constraint holds together: never roots.
     scopes : list of str
@@ -288,11 +288,12 @@ class ModelDescription:
     roots : list of str
         The links without a parent that nothing connects to World.
     root_poses : dict of str to ndarray
-        Where roots stand in the World of the model; the identity unless given.
+        Where roots stand in the World of the model; by default the identity.
     free : set of str
         The roots that the description leaves free. ``base="fixed"`` welds them all the same.
     free_joints : dict of str to FreeJointDescription
-        Joints of roots that are left free. One that has none is called as its link, and without damping.
+        Joints of roots that are left free. A root without one gets a joint named after its link, without
+        damping.
     weightless_scopes : list of str
         Those of `scopes` on which gravity does not act.
     freed : dict of str to ndarray

@@ -31,12 +31,12 @@ DRAKE_ELEMENTS = tuple(_PREFIXES)
 
 
 class DrakeElementReader(ABC):
-    """Reads them into a description; a subclass knows the notation, and what names mean.
+    """Reads them into a description; a subclass defines the notation, and resolves names.
 
     Parameters
     ----------
     model : ModelDescription
-        Where they go.
+        The description to fill.
     """
 
     def __init__(self, model: ModelDescription) -> None:
@@ -48,7 +48,7 @@ class DrakeElementReader(ABC):
         Raises
         ------
         ParseError
-            When something is missing, does not exist, or is a number that makes no sense.
+            When something is missing, does not exist, or is an invalid number.
         """
         readers = {
             _SPRING: self._read_spring,

@@ -11,10 +11,10 @@ __all__ = ["collection_paused"]
 
 @contextmanager
 def collection_paused() -> Iterator[None]:
-    """Let no cyclic garbage be collected meanwhile, in the whole process; afterwards it is as before.
+    """Pause the collection of cyclic garbage in the whole process; afterwards it is as before.
 
-    Each time that the number of objects has grown by a quarter all of them are looked at. Of 10,000 joints
-    that was a third of the time, and nothing was found.
+    The collector scans all objects whenever their number has grown by a quarter. For 10,000 joints that took
+    a third of the time, and found nothing.
     """
     was_enabled = gc.isenabled()
     gc.disable()

@@ -25,7 +25,7 @@ def make_spatial_inertia(
 ) -> tuple[SpatialInertia, float]:
     """Return M_BBo_B of a link, and a moment that none of its rotational inertia exceeds.
 
-    What no physical body has is loaded as written, and reported.
+    Unphysical inertias are loaded as written, and reported.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def make_spatial_inertia(
     line : int
         Line of its inertia.
     model : ModelDescription
-        Where to report.
+        The report.
     mass : float
         Its mass [kg], not negative.
     X_BI : ndarray, shape (4, 4)
@@ -49,7 +49,7 @@ def make_spatial_inertia(
     """
     moved = _move_to_body(mass, X_BI.tobytes(), I_SScm_I)
     if not moved.is_finite:
-        raise link.error("the numbers of its inertia go beyond what a float can hold")
+        raise link.error("the numbers of its inertia overflow a float")
     if moved.reason is not None:
         if link.document.is_strict:
             raise link.error(moved.reason, "strict=False loads it as written, with a warning")

@@ -32,7 +32,7 @@ def read_json_model(
     mount: Mount,
     user_elements: Permission,
 ) -> JsonModel:
-    """Read a model for a tree, which is not changed yet. It says itself what is free, and has its friction.
+    """Read a model for a tree, which is not changed yet. The model has its own free bodies and friction.
 
     Raises
     ------
@@ -43,7 +43,7 @@ def read_json_model(
     """
     if options.base is not None:
         raise ArgumentValueError(
-            f"base: a model in JSON says itself which bodies are free: leave base={options.base!r} out, and "
+            f"base: a model in JSON itself says which bodies are free: leave base={options.base!r} out, and "
             "change the joints of tree.edit()"
         )
     report = ParseReport(source.file, options.model_name or source.stem)

@@ -32,7 +32,7 @@ _GAINS = "drake:controller_gains"
 def report_left_out(root: Element, report: ParseReport) -> None:
     """Count unread elements; warn of those that change the motion, or refuse them when strict.
 
-    Elements of one path are told in one warning, with the line of the first.
+    Elements of one path share one warning, with the line of the first.
     """
     moving: dict[str, list[Element]] = {}
     for path, element in root.unread():
@@ -99,7 +99,7 @@ _OF_GAZEBO: tuple[tuple[str, Callable[[Element], bool]], ...] = (
 
 
 def warn_of_gazebo(robot: Element) -> None:
-    """Warn of what ``<gazebo>`` says about the motion; refuse it when strict."""
+    """Warn of ``<gazebo>`` elements that concern the motion; raise an error when strict."""
     found: dict[str, list[tuple[Element, str]]] = {}
     for gazebo in robot.children:
         if gazebo.tag != "gazebo":

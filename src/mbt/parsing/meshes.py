@@ -23,12 +23,12 @@ def resolve_mesh(shape: Shape, package_paths: Sequence[str | os.PathLike[str]] =
     """Return the path of the file that holds a mesh. It is not opened, and nothing is fetched.
 
     ``package://name/path`` and ``model://name/path`` are looked for inside a package of this name: in
-    `package_paths`, in what the environment variables ``ROS_PACKAGE_PATH`` and ``AMENT_PREFIX_PATH`` list,
-    and in the folders above ``shape.folder``. Other paths count from ``shape.folder``.
+    `package_paths`, in the folders that ``ROS_PACKAGE_PATH`` and ``AMENT_PREFIX_PATH`` in the environment
+    list, and in the folders above ``shape.folder``. Other paths count from ``shape.folder``.
 
-    What a description names must be inside that folder, its package (a folder above it with a
-    ``package.xml`` or ``model.config``), a folder ``meshes`` beside it, `package_paths`, or what the
-    environment lists: neither ``..``, a link, an absolute path nor ``file://`` leads elsewhere.
+    The file must be inside that folder, its package (a folder above it with a
+    ``package.xml`` or ``model.config``), a folder ``meshes`` beside it, `package_paths`, or a folder
+    that the environment lists: neither ``..``, a link, an absolute path nor ``file://`` leads elsewhere.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def resolve_mesh(shape: Shape, package_paths: Sequence[str | os.PathLike[str]] =
         When the shape is not a mesh.
     ParseError
         When there is no such file, or the path leads out of these folders, or out of its package; the error
-        tells what was searched.
+        lists the searched folders.
 
     Examples
     --------

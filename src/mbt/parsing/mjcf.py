@@ -39,9 +39,9 @@ def read_mjcf(root: Element, report: ParseReport, options: ReadOptions, source: 
     root : Element
         The ``<mujoco>``.
     report : ParseReport
-        Where to tell what has no counterpart.
+        The report, which lists content without a counterpart.
     options : ReadOptions
-        What the caller asks for.
+        The options of the caller.
     source : Source
         The text itself.
 

@@ -23,18 +23,18 @@ _FACES = [0, 2, 1, 0, 1, 3, 0, 3, 2, 1, 2, 3]
 class Assets:
     """Meshes, height fields, textures and skins of a specification, which is changed.
 
-    Meshes that give a body its inertia stay, and must be there. The others are referenced alone: their
-    geometries are spheres for the compiler. Height fields are flat: their inertia does not depend on what
-    their files hold. Textures and skins are taken out.
+    Meshes that give a body its inertia stay, and must be there. The others are only referenced: the
+    compiler sees spheres in their place. Height fields are flat: their inertia does not depend on their
+    files. Textures and skins are removed.
 
     Parameters
     ----------
     mujoco : module
         The library.
     spec : mujoco.MjSpec
-        What was parsed.
+        The parsed specification.
     files : Files
-        Where files may be.
+        The files of the model.
 
     Raises
     ------
@@ -60,7 +60,7 @@ class Assets:
             spec.delete(skin)
 
     def references(self, m: mujoco.MjModel) -> dict[int, MeshReference]:
-        """Return what meshes the geometries of the compiled model have, by index."""
+        """Return the meshes of the geometries of the compiled model, by index."""
         found = {}
         for geom, name in self._geoms:
             reference = self._meshes[name]

@@ -67,8 +67,8 @@ class Files:
     text : str
         The text for MuJoCo.
     included : dict of str to bytes
-        What it includes, by the name that the texts have for it. MuJoCo takes files of one name for one file,
-        whatever their folders, so that some are renamed in the texts.
+        The included files, by their name in the texts. MuJoCo takes files of one name for one file, whatever
+        their folders, so some are renamed in the texts.
     """
 
     def __init__(self, source: Source, folders: Sequence[Path]) -> None:
@@ -114,7 +114,7 @@ class Files:
         file : str
             The file that MuJoCo read of the mesh.
         strips_paths : bool
-            Whether the last part of its path alone counts.
+            Whether only the last part of its path counts.
         """
         file = _with_slashes(file)
         mesh = self._meshes.get("/".join(file.split("/")[-2:]))
@@ -188,7 +188,7 @@ class Files:
             element = waiting.pop()
             waiting += element.children
             if element.tag == "flexcomp" and element.peek("file") not in {None, *known}:
-                raise flexes[0].error("its file is written in a way that is not understood")
+                raise flexes[0].error("its file is written in an unknown way")
 
     def _include(self, element: Element, file: str, place: _Place) -> str:
         """Read a file that an element includes or attaches, and return its name."""
@@ -219,7 +219,7 @@ class Files:
         source = read_source(path)
         self._size += len(source.data)
         if len(self._names) + len(self._flexes) >= _MAX_FILES or self._size > MAX_BYTES:
-            raise element.error("it includes more than a description may have")
+            raise element.error("it includes more than a description may")
         return source
 
     def _find_name(self, file: str) -> str:

@@ -24,7 +24,7 @@ _LOOKS = re.compile(
 
 @contextmanager
 def warnings_of_mujoco(mujoco: Any, report: ParseReport) -> Iterator[None]:
-    """Add what MuJoCo warns of meanwhile to the report, whatever becomes of its warnings otherwise."""
+    """Add warnings of MuJoCo to the report, in addition to its own handling of them."""
     texts: dict[str, None] = {}
     with _LOCK, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -44,8 +44,8 @@ def add_actuators(m: mujoco.MjModel, names: ModelNames, model: ModelDescription,
     """Add a motor for each actuator on a joint, in their order, then one for each armature without a motor.
 
     The inertia of a rotor is on an actuator, the armature of MuJoCo on a joint: the first motor of a joint
-    carries it. A joint without one gets an actuator that carries it and is no motor, so that it has no effort
-    limit; a ball or free joint one for each degree of freedom.
+    carries it. A joint without a motor gets a passive actuator for it, without an effort limit; a ball or
+    free joint gets one for each degree of freedom.
     """
     motors, limits, rotors = find_motors(m), _find_effort_limits(m), getattr(m, "actuator_armature", None)
     joints, gears = m.actuator_trnid[:, 0].tolist(), _find_gears(m).tolist()
@@ -86,19 +86,19 @@ def _add_armatures(m: mujoco.MjModel, names: ModelNames, model: ModelDescription
 def describe_armatures(
     joint: str, turned: list[float], moved: list[float], taken: set[str], report: ParseReport
 ) -> list[ActuatorDescription]:
-    """Return actuators that carry the armature of a joint of several degrees of freedom, and are no motors.
+    """Return passive actuators that carry the armature of a joint of several degrees of freedom.
 
     Parameters
     ----------
     joint : str
         Name of the joint.
     turned, moved : list of float
-        Armature of its angular velocities in the child, and of those of translation that it has, in the
+        Armature of its angular velocities in the child, and of its translational velocities in the
         parent.
     taken : set of str
         Names of actuators, to which those of the new ones are added.
     report : ParseReport
-        Where to tell what is left out.
+        The report, which lists omissions.
     """
     if len(set(turned)) > 1:
         # In the parent, where the tree has angular velocities, it would change with the orientation.

@@ -74,11 +74,11 @@ def add_bodies(
     _find_impossible_inertias(m, names, model)
     compensated = m.body_gravcomp * ((m.body_gravcomp > 0.0) & (m.body_gravcomp < 1.0))
     inertias = _calc_inertias(m, 1.0 - compensated)
-    spared = _calc_inertias(m, compensated) if compensated.any() else []
+    exempt = _calc_inertias(m, compensated) if compensated.any() else []
     links = [WORLD] + [
         _scoped(name, c) for name, c in zip(names.bodies[1:], m.body_gravcomp[1:], strict=True)
     ]
-    if spared or any(link.startswith(f"{WEIGHTLESS}::") for link in links):
+    if exempt or any(link.startswith(f"{WEIGHTLESS}::") for link in links):
         model.scopes.append(WEIGHTLESS)
         model.weightless_scopes.append(WEIGHTLESS)
     taken = set(names.bodies)
@@ -111,7 +111,7 @@ def add_bodies(
         visuals, collisions = shapes.of_body(i)
         model.links.append(LinkDescription(link, M_BBo_B, 0, mass, moment, visuals, collisions))
         if compensated[i]:
-            mass, moment, M_BBo_B = spared[i]
+            mass, moment, M_BBo_B = exempt[i]
             part = unused(f"{names.bodies[i]}_weightless", taken)
             name = unused(f"{part}_to_{names.bodies[i]}", taken_joints)
             model.joints.append(JointDescription(name, "weld", link, _scoped(part, 1.0), np.eye(4), 0))

@@ -52,12 +52,12 @@ _LARGEST = 1e100
 
 
 def check_numbers(m: mujoco.MjModel, names: ModelNames) -> None:
-    """Check that the numbers that are read are finite and not absurd, and none negative that may not be.
+    """Check that numbers are finite, not absurdly large, and not negative where they must not be.
 
     Raises
     ------
     ArgumentValueError
-        Otherwise; the message names the body, joint or actuator.
+        When they are not; the message names the body, joint or actuator.
     """
     if not _are_sound(m):
         _check_each(m, names)

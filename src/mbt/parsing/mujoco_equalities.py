@@ -31,7 +31,7 @@ _HOLDS_NOTHING = "holds two bodies that do not move on each other"
 
 
 def add_equalities(m: mujoco.MjModel, names: ModelNames, links: list[str], model: ModelDescription) -> None:
-    """Add what a tree can have of the equalities that are active; report the others.
+    """Add the active equalities that a tree can represent; report the others.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class _Equalities:
         self._taken: set[str] = set()
 
     def add(self, i: int, name: str) -> str | None:
-        """Add an equality, or return why there is none in a tree."""
+        """Add an equality, or return why a tree cannot represent it."""
         kind = int(self._m.eq_type[i])
         name = name or f"equality_{i}"
         if kind == _JOINT:

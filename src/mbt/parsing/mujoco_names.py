@@ -19,10 +19,10 @@ FREE = 0
 
 
 class ModelNames:
-    """Names by index, where every body, joint and actuator has one that no other of its kind has.
+    """Unique names of bodies, joints and actuators, by index.
 
-    What has no name is called by its index: ``body_3``, ``joint_7``, ``actuator_0``; a free joint is called
-    as its body is. An underscore is added where somebody has that name.
+    Elements without a name are named by their index: ``body_3``, ``joint_7``, ``actuator_0``; a free joint is
+    named after its body. An underscore is added where that name is taken.
 
     Attributes
     ----------
@@ -79,7 +79,7 @@ def first_of_each_actuator(m: mujoco.MjModel, what: Literal["ctrl", "out"]) -> n
 
 
 def unused(name: str, taken: set[str]) -> str:
-    """Return the name with as many underscores as make it one that is not taken, and take it."""
+    """Return the name with as many underscores as make it unique, and reserve it."""
     while name in taken:
         name += "_"
     taken.add(name)

@@ -80,7 +80,7 @@ def calc_gravity(m: mujoco.MjModel) -> tuple[float, float, float]:
 def report_losses(
     m: mujoco.MjModel, names: ModelNames, model: ModelDescription, *, with_friction: bool
 ) -> None:
-    """Tell of whatever has no counterpart."""
+    """Report content without a counterpart."""
     report = model.report
     for attribute, what in _FORCES.items():
         values = getattr(m, attribute, 0)

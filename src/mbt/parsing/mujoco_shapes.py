@@ -25,7 +25,7 @@ _OTHERS = {1: "hfield", 8: "sdf"}
 
 
 class MeshReference(NamedTuple):
-    """Where a mesh is, its scale, and the pose X_MF of what its file holds in the mesh that is placed."""
+    """The address of a mesh, its scale, and the pose X_MF of the file's contents in the placed mesh."""
 
     file: str
     scale: list[float]
@@ -42,7 +42,7 @@ class Shapes:
     names : ModelNames
         Its names.
     report : ParseReport
-        Where to count what is left out.
+        The report, which counts omissions.
     folder : str, optional
         The folder of the description.
     meshes : mapping of int to MeshReference
@@ -93,7 +93,7 @@ class Shapes:
                 self._visuals.setdefault(body, []).append(shape)
 
     def of_body(self, i: int) -> tuple[tuple[Shape, ...], tuple[Shape, ...]]:
-        """Return what is seen of a body, and what it would touch."""
+        """Return the visual and the collision shapes of a body."""
         return tuple(self._visuals.get(i, ())), tuple(self._collisions.get(i, ()))
 
 

@@ -73,9 +73,9 @@ def take_numbers(
 
 
 def take_each_number(element: Element, attributes: tuple[str, ...]) -> list[float] | None:
-    """Return a number of each of these attributes; None, and nothing taken, where one is missing or none.
+    """Return a number for each of these attributes; None, taking nothing, if one is missing or invalid.
 
-    That is quicker than to take them one by one, which then says what is wrong.
+    That is faster than taking them one by one, which then finds the fault.
     """
     texts = element.attributes
     try:

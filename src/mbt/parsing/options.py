@@ -29,7 +29,7 @@ class ReadOptions:
     Raises
     ------
     ArgumentTypeError, ArgumentValueError
-        When an option has none of its values.
+        When an option has an invalid value.
     """
 
     model_name: str | None = None
@@ -55,7 +55,7 @@ class ReadOptions:
                 raise ArgumentTypeError(f"{name}: expected True or False, got {quote(value)}")
 
     def leaves_out(self, gravity: tuple[float, float, float]) -> bool:
-        """Return whether a gravity that a description says is not that of the tree, and unusual."""
+        """Return whether the gravity of a description is unusual, and differs from that of the tree."""
         if isinstance(self.gravity, str):
             return False
         return gravity != (USUAL_GRAVITY if self.gravity is None else tuple(self.gravity.tolist()))

@@ -87,7 +87,7 @@ def find_in_packages(address: str, folders: Sequence[Path], near: str | None = N
     Parameters
     ----------
     address : str
-        What is looked for.
+        The address.
     folders : sequence of Path
         Folders of packages, or folders that contain such folders.
     near : str, optional
@@ -160,8 +160,8 @@ def list_packages(name: str, folders: Sequence[Path]) -> Iterator[Path]:
 def list_roots(folders: Sequence[Path], near: str | None) -> list[Path]:
     """Return the folders, with no links on them, in which the meshes of a description in `near` may be.
 
-    Those that the caller names, those of packages that the environment lists; the folder of the description,
-    its package, and a folder ``meshes`` beside it.
+    These are the folders that the caller names, those of packages that the environment lists; the folder of
+    the description, its package, and a folder ``meshes`` beside it.
     """
     roots = [*folders, *_read_environment("ROS_PACKAGE_PATH"), *_read_environment("AMENT_PREFIX_PATH")]
     if near is not None:

@@ -45,22 +45,22 @@ _ESCAPED_BYTE = re.compile("[\udc80-\udcff]")
 def recover(data: bytes, file: str, encoding: str | None = None) -> tuple[str, list[Repair]]:
     """Return the text of a document without an XML declaration, and what was repaired.
 
-    Each kind of repair is told once, with the line of the first place. A text in an encoding that it declares
-    is not a repair.
+    Each kind of repair is reported once, with the line of its first place. Decoding a text as it declares is
+    not a repair.
 
     Parameters
     ----------
     data : bytes
         The document.
     file : str
-        What errors call it.
+        Its name in errors.
     encoding : str, optional
         The encoding where it is known, whatever the document declares.
 
     Raises
     ------
     ParseError
-        When the bytes are not text in the encoding that their beginning tells.
+        When the bytes are not text in the encoding that their first bytes indicate.
     """
     repairs = _Repairs()
     text = _decode(data, file, encoding, repairs).lstrip("\ufeff")

@@ -29,18 +29,19 @@ _INACTIVE = {
 
 @dataclass(frozen=True)
 class ParseRemark:
-    """Something in a description that its author will want to know.
+    """A remark on a part of a description.
 
     Attributes
     ----------
     text : str
-        What it is, and what was made of it.
+        The remark, and how the reader handled it.
     line : int or None
         Line number, counted from 1.
     about : str
-        ``"inertia"`` where no physical body has it, ``"massless"`` of a joint that moves nothing with mass,
-        ``"mimic"`` of a joint that follows another one, ``"inactive"`` of what does not act, ``"looks"`` of a
-        shape or a colour, ``"text"`` of the XML. Empty where it concerns the motion otherwise.
+        ``"inertia"`` where no physical body has it, ``"massless"`` of a joint that moves no mass,
+        ``"mimic"`` of a joint that follows another one, ``"inactive"`` of elements that do not act,
+        ``"looks"`` of a shape or a colour, ``"text"`` of the XML. Empty where it concerns the motion
+        otherwise.
     """
 
     text: str
@@ -56,8 +57,7 @@ class ParseRemark:
 class MimicJoint:
     """A joint that the description couples to another one: ``q = multiplier * q_master + offset``.
 
-    It keeps its own coordinate, and the tree a `CouplerConstraint` of the name of the joint, which says
-    what holds.
+    It keeps its own coordinate. The tree has a `CouplerConstraint` with the name of the joint.
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ class MimicJoint:
 
 @dataclass
 class ParseReport:
-    """What was read, and what was ignored or changed.
+    """A report on a description: ignored and changed content.
 
     Attributes
     ----------
@@ -84,12 +84,12 @@ class ParseReport:
     model_name : str
         Name of the model instance.
     warnings : list of ParseRemark
-        Where the model is not what its description says, or can hardly be what its author wanted.
+        Where the model differs from its description, or can hardly be as its author meant it.
     ignored : dict of str to int
-        What has no effect, as ``link/visual`` or ``joint/axis@rpy``, with the number of times it occurs.
+        Content without effect, as ``link/visual`` or ``joint/axis@rpy``, with the number of times it occurs.
     inactive : dict of str to int
-        What the description has to move or hold its bodies, and what does not act by itself in a tree, with
-        the number of times it occurs: ``"servos"``, other ``"actuators"``, ``"tendons"``, ``"equalities"``,
+        Parts of the description that would move or hold its bodies but do not act in a tree, with the number
+        of times they occur: ``"servos"``, other ``"actuators"``, ``"tendons"``, ``"equalities"``,
         ``"contacts"`` (of shapes), ``"limits"`` and ``"frictions"`` (of joints).
     floors : list of str
         Names of the shapes among those that do not touch on which the model would stand, planes and height
@@ -99,16 +99,17 @@ class ParseReport:
     impossible_inertias : list of str
         Links whose mass properties no physical body has. They were loaded as written.
     named_positions : dict of str to dict
-        Positions that the description names, as ``"home"``: each is what `MultibodyTree.q_from_dict` takes.
+        Positions that the description names, as ``"home"``: each is a dictionary for
+        `MultibodyTree.q_from_dict`.
     weightless_instances : list of str
-        Names of the model instances on which gravity is not to act. `load_model` sees to it; after
-        `add_model` they are those to disable in the element of gravity.
+        Names of the model instances that are exempt from gravity. `load_model` exempts them; after
+        `add_model` the caller has to, in the gravity element.
     gravity : tuple of float
-        Gravity in World that the description says [m/s^2]; ``(0, 0, -9.81)`` where it says nothing, and of
-        a model in JSON, which has an element for it. `load_model` gives it to the tree unless its caller
-        says another, `add_model` never does.
+        Gravity in World in the description [m/s^2]; ``(0, 0, -9.81)`` if it has none, and for a model in
+        JSON, which has an element for it. `load_model` gives it to the tree unless its caller passes
+        another; `add_model` never does.
     num_links, num_joints, num_actuators : int
-        What was added to the tree; links without World, joints without those added for a base.
+        Numbers of elements added to the tree: links without World, joints without those added for a base.
     """
 
     file: str
@@ -140,7 +141,7 @@ class ParseReport:
         self.ignored[path] = self.ignored.get(path, 0) + 1
 
     def summarize_inactive(self) -> str:
-        """Return in one line what does not act, or nothing.
+        """Return in one line the elements that do not act, or "".
 
         Examples
         --------
@@ -157,7 +158,7 @@ class ParseReport:
         return f"Does not act: {', '.join(parts)}" if parts else ""
 
     def warn_of_inactive(self) -> None:
-        """Let what does not act be the first of the warnings."""
+        """Put elements that do not act first among the warnings."""
         self.warnings.insert(0, ParseRemark(self.summarize_inactive(), about="inactive"))
 
     def _describe_floors(self) -> str:

@@ -36,7 +36,7 @@ def read_sdf(root: Element, report: ParseReport, options: ReadOptions, source: S
     root : Element
         The ``<sdf>``.
     report : ParseReport
-        Where to tell what was ignored or repaired.
+        The report, which lists ignored and repaired content.
     options : ReadOptions
         What the caller asks for.
     source : Source
@@ -213,16 +213,16 @@ class _SdfReader:
 
     def _read_weightless(self) -> None:
         """Find the models on which gravity does not act: on all of their links, or it is a fault."""
-        spared: dict[str, list[SdfFrame]] = {}
+        exempt: dict[str, list[SdfFrame]] = {}
         heavy: set[str] = set()
         for link in self.walker.links:
             assert link.scope is not None
             text = take_text(link.element, "gravity")
             if text is not None and read_flag(text) is False:
-                spared.setdefault(link.scope.prefix, []).append(link)
+                exempt.setdefault(link.scope.prefix, []).append(link)
             else:
                 heavy.add(link.scope.prefix)
-        for prefix, links in spared.items():
+        for prefix, links in exempt.items():
             if prefix in heavy:
                 fault = "gravity does not act on it, but does on other links of its model"
                 links[0].element.repair(fault, "it acts on all of them")

@@ -30,9 +30,9 @@ class Axis:
     limits : JointLimits
         Position, velocity, acceleration and effort.
     damping, friction, stiffness, reference : float
-        Of the motion, and of the spring on it.
+        Those of the motion, and of the spring on it.
     mimic : Element or None
-        What couples it to another axis.
+        The element that couples it to another axis.
     """
 
     direction: FloatArray
@@ -45,7 +45,7 @@ class Axis:
 
     @property
     def has_motor(self) -> bool:
-        """Whether the file says what effort drives it."""
+        """Whether the file gives an effort that drives it."""
         return 0.0 < self.limits.effort < math.inf
 
 
@@ -61,14 +61,14 @@ def read_axis(joint: Element, tag: str, frame: SdfFrame, report: ParseReport, *,
     frame : SdfFrame
         The frame of the joint.
     report : ParseReport
-        Where to tell what is ignored.
+        The report, which lists ignored content.
     with_friction : bool
-        Whether friction is wanted.
+        Whether to read friction.
 
     Raises
     ------
     ParseError
-        When the direction is zero, or a number makes no sense.
+        When the direction is zero, or a number is invalid.
     """
     element = joint.take_first(tag)
     if element is None:

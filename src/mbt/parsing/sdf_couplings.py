@@ -35,7 +35,7 @@ def read_couplings(joints: list[SdfJoint], model: ModelDescription) -> None:
     Raises
     ------
     ParseError
-        When a number makes no sense.
+        When a number is invalid.
     """
     couplings = Couplings(model)
     by_frame = {joint.frame: joint for joint in joints}
@@ -103,7 +103,7 @@ class _Gearbox:
         self.by_frame = by_frame
 
     def read(self) -> None:
-        """Couple the joints, or warn that there are none."""
+        """Couple the joints, or warn that one is missing."""
         element, frame = self.joint.element, self.joint.frame
         assert frame.scope is not None
         ratio = take_number(element, "gearbox_ratio", 1.0)

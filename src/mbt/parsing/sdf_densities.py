@@ -22,9 +22,9 @@ _Z = [0.0, 0.0, 1.0]
 def add_up_shapes(
     link: Element, inertial: Element, collisions: list[tuple[Element, Shape]]
 ) -> SpatialInertia:
-    """Return M_BBo_B of a link that is filled as its collision shapes are.
+    """Return M_BBo_B of a link that fills its collision shapes.
 
-    The density is that of the shape, of the ``<inertial>``, or of water. A mass that is given scales it all.
+    The density is that of the shape, of the ``<inertial>``, or of water. A given mass scales the result.
     Meshes and planes have none, with a warning.
 
     Raises
@@ -41,7 +41,7 @@ def add_up_shapes(
     except (MbtError, ArithmeticError) as error:
         raise link.error(f"the inertia of its shapes cannot be computed: {error.args[-1]}") from None
     if not is_finite:
-        raise link.error("the inertia of its shapes goes beyond what a float can hold")
+        raise link.error("the inertia of its shapes overflows a float")
     return M_BBo_B
 
 

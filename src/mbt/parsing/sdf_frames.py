@@ -23,7 +23,7 @@ __all__ = ["Scope", "SdfFrame", "calc_pose_between", "make_world"]
 
 @dataclass(eq=False)
 class Scope:
-    """A model or a world: what names mean inside.
+    """A model or a world: the scope of names.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class Scope:
     names : dict of str to SdfFrame
         Its links, models, frames and joints. A model that is merged into another one shares them.
     prefix : str
-        What stands in front of the names of its elements in the description: ``"gripper::"``.
+        The prefix of the names of its elements in the description: ``"gripper::"``.
     version : tuple of int
         Version of SDF.
     source : Source
@@ -40,7 +40,7 @@ class Scope:
     is_static : bool
         Whether nothing in it moves.
     depth : int
-        How many models it is inside of, and how many documents.
+        The number of models and documents around it.
     files : tuple of str
         The files in which it is included, outermost first.
     """
@@ -124,7 +124,7 @@ class SdfFrame:
     pose : Pose
         As written.
     base : str or None
-        Name of the frame to which the pose is relative, in `scope`; the model's frame unless given.
+        Name of the frame to which the pose is relative, in `scope`; by default the model's frame.
     fixed_to : str or None
         Name of the frame on whose link a frame or joint is fixed; of a model, its canonical link.
     placed_by : str or None
@@ -271,7 +271,7 @@ class SdfFrame:
             for frame in inside.names.values():
                 if frame.kind == kind:
                     return frame
-        raise self.element.error("something is attached to this model, which has no link")
+        raise self.element.error("an element is attached to this model, which has no link")
 
 
 def make_world(element: Element, version: tuple[int, int], source: Source) -> Scope:

@@ -23,15 +23,15 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):")
 
 
 class Includes:
-    """Finds and reads what is included.
+    """Finds and reads included files.
 
     Parameters
     ----------
     folders : sequence of Path
-        The folders that the caller names. Beside them only the folder of a file is looked into, for what
-        this file includes.
+        The folders that the caller names. Otherwise includes are searched only in the folder of the
+        including file.
     warnings : list of ParseRemark
-        Where to tell what is repaired.
+        The report, which lists repairs.
     """
 
     def __init__(self, folders: Sequence[Path], warnings: list[ParseRemark]) -> None:
@@ -62,7 +62,7 @@ class Includes:
         return self._parse(source, include.document.is_strict), source
 
     def find(self, include: Element, address: str, source: Source) -> Path | None:
-        """Return the path of what a document includes, with no links on it; None where there is no such file.
+        """Return the path of an included document, without links; None where there is no such file.
 
         Raises
         ------

@@ -83,16 +83,16 @@ def read_joint(
     frame : SdfFrame
         Its frame.
     parent : str
-        What it names as its parent.
+        The name of its parent.
     model : ModelDescription
-        Where it goes.
+        The description to fill.
     with_friction : bool
         Whether friction is wanted.
 
     Raises
     ------
     ParseError
-        When its type cannot be modelled, an end does not exist, or a number makes no sense.
+        When its type cannot be modelled, an end does not exist, or a number is invalid.
     """
     kind = _take_kind(joint)
     if kind == "gearbox":

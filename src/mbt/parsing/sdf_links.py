@@ -29,7 +29,7 @@ def read_link(element: Element, frame: SdfFrame, model: ModelDescription) -> Non
     Raises
     ------
     ParseError
-        When its mass is negative, or a number of its inertia is none or too large.
+        When its mass is negative, or an entry of its inertia is not a number, or too large.
     """
     visuals = read_shapes(element, "visual", frame, model.report)
     collisions = read_shapes(element, "collision", frame, model.report)

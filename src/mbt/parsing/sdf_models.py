@@ -45,14 +45,14 @@ _AS_WRITTEN = _Placement()
 
 
 class ModelWalker:
-    """Walks through models in models and declares what is in them.
+    """Walks through nested models and declares their contents.
 
     Attributes
     ----------
     links, frames : list of SdfFrame
         All links and named frames.
     robot_links : list of SdfFrame
-        Links of included robots in URDF, which the model has already, as all that is on them.
+        Links of included robots in URDF, which are in the model already, with everything on them.
     joints : list of PendingJoint
         All joints but those of static models.
     elements : list of (Element, Scope)
@@ -75,7 +75,7 @@ class ModelWalker:
         self._includes = Includes(options.package_folders, model.report.warnings)
 
     def walk_world(self, element: Element, world: Scope) -> None:
-        """Declare what is in a world, or in a document without one."""
+        """Declare the contents of a world, or of a document without one."""
         self._declare_models(element, world)
         self._declare_frames(element, world)
         self._declare_joints(element, world)
@@ -207,7 +207,7 @@ class ModelWalker:
         other = self._declared.setdefault((frame.kind, frame.name), frame)
         if other is not frame:
             what = f"{quote(frame.name)} is a {other.kind} of another model too, in line {other.element.line}"
-            raise frame.element.error(what, "'::' stands between the names of a model and of what is in it")
+            raise frame.element.error(what, "'::' separates the name of a model from those of its elements")
 
     def _declare_links(self, element: Element, scope: Scope) -> None:
         for link in element.take_children("link"):

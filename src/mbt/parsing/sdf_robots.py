@@ -18,7 +18,7 @@ __all__ = ["declare_robot", "take_over"]
 def declare_robot(
     robot: ModelDescription, root: Element, scope: Scope, declare: Callable[[SdfFrame, str, Scope], None]
 ) -> list[SdfFrame]:
-    """Declare what SDF may name of a robot, and return its links.
+    """Declare the parts of a robot that SDF may name, and return its links.
 
     A link stands where its joint has it in the zero configuration, a root in the frame of the model. Of a
     link, a joint and a frame of one name, which URDF allows, SDF can name the first.
@@ -32,7 +32,7 @@ def declare_robot(
     scope : Scope
         That of the model.
     declare : callable
-        What declares a frame by a name in a scope.
+        Declares a frame by a name in a scope.
     """
     inboard = {joint.child: joint for joint in robot.joints}
     links = []

@@ -24,18 +24,18 @@ _UNKNOWN = ("cone", "heightmap", "image", "polyline", "empty")
 def read_shapes(link: Element, tag: str, frame: SdfFrame, report: ParseReport) -> list[tuple[Element, Shape]]:
     """Return the shapes of a link, each with its element.
 
-    What cannot be made a shape is left out: it has no effect on the dynamics.
+    Geometries that mbt has no shape for are left out: they do not affect the dynamics.
 
     Parameters
     ----------
     link : Element
         The link.
     tag : {"visual", "collision"}
-        Which of its shapes.
+        The kind of shapes.
     frame : SdfFrame
         The frame of the link.
     report : ParseReport
-        Where to tell what was left out.
+        The report, which lists omissions.
     """
     shapes = []
     for element in link.take_children(tag):

@@ -60,7 +60,7 @@ def read_number(element: Element, default: float) -> float:
 
 
 def take_limit(parent: Element, tag: str) -> float | None:
-    """Return the limit that a child holds; None where there is none, which a huge number says too."""
+    """Return the limit that a child holds; None where there is none, or where it is huge."""
     child = parent.take_first(tag)
     if child is None or not child.text_parts or child.text.lower().lstrip("+-") in ("inf", "infinity"):
         return None
@@ -75,7 +75,7 @@ def take_vector(parent: Element, tag: str, default: list[float]) -> list[float]:
 
 
 def take_flag(parent: Element, tag: str) -> bool:
-    """Return what a child says: ``true``, ``1``, ``false`` or ``0``; False without one."""
+    """Return the flag in a child: ``true``, ``1``, ``false`` or ``0``; False without one."""
     text = take_text(parent, tag)
     if text is None:
         return False
@@ -86,7 +86,7 @@ def take_flag(parent: Element, tag: str) -> bool:
 
 
 def read_flag(text: str) -> bool | None:
-    """Return what a text says, or None where it says neither."""
+    """Return the flag in a text, or None where it is not one."""
     return {"true": True, "1": True, "false": False, "0": False}.get(text.strip().lower())
 
 
@@ -102,7 +102,7 @@ def read_pose(element: Element) -> Pose:
     Raises
     ------
     ParseError
-        When the numbers are not such.
+        When the numbers do not give a pose.
     """
     relative_to = None
     rotation_format, in_degrees = "euler_rpy", False

@@ -29,13 +29,13 @@ class Source:
     data : bytes
         The XML document.
     file : str
-        What messages call it: the path, or ``<text>``.
+        Its name in messages: the path, or ``<text>``.
     stem : str
         A name for a model that has none.
     encoding : str or None
         The encoding where it is known for certain.
     folder : str or None
-        The folder of the file, absolute; None of what is not a file.
+        The folder of the file, absolute; None if there is no file.
     """
 
     data: bytes
@@ -55,7 +55,7 @@ def read_source(source: object, package_paths: object = (), name: str = "source"
         ``package://name/path`` is looked for in packages. Bytes are the document. A `Source` is returned as
         it is.
     package_paths : sequence of paths
-        Folders of packages, or folders that contain such folders. What environment variables name comes
+        Folders of packages, or folders that contain such folders. Folders from environment variables come
         after them: see `mbt.parsing.packages`.
     name : str
         Name of the argument that `source` is, for messages.

@@ -51,7 +51,7 @@ def check_structure(model: ModelDescription, hint: str | None = None) -> None:
 
 
 def free_from_world(model: ModelDescription) -> None:
-    """Take the joints out that fix a link to World: ``base="floating"``. Fills ``model.freed``."""
+    """Remove the joints that fix a link to World: ``base="floating"``. Fills ``model.freed``."""
     kept = []
     for joint in model.joints:
         if joint.kind != "weld" or WORLD not in (joint.parent, joint.child):
@@ -106,7 +106,7 @@ def order_depth_first(model: ModelDescription) -> None:
 
 
 def find_massless_joints(model: ModelDescription) -> list[JointDescription]:
-    """Return the joints of an ordered model that move nothing with mass, or with inertia that they turn."""
+    """Return the joints of an ordered model that move no mass, or turn no inertia."""
     masses = {link.name: link.mass for link in model.links}
     moments = {link.name: link.moment for link in model.links}
     masses[WORLD] = moments[WORLD] = math.inf  # What carries World is not free to move.

@@ -58,7 +58,7 @@ def read_urdf(root: Element, report: ParseReport, options: ReadOptions) -> Model
 
 
 def read_urdf_parts(root: Element, report: ParseReport, options: ReadOptions) -> ModelDescription:
-    """Read what a URDF document holds, in its order, for a model that may become part of another one.
+    """Read a URDF document, in its order, for a model that may become part of another one.
 
     Raises
     ------

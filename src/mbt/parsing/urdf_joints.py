@@ -57,7 +57,7 @@ def read_joint(joint: Element, model: ModelDescription, *, with_friction: bool) 
     Raises
     ------
     ParseError
-        When its type cannot be modelled, a link is not named, the axis is zero, or a number is none.
+        When its type cannot be modelled, a link is not named, the axis is zero, or a number is invalid.
     """
     type_ = _take_type(joint)
     kind = (_DRAKE_JOINT_KINDS if joint.tag == "drake:joint" else _JOINT_KINDS)[type_]

@@ -26,7 +26,7 @@ def read_link(link: Element, model: ModelDescription, colors: Colors) -> None:
     Raises
     ------
     ParseError
-        When its mass is negative, or anything of its inertia is missing, no number or beyond bounds.
+        When its mass is negative, or a part of its inertia is missing, not a number or out of bounds.
     """
     name = link.require_name()
     inertial = link.take_parts(_LINK_PARTS).get("inertial")

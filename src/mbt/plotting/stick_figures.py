@@ -53,20 +53,20 @@ def plot(
 
     Lines run from joint to joint, and from the last joint of a branch to the mass centre of its body. Round
     dots are joints, with a short line along the axis of those that have one; squares are joints that
-    translate along one; the cross is the mass centre of everything. All axes have the same scale.
+    translate along one; the cross is the mass centre of the model. All axes have the same scale.
 
     Parameters
     ----------
     tree : MultibodyTree
         A finalized tree.
     q : array_like, shape (num_positions,) or (..., num_positions), optional
-        A configuration, the default one unless given; of several the last is drawn, and the others are
-        shadows of it, the earlier the fainter.
+        A configuration, by default the default one; if there are several, the last is drawn, and
+        the others as its shadows, the earlier the fainter.
     ax : mpl_toolkits.mplot3d.Axes3D, optional
-        Where to; in a new figure of ``matplotlib.pyplot`` unless given.
+        The axes to draw in; by default those of a new figure of ``matplotlib.pyplot``.
     names : {"all", "joints", "bodies", "none"}, optional
-        Which names to write: of the joints that move and the bodies that they carry, of these joints alone,
-        of all bodies, or none. They keep off each other in every view; those without room are left out.
+        The names to write: those of the moving joints and the bodies that they carry, of these joints alone,
+        of all bodies, or none. Names do not overlap in any view; those without room are left out.
     frames : bool, optional
         Draw the frames of the bodies: x, y and z in red, green and blue.
     ground : bool, optional
@@ -75,7 +75,7 @@ def plot(
     Returns
     -------
     mpl_toolkits.mplot3d.Axes3D
-        ``ax.figure.savefig("robot.png")`` writes it into a file.
+        ``ax.figure.savefig("robot.png")`` saves the picture.
 
     Raises
     ------
@@ -84,7 +84,7 @@ def plot(
     NotFinalizedError
         Before ``finalize()``.
     ShapeError, ArgumentValueError, ArgumentTypeError
-        When an argument makes no sense.
+        When an argument is invalid.
 
     Examples
     --------

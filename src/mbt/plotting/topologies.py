@@ -35,7 +35,8 @@ def plot_topology(tree: MultibodyTree, ax: Any = None) -> Any:
     tree : MultibodyTree
         A finalized tree of at most 400 bodies.
     ax : matplotlib.axes.Axes, optional
-        Where to, in letters as large as there is room for; in a new figure of the right size unless given.
+        The axes to draw in, with letters as large as they have room for; by default those of a new figure of
+        the right size.
 
     Returns
     -------
@@ -46,7 +47,7 @@ def plot_topology(tree: MultibodyTree, ax: Any = None) -> Any:
     MissingPackageError
         When matplotlib is not installed: ``pip install "multibodytree[plot]"``.
     ArgumentValueError
-        When the tree has more bodies; `MultibodyTree.get_topology_graphviz_string` is for these.
+        When the tree has more bodies; use `MultibodyTree.get_topology_graphviz_string` for those.
     NotFinalizedError
         Before ``finalize()``.
     """
@@ -92,17 +93,17 @@ def plot_topology(tree: MultibodyTree, ax: Any = None) -> Any:
 def plot_mass_matrix(tree: MultibodyTree, q: npt.ArrayLike | None = None, ax: Any = None) -> Any:
     """Draw the pattern of the mass matrix, with matplotlib: which velocities are coupled, and how much.
 
-    An entry is ``|M_ij| / sqrt(M_ii M_jj)``, from 0 to 1 whatever the units. Entries that are zero at every
-    configuration, because neither joint carries the other one, are white.
+    An entry is ``|M_ij| / sqrt(M_ii M_jj)``, from 0 to 1 in any units. Entries that are zero at every
+    configuration, because neither joint carries the other, are white.
 
     Parameters
     ----------
     tree : MultibodyTree
         A finalized tree with at least one velocity.
     q : array_like, shape (num_positions,), optional
-        The configuration; the default one unless given.
+        The configuration; by default the default one.
     ax : matplotlib.axes.Axes, optional
-        Where to; in a new figure of ``matplotlib.pyplot`` unless given.
+        The axes to draw in; by default those of a new figure of ``matplotlib.pyplot``.
 
     Returns
     -------
@@ -123,7 +124,7 @@ def plot_mass_matrix(tree: MultibodyTree, q: npt.ArrayLike | None = None, ax: An
         raise ArgumentValueError(f"q: expected one configuration, got {1 + len(others)}")
     nv = tree.num_velocities
     if not nv:
-        raise ArgumentValueError("plot_mass_matrix: tree: expected one with velocities: nothing moves")
+        raise ArgumentValueError("plot_mass_matrix: tree: expected a tree with velocities")
     context = tree.create_default_context()
     context.q = configuration
     M = tree.calc_mass_matrix(context)

@@ -31,26 +31,25 @@ def save_model(
 ) -> str:
     """Return a model as text, and write it to a file where a path is given.
 
-    JSON loses nothing that a model is built of: `load_model` makes a tree of it that computes the same to the
-    last bit, with the same names, indices and order. It has a line for each value, so that it can be
-    compared, and nothing in it changes from one time to the next. The values are the defaults of the tree,
-    not those of a Context.
+    JSON keeps the whole model: `load_model` makes a tree from it with bitwise equal results, and with the
+    same names, indices and order. Each value has its own line, so that files can be compared, and saving
+    again gives the same text. The values are the defaults of the tree, not those of a Context.
 
-    URDF cannot hold everything: one warning tells what is lost. See ``docs/saving.md``.
+    URDF cannot hold everything: one warning lists the losses. See ``docs/saving.md``.
 
     Parameters
     ----------
     tree : MultibodyTree
         The model, finalized or not.
     path : str or path, optional
-        A file. It is written whole, or when that fails left as it was.
+        A file. If writing fails, it stays as it was.
     format : {"json", "urdf"}, optional
         The format; by default the suffix of the path decides.
     strict : bool, optional
-        Refuse to lose anything, in place of the warning.
+        Raise an error instead of the warning about losses.
     user_elements : bool, optional
-        Write elements of classes that users have written, in JSON: by the import path of the class, with
-        what its attributes hold. They are refused otherwise. Nobody reads them unasked, see `load_model`.
+        Write elements of user-written classes, in JSON: by the import path of the class, with the values of
+        its attributes. Otherwise they raise an error. `load_model` reads them only on request.
 
     Returns
     -------
@@ -60,14 +59,15 @@ def save_model(
     Warns
     -----
     ModelWarning
-        When something of the model is not in the text.
+        When a part of the model is not in the text.
 
     Raises
     ------
     ArgumentTypeError
         When an element cannot be written.
     ArgumentValueError
-        When there is no format, the file cannot be written, or with ``strict=True`` something would be lost.
+        When the format is not determined, the file cannot be written, or with ``strict=True`` something would
+        be lost.
 
     Examples
     --------
@@ -110,8 +110,8 @@ def _find_format(path: Path | None, format_: object) -> str:
             raise ArgumentValueError(f"format: expected {expected}, got {quote(format_)}")
         return format_
     if path is None:
-        raise ArgumentValueError(f"format: expected {expected}, where no path tells it")
+        raise ArgumentValueError(f"format: expected {expected}, where no path determines it")
     suffix = path.suffix.removeprefix(".").lower()
     if suffix not in _FORMATS:
-        raise ArgumentValueError(f"format: expected {expected}: the suffix of {path.name!r} does not tell it")
+        raise ArgumentValueError(f"format: expected {expected}: the suffix of {path.name!r} is neither")
     return suffix

@@ -1,6 +1,6 @@
-"""The elements that mbt has, as JSON holds them: what constructors take, and what is set afterwards.
+"""The elements that mbt has, in JSON: arguments of constructors, and attributes set afterwards.
 
-One table serves both ways, so what is written is what is read.
+One table serves both ways, so reading and writing agree.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class Field(NamedTuple):
     get : callable
         Returns it, of an element.
     set : callable or None
-        ``set(element, value)`` sets what the constructor does not take.
+        ``set(element, value)`` sets a value that the constructor does not take.
     """
 
     key: str
@@ -109,9 +109,9 @@ class Kind(NamedTuple):
     element_type : type
         The class.
     arguments : tuple of Field
-        What its constructor takes, by name.
+        The arguments of its constructor, by name.
     settings : tuple of Field
-        What is set afterwards.
+        Attributes set afterwards.
     """
 
     element_type: type[Any]
@@ -404,7 +404,7 @@ def read_element(
     Raises
     ------
     ParseError
-        When a value is missing or makes no sense.
+        When a value is missing or is invalid.
     """
     values = {
         field.key: field.value.read(fields, field.key, names)

@@ -1,4 +1,4 @@
-"""An object of a model in JSON: its values are taken one by one, and what is wrong is told with its place."""
+"""An object of a model in JSON: its values are taken one by one, and errors name their place."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Document:
     Parameters
     ----------
     report : ParseReport
-        Where to tell what was ignored.
+        The report, which lists ignored content.
     is_strict : bool
         Whether what nobody reads is refused.
     """

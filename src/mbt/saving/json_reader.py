@@ -41,7 +41,7 @@ _KINDS = {
 
 @dataclass(frozen=True)
 class JsonOptions:
-    """What is asked for when a model in JSON is read.
+    """Options of reading a model in JSON.
 
     Attributes
     ----------
@@ -52,9 +52,9 @@ class JsonOptions:
     model_name : str or None
         Another name of the model instance.
     is_strict : bool
-        Refuse what is not known, and what no physical body has.
+        Reject unknown keys and unphysical inertias.
     gravity : ndarray, shape (3,), None, or "file"
-        Gravity in place of that of the file; None is none.
+        Gravity in place of that of the file; None means no gravity.
     permission : bool or dict
         Which classes of users the file may name.
     actuate_all : bool
@@ -83,9 +83,9 @@ class JsonModel:
     data : bytes
         The text.
     report : ParseReport
-        Where to tell what was ignored.
+        The report, which lists ignored content.
     options : JsonOptions
-        What is asked for.
+        The options.
 
     Raises
     ------
@@ -151,16 +151,16 @@ class JsonModel:
         self.elements.append(element)
 
     def _replace_gravity(self) -> None:
-        """Let gravity be that of the caller, where one is given; it spares whom that of the file spares."""
+        """Use the gravity of the caller, where one is given; the exemptions of the file stay."""
         g_W = self.options.gravity
         if isinstance(g_W, str):
             return
-        spared: set[ModelInstanceIndex] = set()
+        exempt: set[ModelInstanceIndex] = set()
         place = len(self.elements)
         for i, element in enumerate(self.elements):
             if isinstance(element, UniformGravityFieldElement):
-                spared, place = element._disabled_model_instances, i
-        self.elements[place : place + 1] = [] if g_W is None else [UniformGravityFieldElement(g_W, spared)]
+                exempt, place = element._disabled_model_instances, i
+        self.elements[place : place + 1] = [] if g_W is None else [UniformGravityFieldElement(g_W, exempt)]
 
     def _actuate_all(self) -> None:
         actuators = [element for element in self.elements if isinstance(element, JointActuator)]
@@ -182,8 +182,8 @@ class JsonModel:
             if element._name is not None:
                 element._name = self.options.prefix + element._name
             if isinstance(element, UniformGravityFieldElement):  # It is always World's.
-                spared = element._disabled_model_instances
-                element._disabled_model_instances = {indices[i] for i in spared}
+                exempt = element._disabled_model_instances
+                element._disabled_model_instances = {indices[i] for i in exempt}
                 continue
             element._model_instance = indices[element._model_instance]
             if isinstance(element, RigidBody):

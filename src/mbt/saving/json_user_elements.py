@@ -1,4 +1,4 @@
-"""Elements of users in JSON: the import path of the class, what mbt knows of it, and its own attributes.
+"""Elements of users in JSON: the import path of the class, its base class, and its own attributes.
 
 To read one runs code that the file names, so it takes a permission.
 """
@@ -57,7 +57,7 @@ def path_of_class(element: MultibodyElement) -> str:
 
 
 def write_attributes(element: MultibodyElement, names: NamesOfTree) -> dict[str, Any]:
-    """Return the attributes that the class of a user has added to an element.
+    """Return the attributes that a user-written class has added to an element.
 
     Raises
     ------
@@ -144,12 +144,14 @@ def read_user_element(
     Raises
     ------
     ParseError
-        When there is no permission, no such class, or the class does not take what the file has.
+        When there is no permission, no such class, or the class rejects the contents of the file.
     """
     element_type = _find_class(fields, path, permission)
     kind = kind_of(element_type, section) if issubclass(element_type, MultibodyElement) else None
     if kind is None or element_type is kind.element_type:
-        raise fields.error("type", f"{quote(path)} is not a class of a user for elements among the {section}")
+        raise fields.error(
+            "type", f"{quote(path)} is not a user-written class for elements among the {section}"
+        )
 
     def construct(**values: Any) -> Any:
         element: Any = object.__new__(element_type)
@@ -165,7 +167,7 @@ def read_user_element(
         return element
     except (ParseError, MemoryError):
         raise
-    except Exception as error:  # Whatever the class of a user does.
+    except Exception as error:  # Whatever a user-written class does.
         reason = f"{type(error).__name__}: {shorten(str(error), 200)}"
         raise fields.error("type", f"{quote(path)} cannot be constructed: {reason}") from error
 
@@ -178,7 +180,9 @@ def _find_class(fields: Fields, path: str, permission: Permission) -> type[Any]:
         hint = (
             "load_model(..., user_elements=[...]) with the classes, or True, which runs what the file names"
         )
-        raise fields.error("type", f"{quote(path)} is a class of a user, which is not imported unasked", hint)
+        raise fields.error(
+            "type", f"{quote(path)} is a user-written class, which is imported only on request", hint
+        )
     if isinstance(permission, dict):
         if path not in permission:
             known = ", ".join(map(quote, permission)) or "none"
@@ -243,7 +247,7 @@ def _read(fields: Fields, key: str, value: Any, names: NamesInFile, owner: Multi
             return dict(inner)
         return {"tuple": tuple, "set": set, "frozenset": frozenset}[kind](inner)
     except (TypeError, ValueError):
-        raise fields.error(key, f"expected what makes a {kind}, got {quote(parts)}") from None
+        raise fields.error(key, f"expected the value of a {kind}, got {quote(parts)}") from None
 
 
 def _read_array(fields: Fields, parts: list[Any]) -> Any:

@@ -30,7 +30,7 @@ def write_json(tree: MultibodyTree, *, user_elements: bool) -> str:
     Raises
     ------
     ArgumentTypeError
-        When an element is of a class of a user, and that was not asked for or cannot be.
+        When an element has a user-written class, and `user_elements` is False or the class cannot be written.
     """
     return dump_model(_describe(tree, user_elements=user_elements))
 
@@ -38,7 +38,7 @@ def write_json(tree: MultibodyTree, *, user_elements: bool) -> str:
 def hash_content(tree: MultibodyTree) -> str | None:
     """Return a hash of all that a finalized tree computes from: equal for trees that compute the same bits.
 
-    Shapes are left out. None where a class of a user has to do with it: nobody knows what that computes from.
+    Shapes are left out. None where a user-written class takes part: mbt cannot know its inputs.
     """
     if type(tree).__module__.partition(".")[0] != "mbt":
         return None

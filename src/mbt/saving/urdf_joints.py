@@ -263,7 +263,7 @@ def _limit_of_path(connection: Connection, limit: dict[str, float], losses: Loss
 
 
 def _add_limit(element: Element, limit: dict[str, float]) -> None:
-    # Parsers want both of these.
+    # Parsers need both of these.
     whole = {"effort": math.inf, "velocity": math.inf, **limit}
     SubElement(element, "limit", {key: number(value) for key, value in whole.items()})
 

@@ -19,7 +19,7 @@ _LARGEST = sys.float_info.max
 def number(value: float) -> str:
     """Return a number, the shortest text that is read back to the last bit.
 
-    Infinity is the largest float: parsers want a finite number, and nothing goes beyond this one.
+    Infinity is the largest float: parsers need a finite number, and none is larger.
     """
     return repr(min(max(float(value), -_LARGEST), _LARGEST) + 0.0)
 

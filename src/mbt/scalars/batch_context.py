@@ -37,15 +37,15 @@ def _quietly() -> np.errstate:
 class BatchContext(ScalarContext):
     """Times, states, inputs and parameters of many samples: ``tree.create_default_context(batch_shape)``.
 
-    Every array has the axes of the batch in front. What is assigned is one for all samples, or has leading
+    Every array has the axes of the batch in front. An assigned value holds for all samples, or has leading
     axes that broadcast to those of the batch; parameters too may differ from sample to sample. A sample
-    without a result, where a Context of one state raises a `SingularityError`, is NaN. Locks and what gravity
-    spares are common to all samples.
+    without a result, where a Context of one state raises a `SingularityError`, is NaN. Locks and exemptions
+    from gravity are common to all samples.
 
     Attributes
     ----------
     tree : MultibodyTree
-        The tree that it belongs to.
+        The tree of the Context.
     """
 
     __slots__ = ("_batch_shape", "_vectors")

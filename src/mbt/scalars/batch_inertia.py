@@ -20,7 +20,7 @@ __all__ = ["BatchSpatialInertia", "check_inertial_parameters", "find_suspects"]
 class BatchSpatialInertia(ScalarSpatialInertia):
     """Mass properties of each sample: mass (...), mass centre (..., 3), unit and massless inertia (..., 6).
 
-    ``M[i]`` is that of one sample, a `mbt.SpatialInertia`, or of some.
+    ``M[i]`` holds those of one sample, as a `mbt.SpatialInertia`, or of several.
     """
 
     __slots__ = ()
@@ -112,7 +112,7 @@ class BatchSpatialInertia(ScalarSpatialInertia):
 def find_suspects(
     mass: FloatArray, com: FloatArray, components: FloatArray, massless: FloatArray
 ) -> list[tuple[int, ...]]:
-    """Return the leading indices of what may not be mass properties of a body.
+    """Return the leading indices of mass properties that may not be those of a body.
 
     `SpatialInertia.criticize_not_physically_valid` decides on them, one by one. All that are clearly physical
     are sorted out at once.
@@ -139,16 +139,16 @@ def find_suspects(
 
 
 def check_inertial_parameters(pi: FloatArray, labels: list[str], is_checked: bool) -> None:
-    """Refuse inertial parameters, (..., 10 n), that are not finite, or that no body has.
+    """Raise for inertial parameters, (..., 10 n), that are not finite, or that no body has.
 
     Parameters
     ----------
     pi : ndarray, shape (..., 10 n)
         Of n bodies.
     labels : list of str
-        What messages call these.
+        Their names in messages.
     is_checked : bool
-        Whether they must be those of a physical body.
+        Whether they must be physical.
     """
     x = as_finite_array(pi, "pi").reshape(*pi.shape[:-1], len(labels), 10)
     mass = x[..., 0]

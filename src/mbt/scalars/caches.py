@@ -190,7 +190,7 @@ class ScalarAccelerationKinematics(AccelerationKinematicsCache):
 
     @property
     def vdot(self) -> Any:
-        """Generalized accelerations that they go with, (num_velocities,)."""
+        """The generalized accelerations they belong to, (num_velocities,)."""
         return self._vdot
 
     def __repr__(self) -> str:

@@ -31,7 +31,8 @@ __all__ = ["ScalarContext"]
 class ScalarContext(CachedContext):
     """Time, positions, velocities, inputs and parameters in arrays of the scalar of a tree.
 
-    Made by ``create_default_context()`` of a tree that `clone_to_scalar` made. All values begin as constants.
+    ``create_default_context()`` of a tree from `clone_to_scalar` makes it. Initially all values are
+    constants.
     """
 
     __slots__ = (

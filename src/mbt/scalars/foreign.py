@@ -87,7 +87,7 @@ def _by_methods(kind: Any) -> ScalarType:
             except TypeError:
                 raise ArgumentTypeError(
                     f"{kind.__name__} has no method {method}: a tree.clone_to_scalar(mbt.symbolic.ScalarType("
-                    f"..., {method}=...)) knows the function, and so does what its elements call"
+                    f"..., {method}=...)) has the function, also in functions that its elements call"
                 ) from None
 
         return function

@@ -22,8 +22,8 @@ def make_casadi_function(name: str, inputs: Mapping[str, Any], outputs: Mapping[
     inputs : mapping of str to array_like of casadi.SX symbols
         Its arguments, by name and in this order.
     outputs : mapping of str to array_like of casadi.SX
-        Its results, by name and in this order. CasADi has matrices only: vectors are columns, and an array of
-        shape (n, 4, 4) becomes a matrix of shape (4 n, 4). Entries that are zero everywhere are structural
+        Its results, by name and in this order. CasADi has only matrices: vectors become columns, and an array
+        of shape (n, 4, 4) becomes a matrix of shape (4 n, 4). Entries that are zero everywhere are structural
         zeros of its sparsity.
 
     Returns

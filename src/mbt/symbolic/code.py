@@ -21,7 +21,7 @@ class PythonFunction:
     name : str
         Its name.
     source : str
-        A Python module that defines it, and needs `math` and NumPy.
+        A Python module that defines the function; it needs `math` and NumPy.
     shapes : dict of str to tuple of int
         Shapes of its arguments, by name.
     """
@@ -77,14 +77,14 @@ def make_python_function(name: str, inputs: Mapping[str, Any], outputs: Mapping[
     Returns
     -------
     PythonFunction
-        Takes arrays of the shapes of the inputs. Its text is ``.source``.
+        A function of arrays with the shapes of the inputs. Its source is ``.source``.
 
     Raises
     ------
     ArgumentTypeError
         When an entry is not an expression, or an input not a symbol.
     ArgumentValueError
-        When a name is none, an input comes twice, or outputs depend on symbols that are not inputs or on
+        When a name is invalid, an input occurs twice, or outputs depend on symbols that are not inputs or on
         functions that the language lacks. The message names them.
 
     Examples
@@ -196,7 +196,7 @@ class _Program:
                         f"inputs[{quote(key)}]: expected symbols of SymPy, got {quote(symbol)}"
                     )
                 if symbol in renamed:
-                    raise ArgumentValueError(f"inputs[{quote(key)}]: {symbol} comes twice")
+                    raise ArgumentValueError(f"inputs[{quote(key)}]: {symbol} occurs twice")
                 renamed[symbol] = sp.Symbol(variable)
         entries = [sp.sympify(entry) for array in self.outputs.values() for entry in array.ravel()]
         atoms = _atoms_of(entries)
@@ -218,7 +218,7 @@ class _Program:
         return self._names[array]
 
     def print_steps(self, printer: Any) -> list[tuple[str, str]]:
-        """Variables and what they are, in the order of computation."""
+        """Return assignments of variables, in the order of computation."""
         return [(variable.name, _print(printer, step)) for variable, step in self._steps]
 
     def print_outputs(self, printer: Any) -> dict[str, list[str]]:

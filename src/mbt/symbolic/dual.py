@@ -25,7 +25,7 @@ class Dual:
     value : object
         The value.
     derivatives : dict of int to object
-        The derivative along each direction; those that are not there are zero.
+        The derivative along each direction; missing ones are zero.
     """
 
     __slots__ = ("derivatives", "value")
@@ -264,7 +264,7 @@ class DualType(ScalarType):
     Attributes
     ----------
     scalar : ScalarType
-        That of values and derivatives.
+        The scalar of values and derivatives.
     make : callable
         ``make(value, derivatives)`` makes a `Dual`.
     """
@@ -280,8 +280,8 @@ class DualType(ScalarType):
 def dual(scalar: str | ScalarType) -> DualType:
     """Return the scalar of values with derivatives over another scalar.
 
-    A tree of this scalar gives how everything changes along some directions: exactly, in objects of the other
-    scalar.
+    A tree of this scalar computes directional derivatives of every quantity, exactly, in objects of the
+    other scalar.
 
     Parameters
     ----------
@@ -291,7 +291,7 @@ def dual(scalar: str | ScalarType) -> DualType:
     Returns
     -------
     ScalarType
-        Its ``make(value, derivatives)`` makes a `Dual`; `derivatives` maps directions, which are numbers, to
+        Its ``make(value, derivatives)`` makes a `Dual`; `derivatives` maps directions (integers) to
         objects of the other scalar.
 
     Examples

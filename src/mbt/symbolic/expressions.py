@@ -56,36 +56,36 @@ OF_A_FRAME = ("frame_pose", "frame_jacobian")
 def make_expressions(
     tree: Any, quantity: str, scalar: str = "sympy", *, frame: Any = None
 ) -> tuple[Arrays, Arrays]:
-    """Return the symbols that a quantity depends on, and the expressions that it is.
+    """Return the symbols that a quantity depends on, and its expressions.
 
-    Parameters are the defaults of the tree. Gravity, the other force elements and joint damping act;
+    The parameters are the tree's defaults. Gravity, the other force elements and joint damping act;
     actuation does not.
 
     Parameters
     ----------
     tree : MultibodyTree
-        A finalized one.
+        A finalized tree.
     quantity : str
         A function of `mbt.functional`: "inverse_dynamics", "forward_dynamics", "mass_matrix", "bias_term",
         "gravity_generalized_forces", "body_poses", "frame_pose", "center_of_mass", "frame_jacobian",
         "inverse_dynamics_derivatives" or "forward_dynamics_derivatives".
     scalar : {"sympy", "casadi"}, optional
-        Whose symbols.
+        The library of the symbols.
     frame : Frame or str, optional
-        The frame, or its name, of "frame_pose" and "frame_jacobian", and of nothing else.
+        The frame, or its name, for "frame_pose" and "frame_jacobian" only.
 
     Returns
     -------
     inputs, outputs : dict of str to ndarray of object
-        By the names in `mbt.functional`: for inverse dynamics q, v, vdot and tau. Symbols are named after
+        Named as in `mbt.functional`: for inverse dynamics q, v, vdot and tau. Symbols are named after
         their index: ``q0``, ``q1`` in SymPy, ``q_0``, ``q_1`` in CasADi.
 
     Raises
     ------
     UnknownNameError
-        When there is no such quantity, or no symbols of such a scalar.
+        When the quantity does not exist, or the scalar has no symbols.
     ArgumentTypeError, ArgumentValueError
-        When `tree` is none, or `frame` is missing or out of place.
+        When `tree` is not a tree, or `frame` is missing or not applicable.
     NotFinalizedError
         Before ``finalize()``.
 

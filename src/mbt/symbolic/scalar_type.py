@@ -32,10 +32,10 @@ class _Missing:
 class ScalarType:
     """A type of Python objects that a tree can compute with: numbers, or expressions.
 
-    Objects need ``+ - * /`` and unary ``-`` with each other. Nothing is ever compared, or asked whether it is
-    true. Only functions that a model calls are needed: sines where something turns, roots for quaternions and
-    springs between points, the others for friction, bushings and paths. Without one, computing raises an
-    ArgumentTypeError that names it.
+    Objects need ``+ - * /`` and unary ``-`` with each other. Kernels never compare them or test their
+    truth. Only the functions that a model calls are needed: sines for rotations, roots for quaternions and
+    springs between points, the others for friction, bushings and paths. If one is missing, computing raises
+    an ArgumentTypeError that names it.
 
     Parameters
     ----------
@@ -49,16 +49,16 @@ class ScalarType:
     select_lt : callable, optional
         ``select_lt(a, b, x, y)`` is x where a < b, and y elsewhere: it may build a conditional expression.
     from_float : callable, optional
-        Makes an object of a float: of the numbers of a model, and of constants of formulas.
-        ``one * x`` unless given.
+        Converts a float to an object: the numbers of a model, and constants of formulas;
+        by default ``one * x``.
     entries : callable, optional
         Returns the entries of a matrix of the package in C order, as a list; None where the object is
         not a matrix.
     name : str, optional
-        Its name; that of the type of `one` unless given.
+        Its name; by default that of the type of `one`.
     digits : int or None, optional
-        How many digits its numbers have, at most: a series is summed to as many. None for exact numbers and
-        formulas, where no series is cut off; they can be compared, ``x == 0``.
+        The largest number of digits of its numbers: series are summed to this accuracy. None for exact
+        numbers and formulas, where no series is truncated; they can be compared, ``x == 0``.
 
     Examples
     --------
@@ -152,12 +152,12 @@ def get_scalar_type(scalar: object) -> ScalarType:
     Parameters
     ----------
     scalar : {"double", "autodiff", "sympy", "casadi", "mpmath", "fraction", "jax"} or ScalarType
-        Which one.
+        The scalar.
 
     Raises
     ------
     UnknownNameError
-        When there is none of this name.
+        When no scalar has this name.
     ArgumentTypeError
         When it is neither a name nor a ScalarType.
     MissingPackageError

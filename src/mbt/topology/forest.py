@@ -283,7 +283,7 @@ class SpanningForest:
     # For readers.
 
     def body_name(self, node: int) -> str:
-        """Return the name of the body of a node; ``"body 3"`` where the forest knows none."""
+        """Return the name of the body of a node; ``"body 3"`` where it has none."""
         body = self.body[self._checked(node, "node")]
         return self.body_names[body] if body < len(self.body_names) else f"body {body}"
 

@@ -100,7 +100,7 @@ class JointActuator(MultibodyElement):
 
     @property
     def dof(self) -> int:
-        """Which of the velocities of the joint it drives, from 0."""
+        """Index, from 0, of the driven velocity among those of the joint."""
         return self._dof
 
     @property

@@ -24,7 +24,8 @@ class BaseParameters:
 
     Inverse dynamics is ``Y pi`` for any inertial parameters pi, and the same for all pi that have the same
     base parameters: ``Y pi = Y[:, independent] @ (regrouping @ pi)``. No measurement of motion and
-    generalized forces tells more than these. Made by ``tree.calc_base_parameters()``; print it for a table.
+    generalized forces can determine more than these. Made by ``tree.calc_base_parameters()``; print it for a
+    table.
 
     Attributes
     ----------

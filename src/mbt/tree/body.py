@@ -61,7 +61,7 @@ class RigidBody(BodyMotion):
         Mass properties about the body origin Bo, expressed in the body frame B. They are the defaults of
         parameters that each Context has for itself.
     model_instance : ModelInstanceIndex, optional
-        The model instance; the default one, 1, unless given.
+        The model instance; by default number 1.
 
     Examples
     --------
@@ -213,12 +213,12 @@ class RigidBody(BodyMotion):
 
     @property
     def visuals(self) -> tuple[Shape, ...]:
-        """What it looks like, as shapes in the body frame. No computation reads them."""
+        """Its visual shapes, in the body frame. No computation reads them."""
         return self._visuals
 
     @property
     def collisions(self) -> tuple[Shape, ...]:
-        """What would touch others, as shapes in the body frame. No computation reads them."""
+        """Its collision shapes, in the body frame. No computation reads them."""
         return self._collisions
 
     def add_visual(self, shape: Shape) -> Self:

@@ -23,7 +23,7 @@ _ALL = slice(None)
 
 
 class BodyMotion(MultibodyElement):
-    """The part of `RigidBody` that knows how the body B moves in World.
+    """The part of `RigidBody` for the motion of the body B in World.
 
     Accelerations are those of forward dynamics. A Context of another tree raises `ContextMismatchError`.
     """
@@ -55,7 +55,7 @@ class BodyMotion(MultibodyElement):
     def eval_spatial_acceleration_in_world(self, context: ContextCore) -> FloatArray:
         """Return the acceleration A_WB of this body by forward dynamics [rad/s^2, m/s^2], shape (6,).
 
-        ``tree.eval_acceleration_kinematics(context)`` tells what acts.
+        The forces are those of ``tree.eval_acceleration_kinematics(context)``.
         """
         kinematics = self.parent_tree.eval_acceleration_kinematics(context)
         A_WB: FloatArray = kinematics.A_WB[..., self._node_index, _ALL]

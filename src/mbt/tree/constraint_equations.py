@@ -15,7 +15,7 @@ __all__ = ["ConstraintEquations"]
 
 
 class ConstraintEquations:
-    """The part of `MultibodyTree` that knows what its constraints say, in the order of constraints."""
+    """The part of `MultibodyTree` for the equations of its constraints, in their order."""
 
     def calc_constraint_errors(self, context: ContextCore, *, out: Any = None) -> FloatArray:
         """Return how far positions are from obeying the constraints: zero where they do.

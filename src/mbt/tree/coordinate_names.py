@@ -31,7 +31,7 @@ __all__ = ["NamedCoordinates"]
 
 
 class NamedCoordinates(InstanceState):
-    """The part of `MultibodyTree` that knows coordinates by name."""
+    """The part of `MultibodyTree` for coordinates by name."""
 
     # Names, in the order of q, v and the inputs.
 
@@ -68,10 +68,10 @@ class NamedCoordinates(InstanceState):
         Parameters
         ----------
         model_instance : ModelInstanceIndex or str, optional
-            Whose positions; all of the tree unless given.
+            Whose positions; by default all of the tree.
         add_model_instance_prefix : bool, optional
             Whether the name of the model instance and an underscore come first; not for instances 0 and 1.
-            True for the whole tree, False for one model instance, unless given.
+            By default, True for the whole tree and False for one model instance.
         always_add_suffix : bool, optional
             Whether a joint with only one position has a suffix as well.
 
@@ -132,9 +132,9 @@ class NamedCoordinates(InstanceState):
             numbers. ``"arm::elbow"`` is joint ``"elbow"`` of model instance ``"arm"``; it must be written so
             where several instances have an ``"elbow"``. The joint itself will do as key.
         default : array_like, shape (..., num_positions), optional
-            Where the other positions come from; ``tree.default_positions`` unless given.
+            Where the other positions come from; by default ``tree.default_positions``.
         shape : int or tuple of int, optional
-            Leading axes of the result, to which the values are broadcast; those of `default` unless given.
+            Leading axes of the result, to which the values are broadcast; by default those of `default`.
 
         Returns
         -------

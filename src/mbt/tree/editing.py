@@ -141,7 +141,7 @@ class Editing:
             When the body is World; when a frame that depends on what would be removed carries a joint between
             other bodies.
         TopologyError
-            When the tree has loops, so nobody can say what hangs on what.
+            When the tree has loops, so the subtree is not defined.
         ArgumentTypeError, ForeignElementError
             When it is not a body of this tree.
         AlreadyFinalizedError

@@ -300,11 +300,11 @@ class MultibodyElement:
         description : str
             What it computes.
         calc : callable
-            ``calc(context)`` returns the value, which nobody may change afterwards.
+            ``calc(context)`` returns the value, which must not change afterwards.
         prerequisites : iterable of str and CacheEntry, optional
             What it depends on: any of ``"time"``, ``"q"``, ``"v"``, ``"parameters"``, ``"inputs"`` and
             ``"discrete_state"``, and cache entries that were declared before. A change of anything else
-            keeps the result. All six unless given. Locks and exemptions from gravity count as parameters.
+            keeps the result. By default all six. Locks and exemptions from gravity count as parameters.
 
         Returns
         -------
@@ -461,7 +461,7 @@ def call_constructor(
     Parameters
     ----------
     class_name : str
-        The class, as its user knows it.
+        The class, as its user sees it.
     constructor : callable
         What takes the arguments.
     args, kwargs : tuple, dict

@@ -185,7 +185,7 @@ class ElementAccess:
         name : str
             The name, or the scoped name: ``"arm::link"``.
         model_instance : ModelInstanceIndex or str, optional
-            Where to look; all model instances unless given.
+            Where to look; by default all model instances.
 
         Raises
         ------

@@ -177,7 +177,7 @@ def make_arrays(
     plan : FinalizationPlan
         Their places.
     parameters : Parameters, optional
-        Default values of what elements declared; none did unless given.
+        Default values of declared parameters; by default there are none.
     """
     gravity = elements.gravity_field
     return {
@@ -315,5 +315,5 @@ def _constraint_arrays(elements: ElementRegistry, plan: FinalizationPlan) -> dic
 
 
 def _compiled_elements(elements: ElementRegistry) -> list[CompiledForceElement]:
-    """Return the force elements that the compiled core knows besides gravity, in its order."""
+    """Return the force elements of the compiled core besides gravity, in its order."""
     return [element for element in elements.force_elements if isinstance(element, CompiledForceElement)]

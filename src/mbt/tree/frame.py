@@ -54,7 +54,7 @@ class Frame(FrameAcceleration):
     body : RigidBody
         The body B.
     model_instance : ModelInstanceIndex, optional
-        The model instance; that of the body unless given.
+        The model instance; by default that of the body.
 
     Examples
     --------
@@ -229,7 +229,7 @@ class Frame(FrameAcceleration):
         """Return the argument, if it has the poses of this tree."""
         if not isinstance(frame_body_poses, FrameBodyPoseCache):
             raise ArgumentTypeError(
-                "frame_body_poses: expected what tree.eval_frame_body_poses(context) returns, "
+                "frame_body_poses: expected the result of tree.eval_frame_body_poses(context), "
                 f"got {type(frame_body_poses).__name__}"
             )
         if not frame_body_poses.is_of(self.parent_tree):
@@ -477,10 +477,10 @@ class FixedOffsetFrame(Frame):
     P : Frame or RigidBody
         The parent frame; a body stands for its body frame.
     X_PF : array_like, shape (4, 4), optional
-        Pose of F in P, or an object with ``as_matrix()`` of that shape; the identity unless given. It is the
+        Pose of F in P, or an object with ``as_matrix()`` of that shape; by default the identity. It is the
         default of a parameter that each Context has for itself.
     model_instance : ModelInstanceIndex, optional
-        The model instance; that of P unless given.
+        The model instance; by default that of P.
 
     Examples
     --------

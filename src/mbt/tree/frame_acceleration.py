@@ -15,7 +15,7 @@ __all__ = ["FrameAcceleration"]
 
 
 class FrameAcceleration(FrameVelocity):
-    """The part of `Frame` that knows accelerations.
+    """The part of `Frame` for accelerations.
 
     A spatial acceleration is ``[angular; translational]`` [rad/s^2, m/s^2], the latter the second time
     derivative of a position. All are those of forward dynamics, with every force that
@@ -29,7 +29,7 @@ class FrameAcceleration(FrameVelocity):
         Raises
         ------
         SingularityError
-            When no mass resists a degree of freedom.
+            When a degree of freedom has no inertia.
         ContextMismatchError
             When `context` belongs to another tree.
         """
@@ -61,7 +61,7 @@ class FrameAcceleration(FrameVelocity):
         Raises
         ------
         SingularityError
-            When no mass resists a degree of freedom.
+            When a degree of freedom has no inertia.
         ContextMismatchError
             When `context` belongs to another tree.
         ForeignElementError

@@ -16,7 +16,7 @@ __all__ = ["FrameVelocity"]
 
 
 class FrameVelocity(MultibodyElement):
-    """The part of `Frame` that knows velocities.
+    """The part of `Frame` for velocities.
 
     A spatial velocity is ``[angular; translational]`` [rad/s, m/s]. A Context of another tree raises
     `ContextMismatchError`, a frame of another tree `ForeignElementError`.

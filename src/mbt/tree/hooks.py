@@ -45,15 +45,15 @@ def call_hook(element: MultibodyElement, method: str, *args: Any) -> Any:
     Raises
     ------
     ArgumentValueError
-        When the method asks, on the way, for what includes its own result.
+        When the method asks for a quantity that includes its own result.
     Exception
         Whatever the method raises, with a note of the element and the method.
     """
     if _calls.depth >= _MAX_DEPTH:
         raise ArgumentValueError(
-            f"{_describe(element, method)} asks for what its own result is part of: accelerations and the "
-            "forces of all elements include those of this element. Compute with context.q, context.v, pc and "
-            "vc."
+            f"{_describe(element, method)} asks for a quantity that includes its own result: accelerations "
+            "and the forces of all elements include those of this element. Compute with context.q, "
+            "context.v, pc and vc."
         )
     _calls.depth += 1
     try:

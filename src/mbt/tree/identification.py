@@ -24,7 +24,7 @@ _SUFFIXES = ("m", "mcx", "mcy", "mcz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
 
 
 class Identification(NamedCoordinates, Factories):
-    """The part of `MultibodyTree` that knows inertial parameters as one vector."""
+    """The part of `MultibodyTree` for inertial parameters as one vector."""
 
     @property
     def inertial_parameter_names(self) -> tuple[str, ...]:

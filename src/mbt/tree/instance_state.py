@@ -34,7 +34,7 @@ _MISSING: Any = _Missing()
 
 
 class InstanceState(StateLayout):
-    """The part of `MultibodyTree` that knows which positions, velocities and inputs a model instance has.
+    """The part of `MultibodyTree` for positions, velocities and inputs of model instances.
 
     The part of an instance has the order of the whole array. A `ModelInstance`, or its name, will do wherever
     an index of one is wanted.
@@ -141,7 +141,7 @@ class InstanceState(StateLayout):
         context : Context
             Of this tree.
         model_instance : ModelInstanceIndex or str, optional
-            Whose positions; those of the whole tree unless given.
+            Whose positions; by default those of the whole tree.
 
         Returns
         -------
@@ -169,7 +169,7 @@ class InstanceState(StateLayout):
         context : Context
             Of this tree.
         model_instance : ModelInstanceIndex or str, optional
-            Whose positions; all others remain. Those of the whole tree unless given.
+            Whose positions, by default those of the whole tree; all others remain.
         q : array_like, shape (num_positions,) or (get_num_positions(model_instance),)
             The positions.
 
@@ -212,7 +212,7 @@ class InstanceState(StateLayout):
         context : Context
             Of this tree.
         model_instance : ModelInstanceIndex or str, optional
-            Whose state; that of the whole tree unless given.
+            Whose state; by default that of the whole tree.
         """
         q = self.get_positions(context, model_instance)
         return np.concatenate([q, self.get_velocities(context, model_instance)], axis=-1)

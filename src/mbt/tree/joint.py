@@ -38,7 +38,7 @@ __all__ = ["Joint"]
 
 
 class Joint(JointLimits):
-    """What connects a frame F on a parent body to a frame M on a child body. This is the base class.
+    """A connection of a frame F on a parent body to a frame M on a child body. This is the base class.
 
     Parent and child only say what q and v mean: the pose and velocity of M in F. Either may be nearer World.
     A joint belongs to the model instance of its frame on the child.

@@ -25,7 +25,7 @@ Limits = tuple[FloatArray, FloatArray]
 
 
 class JointLimits(CoordinateOwner):
-    """The part of `Joint` that knows limits of positions, velocities, accelerations and efforts."""
+    """The part of `Joint` for limits of positions, velocities, accelerations and efforts."""
 
     _position_limits: Limits
     _velocity_limits: Limits

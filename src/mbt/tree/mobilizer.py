@@ -49,7 +49,7 @@ _TYPES_WITH_MAP = (
 
 
 class Mobilizer(CoordinateOwner):
-    """What connects the inboard frame F to the outboard frame M, the body of F being nearer World.
+    """The connection of the inboard frame F to the outboard frame M; the body of F is nearer World.
 
     Every body but World has exactly one mobilizer after ``finalize()``. Most are made from joints; those that
     a user adds with ``tree.add_mobilizer()`` have no joint. The types are fixed: they run in compiled
@@ -60,7 +60,7 @@ class Mobilizer(CoordinateOwner):
     inboard_frame_F, outboard_frame_M : Frame
         The frames it connects, on two bodies.
     model_instance : ModelInstanceIndex, optional
-        The model instance; the default one, 1, unless given.
+        The model instance; by default number 1.
 
     Raises
     ------
@@ -87,9 +87,7 @@ class Mobilizer(CoordinateOwner):
     ) -> None:
         what = type(self).__name__
         if not hasattr(self, "_type"):
-            raise ArgumentTypeError(
-                f"{what}: no compiled kernel knows this type: use one of the mobilizers that mbt has"
-            )
+            raise ArgumentTypeError(f"{what}: no compiled kernel has this type: use one of mbt's mobilizers")
         for argument, frame in (("inboard_frame_F", inboard_frame_F), ("outboard_frame_M", outboard_frame_M)):
             if not is_constructed(frame, Frame):
                 check_element(frame, Frame, f"{what}: {argument}")
@@ -180,7 +178,7 @@ class Mobilizer(CoordinateOwner):
 
     @property
     def topology(self) -> MobilizerTopology:
-        """Where this mobilizer has its place. Known after ``finalize()``."""
+        """The place of this mobilizer in the forest, after ``finalize()``."""
         from mbt.tree.mobilizer_topology import MobilizerTopology
 
         return MobilizerTopology(

@@ -1,4 +1,4 @@
-"""Where a mobilizer has its place in a finalized tree."""
+"""The place of a mobilizer in a finalized tree."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["MobilizerTopology"]
 
 @dataclass(frozen=True)
 class MobilizerTopology:
-    """Where a mobilizer has its place in a finalized tree.
+    """The place of a mobilizer in a finalized tree.
 
     Attributes
     ----------

@@ -63,7 +63,7 @@ class Coordinate:
 
 
 class FinalizeReport:
-    """What ``finalize()`` made of a tree. ``tree.finalize_report`` is one.
+    """The result of ``finalize()``, as ``tree.finalize_report`` returns it.
 
     ``str()`` gives the whole report as text; a notebook shows it as HTML. Nothing is computed before it is
     asked for.
@@ -170,10 +170,10 @@ class FinalizeReport:
 
     @cached_property
     def massless_branches(self) -> tuple[MasslessBranch, ...]:
-        """The joints that no mass resists, with the reason and the cure.
+        """The joints that have no inertia, with the reason and the cure.
 
         Where there is one, the mass matrix is singular and forward dynamics raises `SingularityError`, which
-        names the first; here are all. Found with the default parameters, at the default positions.
+        names the first; this lists all. Found with the default parameters, at the default positions.
         """
         return find_massless_branches(self._tree)
 
@@ -260,7 +260,7 @@ class FinalizeReport:
                 [", ".join(coordinate.name for coordinate in unactuated)] if unactuated else [],
             ),
             Section(
-                f"Joints that no mass resists: {len(massless)}",
+                f"Joints without inertia: {len(massless)}",
                 [str(branch) for branch in massless],
                 is_open=bool(massless),
             ),

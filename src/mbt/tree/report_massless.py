@@ -1,4 +1,4 @@
-"""Which degrees of freedom no mass resists: a numerical search, at the default positions and elsewhere."""
+"""Massless degrees of freedom, found by a numerical search, at the default positions and elsewhere."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ _SEED = 20
 
 @dataclass(frozen=True)
 class MasslessBranch:
-    """A joint whose motion no mass resists: the mass matrix is singular, forward dynamics has no answer.
+    """A joint without inertia: the mass matrix is singular, forward dynamics has no solution.
 
     Attributes
     ----------
     mobilizer : Mobilizer
-        What moves it; ``mobilizer.joint`` is the joint.
+        The mobilizer; ``mobilizer.joint`` is the joint.
     velocities : tuple of int
-        The degrees of freedom of the joint that are concerned, as indices of v.
+        The massless degrees of freedom of the joint, as indices of v.
     bodies : tuple of RigidBody
         The bodies that would need mass or inertia.
     reason, cure : str
-        Why it is so, and what to do.
+        The cause, and what to do.
     is_everywhere : bool
-        Whether it is so in all configurations, as far as a second one can tell; otherwise in some, of which
-        the default positions are one.
+        Whether the joint is massless in all configurations, as far as a second one can tell; otherwise in
+        some, among them the default positions.
     """
 
     mobilizer: Mobilizer
@@ -60,7 +60,7 @@ class MasslessBranch:
 
 
 def find_massless_branches(tree: MultibodyTree) -> tuple[MasslessBranch, ...]:
-    """Return all joints that no mass resists at the default positions, in node order."""
+    """Return all joints that have no inertia at the default positions, in node order."""
     if tree.scalar_type.name == "double":
         return _find_branches(tree)
     # Which pivot is zero, doubles tell.
@@ -98,7 +98,7 @@ def _find_branches(tree: MultibodyTree) -> tuple[MasslessBranch, ...]:
 class _Articulation:
     """Articulated bodies in one configuration, as in forward dynamics.
 
-    A dof that no mass resists while all farther from World are free is left out instead of divided by: so all
+    A dof that has no inertia while all farther from World are free is left out instead of divided by: so all
     are found, not only the first. Everything is in World axes, inertias and motions of a body at the point Mo
     of its mobilizer, where a rotation needs no translation and zeros are zeros.
 
@@ -109,7 +109,7 @@ class _Articulation:
     mobilizers : list of Mobilizer
         The inboard mobilizer of each node but World.
     singular : set of int
-        The degrees of freedom that no mass resists.
+        The massless degrees of freedom.
     """
 
     def __init__(self, tree: MultibodyTree, context: ContextCore) -> None:
@@ -239,7 +239,7 @@ def _find_branches_with_mass(forest: SpanningForest, bodies: list[RigidBody]) ->
 def _explain(
     articulation: _Articulation, bodies: list[RigidBody], node: int, dofs: list[int], has_mass: bool
 ) -> tuple[str, str, tuple[RigidBody, ...]]:
-    """Return why no mass resists the dofs of a node, what to do, and the bodies that move with it as one."""
+    """Return why the dofs of a node have no inertia, what to do, and the bodies that move with it as one."""
     mobilizer = articulation.mobilizers[node - 1]
     rigid = tuple(bodies[b] for b in articulation.find_rigid(node))
     names = _enumerate([body._label for body in rigid])

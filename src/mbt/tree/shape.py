@@ -44,11 +44,11 @@ class Shape:
         Lengths [m]: ``"box"`` (x, y, z), whole lengths; ``"sphere"`` (radius,); ``"cylinder"`` (radius,
         length) along z; ``"capsule"`` (radius, length) along z, the length without its half spheres;
         ``"ellipsoid"`` (x, y, z), semi-axes; ``"plane"`` (), the half-space below z = 0; ``"mesh"`` (x, y,
-        z), scales without unit, 1 unless given, negative where it is mirrored.
+        z), scales without unit, by default 1, negative where it is mirrored.
     X_BG : array_like, shape (4, 4), optional
-        Pose of the shape in the body frame; the identity unless given. A shape has its origin in its centre.
+        Pose of the shape in the body frame; by default the identity. A shape has its origin in its centre.
     name : str, optional
-        A name, which need not be unique; empty unless given.
+        A name, which need not be unique; by default empty.
     color : sequence of float, optional
         Red, green, blue and alpha, from 0 to 1; None when nothing is said.
     mesh : str, optional

@@ -19,7 +19,7 @@ __all__ = ["StateLayout"]
 
 
 class StateLayout(ElementAccess):
-    """The part of `MultibodyTree` that knows the layout of q, v and the inputs, after ``finalize()``."""
+    """The part of `MultibodyTree` for the layout of q, v and the inputs, after ``finalize()``."""
 
     _plan: FinalizationPlan | None = None
 

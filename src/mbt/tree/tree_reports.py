@@ -18,7 +18,7 @@ class TreeReports(NamedCoordinates):
 
     @property
     def parse_reports(self) -> list[Any]:
-        """What the reader of robot descriptions ignored or repaired: a `mbt.ParseReport` for each file.
+        """Content that the reader of robot descriptions ignored or repaired: a `mbt.ParseReport` per file.
 
         Empty where the tree was built in Python alone.
         """
@@ -28,7 +28,7 @@ class TreeReports(NamedCoordinates):
 
     @property
     def finalize_report(self) -> FinalizeReport:
-        """What ``finalize()`` did: the forest, coordinates, free bodies, massless branches, and more.
+        """The results of ``finalize()``: the forest, coordinates, free bodies, massless branches, and more.
 
         Print it, or let a notebook show it. Each access gives a new report, which computes what is asked of
         it.

@@ -71,8 +71,8 @@ def forward_dynamics(
 ) -> FloatArray:
     """Return the generalized accelerations that `tau` gives: the exact inverse of `inverse_dynamics`.
 
-    Gravity, the other force elements and joint damping act; actuation does not. Constraints are obeyed, with the forces
-    of `constrained_forward_dynamics`.
+    Gravity, the other force elements and joint damping act; actuation does not. The accelerations satisfy the
+    constraints, with the forces of `constrained_forward_dynamics`.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def forward_dynamics(
     ShapeError, ArgumentTypeError
         When an array is not of the right shape or type.
     SingularityError
-        When no mass resists a degree of freedom of a single state; in a batch that sample is NaN.
+        When a degree of freedom of a single state has no inertia; in a batch that sample is NaN.
     """
 
 def constrained_forward_dynamics(
@@ -123,8 +123,8 @@ def constrained_forward_dynamics(
     external_forces : MultibodyForces, optional
         Further forces, on bodies at Bo in World and generalized. Its batch shape broadcasts too.
     stabilize : bool or -1, optional
-        Let the errors of each constraint die away, with its own frequency and damping ratio; with -1 as time goes
-        back.
+        Let the errors of each constraint decay, with its own frequency and damping ratio; -1 for integration
+        backwards in time.
     out : tuple of two (ndarray or None), optional
         Arrays of shapes (..., num_velocities) and (..., num_constraint_equations), float64, C-contiguous, written in
         place and returned. Left untouched when an argument is rejected.
@@ -141,7 +141,7 @@ def constrained_forward_dynamics(
     ShapeError, ArgumentTypeError
         When an array is not of the right shape or type.
     SingularityError
-        When no mass resists a degree of freedom of a single state; in a batch that sample is NaN.
+        When a degree of freedom of a single state has no inertia; in a batch that sample is NaN.
     """
 
 def impulse_dynamics(
@@ -173,7 +173,7 @@ def impulse_dynamics(
     Returns
     -------
     v1 : ndarray, shape (..., num_velocities)
-        Generalized velocities behind the impact [rad/s, m/s].
+        Generalized velocities after the impact [rad/s, m/s].
     impulses : ndarray, shape (..., num_constraint_equations)
         Impulses of the constraints [N s, N m s]: see `MultibodyTree.calc_impulse_dynamics`.
 
@@ -184,7 +184,7 @@ def impulse_dynamics(
     ArgumentValueError
         When `restitution` is not from 0 to 1.
     SingularityError
-        When no mass resists a degree of freedom of a single state; in a batch that sample is NaN.
+        When a degree of freedom of a single state has no inertia; in a batch that sample is NaN.
     """
 
 def mass_matrix(tree: MultibodyTree, q: npt.ArrayLike, *, out: FloatArray | None = None) -> FloatArray:
@@ -208,7 +208,7 @@ def mass_matrix(tree: MultibodyTree, q: npt.ArrayLike, *, out: FloatArray | None
 def bias_term(
     tree: MultibodyTree, q: npt.ArrayLike, v: npt.ArrayLike, *, out: FloatArray | None = None
 ) -> FloatArray:
-    """Return the bias term ``C(q, v) v``, without gravity and any other force.
+    """Return the bias term ``C(q, v) v``, without gravity or any other force.
 
     Parameters
     ----------

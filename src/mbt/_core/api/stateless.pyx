@@ -182,8 +182,8 @@ cdef Batch batch_with_forces(tree, CompiledModel compiled, q, v, str name, x, ex
 def forward_dynamics(tree, q, v, tau, *, external_forces=None, out=None):
     """Return the generalized accelerations that `tau` gives: the exact inverse of `inverse_dynamics`.
 
-    Gravity, the other force elements and joint damping act; actuation does not. Constraints are obeyed, with the forces
-    of `constrained_forward_dynamics`.
+    Gravity, the other force elements and joint damping act; actuation does not. The accelerations satisfy the
+    constraints, with the forces of `constrained_forward_dynamics`.
 
     Parameters
     ----------
@@ -208,7 +208,7 @@ def forward_dynamics(tree, q, v, tau, *, external_forces=None, out=None):
     ShapeError, ArgumentTypeError
         When an array is not of the right shape or type.
     SingularityError
-        When no mass resists a degree of freedom of a single state; in a batch that sample is NaN.
+        When a degree of freedom of a single state has no inertia; in a batch that sample is NaN.
     """
     cdef CompiledModel compiled = compiled_of(tree)
     if compiled is None:
@@ -320,8 +320,8 @@ def constrained_forward_dynamics(tree, q, v, tau, *, external_forces=None, stabi
     external_forces : MultibodyForces, optional
         Further forces, on bodies at Bo in World and generalized. Its batch shape broadcasts too.
     stabilize : bool or -1, optional
-        Let the errors of each constraint die away, with its own frequency and damping ratio; with -1 as time goes
-        back.
+        Let the errors of each constraint decay, with its own frequency and damping ratio; -1 for integration
+        backwards in time.
     out : tuple of two (ndarray or None), optional
         Arrays of shapes (..., num_velocities) and (..., num_constraint_equations), float64, C-contiguous, written in
         place and returned. Left untouched when an argument is rejected.
@@ -338,7 +338,7 @@ def constrained_forward_dynamics(tree, q, v, tau, *, external_forces=None, stabi
     ShapeError, ArgumentTypeError
         When an array is not of the right shape or type.
     SingularityError
-        When no mass resists a degree of freedom of a single state; in a batch that sample is NaN.
+        When a degree of freedom of a single state has no inertia; in a batch that sample is NaN.
     """
     cdef CompiledModel compiled = compiled_of(tree)
     cdef int stabilized = direction(stabilize)
@@ -430,7 +430,7 @@ def impulse_dynamics(tree, q, v, restitution=0.0, *, out=None):
     Returns
     -------
     v1 : ndarray, shape (..., num_velocities)
-        Generalized velocities behind the impact [rad/s, m/s].
+        Generalized velocities after the impact [rad/s, m/s].
     impulses : ndarray, shape (..., num_constraint_equations)
         Impulses of the constraints [N s, N m s]: see `MultibodyTree.calc_impulse_dynamics`.
 
@@ -441,7 +441,7 @@ def impulse_dynamics(tree, q, v, restitution=0.0, *, out=None):
     ArgumentValueError
         When `restitution` is not from 0 to 1.
     SingularityError
-        When no mass resists a degree of freedom of a single state; in a batch that sample is NaN.
+        When a degree of freedom of a single state has no inertia; in a batch that sample is NaN.
     """
     from mbt.math.arrays import as_share_array
     cdef CompiledModel compiled = compiled_of(tree)
@@ -536,7 +536,7 @@ NO_GRAVITY[:] = [0.0, 0.0, 0.0]
 
 
 def bias_term(tree, q, v, *, out=None):
-    """Return the bias term ``C(q, v) v``, without gravity and any other force.
+    """Return the bias term ``C(q, v) v``, without gravity or any other force.
 
     Parameters
     ----------

@@ -49,7 +49,8 @@ def inverse_dynamics_derivatives(
     ShapeError, ArgumentTypeError
         When an array is not of the right shape or type.
     SingularityError
-        When a single state has a zero quaternion, or a force element without a force; in a batch that sample is NaN.
+        When a single state has a zero quaternion, or the force of an element is undefined; in a batch that sample is
+        NaN.
     """
 
 def forward_dynamics_derivatives(
@@ -95,8 +96,8 @@ def forward_dynamics_derivatives(
     ShapeError, ArgumentTypeError
         When an array is not of the right shape or type.
     SingularityError
-        When no mass resists a degree of freedom of a single state, or it has a zero quaternion or a force element
-        without a force; in a batch that sample is NaN.
+        When a degree of freedom of a single state has no inertia, the state has a zero quaternion, or the force of an
+        element is undefined; in a batch that sample is NaN.
     """
 
 def constrained_forward_dynamics_derivatives(
@@ -124,7 +125,7 @@ def constrained_forward_dynamics_derivatives(
         Further forces, on bodies at Bo in World, where they are constant, and generalized. Its batch shape broadcasts
         too.
     stabilize : bool or -1, optional
-        Of the accelerations that let the errors of each constraint die away.
+        Whether the accelerations let the errors of each constraint decay; -1 for integration backwards in time.
 
     Returns
     -------
@@ -136,13 +137,13 @@ def constrained_forward_dynamics_derivatives(
     dvdot_dtau : ndarray, shape (..., num_velocities, num_velocities)
         Partial derivatives with respect to tau, symmetric.
     dmultipliers_dq, dmultipliers_dv, dmultipliers_dtau : ndarray, shape (..., num_constraint_equations, num_velocities)
-        The same of the multipliers.
+        The same for the multipliers.
 
     Raises
     ------
     ShapeError, ArgumentTypeError
         When an array is not of the right shape or type.
     SingularityError
-        When no mass resists a degree of freedom of a single state, or it has a zero quaternion, or a force element or a
-        constraint without a force; in a batch that sample is NaN.
+        When a degree of freedom of a single state has no inertia, the state has a zero quaternion, or the force of
+        an element or a constraint is undefined; in a batch that sample is NaN.
     """

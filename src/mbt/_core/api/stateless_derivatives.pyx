@@ -64,7 +64,8 @@ def inverse_dynamics_derivatives(tree, q, v, vdot, *, external_forces=None, out=
     ShapeError, ArgumentTypeError
         When an array is not of the right shape or type.
     SingularityError
-        When a single state has a zero quaternion, or a force element without a force; in a batch that sample is NaN.
+        When a single state has a zero quaternion, or the force of an element is undefined; in a batch that sample is
+        NaN.
     """
     cdef CompiledModel compiled = compiled_of(tree)
     if compiled is None:
@@ -126,8 +127,8 @@ def forward_dynamics_derivatives(tree, q, v, tau, *, external_forces=None, out=N
     ShapeError, ArgumentTypeError
         When an array is not of the right shape or type.
     SingularityError
-        When no mass resists a degree of freedom of a single state, or it has a zero quaternion or a force element
-        without a force; in a batch that sample is NaN.
+        When a degree of freedom of a single state has no inertia, the state has a zero quaternion, or the force of an
+        element is undefined; in a batch that sample is NaN.
     """
     cdef CompiledModel compiled = compiled_of(tree)
     if compiled is None:
@@ -179,7 +180,7 @@ def constrained_forward_dynamics_derivatives(tree, q, v, tau, *, external_forces
         Further forces, on bodies at Bo in World, where they are constant, and generalized. Its batch shape broadcasts
         too.
     stabilize : bool or -1, optional
-        Of the accelerations that let the errors of each constraint die away.
+        Whether the accelerations let the errors of each constraint decay; -1 for integration backwards in time.
 
     Returns
     -------
@@ -191,15 +192,15 @@ def constrained_forward_dynamics_derivatives(tree, q, v, tau, *, external_forces
     dvdot_dtau : ndarray, shape (..., num_velocities, num_velocities)
         Partial derivatives with respect to tau, symmetric.
     dmultipliers_dq, dmultipliers_dv, dmultipliers_dtau : ndarray, shape (..., num_constraint_equations, num_velocities)
-        The same of the multipliers.
+        The same for the multipliers.
 
     Raises
     ------
     ShapeError, ArgumentTypeError
         When an array is not of the right shape or type.
     SingularityError
-        When no mass resists a degree of freedom of a single state, or it has a zero quaternion, or a force element or a
-        constraint without a force; in a batch that sample is NaN.
+        When a degree of freedom of a single state has no inertia, the state has a zero quaternion, or the force of
+        an element or a constraint is undefined; in a batch that sample is NaN.
     """
     cdef CompiledModel compiled = compiled_of(tree)
     cdef int stabilized = direction(stabilize)

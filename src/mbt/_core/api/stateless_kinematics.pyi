@@ -29,7 +29,7 @@ def frame_pose(
 ) -> FloatArray:
     """Return the pose X_WF of a frame in World.
 
-    Only what is inboard of the frame is computed: of one frame it is faster than `body_poses`.
+    Computes only bodies inboard of the frame, so for one frame it is faster than `body_poses`.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def frame_jacobian(
     frame : Frame, RigidBody or str
         A frame of the tree; a body stands for its body frame.
     expressed_in : Frame, RigidBody or str, optional
-        The frame E whose axes the velocity is expressed in; World unless given.
+        The frame E whose axes the velocity is expressed in; by default World.
     out : ndarray, shape (..., 6, num_velocities), float64, C-contiguous, optional
         Written in place and returned. Left untouched when an argument is rejected.
 
@@ -155,7 +155,7 @@ def frame_jacobian_rate(
     frame : Frame, RigidBody or str
         A frame of the tree; a body stands for its body frame.
     expressed_in : Frame, RigidBody or str, optional
-        The frame E whose axes it is expressed in; World unless given. The derivative is taken in World.
+        The frame E whose axes it is expressed in; by default World. The derivative is taken in World.
     out : ndarray, shape (..., 6, num_velocities), float64, C-contiguous, optional
         Written in place and returned. Left untouched when an argument is rejected.
 
@@ -184,7 +184,7 @@ def operational_space_inertia(
 ) -> FloatArray:
     """Return ``(J M^-1 J')^-1`` of a frame, with J of `frame_jacobian` (Khatib 1987).
 
-    M is the mass matrix of the tree alone: constraints do not count.
+    M is the mass matrix of the tree alone, without constraints.
 
     Parameters
     ----------
@@ -195,14 +195,14 @@ def operational_space_inertia(
     frame : Frame, RigidBody or str
         A frame of the tree; a body stands for its body frame.
     expressed_in : Frame, RigidBody or str, optional
-        The frame E whose axes accelerations and forces are expressed in; World unless given.
+        The frame E whose axes accelerations and forces are expressed in; by default World.
     out : ndarray, shape (..., 6, 6), float64, C-contiguous, optional
         Written in place and returned. Left untouched when an argument is rejected.
 
     Returns
     -------
     ndarray, shape (..., 6, 6)
-        Of ``[torque; force]`` at the frame origin per ``[alpha; a]`` [kg m^2, kg m, kg].
+        ``[torque; force]`` at the frame origin per ``[alpha; a]`` [kg m^2, kg m, kg].
 
     Raises
     ------
@@ -211,8 +211,8 @@ def operational_space_inertia(
     ShapeError, ArgumentTypeError
         When an array is not of the right shape or type.
     SingularityError
-        When the frame of a single state cannot move with six independent velocities, no mass resists a degree of
-        freedom of it, or it has a zero quaternion; in a batch that sample is NaN.
+        When the frame of a single state cannot move with six independent velocities, a degree of
+        freedom has no inertia, or the state has a zero quaternion; in a batch that sample is NaN.
     """
 
 def operational_space_inverse_inertia(
@@ -225,7 +225,7 @@ def operational_space_inverse_inertia(
 ) -> FloatArray:
     """Return ``J M^-1 J'`` of a frame, with J of `frame_jacobian`: the inverse of `operational_space_inertia`.
 
-    Unlike that it is defined where the frame cannot move with six independent velocities.
+    It is defined even where the frame cannot move with six independent velocities.
 
     Parameters
     ----------
@@ -236,14 +236,14 @@ def operational_space_inverse_inertia(
     frame : Frame, RigidBody or str
         A frame of the tree; a body stands for its body frame.
     expressed_in : Frame, RigidBody or str, optional
-        The frame E whose axes accelerations and forces are expressed in; World unless given.
+        The frame E whose axes accelerations and forces are expressed in; by default World.
     out : ndarray, shape (..., 6, 6), float64, C-contiguous, optional
         Written in place and returned. Left untouched when an argument is rejected.
 
     Returns
     -------
     ndarray, shape (..., 6, 6)
-        Of ``[alpha; a]`` per ``[torque; force]`` at the frame origin [1/(kg m^2), 1/(kg m), 1/kg].
+        ``[alpha; a]`` per ``[torque; force]`` at the frame origin [1/(kg m^2), 1/(kg m), 1/kg].
 
     Raises
     ------
@@ -252,8 +252,8 @@ def operational_space_inverse_inertia(
     ShapeError, ArgumentTypeError
         When an array is not of the right shape or type.
     SingularityError
-        When no mass resists a degree of freedom of a single state, or it has a zero quaternion; in a batch that sample
-        is NaN.
+        When a degree of freedom of a single state has no inertia, or the state has a zero quaternion; in a batch that
+        sample is NaN.
     """
 
 def momentum_regressor(
@@ -275,7 +275,7 @@ def momentum_regressor(
     v : array_like, shape (..., num_velocities)
         Generalized velocities. Leading axes broadcast.
     p_WoP_W : array_like, shape (..., 3), optional
-        The point, in World [m]; World's origin unless given.
+        The point, in World [m]; by default World's origin.
     out : ndarray, shape (..., 6, 10 (num_bodies - 1)), float64, C-contiguous, optional
         Written in place and returned. Left untouched when an argument is rejected.
 
@@ -330,7 +330,7 @@ def center_of_mass(tree: MultibodyTree, q: npt.ArrayLike, *, out: FloatArray | N
     """
 
 def constraint_errors(tree: MultibodyTree, q: npt.ArrayLike, *, out: FloatArray | None = None) -> FloatArray:
-    """Return how far positions are from obeying the constraints: zero where they do.
+    """Return the errors of the constraints, which are zero where the positions satisfy them.
 
     Parameters
     ----------

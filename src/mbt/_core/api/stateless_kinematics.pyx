@@ -56,7 +56,7 @@ def body_poses(tree, q, *, out=None):
 def frame_pose(tree, q, frame, *, out=None):
     """Return the pose X_WF of a frame in World.
 
-    Only what is inboard of the frame is computed: of one frame it is faster than `body_poses`.
+    Computes only bodies inboard of the frame, so for one frame it is faster than `body_poses`.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ def frame_jacobian(tree, q, frame, *, expressed_in=None, out=None):
     frame : Frame, RigidBody or str
         A frame of the tree; a body stands for its body frame.
     expressed_in : Frame, RigidBody or str, optional
-        The frame E whose axes the velocity is expressed in; World unless given.
+        The frame E whose axes the velocity is expressed in; by default World.
     out : ndarray, shape (..., 6, num_velocities), float64, C-contiguous, optional
         Written in place and returned. Left untouched when an argument is rejected.
 
@@ -297,7 +297,7 @@ def frame_jacobian_rate(tree, q, v, frame, *, expressed_in=None, out=None):
     frame : Frame, RigidBody or str
         A frame of the tree; a body stands for its body frame.
     expressed_in : Frame, RigidBody or str, optional
-        The frame E whose axes it is expressed in; World unless given. The derivative is taken in World.
+        The frame E whose axes it is expressed in; by default World. The derivative is taken in World.
     out : ndarray, shape (..., 6, num_velocities), float64, C-contiguous, optional
         Written in place and returned. Left untouched when an argument is rejected.
 
@@ -325,7 +325,7 @@ def frame_jacobian_rate(tree, q, v, frame, *, expressed_in=None, out=None):
 def operational_space_inertia(tree, q, frame, *, expressed_in=None, out=None):
     """Return ``(J M^-1 J')^-1`` of a frame, with J of `frame_jacobian` (Khatib 1987).
 
-    M is the mass matrix of the tree alone: constraints do not count.
+    M is the mass matrix of the tree alone, without constraints.
 
     Parameters
     ----------
@@ -336,14 +336,14 @@ def operational_space_inertia(tree, q, frame, *, expressed_in=None, out=None):
     frame : Frame, RigidBody or str
         A frame of the tree; a body stands for its body frame.
     expressed_in : Frame, RigidBody or str, optional
-        The frame E whose axes accelerations and forces are expressed in; World unless given.
+        The frame E whose axes accelerations and forces are expressed in; by default World.
     out : ndarray, shape (..., 6, 6), float64, C-contiguous, optional
         Written in place and returned. Left untouched when an argument is rejected.
 
     Returns
     -------
     ndarray, shape (..., 6, 6)
-        Of ``[torque; force]`` at the frame origin per ``[alpha; a]`` [kg m^2, kg m, kg].
+        ``[torque; force]`` at the frame origin per ``[alpha; a]`` [kg m^2, kg m, kg].
 
     Raises
     ------
@@ -352,8 +352,8 @@ def operational_space_inertia(tree, q, frame, *, expressed_in=None, out=None):
     ShapeError, ArgumentTypeError
         When an array is not of the right shape or type.
     SingularityError
-        When the frame of a single state cannot move with six independent velocities, no mass resists a degree of
-        freedom of it, or it has a zero quaternion; in a batch that sample is NaN.
+        When the frame of a single state cannot move with six independent velocities, a degree of
+        freedom has no inertia, or the state has a zero quaternion; in a batch that sample is NaN.
     """
     return of_frame_in_space(tree, OPERATIONAL_SPACE_INERTIA, q, frame, expressed_in, out)
 
@@ -361,7 +361,7 @@ def operational_space_inertia(tree, q, frame, *, expressed_in=None, out=None):
 def operational_space_inverse_inertia(tree, q, frame, *, expressed_in=None, out=None):
     """Return ``J M^-1 J'`` of a frame, with J of `frame_jacobian`: the inverse of `operational_space_inertia`.
 
-    Unlike that it is defined where the frame cannot move with six independent velocities.
+    It is defined even where the frame cannot move with six independent velocities.
 
     Parameters
     ----------
@@ -372,14 +372,14 @@ def operational_space_inverse_inertia(tree, q, frame, *, expressed_in=None, out=
     frame : Frame, RigidBody or str
         A frame of the tree; a body stands for its body frame.
     expressed_in : Frame, RigidBody or str, optional
-        The frame E whose axes accelerations and forces are expressed in; World unless given.
+        The frame E whose axes accelerations and forces are expressed in; by default World.
     out : ndarray, shape (..., 6, 6), float64, C-contiguous, optional
         Written in place and returned. Left untouched when an argument is rejected.
 
     Returns
     -------
     ndarray, shape (..., 6, 6)
-        Of ``[alpha; a]`` per ``[torque; force]`` at the frame origin [1/(kg m^2), 1/(kg m), 1/kg].
+        ``[alpha; a]`` per ``[torque; force]`` at the frame origin [1/(kg m^2), 1/(kg m), 1/kg].
 
     Raises
     ------
@@ -388,8 +388,8 @@ def operational_space_inverse_inertia(tree, q, frame, *, expressed_in=None, out=
     ShapeError, ArgumentTypeError
         When an array is not of the right shape or type.
     SingularityError
-        When no mass resists a degree of freedom of a single state, or it has a zero quaternion; in a batch that sample
-        is NaN.
+        When a degree of freedom of a single state has no inertia, or the state has a zero quaternion; in a batch that
+        sample is NaN.
     """
     return of_frame_in_space(tree, OPERATIONAL_SPACE_INVERSE_INERTIA, q, frame, expressed_in, out)
 
@@ -406,7 +406,7 @@ def momentum_regressor(tree, q, v, *, p_WoP_W=None, out=None):
     v : array_like, shape (..., num_velocities)
         Generalized velocities. Leading axes broadcast.
     p_WoP_W : array_like, shape (..., 3), optional
-        The point, in World [m]; World's origin unless given.
+        The point, in World [m]; by default World's origin.
     out : ndarray, shape (..., 6, 10 (num_bodies - 1)), float64, C-contiguous, optional
         Written in place and returned. Left untouched when an argument is rejected.
 
@@ -428,7 +428,7 @@ def momentum_regressor(tree, q, v, *, p_WoP_W=None, out=None):
 
 
 def constraint_errors(tree, q, *, out=None):
-    """Return how far positions are from obeying the constraints: zero where they do.
+    """Return the errors of the constraints, which are zero where the positions satisfy them.
 
     Parameters
     ----------

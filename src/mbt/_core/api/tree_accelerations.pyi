@@ -14,15 +14,15 @@ class ForwardAccelerations:
     """Accelerations by forward dynamics, and all that they were computed from."""
 
 class TreeAccelerations(TreeJacobians):
-    """How the bodies of a tree accelerate under all forces, and what its joints carry."""
+    """Accelerations of the bodies of a tree under all forces, and reaction forces of its joints."""
 
     def eval_acceleration_kinematics(self, context: ContextCore) -> AccelerationKinematicsCache:
         """Return the accelerations that forward dynamics gives, cached.
 
         They are those of `calc_forward_dynamics` without arguments: force elements, joint damping,
-        ``context.actuation`` and ``context.applied_forces`` act. They are computed again when any of that, q, v, the
-        time, a parameter or a lock of the Context has changed, and in each call when the tree has force elements that
-        users wrote: nobody but these knows what they read.
+        ``context.actuation`` and ``context.applied_forces`` act. They are computed again when any of these, q, v, the
+        time, a parameter or a lock of the Context has changed, and in each call if the tree has user-written force
+        elements, whose inputs mbt cannot track.
 
         Parameters
         ----------
@@ -37,7 +37,7 @@ class TreeAccelerations(TreeJacobians):
         Raises
         ------
         SingularityError
-            When no mass resists a degree of freedom.
+            When a degree of freedom has no inertia.
         """
 
     def _find_massless_dofs(self, context: ContextCore) -> list[int]: ...
@@ -67,10 +67,10 @@ class TreeAccelerations(TreeJacobians):
     def calc_reaction_forces(self, context: BatchContext, *, out: FloatArray | None = None) -> FloatArray:
         """Return the force that each joint transmits to its child body, under the accelerations of forward dynamics.
 
-        It is the total force, with its components along the joint's axes: what damping, actuation, and springs on the
-        joint do passes through it. All force elements, ``context.actuation`` and ``context.applied_forces`` act; see
-        `eval_acceleration_kinematics`. So do the forces of constraints that are enabled, and joints that are locked
-        transmit what holds them.
+        It is the total force, including the components along the joint's axes: the forces of damping, actuation and
+        springs on the joint pass through it. All force elements, ``context.actuation`` and ``context.applied_forces``
+        act; see `eval_acceleration_kinematics`. The forces of enabled constraints act too, and locked joints transmit
+        the forces that hold them.
 
         Parameters
         ----------
@@ -88,7 +88,7 @@ class TreeAccelerations(TreeJacobians):
         Raises
         ------
         SingularityError
-            When no mass resists a degree of freedom.
+            When a degree of freedom has no inertia.
 
         Examples
         --------

@@ -45,15 +45,15 @@ cdef bint same_values(a, b) except -1:
 
 
 cdef class TreeAccelerations(TreeJacobians):
-    """How the bodies of a tree accelerate under all forces, and what its joints carry."""
+    """Accelerations of the bodies of a tree under all forces, and reaction forces of its joints."""
 
     def eval_acceleration_kinematics(self, context):
         """Return the accelerations that forward dynamics gives, cached.
 
         They are those of `calc_forward_dynamics` without arguments: force elements, joint damping,
-        ``context.actuation`` and ``context.applied_forces`` act. They are computed again when any of that, q, v, the
-        time, a parameter or a lock of the Context has changed, and in each call when the tree has force elements that
-        users wrote: nobody but these knows what they read.
+        ``context.actuation`` and ``context.applied_forces`` act. They are computed again when any of these, q, v, the
+        time, a parameter or a lock of the Context has changed, and in each call if the tree has user-written force
+        elements, whose inputs mbt cannot track.
 
         Parameters
         ----------
@@ -68,7 +68,7 @@ cdef class TreeAccelerations(TreeJacobians):
         Raises
         ------
         SingularityError
-            When no mass resists a degree of freedom.
+            When a degree of freedom has no inertia.
         """
         cdef Section alone
         alone.enter(context)
@@ -119,7 +119,7 @@ cdef class TreeAccelerations(TreeJacobians):
         return cache
 
     def _find_massless_dofs(self, context):
-        """Indices in v of all dofs that no mass resists, but those that are locked; of the values of any scalar."""
+        """Indices in v of all massless dofs that are not locked; of the values of any scalar."""
         cdef Section alone
         alone.enter(context)
         cdef ContextCore c = self.own(context)
@@ -165,10 +165,10 @@ cdef class TreeAccelerations(TreeJacobians):
     def calc_reaction_forces(self, context, *, out=None):
         """Return the force that each joint transmits to its child body, under the accelerations of forward dynamics.
 
-        It is the total force, with its components along the joint's axes: what damping, actuation, and springs on the
-        joint do passes through it. All force elements, ``context.actuation`` and ``context.applied_forces`` act; see
-        `eval_acceleration_kinematics`. So do the forces of constraints that are enabled, and joints that are locked
-        transmit what holds them.
+        It is the total force, including the components along the joint's axes: the forces of damping, actuation and
+        springs on the joint pass through it. All force elements, ``context.actuation`` and ``context.applied_forces``
+        act; see `eval_acceleration_kinematics`. The forces of enabled constraints act too, and locked joints transmit
+        the forces that hold them.
 
         Parameters
         ----------
@@ -186,7 +186,7 @@ cdef class TreeAccelerations(TreeJacobians):
         Raises
         ------
         SingularityError
-            When no mass resists a degree of freedom.
+            When a degree of freedom has no inertia.
 
         Examples
         --------

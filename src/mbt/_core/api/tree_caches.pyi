@@ -44,7 +44,7 @@ class TreeCaches:
         Returns
         -------
         PositionKinematicsCache
-            It is stale, and refused, once q or a parameter of the Context has changed.
+            The cache becomes stale, and methods reject it, once q or a parameter of the Context has changed.
         """
 
     def calc_velocity_kinematics_cache(

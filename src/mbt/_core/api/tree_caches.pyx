@@ -135,7 +135,7 @@ cdef class TreeCaches:
         Returns
         -------
         PositionKinematicsCache
-            It is stale, and refused, once q or a parameter of the Context has changed.
+            The cache becomes stale, and methods reject it, once q or a parameter of the Context has changed.
         """
         cdef Section alone
         alone.enter(context)

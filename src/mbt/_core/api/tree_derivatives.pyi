@@ -23,13 +23,13 @@ class TreeDerivatives(TreeIdentification):
         include_force_elements: bool = False,
         out: tuple[FloatArray | None, FloatArray | None, FloatArray | None] | None = None,
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return the derivatives of what `calc_inverse_dynamics` with the same arguments computes.
+        """Return the derivatives of the result of `calc_inverse_dynamics` with the same arguments.
 
-        Of ``tau = M(q) vdot + C(q, v) v - tau_ext - sum of J_WB' F_ext``, and with `include_force_elements` less
-        ``tau_force_elements(q, v)``; analytically, in O(n depth). The external forces are constant in World, at Bo,
-        which moves. Gravity, joint damping and the force elements vary with q and v. Those written by users in Python
-        compute once in `mbt.autodiff.AutoDiffArray`; one that cannot, or whose derivatives are not finite there, is
-        differentiated by central differences.
+        That is ``tau = M(q) vdot + C(q, v) v - tau_ext - sum of J_WB' F_ext``, with `include_force_elements` minus
+        ``tau_force_elements(q, v)``. The method is analytical, in O(n depth). The external forces are constant in
+        World, at Bo, which moves. Gravity, joint damping and the force elements vary with q and v. Those written by
+        users in Python compute once in `mbt.autodiff.AutoDiffArray`; one that cannot, or whose derivatives are not
+        finite there, is differentiated by central differences.
 
         Parameters
         ----------
@@ -112,12 +112,12 @@ class TreeDerivatives(TreeIdentification):
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return the derivatives of forward dynamics.
 
-        Of the accelerations that `calc_forward_dynamics` gives for the same arguments, analytically:
+        The accelerations are those of `calc_forward_dynamics` for the same arguments; the method is analytical:
         ``dvdot = -M^-1 dtau``, with dtau the derivatives of inverse dynamics at these accelerations.
         ``context.applied_forces`` and `external_forces` are constant in World, at Bo, which moves. Force elements
-        written by users in Python are differentiated as in `calc_inverse_dynamics_derivatives`. What is locked does not
-        move: its rows are zero, also those and the columns of `M_inverse`. With constraints the accelerations are those
-        that obey them, see `calc_constrained_forward_dynamics_derivatives`.
+        written by users in Python are differentiated as in `calc_inverse_dynamics_derivatives`. Rows of locked dofs
+        are zero, and in `M_inverse` their columns too. With constraints the accelerations
+        satisfy them, see `calc_constrained_forward_dynamics_derivatives`.
 
         Parameters
         ----------
@@ -149,7 +149,7 @@ class TreeDerivatives(TreeIdentification):
         ContextMismatchError
             When the Context, or the forces, belong to another tree.
         SingularityError
-            When no mass resists a degree of freedom, or the force of an element is undefined.
+            When a degree of freedom has no inertia, or the force of an element is undefined.
         """
 
     @overload
@@ -181,12 +181,12 @@ class TreeDerivatives(TreeIdentification):
     ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
         """Return the derivatives of the accelerations and multipliers of `calc_constrained_forward_dynamics`.
 
-        Analytically, by the implicit function theorem: ``M dvdot - J' dmultipliers = -dtau`` and
+        The method is analytical, by the implicit function theorem: ``M dvdot - J' dmultipliers = -dtau`` and
         ``J dvdot = -d(J vdot + Jdot v)``, with dtau the derivatives of inverse dynamics at these accelerations and
         multipliers. Forces vary as they do in `calc_forward_dynamics_derivatives`.
 
         If constraints are redundant, and remain so nearby, the derivatives of the accelerations are unique, and those
-        of the multipliers are one of the many sets that belong to them. If equations contradict each other, their
+        of the multipliers are one of many possible sets. If equations contradict each other, their
         remainder is held fixed.
 
         Parameters
@@ -198,7 +198,7 @@ class TreeDerivatives(TreeIdentification):
         external_forces : MultibodyForces, optional
             Applied forces: on bodies at Bo in World, where they are constant, and generalized.
         stabilize : bool or -1, optional
-            Of the accelerations that let the errors of each constraint die away.
+            Whether the accelerations let the errors of each constraint decay; -1 for integration backwards in time.
 
         Returns
         -------
@@ -210,7 +210,7 @@ class TreeDerivatives(TreeIdentification):
         dvdot_dtau : ndarray, shape (num_velocities, num_velocities)
             Partial derivatives with respect to `tau_applied`, symmetric.
         dmultipliers_dq, dmultipliers_dv, dmultipliers_dtau : ndarray, shape (num_constraint_equations, num_velocities)
-            The same of the multipliers.
+            The same for the multipliers.
 
         Raises
         ------
@@ -219,7 +219,7 @@ class TreeDerivatives(TreeIdentification):
         ContextMismatchError
             When the Context, or the forces, belong to another tree.
         SingularityError
-            When no mass resists a degree of freedom, or the force of an element or a constraint is undefined.
+            When a degree of freedom has no inertia, or the force of an element or a constraint is undefined.
 
         Examples
         --------

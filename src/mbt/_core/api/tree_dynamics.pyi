@@ -10,7 +10,7 @@ from mbt.math.arrays import FloatArray
 from mbt.scalars import BatchContext, ScalarContext
 
 class TreeDynamics(TreeKinematics):
-    """What moves the bodies of a tree."""
+    """Forces on the bodies of a tree, and their motion."""
 
     @overload
     def calc_inverse_dynamics(
@@ -49,8 +49,8 @@ class TreeDynamics(TreeKinematics):
         A_WB_array : ndarray, shape (num_bodies, 6), optional
             Filled with the spatial acceleration of each body in World [rad/s^2, m/s^2].
         F_BMo_W_array : ndarray, shape (num_bodies, 6), optional
-            Filled with the force through each body's mobilizer, on the body at Mo, in World [N m, N]; row 0 is what
-            holds World. It may be ``external_forces.body_forces``.
+            Filled with the force through each body's mobilizer, on the body at Mo, in World [N m, N]; row 0 is the
+            force that holds World. It may be ``external_forces.body_forces``.
         out : ndarray, shape (num_velocities,), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected. It may be
             ``external_forces.generalized_forces``.
@@ -232,8 +232,9 @@ class TreeDynamics(TreeKinematics):
         """Return the generalized accelerations, by articulated bodies in O(n).
 
         Solves ``M vdot + C v = tau`` where tau holds gravity, the other force elements, joint damping,
-        ``context.actuation``, ``context.applied_forces`` and the arguments. Constraints that are enabled are obeyed:
-        their forces are those of `calc_constrained_forward_dynamics`. Accelerations of dofs that are locked are zero.
+        ``context.actuation``, ``context.applied_forces`` and the arguments. The accelerations satisfy the enabled
+        constraints: their forces are those of `calc_constrained_forward_dynamics`. Accelerations of locked dofs are
+        zero.
 
         Parameters
         ----------
@@ -254,7 +255,7 @@ class TreeDynamics(TreeKinematics):
         Raises
         ------
         SingularityError
-            When no mass resists a degree of freedom, or constraints are lost in rounding.
+            When a degree of freedom has no inertia, or constraints are lost in rounding.
         """
 
     @overload
@@ -285,7 +286,7 @@ class TreeDynamics(TreeKinematics):
         stabilize: bool | Literal[-1] = False,
         out: tuple[FloatArray | None, FloatArray | None] | None = None,
     ) -> tuple[FloatArray, FloatArray]:
-        """Return the generalized accelerations, and the multipliers of the constraints that are enabled.
+        """Return the generalized accelerations, and the multipliers of the enabled constraints.
 
         Solves ``M vdot + C v = tau + J' multipliers`` and ``J vdot + Jdot v = 0``, where tau is that of
         `calc_forward_dynamics`, which returns the same accelerations.
@@ -299,9 +300,9 @@ class TreeDynamics(TreeKinematics):
         external_forces : MultibodyForces, optional
             Applied forces: on bodies at Bo in World, and generalized.
         stabilize : bool or -1, optional
-            Let the errors e of each constraint die away, with its own frequency and damping ratio:
-            ``J vdot + Jdot v = -2 zeta omega J v - omega^2 e``. With -1 they do as time goes back: zeta counts as
-            negative, for steps in time that are negative.
+            Let the errors e of each constraint decay, with its own frequency and damping ratio:
+            ``J vdot + Jdot v = -2 zeta omega J v - omega^2 e``. With -1 they decay backwards in time: zeta counts as
+            negative, for negative time steps.
         out : tuple of two (ndarray or None), optional
             Arrays of shapes (num_velocities,) and (num_constraint_equations,), float64, C-contiguous, written in place
             and returned. Left untouched when an argument is rejected.
@@ -311,14 +312,14 @@ class TreeDynamics(TreeKinematics):
         vdot : ndarray, shape (num_velocities,)
             Generalized accelerations [rad/s^2, m/s^2].
         multipliers : ndarray, shape (num_constraint_equations,)
-            Forces and torques of the constraints [N, N m]; zero of those that are disabled. See each type for what
-            they act on. If constraints are redundant, the smallest of the many sets that give these accelerations; zero
-            if nothing can move.
+            Forces and torques of the constraints [N, N m]; zero for disabled ones. See each type of constraint for
+            where they act. If constraints are redundant, the smallest of the many sets that give these accelerations;
+            zero if nothing can move.
 
         Raises
         ------
         SingularityError
-            When no mass resists a degree of freedom, or constraints are lost in rounding.
+            When a degree of freedom has no inertia, or constraints are lost in rounding.
 
         Examples
         --------
@@ -361,11 +362,11 @@ class TreeDynamics(TreeKinematics):
         *,
         out: tuple[FloatArray | None, FloatArray | None] | None = None,
     ) -> tuple[FloatArray, FloatArray]:
-        """Return the velocities after an impact, and the impulses of the constraints that are enabled.
+        """Return the velocities after an impact, and the impulses of the enabled constraints.
 
-        Solves ``M (v1 - v) = J' impulses`` and ``J v1 = -restitution J v``, where v are the velocities of the Context:
-        those with which a constraint closes, or a linkage is struck. Kinetic energy never grows. Velocities of dofs
-        that are locked stay what they are. The Context is left as it is.
+        Solves ``M (v1 - v) = J' impulses`` and ``J v1 = -restitution J v``, where v are the velocities of the Context,
+        just before a constraint closes, or a linkage is struck. Kinetic energy never grows. Velocities of locked dofs
+        do not change, nor does the Context.
 
         Parameters
         ----------
@@ -391,7 +392,7 @@ class TreeDynamics(TreeKinematics):
         ArgumentValueError
             When `restitution` is not from 0 to 1.
         SingularityError
-            When no mass resists a degree of freedom, or constraints are lost in rounding.
+            When a degree of freedom has no inertia, or constraints are lost in rounding.
 
         Examples
         --------
@@ -454,7 +455,7 @@ class TreeDynamics(TreeKinematics):
         context : Context
             Of this tree.
         forces : MultibodyForces
-            For this tree, without batch axes. Whatever it held is lost.
+            For this tree, without batch axes. It is overwritten.
         pc, vc : PositionKinematicsCache, VelocityKinematicsCache, optional
             Kinematics of the same state; those of the Context by default.
 

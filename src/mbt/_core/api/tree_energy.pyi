@@ -15,7 +15,8 @@ class TreeCore(TreeDerivatives):
     def calc_potential_energy(self, context: BatchContext) -> FloatArray:  # type: ignore[overload-overlap]
         """Return the potential energy [J] of all force elements, gravity included.
 
-        Gravity has none with every centre of mass at the World origin; each element says where its own is zero.
+        That of gravity is zero with every centre of mass at the World origin; each element documents where its own is
+        zero.
         """
 
     @overload
@@ -40,14 +41,14 @@ class TreeCore(TreeDerivatives):
     def calc_conservative_power(self, context: ContextCore) -> float: ...
     @overload
     def calc_non_conservative_power(self, context: BatchContext) -> FloatArray:  # type: ignore[overload-overlap]
-        """Return the power [W] of all other forces: joint damping, and what force elements generate or dissipate."""
+        """Return the power [W] of all other forces: joint damping, and non-conservative force elements."""
 
     @overload
     def calc_non_conservative_power(self, context: ScalarContext) -> Any: ...
     @overload
     def calc_non_conservative_power(self, context: ContextCore) -> float: ...
     def calc_energy_report(self, context: ContextCore) -> EnergyReport:
-        """Return which element holds, moves, generates or dissipates how much energy, and whether it balances.
+        """Return the energy and power of each element, and whether they balance.
 
         Parameters
         ----------
@@ -57,7 +58,7 @@ class TreeCore(TreeDerivatives):
         Returns
         -------
         EnergyReport
-            Print it for a table; `entries` are the numbers.
+            Print it for a table; `entries` has the numbers.
         """
 
     def _calc_force_element(

@@ -24,7 +24,8 @@ cdef class TreeCore(TreeDerivatives):
     def calc_potential_energy(self, context):
         """Return the potential energy [J] of all force elements, gravity included.
 
-        Gravity has none with every centre of mass at the World origin; each element says where its own is zero.
+        That of gravity is zero with every centre of mass at the World origin; each element documents where its own is
+        zero.
         """
         cdef Section alone
         alone.enter(context)
@@ -43,7 +44,7 @@ cdef class TreeCore(TreeDerivatives):
         return self.with_user_elements(c, c.evaluate(CONSERVATIVE_POWER, no_integers), "calc_conservative_power")
 
     def calc_non_conservative_power(self, context):
-        """Return the power [W] of all other forces: joint damping, and what force elements generate or dissipate."""
+        """Return the power [W] of all other forces: joint damping, and non-conservative force elements."""
         cdef Section alone
         alone.enter(context)
         cdef ContextCore c = self.own(context)
@@ -60,7 +61,7 @@ cdef class TreeCore(TreeDerivatives):
         return above.add_user_energy(total, self._user_force_elements, c, method, *caches)
 
     def calc_energy_report(self, context):
-        """Return which element holds, moves, generates or dissipates how much energy, and whether it balances.
+        """Return the energy and power of each element, and whether they balance.
 
         Parameters
         ----------
@@ -70,7 +71,7 @@ cdef class TreeCore(TreeDerivatives):
         Returns
         -------
         EnergyReport
-            Print it for a table; `entries` are the numbers.
+            Print it for a table; `entries` has the numbers.
         """
         self.own(context)
         return above.calc_energy_report(self, context)

@@ -16,14 +16,14 @@ class TreeIdentification(TreeMass):
     ) -> FloatArray:
         """Return Y(q, v, vdot) with ``Y pi = M vdot + C v - tau_g``, pi the inertial parameters of all bodies.
 
-        Gravity is included, and spares the bodies that it spares in `context`. What is not linear in these parameters
-        is not: the reflected inertia of rotors, joint damping, force elements other than gravity. In particular M is
-        the mass matrix without rotors.
+        Gravity is included, except on bodies exempt in `context`. Effects that are not linear in these
+        parameters are left out: the reflected inertia of rotors, joint damping, force elements other than gravity. In
+        particular M is the mass matrix without rotors.
 
         Parameters
         ----------
         context : Context
-            Of this tree. Its masses and inertias do not matter.
+            A Context of this tree. Its masses and inertias do not matter.
         known_vdot : array_like, shape (num_velocities,)
             Generalized accelerations [rad/s^2, m/s^2].
         out : ndarray, shape (num_velocities, 10 (num_bodies - 1)), float64, C-contiguous, optional
@@ -70,12 +70,12 @@ class TreeIdentification(TreeMass):
     ) -> FloatArray:
         """Return Y(q, v) with ``Y pi`` the momentum of the bodies about a point P, pi their inertial parameters.
 
-        It is what `calc_spatial_momentum_in_world_about_point` returns: rotors have no part in it.
+        It is the result of `calc_spatial_momentum_in_world_about_point`: rotors do not count.
 
         Parameters
         ----------
         context : Context
-            Of this tree. Its masses and inertias do not matter.
+            A Context of this tree. Its masses and inertias do not matter.
         p_WoP_W : array_like, shape (3,)
             The point, in World [m].
         out : ndarray, shape (6, 10 (num_bodies - 1)), float64, C-contiguous, optional
@@ -113,12 +113,12 @@ class TreeIdentification(TreeMass):
     ) -> FloatArray:
         """Return y(q, v) with ``y pi`` the kinetic energy of the bodies [J], pi their inertial parameters.
 
-        That of rotors is not in it: it is the rest of `calc_kinetic_energy`.
+        It excludes that of rotors, which is the rest of `calc_kinetic_energy`.
 
         Parameters
         ----------
         context : Context
-            Of this tree. Its masses and inertias do not matter.
+            A Context of this tree. Its masses and inertias do not matter.
         out : ndarray, shape (10 (num_bodies - 1),), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
 
@@ -140,19 +140,19 @@ class TreeIdentification(TreeMass):
     ) -> FloatArray:
         """Return y(q) with ``y pi`` the potential energy of gravity [J], pi the inertial parameters of all bodies.
 
-        That of the other force elements is not in it: it is the rest of `calc_potential_energy`.
+        It excludes that of other force elements, which is the rest of `calc_potential_energy`.
 
         Parameters
         ----------
         context : Context
-            Of this tree. Its masses and inertias do not matter.
+            A Context of this tree. Its masses and inertias do not matter.
         out : ndarray, shape (10 (num_bodies - 1),), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
 
         Returns
         -------
         ndarray, shape (10 (num_bodies - 1),)
-            In the order of `get_inertial_parameters`; zero without a gravity field, and for bodies that it spares.
+            In the order of `get_inertial_parameters`; zero without a gravity field, and for bodies exempt from gravity.
         """
 
     @overload
@@ -171,7 +171,7 @@ class TreeIdentification(TreeMass):
         Parameters
         ----------
         context : Context, optional
-            Of this tree. By default the parameters are those of the model.
+            A Context of this tree. By default the parameters are those of the model.
 
         Returns
         -------

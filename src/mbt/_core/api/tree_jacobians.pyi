@@ -35,7 +35,7 @@ class TreeJacobians(TreeDynamics):
         context : Context
             Of this tree.
         with_respect_to : {"v", "qdot"}
-            What the columns are for.
+            The variables of the columns.
         frame_B : Frame, RigidBody or str
             The frame that carries the point.
         p_BoBp_B : array_like, shape (3,)
@@ -169,7 +169,7 @@ class TreeJacobians(TreeDynamics):
         context : Context
             Of this tree.
         with_respect_to : {"v", "qdot"}
-            What the columns are for.
+            The variables of the columns.
         frame_B : Frame, RigidBody or str
             The frame that turns; a body stands for its body frame.
         frame_A : Frame, RigidBody or str
@@ -227,11 +227,11 @@ class TreeJacobians(TreeDynamics):
         context : Context
             Of this tree.
         with_respect_to : {"v", "qdot"}
-            What the columns are for.
+            The variables of the columns.
         frame_B : Frame, RigidBody or str
             The frame that carries the points.
         p_BoBi_B : array_like, shape (3, n) or (3,)
-            The points from B's origin, in B, one a column, or one point [m].
+            The points from B's origin, in B, one per column, or one point [m].
         frame_A : Frame, RigidBody or str
             The frame in which the velocities are measured.
         frame_E : Frame, RigidBody or str
@@ -242,7 +242,7 @@ class TreeJacobians(TreeDynamics):
         Returns
         -------
         ndarray, shape (3 n, num_velocities) or (3 n, num_positions)
-            Three rows a point: those of the first point come first.
+            Three rows per point; those of the first point come first.
         """
 
     @overload
@@ -292,7 +292,7 @@ class TreeJacobians(TreeDynamics):
         frame_B : Frame, RigidBody or str
             The frame that carries the points.
         p_BoBi_B : array_like, shape (3, n) or (3,)
-            The points from B's origin, in B, one a column, or one point [m].
+            The points from B's origin, in B, one per column, or one point [m].
         frame_A : Frame, RigidBody or str
             The frame from whose origin the positions are measured.
         frame_E : Frame, RigidBody or str
@@ -303,7 +303,7 @@ class TreeJacobians(TreeDynamics):
         Returns
         -------
         ndarray, shape (3 n, num_positions)
-            Three rows a point: those of the first point come first.
+            Three rows per point; those of the first point come first.
         """
 
     @overload
@@ -342,15 +342,15 @@ class TreeJacobians(TreeDynamics):
     ) -> FloatArray:
         """Return the part of the acceleration of a point Bp fixed to frame B that `J sdot` does not explain.
 
-        ``A_ABp_E = J sdot + bias``, with J of `calc_jacobian_spatial_velocity` and s = v or s = qdot. Centripetal and
-        Coriolis terms of a moving frame A are in it.
+        ``A_ABp_E = J sdot + bias``, with J of `calc_jacobian_spatial_velocity` and s = v or s = qdot. It includes
+        centripetal and Coriolis terms of a moving frame A.
 
         Parameters
         ----------
         context : Context
             Of this tree.
         with_respect_to : {"v", "qdot"}
-            What s is: the bias is Jdot v, or Jdot_qdot qdot.
+            The variables s: the bias is Jdot v, or Jdot_qdot qdot.
         frame_B : Frame, RigidBody or str
             The frame that carries the point.
         p_BoBp_B : array_like, shape (3,)
@@ -412,7 +412,7 @@ class TreeJacobians(TreeDynamics):
         context : Context
             Of this tree.
         with_respect_to : {"v", "qdot"}
-            What s is.
+            The variables s.
         frame_B : Frame, RigidBody or str
             The frame that turns.
         frame_A : Frame, RigidBody or str
@@ -465,18 +465,18 @@ class TreeJacobians(TreeDynamics):
         """Return the part of the accelerations of points Bi fixed to frame B that `J sdot` does not explain.
 
         ``a_ABi_E = J[3*i:3*i + 3] sdot + bias[:, i]``, with J of `calc_jacobian_translational_velocity` and s = v or
-        s = qdot. Centripetal and Coriolis terms of a moving frame A are in it.
+        s = qdot. It includes centripetal and Coriolis terms of a moving frame A.
 
         Parameters
         ----------
         context : Context
             Of this tree.
         with_respect_to : {"v", "qdot"}
-            What s is.
+            The variables s.
         frame_B : Frame, RigidBody or str
             The frame that carries the points.
         p_BoBi_B : array_like, shape (3, n) or (3,)
-            The points from B's origin, in B, one a column, or one point [m].
+            The points from B's origin, in B, one per column, or one point [m].
         frame_A : Frame, RigidBody or str
             The frame in which the accelerations are measured.
         frame_E : Frame, RigidBody or str
@@ -487,7 +487,7 @@ class TreeJacobians(TreeDynamics):
         Returns
         -------
         ndarray, shape (3, n) or (3,)
-            [m/s^2], one point a column.
+            [m/s^2], one point per column.
         """
 
     @overload

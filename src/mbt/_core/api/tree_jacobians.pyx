@@ -49,7 +49,7 @@ cdef class TreeJacobians(TreeDynamics):
         context : Context
             Of this tree.
         with_respect_to : {"v", "qdot"}
-            What the columns are for.
+            The variables of the columns.
         frame_B : Frame, RigidBody or str
             The frame that carries the point.
         p_BoBp_B : array_like, shape (3,)
@@ -136,7 +136,7 @@ cdef class TreeJacobians(TreeDynamics):
         context : Context
             Of this tree.
         with_respect_to : {"v", "qdot"}
-            What the columns are for.
+            The variables of the columns.
         frame_B : Frame, RigidBody or str
             The frame that turns; a body stands for its body frame.
         frame_A : Frame, RigidBody or str
@@ -171,11 +171,11 @@ cdef class TreeJacobians(TreeDynamics):
         context : Context
             Of this tree.
         with_respect_to : {"v", "qdot"}
-            What the columns are for.
+            The variables of the columns.
         frame_B : Frame, RigidBody or str
             The frame that carries the points.
         p_BoBi_B : array_like, shape (3, n) or (3,)
-            The points from B's origin, in B, one a column, or one point [m].
+            The points from B's origin, in B, one per column, or one point [m].
         frame_A : Frame, RigidBody or str
             The frame in which the velocities are measured.
         frame_E : Frame, RigidBody or str
@@ -186,7 +186,7 @@ cdef class TreeJacobians(TreeDynamics):
         Returns
         -------
         ndarray, shape (3 n, num_velocities) or (3 n, num_positions)
-            Three rows a point: those of the first point come first.
+            Three rows per point; those of the first point come first.
         """
         cdef Section alone
         alone.enter(context)
@@ -208,7 +208,7 @@ cdef class TreeJacobians(TreeDynamics):
         frame_B : Frame, RigidBody or str
             The frame that carries the points.
         p_BoBi_B : array_like, shape (3, n) or (3,)
-            The points from B's origin, in B, one a column, or one point [m].
+            The points from B's origin, in B, one per column, or one point [m].
         frame_A : Frame, RigidBody or str
             The frame from whose origin the positions are measured.
         frame_E : Frame, RigidBody or str
@@ -219,7 +219,7 @@ cdef class TreeJacobians(TreeDynamics):
         Returns
         -------
         ndarray, shape (3 n, num_positions)
-            Three rows a point: those of the first point come first.
+            Three rows per point; those of the first point come first.
         """
         cdef Section alone
         alone.enter(context)
@@ -266,15 +266,15 @@ cdef class TreeJacobians(TreeDynamics):
     ):
         """Return the part of the acceleration of a point Bp fixed to frame B that `J sdot` does not explain.
 
-        ``A_ABp_E = J sdot + bias``, with J of `calc_jacobian_spatial_velocity` and s = v or s = qdot. Centripetal and
-        Coriolis terms of a moving frame A are in it.
+        ``A_ABp_E = J sdot + bias``, with J of `calc_jacobian_spatial_velocity` and s = v or s = qdot. It includes
+        centripetal and Coriolis terms of a moving frame A.
 
         Parameters
         ----------
         context : Context
             Of this tree.
         with_respect_to : {"v", "qdot"}
-            What s is: the bias is Jdot v, or Jdot_qdot qdot.
+            The variables s: the bias is Jdot v, or Jdot_qdot qdot.
         frame_B : Frame, RigidBody or str
             The frame that carries the point.
         p_BoBp_B : array_like, shape (3,)
@@ -311,7 +311,7 @@ cdef class TreeJacobians(TreeDynamics):
         context : Context
             Of this tree.
         with_respect_to : {"v", "qdot"}
-            What s is.
+            The variables s.
         frame_B : Frame, RigidBody or str
             The frame that turns.
         frame_A : Frame, RigidBody or str
@@ -341,18 +341,18 @@ cdef class TreeJacobians(TreeDynamics):
         """Return the part of the accelerations of points Bi fixed to frame B that `J sdot` does not explain.
 
         ``a_ABi_E = J[3*i:3*i + 3] sdot + bias[:, i]``, with J of `calc_jacobian_translational_velocity` and s = v or
-        s = qdot. Centripetal and Coriolis terms of a moving frame A are in it.
+        s = qdot. It includes centripetal and Coriolis terms of a moving frame A.
 
         Parameters
         ----------
         context : Context
             Of this tree.
         with_respect_to : {"v", "qdot"}
-            What s is.
+            The variables s.
         frame_B : Frame, RigidBody or str
             The frame that carries the points.
         p_BoBi_B : array_like, shape (3, n) or (3,)
-            The points from B's origin, in B, one a column, or one point [m].
+            The points from B's origin, in B, one per column, or one point [m].
         frame_A : Frame, RigidBody or str
             The frame in which the accelerations are measured.
         frame_E : Frame, RigidBody or str
@@ -363,7 +363,7 @@ cdef class TreeJacobians(TreeDynamics):
         Returns
         -------
         ndarray, shape (3, n) or (3,)
-            [m/s^2], one point a column.
+            [m/s^2], one point per column.
         """
         cdef Section alone
         alone.enter(context)

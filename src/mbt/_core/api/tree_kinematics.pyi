@@ -21,7 +21,7 @@ class FrameBodyPoseCache:
     """Poses of all frames in their bodies, in FrameIndex order, with the parameters of one Context.
 
     Read-only, and never changes: after a parameter has changed, ``tree.eval_frame_body_poses(context)`` returns
-    another one. Frames pick their own pose out of it: ``frame.get_X_BF(frame_body_poses)``.
+    another one. To get the pose of one frame: ``frame.get_X_BF(frame_body_poses)``.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class FrameBodyPoseCache:
         """Whether each frame is exactly that of its body, (num_frames,)."""
 
 class TreeKinematics(TreeCaches):
-    """How the bodies and frames of a tree move."""
+    """Motion of the bodies and frames of a tree."""
 
     @overload
     def calc_relative_transform(
@@ -141,11 +141,11 @@ class TreeKinematics(TreeCaches):
         context : Context
             Of this tree.
         frame_B : Frame, RigidBody or str
-            Where the points are given.
+            The frame in which the points are given.
         p_BQi : array_like, shape (3, n) or (3,)
-            One point a column, or one point [m].
+            One point per column, or one point [m].
         frame_A : Frame, RigidBody or str
-            Where they are wanted.
+            The frame in which their positions are returned.
         out : ndarray of the shape of `p_BQi`, float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
 
@@ -330,7 +330,7 @@ class TreeKinematics(TreeCaches):
         Returns
         -------
         ndarray, shape (num_positions, num_velocities)
-            Block diagonal, one block a mobilizer.
+            Block diagonal, one block per mobilizer.
 
         Raises
         ------
@@ -360,7 +360,7 @@ class TreeKinematics(TreeCaches):
         Returns
         -------
         ndarray, shape (num_velocities, num_positions)
-            Block diagonal, one block a mobilizer.
+            Block diagonal, one block per mobilizer.
         """
 
     @overload
@@ -378,7 +378,7 @@ class TreeKinematics(TreeCaches):
         vc: VelocityKinematicsCache | None = None,
         ac: AccelerationKinematicsCache | None = None,
     ) -> AccelerationKinematicsCache:
-        """Return the body accelerations that go with `known_vdot`.
+        """Return the body accelerations that belong to `known_vdot`.
 
         Parameters
         ----------

@@ -28,7 +28,7 @@ cdef class FrameBodyPoseCache:
     """Poses of all frames in their bodies, in FrameIndex order, with the parameters of one Context.
 
     Read-only, and never changes: after a parameter has changed, ``tree.eval_frame_body_poses(context)`` returns
-    another one. Frames pick their own pose out of it: ``frame.get_X_BF(frame_body_poses)``.
+    another one. To get the pose of one frame: ``frame.get_X_BF(frame_body_poses)``.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ cdef class FrameBodyPoseCache:
 
     def __init__(self, CompiledModel compiled not None, Derived derived not None):
         if derived.num_frames != compiled.model.num_frames:
-            raise ValueError("derived: expected what was made for this model")
+            raise ValueError("derived: expected data made for this model")
         self.compiled = compiled
         self.derived = derived
         cdef cnp.npy_intp[3] shape = [compiled.model.num_frames, 4, 4]
@@ -81,7 +81,7 @@ cdef frozen(array):
 
 
 cdef class TreeKinematics(TreeCaches):
-    """How the bodies and frames of a tree move."""
+    """Motion of the bodies and frames of a tree."""
 
     def calc_relative_transform(self, context, frame_A, frame_B, *, out=None):
         """Return the pose X_AB of frame B in frame A.
@@ -127,11 +127,11 @@ cdef class TreeKinematics(TreeCaches):
         context : Context
             Of this tree.
         frame_B : Frame, RigidBody or str
-            Where the points are given.
+            The frame in which the points are given.
         p_BQi : array_like, shape (3, n) or (3,)
-            One point a column, or one point [m].
+            One point per column, or one point [m].
         frame_A : Frame, RigidBody or str
-            Where they are wanted.
+            The frame in which their positions are returned.
         out : ndarray of the shape of `p_BQi`, float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
 
@@ -287,7 +287,7 @@ cdef class TreeKinematics(TreeCaches):
         Returns
         -------
         ndarray, shape (num_positions, num_velocities)
-            Block diagonal, one block a mobilizer.
+            Block diagonal, one block per mobilizer.
 
         Raises
         ------
@@ -309,12 +309,12 @@ cdef class TreeKinematics(TreeCaches):
         Returns
         -------
         ndarray, shape (num_velocities, num_positions)
-            Block diagonal, one block a mobilizer.
+            Block diagonal, one block per mobilizer.
         """
         return self.own(context).evaluate(NPLUS_MATRIX, no_integers, None, out)
 
     def calc_acceleration_kinematics_cache(self, context, known_vdot, *, pc=None, vc=None, ac=None):
-        """Return the body accelerations that go with `known_vdot`.
+        """Return the body accelerations that belong to `known_vdot`.
 
         Parameters
         ----------

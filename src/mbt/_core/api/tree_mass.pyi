@@ -24,7 +24,7 @@ class TreeMass(TreeAccelerations):
         context : Context
             Of this tree.
         model_instances : ModelInstanceIndex or str, or sequence of them, optional
-            Whose bodies count; by default all but World. A body counts once.
+            The instances whose bodies count; by default all bodies but World. Each body counts once.
 
         Returns
         -------
@@ -55,7 +55,7 @@ class TreeMass(TreeAccelerations):
         context : Context
             Of this tree.
         model_instances : ModelInstanceIndex or str, or sequence of them, optional
-            Whose bodies count; by default all but World. A body counts once.
+            The instances whose bodies count; by default all bodies but World. Each body counts once.
         out : ndarray, shape (3,), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
 
@@ -101,7 +101,7 @@ class TreeMass(TreeAccelerations):
         context : Context
             Of this tree.
         model_instances : ModelInstanceIndex or str, or sequence of them, optional
-            Whose bodies count; by default all but World. A body counts once.
+            The instances whose bodies count; by default all bodies but World. Each body counts once.
         out : ndarray, shape (3,), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
 
@@ -142,14 +142,14 @@ class TreeMass(TreeAccelerations):
     ) -> FloatArray:
         """Return the acceleration of the centre of mass of all bodies but World, by forward dynamics.
 
-        All forces act that `eval_acceleration_kinematics` tells of.
+        The forces are those of `eval_acceleration_kinematics`.
 
         Parameters
         ----------
         context : Context
             Of this tree.
         model_instances : ModelInstanceIndex or str, or sequence of them, optional
-            Whose bodies count; by default all but World. A body counts once.
+            The instances whose bodies count; by default all bodies but World. Each body counts once.
         out : ndarray, shape (3,), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
 
@@ -161,7 +161,7 @@ class TreeMass(TreeAccelerations):
         Raises
         ------
         SingularityError
-            When there is no mass, or when no mass resists a degree of freedom.
+            When there is no mass, or a degree of freedom has no inertia.
         """
 
     @overload
@@ -206,7 +206,7 @@ class TreeMass(TreeAccelerations):
         frame_E : Frame, RigidBody or str
             The frame in which it is expressed.
         model_instances : ModelInstanceIndex or str, or sequence of them, optional
-            Whose bodies count; by default all but World. A body counts once.
+            The instances whose bodies count; by default all bodies but World. Each body counts once.
         out : ndarray, shape (3, num_velocities) or (3, num_positions), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
 
@@ -269,7 +269,7 @@ class TreeMass(TreeAccelerations):
         frame_E : Frame, RigidBody or str
             The frame in which it is expressed.
         model_instances : ModelInstanceIndex or str, or sequence of them, optional
-            Whose bodies count; by default all but World. A body counts once.
+            The instances whose bodies count; by default all bodies but World. Each body counts once.
         out : ndarray, shape (3,), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
 
@@ -324,7 +324,7 @@ class TreeMass(TreeAccelerations):
         p_WoP_W : array_like, shape (3,)
             The point [m].
         model_instances : ModelInstanceIndex or str, or sequence of them, optional
-            Whose bodies count; by default all but World. A body counts once.
+            The instances whose bodies count; by default all bodies but World. Each body counts once.
         out : ndarray, shape (6,), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
 
@@ -385,7 +385,7 @@ class TreeMass(TreeAccelerations):
     def calc_spatial_inertia(
         self, context: ContextCore, frame_F: Frame | RigidBody | str, body_indexes: Sequence[int | RigidBody]
     ) -> SpatialInertia:
-        """Return the mass properties M_SFo_F of a set of bodies S, as they are posed, about Fo, expressed in F.
+        """Return the mass properties M_SFo_F of a set of bodies S, in their present poses, about Fo, expressed in F.
 
         Parameters
         ----------
@@ -399,12 +399,12 @@ class TreeMass(TreeAccelerations):
         Returns
         -------
         SpatialInertia
-            That of one rigid body; zero when there is no body.
+            The inertia of the bodies as one rigid body; zero when there is no body.
 
         Raises
         ------
         ElementIndexError
-            When there is no body of an index.
+            When no body has such an index.
         ArgumentValueError
             When a body is named twice.
         ForeignElementError
@@ -420,9 +420,10 @@ class TreeMass(TreeAccelerations):
         expressed_in: Frame | RigidBody | str | None = None,
         out: FloatArray | None = None,
     ) -> FloatArray:
-        """Return ``J M^-1 J'`` of a frame: the acceleration in World that a force on it gives a tree at rest.
+        """Return ``J M^-1 J'`` of a frame: the acceleration in World that a force on it gives to a tree at rest.
 
-        J is the Jacobian of its spatial velocity in World, as `mbt.functional.frame_jacobian` has it (Khatib 1987).
+        J is the Jacobian of its spatial velocity in World, as returned by `mbt.functional.frame_jacobian` (Khatib
+        1987).
 
         Parameters
         ----------
@@ -431,7 +432,7 @@ class TreeMass(TreeAccelerations):
         frame_F : Frame, RigidBody or str
             The frame; a body stands for its body frame.
         expressed_in : Frame, RigidBody or str, optional
-            The frame E whose axes accelerations and forces are expressed in; World unless given.
+            The frame E whose axes accelerations and forces are expressed in; by default World.
         out : ndarray, shape (6, 6), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
 
@@ -443,7 +444,7 @@ class TreeMass(TreeAccelerations):
         Raises
         ------
         SingularityError
-            When no mass resists a degree of freedom.
+            When a degree of freedom has no inertia.
         """
 
     @overload
@@ -475,8 +476,8 @@ class TreeMass(TreeAccelerations):
     ) -> FloatArray:
         """Return ``(J M^-1 J')^-1`` of a frame: the force on it that gives it an acceleration, the tree being at rest.
 
-        The inverse of `calc_operational_space_inverse_inertia` (Khatib 1987). M is the mass matrix of the tree alone:
-        neither constraints nor locks count, which `calc_forward_dynamics` obeys.
+        The inverse of `calc_operational_space_inverse_inertia` (Khatib 1987). M is the mass matrix of the tree alone,
+        without the constraints and locks that `calc_forward_dynamics` obeys.
 
         Parameters
         ----------
@@ -485,7 +486,7 @@ class TreeMass(TreeAccelerations):
         frame_F : Frame, RigidBody or str
             The frame; a body stands for its body frame.
         expressed_in : Frame, RigidBody or str, optional
-            The frame E whose axes accelerations and forces are expressed in; World unless given.
+            The frame E whose axes accelerations and forces are expressed in; by default World.
         out : ndarray, shape (6, 6), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
 
@@ -497,7 +498,7 @@ class TreeMass(TreeAccelerations):
         Raises
         ------
         SingularityError
-            When the frame cannot move with six independent velocities, or no mass resists a degree of freedom.
+            When the frame cannot move with six independent velocities, or a degree of freedom has no inertia.
 
         Examples
         --------
@@ -541,12 +542,12 @@ class TreeMass(TreeAccelerations):
         Returns
         -------
         ndarray, shape (num_velocities, num_velocities)
-            Symmetric. Locks have no part in it.
+            Symmetric. Locks do not count.
 
         Raises
         ------
         SingularityError
-            When no mass resists a degree of freedom.
+            When a degree of freedom has no inertia.
         """
 
     @overload

@@ -33,7 +33,7 @@ cdef class TreeMass(TreeAccelerations):
         context : Context
             Of this tree.
         model_instances : ModelInstanceIndex or str, or sequence of them, optional
-            Whose bodies count; by default all but World. A body counts once.
+            The instances whose bodies count; by default all bodies but World. Each body counts once.
 
         Returns
         -------
@@ -55,7 +55,7 @@ cdef class TreeMass(TreeAccelerations):
         context : Context
             Of this tree.
         model_instances : ModelInstanceIndex or str, or sequence of them, optional
-            Whose bodies count; by default all but World. A body counts once.
+            The instances whose bodies count; by default all bodies but World. Each body counts once.
         out : ndarray, shape (3,), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
 
@@ -84,7 +84,7 @@ cdef class TreeMass(TreeAccelerations):
         context : Context
             Of this tree.
         model_instances : ModelInstanceIndex or str, or sequence of them, optional
-            Whose bodies count; by default all but World. A body counts once.
+            The instances whose bodies count; by default all bodies but World. Each body counts once.
         out : ndarray, shape (3,), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
 
@@ -108,14 +108,14 @@ cdef class TreeMass(TreeAccelerations):
     def calc_center_of_mass_translational_acceleration_in_world(self, context, model_instances=None, *, out=None):
         """Return the acceleration of the centre of mass of all bodies but World, by forward dynamics.
 
-        All forces act that `eval_acceleration_kinematics` tells of.
+        The forces are those of `eval_acceleration_kinematics`.
 
         Parameters
         ----------
         context : Context
             Of this tree.
         model_instances : ModelInstanceIndex or str, or sequence of them, optional
-            Whose bodies count; by default all but World. A body counts once.
+            The instances whose bodies count; by default all bodies but World. Each body counts once.
         out : ndarray, shape (3,), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
 
@@ -127,7 +127,7 @@ cdef class TreeMass(TreeAccelerations):
         Raises
         ------
         SingularityError
-            When there is no mass, or when no mass resists a degree of freedom.
+            When there is no mass, or a degree of freedom has no inertia.
         """
         cdef Section alone
         alone.enter(context)
@@ -155,7 +155,7 @@ cdef class TreeMass(TreeAccelerations):
         frame_E : Frame, RigidBody or str
             The frame in which it is expressed.
         model_instances : ModelInstanceIndex or str, or sequence of them, optional
-            Whose bodies count; by default all but World. A body counts once.
+            The instances whose bodies count; by default all bodies but World. Each body counts once.
         out : ndarray, shape (3, num_velocities) or (3, num_positions), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
 
@@ -196,7 +196,7 @@ cdef class TreeMass(TreeAccelerations):
         frame_E : Frame, RigidBody or str
             The frame in which it is expressed.
         model_instances : ModelInstanceIndex or str, or sequence of them, optional
-            Whose bodies count; by default all but World. A body counts once.
+            The instances whose bodies count; by default all bodies but World. Each body counts once.
         out : ndarray, shape (3,), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
 
@@ -230,7 +230,7 @@ cdef class TreeMass(TreeAccelerations):
         p_WoP_W : array_like, shape (3,)
             The point [m].
         model_instances : ModelInstanceIndex or str, or sequence of them, optional
-            Whose bodies count; by default all but World. A body counts once.
+            The instances whose bodies count; by default all bodies but World. Each body counts once.
         out : ndarray, shape (6,), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
 
@@ -274,7 +274,7 @@ cdef class TreeMass(TreeAccelerations):
         return c.evaluate(CENTROIDAL_MOMENTUM_MATRIX, no_integers, None, out)
 
     def calc_spatial_inertia(self, context, frame_F, body_indexes):
-        """Return the mass properties M_SFo_F of a set of bodies S, as they are posed, about Fo, expressed in F.
+        """Return the mass properties M_SFo_F of a set of bodies S, in their present poses, about Fo, expressed in F.
 
         Parameters
         ----------
@@ -288,12 +288,12 @@ cdef class TreeMass(TreeAccelerations):
         Returns
         -------
         SpatialInertia
-            That of one rigid body; zero when there is no body.
+            The inertia of the bodies as one rigid body; zero when there is no body.
 
         Raises
         ------
         ElementIndexError
-            When there is no body of an index.
+            When no body has such an index.
         ArgumentValueError
             When a body is named twice.
         ForeignElementError
@@ -319,19 +319,20 @@ cdef class TreeMass(TreeAccelerations):
         Returns
         -------
         ndarray, shape (num_velocities, num_velocities)
-            Symmetric. Locks have no part in it.
+            Symmetric. Locks do not count.
 
         Raises
         ------
         SingularityError
-            When no mass resists a degree of freedom.
+            When a degree of freedom has no inertia.
         """
         return self.own(context).evaluate(MASS_MATRIX_INVERSE, no_integers, None, out)
 
     def calc_operational_space_inverse_inertia(self, context, frame_F, *, expressed_in=None, out=None):
-        """Return ``J M^-1 J'`` of a frame: the acceleration in World that a force on it gives a tree at rest.
+        """Return ``J M^-1 J'`` of a frame: the acceleration in World that a force on it gives to a tree at rest.
 
-        J is the Jacobian of its spatial velocity in World, as `mbt.functional.frame_jacobian` has it (Khatib 1987).
+        J is the Jacobian of its spatial velocity in World, as returned by `mbt.functional.frame_jacobian` (Khatib
+        1987).
 
         Parameters
         ----------
@@ -340,7 +341,7 @@ cdef class TreeMass(TreeAccelerations):
         frame_F : Frame, RigidBody or str
             The frame; a body stands for its body frame.
         expressed_in : Frame, RigidBody or str, optional
-            The frame E whose axes accelerations and forces are expressed in; World unless given.
+            The frame E whose axes accelerations and forces are expressed in; by default World.
         out : ndarray, shape (6, 6), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
 
@@ -352,15 +353,15 @@ cdef class TreeMass(TreeAccelerations):
         Raises
         ------
         SingularityError
-            When no mass resists a degree of freedom.
+            When a degree of freedom has no inertia.
         """
         return self.operational_space(context, OPERATIONAL_SPACE_INVERSE_INERTIA, frame_F, expressed_in, out)
 
     def calc_operational_space_inertia(self, context, frame_F, *, expressed_in=None, out=None):
         """Return ``(J M^-1 J')^-1`` of a frame: the force on it that gives it an acceleration, the tree being at rest.
 
-        The inverse of `calc_operational_space_inverse_inertia` (Khatib 1987). M is the mass matrix of the tree alone:
-        neither constraints nor locks count, which `calc_forward_dynamics` obeys.
+        The inverse of `calc_operational_space_inverse_inertia` (Khatib 1987). M is the mass matrix of the tree alone,
+        without the constraints and locks that `calc_forward_dynamics` obeys.
 
         Parameters
         ----------
@@ -369,7 +370,7 @@ cdef class TreeMass(TreeAccelerations):
         frame_F : Frame, RigidBody or str
             The frame; a body stands for its body frame.
         expressed_in : Frame, RigidBody or str, optional
-            The frame E whose axes accelerations and forces are expressed in; World unless given.
+            The frame E whose axes accelerations and forces are expressed in; by default World.
         out : ndarray, shape (6, 6), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
 
@@ -381,7 +382,7 @@ cdef class TreeMass(TreeAccelerations):
         Raises
         ------
         SingularityError
-            When the frame cannot move with six independent velocities, or no mass resists a degree of freedom.
+            When the frame cannot move with six independent velocities, or a degree of freedom has no inertia.
 
         Examples
         --------

@@ -200,7 +200,7 @@ cdef class NativeFunction:
         return is_one_of(array, self.type, self.sizes[i])
 
     cdef tuple take_outputs(self, out, Py_ssize_t count, void** targets):
-        """The arrays to write into, new ones unless given; None where something else is given."""
+        """The arrays to write into, by default new ones; None where something else is given."""
         cdef int i, axes = 0 if count == -1 else 1
         cdef cnp.npy_intp shape[MAX + 1]
         shape[0] = count

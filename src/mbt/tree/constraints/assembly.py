@@ -61,7 +61,7 @@ def check_is_of_doubles(method: str, tree: MultibodyTree, context: Context) -> N
     Raises
     ------
     ArgumentTypeError
-        When it computes in another scalar: what is iterated has no end that a number decides there.
+        When it computes in another scalar, which cannot decide when the iteration ends.
     ContextMismatchError
         When it is of another tree.
     """
@@ -161,12 +161,12 @@ class _Problem:
         raise self._error(best.errors, best.relative, "positions")
 
     def move_velocities(self) -> FloatArray:
-        """Return velocities ``v - J+ J v`` of the free joints, at positions that hold.
+        """Return velocities ``v - J+ J v`` of the free joints, at positions that satisfy the constraints.
 
         Raises
         ------
         AssemblyError
-            When the other joints move so that there are none.
+            When the motion of the other joints allows none.
         """
         v = np.array(self._work.v)
         steps = self._prepare(self._work.q)

@@ -30,7 +30,7 @@ class BallConstraint(ConstraintBetweenFrames):
     frame_A, frame_B : Frame or RigidBody
         The frames, on two bodies; a body stands for its body frame.
     stabilization : (frequency, damping ratio), array_like of shape (2,), optional
-        With which its errors die away in simulations [rad/s, 1]; see `Constraint`.
+        The dynamics with which its errors decay in simulations [rad/s, 1]; see `Constraint`.
 
     Raises
     ------
@@ -60,5 +60,5 @@ class BallConstraint(ConstraintBetweenFrames):
 
     @property
     def equation(self) -> str:
-        """What the constraint says, for people to read: ``"origins of base and tip coincide"``."""
+        """The constraint as readable text: ``"origins of base and tip coincide"``."""
         return "origins of {} and {} coincide".format(*self._names())

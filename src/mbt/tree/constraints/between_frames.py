@@ -37,7 +37,7 @@ class ConstraintBetweenFrames(Constraint):
     Raises
     ------
     ArgumentTypeError
-        When one is not a frame.
+        When an argument is not a frame.
     ArgumentValueError
         When both are on one body.
     """

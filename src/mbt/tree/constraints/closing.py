@@ -37,9 +37,9 @@ _CURE = (
 
 
 def describe_gap(tree: MultibodyTree) -> str:
-    """Return which closures of a tree cannot close, or lock it, from its default positions; or nothing.
+    """Return which loop closures of a tree cannot close, or lock it, from its default positions; or "".
 
-    Nor is anything said of positions that have no numbers to tell by.
+    Positions without finite numbers are not judged.
     """
     if all(isinstance(x, CouplerConstraint) for x in tree.constraints):
         return ""
@@ -74,7 +74,7 @@ def describe_stuck(tree: MultibodyTree, start: Context, end: Context) -> str:
     tree : MultibodyTree
         A tree of doubles.
     start, end : Context
-        Of one state each, before and behind a motion in which errors could die away. What is enabled, and
+        Of one state each, before and after a motion in which errors could decay. What is enabled, and
         parameters, are the same.
     """
     if all(isinstance(x, CouplerConstraint) for x in tree.constraints):

@@ -41,9 +41,9 @@ class Constraint(CompiledNumbers):
     numbers : sequence of float
         The numbers of its type, in the order of the core.
     stabilization : (frequency, damping ratio), array_like of shape (2,)
-        With which natural frequency omega [rad/s] and damping ratio zeta its errors e die away where
+        Natural frequency omega [rad/s] and damping ratio zeta with which its errors e decay where
         stabilization is on: ``edotdot + 2 zeta omega edot + omega**2 e = 0``. At a frequency of zero they
-        stay.
+        do not decay.
     """
 
     kind: ClassVar[str] = "constraint"
@@ -57,7 +57,7 @@ class Constraint(CompiledNumbers):
         self, name: str, model_instance: int, numbers: Iterable[float], stabilization: object
     ) -> None:
         if not hasattr(type(self), "_type"):
-            raise ArgumentTypeError(f"{type(self).__name__}: use one of the constraints that mbt has")
+            raise ArgumentTypeError(f"{type(self).__name__}: use one of mbt's constraints")
         super().__init__(as_name(name, f"{type(self).__name__}: name"), model_instance)
         pair = as_nonnegative_array(stabilization, f"{self.kind} {quote(name)}: stabilization", (2,))
         self._defaults = frozen(np.array([*pair, *numbers]))
@@ -103,12 +103,12 @@ class Constraint(CompiledNumbers):
         return self
 
     def is_enabled_in(self, context: ContextCore) -> bool:
-        """Return whether what is computed with `context` obeys this constraint, as it does by default."""
+        """Return whether computations with `context` obey this constraint, as they do by default."""
         check_context(self, context)
         return not context._is_disabled(self._placed())
 
     def set_enabled_in(self, context: ContextCore, enabled: bool) -> Self:
-        """Let what is computed with `context` obey this constraint, or not.
+        """Set whether computations with `context` obey this constraint.
 
         Its equations keep their rows, with rows of the Jacobian, errors and multipliers of zero while it is
         disabled.
@@ -120,7 +120,7 @@ class Constraint(CompiledNumbers):
     @property
     @abstractmethod
     def equation(self) -> str:
-        """What the constraint says, for people to read."""
+        """The constraint as readable text."""
 
     def _check_direction(self, context: ContextCore) -> None:
         """Refuse positions in which its Jacobian is undefined."""

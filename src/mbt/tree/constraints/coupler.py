@@ -33,13 +33,13 @@ class CouplerConstraint(Constraint):
     name : str
         Name, unique among the constraints of the model instance.
     joint0, joint1 : Joint
-        Two joints with one degree of freedom each; `joint0` is the one that follows.
+        Two joints with one degree of freedom each; `joint0` follows.
     gear_ratio : float, optional
         Movement of `joint0` [rad, m] per movement of `joint1` [rad, m].
     offset : float, optional
         Position of `joint0` where that of `joint1` is zero [rad, m].
     stabilization : (frequency, damping ratio), array_like of shape (2,), optional
-        With which its error dies away in simulations [rad/s, 1]; see `Constraint`.
+        The dynamics with which its error decays in simulations [rad/s, 1]; see `Constraint`.
 
     Raises
     ------
@@ -142,7 +142,7 @@ class CouplerConstraint(Constraint):
 
     @property
     def equation(self) -> str:
-        """What the constraint says, for people to read: ``"q(right) = -1 q(left) +0.5"``."""
+        """The constraint as readable text: ``"q(right) = -1 q(left) +0.5"``."""
         joints = self._joint0, self._joint1
         is_inside = joints[0].model_instance == joints[1].model_instance
         name0, name1 = [joint.name if is_inside else joint.scoped_name for joint in joints]

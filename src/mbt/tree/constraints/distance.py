@@ -27,9 +27,9 @@ __all__ = ["DistanceConstraint"]
 class DistanceConstraint(ConstraintBetweenFrames):
     """Keeps a point P of a frame A and a point Q of a frame B at a distance: one equation.
 
-    Its error is the length from P to Q less the distance [m]; its multiplier the force along that line [N],
-    which pushes P and Q apart where it is positive. Where they coincide, it has no direction: that raises
-    `SingularityError`, and gives NaN in batches.
+    Its error is the length from P to Q minus the distance [m]; its multiplier is the force along that line
+    [N], which pushes P and Q apart where it is positive. Where they coincide, it has no direction: that
+    raises `SingularityError`, and gives NaN in batches.
 
     It belongs to the model instance of the body of B, or to that of A where B is on World.
 
@@ -46,14 +46,14 @@ class DistanceConstraint(ConstraintBetweenFrames):
     p_BQ : array_like, shape (3,)
         Position of Q in B [m].
     distance : float
-        The distance [m], greater than zero. For zero there is `BallConstraint`.
+        The distance [m], greater than zero. For zero use `BallConstraint`.
     stabilization : (frequency, damping ratio), array_like of shape (2,), optional
-        With which its error dies away in simulations [rad/s, 1]; see `Constraint`.
+        The dynamics with which its error decays in simulations [rad/s, 1]; see `Constraint`.
 
     Raises
     ------
     ArgumentTypeError, ArgumentValueError, ShapeError
-        When an argument is not a frame, both are on one body, or a number makes no sense.
+        When an argument is not a frame, both are on one body, or a number is invalid.
 
     Examples
     --------
@@ -150,7 +150,7 @@ class DistanceConstraint(ConstraintBetweenFrames):
 
     @property
     def equation(self) -> str:
-        """What the constraint says, for people to read: ``"distance of points of base and tip = 2"``."""
+        """The constraint as readable text: ``"distance of points of base and tip = 2"``."""
         return "distance of points of {} and {} = {:g}".format(*self._names(), self.default_distance)
 
     def _check_direction(self, context: ContextCore) -> None:

@@ -50,7 +50,7 @@ class Entries:
     Attributes
     ----------
     values, sizes : ndarray, shape (..., n)
-        What entries of J are taken from, and what these could be.
+        The source of entries of J, and the sizes that these could have.
     """
 
     values: FloatArray
@@ -63,9 +63,9 @@ class Level:
     Attributes
     ----------
     rows, dofs : ndarray of int
-        Which equations, and which velocities have an entry in them.
+        The equations, and the velocities with an entry in them.
     shared : list of two ndarray of int
-        Where, among the dofs of this level and of the next one, those are that both have.
+        The places of the dofs that both this level and the next one have, in each.
     """
 
     def __init__(self, rows: list[int], places: list[tuple[int, int, int]]) -> None:
@@ -96,9 +96,9 @@ class Equations:
     tree : MultibodyTree
         A finalized tree of doubles.
     context : Context
-        Of one state or a batch: what is enabled, and parameters.
+        One state or a batch, with its parameters and enabled constraints.
     is_free : ndarray of bool, shape (num_velocities,), optional
-        Which dofs make constraints neighbours; all by default.
+        The dofs that make constraints neighbours; all by default.
     """
 
     def __init__(
@@ -236,9 +236,9 @@ class Equations:
         Parameters
         ----------
         context : Context
-            Of the tree.
+            A Context of the tree.
         length : array_like, shape () or (num_velocities,), optional
-            Sizes are those of what moves by one radian or by this length [m].
+            Sizes refer to a motion by one radian or by this length [m].
 
         Raises
         ------
@@ -279,10 +279,11 @@ class Equations:
         return X_WF, p_WP, kinematics
 
     def calc_units(self, context: Context) -> tuple[FloatArray, FloatArray]:
-        """Return what errors of equations are relative to, and what they are rounded to, (..., m) [rad, m].
+        """Return the units to which errors of equations are relative, and their rounding, (..., m) [rad, m].
 
-        Of a rotation one radian. Of a position, and of a coupler of what slides, how far the constraint
-        reaches: the longest lever that moves it, or its distance; without any, the lengths of the model.
+        The unit of a rotation is one radian. That of a position, and of a coupler of sliding joints, is the
+        reach of the constraint: the longest lever that moves it, or its distance; without any, the lengths
+        of the model.
         """
         batch = context.batch_shape
         units = np.ones((*batch, self.tree.num_constraint_equations))
@@ -309,13 +310,13 @@ class Equations:
         return units, rounding
 
     def find_turning(self, context: Context) -> npt.NDArray[np.bool_]:
-        """Return which velocities turn something, (..., num_velocities)."""
+        """Return which velocities rotate bodies, (..., num_velocities)."""
         kinematics: Any = self.tree.eval_position_kinematics(context)
         is_turning: npt.NDArray[np.bool_] = _norm(np.asarray(kinematics.H_PB_W)[..., :3]) > 0.0
         return is_turning
 
     def calc_lengths(self, units: FloatArray) -> FloatArray:
-        """Return for each velocity the shortest of the units of what it moves, (num_velocities,)."""
+        """Return for each velocity the shortest of the units that it moves, (num_velocities,)."""
         lengths = np.full(self.tree.num_velocities, np.inf)
         for x in self._between:
             pairs = self._pairs_of[x]

@@ -28,11 +28,11 @@ class LeastSquares:
     Parameters
     ----------
     equations : Equations
-        What is to be solved.
+        The equations to solve.
     entries : Entries
-        Of its Jacobian at the state; a sample with any that is not finite is left as it is.
+        The entries of their Jacobian at the state; a sample with non-finite ones stays unchanged.
     is_free : ndarray of bool, shape (num_velocities,)
-        Which velocities a step may have.
+        The velocities that a step may change.
     """
 
     def __init__(self, equations: Equations, entries: Entries, is_free: npt.NDArray[np.bool_]) -> None:
@@ -57,7 +57,7 @@ class LeastSquares:
         return self._multiply(self._all, v)
 
     def sizes_of_rates(self, v: FloatArray) -> FloatArray:
-        """Return what J v could be, without regard to signs."""
+        """Return the sizes that J v could have, without regard to signs."""
         return self._multiply(self._sizes, np.abs(v))
 
     def solve(self, right: FloatArray, damping: FloatArray | float) -> FloatArray:

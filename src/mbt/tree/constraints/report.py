@@ -39,13 +39,13 @@ class ConstraintEntry:
     type_name : str
         Its class.
     equation : str
-        What it says.
+        The equation as text.
     is_enabled : bool
         Whether it acts in the Context.
     num_equations : int
-        How many equations it has.
+        The number of its equations.
     num_redundant : int
-        How many of them follow from others of this constraint and of those before it.
+        The number of them that follow from others of this constraint and of those before it.
     error : float
         The largest of its errors [m, rad].
     rate : float
@@ -53,7 +53,7 @@ class ConstraintEntry:
     stuck_error : float
         The largest part of its errors that no small change of the positions reduces [m, rad].
     is_open, is_stuck : bool
-        Whether the error, and that part of it, count: relative to how far the constraint reaches.
+        Whether the error, and that part of it, exceed the tolerance relative to the constraint's reach.
     """
 
     name: str
@@ -80,12 +80,12 @@ class ConstraintReport:
     num_velocities : int
         The number of velocities of the tree.
     rank : int
-        How many of the equations that are enabled are independent: the rank of their Jacobian.
+        The number of independent enabled equations: the rank of their Jacobian.
     tolerance : float
-        Below which what an equation says, and its error, count as zero, in parts of what they could be.
+        Relative size below which a row of the Jacobian, or an error, counts as zero.
     weakest : float
-        How much the independent equation that says least says, in parts of what it could; infinite without
-        any. Small numbers come from descriptions with few digits: see `is_doubtful`.
+        The relative size of the weakest independent equation; infinite without any. Small numbers come from
+        descriptions with few digits: see `is_doubtful`.
     """
 
     entries: tuple[ConstraintEntry, ...]
@@ -96,22 +96,22 @@ class ConstraintReport:
 
     @property
     def num_equations(self) -> int:
-        """How many equations are enabled."""
+        """The number of enabled equations."""
         return sum(entry.num_equations for entry in self.entries if entry.is_enabled)
 
     @property
     def mobility(self) -> int:
-        """How many independent velocities the constraints leave."""
+        """The number of independent velocities that the constraints leave."""
         return self.num_velocities - self.rank
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether equations count that say as little as rounding in a file makes them say: below 1e-3."""
+        """Whether equations count that are as weak (below 1e-3) as rounding in a file makes them."""
         return self.weakest < DOUBTFUL
 
     @property
     def redundant(self) -> dict[str, int]:
-        """How many equations follow from others, by the name of the constraint; of those that have any."""
+        """The number of equations that follow from others, by the name of the constraint, where not zero."""
         return {entry.name: entry.num_redundant for entry in self.entries if entry.num_redundant}
 
     @property
@@ -121,7 +121,7 @@ class ConstraintReport:
 
     @property
     def stuck(self) -> dict[str, float]:
-        """What of these errors no small change of the positions reduces [m, rad], by name."""
+        """The parts of these errors that no small change of the positions reduces [m, rad], by name."""
         return {entry.name: entry.stuck_error for entry in self.entries if entry.is_stuck}
 
     def __getitem__(self, name: str) -> ConstraintEntry:
@@ -263,9 +263,9 @@ class Block:
 def take_rows(
     equations: Equations, context: Context, lengths: FloatArray
 ) -> tuple[list[Block], FloatArray, FloatArray, FloatArray]:
-    """Return rows of J in parts of what they could be, the scales of rows and columns, and J v.
+    """Return rows of J relative to their possible sizes, the scales of rows and columns, and J v.
 
-    Columns are those of what moves by one radian, or by a length. The time that the blocks take is linear in
+    Columns refer to a motion by one radian, or by a length. The computing time of the blocks is linear in
     the number of loops that share no dofs.
     """
     entries = equations.entries_at(context, lengths)

@@ -32,7 +32,7 @@ class WeldConstraint(ConstraintBetweenFrames):
     frame_A, frame_B : Frame or RigidBody
         The frames, on two bodies; a body stands for its body frame.
     stabilization : (frequency, damping ratio), array_like of shape (2,), optional
-        With which its errors die away in simulations [rad/s, 1]; see `Constraint`.
+        The dynamics with which its errors decay in simulations [rad/s, 1]; see `Constraint`.
 
     Raises
     ------
@@ -62,5 +62,5 @@ class WeldConstraint(ConstraintBetweenFrames):
 
     @property
     def equation(self) -> str:
-        """What the constraint says, for people to read: ``"base and tip coincide"``."""
+        """The constraint as readable text: ``"base and tip coincide"``."""
         return "{} and {} coincide".format(*self._names())

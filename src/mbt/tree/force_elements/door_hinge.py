@@ -25,7 +25,7 @@ __all__ = ["DoorHinge", "DoorHingeConfig"]
 
 @dataclass(frozen=True)
 class DoorHingeConfig:
-    """The constants of a `DoorHinge`: those of a dishwasher door unless given.
+    """The constants of a `DoorHinge`; by default those of a dishwasher door.
 
     Parameters
     ----------
@@ -36,18 +36,18 @@ class DoorHingeConfig:
     dynamic_friction_torque : float
         Friction in motion [N m].
     static_friction_torque : float
-        What friction has more at the onset of motion [N m].
+        Additional friction at the onset of motion [N m].
     viscous_friction : float
         Viscous friction [N m s/rad].
     catch_width : float
-        The catch holds the door between 0 and this angle [rad]; 0: there is no catch.
+        The catch holds the door between 0 and this angle [rad]; 0 means no catch.
     catch_torque : float
         Scale of the torque of the catch [N m]; its largest torque is 0.77 times this.
     motion_threshold : float
-        Rate at which static friction is overcome [rad/s]; 0: there is viscous friction only.
+        Rate at which static friction is overcome [rad/s]; 0 leaves only viscous friction.
 
-    Numbers of another scalar, with derivatives or symbols, will do too: for `DoorHinge.set_config` in a
-    Context of that scalar.
+    Numbers of another scalar, with derivatives or symbols, are allowed too, for `DoorHinge.set_config` in
+    a Context of that scalar.
 
     Raises
     ------
@@ -132,7 +132,7 @@ class DoorHinge(JointForceElement):
     joint : RevoluteJoint
         The joint. The hinge belongs to its model instance.
     config : DoorHingeConfig, optional
-        The constants: the defaults of parameters of each Context.
+        The constants; they are the default parameters of each Context.
 
     Raises
     ------
@@ -189,7 +189,7 @@ class DoorHinge(JointForceElement):
     def set_config(self, context: ContextCore, config: DoorHingeConfig) -> Self:
         """Set the constants in `context`.
 
-        To seed some of them in a Context of another scalar, replace them in what it has:
+        To seed some of them in a Context of another scalar, replace them in its present constants:
         ``dataclasses.replace(hinge.get_config(context), spring_constant=k)``.
         """
         numbers = numbers_of(self, context)
@@ -206,7 +206,7 @@ class DoorHinge(JointForceElement):
         angle : array_like
             Angle of the joint [rad].
         context : Context, optional
-            Whose constants to take; the default ones unless given.
+            The Context whose constants are used; by default the default constants.
         """
         c, numbers = self._constants(context)
 
@@ -226,7 +226,7 @@ class DoorHinge(JointForceElement):
         angular_rate : array_like
             Rate of the joint [rad/s].
         context : Context, optional
-            Whose constants to take; the default ones unless given.
+            The Context whose constants are used; by default the default constants.
         """
         c, numbers = self._constants(context)
 

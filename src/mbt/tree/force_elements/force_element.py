@@ -29,10 +29,10 @@ __all__ = ["ForceElement"]
 class ForceElement(MultibodyElement):
     """Forces that depend on time, q, v and parameters. This is the base class.
 
-    Subclass it to write one of your own: one method, `do_calc_and_add_force_contribution`, which adds spatial
-    forces on bodies and generalized forces on joints into `forces`. It is then part of every computation, as
-    the elements that come with mbt are. Three more methods are optional and tell its energy; without them it
-    stores none, and all that its forces do is non-conservative.
+    Subclass it to write your own, with one method, `do_calc_and_add_force_contribution`, which adds spatial
+    forces on bodies and generalized forces on joints to `forces`. It then takes part in every computation,
+    like the elements that come with mbt. Three optional methods give its energy; without them it stores
+    none, and all its work is non-conservative.
 
     The arrays of a Context, of caches and of forces may have batch axes in front: write ``[..., row, :]`` and
     ``[..., k]``, and the same code serves one state and many.
@@ -40,7 +40,7 @@ class ForceElement(MultibodyElement):
     Parameters
     ----------
     model_instance : ModelInstanceIndex, optional
-        The model instance; the default one, 1, unless given.
+        The model instance; by default number 1.
 
     Examples
     --------
@@ -104,13 +104,13 @@ class ForceElement(MultibodyElement):
         pc, vc : PositionKinematicsCache, VelocityKinematicsCache, optional
             Kinematics of the same state; those of the Context by default.
         forces : MultibodyForces
-            What to add to; required. By name where pc and vc are left out. Left untouched when an argument is
-            rejected, or when the element fails.
+            The forces to add to; required, by name if pc and vc are left out. Unchanged when an argument is
+            rejected or the element fails.
 
         Raises
         ------
         ArgumentTypeError
-            Without forces.
+            When forces are missing.
         ContextMismatchError
             When the Context, or the forces, belong to another tree.
         StaleCacheError
@@ -170,7 +170,7 @@ class ForceElement(MultibodyElement):
         pc: PositionKinematicsCache | None = None,
         vc: VelocityKinematicsCache | None = None,
     ) -> float:
-        """Return the power of the other forces of this element [W]: negative where they take energy away.
+        """Return the power of the other forces of this element [W]: negative where they dissipate energy.
 
         The sum of the potential and kinetic energy of a tree, less the integral of this power over all force
         elements and inputs, is constant.
@@ -200,7 +200,7 @@ class ForceElement(MultibodyElement):
         Parameters
         ----------
         context : Context
-            Of the tree of this element.
+            A Context of this element's tree.
         pc, vc : PositionKinematicsCache, VelocityKinematicsCache
             Kinematics of the state of `context`, read-only.
         forces : MultibodyForces
@@ -251,20 +251,20 @@ class ForceElement(MultibodyElement):
         """Return a new element like this one for a clone of its tree.
 
         By default all attributes are copied, and elements among them become their variants in the clone.
-        A subclass may override it, where something cannot be copied, or should not be. What is returned
-        takes the place of this element in `tree_clone`, with its name and model instance.
+        A subclass may override it where something cannot or should not be copied. The returned element
+        replaces this one in `tree_clone`, with its name and model instance.
 
         Parameters
         ----------
         tree_clone : MultibodyTree
             The clone, of any scalar, with all elements but those that clone themselves:
-            ``tree_clone.get_variant(element)`` gives the one in place of each. It computes nothing yet.
+            ``tree_clone.get_variant(element)`` returns the counterpart of an element. It cannot compute yet.
 
         Raises
         ------
         ArgumentTypeError, ForeignElementError, ArgumentValueError
-            By the clone of the tree: when what is returned is not a new element of this class, or belongs
-            elsewhere. The original is as it was.
+            By the clone of the tree, when the result is not a new element of this class, or belongs to
+            another tree. The original is unchanged.
         """
         return cast("Self", above.clone_attributes(self, tree_clone))
 

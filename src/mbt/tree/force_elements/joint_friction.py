@@ -28,7 +28,7 @@ class JointFriction(JointForceElement):
     ``tau = -(Fc + (Fs - Fc) / (1 + (v / vs)**2)) tanh(v / vt)``: the breakaway friction Fs near rest falls to
     the Coulomb friction Fc beyond the Stribeck velocity vs. In place of a jump at rest there is a steep slope
     within the transition velocity vt, so a joint under a load creeps where a real one would stick; a smaller
-    vt makes the creep slower and the equations of motion stiffer. Friction only takes energy away.
+    vt makes the creep slower and the equations of motion stiffer. Friction only dissipates energy.
 
     Viscous friction is the damping of the joint.
 
@@ -39,16 +39,16 @@ class JointFriction(JointForceElement):
     coulomb_friction : float
         Friction in motion, Fc [N m, N], not negative.
     breakaway_friction : float, optional
-        Friction at the onset of motion, Fs [N m, N], not less than `coulomb_friction`; the same unless given.
+        Friction at the onset of motion, Fs [N m, N], not less than `coulomb_friction`; by default the same.
     stribeck_velocity : float, optional
-        Velocity vs at which half of the difference is gone [rad/s, m/s], greater than zero.
+        Velocity vs at which half of the difference has vanished [rad/s, m/s], greater than zero.
     transition_velocity : float, optional
         Velocity vt over which friction changes its sign [rad/s, m/s], greater than zero.
 
     Raises
     ------
     ArgumentValueError
-        When the joint does not have one degree of freedom, or a number makes no sense.
+        When the joint does not have one degree of freedom, or a number is invalid.
 
     Notes
     -----
@@ -114,7 +114,7 @@ class JointFriction(JointForceElement):
         return float(self._defaults[3])
 
     def set_default_friction(self, coulomb_friction: object, breakaway_friction: object = None) -> Self:
-        """Set both default frictions [N m, N], before ``finalize()``; the second is the first unless given.
+        """Set both default frictions [N m, N], before ``finalize()``; the second defaults to the first.
 
         Raises
         ------
@@ -160,7 +160,7 @@ class JointFriction(JointForceElement):
     def set_friction(
         self, context: ContextCore, coulomb_friction: object, breakaway_friction: object = None
     ) -> Self:
-        """Set both frictions in `context` [N m, N]; the second is the first unless given.
+        """Set both frictions in `context` [N m, N]; the second defaults to the first.
 
         Raises
         ------
@@ -204,7 +204,7 @@ class JointFriction(JointForceElement):
         velocity : array_like
             Velocity of the joint [rad/s, m/s].
         context : Context, optional
-            Whose constants to take; the default ones unless given.
+            The Context whose constants are used; by default the default constants.
         """
         numbers = self._numbers_in(context)
         constants = self._defaults if context is None else self._get_numbers(context)

@@ -39,8 +39,8 @@ class LinearBushingRollPitchYaw(CompiledForceElement):
     Parameters
     ----------
     frameA, frameC : Frame or RigidBody
-        The frames, on two bodies; a body stands for its body frame. It belongs to the model instance of
-        `frameC`.
+        The frames, on two bodies; a body stands for its body frame. The bushing belongs to the model instance
+        of `frameC`.
     torque_stiffness_constants : array_like, shape (3,)
         For roll, pitch and yaw [N m/rad], not negative.
     torque_damping_constants : array_like, shape (3,)
@@ -53,7 +53,7 @@ class LinearBushingRollPitchYaw(CompiledForceElement):
     Raises
     ------
     ArgumentTypeError
-        When a frame is none.
+        When an argument is not a frame.
     ArgumentValueError
         When both frames are on one body, or a number is negative or not finite.
 
@@ -61,7 +61,7 @@ class LinearBushingRollPitchYaw(CompiledForceElement):
     -----
     The constants are the defaults of parameters of each Context.
 
-    *Energy.* The rate ``rdot`` that damps takes half of ``w_AC`` for the angular velocity of B in A, as the
+    *Energy.* The damping rate ``rdot`` uses half of ``w_AC`` for the angular velocity of B in A, as the
     bushing of Drake does. The true one is ``w_AB = (1 + R_AB)^-1 w_AC``, which is half of ``w_AC`` only when
     that is along the axis of the rotation. Therefore the force is not the gradient of any potential: around a
     closed path of large rotations even undamped springs do some work. The energies are defined so that they

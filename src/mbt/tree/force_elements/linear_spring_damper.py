@@ -30,8 +30,8 @@ class LinearSpringDamper(CompiledForceElement):
     """A spring and a damper between a point P of a body A and a point Q of a body B.
 
     With the length l from P to Q and its rate ldot, it pulls P and Q together with the force
-    ``stiffness (l - free_length) + damping ldot``. It stores ``stiffness (l - free_length)**2 / 2`` and takes
-    away the power ``damping ldot**2``. Where P and Q coincide, the force has no direction: that raises
+    ``stiffness (l - free_length) + damping ldot``. It stores ``stiffness (l - free_length)**2 / 2`` and
+    dissipates the power ``damping ldot**2``. Where P and Q coincide, the force has no direction: that raises
     `SingularityError`.
 
     Parameters
@@ -41,7 +41,7 @@ class LinearSpringDamper(CompiledForceElement):
     p_AP : array_like, shape (3,)
         Position of P in A [m].
     bodyB : RigidBody
-        The body B, another one.
+        The body B, another body.
     p_BQ : array_like, shape (3,)
         Position of Q in B [m].
     free_length : float
@@ -54,9 +54,9 @@ class LinearSpringDamper(CompiledForceElement):
     Raises
     ------
     ArgumentTypeError
-        When a body is none.
+        When an argument is not a body.
     ArgumentValueError
-        When both bodies are one, or a number makes no sense.
+        When both bodies are the same, or a number is invalid.
 
     Notes
     -----

@@ -55,7 +55,7 @@ class JointForceElement(CompiledForceElement):
 
 
 def check_joint(joint: object, joint_type: type[Joint] | None, what: str) -> None:
-    """Check that an argument is a joint of this type, of any when it is None, with one degree of freedom.
+    """Check that an argument is a joint of this type (any type if None) with one degree of freedom.
 
     Raises
     ------

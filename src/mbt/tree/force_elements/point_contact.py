@@ -41,7 +41,7 @@ class PointContact(CompiledForceElement):
     ``r = s / stiction_speed``, ``mu = static_friction (15 r - 10 r**3 + 3 r**5) / 8`` rises to
     `static_friction` at r = 1; from there it falls to `dynamic_friction` at r = 3, where it stays. The
     opposite force acts on A at the same point. All points of a frame are one element: the motion of the
-    frame is computed once for all.
+    frame is computed only once.
 
     Parameters
     ----------
@@ -50,36 +50,36 @@ class PointContact(CompiledForceElement):
     p_FC : array_like, shape (3,) or (n, 3)
         Positions in F [m] of one point or of several.
     half_space_frame : Frame or RigidBody, optional
-        The frame A, on another body; that of World unless given, then `frame` must belong to a tree.
+        The frame A, on another body; by default World's, which requires that `frame` belongs to a tree.
     stiffness : float
         Normal force per depth, of each point [N/m], not negative.
     dissipation : float
-        Share of the force that it gains per speed of approach [s/m], not negative. After an impact at a low
+        Relative gain of the force per speed of approach [s/m], not negative. After an impact at a low
         speed v, a ball leaves with about ``(1 - 2/3 dissipation v) v``.
     static_friction : float
         Largest friction, as a share of the normal force, not negative.
     dynamic_friction : float, optional
-        That of points that slip fast, at most `static_friction`; the same unless given.
+        Friction of points that slip fast, at most `static_friction`; by default equal to it.
     stiction_speed : float, optional
-        Speed of the slip at which friction is largest [m/s], greater than zero; 0.05 unless given. Whatever
-        sticks creeps at a part of it. A smaller one makes the equations of motion stiffer.
+        Speed of the slip at which friction is largest [m/s], greater than zero; by default 0.05. Points
+        that stick creep at a fraction of it. A smaller value makes the equations of motion stiffer.
 
     Raises
     ------
     ArgumentTypeError
-        When a frame is none.
+        When an argument is not a frame.
     ArgumentValueError
-        When both frames are on one body, there is no point, or a number makes no sense.
+        When both frames are on one body, there is no point, or a number is invalid.
     ForeignElementError
-        When `frame` belongs to no tree, and no other one is given.
+        When `frame` belongs to no tree, and `half_space_frame` is not given.
 
     Notes
     -----
     All numbers and points are the defaults of parameters of each Context.
 
-    The potential energy is ``stiffness x**2 / 2`` of each point below the plane. What dissipation and
-    friction do is the non-conservative power, never positive, however A moves. See the page on contact for
-    where the force is smooth.
+    The potential energy is ``stiffness x**2 / 2`` of each point below the plane. Dissipation and
+    friction are the non-conservative power, which is never positive, however A moves. See the page on contact
+    for where the force is smooth.
 
     Examples
     --------
@@ -244,7 +244,7 @@ class PointContact(CompiledForceElement):
     def set_friction(
         self, context: ContextCore, static_friction: object, dynamic_friction: object = None
     ) -> Self:
-        """Set both coefficients of friction in `context`; the second is the first unless given.
+        """Set both coefficients of friction in `context`; the second defaults to the first.
 
         Raises
         ------

@@ -27,15 +27,15 @@ __all__ = ["UniformGravityFieldElement"]
 class UniformGravityFieldElement(ForceElement):
     """The same gravity everywhere: the force ``m g_W`` at each mass centre.
 
-    It can spare model instances. Its potential energy is zero with every mass centre at the World origin. A
-    tree has one such element at most. It belongs to the model instance of World.
+    Model instances can be exempt from it. Its potential energy is zero with every mass centre at the World
+    origin. A tree has at most one such element. It belongs to the model instance of World.
 
     Parameters
     ----------
     g_W : array_like, shape (3,), optional
         Acceleration of gravity in World [m/s^2]. The default of a parameter of each Context.
     disabled_model_instances : iterable of ModelInstanceIndex, optional
-        Model instances whose bodies weigh nothing. The default of a setting of each Context.
+        Model instances that are exempt from gravity. The default of a setting of each Context.
 
     Raises
     ------

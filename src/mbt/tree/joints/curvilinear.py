@@ -56,7 +56,7 @@ class CurvilinearMobilizer(_Distance, Mobilizer):
     """M moves in F along a planar path: ``q`` is the arc length, ``v = qdot`` the speed along the path.
 
     The x axis of M is the tangent of the path, its z axis the normal of the plane. Beyond its ends the path
-    goes on as its first and last piece do.
+    continues its first and last pieces.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class CurvilinearMobilizer(_Distance, Mobilizer):
     curvilinear_path : PiecewiseConstantCurvatureTrajectory
         The path of M in F.
     model_instance : ModelInstanceIndex, optional
-        The model instance; the default one, 1, unless given.
+        The model instance; by default number 1.
 
     Raises
     ------
@@ -98,7 +98,7 @@ class CurvilinearJoint(_Distance, OneDofJoint):
     """M moves in F along a planar path: ``q`` is the arc length, ``v = qdot`` the speed along the path.
 
     The x axis of M is the tangent of the path, its z axis the normal of the plane. Beyond its ends the path
-    goes on as its first and last piece do.
+    continues its first and last pieces.
 
     The limits of the position are the ends of the path, unless it is periodic; computations do not enforce
     them.

@@ -51,7 +51,7 @@ class RevoluteMobilizer(_Angle, AxisMobilizer):
     axis_F : array_like, shape (3,)
         The axis, of unit length within 1e-6 (it is renormalised). Its components are the same in F and in M.
     model_instance : ModelInstanceIndex, optional
-        The model instance; the default one, 1, unless given.
+        The model instance; by default number 1.
 
     Raises
     ------

@@ -22,7 +22,7 @@ class RpyFloatingMobilizer(RpyOrientation, FreeMotion, Mobilizer):
     inboard_frame_F, outboard_frame_M : Frame
         The frames it connects.
     model_instance : ModelInstanceIndex, optional
-        The model instance; the default one, 1, unless given.
+        The model instance; by default number 1.
 
     Raises
     ------

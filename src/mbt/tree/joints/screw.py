@@ -115,7 +115,7 @@ class ScrewMobilizer(_ScrewMotion, AxisMobilizer):
     screw_pitch : float
         Translation of one revolution [m], of either sign.
     model_instance : ModelInstanceIndex, optional
-        The model instance; the default one, 1, unless given.
+        The model instance; by default number 1.
 
     Raises
     ------

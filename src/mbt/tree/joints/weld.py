@@ -28,9 +28,9 @@ class WeldMobilizer(Mobilizer):
     inboard_frame_F, outboard_frame_M : Frame
         The frames it connects.
     X_FM : array_like, shape (4, 4), optional
-        Pose of M in F; the identity unless given.
+        Pose of M in F; by default the identity.
     model_instance : ModelInstanceIndex, optional
-        The model instance; the default one, 1, unless given.
+        The model instance; by default number 1.
 
     Raises
     ------
@@ -72,7 +72,7 @@ class WeldJoint(Joint):
     frame_on_parent, frame_on_child : Frame
         The frames F and M.
     X_FM : array_like, shape (4, 4), optional
-        Pose of M in F; the identity unless given.
+        Pose of M in F; by default the identity.
 
     Raises
     ------
