@@ -80,7 +80,7 @@ with _CollectorAtRest():
     )
 
 if _typing.TYPE_CHECKING:
-    from mbt import autodiff, checking, interop, models, parsing, plotting, symbolic
+    from mbt import autodiff, checking, compiling, interop, models, parsing, plotting, symbolic
     from mbt.checking import CheckReport, Finding, SelftestReport, check_model, selftest
     from mbt.compiling import CompiledFunctions, compile
     from mbt.context.energy_report import EnergyReport
@@ -157,6 +157,7 @@ __all__ = [
     "SelftestReport",
     # Native code for one tree
     "compile",
+    "compiling",
     "CompiledFunctions",
     # Pictures
     "plot",
@@ -320,7 +321,7 @@ def __getattr__(name: str) -> _typing.Any:
     """Import some modules when they are first asked for, or something in them."""
     from importlib import import_module
 
-    if name in ("autodiff", "checking", "interop", "models", "parsing", "plotting", "symbolic"):
+    if name in ("autodiff", "checking", "compiling", "interop", "models", "parsing", "plotting", "symbolic"):
         return import_module(f"mbt.{name}")  # Which sets the attribute.
     if name in __all__:
         return globals().setdefault(name, getattr(import_module(_MODULES_OF.get(name, "mbt.tree")), name))
