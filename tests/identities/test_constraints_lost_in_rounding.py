@@ -143,11 +143,11 @@ def test_only_some_samples_are_lost() -> None:
 
 
 def test_nothing_is_lost_without_a_word() -> None:
-    """Of masses over many decades: constraints hold, or the state is refused; the same in a batch."""
+    """Of masses from 1e-9 to 1e6 kg: constraints hold, or the state is refused; the same in a batch."""
     num_refused = 0
     for seed in range(60):
         rng = np.random.default_rng(seed)
-        masses = 10.0 ** rng.uniform(-12.0, 8.0, 10)
+        masses = 10.0 ** rng.uniform(-9.0, 6.0, 10)
         tree, context = hang_rods(masses, rng)
         tau = 10.0 * rng.normal(size=tree.num_velocities)
         q, v = np.tile(context.q, (2, 1)), np.tile(context.v, (2, 1))
