@@ -49,7 +49,6 @@ TESTS_OF = {
 KERNELS = """
     joints/mobilizers joints/mobod_joints forces/force_elements forces/point_contact algebra/spatial
     algebra/rotations passes/body_forces passes/body_poses passes/center_of_mass passes/constrained_dynamics
-    passes/constraint_checks passes/constraint_frames passes/constraint_rows
     passes/coriolis passes/element_forces passes/forward_dynamics passes/forward_dynamics_in_parents
     passes/gravity_forces
     passes/inverse_dynamics_in_rows passes/jacobian passes/mass_matrix passes/mass_matrix_inverse

@@ -250,16 +250,7 @@ def describe_singular_map(tree: MultibodyTree, node: int) -> str:
 
 
 def raise_massless_dof(tree: MultibodyTree, dof: int, what: str = "forward dynamics") -> NoReturn:
-    """Raise for a massless dof in forward dynamics, or in what `what` names in the message.
-
-    A number behind those of the dofs says that constraints could not be solved.
-    """
-    if dof >= tree.num_velocities:
-        raise SingularityError(
-            f"{what}: the constraints could not be solved: masses within one loop differ by so "
-            "much that equations get lost in rounding, and the accelerations would violate them. Make the "
-            "light bodies heavier."
-        )
+    """Raise for a massless dof in forward dynamics, or in what `what` names in the message."""
     rest = " tree.finalize_report.massless_branches lists all such joints." if _has_finite_mass(tree) else ""
     raise SingularityError(describe_massless_dof(tree, dof, what) + rest)
 
@@ -271,7 +262,7 @@ def _has_finite_mass(tree: MultibodyTree) -> bool:
 def raise_singular_pivot(tree: MultibodyTree, pivot: int, what: str = "forward dynamics") -> NoReturn:
     """Raise for a pivot of zero: that of a dof or, behind those, of a component of a velocity."""
     row = pivot - tree.num_velocities
-    if row < 0 or row >= 6:
+    if row < 0:
         raise_massless_dof(tree, pivot, what)
     raise SingularityError(
         "operational-space inertia: the frame cannot move with six independent velocities here: component "

@@ -70,9 +70,8 @@ cdef extern from "algebra/semidefinite_rows.hpp" namespace "MBT_NS" nogil:
     void factor_semidefinite[S](Py_ssize_t m, S* A, S* D)
     void solve_semidefinite[S](Py_ssize_t m, const S* L, const S* D, S* y, S* x)
     void keep_independent[S](Py_ssize_t m, const S* L, S* y, S* t)
-    bint improves[S](Py_ssize_t m, const S* size, const S* rest, int times, S* y, S* left)
-    bint remains[S](Py_ssize_t m, const S* size, const S* rest, const S* y)
-    const double SQUARED_REMAINDER "MBT_NS::kSquaredRemainder"
+    bint leaves_much[S](const S* excess, int times)
+    void keep_much[S](Py_ssize_t m, const S* excess, S* y)
     # Rows of `stride`, a multiple of MBT_W where S is double.
     void multiply_rows[S](Py_ssize_t m, int n, Py_ssize_t stride, const S* A, const S* X, S* y)
     void solve_columns[S](

@@ -183,12 +183,6 @@ struct Pivots {
 // What is lost of a pivot when it is zero but for rounding: 64 roundings.
 constexpr double kPivotTolerance = 1.4e-14;
 
-// In the place of the first dof's pivot: constraints that could not be solved.
-constexpr double kUnsolved = -1e300;
-
-// Most pivots behind those of the dofs.
-constexpr int kNumFurther = 6;
-
 // Six by six composites about a common point, in World (Coriolis matrix).
 template <class T>
 struct Composite6 {

@@ -113,8 +113,6 @@ cdef extern from "algebra/records.hpp" namespace "MBT_NS" nogil:
         Py_ssize_t further
 
     const double PIVOT_TOLERANCE "MBT_NS::kPivotTolerance"
-    const double UNSOLVED "MBT_NS::kUnsolved"
-    const int NUM_FURTHER "MBT_NS::kNumFurther"
 
     cdef cppclass Moving[S]:
         S R[9]

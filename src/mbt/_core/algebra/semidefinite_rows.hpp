@@ -13,9 +13,17 @@
 #include <cstddef>
 
 #include "algebra/derivative_columns.hpp"
-#include "algebra/pivots.hpp"
 
 namespace MBT_NS {
+
+// Whether a number is zero, in all lanes.
+static MBT_INLINE bool is_zero(double a) { return a == 0.0; }
+static MBT_INLINE bool is_zero(const Lanes& a) { return !any_not_within(abs_(a).r, 0.0); }
+static MBT_INLINE bool is_zero(const Dual& a) { return a.x == 0.0; }
+template <class T>
+static MBT_INLINE bool is_zero(const T&) {  // who knows
+  return false;
+}
 
 // Of A (m, m) the lower triangle is read; above are zeros. D (m,) is 1 / D or 0, and before the pivots that a row must
 // have more than not to follow from others.
@@ -115,62 +123,23 @@ static MBT_INLINE void keep_independent(std::ptrdiff_t m, const T* L, T* y, T* t
   take_out_dependent<One>(m, 1, L, y, t);
 }
 
-// What remains is 1e-12 of what it is a difference of, or is improved as long as it becomes less than a quarter. More
-// than 1e-10 is not rounding.
-constexpr double kSquaredRounding = 1e-24;
-constexpr double kSquaredGain = 16.0;
-constexpr double kSquaredRemainder = 1e-20;
-
+// Whether a solution is to be improved, in any lane, where `excess` is positive of what it leaves. Derivatives and
+// symbols are improved once, whatever the numbers.
+static MBT_INLINE bool leaves_much(const double* excess, int) { return *excess > 0.0; }
+static MBT_INLINE bool leaves_much(const Lanes* excess, int) {
+  return !is_zero(select_lt(Lanes(0.0), *excess, Lanes(1.0), Lanes(0.0)));
+}
+static MBT_INLINE bool leaves_much(const Dual* excess, int times) { return times == 0 || excess->x > 0.0; }
 template <class T>
-struct Ordered {
-  static const bool value = false;
-};
-template <>
-struct Ordered<double> {
-  static const bool value = true;
-};
-template <>
-struct Ordered<Lanes> {
-  static const bool value = true;
-};
-template <>
-struct Ordered<Dual> {
-  static const bool value = true;
-};
-
-// Whether a solution that was improved `times` times is to be improved again, in any lane: every one is once, and then
-// those that lose digits. What remains is y (m,), and `rest` (m,) once N is taken out, that of `size` (m,), squared.
-// Squares of `rest` before are `left`, and now. In lanes that are done, y becomes zero. Objects have no order: they are
-// improved once.
-template <class T>
-static MBT_INLINE bool improves(std::ptrdiff_t m, const T* size, const T* rest, int times, T* y, T* left) {
-  if (!Ordered<T>::value) return times == 0;
-  const T zero(0.0), one(1.0);
-  T now = zero, slow = zero;
-  for (std::ptrdiff_t e = 0; e < m; ++e) {
-    const T square = rest[e] * rest[e];
-    now = now + square;
-    if (times > 0) slow = select_lt(size[e] * kSquaredRounding, square, one, slow);
-  }
-  if (times > 0) {
-    slow = select_lt(now * kSquaredGain, *left, slow, zero);
-    if (is_zero(slow)) return false;
-    for (std::ptrdiff_t e = 0; e < m; ++e) y[e] = select_lt(zero, slow, y[e], zero);
-  }
-  *left = now;
-  return true;
+static MBT_INLINE bool leaves_much(const T*, int times) {
+  return times == 0;
 }
 
-// Whether more than rounding remains, y (m,), of which `rest` could be less, in any lane.
+// What it leaves, y (m,), becomes zero in the other lanes.
 template <class T>
-static MBT_INLINE bool remains(std::ptrdiff_t m, const T* size, const T* rest, const T* y) {
-  if (!Ordered<T>::value) return false;
-  T found(0.0);
-  for (std::ptrdiff_t e = 0; e < m; ++e) {
-    const T taken_out = y[e] - rest[e];
-    found = select_lt(size[e] * kSquaredRemainder, rest[e] * rest[e] + taken_out * taken_out, T(1.0), found);
-  }
-  return !is_zero(found);
+static MBT_INLINE void keep_much(std::ptrdiff_t, const T*, T*) {}
+static MBT_INLINE void keep_much(std::ptrdiff_t m, const Lanes* excess, Lanes* y) {
+  for (std::ptrdiff_t e = 0; e < m; ++e) y[e] = select_lt(Lanes(0.0), *excess, y[e], Lanes(0.0));
 }
 
 // y = A X, with rows of `stride`, n columns of A (m, n) and of X (n, n).

@@ -137,8 +137,6 @@ cdef class TreeAccelerations(TreeJacobians):
             singular = kernels.forward_dynamics(
                 m, &derived.parameters, &switches, c.q_data, c.v_data, data(tau), kernels.get_work(m, 0), data(vdot)
             )
-            if singular >= m.num_velocities:  # of constraints
-                break
             if singular >= 0:
                 found.append(singular)
                 locked[singular] = 1

@@ -255,7 +255,7 @@ class TreeDynamics(TreeKinematics):
         Raises
         ------
         SingularityError
-            When a degree of freedom has no inertia, or constraints are lost in rounding.
+            When a degree of freedom has no inertia.
         """
 
     @overload
@@ -319,7 +319,7 @@ class TreeDynamics(TreeKinematics):
         Raises
         ------
         SingularityError
-            When a degree of freedom has no inertia, or constraints are lost in rounding.
+            When a degree of freedom has no inertia.
 
         Examples
         --------
@@ -392,7 +392,7 @@ class TreeDynamics(TreeKinematics):
         ArgumentValueError
             When `restitution` is not from 0 to 1.
         SingularityError
-            When a degree of freedom has no inertia, or constraints are lost in rounding.
+            When a degree of freedom has no inertia.
 
         Examples
         --------

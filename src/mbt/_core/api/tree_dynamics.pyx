@@ -344,7 +344,7 @@ cdef class TreeDynamics(TreeKinematics):
         Raises
         ------
         SingularityError
-            When a degree of freedom has no inertia, or constraints are lost in rounding.
+            When a degree of freedom has no inertia.
         """
         cdef Section alone
         alone.enter(context)
@@ -398,7 +398,7 @@ cdef class TreeDynamics(TreeKinematics):
         Raises
         ------
         SingularityError
-            When a degree of freedom has no inertia, or constraints are lost in rounding.
+            When a degree of freedom has no inertia.
 
         Examples
         --------
@@ -451,7 +451,7 @@ cdef class TreeDynamics(TreeKinematics):
         ArgumentValueError
             When `restitution` is not from 0 to 1.
         SingularityError
-            When a degree of freedom has no inertia, or constraints are lost in rounding.
+            When a degree of freedom has no inertia.
 
         Examples
         --------

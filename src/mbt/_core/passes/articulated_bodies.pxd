@@ -4,18 +4,16 @@ R. Featherstone, "Rigid Body Dynamics Algorithms", Springer 2008, section 7.2.
 In NumPy: tests/support/textbook.py, forward_dynamics.
 """
 
-from mbt._core.algebra.pivots cimport SEVERAL_SHARES, has_small_pivots
 from mbt._core.algebra.records cimport Articulated, ArticulatedDof, Mobod
 from mbt._core.algebra.spatial cimport (
-    add_cross, copy, cross, dot3, dot6, rotate, rotate_inverse, set_zero, symmetric_multiply,
+    add_cross, copy, cross, dot6, rotate, rotate_inverse, set_zero, symmetric_multiply,
 )
-from mbt._core.joints.mobilizers cimport PRISMATIC_Z, REVOLUTE_Z
 from mbt._core.joints.mobod_joints cimport (
     add_dof_acceleration, add_joint_angular_velocity, add_velocity_bias, calc_articulated_dof, calc_X_PN, set_size,
     widen_size,
 )
 from mbt._core.model.structs cimport MobodJoint, Model
-from mbt._core.scalars cimport PyScalar, T, select_lt, set_articulation_rows, sincos_of_angles
+from mbt._core.scalars cimport T, set_articulation_rows, sincos_of_angles
 
 
 cdef inline void calc_motions_and_articulations(
@@ -201,60 +199,6 @@ cdef inline void eliminate_dof(const ArticulatedDof[T]* dof, Articulated[T]* x) 
     C[5] = C[5] - e[5]*U[5]
     set_symmetric(A, x.A)
     set_symmetric(C, x.C)
-
-
-cdef inline void compare_with_composites(
-    # Topology:
-    const Model* model,
-    # Parameters:
-    const Mobod[T]* mobods,        # (num_mobods,)
-    # In:
-    const T* H_N,                  # (nv, 6)         [1, m]
-    # In, destroyed:
-    Articulated[T]* work,          # (num_mobods,)   Z and size
-    # Out:
-    ArticulatedDof[T]* dofs,       # (nv,)           scale
-) noexcept nogil:
-    """Let the scale of each pivot be no less than that of the rigid inertia that outboard dofs took their shares from.
-
-    Where several axes cross, all of I_A may be taken away: what is left is rounding, and so is its trace. Dofs with
-    small pivots of their own enlarge it, by a factor of 1e3 in most attitudes.
-    """
-    cdef int i, j, k
-    cdef const MobodJoint* joint
-    cdef Articulated[T]* x
-    cdef Articulated[T]* parent
-    cdef T size
-    cdef T h[3]
-    if T is not PyScalar:  # objects have no order
-        if not has_small_pivots(model.num_velocities, &dofs.D, sizeof(ArticulatedDof[T])//sizeof(T)):
-            return
-        # Mass times mass centre, mass, and trace of the rotational inertia, about No.
-        for i in range(1, model.num_mobods):
-            copy(mobods[i].h, 3, work[i].Z)
-            work[i].Z[3] = mobods[i].mass
-            work[i].size[0] = mobods[i].inertia[0] + mobods[i].inertia[3] + mobods[i].inertia[5]
-        for i in range(model.num_mobods - 1, 0, -1):
-            joint = &model.joints[i]
-            x = &work[i]
-            for k in range(joint.v_start, joint.v_start + joint.nv):
-                if joint.kind == REVOLUTE_Z:
-                    size = x.size[0]
-                elif joint.kind == PRISMATIC_Z:
-                    size = 3.0*x.Z[3]
-                else:
-                    size = x.size[0]*dot3(H_N + 6*k, H_N + 6*k) + 3.0*x.Z[3]*dot3(H_N + 6*k + 3, H_N + 6*k + 3)
-                size = size*SEVERAL_SHARES
-                dofs[k].scale = select_lt(dofs[k].scale, size, size, dofs[k].scale)
-            if joint.parent != 0:
-                parent = &work[joint.parent]
-                rotate(x.X_PN.R, x.Z, h)
-                parent.size[0] = parent.size[0] + x.size[0] + 4.0*dot3(h, x.X_PN.p) + (
-                    2.0*x.Z[3]*dot3(x.X_PN.p, x.X_PN.p)
-                )
-                for j in range(3):
-                    parent.Z[j] = parent.Z[j] + h[j] + x.Z[3]*x.X_PN.p[j]
-                parent.Z[3] = parent.Z[3] + x.Z[3]
 
 
 cdef inline void carry_dof_to_parent(const Articulated[T]* x, ArticulatedDof[T]* dof) noexcept nogil:

@@ -13,11 +13,10 @@ from mbt._core.algebra.derivative_columns cimport (
     get_column, mirror_upper, motion_of, multiply_articulated, put_column, take_articulated_dof, take_unit_forces,
     width_of,
 )
-from mbt._core.algebra.pivots cimport SEVERAL_SHARES, has_small_pivots
 from mbt._core.algebra.records cimport Moving
 from mbt._core.algebra.spatial cimport add_cross, add_scaled, copy, dot3, dot6, set_zero, symmetric_multiply
 from mbt._core.model.structs cimport MobodJoint, Model
-from mbt._core.scalars cimport PyScalar, T, select_lt
+from mbt._core.scalars cimport T
 
 
 cdef inline void start_articulated_bodies(
@@ -112,35 +111,6 @@ cdef inline void calc_articulated_dofs(
         if joint.parent != 0:
             for j in range(6):
                 moving[joint.parent].dF[j] = moving[joint.parent].dF[j] + dF[j]
-    compare_with_composites_in_world(model, axes, D, columns, scale)
-
-
-cdef inline void compare_with_composites_in_world(
-    # Topology:
-    const Model* model,
-    # In:
-    const T* axes,                 # (nv, 6)             [1, m]  S
-    const T* D,                    # (nv,)               [kg m^2, kg]
-    # Work:
-    DerivativeColumns[T]* columns,  # I
-    # Out:
-    T* scale,                      # (nv,)               [kg m^2, kg]
-) noexcept nogil:
-    """As `compare_with_composites` of articulated_bodies."""
-    cdef int i, k
-    cdef const T* S
-    cdef T size
-    cdef T I[10]
-    if T is not PyScalar:  # objects have no order
-        if not has_small_pivots(model.num_velocities, D, 1):
-            return
-        for i in range(1, model.num_mobods):
-            get_column(I_of(columns, model.joints[i].v_start), 10, I)
-            for k in range(model.joints[i].v_start, model.joints[i].v_start + model.joints[i].nv):
-                S = axes + 6*k
-                size = (I[4] + I[7] + I[9])*dot3(S, S) + 3.0*I[0]*dot3(S + 3, S + 3)
-                size = size*SEVERAL_SHARES
-                scale[k] = select_lt(scale[k], size, size, scale[k])
 
 
 cdef inline void calc_mass_matrix_inverse_in_world(

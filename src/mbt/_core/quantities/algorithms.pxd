@@ -13,7 +13,6 @@ from mbt._core.forces.force_elements cimport acts_on_joint, calc_forces_on_ends
 from mbt._core.forces.point_contact cimport calc_contact
 from mbt._core.model.structs cimport ForceElement, Model, Switches
 from mbt._core.passes cimport element_forces
-from mbt._core.passes.articulated_bodies cimport compare_with_composites
 from mbt._core.passes.body_forces cimport calc_generalized_forces
 from mbt._core.passes.body_poses cimport calc_body_poses
 from mbt._core.passes.center_of_mass cimport calc_center_of_mass
@@ -129,7 +128,6 @@ cdef inline ArticulatedDof[T]* run_forward_dynamics(
         calc_forward_dynamics(
             model, p.mobods, p.reflected_inertia, gravity, locked, q, v, tau, work, H_N, sin_q, cos_q, dofs, vdot
         )
-    compare_with_composites(model, p.mobods, H_N, work, dofs)
     return dofs
 
 

@@ -1,10 +1,6 @@
 """Cython view of call.hpp, which says what each field means."""
 
-from libc.math cimport NAN
-
-from mbt._core.algebra.records cimport (
-    NUM_FURTHER, PIVOT_TOLERANCE, UNSOLVED, ArticulatedDof, Kinematics, Parameters, Pivots,
-)
+from mbt._core.algebra.records cimport PIVOT_TOLERANCE, ArticulatedDof, Kinematics, Parameters, Pivots
 from mbt._core.model.structs cimport Model, Switches
 from mbt._core.scalars cimport Dual, T
 
@@ -55,15 +51,10 @@ cdef inline void set_pivots_in_row(
 
 
 cdef inline int find_pivot_of_zero(const Model* model, const Pivots[T]* p) noexcept nogil:
-    """Returns -1, or what has no solution: the last dof that no mass resists, or a number behind those of the dofs.
-
-    That is nv plus the first of the further pivots that is zero, or nv + NUM_FURTHER: constraints.
-    """
+    """Returns -1, the last dof that no mass resists, or nv plus the first of the further pivots that is zero."""
     cdef int k, nv = model.num_velocities
     # What a pivot of zero leaves inboard means nothing.
     for k in range(nv - 1, -1, -1):
-        if value_of(p.D + p.stride*k) == UNSOLVED:
-            return nv + NUM_FURTHER
         if is_zero(p, k) and not (p.locked != NULL and p.locked[k]):
             return k
     for k in range(nv, nv + <int>p.further):
@@ -73,15 +64,10 @@ cdef inline int find_pivot_of_zero(const Model* model, const Pivots[T]* p) noexc
 
 
 cdef inline bint is_zero(const Pivots[T]* p, Py_ssize_t k) noexcept nogil:
-    # NaN is not zero: it propagates.
-    return value_of(p.D + p.stride*k) <= PIVOT_TOLERANCE*value_of(p.scale + p.stride*k)
-
-
-cdef inline double value_of(const T* x) noexcept nogil:
-    """Of one state, where a branch on it is allowed; NaN of other scalars."""
+    """Of one state. NaN is not zero: it propagates."""
     if T is double:
-        return x[0]
+        return p.D[p.stride*k] <= PIVOT_TOLERANCE*p.scale[p.stride*k]
     elif T is Dual:
-        return x.x
+        return p.D[p.stride*k].x <= PIVOT_TOLERANCE*p.scale[p.stride*k].x
     else:
-        return NAN
+        return False

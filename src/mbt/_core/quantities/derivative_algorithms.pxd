@@ -4,7 +4,7 @@ from mbt._core.algebra.derivative_columns cimport (
     ARTICULATED, ARTICULATED_ROW, COMPOSITE, COMPOSITE_WITH_EXTERNAL, DerivativeColumns, aligned,
     behind_columns, multiply_negative, multiply_negative_of_branches,
 )
-from mbt._core.algebra.records cimport UNSOLVED, ConstraintRates, Moving, Parameters
+from mbt._core.algebra.records cimport ConstraintRates, Moving, Parameters
 from mbt._core.algebra.spatial cimport copy, set_zero
 from mbt._core.model.structs cimport Model, Switches
 from mbt._core.passes.constrained_dynamics cimport factor_in
@@ -23,7 +23,7 @@ from mbt._core.passes.inverse_dynamics_derivatives cimport (
 from mbt._core.passes.position_kinematics cimport calc_position_kinematics
 from mbt._core.passes.velocity_kinematics cimport calc_velocity_kinematics
 from mbt._core.quantities.algorithms cimport add_joint_forces, count_work, multipliers_in, run_body_forces
-from mbt._core.scalars cimport Lanes, PyScalar, T, select_lt
+from mbt._core.scalars cimport Lanes, PyScalar, T
 
 
 cdef inline Py_ssize_t row_stride(const Model* model) noexcept nogil:
@@ -205,12 +205,6 @@ cdef inline void multiply_by_mass_matrix_inverse(
 cdef inline const T* pivots_of(const Model* model, const T* matrices) noexcept nogil:
     """(nv,) pivots, behind them their scales."""
     return matrices + 3*model.num_velocities*row_stride(model)
-
-
-cdef inline void keep_unsolved(const Model* model, T first, T* matrices) noexcept nogil:
-    """The first pivot is that of forward dynamics where this could not obey constraints."""
-    cdef T* D = matrices + 3*model.num_velocities*row_stride(model)
-    D[0] = select_lt(first, <T>(0.5*UNSOLVED), first, D[0])
 
 
 cdef inline T* behind_pivots(const Model* model, T* matrices) noexcept nogil:

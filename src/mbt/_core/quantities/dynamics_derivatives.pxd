@@ -6,7 +6,7 @@ from mbt._core.model.structs cimport Model, Switches
 from mbt._core.quantities cimport derivative_algorithms as algorithms
 from mbt._core.quantities.call cimport Call, Functions, set_pivots_in_row
 from mbt._core.quantities.names cimport *
-from mbt._core.scalars cimport PyScalar, T
+from mbt._core.scalars cimport T
 
 
 cdef inline void register_derivatives(Functions[T]* functions) noexcept:
@@ -71,8 +71,6 @@ cdef inline void calc_constrained_forward_dynamics_derivatives(Call[T]* c) noexc
     cdef ConstraintRates[T] rates
     cdef Switches stabilized = c.switches[0]
     cdef Call[T] dynamics = c[0]
-    cdef T first
-    cdef T* matrices
     dynamics.out = algorithms.memory_of_constraints(c.model, c.memory, &rates)
     copy(c.x, nv, rates.tau)
     if c.integers[0]:
@@ -81,11 +79,7 @@ cdef inline void calc_constrained_forward_dynamics_derivatives(Call[T]* c) noexc
     stabilized.stabilized = c.integers[1]
     dynamics.switches = &stabilized
     c.functions.call(FORWARD_DYNAMICS, &dynamics)
-    first = dynamics.pivots.D[0]
     algorithms.keep_factor(c.model, c.memory, &rates)
-    matrices = algorithms.run_constrained_forward_dynamics_derivatives(
+    set_pivots_of_matrices(c, algorithms.run_constrained_forward_dynamics_derivatives(
         c.model, c.p, &stabilized, c.q, c.v, given_body_forces(c), &rates, c.memory, c.out
-    )
-    if T is not PyScalar:
-        algorithms.keep_unsolved(c.model, first, matrices)
-    set_pivots_of_matrices(c, matrices)
+    ))

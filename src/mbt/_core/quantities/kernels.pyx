@@ -1,6 +1,4 @@
-from mbt._core.algebra.records cimport (
-    NUM_FURTHER, PIVOT_TOLERANCE, UNSOLVED, ArticulatedDof, CompositeInWorld, Ends, Parameters,
-)
+from mbt._core.algebra.records cimport PIVOT_TOLERANCE, ArticulatedDof, CompositeInWorld, Ends, Parameters
 from mbt._core.forces.force_elements cimport acts_on_joint, calc_singularity_between
 from mbt._core.joints.mobilizers cimport calc_v
 from mbt._core.model.structs cimport ForceElement, Model, Switches
@@ -120,8 +118,6 @@ cdef int find_massless_dof(const Model* model, const int* locked, const Articula
     cdef int k
     # The farthest from World first: what a pivot of zero leaves inboard means nothing.
     for k in range(model.num_velocities - 1, -1, -1):
-        if dofs[k].D == UNSOLVED:
-            return model.num_velocities + NUM_FURTHER
         # NaN is not singular: it propagates.
         if dofs[k].D <= PIVOT_TOLERANCE*dofs[k].scale and not (locked != NULL and locked[k]):
             return k
