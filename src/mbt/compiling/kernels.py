@@ -120,7 +120,7 @@ class NativeKernel:
 
     `x` is the third input. Inputs that `inputs` does not name are not read: pass NULL. All arrays are
     contiguous numbers of one state, and `out` must not overlap the others. Returns 0; or 1 where there is no
-    result, such as at a quaternion of zeros or when no mass resists a degree of freedom, and what is in
+    result, such as at a quaternion of zeros or when a degree of freedom has no inertia, and what is in
     `out` then means nothing.
 
     The handle owns the model, its parameters and the working memory: it serves one caller at a time, so make
