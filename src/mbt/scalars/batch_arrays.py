@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -47,7 +48,7 @@ class BatchArrays(ScalarArrays):
 
     def __init__(self, batch_shape: tuple[int, ...]) -> None:
         self.batch_shape = batch_shape
-        self.count = int(np.prod(batch_shape))
+        self.count = math.prod(batch_shape)
 
     def as_float_array(self, value: object, name: str, shape: Shape | None = None) -> Any:
         """Return an array, of this shape or with all axes of the batch in front; leading axes broadcast."""
