@@ -83,8 +83,10 @@ class BatchContext(ScalarContext):
     def _spread(self, array: FloatArray, num_axes: int) -> FloatArray:
         """Return a copy of an array, read-only, with the axes of the batch before the last ones."""
         core = array.shape[array.ndim - num_axes :]
-        spread: FloatArray = self._numbers.frozen(np.array(np.broadcast_to(array, self._batch_shape + core)))
-        return spread
+        spread = np.empty(self._batch_shape + core, array.dtype)
+        spread[...] = array
+        frozen: FloatArray = self._numbers.frozen(spread)
+        return frozen
 
     # State, inputs and parameters.
 
