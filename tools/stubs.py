@@ -1,10 +1,8 @@
-"""Docstrings of the compiled modules in their stubs: editors read these, not the modules.
+"""Stubs of the compiled modules: signatures are written in `.pyi` files, docstrings in `.pyx` files.
 
-    python tools/stubs.py           write them into the .pyi files
-    python tools/stubs.py --check   exit with 1 where one differs
-
-Signatures are written by hand, docstrings in the `.pyx` file; this copies them, and the members of
-enumerations, from the modules as installed; those of quantities from their declaration, into `names.py`.
+python tools/stubs.py                 update what stubs copy: members of enumerations, names of quantities
+python tools/stubs.py --check         exit with 1 where one differs
+python tools/stubs.py --write FOLDER  write stubs with docstrings, as the build does: editors read these
 """
 
 from __future__ import annotations
@@ -19,27 +17,26 @@ from collections.abc import Iterable, Iterator
 from enum import IntEnum
 from pathlib import Path
 
-STUBS = Path(__file__).resolve().parent.parent / "src" / "mbt" / "_core"
+CORE = Path(__file__).resolve().parent.parent / "src" / "mbt" / "_core"
 
 #: Names of quantities in Python, and where they are declared.
-NAMES = STUBS / "quantities" / "names.py"
+NAMES = CORE / "quantities" / "names.py"
 
 Definition = ast.FunctionDef | ast.ClassDef
 
+_DEFINITION = re.compile(r"^( *)(?:def|cpdef \w+|(?:cdef )?class) (\w+)", re.MULTILINE)
+_DOCSTRING = re.compile(r'\s*(r?"""(?:[^\\]|\\.)*?""")', re.DOTALL)
+
 
 def render(path: Path) -> str:
-    """Return the text of a stub with the docstrings of its module."""
+    """Return the text of a stub with the members that enumerations of its module have."""
     text = path.read_text(encoding="utf-8")
-    name = ".".join(path.relative_to(STUBS).with_suffix("").parts)
-    module = importlib.import_module(f"mbt._core.{name}")
+    module = importlib.import_module("mbt._core." + ".".join(path.relative_to(CORE).with_suffix("").parts))
     lines = text.splitlines()
     # From the end, so that what is left to do keeps its place.
     for node in reversed(ast.parse(text).body):
         if isinstance(node, ast.ClassDef) and ast.unparse(node.bases[0] if node.bases else node) == "IntEnum":
             replace_members(lines, node, getattr(module, node.name))
-    text = "\n".join(lines)
-    for node, thing in sorted(find_definitions(ast.parse(text), module), key=lambda pair: -pair[0].lineno):
-        replace_docstring(lines, node, inspect.cleandoc(getattr(thing, "__doc__", None) or ""))
     return "\n".join(lines) + "\n"
 
 
@@ -57,45 +54,69 @@ def replace_members(lines: list[str], node: ast.ClassDef, enumeration: Iterable[
     lines[node.lineno : node.end_lineno] = [f"    {member.name} = {member.value}" for member in enumeration]
 
 
-def find_definitions(parent: ast.Module | ast.ClassDef, thing: object) -> Iterator[tuple[Definition, object]]:
-    """Find all definitions with what they stand for; of overloads only the first."""
+def find_docstrings(source: str) -> dict[str, str]:
+    """Return the docstrings of a `.pyx` file, by name, as `function`, `Class` and `Class.function`."""
+    found = {}
+    path: list[tuple[int, str]] = []
+    for match in _DEFINITION.finditer(source):
+        indent = len(match.group(1))
+        path = [*(outer for outer in path if outer[0] < indent), (indent, match.group(2))]
+        docstring = _DOCSTRING.match(source, find_body(source, match.end()))
+        if docstring is not None:
+            text = inspect.cleandoc(ast.literal_eval(docstring.group(1)))
+            found[".".join(name for _, name in path)] = text
+    return found
+
+
+def find_body(source: str, position: int) -> int:
+    """Return where the body begins: behind the colon that is in no brackets."""
+    depth = 0
+    while source[position] != ":" or depth:
+        depth += (source[position] in "([{") - (source[position] in ")]}")
+        position += 1
+    return position + 1
+
+
+def add_docstrings(text: str, docstrings: dict[str, str]) -> str:
+    """Return the text of a stub with docstrings, which are all that the body of a function has."""
+    lines = text.splitlines()
+    # From the end, so that what is left to do keeps its place.
+    for node, name in sorted(find_definitions(ast.parse(text)), key=lambda pair: -pair[0].lineno):
+        if name in docstrings and not node.name.startswith("_"):
+            add_docstring(lines, node, docstrings[name])
+    return "\n".join(lines) + "\n"
+
+
+def find_definitions(parent: ast.Module | ast.ClassDef, prefix: str = "") -> Iterator[tuple[Definition, str]]:
+    """Find all definitions with their names; of overloads only the first."""
     seen = set()
     for node in parent.body:
-        if not isinstance(node, (ast.FunctionDef, ast.ClassDef)) or node.name in seen:
-            continue
-        seen.add(node.name)
-        # Not by getattr: a property has the docstring, and what is inherited is documented there.
-        found = vars(thing).get(node.name)
-        if found is None or node.name.startswith("_"):
-            continue
-        yield node, found
-        if isinstance(node, ast.ClassDef):
-            yield from find_definitions(node, found)
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node.name not in seen:
+            seen.add(node.name)
+            yield node, prefix + node.name
+            if isinstance(node, ast.ClassDef):
+                yield from find_definitions(node, f"{prefix}{node.name}.")
 
 
-def replace_docstring(lines: list[str], node: Definition, text: str) -> None:
-    """Replace the docstring of a definition, which is all that the body of a function has."""
+def add_docstring(lines: list[str], node: Definition, text: str) -> None:
+    """Put a docstring in the place of a body of dots, or before the members of a class."""
     first = node.body[0]
-    start = min([first.lineno, *(decorator.lineno for decorator in getattr(first, "decorator_list", []))])
-    is_docstring = ast.get_docstring(node, clean=False) is not None
-    is_empty = is_docstring or (isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant))
-    assert first.end_lineno is not None
-    if is_empty:
-        head = lines[start - 1][: first.col_offset].rstrip()
-        rest = lines[first.end_lineno :]
-        del lines[start - 1 :]
-        if head:
-            lines.append(head)
-    else:
-        rest = lines[start - 1 :]
-        del lines[start - 1 :]
-    if not text and is_empty and (isinstance(node, ast.FunctionDef) or len(node.body) == 1):
-        lines[-1] += " ..."
-    elif text:
-        lines.extend(indented(text, node.col_offset + 4))
-        if rest and rest[0].strip():
-            lines.append("")
-    lines.extend(rest)
+    start = min([first.lineno, *(decorator.lineno for decorator in getattr(first, "decorator_list", []))]) - 1
+    if is_ellipsis(first):
+        head, rest = lines[start][: first.col_offset].rstrip(), lines[start][first.end_col_offset :].rstrip()
+        lines[start] = head + rest
+        start += 1
+    docstring = indented(text, node.col_offset + 4)
+    lines[start:start] = [*docstring, ""] if lines[start : start + 1] != [""] else docstring
+
+
+def is_ellipsis(statement: ast.stmt) -> bool:
+    """Return whether a statement is `...`."""
+    return (
+        isinstance(statement, ast.Expr)
+        and isinstance(statement.value, ast.Constant)
+        and statement.value.value is ...
+    )
 
 
 def indented(text: str, width: int) -> list[str]:
@@ -108,21 +129,35 @@ def indented(text: str, width: int) -> list[str]:
     return [" " * width + line if line else "" for line in lines]
 
 
+def write_all(folder: Path) -> None:
+    """Write all stubs, with the docstrings of their modules, into a folder that is laid out as `_core`."""
+    for path in CORE.rglob("*.pyi"):
+        source = path.with_suffix(".pyx")
+        docstrings = find_docstrings(source.read_text(encoding="utf-8")) if source.is_file() else {}
+        target = folder / path.relative_to(CORE)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(add_docstrings(path.read_text(encoding="utf-8"), docstrings), encoding="utf-8")
+
+
 def main() -> int:
     """Write or check all stubs."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="write nothing, exit with 1 where one differs")
-    check = parser.parse_args().check
+    parser.add_argument("--write", type=Path, metavar="FOLDER", help="write stubs with docstrings there")
+    arguments = parser.parse_args()
+    if arguments.write is not None:
+        write_all(arguments.write)
+        return 0
     stale = []
-    for path in [*sorted(STUBS.rglob("*.pyi")), NAMES]:
+    for path in [*sorted(CORE.rglob("*.pyi")), NAMES]:
         text = render_names() if path == NAMES else render(path)
         if text != path.read_text(encoding="utf-8"):
-            stale.append(str(path.relative_to(STUBS)))
-            if not check:
+            stale.append(str(path.relative_to(CORE)))
+            if not arguments.check:
                 path.write_text(text, encoding="utf-8")
     if stale:
-        print(f"{'out of date, run tools/stubs.py' if check else 'written'}: {', '.join(stale)}")
-    return int(check and bool(stale))
+        print(f"{'out of date, run tools/stubs.py' if arguments.check else 'written'}: {', '.join(stale)}")
+    return int(arguments.check and bool(stale))
 
 
 if __name__ == "__main__":

@@ -1,2 +1,1 @@
-def supported() -> tuple[str, ...]:
-    """Instruction sets this processor runs, best first."""
+def supported() -> tuple[str, ...]: ...

@@ -9,58 +9,31 @@ from mbt.math.arrays import FloatArray
 from mbt.scalars import BatchContext, ScalarContext
 
 class TreeCore(TreeDerivatives):
-    """Base class of `MultibodyTree`: kinematics, dynamics, mass, derivatives, and here the energy of the whole."""
-
     @overload
-    def calc_potential_energy(self, context: BatchContext) -> FloatArray:  # type: ignore[overload-overlap]
-        """Return the potential energy [J] of all force elements, gravity included.
-
-        That of gravity is zero with every centre of mass at the World origin; each element documents where its own is
-        zero.
-        """
-
+    def calc_potential_energy(self, context: BatchContext) -> FloatArray: ...  # type: ignore[overload-overlap]
     @overload
     def calc_potential_energy(self, context: ScalarContext) -> Any: ...
     @overload
     def calc_potential_energy(self, context: ContextCore) -> float: ...
     @overload
-    def calc_kinetic_energy(self, context: BatchContext) -> FloatArray:  # type: ignore[overload-overlap]
-        """Return the kinetic energy [J], that of the rotors included."""
-
+    def calc_kinetic_energy(self, context: BatchContext) -> FloatArray: ...  # type: ignore[overload-overlap]
     @overload
     def calc_kinetic_energy(self, context: ScalarContext) -> Any: ...
     @overload
     def calc_kinetic_energy(self, context: ContextCore) -> float: ...
     @overload
-    def calc_conservative_power(self, context: BatchContext) -> FloatArray:  # type: ignore[overload-overlap]
-        """Return the power [W] of conservative forces: minus the rate of the potential energy."""
-
+    def calc_conservative_power(self, context: BatchContext) -> FloatArray: ...  # type: ignore[overload-overlap]
     @overload
     def calc_conservative_power(self, context: ScalarContext) -> Any: ...
     @overload
     def calc_conservative_power(self, context: ContextCore) -> float: ...
     @overload
-    def calc_non_conservative_power(self, context: BatchContext) -> FloatArray:  # type: ignore[overload-overlap]
-        """Return the power [W] of all other forces: joint damping, and non-conservative force elements."""
-
+    def calc_non_conservative_power(self, context: BatchContext) -> FloatArray: ...  # type: ignore[overload-overlap]
     @overload
     def calc_non_conservative_power(self, context: ScalarContext) -> Any: ...
     @overload
     def calc_non_conservative_power(self, context: ContextCore) -> float: ...
-    def calc_energy_report(self, context: ContextCore) -> EnergyReport:
-        """Return the energy and power of each element, and whether they balance.
-
-        Parameters
-        ----------
-        context : Context
-            Of this tree.
-
-        Returns
-        -------
-        EnergyReport
-            Print it for a table; `entries` has the numbers.
-        """
-
+    def calc_energy_report(self, context: ContextCore) -> EnergyReport: ...
     def _calc_force_element(
         self,
         context: ContextCore,

@@ -10,11 +10,6 @@ PARAMETER_SECTIONS: tuple[str, ...]
 
 @disjoint_base
 class CompiledModel:
-    """Topology and default parameters, immutable.
-
-    Arrays are in BodyNodeIndex order; a parent has a smaller index than its child.
-    """
-
     def __init__(
         self,
         *,
@@ -49,19 +44,13 @@ class CompiledModel:
     @property
     def default_q(self) -> FloatArray: ...
     @property
-    def has_long_branches(self) -> bool:
-        """Whether the mass matrix of one state of doubles is that of `passes/mass_matrix_of_chains.pxd`."""
-
+    def has_long_branches(self) -> bool: ...
     @property
     def defaults(self) -> Derived: ...
-    def parameter_slice(self, section: str, index: int) -> slice[int, int, None]:
-        """Slice of a parameter vector that holds one element of a section; behind the last one begins nothing."""
+    def parameter_slice(self, section: str, index: int) -> slice[int, int, None]: ...
 
 @disjoint_base
 class Derived:
-    """Mobod frames, inertias in them, and the other arrays that kernels read."""
-
     def __new__(cls, compiled: CompiledModel, parameters: FloatArray) -> Derived: ...
 
-def join_numbers(arrays: list[Any]) -> FloatArray:
-    """Return the numbers of arrays, one array after the other, shape (n,): in a fifth of the time of NumPy."""
+def join_numbers(arrays: list[Any]) -> FloatArray: ...

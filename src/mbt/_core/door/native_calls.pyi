@@ -5,13 +5,6 @@ from typing_extensions import disjoint_base
 
 @disjoint_base
 class NativeFunction:
-    """A function of native code, of q, of q and v, or of q, v and one array more.
-
-    `library` is kept alive; `one` and `many` are addresses in it: of a function of one state, and of one of many.
-    `sizes` are those of the inputs, `shapes` those of the outputs of one state. Whatever is not exactly the arrays of
-    one state, or of one axis of states, goes to `otherwise(inputs, out)`. Arrays are float64, or float32 of a `single`.
-    """
-
     library: Any
     def __new__(
         cls,
@@ -23,19 +16,12 @@ class NativeFunction:
         otherwise: Callable[[tuple[Any, ...], Any], Any],
         single: bool,
     ) -> NativeFunction: ...
-    def of_positions(self, q: Any = None, *more: Any, out: Any = None) -> Any:
-        """Call with generalized positions (..., num_positions)."""
-
-    def of_velocities(self, q: Any = None, v: Any = None, *more: Any, out: Any = None) -> Any:
-        """Call with generalized positions and velocities (..., num_velocities)."""
-
+    def of_positions(self, q: Any = None, *more: Any, out: Any = None) -> Any: ...
+    def of_velocities(self, q: Any = None, v: Any = None, *more: Any, out: Any = None) -> Any: ...
     def of_accelerations(
         self, q: Any = None, v: Any = None, vdot: Any = None, *more: Any, out: Any = None
-    ) -> Any:
-        """Call with generalized positions, velocities and accelerations (..., num_velocities)."""
-
-    def of_forces(self, q: Any = None, v: Any = None, tau: Any = None, *more: Any, out: Any = None) -> Any:
-        """Call with generalized positions, velocities and forces (..., num_velocities)."""
-
-    def call_many(self, inputs: tuple[Any, ...], outputs: tuple[Any, ...], count: int) -> None:
-        """Call with contiguous arrays of `count` rows, or of one row for all states; outputs have `count` rows."""
+    ) -> Any: ...
+    def of_forces(
+        self, q: Any = None, v: Any = None, tau: Any = None, *more: Any, out: Any = None
+    ) -> Any: ...
+    def call_many(self, inputs: tuple[Any, ...], outputs: tuple[Any, ...], count: int) -> None: ...

@@ -11,28 +11,18 @@ from mbt.tree.multibody_tree import MultibodyTree
 
 @disjoint_base
 class Exclusive:
-    """A context manager: one thread uses a Context."""
-
     def __new__(cls, context: ContextCore) -> Self: ...
     def __enter__(self) -> None: ...
     def __exit__(self, *error: object) -> None: ...
 
 @disjoint_base
 class Engine:
-    """What evaluates quantities in numbers of one kind, for one Context: one state of doubles needs none."""
-
     def evaluate(
         self, context: ContextCore, quantity: int, integers: tuple[int, ...], x: Any = None, out: Any = None
-    ) -> Any:
-        """Return a `Quantity` in its shape, of what this engine was given, written into `out` if there is one.
-
-        The values of `context` serve the checks, and tell what is locked, and what gravity spares.
-        """
+    ) -> Any: ...
 
 @disjoint_base
 class ContextCore:
-    """Time, positions, velocities, inputs and parameters of one tree, and what was computed from them."""
-
     def __new__(cls, tree: MultibodyTree) -> Self: ...
     _engine: Any
     def _evaluate(
@@ -42,33 +32,23 @@ class ContextCore:
     @property
     def tree(self) -> MultibodyTree: ...
     @property
-    def time(self) -> float:
-        """Time [s], a finite number."""
-
+    def time(self) -> float: ...
     @time.setter
     def time(self, value: float) -> None: ...
     @property
-    def q(self) -> FloatArray:
-        """Generalized positions, (num_positions,); read-only, write with ``context.q = ...``."""
-
+    def q(self) -> FloatArray: ...
     @q.setter
     def q(self, value: npt.ArrayLike) -> None: ...
     @property
-    def v(self) -> FloatArray:
-        """Generalized velocities, (num_velocities,); read-only, write with ``context.v = ...``."""
-
+    def v(self) -> FloatArray: ...
     @v.setter
     def v(self, value: npt.ArrayLike) -> None: ...
     @property
-    def actuation(self) -> FloatArray:
-        """Force or torque of each actuator, (num_actuators,); read-only, write with ``context.actuation = ...``."""
-
+    def actuation(self) -> FloatArray: ...
     @actuation.setter
     def actuation(self, value: npt.ArrayLike) -> None: ...
     @property
-    def applied_forces(self) -> MultibodyForces:
-        """Forces on bodies and joints that forward dynamics includes; write into its arrays."""
-
+    def applied_forces(self) -> MultibodyForces: ...
     @applied_forces.setter
     def applied_forces(self, value: MultibodyForces) -> None: ...
     @property

@@ -14,14 +14,7 @@ class ConstraintType(IntEnum):
     DISTANCE = 2
     COUPLER = 3
 
-def is_on_joint(type: int) -> bool:
-    """Whether an element acts on one dof, not between two frames."""
-
-def takes_parameters(type: int, count: int) -> bool:
-    """Whether an element of a type may have so many numbers."""
-
-def count_constraint_parameters(type: int) -> int:
-    """Numbers of one constraint."""
-
-def count_equations(type: int) -> int:
-    """Equations of one constraint."""
+def is_on_joint(type: int) -> bool: ...
+def takes_parameters(type: int, count: int) -> bool: ...
+def count_constraint_parameters(type: int) -> int: ...
+def count_equations(type: int) -> int: ...

@@ -16,11 +16,6 @@ class MobilizerType(IntEnum):
     QUATERNION_BALL = 10
     CURVILINEAR = 11
 
-def count_positions(type: int) -> int:
-    """Number of positions of a mobilizer."""
-
-def count_velocities(type: int) -> int:
-    """Number of velocities of a mobilizer."""
-
-def takes_constants(type: int, constants: FloatArray) -> bool:
-    """Whether a mobilizer has as many constants as there are in this array of float64."""
+def count_positions(type: int) -> int: ...
+def count_velocities(type: int) -> int: ...
+def takes_constants(type: int, constants: FloatArray) -> bool: ...

@@ -2,5 +2,4 @@ from mbt._core.door.compiled_model import CompiledModel
 
 PIVOT_TOLERANCE: float
 
-def shape_of(compiled: CompiledModel, quantity: int, integers: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape of a `Quantity` of one state."""
+def shape_of(compiled: CompiledModel, quantity: int, integers: tuple[int, ...]) -> tuple[int, ...]: ...
