@@ -4,14 +4,42 @@ from __future__ import annotations
 
 import math
 import struct
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NoReturn
 
+import numpy as np
+
+from mbt.compiling.user_code import raise_branch, raise_not_a_float
+from mbt.errors import ArgumentTypeError
 from mbt.symbolic import ScalarType
 
-__all__ = ["Number", "Trace"]
+__all__ = ["BINARY", "UNARY", "Condition", "Number", "Symbol", "Trace", "foreign_error"]
 
 #: An operation: its name, and the indices of its operands; of an input its place, of a constant its value.
 Operation = tuple[Any, ...]
+
+#: Functions of one number by their names in C, and NumPy's functions that compute them of a constant.
+UNARY: dict[str, Callable[[float], Any]] = {
+    "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan,
+    "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "asinh": np.arcsinh, "acosh": np.arccosh,
+    "atanh": np.arctanh, "exp": np.exp, "exp2": np.exp2, "expm1": np.expm1, "log": np.log, "log2": np.log2,
+    "log10": np.log10, "log1p": np.log1p, "sqrt": np.sqrt, "cbrt": np.cbrt, "fabs": np.fabs,
+    "floor": np.floor, "ceil": np.ceil, "trunc": np.trunc, "rint": np.rint,
+}  # fmt: skip
+
+#: The same of two numbers.
+BINARY: dict[str, Callable[[float, float], Any]] = {
+    "atan2": np.arctan2, "hypot": np.hypot, "pow": np.power, "fmod": np.fmod, "copysign": np.copysign,
+}  # fmt: skip
+
+_COMPARISONS: dict[str, Callable[[float, float], bool]] = {
+    "less": lambda a, b: a < b,
+    "less_equal": lambda a, b: a <= b,
+    "equal": lambda a, b: a == b,
+}
+
+#: Powers that are products: more factors round more often than the function of the C library.
+_LARGEST_PRODUCT = 4
 
 
 class Trace:
@@ -19,16 +47,21 @@ class Trace:
 
     def __init__(self) -> None:
         self.operations: list[Operation] = []
-        self.numbers: list[Number] = []
-        self._known: dict[Operation, Number] = {}
+        self.numbers: list[Symbol] = []
+        self._known: dict[Operation, Symbol] = {}
         self.zero = self.constant(0.0)
         self.one = self.constant(1.0)
+        self.scalar_type = self._make_scalar_type()
+        #: Symmetric matrices without negative eigenvalues, by the indices of their entries.
+        self.semidefinite: set[tuple[int, ...]] = set()
+        #: Right sides and solutions of systems of such matrices.
+        self.solutions: set[tuple[tuple[int, ...], tuple[int, ...]]] = set()
 
-    def record(self, *operation: Any) -> Number:
+    def record(self, *operation: Any, kind: type[Symbol] | None = None) -> Any:
         """Return the number that an operation gives, which was recorded already if it was done before."""
         number = self._known.get(operation)
         if number is None:
-            number = Number(self, len(self.operations))
+            number = (kind or Number)(self, len(self.operations))
             self.operations.append(operation)
             self.numbers.append(number)
             self._known[operation] = number
@@ -36,27 +69,248 @@ class Trace:
 
     def constant(self, value: float) -> Number:
         """Return a number that is known. Zeros of either sign are told apart."""
-        return self.record("constant", struct.pack("d", value))
+        number: Number = self.record("constant", struct.pack("d", value))
+        return number
 
-    def scalar_type(self) -> ScalarType:
+    def lift(self, operand: Any) -> Number:
+        """Return a number, a condition or a plain number as a number."""
+        if isinstance(operand, Number):
+            self._check_own(operand)
+            return operand
+        if isinstance(operand, Condition):
+            self._check_own(operand)
+            return self.select(operand, self.one, self.zero)
+        try:
+            return self.constant(_PLAIN[type(operand)](operand))
+        except KeyError:
+            if isinstance(operand, (np.number, np.bool_, float, int)) and not isinstance(
+                operand, np.complexfloating
+            ):
+                return self.constant(float(operand))
+            raise ArgumentTypeError(
+                f"a traced number cannot be combined with an operand of type {type(operand).__name__}"
+            ) from None
+
+    def _check_own(self, operand: Symbol) -> None:
+        if operand.trace is not self:
+            raise foreign_error()
+
+    def apply(self, name: str, *operands: Any) -> Number:
+        """Return a function of one or two numbers, by its name in C."""
+        numbers = [self.lift(operand) for operand in operands]
+        values = [number.value for number in numbers]
+        if None not in values:
+            with np.errstate(all="ignore"):
+                return self.constant(float((UNARY.get(name) or BINARY[name])(*map(np.float64, values))))  # type: ignore[operator]
+        if name == "fabs" and self.operations[numbers[0].index][0] in ("fabs", "sqrt"):
+            return numbers[0]
+        number: Number = self.record(name, *(number.index for number in numbers))
+        return number
+
+    def compare(self, name: str, a: Any, b: Any) -> Condition | bool:
+        """Return whether a is less, less_equal, or equal to b."""
+        x, y = self.lift(a), self.lift(b)
+        if x.value is not None and y.value is not None:
+            return _COMPARISONS[name](x.value, y.value)
+        condition: Condition = self.record(name, x.index, y.index, kind=Condition)
+        return condition
+
+    def is_true(self, operand: Any) -> Condition | bool:
+        """Return a condition, or whether a number is not zero."""
+        if isinstance(operand, (bool, np.bool_)):
+            return bool(operand)
+        if isinstance(operand, Condition):
+            self._check_own(operand)
+            return operand
+        return self.negate(self.compare("equal", operand, 0.0))
+
+    def negate(self, condition: Condition | bool) -> Condition | bool:
+        """Return the opposite of a condition."""
+        if isinstance(condition, bool):
+            return not condition
+        name, *rest = self.operations[condition.index]
+        if name == "negate":
+            opposite: Any = self.numbers[rest[0]]
+        else:
+            opposite = self.record("negate", condition.index, kind=Condition)
+        return opposite  # type: ignore[no-any-return]
+
+    def join(self, name: str, a: Any, b: Any) -> Condition | bool:
+        """Return whether "both" or "either" of two conditions hold."""
+        first, second = self.is_true(a), self.is_true(b)
+        for known, other in ((first, second), (second, first)):
+            if isinstance(known, bool):
+                return other if known == (name == "both") else known
+        assert isinstance(first, Condition)
+        assert isinstance(second, Condition)
+        joined: Condition = self.record(name, *sorted((first.index, second.index)), kind=Condition)
+        return joined
+
+    def select(self, condition: Any, x: Any, y: Any) -> Number:
+        """Return x where a condition holds, and y elsewhere."""
+        chosen = self.is_true(condition)
+        x, y = self.lift(x), self.lift(y)
+        if isinstance(chosen, bool):
+            return x if chosen else y  # type: ignore[no-any-return]
+        if x is y:
+            return x  # type: ignore[no-any-return]
+        number: Number = self.record("select", chosen.index, x.index, y.index)
+        return number
+
+    def _make_scalar_type(self) -> ScalarType:
         """Return what a tree computes with."""
 
         def function(name: str) -> Any:
-            return lambda *operands: self.record(name, *(operand.index for operand in operands))
+            return lambda *operands: self.apply(name, *operands)
 
-        names = ("sin", "cos", "sqrt", "tanh", "atan2", "floor", "select_lt")
-        functions = {name: function(name) for name in names}
-        return ScalarType(self.zero, self.one, from_float=self.constant, name="traced", **functions)
+        functions = {name: function(name) for name in ("sin", "cos", "sqrt", "tanh", "atan2", "floor")}
+        return ScalarType(
+            self.zero,
+            self.one,
+            from_float=self.constant,
+            name="traced",
+            digits=16,
+            select_lt=lambda a, b, x, y: self.select(self.compare("less", a, b), x, y),
+            **functions,
+        )
 
 
-class Number:
-    """The result of an operation."""
+def foreign_error() -> ArgumentTypeError:
+    """Return what to raise of numbers that do not belong together."""
+    return ArgumentTypeError(
+        "a traced number of another call of mbt.compile: keep none from one call to the next"
+    )
+
+
+_PLAIN: dict[type, Callable[[Any], float]] = {float: float, int: float, bool: float, np.float64: float}
+
+
+class Symbol:
+    """The result of an operation: known when the compiled function runs, and not before."""
 
     __slots__ = ("index", "trace")
+
+    shape: tuple[int, ...] = ()
+    ndim = 0
+    size = 1
 
     def __init__(self, trace: Trace, index: int) -> None:
         self.trace = trace
         self.index = index
+
+    @property
+    def scalar_type(self) -> ScalarType:
+        """What functions of `mbt.math` compute with."""
+        return self.trace.scalar_type
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        """Compute a ufunc."""
+        from mbt.compiling.traced_arrays import call_ufunc
+
+        return call_ufunc(self.trace, ufunc, method, inputs, kwargs)
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        """Compute one of the other functions of NumPy."""
+        from mbt.compiling.traced_arrays import call_function
+
+        return call_function(self.trace, func, args, kwargs)
+
+    def __reduce__(self) -> NoReturn:
+        """Refuse: it means nothing outside its trace."""
+        raise TypeError("a traced number cannot be pickled or copied")
+
+    def __copy__(self) -> Symbol:
+        """Return itself: it cannot change."""
+        return self
+
+    def __deepcopy__(self, memo: object) -> Symbol:
+        """Return itself: it cannot change."""
+        return self
+
+    def __bool__(self) -> bool:
+        """Refuse what is not known yet."""
+        raise_branch()
+
+    def __iter__(self) -> NoReturn:
+        """Refuse: it is one number."""
+        raise TypeError("iteration over a 0-d array")
+
+    def __getitem__(self, key: Any) -> Any:
+        """Return itself, or an array of it: what a number of NumPy does with ``()``, ``None`` and ``...``."""
+        from mbt.compiling.traced_arrays import as_traced
+
+        return as_traced(self.trace, self)[key]
+
+    def __eq__(self, other: object) -> Any:
+        """Return the condition that two numbers are equal."""
+        return NotImplemented if isinstance(other, np.ndarray) else self.trace.compare("equal", self, other)
+
+    def __ne__(self, other: object) -> Any:
+        """Return the opposite."""
+        if isinstance(other, np.ndarray):
+            return NotImplemented
+        return self.trace.negate(self.trace.compare("equal", self, other))
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class Condition(Symbol):
+    """A comparison of numbers, for `np.where`; in sums and products it is one or zero."""
+
+    __slots__ = ()
+
+    def __and__(self, other: Any) -> Any:
+        """Return whether both hold."""
+        return NotImplemented if isinstance(other, np.ndarray) else self.trace.join("both", self, other)
+
+    def __or__(self, other: Any) -> Any:
+        """Return whether either holds."""
+        return NotImplemented if isinstance(other, np.ndarray) else self.trace.join("either", self, other)
+
+    def __xor__(self, other: Any) -> Any:
+        """Return whether one holds, not both."""
+        if isinstance(other, np.ndarray):
+            return NotImplemented
+        t = self.trace
+        return t.join("both", t.join("either", self, other), t.negate(t.join("both", self, other)))
+
+    __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
+
+    def __invert__(self) -> Any:
+        """Return the opposite."""
+        return self.trace.negate(self)
+
+    def __add__(self, other: Any) -> Any:
+        """Add one or zero."""
+        return self.trace.lift(self) + other
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        """Subtract."""
+        return self.trace.lift(self) - other
+
+    def __rsub__(self, other: Any) -> Any:
+        """Subtract one or zero."""
+        return other - self.trace.lift(self)
+
+    def __mul__(self, other: Any) -> Any:
+        """Multiply by one or zero."""
+        return self.trace.lift(self) * other
+
+    __rmul__ = __mul__
+
+    def __float__(self) -> NoReturn:
+        """Refuse what is not known yet."""
+        raise_not_a_float()
+
+    __int__ = __index__ = __float__
+
+
+class Number(Symbol):
+    """The result of an operation on numbers."""
+
+    __slots__ = ()
 
     @property
     def value(self) -> float | None:
@@ -68,26 +322,64 @@ class Number:
     def opposite(self) -> Number | None:
         """What this is minus of."""
         name, *rest = self.trace.operations[self.index]
-        return self.trace.numbers[rest[0]] if name == "negative" else None
+        return self.trace.numbers[rest[0]] if name == "negative" else None  # type: ignore[return-value]
+
+    def __float__(self) -> float:
+        """Return the value of a constant; refuse what is not known yet."""
+        if (value := self.value) is None:
+            raise_not_a_float()
+        return value
+
+    def __int__(self) -> int:
+        """Do the same."""
+        return int(float(self))
+
+    __index__ = __int__
+
+    def __bool__(self) -> bool:
+        """Return whether a constant is not zero; refuse what is not known yet."""
+        return super().__bool__() if self.value is None else bool(self.value)
 
     def __neg__(self) -> Number:
+        """Change the sign."""
         if (value := self.value) is not None:
             return self.trace.constant(-value)
-        return self.opposite or self.trace.record("negative", self.index)
+        minus = self.opposite
+        return self.trace.record("negative", self.index) if minus is None else minus
 
-    def __add__(self, other: Number) -> Number:
+    def __pos__(self) -> Number:
+        """Return itself."""
+        return self
+
+    def __abs__(self) -> Number:
+        """Return the magnitude."""
+        return self.trace.apply("fabs", self)
+
+    def __add__(self, other: Any) -> Any:
+        """Add."""
+        if type(other) is not Number or other.trace is not self.trace:
+            if isinstance(other, np.ndarray):
+                return NotImplemented
+            other = self.trace.lift(other)
         a, b = self.value, other.value
         if a is not None and b is not None:
             return self.trace.constant(a + b)
         if a == 0.0 or b == 0.0:
             return other if a == 0.0 else self
-        if minus := other.opposite:
+        if (minus := other.opposite) is not None:
             return self - minus
-        if minus := self.opposite:
+        if (minus := self.opposite) is not None:
             return other - minus
         return self.trace.record("add", *sorted((self.index, other.index)))
 
-    def __sub__(self, other: Number) -> Number:
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        """Subtract."""
+        if type(other) is not Number or other.trace is not self.trace:
+            if isinstance(other, np.ndarray):
+                return NotImplemented
+            other = self.trace.lift(other)
         a, b = self.value, other.value
         if a is not None and b is not None:
             return self.trace.constant(a - b)
@@ -95,13 +387,22 @@ class Number:
             return self
         if a == 0.0:
             return -other
-        if minus := other.opposite:
+        if (minus := other.opposite) is not None:
             return self + minus
-        if minus := self.opposite:
+        if (minus := self.opposite) is not None:
             return -(minus + other)
         return self.trace.record("subtract", self.index, other.index)
 
-    def __mul__(self, other: Number) -> Number:
+    def __rsub__(self, other: Any) -> Any:
+        """Subtract from another number."""
+        return NotImplemented if isinstance(other, np.ndarray) else self.trace.lift(other) - self
+
+    def __mul__(self, other: Any) -> Any:
+        """Multiply."""
+        if type(other) is not Number or other.trace is not self.trace:
+            if isinstance(other, np.ndarray):
+                return NotImplemented
+            other = self.trace.lift(other)
         a, b = self.value, other.value
         if a is not None and b is not None:
             return self.trace.constant(a * b)
@@ -110,9 +411,9 @@ class Number:
                 return self.trace.zero
             if value is not None and abs(value) == 1.0:
                 return number if value > 0.0 else -number
-        if minus := self.opposite:
+        if (minus := self.opposite) is not None:
             return -(minus * other)
-        if minus := other.opposite:
+        if (minus := other.opposite) is not None:
             return -(self * minus)
         if a is not None and a < 0.0:
             return -(self.trace.constant(-a) * other)
@@ -120,7 +421,14 @@ class Number:
             return -(self * self.trace.constant(-b))
         return self.trace.record("multiply", *sorted((self.index, other.index)))
 
-    def __truediv__(self, other: Number) -> Number:
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Any:
+        """Divide."""
+        if type(other) is not Number or other.trace is not self.trace:
+            if isinstance(other, np.ndarray):
+                return NotImplemented
+            other = self.trace.lift(other)
         a, b = self.value, other.value
         if a is not None and b:
             return self.trace.constant(a / b)
@@ -130,6 +438,90 @@ class Number:
             return self if b > 0.0 else -self
         if b and math.frexp(b)[0] == 0.5:
             return self * self.trace.constant(1.0 / b)
-        if minus := self.opposite:
+        if (minus := self.opposite) is not None:
             return -(minus / other)
         return self.trace.record("divide", self.index, other.index)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        """Divide another number by this."""
+        return NotImplemented if isinstance(other, np.ndarray) else self.trace.lift(other) / self
+
+    def __pow__(self, exponent: Any) -> Any:
+        """Raise to a power."""
+        if isinstance(exponent, np.ndarray):
+            return NotImplemented
+        value = self.trace.lift(exponent).value
+        if value == 0.5:
+            return self.trace.apply("sqrt", self)
+        if value is None or value != int(value) or not 0 <= abs(value) <= _LARGEST_PRODUCT:
+            return self.trace.apply("pow", self, exponent)
+        power: Any = self.trace.one
+        for _ in range(int(abs(value))):
+            power = power * self
+        return power if value >= 0 else 1.0 / power
+
+    def __rpow__(self, base: Any) -> Any:
+        """Raise another number to this."""
+        return NotImplemented if isinstance(base, np.ndarray) else self.trace.lift(base) ** self
+
+    def __mod__(self, divisor: Any) -> Any:
+        """Return the remainder, which has the sign of the divisor."""
+        return NotImplemented if isinstance(divisor, np.ndarray) else np.remainder(self, divisor)
+
+    def __rmod__(self, number: Any) -> Any:
+        """Return the remainder of another number."""
+        return NotImplemented if isinstance(number, np.ndarray) else np.remainder(number, self)
+
+    def __floordiv__(self, divisor: Any) -> Any:
+        """Divide and round down."""
+        return NotImplemented if isinstance(divisor, np.ndarray) else np.floor_divide(self, divisor)
+
+    def __rfloordiv__(self, number: Any) -> Any:
+        """Divide another number by this and round down."""
+        return NotImplemented if isinstance(number, np.ndarray) else np.floor_divide(number, self)
+
+    def __lt__(self, other: Any) -> Any:
+        """Return the condition that this is less."""
+        return NotImplemented if isinstance(other, np.ndarray) else self.trace.compare("less", self, other)
+
+    def __gt__(self, other: Any) -> Any:
+        """Return the condition that this is greater."""
+        return NotImplemented if isinstance(other, np.ndarray) else self.trace.compare("less", other, self)
+
+    def __le__(self, other: Any) -> Any:
+        """Return the condition that this is not greater."""
+        if isinstance(other, np.ndarray):
+            return NotImplemented
+        return self.trace.compare("less_equal", self, other)
+
+    def __ge__(self, other: Any) -> Any:
+        """Return the condition that this is not less."""
+        if isinstance(other, np.ndarray):
+            return NotImplemented
+        return self.trace.compare("less_equal", other, self)
+
+    def conjugate(self) -> Number:
+        """Return itself."""
+        return self
+
+    def item(self) -> Number:
+        """Return itself."""
+        return self
+
+
+def _method(name: str) -> Any:
+    def method(self: Number, *others: Any) -> Any:
+        return getattr(np, name)(self, *others)
+
+    method.__name__ = name
+    method.__doc__ = f"Return ``np.{name}`` of the number: NumPy calls it for arrays of objects."
+    return method
+
+
+for _name in (
+    "sin", "cos", "tan", "arcsin", "arccos", "arctan", "sinh", "cosh", "tanh", "arcsinh", "arccosh",
+    "arctanh", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "cbrt", "fabs", "rint",
+    "trunc", "floor", "ceil", "square", "arctan2", "hypot", "fmod", "copysign", "degrees", "radians",
+    "deg2rad", "rad2deg",
+):  # fmt: skip
+    setattr(Number, _name, _method(_name))
