@@ -58,7 +58,7 @@ def _call_many(
     """Call with arrays that have any leading axes, or are none yet."""
     check_arguments(name, list(sizes), arguments)
     given = {"out": out} if len(shapes) == 1 else take_tuple(out, len(shapes))
-    inputs = {argument: (size,) for argument, size in sizes.items()}
+    inputs: dict[str, tuple[int, ...]] = {argument: (size,) for argument, size in sizes.items()}
     outputs = call_on_states(holder[0], inputs, arguments, given, shapes, dtype)
     return outputs if len(shapes) > 1 else outputs[0]
 

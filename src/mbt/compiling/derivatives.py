@@ -35,7 +35,7 @@ _OF_ONE: dict[str, Callable[[Trace, Any, Any], Any]] = {
     "log1p": lambda t, x, f: 1.0 / (1.0 + x),
     "sqrt": lambda t, x, f: 0.5 / f,
     "cbrt": lambda t, x, f: 1.0 / (3.0 * f * f),
-    "fabs": lambda t, x, f: t.select(x < 0.0, -1.0, t.select(0.0 < x, 1.0, 0.0)),
+    "fabs": lambda t, x, f: t.select(x < 0.0, -1.0, t.select(x > 0.0, 1.0, 0.0)),
 }
 
 # f = f(x, y): df/dx and df/dy in terms of the trace, x, y and f.

@@ -66,8 +66,8 @@ def compile(
 ) -> Any:
     """Return functions of a tree, or a function that you write, in native code.
 
-    The computation is recorded in numbers that contain those of the tree, without zeros, ones and repeated
-    terms, and compiled by a C compiler: for one state, and for as many states at once as a register has lanes.
+    The computation is recorded with the numbers of the tree in it, without zeros, ones and repeated terms.
+    A C compiler makes code of it: for one state, and for as many states at once as a register has lanes.
     docs/compiling.md tells which functions gain, and how much.
 
     Parameters
@@ -79,8 +79,8 @@ def compile(
         that computes with NumPy, `mbt.functional` and `mbt.math`: it is called once, with numbers that record
         what is done with them, and must not branch on their values.
     arguments : dict of str to int or tuple of int
-        Of a function that you write, the shapes of its arguments for one state, by name; an int is the length of
-        a vector.
+        Of a function that you write, the shapes of its arguments for one state, by name; an int is the
+        length of a vector.
     derivatives : str or sequence of str, optional
         Of a function that you write and that returns a dict, the arguments by which to differentiate: results
         "tau" also give "tau_q", the derivatives with respect to the entries of "q", with the axes of q behind
@@ -102,8 +102,8 @@ def compile(
     -------
     CompiledFunctions or CompiledFunction
         With the functions of `mbt.functional` as attributes: they take the same arrays, without the tree, and
-        ``out=``. Or a function with the arguments and results of that which you wrote, which takes leading axes
-        and ``out=``. Functions of float32 reject arrays that do not convert without loss.
+        ``out=``. Or a function with the arguments and results of that which you wrote, which takes leading
+        axes and ``out=``. Functions of float32 reject arrays that do not convert without loss.
 
     Raises
     ------
@@ -151,7 +151,7 @@ def compile(
     for option, value in (("arguments", arguments), ("derivatives", derivatives or None)):
         if value is not None:
             raise ArgumentTypeError(
-                f"{option}: expected none but with a function that you write, got functions {quote(functions)}"
+                f"{option}: expected none but with a function that you write, got {quote(functions)}"
             )
     names = (functions,) if isinstance(functions, str) else functions
     if not isinstance(names, Sequence) or not names or not all(isinstance(name, str) for name in names):

@@ -7,15 +7,32 @@ from typing import Any
 
 import numpy as np
 
-from mbt.compiling.tracing import Number, Symbol, Trace, foreign_error
+from mbt.compiling.tracing import HANDLERS, Number, Symbol, Trace, foreign_error
 from mbt.compiling.user_code import raise_branch, user_line
 from mbt.errors import ArgumentTypeError, MbtError
 
-__all__ = ["FUNCTIONS", "TracedArray", "as_traced", "call_function", "call_ufunc", "finished", "implements", "lifted",
-           "plain"]  # fmt: skip
+__all__ = [
+    "DEFINITE",
+    "FUNCTIONS",
+    "PRODUCTS",
+    "UFUNCS",
+    "TracedArray",
+    "as_traced",
+    "finished",
+    "implements",
+    "lifted",
+    "plain",
+]
 
 #: What `__array_function__` looks up: NumPy's function, and ours for it, which takes the trace first.
 FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {}
+
+#: Ufuncs of entries, by name, for the same one has several homes in NumPy; and those of vectors and matrices.
+UFUNCS: dict[str, Callable[..., Any]] = {}
+PRODUCTS: dict[np.ufunc, Callable[..., Any]] = {}
+
+#: What notes which sums and multiples of matrices have no negative eigenvalue, alone in a list.
+DEFINITE: list[Callable[..., None]] = []
 
 # Functions that make arrays, called with ``like=``.
 _CREATORS = {np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.zeros, np.ones, np.empty, np.full,
@@ -129,9 +146,6 @@ def call_ufunc(
     trace: Trace, ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
     """Compute ``getattr(ufunc, method)(*inputs, **kwargs)``."""
-    from mbt.compiling.traced_functions import PRODUCTS, UFUNCS
-    from mbt.compiling.traced_solvers import keep_definiteness
-
     out = kwargs.pop("out", None)
     for keyword in ("dtype", "casting", "subok", "order"):
         kwargs.pop(keyword, None)
@@ -158,7 +172,8 @@ def call_ufunc(
         raise _unsupported(name)
     result = finished(trace, result)
     if method == "__call__":
-        keep_definiteness(trace, ufunc, inputs, result)
+        for note in DEFINITE:
+            note(trace, ufunc, inputs, result)
     return result if out is None else _store(trace, out, result, name)
 
 
@@ -224,9 +239,6 @@ def implements(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]
 
 def call_function(trace: Trace, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Compute one of NumPy's functions that are no ufuncs."""
-    import mbt.compiling.traced_functions
-    import mbt.compiling.traced_solvers  # noqa: F401
-
     if func in FUNCTIONS:
         return finished(trace, FUNCTIONS[func](trace, *args, **kwargs))
     name = f"{func.__module__}.{func.__name__}"
@@ -269,3 +281,6 @@ def lifted(trace: Trace, value: Any) -> Any:
     for i, entry in np.ndenumerate(array):
         result[i] = entry if type(entry) is Number else trace.lift(entry)
     return result
+
+
+HANDLERS.update({"ufunc": call_ufunc, "function": call_function, "array": as_traced})

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+# The rules of NumPy's functions register themselves.
+from mbt.compiling import traced_functions, traced_solvers
 from mbt.compiling.derivatives import differentiate
 from mbt.compiling.traced_arrays import as_traced, lifted
 from mbt.compiling.traced_numbers import TracedNumbers
@@ -21,6 +23,8 @@ from mbt.math.arrays import as_count
 from mbt.scalars.stand_ins import compute_in
 
 __all__ = ["TracedCall", "as_shapes", "trace_call"]
+
+del traced_functions, traced_solvers
 
 _Shape = tuple[int, ...]
 
@@ -38,7 +42,7 @@ class TracedCall:
     trace : Trace
         Its operations.
     inputs, outputs : dict of str to tuple of int
-        Shapes of arguments and results, by name; results of a tuple, or a single one, are named after their place.
+        Shapes of arguments and results, by name; results of a tuple have their places for names.
     results : list of list of int
         Indices of the operations that give each result.
     kind : type
@@ -56,7 +60,7 @@ def as_shapes(arguments: object) -> dict[str, _Shape]:
     """Return shapes by name: an int is the length of a vector."""
     if not isinstance(arguments, Mapping) or not all(isinstance(name, str) for name in arguments):
         raise ArgumentTypeError(
-            'arguments: expected the shapes of the arguments of the function by name, {"q": (7,), "goal": (4, 4)}, '
+            'arguments: expected shapes of the arguments of the function, {"q": (7,), "goal": (4, 4)}, '
             f"got {quote(arguments)}"
         )
     return {name: _as_shape(value, f"arguments[{quote(name)}]") for name, value in arguments.items()}
@@ -110,7 +114,8 @@ def _check_signature(function: Callable[..., Any], inputs: dict[str, _Shape]) ->
         signature.bind(**dict.fromkeys(inputs))
     except TypeError as error:
         raise ArgumentTypeError(
-            f"arguments: the function takes {signature}, got shapes for {', '.join(inputs) or 'none'}: {error}"
+            f"arguments: the function takes {signature}, got shapes for {', '.join(inputs) or 'none'}: "
+            f"{error}"
         ) from None
 
 
@@ -128,8 +133,9 @@ def _call(function: Callable[..., Any], arrays: dict[str, Any]) -> Any:
             raise
         line = describe_line(frames[-1].filename, frames[-1].lineno or 0)
         raise ArgumentTypeError(
-            f"{line}: NumPy cannot compute this with a plain array of traced numbers ({error}): make such arrays "
-            "with np.stack, np.concatenate or np.array([...], like=q) in place of np.array([...]) and np.asarray"
+            f"{line}: NumPy cannot compute this with a plain array of traced numbers ({error}): make such "
+            "arrays with np.stack, np.concatenate or np.array([...], like=q) in place of np.array([...]) and "
+            "np.asarray"
         ) from error
 
 
@@ -176,7 +182,7 @@ def _check_derivatives(derivatives: object, inputs: dict[str, _Shape], kind: typ
             )
     if kind is not dict:
         raise ArgumentTypeError(
-            "derivatives: expected a function that returns a dict, whose names those of derivatives are made of: "
+            "derivatives: expected a function that returns a dict, which names the derivatives too: "
             f'"tau_q" of "tau" and "q"; got a function that returns a {kind.__name__}'
         )
     return names

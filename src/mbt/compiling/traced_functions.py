@@ -7,11 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from mbt.compiling.traced_arrays import as_traced, finished, implements, lifted, plain
+from mbt.compiling.traced_arrays import (
+    PRODUCTS,
+    UFUNCS,
+    as_traced,
+    finished,
+    implements,
+    lifted,
+    plain,
+)
 from mbt.compiling.tracing import Trace
 from mbt.compiling.user_code import raise_branch
 
-__all__ = ["PRODUCTS", "UFUNCS", "key_of", "matmul"]
+__all__ = ["key_of", "matmul"]
 
 
 def _of_c(name: str) -> Callable[..., Any]:
@@ -73,8 +81,7 @@ def _clip(t: Trace, x: Any, low: Any, high: Any) -> Any:
     return x if high is None else _choose(t, x, high, True)
 
 
-#: By name: the same ufunc has several homes in NumPy.
-UFUNCS: dict[str, Callable[..., Any]] = {
+_RULES: dict[str, Callable[..., Any]] = {
     "add": lambda t, x, y: t.lift(x) + y,
     "subtract": lambda t, x, y: t.lift(x) - y,
     "multiply": lambda t, x, y: t.lift(x) * y,
@@ -134,6 +141,7 @@ UFUNCS: dict[str, Callable[..., Any]] = {
         )
     },
 }  # fmt: skip
+UFUNCS.update(_RULES)
 UFUNCS["bitwise_and"], UFUNCS["bitwise_or"] = UFUNCS["logical_and"], UFUNCS["logical_or"]
 UFUNCS["bitwise_xor"], UFUNCS["invert"] = UFUNCS["logical_xor"], UFUNCS["logical_not"]
 
@@ -186,7 +194,7 @@ def _vecdot(t: Trace, a: Any, b: Any) -> Any:
     return np.sum(as_traced(t, a) * as_traced(t, b), axis=-1)
 
 
-PRODUCTS: dict[np.ufunc, Callable[..., Any]] = {np.matmul: matmul}
+PRODUCTS[np.matmul] = matmul
 for _name, _rule in {
     "vecdot": _vecdot,
     "matvec": lambda t, a, b: matmul(t, a, as_traced(t, b)[..., None])[..., 0],

@@ -1,7 +1,8 @@
 """Linear algebra of small matrices of traced numbers, without a branch on values.
 
-Pivots are chosen by selections: rows are exchanged where a later one has a larger entry. Matrices that are known
-to have no negative eigenvalue, such as mass matrices and ``J @ J.T``, need no pivots: they are factored as L D L'.
+Pivots are chosen by selections: rows are exchanged where a later one has a larger entry. Matrices that are
+known to have no negative eigenvalue, such as mass matrices and ``J @ J.T``, need no pivots: they are factored
+as L D L'.
 """
 
 from __future__ import annotations
@@ -10,16 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from mbt.compiling.traced_arrays import as_traced, implements, lifted
+from mbt.compiling.traced_arrays import DEFINITE, as_traced, implements, lifted
 from mbt.compiling.traced_functions import key_of, matmul
 from mbt.compiling.tracing import Trace
 from mbt.compiling.user_code import user_line
 from mbt.errors import ArgumentValueError, ShapeError, quote
 
-__all__ = ["keep_definiteness"]
+__all__: list[str] = []
 
 
-def keep_definiteness(t: Trace, ufunc: np.ufunc, inputs: tuple[Any, ...], result: Any) -> None:
+def _keep_definiteness(t: Trace, ufunc: np.ufunc, inputs: tuple[Any, ...], result: Any) -> None:
     """Note that a sum of matrices without negative eigenvalues has none, and a positive multiple."""
     if not t.semidefinite or np.ndim(result) != 2 or len(inputs) != 2:
         return
@@ -34,7 +35,7 @@ def keep_definiteness(t: Trace, ufunc: np.ufunc, inputs: tuple[Any, ...], result
 
 
 def _is_positive(x: Any) -> bool:
-    return isinstance(x, (int, float, np.floating)) and x > 0
+    return isinstance(x, (int, float, np.floating)) and bool(x > 0)
 
 
 def _is_semidefinite(t: Trace, x: Any) -> bool:
@@ -123,7 +124,8 @@ def _cholesky(t: Trace, a: Any, /, *, upper: bool = False) -> Any:
 def _solve_definite(t: Trace, A: Any, B: Any) -> Any:
     """Return the solution of A X = B by A = L D L', from the lower triangle of A."""
     n, m = B.shape
-    L, inverse = np.full((n, n), t.zero, dtype=object), []
+    L = np.full((n, n), t.zero, dtype=object)
+    inverse: list[Any] = []
     for i in range(n):
         row: list[Any] = []
         for j in range(i):
@@ -189,7 +191,7 @@ def _norm(t: Trace, x: Any, ord: Any = None, axis: Any = None, keepdims: bool = 
     if axis is None and ord is None:
         return _root_of_squares(x, None, keepdims)
     axes = tuple(range(x.ndim)) if axis is None else tuple(np.atleast_1d(axis).tolist())
-    if len(axes) == 1 and ord in (None, 2) or len(axes) == 2 and ord in (None, "fro"):
+    if (len(axes) == 1 and ord in (None, 2)) or (len(axes) == 2 and ord in (None, "fro")):
         return _root_of_squares(x, axes, keepdims)
     if len(axes) == 1 and ord in (1, np.inf):
         return (np.sum if ord == 1 else np.max)(np.abs(x), axis=axes, keepdims=keepdims)
@@ -215,3 +217,6 @@ def _multi_dot(t: Trace, arrays: Any, *, out: Any = None) -> Any:
     for other in others:
         product = matmul(t, product, other)
     return product
+
+
+DEFINITE[:] = [_keep_definiteness]

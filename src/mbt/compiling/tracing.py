@@ -13,7 +13,7 @@ from mbt.compiling.user_code import raise_branch, raise_not_a_float
 from mbt.errors import ArgumentTypeError
 from mbt.symbolic import ScalarType
 
-__all__ = ["BINARY", "UNARY", "Condition", "Number", "Symbol", "Trace", "foreign_error"]
+__all__ = ["BINARY", "HANDLERS", "UNARY", "Condition", "Number", "Symbol", "Trace", "foreign_error"]
 
 #: An operation: its name, and the indices of its operands; of an input its place, of a constant its value.
 Operation = tuple[Any, ...]
@@ -37,6 +37,9 @@ _COMPARISONS: dict[str, Callable[[float, float], bool]] = {
     "less_equal": lambda a, b: a <= b,
     "equal": lambda a, b: a == b,
 }
+
+#: What computes ufuncs and other functions of NumPy, and makes arrays: `traced_arrays` registers it.
+HANDLERS: dict[str, Callable[..., Any]] = {}
 
 #: Powers that are products: more factors round more often than the function of the C library.
 _LARGEST_PRODUCT = 4
@@ -101,7 +104,7 @@ class Trace:
         values = [number.value for number in numbers]
         if None not in values:
             with np.errstate(all="ignore"):
-                return self.constant(float((UNARY.get(name) or BINARY[name])(*map(np.float64, values))))  # type: ignore[operator]
+                return self.constant(float((UNARY.get(name) or BINARY[name])(*map(np.float64, values))))
         if name == "fabs" and self.operations[numbers[0].index][0] in ("fabs", "sqrt"):
             return numbers[0]
         number: Number = self.record(name, *(number.index for number in numbers))
@@ -205,15 +208,11 @@ class Symbol:
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         """Compute a ufunc."""
-        from mbt.compiling.traced_arrays import call_ufunc
-
-        return call_ufunc(self.trace, ufunc, method, inputs, kwargs)
+        return HANDLERS["ufunc"](self.trace, ufunc, method, inputs, kwargs)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         """Compute one of the other functions of NumPy."""
-        from mbt.compiling.traced_arrays import call_function
-
-        return call_function(self.trace, func, args, kwargs)
+        return HANDLERS["function"](self.trace, func, args, kwargs)
 
     def __reduce__(self) -> NoReturn:
         """Refuse: it means nothing outside its trace."""
@@ -237,9 +236,7 @@ class Symbol:
 
     def __getitem__(self, key: Any) -> Any:
         """Return itself, or an array of it: what a number of NumPy does with ``()``, ``None`` and ``...``."""
-        from mbt.compiling.traced_arrays import as_traced
-
-        return as_traced(self.trace, self)[key]
+        return HANDLERS["array"](self.trace, self)[key]
 
     def __eq__(self, other: object) -> Any:
         """Return the condition that two numbers are equal."""
@@ -466,19 +463,19 @@ class Number(Symbol):
 
     def __mod__(self, divisor: Any) -> Any:
         """Return the remainder, which has the sign of the divisor."""
-        return NotImplemented if isinstance(divisor, np.ndarray) else np.remainder(self, divisor)
+        return NotImplemented if isinstance(divisor, np.ndarray) else _call("remainder", self, divisor)
 
     def __rmod__(self, number: Any) -> Any:
         """Return the remainder of another number."""
-        return NotImplemented if isinstance(number, np.ndarray) else np.remainder(number, self)
+        return NotImplemented if isinstance(number, np.ndarray) else _call("remainder", number, self)
 
     def __floordiv__(self, divisor: Any) -> Any:
         """Divide and round down."""
-        return NotImplemented if isinstance(divisor, np.ndarray) else np.floor_divide(self, divisor)
+        return NotImplemented if isinstance(divisor, np.ndarray) else _call("floor_divide", self, divisor)
 
     def __rfloordiv__(self, number: Any) -> Any:
         """Divide another number by this and round down."""
-        return NotImplemented if isinstance(number, np.ndarray) else np.floor_divide(number, self)
+        return NotImplemented if isinstance(number, np.ndarray) else _call("floor_divide", number, self)
 
     def __lt__(self, other: Any) -> Any:
         """Return the condition that this is less."""
@@ -509,9 +506,13 @@ class Number(Symbol):
         return self
 
 
+def _call(name: str, *operands: Any) -> Any:
+    return getattr(np, name)(*operands)
+
+
 def _method(name: str) -> Any:
     def method(self: Number, *others: Any) -> Any:
-        return getattr(np, name)(self, *others)
+        return _call(name, self, *others)
 
     method.__name__ = name
     method.__doc__ = f"Return ``np.{name}`` of the number: NumPy calls it for arrays of objects."

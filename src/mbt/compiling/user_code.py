@@ -44,14 +44,14 @@ def describe_line(file: str, line: int) -> str:
 def raise_branch() -> NoReturn:
     """Refuse to decide what is known only when the compiled function runs."""
     raise ArgumentTypeError(
-        f"{user_line()}: a branch on a traced value, which is known only when the compiled function runs: "
-        "use np.where(condition, x, y), np.minimum, np.maximum or np.clip in place of if, and, or, min, max"
+        f"{user_line()}: a branch on a traced value, which is known only when the compiled function runs: use "
+        "np.where(condition, x, y), np.minimum, np.maximum or np.clip in place of if, and, or, min and max"
     )
 
 
 def raise_not_a_float() -> NoReturn:
     """Refuse to make a float of what is known only when the compiled function runs."""
     raise ArgumentTypeError(
-        f"{user_line()}: a float of a traced number, which is known only when the compiled function runs: use "
-        "np.sin for math.sin, and np.zeros(shape, like=q) for an array that traced numbers are written into"
+        f"{user_line()}: a float of a traced number, which is known only when the compiled function runs: "
+        "use np.sin for math.sin, and np.zeros(shape, like=q) for an array to write traced numbers into"
     )

@@ -48,9 +48,10 @@ def _build(
 class CompiledFunction(NativeTick):
     """A function of a user in native code; `mbt.compile` makes it.
 
-    It takes an array for each argument, by position or by name, of one state or with leading axes, which broadcast.
-    It returns what the function returned that it was made of: an array, a tuple, or a dict of arrays. ``out=`` takes
-    an array, a tuple with an array or None for each result, or a dict of some or all; the results are written there.
+    It takes an array for each argument, by position or by name, of one state or with leading axes, which
+    broadcast. It returns what the function returned that it was made of: an array, a tuple, or a dict of
+    arrays. ``out=`` takes an array, a tuple with an array or None for each result, or a dict of some or all
+    results, which are written there.
 
     Attributes
     ----------

@@ -6,6 +6,9 @@ from mbt.context import MultibodyForces
 from mbt.math.arrays import FloatArray
 from mbt.tree import MultibodyTree
 
+def count_standing_in(change: int) -> None:
+    """Tell that a thread begins, 1, or ends, -1, to compute in another scalar in place of doubles."""
+
 def inverse_dynamics(
     tree: MultibodyTree,
     q: npt.ArrayLike,

@@ -1,7 +1,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from typing_extensions import disjoint_base
+from typing_extensions import Self, disjoint_base
 
 @disjoint_base
 class NativeFunction:
@@ -36,6 +36,34 @@ class NativeFunction:
 
     def of_forces(self, q: Any = None, v: Any = None, tau: Any = None, *more: Any, out: Any = None) -> Any:
         """Call with generalized positions, velocities and forces (..., num_velocities)."""
+
+    def call_many(self, inputs: tuple[Any, ...], outputs: tuple[Any, ...], count: int) -> None:
+        """Call with contiguous arrays of `count` rows, or of one row for all states; outputs have `count` rows."""
+
+@disjoint_base
+class NativeTick:
+    """A function of native code with any inputs and outputs, called by position or by name.
+
+    `inputs` and `outputs` are shapes of one state by name; `kind` tells what is returned: an array, a tuple, or a
+    dict. Whatever is not exactly the arrays of one state, or of one axis of states, goes to `otherwise(inputs, out)`.
+    """
+
+    library: Any
+    kind: type
+    def __new__(
+        cls,
+        library: Any,
+        inputs: dict[str, tuple[int, ...]],
+        outputs: dict[str, tuple[int, ...]],
+        kind: type,
+        single: bool,
+        *ignored: Any,
+    ) -> Self: ...
+    def serve(self, otherwise: Callable[[tuple[Any, ...], Any], Any]) -> None:
+        """Take what serves all other calls."""
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        """Call with arrays, one for each input, of one state or with leading axes."""
 
     def call_many(self, inputs: tuple[Any, ...], outputs: tuple[Any, ...], count: int) -> None:
         """Call with contiguous arrays of `count` rows, or of one row for all states; outputs have `count` rows."""
