@@ -362,7 +362,7 @@ def test_singular_matrices_give_no_number(arm: mbt.MultibodyTree) -> None:
 
 
 def test_logarithms_near_zero_and_pi(arm: mbt.MultibodyTree) -> None:
-    """Exact to rounding at every angle, as functions of doubles are: those are compared with mpmath elsewhere."""
+    """Exact to rounding at every angle, as the functions of doubles are, which mpmath judges elsewhere."""
     m = mbt.math
 
     def of_pose(X: Any, xi: Any) -> dict[str, Any]:

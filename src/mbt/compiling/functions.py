@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
 from typing import Any, overload
 
 import numpy as np
 
 from mbt import _core
+from mbt._core.api.stateless import mass_matrix
 from mbt.compiling.calls import bind
-from mbt.compiling.compiler import REGISTERS, as_timeout, build
+from mbt.compiling.compiler import REGISTERS, Library, as_timeout, build
+from mbt.compiling.exporting import export_call
 from mbt.compiling.native_code import NativeCode
 from mbt.compiling.source import write_source
 from mbt.compiling.traced_calls import as_shapes, trace_call
@@ -23,6 +27,9 @@ from mbt.symbolic.expressions import OF_A_FRAME, express
 __all__ = ["CompiledFunctions", "compile"]
 
 _DOUBLE = np.dtype(np.float64)
+
+# From so many velocities on a mass matrix has so many terms that the loops of `mbt.functional` are faster.
+_LOOPS_ARE_FASTER = 30
 
 
 @overload
@@ -52,12 +59,27 @@ def compile(
 ) -> CompiledFunction: ...
 
 
+@overload
+def compile(
+    tree: Any,
+    functions: Callable[..., Any],
+    *,
+    arguments: Mapping[str, int | tuple[int, ...]],
+    derivatives: str | Sequence[str] = ...,
+    export: str | Path,
+    name: str = ...,
+    dtype: Any = ...,
+) -> Path: ...
+
+
 def compile(
     tree: Any,
     functions: Any = ("inverse_dynamics", "forward_dynamics", "mass_matrix"),
     *,
     arguments: Any = None,
     derivatives: Any = (),
+    export: Any = None,
+    name: Any = None,
     frame: Any = None,
     dtype: Any = np.float64,
     compiler: str | None = None,
@@ -85,6 +107,11 @@ def compile(
         Of a function that you write and that returns a dict, the arguments by which to differentiate: results
         "tau" also give "tau_q", the derivatives with respect to the entries of "q", with the axes of q behind
         those of tau.
+    export : str or path, optional
+        A folder to write C sources into instead of compiling a function that you write: a library that
+        allocates nothing and needs libm alone, its header, a CMake file and a test program.
+    name : str, optional
+        The name of the exported C function; by default that of yours.
     frame : Frame or str, optional
         The frame of "frame_pose" and "frame_jacobian", or its name.
     dtype : dtype, optional
@@ -103,7 +130,8 @@ def compile(
     CompiledFunctions or CompiledFunction
         With the functions of `mbt.functional` as attributes: they take the same arrays, without the tree, and
         ``out=``. Or a function with the arguments and results of that which you wrote, which takes leading
-        axes and ``out=``. Functions of float32 reject arrays that do not convert without loss.
+        axes and ``out=``. Functions of float32 reject arrays that do not convert without loss. With `export`,
+        the path of the folder.
 
     Raises
     ------
@@ -146,9 +174,14 @@ def compile(
                 "frame: expected none with a function that you write, which knows its own"
             )
         call = trace_call(functions, as_shapes(arguments), derivatives)
-        name = getattr(functions, "__name__", "function")
-        return make_function(call, name, kind, compiler, is_kept, limit)
-    for option, value in (("arguments", arguments), ("derivatives", derivatives or None)):
+        own = getattr(functions, "__name__", "function")
+        if export is not None:
+            return export_call(call, export, own if name is None else name, kind)
+        if name is not None:
+            raise ArgumentValueError("name: expected none without export=, whose C function it names")
+        return make_function(call, own, kind, compiler, is_kept, limit)
+    given = {"arguments": arguments, "derivatives": derivatives or None, "export": export, "name": name}
+    for option, value in given.items():
         if value is not None:
             raise ArgumentTypeError(
                 f"{option}: expected none but with a function that you write, got {quote(functions)}"
@@ -192,12 +225,22 @@ class CompiledFunctions:
         self._layouts: dict[str, tuple[dict[str, int], tuple[tuple[int, ...], ...]]] = {}
         self.dtype = dtype
         self._options = (frame, compiler, cache, dtype, timeout)
+        self._libraries: dict[str, Library] = {}
         for name in self.names:
             source, inputs, shapes = _write(tree, name, frame if name in OF_A_FRAME else None, dtype)
             self._layouts[name] = inputs, shapes
             self.sources[name] = source
-            library = build(source, compiler, cache, timeout)
-            setattr(self, name, bind(name, library, inputs, shapes, dtype.type))
+            if name == "mass_matrix" and tree.num_velocities >= _LOOPS_ARE_FASTER and dtype == _DOUBLE:
+                setattr(self, name, partial(mass_matrix, tree))
+            else:
+                setattr(self, name, bind(name, self._library_of(name), inputs, shapes, dtype.type))
+
+    def _library_of(self, name: str) -> Library:
+        """Return the compiled library of a function."""
+        if name not in self._libraries:
+            _, compiler, cache, _, timeout = self._options
+            self._libraries[name] = build(self.sources[name], compiler, cache, timeout)
+        return self._libraries[name]
 
     def native(self, name: str) -> NativeCode:
         """Return the addresses of a function, for callers that are not Python.
@@ -222,7 +265,7 @@ class CompiledFunctions:
         if name not in self._layouts:
             raise unknown_name_error("compiled function", name, self.names)
         inputs, shapes = self._layouts[name]
-        return NativeCode(dict(inputs), shapes, self.dtype, getattr(self, name).__self__.library)
+        return NativeCode(dict(inputs), shapes, self.dtype, self._library_of(name))
 
     # Functions are attributes that a type checker does not see.
     def __getattr__(self, name: str) -> Callable[..., Any]:

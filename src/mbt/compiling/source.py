@@ -13,7 +13,7 @@ from typing import Any
 
 from mbt.compiling.tracing import BINARY, UNARY, Operation, Trace
 
-__all__ = ["write_source"]
+__all__ = ["write_body", "write_literal", "write_source"]
 
 _SIGNS = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "both": "&", "either": "|"}
 _CONDITIONS = ("less", "less_equal", "equal", "negate", "both", "either")
@@ -304,6 +304,16 @@ def write_source(
     )
     shared = _HEAD.replace("@FUNCTIONS", functions)
     return f"{head}{_SINGLE if single else _DOUBLE}{shared}{_ONE % {'body': body}}{many}"
+
+
+def write_body(trace: Trace, outputs: list[list[int]], single: bool) -> list[str]:
+    """Return the statements alone: macros say what a number is, and how it is read and written."""
+    return _Body(trace.operations, outputs, single).lines()
+
+
+def write_literal(value: float, single: bool) -> str:
+    """Return a number in C."""
+    return _literal(struct.pack("d", value), single).replace("(F)", "")
 
 
 def _write_numbers(lanes: int, piece: int) -> str:
