@@ -19,9 +19,9 @@ from mbt.saving.files import replace_file
 __all__ = ["export_call"]
 
 _C_WORDS = frozenset(
-    "auto break case char const continue default do double else enum extern float for goto if inline int long "
-    "register restrict return short signed sizeof static struct switch typedef union unsigned void volatile "
-    "while main".split()
+    """auto break case char const continue default do double else enum extern float for goto if inline int
+    long register restrict return short signed sizeof static struct switch typedef union unsigned void
+    volatile while main""".split()  # noqa: SIM905
 )
 
 # Bytes of a register of the function of many states: every processor with vectors has these.
@@ -30,8 +30,8 @@ _NUM_TESTS = 8
 
 _HEADER = """/* {name}: made by mbt for one model, whose numbers are built in.
  *
- * Arrays are contiguous, matrices row by row. Nothing is allocated, nothing is kept between calls, and nothing is
- * checked: outputs may be inputs, but not meet otherwise. A state without a result gives NaN or infinities. */
+ * Arrays are contiguous, matrices row by row. Nothing is allocated, kept between calls, or checked: an output
+ * may be an input, but arrays may not overlap otherwise. A state without a result gives NaN or infinities. */
 #ifndef {guard}_H
 #define {guard}_H
 
@@ -48,8 +48,8 @@ extern "C" {{
 void {name}({parameters});
 
 #ifdef {guard}_BATCHES
-/* `count` states, one after the other; `strides` are the distances of states in each input, in numbers: its size, or
- * zero for one state that serves all. GCC or Clang compile it: {name}_batch.c. */
+/* `count` states, one after the other; `strides` are the distances of states in each input, in numbers: its
+ * size, or zero for one state that serves all. GCC or Clang compile it: {name}_batch.c. */
 void {name}_batch(const {F}* const* inputs, const ptrdiff_t* strides, {F}* const* outputs, ptrdiff_t count);
 #endif
 
@@ -93,8 +93,8 @@ void {name}({parameters}) {{
 }}
 """
 
-_TEST = """/* Made by mbt: compares {name} with {tests} results computed in Python. Prints the largest error; returns 1 where one
- * is larger than {tolerance:g} of the largest number of its result. */
+_TEST = """/* Made by mbt: compares {name} with {tests} results computed in Python. It prints the largest error, and
+ * returns 1 where one is larger than {tolerance:g} of the largest number of its result. */
 #include "{name}.h"
 
 #include <math.h>
@@ -214,13 +214,11 @@ def _texts(call: TracedCall, name: str, outputs: list[str], single: bool) -> dic
         or "void",
     }
     lines = [
-        f"#define {name.upper()}_SIZE_OF_{array.upper()} {size} /* {' x '.join(map(str, shape)) or 'a number'} */"
+        f"#define {name.upper()}_SIZE_OF_{array.upper()} {size} /* {_describe(shape)} */"
         for (array, size), shape in zip(sizes.items(), shapes, strict=True)
     ]
     body = "\n".join(f"    {line}" for line in write_body(call.trace, call.results, single))
-    batch = write_source(
-        call.trace, [sizes[array] for array in call.inputs], call.results, _REGISTER, single
-    )
+    batch = write_source(call.trace, [sizes[array] for array in call.inputs], call.results, _REGISTER, single)
     batch = batch.replace("mbt_many", f"{name}_batch").replace(
         '__attribute__((visibility("default")))\nvoid mbt_one', "static __attribute__((unused)) void one"
     )
@@ -239,6 +237,10 @@ def _texts(call: TracedCall, name: str, outputs: list[str], single: bool) -> dic
     }
 
 
+def _describe(shape: tuple[int, ...]) -> str:
+    return " x ".join(map(str, shape)) or "a number"
+
+
 def _write_test(
     call: TracedCall, sizes: dict[str, int], outputs: list[str], single: bool, common: dict[str, str]
 ) -> str:
@@ -252,9 +254,7 @@ def _write_test(
             arrays[array] = _random_poses(rng, shape[0]).reshape(_NUM_TESTS, sizes[array])
     if single:
         arrays = {array: values.astype(np.float32).astype(float) for array, values in arrays.items()}
-    results = [
-        _evaluate(call, [values[i] for values in arrays.values()]) for i in range(_NUM_TESTS)
-    ]
+    results = [_evaluate(call, [values[i] for values in arrays.values()]) for i in range(_NUM_TESTS)]
     for k, array in enumerate(outputs):
         arrays[array] = np.stack([result[k] for result in results])
     texts = [

@@ -45,7 +45,7 @@ def raise_branch() -> NoReturn:
     """Refuse to decide what is known only when the compiled function runs."""
     raise ArgumentTypeError(
         f"{user_line()}: a branch on a traced value, which is known only when the compiled function runs: "
-        "use np.where(condition, x, y), np.minimum, np.maximum or np.clip in place of if, and, or, min and max"
+        "use np.where(condition, x, y), np.minimum, np.maximum or np.clip in place of if, and, or, min, max"
     )
 
 

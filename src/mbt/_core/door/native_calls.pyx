@@ -425,11 +425,10 @@ cdef class NativeTick:
 
     cdef object take_outputs(self, out, Py_ssize_t count, void** targets):
         """The arrays given, and new ones for those that are not; None where something else is given."""
-        cdef int i, k
-        cdef bint is_whole = True
+        cdef int i, num_given = 0
         cdef PyObject* arrays[MAX_ARRAYS]
         if self.kind is dict:
-            if type(out) is not dict or not self.are_outputs(<dict>out):
+            if type(out) is not dict:
                 return None
         elif self.kind is tuple:
             if type(out) is not tuple or <int>len(out) != self.num_outputs:
@@ -440,18 +439,27 @@ cdef class NativeTick:
             targets[0] = data(out)
             return out
         for i in range(self.num_outputs):
-            arrays[i] = PyDict_GetItem(out, self.output_names[i]) if self.kind is dict else PyTuple_GET_ITEM(out, i)
-            if arrays[i] == NULL or arrays[i] == <PyObject*>None:
-                is_whole = False
+            targets[i] = NULL
+            if self.kind is tuple:
+                arrays[i] = PyTuple_GET_ITEM(out, i)
+            else:
+                arrays[i] = PyDict_GetItem(out, <object>PyTuple_GET_ITEM(self.output_names, i))
+            if arrays[i] == NULL:
+                continue
+            num_given += 1
+            if arrays[i] == <PyObject*>None:
                 arrays[i] = NULL
             elif not self.fits(<object>arrays[i], i, count):
                 return None
             else:
                 targets[i] = data(<object>arrays[i])
-                for k in range(i):
-                    if arrays[k] != NULL and overlap(<object>arrays[i], <object>arrays[k]):
-                        return None
-        if is_whole:
+        # There may be a name that is none of an output.
+        if (self.kind is dict and num_given != <int>len(out)) or self.are_mixed(count, targets):
+            return None
+        for i in range(self.num_outputs):
+            if targets[i] == NULL:
+                break
+        else:
             return out
         results = []
         for i in range(self.num_outputs):
@@ -460,12 +468,20 @@ cdef class NativeTick:
             results.append(array)
         return dict(zip(self.output_names, results)) if self.kind is dict else tuple(results)
 
-    cdef bint are_outputs(self, dict out):
-        """Whether there is no other name among these."""
-        for name in out:
-            if name not in self.output_names:
-                return False
-        return True
+    cdef bint are_mixed(self, Py_ssize_t count, void** targets) noexcept nogil:
+        """Whether two of these arrays are in the same memory."""
+        cdef int i, k
+        cdef Py_ssize_t size = (1 if count == -1 else count)*(4 if self.type == cnp.NPY_FLOAT else 8)
+        cdef const Layout* of = self.layouts + self.num_inputs
+        for i in range(self.num_outputs):
+            for k in range(i):
+                if (
+                    targets[i] != NULL and targets[k] != NULL
+                    and <char*>targets[i] < <char*>targets[k] + size*of[k].size
+                    and <char*>targets[k] < <char*>targets[i] + size*of[i].size
+                ):
+                    return True
+        return False
 
     cdef object make_output(self, int i, Py_ssize_t count):
         cdef const Layout* layout = self.layouts + self.num_inputs + i
