@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from mbt._core.door.native_calls import NativeFunction, NativeTick
+from mbt._core.door.native_calls import NativeFunction
 from mbt.compiling.compiler import Library
 from mbt.config import get_num_threads
 from mbt.errors import ArgumentTypeError
@@ -59,12 +59,12 @@ def _call_many(
     check_arguments(name, list(sizes), arguments)
     given = {"out": out} if len(shapes) == 1 else take_tuple(out, len(shapes))
     inputs: dict[str, tuple[int, ...]] = {argument: (size,) for argument, size in sizes.items()}
-    outputs = call_on_states(holder[0], inputs, arguments, given, shapes, dtype)
+    outputs = call_on_states(holder[0].call_many, inputs, arguments, given, shapes, dtype)
     return outputs if len(shapes) > 1 else outputs[0]
 
 
 def call_on_states(
-    function: NativeFunction | NativeTick,
+    call_many: Callable[[tuple[Any, ...], tuple[Any, ...], int], None],
     inputs: dict[str, tuple[int, ...]],
     arguments: tuple[Any, ...],
     given: dict[str, Any],
@@ -75,8 +75,8 @@ def call_on_states(
 
     Parameters
     ----------
-    function : NativeFunction or NativeTick
-        What computes many states.
+    call_many : callable
+        What computes many states: rows of inputs, rows of outputs, and how many.
     inputs : dict of str to tuple of int
         Shapes of one state, by name.
     arguments : tuple of array_like
@@ -102,7 +102,7 @@ def call_on_states(
         for name, array in arrays.items()
     )
     flat = tuple(array.reshape(count, math.prod(shape)) for array, shape in zip(outputs, shapes, strict=True))
-    _share_out(function, rows, flat, count)
+    _share_out(call_many, rows, flat, count)
     return outputs
 
 
@@ -129,14 +129,17 @@ def take_tuple(out: Any, count: int) -> dict[str, Any]:
 
 
 def _share_out(
-    function: NativeFunction | NativeTick, rows: tuple[Any, ...], flat: tuple[Any, ...], count: int
+    call_many: Callable[[tuple[Any, ...], tuple[Any, ...], int], None],
+    rows: tuple[Any, ...],
+    flat: tuple[Any, ...],
+    count: int,
 ) -> None:
     """Call piece by piece, on as many threads as mbt uses."""
 
     def call(first: int) -> None:
         size = min(_PIECE, count - first)
         own = tuple(array if len(array) == 1 < count else array[first : first + size] for array in rows)
-        function.call_many(own, tuple(array[first : first + size] for array in flat), size)
+        call_many(own, tuple(array[first : first + size] for array in flat), size)
 
     pieces = range(0, count, _PIECE)
     threads = min(get_num_threads(), len(pieces))

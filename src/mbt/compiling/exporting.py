@@ -93,8 +93,8 @@ void {name}({parameters}) {{
 }}
 """
 
-_TEST = """/* Made by mbt: compares {name} with {tests} results computed in Python. It prints the largest error, and
- * returns 1 where one is larger than {tolerance:g} of the largest number of its result. */
+_TEST = """/* Made by mbt: compares {name} with {tests} results computed in Python. It prints the largest
+ * error, and returns 1 where one is larger than {tolerance:g} of the largest number of its result. */
 #include "{name}.h"
 
 #include <math.h>

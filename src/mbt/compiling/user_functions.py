@@ -77,23 +77,23 @@ class CompiledFunction(NativeTick):
         self.name, self.source, self.dtype = name, source, dtype
         self.inputs, self.outputs = dict(inputs), dict(outputs)
         self._options = options
-        self.serve(self._call_otherwise)
+        self._serve(self._call_otherwise)
 
     def _call_otherwise(self, arguments: tuple[Any, ...], out: Any) -> Any:
         """Call with arrays that have any leading axes, or are none yet."""
         check_arguments(self.name, list(self.inputs), arguments)
         given = self._take_out(out)
         shapes = list(self.outputs.values())
-        results = call_on_states(self, self.inputs, arguments, given, shapes, self.dtype.type)
-        if self.kind is dict:
+        results = call_on_states(self._call_many, self.inputs, arguments, given, shapes, self.dtype.type)
+        if self._kind is dict:
             return dict(zip(self.outputs, results, strict=True))
-        return results if self.kind is tuple else results[0]
+        return results if self._kind is tuple else results[0]
 
     def _take_out(self, out: Any) -> dict[str, Any]:
         """Return what the results go into, by the names of messages."""
-        if self.kind is np.ndarray:
+        if self._kind is np.ndarray:
             return {"out": out}
-        if self.kind is tuple:
+        if self._kind is tuple:
             return take_tuple(out, len(self.outputs))
         given = {} if out is None else out
         if not isinstance(given, dict):
@@ -108,15 +108,15 @@ class CompiledFunction(NativeTick):
     def native(self) -> NativeCode:
         """Return the addresses of the function, for callers that are not Python."""
         sizes = {name: int(np.prod(shape, dtype=int)) for name, shape in self.inputs.items()}
-        return NativeCode(sizes, tuple(self.outputs.values()), self.dtype, self.library)
+        return NativeCode(sizes, tuple(self.outputs.values()), self.dtype, self._library)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the C code: it is compiled again, or found."""
-        parts = self.name, self.source, self.inputs, self.outputs, self.kind, self.dtype, self._options
+        parts = self.name, self.source, self.inputs, self.outputs, self._kind, self.dtype, self._options
         return _build, parts
 
     def __repr__(self) -> str:
         """Tell arguments and results."""
         of = "" if self.dtype == np.float64 else f" of {self.dtype}"
-        results = ", ".join(self.outputs) if self.kind is dict else len(self.outputs)
+        results = ", ".join(self.outputs) if self._kind is dict else len(self.outputs)
         return f"<CompiledFunction {self.name}({', '.join(self.inputs)}) -> {results}{of}>"

@@ -48,8 +48,8 @@ class NativeTick:
     dict. Whatever is not exactly the arrays of one state, or of one axis of states, goes to `otherwise(inputs, out)`.
     """
 
-    library: Any
-    kind: type
+    _library: Any
+    _kind: type
     def __new__(
         cls,
         library: Any,
@@ -59,11 +59,11 @@ class NativeTick:
         single: bool,
         *ignored: Any,
     ) -> Self: ...
-    def serve(self, otherwise: Callable[[tuple[Any, ...], Any], Any]) -> None:
+    def _serve(self, otherwise: Callable[[tuple[Any, ...], Any], Any]) -> None:
         """Take what serves all other calls."""
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         """Call with arrays, one for each input, of one state or with leading axes."""
 
-    def call_many(self, inputs: tuple[Any, ...], outputs: tuple[Any, ...], count: int) -> None:
+    def _call_many(self, inputs: tuple[Any, ...], outputs: tuple[Any, ...], count: int) -> None:
         """Call with contiguous arrays of `count` rows, or of one row for all states; outputs have `count` rows."""

@@ -277,9 +277,9 @@ cdef class NativeTick:
 
     cdef OneState one
     cdef ManyStates many
-    cdef readonly object library
+    cdef readonly object _library
     cdef object otherwise
-    cdef readonly object kind
+    cdef readonly object _kind
     cdef int type
     cdef int num_inputs
     cdef int num_outputs
@@ -294,7 +294,7 @@ cdef class NativeTick:
         self.layouts = <Layout*>calloc(self.num_inputs + self.num_outputs + 1, sizeof(Layout))
         if self.layouts is NULL:
             raise MemoryError()
-        self.library, self.kind = library, kind
+        self._library, self._kind = library, kind
         self.one, self.many = <OneState><Py_ssize_t>library.one, <ManyStates><Py_ssize_t>library.many
         self.type = cnp.NPY_FLOAT if single else cnp.NPY_DOUBLE
         self.input_names, self.output_names = tuple(inputs), tuple(outputs)
@@ -312,7 +312,7 @@ cdef class NativeTick:
     def __dealloc__(self):
         free(self.layouts)
 
-    def serve(self, otherwise):
+    def _serve(self, otherwise):
         """Take what serves all other calls."""
         self.otherwise = otherwise
 
@@ -348,7 +348,7 @@ cdef class NativeTick:
             self.many(inputs, strides, targets, count)
         return result
 
-    def call_many(self, tuple inputs, tuple outputs, Py_ssize_t count):
+    def _call_many(self, tuple inputs, tuple outputs, Py_ssize_t count):
         """Call with contiguous arrays of `count` rows, or of one row for all states; outputs have `count` rows."""
         cdef const void* sources[MAX_ARRAYS]
         cdef void* targets[MAX_ARRAYS]
@@ -418,19 +418,19 @@ cdef class NativeTick:
         for i in range(self.num_outputs):
             array = self.make_output(i, count)
             targets[i] = data(array)
-            if self.kind is not dict and self.kind is not tuple:
+            if self._kind is not dict and self._kind is not tuple:
                 return array
             arrays.append(array)
-        return dict(zip(self.output_names, arrays)) if self.kind is dict else tuple(arrays)
+        return dict(zip(self.output_names, arrays)) if self._kind is dict else tuple(arrays)
 
     cdef object take_outputs(self, out, Py_ssize_t count, void** targets):
         """The arrays given, and new ones for those that are not; None where something else is given."""
         cdef int i, num_given = 0
         cdef PyObject* arrays[MAX_ARRAYS]
-        if self.kind is dict:
+        if self._kind is dict:
             if type(out) is not dict:
                 return None
-        elif self.kind is tuple:
+        elif self._kind is tuple:
             if type(out) is not tuple or <int>len(out) != self.num_outputs:
                 return None
         elif not self.fits(out, 0, count):
@@ -440,7 +440,7 @@ cdef class NativeTick:
             return out
         for i in range(self.num_outputs):
             targets[i] = NULL
-            if self.kind is tuple:
+            if self._kind is tuple:
                 arrays[i] = PyTuple_GET_ITEM(out, i)
             else:
                 arrays[i] = PyDict_GetItem(out, <object>PyTuple_GET_ITEM(self.output_names, i))
@@ -454,7 +454,7 @@ cdef class NativeTick:
             else:
                 targets[i] = data(<object>arrays[i])
         # There may be a name that is none of an output.
-        if (self.kind is dict and num_given != <int>len(out)) or self.are_mixed(count, targets):
+        if (self._kind is dict and num_given != <int>len(out)) or self.are_mixed(count, targets):
             return None
         for i in range(self.num_outputs):
             if targets[i] == NULL:
@@ -466,7 +466,7 @@ cdef class NativeTick:
             array = self.make_output(i, count) if arrays[i] == NULL else <object>arrays[i]
             targets[i] = data(array)
             results.append(array)
-        return dict(zip(self.output_names, results)) if self.kind is dict else tuple(results)
+        return dict(zip(self.output_names, results)) if self._kind is dict else tuple(results)
 
     cdef bint are_mixed(self, Py_ssize_t count, void** targets) noexcept nogil:
         """Whether two of these arrays are in the same memory."""
@@ -505,7 +505,7 @@ cdef class NativeTick:
 
     cdef bint meets(self, tuple inputs, result):
         """Whether an output is in the memory of an input."""
-        outputs = result.values() if self.kind is dict else result if self.kind is tuple else (result,)
+        outputs = result.values() if self._kind is dict else result if self._kind is tuple else (result,)
         for array in outputs:
             for x in inputs:
                 if not PyFloat_CheckExact(x) and overlap(x, array):
