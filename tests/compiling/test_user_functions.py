@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import inspect
 import pickle
 import shutil
 import sys
+import threading
 import tracemalloc
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,6 +17,7 @@ import numpy as np
 import pytest
 
 import mbt
+from mbt.compiling.tracing import Trace
 from support.build import build_tree
 from support.random_trees import chain, every_kind
 from symbolic.models import load
@@ -775,3 +778,38 @@ def test_bad_results(arm: mbt.MultibodyTree) -> None:
     mbt.compile(arm, lambda q: kept.append(q) or q, arguments={"q": 6})
     with pytest.raises(mbt.ArgumentTypeError, match=r"another call of mbt\.compile"):
         mbt.compile(arm, lambda q: q + kept[0], arguments={"q": 6})
+
+
+def test_forces_of_a_tree_are_refused(arm: mbt.MultibodyTree) -> None:
+    forces = mbt.MultibodyForces(arm)
+
+    def function(q: Any) -> Any:
+        return F.inverse_dynamics(arm, q, 0.0 * q, 0.0 * q, external_forces=forces)
+
+    with pytest.raises(mbt.ArgumentTypeError, match=r"external_forces: expected none.*J\.T @ force"):
+        mbt.compile(arm, function, arguments={"q": 6})
+
+
+def test_nothing_stays_behind(arm: mbt.MultibodyTree) -> None:
+    """Neither of what was compiled, nor of what was refused, nor of functions by name."""
+    mbt.compile(arm, lambda q: F.center_of_mass(arm, q), arguments={"q": 6})
+    mbt.compile(arm, "center_of_mass")
+    with pytest.raises(mbt.ArgumentTypeError):
+        mbt.compile(arm, branch, arguments={"q": 6})
+    gc.collect()
+    assert not any(isinstance(thing, Trace) for thing in gc.get_objects())
+
+
+def test_other_threads_compute_with_doubles(arm: mbt.MultibodyTree) -> None:
+    """While one thread traces, functions of the same tree are in others what they are."""
+    found: list[Any] = []
+
+    def function(q: Any) -> Any:
+        thread = threading.Thread(target=lambda: found.append(F.mass_matrix(arm, np.zeros(6))))
+        thread.start()
+        thread.join()
+        return F.mass_matrix(arm, q)
+
+    compiled = mbt.compile(arm, function, arguments={"q": 6})
+    assert found[0].dtype == float
+    np.testing.assert_allclose(compiled(np.zeros(6)), found[0], rtol=0, atol=1e-13)

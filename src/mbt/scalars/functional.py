@@ -10,7 +10,7 @@ import numpy as np
 from mbt._core.quantities.names import Quantity
 from mbt._core.quantities.table import shape_of
 from mbt.context.checks import check_tuple, write_parts
-from mbt.errors import ShapeError, SingularityError
+from mbt.errors import ArgumentTypeError, ShapeError, SingularityError
 from mbt.math.arrays import check_leading_axes
 from mbt.scalars.stand_ins import standing_in
 
@@ -50,7 +50,11 @@ def of_each_state(
         The method of the tree that has the quantity, called with a Context, the further argument and
         `options`; by default the quantity is evaluated with `integers`.
     """
-    tree = standing_in(tree)
+    given, tree = tree, standing_in(tree)
+    if tree is not given and options.get("external_forces") is not None:
+        raise ArgumentTypeError(
+            "external_forces: expected none in a function that mbt.compile traces: add J.T @ force instead"
+        )
     context: Any = tree.create_default_context()
 
     def calc(q: Any, v: Any = None, *further: Any) -> Any:
