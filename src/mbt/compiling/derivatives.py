@@ -6,7 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from mbt.compiling.tracing import Number, Trace
+from mbt.compiling.traced_entries import Number
+from mbt.compiling.tracing import Trace
 
 __all__ = ["differentiate"]
 

@@ -17,7 +17,8 @@ from mbt.compiling.exporting import export_call
 from mbt.compiling.native_code import NativeCode
 from mbt.compiling.source import write_source
 from mbt.compiling.traced_calls import as_shapes, trace_call
-from mbt.compiling.tracing import Number, Trace
+from mbt.compiling.traced_entries import Number
+from mbt.compiling.tracing import Trace
 from mbt.compiling.user_functions import CompiledFunction, make_function
 from mbt.context.checks import raise_not_finalized
 from mbt.errors import ArgumentTypeError, ArgumentValueError, quote, unknown_name_error

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from mbt.compiling.tracing import HANDLERS, Number, Symbol, Trace, foreign_error
+from mbt.compiling.traced_entries import HANDLERS, Number, Symbol
+from mbt.compiling.tracing import Trace, foreign_error
 from mbt.compiling.user_code import raise_branch, user_line
 from mbt.errors import ArgumentTypeError, MbtError
 

@@ -15,8 +15,9 @@ import numpy as np
 from mbt.compiling import traced_functions, traced_solvers
 from mbt.compiling.derivatives import differentiate
 from mbt.compiling.traced_arrays import as_traced, lifted
+from mbt.compiling.traced_entries import Symbol
 from mbt.compiling.traced_numbers import TracedNumbers
-from mbt.compiling.tracing import Symbol, Trace
+from mbt.compiling.tracing import Trace
 from mbt.compiling.user_code import describe_line, is_of_user
 from mbt.errors import ArgumentTypeError, ArgumentValueError, MbtError, quote
 from mbt.math.arrays import as_count

@@ -9,8 +9,9 @@ import numpy as np
 
 from mbt._core.quantities.names import Quantity
 from mbt.compiling.traced_arrays import TracedArray, as_traced, lifted, plain
+from mbt.compiling.traced_entries import Number, Symbol
 from mbt.compiling.traced_functions import key_of
-from mbt.compiling.tracing import Number, Symbol, Trace
+from mbt.compiling.tracing import Trace
 from mbt.math.arrays import Shape
 from mbt.scalars.object_arrays import ObjectArrays
 
