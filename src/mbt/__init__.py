@@ -82,7 +82,7 @@ with _CollectorAtRest():
 if _typing.TYPE_CHECKING:
     from mbt import autodiff, checking, compiling, interop, models, parsing, plotting, symbolic
     from mbt.checking import CheckReport, Finding, SelftestReport, check_model, selftest
-    from mbt.compiling import CompiledFunctions, compile
+    from mbt.compiling import CompiledFunction, CompiledFunctions, compile
     from mbt.context.energy_report import EnergyReport
     from mbt.math import PiecewiseConstantCurvatureTrajectory
     from mbt.motion.simulation import simulate
@@ -158,6 +158,7 @@ __all__ = [
     # Native code for one tree
     "compile",
     "compiling",
+    "CompiledFunction",
     "CompiledFunctions",
     # Pictures
     "plot",
@@ -295,6 +296,7 @@ _MODULES_OF = {
     "BatchContext": "mbt.scalars",
     "DoorHinge": "mbt.tree.force_elements.door_hinge",
     "DoorHingeConfig": "mbt.tree.force_elements.door_hinge",
+    "CompiledFunction": "mbt.compiling",
     "CompiledFunctions": "mbt.compiling",
     "compile": "mbt.compiling",
     "CheckReport": "mbt.checking",

@@ -133,6 +133,13 @@ def _cloning() -> ModuleType:
     return cloning
 
 
+@above.bring("stands_in")
+def _stand_ins() -> ModuleType:
+    from mbt.scalars import stand_ins
+
+    return stand_ins
+
+
 @above.bring("of_each_state", "steps_of_each_state")
 def _functional_of_scalars() -> ModuleType:
     from mbt.scalars import functional

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import math
 import os
 import pickle
@@ -734,3 +735,27 @@ def test_a_frame_by_its_name() -> None:
     np.testing.assert_allclose(pose, mbt.functional.frame_pose(tree, q, "tool"), atol=1e-14)
     with pytest.raises(mbt.UnknownNameError, match=r"^frame: .*'tool'"):
         mbt.compile(tree, "frame_pose", frame="tol")
+
+
+# Where loops are faster -----------------------------------------------------------------------------------
+
+
+def test_large_mass_matrices_are_those_of_loops(
+    arm: mbt.MultibodyTree, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree = build_tree(chain(30, 30))
+    before = set(cache.glob("*.so"))
+    large = mbt.compile(tree, "mass_matrix")
+    assert set(cache.glob("*.so")) == before
+    q = np.random.default_rng(0).normal(size=(3, 30))
+    np.testing.assert_array_equal(large.mass_matrix(q), functional.mass_matrix(tree, q))
+    out = np.empty((30, 30))
+    assert large.mass_matrix(q[0], out=out) is out
+    # Their code is there for callers that are not Python; here of a tree that takes less time.
+    monkeypatch.setattr("mbt.compiling.functions._LOOPS_ARE_FASTER", 6)
+    small = mbt.compile(arm, "mass_matrix")
+    assert "mbt_one" in small.sources["mass_matrix"]
+    native, M = small.native("mass_matrix"), np.empty((6, 6))
+    inputs, outputs = np.full(6, 0.3), (ctypes.c_void_p * 1)(M.ctypes.data)
+    native.signature(native.address)((ctypes.c_void_p * 1)(inputs.ctypes.data), outputs)
+    np.testing.assert_allclose(M, functional.mass_matrix(arm, inputs), atol=1e-13)

@@ -34,6 +34,8 @@ class _Above:
     make_batch_context: Callable[[tree.MultibodyTree, object], scalars.BatchContext]
     clone_to_scalar: Callable[[tree.MultibodyTree, str | symbolic.ScalarType], tree.MultibodyTree]
 
+    stands_in: Callable[[tree.MultibodyTree], bool]
+
     # Copies of elements.
     reduce_element: Callable[[tree.MultibodyElement], tuple[Any, ...]]
     copy_element: Function

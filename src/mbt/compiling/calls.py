@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
@@ -17,7 +17,7 @@ from mbt.config import get_num_threads
 from mbt.errors import ArgumentTypeError
 from mbt.math.arrays import as_float_array, broadcast_together, check_apart, check_out
 
-__all__ = ["bind"]
+__all__ = ["bind", "call_on_states", "check_arguments", "take_tuple"]
 
 Shapes = tuple[tuple[int, ...], ...]
 
@@ -56,25 +56,61 @@ def _call_many(
     out: Any,
 ) -> Any:
     """Call with arrays that have any leading axes, or are none yet."""
-    _check_arguments(name, list(sizes), arguments)
-    arrays = {
-        argument: as_float_array(value, argument, (..., size), dtype=dtype)
-        for (argument, size), value in zip(sizes.items(), arguments, strict=True)
-    }
-    axes = {name: np.broadcast_to(0.0, array.shape[:-1]) for name, array in arrays.items()}
-    lead = broadcast_together(axes)[0].shape
-    count = math.prod(lead)
-    outputs = _outputs(out, lead, shapes, dtype)
-    rows = tuple(_as_rows(array, lead, count, outputs) for array in arrays.values())
-    flat = tuple(array.reshape(count, math.prod(shape)) for array, shape in zip(outputs, shapes, strict=True))
-    _share_out(holder[0], rows, flat, count)
+    check_arguments(name, list(sizes), arguments)
+    given = {"out": out} if len(shapes) == 1 else take_tuple(out, len(shapes))
+    inputs: dict[str, tuple[int, ...]] = {argument: (size,) for argument, size in sizes.items()}
+    outputs = call_on_states(holder[0].call_many, inputs, arguments, given, shapes, dtype)
     return outputs if len(shapes) > 1 else outputs[0]
 
 
-def _check_arguments(name: str, wanted: list[str], arguments: tuple[Any, ...]) -> None:
+def call_on_states(
+    call_many: Callable[[tuple[Any, ...], tuple[Any, ...], int], None],
+    inputs: dict[str, tuple[int, ...]],
+    arguments: tuple[Any, ...],
+    given: dict[str, Any],
+    shapes: Sequence[tuple[int, ...]],
+    dtype: Any,
+) -> tuple[Any, ...]:
+    """Call with arrays that have any leading axes, and return the results.
+
+    Parameters
+    ----------
+    call_many : callable
+        What computes many states: rows of inputs, rows of outputs, and how many.
+    inputs : dict of str to tuple of int
+        Shapes of one state, by name.
+    arguments : tuple of array_like
+        As many.
+    given : dict of str to ndarray or None
+        What the results go into, by the names of messages.
+    shapes : sequence of tuple of int
+        Those of the results of one state.
+    dtype : type
+        Of all arrays.
+    """
+    arrays = {
+        name: as_float_array(value, name, (..., *core), dtype=dtype)
+        for (name, core), value in zip(inputs.items(), arguments, strict=True)
+    }
+    leads = {name: array.shape[: array.ndim - len(inputs[name])] for name, array in arrays.items()}
+    axes = {name: np.broadcast_to(0.0, lead) for name, lead in leads.items()}
+    lead = broadcast_together(axes)[0].shape if axes else ()
+    count = math.prod(lead)
+    outputs = _outputs(given, lead, shapes, dtype)
+    rows = tuple(
+        _as_rows(array.reshape(*leads[name], math.prod(inputs[name])), lead, count, outputs)
+        for name, array in arrays.items()
+    )
+    flat = tuple(array.reshape(count, math.prod(shape)) for array, shape in zip(outputs, shapes, strict=True))
+    _share_out(call_many, rows, flat, count)
+    return outputs
+
+
+def check_arguments(name: str, wanted: list[str], arguments: tuple[Any, ...]) -> None:
     """Refuse arguments that are missing, which are None, or too many."""
     signature = f"{name}({', '.join(wanted)}, *, out=None)"
     missing = [argument for argument, value in zip(wanted, arguments, strict=False) if value is None]
+    missing += wanted[len(arguments) :]
     if len(arguments) > len(wanted):
         raise ArgumentTypeError(
             f"{signature}: expected as many arrays, got {len(arguments)} arguments; the tree is built in, "
@@ -84,13 +120,26 @@ def _check_arguments(name: str, wanted: list[str], arguments: tuple[Any, ...]) -
         raise ArgumentTypeError(f"{' and '.join(missing)}: missing, {signature} takes an array for each")
 
 
-def _share_out(function: NativeFunction, rows: tuple[Any, ...], flat: tuple[Any, ...], count: int) -> None:
+def take_tuple(out: Any, count: int) -> dict[str, Any]:
+    """Return what several results go into, by the names of messages."""
+    given = (None,) * count if out is None else out
+    if not isinstance(given, tuple) or len(given) != count:
+        raise ArgumentTypeError(f"out: expected a tuple of {count} arrays or None, got {type(out).__name__}")
+    return {f"out[{i}]": array for i, array in enumerate(given)}
+
+
+def _share_out(
+    call_many: Callable[[tuple[Any, ...], tuple[Any, ...], int], None],
+    rows: tuple[Any, ...],
+    flat: tuple[Any, ...],
+    count: int,
+) -> None:
     """Call piece by piece, on as many threads as mbt uses."""
 
     def call(first: int) -> None:
         size = min(_PIECE, count - first)
         own = tuple(array if len(array) == 1 < count else array[first : first + size] for array in rows)
-        function.call_many(own, tuple(array[first : first + size] for array in flat), size)
+        call_many(own, tuple(array[first : first + size] for array in flat), size)
 
     pieces = range(0, count, _PIECE)
     threads = min(get_num_threads(), len(pieces))
@@ -109,25 +158,17 @@ def _share_out(function: NativeFunction, rows: tuple[Any, ...], flat: tuple[Any,
             raise
 
 
-def _outputs(out: Any, lead: tuple[int, ...], shapes: Shapes, dtype: Any) -> tuple[Any, ...]:
+def _outputs(
+    given: dict[str, Any], lead: tuple[int, ...], shapes: Sequence[tuple[int, ...]], dtype: Any
+) -> tuple[Any, ...]:
     """Return the arrays to write into."""
-    if len(shapes) == 1:
-        given: tuple[Any, ...] = (out,)
-        names = ["out"]
-    else:
-        given = (None,) * len(shapes) if out is None else out
-        names = [f"out[{i}]" for i in range(len(shapes))]
-        if not isinstance(given, tuple) or len(given) != len(shapes):
-            raise ArgumentTypeError(
-                f"out: expected a tuple of {len(shapes)} arrays or None, got {type(out).__name__}"
-            )
-    for name, array, shape in zip(names, given, shapes, strict=True):
+    for (name, array), shape in zip(given.items(), shapes, strict=True):
         if array is not None:
             check_out(array, name, (*lead, *shape), dtype)
-    check_apart(dict(zip(names, given, strict=True)))
+    check_apart(given)
     return tuple(
         np.empty((*lead, *shape), dtype) if array is None else array
-        for array, shape in zip(given, shapes, strict=True)
+        for array, shape in zip(given.values(), shapes, strict=True)
     )
 
 

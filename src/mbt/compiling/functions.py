@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, overload
 
 import numpy as np
 
 from mbt import _core
+from mbt._core.api.stateless import mass_matrix
 from mbt.compiling.calls import bind
-from mbt.compiling.compiler import REGISTERS, as_timeout, build
+from mbt.compiling.compiler import REGISTERS, Library, as_timeout, build
+from mbt.compiling.exporting import export_call
 from mbt.compiling.native_code import NativeCode
 from mbt.compiling.source import write_source
-from mbt.compiling.tracing import Number, Trace
+from mbt.compiling.traced_calls import as_shapes, trace_call
+from mbt.compiling.traced_entries import Number
+from mbt.compiling.tracing import Trace
+from mbt.compiling.user_functions import CompiledFunction, make_function
+from mbt.context.checks import raise_not_finalized
 from mbt.errors import ArgumentTypeError, ArgumentValueError, quote, unknown_name_error
 from mbt.math.arrays import as_bool
 from mbt.symbolic.expressions import OF_A_FRAME, express
@@ -21,29 +29,90 @@ __all__ = ["CompiledFunctions", "compile"]
 
 _DOUBLE = np.dtype(np.float64)
 
+# From so many velocities on a mass matrix has so many terms that the loops of `mbt.functional` are faster.
+_LOOPS_ARE_FASTER = 30
+
+
+@overload
+def compile(
+    tree: Any,
+    functions: str | Sequence[str] = ...,
+    *,
+    frame: Any = ...,
+    dtype: Any = ...,
+    compiler: str | None = ...,
+    cache: bool = ...,
+    timeout: float | None = ...,
+) -> CompiledFunctions: ...
+
+
+@overload
+def compile(
+    tree: Any,
+    functions: Callable[..., Any],
+    *,
+    arguments: Mapping[str, int | tuple[int, ...]],
+    derivatives: str | Sequence[str] = ...,
+    dtype: Any = ...,
+    compiler: str | None = ...,
+    cache: bool = ...,
+    timeout: float | None = ...,
+) -> CompiledFunction: ...
+
+
+@overload
+def compile(
+    tree: Any,
+    functions: Callable[..., Any],
+    *,
+    arguments: Mapping[str, int | tuple[int, ...]],
+    derivatives: str | Sequence[str] = ...,
+    export: str | Path,
+    name: str = ...,
+    dtype: Any = ...,
+) -> Path: ...
+
 
 def compile(
     tree: Any,
-    functions: str | Sequence[str] = ("inverse_dynamics", "forward_dynamics", "mass_matrix"),
+    functions: Any = ("inverse_dynamics", "forward_dynamics", "mass_matrix"),
     *,
+    arguments: Any = None,
+    derivatives: Any = (),
+    export: Any = None,
+    name: Any = None,
     frame: Any = None,
     dtype: Any = np.float64,
     compiler: str | None = None,
     cache: bool = True,
     timeout: float | None = None,
-) -> CompiledFunctions:
-    """Return functions of a tree in native code made for this tree alone.
+) -> Any:
+    """Return functions of a tree, or a function that you write, in native code.
 
-    The computation is written as symbolic expressions that contain the numbers of the tree, without zeros,
-    ones and repeated terms, and compiled by a C compiler: for one state, and for as many states at once as a
-    register has lanes. docs/compiling.md tells which functions gain, and how much.
+    The computation is recorded with the numbers of the tree in it, without zeros, ones and repeated terms.
+    A C compiler makes code of it: for one state, and for as many states at once as a register has lanes.
+    docs/compiling.md tells which functions gain, and how much.
 
     Parameters
     ----------
     tree : MultibodyTree
         A finalized tree. Its default parameters are built in.
-    functions : str or sequence of str, optional
-        Functions of `mbt.functional` that `mbt.symbolic.make_expressions` supports.
+    functions : str, sequence of str or callable, optional
+        Functions of `mbt.functional` that `mbt.symbolic.make_expressions` supports. Or a function of arrays
+        that computes with NumPy, `mbt.functional` and `mbt.math`: it is called once, with numbers that record
+        what is done with them, and must not branch on their values.
+    arguments : dict of str to int or tuple of int
+        Of a function that you write, the shapes of its arguments for one state, by name; an int is the
+        length of a vector.
+    derivatives : str or sequence of str, optional
+        Of a function that you write and that returns a dict, the arguments by which to differentiate: results
+        "tau" also give "tau_q", the derivatives with respect to the entries of "q", with the axes of q behind
+        those of tau.
+    export : str or path, optional
+        A folder to write C sources into instead of compiling a function that you write: a library that
+        allocates nothing and needs libm alone, its header, a CMake file and a test program.
+    name : str, optional
+        The name of the exported C function; by default that of yours.
     frame : Frame or str, optional
         The frame of "frame_pose" and "frame_jacobian", or its name.
     dtype : dtype, optional
@@ -59,9 +128,11 @@ def compile(
 
     Returns
     -------
-    CompiledFunctions
-        With the functions as attributes. They take the same arrays as those in `mbt.functional`, without the
-        tree, and ``out=``. Functions of float32 reject arrays that do not convert without loss.
+    CompiledFunctions or CompiledFunction
+        With the functions of `mbt.functional` as attributes: they take the same arrays, without the tree, and
+        ``out=``. Or a function with the arguments and results of that which you wrote, which takes leading
+        axes and ``out=``. Functions of float32 reject arrays that do not convert without loss. With `export`,
+        the path of the folder.
 
     Raises
     ------
@@ -70,7 +141,8 @@ def compile(
         executable files.
     UnknownNameError, ArgumentTypeError, ArgumentValueError
         When there is no such function or dtype, `tree` is none, `frame` is missing or out of place, or
-        `timeout` is not greater than zero.
+        `timeout` is not greater than zero; when a function that you write branches on a value, or does
+        something else that cannot be recorded: the message names the line.
     NotFinalizedError
         Before ``finalize()``.
 
@@ -84,16 +156,42 @@ def compile(
     >>> q = np.full((1000, 6), 0.3)
     >>> np.allclose(fast.mass_matrix(q), mbt.functional.mass_matrix(tree, q), rtol=1e-12)
     True
+
+    >>> def control(q, v, goal):
+    ...     return mbt.functional.inverse_dynamics(tree, q, v, 100.0 * (goal - q) - 20.0 * v)
+    >>> tick = mbt.compile(tree, control, arguments={"q": 6, "v": 6, "goal": 6}, cache=False)
+    >>> tau = tick(np.zeros(6), np.zeros(6), np.full(6, 0.1))
+    >>> np.allclose(tau, control(np.zeros(6), np.zeros(6), np.full(6, 0.1)))
+    True
     """
+    if compiler is not None and not isinstance(compiler, str):
+        raise ArgumentTypeError(f"compiler: expected a command, got {type(compiler).__name__}")
+    is_kept, kind = as_bool(cache, "cache"), _as_dtype(dtype)
+    limit = None if timeout is None else as_timeout(timeout)
+    if callable(functions):
+        _check_tree(tree)
+        if frame is not None:
+            raise ArgumentValueError(
+                "frame: expected none with a function that you write, which knows its own"
+            )
+        call = trace_call(functions, as_shapes(arguments), derivatives)
+        own = getattr(functions, "__name__", "function")
+        if export is not None:
+            return export_call(call, export, own if name is None else name, kind)
+        if name is not None:
+            raise ArgumentValueError("name: expected none without export=, whose C function it names")
+        return make_function(call, own, kind, compiler, is_kept, limit)
+    given = {"arguments": arguments, "derivatives": derivatives or None, "export": export, "name": name}
+    for option, value in given.items():
+        if value is not None:
+            raise ArgumentTypeError(
+                f"{option}: expected none but with a function that you write, got {quote(functions)}"
+            )
     names = (functions,) if isinstance(functions, str) else functions
     if not isinstance(names, Sequence) or not names or not all(isinstance(name, str) for name in names):
         raise ArgumentTypeError(f"functions: expected names of functions, got {quote(functions)}")
-    if compiler is not None and not isinstance(compiler, str):
-        raise ArgumentTypeError(f"compiler: expected a command, got {type(compiler).__name__}")
     if frame is not None and not any(name in OF_A_FRAME for name in names):
         raise ArgumentValueError(f"frame: only {' and '.join(map(quote, OF_A_FRAME))} are of a frame")
-    is_kept, kind = as_bool(cache, "cache"), _as_dtype(dtype)
-    limit = None if timeout is None else as_timeout(timeout)
     return CompiledFunctions(tree, tuple(names), frame, compiler, is_kept, kind, limit)
 
 
@@ -128,12 +226,22 @@ class CompiledFunctions:
         self._layouts: dict[str, tuple[dict[str, int], tuple[tuple[int, ...], ...]]] = {}
         self.dtype = dtype
         self._options = (frame, compiler, cache, dtype, timeout)
+        self._libraries: dict[str, Library] = {}
         for name in self.names:
             source, inputs, shapes = _write(tree, name, frame if name in OF_A_FRAME else None, dtype)
             self._layouts[name] = inputs, shapes
             self.sources[name] = source
-            library = build(source, compiler, cache, timeout)
-            setattr(self, name, bind(name, library, inputs, shapes, dtype.type))
+            if name == "mass_matrix" and tree.num_velocities >= _LOOPS_ARE_FASTER and dtype == _DOUBLE:
+                setattr(self, name, partial(mass_matrix, tree))
+            else:
+                setattr(self, name, bind(name, self._library_of(name), inputs, shapes, dtype.type))
+
+    def _library_of(self, name: str) -> Library:
+        """Return the compiled library of a function."""
+        if name not in self._libraries:
+            _, compiler, cache, _, timeout = self._options
+            self._libraries[name] = build(self.sources[name], compiler, cache, timeout)
+        return self._libraries[name]
 
     def native(self, name: str) -> NativeCode:
         """Return the addresses of a function, for callers that are not Python.
@@ -158,7 +266,7 @@ class CompiledFunctions:
         if name not in self._layouts:
             raise unknown_name_error("compiled function", name, self.names)
         inputs, shapes = self._layouts[name]
-        return NativeCode(dict(inputs), shapes, self.dtype, getattr(self, name).__self__.library)
+        return NativeCode(dict(inputs), shapes, self.dtype, self._library_of(name))
 
     # Functions are attributes that a type checker does not see.
     def __getattr__(self, name: str) -> Callable[..., Any]:
@@ -174,6 +282,13 @@ class CompiledFunctions:
         """Tell the names."""
         of = "" if self.dtype == np.float64 else f" of {self.dtype}"
         return f"<CompiledFunctions {', '.join(self.names)}{of}>"
+
+
+def _check_tree(tree: Any) -> None:
+    if not callable(getattr(tree, "clone_to_scalar", None)):
+        raise ArgumentTypeError(f"tree: expected a MultibodyTree, got {type(tree).__name__}")
+    if not tree.is_finalized:
+        raise_not_finalized(tree)
 
 
 def _as_dtype(dtype: Any) -> Any:
@@ -197,7 +312,7 @@ def _write(
         places.append(input_name)
         return [trace.record("input", len(places) - 1, i) for i in range(size)]
 
-    inputs, outputs = express(tree, name, trace.scalar_type(), make_inputs, frame)
+    inputs, outputs = express(tree, name, trace.scalar_type, make_inputs, frame)
     arrays = [np.asarray(array, dtype=object) for array in outputs.values()]
     results = [[number.index for number in array.ravel()] for array in arrays]
     sizes = {key: len(array) for key, array in inputs.items()}

@@ -11,12 +11,14 @@ import struct
 from collections.abc import Iterable
 from typing import Any
 
-from mbt.compiling.tracing import Operation, Trace
+from mbt.compiling.tracing import BINARY, UNARY, Operation, Trace
 
-__all__ = ["write_source"]
+__all__ = ["write_body", "write_literal", "write_source"]
 
-_SIGNS = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/"}
+_SIGNS = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "both": "&", "either": "|"}
+_CONDITIONS = ("less", "less_equal", "equal", "negate", "both", "either")
 _LEAVES = ("constant", "input")
+_CALLED = {*UNARY, *BINARY} - {"sin", "cos"}
 
 # A double: |x| up to 1e6, pi/2 in parts of 33, 33, 33 and 53 bits. k times a part is exact.
 _DOUBLE = r"""#define F double
@@ -137,11 +139,10 @@ INLINE void store(const V* o, F* out, int size, int present) {
       for (int j = 0; j < size; ++j) out[i * size + j] = o[j][i];
   }
 }
-INLINE V sqrt_v(V x) { V r; EACH r[i] = FN(__builtin_sqrt)(x[i]); return r; }
-INLINE V floor_v(V x) { V r; EACH r[i] = FN(__builtin_floor)(x[i]); return r; }
-INLINE V tanh_v(V x) { V r; EACH r[i] = FN(tanh)(x[i]); return r; }
-INLINE V atan2_v(V y, V x) { V r; EACH r[i] = FN(atan2)(y[i], x[i]); return r; }
-INLINE V select_v(V a, V b, V x, V y) { Bits m = (Bits)(a < b); return (V)((m & (Bits)x) | (~m & (Bits)y)); }
+#define OF_ONE(f) INLINE V f##_v(V x) { V r; EACH r[i] = FN(__builtin_##f)(x[i]); return r; }
+#define OF_TWO(f) INLINE V f##_v(V x, V y) { V r; EACH r[i] = FN(__builtin_##f)(x[i], y[i]); return r; }
+@FUNCTIONS
+INLINE V select_v(Bits m, V x, V y) { return (V)((m & (Bits)x) | (~m & (Bits)y)); }
 
 /* |x| = k pi/2 + y; minimax polynomials of y; odd k exchange sine and cosine. Tells which |x| are near. */
 INLINE Bits sincos_v(V x, V* s, V* c) {
@@ -192,11 +193,13 @@ _ONE = r"""
   sincos_many(n, x, s, c)
 #define SIN(x) FN(sin)(x)
 #define COS(x) FN(cos)(x)
-#define SQRT(x) FN(sqrt)(x)
-#define TANH(x) FN(tanh)(x)
-#define ATAN2(y, x) FN(atan2)(y, x)
-#define FLOOR(x) FN(floor)(x)
-#define SELECT_LT(a, b, x, y) ((a) < (b) ? (x) : (y))
+#define CALL(f, ...) FN(f)(__VA_ARGS__)
+#define TRUTH int
+#define LESS(a, b) ((a) < (b))
+#define LESS_EQUAL(a, b) ((a) <= (b))
+#define EQUAL(a, b) ((a) == (b))
+#define NEGATE(a) (!(a))
+#define SELECT(a, x, y) ((a) ? (x) : (y))
 __attribute__((visibility("default")))
 void mbt_one(const F* const* inputs, F* const* outputs) {
 %(body)s
@@ -212,22 +215,26 @@ _MANY = r"""
 #undef SINCOS
 #undef SIN
 #undef COS
-#undef SQRT
-#undef TANH
-#undef ATAN2
-#undef FLOOR
-#undef SELECT_LT
+#undef CALL
+#undef TRUTH
+#undef LESS
+#undef LESS_EQUAL
+#undef EQUAL
+#undef NEGATE
+#undef SELECT
 #define R V
 #define ROOM(n) (n)
 #define CONSTANT(x) ((V){0} + (x))
 #define IN(k, j) i##k[j]
 #define OUT(k, i, x) o##k[i] = x
 #define SINCOS(n, x, s, c) sincos_many((n) * W, (const F*)x, (F*)s, (F*)c)
-#define SQRT(x) sqrt_v(x)
-#define TANH(x) tanh_v(x)
-#define ATAN2(y, x) atan2_v(y, x)
-#define FLOOR(x) floor_v(x)
-#define SELECT_LT(a, b, x, y) select_v(a, b, x, y)
+#define CALL(f, ...) f##_v(__VA_ARGS__)
+#define TRUTH Bits
+#define LESS(a, b) ((Bits)((a) < (b)))
+#define LESS_EQUAL(a, b) ((Bits)((a) <= (b)))
+#define EQUAL(a, b) ((Bits)((a) == (b)))
+#define NEGATE(a) (~(a))
+#define SELECT(a, x, y) select_v(a, x, y)
 INLINE V sin_v(V x) { V s, c; SINCOS(1, &x, &s, &c); return s; }
 INLINE V cos_v(V x) { V s, c; SINCOS(1, &x, &s, &c); return c; }
 #define SIN(x) sin_v(x)
@@ -270,7 +277,8 @@ def write_source(
     single : bool
         Whether numbers are floats, not doubles.
     """
-    body = "\n".join(f"  {line}" for line in _Body(trace.operations, outputs, single).lines())
+    text = _Body(trace.operations, outputs, single)
+    body = "\n".join(f"  {line}" for line in text.lines())
     sizes = {f"i{k}": size for k, size in enumerate(inputs)}
     sizes |= {f"o{k}": len(output) for k, output in enumerate(outputs)}
     loads = (
@@ -291,7 +299,21 @@ def write_source(
         "stores": "\n".join(stores),
     }
     head = _write_numbers(register // (4 if single else 8), 4 if single else 2)
-    return f"{head}{_SINGLE if single else _DOUBLE}{_HEAD}{_ONE % {'body': body}}{many}"
+    functions = "\n".join(
+        f"OF_{'ONE' if name in UNARY else 'TWO'}({name})" for name in sorted(_CALLED & text.names())
+    )
+    shared = _HEAD.replace("@FUNCTIONS", functions)
+    return f"{head}{_SINGLE if single else _DOUBLE}{shared}{_ONE % {'body': body}}{many}"
+
+
+def write_body(trace: Trace, outputs: list[list[int]], single: bool) -> list[str]:
+    """Return the statements alone: macros say what a number is, and how it is read and written."""
+    return _Body(trace.operations, outputs, single).lines()
+
+
+def write_literal(value: float, single: bool) -> str:
+    """Return a number in C."""
+    return _literal(struct.pack("d", value), single).replace("(F)", "")
 
 
 def _write_numbers(lanes: int, piece: int) -> str:
@@ -343,6 +365,10 @@ class _Body:
             lines += [f"OUT({k}, {i}, {self._operand(index)});" for i, index in enumerate(output)]
         return [line for line in lines if line]
 
+    def names(self) -> set[str]:
+        """Return the names of all operations."""
+        return {self.operations[index][0] for index in self.used}
+
     def _find_used(self, indices: Iterable[int]) -> set[int]:
         used: set[int] = set()
         waiting = list(indices)
@@ -385,8 +411,10 @@ class _Body:
         elif name in _SIGNS:
             value = f" {_SIGNS[name]} ".join(map(self._operand, operands))
         else:
-            value = f"{name.upper()}({', '.join(map(self._operand, operands))})"
-        return f"const R t{index} = {value};"
+            values = ", ".join(map(self._operand, operands))
+            is_call = name in _CALLED
+            value = f"CALL({name}, {values})" if is_call else f"{name.upper()}({values})"
+        return f"const {'TRUTH' if name in _CONDITIONS else 'R'} t{index} = {value};"
 
 
 def _literal(number: bytes, single: bool) -> str:

@@ -23,6 +23,7 @@ from mbt.motion.operands import (
     take_operands,
 )
 from mbt.motion.stages import move_context
+from mbt.scalars.stand_ins import standing_in
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -91,6 +92,7 @@ def step(
     state = step_of_state(tree, q, v, tau, dt, check_method(method), out)
     if state is not None:
         return state
+    tree = standing_in(tree)
     batch, (*states, forces) = take_operands(tree, {"q": q, "v": v, "tau": tau})
     outs = check_tuple(out, 2)
     path = _roll_out(tree, batch, [*states, forces[..., np.newaxis, :]], dt, method=method)
@@ -178,6 +180,7 @@ def rollout(
     >>> q.shape, q[-1, 6].round(12)
     ((11, 7), np.float64(-5.0))
     """
+    tree = standing_in(tree)
     batch, arrays = take_operands(tree, {"q0": q0, "v0": v0, "tau": tau}, of_steps=True)
     return _roll_out(tree, batch, arrays, dt, out, method=method, every=every)
 

@@ -18,6 +18,7 @@ from mbt.context.checks import check_tuple, write_parts
 from mbt.math.poses import skew
 from mbt.motion.operands import check_method, goes_back, take_operands
 from mbt.motion.stages import STAGES, calc_step_rate, find_turning_dofs
+from mbt.scalars.stand_ins import standing_in
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -78,6 +79,7 @@ def step_derivatives(
         When a single state has no accelerations; in a batch that sample is NaN.
     """
     is_order_four, outs = check_method(method) == 1, check_tuple(out, 2)
+    tree = standing_in(tree)
     batch, arrays = take_operands(tree, {"q": q, "v": v, "tau": tau})
     stages = _Stages(tree, batch, arrays, tree._numbers.as_finite_array(dt, "dt", ()))
     changes = stages.differentiate_runge_kutta() if is_order_four else stages.differentiate_euler()

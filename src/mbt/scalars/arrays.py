@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from typing import cast
 
 from mbt.scalars.autodiff_arrays import AutoDiffArrays
 from mbt.scalars.object_arrays import ObjectArrays
@@ -12,7 +12,10 @@ from mbt.symbolic import ScalarType
 __all__ = ["AutoDiffArrays", "ObjectArrays", "ScalarArrays", "arrays_of"]
 
 
-@cache
 def arrays_of(scalar_type: ScalarType) -> ScalarArrays:
-    """Return what handles the arrays of a scalar."""
-    return AutoDiffArrays() if scalar_type.name == "autodiff" else ObjectArrays(scalar_type)
+    """Return what handles the arrays of a scalar, which keeps it: it lives no longer than the scalar."""
+    known = vars(scalar_type)
+    if "_arrays" not in known:
+        made = AutoDiffArrays() if scalar_type.name == "autodiff" else ObjectArrays(scalar_type)
+        known.setdefault("_arrays", made)
+    return cast("ScalarArrays", known["_arrays"])

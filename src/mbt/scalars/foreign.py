@@ -46,6 +46,9 @@ def find_numbers(arguments: Sequence[tuple[Any, int]], present: Any) -> ScalarAr
         return arrays_of(get_scalar_type("autodiff"))
     if isinstance(present, ObjectArrays):
         return present
+    own = getattr(number, "scalar_type", None)
+    if isinstance(own, ScalarType):
+        return arrays_of(own)
     if isinstance(number, Dual):
         return arrays_of(dual(number._scalar))
     kind: Any = type(number)

@@ -10,8 +10,9 @@ import numpy as np
 from mbt._core.quantities.names import Quantity
 from mbt._core.quantities.table import shape_of
 from mbt.context.checks import check_tuple, write_parts
-from mbt.errors import ShapeError, SingularityError
+from mbt.errors import ArgumentTypeError, ShapeError, SingularityError
 from mbt.math.arrays import check_leading_axes
+from mbt.scalars.stand_ins import standing_in
 
 if TYPE_CHECKING:
     from mbt.scalars.tree import ScalarTree
@@ -38,7 +39,7 @@ def of_each_state(
     Parameters
     ----------
     tree : ScalarTree
-        A tree of another scalar than double.
+        A tree of another scalar than double, or one that such a tree stands in for.
     quantity : int
         A `Quantity`.
     operands : dict of str to array_like
@@ -49,6 +50,11 @@ def of_each_state(
         The method of the tree that has the quantity, called with a Context, the further argument and
         `options`; by default the quantity is evaluated with `integers`.
     """
+    given, tree = tree, standing_in(tree)
+    if tree is not given and options.get("external_forces") is not None:
+        raise ArgumentTypeError(
+            "external_forces: expected none in a function that mbt.compile traces: add J.T @ force instead"
+        )
     context: Any = tree.create_default_context()
 
     def calc(q: Any, v: Any = None, *further: Any) -> Any:
@@ -61,6 +67,7 @@ def of_each_state(
         return np.stack(result) if isinstance(result, tuple) else result
 
     result = _calc_each(tree, quantity, integers, operands, calc)
+    result = tree._numbers.finish(result, quantity, operands.values())
     return (
         _write_three(tree, out, result)
         if method and method.endswith("_derivatives")
@@ -70,10 +77,12 @@ def of_each_state(
 
 def steps_of_each_state(tree: ScalarTree, quantity: int, operands: dict[str, Any], out: Any) -> Any:
     """Return positions, or the difference between some, with leading axes."""
+    tree = standing_in(tree)
     if "dt" in operands:
         operands["dt"] = tree._numbers.as_finite_array(operands["dt"], "dt", (...,))
     calc = getattr(tree, _STEPS[Quantity(quantity)])
-    return _write(tree, out, _calc_each(tree, quantity, (), operands, calc))
+    result = _calc_each(tree, quantity, (), operands, calc)
+    return _write(tree, out, tree._numbers.finish(result, quantity, operands.values()))
 
 
 def _calc_each(

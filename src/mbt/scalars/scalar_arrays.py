@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from mbt._core.door.compiled_model import CompiledModel
@@ -120,6 +120,10 @@ class ScalarArrays(PoseArrays):
     def are_equal(self, a: Any, b: Any) -> bool:
         """Return False: that is not known of objects, and of derivatives not worth the while."""
         return False
+
+    def finish(self, result: Any, quantity: int, operands: Iterable[Any]) -> Any:
+        """Return a result of `mbt.functional`, a quantity of some operands, as its caller gets it."""
+        return result
 
     def take_numbers(self, array: Any) -> Any:
         """Return an array of doubles as one of this scalar."""

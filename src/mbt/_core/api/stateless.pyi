@@ -6,6 +6,7 @@ from mbt.context import MultibodyForces
 from mbt.math.arrays import FloatArray
 from mbt.tree import MultibodyTree
 
+def count_standing_in(change: int) -> None: ...
 def inverse_dynamics(
     tree: MultibodyTree,
     q: npt.ArrayLike,

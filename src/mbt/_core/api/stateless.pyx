@@ -37,9 +37,19 @@ adopt(ReadOnlyArray)
 cdef object plain_tree = None
 
 
+# How many threads compute with stand-ins, see mbt.scalars.stand_ins.
+cdef int num_standing_in = 0
+
+
+def count_standing_in(int change):
+    """Tell that a thread begins, 1, or ends, -1, to compute in another scalar in place of doubles."""
+    global num_standing_in
+    num_standing_in += change
+
+
 cdef CompiledModel compiled_of(object tree):
-    """The model of a tree of doubles; None for a tree of another scalar."""
-    if type(tree) is plain_tree and (<TreeCore>tree)._compiled is not None:
+    """The model of a tree of doubles; None for a tree of another scalar, or one that another stands in for."""
+    if num_standing_in == 0 and type(tree) is plain_tree and (<TreeCore>tree)._compiled is not None:
         return (<TreeCore>tree)._compiled
     return compiled_of_any(tree)
 
@@ -52,6 +62,8 @@ cdef CompiledModel compiled_of_any(object tree):
         return None
     if not (isinstance(tree, TreeCore) and (<TreeCore>tree)._compiled is not None):
         above.compile_copy(tree)
+    if num_standing_in and above.stands_in(tree):
+        return None
     return (<TreeCore>tree)._compiled
 
 

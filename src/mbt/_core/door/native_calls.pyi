@@ -1,7 +1,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from typing_extensions import disjoint_base
+from typing_extensions import Self, disjoint_base
 
 @disjoint_base
 class NativeFunction:
@@ -25,3 +25,20 @@ class NativeFunction:
         self, q: Any = None, v: Any = None, tau: Any = None, *more: Any, out: Any = None
     ) -> Any: ...
     def call_many(self, inputs: tuple[Any, ...], outputs: tuple[Any, ...], count: int) -> None: ...
+
+@disjoint_base
+class NativeTick:
+    _library: Any
+    _kind: type
+    def __new__(
+        cls,
+        library: Any,
+        inputs: dict[str, tuple[int, ...]],
+        outputs: dict[str, tuple[int, ...]],
+        kind: type,
+        single: bool,
+        *ignored: Any,
+    ) -> Self: ...
+    def _serve(self, otherwise: Callable[[tuple[Any, ...], Any], Any]) -> None: ...
+    def __call__(self, *arguments: Any, **named: Any) -> Any: ...
+    def _call_many(self, inputs: tuple[Any, ...], outputs: tuple[Any, ...], count: int) -> None: ...

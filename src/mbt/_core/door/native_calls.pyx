@@ -1,11 +1,20 @@
 """Calls of native code that was made for one tree: with the arrays of one state at once, and of many."""
 
 cimport numpy as cnp
+from cpython.dict cimport PyDict_GetItem
+from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
+from cpython.ref cimport PyObject
+from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
 from mbt._core.door.exact_arrays cimport adopt, data, is_array1, is_writeable
 
+import numpy as np
+
 from mbt.math.read_only import ReadOnlyArray
+
+cdef extern from "Python.h":
+    PyObject* PyTuple_GET_ITEM(object p, Py_ssize_t i)
 
 cdef extern from "door/native_arrays.hpp":
     bint is_one_of "mbt_is_one_of"(object o, int type, cnp.npy_intp n)
@@ -18,6 +27,9 @@ adopt(ReadOnlyArray)
 cdef enum:
     # Inputs, outputs and axes of an output, at most.
     MAX = 3
+    # The same of a function that users write.
+    MAX_ARRAYS = 64
+    MAX_AXES = 8
     # From so many states on the microseconds that sharing them out takes do not show.
     SHARED = 8192
 
@@ -104,13 +116,13 @@ cdef class NativeFunction:
         if len(inputs) != self.num_inputs or len(outputs) != self.num_outputs:
             raise ValueError("another number of arrays")
         for i in range(self.num_inputs):
-            self.check_rows(inputs[i], count, self.sizes[i])
+            check_rows(inputs[i], self.type, count, self.sizes[i])
             sources[i] = data(inputs[i])
             strides[i] = 0 if len(inputs[i]) == 1 else self.sizes[i]
         for i in range(self.num_outputs):
             if len(outputs[i]) != count or not is_writeable(outputs[i]):
                 raise ValueError("an output of another shape")
-            self.check_rows(outputs[i], count, self.size_of_output(i))
+            check_rows(outputs[i], self.type, count, self.size_of_output(i))
             targets[i] = data(outputs[i])
         with nogil:
             self.many(sources, strides, targets, count)
@@ -249,12 +261,269 @@ cdef class NativeFunction:
             size *= self.shapes[output][k]
         return size
 
-    cdef int check_rows(self, object array, Py_ssize_t count, Py_ssize_t size) except -1:
-        """Memory is read and written without a look at it: whatever calls this, nothing else may pass."""
-        if (
-            not cnp.PyArray_CheckExact(array) or cnp.PyArray_TYPE(array) != self.type
-            or not cnp.PyArray_ISCARRAY_RO(array) or len(array) not in (1, count)
-            or cnp.PyArray_SIZE(array) != len(array)*size
-        ):
-            raise ValueError("an array of another type or shape")
-        return 0
+
+cdef struct Layout:
+    int num_axes
+    Py_ssize_t size
+    cnp.npy_intp shape[MAX_AXES]
+
+
+cdef class NativeTick:
+    """A function of native code with any inputs and outputs, called by position or by name.
+
+    `inputs` and `outputs` are shapes of one state by name; `kind` tells what is returned: an array, a tuple, or a
+    dict. Whatever is not exactly the arrays of one state, or of one axis of states, goes to `otherwise(inputs, out)`.
+    """
+
+    cdef OneState one
+    cdef ManyStates many
+    cdef readonly object _library
+    cdef object otherwise
+    cdef readonly object _kind
+    cdef int type
+    cdef int num_inputs
+    cdef int num_outputs
+    cdef tuple input_names
+    cdef tuple output_names
+    cdef Layout* layouts                 # of inputs, then of outputs
+
+    def __cinit__(self, library, dict inputs, dict outputs, kind, bint single, *ignored):
+        self.num_inputs, self.num_outputs = <int>len(inputs), <int>len(outputs)
+        if max(self.num_inputs, self.num_outputs) > MAX_ARRAYS or kind not in (np.ndarray, tuple, dict):
+            raise ValueError("too many arrays, or an unknown kind of result")
+        self.layouts = <Layout*>calloc(self.num_inputs + self.num_outputs + 1, sizeof(Layout))
+        if self.layouts is NULL:
+            raise MemoryError()
+        self._library, self._kind = library, kind
+        self.one, self.many = <OneState><Py_ssize_t>library.one, <ManyStates><Py_ssize_t>library.many
+        self.type = cnp.NPY_FLOAT if single else cnp.NPY_DOUBLE
+        self.input_names, self.output_names = tuple(inputs), tuple(outputs)
+        cdef int i, k
+        cdef Layout* layout
+        for i, shape in enumerate((*inputs.values(), *outputs.values())):
+            layout = self.layouts + i
+            if len(shape) >= MAX_AXES:
+                raise ValueError("too many axes")
+            layout.num_axes, layout.size = <int>len(shape), 1
+            for k in range(layout.num_axes):
+                layout.shape[k] = shape[k]
+                layout.size *= layout.shape[k]
+
+    def __dealloc__(self):
+        free(self.layouts)
+
+    def _serve(self, otherwise):
+        """Take what serves all other calls."""
+        self.otherwise = otherwise
+
+    def __call__(self, *arguments, **named):
+        """Call with arrays, one for each input, of one state or with leading axes."""
+        cdef const void* inputs[MAX_ARRAYS]
+        cdef void* targets[MAX_ARRAYS]
+        cdef double numbers[MAX_ARRAYS]
+        cdef Py_ssize_t strides[MAX_ARRAYS]
+        cdef Py_ssize_t count = -1
+        cdef int i
+        out = None
+        if named:
+            out = named.pop("out", None)
+            if named:
+                arguments = self.by_position(arguments, named)
+        if <int>len(arguments) != self.num_inputs:
+            return self.otherwise(arguments, out)
+        for i in range(self.num_inputs):
+            if not self.take(arguments[i], i, numbers + i, inputs + i, strides + i, &count):
+                return self.otherwise(arguments, out)
+        if count >= SHARED:
+            return self.otherwise(arguments, out)
+        result = self.make_outputs(count, targets) if out is None else self.take_outputs(out, count, targets)
+        if result is None:
+            return self.otherwise(arguments, out)
+        if count == -1:
+            self.one(inputs, targets)
+            return result
+        if out is not None and self.meets(arguments, result):
+            return self.otherwise(arguments, out)
+        with nogil:
+            self.many(inputs, strides, targets, count)
+        return result
+
+    def _call_many(self, tuple inputs, tuple outputs, Py_ssize_t count):
+        """Call with contiguous arrays of `count` rows, or of one row for all states; outputs have `count` rows."""
+        cdef const void* sources[MAX_ARRAYS]
+        cdef void* targets[MAX_ARRAYS]
+        cdef Py_ssize_t strides[MAX_ARRAYS]
+        cdef int i
+        if <int>len(inputs) != self.num_inputs or <int>len(outputs) != self.num_outputs:
+            raise ValueError("another number of arrays")
+        for i in range(self.num_inputs):
+            check_rows(inputs[i], self.type, count, self.layouts[i].size)
+            sources[i] = data(inputs[i])
+            strides[i] = 0 if len(inputs[i]) == 1 else self.layouts[i].size
+        for i in range(self.num_outputs):
+            if len(outputs[i]) != count or not is_writeable(outputs[i]):
+                raise ValueError("an output of another shape")
+            check_rows(outputs[i], self.type, count, self.layouts[self.num_inputs + i].size)
+            targets[i] = data(outputs[i])
+        with nogil:
+            self.many(sources, strides, targets, count)
+
+    cdef tuple by_position(self, tuple arguments, dict named):
+        """Arguments in order; those that are missing are None, and what is unknown is refused."""
+        cdef Py_ssize_t i, count = 0
+        cdef PyObject* given
+        cdef list positions = list(arguments)
+        for i in range(len(arguments), self.num_inputs):
+            given = PyDict_GetItem(named, self.input_names[i])
+            count += given != NULL
+            positions.append(None if given == NULL else <object>given)
+        if count < len(named):
+            raise _wrong_names(self.input_names, arguments, named)
+        return tuple(positions)
+
+    cdef bint take(
+        self, object x, int i, double* number, const void** source, Py_ssize_t* stride, Py_ssize_t* count
+    ) noexcept:
+        """Whether it is an array of one state, or of as many as the others have, and where its numbers are."""
+        cdef const Layout* layout = self.layouts + i
+        cdef int k, axes
+        if layout.num_axes == 0 and PyFloat_CheckExact(x):
+            if self.type == cnp.NPY_FLOAT:
+                (<float*>number)[0] = <float>PyFloat_AS_DOUBLE(x)
+            else:
+                number[0] = PyFloat_AS_DOUBLE(x)
+            source[0] = number
+            stride[0] = 0
+            return True
+        if not (cnp.PyArray_CheckExact(x) or type(x) is ReadOnlyArray):
+            return False
+        axes = cnp.PyArray_NDIM(x) - layout.num_axes
+        if axes not in (0, 1) or cnp.PyArray_TYPE(x) != self.type or not cnp.PyArray_ISCARRAY_RO(x):
+            return False
+        for k in range(layout.num_axes):
+            if cnp.PyArray_DIM(x, k + axes) != layout.shape[k]:
+                return False
+        if axes:
+            if count[0] not in (-1, cnp.PyArray_DIM(x, 0)):
+                return False
+            count[0] = cnp.PyArray_DIM(x, 0)
+        source[0] = data(x)
+        stride[0] = layout.size if axes else 0
+        return True
+
+    cdef object make_outputs(self, Py_ssize_t count, void** targets):
+        """New arrays, as they are returned."""
+        cdef int i
+        arrays = []
+        for i in range(self.num_outputs):
+            array = self.make_output(i, count)
+            targets[i] = data(array)
+            if self._kind is not dict and self._kind is not tuple:
+                return array
+            arrays.append(array)
+        return dict(zip(self.output_names, arrays)) if self._kind is dict else tuple(arrays)
+
+    cdef object take_outputs(self, out, Py_ssize_t count, void** targets):
+        """The arrays given, and new ones for those that are not; None where something else is given."""
+        cdef int i, num_given = 0
+        cdef PyObject* arrays[MAX_ARRAYS]
+        if self._kind is dict:
+            if type(out) is not dict:
+                return None
+        elif self._kind is tuple:
+            if type(out) is not tuple or <int>len(out) != self.num_outputs:
+                return None
+        elif not self.fits(out, 0, count):
+            return None
+        else:
+            targets[0] = data(out)
+            return out
+        for i in range(self.num_outputs):
+            targets[i] = NULL
+            if self._kind is tuple:
+                arrays[i] = PyTuple_GET_ITEM(out, i)
+            else:
+                arrays[i] = PyDict_GetItem(out, <object>PyTuple_GET_ITEM(self.output_names, i))
+            if arrays[i] == NULL:
+                continue
+            num_given += 1
+            if arrays[i] == <PyObject*>None:
+                arrays[i] = NULL
+            elif not self.fits(<object>arrays[i], i, count):
+                return None
+            else:
+                targets[i] = data(<object>arrays[i])
+        # There may be a name that is none of an output.
+        if (self._kind is dict and num_given != <int>len(out)) or self.are_mixed(count, targets):
+            return None
+        for i in range(self.num_outputs):
+            if targets[i] == NULL:
+                break
+        else:
+            return out
+        results = []
+        for i in range(self.num_outputs):
+            array = self.make_output(i, count) if arrays[i] == NULL else <object>arrays[i]
+            targets[i] = data(array)
+            results.append(array)
+        return dict(zip(self.output_names, results)) if self._kind is dict else tuple(results)
+
+    cdef bint are_mixed(self, Py_ssize_t count, void** targets) noexcept nogil:
+        """Whether two of these arrays are in the same memory."""
+        cdef int i, k
+        cdef Py_ssize_t size = (1 if count == -1 else count)*(4 if self.type == cnp.NPY_FLOAT else 8)
+        cdef const Layout* of = self.layouts + self.num_inputs
+        for i in range(self.num_outputs):
+            for k in range(i):
+                if (
+                    targets[i] != NULL and targets[k] != NULL
+                    and <char*>targets[i] < <char*>targets[k] + size*of[k].size
+                    and <char*>targets[k] < <char*>targets[i] + size*of[i].size
+                ):
+                    return True
+        return False
+
+    cdef object make_output(self, int i, Py_ssize_t count):
+        cdef const Layout* layout = self.layouts + self.num_inputs + i
+        cdef cnp.npy_intp shape[MAX_AXES]
+        cdef int axes = 0 if count == -1 else 1
+        shape[0] = count
+        memcpy(shape + axes, layout.shape, layout.num_axes*sizeof(cnp.npy_intp))
+        return cnp.PyArray_EMPTY(layout.num_axes + axes, shape, self.type, 0)
+
+    cdef bint fits(self, object array, int i, Py_ssize_t count):
+        cdef const Layout* layout = self.layouts + self.num_inputs + i
+        cdef int k, axes = 0 if count == -1 else 1
+        if not cnp.PyArray_CheckExact(array) or cnp.PyArray_NDIM(array) != layout.num_axes + axes:
+            return False
+        if axes and cnp.PyArray_DIM(array, 0) != count:
+            return False
+        for k in range(layout.num_axes):
+            if cnp.PyArray_DIM(array, k + axes) != layout.shape[k]:
+                return False
+        return cnp.PyArray_TYPE(array) == self.type and cnp.PyArray_ISCARRAY_RO(array) and is_writeable(array)
+
+    cdef bint meets(self, tuple inputs, result):
+        """Whether an output is in the memory of an input."""
+        outputs = result.values() if self._kind is dict else result if self._kind is tuple else (result,)
+        for array in outputs:
+            for x in inputs:
+                if not PyFloat_CheckExact(x) and overlap(x, array):
+                    return True
+        return False
+
+
+cdef object _wrong_names(names, arguments, named):
+    from mbt.errors import ArgumentTypeError
+    given = ", ".join([f"{len(arguments)} by position"]*bool(arguments) + list(named))
+    return ArgumentTypeError(f"expected the arguments {', '.join(names)}, got {given}")
+
+
+cdef int check_rows(object array, int type, Py_ssize_t count, Py_ssize_t size) except -1:
+    """Memory is read and written without a look at it: whatever calls this, nothing else may pass."""
+    if (
+        not cnp.PyArray_CheckExact(array) or cnp.PyArray_TYPE(array) != type or not cnp.PyArray_ISCARRAY_RO(array)
+        or len(array) not in (1, count) or cnp.PyArray_SIZE(array) != len(array)*size
+    ):
+        raise ValueError("an array of another type or shape")
+    return 0
