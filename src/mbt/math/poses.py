@@ -33,7 +33,6 @@ __all__ = [
     "as_pose",
     "as_rotation",
     "as_unit_vector",
-    "calc_rows_of_rpy",
     "check_each",
     "check_pose",
     "check_rotation",
@@ -95,18 +94,6 @@ def matrix_of(value: object, size: object = 3) -> object:
         pose[..., :3, :3], pose[..., 3, 3] = matrix, 1
         return pose
     return matrix
-
-
-def calc_rows_of_rpy(roll: float, pitch: float, yaw: float) -> list[list[float]]:
-    """Return the rows of ``Rz(yaw) Ry(pitch) Rx(roll)``."""
-    cr, sr = math.cos(roll), math.sin(roll)
-    cp, sp = math.cos(pitch), math.sin(pitch)
-    cy, sy = math.cos(yaw), math.sin(yaw)
-    return [
-        [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
-        [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
-        [-sp, cp * sr, cp * cr],
-    ]
 
 
 def as_unit_vector(value: object, name: str, tol: float = 1e-6) -> FloatArray:

@@ -5,7 +5,7 @@
 // series; each way is taken where it does not cancel.
 #pragma once
 
-#include "scalars/real.hpp"
+#include "scalars/arctangent.hpp"
 #include "vectors.hpp"
 
 namespace MBT_NS {
@@ -209,11 +209,11 @@ static MBT_INLINE Mat3<T> rotation_of_rpy(const Vec3<T>& rpy) {
 template <class T>
 static MBT_INLINE Vec3<T> rpy_of(const Mat3<T>& R) {
   const T square = R.x.x * R.x.x + R.y.x * R.y.x, limit(1e-24);
-  const T yaw = atan2_(select_lt(limit, square, R.y.x, T(0.0)), select_lt(limit, square, R.x.x, T(1.0)));
+  const T yaw = angle_of(select_lt(limit, square, R.y.x, T(0.0)), select_lt(limit, square, R.x.x, T(1.0)));
   T s, c;
   sincos_(yaw, &s, &c);
   // Rz(-yaw) R = Ry(pitch) Rx(roll)
-  return {atan2_(s * R.x.z - c * R.y.z, c * R.y.y - s * R.x.y), atan2_(-R.z.x, sqrt_(square)), yaw};
+  return {angle_of(s * R.x.z - c * R.y.z, c * R.y.y - s * R.x.y), angle_of(-R.z.x, sqrt_(square)), yaw};
 }
 
 // The rotation by an angle about a unit vector: cos 1 + sin [n]x + (1 - cos) n n'.
@@ -281,7 +281,7 @@ static MBT_INLINE T sum_log_factor(const T& u, const T& w) {
 template <class T>
 static MBT_INLINE T calc_distant_log_factor(const T& u, const T& w) {
   const T r = sqrt_(u);
-  return atan2_(r, w) * 2.0 / r;
+  return angle_of(r, w) * 2.0 / r;
 }
 
 // 2 atan2(|v|, w) / |v| of a quaternion of any length.

@@ -53,11 +53,17 @@ static MBT_INLINE double factor_of(double square, const double* a, int n) {
 
 // One state: whether the argument is good, or known to be, and if so the result ------------------------------------
 
+// Left and right Jacobians share the code of a formula.
+template <Mat3<double> (*function)(const Vec3<double>&)>
+static MBT_NOINLINE void put_of_vector(const Vec3<double>& phi, double* y) {
+  put(function(phi), y);
+}
+
 template <Mat3<double> (*function)(const Vec3<double>&), int SIGN>
 static inline bool of_rotation_vector(const double* x, double* y, bool is_good) {
   const Vec3<double> phi = vector_at(x);
   if (!is_good && !is_angle(phi)) return false;
-  put(function(SIGN < 0 ? -phi : phi), y);
+  put_of_vector<function>(SIGN < 0 ? -phi : phi, y);
   return true;
 }
 
@@ -68,15 +74,24 @@ static inline bool exp_se3(const double* x, double* y, bool is_good) {
   return true;
 }
 
-template <Jacobian<double> (*function)(const Vec3<double>&, const Vec3<double>&), int SIGN>
-static inline bool jacobian_se3(const double* x, double* y, bool is_good) {
-  const Vec3<double> phi = vector_at(x), rho = vector_at(x + 3);
-  if (!is_good && !(is_angle(phi) && is_finite(rho))) return false;
-  const Jacobian<double> J = SIGN < 0 ? function(-phi, -rho) : function(phi, rho);
+template <Jacobian<double> (*function)(const Vec3<double>&, const Vec3<double>&)>
+static MBT_NOINLINE void put_jacobian(const Vec3<double>& phi, const Vec3<double>& rho, double* y) {
+  const Jacobian<double> J = function(phi, rho);
   put(J.J, y, 6);
   put(Mat3<double>{}, y + 3, 6);
   put(J.Q, y + 18, 6);
   put(J.J, y + 21, 6);
+}
+
+template <Jacobian<double> (*function)(const Vec3<double>&, const Vec3<double>&), int SIGN>
+static inline bool jacobian_se3(const double* x, double* y, bool is_good) {
+  const Vec3<double> phi = vector_at(x), rho = vector_at(x + 3);
+  if (!is_good && !(is_angle(phi) && is_finite(rho))) return false;
+  if (SIGN < 0) {
+    put_jacobian<function>(-phi, -rho, y);
+  } else {
+    put_jacobian<function>(phi, rho, y);
+  }
   return true;
 }
 
