@@ -161,26 +161,27 @@ static MBT_INLINE Mat3<T> rotation_of(const Quaternion<T>& q) {
   return plus_identity(skew(q.v * (q.w * f)) + square(skew(q.v)) * f, 1.0);
 }
 
+// The row of the larger diagonal entry; the present one of equal ones.
+template <class T>
+static MBT_INLINE void take_larger(const T& entry, const Quaternion<T>& row, T& largest, Quaternion<T>& q) {
+  q = {select_lt(largest, entry, row.w, q.w),
+       {select_lt(largest, entry, row.v.x, q.v.x), select_lt(largest, entry, row.v.y, q.v.y),
+        select_lt(largest, entry, row.v.z, q.v.z)}};
+  largest = select_lt(largest, entry, entry, largest);
+}
+
 // 4 q_i q for the largest entry q_i of the unit quaternion q of R, the first of equal ones; with w >= 0.
 template <class T>
 static MBT_INLINE Quaternion<T> multiple_of_quaternion(const Mat3<T>& R) {
   const T one(1.0);
   const T wx = R.z.y - R.y.z, wy = R.x.z - R.z.x, wz = R.y.x - R.x.y;
   const T xy = R.x.y + R.y.x, yz = R.y.z + R.z.y, zx = R.z.x + R.x.z;
-  const T diagonal[4] = {one + R.x.x + R.y.y + R.z.z, one + R.x.x - R.y.y - R.z.z, one + R.y.y - R.x.x - R.z.z,
-                         one + R.z.z - R.x.x - R.y.y};
-  const Quaternion<T> others[3] = {
-      {wx, {diagonal[1], xy, zx}}, {wy, {xy, diagonal[2], yz}}, {wz, {zx, yz, diagonal[3]}}};
-  Quaternion<T> q = {diagonal[0], {wx, wy, wz}};
-  T largest = diagonal[0];
-  for (int i = 0; i < 3; ++i) {
-    const T& entry = diagonal[i + 1];
-    const Quaternion<T>& row = others[i];
-    q = {select_lt(largest, entry, row.w, q.w),
-         {select_lt(largest, entry, row.v.x, q.v.x), select_lt(largest, entry, row.v.y, q.v.y),
-          select_lt(largest, entry, row.v.z, q.v.z)}};
-    largest = select_lt(largest, entry, entry, largest);
-  }
+  const T xx = one + R.x.x - R.y.y - R.z.z, yy = one + R.y.y - R.x.x - R.z.z, zz = one + R.z.z - R.x.x - R.y.y;
+  T largest = one + R.x.x + R.y.y + R.z.z;
+  Quaternion<T> q = {largest, {wx, wy, wz}};
+  take_larger(xx, {wx, {xx, xy, zx}}, largest, q);
+  take_larger(yy, {wy, {xy, yy, yz}}, largest, q);
+  take_larger(zz, {wz, {zx, yz, zz}}, largest, q);
   const T sign = select_lt(q.w, T(0.0), -one, one);
   return {q.w * sign, q.v * sign};
 }
@@ -209,11 +210,10 @@ static MBT_INLINE Mat3<T> rotation_of_rpy(const Vec3<T>& rpy) {
 template <class T>
 static MBT_INLINE Vec3<T> rpy_of(const Mat3<T>& R) {
   const T square = R.x.x * R.x.x + R.y.x * R.y.x, limit(1e-24);
-  const T yaw = angle_of(select_lt(limit, square, R.y.x, T(0.0)), select_lt(limit, square, R.x.x, T(1.0)));
-  T s, c;
-  sincos_(yaw, &s, &c);
+  // Sine and cosine of yaw, times any positive number.
+  const T s = select_lt(limit, square, R.y.x, T(0.0)), c = select_lt(limit, square, R.x.x, T(1.0));
   // Rz(-yaw) R = Ry(pitch) Rx(roll)
-  return {angle_of(s * R.x.z - c * R.y.z, c * R.y.y - s * R.x.y), angle_of(-R.z.x, sqrt_(square)), yaw};
+  return {angle_of(s * R.x.z - c * R.y.z, c * R.y.y - s * R.x.y), angle_of(-R.z.x, sqrt_(square)), angle_of(s, c)};
 }
 
 // The rotation by an angle about a unit vector: cos 1 + sin [n]x + (1 - cos) n n'.
