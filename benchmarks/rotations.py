@@ -1,4 +1,4 @@
-"""Exponential and logarithm of rotations and poses, beside other libraries.
+"""Functions of rotations and poses, beside other libraries.
 
     python benchmarks/rotations.py [--states 4096] [--rounds 30]
 
@@ -25,15 +25,31 @@ Call = Callable[[], Any]
 
 def calls_of(xi: Any) -> dict[str, dict[str, Call]]:
     """Return what is called, by function and library, of one state or many."""
-    phi = xi[..., :3]
-    R, X = mbt.math.exp_so3(phi), mbt.math.exp_se3(xi)
+    m = mbt.math
+    X = m.exp_se3(xi)
+    phi, p, R = (np.ascontiguousarray(part) for part in (xi[..., :3], X[..., :3, 3], X[..., :3, :3]))
+    quaternion, angle = m.matrix_to_quaternion(R), xi[..., 3].copy()
+    angle = float(angle) if xi.ndim == 1 else angle
     calls: dict[str, dict[str, Call]] = {
-        "exp_so3": {"mbt": lambda: mbt.math.exp_so3(phi)},
-        "log_so3": {"mbt": lambda: mbt.math.log_so3(R)},
-        "left_jacobian_so3": {"mbt": lambda: mbt.math.left_jacobian_so3(phi)},
-        "exp_se3": {"mbt": lambda: mbt.math.exp_se3(xi)},
-        "log_se3": {"mbt": lambda: mbt.math.log_se3(X)},
-        "right_jacobian_se3": {"mbt": lambda: mbt.math.right_jacobian_se3(xi)},
+        "exp_so3": {"mbt": lambda: m.exp_so3(phi)},
+        "log_so3": {"mbt": lambda: m.log_so3(R)},
+        "left_jacobian_so3": {"mbt": lambda: m.left_jacobian_so3(phi)},
+        "right_jacobian_so3": {"mbt": lambda: m.right_jacobian_so3(phi)},
+        "right_jacobian_inverse_so3": {"mbt": lambda: m.right_jacobian_inverse_so3(phi)},
+        "exp_se3": {"mbt": lambda: m.exp_se3(xi)},
+        "log_se3": {"mbt": lambda: m.log_se3(X)},
+        "left_jacobian_inverse_se3": {"mbt": lambda: m.left_jacobian_inverse_se3(xi)},
+        "right_jacobian_se3": {"mbt": lambda: m.right_jacobian_se3(xi)},
+        "right_jacobian_inverse_se3": {"mbt": lambda: m.right_jacobian_inverse_se3(xi)},
+        "inverse_pose": {"mbt": lambda: m.inverse_pose(X)},
+        "make_pose(p, R=R)": {"mbt": lambda: m.make_pose(p, R=R)},
+        "make_pose(p, quaternion=)": {"mbt": lambda: m.make_pose(p, quaternion=quaternion)},
+        "quaternion_to_matrix": {"mbt": lambda: m.quaternion_to_matrix(quaternion)},
+        "matrix_to_quaternion": {"mbt": lambda: m.matrix_to_quaternion(R)},
+        "rpy_to_matrix": {"mbt": lambda: m.rpy_to_matrix(phi)},
+        "matrix_to_rpy": {"mbt": lambda: m.matrix_to_rpy(R)},
+        "rotation_about_axis": {"mbt": lambda: m.rotation_about_axis(phi, angle)},
+        "skew": {"mbt": lambda: m.skew(phi)},
     }
     rotation = _import("scipy.spatial.transform", "Rotation")
     if rotation is not None:
@@ -42,13 +58,37 @@ def calls_of(xi: Any) -> dict[str, dict[str, Call]]:
         calls["log_so3"]["scipy"] = lambda: rotation.from_matrix(R, assume_valid=True).as_rotvec()
     pin = _import("pinocchio")
     if pin is not None and xi.ndim == 1:
-        linear_first, pose = np.concatenate([xi[3:], phi]), pin.SE3(X)
-        calls["exp_so3"]["pin"] = lambda: pin.exp3(phi)
-        calls["log_so3"]["pin"] = lambda: pin.log3(R)
-        calls["exp_se3"]["pin"] = lambda: pin.exp6(linear_first)
-        calls["log_se3"]["pin"] = lambda: pin.log6(pose)
-        calls["right_jacobian_se3"]["pin"] = lambda: pin.Jexp6(pin.Motion(linear_first))
+        of_pin: dict[str, Call] = _calls_of_pin(pin, xi, X, quaternion, angle)
+        for name, call in of_pin.items():
+            calls[name]["pin"] = call
     return calls
+
+
+def _calls_of_pin(pin: Any, xi: Any, X: Any, quaternion: Any, angle: float) -> dict[str, Call]:
+    """Return the same with the types of Pinocchio, whose vectors have the translation first."""
+    phi, R, p = xi[:3], X[:3, :3].copy(), X[:3, 3].copy()
+    linear_first, pose = np.concatenate([xi[3:], phi]), pin.SE3(X)
+    motion, xyzw = pin.Motion(linear_first), np.roll(quaternion, -1)
+    unit = phi / np.linalg.norm(phi)
+    return {
+        "exp_so3": lambda: pin.exp3(phi),
+        "log_so3": lambda: pin.log3(R),
+        "right_jacobian_so3": lambda: pin.Jexp3(phi),
+        "right_jacobian_inverse_so3": lambda: pin.Jlog3(R),
+        "exp_se3": lambda: pin.exp6(linear_first),
+        "log_se3": lambda: pin.log6(pose),
+        "right_jacobian_se3": lambda: pin.Jexp6(motion),
+        "right_jacobian_inverse_se3": lambda: pin.Jlog6(pose),
+        "inverse_pose": lambda: pose.inverse(),
+        "make_pose(p, R=R)": lambda: pin.SE3(R, p),
+        "make_pose(p, quaternion=)": lambda: pin.SE3(pin.Quaternion(xyzw), p),
+        "quaternion_to_matrix": lambda: pin.Quaternion(xyzw).matrix(),
+        "matrix_to_quaternion": lambda: pin.Quaternion(R).coeffs(),
+        "rpy_to_matrix": lambda: pin.rpy.rpyToMatrix(phi),
+        "matrix_to_rpy": lambda: pin.rpy.matrixToRpy(R),
+        "rotation_about_axis": lambda: pin.AngleAxis(angle, unit).matrix(),
+        "skew": lambda: pin.skew(phi),
+    }
 
 
 def _import(module: str, name: str | None = None) -> Any:

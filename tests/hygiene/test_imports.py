@@ -19,6 +19,7 @@ MAY_IMPORT_CORE = {
     "context",
     "functional",
     "interop",
+    "math",
     "scalars",
     "wiring",
     "motion",

@@ -39,7 +39,7 @@ def _takers() -> dict[str, Callable[[Any], Any]]:
     found: dict[str, Callable[[Any], Any]] = {}
     for name in mbt.math.__all__:
         function = getattr(mbt.math, name)
-        if not inspect.isfunction(function):
+        if not callable(function) or inspect.isclass(function):
             continue
         parameters = [p for p in inspect.signature(function).parameters.values() if p.default is p.empty]
         count = len(parameters)

@@ -4,39 +4,36 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mbt.math.poses import (
+from mbt._core.api.poses import (
     as_pose,
     as_rotation,
-    as_unit_vector,
+    exp_se3,
+    exp_so3,
     inverse_pose,
+    left_jacobian_inverse_se3,
+    left_jacobian_inverse_so3,
+    left_jacobian_se3,
+    left_jacobian_so3,
+    log_se3,
+    log_so3,
     make_pose,
     matrix_to_quaternion,
     matrix_to_rpy,
-    normalize_axis,
     quaternion_to_matrix,
+    right_jacobian_inverse_se3,
+    right_jacobian_inverse_so3,
+    right_jacobian_se3,
+    right_jacobian_so3,
     rotation_about_axis,
     rpy_to_matrix,
     skew,
 )
+from mbt.math.poses import as_unit_vector, normalize_axis
 from mbt.math.spatial_inertia import SpatialInertia
 from mbt.math.unit_inertia import UnitInertia
 
 if TYPE_CHECKING:
     from mbt.math.curvilinear_path import PiecewiseConstantCurvatureTrajectory
-    from mbt.math.lie_groups import (
-        exp_se3,
-        exp_so3,
-        left_jacobian_inverse_se3,
-        left_jacobian_inverse_so3,
-        left_jacobian_se3,
-        left_jacobian_so3,
-        log_se3,
-        log_so3,
-        right_jacobian_inverse_se3,
-        right_jacobian_inverse_so3,
-        right_jacobian_se3,
-        right_jacobian_so3,
-    )
     from mbt.math.pseudo_inertia import (
         calc_inertial_parameters,
         calc_pseudo_inertia,
@@ -87,10 +84,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'mbt.math' has no attribute {name!r}")
     from importlib import import_module
 
-    if name == "PiecewiseConstantCurvatureTrajectory":
-        module = "curvilinear_path"
-    else:
-        module = "pseudo_inertia" if "inertia" in name or "consistent" in name else "lie_groups"
+    module = "curvilinear_path" if name == "PiecewiseConstantCurvatureTrajectory" else "pseudo_inertia"
     return globals().setdefault(name, getattr(import_module(f"mbt.math.{module}"), name))
 
 

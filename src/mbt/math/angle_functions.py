@@ -11,28 +11,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import cache
-from types import SimpleNamespace
 from typing import Any
 
-__all__ = ["FLOATS", "calc_inverse_coefficients", "calc_log_factor", "calc_stumpff"]
+__all__ = ["calc_inverse_coefficients", "calc_log_factor", "calc_stumpff"]
 
-#: Floats of one state, as the scalar type that other numbers have.
-FLOATS: Any = SimpleNamespace(
-    zero=0.0,
-    one=1.0,
-    sin=math.sin,
-    cos=math.cos,
-    sqrt=math.sqrt,
-    atan2=math.atan2,
-    select_lt=lambda a, b, x, y: x if a < b else y,
-    digits=16,
-)
+# Doubles have as many digits as a series is summed to, but where a scalar has more.
+_DIGITS = 16
 
 # Squares of angles below it are near zero. At it, c_1 to c_4 in closed form are right to 7 units of rounding,
 # c_5 to 12; below, these figures grow as the inverse of the square, or faster.
 _NEAR = 2.0
-# Those where sin(r)/r and sin(r/2)/r cannot be computed as they stand.
-_NEAR_ZERO = 1e-280
 # Of sines: their series converges slowly, but is needed only where the root is not smooth.
 _NEAR_SINE = 1e-8
 
@@ -43,10 +31,8 @@ def calc_stumpff(t: Any, s: Any, count: int) -> Sequence[Any]:
     ``c_k = 1/k! - s/(k + 2)! + s²/(k + 4)! - ...``: so ``c_1 = sin(r)/r``, ``c_2 = (1 - cos(r))/r²``,
     ``c_3 = (r - sin(r))/r³``; their rates are ``2 dc_k/ds = k c_(k+2) - c_(k+1)``.
     """
-    # Of c_1 and c_2 only derivatives cancel, which floats do not have.
-    bound = _NEAR_ZERO if count == 2 and t is FLOATS else _NEAR
     return _select(
-        t, s, bound, lambda s: _sum_stumpff(t, s, count), lambda s: _calc_distant_stumpff(t, s, count)
+        t, s, _NEAR, lambda s: _sum_stumpff(t, s, count), lambda s: _calc_distant_stumpff(t, s, count)
     )
 
 
@@ -123,8 +109,6 @@ def _select(
     far: Callable[[Any], list[Any]],
 ) -> list[Any]:
     """Return some functions of s: those of numbers below a bound, or the others."""
-    if t is FLOATS:
-        return near(s) if s < bound else far(s)
     if t.digits is None:
         # Exact numbers have no series; they use the closed form unless the angle is known to be zero.
         return near(s) if s == 0 else far(s)
@@ -140,14 +124,14 @@ def _select(
 
 def _series(t: Any, k: int) -> Sequence[Any]:
     """Return ``1/k!, 1/(k + 2)!, ...``, the last first: as many as give all digits near zero."""
-    if t.digits is not None and t.digits <= FLOATS.digits:
-        return _series_of_floats(k)
+    if t.digits is not None and t.digits <= _DIGITS:
+        return _series_of_doubles(k)
     return [t.one / factorial for factorial in _factorials(k, t.digits)]
 
 
 @cache
-def _series_of_floats(k: int) -> list[float]:
-    return [1.0 / factorial for factorial in _factorials(k, FLOATS.digits)]
+def _series_of_doubles(k: int) -> list[float]:
+    return [1.0 / factorial for factorial in _factorials(k, _DIGITS)]
 
 
 @cache

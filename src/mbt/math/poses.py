@@ -13,18 +13,30 @@ from struct import Struct, unpack
 
 import numpy as np
 
-from mbt.errors import ArgumentTypeError, ArgumentValueError, SingularityError
-from mbt.math import rotation_formulas
-from mbt.math.angle_functions import FLOATS
-from mbt.math.arrays import FloatArray, as_finite_array, as_float, is_list_of_floats, shared_array
-from mbt.math.foreign import numbers_for
+from mbt._core.api.poses import (
+    as_pose,
+    as_rotation,
+    inverse_pose,
+    make_pose,
+    matrix_to_quaternion,
+    matrix_to_rpy,
+    quaternion_to_matrix,
+    rotation_about_axis,
+    rpy_to_matrix,
+    skew,
+)
+from mbt.errors import ArgumentValueError
+from mbt.math.arrays import FloatArray, as_finite_array, is_list_of_floats, shared_array
 
 __all__ = [
     "IDENTITY",
     "as_pose",
     "as_rotation",
     "as_unit_vector",
-    "calc_rows_of_rpy",
+    "check_each",
+    "check_pose",
+    "check_rotation",
+    "find_suspects",
     "inverse_pose",
     "make_pose",
     "matrix_of",
@@ -46,101 +58,8 @@ IDENTITY = np.eye(4)
 IDENTITY.flags.writeable = False
 
 
-def make_pose(
-    p: object = None,
-    *,
-    rpy: object = None,
-    quaternion: object = None,
-    R: object = None,
-) -> FloatArray:
-    """Build the pose X_AB from a position and a rotation, or one for each of several states.
-
-    Leading axes broadcast. A vector may also be a list of its coordinates, of which some are arrays: then
-    these have the leading axes, as in ``make_pose([lengths, 0, 0])`` with lengths (...).
-
-    Parameters
-    ----------
-    p : array_like, shape (..., 3), optional
-        Position p_AoBo_A [m]; zero when left out.
-    rpy : array_like, shape (..., 3), optional
-        Roll, pitch, yaw [rad]: ``R_AB = Rz(yaw) Ry(pitch) Rx(roll)``.
-    quaternion : array_like, shape (..., 4), optional
-        ``(w, x, y, z)``; normalised.
-    R : array_like, shape (..., 3, 3), optional
-        The rotation matrix R_AB.
-
-    Returns
-    -------
-    ndarray, shape (..., 4, 4)
-        For numbers with derivatives an AutoDiffArray, for other scalars an array of objects, as a
-        user-written frame computes in a tree of another scalar. Neither is checked.
-
-    Notes
-    -----
-    In code that a tree of another scalar runs, functions such as the sine come from its `ScalarType`.
-    Elsewhere the package of the objects determines them: SymPy, CasADi, mpmath, fractions, JAX; objects of
-    other classes need methods, as for NumPy: ``x.sin()``.
-
-    Raises
-    ------
-    ArgumentTypeError
-        When more than one rotation is given, or an argument does not consist of real numbers.
-    ArgumentValueError
-        When a number is not finite, or `R` is not a rotation.
-    ShapeError
-        When an argument has another shape, or leading axes do not broadcast.
-    SingularityError
-        When a quaternion is zero.
-
-    Examples
-    --------
-    >>> make_pose([1, 2, 3])
-    array([[1., 0., 0., 1.],
-           [0., 1., 0., 2.],
-           [0., 0., 1., 3.],
-           [0., 0., 0., 1.]])
-    """
-    given = [
-        name for name, value in (("rpy", rpy), ("quaternion", quaternion), ("R", R)) if value is not None
-    ]
-    if len(given) > 1:
-        raise ArgumentTypeError(
-            f"make_pose: expected at most one of rpy, quaternion and R, got {' and '.join(given)}"
-        )
-    R = matrix_of(R)
-    numbers = numbers_for((p, 1), (rpy, 1), (quaternion, 1), (R, 2))
-    if numbers is not None:
-        return numbers.make_pose(p, rpy, quaternion, R)  # type: ignore[no-any-return]
-    X_AB = np.eye(4)
-    if p is not None:
-        X_AB[:3, 3] = as_finite_array(p, "p", (3,))
-    if rpy is not None:
-        X_AB[:3, :3] = rpy_to_matrix(rpy)
-    elif quaternion is not None:
-        X_AB[:3, :3] = quaternion_to_matrix(quaternion)
-    elif R is not None:
-        X_AB[:3, :3] = as_rotation(R, "R")
-    return X_AB
-
-
-def as_pose(value: object, name: str) -> FloatArray:
-    """Return a checked copy of a pose.
-
-    Parameters
-    ----------
-    value : array_like, shape (4, 4)
-        The pose, or an object with ``as_matrix()`` of that shape, or of shape (3, 3), a rotation about the
-        origin: `RigidTransform` and `Rotation` of SciPy. The rotation must be orthonormal within 1e-6.
-    name : str
-        Name of the argument in error messages.
-
-    Raises
-    ------
-    ArgumentTypeError, ShapeError
-        When it is not a real matrix of that shape.
-    ArgumentValueError
-        When the matrix is not a pose.
-    """
+def check_pose(value: object, name: str) -> FloatArray:
+    """Return `as_pose` of anything."""
     X = as_finite_array(matrix_of(value, 4), name, (4, 4))
     (a, b, c, _), (d, e, f, _), (g, h, i, _), bottom_row = X.tolist()
     x, y, z, one = bottom_row
@@ -152,8 +71,8 @@ def as_pose(value: object, name: str) -> FloatArray:
     return X
 
 
-def as_rotation(value: object, name: str) -> FloatArray:
-    """Return a checked copy of a rotation matrix: orthonormal within 1e-6."""
+def check_rotation(value: object, name: str) -> FloatArray:
+    """Return `as_rotation` of anything."""
     R = as_finite_array(matrix_of(value), name, (3, 3))
     fault = _criticize_rotation(*R.ravel().tolist())
     if fault is not None:
@@ -175,128 +94,6 @@ def matrix_of(value: object, size: object = 3) -> object:
         pose[..., :3, :3], pose[..., 3, 3] = matrix, 1
         return pose
     return matrix
-
-
-def inverse_pose(X_AB: object) -> FloatArray:
-    """Return X_BA, the inverse of a pose, or of each of several, (..., 4, 4)."""
-    X_AB = matrix_of(X_AB, 4)
-    numbers = numbers_for((X_AB, 2))
-    if numbers is not None:
-        return numbers.inverse_pose(numbers.as_pose(X_AB, "X_AB"))  # type: ignore[no-any-return]
-    X = as_pose(X_AB, "X_AB")
-    R_BA = X[:3, :3].T
-    X_BA = np.eye(4)
-    X_BA[:3, :3] = R_BA
-    X_BA[:3, 3] = -R_BA @ X[:3, 3]
-    return X_BA
-
-
-def rpy_to_matrix(rpy: object) -> FloatArray:
-    """Return ``Rz(yaw) Ry(pitch) Rx(roll)`` of the angles ``(roll, pitch, yaw)`` [rad], shape (..., 3).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> rpy_to_matrix([0, 0, np.pi / 2]).round(12) @ [1, 0, 0]
-    array([0., 1., 0.])
-    """
-    numbers = numbers_for((rpy, 1))
-    if numbers is not None:
-        return numbers.make_pose(None, rpy, None, None)[..., :3, :3]  # type: ignore[no-any-return]
-    return np.array(calc_rows_of_rpy(*as_finite_array(rpy, "rpy", (3,)).tolist()))
-
-
-def calc_rows_of_rpy(roll: float, pitch: float, yaw: float) -> list[list[float]]:
-    """Return the rows of ``Rz(yaw) Ry(pitch) Rx(roll)``."""
-    cr, sr = math.cos(roll), math.sin(roll)
-    cp, sp = math.cos(pitch), math.sin(pitch)
-    cy, sy = math.cos(yaw), math.sin(yaw)
-    return [
-        [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
-        [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
-        [-sp, cp * sr, cp * cr],
-    ]
-
-
-def quaternion_to_matrix(quaternion: object) -> FloatArray:
-    """Return the rotation matrix of ``(w, x, y, z)``, shape (..., 4), which is normalised first.
-
-    Raises
-    ------
-    SingularityError
-        When the quaternion is zero.
-    """
-    numbers = numbers_for((quaternion, 1))
-    if numbers is not None:
-        return numbers.make_pose(None, None, quaternion, None)[..., :3, :3]  # type: ignore[no-any-return]
-    wxyz = as_finite_array(quaternion, "quaternion", (4,))
-    scale = np.abs(wxyz).max()
-    if scale == 0.0:
-        raise SingularityError("quaternion: expected a nonzero quaternion (w, x, y, z), got zero")
-    wxyz /= scale
-    w, x, y, z = (wxyz / np.linalg.norm(wxyz)).tolist()
-    return np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-        ]
-    )
-
-
-def matrix_to_quaternion(R: object) -> FloatArray:
-    """Return the unit quaternion ``(w, x, y, z)`` of a rotation matrix, (..., 3, 3), with ``w >= 0``."""
-    numbers = numbers_for((R, 2))
-    if numbers is not None:
-        return numbers.matrix_to_quaternion(numbers.as_rotation(R, "R"))  # type: ignore[no-any-return]
-    return np.array(rotation_formulas.matrix_to_quaternion(FLOATS, *as_rotation(R, "R").ravel().tolist()))
-
-
-def matrix_to_rpy(R: object) -> FloatArray:
-    """Return roll, pitch and yaw [rad] of a rotation matrix ``Rz(yaw) Ry(pitch) Rx(roll)``, (..., 3, 3).
-
-    Roll and yaw are between -pi and pi, pitch between -pi/2 and pi/2; at gimbal lock, ``cos(pitch) = 0``, yaw
-    is zero.
-
-    Examples
-    --------
-    >>> matrix_to_rpy(rpy_to_matrix([0.1, -0.2, 0.3])).round(12)
-    array([ 0.1, -0.2,  0.3])
-    """
-    numbers = numbers_for((R, 2))
-    if numbers is not None:
-        return numbers.matrix_to_rpy(numbers.as_rotation(R, "R"))  # type: ignore[no-any-return]
-    m = as_rotation(R, "R").tolist()
-    level = math.hypot(m[0][0], m[1][0])
-    yaw = math.atan2(m[1][0], m[0][0]) if level > 1e-12 else 0.0
-    s, c = math.sin(yaw), math.cos(yaw)
-    # Rz(-yaw) R = Ry(pitch) Rx(roll)
-    roll = math.atan2(s * m[0][2] - c * m[1][2], c * m[1][1] - s * m[0][1])
-    return np.array([roll, math.atan2(-m[2][0], level), yaw])
-
-
-def rotation_about_axis(axis: object, angle: object) -> FloatArray:
-    """Return the rotation by `angle` [rad], shape (...), about `axis`, any nonzero vector, (..., 3)."""
-    numbers = numbers_for((axis, 1), (angle, 0))
-    if numbers is not None:
-        return numbers.rotation_about_axis(axis, angle)  # type: ignore[no-any-return]
-    n = normalize_axis(axis, "axis")
-    theta = as_float(angle, "angle")
-    if not math.isfinite(theta):
-        raise ArgumentValueError(f"angle: expected a finite number, got {theta}")
-    # R = cos 1 + sin [n]x + (1 - cos) n n^T
-    c, s = math.cos(theta), math.sin(theta)
-    R: FloatArray = c * np.eye(3) + s * skew(n) + (1.0 - c) * np.outer(n, n)
-    return R
-
-
-def skew(p: object) -> FloatArray:
-    """Return the matrix ``[p]x`` with ``[p]x a = p x a``, of vectors (..., 3)."""
-    numbers = numbers_for((p, 1))
-    if numbers is not None:
-        return numbers.skew(numbers.as_coordinates(p, "p", (3,)))  # type: ignore[no-any-return]
-    x, y, z = as_finite_array(p, "p", (3,)).tolist()
-    return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
 
 
 def as_unit_vector(value: object, name: str, tol: float = 1e-6) -> FloatArray:
@@ -346,7 +143,7 @@ def _take_three(value: object, name: str) -> list[float]:
 def find_suspects(matrices: FloatArray) -> list[tuple[int, ...]]:
     """Return the leading indices of matrices that may not be a pose, (..., 4, 4), or a rotation, (..., 3, 3).
 
-    `as_pose` and `as_rotation` decide on them, one by one.
+    `check_pose` and `check_rotation` decide on them, one by one.
     """
     R = matrices[..., :3, :3]
     with np.errstate(over="ignore", invalid="ignore"):
@@ -359,7 +156,7 @@ def find_suspects(matrices: FloatArray) -> list[tuple[int, ...]]:
 
 
 def check_each(matrices: FloatArray, name: str, check: Callable[[FloatArray, str], FloatArray]) -> None:
-    """Check poses or rotations with any leading axes, by `as_pose` or `as_rotation`."""
+    """Check poses or rotations with any leading axes, by `check_pose` or `check_rotation`."""
     if matrices.ndim == 2:
         check(matrices, name)
         return

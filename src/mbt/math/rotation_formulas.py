@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from mbt.math.angle_functions import FLOATS, calc_inverse_coefficients, calc_log_factor, calc_stumpff
+from mbt.math.angle_functions import calc_inverse_coefficients, calc_log_factor, calc_stumpff
 
 __all__ = [
     "Formula",
@@ -22,7 +22,10 @@ __all__ = [
     "log_se3",
     "log_so3",
     "matrix_to_quaternion",
-    "mirrored",
+    "right_jacobian_inverse_se3",
+    "right_jacobian_inverse_so3",
+    "right_jacobian_se3",
+    "right_jacobian_so3",
 ]
 
 Formula = Callable[..., list[Any]]
@@ -52,13 +55,10 @@ def _calc_products(
 def _choose_row(t: Any, rows: list[list[Any]]) -> list[Any]:
     """Return the row of the largest entry, the first of equal ones, which is far from zero; with w >= 0."""
     diagonal = [rows[i][i] for i in range(4)]
-    if t is FLOATS:
-        chosen = rows[diagonal.index(max(diagonal))]
-    else:
-        largest, chosen = diagonal[0], rows[0]
-        for entry, row in zip(diagonal[1:], rows[1:], strict=True):
-            chosen = [t.select_lt(largest, entry, new, old) for new, old in zip(row, chosen, strict=True)]
-            largest = t.select_lt(largest, entry, entry, largest)
+    largest, chosen = diagonal[0], rows[0]
+    for entry, row in zip(diagonal[1:], rows[1:], strict=True):
+        chosen = [t.select_lt(largest, entry, new, old) for new, old in zip(row, chosen, strict=True)]
+        largest = t.select_lt(largest, entry, entry, largest)
     sign = t.select_lt(chosen[0], t.zero, -t.one, t.one)
     return [sign * entry for entry in chosen]
 
@@ -119,13 +119,19 @@ def left_jacobian_inverse_se3(t: Any, x: Any, y: Any, z: Any, *rho: Any) -> list
     return _lower_triangular(t, _polynomial(x, y, z, -t.one / 2, g), Q)
 
 
-def mirrored(formula: Formula) -> Formula:
+def _mirrored(formula: Formula) -> Formula:
     """Return a formula of the opposite vector: right Jacobians are left ones of it."""
 
     def of_opposite(t: Any, *vector: Any) -> list[Any]:
         return formula(t, *(-entry for entry in vector))
 
     return of_opposite
+
+
+right_jacobian_so3 = _mirrored(left_jacobian_so3)
+right_jacobian_inverse_so3 = _mirrored(left_jacobian_inverse_so3)
+right_jacobian_se3 = _mirrored(left_jacobian_se3)
+right_jacobian_inverse_se3 = _mirrored(left_jacobian_inverse_se3)
 
 
 def _polynomial(x: Any, y: Any, z: Any, a: Any, b: Any) -> list[Any]:

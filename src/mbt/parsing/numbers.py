@@ -12,11 +12,9 @@ from math import isfinite
 from struct import Struct
 from typing import overload
 
-import numpy as np
-
 from mbt.errors import ParseError, quote
 from mbt.math.arrays import FloatArray
-from mbt.math.poses import IDENTITY, calc_rows_of_rpy, make_pose
+from mbt.math.poses import IDENTITY, make_pose
 from mbt.parsing.xml_tree import XACRO_HINT, Element
 
 __all__ = [
@@ -167,9 +165,7 @@ def _make_shared_pose(placement: bytes) -> FloatArray:
     if placement == _NOWHERE:
         return IDENTITY
     x, y, z, roll, pitch, yaw = _six.unpack(placement)
-    X = np.eye(4)
-    X[:3, :3] = calc_rows_of_rpy(roll, pitch, yaw)
-    X[:3, 3] = x, y, z
+    X = make_pose([x, y, z], rpy=[roll, pitch, yaw])
     X.setflags(write=False)
     return X
 

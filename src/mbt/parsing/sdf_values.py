@@ -5,11 +5,9 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-import numpy as np
-
 from mbt.errors import quote
 from mbt.math.arrays import FloatArray
-from mbt.math.poses import IDENTITY, calc_rows_of_rpy, make_pose
+from mbt.math.poses import IDENTITY, make_pose
 from mbt.parsing.numbers import read_numbers
 from mbt.parsing.xml_tree import Element
 
@@ -129,11 +127,8 @@ def read_pose(element: Element) -> Pose:
     if roll == 0.0 and pitch == 0.0 and yaw == 0.0:
         if x == 0.0 and y == 0.0 and z == 0.0:
             return Pose(IDENTITY, relative_to)
-        rows = [1.0, 0.0, 0.0, x, 0.0, 1.0, 0.0, y, 0.0, 0.0, 1.0, z]
-    else:
-        a, b, c = calc_rows_of_rpy(roll, pitch, yaw)
-        rows = [*a, x, *b, y, *c, z]
-    return Pose(np.array([*rows, 0.0, 0.0, 0.0, 1.0]).reshape(4, 4), relative_to)
+        return Pose(make_pose([x, y, z]), relative_to)
+    return Pose(make_pose([x, y, z], rpy=[roll, pitch, yaw]), relative_to)
 
 
 def _read_pose_with_quaternion(element: Element) -> FloatArray:

@@ -8,11 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from mbt._core.api.poses import of_good_states
+from mbt._core.api.poses import rotation_about_axis as rotation_about_unit_vector
 from mbt._core.door.compiled_model import CompiledModel
 from mbt._core.engines.lane_engine import LaneEngine
 from mbt.errors import ArgumentValueError, ShapeError, SingularityError, shape_error
 from mbt.math import arrays, poses
 from mbt.math.arrays import FloatArray, Shape
+from mbt.math.leading_axes import fold
 from mbt.math.pose_arguments import as_coordinates
 from mbt.math.read_only import ReadOnlyArray
 from mbt.math.spatial_inertia import SpatialInertia
@@ -41,6 +44,9 @@ _DOUBLES = ScalarType(
     name="batch of double",
     digits=16,
 )
+
+
+_MATRICES = {"log_so3": (3, 3), "log_se3": (4, 4)}
 
 
 class BatchArrays(ScalarArrays):
@@ -97,11 +103,11 @@ class BatchArrays(ScalarArrays):
 
     def as_pose(self, value: object, name: str) -> Any:
         """Return a copy of a pose, or of one for each sample."""
-        return self.as_matrices(value, name, (4, 4), poses.as_pose)
+        return self.as_matrices(value, name, (4, 4), poses.check_pose)
 
     def as_rotation(self, value: object, name: str) -> Any:
         """Return a copy of a rotation, or of one for each sample."""
-        return self.as_matrices(value, name, (3, 3), poses.as_rotation)
+        return self.as_matrices(value, name, (3, 3), poses.check_rotation)
 
     def as_matrices(self, value: object, name: str, shape: tuple[int, int], check: Any) -> Any:
         """Return a copy of poses or rotations with any leading axes, checked."""
@@ -138,31 +144,56 @@ class BatchArrays(ScalarArrays):
     def _as_rotations(self, R: Any) -> Any:
         """Return rotations (..., 3, 3), checked."""
         matrices = as_coordinates(R, "R", (3, 3))
-        poses.check_each(matrices, "R", poses.as_rotation)
+        poses.check_each(matrices, "R", poses.check_rotation)
         return matrices
+
+    def rotation_about_axis(self, axis: Any, angle: Any) -> Any:
+        """Return the rotations by angles about nonzero vectors."""
+        vectors = as_coordinates(axis, "axis", (3,))
+        if not vectors.any(-1).all():
+            raise ArgumentValueError("axis: expected nonzero vectors, got zero")
+        angles = np.asarray(self.as_finite(angle, "angle"))
+        lead = np.broadcast_shapes(vectors.shape[:-1], angles.shape)
+        return rotation_about_unit_vector(
+            np.ascontiguousarray(np.broadcast_to(vectors, (*lead, 3))), np.broadcast_to(angles, lead).copy()
+        )
+
+    def quaternion_to_matrix(self, q: Any) -> Any:
+        """Return the rotations of quaternions, none of which is zero."""
+        is_zero = ~np.any(q, -1)
+        if is_zero.any():
+            i = np.argwhere(is_zero)[0].tolist()
+            raise SingularityError(f"quaternion{i}: expected a nonzero quaternion (w, x, y, z), got zero")
+        return of_good_states("quaternion_to_matrix", q)
+
+    def rpy_to_matrix(self, rpy: Any) -> Any:
+        """Return ``Rz(yaw) Ry(pitch) Rx(roll)``."""
+        return of_good_states("rpy_to_matrix", rpy)
+
+    def skew(self, p: Any) -> Any:
+        """Return the matrices ``[p]x``."""
+        return of_good_states("skew", p)
+
+    def inverse_pose(self, X: Any) -> Any:
+        """Return the inverses of poses."""
+        return of_good_states("inverse_pose", X)
+
+    def matrix_to_quaternion(self, R: Any) -> Any:
+        """Return the quaternions ``(w, x, y, z)`` of rotations, with ``w >= 0``."""
+        return of_good_states("matrix_to_quaternion", R)
+
+    def matrix_to_rpy(self, R: Any) -> Any:
+        """Return roll, pitch and yaw of rotations."""
+        return of_good_states("matrix_to_rpy", R)
+
+    def map_entries(self, name: str, vectors: Any, shape: tuple[int, ...]) -> Any:
+        """Return a function of vectors, or of matrices entry by entry, (..., n): (..., *shape)."""
+        is_log = name.startswith("log")
+        return of_good_states(name, fold(vectors, *_MATRICES[name]) if is_log else vectors)
 
     def _each(self, function: Callable[[Any], Any], vectors: Any, shape: tuple[int, ...]) -> Any:
         """Return a function of whole arrays."""
         return function(vectors)
-
-    def _unit_axis(self, axis: Any) -> list[Any]:
-        """Return the coordinates of unit vectors."""
-        vectors = as_coordinates(axis, "axis", (3,))
-        scale = np.abs(vectors).max(-1, keepdims=True)
-        if not scale.all():
-            raise ArgumentValueError("axis: expected nonzero vectors, got zero")
-        scaled = vectors / scale
-        unit = scaled / np.linalg.norm(scaled, axis=-1, keepdims=True)
-        return [unit[..., i] for i in range(3)]
-
-    def quaternion_to_matrix(self, q: Any) -> Any:
-        """Return the rotations of quaternions, none of which is zero."""
-        scale = np.abs(q).max(-1, keepdims=True)
-        if (scale == 0.0).any():
-            i = np.argwhere(scale[..., 0] == 0.0)[0].tolist()
-            raise SingularityError(f"quaternion{i}: expected a nonzero quaternion (w, x, y, z), got zero")
-        # Neither overflow nor underflow.
-        return super().quaternion_to_matrix(q / scale)
 
     def ratio(self, array: Any, divisor: Any) -> Any:
         """Return the quotient, and zero where the divisor is."""

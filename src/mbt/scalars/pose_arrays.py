@@ -138,10 +138,11 @@ class PoseArrays(Numbers):
 
     def matrix_to_quaternion(self, R: Any) -> Any:
         """Return the quaternion ``(w, x, y, z)`` of a rotation, with ``w >= 0``."""
-        return self.map_entries(rotation_formulas.matrix_to_quaternion, flatten(R, 2), (4,))
+        return self.map_entries("matrix_to_quaternion", flatten(R, 2), (4,))
 
-    def map_entries(self, formula: Formula, vectors: Any, shape: tuple[int, ...]) -> Any:
-        """Return a formula of the entries of each of some vectors, (..., n): (..., *shape)."""
+    def map_entries(self, name: str, vectors: Any, shape: tuple[int, ...]) -> Any:
+        """Return a rotation formula of the entries of each of some vectors, (..., n): (..., *shape)."""
+        formula: Formula = getattr(rotation_formulas, name)
 
         def of_entries(vector: Any) -> Any:
             entries = (self.entry(vector, i) for i in range(vector.shape[-1]))

@@ -1,42 +1,123 @@
-"""The exponential and the logarithm of rotations, SO(3), and poses, SE(3), with their Jacobians.
+from mbt.math.arrays import FloatArray
 
-Vectors have the rotation first: ``xi = [phi; rho]``, (6,), with ``phi`` [rad], (3,), along the axis of the
-rotation, as long as the angle. All functions take leading axes, and numbers of any scalar; see `make_pose`.
-"""
+def of_good_states(name: str, value: FloatArray) -> FloatArray:
+    """Return one of these functions of an array of doubles whose states are good."""
 
-from __future__ import annotations
+def make_pose(
+    p: object = None, *, rpy: object = None, quaternion: object = None, R: object = None
+) -> FloatArray:
+    """Build the pose X_AB from a position and a rotation, or one for each of several states.
 
-from collections.abc import Callable
+    Leading axes broadcast. A vector may also be a list of its coordinates, of which some are arrays: then
+    these have the leading axes, as in ``make_pose([lengths, 0, 0])`` with lengths (...).
 
-import numpy as np
+    Parameters
+    ----------
+    p : array_like, shape (..., 3), optional
+        Position p_AoBo_A [m]; zero when left out.
+    rpy : array_like, shape (..., 3), optional
+        Roll, pitch, yaw [rad]: ``R_AB = Rz(yaw) Ry(pitch) Rx(roll)``.
+    quaternion : array_like, shape (..., 4), optional
+        ``(w, x, y, z)``; normalised.
+    R : array_like, shape (..., 3, 3), optional
+        The rotation matrix R_AB.
 
-from mbt.errors import ArgumentValueError
-from mbt.math import rotation_formulas as formulas
-from mbt.math.angle_functions import FLOATS
-from mbt.math.arrays import FloatArray, as_finite_array
-from mbt.math.foreign import numbers_for
-from mbt.math.leading_axes import flatten
-from mbt.math.poses import as_pose, as_rotation, matrix_of
-from mbt.math.rotation_formulas import Formula
+    Returns
+    -------
+    ndarray, shape (..., 4, 4)
+        For numbers with derivatives an AutoDiffArray, for other scalars an array of objects, as a
+        user-written frame computes in a tree of another scalar. Neither is checked.
 
-__all__ = [
-    "exp_se3",
-    "exp_so3",
-    "left_jacobian_inverse_se3",
-    "left_jacobian_inverse_so3",
-    "left_jacobian_se3",
-    "left_jacobian_so3",
-    "log_se3",
-    "log_so3",
-    "right_jacobian_inverse_se3",
-    "right_jacobian_inverse_so3",
-    "right_jacobian_se3",
-    "right_jacobian_so3",
-]
+    Notes
+    -----
+    In code that a tree of another scalar runs, functions such as the sine come from its `ScalarType`.
+    Elsewhere the package of the objects determines them: SymPy, CasADi, mpmath, fractions, JAX; objects of
+    other classes need methods, as for NumPy: ``x.sin()``.
 
-# Of larger ones the square overflows.
-_LARGEST_ANGLE = 1e150
+    Raises
+    ------
+    ArgumentTypeError
+        When more than one rotation is given, or an argument does not consist of real numbers.
+    ArgumentValueError
+        When a number is not finite, or `R` is not a rotation.
+    ShapeError
+        When an argument has another shape, or leading axes do not broadcast.
+    SingularityError
+        When a quaternion is zero.
 
+    Examples
+    --------
+    >>> make_pose([1, 2, 3])
+    array([[1., 0., 0., 1.],
+           [0., 1., 0., 2.],
+           [0., 0., 1., 3.],
+           [0., 0., 0., 1.]])
+    """
+
+def as_pose(value: object, name: str) -> FloatArray:
+    """Return a checked copy of a pose.
+
+    Parameters
+    ----------
+    value : array_like, shape (4, 4)
+        The pose, or an object with ``as_matrix()`` of that shape, or of shape (3, 3), a rotation about the
+        origin: `RigidTransform` and `Rotation` of SciPy. The rotation must be orthonormal within 1e-6.
+    name : str
+        Name of the argument in error messages.
+
+    Raises
+    ------
+    ArgumentTypeError, ShapeError
+        When it is not a real matrix of that shape.
+    ArgumentValueError
+        When the matrix is not a pose.
+    """
+
+def as_rotation(value: object, name: str) -> FloatArray:
+    """Return a checked copy of a rotation matrix: orthonormal within 1e-6."""
+
+def inverse_pose(X_AB: object) -> FloatArray:
+    """Return X_BA, the inverse of a pose, or of each of several, (..., 4, 4)."""
+
+def rpy_to_matrix(rpy: object) -> FloatArray:
+    """Return ``Rz(yaw) Ry(pitch) Rx(roll)`` of the angles ``(roll, pitch, yaw)`` [rad], shape (..., 3).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rpy_to_matrix([0, 0, np.pi / 2]).round(12) @ [1, 0, 0]
+    array([0., 1., 0.])
+    """
+
+def quaternion_to_matrix(quaternion: object) -> FloatArray:
+    """Return the rotation matrix of ``(w, x, y, z)``, shape (..., 4), which is normalised first.
+
+    Raises
+    ------
+    SingularityError
+        When the quaternion is zero.
+    """
+
+def matrix_to_quaternion(R: object) -> FloatArray:
+    """Return the unit quaternion ``(w, x, y, z)`` of a rotation matrix, (..., 3, 3), with ``w >= 0``."""
+
+def matrix_to_rpy(R: object) -> FloatArray:
+    """Return roll, pitch and yaw [rad] of a rotation matrix ``Rz(yaw) Ry(pitch) Rx(roll)``, (..., 3, 3).
+
+    Roll and yaw are between -pi and pi, pitch between -pi/2 and pi/2; at gimbal lock, ``cos(pitch) = 0``, yaw
+    is zero.
+
+    Examples
+    --------
+    >>> matrix_to_rpy(rpy_to_matrix([0.1, -0.2, 0.3])).round(12)
+    array([ 0.1, -0.2,  0.3])
+    """
+
+def rotation_about_axis(axis: object, angle: object) -> FloatArray:
+    """Return the rotation by `angle` [rad], shape (...), about `axis`, any nonzero vector, (..., 3)."""
+
+def skew(p: object) -> FloatArray:
+    """Return the matrix ``[p]x`` with ``[p]x a = p x a``, of vectors (..., 3)."""
 
 def exp_so3(phi: object) -> FloatArray:
     """Return the rotation by ``|phi|`` about the axis along `phi`: the exponential of ``[phi]x``.
@@ -67,8 +148,6 @@ def exp_so3(phi: object) -> FloatArray:
     >>> exp_so3([0, 0, np.pi / 2]).round(12) @ [1, 0, 0]
     array([0., 1., 0.])
     """
-    return _calc_of_vector(formulas.exp_so3, phi, "phi", 3, (3, 3))
-
 
 def log_so3(R: object) -> FloatArray:
     """Return the rotation vector of a rotation, of an angle between 0 and pi: ``exp_so3(log_so3(R))`` is R.
@@ -100,8 +179,6 @@ def log_so3(R: object) -> FloatArray:
     >>> log_so3(exp_so3([0.1, -0.2, 0.3])).round(12)
     array([ 0.1, -0.2,  0.3])
     """
-    return _calc_of_matrix(formulas.log_so3, R, "R", as_rotation, (3, 3), 3)
-
 
 def left_jacobian_so3(phi: object) -> FloatArray:
     """Return J of ``exp_so3(phi + dphi) = exp_so3(J dphi) exp_so3(phi)``, for infinitesimal dphi.
@@ -126,8 +203,6 @@ def left_jacobian_so3(phi: object) -> FloatArray:
            [0., 1., 0.],
            [0., 0., 1.]])
     """
-    return _calc_of_vector(formulas.left_jacobian_so3, phi, "phi", 3, (3, 3))
-
 
 def left_jacobian_inverse_so3(phi: object) -> FloatArray:
     """Return the inverse of `left_jacobian_so3`: the derivative of the logarithm, ``d(phi)/dt = J⁻¹ w_AB_A``.
@@ -135,8 +210,6 @@ def left_jacobian_inverse_so3(phi: object) -> FloatArray:
     ``J⁻¹ = 1 - [phi]x/2 + (1 - r/2 cot(r/2))/r² [phi]x²``. At angles of 2 pi, 4 pi and so on it does not
     exist; near them it is large, with the relative error of the distance to them.
     """
-    return _calc_of_vector(formulas.left_jacobian_inverse_so3, phi, "phi", 3, (3, 3))
-
 
 def right_jacobian_so3(phi: object) -> FloatArray:
     """Return J of ``exp_so3(phi + dphi) = exp_so3(phi) exp_so3(J dphi)``, for infinitesimal dphi.
@@ -144,13 +217,9 @@ def right_jacobian_so3(phi: object) -> FloatArray:
     When ``exp_so3(phi)`` is R_AB, the angular velocity w_AB, expressed in B, is ``J d(phi)/dt``. J is the
     left Jacobian of ``-phi``, which is the transpose of that of phi.
     """
-    return _calc_of_vector(_RIGHT_SO3, phi, "phi", 3, (3, 3))
-
 
 def right_jacobian_inverse_so3(phi: object) -> FloatArray:
     """Return the inverse of `right_jacobian_so3`: ``d(phi)/dt = J⁻¹ w_AB_B``."""
-    return _calc_of_vector(_RIGHT_INVERSE_SO3, phi, "phi", 3, (3, 3))
-
 
 def exp_se3(xi: object) -> FloatArray:
     """Return the pose after unit time with the constant spatial velocity `xi`: the exponential of its matrix.
@@ -184,8 +253,6 @@ def exp_se3(xi: object) -> FloatArray:
     >>> exp_se3([0, 0, np.pi / 2, 0, -np.pi / 2, 0]).round(12) @ [0, 0, 0, 1]
     array([ 1., -1.,  0.,  1.])
     """
-    return _calc_of_vector(formulas.exp_se3, xi, "xi", 6, (4, 4))
-
 
 def log_se3(X: object) -> FloatArray:
     """Return ``[phi; rho]`` of a pose, with ``phi`` of `log_so3`: ``exp_se3(log_se3(X))`` is X.
@@ -212,8 +279,6 @@ def log_se3(X: object) -> FloatArray:
     >>> log_se3(exp_se3([0.1, -0.2, 0.3, 1, 2, 3])).round(12)
     array([ 0.1, -0.2,  0.3,  1. ,  2. ,  3. ])
     """
-    return _calc_of_matrix(formulas.log_se3, X, "X", as_pose, (4, 4), 6)
-
 
 def left_jacobian_se3(xi: object) -> FloatArray:
     """Return J of ``exp_se3(xi + dxi) = exp_se3(J dxi) exp_se3(xi)``, for infinitesimal dxi.
@@ -231,13 +296,9 @@ def left_jacobian_se3(xi: object) -> FloatArray:
         J. When ``exp_se3(xi)`` is X_AB, ``J d(xi)/dt`` is the spatial velocity of B in A, expressed in A, of
         the point of B that is at Ao.
     """
-    return _calc_of_vector(formulas.left_jacobian_se3, xi, "xi", 6, (6, 6))
-
 
 def left_jacobian_inverse_se3(xi: object) -> FloatArray:
     """Return the inverse of `left_jacobian_se3`, where `left_jacobian_inverse_so3` exists."""
-    return _calc_of_vector(formulas.left_jacobian_inverse_se3, xi, "xi", 6, (6, 6))
-
 
 def right_jacobian_se3(xi: object) -> FloatArray:
     """Return J of ``exp_se3(xi + dxi) = exp_se3(xi) exp_se3(J dxi)``, for infinitesimal dxi.
@@ -245,53 +306,6 @@ def right_jacobian_se3(xi: object) -> FloatArray:
     When ``exp_se3(xi)`` is X_AB, the spatial velocity V_AB, expressed in B, is ``J d(xi)/dt``. J is the left
     Jacobian of ``-xi``.
     """
-    return _calc_of_vector(_RIGHT_SE3, xi, "xi", 6, (6, 6))
-
 
 def right_jacobian_inverse_se3(xi: object) -> FloatArray:
     """Return the inverse of `right_jacobian_se3`: ``d(xi)/dt = J⁻¹ V_AB_B``."""
-    return _calc_of_vector(_RIGHT_INVERSE_SE3, xi, "xi", 6, (6, 6))
-
-
-_RIGHT_SO3 = formulas.mirrored(formulas.left_jacobian_so3)
-_RIGHT_INVERSE_SO3 = formulas.mirrored(formulas.left_jacobian_inverse_so3)
-_RIGHT_SE3 = formulas.mirrored(formulas.left_jacobian_se3)
-_RIGHT_INVERSE_SE3 = formulas.mirrored(formulas.left_jacobian_inverse_se3)
-
-
-def _calc_of_vector(
-    formula: Formula, value: object, name: str, size: int, shape: tuple[int, int]
-) -> FloatArray:
-    """Return a formula of vectors (..., size), whose results have this shape."""
-    numbers = numbers_for((value, 1))
-    if numbers is None:
-        entries = as_finite_array(value, name, (size,)).tolist()
-        _check_angle(max(map(abs, entries[:3])), name)
-        return np.array(formula(FLOATS, *entries)).reshape(shape)
-    vectors = numbers.as_coordinates(value, name, (size,))
-    _check_angle(np.abs(numbers.known_values(vectors[..., :3])).max(initial=0.0), name)
-    return numbers.map_entries(formula, vectors, shape)  # type: ignore[no-any-return]
-
-
-def _check_angle(largest: float, name: str) -> None:
-    if largest > _LARGEST_ANGLE:
-        raise ArgumentValueError(
-            f"{name}: expected an angle of at most {_LARGEST_ANGLE:g} rad, got {largest:.3g}"
-        )
-
-
-def _calc_of_matrix(
-    formula: Formula,
-    value: object,
-    name: str,
-    check: Callable[[object, str], FloatArray],
-    shape: tuple[int, int],
-    size: int,
-) -> FloatArray:
-    """Return a formula of rotations or poses (..., *shape), whose results are vectors."""
-    value = matrix_of(value, shape[-1])
-    numbers = numbers_for((value, 2))
-    if numbers is None:
-        return np.array(formula(FLOATS, *check(value, name).ravel().tolist()))
-    matrices = numbers.as_matrices(value, name, shape, check)
-    return numbers.map_entries(formula, flatten(matrices, 2), (size,))  # type: ignore[no-any-return]

@@ -1,0 +1,390 @@
+// Functions of poses and rotations on arrays of doubles with any leading axes.
+//
+// Each checks its argument as `mbt.math.poses` does, and gives up where a state is not good: that finds the words.
+#pragma once
+#include <Python.h>
+#include <numpy/arrayobject.h>
+
+#include <cstring>
+
+#include "algebra/lie_groups.hpp"
+#include "exact_arrays.hpp"
+
+namespace MBT_NS {
+
+// Arguments of one state ------------------------------------------------------------------------------------------
+
+// Those of `mbt.math.poses`: a pose typed or computed in single precision is orthonormal to 1e-7.
+static constexpr double ORTHONORMALITY_TOLERANCE = 1e-6;
+static constexpr double BOTTOM_ROW_TOLERANCE = 1e-9;
+// Of larger ones the square overflows.
+static constexpr double LARGEST_ANGLE = 1e150;
+
+static MBT_INLINE bool is_below(double a, double bound) { return std::fabs(a) <= bound; }  // not if NaN
+
+static MBT_INLINE bool is_finite(const Vec3<double>& a) { return std::isfinite(a.x + a.y + a.z); }
+
+static MBT_INLINE bool is_rotation(const Mat3<double>& R) {
+  const double tol = ORTHONORMALITY_TOLERANCE;
+  return is_below(dot(R.x, R.x) - 1.0, tol) && is_below(dot(R.y, R.y) - 1.0, tol) &&
+         is_below(dot(R.z, R.z) - 1.0, tol) && is_below(dot(R.x, R.y), tol) && is_below(dot(R.x, R.z), tol) &&
+         is_below(dot(R.y, R.z), tol) && determinant(R) >= 0.0;
+}
+
+static MBT_INLINE bool is_pose(const double* X) {
+  const double tol = BOTTOM_ROW_TOLERANCE;
+  return is_rotation(matrix_at(X, 4)) && is_finite({X[3], X[7], X[11]}) && is_below(X[12], tol) &&
+         is_below(X[13], tol) && is_below(X[14], tol) && is_below(X[15] - 1.0, tol);
+}
+
+static MBT_INLINE bool is_angle(const Vec3<double>& phi) {
+  return is_below(phi.x, LARGEST_ANGLE) && is_below(phi.y, LARGEST_ANGLE) && is_below(phi.z, LARGEST_ANGLE);
+}
+
+// A factor for entries of this square of their length, so that it neither over- nor underflows; zero of zero.
+static MBT_INLINE double factor_of(double square, const double* a, int n) {
+  if (square > 1e-200 && square < 1e200) return 1.0;
+  double largest = 0.0;
+  for (int i = 0; i < n; ++i) largest = std::fmax(largest, std::fabs(a[i]));
+  int exponent;
+  std::frexp(largest, &exponent);
+  return largest == 0.0 ? 0.0 : std::ldexp(1.0, exponent > -1000 ? -exponent : 1000);
+}
+
+// One state: whether the argument is good, or known to be, and if so the result ------------------------------------
+
+// Left and right Jacobians share the code of a formula. (A vector that is handed over in memory takes 20 ns.)
+template <Mat3<double> (*function)(const Vec3<double>&)>
+static MBT_NOINLINE void put_of_vector(const double* x, double sign, double* y) {
+  put(function(vector_at(x) * sign), y);
+}
+
+template <Mat3<double> (*function)(const Vec3<double>&), int SIGN>
+static inline bool of_rotation_vector(const double* x, double* y, bool is_good) {
+  if (!is_good && !is_angle(vector_at(x))) return false;
+  put_of_vector<function>(x, SIGN, y);
+  return true;
+}
+
+static inline bool exp_se3(const double* x, double* y, bool is_good) {
+  const Vec3<double> phi = vector_at(x), rho = vector_at(x + 3);
+  if (!is_good && !(is_angle(phi) && is_finite(rho))) return false;
+  put(exp_se3(phi, rho), y);
+  return true;
+}
+
+template <Jacobian<double> (*function)(const Vec3<double>&, const Vec3<double>&)>
+static MBT_NOINLINE void put_jacobian(const double* x, double sign, double* y) {
+  const Jacobian<double> J = function(vector_at(x) * sign, vector_at(x + 3) * sign);
+  put(J.J, y, 6);
+  put(Mat3<double>{}, y + 3, 6);
+  put(J.Q, y + 18, 6);
+  put(J.J, y + 21, 6);
+}
+
+template <Jacobian<double> (*function)(const Vec3<double>&, const Vec3<double>&), int SIGN>
+static inline bool jacobian_se3(const double* x, double* y, bool is_good) {
+  if (!is_good && !(is_angle(vector_at(x)) && is_finite(vector_at(x + 3)))) return false;
+  put_jacobian<function>(x, SIGN, y);
+  return true;
+}
+
+template <Vec3<double> (*function)(const Mat3<double>&)>
+static inline bool of_rotation(const double* x, double* y, bool is_good) {
+  const Mat3<double> R = matrix_at(x);
+  if (!is_good && !is_rotation(R)) return false;
+  put(function(R), y);
+  return true;
+}
+
+static inline bool matrix_to_quaternion(const double* x, double* y, bool is_good) {
+  const Mat3<double> R = matrix_at(x);
+  if (!is_good && !is_rotation(R)) return false;
+  const Quaternion<double> q = quaternion_of(R);
+  y[0] = q.w;
+  put(q.v, y + 1);
+  return true;
+}
+
+static inline bool log_se3(const double* x, double* y, bool is_good) {
+  if (!is_good && !is_pose(x)) return false;
+  const Twist<double> xi = log_se3(pose_at(x));
+  put(xi.phi, y);
+  put(xi.rho, y + 3);
+  return true;
+}
+
+static inline bool inverse_pose(const double* x, double* y, bool is_good) {
+  if (!is_good && !is_pose(x)) return false;
+  put(inverse(pose_at(x)), y);
+  return true;
+}
+
+static inline bool copy_pose(const double* x, double* y, bool is_good) {
+  if (!is_good && !is_pose(x)) return false;
+  std::memcpy(y, x, 16 * sizeof *x);
+  return true;
+}
+
+static inline bool copy_rotation(const double* x, double* y, bool is_good) {
+  const Mat3<double> R = matrix_at(x);
+  if (!is_good && !is_rotation(R)) return false;
+  put(R, y);
+  return true;
+}
+
+static inline bool rpy_to_matrix(const double* x, double* y, bool is_good) {
+  const Vec3<double> rpy = vector_at(x);
+  if (!is_good && !is_finite(rpy)) return false;
+  put(rotation_of_rpy(rpy), y);
+  return true;
+}
+
+// Zero is never good.
+static inline bool quaternion_to_matrix(const double* x, double* y, bool is_good) {
+  Quaternion<double> q = {x[0], vector_at(x + 1)};
+  if (!is_good && !std::isfinite(q.w + q.v.x + q.v.y + q.v.z)) return false;
+  const double f = factor_of(q.w * q.w + dot(q.v, q.v), x, 4);
+  if (f == 0.0) return false;
+  if (f != 1.0) q = {q.w * f, q.v * f};
+  put(rotation_of(q), y);
+  return true;
+}
+
+static inline bool skew(const double* x, double* y, bool is_good) {
+  const Vec3<double> a = vector_at(x);
+  if (!is_good && !is_finite(a)) return false;
+  put(skew(a) + Mat3<double>{}, y);
+  return true;
+}
+
+// Many states -----------------------------------------------------------------------------------------------------
+
+// Of one array: the shapes of one state of the argument and of the result, and all states, up to the first that is not
+// good: whether there is none.
+struct PoseFunction {
+  bool (*all)(const double* x, npy_intp nx, double* y, npy_intp ny, npy_intp count, bool are_good);
+  int axes, shape[2], result_axes, result_shape[2];
+  const char* name;
+};
+
+template <bool (*one)(const double*, double*, bool)>
+static bool all(const double* x, npy_intp nx, double* y, npy_intp ny, npy_intp count, bool are_good) {
+  for (npy_intp i = 0; i < count; ++i) {
+    if (!one(x + nx * i, y + ny * i, are_good)) return false;
+  }
+  return true;
+}
+
+enum {
+  AS_POSE, AS_ROTATION, INVERSE_POSE, MATRIX_TO_QUATERNION, MATRIX_TO_RPY, QUATERNION_TO_MATRIX, RPY_TO_MATRIX, SKEW,
+  EXP_SO3, LOG_SO3, LEFT_SO3, LEFT_INVERSE_SO3, RIGHT_SO3, RIGHT_INVERSE_SO3,
+  EXP_SE3, LOG_SE3, LEFT_SE3, LEFT_INVERSE_SE3, RIGHT_SE3, RIGHT_INVERSE_SE3, NUM_POSE_FUNCTIONS
+};
+
+#define MBT_SO3(function, sign) all<of_rotation_vector<function<double>, sign>>, 1, {3, 0}, 2, {3, 3}
+#define MBT_SE3(function, sign) all<jacobian_se3<function<double>, sign>>, 1, {6, 0}, 2, {6, 6}
+static const PoseFunction POSE_FUNCTIONS[NUM_POSE_FUNCTIONS] = {
+    {all<copy_pose>, 2, {4, 4}, 2, {4, 4}, "as_pose"},
+    {all<copy_rotation>, 2, {3, 3}, 2, {3, 3}, "as_rotation"},
+    {all<inverse_pose>, 2, {4, 4}, 2, {4, 4}, "inverse_pose"},
+    {all<matrix_to_quaternion>, 2, {3, 3}, 1, {4, 0}, "matrix_to_quaternion"},
+    {all<of_rotation<rpy_of<double>>>, 2, {3, 3}, 1, {3, 0}, "matrix_to_rpy"},
+    {all<quaternion_to_matrix>, 1, {4, 0}, 2, {3, 3}, "quaternion_to_matrix"},
+    {all<rpy_to_matrix>, 1, {3, 0}, 2, {3, 3}, "rpy_to_matrix"},
+    {all<skew>, 1, {3, 0}, 2, {3, 3}, "skew"},
+    {MBT_SO3(exp_so3, 1), "exp_so3"},
+    {all<of_rotation<log_so3<double>>>, 2, {3, 3}, 1, {3, 0}, "log_so3"},
+    {MBT_SO3(left_jacobian_so3, 1), "left_jacobian_so3"},
+    {MBT_SO3(left_jacobian_inverse_so3, 1), "left_jacobian_inverse_so3"},
+    {MBT_SO3(left_jacobian_so3, -1), "right_jacobian_so3"},
+    {MBT_SO3(left_jacobian_inverse_so3, -1), "right_jacobian_inverse_so3"},
+    {all<exp_se3>, 1, {6, 0}, 2, {4, 4}, "exp_se3"},
+    {all<log_se3>, 2, {4, 4}, 1, {6, 0}, "log_se3"},
+    {MBT_SE3(left_jacobian_se3, 1), "left_jacobian_se3"},
+    {MBT_SE3(left_jacobian_inverse_se3, 1), "left_jacobian_inverse_se3"},
+    {MBT_SE3(left_jacobian_se3, -1), "right_jacobian_se3"},
+    {MBT_SE3(left_jacobian_inverse_se3, -1), "right_jacobian_inverse_se3"},
+};
+#undef MBT_SO3
+#undef MBT_SE3
+
+// Arguments -------------------------------------------------------------------------------------------------------
+
+// NumPy broadcasts arrays of so many axes; results have up to four behind the leading ones.
+static constexpr int MOST_LEADING_AXES = 28;
+
+// The leading axes of one argument, or those in common of several.
+struct LeadingAxes {
+  int count = 0;
+  npy_intp dims[MOST_LEADING_AXES + 2];  // and room for those of a result
+
+  npy_intp size() const {
+    npy_intp product = 1;
+    for (int i = 0; i < count; ++i) product *= dims[i];
+    return product;
+  }
+};
+
+// Doubles of one state, or of several, one behind the other. A stride of zero repeats those of one.
+struct Argument {
+  const double* data = nullptr;
+  npy_intp stride = 0;
+  double copy[16];            // of one state that is not contiguous
+  PyObject* owner = nullptr;  // of a copy that is larger, or of numbers of a list
+
+  Argument() = default;
+  Argument(const Argument&) = delete;
+  ~Argument() { Py_XDECREF(owner); }
+};
+
+static inline bool own(PyObject* array, Argument& argument) {
+  argument.owner = array;
+  if (!array || array == Py_None) return false;
+  argument.data = mbt_data(array);
+  return true;
+}
+
+static inline void copy_one(PyArrayObject* array, int axes, double* to) {
+  const char* from = PyArray_BYTES(array);
+  const npy_intp* strides = PyArray_STRIDES(array);
+  const int rows = axes == 2 ? (int)PyArray_DIM(array, 0) : 1, columns = axes ? (int)PyArray_DIM(array, axes - 1) : 1;
+  for (int i = 0; i < rows; ++i) {
+    for (int j = 0; j < columns; ++j) {
+      const npy_intp at = (axes == 2 ? i * strides[0] : 0) + (axes ? j * strides[axes - 1] : 0);
+      *to++ = *(const double*)(from + at);
+    }
+  }
+}
+
+// Whether an argument, (..., *shape), is read here: an array of doubles, a float, or a list of numbers, whose leading axes
+// are those of the arguments before it, or none. False also when memory is short.
+static MBT_INLINE bool read(PyObject* value, int axes, const int* shape, LeadingAxes& lead, Argument& argument) {
+  if (!mbt_is_plain(value)) {
+    if (axes == 1 && !PyArray_Check(value)) return own(mbt_of_numbers(value, shape[0]), argument);
+    if (axes != 0 || !PyFloat_Check(value)) return false;
+    argument.copy[0] = PyFloat_AS_DOUBLE(value);
+    argument.data = argument.copy;
+    return true;
+  }
+  PyArrayObject* array = (PyArrayObject*)value;
+  const npy_intp* dims = PyArray_DIMS(array);
+  const int count = PyArray_NDIM(array) - axes;
+  if (count < 0 || count > MOST_LEADING_AXES || PyArray_TYPE(array) != NPY_DOUBLE || !PyArray_ISBEHAVED_RO(array)) {
+    return false;
+  }
+  npy_intp size = 1;
+  for (int i = 0; i < axes; ++i) {
+    if (dims[count + i] != shape[i]) return false;
+    size *= shape[i];
+  }
+  if (count) {
+    argument.stride = size;
+    if (lead.count == 0) {
+      lead.count = count;
+      std::memcpy(lead.dims, dims, count * sizeof *dims);
+    } else if (lead.count != count || std::memcmp(lead.dims, dims, count * sizeof *dims)) {
+      return false;
+    }
+  }
+  if (PyArray_IS_C_CONTIGUOUS(array)) {
+    argument.data = mbt_data(value);
+    return true;
+  }
+  if (count) return own(PyArray_NewCopy(array, NPY_CORDER), argument);
+  copy_one(array, axes, argument.copy);
+  argument.data = argument.copy;
+  return true;
+}
+
+// Calls: a new array; None where an argument is not read here, or a state is not good ------------------------------
+
+static inline PyObject* not_here() {
+  if (PyErr_Occurred()) return NULL;
+  Py_RETURN_NONE;
+}
+
+// `all(count, to)` computes all states, and returns whether they are good.
+template <class All>
+static inline PyObject* new_result(LeadingAxes& lead, int axes, const int* shape, const All& all) {
+  const npy_intp count = lead.size();
+  for (int i = 0; i < axes; ++i) lead.dims[lead.count + i] = shape[i];
+  PyObject* result = PyArray_EMPTY(lead.count + axes, lead.dims, NPY_DOUBLE, 0);
+  if (!result) return NULL;
+  // So many states take longer than it takes to let other threads run.
+  PyThreadState* thread = count < 1000 ? NULL : PyEval_SaveThread();
+  const bool are_good = all(count, mbt_data(result));
+  if (thread) PyEval_RestoreThread(thread);
+  if (are_good) return result;
+  Py_DECREF(result);
+  Py_RETURN_NONE;
+}
+
+static PyObject* call(const PoseFunction& f, PyObject* value, bool are_good, bool has_leading_axes = true) {
+  LeadingAxes lead;
+  Argument x;
+  if (!read(value, f.axes, f.shape, lead, x) || (lead.count && !has_leading_axes)) return not_here();
+  const npy_intp ny = f.result_axes == 1 ? f.result_shape[0] : f.result_shape[0] * f.result_shape[1];
+  return new_result(lead, f.result_axes, f.result_shape, [&](npy_intp count, double* to) {
+    return f.all(x.data, x.stride, to, ny, count, are_good);
+  });
+}
+
+static inline PyObject* call_pose_function(int function, PyObject* value) {
+  return call(POSE_FUNCTIONS[function], value, false);
+}
+
+// Of one state.
+static inline PyObject* call_on_one_state(int function, PyObject* value) {
+  return call(POSE_FUNCTIONS[function], value, false, false);
+}
+
+// Of good states, by the name of the function.
+static inline PyObject* call_on_good_states(const char* name, PyObject* value) {
+  for (const PoseFunction& f : POSE_FUNCTIONS) {
+    if (!std::strcmp(f.name, name)) return call(f, value, true);
+  }
+  Py_RETURN_NONE;
+}
+
+// Of `p` and `rotation`, either may be None; `kind` is QUATERNION_TO_MATRIX, RPY_TO_MATRIX, or AS_ROTATION.
+static inline PyObject* call_make_pose(PyObject* p, PyObject* rotation, int kind) {
+  const int shape_p[] = {3}, shape[] = {4, 4};
+  const PoseFunction& f = POSE_FUNCTIONS[kind];
+  LeadingAxes lead;
+  Argument position, turn;
+  if (p != Py_None && !read(p, 1, shape_p, lead, position)) return not_here();
+  if (rotation != Py_None && !read(rotation, f.axes, f.shape, lead, turn)) return not_here();
+  return new_result(lead, 2, shape, [&](npy_intp count, double* to) {
+    for (npy_intp i = 0; i < count; ++i) {
+      double R[9] = {1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0};
+      Vec3<double> at = {0.0, 0.0, 0.0};
+      if (turn.data && !f.all(turn.data + turn.stride * i, 0, R, 0, 1, false)) return false;
+      if (position.data) at = vector_at(position.data + position.stride * i);
+      if (!is_finite(at)) return false;
+      put(Pose<double>{matrix_at(R), at}, to + 16 * i);
+    }
+    return true;
+  });
+}
+
+static inline PyObject* call_rotation_about_axis(PyObject* axis, PyObject* angle) {
+  const int shape_axis[] = {3}, shape[] = {3, 3};
+  LeadingAxes lead;
+  Argument n, theta;
+  if (!read(axis, 1, shape_axis, lead, n) || !read(angle, 0, shape, lead, theta)) return not_here();
+  return new_result(lead, 2, shape, [&](npy_intp count, double* to) {
+    for (npy_intp i = 0; i < count; ++i) {
+      const double *a = n.data + n.stride * i, turn = theta.data[theta.stride * i];
+      Vec3<double> v = vector_at(a);
+      if (!is_finite(v) || !std::isfinite(turn)) return false;
+      const double f = factor_of(dot(v, v), a, 3);
+      if (f == 0.0) return false;
+      if (f != 1.0) v = v * f;
+      put(rotation_about(v / std::sqrt(dot(v, v)), turn), to + 9 * i);
+    }
+    return true;
+  });
+}
+
+}  // namespace MBT_NS
