@@ -88,12 +88,12 @@ def step(
     --------
     rollout : many steps in one call.
     """
-    states: tuple[FloatArray, FloatArray] | None = steps.step(tree, q, v, tau, dt, check_method(method), out)
+    states = steps.step(tree, q, v, tau, dt, check_method(method), out)
     if states is not None:
         return states
-    batch, (*states, forces) = take_operands(tree, {"q": q, "v": v, "tau": tau})
+    batch, (*arrays, forces) = take_operands(tree, {"q": q, "v": v, "tau": tau})
     outs = check_tuple(out, 2)
-    path = _roll_out(tree, batch, [*states, forces[..., np.newaxis, :]], dt, method=method)
+    path = _roll_out(tree, batch, [*arrays, forces[..., np.newaxis, :]], dt, method=method)
     q1, v1 = write_parts(tree._numbers, outs, [x[..., 1, :].copy() for x in path])
     return q1, v1
 
@@ -178,9 +178,7 @@ def rollout(
     >>> q.shape, q[-1, 6].round(12)
     ((11, 7), np.float64(-5.0))
     """
-    path: tuple[FloatArray, FloatArray] | None = steps.roll_out(
-        tree, q0, v0, tau, dt, check_method(method), every, out
-    )
+    path = steps.roll_out(tree, q0, v0, tau, dt, check_method(method), every, out)
     if path is not None:
         return path
     batch, arrays = take_operands(tree, {"q0": q0, "v0": v0, "tau": tau}, of_steps=True)
@@ -200,7 +198,7 @@ def rollout_context(
     tree, number = context.tree, check_method(method)
     states = steps.roll_out_context(context, tau, dt, number, every, out)
     if states is not None:
-        return cast("tuple[Any, Any]", states)
+        return states
     forces = as_spread_array(tree, tau, "tau", (..., None, tree.num_velocities))
     broadcast({"tau": forces.shape[:-2]}, context.batch_shape)
     h = tree._numbers.as_finite_array(dt, "dt", ())

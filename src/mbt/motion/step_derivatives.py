@@ -79,7 +79,7 @@ def step_derivatives(
         When a single state has no accelerations; in a batch that sample is NaN.
     """
     number = check_method(method)
-    matrices: tuple[FloatArray, FloatArray] | None = steps.step_derivatives(tree, q, v, tau, dt, number, out)
+    matrices = steps.step_derivatives(tree, q, v, tau, dt, number, out)
     if matrices is not None:
         return matrices
     outs = check_tuple(out, 2)

@@ -94,28 +94,35 @@ inline void differentiate_euler(
   for (Index i = 0; i < n; ++i) A[2*n*i + i] += 1;
 }
 
-// Out (m, p) += M (m, n) times X (n, p): four rows and eight columns at a time stay in registers.
-inline void add_product(Index m, Index n, Index p, const double* M, const double* X, double* out) {
-  Index i = 0;
-  for (; i + 4 <= m; i += 4) {
-    Index j = 0;
-    for (; j + 8 <= p; j += 8) {
-      double sums[4][8];
-      for (int a = 0; a < 4; ++a)
-        for (int b = 0; b < 8; ++b) sums[a][b] = out[p*(i + a) + j + b];
-      for (Index k = 0; k < n; ++k)
-        for (int a = 0; a < 4; ++a)
-          for (int b = 0; b < 8; ++b) sums[a][b] += M[n*(i + a) + k]*X[p*k + j + b];
-      for (int a = 0; a < 4; ++a)
-        for (int b = 0; b < 8; ++b) out[p*(i + a) + j + b] = sums[a][b];
+// Out (m, p) += M (m, n) times X (n, p): two rows by four of X at a time, along whole rows, which compilers turn into
+// vectors.
+inline void add_product(
+    Index m, Index n, Index p, const double* __restrict M, const double* __restrict X, double* __restrict out) {
+  for (Index i = 0; i + 1 < m; i += 2) {
+    const double* a = M + n*i;
+    const double* b = a + n;
+    double* __restrict y = out + p*i;
+    double* __restrict z = y + p;
+    Index k = 0;
+    for (; k + 4 <= n; k += 4) {
+      const double a0 = a[k], a1 = a[k + 1], a2 = a[k + 2], a3 = a[k + 3];
+      const double b0 = b[k], b1 = b[k + 1], b2 = b[k + 2], b3 = b[k + 3];
+      const double* x = X + p*k;
+      for (Index j = 0; j < p; ++j) {
+        const double x0 = x[j], x1 = x[p + j], x2 = x[2*p + j], x3 = x[3*p + j];
+        y[j] += a0*x0 + a1*x1 + a2*x2 + a3*x3;
+        z[j] += b0*x0 + b1*x1 + b2*x2 + b3*x3;
+      }
     }
-    for (; j < p; ++j)
-      for (int a = 0; a < 4; ++a)
-        for (Index k = 0; k < n; ++k) out[p*(i + a) + j] += M[n*(i + a) + k]*X[p*k + j];
+    for (; k < n; ++k)
+      for (Index j = 0; j < p; ++j) {
+        y[j] += a[k]*X[p*k + j];
+        z[j] += b[k]*X[p*k + j];
+      }
   }
-  for (; i < m; ++i)
+  if (m % 2)
     for (Index k = 0; k < n; ++k)
-      for (Index j = 0; j < p; ++j) out[p*i + j] += M[n*i + k]*X[p*k + j];
+      for (Index j = 0; j < p; ++j) out[p*(m - 1) + j] += M[n*(m - 1) + k]*X[p*k + j];
 }
 
 // One state on its way through the stages of Runge-Kutta, in a row of doubles.
@@ -194,8 +201,9 @@ inline void differentiate_rates(
 }
 
 // One stage, with the accelerations there: u and v of the next one, `h` after the beginning, where that is not zero.
+// At the first one nothing has changed yet but q, v and tau themselves.
 inline void take_stage(
-    Index n, const Turning& turning, double weight, double h, const double* v0, const Rates& r,
+    Index n, bool is_first, const Turning& turning, double weight, double h, const double* v0, const Rates& r,
     double* work, double* memory) {
   Stages s(n, memory);
   const Index size = 3*n*n;
@@ -203,13 +211,17 @@ inline void take_stage(
   double* dvdot = dq + size;
   double* drate = dvdot + size;
   double* rate = drate + size;
-  for (Index i = 0; i < n; ++i) {
-    std::memset(dvdot + 3*n*i, 0, sizeof(double)*2*n);
-    std::memcpy(dvdot + 3*n*i + 2*n, r.by[2] + n*i, sizeof(double)*n);
+  for (Index i = 0; i < n; ++i)
+    for (int k = 0; k < 3; ++k) {
+      double* to = dvdot + 3*n*i + n*k;
+      if (is_first || k == 2) std::memcpy(to, r.by[k] + n*i, sizeof(double)*n);
+      else std::memset(to, 0, sizeof(double)*n);
+    }
+  if (!is_first) {
+    move_changes(n, turning, s.u, s.du, dq);
+    add_product(n, n, 3*n, r.by[0], dq, dvdot);
+    add_product(n, n, 3*n, r.by[1], s.dv, dvdot);
   }
-  move_changes(n, turning, s.u, s.du, dq);
-  add_product(n, n, 3*n, r.by[0], dq, dvdot);
-  add_product(n, n, 3*n, r.by[1], s.dv, dvdot);
   differentiate_rates(n, turning, s, rate, drate);
   for (Index i = 0; i < n; ++i) s.rates[i] += weight*rate[i];
   for (Index i = 0; i < size; ++i) {

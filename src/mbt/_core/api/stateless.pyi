@@ -246,14 +246,3 @@ def gravity_generalized_forces(
     ndarray, shape (..., num_velocities)
         Generalized forces [N m or N].
     """
-
-def step_of_state(
-    tree: MultibodyTree,
-    q: npt.ArrayLike,
-    v: npt.ArrayLike,
-    tau: npt.ArrayLike,
-    dt: float,
-    method: int,
-    out: tuple[FloatArray | None, FloatArray | None] | None = None,
-) -> tuple[FloatArray, FloatArray] | None:
-    """Return the state one step after a single one in exact arrays; None where there is more to do than that."""

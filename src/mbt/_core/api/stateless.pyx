@@ -4,7 +4,7 @@ One state in exact arrays goes straight into the kernel. Anything else is conver
 """
 
 cimport numpy as cnp
-from libc.math cimport isfinite, isnan
+from libc.math cimport isnan
 from libc.string cimport memcpy, memset
 
 from mbt._core.algebra.records cimport Parameters
@@ -20,7 +20,7 @@ from mbt._core.engines.leading_axes cimport Batch, add_forces_operands, check_el
 from mbt._core.model.structs cimport Model, Switches
 from mbt._core.quantities cimport kernels
 from mbt._core.quantities.table cimport (
-    BACKWARDS, CONSTRAINED_FORWARD_DYNAMICS, CONSTRAINT_FORCES, FORWARD_DYNAMICS, GRAVITY_GENERALIZED_FORCES,
+    CONSTRAINED_FORWARD_DYNAMICS, CONSTRAINT_FORCES, FORWARD_DYNAMICS, GRAVITY_GENERALIZED_FORCES,
     IMPULSE_DYNAMICS, INVERSE_DYNAMICS, MASS_MATRIX, MAX_INTEGERS, MOTION_FORCES, Quantity, no_integers,
 )
 

@@ -174,7 +174,6 @@ def roll_out(tree, q0, v0, tau, dt, int method, every, out):
     cdef int[<int>MAX_INTEGERS] integers = [way_of(method, dt), <int>(kept*every) if kept else 0, 0, 0, 0]
     cdef Inputs inputs
     cdef Batch batch
-    cdef Py_ssize_t i
     if kept == 0:
         return None
     tau = without_repeats(tau)
@@ -183,9 +182,8 @@ def roll_out(tree, q0, v0, tau, dt, int method, every, out):
         if batch.shape:
             integers[2] = every
             q, v = outputs_of(batch, out, (kept + 1, nq), (kept + 1, nv))
-            for i in range(batch.count):
-                memcpy(data(q) + (kept + 1)*nq*i, batch.operands[0].data + batch.operands[0].stride*i, nq*sizeof(double))
-                memcpy(data(v) + (kept + 1)*nv*i, batch.operands[1].data + batch.operands[1].stride*i, nv*sizeof(double))
+            begin_rows(batch, 0, kept + 1, data(q))
+            begin_rows(batch, 1, kept + 1, data(v))
             roll_out_batch(batch, compiled, integers, dt, q, v, kept + 1, 1)
             return q, v
         q0, v0, tau = batch.arrays
@@ -195,6 +193,14 @@ def roll_out(tree, q0, v0, tau, dt, int method, every, out):
         m, &m.switches, &compiled.defaults.parameters, data(q0), data(v0), dt, &inputs, tau, integers[0], kept, every,
         out, (q0, v0)
     )
+
+
+cdef int begin_rows(Batch batch, int k, Py_ssize_t num_rows, double* to) noexcept:
+    """The first of all rows of each sample: an operand."""
+    cdef Py_ssize_t i, n = batch.operands[k].size
+    for i in range(batch.count):
+        memcpy(to + num_rows*n*i, batch.operands[k].data + batch.operands[k].stride*i, n*sizeof(double))
+    return 0
 
 
 def roll_out_context(ContextCore context not None, tau, dt, int method, every, out):
@@ -378,8 +384,14 @@ def step_derivatives(tree, q, v, tau, dt, int method, out):
     cdef Py_ssize_t nq = m.num_positions
     cdef Py_ssize_t nv = m.num_velocities
     cdef Py_ssize_t most, first, end
-    cdef Batch batch = Batch(["q", "v", "tau"], [q, v, tau], [(nq,), (nv,), (nv,)])
+    cdef Batch batch
     cdef Steps steps
+    if (
+        out is None and method == 0 and not m.num_constraints and is_array1(q, nq) and is_array1(v, nv)
+        and is_array1(tau, nv)
+    ):
+        return differentiate_euler_step(tree, compiled, q, v, tau, dt)
+    batch = Batch(["q", "v", "tau"], [q, v, tau], [(nq,), (nv,), (nv,)])
     A, B = outputs_of(batch, out, (2*nv, 2*nv), (2*nv, nv))
     if not batch.shape:
         steps = Steps(tree, compiled, dt, method, ())
@@ -401,6 +413,45 @@ def step_derivatives(tree, q, v, tau, dt, int method, out):
     return A, B
 
 
+cdef tuple differentiate_euler_step(tree, CompiledModel compiled, q, v, tau, double dt):
+    """Of one state in exact arrays, without constraints."""
+    cdef const Model* m = &compiled.model
+    cdef Py_ssize_t nv = m.num_velocities
+    cdef Py_ssize_t num_work = derivatives.forward_work_size(m)
+    cdef double* memory
+    cdef double* by_q
+    cdef double* matrices
+    cdef int* turning
+    cdef int singular, count
+    cdef StepRates rates
+    check_state(tree, compiled, data(q))
+    A, B = new2(2*nv, 2*nv), new2(2*nv, nv)
+    memory = kernels.get_work(m, num_work + 3*nv*nv + nv)
+    by_q = memory + kernels.work_size(m) + num_work
+    turning = <int*>(by_q + 3*nv*nv)
+    singular = derivatives.forward_dynamics_rates(
+        m, &compiled.defaults.parameters, &m.switches, data(q), data(v), data(tau), NULL, memory, &matrices
+    )
+    if singular >= 0:
+        above.raise_massless_dof(tree, singular)
+    rates.vdot = derivatives.vdot_in(m, matrices)
+    rates.by_q, rates.by_v, rates.by_tau = by_q, by_q + nv*nv, by_q + 2*nv*nv
+    derivatives.forward_dynamics_derivatives(m, matrices, by_q, by_q + nv*nv, by_q + 2*nv*nv)
+    count = find_turning(m, turning)
+    derivatives.differentiate_euler(nv, turning, count, dt, data(v), &rates, data(A), data(B))
+    return A, B
+
+
+cdef int find_turning(const Model* m, int* starts) noexcept nogil:
+    """The first of each three velocities that are an angular velocity; how many there are."""
+    cdef int b, count = 0
+    for b in range(1, m.num_bodies):
+        if orientation_of(m.type[b]) != PLAIN:
+            starts[count] = m.v_start[b]
+            count += 1
+    return count
+
+
 cdef object rows_of(Batch batch, int k, Py_ssize_t first, Py_ssize_t end):
     """An operand of some samples, or that of all of them."""
     cdef Py_ssize_t n = batch.operands[k].size
@@ -418,14 +469,8 @@ cdef class Steps:
 
     def __cinit__(self, tree, CompiledModel compiled, double dt, int method, tuple lead):
         cdef const Model* m = &compiled.model
-        cdef int b
-        cdef int* starts
         self.turning = np.empty(m.num_velocities + 1, dtype=np.intc)
-        starts = <int*>cnp.PyArray_DATA(self.turning)
-        for b in range(1, m.num_bodies):
-            if orientation_of(m.type[b]) != PLAIN:
-                starts[self.num_turning] = m.v_start[b]
-                self.num_turning += 1
+        self.num_turning = find_turning(m, <int*>cnp.PyArray_DATA(self.turning))
         self.dt, self.method = dt, method
         self.rates = Rates(tree, compiled, -1 if dt < 0.0 else 1, method or self.num_turning, lead)
         if method:
@@ -462,8 +507,8 @@ cdef class Steps:
             for i in range(count):
                 rates = self.rates.of_sample(i)
                 derivatives.take_stage(
-                    nv, turning, self.num_turning, WEIGHTS[stage], h, data(v) + v_of_sample*i, &rates, data(self.work),
-                    stages + size*i
+                    nv, stage == 0, turning, self.num_turning, WEIGHTS[stage], h, data(v) + v_of_sample*i, &rates,
+                    data(self.work), stages + size*i
                 )
             if stage < 3:
                 q_there = integrate_positions(self.rates.tree, q, all_stages[..., :nv], 1.0)

@@ -35,7 +35,7 @@ cdef Py_ssize_t count_stages(Py_ssize_t nv) noexcept nogil
 cdef Py_ssize_t count_stage_work(Py_ssize_t nv) noexcept nogil
 cdef void begin_stages(Py_ssize_t nv, const double* v, double* stages) noexcept nogil
 cdef void take_stage(
-    Py_ssize_t nv, const int* turning, int num_turning, double weight, double h, const double* v0,
+    Py_ssize_t nv, bint is_first, const int* turning, int num_turning, double weight, double h, const double* v0,
     const StepRates* rates, double* work, double* stages) noexcept nogil
 cdef void end_stages(
     Py_ssize_t nv, const int* turning, int num_turning, double dt, double* work, double* stages, double* A, double* B

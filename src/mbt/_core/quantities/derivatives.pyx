@@ -14,15 +14,13 @@ cdef extern from "algebra/step_rows.hpp" namespace "MBT_NS" nogil:
     cdef cppclass Stages:
         Stages(Py_ssize_t n, double* memory)
         void begin(Py_ssize_t n, const double* v)
-        @staticmethod
-        Py_ssize_t count(Py_ssize_t n)
-        @staticmethod
-        Py_ssize_t count_work(Py_ssize_t n)
+    Py_ssize_t count_of_stages "MBT_NS::Stages::count"(Py_ssize_t n)
+    Py_ssize_t count_work_of_stages "MBT_NS::Stages::count_work"(Py_ssize_t n)
     void differentiate_euler_step "MBT_NS::differentiate_euler"(
         Py_ssize_t n, const Turning& turning, double dt, const double* v, const Rates& rates, double* A, double* B)
     void take_one_stage "MBT_NS::take_stage"(
-        Py_ssize_t n, const Turning& turning, double weight, double h, const double* v0, const Rates& rates,
-        double* work, double* memory)
+        Py_ssize_t n, bint is_first, const Turning& turning, double weight, double h, const double* v0,
+        const Rates& rates, double* work, double* memory)
     void end_all_stages "MBT_NS::end_stages"(
         Py_ssize_t n, const Turning& turning, double dt, double* work, double* memory, double* A, double* B)
 
@@ -122,11 +120,11 @@ cdef void differentiate_euler(
 
 cdef Py_ssize_t count_stages(Py_ssize_t nv) noexcept nogil:
     """Doubles that a state on its way through the stages of Runge-Kutta has; it begins with u and v."""
-    return Stages.count(nv)
+    return count_of_stages(nv)
 
 
 cdef Py_ssize_t count_stage_work(Py_ssize_t nv) noexcept nogil:
-    return Stages.count_work(nv)
+    return count_work_of_stages(nv)
 
 
 cdef void begin_stages(Py_ssize_t nv, const double* v, double* stages) noexcept nogil:
@@ -134,11 +132,13 @@ cdef void begin_stages(Py_ssize_t nv, const double* v, double* stages) noexcept 
 
 
 cdef void take_stage(
-    Py_ssize_t nv, const int* turning, int num_turning, double weight, double h, const double* v0,
+    Py_ssize_t nv, bint is_first, const int* turning, int num_turning, double weight, double h, const double* v0,
     const StepRates* rates, double* work, double* stages
 ) noexcept nogil:
     """One stage of this weight, with its rates; to u and v of the next one, `h` after the beginning."""
-    take_one_stage(nv, turning_of(turning, num_turning), weight, h, v0, rates_of(rates), work, stages)
+    take_one_stage(
+        nv, is_first, turning_of(turning, num_turning), weight, h, v0, rates_of(rates), work, stages
+    )
 
 
 cdef void end_stages(
