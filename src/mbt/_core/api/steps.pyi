@@ -5,7 +5,9 @@ from mbt.math.arrays import FloatArray
 
 def step(
     tree: object, q: npt.ArrayLike, v: npt.ArrayLike, tau: npt.ArrayLike, dt: object, method: int, out: object
-) -> tuple[FloatArray, FloatArray] | None: ...
+) -> tuple[FloatArray, FloatArray] | None:
+    """Return the states one step later."""
+
 def roll_out(
     tree: object,
     q0: npt.ArrayLike,
@@ -15,10 +17,15 @@ def roll_out(
     method: int,
     every: object,
     out: object,
-) -> tuple[FloatArray, FloatArray] | None: ...
+) -> tuple[FloatArray, FloatArray] | None:
+    """Return the first states, and those after every so many steps."""
+
 def roll_out_context(
     context: ContextCore, tau: object, dt: object, method: int, every: object, out: object
-) -> tuple[FloatArray, FloatArray] | None: ...
+) -> tuple[FloatArray, FloatArray] | None:
+    """Return the states that a Context of one state of doubles gets to."""
+
 def step_derivatives(
     tree: object, q: npt.ArrayLike, v: npt.ArrayLike, tau: npt.ArrayLike, dt: object, method: int, out: object
-) -> tuple[FloatArray, FloatArray] | None: ...
+) -> tuple[FloatArray, FloatArray] | None:
+    """Return how the states one step later change with these states, and with the forces."""
