@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from mbt._core.api.stateless import step_of_state
+from mbt._core.api import steps
 from mbt._core.quantities.names import Quantity
 from mbt.context.checks import check_parts, check_tuple, write_parts
 from mbt.math.arrays import as_count
@@ -89,13 +89,13 @@ def step(
     --------
     rollout : many steps in one call.
     """
-    state = step_of_state(tree, q, v, tau, dt, check_method(method), out)
-    if state is not None:
-        return state
     tree = standing_in(tree)
-    batch, (*states, forces) = take_operands(tree, {"q": q, "v": v, "tau": tau})
+    states = steps.step(tree, q, v, tau, dt, check_method(method), out)
+    if states is not None:
+        return states
+    batch, (*arrays, forces) = take_operands(tree, {"q": q, "v": v, "tau": tau})
     outs = check_tuple(out, 2)
-    path = _roll_out(tree, batch, [*states, forces[..., np.newaxis, :]], dt, method=method)
+    path = _roll_out(tree, batch, [*arrays, forces[..., np.newaxis, :]], dt, method=method)
     q1, v1 = write_parts(tree._numbers, outs, [x[..., 1, :].copy() for x in path])
     return q1, v1
 
@@ -181,6 +181,9 @@ def rollout(
     ((11, 7), np.float64(-5.0))
     """
     tree = standing_in(tree)
+    path = steps.roll_out(tree, q0, v0, tau, dt, check_method(method), every, out)
+    if path is not None:
+        return path
     batch, arrays = take_operands(tree, {"q0": q0, "v0": v0, "tau": tau}, of_steps=True)
     return _roll_out(tree, batch, arrays, dt, out, method=method, every=every)
 
@@ -195,10 +198,12 @@ def rollout_context(
     every: object = 1,
 ) -> tuple[Any, Any]:
     """Return the states that a Context gets to, with its parameters and inputs; it stays as it is."""
-    tree = context.tree
+    tree, number = context.tree, check_method(method)
+    states = steps.roll_out_context(context, tau, dt, number, every, out)
+    if states is not None:
+        return states
     forces = as_spread_array(tree, tau, "tau", (..., None, tree.num_velocities))
     broadcast({"tau": forces.shape[:-2]}, context.batch_shape)
-    number = check_method(method)
     h = tree._numbers.as_finite_array(dt, "dt", ())
     stride = as_count(every, "every")
     num_kept = forces.shape[-2] // stride

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from mbt import math
+from mbt._core.api import steps
 from mbt._core.api.configuration import integrate_positions
 from mbt._core.api.stateless import constrained_forward_dynamics, forward_dynamics
 from mbt._core.api.stateless_derivatives import (
@@ -78,11 +79,15 @@ def step_derivatives(
     SingularityError
         When a single state has no accelerations; in a batch that sample is NaN.
     """
-    is_order_four, outs = check_method(method) == 1, check_tuple(out, 2)
     tree = standing_in(tree)
+    number = check_method(method)
+    matrices = steps.step_derivatives(tree, q, v, tau, dt, number, out)
+    if matrices is not None:
+        return matrices
+    outs = check_tuple(out, 2)
     batch, arrays = take_operands(tree, {"q": q, "v": v, "tau": tau})
     stages = _Stages(tree, batch, arrays, tree._numbers.as_finite_array(dt, "dt", ()))
-    changes = stages.differentiate_runge_kutta() if is_order_four else stages.differentiate_euler()
+    changes = stages.differentiate_runge_kutta() if number else stages.differentiate_euler()
     jacobian = np.concatenate(changes, axis=-2)
     num_rates = 2 * tree.num_velocities
     parts = [jacobian[..., :num_rates].copy(), jacobian[..., num_rates:].copy()]

@@ -51,12 +51,3 @@ def bias_term(
 def gravity_generalized_forces(
     tree: MultibodyTree, q: npt.ArrayLike, *, out: FloatArray | None = None
 ) -> FloatArray: ...
-def step_of_state(
-    tree: MultibodyTree,
-    q: npt.ArrayLike,
-    v: npt.ArrayLike,
-    tau: npt.ArrayLike,
-    dt: float,
-    method: int,
-    out: tuple[FloatArray | None, FloatArray | None] | None = None,
-) -> tuple[FloatArray, FloatArray] | None: ...

@@ -155,6 +155,42 @@ cdef int run_batch(
     return 0
 
 
+cdef int roll_out_batch(
+    Batch batch, CompiledModel compiled, const int* integers, double dt, q, v, Py_ssize_t num_rows, Py_ssize_t first_row
+) except -1:
+    """Roll out from all samples with the default parameters, into rows of q and v, from the first one on.
+
+    The operands of `batch` are q, v and the forces, of each step or of all of them. `q` and `v` have `num_rows` rows
+    for each sample.
+    """
+    cdef LaneParameters defaults = lane_parameters(compiled, compiled.default_parameters)
+    cdef const Model* m = &compiled.model
+    cdef Operand[3] operands
+    cdef Path path
+    cdef Job job
+    set_up(&job, compiled, ROLLOUT, integers, batch.count, ())
+    job.parameters = &defaults.parameters
+    job.is_checked = m.num_checked > 0
+    if m.num_elements_between:
+        job.checked_parameters = &compiled.defaults.parameters
+    operands[0], operands[1], operands[2] = batch.operands[0], batch.operands[1], Operand(&dt, 0, 1)
+    job.operands = operands
+    job.num_operands = 3
+    # States move on, also one that all samples begin with.
+    job.spoils_input = True
+    path.tau = batch.operands[2].data
+    path.tau_of_step = m.num_velocities if batch.operands[2].size > m.num_velocities else 0
+    path.tau_of_sample = batch.operands[2].stride
+    path.q_of_sample, path.v_of_sample = num_rows*m.num_positions, num_rows*m.num_velocities
+    path.q, path.v = data(q) + first_row*m.num_positions, data(v) + first_row*m.num_velocities
+    path.q_end = path.v_end = NULL
+    job.path = &path
+    cdef list held = batch.hold((q, v)) if plan_runs(&job) or not is_alone() else None
+    run_job(&job)
+    del held
+    return 0
+
+
 cdef class LaneEngine(Engine):
     """What the samples of one Context are computed from: q and v, one row for all samples or one for each, and
     parameters, of which samples have their own in some columns.

@@ -16,7 +16,7 @@ cdef struct Path:
     double* q
     double* v
     Py_ssize_t q_of_sample, v_of_sample
-    double* q_end                # and all states behind the last step, which are those of the beginning before
+    double* q_end                # and all states behind the last step, which are those of the beginning before; or NULL
     double* v_end
 
 

@@ -68,8 +68,9 @@ cdef inline void roll_out_block(
             store_rows_partial(v, v_row, path.v_of_sample, nv, <int>count)
             q_row += nq
             v_row += nv
-    store_rows_partial(q, path.q_end + nq*first, nq, nq, <int>count)
-    store_rows_partial(v, path.v_end + nv*first, nv, nv, <int>count)
+    if path.q_end != NULL:
+        store_rows_partial(q, path.q_end + nq*first, nq, nq, <int>count)
+        store_rows_partial(v, path.v_end + nv*first, nv, nv, <int>count)
 
 
 cdef inline void take_lane_step(

@@ -212,6 +212,11 @@ cdef inline T* behind_pivots(const Model* model, T* matrices) noexcept nogil:
     return matrices + 3*model.num_velocities*row_stride(model) + 2*model.num_velocities
 
 
+cdef inline const T* vdot_of(const Model* model, const T* matrices) noexcept nogil:
+    """(nv,) the accelerations, behind pivots, their scales and their inverses."""
+    return pivots_of(model, matrices) + 3*model.num_velocities
+
+
 # With constraints -----------------------------------------------------------------------------------------------
 
 cdef inline T* memory_of_constraints(const Model* model, T* memory, ConstraintRates[T]* rates) noexcept nogil:

@@ -18,3 +18,25 @@ cdef void forward_dynamics_derivatives(
     const Model* model, double* matrices, double* dvdot_dq, double* dvdot_dv, double* M_inverse) noexcept nogil
 cdef void subtract_from_rates(
     const Model* model, const double* dtau_dq, const double* dtau_dv, double* matrices) noexcept nogil
+
+
+# Accelerations of one state, and their changes with q, v and tau, (nv, nv) each.
+cdef struct StepRates:
+    const double* vdot
+    const double* by_q
+    const double* by_v
+    const double* by_tau
+
+cdef const double* vdot_in(const Model* model, const double* matrices) noexcept nogil
+cdef void differentiate_euler(
+    Py_ssize_t nv, const int* turning, int num_turning, double dt, const double* v, const StepRates* rates, double* A,
+    double* B) noexcept nogil
+cdef Py_ssize_t count_stages(Py_ssize_t nv) noexcept nogil
+cdef Py_ssize_t count_stage_work(Py_ssize_t nv) noexcept nogil
+cdef void begin_stages(Py_ssize_t nv, const double* v, double* stages) noexcept nogil
+cdef void take_stage(
+    Py_ssize_t nv, bint is_first, const int* turning, int num_turning, double weight, double h, const double* v0,
+    const StepRates* rates, double* work, double* stages) noexcept nogil
+cdef void end_stages(
+    Py_ssize_t nv, const int* turning, int num_turning, double dt, double* work, double* stages, double* A, double* B
+) noexcept nogil

@@ -4,6 +4,26 @@ from mbt._core.quantities cimport derivative_algorithms as algorithms
 from mbt._core.quantities.call cimport Functions
 from mbt._core.quantities.dynamics_derivatives cimport register_derivatives
 
+cdef extern from "algebra/step_rows.hpp" namespace "MBT_NS" nogil:
+    cdef cppclass Turning:
+        const int* starts
+        int count
+    cdef cppclass Rates:
+        const double* vdot
+        const double* by[3]
+    cdef cppclass Stages:
+        Stages(Py_ssize_t n, double* memory)
+        void begin(Py_ssize_t n, const double* v)
+    Py_ssize_t count_of_stages "MBT_NS::Stages::count"(Py_ssize_t n)
+    Py_ssize_t count_work_of_stages "MBT_NS::Stages::count_work"(Py_ssize_t n)
+    void differentiate_euler_step "MBT_NS::differentiate_euler"(
+        Py_ssize_t n, const Turning& turning, double dt, const double* v, const Rates& rates, double* A, double* B)
+    void take_one_stage "MBT_NS::take_stage"(
+        Py_ssize_t n, bint is_first, const Turning& turning, double weight, double h, const double* v0,
+        const Rates& rates, double* work, double* memory)
+    void end_all_stages "MBT_NS::end_stages"(
+        Py_ssize_t n, const Turning& turning, double dt, double* work, double* memory, double* A, double* B)
+
 
 cdef void register_derivatives_of_doubles(Functions[double]* functions) noexcept:
     register_derivatives[double](functions)
@@ -66,3 +86,63 @@ cdef void subtract_from_rates(
         for j in range(nv):
             matrices[stride*i + j] -= dtau_dq[nv*i + j]
             matrices[stride*(nv + i) + j] -= dtau_dv[nv*i + j]
+
+
+cdef const double* vdot_in(const Model* model, const double* matrices) noexcept nogil:
+    """The accelerations, behind the matrices of `forward_dynamics_rates`."""
+    return algorithms.vdot_of[double](model, matrices)
+
+
+# Steps of time --------------------------------------------------------------------------------------------------
+
+cdef inline Rates rates_of(const StepRates* rates) noexcept nogil:
+    cdef Rates r
+    r.vdot = rates.vdot
+    r.by[0] = rates.by_q
+    r.by[1] = rates.by_v
+    r.by[2] = rates.by_tau
+    return r
+
+
+cdef inline Turning turning_of(const int* starts, int count) noexcept nogil:
+    cdef Turning turning
+    turning.starts, turning.count = starts, count
+    return turning
+
+
+cdef void differentiate_euler(
+    Py_ssize_t nv, const int* turning, int num_turning, double dt, const double* v, const StepRates* rates, double* A,
+    double* B
+) noexcept nogil:
+    """A (2 nv, 2 nv) and B (2 nv, nv) of a semi-implicit Euler step from v."""
+    differentiate_euler_step(nv, turning_of(turning, num_turning), dt, v, rates_of(rates), A, B)
+
+
+cdef Py_ssize_t count_stages(Py_ssize_t nv) noexcept nogil:
+    """Doubles that a state on its way through the stages of Runge-Kutta has; it begins with u and v."""
+    return count_of_stages(nv)
+
+
+cdef Py_ssize_t count_stage_work(Py_ssize_t nv) noexcept nogil:
+    return count_work_of_stages(nv)
+
+
+cdef void begin_stages(Py_ssize_t nv, const double* v, double* stages) noexcept nogil:
+    Stages(nv, stages).begin(nv, v)
+
+
+cdef void take_stage(
+    Py_ssize_t nv, bint is_first, const int* turning, int num_turning, double weight, double h, const double* v0,
+    const StepRates* rates, double* work, double* stages
+) noexcept nogil:
+    """One stage of this weight, with its rates; to u and v of the next one, `h` after the beginning."""
+    take_one_stage(
+        nv, is_first, turning_of(turning, num_turning), weight, h, v0, rates_of(rates), work, stages
+    )
+
+
+cdef void end_stages(
+    Py_ssize_t nv, const int* turning, int num_turning, double dt, double* work, double* stages, double* A, double* B
+) noexcept nogil:
+    """A and B, as of a semi-implicit Euler step."""
+    end_all_stages(nv, turning_of(turning, num_turning), dt, work, stages, A, B)

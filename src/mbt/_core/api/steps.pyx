@@ -1,0 +1,521 @@
+"""Steps of time, and their derivatives, in compiled code from end to end.
+
+Each function returns None where there is more to do than that: elements in Python, other numbers, unusual arguments,
+more steps than one call should take. `mbt.motion` has a slower way for all of it, and the errors.
+"""
+
+cimport numpy as cnp
+from cpython.exc cimport PyErr_CheckSignals
+from libc.math cimport isfinite, isnan
+from libc.string cimport memcpy
+
+from mbt._core.algebra.records cimport Parameters
+from mbt._core.api.stateless cimport compiled_of
+from mbt._core.api.tree_dynamics cimport two_outputs
+from mbt._core.api.tree_energy cimport TreeCore
+from mbt._core.door.compiled_model cimport CompiledModel, Derived
+from mbt._core.door.exact_arrays cimport adopt, data, is_array1, is_array2, new1, new2, option, overlap
+from mbt._core.engines.context cimport ContextCore, check_elements_at, check_positions
+from mbt._core.engines.lane_engine cimport roll_out_batch, run_batch
+from mbt._core.engines.leading_axes cimport Batch, check_elements
+from mbt._core.engines.section cimport Section
+from mbt._core.joints.mobilizers cimport PLAIN, orientation_of
+from mbt._core.model.structs cimport Model, Switches
+from mbt._core.quantities cimport derivatives, kernels
+from mbt._core.quantities.derivatives cimport StepRates
+from mbt._core.quantities.table cimport (
+    BACKWARDS, CONSTRAINED_FORWARD_DYNAMICS, CONSTRAINED_FORWARD_DYNAMICS_DERIVATIVES, FORWARD_DYNAMICS,
+    FORWARD_DYNAMICS_DERIVATIVES, MAX_INTEGERS, RUNGE_KUTTA_4,
+)
+
+import numpy as np
+
+from mbt._core.above import above
+from mbt._core.api.configuration import integrate_positions
+from mbt._core.api.stateless import constrained_forward_dynamics, forward_dynamics
+from mbt._core.api.stateless_derivatives import constrained_forward_dynamics_derivatives
+from mbt._core.engines.lane_engine import get_num_threads
+from mbt.math.read_only import ReadOnlyArray
+
+cnp.import_array()
+adopt(ReadOnlyArray)
+
+# Accelerations of bodies in one call, of one state: some hundredths of a second.
+cdef Py_ssize_t WORK_A_CALL = 250_000
+
+
+cdef bint is_plain(tree, CompiledModel compiled, dt):
+    return (
+        compiled is not None and type(dt) is float and isfinite(dt) and (<TreeCore>tree)._user_force_elements is None
+    )
+
+
+cdef int way_of(int method, double dt):
+    return method | (BACKWARDS if dt < 0.0 else 0)
+
+
+cdef int check_state(tree, CompiledModel compiled, const double* q) except -1:
+    if compiled.model.num_checked:
+        check_positions(tree, compiled, q)
+    if compiled.model.num_elements_between:
+        check_elements(tree, compiled, q)
+    return 0
+
+
+# One step -------------------------------------------------------------------------------------------------------
+
+def step(tree, q, v, tau, dt, int method, out):
+    """Return the states one step later."""
+    cdef CompiledModel compiled = compiled_of(tree)
+    if not is_plain(tree, compiled, dt):
+        return None
+    cdef const Model* m = &compiled.model
+    cdef int[<int>MAX_INTEGERS] integers = [way_of(method, dt), 1, 1, 1, 0]
+    cdef Py_ssize_t nq = m.num_positions
+    cdef Py_ssize_t nv = m.num_velocities
+    cdef Batch batch
+    if not (is_array1(q, nq) and is_array1(v, nv) and is_array1(tau, nv)):
+        batch = Batch(["q", "v", "tau"], [q, v, tau], [(nq,), (nv,), (nv,)])
+        if batch.shape:
+            q1, v1 = outputs_of(batch, out, (nq,), (nv,))
+            roll_out_batch(batch, compiled, integers, dt, q1, v1, 1, 0)
+            return q1, v1
+        q, v, tau = batch.arrays
+    return step_of_state(tree, compiled, integers, q, v, tau, dt, out)
+
+
+cdef tuple outputs_of(Batch batch, out, tuple core_of_q, tuple core_of_v):
+    """Arrays for positions and velocities, which share no memory with the operands."""
+    if out is None:
+        return np.empty(batch.shape + core_of_q), np.empty(batch.shape + core_of_v)
+    out = above.check_outputs(out, (batch.shape + core_of_q, batch.shape + core_of_v))
+    for array in out:
+        batch.keep_apart_from(array)
+    return out
+
+
+cdef tuple step_of_state(tree, CompiledModel compiled, const int* integers, q, v, tau, double dt, out):
+    """Of one state in exact arrays."""
+    cdef const Model* m = &compiled.model
+    cdef Py_ssize_t nq = m.num_positions
+    cdef Py_ssize_t nv = m.num_velocities
+    cdef Py_ssize_t num_work = kernels.rollout_work_size(m)
+    cdef double* memory
+    cdef double* x
+    check_state(tree, compiled, data(q))
+    q1, v1 = two_outputs(out, nq, nv)
+    memory = kernels.get_work(m, num_work + 1 + nq + 2*nv)
+    x = memory + kernels.work_size(m) + num_work
+    x[0] = dt
+    memcpy(x + 1, data(tau), nv*sizeof(double))
+    kernels.rollout(
+        integers, m, &m.switches, &compiled.defaults.parameters, data(q), data(v), x, memory, x + 1 + nv
+    )
+    if out is not None and nv and isnan(x[1 + nv + nq]):
+        # An error must leave `out` as it is.
+        q1[...], v1[...] = step_of_state(tree, compiled, integers, q, v, tau, dt, None)
+        return q1, v1
+    memcpy(data(q1), x + 1 + nv, nq*sizeof(double))
+    memcpy(data(v1), x + 1 + nv + nq, nv*sizeof(double))
+    if nv and isnan(data(v1)[0]):
+        # A state without accelerations: an error tells why.
+        forward_dynamics(tree, q, v, tau)
+    return q1, v1
+
+
+# Many steps -----------------------------------------------------------------------------------------------------
+
+cdef struct Inputs:
+    # What acts in the steps of one state. NULL: nothing.
+    const double* tau
+    Py_ssize_t tau_of_step       # stride; zero where one input is for all
+    const double* F_Bo_W         # (num_bodies, 6)
+    const double* held           # (nv,), in all steps
+    const double* actuation
+
+
+cdef Py_ssize_t count_kept(tau, const Model* m, int method, every):
+    """States to be kept of a rollout that one call may make; 0 where it should not."""
+    cdef Py_ssize_t kept, stages = 4 if method & RUNGE_KUTTA_4 else 1
+    cdef int axis, ndim
+    if not (
+        cnp.PyArray_CheckExact(tau) and cnp.PyArray_TYPE(tau) == cnp.NPY_DOUBLE and cnp.PyArray_NDIM(tau) >= 2
+        and type(every) is int and 0 < every < WORK_A_CALL
+    ):
+        return 0
+    ndim = cnp.PyArray_NDIM(tau)
+    if cnp.PyArray_DIM(tau, ndim - 1) != m.num_velocities:
+        return 0
+    for axis in range(ndim - 2):
+        if cnp.PyArray_STRIDE(tau, axis) == 0 and cnp.PyArray_DIM(tau, axis) > 1:
+            # Repeated for samples: it is to take no memory.
+            return 0
+    kept = cnp.PyArray_DIM(tau, ndim - 2)//<Py_ssize_t>every
+    return kept if kept <= WORK_A_CALL//(m.num_bodies*stages*<Py_ssize_t>every) else 0
+
+
+cdef object without_repeats(tau):
+    """Forces (..., T, nv), or (..., 1, nv) where all steps have the same."""
+    cdef int axis = cnp.PyArray_NDIM(tau) - 2
+    if cnp.PyArray_STRIDE(tau, axis) == 0 and cnp.PyArray_DIM(tau, axis) > 1:
+        return tau[..., :1, :]
+    return tau
+
+
+def roll_out(tree, q0, v0, tau, dt, int method, every, out):
+    """Return the first states, and those after every so many steps."""
+    cdef CompiledModel compiled = compiled_of(tree)
+    if not is_plain(tree, compiled, dt):
+        return None
+    cdef const Model* m = &compiled.model
+    cdef Py_ssize_t nq = m.num_positions
+    cdef Py_ssize_t nv = m.num_velocities
+    cdef Py_ssize_t kept = count_kept(tau, m, method, every)
+    cdef int[<int>MAX_INTEGERS] integers = [way_of(method, dt), <int>(kept*every) if kept else 0, 0, 0, 0]
+    cdef Inputs inputs
+    cdef Batch batch
+    if kept == 0:
+        return None
+    tau = without_repeats(tau)
+    if not (is_array1(q0, nq) and is_array1(v0, nv) and is_array2(tau, tau.shape[0], nv)):
+        batch = Batch(["q0", "v0", "tau"], [q0, v0, tau], [(nq,), (nv,), tau.shape[tau.ndim - 2:]])
+        if batch.shape:
+            integers[2] = every
+            q, v = outputs_of(batch, out, (kept + 1, nq), (kept + 1, nv))
+            begin_rows(batch, 0, kept + 1, data(q))
+            begin_rows(batch, 1, kept + 1, data(v))
+            roll_out_batch(batch, compiled, integers, dt, q, v, kept + 1, 1)
+            return q, v
+        q0, v0, tau = batch.arrays
+    inputs.F_Bo_W = inputs.held = inputs.actuation = NULL
+    check_state(tree, compiled, data(q0))
+    return roll_out_state(
+        m, &m.switches, &compiled.defaults.parameters, data(q0), data(v0), dt, &inputs, tau, integers[0], kept, every,
+        out, (q0, v0)
+    )
+
+
+cdef int begin_rows(Batch batch, int k, Py_ssize_t num_rows, double* to) noexcept:
+    """The first of all rows of each sample: an operand."""
+    cdef Py_ssize_t i, n = batch.operands[k].size
+    for i in range(batch.count):
+        memcpy(to + num_rows*n*i, batch.operands[k].data + batch.operands[k].stride*i, n*sizeof(double))
+    return 0
+
+
+def roll_out_context(ContextCore context not None, tau, dt, int method, every, out):
+    """Return the states that a Context of one state of doubles gets to."""
+    cdef Section alone
+    alone.enter(context)
+    cdef CompiledModel compiled = context.compiled
+    if context._engine is not None or not is_plain(context.tree, compiled, dt):
+        return None
+    cdef const Model* m = &compiled.model
+    cdef Py_ssize_t kept = count_kept(tau, m, method, every)
+    cdef Switches switches = context.switches
+    cdef Derived derived
+    cdef Inputs inputs
+    if kept == 0 or cnp.PyArray_NDIM(tau) != 2:
+        return None
+    context.check_user()
+    tau = without_repeats(tau)
+    if not is_array2(tau, tau.shape[0], m.num_velocities):
+        return None
+    derived = context.derived()
+    if m.num_elements_between:
+        check_elements_at(context.tree, m, &derived.parameters, context.poses().X_WB_data, -1)
+    inputs.F_Bo_W = inputs.held = NULL
+    inputs.actuation = <const double*>context._actuation.data
+    forces = None
+    if context._applied_forces is not None:
+        forces = (<TreeCore>context.tree).arrays_of(m, context._applied_forces, "context.applied_forces")
+        inputs.F_Bo_W, inputs.held = data(forces[0]), data(forces[1])
+    return roll_out_state(
+        m, &switches, &derived.parameters, context.q_data, context.v_data, dt, &inputs, tau, way_of(method, dt), kept,
+        every, out, () if forces is None else forces
+    )
+
+
+cdef object roll_out_state(
+    const Model* m, const Switches* switches, const Parameters[double]* p, const double* q0, const double* v0,
+    double dt, Inputs* inputs, tau, int way, Py_ssize_t kept, Py_ssize_t every, out, tuple others
+):
+    """None where a state has no accelerations, or arrays share memory."""
+    cdef Py_ssize_t nq = m.num_positions
+    cdef Py_ssize_t nv = m.num_velocities
+    cdef Py_ssize_t num_work = kernels.rollout_work_size(m)
+    cdef int[<int>MAX_INTEGERS] integers = [way, 1, 1, 1, inputs.F_Bo_W != NULL]
+    cdef Py_ssize_t num_forces = 6*m.num_bodies if integers[4] else 0
+    cdef double* memory
+    cdef double* x
+    cdef double* input
+    cdef double* state
+    cdef double* to_q
+    cdef double* to_v
+    cdef Py_ssize_t i, k
+    if out is None:
+        q, v = new2(kept + 1, nq), new2(kept + 1, nv)
+    else:
+        q, v = above.check_outputs(out, ((kept + 1, nq), (kept + 1, nv)))
+        for array in (tau,) + others:
+            if overlap(array, q) or overlap(array, v):
+                return None
+    inputs.tau = data(tau)
+    inputs.tau_of_step = nv if tau.shape[0] > 1 else 0
+    to_q, to_v = data(q), data(v)
+    memory = kernels.get_work(m, num_work + 1 + num_forces + nq + 2*nv)
+    x = memory + kernels.work_size(m) + num_work
+    input = x + 1 + num_forces
+    state = input + nv
+    x[0] = dt
+    if num_forces:
+        memcpy(x + 1, inputs.F_Bo_W, num_forces*sizeof(double))
+    memcpy(state, q0, nq*sizeof(double))
+    memcpy(state + nq, v0, nv*sizeof(double))
+    for i in range(kept*every):
+        if i == 0 or inputs.tau_of_step:
+            memcpy(input, inputs.tau + inputs.tau_of_step*i, nv*sizeof(double))
+            if inputs.actuation != NULL:
+                for k in range(m.num_actuators):
+                    input[m.actuator_dof[k]] += inputs.actuation[k]
+            if inputs.held != NULL:
+                for k in range(nv):
+                    input[k] += inputs.held[k]
+        kernels.rollout(integers, m, switches, p, state, state + nq, x, memory, state)
+        if (i + 1) % every:
+            continue
+        if i + 1 == every:
+            if nv and isnan(state[nq]):
+                return None
+            memcpy(to_q, q0, nq*sizeof(double))
+            memcpy(to_v, v0, nv*sizeof(double))
+        to_q += nq
+        to_v += nv
+        memcpy(to_q, state, nq*sizeof(double))
+        memcpy(to_v, state + nq, nv*sizeof(double))
+    return q, v
+
+
+# Derivatives ----------------------------------------------------------------------------------------------------
+
+# Of Runge-Kutta: the weight of each stage, and how far into the step the next one is.
+cdef double[4] WEIGHTS = [1.0/6.0, 1.0/3.0, 1.0/3.0, 1.0/6.0]
+cdef double[4] REACHES = [0.5, 0.5, 1.0, 0.0]
+# Numbers of a batch at a time, which caches hold.
+cdef Py_ssize_t NUMBERS_AT_A_TIME = 64*1024
+
+
+cdef class Rates:
+    """Accelerations of states, and their changes, in memory that is used again."""
+    cdef object tree
+    cdef CompiledModel compiled
+    cdef int stabilized
+    cdef bint needs_vdot
+    cdef tuple by                    # three arrays (count, nv, nv), with constraints more rows
+    cdef object vdot
+
+    def __cinit__(self, tree, CompiledModel compiled, int stabilized, bint needs_vdot, tuple lead):
+        cdef Py_ssize_t nv = compiled.model.num_velocities
+        cdef Py_ssize_t rows = nv + compiled.model.num_equations
+        self.tree, self.compiled, self.stabilized, self.needs_vdot = tree, compiled, stabilized, needs_vdot
+        if lead:
+            self.by = tuple([np.empty(lead + (rows, nv)) for _ in range(3)])
+            self.vdot = np.empty(lead + (rows,))
+        else:
+            self.by = new2(nv, nv), new2(nv, nv), new2(nv, nv)
+            self.vdot = new1(nv)
+
+    cdef int find(self, q, v, tau, tuple lead) except -1:
+        """Those of some states; of one, that has none, an error tells why."""
+        cdef int[<int>MAX_INTEGERS] integers = [0, self.stabilized, 0, 0, 0]
+        cdef const Model* m = &self.compiled.model
+        cdef Py_ssize_t nq = m.num_positions
+        cdef Py_ssize_t nv = m.num_velocities
+        cdef bint has_constraints = m.num_constraints > 0
+        cdef Batch batch
+        cdef double* matrices
+        cdef int singular
+        if lead:
+            batch = Batch(["q", "v", "tau"], [q, v, tau], [(nq,), (nv,), (nv,)])
+            run_batch(
+                batch, self.compiled,
+                CONSTRAINED_FORWARD_DYNAMICS_DERIVATIVES if has_constraints else FORWARD_DYNAMICS_DERIVATIVES,
+                integers, tuple([array[:lead[0]] for array in self.by])
+            )
+            if self.needs_vdot:
+                run_batch(
+                    batch, self.compiled, CONSTRAINED_FORWARD_DYNAMICS if has_constraints else FORWARD_DYNAMICS,
+                    integers, (self.vdot[:lead[0]],)
+                )
+            return 0
+        if has_constraints:
+            stabilize = option(self.stabilized)
+            self.vdot = constrained_forward_dynamics(self.tree, q, v, tau, stabilize=stabilize)[0]
+            self.by = constrained_forward_dynamics_derivatives(self.tree, q, v, tau, stabilize=stabilize)
+            return 0
+        check_state(self.tree, self.compiled, data(q))
+        singular = derivatives.forward_dynamics_rates(
+            m, &self.compiled.defaults.parameters, &m.switches, data(q), data(v), data(tau), NULL,
+            kernels.get_work(m, derivatives.forward_work_size(m)), &matrices
+        )
+        if singular >= 0:
+            above.raise_massless_dof(self.tree, singular)
+        memcpy(data(self.vdot), derivatives.vdot_in(m, matrices), nv*sizeof(double))
+        derivatives.forward_dynamics_derivatives(m, matrices, data(self.by[0]), data(self.by[1]), data(self.by[2]))
+        return 0
+
+    cdef StepRates of_sample(self, Py_ssize_t i):
+        cdef Py_ssize_t nv = self.compiled.model.num_velocities
+        cdef Py_ssize_t rows = nv + self.compiled.model.num_equations
+        cdef StepRates rates
+        rates.vdot = data(self.vdot) + rows*i
+        rates.by_q = data(self.by[0]) + rows*nv*i
+        rates.by_v = data(self.by[1]) + rows*nv*i
+        rates.by_tau = data(self.by[2]) + rows*nv*i
+        return rates
+
+
+def step_derivatives(tree, q, v, tau, dt, int method, out):
+    """Return how the states one step later change with these states, and with the forces."""
+    cdef CompiledModel compiled = compiled_of(tree)
+    if not is_plain(tree, compiled, dt):
+        return None
+    cdef const Model* m = &compiled.model
+    cdef Py_ssize_t nq = m.num_positions
+    cdef Py_ssize_t nv = m.num_velocities
+    cdef Py_ssize_t most, first, end
+    cdef Batch batch
+    cdef Steps steps
+    if (
+        out is None and method == 0 and not m.num_constraints and is_array1(q, nq) and is_array1(v, nv)
+        and is_array1(tau, nv)
+    ):
+        return differentiate_euler_step(tree, compiled, q, v, tau, dt)
+    batch = Batch(["q", "v", "tau"], [q, v, tau], [(nq,), (nv,), (nv,)])
+    A, B = outputs_of(batch, out, (2*nv, 2*nv), (2*nv, nv))
+    if not batch.shape:
+        steps = Steps(tree, compiled, dt, method, ())
+        q, v, tau = batch.arrays
+        steps.differentiate(q, v, tau, data(A), data(B), ())
+        return A, B
+    most = 16*max(1, NUMBERS_AT_A_TIME//(16*(15 if method else 3)*nv*nv + 1))
+    if get_num_threads() > 1:
+        most = max(most, <Py_ssize_t>(64*get_num_threads()))
+    most = min(most, batch.count)
+    steps = Steps(tree, compiled, dt, method, (most,))
+    for first in range(0, batch.count, max(<Py_ssize_t>1, most)):
+        end = min(first + most, batch.count)
+        q, v, tau = [rows_of(batch, k, first, end) for k in range(3)]
+        steps.differentiate(
+            q, v, tau, data(A) + 4*nv*nv*first, data(B) + 2*nv*nv*first, (end - first,)
+        )
+        PyErr_CheckSignals()
+    return A, B
+
+
+cdef tuple differentiate_euler_step(tree, CompiledModel compiled, q, v, tau, double dt):
+    """Of one state in exact arrays, without constraints."""
+    cdef const Model* m = &compiled.model
+    cdef Py_ssize_t nv = m.num_velocities
+    cdef Py_ssize_t num_work = derivatives.forward_work_size(m)
+    cdef double* memory
+    cdef double* by_q
+    cdef double* matrices
+    cdef int* turning
+    cdef int singular, count
+    cdef StepRates rates
+    check_state(tree, compiled, data(q))
+    A, B = new2(2*nv, 2*nv), new2(2*nv, nv)
+    memory = kernels.get_work(m, num_work + 3*nv*nv + nv)
+    by_q = memory + kernels.work_size(m) + num_work
+    turning = <int*>(by_q + 3*nv*nv)
+    singular = derivatives.forward_dynamics_rates(
+        m, &compiled.defaults.parameters, &m.switches, data(q), data(v), data(tau), NULL, memory, &matrices
+    )
+    if singular >= 0:
+        above.raise_massless_dof(tree, singular)
+    rates.vdot = derivatives.vdot_in(m, matrices)
+    rates.by_q, rates.by_v, rates.by_tau = by_q, by_q + nv*nv, by_q + 2*nv*nv
+    derivatives.forward_dynamics_derivatives(m, matrices, by_q, by_q + nv*nv, by_q + 2*nv*nv)
+    count = find_turning(m, turning)
+    derivatives.differentiate_euler(nv, turning, count, dt, data(v), &rates, data(A), data(B))
+    return A, B
+
+
+cdef int find_turning(const Model* m, int* starts) noexcept nogil:
+    """The first of each three velocities that are an angular velocity; how many there are."""
+    cdef int b, count = 0
+    for b in range(1, m.num_bodies):
+        if orientation_of(m.type[b]) != PLAIN:
+            starts[count] = m.v_start[b]
+            count += 1
+    return count
+
+
+cdef object rows_of(Batch batch, int k, Py_ssize_t first, Py_ssize_t end):
+    """An operand of some samples, or that of all of them."""
+    cdef Py_ssize_t n = batch.operands[k].size
+    if batch.operands[k].stride:
+        return batch.arrays[k].reshape(batch.count, n)[first:end]
+    return batch.arrays[k].reshape(n)
+
+
+cdef class Steps:
+    """Steps to be differentiated, of one state or of some samples at a time."""
+    cdef Rates rates
+    cdef double dt
+    cdef int method, num_turning
+    cdef object turning, stages, work
+
+    def __cinit__(self, tree, CompiledModel compiled, double dt, int method, tuple lead):
+        cdef const Model* m = &compiled.model
+        self.turning = np.empty(m.num_velocities + 1, dtype=np.intc)
+        self.num_turning = find_turning(m, <int*>cnp.PyArray_DATA(self.turning))
+        self.dt, self.method = dt, method
+        self.rates = Rates(tree, compiled, -1 if dt < 0.0 else 1, method or self.num_turning, lead)
+        if method:
+            self.stages = np.empty(lead + (derivatives.count_stages(m.num_velocities),))
+            self.work = np.empty(derivatives.count_stage_work(m.num_velocities))
+
+    cdef int differentiate(self, q, v, tau, double* A, double* B, tuple lead) except -1:
+        cdef const int* turning = <const int*>cnp.PyArray_DATA(self.turning)
+        cdef Py_ssize_t nv = self.rates.compiled.model.num_velocities
+        cdef Py_ssize_t i, count = lead[0] if lead else 1
+        cdef Py_ssize_t v_of_sample = nv if cnp.PyArray_NDIM(v) > 1 else 0
+        cdef Py_ssize_t size = derivatives.count_stages(nv)
+        cdef StepRates rates
+        cdef double* stages
+        cdef int stage
+        cdef double h
+        if not self.method:
+            self.rates.find(q, v, tau, lead)
+            for i in range(count):
+                rates = self.rates.of_sample(i)
+                derivatives.differentiate_euler(
+                    nv, turning, self.num_turning, self.dt, data(v) + v_of_sample*i, &rates, A + 4*nv*nv*i,
+                    B + 2*nv*nv*i
+                )
+            return 0
+        all_stages = self.stages[:count] if lead else self.stages
+        stages = data(all_stages)
+        for i in range(count):
+            derivatives.begin_stages(nv, data(v) + v_of_sample*i, stages + size*i)
+        q_there, v_there = q, v
+        for stage in range(4):
+            h = REACHES[stage]*self.dt
+            self.rates.find(q_there, v_there, tau, lead)
+            for i in range(count):
+                rates = self.rates.of_sample(i)
+                derivatives.take_stage(
+                    nv, stage == 0, turning, self.num_turning, WEIGHTS[stage], h, data(v) + v_of_sample*i, &rates,
+                    data(self.work), stages + size*i
+                )
+            if stage < 3:
+                q_there = integrate_positions(self.rates.tree, q, all_stages[..., :nv], 1.0)
+                v_there = all_stages[..., nv:2*nv]
+        for i in range(count):
+            derivatives.end_stages(
+                nv, turning, self.num_turning, self.dt, data(self.work), stages + size*i, A + 4*nv*nv*i,
+                B + 2*nv*nv*i
+            )
+        return 0
