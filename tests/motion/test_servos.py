@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import mbt
+from mbt.autodiff import initialize
 
 STIFFNESS, DAMPING, LIMIT = 80.0, 3.0, 20.0
 
@@ -112,6 +113,12 @@ def test_json_edit_clone_and_pickle_keep_servos():
     assert "stiffness" not in motors
 
 
+def test_urdf_says_that_it_has_no_servos():
+    with pytest.warns(mbt.ModelWarning, match="'shoulder'.* becomes a motor, without its gains"):
+        text = mbt.save_model(make_tree(), format="urdf")
+    assert len(mbt.load_model(text).joint_actuators) == 2
+
+
 @pytest.mark.parametrize("method", ["semi_implicit_euler", "rk4", "DOP853"])
 def test_simulation_settles_where_servo_and_gravity_balance(method):
     tree = make_tree(limit=np.inf)
@@ -201,3 +208,17 @@ def test_servo_on_several_degrees_of_freedom_is_refused():
     with pytest.raises(mbt.ArgumentValueError, match="'motor': damping"):
         tree.add_joint_actuator("motor", joint, dof=1, damping=-1.0)
     assert not tree.joint_actuators
+
+
+def test_gains_and_targets_of_another_scalar_carry_derivatives():
+    tree = make_tree().clone_to_scalar("autodiff")
+    context = tree.create_default_context()
+    servo = tree.get_joint_actuator_by_name("shoulder")
+    numbers = initialize([5.0, 0.5, 0.3])
+    servo.set_stiffness(context, numbers[0]).set_damping(context, numbers[1])
+    context.servo_positions = numbers[1:]
+    for i, number in enumerate((servo.stiffness(context), servo.damping(context))):
+        assert number.value == [5.0, 0.5][i]
+        np.testing.assert_array_equal(number.derivatives, np.eye(3)[i])
+    # The shoulder is the second actuator; the first is a plain motor.
+    np.testing.assert_array_equal(context.servo_positions.value, [0.0, 0.3])
