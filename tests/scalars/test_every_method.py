@@ -35,7 +35,13 @@ OF_THE_TREE = {
 
 @cache
 def tree_of(scalar: str) -> mbt.MultibodyTree:
-    return make_everything() if scalar == "double" else tree_of("double").clone_to_scalar(scalar)
+    if scalar != "double":
+        return tree_of("double").clone_to_scalar(scalar)
+    tree = make_everything().edit()
+    joint = next(joint for joint in tree.joints if joint.num_velocities == 1)
+    tree.add_joint_actuator("servo", joint, stiffness=3.0, damping=0.5)
+    tree.finalize()
+    return tree
 
 
 def elements(tree: mbt.MultibodyTree) -> list[Any]:
@@ -64,6 +70,8 @@ def methods() -> list[tuple[int, str]]:
         for name in dir(cls):
             is_public = not name.startswith(("_", *NOT_OF_A_CONTEXT)) and name not in OF_THE_TREE
             if is_public and inspect.isfunction(inspect.getattr_static(cls, name)):
+                if name in ("set_stiffness", "set_damping") and not getattr(element, "is_servo", True):
+                    continue  # A plain motor refuses them.
                 owner = next(base for base in cls.__mro__ if name in vars(base))
                 # Joints differ in what their shared parts do.
                 key = (cls if isinstance(element, (mbt.Joint, mbt.Mobilizer)) else owner, name)
@@ -138,7 +146,8 @@ ARGUMENTS: dict[str, Callable[[Any], Any]] = {
     "joint_tau": lambda e: 0.5,
     "model_instance": lambda e: 1,
     "is_enabled": lambda e: False,
-    "damping": _like("get_damping_vector"),
+    "damping": lambda e: 1.5 if isinstance(e, mbt.JointActuator) else _like("get_damping_vector")(e),
+    "stiffness": lambda e: 2.5,
     "rotor_inertia": lambda e: 0.002,
     "gear_ratio": lambda e: 15.0,
     "M_BBo_B": lambda e: mbt.SpatialInertia.solid_box_with_mass(2.0, 0.3, 0.4, 0.5),

@@ -5,6 +5,8 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from mbt._core.engines.context import ContextCore
 from mbt.context.checks import check_forces
 from mbt.context.declared_values import DeclaredValues
@@ -82,6 +84,45 @@ class Context(ContextCore):
         return other
 
     # What elements declared: see `MultibodyElement.do_declare_parameters`.
+
+    @property
+    def servo_positions(self) -> FloatArray:
+        """Target position of each actuator, (..., num_actuators); those of plain motors read 0, for good.
+
+        Read-only; written as a whole. In a new Context it is the default position of the joint.
+        """
+        return self._servo_targets(0)
+
+    @servo_positions.setter
+    def servo_positions(self, value: object) -> None:
+        self._set_servo_targets(0, value, "servo_positions")
+
+    @property
+    def servo_velocities(self) -> FloatArray:
+        """Target velocity of each actuator, (..., num_actuators), as `servo_positions`; 0 unless set."""
+        return self._servo_targets(1)
+
+    @servo_velocities.setter
+    def servo_velocities(self, value: object) -> None:
+        self._set_servo_targets(1, value, "servo_velocities")
+
+    def _servo_targets(self, which: int) -> FloatArray:
+        actuators, numbers = self.tree.joint_actuators, self._numbers
+        targets = numbers.as_float_array(np.zeros((*self.batch_shape, len(actuators))), "targets")
+        for i, actuator in enumerate(actuators):
+            if actuator.is_servo:
+                target = self.get_discrete_state(actuator._target_index)
+                targets = numbers.replaced(targets, slice(i, i + 1), target[..., which : which + 1])
+        return numbers.frozen(targets)
+
+    def _set_servo_targets(self, which: int, value: object, name: str) -> None:
+        actuators = self.tree.joint_actuators
+        targets = self._as_declared_vector(value, name, len(actuators), finite=False)
+        for i, actuator in enumerate(actuators):
+            if actuator.is_servo:
+                target = self.get_discrete_state(actuator._target_index)
+                changed = self._numbers.replaced(target, slice(which, which + 1), targets[..., i : i + 1])
+                self.set_discrete_state(actuator._target_index, changed)
 
     @property
     def parameters(self) -> Parameters:

@@ -9,6 +9,7 @@ import numpy as np
 from mbt.errors import ShapeError, cure_for_efforts, shape_error
 from mbt.math.arrays import as_finite_array, as_float_array
 from mbt.tree.hooks import add_note
+from mbt.tree.servos import calc_efforts, read_servos
 
 if TYPE_CHECKING:
     from mbt.context.context import Context
@@ -19,18 +20,20 @@ __all__ = ["Inputs"]
 
 
 class Inputs:
-    """Generalized forces of each step: ``control + B actuation``, clipped to the effort limits where wanted.
+    """Generalized forces of each step: ``control + B (actuation + servos)``, clipped where wanted.
 
     Parameters
     ----------
     tree : MultibodyTree
         What is driven.
     context : Context
-        Its actuation acts all the time.
+        Its actuation acts all the time, and its servos drive to its targets.
     control : None, array_like or callable
         See `simulate`.
     num_steps : int
         So many rows an array has.
+    start, dt : float
+        When the first step begins, and the length of each [s].
     limit_efforts : bool
         Whether to clip.
 
@@ -41,11 +44,23 @@ class Inputs:
     """
 
     def __init__(
-        self, tree: MultibodyTree, context: Context, control: Any, num_steps: int, *, limit_efforts: bool
+        self,
+        tree: MultibodyTree,
+        context: Context,
+        control: Any,
+        num_steps: int,
+        *,
+        start: float,
+        dt: float,
+        limit_efforts: bool,
     ) -> None:
         self._shape = (*context.batch_shape, tree.num_velocities)
         self._held = context.actuation @ tree.actuation_matrix.T
         self._is_driven = bool(self._held.any())
+        self._servos = read_servos(tree, context)
+        self._has_servos = bool(self._servos.actuators.size)
+        self._B_servos = tree.actuation_matrix[:, self._servos.actuators]
+        self._start, self._dt = start, dt
         self._function = control if callable(control) else None
         self._rows = self._as_rows(control, num_steps) if self._function is None else None
         self._limits = (tree.effort_lower_limits, tree.effort_upper_limits) if limit_efforts else None
@@ -54,10 +69,26 @@ class Inputs:
     @property
     def is_function(self) -> bool:
         """Whether forces depend on the state."""
-        return self._function is not None
+        return self._function is not None or self._has_servos
 
     def calc(self, time: float, q: FloatArray, v: FloatArray) -> FloatArray:
-        """Return what the control function gives, (..., num_velocities)."""
+        """Return the forces at a state, (..., num_velocities), where they depend on it."""
+        tau = self._row_at(time) if self._function is None else self._call(time, q, v)
+        if self._is_driven:
+            tau = tau + self._held
+        if self._has_servos:
+            tau = tau + calc_efforts(self._servos, q, v) @ self._B_servos.T
+        return tau if self._limits is None else self._limit(tau)
+
+    def _row_at(self, time: float) -> FloatArray:
+        """Return the row of the step in which a time lies."""
+        assert self._rows is not None
+        step = int((time - self._start) / self._dt + 1e-6)
+        row: FloatArray = self._rows[..., min(step, self._rows.shape[-2] - 1), :]
+        return np.broadcast_to(row, self._shape)
+
+    def _call(self, time: float, q: FloatArray, v: FloatArray) -> FloatArray:
+        """Return what the control function gives."""
         assert self._function is not None
         try:
             tau = self._function(time, q, v)
@@ -69,9 +100,8 @@ class Inputs:
             if tau.shape not in (self._shape, self._shape[-1:]):
                 raise shape_error("the result of control", self._shape, tau.shape)
             tau = np.broadcast_to(tau, self._shape)
-        if self._is_driven:
-            tau = tau + self._held
-        return tau if self._limits is None else self._limit(tau)
+        result: FloatArray = tau
+        return result
 
     def rows(self, first: int, count: int) -> FloatArray:
         """Return the forces of some steps, (..., count, num_velocities), where they are known beforehand."""

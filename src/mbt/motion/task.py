@@ -114,6 +114,8 @@ def make_task(tree: MultibodyTree, context: Context, duration: float, dt: float,
         context,
         options["control"],
         _count_steps(duration, dt),
+        start=_common_time(context),
+        dt=dt,
         limit_efforts=as_bool(options["limit_efforts"], "limit_efforts"),
     )
     start = _common_time(context)

@@ -317,6 +317,8 @@ _ACTUATOR_KINDS = (
             _argument("rotor_inertia", NUMBER, "default_rotor_inertia"),
             _argument("gear_ratio", NUMBER, "default_gear_ratio"),
             Field("dof", Index(), lambda motor: motor.dof if motor.joint.num_velocities > 1 else None),
+            _argument("stiffness", Number(0.0), "default_stiffness"),
+            _argument("damping", Number(0.0), "default_damping"),
         ),
     ),
 )

@@ -177,6 +177,8 @@ class _Writer:
                 self.losses.add(
                     "joint actuator", actuator.name, "readers leave it out, for its joint has no effort"
                 )
+            if actuator.is_servo:
+                self.losses.add("joint actuator", actuator.name, "it becomes a motor, without its gains")
             name = self.names.of_actuator(actuator)
             transmission = SubElement(self.root, "transmission", name=f"{name}_transmission")
             SubElement(transmission, "type").text = "transmission_interface/SimpleTransmission"

@@ -33,6 +33,11 @@ class JointActuator(MultibodyElement):
     gearing, and without the limit. Its rotor adds ``rotor_inertia * gear_ratio**2`` to the inertia of the
     joint.
 
+    With a stiffness or a damping it is a servo, which exerts ``stiffness (q_d - q) + damping (v_d - v)``,
+    clipped to the effort limit, besides ``context.actuation``. Its targets are inputs of a Context,
+    ``context.servo_positions`` and ``context.servo_velocities``. `mbt.simulate` lets servos act;
+    `MultibodyTree.calc_servo_efforts` says what they exert.
+
     Parameters
     ----------
     name : str
@@ -40,7 +45,8 @@ class JointActuator(MultibodyElement):
     joint : Joint
         The joint that it drives.
     effort_limit : float, optional
-        Largest effort [N m, N], not negative. For information: computations do not enforce it.
+        Largest effort [N m, N], not negative. The effort of a servo is clipped to it; otherwise it is for
+        information: computations do not enforce it.
     rotor_inertia : float, optional
         Inertia of the rotor [kg m^2, kg], not negative. The default of a parameter of each Context.
     gear_ratio : float, optional
@@ -48,11 +54,18 @@ class JointActuator(MultibodyElement):
         each Context.
     dof : int, optional
         Which of the velocities of the joint it drives, from 0; to be given where there are several.
+    stiffness : float, optional
+        Effort per distance from the target [N m/rad, N/m], not negative. The default of a parameter of each
+        Context.
+    damping : float, optional
+        Effort per difference from the target velocity [N m s/rad, N s/m], not negative. The default of a
+        parameter of each Context.
 
     Raises
     ------
     ArgumentValueError
-        When the joint has no such degree of freedom, or a number makes no sense.
+        When the joint has no such degree of freedom, a number makes no sense, or a servo is on a joint with
+        several degrees of freedom.
 
     Examples
     --------
@@ -67,6 +80,9 @@ class JointActuator(MultibodyElement):
 
     kind: ClassVar[str] = "joint actuator"
     _adder: ClassVar[str] = "add_joint_actuator"
+    # Of what was pickled before there were servos.
+    _stiffness: float = 0.0
+    _damping: float = 0.0
 
     def __init__(
         self,
@@ -77,6 +93,8 @@ class JointActuator(MultibodyElement):
         rotor_inertia: float = 0.0,
         gear_ratio: float = 1.0,
         dof: int | None = None,
+        stiffness: float = 0.0,
+        damping: float = 0.0,
     ) -> None:
         if not is_constructed(joint, Joint):
             check_element(joint, Joint, f"{self.kind} {quote(name)}: joint")
@@ -87,6 +105,14 @@ class JointActuator(MultibodyElement):
         self._rotor_inertia = self._checked_rotor_inertia(rotor_inertia)
         self._gear_ratio = self._checked_gear_ratio(gear_ratio)
         self._check_reflected_inertia(self._rotor_inertia, self._gear_ratio)
+        self._stiffness = self._checked_gain(stiffness, "stiffness")
+        self._damping = self._checked_gain(damping, "damping")
+        if self.is_servo and joint.num_velocities != 1:
+            raise ArgumentValueError(
+                f"{self._label}: stiffness and damping: expected 0, for a servo needs a joint with one "
+                f"degree of freedom and {joint._label} ({joint.type_name}) has {joint.num_velocities}, got "
+                f"{self._stiffness:g} and {self._damping:g}"
+            )
 
     @property
     def index(self) -> JointActuatorIndex:
@@ -137,6 +163,21 @@ class JointActuator(MultibodyElement):
     def default_reflected_inertia(self) -> float:
         """Default ``rotor_inertia * gear_ratio**2``, which adds to the inertia of the joint [kg m^2, kg]."""
         return self._rotor_inertia * (self._gear_ratio * self._gear_ratio)
+
+    @property
+    def is_servo(self) -> bool:
+        """Whether it has a default stiffness or damping, and so targets; else it is a plain motor."""
+        return self._stiffness > 0.0 or self._damping > 0.0
+
+    @property
+    def default_stiffness(self) -> float:
+        """Default stiffness [N m/rad, N/m]; 0 of a plain motor."""
+        return self._stiffness
+
+    @property
+    def default_damping(self) -> float:
+        """Default damping [N m s/rad, N s/m]; 0 of a plain motor."""
+        return self._damping
 
     def set_effort_limit(self, effort_limit: float) -> Self:
         """Set the largest effort [N m, N], before ``finalize()``."""
@@ -217,6 +258,65 @@ class JointActuator(MultibodyElement):
         self._check_reflected_inertia(self.rotor_inertia(context), value)
         set_parameter(self, context, "gear_ratio", self._checked_index(), value)
         return self
+
+    @number_of_each_sample
+    def stiffness(self, context: ContextCore) -> float:
+        """Return the stiffness that `context` has [N m/rad, N/m]; 0 of a plain motor."""
+        return self._gain(context, 0)
+
+    @number_of_each_sample
+    def damping(self, context: ContextCore) -> float:
+        """Return the damping that `context` has [N m s/rad, N s/m]; 0 of a plain motor."""
+        return self._gain(context, 1)
+
+    def set_stiffness(self, context: ContextCore, stiffness: object) -> Self:
+        """Set the stiffness of a servo in `context` [N m/rad, N/m], not negative."""
+        return self._set_gain(context, 0, stiffness, "stiffness")
+
+    def set_damping(self, context: ContextCore, damping: object) -> Self:
+        """Set the damping of a servo in `context` [N m s/rad, N s/m], not negative."""
+        return self._set_gain(context, 1, damping, "damping")
+
+    def do_declare_parameters(self) -> None:
+        """Declare the gains of a servo; a plain motor has none."""
+        if self.is_servo:
+            self._gains_index = self.declare_numeric_parameter([self._stiffness, self._damping])
+
+    def do_declare_discrete_state(self) -> None:
+        """Declare the targets of a servo; a plain motor has none."""
+        if self.is_servo:
+            self._target_index = self.declare_discrete_state([float(self._joint.default_positions[0]), 0.0])
+
+    def _servo_values(self, context: Any) -> tuple[FloatArray, FloatArray]:
+        """Return the gains and the targets of a servo, each (..., 2)."""
+        return (
+            context.get_numeric_parameter(self._gains_index),
+            context.get_discrete_state(self._target_index),
+        )
+
+    def _gain(self, context: Any, which: int) -> float:
+        numbers = numbers_of(self, context)
+        if not self.is_servo:
+            zero: float = context._zero
+            return zero
+        return numbers.entry(context.get_numeric_parameter(self._gains_index), which)
+
+    def _set_gain(self, context: Any, which: int, value: object, name: str) -> Self:
+        gain = self._checked_gain(value, name, numbers_of(self, context))
+        if not self.is_servo:
+            raise ArgumentValueError(
+                f"{self._label}: {name}: expected a servo, but this is a plain motor: give it a stiffness or "
+                "a damping when you add it"
+            )
+        numbers = context._numbers
+        gains = context.get_numeric_parameter(self._gains_index)
+        part, values = slice(which, which + 1), numbers.as_float_array(gain, name)[..., np.newaxis]
+        context.set_numeric_parameter(self._gains_index, numbers.replaced(gains, part, values))
+        return self
+
+    def _checked_gain(self, value: object, name: str, numbers: Numbers = DOUBLES) -> float:
+        gain: float = numbers.as_nonnegative(value, f"{self._label}: {name}")
+        return gain
 
     def _checked_dof(self, joint: Joint, dof: object) -> int:
         count = joint.num_velocities

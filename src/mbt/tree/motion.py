@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
+import numpy as np
+
 from mbt._core.above import above
 from mbt._core.api.tree_energy import TreeCore
 from mbt.tree.context_access import raise_context_mismatch
+from mbt.tree.servos import calc_efforts, read_servos
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -20,6 +23,51 @@ __all__ = ["Motion"]
 
 class Motion(TreeCore):
     """The part of `MultibodyTree` that goes on in time."""
+
+    def calc_servo_efforts(self, context: Context) -> FloatArray:
+        """Return what servos exert: ``stiffness (q_d - q) + damping (v_d - v)``, clipped to effort limits.
+
+        `mbt.simulate` adds these efforts, at the beginning of each step. No other function does: forward
+        dynamics, `rollout` and `mbt.functional` take them as any other force of yours:
+        ``tree.calc_servo_efforts(context) @ tree.actuation_matrix.T``.
+
+        Parameters
+        ----------
+        context : Context
+            Of this tree, of doubles. Its q and v, gains and targets count.
+
+        Returns
+        -------
+        ndarray, shape (..., num_actuators)
+            Efforts [N m, N], 0 of plain motors.
+
+        Raises
+        ------
+        ArgumentTypeError, ContextMismatchError
+            When it is no Context of the tree, or of another scalar than double.
+
+        Examples
+        --------
+        >>> import mbt
+        >>> tree = mbt.MultibodyTree()
+        >>> link = tree.add_body(mbt.RigidBody("link", mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)))
+        >>> axis = [0, 0, 1]
+        >>> knee = tree.add_joint(mbt.RevoluteJoint, "knee", tree.world_body, None, link, None, axis=axis)
+        >>> servo = tree.add_joint_actuator("knee", knee, effort_limit=45.0, stiffness=100.0, damping=2.0)
+        >>> tree.finalize()
+        >>> context = tree.create_default_context()
+        >>> context.servo_positions = [0.3]
+        >>> tree.calc_servo_efforts(context)
+        array([30.])
+        >>> context.servo_positions = [1.0]
+        >>> tree.calc_servo_efforts(context)
+        array([45.])
+        """
+        tree = cast("MultibodyTree", self)
+        servos = read_servos(tree, context)
+        efforts = np.zeros((*context.batch_shape, len(tree.joint_actuators)))
+        efforts[..., servos.actuators] = calc_efforts(servos, context.q, context.v)
+        return efforts
 
     def rollout(
         self,

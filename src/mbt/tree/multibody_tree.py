@@ -378,6 +378,8 @@ class MultibodyTree(
         rotor_inertia: float = 0.0,
         gear_ratio: float = 1.0,
         dof: int | None = None,
+        stiffness: float = 0.0,
+        damping: float = 0.0,
     ) -> JointActuator: ...
     @overload
     def add_joint_actuator(
@@ -395,13 +397,15 @@ class MultibodyTree(
         joint : Joint
             The joint that it drives.
         effort_limit : float, optional
-            Largest effort [N m, N]. For information: computations do not enforce it.
+            Largest effort [N m, N]. That of a servo is clipped to it; else nothing enforces it.
         rotor_inertia : float, optional
             Inertia of the rotor [kg m^2, kg].
         gear_ratio : float, optional
             Turns of the rotor per turn of the joint.
         dof : int, optional
             Which of the velocities of the joint it drives, from 0; to be given where there are several.
+        stiffness, damping : float, optional
+            Gains of a servo [N m/rad, N/m] and [N m s/rad, N s/m], see `JointActuator`; 0: a plain motor.
 
         Returns
         -------

@@ -321,6 +321,8 @@ _ATTRIBUTES: Mapping[type[Any], dict[str, Check]] = {
         "_effort_limit": _is_effort_limit,
         "_rotor_inertia": _is_number,
         "_gear_ratio": _is_number,
+        "_stiffness": _is_number,
+        "_damping": _is_number,
     },
     Constraint: {"_defaults": _array(lambda element: (count_constraint_parameters(element._type),))},
     ConstraintBetweenFrames: {"_frame_A": _element(Frame), "_frame_B": _element(Frame)},

@@ -1,0 +1,87 @@
+"""Servos: actuators with a stiffness and a damping, which drive their joints to the targets of a Context."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from mbt.errors import ArgumentTypeError, quote
+from mbt.tree.context_access import raise_context_mismatch
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from mbt.context.context import Context
+    from mbt.math.arrays import FloatArray
+    from mbt.tree.multibody_tree import MultibodyTree
+
+__all__ = ["Servos", "calc_efforts", "read_servos"]
+
+
+class Servos(NamedTuple):
+    """The servos of a tree in index order, with the numbers that a Context has; nothing of plain motors.
+
+    Attributes
+    ----------
+    actuators : ndarray of int, shape (num_servos,)
+        Index of each in the actuators of the tree.
+    positions, dofs : ndarray of int, shape (num_servos,)
+        Index of its joint in q and in v.
+    stiffness, damping : ndarray, shape (..., num_servos)
+        Gains [N m/rad, N/m] and [N m s/rad, N s/m].
+    q_d, v_d : ndarray, shape (..., num_servos)
+        Targets.
+    effort_limits : ndarray, shape (num_servos,)
+        Largest efforts [N m, N]; inf where there is no limit.
+    """
+
+    actuators: npt.NDArray[np.intp]
+    positions: npt.NDArray[np.intp]
+    dofs: npt.NDArray[np.intp]
+    stiffness: FloatArray
+    damping: FloatArray
+    q_d: FloatArray
+    v_d: FloatArray
+    effort_limits: FloatArray
+
+
+def read_servos(tree: MultibodyTree, context: Context) -> Servos:
+    """Return the servos of `tree` with the gains and targets of `context`, of doubles.
+
+    Raises
+    ------
+    ArgumentTypeError, ContextMismatchError
+        When it is no Context of the tree, or of another scalar than double.
+    """
+    if getattr(context, "tree", None) is not tree:
+        raise_context_mismatch(tree, context)
+    if tree.scalar_type.name != "double":
+        raise ArgumentTypeError(
+            f"context: expected one of doubles, got one of {quote(tree.scalar_type.name)}, of which the "
+            "efforts of servos are not computed"
+        )
+    servos = [actuator for actuator in tree.joint_actuators if actuator.is_servo]
+    values = np.empty((4, *context.batch_shape, len(servos)))
+    for i, servo in enumerate(servos):
+        gains, target = servo._servo_values(context)
+        values[:2, ..., i] = np.moveaxis(gains, -1, 0)
+        values[2:, ..., i] = np.moveaxis(target, -1, 0)
+    return Servos(
+        np.array([servo.index for servo in servos], dtype=np.intp),
+        np.array([servo.joint.position_start for servo in servos], dtype=np.intp),
+        np.array([servo.velocity_start for servo in servos], dtype=np.intp),
+        values[0],
+        values[1],
+        values[2],
+        values[3],
+        np.array([servo.effort_limit for servo in servos], dtype=np.float64),
+    )
+
+
+def calc_efforts(servos: Servos, q: FloatArray, v: FloatArray) -> FloatArray:
+    """Return the effort of each servo [N m, N], clipped to its limit, shape (..., num_servos)."""
+    effort = servos.stiffness * (servos.q_d - q[..., servos.positions])
+    effort += servos.damping * (servos.v_d - v[..., servos.dofs])
+    clipped: FloatArray = np.clip(effort, -servos.effort_limits, servos.effort_limits)
+    return clipped

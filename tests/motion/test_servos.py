@@ -1,0 +1,224 @@
+"""Servos: gains and targets of a Context, what they exert, and how simulations follow them."""
+
+import copy
+import pickle
+
+import mujoco
+import numpy as np
+import pytest
+
+import mbt
+from mbt.autodiff import initialize
+
+STIFFNESS, DAMPING, LIMIT = 80.0, 3.0, 20.0
+
+
+def make_tree(*, stiffness=STIFFNESS, damping=DAMPING, limit=LIMIT):
+    """Return a double pendulum: a servo at the shoulder, a plain motor at the elbow."""
+    tree = mbt.MultibodyTree()
+    inertia = mbt.SpatialInertia.thin_rod_with_mass(1.0, 0.5, [0, 0, 1]).shift([0, 0, 0.25])
+    upper = tree.add_body(mbt.RigidBody("upper", inertia))
+    lower = tree.add_body(mbt.RigidBody("lower", inertia))
+    shoulder = tree.add_joint(
+        mbt.RevoluteJoint, "shoulder", tree.world_body, None, upper, None, axis=[0, 1, 0]
+    )
+    X_PF = mbt.math.make_pose(p=[0, 0, -0.5])
+    elbow = tree.add_joint(mbt.RevoluteJoint, "elbow", upper, X_PF, lower, None, axis=[0, 1, 0], damping=0.2)
+    shoulder.set_default_positions([0.1])
+    tree.add_joint_actuator("elbow", elbow, 7.0)
+    tree.add_joint_actuator("shoulder", shoulder, limit, stiffness=stiffness, damping=damping)
+    tree.add_force_element(mbt.UniformGravityFieldElement())
+    tree.finalize()
+    return tree
+
+
+def formula(q, v, q_d, v_d=0.0, stiffness=STIFFNESS, damping=DAMPING):
+    return np.clip(stiffness * (q_d - q[..., 0]) + damping * (v_d - v[..., 0]), -LIMIT, LIMIT)
+
+
+def test_targets_are_default_positions_and_zero_velocities():
+    context = make_tree().create_default_context()
+    np.testing.assert_array_equal(context.servo_positions, [0.0, 0.1])
+    np.testing.assert_array_equal(context.servo_velocities, [0.0, 0.0])
+    assert not context.servo_positions.flags.writeable
+
+
+@pytest.mark.parametrize("q_d", [0.25, 2.0, -2.0])
+def test_effort_is_the_formula_clipped(q_d):
+    tree = make_tree()
+    context = tree.create_default_context()
+    context.q, context.v = [0.2, 0.3], [0.4, -0.5]
+    context.servo_positions, context.servo_velocities = [9.0, q_d], [9.0, 0.7]
+    expected = formula(context.q, context.v, q_d, 0.7)
+    np.testing.assert_allclose(tree.calc_servo_efforts(context), [0.0, expected], rtol=1e-14)
+    # A plain motor has no target: it reads 0 whatever was written.
+    np.testing.assert_array_equal(context.servo_positions, [0.0, q_d])
+
+
+def test_gains_and_targets_of_each_sample():
+    rng = np.random.default_rng(3)
+    tree = make_tree()
+    context = tree.create_default_context(batch_shape=(3, 2))
+    context.q, context.v = rng.normal(size=(3, 2, 2)), rng.normal(size=(3, 2, 2))
+    targets = rng.normal(size=(3, 2, 2))
+    gains = rng.uniform(1.0, 9.0, (2, 3, 2))
+    context.servo_positions = targets
+    servo = tree.get_joint_actuator_by_name("shoulder")
+    servo.set_stiffness(context, gains[0]).set_damping(context, gains[1])
+    np.testing.assert_array_equal(servo.stiffness(context), gains[0])
+    np.testing.assert_array_equal(servo.damping(context), gains[1])
+    efforts = tree.calc_servo_efforts(context)
+    expected = formula(context.q, context.v, targets[..., 1], 0.0, gains[0], gains[1])
+    np.testing.assert_allclose(efforts[..., 1], expected, rtol=1e-13)
+    assert (efforts[..., 0] == 0.0).all()
+    # One row for all samples.
+    context.servo_velocities = [0.0, 0.5]
+    np.testing.assert_array_equal(context.servo_velocities, np.broadcast_to([0.0, 0.5], (3, 2, 2)))
+
+
+@pytest.mark.parametrize(
+    "copied",
+    [lambda c: c.clone(), copy.deepcopy, lambda c: pickle.loads(pickle.dumps(c))],
+    ids=["clone", "deepcopy", "pickle"],
+)
+@pytest.mark.parametrize("batch_shape", [(), (2,)])
+def test_copies_keep_gains_and_targets(copied, batch_shape):
+    tree = make_tree()
+    context = tree.create_default_context(batch_shape=batch_shape)
+    context.servo_positions, context.servo_velocities = [0.0, 0.4], [0.0, 0.5]
+    tree.get_joint_actuator_by_name("shoulder").set_stiffness(context, 11.0)
+    twin = copied(context)
+    expected = tree.calc_servo_efforts(context)
+    context.servo_positions = [0.0, 9.0]
+    np.testing.assert_array_equal(twin.servo_positions[..., 1], np.full(batch_shape, 0.4))
+    np.testing.assert_array_equal(twin.tree.calc_servo_efforts(twin), expected)
+    tree.set_default_context(context)
+    np.testing.assert_array_equal(context.servo_positions[..., 1], np.full(batch_shape, 0.1))
+
+
+def test_json_edit_clone_and_pickle_keep_servos():
+    tree = make_tree()
+    text = mbt.save_model(tree, format="json")
+    edited = tree.edit()
+    edited.finalize()
+    for twin in (mbt.load_model(text), edited, tree.clone(), pickle.loads(pickle.dumps(tree))):
+        servo = twin.get_joint_actuator_by_name("shoulder")
+        assert (servo.default_stiffness, servo.default_damping) == (STIFFNESS, DAMPING)
+        assert not twin.get_joint_actuator_by_name("elbow").is_servo
+        context = twin.create_default_context()
+        context.q = [0.0, 0.0]
+        np.testing.assert_allclose(twin.calc_servo_efforts(context), [0.0, 8.0], rtol=1e-14)
+    assert mbt.save_model(mbt.load_model(text), format="json") == text
+    motors = mbt.save_model(make_tree(stiffness=0.0, damping=0.0), format="json")
+    assert "stiffness" not in motors
+
+
+def test_urdf_says_that_it_has_no_servos():
+    with pytest.warns(mbt.ModelWarning, match="'shoulder'.* becomes a motor, without its gains"):
+        text = mbt.save_model(make_tree(), format="urdf")
+    assert len(mbt.load_model(text).joint_actuators) == 2
+
+
+@pytest.mark.parametrize("method", ["semi_implicit_euler", "rk4", "DOP853"])
+def test_simulation_settles_where_servo_and_gravity_balance(method):
+    tree = make_tree(limit=np.inf)
+    context = tree.create_default_context()
+    context.servo_positions = [0.0, 0.6]
+    trajectory = mbt.simulate(tree, context, 20.0, dt=2e-3, method=method, every=100)
+    q = trajectory.q[-1]
+    assert abs(trajectory.v[-1]).max() < 1e-3
+    # At rest the lower rod hangs; with it at the elbow, m g l/2 + m g l resist the servo.
+    torque = 9.81 * (0.25 + 0.5) * np.sin(q[0])
+    np.testing.assert_allclose(STIFFNESS * (0.6 - q[0]), torque, rtol=1e-3)
+    np.testing.assert_allclose(q.sum(), 0.0, atol=1e-3)
+
+
+def test_simulation_is_that_of_the_same_law_as_control():
+    tree, plain = make_tree(), make_tree(stiffness=0.0, damping=0.0)
+    start, bare = tree.create_default_context(), plain.create_default_context()
+    for context in (start, bare):
+        context.q = [0.3, 0.4]
+        context.actuation = [0.5, -0.25]
+    start.servo_positions = [0.0, 1.5]
+    rows = np.random.default_rng(1).normal(size=(200, 2))
+
+    def law(time, q, v):
+        return rows[round(time / 1e-3)] + np.array([formula(q, v, 1.5), 0.0])
+
+    # The recorded force behind the last sample is asked for at its time, the end of the last row.
+    got = mbt.simulate(tree, start, 0.2, dt=1e-3, method="rk4", control=rows)
+    wanted = mbt.simulate(plain, bare, 0.2, dt=1e-3, method="rk4", control=law)
+    np.testing.assert_allclose(got.q, wanted.q, rtol=0, atol=1e-13)
+    np.testing.assert_allclose(got.tau[:-1], wanted.tau[:-1], rtol=0, atol=1e-11)
+
+
+def test_batch_simulates_as_its_samples():
+    tree = make_tree()
+    batch = tree.create_default_context(batch_shape=(2,))
+    targets = np.array([[0.0, 0.5], [0.0, -0.4]])
+    batch.servo_positions = targets
+    got = mbt.simulate(tree, batch, 0.1, dt=1e-3)
+    for i in range(2):
+        one = tree.create_default_context()
+        one.servo_positions = targets[i]
+        wanted = mbt.simulate(tree, one, 0.1, dt=1e-3)
+        np.testing.assert_allclose(got.q[i], wanted.q, rtol=0, atol=1e-12)
+
+
+@pytest.mark.oracle
+def test_efforts_equal_those_of_position_actuators_of_mujoco():
+    model = mujoco.MjModel.from_xml_string("""<mujoco><worldbody><body>
+        <joint name="j" type="hinge" axis="0 1 0"/><geom size="0.1"/></body></worldbody>
+        <actuator><position joint="j" kp="80" kv="3" forcerange="-20 20"/></actuator></mujoco>""")
+    data = mujoco.MjData(model)
+    tree = make_tree()
+    context = tree.create_default_context()
+    for q, v, target in np.random.default_rng(5).normal(scale=0.3, size=(20, 3)):
+        data.qpos[:], data.qvel[:], data.ctrl[:] = q, v, target
+        mujoco.mj_forward(model, data)
+        context.q, context.v, context.servo_positions = [q, 0.0], [v, 0.0], [0.0, target]
+        np.testing.assert_allclose(tree.calc_servo_efforts(context)[1], data.qfrc_actuator[0], rtol=1e-13)
+
+
+def test_bad_arguments_change_nothing():
+    tree = make_tree()
+    context = tree.create_default_context()
+    servo, motor = tree.get_joint_actuator_by_name("shoulder"), tree.get_joint_actuator_by_name("elbow")
+    with pytest.raises(mbt.ArgumentValueError, match="'shoulder': stiffness"):
+        servo.set_stiffness(context, -1.0)
+    with pytest.raises(mbt.ArgumentValueError, match="'elbow': damping: expected a servo"):
+        motor.set_damping(context, 1.0)
+    with pytest.raises(mbt.ShapeError, match="servo_positions: expected shape"):
+        context.servo_positions = [1.0, 2.0, 3.0]
+    assert (servo.stiffness(context), motor.stiffness(context)) == (STIFFNESS, 0.0)
+    np.testing.assert_array_equal(context.servo_positions, [0.0, 0.1])
+    with pytest.raises(mbt.ContextMismatchError):
+        tree.calc_servo_efforts(make_tree().create_default_context())
+    twin = tree.clone_to_scalar("autodiff")
+    with pytest.raises(mbt.ArgumentTypeError, match="expected one of doubles"):
+        twin.calc_servo_efforts(twin.create_default_context())
+
+
+def test_servo_on_several_degrees_of_freedom_is_refused():
+    tree = mbt.MultibodyTree()
+    ball = tree.add_body(mbt.RigidBody("ball", mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)))
+    joint = tree.add_joint(mbt.UniversalJoint, "gimbal", tree.world_body, None, ball, None)
+    with pytest.raises(mbt.ArgumentValueError, match="a servo needs a joint with one degree of freedom"):
+        tree.add_joint_actuator("motor", joint, dof=1, stiffness=1.0)
+    with pytest.raises(mbt.ArgumentValueError, match="'motor': damping"):
+        tree.add_joint_actuator("motor", joint, dof=1, damping=-1.0)
+    assert not tree.joint_actuators
+
+
+def test_gains_and_targets_of_another_scalar_carry_derivatives():
+    tree = make_tree().clone_to_scalar("autodiff")
+    context = tree.create_default_context()
+    servo = tree.get_joint_actuator_by_name("shoulder")
+    numbers = initialize([5.0, 0.5, 0.3])
+    servo.set_stiffness(context, numbers[0]).set_damping(context, numbers[1])
+    context.servo_positions = numbers[1:]
+    for i, number in enumerate((servo.stiffness(context), servo.damping(context))):
+        assert number.value == [5.0, 0.5][i]
+        np.testing.assert_array_equal(number.derivatives, np.eye(3)[i])
+    # The shoulder is the second actuator; the first is a plain motor.
+    np.testing.assert_array_equal(context.servo_positions.value, [0.0, 0.3])
