@@ -39,7 +39,7 @@ def tree_of(scalar: str) -> mbt.MultibodyTree:
         return tree_of("double").clone_to_scalar(scalar)
     tree = make_everything().edit()
     joint = next(joint for joint in tree.joints if joint.num_velocities == 1)
-    tree.add_joint_actuator("servo", joint, stiffness=3.0, damping=0.5)
+    tree.add_joint_actuator("servo", joint, rotor_inertia=0.01, stiffness=3.0, damping=0.5)
     tree.finalize()
     return tree
 
