@@ -9,7 +9,6 @@ import numpy as np
 from mbt._core.above import above
 from mbt._core.api.tree_energy import TreeCore
 from mbt.tree.context_access import raise_context_mismatch
-from mbt.tree.servos import calc_efforts, read_servos
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -63,6 +62,8 @@ class Motion(TreeCore):
         >>> tree.calc_servo_efforts(context)
         array([45.])
         """
+        from mbt.tree.servos import calc_efforts, read_servos  # Few models have servos.
+
         tree = cast("MultibodyTree", self)
         servos = read_servos(tree, context)
         efforts = np.zeros((*context.batch_shape, len(tree.joint_actuators)))
