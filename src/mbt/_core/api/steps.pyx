@@ -305,7 +305,7 @@ cdef double[4] REACHES = [0.5, 0.5, 1.0, 0.0]
 cdef Py_ssize_t NUMBERS_AT_A_TIME = 64*1024
 
 
-cdef class Rates:
+cdef class _Rates:
     """Accelerations of states, and their changes, in memory that is used again."""
     cdef object tree
     cdef CompiledModel compiled
@@ -385,7 +385,7 @@ def step_derivatives(tree, q, v, tau, dt, int method, out):
     cdef Py_ssize_t nv = m.num_velocities
     cdef Py_ssize_t most, first, end
     cdef Batch batch
-    cdef Steps steps
+    cdef _Steps steps
     if (
         out is None and method == 0 and not m.num_constraints and is_array1(q, nq) and is_array1(v, nv)
         and is_array1(tau, nv)
@@ -394,7 +394,7 @@ def step_derivatives(tree, q, v, tau, dt, int method, out):
     batch = Batch(["q", "v", "tau"], [q, v, tau], [(nq,), (nv,), (nv,)])
     A, B = outputs_of(batch, out, (2*nv, 2*nv), (2*nv, nv))
     if not batch.shape:
-        steps = Steps(tree, compiled, dt, method, ())
+        steps = _Steps(tree, compiled, dt, method, ())
         q, v, tau = batch.arrays
         steps.differentiate(q, v, tau, data(A), data(B), ())
         return A, B
@@ -402,7 +402,7 @@ def step_derivatives(tree, q, v, tau, dt, int method, out):
     if get_num_threads() > 1:
         most = max(most, <Py_ssize_t>(64*get_num_threads()))
     most = min(most, batch.count)
-    steps = Steps(tree, compiled, dt, method, (most,))
+    steps = _Steps(tree, compiled, dt, method, (most,))
     for first in range(0, batch.count, max(<Py_ssize_t>1, most)):
         end = min(first + most, batch.count)
         q, v, tau = [rows_of(batch, k, first, end) for k in range(3)]
@@ -460,9 +460,9 @@ cdef object rows_of(Batch batch, int k, Py_ssize_t first, Py_ssize_t end):
     return batch.arrays[k].reshape(n)
 
 
-cdef class Steps:
+cdef class _Steps:
     """Steps to be differentiated, of one state or of some samples at a time."""
-    cdef Rates rates
+    cdef _Rates rates
     cdef double dt
     cdef int method, num_turning
     cdef object turning, stages, work
@@ -472,7 +472,7 @@ cdef class Steps:
         self.turning = np.empty(m.num_velocities + 1, dtype=np.intc)
         self.num_turning = find_turning(m, <int*>cnp.PyArray_DATA(self.turning))
         self.dt, self.method = dt, method
-        self.rates = Rates(tree, compiled, -1 if dt < 0.0 else 1, method or self.num_turning, lead)
+        self.rates = _Rates(tree, compiled, -1 if dt < 0.0 else 1, method or self.num_turning, lead)
         if method:
             self.stages = np.empty(lead + (derivatives.count_stages(m.num_velocities),))
             self.work = np.empty(derivatives.count_stage_work(m.num_velocities))
