@@ -33,9 +33,9 @@ cnp.import_array()
 adopt(ReadOnlyArray)
 
 
-# Known from the first use on: `mbt.tree` is built on modules like this one.
+# The type of trees of doubles, which compute as they are. None until the first use, for `mbt.tree` is built on modules
+# like this one, and while another tree may stand in for one of them: no call pays for the question.
 cdef object plain_tree = None
-
 
 # How many threads compute with stand-ins, see mbt.scalars.stand_ins.
 cdef int num_standing_in = 0
@@ -43,22 +43,23 @@ cdef int num_standing_in = 0
 
 def count_standing_in(int change):
     """Tell that a thread begins, 1, or ends, -1, to compute in another scalar in place of doubles."""
-    global num_standing_in
+    global num_standing_in, plain_tree
     num_standing_in += change
+    plain_tree = None
 
 
 cdef CompiledModel compiled_of(object tree):
     """The model of a tree of doubles; None for a tree of another scalar, or one that another stands in for."""
-    if num_standing_in == 0 and type(tree) is plain_tree and (<TreeCore>tree)._compiled is not None:
+    if type(tree) is plain_tree and (<TreeCore>tree)._compiled is not None:
         return (<TreeCore>tree)._compiled
     return compiled_of_any(tree)
 
 
 cdef CompiledModel compiled_of_any(object tree):
     global plain_tree
-    if plain_tree is None:
+    if num_standing_in == 0:
         plain_tree = above.MultibodyTree
-    if type(tree) is not plain_tree and isinstance(tree, TreeCore) and "_scalar_type" in tree.__dict__:
+    if type(tree) is not above.MultibodyTree and isinstance(tree, TreeCore) and "_scalar_type" in tree.__dict__:
         return None
     if not (isinstance(tree, TreeCore) and (<TreeCore>tree)._compiled is not None):
         above.compile_copy(tree)
