@@ -3,7 +3,6 @@
 import copy
 import pickle
 
-import mujoco
 import numpy as np
 import pytest
 
@@ -167,6 +166,7 @@ def test_batch_simulates_as_its_samples():
 
 @pytest.mark.oracle
 def test_efforts_equal_those_of_position_actuators_of_mujoco():
+    mujoco = pytest.importorskip("mujoco")
     model = mujoco.MjModel.from_xml_string("""<mujoco><worldbody><body>
         <joint name="j" type="hinge" axis="0 1 0"/><geom size="0.1"/></body></worldbody>
         <actuator><position joint="j" kp="80" kv="3" forcerange="-20 20"/></actuator></mujoco>""")
