@@ -222,3 +222,51 @@ def test_gains_and_targets_of_another_scalar_carry_derivatives():
         np.testing.assert_array_equal(number.derivatives, np.eye(3)[i])
     # The shoulder is the second actuator; the first is a plain motor.
     np.testing.assert_array_equal(context.servo_positions.value, [0.0, 0.3])
+
+
+def test_edit_changes_default_gains():
+    tree = make_tree()
+    work = tree.edit()
+    servo, motor = (work.get_joint_actuator_by_name(name) for name in ("shoulder", "elbow"))
+    assert servo.set_default_stiffness(5.0).set_default_damping(0.25) is servo
+    motor.set_default_stiffness(7.0)
+    work.finalize()
+    context = work.create_default_context()
+    assert (servo.stiffness(context), servo.damping(context)) == (5.0, 0.25)
+    assert (motor.stiffness(context), motor.damping(context)) == (7.0, 0.0)
+    context.servo_positions = [0.5, 0.2]
+    context.v = [0.1, 0.0]
+    np.testing.assert_allclose(
+        work.calc_servo_efforts(context), [3.5, 5.0 * (0.2 - 0.1) - 0.25 * 0.1], rtol=1e-14
+    )
+    # The edited tree stays as it was.
+    original = tree.get_joint_actuator_by_name("shoulder")
+    assert (original.default_stiffness, original.default_damping) == (STIFFNESS, DAMPING)
+
+
+def test_edit_makes_a_plain_motor_of_a_servo():
+    work = make_tree().edit()
+    work.get_joint_actuator_by_name("shoulder").set_default_stiffness(0).set_default_damping(0)
+    work.finalize()
+    assert not any(actuator.is_servo for actuator in work.joint_actuators)
+    np.testing.assert_array_equal(work.calc_servo_efforts(work.create_default_context()), [0.0, 0.0])
+
+
+@pytest.mark.parametrize("name", ["stiffness", "damping"])
+def test_default_gains_are_checked(name):
+    tree = make_tree()
+    with pytest.raises(mbt.AlreadyFinalizedError, match=f"default {name}.*set_{name}"):
+        getattr(tree.joint_actuators[1], f"set_default_{name}")(1.0)
+    work = tree.edit()
+    for value, what in ((-1.0, "finite number >= 0"), (np.nan, "finite"), ("x", "real number")):
+        with pytest.raises((mbt.ArgumentValueError, mbt.ArgumentTypeError), match=what):
+            getattr(work.joint_actuators[1], f"set_default_{name}")(value)
+    assert work.joint_actuators[1].default_stiffness == STIFFNESS
+
+    free = mbt.MultibodyTree()
+    body = free.add_body(mbt.RigidBody("body", mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)))
+    joint = free.add_joint(mbt.PlanarJoint, "plane", free.world_body, None, body, None)
+    motor = free.add_joint_actuator("motor", joint, dof=2)
+    with pytest.raises(mbt.ArgumentValueError, match="a servo needs a joint with one degree of freedom"):
+        getattr(motor, f"set_default_{name}")(1.0)
+    assert not motor.is_servo

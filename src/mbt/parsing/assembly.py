@@ -240,6 +240,8 @@ class _Elements:
                 rotor_inertia=actuator.rotor_inertia,
                 gear_ratio=actuator.gear_ratio,
                 dof=actuator.dof,
+                stiffness=actuator.stiffness,
+                damping=actuator.damping,
             )
             for actuator in model.actuators
             if actuator.joint not in self.held

@@ -176,7 +176,7 @@ class FreeJointDescription(NamedTuple):
 
 
 class ActuatorDescription(NamedTuple):
-    """A motor on one degree of freedom of a joint, which may be that of a free root."""
+    """A motor or servo on one degree of freedom of a joint, which may be that of a free root."""
 
     name: str
     joint: str
@@ -185,6 +185,8 @@ class ActuatorDescription(NamedTuple):
     gear_ratio: float = 1.0
     line: int = 0
     dof: int = 0
+    stiffness: float = 0.0
+    damping: float = 0.0
 
 
 class SpringDescription(NamedTuple):
