@@ -375,7 +375,7 @@ def test_pickles_of_old_have_no_sensors():
         (lambda t: mbt.Imu(t.bodies[1], quantities=["gyro", "gyro"]), mbt.ArgumentValueError, "each once"),
         (lambda t: mbt.Imu(t.bodies[1], ""), mbt.ArgumentValueError, "Imu: name"),
         (lambda t: mbt.FrameSensor(t.bodies[1], relative_to=t.bodies[2], quantities=["linear_acceleration"]),
-         mbt.ArgumentValueError, "relative_to: expected None, World, for 'linear_acceleration'"),
+         mbt.ArgumentValueError, "relative_to: expected World, None, as 'linear_acceleration'"),
         (lambda t: mbt.Sensor("a", "b", 1, []), mbt.ArgumentTypeError, "use one of mbt's sensors"),
     ],
 )  # fmt: skip
