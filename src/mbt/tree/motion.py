@@ -125,7 +125,8 @@ class Motion(TreeCore):
         above.compile_copy(tree)
         if getattr(context, "tree", None) is not self:
             raise_context_mismatch(tree, context)
-        has_servos = any(actuator.is_servo for actuator in tree.joint_actuators)
+        # Implicit steps have servos in themselves.
+        has_servos = any(actuator.is_servo for actuator in tree.joint_actuators) and method != "implicit"
         roll_out = above.rollout_with_servos if has_servos else above.rollout_context
         path: tuple[FloatArray, FloatArray] = roll_out(context, tau, dt, out, method=method, every=every)
         return path
