@@ -154,6 +154,13 @@ def _motion() -> ModuleType:
     return rollouts
 
 
+@above.bring("rollout_with_servos")
+def _motion_with_servos() -> ModuleType:
+    from mbt.motion import servo_rollouts
+
+    return servo_rollouts
+
+
 @bring_numbers
 def _find_numbers(arguments: Any, present: Any) -> Any:
     from mbt.scalars.foreign import find_numbers

@@ -88,6 +88,7 @@ class _Above:
 
     # Motion.
     rollout_context: Function
+    rollout_with_servos: Function
 
     def __init__(self) -> None:
         self._sources: dict[str, Source] = {}

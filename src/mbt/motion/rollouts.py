@@ -88,6 +88,10 @@ def step(
     See Also
     --------
     rollout : many steps in one call.
+
+    Notes
+    -----
+    Servos exert nothing here: there is no Context that has their targets. See `rollout`.
     """
     tree = standing_in(tree)
     states = steps.step(tree, q, v, tau, dt, check_method(method), out)
@@ -158,6 +162,10 @@ def rollout(
 
     Notes
     -----
+    Servos exert nothing here, as there is no Context that has their targets: `MultibodyTree.rollout` and
+    `mbt.simulate` let them act. To step with them, add ``stiffness * (q_d - q) + damping * (v_d - v)`` to
+    `tau` in each step, or ``tree.calc_servo_efforts(context) @ tree.actuation_matrix.T``.
+
     The methods for rotations are those of [1]_: Runge-Kutta in the vectors u of the steps ``exp(u) q0``.
 
     References

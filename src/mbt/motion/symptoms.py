@@ -9,8 +9,9 @@ import numpy as np
 from mbt.motion.accelerations import calc_vdot
 from mbt.motion.operands import METHODS
 from mbt.motion.over_time import contacts_of
-from mbt.motion.stiffness import TooFast, find_fastest_body, find_too_fast
+from mbt.motion.stiffness import TooFast, calc_turning_error, find_fastest_body, find_too_fast
 from mbt.tree.force_elements import UniformGravityFieldElement
+from mbt.tree.servos import has_servos
 
 if TYPE_CHECKING:
     from mbt.context.context import Context
@@ -40,6 +41,8 @@ _PART_OF_RANGE = 1e-3
 _MOST_MORE_STEPS = 1000
 # Turn of a body in a step that is too long [rad].
 _LARGE_TURN = 0.3
+# By what part of the velocity a step may then differ from two half ones.
+_MOST_TURNING_ERROR = 0.01
 # Forces of a control that has run away [N m, N].
 _RUNAWAY = 1e30
 
@@ -55,7 +58,7 @@ def find_symptoms(task: Task, trajectory: Trajectory) -> list[str]:
     if is_looked_at and not trajectory.batch_shape and task.tree.num_velocities:
         with np.errstate(all="ignore"):
             stiffness = _describe_stiffness(task, trajectory)
-            found += [stiffness] if stiffness else [_describe_gain(task, trajectory)]
+            found.append(stiffness or _describe_gain(task, trajectory) or _describe_turning(task, trajectory))
     return [text for text in found if text]
 
 
@@ -83,13 +86,32 @@ def find_cause(task: Task, trajectory: Trajectory) -> str:
 def _describe_stiffness(task: Task, trajectory: Trajectory) -> str:
     tree = task.tree
     is_damped = any(np.any(joint.get_damping_vector(task.context)) for joint in tree.joints)
-    if not is_damped and all(isinstance(x, UniformGravityFieldElement) for x in tree.force_elements):
+    are_weights = all(isinstance(x, UniformGravityFieldElement) for x in tree.force_elements)
+    if not is_damped and are_weights and not has_servos(tree):
         return ""
-    count = min(_MOST_PROBES, 1 + task.num_steps // _STEPS_A_PROBE, 1 + _PROBED_DOFS // tree.num_velocities)
-    for i in np.unique(np.linspace(0, len(trajectory) - 1, count).astype(int)).tolist():
+    for i in _samples_to_probe(task, trajectory):
         fast = _probe(task, trajectory, i)
         if fast is not None and fast.element is not None:
             return _advise(task, trajectory, i, fast)
+    return ""
+
+
+def _samples_to_probe(task: Task, trajectory: Trajectory) -> list[int]:
+    most = 1 + _PROBED_DOFS // task.tree.num_velocities
+    count = min(_MOST_PROBES, 1 + task.num_steps // _STEPS_A_PROBE, most)
+    samples: list[int] = np.unique(np.linspace(0, len(trajectory) - 1, count).astype(int)).tolist()
+    return samples
+
+
+def _describe_turning(task: Task, trajectory: Trajectory) -> str:
+    """Tell of a body that turns so far in a step that steps of half the length lead elsewhere."""
+    for i in _samples_to_probe(task, trajectory):
+        context = _context_at(task, trajectory, i)
+        if find_fastest_body(context)[1] * task.dt < _LARGE_TURN:
+            continue
+        error = calc_turning_error(context, trajectory.tau[i], task.dt, task.method)
+        if error > _MOST_TURNING_ERROR:
+            return _advise(task, trajectory, i, None)
     return ""
 
 

@@ -53,9 +53,9 @@ class State(NamedTuple):
 class Trajectory:
     """States over time, from `simulate`. For a batch all arrays have its axes in front.
 
-    Accelerations, energies, errors and forces of constraints, and contact forces are computed when you first
-    read them. ``len(trajectory)`` is the number of samples, ``trajectory[i]`` one of them,
-    ``trajectory[a:b:c]`` a trajectory of some. Arrays are read-only.
+    Accelerations, energies, errors and forces of constraints, contact forces, and what sensors measure are
+    computed when you first read them. ``len(trajectory)`` is the number of samples, ``trajectory[i]`` one of
+    them, ``trajectory[a:b:c]`` a trajectory of some. Arrays are read-only.
 
     Attributes
     ----------
@@ -72,8 +72,9 @@ class Trajectory:
         Those of the tree.
     position_units, velocity_units : tuple of str
         "rad", "m", or nothing for quaternions; "rad/s" or "m/s".
-    equation_names, contact_names : tuple of str
-        Of each equation of the constraints, and of each point of each `PointContact`.
+    equation_names, contact_names, sensor_names : tuple of str
+        Of each equation of the constraints, of each point of each `PointContact`, and of each column of
+        `sensors`.
     method : str
         How it was integrated.
     num_steps : int
@@ -110,6 +111,7 @@ class Trajectory:
     message: str
     events: tuple[EventStates, ...]
     num_limited: Any
+    sensor_names: tuple[str, ...] = ()
     # With the parameters and applied forces, without actuation; None of a trajectory from a file.
     _context: Context | None = None
     _actuation: FloatArray | None = None
@@ -152,6 +154,7 @@ class Trajectory:
             velocity_units=velocity_units(task.tree),
             equation_names=equation_names(task.tree),
             contact_names=contact_names(task.tree),
+            sensor_names=task.tree.sensor_names,
             method=task.method,
             num_steps=recording.num_steps,
             status=recording.status,
@@ -269,6 +272,15 @@ class Trajectory:
         """
         forces = self._calc("contact_forces")
         return forces.reshape(*forces.shape[:-1], forces.shape[-1] // 3, 3)
+
+    @property
+    def sensors(self) -> FloatArray:
+        """What the sensors of the tree measure, shape (..., n, num_sensor_values); see `sensor_names`.
+
+        As `MultibodyTree.calc_sensors` computes it with `tau`. ``trajectory.sensors[..., sensor.columns]``
+        are the values of one sensor.
+        """
+        return self._calc("sensors")
 
     def _calc(self, name: str) -> FloatArray:
         if name not in self._known:
