@@ -9,7 +9,7 @@ import numpy as np
 
 from mbt.errors import ArgumentTypeError, shape_error
 from mbt.math.arrays import FloatArray
-from mbt.math.leading_axes import cut, rotate
+from mbt.math.leading_axes import cross, cut, rotate
 from mbt.tree.element import MultibodyElement
 from mbt.tree.indices import BodyNodeIndex
 
@@ -111,9 +111,10 @@ class BodyMotion(MultibodyElement):
     def calc_center_of_mass_translational_velocity_in_world(self, context: ContextCore) -> FloatArray:
         """Return the velocity v_WBcm of the mass centre [m/s], shape (3,)."""
         w_WB, v_WBo = cut(self.eval_spatial_velocity_in_world(context), 3)
+        p_BoBcm_W = self._p_BoBcm_W(context)
         # v_WBcm = v_WBo + w_WB × p_BoBcm_W
         with np.errstate(over="ignore", invalid="ignore"):
-            v_WBcm: FloatArray = v_WBo + np.cross(w_WB, self._p_BoBcm_W(context))
+            v_WBcm: FloatArray = v_WBo + cross(w_WB, p_BoBcm_W)
         return v_WBcm
 
     def calc_center_of_mass_translational_acceleration_in_world(self, context: ContextCore) -> FloatArray:
@@ -122,7 +123,7 @@ class BodyMotion(MultibodyElement):
         alpha_WB, a_WBo = cut(self.eval_spatial_acceleration_in_world(context), 3)
         # a_WBcm = a_WBo + alpha_WB × p_BoBcm_W + w_WB × (w_WB × p_BoBcm_W)
         with np.errstate(over="ignore", invalid="ignore"):
-            a_BoBcm = np.cross(alpha_WB, p_BoBcm_W) + np.cross(w_WB, np.cross(w_WB, p_BoBcm_W))
+            a_BoBcm = cross(alpha_WB, p_BoBcm_W) + cross(w_WB, cross(w_WB, p_BoBcm_W))
             a_WBcm: FloatArray = a_WBo + a_BoBcm
         return a_WBcm
 

@@ -399,6 +399,33 @@ cdef class ContextCore:
         """Whether anybody has asked for the applied forces. Until then they are zero, and cost nothing."""
         return self._applied_forces is not None
 
+    def _write_part(self, bint of_v, Py_ssize_t start, Py_ssize_t count, values):
+        """Write some positions or velocities, one float or a vector; False, if there is more to do than that.
+
+        More is to be done of other numbers than doubles, of many states, and of what is not a vector of this length.
+        """
+        cdef Memory memory
+        if self._engine is not None:
+            return False
+        memory = self._v if of_v else self._q
+        if start < 0 or start + count > memory.size:
+            return False
+        changed = new1(memory.size)
+        memcpy(data(changed), memory.data, memory.size*sizeof(double))
+        if count == 1 and type(values) is float:
+            data(changed)[start] = values
+        else:
+            if not is_array1(values, count):
+                values = of_numbers(values, count)
+                if values is None:
+                    return False
+            memcpy(data(changed) + start, data(values), count*sizeof(double))
+        if of_v:
+            self.v = changed
+        else:
+            self.q = changed
+        return True
+
     cdef int _store_q(self, const double* values) except -1:
         if Py_REFCNT(<PyObject*>self._q) > 1:
             self._q = Memory(self._q.size)
@@ -573,7 +600,20 @@ cdef class ContextCore:
         """Copy of the numbers that one element has in a section of the parameters."""
         cdef Section alone
         alone.enter(self)
-        return self._parameters[self.compiled.parameter_slice(section, index)].copy()
+        cdef Py_ssize_t start, width
+        width = self.compiled.find_parameters(section, index, &start)
+        part = new1(width)
+        memcpy(data(part), data(self._parameters) + start, width*sizeof(double))
+        return part
+
+    def _get_number(self, str section, int index):
+        """The first of the numbers that one element has in a section of the parameters."""
+        cdef Section alone
+        alone.enter(self)
+        cdef Py_ssize_t start
+        if self.compiled.find_parameters(section, index, &start) == 0:
+            raise IndexError(f"{section} {index} has no numbers")
+        return data(self._parameters)[start]
 
     def _set_parameter(self, str section, int index, values):
         """Write the numbers of one element; the caller has checked them."""
@@ -583,13 +623,24 @@ cdef class ContextCore:
         """Write the numbers of elements from `index` on, section by section; the caller has checked them."""
         cdef Section alone
         alone.enter(self)
+        cdef Py_ssize_t start, total = self.compiled.layout.size
         self.check_user()
-        for section in sections:
-            self._check_thawed(section, index)
-        parameters = self._parameters.copy()
+        if self._is_frozen:
+            for section in sections:
+                self._check_thawed(section, index)
+        parameters = new1(total)
+        memcpy(data(parameters), data(self._parameters), total*sizeof(double))
         for section, values in sections.items():
-            start = self.compiled.parameter_slice(section, index).start
-            parameters[start:start + np.size(values)] = np.ravel(values)
+            self.compiled.find_parameters(section, index, &start)
+            if type(values) is float and start < total:
+                data(parameters)[start] = values
+            elif (
+                cnp.PyArray_CheckExact(values) and cnp.PyArray_TYPE(values) == cnp.NPY_DOUBLE
+                and cnp.PyArray_ISCARRAY_RO(values) and start + size_of(values) <= total
+            ):
+                memcpy(data(parameters) + start, data(values), size_of(values)*sizeof(double))
+            else:
+                parameters[start:start + np.size(values)] = np.ravel(values)
         parameters.flags.writeable = False
         self._parameters = parameters
         self._derived = None
