@@ -604,6 +604,8 @@ def as_direction(value: object, name: str) -> int:
 
 def as_share_array(value: object, name: str) -> FloatArray:
     """Convert one number or many, and reject numbers outside 0 to 1."""
+    if type(value) is float and 0.0 <= value <= 1.0:
+        return np.array(value)
     array = as_finite_array(value, name, (...,))
     is_bad = (array < 0.0) | (array > 1.0)
     if is_bad.any():

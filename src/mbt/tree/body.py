@@ -5,6 +5,8 @@ from __future__ import annotations
 from types import NoneType
 from typing import TYPE_CHECKING, ClassVar, overload
 
+import numpy as np
+
 from mbt.errors import (
     ArgumentTypeError,
     ArgumentValueError,
@@ -12,7 +14,7 @@ from mbt.errors import (
     NotFinalizedError,
 )
 from mbt.math.arrays import FloatArray
-from mbt.math.leading_axes import cross, cut, join, rotate
+from mbt.math.leading_axes import cross_of_floats, cut, is_double_vector, join, rotate
 from mbt.math.numbers import DOUBLES
 from mbt.math.spatial_inertia import SpatialInertia
 from mbt.math.unit_inertia import UnitInertia
@@ -436,8 +438,14 @@ class RigidBody(BodyMotion):
         R_WE = self.parent_tree.calc_relative_transform(context, self.parent_tree.world_frame, frame_E)[
             ..., :3, :3
         ]
+        if is_double_vector(F_E) and R_WE.ndim == 2 and not forces.batch_shape:
+            F = F_E.tolist()
+            moment = cross_of_floats(p_BoBp_E.tolist(), F[3:])
+            torque_E = np.array([F[0] + moment[0], F[1] + moment[1], F[2] + moment[2]])
+            forces._add_to_body(self.node_index, np.concatenate([R_WE @ torque_E, R_WE @ F_E[3:]]))
+            return
         torque_E, force_E = cut(F_E, 3)
-        torque_E = torque_E + cross(p_BoBp_E, force_E)
+        torque_E = torque_E + np.cross(p_BoBp_E, force_E)
         forces._add_to_body(self.node_index, join([rotate(R_WE, torque_E), rotate(R_WE, force_E)]))
 
     def __copy__(self) -> Self:

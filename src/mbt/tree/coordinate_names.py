@@ -14,6 +14,8 @@ from mbt.errors import (
     quote,
 )
 from mbt.math.arrays import FloatArray, as_bool
+from mbt.math.leading_axes import is_double_vector
+from mbt.math.numbers import DOUBLES
 from mbt.tree.coordinate_lookup import CoordinateLookup, distinct_names_of
 from mbt.tree.element import MultibodyElement
 from mbt.tree.indices import default_model_instance
@@ -295,9 +297,12 @@ class NamedCoordinates(InstanceState):
         numbers = self._numbers
         base = numbers.as_float_array(default, f"{method}: default", (..., size))
         batch = base.shape[:-1] if shape is None else as_shape(shape, f"{method}: shape")
-        if not _fits(base.shape, (*batch, size)):
+        if base.shape == (*batch, size):
+            array = base.copy()
+        elif _fits(base.shape, (*batch, size)):
+            array = np.broadcast_to(base, (*batch, size)).copy()
+        else:
             raise ShapeError(f"{method}: default: expected leading axes {batch}, got {base.shape[:-1]}")
-        array: FloatArray = np.broadcast_to(base, (*batch, size)).copy()
         lookup = self._lookup(method)
         given: dict[Mobilizer, object] = {}
         for key, value in values.items():
@@ -308,6 +313,9 @@ class NamedCoordinates(InstanceState):
                 )
             given[mobilizer] = key
             indices = mobilizer._position_range() if is_position else mobilizer._velocity_range()
+            if type(value) is float and numbers is DOUBLES and array.ndim == len(indices) == 1:
+                array[indices.start] = value
+                continue
             name = f"{method}: {letter} of {_label(mobilizer)}"
             part = numbers.as_float_array(value, name)
             given_shape = part.shape
@@ -323,8 +331,12 @@ class NamedCoordinates(InstanceState):
 
     def _dict_from_array(self, array: FloatArray, *, is_position: bool) -> dict[str, float | FloatArray]:
         result: dict[str, float | FloatArray] = {}
+        floats = array.tolist() if is_double_vector(array) else None
         for mobilizer, key in self._lookup("The names").keys.items():
             indices = mobilizer._position_range() if is_position else mobilizer._velocity_range()
+            if floats is not None and len(indices) == 1:
+                result[key] = floats[indices.start]
+                continue
             part = array[..., indices.start : indices.stop].copy()
             if len(indices) > 1:
                 result[key] = part

@@ -456,16 +456,22 @@ cdef class ContextCore:
         alone.enter(self)
         self.check_user()
         self._check_thawed("lock", start)
-        if self._locked is None:
-            flags = np.zeros(self.compiled.model.num_velocities, dtype=np.intc)
-        else:
-            flags = self._locked.copy()
-        flags[start:start + count] = locked
+        cdef int i, nv = self.compiled.model.num_velocities
+        cdef int* of_dof
+        cdef bint any_locked = False
+        flags = np.zeros(nv, dtype=np.intc) if self._locked is None else self._locked.copy()
+        of_dof = <int*>cnp.PyArray_DATA(flags)
+        for i in range(max(0, start), min(start + count, nv)):
+            of_dof[i] = locked
+        for i in range(nv):
+            any_locked = any_locked or of_dof[i] != 0
         if locked and count:
-            v = np.array(vector(self._v))
-            v[start:start + count] = 0.0
+            v = new1(nv)
+            memcpy(data(v), self.v_data, nv*sizeof(double))
+            for i in range(max(0, start), min(start + count, nv)):
+                data(v)[i] = 0.0
             self._store_v(data(v))
-        self._take_switches(flags if flags.any() else None, self._weightless, self._disabled)
+        self._take_switches(flags if any_locked else None, self._weightless, self._disabled)
 
     def _is_locked(self, int start, int count):
         """Whether there are dofs, and all of them are locked."""
