@@ -114,11 +114,11 @@ def _positions_to_lock(tree: MultibodyTree, joints: object) -> Positions:
             "lock_joints: joints: expected a mapping of names to positions, or a list of names, got "
             f"{quote(joints)}"
         )
-    find = tree._make_key_lookup("lock_joints")
+    lookup = tree._lookup("lock_joints")
     items = joints.items() if isinstance(joints, Mapping) else ((key, None) for key in joints)
     positions: Positions = {}
     for key, value in items:
-        mobilizer = find(key)
+        mobilizer = lookup.find(key, "lock_joints")
         if mobilizer in positions:
             raise ArgumentValueError(f"lock_joints: joints: {_label(mobilizer)} is there twice")
         positions[mobilizer] = (

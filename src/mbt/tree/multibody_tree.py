@@ -594,6 +594,8 @@ class MultibodyTree(
 
         Not before, because user-written elements may refer to what `pickle` has not completed by then.
         """
+        if self._compiled is not None:
+            return
         from mbt.tree.finalization import make_arrays
 
         assert self._plan is not None
