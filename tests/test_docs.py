@@ -6,6 +6,7 @@ import pkgutil
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import mbt
@@ -157,4 +158,5 @@ def ours_and_best(tables: str, function: str, model: str) -> tuple[float, float]
 def test_the_tutorial_of_identification_runs() -> None:
     pytest.importorskip("scipy")
     page = (DOCS / "tutorials" / "identification.md").read_text(encoding="utf-8")
-    run("identification.md", re.findall(r"```\{code-cell\} python\n(.*?)```", page, flags=re.DOTALL))
+    with np.printoptions():  # The page sets some.
+        run("identification.md", re.findall(r"```\{code-cell\} python\n(.*?)```", page, flags=re.DOTALL))
