@@ -209,6 +209,13 @@ def test_wrong_arguments_are_refused(robot, rng):
         identify(robot.tree, q, v, vdot, tau, prior=0.0)
     with pytest.raises(mbt.UnknownNameError, match="spoon"):
         identify(robot.tree, q, v, vdot, tau, bodies=["spoon"])
+    with pytest.raises(mbt.ArgumentTypeError, match="bodies: expected a list of names"):
+        identify(robot.tree, q, v, vdot, tau, bodies=5)
+    with pytest.raises(mbt.ArgumentTypeError, match="bodies: expected a list of names"):
+        identify(robot.tree, q, v, vdot, tau, bodies="tool")
+    for huge in ((q, 1e200 * v, vdot, tau), (q, v, vdot, 1e200 * tau)):
+        with pytest.raises(mbt.ArgumentValueError, match="overflow"):
+            identify(robot.tree, *huge)
     tau[3, 2] = np.nan
     sums = Accumulator(robot.tree)
     with pytest.raises(mbt.ArgumentValueError, match="tau"):

@@ -117,6 +117,11 @@ def test_what_cannot_be_fitted_is_refused(floating, robot):
     bare.finalize()
     with pytest.raises(mbt.ArgumentValueError, match="rotors: the tree has no actuators"):
         identify(bare, *log_of(bare, 10, np.random.default_rng(0)), rotors=True)
-    unfinished = mbt.MultibodyTree()
+    still = mbt.MultibodyTree()
     with pytest.raises(mbt.NotFinalizedError):
-        identify(unfinished, q, q, q, q)
+        identify(still, q, q, q, q)
+    still.finalize()
+    with pytest.raises(mbt.ArgumentValueError, match="without velocities"):
+        identify(still, q, q, q, q)
+    with pytest.raises(mbt.ArgumentTypeError, match="doubles, got one of autodiff"):
+        identify(robot.tree.to_autodiff(), q, q, q, q)

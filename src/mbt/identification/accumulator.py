@@ -101,12 +101,20 @@ class Accumulator:
             When an array is not of the right shape or type, or has a number that is not finite.
         """
         q, v, vdot, tau = self._columns.as_log(q, v, vdot, tau)
-        for part, X, known in self._blocks(q, v, vdot):
-            force = (tau[part] - known).T
-            self._A += X.swapaxes(1, 2) @ X
-            self._b += (X.swapaxes(1, 2) @ force[..., None])[..., 0]
-            self._c += (force * force).sum(axis=1)
-            self._total += (tau[part] ** 2).sum(axis=0)
+        A, b, c = np.zeros_like(self._A), np.zeros_like(self._b), np.zeros_like(self._c)
+        with np.errstate(over="ignore", invalid="ignore"):
+            for part, X, known in self._blocks(q, v, vdot):
+                force = (tau[part] - known).T
+                A += X.swapaxes(1, 2) @ X
+                b += (X.swapaxes(1, 2) @ force[..., None])[..., 0]
+                c += (force * force).sum(axis=1)
+            total = (tau**2).sum(axis=0)
+        if not all(np.isfinite(part).all() for part in (A, b, c, total)):
+            raise ArgumentValueError("the log has so large numbers that their squares overflow float64")
+        self._A += A
+        self._b += b
+        self._c += c
+        self._total += total
         self._num_samples += len(q)
         self._q_least = np.minimum(self._q_least, q.min(axis=0, initial=np.inf))
         self._q_largest = np.maximum(self._q_largest, q.max(axis=0, initial=-np.inf))

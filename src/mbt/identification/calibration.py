@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbt.errors import ArgumentTypeError, ArgumentValueError, quote
+from mbt.errors import ArgumentValueError
+from mbt.identification.columns import as_names, as_tree
 from mbt.math import as_pose, exp_se3, inverse_pose, log_so3, skew
 from mbt.math.arrays import FloatArray, as_bool, as_finite_array
 from mbt.tree.frame import FixedOffsetFrame, as_frame
@@ -189,20 +190,14 @@ class _Fit:
         system: bool,
         marker: bool,
     ) -> None:
-        from mbt.tree.multibody_tree import MultibodyTree
-
-        if not isinstance(tree, MultibodyTree):
-            raise ArgumentTypeError(f"tree: expected a MultibodyTree, got {quote(tree)}")
-        tree._finalized("calibrate")
-        self.tree = tree
+        self.tree = as_tree(tree, "calibrate")
         self.frame = _frame_of(tree, frame)
         self.q = as_finite_array(q, "q", (None, tree.num_positions))
         poses = as_finite_array(X_CM, "X_CM", (len(self.q), 4, 4))
         self.measured = np.array([as_pose(X, f"X_CM[{i}]") for i, X in enumerate(poses)]).reshape(-1, 4, 4)
         on_path = _joints_to(self.frame)
-        if isinstance(frames, str):
-            raise ArgumentTypeError(f"frames: expected a list of names, got the str {frames!r}")
-        self.moved = [_movable(tree.get_joint_by_name(name), on_path) for name in frames]
+        names = as_names(frames, "frames")
+        self.moved = [_movable(tree.get_joint_by_name(name), on_path) for name in names]
         kinds = (RevoluteJoint, PrismaticJoint, ScrewJoint)
         self.turned = [joint for joint in on_path if isinstance(joint, kinds)] if offsets else []
         self.system, self.marker = system, marker

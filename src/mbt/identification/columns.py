@@ -15,7 +15,7 @@ from mbt.tree.base_parameters import BaseParameters, find_base_parameters
 if TYPE_CHECKING:
     from mbt.tree.multibody_tree import MultibodyTree
 
-__all__ = ["FRICTION_TERMS", "ROWS", "Columns", "frictions_of"]
+__all__ = ["FRICTION_TERMS", "ROWS", "Columns", "as_names", "as_tree", "frictions_of"]
 
 FRICTION_TERMS = ("viscous", "coulomb", "offset")
 # Samples in one call of kernels: the columns of so many stay in cache.
@@ -34,12 +34,9 @@ class Columns:
         bodies: Iterable[str] | None,
         transition_velocity: float,
     ) -> None:
-        from mbt.tree.multibody_tree import MultibodyTree
-
-        if not isinstance(tree, MultibodyTree):
-            raise ArgumentTypeError(f"tree: expected a MultibodyTree, got {quote(tree)}")
-        if not tree.is_finalized:
-            tree._finalized("identification")
+        as_tree(tree, "identification")
+        if not tree.num_velocities:
+            raise ArgumentValueError("tree: expected one that can move, got one without velocities")
         if tree.constraints:
             raise ArgumentValueError(
                 f"tree: has constraints ({tree.constraints[0].name!r}), whose forces a fit cannot tell from "
@@ -97,7 +94,8 @@ class Columns:
         Y = self.bare.calc_inverse_dynamics_regressor(context, vdot)
         known = self.bare.calc_inverse_dynamics(context, vdot, include_force_elements=True)
         pi_free = np.where(self.free, self.pi0, 0.0)
-        known = known - Y @ pi_free
+        with np.errstate(over="ignore", invalid="ignore"):
+            known = known - Y @ pi_free
         if not self.terms:
             return Y[..., self.free], known
         nv = self.tree.num_velocities
@@ -165,6 +163,27 @@ class Columns:
         return (log, *rest)  # type: ignore[return-value]
 
 
+def as_tree(tree: object, what: str) -> MultibodyTree:
+    """Return a tree that is finalized, and computes with doubles."""
+    from mbt.tree.multibody_tree import MultibodyTree
+
+    if not isinstance(tree, MultibodyTree):
+        raise ArgumentTypeError(f"tree: expected a MultibodyTree, got {quote(tree)}")
+    tree._finalized(what)
+    if tree.scalar_type.name != "double":
+        raise ArgumentTypeError(f"tree: expected one of doubles, got one of {tree.scalar_type.name}")
+    return tree
+
+
+def as_names(names: object, argument: str) -> list[Any]:
+    """Return names as a list; a text is not taken for one of letters."""
+    if isinstance(names, str):
+        raise ArgumentTypeError(f"{argument}: expected a list of names, got the str {names!r}")
+    if not isinstance(names, Iterable):
+        raise ArgumentTypeError(f"{argument}: expected a list of names, got {quote(names)}")
+    return list(names)
+
+
 def _as_terms(friction: object, rotors: object) -> tuple[str, ...]:
     has_rotors = as_bool(rotors, "rotors")
     if friction is not None and not isinstance(friction, str):
@@ -182,9 +201,8 @@ def _as_terms(friction: object, rotors: object) -> tuple[str, ...]:
 def _rows_of_bodies(tree: MultibodyTree, bodies: Iterable[str] | None) -> list[int]:
     if bodies is None:
         return list(range(tree.num_bodies - 1))
-    if isinstance(bodies, str):
-        raise ArgumentTypeError(f"bodies: expected a list of names, got the str {bodies!r}")
-    rows = sorted({int(tree.get_body_by_name(name).node_index) - 1 for name in bodies})
+    names = as_names(bodies, "bodies")
+    rows = sorted({int(tree.get_body_by_name(name).node_index) - 1 for name in names})
     if not rows or rows[0] < 0:
         raise ArgumentValueError("bodies: expected the names of bodies other than World, at least one")
     return rows

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbt.errors import ArgumentTypeError, ArgumentValueError, MissingPackageError, quote
+from mbt.errors import ArgumentValueError, MissingPackageError
+from mbt.identification.columns import as_tree
 from mbt.math.arrays import FloatArray, as_bool, as_finite, as_finite_array, as_positive
 
 if TYPE_CHECKING:
@@ -114,11 +115,7 @@ def preprocess(
     >>> bool(abs(log.v - exact).max() < 1e-3)
     True
     """
-    from mbt.tree.multibody_tree import MultibodyTree
-
-    if not isinstance(tree, MultibodyTree):
-        raise ArgumentTypeError(f"tree: expected a MultibodyTree, got {quote(tree)}")
-    tree._finalized("preprocess")
+    as_tree(tree, "preprocess")
     times = as_finite_array(time, "time", (None,))
     n = len(times)
     positions = as_finite_array(q, "q", (n, tree.num_positions))
