@@ -82,7 +82,17 @@ with _CollectorAtRest():
     )
 
 if _typing.TYPE_CHECKING:
-    from mbt import autodiff, checking, compiling, interop, models, parsing, plotting, symbolic
+    from mbt import (
+        autodiff,
+        checking,
+        compiling,
+        identification,
+        interop,
+        models,
+        parsing,
+        plotting,
+        symbolic,
+    )
     from mbt.checking import CheckReport, Finding, SelftestReport, check_model, selftest
     from mbt.compiling import CompiledFunction, CompiledFunctions, compile
     from mbt.context.energy_report import EnergyReport
@@ -252,6 +262,7 @@ __all__ = [
     "record",
     "autodiff",
     "functional",
+    "identification",
     "math",
     "symbolic",
     # Configuration
@@ -331,12 +342,24 @@ _MODULES_OF = {
     "view": "mbt.viewer",
 }
 
+_ROOMS = (
+    "autodiff",
+    "checking",
+    "compiling",
+    "identification",
+    "interop",
+    "models",
+    "parsing",
+    "plotting",
+    "symbolic",
+)
+
 
 def __getattr__(name: str) -> _typing.Any:
     """Import some modules when they are first asked for, or something in them."""
     from importlib import import_module
 
-    if name in ("autodiff", "checking", "compiling", "interop", "models", "parsing", "plotting", "symbolic"):
+    if name in _ROOMS:
         return import_module(f"mbt.{name}")  # Which sets the attribute.
     if name in __all__:
         return globals().setdefault(name, getattr(import_module(_MODULES_OF.get(name, "mbt.tree")), name))
