@@ -16,6 +16,7 @@ from mbt.math.leading_axes import flatten, join
 from mbt.motion.accelerations import rest_where_locked
 from mbt.motion.operands import (
     BACKWARDS,
+    IMPLICIT,
     as_spread_array,
     broadcast,
     check_method,
@@ -65,7 +66,7 @@ def step(
         Generalized forces, the same all through the step [N m, N]. Leading axes broadcast.
     dt : float
         Length of the step [s], of either sign.
-    method : {"semi_implicit_euler", "rk4"}, optional
+    method : {"semi_implicit_euler", "rk4", "implicit"}, optional
         How the step is made, see `rollout`.
     out : tuple of two (ndarray or None), optional
         Arrays of the shapes of the results, float64, C-contiguous, written in place and returned; they may be
@@ -90,7 +91,8 @@ def step(
     rollout : many steps in one call.
     """
     tree = standing_in(tree)
-    states = steps.step(tree, q, v, tau, dt, check_method(method), out)
+    number = check_method(method)
+    states = None if number == IMPLICIT else steps.step(tree, q, v, tau, dt, number, out)
     if states is not None:
         return states
     batch, (*arrays, forces) = take_operands(tree, {"q": q, "v": v, "tau": tau})
@@ -130,10 +132,13 @@ def rollout(
         in all steps. Leading axes broadcast.
     dt : float
         Length of a step [s], of either sign.
-    method : {"semi_implicit_euler", "rk4"}, optional
+    method : {"semi_implicit_euler", "rk4", "implicit"}, optional
         ``v += vdot dt``, then ``q += v dt`` with the new v: of order one; energy errors stay bounded if the
         mass matrix is constant, not in general. Or Runge-Kutta, of order four, with four times the work per
-        step. Rotations take steps on their group, so quaternions keep their length.
+        step. Rotations take steps on their group, so quaternions keep their length. Or ``"implicit"``: the
+        next velocity is the minimum of a convex function, in which joint damping, springs, dry friction,
+        position limits, constraints and point contact depend on that velocity; of order one, for `dt` greater
+        than zero and trees of doubles, and not compiled yet.
     every : int, optional
         Keep the state after every n-th step.
     out : tuple of two (ndarray or None), optional
@@ -181,7 +186,8 @@ def rollout(
     ((11, 7), np.float64(-5.0))
     """
     tree = standing_in(tree)
-    path = steps.roll_out(tree, q0, v0, tau, dt, check_method(method), every, out)
+    number = check_method(method)
+    path = None if number == IMPLICIT else steps.roll_out(tree, q0, v0, tau, dt, number, every, out)
     if path is not None:
         return path
     batch, arrays = take_operands(tree, {"q0": q0, "v0": v0, "tau": tau}, of_steps=True)
@@ -199,7 +205,7 @@ def rollout_context(
 ) -> tuple[Any, Any]:
     """Return the states that a Context gets to, with its parameters and inputs; it stays as it is."""
     tree, number = context.tree, check_method(method)
-    states = steps.roll_out_context(context, tau, dt, number, every, out)
+    states = None if number == IMPLICIT else steps.roll_out_context(context, tau, dt, number, every, out)
     if states is not None:
         return states
     forces = as_spread_array(tree, tau, "tau", (..., None, tree.num_velocities))
@@ -208,6 +214,8 @@ def rollout_context(
     stride = as_count(every, "every")
     num_kept = forces.shape[-2] // stride
     outs = _check_out(context, out, num_kept + 1)
+    if number == IMPLICIT:
+        return write_parts(context._numbers, outs, _move_implicitly(context, forces, h, num_kept, stride))
     if tree._user_force_elements:
         path = _move_in_python(context, forces, h, number, num_kept, stride)
         return write_parts(context._numbers, outs, path)
@@ -289,6 +297,27 @@ def _move_in_python(
         move_context(moving, forces[..., i, :], dt, of_order_four=method == 1)
         if (i + 1) % every == 0:
             states.append((moving.q, moving.v))
+    qs, vs = zip(*states, strict=True)
+    return np.stack(qs, -2), np.stack(vs, -2)
+
+
+def _move_implicitly(
+    context: Context, forces: Any, dt: Any, num_kept: int, every: int
+) -> tuple[FloatArray, FloatArray]:
+    """Return the states of implicit steps."""
+    from mbt.motion.implicit import ImplicitSteps, check_step
+
+    check_step(context.tree, dt)
+    steps, h = ImplicitSteps(context), float(dt)
+    actuators = context.tree.joint_actuators
+    dofs = [actuator.velocity_start for actuator in actuators]
+    held = context._numbers.add_at(np.zeros(context.v.shape), dofs, context.actuation) if actuators else 0.0
+    q, v, time = context.q, context.v, context.time
+    states = [(q, v)]
+    for i in range(num_kept * every):
+        q, v = steps.step(q, v, forces[..., i, :] + held, h, time + i * h)
+        if (i + 1) % every == 0:
+            states.append((q, v))
     qs, vs = zip(*states, strict=True)
     return np.stack(qs, -2), np.stack(vs, -2)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,14 +17,18 @@ from mbt.motion.stages import take_step
 if TYPE_CHECKING:
     from mbt.context.context import Context
     from mbt.math.arrays import FloatArray
+    from mbt.motion.implicit import SolverSteps
+    from mbt.motion.task import Task
 
 __all__ = ["Stepper", "make_stepper"]
 
 
-def make_stepper(context: Context, method: str) -> Stepper:
+def make_stepper(task: Task) -> Stepper:
     """Return what takes steps with the parameters and applied forces of a Context; see `rollout`."""
-    in_python = context.tree._user_force_elements is not None
-    return (_PythonStepper if in_python else _CompiledStepper)(context, method)
+    if task.method == "implicit":
+        return _ImplicitStepper(task)
+    in_python = task.tree._user_force_elements is not None
+    return (_PythonStepper if in_python else _CompiledStepper)(task.context, task.method)
 
 
 class Stepper(ABC):
@@ -51,6 +55,14 @@ class Stepper(ABC):
     @abstractmethod
     def take_one(self, time: float, tau: FloatArray, dt: float) -> FloatArray:
         """Take one step with these forces, (..., nv); return the state, read-only."""
+
+    def exerted(self, first: int, tau: FloatArray) -> FloatArray:
+        """Return the forces of inputs and servos in steps that were given these, (..., n, nv)."""
+        return tau
+
+    def report(self, num_steps: int) -> SolverSteps | None:
+        """Return what a solver did in the first steps."""
+        return None
 
     def step_from(self, time: float, state: FloatArray, tau: FloatArray, dt: float) -> FloatArray:
         """Return where one step leads from another state; the own one is not changed."""
@@ -105,13 +117,65 @@ class _CompiledStepper(Stepper):
         return states
 
 
-class _PythonStepper(Stepper):
+class _StepByStep(Stepper):
     def take(self, times: FloatArray, tau: FloatArray, dt: float) -> FloatArray:
         states = [
             self.take_one(time, tau[..., k, :], dt) for k, time in enumerate(times[: tau.shape[-2]].tolist())
         ]
         return np.stack(states, axis=-2)
 
+
+class _ImplicitStepper(_StepByStep):
+    def __init__(self, task: Task) -> None:
+        from mbt.motion.implicit import ImplicitSteps
+
+        super().__init__(task.context, task.method)
+        self._steps = ImplicitSteps(
+            task.context, joint_limits=task.joint_limits, limit_efforts=task.limit_efforts
+        )
+        self._num_limited = task.inputs.num_limited
+        # Of each step.
+        self._done: list[tuple[Any, ...]] = []
+
+    def exerted(self, first: int, tau: FloatArray) -> FloatArray:
+        done = self._done[first : first + tau.shape[-2]]
+        return np.stack([drive for *_, drive in done], axis=-2) if done else tau
+
+    def report(self, num_steps: int) -> SolverSteps:
+        from mbt.motion.implicit import SolverSteps
+
+        axis = len(self.context.batch_shape)
+        parts = [*zip(*self._done[:num_steps], strict=True)][:-2]
+        self._num_limited += sum(clipped for *_, clipped, _ in self._done[:num_steps])
+        return SolverSteps(*(np.stack(part, axis=axis) for part in parts))
+
+    def take_one(self, time: float, tau: FloatArray, dt: float) -> FloatArray:
+        state, steps = self._move(time, tau, dt), self._steps
+        self._done.append((*steps.done, steps.is_clipped, steps.drive))
+        return state
+
+    def step_from(self, time: float, state: FloatArray, tau: FloatArray, dt: float) -> FloatArray:
+        here = self.state
+        self._go(state)
+        there = self._move(time, tau, dt)
+        self._go(here)
+        return there
+
+    def _move(self, time: float, tau: FloatArray, dt: float) -> FloatArray:
+        context = self.context
+        if dt > 0.0:
+            try:
+                q, v = self._steps.step(context.q, context.v, tau, dt, time)
+            except SingularityError as error:
+                self.reason = str(error)
+                q, v = context.q, np.full(self.nv, np.nan)
+            self._go(np.concatenate([q, v], axis=-1))
+        state = self.state
+        state.flags.writeable = False
+        return state
+
+
+class _PythonStepper(_StepByStep):
     def take_one(self, time: float, tau: FloatArray, dt: float) -> FloatArray:
         self.context.time = time
         try:
