@@ -240,8 +240,9 @@ def test_the_condition_of_the_minimum_holds_in_each_step():
     q, v = tree.default_positions.copy(), np.array([0.3, -2.0, 0.5, 1.0, 0.5, -1.0])
     q[6] = 0.15
     for _ in range(200):
-        q, v = steps.step(q, v, np.zeros(6), h)
-        assert steps.done.residual < 1e-8
+        taken = steps.take(q, v, np.zeros((1, 6)), h)
+        (q,), (v,) = taken.q, taken.v
+        assert taken.solver.residual < 1e-8
     assert np.abs(v[3:]).max() < 1e-3  # at rest
 
 
@@ -364,6 +365,65 @@ def test_elements_in_python_act_and_know_the_time():
     tree.finalize()
     _, v = functional.rollout(tree, [0.0], [0.0], np.zeros((3, 1)), 0.5, method="implicit")
     np.testing.assert_allclose(v[:, 0], [0.0, 0.0, 0.25, 0.75], rtol=1e-12)
+    tau = np.zeros((2, 3, 1))
+    _, v = functional.rollout(tree, [0.0], [0.0], tau, 0.5, method="implicit", every=2)
+    np.testing.assert_allclose(v[..., 0], [[0.0, 0.25]] * 2, rtol=1e-12)
+    assert functional.rollout(tree, [0.0], [0.0], tau[:, :0], 0.5, method="implicit")[0].shape == (2, 1, 1)
+    motion = mbt.simulate(tree, tree.create_default_context(), 1.5, 0.5, method="implicit")
+    np.testing.assert_allclose(motion.v[:, 0], [0.0, 0.0, 0.25, 0.75], rtol=1e-12)
+
+
+def test_nothing_makes_steps_too():
+    tree = make_slider()
+    for count, steps in ((0, 3), (2, 0), (0, 0)):
+        shape = (count, steps, 1)
+        q, v = functional.rollout(tree, [0.0], [1.0], np.zeros(shape), 1e-3, method="implicit")
+        assert q.shape == v.shape == (count, steps + 1, 1)
+    fixed = mbt.MultibodyTree()
+    body = fixed.add_body(mbt.RigidBody("b", mbt.SpatialInertia.point_mass(1.0, [0, 0, 1.0])))
+    fixed.add_joint(mbt.WeldJoint, "weld", fixed.world_body, None, body, None)
+    fixed.finalize()
+    q, v = functional.step(fixed, np.zeros(0), np.zeros(0), np.zeros(0), 1e-3, method="implicit")
+    assert (q.shape, v.shape) == ((0,), (0,))
+    motion = mbt.simulate(fixed, fixed.create_default_context(), 0.01, method="implicit")
+    assert motion.solver.residual.tolist() == [0.0] * 10
+
+
+def test_a_dof_without_inertia_is_an_error_and_nan_in_a_batch():
+    tree = mbt.MultibodyTree()
+    body = tree.add_body(mbt.RigidBody("point", mbt.SpatialInertia.point_mass(1.0, [0, 0, 0])))
+    tree.add_joint(mbt.RevoluteJoint, "spin", tree.world_body, None, body, None, axis=[0, 0, 1])
+    tree.finalize()
+    one = np.zeros(1)
+    with pytest.raises(mbt.errors.SingularityError, match="spin"):
+        functional.step(tree, one, one, one, 1e-3, method="implicit")
+    _, v = functional.step(tree, np.zeros((2, 1)), one, one, 1e-3, method="implicit")
+    assert np.isnan(v).all()
+
+
+def test_out_is_written_and_may_be_the_state():
+    tree = make_chain()
+    q, v, tau = np.array([0.3, -0.5, 0.9]), np.zeros(3), np.ones(3)
+    expected = functional.step(tree, q, v, tau, 1e-3, method="implicit")
+    found = functional.step(tree, q, v, tau, 1e-3, method="implicit", out=(q, v))
+    assert found[0] is q
+    for a, b in zip((q, v), expected, strict=True):
+        assert (a == b).all()
+
+
+def test_a_constraint_that_is_off_does_not_act():
+    tree = mbt.MultibodyTree()
+    body = tree.add_body(mbt.RigidBody("ball", mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)))
+    tree.add_joint(mbt.QuaternionFloatingJoint, "free", tree.world_body, None, body, None)
+    pin = tree.add_constraint(mbt.BallConstraint("pin", tree.world_frame, body.body_frame))
+    tree.add_force_element(mbt.UniformGravityFieldElement([0.0, 0.0, -10.0]))
+    tree.finalize()
+    context = tree.create_default_context()
+    motion = mbt.simulate(tree, context, 0.1, 1e-2, method="implicit")
+    assert np.abs(motion.v).max() < 1e-5
+    pin.set_enabled_in(context, False)
+    motion = mbt.simulate(tree, context, 0.1, 1e-2, method="implicit")
+    np.testing.assert_allclose(motion.v[-1, 5], -1.0, rtol=1e-12)
 
 
 def test_a_free_joint_and_a_point_in_contact_land_and_rest():

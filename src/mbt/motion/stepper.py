@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from mbt.motion.stages import take_step
 if TYPE_CHECKING:
     from mbt.context.context import Context
     from mbt.math.arrays import FloatArray
-    from mbt.motion.implicit import SolverSteps
+    from mbt.motion.implicit import SolverSteps, Taken
     from mbt.motion.task import Task
 
 __all__ = ["Stepper", "make_stepper"]
@@ -125,54 +125,58 @@ class _StepByStep(Stepper):
         return np.stack(states, axis=-2)
 
 
-class _ImplicitStepper(_StepByStep):
+class _ImplicitStepper(Stepper):
     def __init__(self, task: Task) -> None:
         from mbt.motion.implicit import ImplicitSteps
 
         super().__init__(task.context, task.method)
         self._steps = ImplicitSteps(
-            task.context, joint_limits=task.joint_limits, limit_efforts=task.limit_efforts
+            task.context.clone(), joint_limits=task.joint_limits, limit_efforts=task.limit_efforts
         )
         self._num_limited = task.inputs.num_limited
-        # Of each step.
-        self._done: list[tuple[Any, ...]] = []
+        self._taken: list[Taken] = []
+        # So many of them have told what they exerted.
+        self._num_told = 0
 
     def exerted(self, first: int, tau: FloatArray) -> FloatArray:
-        done = self._done[first : first + tau.shape[-2]]
-        return np.stack([drive for *_, drive in done], axis=-2) if done else tau
+        new = [taken.drive for taken in self._taken[self._num_told :]]
+        self._num_told = len(self._taken)
+        return np.concatenate(new, axis=-2)[..., : tau.shape[-2], :]
 
     def report(self, num_steps: int) -> SolverSteps:
-        from mbt.motion.implicit import SolverSteps
+        from mbt.motion.implicit import join_taken
 
-        axis = len(self.context.batch_shape)
-        parts = [*zip(*self._done[:num_steps], strict=True)][:-2]
-        self._num_limited += sum(clipped for *_, clipped, _ in self._done[:num_steps])
-        return SolverSteps(*(np.stack(part, axis=axis) for part in parts))
+        taken, axis = join_taken(self._taken), self.context.v.ndim - 1
+        self._num_limited += taken.is_clipped[..., :num_steps, :].sum(axis=-2)
+        return taken.solver.sample((*(slice(None),) * axis, slice(num_steps)))
+
+    def take(self, times: FloatArray, tau: FloatArray, dt: float) -> FloatArray:
+        self._taken.append(self._move(times[0], tau, dt))
+        self._go(np.concatenate([self._taken[-1].q[..., -1, :], self._taken[-1].v[..., -1, :]], axis=-1))
+        return np.concatenate([self._taken[-1].q, self._taken[-1].v], axis=-1)
 
     def take_one(self, time: float, tau: FloatArray, dt: float) -> FloatArray:
-        state, steps = self._move(time, tau, dt), self._steps
-        self._done.append((*steps.done, steps.is_clipped, steps.drive))
-        return state
-
-    def step_from(self, time: float, state: FloatArray, tau: FloatArray, dt: float) -> FloatArray:
-        here = self.state
-        self._go(state)
-        there = self._move(time, tau, dt)
-        self._go(here)
-        return there
-
-    def _move(self, time: float, tau: FloatArray, dt: float) -> FloatArray:
-        context = self.context
-        if dt > 0.0:
-            try:
-                q, v = self._steps.step(context.q, context.v, tau, dt, time)
-            except SingularityError as error:
-                self.reason = str(error)
-                q, v = context.q, np.full(self.nv, np.nan)
-            self._go(np.concatenate([q, v], axis=-1))
+        self.take(np.array([time]), tau[..., np.newaxis, :], dt)
         state = self.state
         state.flags.writeable = False
         return state
+
+    def step_from(self, time: float, state: FloatArray, tau: FloatArray, dt: float) -> FloatArray:
+        if not dt > 0.0:
+            return state
+        here = self.state
+        self._go(state)
+        taken = self._move(time, tau[..., np.newaxis, :], dt)
+        self._go(here)
+        return np.concatenate([taken.q[..., 0, :], taken.v[..., 0, :]], axis=-1)
+
+    def _move(self, time: float, tau: FloatArray, dt: float) -> Taken:
+        context = self.context
+        try:
+            return self._steps.take(context.q, context.v, tau, dt, time)
+        except SingularityError as error:
+            self.reason = str(error)
+            return self._steps.take(context.q, context.v * np.nan, tau, dt, time)
 
 
 class _PythonStepper(_StepByStep):
