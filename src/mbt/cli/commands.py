@@ -117,7 +117,7 @@ def _add_simulate(commands: Any) -> None:
     simulate.add_argument(
         "--method",
         default="rk4",
-        help="rk4 (default), semi_implicit_euler, or a solver of SciPy: RK45, DOP853, Radau, ...",
+        help="rk4 (default), semi_implicit_euler, implicit, or a solver of SciPy: RK45, DOP853, Radau, ...",
     )
     for name, what in (
         ("position", "initial position of a joint [rad, m]"),

@@ -78,7 +78,7 @@ class VectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
         Length of a step [s].
     steps : int, optional
         The number of steps that an action lasts.
-    method : {"semi_implicit_euler", "rk4"}, optional
+    method : {"semi_implicit_euler", "rk4", "implicit"}, optional
         The integration method, see `mbt.functional.rollout`.
     max_episode_steps : int, optional
         An episode is truncated after this many actions.

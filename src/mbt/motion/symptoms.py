@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbt.motion.accelerations import calc_vdot
-from mbt.motion.operands import METHODS
+from mbt.motion.operands import EXPLICIT
 from mbt.motion.over_time import contacts_of
 from mbt.motion.stiffness import TooFast, calc_turning_error, find_fastest_body, find_too_fast
 from mbt.tree.force_elements import UniformGravityFieldElement
@@ -50,11 +50,11 @@ _RUNAWAY = 1e30
 def find_symptoms(task: Task, trajectory: Trajectory) -> list[str]:
     """Return what to warn of, of a simulation that came to its end.
 
-    Of methods of fixed steps: elements that are too fast for the steps, and energy from nowhere. Of all
-    methods: joints that passed their limits.
+    Of explicit methods of fixed steps: elements that are too fast for the steps, and energy from nowhere. Of
+    all methods: joints that passed their limits.
     """
-    found = [_describe_limits(trajectory)]
-    is_looked_at = task.method in METHODS and task.num_steps >= FEWEST_STEPS
+    found = [_describe_limits(task, trajectory)]
+    is_looked_at = task.method in EXPLICIT and task.num_steps >= FEWEST_STEPS
     if is_looked_at and not trajectory.batch_shape and task.tree.num_velocities:
         with np.errstate(all="ignore"):
             stiffness = _describe_stiffness(task, trajectory)
@@ -67,7 +67,7 @@ def find_cause(task: Task, trajectory: Trajectory) -> str:
     if np.abs(trajectory.tau[-1]).max(initial=0.0) > _RUNAWAY or not np.isfinite(trajectory.tau[-1]).all():
         k = int(np.argmax(np.abs(np.nan_to_num(trajectory.tau[-1], nan=np.inf))))
         return f"the control along {trajectory.velocity_names[k]} had reached {trajectory.tau[-1, k]:.3g}"
-    if task.method not in METHODS:
+    if task.method not in EXPLICIT:
         return ""
     with np.errstate(all="ignore"):
         last = len(trajectory) - 1
@@ -143,10 +143,9 @@ def _describe_gain(task: Task, trajectory: Trajectory) -> str:
     return f"{grew}, and nothing drives the model: {cause}"
 
 
-def _describe_limits(trajectory: Trajectory) -> str:
+def _describe_limits(task: Task, trajectory: Trajectory) -> str:
     """Tell which joint passed a limit of its position first."""
-    context: Any = trajectory._context
-    tree = context.tree
+    tree: Any = task.tree
     lower, upper = tree.position_lower_limits, tree.position_upper_limits
     if not (np.isfinite(lower).any() or np.isfinite(upper).any()):
         return ""
@@ -168,9 +167,10 @@ def _describe_limits(trajectory: Trajectory) -> str:
     unit = trajectory.position_units[k]
     more = passed.size - 1
     others = f"; so did {more} more position{'s' if more > 1 else ''}" if more else ""
+    acts = task.method == "implicit" and task.joint_limits
+    why = "" if acts else ": no force acts at position limits"
     return (
-        f"{joint._label} passed its {limit} {unit}".rstrip()
-        + f" at {trajectory.time[i]:.4g} s{others}: no force acts at position limits"
+        f"{joint._label} passed its {limit} {unit}".rstrip() + f" at {trajectory.time[i]:.4g} s{others}{why}"
     )
 
 

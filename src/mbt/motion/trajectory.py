@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from mbt.math.arrays import FloatArray
     from mbt.motion.audit import AuditReport
     from mbt.motion.events import EventStates
+    from mbt.motion.implicit import SolverSteps
     from mbt.motion.recording import Recording
     from mbt.motion.task import Task
 
@@ -89,6 +90,9 @@ class Trajectory:
     num_limited : ndarray of int, shape (..., num_velocities)
         With ``limit_efforts=True``, in how many steps the force along each velocity was clipped; with a
         control function and a solver of SciPy, in how many of its calls.
+    solver : SolverSteps or None
+        Of ``method="implicit"``: what the solver did in each step, by name ``iterations``, ``residual``,
+        ``at_limit`` and ``saturated``. It has all steps, also of a part of a trajectory; a file has none.
 
     See Also
     --------
@@ -112,6 +116,7 @@ class Trajectory:
     events: tuple[EventStates, ...]
     num_limited: Any
     sensor_names: tuple[str, ...] = ()
+    solver: SolverSteps | None = None
     # With the parameters and applied forces, without actuation; None of a trajectory from a file.
     _context: Context | None = None
     _actuation: FloatArray | None = None
@@ -119,6 +124,7 @@ class Trajectory:
 
     def __post_init__(self) -> None:
         arrays = (self.time, self.q, self.v, self.tau, self.num_limited, *self._known.values())
+        arrays += () if self.solver is None else self.solver
         for array in itertools.chain(arrays, *self.events):
             array.flags.writeable = False
 
@@ -161,6 +167,7 @@ class Trajectory:
             message=recording.message,
             events=events,
             num_limited=task.inputs.num_limited,
+            solver=recording.solver,
             _context=task.context,
             _actuation=task.actuation,
         )
@@ -469,6 +476,7 @@ class Trajectory:
         context: Any = self._context
         return replace(
             self, q=self.q[i], v=self.v[i], tau=self.tau[i], num_limited=self.num_limited[i],
+            solver=None if self.solver is None else self.solver.sample(i),
             _context=context._sample(i) if i and context is not None else context,
             _actuation=None if self._actuation is None else self._actuation[i],
             _known={name: array[i] for name, array in self._known.items()},

@@ -143,10 +143,20 @@ def _check_shapes(fields: dict[str, Any]) -> None:
     for name, size in {"q": nq, "v": nv, "tau": nv}.items():
         _floats(fields[name], (*batch, n, size))
     _of_kind(fields["num_limited"], "iu", (*batch, nv))
+    if fields.get("solver") is not None:
+        _check_solver(fields, (*batch, fields["num_steps"]), nv)
     for event in fields["events"]:
         k = event.time.size
         for array, shape in zip(event, ((k,), (k, nq), (k, nv)), strict=True):
             _floats(array, shape)
+
+
+def _check_solver(fields: dict[str, Any], steps: tuple[int, ...], nv: int) -> None:
+    iterations, residual, at_limit, saturated = fields["solver"]
+    _of_kind(iterations, "iu", steps)
+    _floats(residual, steps)
+    _of_kind(at_limit, "b", (*steps, nv))
+    _of_kind(saturated, "b", (*steps, *saturated.shape[-1:]))
 
 
 def _check_results(fields: dict[str, Any], known: dict[str, Any]) -> None:

@@ -94,7 +94,7 @@ class Motion(TreeCore):
             Further generalized forces of each of T steps [N m, N], of all samples or of each.
         dt : float
             Length of a step [s], of either sign.
-        method : {"semi_implicit_euler", "rk4"}, optional
+        method : {"semi_implicit_euler", "rk4", "implicit"}, optional
             How a step is made, see `mbt.functional.rollout`.
         every : int, optional
             The state behind each so many steps is kept.
