@@ -256,6 +256,8 @@ __all__ = [
     "ConstraintReport",
     "EnergyReport",
     "Trajectory",
+    "InverseKinematics",
+    "InverseKinematicsResult",
     "simulate",
     "view",
     "Viewer",
@@ -314,6 +316,8 @@ __all__ = [
 
 # What takes time to import and is not always used; types of elements come from `mbt.tree`.
 _MODULES_OF = {
+    "InverseKinematics": "mbt.kinematics",
+    "InverseKinematicsResult": "mbt.kinematics",
     "load_model": "mbt.parsing",
     "lock_joints": "mbt.tree.locking",
     "save_model": "mbt.saving",

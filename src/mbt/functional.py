@@ -49,6 +49,7 @@ if TYPE_CHECKING:
         frame_velocity,
         spatial_momentum,
     )
+    from mbt.kinematics.inverse_kinematics import inverse_kinematics
     from mbt.motion.rollouts import rollout, step
     from mbt.motion.step_derivatives import step_derivatives
 
@@ -79,6 +80,7 @@ __all__ = [
     "integrate_positions",
     "inverse_dynamics",
     "inverse_dynamics_derivatives",
+    "inverse_kinematics",
     "mass_matrix",
     "momentum_regressor",
     "operational_space_inertia",
@@ -136,6 +138,8 @@ def __getattr__(name: str) -> Any:
     module: ModuleType
     if name in ("rollout", "step", "step_derivatives"):
         from mbt import motion as module
+    elif name == "inverse_kinematics":
+        from mbt import kinematics as module
     elif name == "pose_error":
         from mbt._core.api import pose_errors as module
     elif name == "constrained_inverse_dynamics":
