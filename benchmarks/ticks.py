@@ -4,9 +4,10 @@
 
 An arm with seven hinges, whose controllers are computed torque, operational space, and a damped step of
 inverse kinematics; and a humanoid on a floating base, of which a whole-body controller reads the mass matrix,
-bias, gravity, and Jacobian, bias acceleration and pose of each hand and foot. All contenders are called in
-turn, round by round, in one process on one thread; a figure is the least of all rounds. That they agree is
-asserted.
+bias, gravity, and Jacobian, bias acceleration and pose of each hand and foot. Of both the backward pass of
+iLQR and the predictions of two Kalman filters, MuJoCo among the contenders (`prediction.py`). All contenders
+are called in turn, round by round, in one process on one thread; a figure is the least of all rounds. That
+they agree is asserted.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import mbt
 from mbt import functional
 from mbt.math import exp_se3, inverse_pose, log_se3, log_so3
 from models import humanoid, seven_joint_arm
+from prediction import prediction_ticks
 
 try:
     import pinocchio as pin
@@ -214,15 +216,18 @@ def main() -> None:
     arguments = parser.parse_args()
     mbt.set_num_threads(1)
     ticks = arm_ticks(arguments.batch) | humanoid_tick()
-    print(f"{'us':38} {'compiled':>9}   others, and how many times as long they take")
+    for model in (seven_joint_arm(), humanoid()):
+        ticks |= prediction_ticks(model)
+    print(f"{'us':38} {'first':>18}   others, and how many times as long they take")
     for tick, calls in ticks.items():
         check(calls)
         times = measure(calls, arguments.rounds)
-        first = times.pop("compiled")
+        name = next(iter(times))
+        first = times.pop(name)
         others = ", ".join(
-            f"{name} {1e6 * seconds:.1f} ({seconds / first:.1f}x)" for name, seconds in times.items()
+            f"{other} {1e6 * seconds:.1f} ({seconds / first:.1f}x)" for other, seconds in times.items()
         )
-        print(f"{tick:38} {1e6 * first:9.2f}   {others}", flush=True)
+        print(f"{tick:38} {name:>8} {1e6 * first:9.2f}   {others}", flush=True)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import pkgutil
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import mbt
@@ -80,7 +81,7 @@ def test_the_pages_that_have_examples() -> None:
     assert len(PAGES["contact.md"]) == 3
     assert len(PAGES["editing.md"]) == 8
     assert len(PAGES["extending.md"]) == 6
-    assert len(PAGES["identification.md"]) == 3
+    assert len(PAGES["identification.md"]) == 6
     assert len(PAGES["autodiff.md"]) == 5
     assert len(PAGES["motion.md"]) == 6
     assert len(PAGES["reading.md"]) == 2
@@ -90,10 +91,11 @@ def test_the_pages_that_have_examples() -> None:
     assert len(PAGES["ros.md"]) == 2
     assert len(PAGES["saving.md"]) == 2
     assert len(PAGES["sdf.md"]) == 2
-    assert len(PAGES["simulation.md"]) == 8
+    assert len(PAGES["sensors.md"]) == 3
+    assert len(PAGES["simulation.md"]) == 9
     assert len(PAGES_WITH_ORACLES["symbols.md"]) == 6
     assert len(PAGES_WITH_ORACLES["casadi.md"]) == 3
-    assert len(PAGES_WITH_ORACLES["mjcf.md"]) == 2
+    assert len(PAGES_WITH_ORACLES["mjcf.md"]) == 3
     assert len(PAGES_WITH_ORACLES["converters.md"]) == 1
     assert len(PAGES_WITH_ENGINES["batches.md"]) == 7
     assert len(PAGES_WITH_ENGINES["data.md"]) == 4
@@ -152,3 +154,10 @@ def ours_and_best(tables: str, function: str, model: str) -> tuple[float, float]
     row = next(line for line in tables.splitlines() if line.startswith(f"| {function} | {model} |"))
     ours, _, *peers, _ = (float(cell) if cell.strip() else float("inf") for cell in row[2:-2].split("|")[2:])
     return ours, min(peers)
+
+
+def test_the_tutorial_of_identification_runs() -> None:
+    pytest.importorskip("scipy")
+    page = (DOCS / "tutorials" / "identification.md").read_text(encoding="utf-8")
+    with np.printoptions():  # The page sets some.
+        run("identification.md", re.findall(r"```\{code-cell\} python\n(.*?)```", page, flags=re.DOTALL))

@@ -49,7 +49,7 @@ PACKAGES_OF_EXAMPLES = {
     "mbt.interop.torch": ("torch", pytest.mark.engine),
     "mbt.symbolic.casadi_function": ("casadi", pytest.mark.oracle),
 }
-PUBLIC_MODULES = [mbt, mbt.functional, mbt.math, mbt.parsing, mbt.symbolic]
+PUBLIC_MODULES = [mbt, mbt.functional, mbt.identification, mbt.math, mbt.parsing, mbt.symbolic]
 PUBLIC_NAMES = [(module, name) for module in PUBLIC_MODULES for name in module.__all__]
 PUBLIC_THINGS = [getattr(module, name) for module, name in PUBLIC_NAMES]
 CLASSES = list(dict.fromkeys(thing for thing in PUBLIC_THINGS if inspect.isclass(thing)))

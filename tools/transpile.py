@@ -36,6 +36,7 @@ SCALARS = {
     "engines/lane_engine": ["Lanes"],
     "engines/dual_engine": ["Dual"],
     "engines/object_engine": ["PyScalar"],
+    "solvers/inverse_kinematics": ["Lanes"],
     "scalars/probe": ["double", "Lanes", "Dual", "PyScalar"],
 }
 

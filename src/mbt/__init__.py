@@ -72,6 +72,8 @@ with _CollectorAtRest():
         NumericParameterIndex,
         Parameters,
         RigidBody,
+        Sensor,
+        SensorIndex,
         Shape,
         UniformGravityFieldElement,
         default_model_instance,
@@ -80,7 +82,17 @@ with _CollectorAtRest():
     )
 
 if _typing.TYPE_CHECKING:
-    from mbt import autodiff, checking, compiling, interop, models, parsing, plotting, symbolic
+    from mbt import (
+        autodiff,
+        checking,
+        compiling,
+        identification,
+        interop,
+        models,
+        parsing,
+        plotting,
+        symbolic,
+    )
     from mbt.checking import CheckReport, Finding, SelftestReport, check_model, selftest
     from mbt.compiling import CompiledFunction, CompiledFunctions, compile
     from mbt.context.energy_report import EnergyReport
@@ -102,7 +114,11 @@ if _typing.TYPE_CHECKING:
         CylindricalJoint,
         CylindricalMobilizer,
         DistanceConstraint,
+        ForceTorqueSensor,
+        FrameSensor,
+        Imu,
         JointFriction,
+        JointSensor,
         LinearBushingRollPitchYaw,
         LinearSpringDamper,
         PlanarJoint,
@@ -221,6 +237,12 @@ __all__ = [
     "CouplerConstraint",
     "DistanceConstraint",
     "WeldConstraint",
+    # Sensors
+    "Sensor",
+    "ForceTorqueSensor",
+    "FrameSensor",
+    "Imu",
+    "JointSensor",
     # What elements written in Python declare
     "CacheEntry",
     "Parameters",
@@ -235,6 +257,8 @@ __all__ = [
     "ConstraintReport",
     "EnergyReport",
     "Trajectory",
+    "InverseKinematics",
+    "InverseKinematicsResult",
     "simulate",
     # Control
     "ContactPoints",
@@ -246,6 +270,7 @@ __all__ = [
     "record",
     "autodiff",
     "functional",
+    "identification",
     "math",
     "symbolic",
     # Configuration
@@ -265,6 +290,7 @@ __all__ = [
     "MobilizerIndex",
     "ModelInstanceIndex",
     "NumericParameterIndex",
+    "SensorIndex",
     "default_model_instance",
     "world_index",
     "world_model_instance",
@@ -296,6 +322,8 @@ __all__ = [
 
 # What takes time to import and is not always used; types of elements come from `mbt.tree`.
 _MODULES_OF = {
+    "InverseKinematics": "mbt.kinematics",
+    "InverseKinematicsResult": "mbt.kinematics",
     "load_model": "mbt.parsing",
     "lock_joints": "mbt.tree.locking",
     "save_model": "mbt.saving",
@@ -327,12 +355,24 @@ _MODULES_OF = {
     "view": "mbt.viewer",
 }
 
+_ROOMS = (
+    "autodiff",
+    "checking",
+    "compiling",
+    "identification",
+    "interop",
+    "models",
+    "parsing",
+    "plotting",
+    "symbolic",
+)
+
 
 def __getattr__(name: str) -> _typing.Any:
     """Import some modules when they are first asked for, or something in them."""
     from importlib import import_module
 
-    if name in ("autodiff", "checking", "compiling", "interop", "models", "parsing", "plotting", "symbolic"):
+    if name in _ROOMS:
         return import_module(f"mbt.{name}")  # Which sets the attribute.
     if name in __all__:
         return globals().setdefault(name, getattr(import_module(_MODULES_OF.get(name, "mbt.tree")), name))

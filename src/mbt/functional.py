@@ -20,6 +20,8 @@ from mbt._core.api.stateless import (
 
 if TYPE_CHECKING:
     from mbt._core.api.configuration import difference_positions, integrate_positions
+    from mbt._core.api.constrained_inverse import constrained_inverse_dynamics
+    from mbt._core.api.pose_errors import pose_error
     from mbt._core.api.stateless_derivatives import (
         constrained_forward_dynamics_derivatives,
         forward_dynamics_derivatives,
@@ -38,6 +40,16 @@ if TYPE_CHECKING:
         operational_space_inertia,
         operational_space_inverse_inertia,
     )
+    from mbt._core.api.stateless_motion import (
+        center_of_mass_jacobian,
+        center_of_mass_velocity,
+        centroidal_momentum_bias,
+        centroidal_momentum_matrix,
+        frame_bias_acceleration,
+        frame_velocity,
+        spatial_momentum,
+    )
+    from mbt.kinematics.inverse_kinematics import inverse_kinematics
     from mbt.motion.rollouts import rollout, step
     from mbt.motion.step_derivatives import step_derivatives
 
@@ -45,31 +57,50 @@ __all__ = [
     "bias_term",
     "body_poses",
     "center_of_mass",
+    "center_of_mass_jacobian",
+    "center_of_mass_velocity",
+    "centroidal_momentum_bias",
+    "centroidal_momentum_matrix",
     "constrained_forward_dynamics",
     "constrained_forward_dynamics_derivatives",
+    "constrained_inverse_dynamics",
     "constraint_bias",
     "constraint_errors",
     "constraint_jacobian",
     "difference_positions",
     "forward_dynamics",
     "forward_dynamics_derivatives",
+    "frame_bias_acceleration",
     "frame_jacobian",
     "frame_jacobian_rate",
     "frame_pose",
+    "frame_velocity",
     "gravity_generalized_forces",
     "impulse_dynamics",
     "integrate_positions",
     "inverse_dynamics",
     "inverse_dynamics_derivatives",
+    "inverse_kinematics",
     "mass_matrix",
     "momentum_regressor",
     "operational_space_inertia",
     "operational_space_inverse_inertia",
+    "pose_error",
     "rollout",
+    "spatial_momentum",
     "step",
     "step_derivatives",
 ]
 
+_OF_MOTION = (
+    "center_of_mass_jacobian",
+    "center_of_mass_velocity",
+    "centroidal_momentum_bias",
+    "centroidal_momentum_matrix",
+    "frame_bias_acceleration",
+    "frame_velocity",
+    "spatial_momentum",
+)
 
 #: What Pinocchio and MuJoCo call them.
 _ELSEWHERE = {
@@ -87,6 +118,12 @@ _ELSEWHERE = {
     "mj_jac": "frame_jacobian",
     "centerOfMass": "center_of_mass",
     "computeGeneralizedGravity": "gravity_generalized_forces",
+    "jacobianCenterOfMass": "center_of_mass_jacobian",
+    "computeCentroidalMap": "centroidal_momentum_matrix",
+    "computeCentroidalMomentum": "spatial_momentum",
+    "dccrba": "centroidal_momentum_bias",
+    "getFrameVelocity": "frame_velocity",
+    "mj_objectVelocity": "frame_velocity",
     "integrate": "integrate_positions",
     "difference": "difference_positions",
     "mj_step": "step",
@@ -101,10 +138,18 @@ def __getattr__(name: str) -> Any:
     module: ModuleType
     if name in ("rollout", "step", "step_derivatives"):
         from mbt import motion as module
+    elif name == "inverse_kinematics":
+        from mbt import kinematics as module
+    elif name == "pose_error":
+        from mbt._core.api import pose_errors as module
+    elif name == "constrained_inverse_dynamics":
+        from mbt._core.api import constrained_inverse as module
     elif name.endswith("_derivatives"):
         from mbt._core.api import stateless_derivatives as module
     elif name.endswith("_positions"):
         from mbt._core.api import configuration as module
+    elif name in _OF_MOTION:
+        from mbt._core.api import stateless_motion as module
     else:
         from mbt._core.api import stateless_kinematics as module
     return globals().setdefault(name, getattr(module, name))

@@ -147,11 +147,33 @@ def _functional_of_scalars() -> ModuleType:
     return functional
 
 
+@above.bring(
+    "centroidal_momentum_bias_of_others",
+    "check_goal",
+    "constrained_inverse_dynamics_of_others",
+    "find_motors",
+    "pose_error_of_others",
+    "raise_not_driven",
+    "raise_violated",
+)
+def _combined() -> ModuleType:
+    from mbt.scalars import combined
+
+    return combined
+
+
 @above.bring("rollout_context")
 def _motion() -> ModuleType:
     from mbt.motion import rollouts
 
     return rollouts
+
+
+@above.bring("rollout_with_servos")
+def _motion_with_servos() -> ModuleType:
+    from mbt.motion import servo_rollouts
+
+    return servo_rollouts
 
 
 @bring_numbers

@@ -19,6 +19,7 @@ import pytest
 import mbt
 from mbt.compiling.tracing import Trace
 from support.build import build_tree
+from support.linkages import MECHANISMS, assembled
 from support.random_trees import chain, every_kind
 from symbolic.models import load
 
@@ -97,6 +98,55 @@ def test_a_controller(arm: mbt.MultibodyTree, tick: Any, states: Any) -> None:
     assert_close(tick(*states), wanted)
     assert one[0]["distance"].shape == ()
     assert tick(*states)["distance"].shape == (19,)
+
+
+def test_the_error_of_a_pose(arm: mbt.MultibodyTree, states: Any) -> None:
+    """With its exact Jacobian, at errors of any size."""
+
+    def error(q: Any, v: Any, goal: Any) -> dict[str, Any]:
+        e, J = F.pose_error(arm, q, arm.bodies[-1], goal, jacobian=True)
+        return {"error": e, "rate": J @ v}
+
+    compiled = mbt.compile(arm, error, arguments=SHAPES)
+    assert_close(compiled(*states), stacked(error, *states))
+    q, v, goal = (array[0] for array in states)
+    assert_close(compiled(q, v, goal), error(q, v, goal))
+
+
+def test_motion_and_momentum(arm: mbt.MultibodyTree, states: Any) -> None:
+    tool = arm.bodies[-1]
+
+    def motion(q: Any, v: Any, goal: Any) -> dict[str, Any]:
+        return {
+            "frame": F.frame_velocity(arm, q, v, tool, expressed_in=tool),
+            "bias": F.frame_bias_acceleration(arm, q, v, tool),
+            "center": F.center_of_mass_velocity(arm, q, v) - F.center_of_mass_jacobian(arm, q) @ v,
+            "momentum": F.spatial_momentum(arm, q, v) + F.centroidal_momentum_matrix(arm, q) @ v,
+            "rate": F.centroidal_momentum_bias(arm, q, v),
+        }
+
+    compiled = mbt.compile(arm, motion, arguments=SHAPES)
+    assert_close(compiled(*states), stacked(motion, *states))
+
+
+def test_a_mechanism_with_loops() -> None:
+    """Its motors, along a motion of the one degree of freedom that the constraints leave."""
+    tree = MECHANISMS["delta"][0]()
+    context = assembled(tree, np.random.default_rng(0))
+    shapes = {"q": (tree.num_positions,), "v": (tree.num_velocities,), "tau": (tree.num_velocities,)}
+
+    def drive(q: Any, v: Any, tau: Any) -> dict[str, Any]:
+        vdot = F.forward_dynamics(tree, q, v, tau)
+        motors, multipliers = F.constrained_inverse_dynamics(tree, q, v, vdot, [0, 1, 2])
+        return {"motors": motors, "multipliers": multipliers}
+
+    compiled = mbt.compile(tree, drive, arguments=shapes)
+    tau = np.zeros(tree.num_velocities)
+    tau[:3] = [0.5, -0.25, 1.0]
+    found, wanted = (function(context.q, context.v, tau) for function in (compiled, drive))
+    for name in wanted:
+        np.testing.assert_allclose(found[name], wanted[name], rtol=0, atol=1e-9)
+    np.testing.assert_allclose(found["motors"], tau, rtol=0, atol=1e-9)
 
 
 def test_float32(arm: mbt.MultibodyTree, states: Any) -> None:

@@ -592,3 +592,82 @@ def test_memory_stays_over_many_steps() -> None:
             envs.step(actions[k % 50])
         peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
     assert peaks[-1] - peaks[1] < 2048  # [KiB]: 80,000 steps that keep 32 bytes each would show
+
+
+def no_reward(context: Any, actions: Any) -> float:
+    return 0.0
+
+
+def make_servo_arm(*, with_limits: bool = True) -> mbt.MultibodyTree:
+    """A servo of positions, a motor, and a servo of velocities, one behind the other."""
+    tree = mbt.MultibodyTree()
+    inertia = mbt.SpatialInertia.thin_rod_with_mass(1.0, 0.5, [0, 0, 1]).shift([0, 0, 0.25])
+    limits = (-0.5, 1.5) if with_limits else (-np.inf, np.inf)
+    parent, joints = tree.world_body, []
+    for name in ("shoulder", "elbow", "wrist"):
+        link = tree.add_body(mbt.RigidBody(name, inertia))
+        X_PF = mbt.math.make_pose(p=[0, 0, -0.5])
+        joint = tree.add_joint(mbt.RevoluteJoint, name, parent, X_PF, link, None, [0, 1, 0], *limits)
+        joints.append(joint.set_velocity_limits([-3.0], [2.0]))
+        parent = link
+    tree.add_joint_actuator("shoulder", joints[0], 40.0, stiffness=60.0, damping=3.0)
+    tree.add_joint_actuator("elbow", joints[1], 5.0)
+    tree.add_joint_actuator("wrist", joints[2], 9.0, damping=0.5)
+    tree.add_force_element(mbt.UniformGravityFieldElement())
+    tree.finalize()
+    return tree
+
+
+def test_actions_are_targets_of_servos() -> None:
+    tree = make_servo_arm()
+    envs = interop.VectorEnv(tree.create_default_context(), 3, reward=no_reward, dt=0.002, steps=5)
+    np.testing.assert_allclose(envs.single_action_space.low, [-0.5, -5.0, -3.0])
+    np.testing.assert_allclose(envs.single_action_space.high, [1.5, 5.0, 2.0])
+    observations, _ = envs.reset(seed=0)
+    actions = np.array([[0.4, 1.0, 0.5], [-0.2, -2.0, 1.0], [9.0, 9.0, 9.0]])
+    observations, *_ = envs.step(actions)
+    context = tree.create_default_context((3,))
+    taken = np.minimum(actions, [1.5, 5.0, 2.0])
+    context.servo_positions = context.servo_velocities = taken
+    context.servo_velocities = taken * [0.0, 0.0, 1.0]
+    tau = np.zeros((3, 5, 3))
+    tau[..., 1] = taken[:, np.newaxis, 1]
+    q, v = tree.rollout(context, tau, 0.002)
+    np.testing.assert_array_equal(observations, np.concatenate([q[:, -1], v[:, -1]], axis=-1))
+    # An episode begins with the targets of the Context.
+    envs.reset()
+    np.testing.assert_array_equal(envs.context.servo_positions, np.zeros((3, 3)))
+
+
+def test_normalized_actions_of_servos() -> None:
+    tree = make_servo_arm()
+    envs = interop.VectorEnv(tree.create_default_context(), 2, reward=no_reward, normalized_actions=True)
+    assert (envs.single_action_space.low == -1.0).all()
+    envs.reset(seed=0)
+    envs.step([[-1.0, 0.0, 1.0], [0.0, 0.0, 0.0]])
+    np.testing.assert_allclose(envs.context.servo_positions[:, 0], [-0.5, 0.5])
+    np.testing.assert_allclose(envs.context.servo_velocities[:, 2], [2.0, -0.5])
+    endless = make_servo_arm(with_limits=False).create_default_context()
+    with pytest.raises(
+        mbt.ArgumentValueError, match="normalized_actions: expected effort limits of all motors and"
+    ):
+        interop.VectorEnv(endless, 2, reward=no_reward, normalized_actions=True)
+
+
+def test_a_control_may_set_the_targets_of_servos() -> None:
+    tree = make_servo_arm()
+
+    def control(context: Any, actions: Array) -> Array:
+        context.servo_positions = actions
+        return np.zeros((2, 3))
+
+    space = gymnasium.spaces.Box(-1.0, 1.0, (3,))
+    envs = interop.VectorEnv(
+        tree.create_default_context(), 2, reward=no_reward, control=control, action_space=space
+    )
+    envs.reset(seed=0)
+    actions = np.array([[0.3, 0.0, 0.0], [-0.3, 0.0, 0.0]])
+    observations, *_ = envs.step(actions)
+    # Mirror images: both servos pull.
+    assert observations[0, 0] > 0.001
+    np.testing.assert_allclose(observations[0], -observations[1], rtol=1e-12)

@@ -18,7 +18,16 @@ from mbt import functional
 from mbt.interop.host_calls import FUNCTIONS
 from mbt.models import model_path
 from support.description import Array
-from support.host_cases import CASES, as_tuple, get_tree, is_defined, jacobians, make_arguments
+from support.host_cases import (
+    CASES,
+    as_tuple,
+    by_position,
+    get_tree,
+    is_defined,
+    jacobians,
+    make_arguments,
+    side_by_side,
+)
 
 pytestmark = pytest.mark.engine
 jax = pytest.importorskip("jax", reason="needs the extra `jax`: pip install '.[jax]'")
@@ -45,8 +54,8 @@ def test_values_are_those_of_the_function_to_the_last_bit(tree_name: str, name: 
     tree = get_tree(tree_name)
     for batch in [(), (2, 2)] if is_defined(tree, name) else [(2, 2)]:
         operands, options = make_arguments(tree, name, batch)
-        expected = as_tuple(getattr(functional, name)(tree, *operands, **options))
-        program = partial(getattr(mjax, name), tree, **options)
+        expected = as_tuple(by_position(functional, name)(tree, *operands, **options))
+        program = partial(by_position(mjax, name), tree, **options)
         got = as_tuple(jax.jit(jax.vmap(program) if batch else program)(*operands))
         for a, b in zip(got, expected, strict=True):
             np.testing.assert_array_equal(a, b)
@@ -64,7 +73,7 @@ def test_derivatives_forward_and_in_reverse(tree_name: str, name: str) -> None:
 
     @jax.jit
     def differentiate(*operands: Any) -> Any:
-        program = partial(getattr(mjax, name), tree, **options)
+        program = partial(by_position(mjax, name), tree, **options)
         results, rates = jax.jvp(program, operands, tuple(changes))
         weights = [np.random.default_rng(3).normal(size=x.shape) for x in as_tuple(results)]
         _, pull = jax.vjp(lambda *xs: as_tuple(program(*xs)), *operands)
@@ -73,9 +82,9 @@ def test_derivatives_forward_and_in_reverse(tree_name: str, name: str) -> None:
     rates, gradients, weights = differentiate(*operands)
     expected = jacobians(tree, name, operands, options)
     for rate, J in zip(as_tuple(rates), expected, strict=True):
-        np.testing.assert_allclose(rate, J @ np.concatenate(changes), rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(rate, J @ side_by_side(changes), rtol=1e-9, atol=1e-9)
     total = sum(np.tensordot(w, J, np.ndim(w)) for w, J in zip(weights, expected, strict=True))
-    np.testing.assert_allclose(np.concatenate(gradients), total, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(side_by_side(gradients), total, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", ["inverse_dynamics", "forward_dynamics"])
@@ -123,6 +132,27 @@ def test_operands_broadcast_as_in_numpy(arm: mbt.MultibodyTree) -> None:
     )
     with pytest.raises(mbt.ShapeError, match=r"leading axes that broadcast, got \(4,\) of q, \(3,\) of v"):
         mjax.inverse_dynamics(arm, q, v[:3], tau)
+
+
+def test_masses_move_the_centre_of_mass(arm: mbt.MultibodyTree) -> None:
+    """With momentum: ``A v`` has m times the velocity of the centre of mass behind its angular part."""
+    q, v, _ = random_state(arm)
+    context = arm.create_default_context()
+    body = next(b for b in arm.bodies[1:] if b.get_mass(context) > 0.0)
+    mass, total = body.get_mass(context), arm.calc_total_mass(context)
+
+    def linear_momentum(m: Any) -> Any:
+        return mjax.centroidal_momentum_matrix(arm, q, parameters={body: m})[3:] @ v
+
+    def by_velocity(m: Any) -> Any:
+        return (total + m - mass) * mjax.center_of_mass_velocity(arm, q, v, parameters={body: m})
+
+    for m in (mass, mass + 1.0):
+        np.testing.assert_allclose(linear_momentum(m), by_velocity(m), rtol=0, atol=1e-12)
+    wanted = functional.spatial_momentum(arm, q, v)[3:]
+    np.testing.assert_allclose(linear_momentum(mass), wanted, rtol=0, atol=1e-12)
+    rates = [jax.jacfwd(f)(mass) for f in (linear_momentum, by_velocity)]
+    np.testing.assert_allclose(*rates, rtol=0, atol=1e-11)
 
 
 def test_parameters_are_operands(arm: mbt.MultibodyTree) -> None:

@@ -211,10 +211,7 @@ def test_an_armature_of_its_own_about_each_axis() -> None:
 
 
 def test_limits() -> None:
-    with pytest.warns(
-        mbt.ModelWarning, match=r"Does not act: 1 servo \(a plain motor here\), limits of 1 joint"
-    ):
-        tree = mbt.interop.from_mujoco(compile_text(LIMITS))
+    tree = mbt.interop.from_mujoco(compile_text(LIMITS))
     joints = {joint.name: joint for joint in tree.joints}
     np.testing.assert_allclose(joints["a"].position_lower_limits, [-np.pi / 2])
     np.testing.assert_allclose(joints["a"].position_upper_limits, [np.pi / 4])
@@ -223,7 +220,7 @@ def test_limits() -> None:
     assert joints["c"].effort_limit == 5.0
     limits = {motor.name: motor.effort_limit for motor in tree.joint_actuators}
     assert limits == {"plain": np.inf, "control": 8.0, "force": 4.0, "joint": 5.0, "servo": 14.0}
-    assert tree.parse_reports[0].inactive == {"servos": 1, "limits": 1}
+    assert tree.parse_reports[0].inactive == {"limits": 1}
 
 
 def test_linear_equalities_of_joints_are_couplers() -> None:

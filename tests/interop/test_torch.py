@@ -15,7 +15,16 @@ import pytest
 import mbt
 from mbt import functional
 from mbt.models import model_path
-from support.host_cases import CASES, as_tuple, get_tree, is_defined, jacobians, make_arguments
+from support.host_cases import (
+    CASES,
+    as_tuple,
+    by_position,
+    get_tree,
+    is_defined,
+    jacobians,
+    make_arguments,
+    side_by_side,
+)
 
 pytestmark = [
     pytest.mark.engine,
@@ -41,8 +50,8 @@ def test_values_are_those_of_the_function_to_the_last_bit(tree_name: str, name: 
     tree = get_tree(tree_name)
     for batch in [(), (2, 2)] if is_defined(tree, name) else [(2, 2)]:
         operands, options = make_arguments(tree, name, batch)
-        expected = as_tuple(getattr(functional, name)(tree, *operands, **options))
-        program = partial(getattr(mtorch, name), tree, **options)
+        expected = as_tuple(by_position(functional, name)(tree, *operands, **options))
+        program = partial(by_position(mtorch, name), tree, **options)
         tensors = [torch.tensor(x) for x in operands]
         for got in (program(*tensors), torch.vmap(program)(*tensors) if batch else program(*tensors)):
             for a, b in zip(as_tuple(got), expected, strict=True):
@@ -61,16 +70,16 @@ def test_derivatives_forward_and_in_reverse(tree_name: str, name: str) -> None:
     expected = jacobians(tree, name, operands, options)
 
     def program(*operands: Any) -> Any:
-        return as_tuple(getattr(mtorch, name)(tree, *operands, **options))
+        return as_tuple(by_position(mtorch, name)(tree, *operands, **options))
 
     tensors = tuple(torch.tensor(x) for x in operands)
     _, rates = torch.func.jvp(program, tensors, tuple(map(torch.tensor, changes)))
     for rate, J in zip(rates, expected, strict=True):
-        np.testing.assert_allclose(rate.numpy(), J @ np.concatenate(changes), rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(rate.numpy(), J @ side_by_side(changes), rtol=1e-9, atol=1e-9)
     results, pull = torch.func.vjp(program, *tensors)
     weights = tuple(torch.tensor(rng.normal(size=x.shape)) for x in results)
     total = sum(np.tensordot(w.numpy(), J, J.ndim - 1) for w, J in zip(weights, expected, strict=True))
-    gradient = np.concatenate([x.numpy() for x in pull(weights)])
+    gradient = side_by_side([x.numpy() for x in pull(weights)])
     np.testing.assert_allclose(gradient, total, rtol=1e-9, atol=1e-9)
 
 

@@ -101,6 +101,9 @@ FUNCTIONS: dict[str, tuple[Callable[[Any], Any], Any]] = {
     "many positions": (make_pose, np.arange(6.0).reshape(2, 3)),
     "many angles": (lambda x: make_pose([1, 2, 3], rpy=x), np.arange(6.0).reshape(2, 3)),
     "inverse_pose": (inverse_pose, X),
+    "many poses": (inverse_pose, np.stack([X, X @ X])),
+    "many rotations to angles": (matrix_to_rpy, np.stack([R, R @ R])),
+    "many rotations to quaternions": (matrix_to_quaternion, np.stack([R, R @ R])),
     "rpy_to_matrix": (rpy_to_matrix, [0.3, -0.4, 0.5]),
     "quaternion_to_matrix": (quaternion_to_matrix, [0.3, -0.4, 0.5, 2.0]),
     "matrix_to_rpy": (matrix_to_rpy, R),
@@ -147,9 +150,25 @@ def test_functions(name: str, scalar: str) -> None:
         np.testing.assert_allclose(got, wanted, atol=tolerance)
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in FUNCTIONS if name not in ("many positions", "many angles")]
-)
+@pytest.mark.parametrize("function", [inverse_pose, matrix_to_rpy, matrix_to_quaternion])
+def test_derivatives_of_many(function: Callable[[Any], Any]) -> None:
+    """Are those of each one, and what is wrong is told with its place."""
+    x = X if function is inverse_pose else R
+    rates = np.random.default_rng(0).normal(size=(3, 2, *x.shape, 4))
+    got = function(AutoDiffArray(np.broadcast_to(x, (3, 2, *x.shape)), rates))
+    one = function(AutoDiffArray(x, rates[1, 1]))
+    np.testing.assert_allclose(got.value[1, 1], one.value, rtol=0, atol=1e-15)
+    np.testing.assert_allclose(got.derivatives[1, 1], one.derivatives, rtol=0, atol=1e-14)
+    assert function(AutoDiffArray(np.zeros((0, *x.shape)), np.zeros((0, *x.shape, 4)))).shape[0] == 0
+    with pytest.raises(mbt.ArgumentValueError, match="orthonormal"):
+        function(
+            AutoDiffArray(
+                np.stack([x, x @ np.diag([-1.0, *np.ones(len(x) - 1)])]), np.zeros((2, *x.shape, 4))
+            )
+        )
+
+
+@pytest.mark.parametrize("name", [name for name in FUNCTIONS if not name.startswith("many ")])
 def test_derivatives(name: str) -> None:
     """Those of `AutoDiffArray` are those of symbols."""
     function, x = FUNCTIONS[name]
@@ -454,9 +473,7 @@ def test_spatial_inertias(scalar: str) -> None:
         check(get(M), get(box))
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in FUNCTIONS if name not in ("many positions", "many angles")]
-)
+@pytest.mark.parametrize("name", [name for name in FUNCTIONS if not name.startswith("many ")])
 def test_several_states(name: str) -> None:
     """What a frame written in Python computes in a batch: each state by itself."""
     function, x = FUNCTIONS[name]

@@ -141,7 +141,7 @@ def test_derivatives_of_a_step(method: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"method": "euler"}, "method: expected 'semi_implicit_euler' or 'rk4', got 'euler'"),
+        ({"method": "euler"}, "method: expected 'semi_implicit_euler' or 'rk4' or 'implicit', got 'euler'"),
         ({"every": 0}, "every: expected an integer >= 1, got 0"),
         ({"dt": np.nan}, "dt"),
         ({"tau": np.zeros(9)}, "tau"),

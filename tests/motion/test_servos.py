@@ -222,3 +222,120 @@ def test_gains_and_targets_of_another_scalar_carry_derivatives():
         np.testing.assert_array_equal(number.derivatives, np.eye(3)[i])
     # The shoulder is the second actuator; the first is a plain motor.
     np.testing.assert_array_equal(context.servo_positions.value, [0.0, 0.3])
+
+
+def test_edit_changes_default_gains():
+    tree = make_tree()
+    work = tree.edit()
+    servo, motor = (work.get_joint_actuator_by_name(name) for name in ("shoulder", "elbow"))
+    assert servo.set_default_stiffness(5.0).set_default_damping(0.25) is servo
+    motor.set_default_stiffness(7.0)
+    work.finalize()
+    context = work.create_default_context()
+    assert (servo.stiffness(context), servo.damping(context)) == (5.0, 0.25)
+    assert (motor.stiffness(context), motor.damping(context)) == (7.0, 0.0)
+    context.servo_positions = [0.5, 0.2]
+    context.v = [0.1, 0.0]
+    np.testing.assert_allclose(
+        work.calc_servo_efforts(context), [3.5, 5.0 * (0.2 - 0.1) - 0.25 * 0.1], rtol=1e-14
+    )
+    # The edited tree stays as it was.
+    original = tree.get_joint_actuator_by_name("shoulder")
+    assert (original.default_stiffness, original.default_damping) == (STIFFNESS, DAMPING)
+
+
+def test_edit_makes_a_plain_motor_of_a_servo():
+    work = make_tree().edit()
+    work.get_joint_actuator_by_name("shoulder").set_default_stiffness(0).set_default_damping(0)
+    work.finalize()
+    assert not any(actuator.is_servo for actuator in work.joint_actuators)
+    np.testing.assert_array_equal(work.calc_servo_efforts(work.create_default_context()), [0.0, 0.0])
+
+
+@pytest.mark.parametrize("name", ["stiffness", "damping"])
+def test_default_gains_are_checked(name):
+    tree = make_tree()
+    with pytest.raises(mbt.AlreadyFinalizedError, match=f"default {name}.*set_{name}"):
+        getattr(tree.joint_actuators[1], f"set_default_{name}")(1.0)
+    work = tree.edit()
+    for value, what in ((-1.0, "finite number >= 0"), (np.nan, "finite"), ("x", "real number")):
+        with pytest.raises((mbt.ArgumentValueError, mbt.ArgumentTypeError), match=what):
+            getattr(work.joint_actuators[1], f"set_default_{name}")(value)
+    assert work.joint_actuators[1].default_stiffness == STIFFNESS
+
+    free = mbt.MultibodyTree()
+    body = free.add_body(mbt.RigidBody("body", mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)))
+    joint = free.add_joint(mbt.PlanarJoint, "plane", free.world_body, None, body, None)
+    motor = free.add_joint_actuator("motor", joint, dof=2)
+    with pytest.raises(mbt.ArgumentValueError, match="a servo needs a joint with one degree of freedom"):
+        getattr(motor, f"set_default_{name}")(1.0)
+    assert not motor.is_servo
+
+
+@pytest.mark.parametrize("method", ["semi_implicit_euler", "rk4"])
+def test_rollouts_make_the_steps_of_simulations(method):
+    tree = make_tree()
+    context = tree.create_default_context()
+    context.q, context.v, context.actuation = [0.2, 0.3], [1.0, -1.0], [0.3, 0.2]
+    context.servo_positions, context.servo_velocities = [0.0, 0.7], [0.0, 0.1]
+    q, v = tree.rollout(context, np.full((50, 2), 0.1), 1e-3, method=method, every=5)
+    motion = mbt.simulate(tree, context, 0.05, 1e-3, method=method, control=np.full(2, 0.1))
+    np.testing.assert_array_equal(q, motion.q[::5])
+    np.testing.assert_array_equal(v, motion.v[::5])
+    # They act: without them it is another motion. And the Context stays where it was.
+    assert (
+        abs(q - mbt.functional.rollout(tree, q[0], v[0], np.full((50, 2), 0.1), 1e-3, every=5)[0]).max()
+        > 0.01
+    )
+    np.testing.assert_array_equal(context.q, [0.2, 0.3])
+
+
+def test_rollouts_of_batches_are_those_of_their_samples():
+    rng = np.random.default_rng(4)
+    tree = make_tree()
+    context = tree.create_default_context((3, 2))
+    context.q, context.v = rng.normal(size=(2, 3, 2, 2))
+    context.servo_positions = rng.normal(size=(3, 2, 2))
+    tree.joint_actuators[1].set_stiffness(context, rng.uniform(10.0, 90.0, (3, 2)))
+    tau = rng.normal(size=(2, 20, 2))
+    out = np.empty((3, 2, 11, 2)), np.empty((3, 2, 11, 2))
+    q, v = tree.rollout(context, tau, 1e-3, every=2, out=out)
+    assert q is out[0]
+    assert v is out[1]
+    one = tree.create_default_context()
+    for i in np.ndindex(3, 2):
+        one.q, one.v, one.servo_positions = context.q[i], context.v[i], context.servo_positions[i]
+        tree.joint_actuators[1].set_stiffness(one, tree.joint_actuators[1].stiffness(context)[i])
+        for path, single in zip((q, v), tree.rollout(one, tau[i[1]], 1e-3, every=2), strict=True):
+            np.testing.assert_allclose(path[i], single, rtol=1e-11, atol=1e-12)
+
+
+def test_rollouts_with_servos_go_back():
+    tree = make_tree(damping=0.0)
+    context = tree.create_default_context()
+    context.q, context.v, context.servo_positions = [0.2, 0.3], [0.5, -0.4], [0.0, 0.25]
+    there = context.clone()
+    there.q, there.v = (x[-1] for x in tree.rollout(context, np.zeros((200, 2)), 1e-4, method="rk4"))
+    q, v = (x[-1] for x in tree.rollout(there, np.zeros((200, 2)), -1e-4, method="rk4"))
+    # Of order one, since efforts are held from the other end of each step.
+    np.testing.assert_allclose([q, v], [context.q, context.v], atol=0.01)
+    assert abs(there.q - context.q).max() > 0.005
+
+
+def test_rollouts_with_servos_refuse_what_others_do():
+    tree = make_tree()
+    context = tree.create_default_context()
+    with pytest.raises(mbt.ArgumentValueError, match="method"):
+        tree.rollout(context, np.zeros((3, 2)), 1e-3, method="euler")
+    with pytest.raises(mbt.ShapeError, match="tau"):
+        tree.rollout(context, np.zeros((3, 1)), 1e-3)
+    with pytest.raises(mbt.ShapeError, match="out"):
+        tree.rollout(context, np.zeros((3, 2)), 1e-3, out=(np.zeros((2, 2)), None))
+    for dt in (np.inf, "x"):
+        with pytest.raises((mbt.ArgumentValueError, mbt.ArgumentTypeError), match="dt"):
+            tree.rollout(context, np.zeros((3, 2)), dt)
+    q, v = tree.rollout(context, np.zeros((0, 2)), 1e-3)
+    assert q.shape == v.shape == (1, 2)
+    dual = tree.clone_to_scalar("autodiff")
+    with pytest.raises(mbt.ArgumentTypeError, match="the efforts of servos are not computed"):
+        dual.rollout(dual.create_default_context(), np.zeros((3, 2)), 1e-3)

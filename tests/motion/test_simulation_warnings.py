@@ -297,3 +297,56 @@ def test_contact_that_is_too_stiff(method: str, settings: dict[str, float]) -> N
     cured, message = warned(*standing_box(**settings), 0.6, dt, method=method)
     assert message == ""
     assert np.abs(cured.v[-1]).max() < 0.01
+
+
+def servo_box(stiffness: float, damping: float, effort_limit: float = np.inf) -> mbt.MultibodyTree:
+    tree = mbt.MultibodyTree()
+    box = tree.add_body(mbt.RigidBody("box", mbt.SpatialInertia.solid_box_with_mass(1.0, 0.1, 0.1, 0.1)))
+    hinge = tree.add_joint(mbt.RevoluteJoint, "hinge", tree.world_body, None, box, None, axis=[0, 1, 0])
+    tree.add_joint_actuator("knee", hinge, effort_limit, stiffness=stiffness, damping=damping)
+    tree.finalize()
+    return tree
+
+
+@pytest.mark.parametrize("method", ["semi_implicit_euler", "rk4"])
+@pytest.mark.parametrize(("share", "is_stable"), [(0.9, True), (1.1, False)])
+@pytest.mark.parametrize("kind", ["stiffness", "damping"])
+def test_a_servo_that_is_too_stiff_is_named(method: str, share: float, is_stable: bool, kind: str) -> None:
+    """Held efforts: ``h d < 2``, and of semi-implicit steps ``h^2 k < 4`` without damping."""
+    dt = 1e-3
+    if kind == "damping":
+        tree = servo_box(0.0, share * 2.0 * INERTIA / dt)
+    else:
+        tree = servo_box(share * 4.0 * INERTIA / dt**2, 0.0)
+    # It leaves this neighbourhood soon; its efforts are not at their limit at the beginning.
+    trajectory, message = warned(tree, moving(tree, [1e-3]), 150 * dt, dt, method=method)
+    assert ("the servo of joint actuator 'knee'" in message) != is_stable
+    if not is_stable:
+        assert re.search(r"take dt = \S+ s, or method='Radau' or 'BDF'", message)
+        assert abs(trajectory.v[-1]).max() > 0.1
+
+
+def test_a_servo_at_its_limit_is_not_stiff() -> None:
+    tree = servo_box(10.0 * INERTIA / 1e-6, 0.0, effort_limit=1e-3)
+    context = tree.create_default_context()
+    context.servo_positions = [1.0]  # So far that it is at its limit all the time.
+    assert warned(tree, context, 0.15)[1] == ""
+
+
+def test_a_driven_body_that_spins_too_fast_is_named() -> None:
+    """Energy tells nothing of what is driven: steps of half the length lead elsewhere."""
+    tree = mbt.MultibodyTree()
+    tree.add_body(mbt.RigidBody("brick", mbt.SpatialInertia.solid_box_with_mass(1.0, 0.3, 0.2, 0.1)))
+    tree.finalize()
+    context = moving(tree, [220.0, 200.0, 250.0, 0, 0, 0])
+    control = np.array([0, 0, 0, 0.0, 0, 1.0])
+    message = warned(tree, context, 0.1, control=control)[1]
+    assert re.match(
+        r"simulate: steps of 0.001 s are too long for body 'brick', which turns at \d+ rad/s", message
+    )
+    # A ball turns as fast, and nothing is wrong; nor is it with shorter steps.
+    ball = mbt.MultibodyTree()
+    ball.add_body(mbt.RigidBody("ball", mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.3)))
+    ball.finalize()
+    assert warned(ball, moving(ball, context.v), 0.2, control=control)[1] == ""
+    assert warned(tree, context, 0.01, dt=1e-5, control=control)[1] == ""

@@ -122,8 +122,8 @@ ACTING = f"""<mujoco><worldbody><body name="a"><joint name="j" range="-10 10" fr
 </worldbody>
 <tendon><fixed name="t"><joint joint="j" coef="2"/></fixed></tendon>
 <equality><tendon tendon1="t"/><joint joint1="j" polycoef="0.5 0 0 0 0"/></equality>
-<actuator><position joint="j"/><velocity joint="k"/><motor joint="k"/><motor tendon="t"/></actuator>
-</mujoco>"""
+<actuator><damper joint="j" kv="1" ctrlrange="0 1"/><general joint="k" biastype="affine" biasprm="0 4 0"/>
+<position joint="j"/><motor joint="k"/><motor tendon="t"/></actuator></mujoco>"""
 
 
 def test_what_does_not_act_is_the_first_warning() -> None:

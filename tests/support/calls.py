@@ -13,6 +13,7 @@ import numpy as np
 
 import mbt
 from mbt import functional
+from mbt.math import make_pose
 from support.description import Array
 
 
@@ -132,11 +133,23 @@ _FRAME_JACOBIAN = Call(
 _FRAME_POSE = Call(
     lambda tree: functional.frame_pose, lambda tree, context, q: (tree, q, _tip(tree)), {"q": ("nq",)}
 )
+_GOAL = make_pose([0.5, -0.25, 1.0], rpy=[0.5, 1.0, -0.75])
+_POSE_ERROR = Call(
+    lambda tree: functional.pose_error,
+    lambda tree, context, q: (tree, q, _tip(tree), _GOAL),
+    {"q": ("nq",)},
+)
 _FRAME_JACOBIAN_RATE = Call(
     lambda tree: functional.frame_jacobian_rate,
     lambda tree, context, q, v: (tree, q, v, _tip(tree)),
     {"q": ("nq",), "v": ("nv",)},
 )
+_FRAME_VELOCITY = Call(
+    lambda tree: functional.frame_velocity,
+    lambda tree, context, q, v: (tree, q, v, _tip(tree)),
+    {"q": ("nq",), "v": ("nv",)},
+)
+_FRAME_BIAS = replace(_FRAME_VELOCITY, function=lambda tree: functional.frame_bias_acceleration)
 _OPERATIONAL_SPACE = Call(
     lambda tree: functional.operational_space_inverse_inertia,
     lambda tree, context, q: (tree, q, _tip(tree)),
@@ -277,9 +290,20 @@ FUNCTIONS: dict[str, Call] = {
     "operational_space_inverse_inertia": _OPERATIONAL_SPACE,
     "momentum_regressor": _function(functional.momentum_regressor, q=("nq",), v=("nv",)),
     "center_of_mass": _function(functional.center_of_mass, q=("nq",)),
+    "center_of_mass_velocity": _function(functional.center_of_mass_velocity, q=("nq",), v=("nv",)),
+    "center_of_mass_jacobian": _function(functional.center_of_mass_jacobian, q=("nq",)),
+    "spatial_momentum": _function(functional.spatial_momentum, q=("nq",), v=("nv",)),
+    "centroidal_momentum_matrix": _function(functional.centroidal_momentum_matrix, q=("nq",)),
+    "centroidal_momentum_bias": _function(functional.centroidal_momentum_bias, q=("nq",), v=("nv",)),
+    "frame_velocity": _FRAME_VELOCITY,
+    "frame_bias_acceleration": _FRAME_BIAS,
+    "pose_error": _POSE_ERROR,
     "integrate_positions": _STEP,
     "difference_positions": _function(functional.difference_positions, q0=("nq",), q1=("nq",)),
 }
+
+# Made of several quantities, they need room for those of all samples.
+WITH_ROOM = {"spatial_momentum", "centroidal_momentum_bias", "pose_error"}
 
 # Their results have parts.
 STEPS: dict[str, Call] = {
@@ -301,6 +325,15 @@ CONSTRAINT_FUNCTIONS: dict[str, Call] = {
         functional.constrained_forward_dynamics_derivatives, False, q=("nq",), v=("nv",), tau=("nv",)
     ),
 }
+
+
+def _hold(tree: mbt.MultibodyTree, q: Array) -> tuple[Array, Array]:
+    """Rest is a motion that all constraints allow."""
+    nv = tree.num_velocities
+    return functional.constrained_inverse_dynamics(tree, q, np.zeros(nv), np.zeros(nv), np.arange(nv))
+
+
+CONSTRAINT_FUNCTIONS["constrained_inverse_dynamics"] = _function(_hold, False, q=("nq",))
 CONSTRAINT_METHODS: dict[str, Call] = {
     "calc_constraint_errors": _method("calc_constraint_errors"),
     "calc_constraint_jacobian": _method("calc_constraint_jacobian"),

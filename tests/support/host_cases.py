@@ -46,9 +46,33 @@ def make_arguments(
     )
     v, x = rng.normal(size=(2, *batch, tree.num_velocities))
     values = {"q": 1.01 * q, "q0": q, "q1": q1, "v": v, "vdot": x, "tau": x}
-    options = {"frame": tree.bodies[-1].body_frame, "dt": 0.125}
+    values["X_WG"] = mbt.math.exp_se3(rng.normal(size=(*batch, 6)))
+    if name == "constrained_inverse_dynamics":
+        values["vdot"] = _allowed(tree, values["q"], v, x)
+    all_dofs = np.arange(tree.num_velocities)
+    options = {"frame": tree.bodies[-1].body_frame, "dt": 0.125, "actuated": all_dofs}
     taken = FUNCTIONS[name]
     return [values[n] for n in operands_of(name)], {k: x for k, x in options.items() if k in taken}
+
+
+def _allowed(tree: mbt.MultibodyTree, q: Array, v: Array, vdot: Array) -> Array:
+    """Accelerations nearby that the constraints allow."""
+    J, bias = functional.constraint_jacobian(tree, q), functional.constraint_bias(tree, q, v)
+    error = (J @ vdot[..., None])[..., 0] + bias
+    return vdot - (np.linalg.pinv(J) @ error[..., None])[..., 0]
+
+
+def by_position(functions: Any, name: str) -> Any:
+    """Return a function of a module that takes a tree and its operands: others may stand between these."""
+    function, names = getattr(functions, name), operands_of(name)
+    return lambda tree, *operands, **options: function(
+        tree, **dict(zip(names, operands, strict=True)), **options
+    )
+
+
+def side_by_side(arrays: Any) -> Array:
+    """Return the numbers of arrays, one behind the other."""
+    return np.concatenate([np.ravel(x) for x in arrays])
 
 
 def as_tuple(value: Any) -> tuple[Any, ...]:
@@ -64,14 +88,16 @@ def jacobians(
     if len(operands) == 1:
         variables = (variables,)
     same = {k: twin.get_variant(x) if isinstance(x, mbt.Frame) else x for k, x in options.items()}
-    return [result.derivatives for result in as_tuple(getattr(functional, name)(twin, *variables, **same))]
+    return [
+        result.derivatives for result in as_tuple(by_position(functional, name)(twin, *variables, **same))
+    ]
 
 
 def is_defined(tree: mbt.MultibodyTree, name: str) -> bool:
     """Whether a single state has a result: the last frame may lack some of six independent velocities."""
     operands, options = make_arguments(tree, name)
     try:
-        getattr(functional, name)(tree, *operands, **options)
+        by_position(functional, name)(tree, *operands, **options)
     except mbt.SingularityError:
         return False
     return True

@@ -48,11 +48,13 @@ class _Above:
     # Arguments that a kernel does not take as they are.
     as_points: Function
     body_node_index: Function
+    check_goal: Function
     check_model_arrays: Function
     check_outputs: Function
     check_tuple: Function
     check_with_respect_to: Function
     forces_of: Function
+    find_motors: Function
     frame_index: Function
     numbered_frames: Function
     mask_of_bodies: Function
@@ -67,12 +69,14 @@ class _Above:
     raise_locked: Function
     raise_massless_dof: Function
     raise_no_mass: Function
+    raise_not_driven: Function
     raise_not_copyable: Function
     raise_singular_element: Function
     raise_singular_map: Function
     raise_singular_pivot: Function
     raise_singular_position: Function
     raise_stale_cache: Function
+    raise_violated: Function
 
     # What runs in Python: elements of users, states one by one, other scalars.
     add_user_energy: Function
@@ -80,14 +84,18 @@ class _Above:
     calc_energy_report: Function
     calc_single: Function
     calc_user_forces: Function
+    centroidal_momentum_bias_of_others: Function
+    constrained_inverse_dynamics_of_others: Function
     differentiate_each: Function
     differentiate_user_forces: Function
     of_each_state: Function
+    pose_error_of_others: Function
     steps_of_each_state: Function
     sum_of_forces: Function
 
     # Motion.
     rollout_context: Function
+    rollout_with_servos: Function
 
     def __init__(self) -> None:
         self._sources: dict[str, Source] = {}

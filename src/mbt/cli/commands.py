@@ -117,7 +117,7 @@ def _add_simulate(commands: Any) -> None:
     simulate.add_argument(
         "--method",
         default="rk4",
-        help="rk4 (default), semi_implicit_euler, or a solver of SciPy: RK45, DOP853, Radau, ...",
+        help="rk4 (default), semi_implicit_euler, implicit, or a solver of SciPy: RK45, DOP853, Radau, ...",
     )
     for name, what in (
         ("position", "initial position of a joint [rad, m]"),
@@ -147,6 +147,39 @@ def _run_simulate(options: argparse.Namespace) -> tuple[str, int]:
     if complaint is not None:
         complain(complaint)
     return text, 0 if complaint is None else 2
+
+
+def _add_ik(commands: Any) -> None:
+    ik = commands.add_parser(
+        "ik",
+        help="find joint positions at which a frame has a pose",
+        description="Solve the inverse kinematics of one frame: joint positions, within limits, at which it "
+        "is at the goal. The exit code is 1 if none are found.",
+        allow_abbrev=False,
+    )
+    add_reading_options(ik)
+    ik.add_argument("--frame", required=True, help="name of a frame or of a link")
+    ik.add_argument(
+        "--goal", required=True, nargs="+", type=float, metavar="NUMBER",
+        help="X Y Z in World [m], or X Y Z ROLL PITCH YAW [m, rad]",
+    )  # fmt: skip
+    ik.add_argument(
+        "--position",
+        action="append",
+        default=[],
+        metavar="JOINT=VALUE",
+        help="where to start [rad, m]; VALUE,VALUE,... for several coordinates; may be repeated",
+    )
+    ik.add_argument("--seeds", type=int, default=128, metavar="N", help="attempts at most (default: 128)")
+    ik.add_argument("--all", action="store_true", help="show all distinct solutions that N attempts find")
+    ik.add_argument("--json", action="store_true", help="print one JSON object, errors too")
+    ik.set_defaults(run=_run_ik)
+
+
+def _run_ik(options: argparse.Namespace) -> tuple[str, int]:
+    from mbt.cli.ik import run_ik
+
+    return run_ik(options, **reading_options(options))
 
 
 def _add_view(commands: Any) -> None:
@@ -252,4 +285,6 @@ def reading_options(options: argparse.Namespace) -> dict[str, Any]:
 
 
 #: In the order of the help.
-COMMANDS = (_add_info, _add_check, _add_convert, _add_simulate, _add_view, _add_bench, _add_demo)
+COMMANDS = (
+    _add_info, _add_check, _add_convert, _add_simulate, _add_ik, _add_view, _add_bench, _add_demo,
+)  # fmt: skip

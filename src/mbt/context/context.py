@@ -106,6 +106,11 @@ class Context(ContextCore):
     def servo_velocities(self, value: object) -> None:
         self._set_servo_targets(1, value, "servo_velocities")
 
+    @property
+    def sensors(self) -> FloatArray:
+        """What the sensors measure, (..., num_sensor_values), as `MultibodyTree.calc_sensors` returns it."""
+        return self.tree.calc_sensors(self)
+
     def _servo_targets(self, which: int) -> FloatArray:
         actuators, numbers = self.tree.joint_actuators, self._numbers
         targets = numbers.as_float_array(np.zeros((*self.batch_shape, len(actuators))), "targets")

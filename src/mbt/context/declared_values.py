@@ -273,6 +273,8 @@ def _frozen(arrays: list[FloatArray]) -> list[FloatArray]:
 
 def _deepcopy(objects: list[Any], tree: MultibodyTree, twin: MultibodyTree) -> list[Any]:
     """Return copies of objects; elements of `tree` in them become those of `twin`."""
+    if not objects:
+        return []
     import copy
 
     # An element is copied with its tree, which this memo says is copied already.

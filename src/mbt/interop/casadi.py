@@ -48,6 +48,7 @@ _HINT = (
 _RESULTS = {
     "step": ("q1", "v1"),
     "constrained_forward_dynamics": ("vdot", "multipliers"),
+    "constrained_inverse_dynamics": ("tau", "multipliers"),
     "impulse_dynamics": ("v1", "impulses"),
 }
 
@@ -282,6 +283,8 @@ def make_callback(
     if key not in made:
         names = [*operands, *(f"parameter_{i}" for i in range(len(owners)))]
         results = _RESULTS.get(function, (function,))
+        if options.get("jacobian"):
+            results = (function, "jacobian")
         made[key] = _Callback(call, int(num_samples), function, (names, results), casadi_options or {})
         own = {"num_samples": num_samples, "parameters": owners, "casadi_options": casadi_options}
         made[key].made_of = tree, function, {**own, **options}

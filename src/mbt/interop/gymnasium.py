@@ -16,6 +16,7 @@ from mbt.errors import (
     quote,
     shape_error,
 )
+from mbt.interop.actions import Actions
 from mbt.math.arrays import as_bool, as_count, as_float_array, as_positive, describe_type
 from mbt.scalars.batch_context import BatchContext
 from mbt.scalars.repeated_context import repeat_context
@@ -44,7 +45,8 @@ class VectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
     """Environments of one model, with states and parameters of their own, which move in one compiled call.
 
     The functions of a task receive the Context of all environments, ``envs.context``, after the step, and
-    compute with its arrays (n, ...). By default actions are the efforts of the actuators.
+    compute with its arrays (n, ...). By default actions are the efforts of motors and the targets of servos:
+    positions, or velocities where a servo has no stiffness.
 
     An environment whose state is not finite after a step stays where it was before, and its episode ends:
     it is terminated, and marked in ``infos["failed"]``.
@@ -68,19 +70,21 @@ class VectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
         ``observe(context) -> (n, ...)``. Without it, observations are ``[q, v]``.
     control : callable, optional
         ``control(context, actions) -> (n, num_velocities)``: generalized forces of the next steps [N m, N],
-        which are clipped to the effort limits of the joints. Needs `action_space`.
+        which are clipped to the effort limits of the joints. It may set ``context.servo_positions``: servos
+        act besides. Needs `action_space`.
     observation_space, action_space : gymnasium.spaces.Space, optional
         The spaces of one environment; that of observations is a ``Box``.
     dt : float, optional
         Length of a step [s].
     steps : int, optional
         The number of steps that an action lasts.
-    method : {"semi_implicit_euler", "rk4"}, optional
+    method : {"semi_implicit_euler", "rk4", "implicit"}, optional
         The integration method, see `mbt.functional.rollout`.
     max_episode_steps : int, optional
         An episode is truncated after this many actions.
     normalized_actions : bool, optional
-        Whether actions are fractions of the effort limits, from -1 to 1, rather than efforts [N m, N].
+        Whether actions are from -1 to 1: fractions of the effort limits of motors, and for servos the way
+        from the lower to the upper limit of the position, or of the velocity, of the joint.
     autoreset_mode : gymnasium.vector.AutoresetMode, optional
         When the next episode of an environment begins: with its next action, which is ignored, in the step
         that ends one (then ``infos["final_obs"]`` has the last observation), or when
@@ -152,10 +156,8 @@ class VectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
         self._mode = autoreset_mode
         self.metadata = {"render_modes": [], "autoreset_mode": self._mode}
 
-        self._limits, self._scale = tree.effort_limits, np.ones(())
+        self._actions = Actions(tree)
         self._tau_limits = tree.effort_lower_limits, tree.effort_upper_limits
-        self._driven = [actuator.velocity_start for actuator in tree.joint_actuators]
-        self._drives_one_each = len(set(self._driven)) == len(self._driven)
         is_normalized = as_bool(normalized_actions, "normalized_actions")
         self.single_action_space = self._make_action_space(action_space, is_normalized)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
@@ -179,21 +181,16 @@ class VectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
                 )
             return space
         if space is not None:
-            raise ArgumentValueError("action_space: without control, actions are efforts of the actuators")
-        limits = self._limits
-        if not limits.size:
+            raise ArgumentValueError(
+                "action_space: without control, actions are efforts of motors and targets of servos"
+            )
+        if not self._tree.num_actuators:
             raise ArgumentValueError(
                 "context: expected a tree with actuators, got one without: give control and action_space, "
                 'or load it with actuators="all"'
             )
-        if is_normalized:
-            if not np.isfinite(limits).all():
-                raise ArgumentValueError(
-                    f"normalized_actions: expected effort limits of all actuators, got {limits.tolist()}"
-                )
-            self._scale, limits = limits, np.ones(limits.shape)
-        high = limits.astype(np.float32)
-        return Box(-high, high)
+        low, high = self._actions.limits(is_normalized)
+        return Box(low.astype(np.float32), high.astype(np.float32))
 
     def _make_observation_space(self, space: Any) -> Any:
         seen = as_float_array(self._observe(self.context), "the result of observe")
@@ -314,23 +311,17 @@ class VectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
 
     def _take(self, actions: Any) -> tuple[Any, FloatArray]:
         """Return actions as the functions of the task get them, and generalized forces."""
-        shape, nv = self.action_space.shape, self._tree.num_velocities
+        shape = self.action_space.shape
         if self._control is None:
-            efforts = actions = as_float_array(actions, "actions", shape)
-            efforts = np.clip(efforts * self._scale, -self._limits, self._limits)
-            tau = np.zeros((self.num_envs, nv))
-            if self._drives_one_each:
-                tau[:, self._driven] += efforts
-            else:
-                for i, k in enumerate(self._driven):
-                    tau[:, k] += efforts[:, i]
+            actions = as_float_array(actions, "actions", shape)
+            tau = self._actions.apply(self.context, actions)
         else:
             if shape is not None:
                 actions = np.asarray(actions)
                 if actions.shape != shape:
                     raise shape_error("actions", shape, actions.shape)
             tau = self._control(self.context, actions)
-            tau = as_float_array(tau, "the result of control", (self.num_envs, nv))
+            tau = as_float_array(tau, "the result of control", (self.num_envs, self._tree.num_velocities))
         return actions, np.clip(tau, *self._tau_limits)
 
     def _move(self, tau: FloatArray) -> Any:

@@ -50,6 +50,8 @@ _SIZES = {
     "vdot": "num_velocities",
     "tau": "num_velocities",
 }
+#: Operands that are no vectors.
+_SHAPES = {"X_WG": (4, 4)}
 #: Not taken from other libraries: arrays to write into, and forces, of which there may be none.
 _NOT_TAKEN = {"out", "external_forces", "multipliers"}
 #: What the linearizations of others give; and rollouts, whose programs are made of steps.
@@ -57,7 +59,7 @@ _NOT_CALLED = {*(name for name in functional.__all__ if name.endswith("_derivati
 #: Their Jacobians are analytic and have derivatives in turn.
 _TWICE = ("inverse_dynamics", "forward_dynamics")
 #: Options by which calls are told apart as they are; arrays by their bytes.
-_FRAMES = ("frame", "expressed_in")
+_FRAMES = ("frame", "expressed_in", "relative_to")
 _HASHABLE = (MultibodyElement, str, float, int, type(None))
 
 
@@ -72,7 +74,11 @@ FUNCTIONS = {name: _parameters_of(name) for name in functional.__all__ if name n
 
 def operands_of(name: str) -> tuple[str, ...]:
     """Return the names of the operands of a function, which are arrays."""
-    return tuple(n for n in FUNCTIONS[name] if n in _SIZES)
+    return tuple(n for n in FUNCTIONS[name] if n in _SIZES or n in _SHAPES)
+
+
+def _shape_of(tree: MultibodyTree, operand: str) -> Shape:
+    return _SHAPES[operand] if operand in _SHAPES else (getattr(tree, _SIZES[operand]),)
 
 
 #: Of a library: takes a tree, the name of a function, its operands and its options by name, and parameters
@@ -126,17 +132,20 @@ class _Function:
         options = dict(self.options)
         if self.owners:
             num_operands = len(operands) - len(self.owners)
-            names = operands_of(self.name)
             result = evaluate_with_parameters(
                 tree,
                 self.name,
                 options,
-                dict(zip(names, operands[:num_operands], strict=True)),
+                self.named(operands[:num_operands]),
                 dict(zip(self.owners, operands[num_operands:], strict=True)),
             )
         else:
-            result = getattr(functional, self.name)(tree, *operands, **options)
+            result = getattr(functional, self.name)(tree, **self.named(operands), **options)
         return result if isinstance(result, tuple) else (result,)
+
+    def named(self, operands: Sequence[Any]) -> dict[str, Any]:
+        """Return operands by their names."""
+        return dict(zip(operands_of(self.name), operands, strict=True))
 
     @property
     def has_out(self) -> bool:
@@ -147,7 +156,7 @@ class _Function:
         """Return results and Jacobians, if there is a way that is better than numbers with derivatives."""
         if self.owners or self.name not in LINEARIZATIONS:
             return None
-        return LINEARIZATIONS[self.name](tree, *operands, **dict(self.options))
+        return LINEARIZATIONS[self.name](tree, **self.named(operands), **dict(self.options))
 
     def of(self, twin: MultibodyTree, tree: MultibodyTree) -> _Function:
         """Return the same function of a clone of the tree."""
@@ -178,7 +187,7 @@ class HostCall:
     def __init__(self, tree: MultibodyTree, function: _Function, order: int) -> None:
         self._tree, self._function, self._order = tree, function, order
         names = operands_of(function.name)
-        self.operand_shapes: list[Shape] = [(getattr(tree, _SIZES[n]),) for n in names]
+        self.operand_shapes: list[Shape] = [_shape_of(tree, n) for n in names]
         self.operand_shapes += [parameter_shape(tree, owner) for owner in function.owners]
         self.result_shapes: list[Shape] = [result.shape[1:] for result in self.evaluate(*self._example())]
         #: The object that a library makes of this call, by the name of the library.
@@ -193,7 +202,8 @@ class HostCall:
         """Return a batch of one sample: where it has no result, that is NaN."""
         tree, function = self._tree, self._function
         context = tree.create_default_context()
-        own = [context.q if _SIZES[n] == "num_positions" else context.v for n in operands_of(function.name)]
+        values = {"num_positions": context.q, "num_velocities": context.v}
+        own = [np.eye(4) if n in _SHAPES else values[_SIZES[n]] for n in operands_of(function.name)]
         own += [get_parameter(tree, context, owner) for owner in function.owners]
         return [np.array(x)[None] for x in own]
 
@@ -206,7 +216,7 @@ class HostCall:
         if self._has_out and all(result.dtype == np.float64 for result in results):
             function = getattr(functional, self._function.name)
             out = results[0] if len(results) == 1 else tuple(results)
-            function(self._tree, *operands, **dict(self._function.options), out=out)
+            function(self._tree, **self._function.named(operands), **dict(self._function.options), out=out)
             return
         for result, value in zip(results, self.evaluate(*operands), strict=True):
             result[...] = value

@@ -10,9 +10,10 @@ from mbt.errors import ArgumentTypeError, ArgumentValueError, quote
 from mbt.interop.arrays import spread
 from mbt.interop.joints import find_joint
 from mbt.math.arrays import FloatArray, as_float_array
-from mbt.parsing.mujoco_actuators import find_motors
+from mbt.parsing.mujoco_actuators import Servo, find_motors, find_servos
 from mbt.parsing.mujoco_names import FREE, ModelNames, first_of_each_actuator
 from mbt.parsing.pose_stacks import calc_rotations
+from mbt.tree.actuator import JointActuator
 from mbt.tree.multibody_tree import MultibodyTree
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["MujocoCoordinates"]
 
 _BALL = 1
+_NO_CLAMP = 1 << 8
 _TYPES = {FREE: "quaternion_floating", _BALL: "quaternion_ball", 2: "prismatic", 3: "revolute"}
 
 
@@ -108,12 +110,22 @@ class MujocoCoordinates:
                 self._turning.append((q, v))
         # Of each motor of the tree: the place of its force in MuJoCo, its input, and its gear.
         self._motors: list[tuple[int, int, float]] = []
-        outputs = first_of_each_actuator(model, "out")
+        # Of each servo: the place of its control, the range of that, its law, and itself.
+        self._servos: list[tuple[int, tuple[float, float], Servo, JointActuator]] = []
+        self._nu, self._na = model.nu, model.na
+        laws, outputs = find_servos(model), first_of_each_actuator(model, "out")
+        controls = first_of_each_actuator(model, "ctrl")
+        is_clamped = not model.opt.disableflags & _NO_CLAMP
         for i in find_motors(model):
             joint = find_joint(tree, prefix + names.joints[model.actuator_trnid[i, 0]], model_instance)
             motor = tree.get_joint_actuator_by_name(prefix + names.actuators[i], joint.model_instance)
             output = int(outputs[i])
             self._motors.append((output, motor.input_start, float(model.actuator_gear[output, 0])))
+            if i in laws:
+                control = int(controls[i])
+                is_limited = is_clamped and bool(model.actuator_ctrllimited[control])
+                low, high = model.actuator_ctrlrange[control].tolist() if is_limited else (-np.inf, np.inf)
+                self._servos.append((control, (low, high), laws[i], motor))
 
     def q_from_mujoco(self, qpos: npt.ArrayLike) -> FloatArray:
         """Return the positions of the tree, shape (..., num_positions), of `qpos` (..., nq).
@@ -166,6 +178,52 @@ class MujocoCoordinates:
         for i, start, gear in self._motors:
             actuation[..., start] = gear * forces[..., i]
         return actuation
+
+    def servo_targets_from_mujoco(
+        self, ctrl: npt.ArrayLike, act: npt.ArrayLike | None = None
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return what ``context.servo_positions`` and ``context.servo_velocities`` are to be for controls.
+
+        Parameters
+        ----------
+        ctrl : array_like, shape (..., nu)
+            Controls of MuJoCo, as ``data.ctrl``; they are clamped to their ranges as MuJoCo does.
+        act : array_like, shape (..., na), optional
+            Activations, as ``data.act``; needed where a servo has one, as those of ``intvelocity`` do. It
+            takes the place of the control.
+
+        Returns
+        -------
+        positions, velocities : ndarray, shape (..., num_actuators)
+            Targets, zero of plain motors.
+
+        Raises
+        ------
+        ArgumentValueError
+            When activations are missing.
+        """
+        ctrl = as_float_array(ctrl, "ctrl", (..., self._nu))
+        if act is None:
+            if any(law.activation >= 0 for _, _, law, _ in self._servos):
+                raise ArgumentValueError(
+                    f"act: expected the activations of MuJoCo, shape (..., {self._na}), as data.act: "
+                    "servos of the model have some; got None"
+                )
+            activations = np.zeros((*ctrl.shape[:-1], self._na))
+        else:
+            activations = as_float_array(act, "act", (..., self._na))
+            if activations.shape[:-1] != ctrl.shape[:-1]:
+                ctrl, activations = spread(ctrl=ctrl, act=activations)
+        targets = np.zeros((2, *ctrl.shape[:-1], self._tree.num_actuators))
+        for i, (low, high), law, servo in self._servos:
+            a = law.activation
+            u = activations[..., a] if a >= 0 else np.clip(ctrl[..., i], low, high)
+            force = law.gain * u + law.bias
+            if law.k > 0.0:
+                targets[0, ..., servo.index] = force / (law.k * law.gear)
+            else:
+                targets[1, ..., servo.index] = force / (law.d * law.gear)
+        return targets[0], targets[1]
 
     def _take(
         self, q: Any, q_name: str, nq: int, v: Any, v_name: str, nv: int

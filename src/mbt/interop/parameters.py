@@ -22,6 +22,10 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "bias_term": lambda tree, context: tree.calc_bias_term(context),
     "gravity_generalized_forces": lambda tree, context: tree.calc_gravity_generalized_forces(context),
     "center_of_mass": lambda tree, context: tree.calc_center_of_mass_position_in_world(context),
+    "center_of_mass_velocity": lambda tree, context: tree.calc_center_of_mass_translational_velocity_in_world(
+        context
+    ),
+    "centroidal_momentum_matrix": lambda tree, context: tree.calc_centroidal_momentum_matrix(context),
     "frame_pose": lambda tree, context, frame: frame.calc_pose_in_world(context),
 }
 

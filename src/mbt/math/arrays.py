@@ -78,6 +78,7 @@ _MAX_CORE_AXES = 4
 _CONVERSION = "; if that is meant, convert it: np.asarray(x, dtype=float)"
 
 _FLOAT = frozenset((float,))
+_DOUBLE = np.dtype(np.float64)
 
 # Booleans, signed and unsigned integers, floats: what converts to float64 without losing a component.
 _REAL_KINDS = "biuf"
@@ -148,7 +149,7 @@ def as_finite_array(value: object, name: str, shape: Shape | None = None) -> Flo
     """Convert as `as_float_array` does, reject NaN and infinity, and return a new copy."""
     if is_list_of_floats(value, shape) and math.isfinite(sum(value)):
         return np.array(value)
-    array = as_own_array(value, name, shape)
+    array = as_float_array(value, name, shape).copy()
     if not _are_finite(array):
         got = _describe_values(array, ~np.isfinite(array))
         raise ArgumentValueError(f"{name}: expected finite numbers, got {got}")
@@ -373,7 +374,10 @@ def check_first_entries(value: object, name: str) -> None:
 
 
 def _as_real_array(value: object, name: str, dtype: Any = np.float64) -> FloatArray:
-    if type(value) is np.ndarray and value.dtype == dtype:
+    # The same object, most often: comparing takes longer than all else here.
+    if type(value) is np.ndarray and (
+        value.dtype is _DOUBLE if dtype is np.float64 else value.dtype == dtype
+    ):
         array = value
         if array.flags.c_contiguous and array.flags.aligned:
             return array
@@ -600,6 +604,8 @@ def as_direction(value: object, name: str) -> int:
 
 def as_share_array(value: object, name: str) -> FloatArray:
     """Convert one number or many, and reject numbers outside 0 to 1."""
+    if type(value) is float and 0.0 <= value <= 1.0:
+        return np.array(value)
     array = as_finite_array(value, name, (...,))
     is_bad = (array < 0.0) | (array > 1.0)
     if is_bad.any():

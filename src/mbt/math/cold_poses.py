@@ -98,21 +98,21 @@ def _inverse_pose(X_AB: object) -> FloatArray:
     X_AB = matrix_of(X_AB, 4)
     numbers = numbers_for((X_AB, 2))
     if numbers is not None:
-        return numbers.inverse_pose(numbers.as_pose(X_AB, "X_AB"))  # type: ignore[no-any-return]
+        return numbers.inverse_pose(numbers.as_matrices(X_AB, "X_AB", (4, 4), check_pose))  # type: ignore[no-any-return]
     return of_good_states("inverse_pose", check_pose(X_AB, "X_AB"))
 
 
 def _matrix_to_quaternion(R: object) -> FloatArray:
     numbers = numbers_for((R, 2))
     if numbers is not None:
-        return numbers.matrix_to_quaternion(numbers.as_rotation(R, "R"))  # type: ignore[no-any-return]
+        return numbers.matrix_to_quaternion(numbers.as_matrices(R, "R", (3, 3), check_rotation))  # type: ignore[no-any-return]
     return of_good_states("matrix_to_quaternion", check_rotation(R, "R"))
 
 
 def _matrix_to_rpy(R: object) -> FloatArray:
     numbers = numbers_for((R, 2))
     if numbers is not None:
-        return numbers.matrix_to_rpy(numbers.as_rotation(R, "R"))  # type: ignore[no-any-return]
+        return numbers.matrix_to_rpy(numbers.as_matrices(R, "R", (3, 3), check_rotation))  # type: ignore[no-any-return]
     return of_good_states("matrix_to_rpy", check_rotation(R, "R"))
 
 

@@ -134,7 +134,7 @@ class Numbers:
 
     def make_inertia(self, mass: Any, com: Any, components: Any, massless: Any) -> SpatialInertia:
         """Return mass properties, unchecked, by components of unit inertia and of inertia without mass."""
-        return SpatialInertia._of_parts(mass, com, UnitInertia(*components), massless)
+        return SpatialInertia._of_parts(mass, com, UnitInertia._of_components(components.copy()), massless)
 
     def as_inertia(self, value: object, name: str) -> SpatialInertia:
         """Return mass properties."""

@@ -34,6 +34,7 @@ def simulate_fixed_steps(task: Task) -> tuple[Recording, tuple[EventStates, ...]
         run.take(done, count)
         done += count
         task.progress.report(done / task.num_steps)
+    run.recording.solver = run.stepper.report(run.recording.num_steps)
     return run.recording, run.monitor.results()
 
 
@@ -42,7 +43,7 @@ class _Run:
 
     def __init__(self, task: Task) -> None:
         self.task = task
-        self.stepper = stepper = make_stepper(task.context, task.method)
+        self.stepper = stepper = make_stepper(task)
         self.recording = Recording(task.start, stepper.state)
         self.monitor = EventMonitor(task.events, task.start, task.context.q, task.context.v)
         self.recording.undefined_events = self.monitor.undefined
@@ -57,6 +58,7 @@ class _Run:
             tau, states, passage = self._take_controlled(times, dt)
         else:
             tau, states, passage = self._take_known(first, times, dt)
+        tau = self.stepper.exerted(first, tau)
         num_states = states.shape[-2]
         recording.num_steps += num_states + (passage is not None)
         steps = np.arange(first, first + count)

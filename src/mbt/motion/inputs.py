@@ -36,6 +36,8 @@ class Inputs:
         When the first step begins, and the length of each [s].
     limit_efforts : bool
         Whether to clip.
+    with_servos : bool
+        Whether servos act; implicit steps have them in themselves.
 
     Attributes
     ----------
@@ -53,12 +55,13 @@ class Inputs:
         start: float,
         dt: float,
         limit_efforts: bool,
+        with_servos: bool = True,
     ) -> None:
         self._shape = (*context.batch_shape, tree.num_velocities)
         self._held = context.actuation @ tree.actuation_matrix.T
         self._is_driven = bool(self._held.any())
         self._servos = read_servos(tree, context)
-        self._has_servos = bool(self._servos.actuators.size)
+        self._has_servos = with_servos and bool(self._servos.actuators.size)
         self._B_servos = tree.actuation_matrix[:, self._servos.actuators]
         self._start, self._dt = start, dt
         self._function = control if callable(control) else None

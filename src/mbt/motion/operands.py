@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BACKWARDS",
+    "EXPLICIT",
+    "IMPLICIT",
     "METHODS",
     "as_spread_array",
     "broadcast",
@@ -24,7 +26,11 @@ __all__ = [
 ]
 
 #: How a step is made, by name.
-METHODS = {"semi_implicit_euler": 0, "rk4": 1}
+METHODS = {"semi_implicit_euler": 0, "rk4": 1, "implicit": 4}
+#: The number of the method whose steps minimise a convex function; see `implicit.py`.
+IMPLICIT = METHODS["implicit"]
+#: Those that a step can be too long for.
+EXPLICIT = ("semi_implicit_euler", "rk4")
 #: What a compiled step adds to it where time goes back: errors of constraints die away in that direction.
 BACKWARDS = 2
 

@@ -60,10 +60,11 @@ RESULTS: dict[str, Callable[[Context, FloatArray], Any]] = {
     "constraint_errors": lambda context, _: context.tree.calc_constraint_errors(context),
     "multipliers": _calc_multipliers,
     "contact_forces": _calc_contact_forces,
+    "sensors": lambda context, tau: context.tree.calc_sensors(context, tau),
 }
 
 #: Those that are a vector for each state; the others are a number.
-VECTORS = frozenset(("vdot", "constraint_errors", "multipliers", "contact_forces"))
+VECTORS = frozenset(("vdot", "constraint_errors", "multipliers", "contact_forces", "sensors"))
 
 
 def calc_over_time(

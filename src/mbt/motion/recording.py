@@ -9,6 +9,7 @@ import numpy as np
 if TYPE_CHECKING:
     from mbt.math.arrays import FloatArray
     from mbt.motion.events import Passage
+    from mbt.motion.implicit import SolverSteps
 
 __all__ = ["NOT_FINITE", "Recording"]
 
@@ -36,6 +37,8 @@ class Recording:
         Why it ended.
     undefined_events : dict of int to float
         When an event function returned NaN for the first time [s], by its number.
+    solver : SolverSteps or None
+        Of implicit steps: what the solver did in each.
     """
 
     def __init__(self, time: float, state: FloatArray) -> None:
@@ -44,6 +47,7 @@ class Recording:
         self._taus: list[FloatArray] = []
         self.num_steps = 0
         self.undefined_events: dict[int, float] = {}
+        self.solver: SolverSteps | None = None
         self.status = "completed"
         self.message = "the duration is over"
 

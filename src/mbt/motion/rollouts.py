@@ -5,17 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, cast
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from mbt._core.api import steps
 from mbt._core.quantities.names import Quantity
-from mbt.context.checks import check_parts, check_tuple, write_parts
+from mbt.context.checks import check_parts, check_tuple, compile_copy, write_parts
 from mbt.math.arrays import as_count
 from mbt.math.leading_axes import flatten, join
 from mbt.motion.accelerations import rest_where_locked
 from mbt.motion.operands import (
     BACKWARDS,
+    IMPLICIT,
     as_spread_array,
     broadcast,
     check_method,
@@ -28,6 +30,7 @@ from mbt.scalars.stand_ins import standing_in
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from mbt._core.solvers.implicit_steps import ImplicitCore
     from mbt.context.context import Context
     from mbt.math.arrays import FloatArray
     from mbt.tree.multibody_tree import MultibodyTree
@@ -36,6 +39,9 @@ __all__ = ["rollout", "rollout_context", "step"]
 
 # Accelerations of bodies in one call: of a block of lanes, some hundredths of a second.
 _WORK_A_CALL = 250_000
+
+# What makes implicit steps with the default parameters of a tree.
+_CORES: WeakKeyDictionary[MultibodyTree, ImplicitCore] = WeakKeyDictionary()
 
 # Of one call: its first step, and the integers of the quantity.
 Call = tuple[int, tuple[int, int, int, int, int]]
@@ -65,7 +71,7 @@ def step(
         Generalized forces, the same all through the step [N m, N]. Leading axes broadcast.
     dt : float
         Length of the step [s], of either sign.
-    method : {"semi_implicit_euler", "rk4"}, optional
+    method : {"semi_implicit_euler", "rk4", "implicit"}, optional
         How the step is made, see `rollout`.
     out : tuple of two (ndarray or None), optional
         Arrays of the shapes of the results, float64, C-contiguous, written in place and returned; they may be
@@ -88,9 +94,17 @@ def step(
     See Also
     --------
     rollout : many steps in one call.
+
+    Notes
+    -----
+    Servos exert nothing here: there is no Context that has their targets. See `rollout`.
     """
     tree = standing_in(tree)
-    states = steps.step(tree, q, v, tau, dt, check_method(method), out)
+    number = check_method(method)
+    if number == IMPLICIT:
+        states = _step_implicitly(tree, q, v, tau, dt, out)
+    else:
+        states = steps.step(tree, q, v, tau, dt, number, out)
     if states is not None:
         return states
     batch, (*arrays, forces) = take_operands(tree, {"q": q, "v": v, "tau": tau})
@@ -130,10 +144,13 @@ def rollout(
         in all steps. Leading axes broadcast.
     dt : float
         Length of a step [s], of either sign.
-    method : {"semi_implicit_euler", "rk4"}, optional
+    method : {"semi_implicit_euler", "rk4", "implicit"}, optional
         ``v += vdot dt``, then ``q += v dt`` with the new v: of order one; energy errors stay bounded if the
         mass matrix is constant, not in general. Or Runge-Kutta, of order four, with four times the work per
-        step. Rotations take steps on their group, so quaternions keep their length.
+        step. Rotations take steps on their group, so quaternions keep their length. Or ``"implicit"``: the
+        next velocity is the minimum of a convex function, in which joint damping, springs, dry friction,
+        position limits, constraints and point contact depend on that velocity; of order one, for `dt` greater
+        than zero and trees of doubles; see the page "Implicit steps".
     every : int, optional
         Keep the state after every n-th step.
     out : tuple of two (ndarray or None), optional
@@ -158,6 +175,10 @@ def rollout(
 
     Notes
     -----
+    Servos exert nothing here, as there is no Context that has their targets: `MultibodyTree.rollout` and
+    `mbt.simulate` let them act. To step with them, add ``stiffness * (q_d - q) + damping * (v_d - v)`` to
+    `tau` in each step, or ``tree.calc_servo_efforts(context) @ tree.actuation_matrix.T``.
+
     The methods for rotations are those of [1]_: Runge-Kutta in the vectors u of the steps ``exp(u) q0``.
 
     References
@@ -181,7 +202,8 @@ def rollout(
     ((11, 7), np.float64(-5.0))
     """
     tree = standing_in(tree)
-    path = steps.roll_out(tree, q0, v0, tau, dt, check_method(method), every, out)
+    number = check_method(method)
+    path = None if number == IMPLICIT else steps.roll_out(tree, q0, v0, tau, dt, number, every, out)
     if path is not None:
         return path
     batch, arrays = take_operands(tree, {"q0": q0, "v0": v0, "tau": tau}, of_steps=True)
@@ -196,10 +218,14 @@ def rollout_context(
     *,
     method: object = "semi_implicit_euler",
     every: object = 1,
+    of_defaults: bool = False,
 ) -> tuple[Any, Any]:
-    """Return the states that a Context gets to, with its parameters and inputs; it stays as it is."""
+    """Return the states that a Context gets to, with its parameters and inputs; it stays as it is.
+
+    `of_defaults` says that all of these are the default ones.
+    """
     tree, number = context.tree, check_method(method)
-    states = steps.roll_out_context(context, tau, dt, number, every, out)
+    states = None if number == IMPLICIT else steps.roll_out_context(context, tau, dt, number, every, out)
     if states is not None:
         return states
     forces = as_spread_array(tree, tau, "tau", (..., None, tree.num_velocities))
@@ -208,6 +234,9 @@ def rollout_context(
     stride = as_count(every, "every")
     num_kept = forces.shape[-2] // stride
     outs = _check_out(context, out, num_kept + 1)
+    if number == IMPLICIT:
+        path = _move_implicitly(context, forces, h, num_kept, stride, of_defaults=of_defaults)
+        return write_parts(context._numbers, outs, path)
     if tree._user_force_elements:
         path = _move_in_python(context, forces, h, number, num_kept, stride)
         return write_parts(context._numbers, outs, path)
@@ -293,6 +322,59 @@ def _move_in_python(
     return np.stack(qs, -2), np.stack(vs, -2)
 
 
+def _step_implicitly(
+    tree: MultibodyTree, q: Any, v: Any, tau: Any, dt: Any, out: object
+) -> tuple[FloatArray, FloatArray] | None:
+    """Return the next state, straight from exact arrays of one; None where there is more to do."""
+    if out is not None or type(dt) is not float or not 0.0 < dt < math.inf:
+        return None
+    core = _core_of(tree)
+    return None if core is None else core.step(tree, q, v, tau, dt)
+
+
+def _core_of(tree: MultibodyTree) -> ImplicitCore | None:
+    """Return what makes implicit steps with the default parameters; None where Python or other numbers do."""
+    core = _CORES.get(tree)
+    if core is None:
+        compile_copy(tree)
+        if tree._user_force_elements is not None or tree.scalar_type.name != "double":
+            return None
+        from mbt.motion.implicit import make_cores
+
+        (core,) = make_cores(tree.create_default_context())
+        _CORES[tree] = core
+    return core
+
+
+def _move_implicitly(
+    context: Context, forces: Any, dt: Any, num_kept: int, every: int, *, of_defaults: bool
+) -> tuple[FloatArray, FloatArray]:
+    """Return the states of implicit steps."""
+    from mbt.motion.implicit import ImplicitSteps, check_step
+
+    tree = context.tree
+    check_step(tree, dt)
+    steps, h = ImplicitSteps(context, core=_core_of(tree) if of_defaults else None), float(dt)
+    forces = _without_repeats(forces)
+    if tree.joint_actuators:
+        dofs = [actuator.velocity_start for actuator in tree.joint_actuators]
+        held: Any = context._numbers.add_at(np.zeros(context.v.shape), dofs, context.actuation)
+        forces = forces + held[..., np.newaxis, :]
+    path = steps.roll_out(context.q, context.v, forces, h, num_kept, every)
+    if path is not None:
+        return path
+    if num_kept == 0:
+        return context.q[..., np.newaxis, :], context.v[..., np.newaxis, :]
+    count = num_kept * every
+    every_step = np.broadcast_to(forces[..., :count, :], (*forces.shape[:-2], count, forces.shape[-1]))
+    taken = steps.take(context.q, context.v, every_step, h, context.time)
+    q, v = (
+        np.concatenate([first[..., np.newaxis, :], rest[..., every - 1 :: every, :]], axis=-2)
+        for first, rest in ((context.q, taken.q), (context.v, taken.v))
+    )
+    return q, v
+
+
 def _without_repeats(forces: Any) -> Any:
     """Return forces (..., T, nv), or (..., 1, nv) where a broadcast array has the same in all steps."""
     is_repeated = isinstance(forces, np.ndarray) and forces.strides[-2] == 0 and forces.shape[-2] > 1
@@ -315,13 +397,13 @@ def _roll_out(
     arrays: Sequence[Any],
     dt: object,
     out: object = None,
-    **options: object,
+    **options: Any,
 ) -> tuple[Any, Any]:
     """Return rollouts from positions and velocities with forces, all with the axes of the batch."""
     if not batch or tree.scalar_type.name == "double":
         context = tree.create_default_context(batch)
         context.q, context.v = arrays[:2]
-        return rollout_context(context, arrays[2], dt, out, **options)
+        return rollout_context(context, arrays[2], dt, out, of_defaults=True, **options)
     if 0 in batch:
         q, v = _roll_out_nothing(tree, batch, arrays[2], dt, **options)
     else:
@@ -334,7 +416,7 @@ def _roll_out(
 
 
 def _roll_out_nothing(
-    tree: MultibodyTree, batch: tuple[int, ...], forces: Any, dt: object, *, every: Any = 1, **options: object
+    tree: MultibodyTree, batch: tuple[int, ...], forces: Any, dt: object, *, every: Any = 1, **options: Any
 ) -> tuple[Any, Any]:
     """Return the rollouts of no state; what is refused of others is refused."""
     none = forces.reshape(-1, tree.num_velocities)[:0]

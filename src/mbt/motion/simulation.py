@@ -37,6 +37,7 @@ def simulate(
     events: Callable[..., float] | Sequence[Callable[..., float]] = (),
     every: int = 1,
     limit_efforts: bool = False,
+    joint_limits: bool = True,
     rtol: float = 1e-6,
     atol: float = 1e-9,
     progress: bool | Callable[[float], object] = False,
@@ -60,7 +61,8 @@ def simulate(
     dt : float, optional
         Length of a step [s]. SciPy's solvers choose their steps, and `dt` is the time between samples.
     method : str, optional
-        ``"semi_implicit_euler"`` (of order one) or ``"rk4"`` (of order four), compiled; see
+        ``"semi_implicit_euler"`` (of order one) or ``"rk4"`` (of order four), compiled; or ``"implicit"`` (of
+        order one), which stays stable with stiff joints, limits, dry friction and contact; see
         `mbt.functional.rollout`. Or a solver of SciPy, for one state: ``"RK23"``, ``"RK45"``, ``"DOP853"``,
         ``"LSODA"``, and for stiff models ``"Radau"``, ``"BDF"``.
     control : array_like, shape (..., n, num_velocities) or (num_velocities,), or callable, optional
@@ -78,6 +80,8 @@ def simulate(
     limit_efforts : bool, optional
         Clip the control and the actuation, together, to ``tree.effort_lower_limits`` and
         ``tree.effort_upper_limits``; ``trajectory.num_limited`` tells how often.
+    joint_limits : bool, optional
+        Whether position limits act in steps of ``method="implicit"``. Other methods know no limits.
     rtol, atol : float, optional
         Relative and absolute tolerance of a solver of SciPy, of positions and velocities.
     progress : bool or callable, optional
@@ -150,6 +154,7 @@ def simulate(
             events=events,
             every=every,
             limit_efforts=limit_efforts,
+            joint_limits=joint_limits,
             rtol=rtol,
             atol=atol,
             progress=bar,

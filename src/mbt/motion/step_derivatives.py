@@ -16,8 +16,9 @@ from mbt._core.api.stateless_derivatives import (
     forward_dynamics_derivatives,
 )
 from mbt.context.checks import check_tuple, write_parts
+from mbt.errors import ArgumentValueError
 from mbt.math.poses import skew
-from mbt.motion.operands import check_method, goes_back, take_operands
+from mbt.motion.operands import IMPLICIT, check_method, goes_back, take_operands
 from mbt.motion.stages import STAGES, calc_step_rate, find_turning_dofs
 from mbt.scalars.stand_ins import standing_in
 
@@ -81,6 +82,10 @@ def step_derivatives(
     """
     tree = standing_in(tree)
     number = check_method(method)
+    if number == IMPLICIT:
+        raise ArgumentValueError(
+            "method: implicit steps have no derivatives yet; expected 'semi_implicit_euler' or 'rk4'"
+        )
     matrices = steps.step_derivatives(tree, q, v, tau, dt, number, out)
     if matrices is not None:
         return matrices

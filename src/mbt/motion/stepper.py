@@ -17,14 +17,18 @@ from mbt.motion.stages import take_step
 if TYPE_CHECKING:
     from mbt.context.context import Context
     from mbt.math.arrays import FloatArray
+    from mbt.motion.implicit import SolverSteps, Taken
+    from mbt.motion.task import Task
 
 __all__ = ["Stepper", "make_stepper"]
 
 
-def make_stepper(context: Context, method: str) -> Stepper:
+def make_stepper(task: Task) -> Stepper:
     """Return what takes steps with the parameters and applied forces of a Context; see `rollout`."""
-    in_python = context.tree._user_force_elements is not None
-    return (_PythonStepper if in_python else _CompiledStepper)(context, method)
+    if task.method == "implicit":
+        return _ImplicitStepper(task)
+    in_python = task.tree._user_force_elements is not None
+    return (_PythonStepper if in_python else _CompiledStepper)(task.context, task.method)
 
 
 class Stepper(ABC):
@@ -51,6 +55,14 @@ class Stepper(ABC):
     @abstractmethod
     def take_one(self, time: float, tau: FloatArray, dt: float) -> FloatArray:
         """Take one step with these forces, (..., nv); return the state, read-only."""
+
+    def exerted(self, first: int, tau: FloatArray) -> FloatArray:
+        """Return the forces of inputs and servos in steps that were given these, (..., n, nv)."""
+        return tau
+
+    def report(self, num_steps: int) -> SolverSteps | None:
+        """Return what a solver did in the first steps."""
+        return None
 
     def step_from(self, time: float, state: FloatArray, tau: FloatArray, dt: float) -> FloatArray:
         """Return where one step leads from another state; the own one is not changed."""
@@ -105,13 +117,69 @@ class _CompiledStepper(Stepper):
         return states
 
 
-class _PythonStepper(Stepper):
+class _StepByStep(Stepper):
     def take(self, times: FloatArray, tau: FloatArray, dt: float) -> FloatArray:
         states = [
             self.take_one(time, tau[..., k, :], dt) for k, time in enumerate(times[: tau.shape[-2]].tolist())
         ]
         return np.stack(states, axis=-2)
 
+
+class _ImplicitStepper(Stepper):
+    def __init__(self, task: Task) -> None:
+        from mbt.motion.implicit import ImplicitSteps
+
+        super().__init__(task.context, task.method)
+        self._steps = ImplicitSteps(
+            task.context.clone(), joint_limits=task.joint_limits, limit_efforts=task.limit_efforts
+        )
+        self._num_limited = task.inputs.num_limited
+        self._taken: list[Taken] = []
+        # So many of them have told what they exerted.
+        self._num_told = 0
+
+    def exerted(self, first: int, tau: FloatArray) -> FloatArray:
+        new = [taken.drive for taken in self._taken[self._num_told :]]
+        self._num_told = len(self._taken)
+        return np.concatenate(new, axis=-2)[..., : tau.shape[-2], :]
+
+    def report(self, num_steps: int) -> SolverSteps:
+        from mbt.motion.implicit import join_taken
+
+        taken, axis = join_taken(self._taken), self.context.v.ndim - 1
+        self._num_limited += taken.is_clipped[..., :num_steps, :].sum(axis=-2)
+        return taken.solver.sample((*(slice(None),) * axis, slice(num_steps)))
+
+    def take(self, times: FloatArray, tau: FloatArray, dt: float) -> FloatArray:
+        self._taken.append(self._move(times[0], tau, dt))
+        self._go(np.concatenate([self._taken[-1].q[..., -1, :], self._taken[-1].v[..., -1, :]], axis=-1))
+        return np.concatenate([self._taken[-1].q, self._taken[-1].v], axis=-1)
+
+    def take_one(self, time: float, tau: FloatArray, dt: float) -> FloatArray:
+        self.take(np.array([time]), tau[..., np.newaxis, :], dt)
+        state = self.state
+        state.flags.writeable = False
+        return state
+
+    def step_from(self, time: float, state: FloatArray, tau: FloatArray, dt: float) -> FloatArray:
+        if not dt > 0.0:
+            return state
+        here = self.state
+        self._go(state)
+        taken = self._move(time, tau[..., np.newaxis, :], dt)
+        self._go(here)
+        return np.concatenate([taken.q[..., 0, :], taken.v[..., 0, :]], axis=-1)
+
+    def _move(self, time: float, tau: FloatArray, dt: float) -> Taken:
+        context = self.context
+        try:
+            return self._steps.take(context.q, context.v, tau, dt, time)
+        except SingularityError as error:
+            self.reason = str(error)
+            return self._steps.take(context.q, context.v * np.nan, tau, dt, time)
+
+
+class _PythonStepper(_StepByStep):
     def take_one(self, time: float, tau: FloatArray, dt: float) -> FloatArray:
         self.context.time = time
         try:

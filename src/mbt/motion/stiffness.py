@@ -10,13 +10,15 @@ import numpy as np
 
 from mbt._core.api.configuration import integrate_positions
 from mbt.errors import MbtError
+from mbt.motion.rollouts import rollout_context
 from mbt.scalars.repeated_context import repeat_context
+from mbt.tree.servos import calc_efforts, has_servos, read_servos
 
 if TYPE_CHECKING:
     from mbt.context.context import Context
     from mbt.math.arrays import FloatArray
 
-__all__ = ["TooFast", "find_fastest_body", "find_too_fast"]
+__all__ = ["TooFast", "calc_turning_error", "find_fastest_body", "find_too_fast"]
 
 # How far a state moves along a mode for a difference: velocities [rad/s, m/s].
 _REACH = 1e-5
@@ -26,6 +28,7 @@ _REACH_OF_RK4 = 2.5
 _STABLE = 3.9
 # Velocity-dependent forces are the cause when they do so many times the work of any element.
 _CLEAR = 4.0
+_SERVO = "the servo of"
 
 
 @dataclass(frozen=True)
@@ -74,12 +77,26 @@ def find_too_fast(context: Context, tau: FloatArray, dt: float, method: str) -> 
     nv = by_v.shape[-1]
     jacobian = np.block([[np.zeros((nv, nv)), np.eye(nv)], [by_q, by_v]])
     values, modes = np.linalg.eig(jacobian)
-    longest = np.array([_longest_step(complex(value), method) for value in values])
-    worst = int(np.argmin(longest))
-    if not longest[worst] < dt:
-        return None
-    element = _find_element(context, complex(values[worst]), modes[:nv, worst], modes[nv:, worst])
-    return TooFast(element, abs(values[worst]), float(longest[worst]))
+    # Also rk4 holds the efforts of servos during a step, which is no better than an Euler step.
+    rules = (method, "semi_implicit_euler") if _acting_servos(context) else (method,)
+    for rule in rules:
+        longest = np.array([_longest_step(complex(value), rule) for value in values])
+        worst = int(np.argmin(longest))
+        if longest[worst] < dt:
+            element = _find_element(context, complex(values[worst]), modes[:nv, worst], modes[nv:, worst])
+            if rule == method or (element or "").startswith(_SERVO):
+                return TooFast(element, abs(values[worst]), float(longest[worst]))
+    return None
+
+
+def calc_turning_error(context: Context, tau: FloatArray, dt: float, method: str) -> float:
+    """Return by how much a step differs from two half ones, in parts of the velocity, by kinetic energy."""
+    tree = context.tree
+    # Without servos: their efforts are in the forces.
+    ends = [rollout_context(context, np.tile(tau, (n, 1)), dt / n, method=method)[1][-1] for n in (1, 2)]
+    M, dv = tree.calc_mass_matrix(context), ends[1] - ends[0]
+    energy = float(context.v @ M @ context.v)
+    return math.sqrt(abs(float(dv @ M @ dv)) / energy) if energy > 0.0 else 0.0
 
 
 def find_fastest_body(context: Context) -> tuple[str, float]:
@@ -95,12 +112,31 @@ def _linearize(context: Context, tau: FloatArray) -> tuple[FloatArray, FloatArra
     tree = context.tree
     if tree._user_force_elements:  # They may have no derivatives. Joint damping has.
         M = tree.calc_mass_matrix(context)
-        return np.zeros_like(M), np.asarray(-np.linalg.solve(M, np.diag(_damping(context))), dtype=np.float64)
-    if tree.num_constraint_equations:
-        by_q, by_v, *_ = tree.calc_constrained_forward_dynamics_derivatives(context, tau)
+        by_tau = np.linalg.inv(M)
+        by_q, by_v = np.zeros_like(M), np.asarray(-by_tau * _damping(context), dtype=np.float64)
+    elif tree.num_constraint_equations:
+        by_q, by_v, by_tau, *_ = tree.calc_constrained_forward_dynamics_derivatives(context, tau)
     else:
-        by_q, by_v, _ = tree.calc_forward_dynamics_derivatives(context, tau)
+        by_q, by_v, by_tau = tree.calc_forward_dynamics_derivatives(context, tau)
+    servos = _acting_servos(context)
+    if servos:
+        gains = np.zeros((2, tree.num_velocities))
+        for dof, _, stiffness, damping in servos:
+            gains[:, dof] += stiffness, damping
+        by_q, by_v = by_q - by_tau * gains[0], by_v - by_tau * gains[1]
     return by_q, by_v
+
+
+def _acting_servos(context: Context) -> list[tuple[int, str, float, float]]:
+    """Return the velocity, label and gains of each servo whose effort is not at its limit."""
+    tree = context.tree
+    if not has_servos(tree):
+        return []
+    servos = read_servos(tree, context)
+    efforts = calc_efforts(servos, context.q, context.v)
+    labels = [f"{_SERVO} {tree.joint_actuators[i]._label}" for i in servos.actuators.tolist()]
+    rows = zip(servos.dofs.tolist(), labels, servos.stiffness.tolist(), servos.damping.tolist(), strict=True)
+    return [row for row, acts in zip(rows, np.abs(efforts) < servos.effort_limits, strict=True) if acts]
 
 
 def _are_slow(context: Context, by_q: FloatArray, by_v: FloatArray, dt: float) -> bool:
@@ -153,6 +189,10 @@ def _find_element(context: Context, value: complex, dq: Any, dv: Any) -> str | N
         work = powers[start : start + joint.num_velocities].sum()
         rest += work
         works[f"the damping of {joint._label}"] = float(work)
+    for dof, label, stiffness, servo_damping in _acting_servos(context):
+        force = complex(-(stiffness * dq[dof] + servo_damping * dv[dof]) * dv[dof].conjugate())
+        rest -= force
+        works[label] = abs(force)
     for element, work in _works_of_elements(context, dq, dv):
         rest -= work
         works[element] = abs(work)

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbt.motion.accelerations import calc_vdot
-from mbt.motion.operands import METHODS
+from mbt.motion.operands import EXPLICIT
 from mbt.motion.over_time import contacts_of
-from mbt.motion.stiffness import TooFast, find_fastest_body, find_too_fast
+from mbt.motion.stiffness import TooFast, calc_turning_error, find_fastest_body, find_too_fast
 from mbt.tree.force_elements import UniformGravityFieldElement
+from mbt.tree.servos import has_servos
 
 if TYPE_CHECKING:
     from mbt.context.context import Context
@@ -40,6 +41,8 @@ _PART_OF_RANGE = 1e-3
 _MOST_MORE_STEPS = 1000
 # Turn of a body in a step that is too long [rad].
 _LARGE_TURN = 0.3
+# By what part of the velocity a step may then differ from two half ones.
+_MOST_TURNING_ERROR = 0.01
 # Forces of a control that has run away [N m, N].
 _RUNAWAY = 1e30
 
@@ -47,15 +50,15 @@ _RUNAWAY = 1e30
 def find_symptoms(task: Task, trajectory: Trajectory) -> list[str]:
     """Return what to warn of, of a simulation that came to its end.
 
-    Of methods of fixed steps: elements that are too fast for the steps, and energy from nowhere. Of all
-    methods: joints that passed their limits.
+    Of explicit methods of fixed steps: elements that are too fast for the steps, and energy from nowhere. Of
+    all methods: joints that passed their limits.
     """
-    found = [_describe_limits(trajectory)]
-    is_looked_at = task.method in METHODS and task.num_steps >= FEWEST_STEPS
+    found = [_describe_limits(task, trajectory)]
+    is_looked_at = task.method in EXPLICIT and task.num_steps >= FEWEST_STEPS
     if is_looked_at and not trajectory.batch_shape and task.tree.num_velocities:
         with np.errstate(all="ignore"):
             stiffness = _describe_stiffness(task, trajectory)
-            found += [stiffness] if stiffness else [_describe_gain(task, trajectory)]
+            found.append(stiffness or _describe_gain(task, trajectory) or _describe_turning(task, trajectory))
     return [text for text in found if text]
 
 
@@ -64,7 +67,7 @@ def find_cause(task: Task, trajectory: Trajectory) -> str:
     if np.abs(trajectory.tau[-1]).max(initial=0.0) > _RUNAWAY or not np.isfinite(trajectory.tau[-1]).all():
         k = int(np.argmax(np.abs(np.nan_to_num(trajectory.tau[-1], nan=np.inf))))
         return f"the control along {trajectory.velocity_names[k]} had reached {trajectory.tau[-1, k]:.3g}"
-    if task.method not in METHODS:
+    if task.method not in EXPLICIT:
         return ""
     with np.errstate(all="ignore"):
         last = len(trajectory) - 1
@@ -83,13 +86,32 @@ def find_cause(task: Task, trajectory: Trajectory) -> str:
 def _describe_stiffness(task: Task, trajectory: Trajectory) -> str:
     tree = task.tree
     is_damped = any(np.any(joint.get_damping_vector(task.context)) for joint in tree.joints)
-    if not is_damped and all(isinstance(x, UniformGravityFieldElement) for x in tree.force_elements):
+    are_weights = all(isinstance(x, UniformGravityFieldElement) for x in tree.force_elements)
+    if not is_damped and are_weights and not has_servos(tree):
         return ""
-    count = min(_MOST_PROBES, 1 + task.num_steps // _STEPS_A_PROBE, 1 + _PROBED_DOFS // tree.num_velocities)
-    for i in np.unique(np.linspace(0, len(trajectory) - 1, count).astype(int)).tolist():
+    for i in _samples_to_probe(task, trajectory):
         fast = _probe(task, trajectory, i)
         if fast is not None and fast.element is not None:
             return _advise(task, trajectory, i, fast)
+    return ""
+
+
+def _samples_to_probe(task: Task, trajectory: Trajectory) -> list[int]:
+    most = 1 + _PROBED_DOFS // task.tree.num_velocities
+    count = min(_MOST_PROBES, 1 + task.num_steps // _STEPS_A_PROBE, most)
+    samples: list[int] = np.unique(np.linspace(0, len(trajectory) - 1, count).astype(int)).tolist()
+    return samples
+
+
+def _describe_turning(task: Task, trajectory: Trajectory) -> str:
+    """Tell of a body that turns so far in a step that steps of half the length lead elsewhere."""
+    for i in _samples_to_probe(task, trajectory):
+        context = _context_at(task, trajectory, i)
+        if find_fastest_body(context)[1] * task.dt < _LARGE_TURN:
+            continue
+        error = calc_turning_error(context, trajectory.tau[i], task.dt, task.method)
+        if error > _MOST_TURNING_ERROR:
+            return _advise(task, trajectory, i, None)
     return ""
 
 
@@ -121,10 +143,9 @@ def _describe_gain(task: Task, trajectory: Trajectory) -> str:
     return f"{grew}, and nothing drives the model: {cause}"
 
 
-def _describe_limits(trajectory: Trajectory) -> str:
+def _describe_limits(task: Task, trajectory: Trajectory) -> str:
     """Tell which joint passed a limit of its position first."""
-    context: Any = trajectory._context
-    tree = context.tree
+    tree: Any = task.tree
     lower, upper = tree.position_lower_limits, tree.position_upper_limits
     if not (np.isfinite(lower).any() or np.isfinite(upper).any()):
         return ""
@@ -146,9 +167,10 @@ def _describe_limits(trajectory: Trajectory) -> str:
     unit = trajectory.position_units[k]
     more = passed.size - 1
     others = f"; so did {more} more position{'s' if more > 1 else ''}" if more else ""
+    acts = task.method == "implicit" and task.joint_limits
+    why = "" if acts else ": no force acts at position limits"
     return (
-        f"{joint._label} passed its {limit} {unit}".rstrip()
-        + f" at {trajectory.time[i]:.4g} s{others}: no force acts at position limits"
+        f"{joint._label} passed its {limit} {unit}".rstrip() + f" at {trajectory.time[i]:.4g} s{others}{why}"
     )
 
 

@@ -58,6 +58,7 @@ def as_xarray(trajectory: Trajectory) -> Any:
             "potential_energy": (over_time, trajectory.energy.potential, {"units": "J"}),
             "constraint_errors": ([*over_time, "equation"], trajectory.constraint_errors),
             "multipliers": ([*over_time, "equation"], trajectory.multipliers),
+            "sensors": ([*over_time, "sensor"], trajectory.sensors),
             "contact_forces": ([*over_time, "contact", "axis"], trajectory.contact_forces, {"units": "N"}),
         },
         coords={
@@ -69,6 +70,7 @@ def as_xarray(trajectory: Trajectory) -> Any:
             "effort_unit": ("velocity", efforts),
             "equation": list(trajectory.equation_names),
             "contact": list(trajectory.contact_names),
+            "sensor": list(trajectory.sensor_names),
             "axis": ["x", "y", "z"],
         },
         attrs={"method": trajectory.method, "status": trajectory.status, "message": trajectory.message},

@@ -53,6 +53,8 @@ class Task:
         What a solver of SciPy is given.
     progress : Progress
         What is told how far it is.
+    joint_limits, limit_efforts : bool
+        Which limits act in implicit steps.
     """
 
     tree: MultibodyTree
@@ -67,6 +69,8 @@ class Task:
     every: int
     tolerances: dict[str, float]
     progress: Progress
+    joint_limits: bool
+    limit_efforts: bool
 
     @cached_property
     def num_steps(self) -> int:
@@ -108,6 +112,8 @@ def make_task(tree: MultibodyTree, context: Context, duration: float, dt: float,
     events = as_events(options["events"])
     if events and context.batch_shape:
         raise ArgumentValueError("events: expected none in a batch; simulate its samples one at a time")
+    limit_efforts = as_bool(options["limit_efforts"], "limit_efforts")
+    is_implicit = options["method"] == "implicit"
     own = context.clone()
     inputs = Inputs(
         tree,
@@ -116,7 +122,8 @@ def make_task(tree: MultibodyTree, context: Context, duration: float, dt: float,
         _count_steps(duration, dt),
         start=_common_time(context),
         dt=dt,
-        limit_efforts=as_bool(options["limit_efforts"], "limit_efforts"),
+        limit_efforts=limit_efforts and not is_implicit,
+        with_servos=not is_implicit,
     )
     start = _common_time(context)
     _check_clock(start, duration, dt)
@@ -134,6 +141,8 @@ def make_task(tree: MultibodyTree, context: Context, duration: float, dt: float,
         every=every,
         tolerances={name: as_positive(options[name], name) for name in ("rtol", "atol")},
         progress=options["progress"],
+        joint_limits=as_bool(options["joint_limits"], "joint_limits"),
+        limit_efforts=limit_efforts,
     )
 
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from mbt.math.arrays import FloatArray
     from mbt.motion.audit import AuditReport
     from mbt.motion.events import EventStates
+    from mbt.motion.implicit import SolverSteps
     from mbt.motion.recording import Recording
     from mbt.motion.task import Task
 
@@ -53,9 +54,9 @@ class State(NamedTuple):
 class Trajectory:
     """States over time, from `simulate`. For a batch all arrays have its axes in front.
 
-    Accelerations, energies, errors and forces of constraints, and contact forces are computed when you first
-    read them. ``len(trajectory)`` is the number of samples, ``trajectory[i]`` one of them,
-    ``trajectory[a:b:c]`` a trajectory of some. Arrays are read-only.
+    Accelerations, energies, errors and forces of constraints, contact forces, and what sensors measure are
+    computed when you first read them. ``len(trajectory)`` is the number of samples, ``trajectory[i]`` one of
+    them, ``trajectory[a:b:c]`` a trajectory of some. Arrays are read-only.
 
     Attributes
     ----------
@@ -72,8 +73,9 @@ class Trajectory:
         Those of the tree.
     position_units, velocity_units : tuple of str
         "rad", "m", or nothing for quaternions; "rad/s" or "m/s".
-    equation_names, contact_names : tuple of str
-        Of each equation of the constraints, and of each point of each `PointContact`.
+    equation_names, contact_names, sensor_names : tuple of str
+        Of each equation of the constraints, of each point of each `PointContact`, and of each column of
+        `sensors`.
     method : str
         How it was integrated.
     num_steps : int
@@ -88,6 +90,9 @@ class Trajectory:
     num_limited : ndarray of int, shape (..., num_velocities)
         With ``limit_efforts=True``, in how many steps the force along each velocity was clipped; with a
         control function and a solver of SciPy, in how many of its calls.
+    solver : SolverSteps or None
+        Of ``method="implicit"``: what the solver did in each step, by name ``iterations``, ``residual``,
+        ``at_limit`` and ``saturated``. It has all steps, also of a part of a trajectory; a file has none.
 
     See Also
     --------
@@ -110,6 +115,8 @@ class Trajectory:
     message: str
     events: tuple[EventStates, ...]
     num_limited: Any
+    sensor_names: tuple[str, ...] = ()
+    solver: SolverSteps | None = None
     # With the parameters and applied forces, without actuation; None of a trajectory from a file.
     _context: Context | None = None
     _actuation: FloatArray | None = None
@@ -117,6 +124,7 @@ class Trajectory:
 
     def __post_init__(self) -> None:
         arrays = (self.time, self.q, self.v, self.tau, self.num_limited, *self._known.values())
+        arrays += () if self.solver is None else self.solver
         for array in itertools.chain(arrays, *self.events):
             array.flags.writeable = False
 
@@ -152,12 +160,14 @@ class Trajectory:
             velocity_units=velocity_units(task.tree),
             equation_names=equation_names(task.tree),
             contact_names=contact_names(task.tree),
+            sensor_names=task.tree.sensor_names,
             method=task.method,
             num_steps=recording.num_steps,
             status=recording.status,
             message=recording.message,
             events=events,
             num_limited=task.inputs.num_limited,
+            solver=recording.solver,
             _context=task.context,
             _actuation=task.actuation,
         )
@@ -269,6 +279,15 @@ class Trajectory:
         """
         forces = self._calc("contact_forces")
         return forces.reshape(*forces.shape[:-1], forces.shape[-1] // 3, 3)
+
+    @property
+    def sensors(self) -> FloatArray:
+        """What the sensors of the tree measure, shape (..., n, num_sensor_values); see `sensor_names`.
+
+        As `MultibodyTree.calc_sensors` computes it with `tau`. ``trajectory.sensors[..., sensor.columns]``
+        are the values of one sensor.
+        """
+        return self._calc("sensors")
 
     def _calc(self, name: str) -> FloatArray:
         if name not in self._known:
@@ -457,6 +476,7 @@ class Trajectory:
         context: Any = self._context
         return replace(
             self, q=self.q[i], v=self.v[i], tau=self.tau[i], num_limited=self.num_limited[i],
+            solver=None if self.solver is None else self.solver.sample(i),
             _context=context._sample(i) if i and context is not None else context,
             _actuation=None if self._actuation is None else self._actuation[i],
             _known={name: array[i] for name, array in self._known.items()},

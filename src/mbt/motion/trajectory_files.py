@@ -24,6 +24,7 @@ _FORMAT = "mbt trajectory 1"
 _STATES = ("time", "q", "v", "tau", "num_limited")
 _NAMES = (
     "position_names", "velocity_names", "position_units", "velocity_units", "equation_names", "contact_names",
+    "sensor_names",
 )  # fmt: skip
 _WORDS = ("method", "status", "message")
 _STATUSES = ("completed", "event", "failed")
@@ -78,6 +79,9 @@ def _arrays_of(trajectory: Trajectory) -> dict[str, Any]:
 def _of_arrays(arrays: dict[str, Any]) -> Trajectory:
     if _word(arrays["format"]) != _FORMAT:
         raise ValueError
+    # Of a file that was written before there were sensors.
+    arrays.setdefault("sensor_names", np.zeros(0))
+    arrays.setdefault("sensors", np.zeros((*arrays["q"].shape[:-1], 0)))
     events: list[EventStates] = []
     while f"event_{len(events)}_time" in arrays:
         events.append(EventStates(*(arrays[f"event_{len(events)}_{name}"] for name in EventStates._fields)))
@@ -98,6 +102,7 @@ def check_fields(fields: dict[str, Any]) -> None:
     ValueError, KeyError, TypeError, AttributeError
         When it is anything else.
     """
+    fields.setdefault("sensor_names", ())  # Of a pickle of old.
     words = [fields[name] for name in _WORDS] + [word for name in _NAMES for word in fields[name]]
     if not all(type(word) is str for word in words) or type(fields["num_steps"]) is not int:
         raise ValueError
@@ -138,10 +143,20 @@ def _check_shapes(fields: dict[str, Any]) -> None:
     for name, size in {"q": nq, "v": nv, "tau": nv}.items():
         _floats(fields[name], (*batch, n, size))
     _of_kind(fields["num_limited"], "iu", (*batch, nv))
+    if fields.get("solver") is not None:
+        _check_solver(fields, (*batch, fields["num_steps"]), nv)
     for event in fields["events"]:
         k = event.time.size
         for array, shape in zip(event, ((k,), (k, nq), (k, nv)), strict=True):
             _floats(array, shape)
+
+
+def _check_solver(fields: dict[str, Any], steps: tuple[int, ...], nv: int) -> None:
+    iterations, residual, at_limit, saturated = fields["solver"]
+    _of_kind(iterations, "iu", steps)
+    _floats(residual, steps)
+    _of_kind(at_limit, "b", (*steps, nv))
+    _of_kind(saturated, "b", (*steps, *saturated.shape[-1:]))
 
 
 def _check_results(fields: dict[str, Any], known: dict[str, Any]) -> None:
@@ -151,6 +166,7 @@ def _check_results(fields: dict[str, Any], known: dict[str, Any]) -> None:
         "constraint_errors": num_equations,
         "multipliers": num_equations,
         "contact_forces": 3 * len(fields["contact_names"]),
+        "sensors": len(fields["sensor_names"]),
     }
     for name, array in known.items():
         _floats(array, (*samples, sizes[name]) if name in VECTORS else samples)
@@ -171,6 +187,8 @@ def columns_of(trajectory: Trajectory) -> dict[tuple[str, str], FloatArray]:
     if trajectory.contact_names:
         names = tuple(f"{name}_{axis}" for name in trajectory.contact_names for axis in "xyz")
         vectors["contact_forces"] = (names, trajectory.contact_forces.reshape(len(trajectory), -1))
+    if trajectory.sensor_names:
+        vectors["sensors"] = (trajectory.sensor_names, trajectory.sensors)
     return {
         (quantity, name): array[:, i]
         for quantity, (names, array) in vectors.items()

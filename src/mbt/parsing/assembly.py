@@ -16,7 +16,7 @@ from mbt.errors import (
 )
 from mbt.math.arrays import FloatArray
 from mbt.math.poses import as_pose, make_pose
-from mbt.parsing.connections import make_constraints, make_force_elements
+from mbt.parsing.connections import make_constraints, make_force_elements, make_sensors
 from mbt.parsing.description import (
     NO_LIMITS,
     WORLD,
@@ -183,6 +183,8 @@ def add_description(
         tree.add_force_element(element)
     for constraint in elements.constraints:
         tree.add_constraint(constraint)
+    for sensor in elements.sensors:
+        tree.add_sensor(sensor)
     mount.frame.body._take_shapes(*elements.mounted_shapes)
     tree.parse_reports.append(model.report)
     return elements.instance
@@ -240,12 +242,15 @@ class _Elements:
                 rotor_inertia=actuator.rotor_inertia,
                 gear_ratio=actuator.gear_ratio,
                 dof=actuator.dof,
+                stiffness=actuator.stiffness,
+                damping=actuator.damping,
             )
             for actuator in model.actuators
             if actuator.joint not in self.held
         ]
         self.force_elements = make_force_elements(model, self)
         self.constraints = make_constraints(model, self)
+        self.sensors = make_sensors(model, self)
         self.mounted_shapes = (
             tuple(map(mount.place_shape, model.world_visuals)),
             tuple(map(mount.place_shape, model.world_collisions)),

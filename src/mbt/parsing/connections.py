@@ -1,4 +1,4 @@
-"""What acts between the joints and links of a description: force elements and constraints."""
+"""What is between the joints and links of a description: force elements, constraints, sensors."""
 
 from __future__ import annotations
 
@@ -31,8 +31,9 @@ from mbt.tree.frame import Frame
 from mbt.tree.indices import ModelInstanceIndex
 from mbt.tree.joint import Joint
 from mbt.tree.joints import PrismaticJoint, RevoluteJoint
+from mbt.tree.sensors import ForceTorqueSensor, FrameSensor, Imu, JointSensor, Sensor
 
-__all__ = ["Places", "make_constraints", "make_force_elements"]
+__all__ = ["Places", "make_constraints", "make_force_elements", "make_sensors"]
 
 
 class Places(Protocol):
@@ -88,6 +89,35 @@ def make_constraints(model: ModelDescription, places: Places) -> list[Constraint
         taken.add((constraint.model_instance, name))
         made.append(constraint)
     return made
+
+
+def make_sensors(model: ModelDescription, places: Places) -> list[Sensor]:
+    """Return the sensors; without those of joints that are not there, because of what becomes of a root."""
+    inboard = {id(joint.child_body): joint for joint in places.joints.values()}
+    sensors: list[Sensor] = []
+    for description in model.sensors:
+        name, quantities = places.split(description.name)[0], [description.quantity]
+        sensor: Sensor
+        if description.kind == "joint":
+            if description.joint not in places.joints:
+                continue
+            sensor = JointSensor(places.joints[description.joint], name, quantities=quantities)
+        else:
+            assert description.frame is not None
+            frame = places.find_frame(description.frame)
+            if description.kind == "imu":
+                sensor = Imu(frame, name, quantities=quantities)
+            elif description.kind == "force_torque":
+                joint = inboard.get(id(frame.body))
+                if joint is None:
+                    continue
+                sensor = ForceTorqueSensor(joint, name, frame=frame, quantities=quantities)
+            else:
+                other = description.relative_to
+                A = None if other is None else places.find_frame(other)
+                sensor = FrameSensor(frame, name, relative_to=A, quantities=quantities)
+        sensors.append(sensor)
+    return sensors
 
 
 def _make_spring(joint: Joint, spring: SpringDescription) -> ForceElement:

@@ -27,6 +27,7 @@ __all__ = [
     "JointLimits",
     "LinkDescription",
     "ModelDescription",
+    "SensorDescription",
     "SpringDamperDescription",
     "SpringDescription",
 ]
@@ -176,7 +177,7 @@ class FreeJointDescription(NamedTuple):
 
 
 class ActuatorDescription(NamedTuple):
-    """A motor on one degree of freedom of a joint, which may be that of a free root."""
+    """A motor or servo on one degree of freedom of a joint, which may be that of a free root."""
 
     name: str
     joint: str
@@ -185,6 +186,8 @@ class ActuatorDescription(NamedTuple):
     gear_ratio: float = 1.0
     line: int = 0
     dof: int = 0
+    stiffness: float = 0.0
+    damping: float = 0.0
 
 
 class SpringDescription(NamedTuple):
@@ -245,6 +248,21 @@ class ConstraintDescription(NamedTuple):
     distance: float = 0.0
 
 
+class SensorDescription(NamedTuple):
+    """A sensor that measures one quantity.
+
+    The `kind` is ``"imu"`` or ``"frame"``, of a frame, ``"joint"``, of a joint, or ``"force_torque"``, of the
+    joint inboard of the link of a frame. A frame without a name is that of its link.
+    """
+
+    name: str
+    kind: str
+    quantity: str
+    frame: FrameDescription | None = None
+    relative_to: FrameDescription | None = None
+    joint: str = ""
+
+
 class ModelDescription:
     """A whole robot.
 
@@ -279,6 +297,8 @@ class ModelDescription:
         Joints that follow others.
     constraints : list of ConstraintDescription
         Constraints, which close loops.
+    sensors : list of SensorDescription
+        Sensors.
     twins : set of str
         Links that are halves of others, which a constraint holds together: never roots.
     scopes : list of str
@@ -314,6 +334,7 @@ class ModelDescription:
         self.bushings: list[BushingDescription] = []
         self.couplers: list[CouplerDescription] = []
         self.constraints: list[ConstraintDescription] = []
+        self.sensors: list[SensorDescription] = []
         self.twins: set[str] = set()
         self.scopes: list[str] = []
         self.world_visuals: tuple[Shape, ...] = ()

@@ -1,9 +1,9 @@
-"""Actuators of MuJoCo become motors on joints, which also carry the armature of their joints."""
+"""Actuators of MuJoCo become motors and servos on joints, which also carry the armature of their joints."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -19,12 +19,14 @@ if TYPE_CHECKING:
     from mbt.math.arrays import FloatArray
     from mbt.parsing.report import ParseReport
 
-__all__ = ["add_actuators", "describe_armatures", "find_motors"]
+__all__ = ["Servo", "add_actuators", "describe_armatures", "find_motors", "find_servos"]
 
 _SLIDE = 2
 _JOINT_IN_PARENT = 1
 _FIXED, _NO_BIAS, _NO_DYNAMICS = 0, 0, 0
+_AFFINE, _FILTERED = 1, 3  # The latter and what is before it: none, an integrator, filters.
 _NO_ACTUATION = 1 << 11
+_LAST_GROUP = 30
 _SHOWN = 5
 
 
@@ -40,8 +42,50 @@ def find_motors(m: mujoco.MjModel) -> list[int]:
     ]
 
 
+class Servo(NamedTuple):
+    """The law of an actuator with fixed gain and affine bias: ``gain u + bias - k length - d velocity``.
+
+    `u` is its control, or its activation where it has one: `activation` is its index, or -1. Length and
+    velocity are those of its joint times its gear; the force on the joint is that of the actuator times
+    its gear too.
+    """
+
+    gain: float
+    bias: float
+    k: float
+    d: float
+    gear: float
+    activation: int
+
+    @property
+    def stiffness(self) -> float:
+        """Stiffness on the joint."""
+        return self.k * self.gear**2
+
+    @property
+    def damping(self) -> float:
+        """Damping on the joint."""
+        return self.d * self.gear**2
+
+
+def find_servos(m: mujoco.MjModel) -> dict[int, Servo]:
+    """Return the actuators on a joint that pull it to a position or a velocity."""
+    biases, gears = m.actuator_biasprm[:, :3].tolist(), _find_gears(m).tolist()
+    have_law = (m.actuator_gaintype == _FIXED) & (m.actuator_biastype == _AFFINE) & (m.actuator_plugin < 0)
+    have_law &= (m.actuator_dyntype <= _FILTERED) & ~_are_disabled(m)
+    servos = {}
+    for i in find_motors(m):
+        bias, k, d = biases[i]
+        if have_law[i] and gears[i] != 0.0 and k <= 0.0 and d <= 0.0 and k + d < 0.0:
+            first = int(m.actuator_actadr[i])
+            # A filter of second order would have two: the last one is what drives.
+            activation = first + int(m.actuator_actnum[i]) - 1 if first >= 0 else -1
+            servos[i] = Servo(float(m.actuator_gainprm[i, 0]), bias, -k, -d, gears[i], activation)
+    return servos
+
+
 def add_actuators(m: mujoco.MjModel, names: ModelNames, model: ModelDescription, *, wants_all: bool) -> None:
-    """Add a motor for each actuator on a joint, in their order, then one for each armature without a motor.
+    """Add a motor or servo for each actuator on a joint, in order, then one for each armature without any.
 
     The inertia of a rotor is on an actuator, the armature of MuJoCo on a joint: the first motor of a joint
     carries it. A joint without a motor gets a passive actuator for it, without an effort limit; a ball or
@@ -51,10 +95,14 @@ def add_actuators(m: mujoco.MjModel, names: ModelNames, model: ModelDescription,
     joints, gears = m.actuator_trnid[:, 0].tolist(), _find_gears(m).tolist()
     # Rotors are of newer versions.
     rotors, gears = ([0.0] * m.nu, [1.0] * m.nu) if rotors is None else (rotors.tolist(), gears)
+    servos = find_servos(m)
     for i in motors:
         joint = names.joints[joints[i]]
-        model.actuators.append(ActuatorDescription(names.actuators[i], joint, limits[i], rotors[i], gears[i]))
-    _report_what_is_missing(m, names, motors, model)
+        actuator = ActuatorDescription(names.actuators[i], joint, limits[i], rotors[i], gears[i])
+        if i in servos:
+            actuator = actuator._replace(stiffness=servos[i].stiffness, damping=servos[i].damping)
+        model.actuators.append(actuator)
+    _report_what_is_missing(m, names, [i for i in motors if i not in servos], model)
     if wants_all:
         add_missing_actuators(model)
     _add_armatures(m, names, model)
@@ -154,13 +202,22 @@ def _are_direct(m: mujoco.MjModel) -> npt.NDArray[np.bool_]:
     return is_direct
 
 
+def _are_disabled(m: mujoco.MjModel) -> npt.NDArray[np.bool_]:
+    """Return whether each actuator is switched off, with all others or with its group."""
+    groups = m.actuator_group
+    bits = (int(m.opt.disableactuator) >> groups.clip(0, _LAST_GROUP)) & 1
+    of_groups = (groups >= 0) & (groups <= _LAST_GROUP) & (bits == 1)
+    are_disabled: npt.NDArray[np.bool_] = of_groups | bool(m.opt.disableflags & _NO_ACTUATION)
+    return are_disabled
+
+
 def _report_what_is_missing(
     m: mujoco.MjModel, names: ModelNames, motors: list[int], model: ModelDescription
 ) -> None:
     if m.opt.disableflags & _NO_ACTUATION:
         return
-    model.report.leave_inactive("servos", int(np.count_nonzero(~_are_direct(m)[motors])))
-    others = sorted(set(range(len(names.actuators))) - set(motors))
+    model.report.leave_inactive("servos", int(np.count_nonzero(~(_are_direct(m) | _are_disabled(m))[motors])))
+    others = sorted(set(range(len(names.actuators))) - set(find_motors(m)))
     model.report.leave_inactive("actuators", len(others))
     if others:
         shown = ", ".join(quote(names.actuators[i], limit=30) for i in others[:_SHOWN])

@@ -18,6 +18,7 @@ from mbt.parsing.mujoco_rest import (
     report_losses,
     split_positions,
 )
+from mbt.parsing.mujoco_sensors import add_sensors
 from mbt.parsing.mujoco_shapes import MeshReference, Shapes
 from mbt.parsing.options import ReadOptions
 from mbt.parsing.report import ParseReport
@@ -64,6 +65,7 @@ def describe_mujoco_model(
     add_frames(m, names, links, model)
     add_actuators(m, names, model, wants_all=options.actuators == "all")
     add_equalities(m, names, links, model)
+    add_sensors(m, names, links, model)
     report.gravity = calc_gravity(m)
     report.named_positions = split_positions(m, names)
     report_losses(m, names, model, with_friction=options.joint_friction)

@@ -19,7 +19,7 @@ FREE = 0
 
 
 class ModelNames:
-    """Unique names of bodies, joints and actuators, by index.
+    """Unique names of bodies, joints, actuators and sensors, by index.
 
     Elements without a name are named by their index: ``body_3``, ``joint_7``, ``actuator_0``; a free joint is
     named after its body. An underscore is added where that name is taken.
@@ -28,7 +28,7 @@ class ModelNames:
     ----------
     model : str
         Name of the model, perhaps empty.
-    bodies, joints, actuators : list of str
+    bodies, joints, actuators, sensors : list of str
         Names by index; body 0 is World.
     """
 
@@ -49,6 +49,7 @@ class ModelNames:
         }
         self.joints = self._complete("joint", m.name_jntadr, of_free)
         self.actuators = self._complete("actuator", m.name_actuatoradr)
+        self.sensors = self._complete("sensor", m.name_sensoradr)
 
     def of(self, addresses: Sequence[int]) -> list[str]:
         """Return the names at such addresses, as ``m.name_geomadr``, empty where there is none."""

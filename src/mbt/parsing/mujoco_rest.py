@@ -107,9 +107,8 @@ def report_losses(
     is_ball = m.jnt_type == 1
     if np.any(m.jnt_limited[is_ball]):
         report.ignored["ball joint@range"] = int(np.count_nonzero(m.jnt_limited[is_ball]))
-    for path, count in (("sensor", m.nsensor), ("skin", m.nskin)):
-        if count:
-            report.ignored[path] = count
+    if m.nskin:
+        report.ignored["skin"] = m.nskin
 
 
 def _count_inactive(

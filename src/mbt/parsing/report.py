@@ -89,7 +89,8 @@ class ParseReport:
         Content without effect, as ``link/visual`` or ``joint/axis@rpy``, with the number of times it occurs.
     inactive : dict of str to int
         Parts of the description that would move or hold its bodies but do not act in a tree, with the number
-        of times they occur: ``"servos"``, other ``"actuators"``, ``"tendons"``, ``"equalities"``,
+        of times they occur: ``"servos"`` (those of a law that a `JointActuator` has not), actuators that are
+        not on a hinge or slide as ``"actuators"``, ``"tendons"``, ``"equalities"``,
         ``"contacts"`` (of shapes), ``"limits"`` and ``"frictions"`` (of joints).
     floors : list of str
         Names of the shapes among those that do not touch on which the model would stand, planes and height

@@ -26,8 +26,10 @@ from mbt.saving.json_values import (
     POSE,
     SHAPES,
     TEXT,
+    TEXTS,
     ElementValue,
     Index,
+    MaybeElement,
     Number,
     Numbers,
     Value,
@@ -76,6 +78,7 @@ from mbt.tree.joints import (
     WeldJoint,
     WeldMobilizer,
 )
+from mbt.tree.sensors import ForceTorqueSensor, FrameSensor, Imu, JointSensor
 
 __all__ = ["SECTIONS", "Kind", "kind_of", "read_element", "write_element"]
 
@@ -350,6 +353,17 @@ _CONSTRAINT_KINDS = (
     ),
 )
 
+_QUANTITIES = _argument("quantities", TEXTS)
+_SENSOR_KINDS = (
+    Kind(Imu, (_NAME, _argument("frame", _FRAME), _QUANTITIES)),
+    Kind(ForceTorqueSensor, (_NAME, _ON_JOINT, _argument("frame", _FRAME), _QUANTITIES)),
+    Kind(
+        FrameSensor,
+        (_NAME, _argument("frame", _FRAME), _argument("relative_to", MaybeElement("frames")), _QUANTITIES),
+    ),
+    Kind(JointSensor, (_NAME, _ON_JOINT, _QUANTITIES)),
+)
+
 #: The sections of a file, and the kinds of elements in each.
 SECTIONS: dict[str, tuple[Kind, ...]] = {
     "bodies": _BODY_KINDS,
@@ -357,6 +371,7 @@ SECTIONS: dict[str, tuple[Kind, ...]] = {
     "force_elements": _FORCE_KINDS,
     "actuators": _ACTUATOR_KINDS,
     "constraints": _CONSTRAINT_KINDS,
+    "sensors": _SENSOR_KINDS,
 }
 
 # What classes of users are derived from besides.
@@ -425,4 +440,4 @@ def read_element(
 
 
 # The sorts of values that are never left out; without a model instance it is the default one.
-_ALWAYS_READ = (TEXT, NUMBER, NUMBERS, POINTS, PATH, INERTIA, CONFIG, INSTANCE, _FRAME, _BODY, _JOINT)
+_ALWAYS_READ = (TEXT, TEXTS, NUMBER, NUMBERS, POINTS, PATH, INERTIA, CONFIG, INSTANCE, _FRAME, _BODY, _JOINT)

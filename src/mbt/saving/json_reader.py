@@ -287,6 +287,7 @@ class JsonModel:
             "force_elements": tree.add_force_element,
             "actuators": tree.add_joint_actuator,
             "constraints": tree.add_constraint,
+            "sensors": tree.add_sensor,
         }
         for element in self.elements:
             adders[collection_of(element)](element)

@@ -38,8 +38,10 @@ __all__ = [
     "POSE",
     "SHAPES",
     "TEXT",
+    "TEXTS",
     "ElementValue",
     "Index",
+    "MaybeElement",
     "Number",
     "Numbers",
     "Value",
@@ -64,6 +66,17 @@ class _Text:
 
     def read(self, fields: Fields, key: str, names: NamesInFile) -> str:
         return fields.take_text(key)
+
+
+class _Texts:
+    def write(self, value: tuple[str, ...], names: NamesOfTree) -> list[str]:
+        return list(value)
+
+    def read(self, fields: Fields, key: str, names: NamesInFile) -> list[str]:
+        texts = fields.take_list(key)
+        if not all(type(text) is str for text in texts):
+            raise fields.error(key, f"expected a list of texts, got {quote(texts)}")
+        return texts
 
 
 class Number:
@@ -344,6 +357,14 @@ class ElementValue:
         return names.find(fields, key, self._kind, fields.take(key))
 
 
+class MaybeElement(ElementValue):
+    """Another element, or None, which is left out."""
+
+    def write(self, value: Any, names: NamesOfTree) -> str | list[str] | None:  # type: ignore[override]
+        """Return the reference."""
+        return None if value is None else super().write(value, names)
+
+
 def as_written(written: FloatArray, normalized: FloatArray) -> FloatArray:
     """Return, read-only, the numbers of a file where they are normalized up to rounding: to the last bit."""
     if float(abs(written - normalized).max()) > 1e-12:
@@ -359,6 +380,7 @@ def _is(a: FloatArray, b: FloatArray) -> bool:
 
 
 TEXT = _Text()
+TEXTS = _Texts()
 NUMBER = Number()
 NUMBERS = Numbers()
 LIMITS = _Limits(unwritten=True)

@@ -64,6 +64,7 @@ def _describe(tree: MultibodyTree, *, user_elements: bool) -> dict[str, Any]:
         "force_elements": elements.force_elements,
         "actuators": elements.actuators,
         "constraints": elements.constraints,
+        "sensors": elements.sensors,
     }
     model: dict[str, Any] = {**HEADER, **write_instances(names)}
     world = tree.world_body
@@ -74,6 +75,8 @@ def _describe(tree: MultibodyTree, *, user_elements: bool) -> dict[str, Any]:
     if any(shapes.values()):
         model["world"] = {key: value for key, value in shapes.items() if value is not None}
     for section, members in sections.items():
+        if section == "sensors" and not elements.sensors:
+            continue  # As files were before there were sensors.
         model[section] = [_write_element(element, section, names, user_elements) for element in members]
     return model
 

@@ -58,6 +58,8 @@ def write_urdf(tree: MultibodyTree, folder: Path | None) -> tuple[str, Losses]:
     writer.add_constraints()
     writer.add_force_elements()
     writer.add_actuators()
+    for sensor in tree.sensors:
+        writer.losses.add("sensor", sensor.name, "it is left out")
     return writer.finish(), writer.losses
 
 

@@ -225,6 +225,10 @@ class ScalarContext(CachedContext):
         part = self.tree._compiled.parameter_slice(section, index)  # type: ignore[union-attr]
         return self._parameters[..., part].copy()
 
+    def _get_number(self, section: str, index: int) -> Any:
+        """Return the first of the numbers that one element has in a section of the parameters."""
+        return self._numbers.entry(self._get_parameter(section, index), 0)
+
     def _set_parameters(self, index: int, sections: dict[str, Any]) -> None:
         """Write the numbers of elements from `index` on, section by section; the caller has checked them."""
         self._write_parameters([(name, index, values) for name, values in sections.items()])

@@ -12,7 +12,7 @@ import numpy as np
 from mbt.errors import ShapeError, SingularityError
 from mbt.math import rotation_formulas
 from mbt.math.arrays import is_foreign
-from mbt.math.leading_axes import entry_of, flatten, fold, join, transpose
+from mbt.math.leading_axes import flatten, fold, join, transpose
 from mbt.math.numbers import Numbers
 from mbt.math.poses import normalize_axis
 from mbt.math.rotation_formulas import Formula
@@ -152,8 +152,11 @@ class PoseArrays(Numbers):
 
     def matrix_to_rpy(self, R: Any) -> Any:
         """Return roll, pitch and yaw of a rotation."""
+        return self._each(self._rpy_of_entries, flatten(R, 2), (3,))
+
+    def _rpy_of_entries(self, entries: Any) -> Any:
         t = self._functions
-        (xx, xy, xz), (yx, yy, yz), (zx, _, _) = _rows(R)
+        xx, xy, xz, yx, yy, yz, zx, _, _ = (self.entry(entries, i) for i in range(9))
         level = t.sqrt(xx * xx + yx * yx)
         # Zero at gimbal lock, or what rounding makes of it: Rz(-yaw) R = Ry(pitch) Rx(roll) all the same.
         yaw = t.atan2(yx, xx)
@@ -163,8 +166,3 @@ class PoseArrays(Numbers):
     def _matrix(self, rows: list[list[Any]]) -> Any:
         """Return a matrix of its entries."""
         return fold(self.stack([entry for row in rows for entry in row]), len(rows), len(rows[0]))
-
-
-def _rows(matrix: Any) -> list[list[Any]]:
-    """Return the entries of a matrix (..., 3, 3), each a number or an array of the leading axes."""
-    return [[entry_of(matrix[..., i, :], j) for j in range(3)] for i in range(3)]

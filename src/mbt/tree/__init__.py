@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from mbt.importing import late_names
-from mbt.tree import constraints, force_elements, joints
+from mbt.tree import constraints, force_elements, joints, sensors
 from mbt.tree.actuator import JointActuator
 from mbt.tree.body import RigidBody
 from mbt.tree.constraints import Constraint
@@ -23,6 +23,7 @@ from mbt.tree.indices import (
     MobilizerIndex,
     ModelInstanceIndex,
     NumericParameterIndex,
+    SensorIndex,
     default_model_instance,
     world_index,
     world_model_instance,
@@ -32,6 +33,7 @@ from mbt.tree.mobilizer import Mobilizer
 from mbt.tree.model_instance import ModelInstance
 from mbt.tree.multibody_tree import MultibodyTree
 from mbt.tree.parameters import CacheEntry, Parameters
+from mbt.tree.sensors import Sensor
 from mbt.tree.shape import Shape
 
 if TYPE_CHECKING:
@@ -72,6 +74,7 @@ if TYPE_CHECKING:
         WeldJoint,
         WeldMobilizer,
     )
+    from mbt.tree.sensors import ForceTorqueSensor, FrameSensor, Imu, JointSensor
 else:
     __getattr__ = late_names(
         __name__,
@@ -79,6 +82,7 @@ else:
             **dict.fromkeys(joints.__all__, "joints"),
             **dict.fromkeys(force_elements.__all__, "force_elements"),
             **dict.fromkeys(constraints.__all__, "constraints"),
+            **dict.fromkeys(sensors.__all__, "sensors"),
         },
     )
 
@@ -139,6 +143,12 @@ __all__ = [
     "CouplerConstraint",
     "DistanceConstraint",
     "WeldConstraint",
+    # Sensors
+    "Sensor",
+    "ForceTorqueSensor",
+    "FrameSensor",
+    "Imu",
+    "JointSensor",
     # What elements declare
     "CacheEntry",
     "Parameters",
@@ -155,6 +165,7 @@ __all__ = [
     "MobilizerIndex",
     "ModelInstanceIndex",
     "NumericParameterIndex",
+    "SensorIndex",
     "default_model_instance",
     "world_index",
     "world_model_instance",

@@ -35,8 +35,9 @@ class JointActuator(MultibodyElement):
 
     With a stiffness or a damping it is a servo, which exerts ``stiffness (q_d - q) + damping (v_d - v)``,
     clipped to the effort limit, besides ``context.actuation``. Its targets are inputs of a Context,
-    ``context.servo_positions`` and ``context.servo_velocities``. `mbt.simulate` lets servos act;
-    `MultibodyTree.calc_servo_efforts` says what they exert.
+    ``context.servo_positions`` and ``context.servo_velocities``. Servos act in motions: in `mbt.simulate`,
+    `MultibodyTree.rollout` and the environments of Gymnasium; `MultibodyTree.calc_servo_efforts` says what
+    they exert.
 
     Parameters
     ----------
@@ -107,12 +108,7 @@ class JointActuator(MultibodyElement):
         self._check_reflected_inertia(self._rotor_inertia, self._gear_ratio)
         self._stiffness = self._checked_gain(stiffness, "stiffness")
         self._damping = self._checked_gain(damping, "damping")
-        if self.is_servo and joint.num_velocities != 1:
-            raise ArgumentValueError(
-                f"{self._label}: stiffness and damping: expected 0, for a servo needs a joint with one "
-                f"degree of freedom and {joint._label} ({joint.type_name}) has {joint.num_velocities}, got "
-                f"{self._stiffness:g} and {self._damping:g}"
-            )
+        self._check_servo_joint(self._stiffness, self._damping)
 
     @property
     def index(self) -> JointActuatorIndex:
@@ -201,6 +197,26 @@ class JointActuator(MultibodyElement):
         ratio = self._checked_gear_ratio(gear_ratio)
         self._check_reflected_inertia(self._rotor_inertia, ratio)
         self._gear_ratio = ratio
+        return self
+
+    def set_default_stiffness(self, stiffness: float) -> Self:
+        """Set the default stiffness [N m/rad, N/m], before ``finalize()``; any but 0 makes it a servo."""
+        self._check_not_finalized(
+            "the default stiffness", "Set that of a Context with set_stiffness(), or do it on tree.edit()."
+        )
+        gain = self._checked_gain(stiffness, "stiffness")
+        self._check_servo_joint(gain, self._damping)
+        self._stiffness = gain
+        return self
+
+    def set_default_damping(self, damping: float) -> Self:
+        """Set the default damping [N m s/rad, N s/m], before ``finalize()``; any but 0 makes it a servo."""
+        self._check_not_finalized(
+            "the default damping", "Set that of a Context with set_damping(), or do it on tree.edit()."
+        )
+        gain = self._checked_gain(damping, "damping")
+        self._check_servo_joint(self._stiffness, gain)
+        self._damping = gain
         return self
 
     def get_actuation_vector(self, u: object) -> FloatArray:
@@ -317,6 +333,16 @@ class JointActuator(MultibodyElement):
     def _checked_gain(self, value: object, name: str, numbers: Numbers = DOUBLES) -> float:
         gain: float = numbers.as_nonnegative(value, f"{self._label}: {name}")
         return gain
+
+    def _check_servo_joint(self, stiffness: float, damping: float) -> None:
+        """Refuse gains on a joint of several degrees of freedom, of which a servo has no error."""
+        joint = self._joint
+        if (stiffness > 0.0 or damping > 0.0) and joint.num_velocities != 1:
+            raise ArgumentValueError(
+                f"{self._label}: stiffness and damping: expected 0, for a servo needs a joint with one "
+                f"degree of freedom and {joint._label} ({joint.type_name}) has {joint.num_velocities}, got "
+                f"{stiffness:g} and {damping:g}"
+            )
 
     def _checked_dof(self, joint: Joint, dof: object) -> int:
         count = joint.num_velocities

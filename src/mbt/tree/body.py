@@ -14,7 +14,7 @@ from mbt.errors import (
     NotFinalizedError,
 )
 from mbt.math.arrays import FloatArray
-from mbt.math.leading_axes import cut, join, rotate
+from mbt.math.leading_axes import cross_of_floats, cut, is_double_vector, join, rotate
 from mbt.math.numbers import DOUBLES
 from mbt.math.spatial_inertia import SpatialInertia
 from mbt.math.unit_inertia import UnitInertia
@@ -257,9 +257,13 @@ class RigidBody(BodyMotion):
 
     def calc_spatial_inertia_in_body_frame(self, context: ContextCore) -> SpatialInertia:
         """Return the mass properties M_BBo_B that `context` has."""
+        return self._inertia_about(context, self.calc_center_of_mass_in_body_frame(context))
+
+    def _inertia_about(self, context: ContextCore, com: FloatArray) -> SpatialInertia:
+        """Return the mass properties that `context` has, with this mass centre."""
         return numbers_of(self, context).make_inertia(
             self.get_mass(context),
-            self.calc_center_of_mass_in_body_frame(context),
+            com,
             get_parameter(self, context, "unit_inertia", self.node_index),
             get_parameter(self, context, "massless_inertia", self.node_index),
         )
@@ -301,11 +305,7 @@ class RigidBody(BodyMotion):
         """
         self._check_has_mass_properties()
         p_BoBcm_B = numbers_of(self, context).as_finite_array(com, f"{self._label}: com", (3,))
-        M = self.calc_spatial_inertia_in_body_frame(context)
-        components = M.unit_inertia.components
-        self._check_valid(
-            numbers_of(self, context).make_inertia(M.mass, p_BoBcm_B, components, M._massless_inertia)
-        )
+        self._check_valid(self._inertia_about(context, p_BoBcm_B))
         set_parameter(self, context, "com", self.node_index, p_BoBcm_B)
         return self
 
@@ -438,6 +438,12 @@ class RigidBody(BodyMotion):
         R_WE = self.parent_tree.calc_relative_transform(context, self.parent_tree.world_frame, frame_E)[
             ..., :3, :3
         ]
+        if is_double_vector(F_E) and R_WE.ndim == 2 and not forces.batch_shape:
+            F = F_E.tolist()
+            moment = cross_of_floats(p_BoBp_E.tolist(), F[3:])
+            torque_E = np.array([F[0] + moment[0], F[1] + moment[1], F[2] + moment[2]])
+            forces._add_to_body(self.node_index, np.concatenate([R_WE @ torque_E, R_WE @ F_E[3:]]))
+            return
         torque_E, force_E = cut(F_E, 3)
         torque_E = torque_E + np.cross(p_BoBp_E, force_E)
         forces._add_to_body(self.node_index, join([rotate(R_WE, torque_E), rotate(R_WE, force_E)]))

@@ -9,11 +9,13 @@ import numpy as np
 
 from mbt.errors import ArgumentTypeError, shape_error
 from mbt.math.arrays import FloatArray
-from mbt.math.leading_axes import cut, rotate
+from mbt.math.leading_axes import cross_of_floats, cut, is_double_vector, rotate
 from mbt.tree.element import MultibodyElement
 from mbt.tree.indices import BodyNodeIndex
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from mbt._core.engines.context import ContextCore
 
 __all__ = ["BodyMotion"]
@@ -110,16 +112,25 @@ class BodyMotion(MultibodyElement):
 
     def calc_center_of_mass_translational_velocity_in_world(self, context: ContextCore) -> FloatArray:
         """Return the velocity v_WBcm of the mass centre [m/s], shape (3,)."""
-        w_WB, v_WBo = cut(self.eval_spatial_velocity_in_world(context), 3)
+        V_WB, p_BoBcm_W = self.eval_spatial_velocity_in_world(context), self._p_BoBcm_W(context)
+        if is_double_vector(V_WB):
+            V = V_WB.tolist()
+            return np.array(_sum(V[3:], cross_of_floats(V[:3], p_BoBcm_W.tolist())))
+        w_WB, v_WBo = cut(V_WB, 3)
         # v_WBcm = v_WBo + w_WB × p_BoBcm_W
         with np.errstate(over="ignore", invalid="ignore"):
-            v_WBcm: FloatArray = v_WBo + np.cross(w_WB, self._p_BoBcm_W(context))
+            v_WBcm: FloatArray = v_WBo + np.cross(w_WB, p_BoBcm_W)
         return v_WBcm
 
     def calc_center_of_mass_translational_acceleration_in_world(self, context: ContextCore) -> FloatArray:
         """Return the acceleration a_WBcm of the mass centre [m/s^2], shape (3,)."""
         w_WB, p_BoBcm_W = self.get_angular_velocity_in_world(context), self._p_BoBcm_W(context)
-        alpha_WB, a_WBo = cut(self.eval_spatial_acceleration_in_world(context), 3)
+        A_WB = self.eval_spatial_acceleration_in_world(context)
+        if is_double_vector(A_WB):
+            A, w, p = A_WB.tolist(), w_WB.tolist(), p_BoBcm_W.tolist()
+            turning = _sum(cross_of_floats(A[:3], p), cross_of_floats(w, cross_of_floats(w, p)))
+            return np.array(_sum(A[3:], turning))
+        alpha_WB, a_WBo = cut(A_WB, 3)
         # a_WBcm = a_WBo + alpha_WB × p_BoBcm_W + w_WB × (w_WB × p_BoBcm_W)
         with np.errstate(over="ignore", invalid="ignore"):
             a_BoBcm = np.cross(alpha_WB, p_BoBcm_W) + np.cross(w_WB, np.cross(w_WB, p_BoBcm_W))
@@ -130,3 +141,8 @@ class BodyMotion(MultibodyElement):
         R_WB = self.eval_pose_in_world(context)[..., :3, :3]
         p_BoBcm_W: FloatArray = rotate(R_WB, self.calc_center_of_mass_in_body_frame(context))
         return p_BoBcm_W
+
+
+def _sum(a: Sequence[float], b: Sequence[float]) -> tuple[float, float, float]:
+    """Return the sum of two vectors of three floats: quicker than of arrays, and no overflow is reported."""
+    return a[0] + b[0], a[1] + b[1], a[2] + b[2]

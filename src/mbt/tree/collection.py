@@ -16,7 +16,7 @@ E = TypeVar("E", bound=MultibodyElement)
 # Between the name of a model instance and that of an element in it.
 _SEPARATOR = "::"
 # Kinds that a tree looks up by name.
-_WITH_NAMES = ("body", "frame", "joint", "joint actuator", "constraint", "model instance")
+_WITH_NAMES = ("body", "frame", "joint", "joint actuator", "constraint", "sensor", "model instance")
 
 
 class ElementCollection(Generic[E]):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from mbt.math.arrays import FloatArray
+from mbt.math.numbers import DOUBLES
 from mbt.tree.context_access import check_context, get_parameter, numbers_of, set_parameter
 from mbt.tree.element import MultibodyElement
 from mbt.tree.joint_limits import frozen
@@ -43,13 +44,28 @@ class CompiledNumbers(MultibodyElement):
 
     def _set_number(self, context: ContextCore, index: int, value: float) -> None:
         """Write one of the numbers; it was checked before."""
-        self._set_numbers(context, index, numbers_of(self, context).stack([value]))
+        numbers = numbers_of(self, context)
+        if numbers is DOUBLES:
+            self._write(context, index, value)
+        else:
+            self._set_numbers(context, index, numbers.stack([value]))
 
     def _set_numbers(self, context: ContextCore, first: int, values: FloatArray) -> None:
         """Write some of the numbers, from entry `first` on; they were checked before."""
+        numbers = numbers_of(self, context)
         part = slice(first, first + values.shape[-1])
-        changed = numbers_of(self, context).replaced(self._get_numbers(context), part, values)
-        set_parameter(self, context, self._section, self._placed(), changed)
+        if numbers is DOUBLES:
+            self._write(context, part, values)
+        else:
+            changed = numbers.replaced(self._get_numbers(context), part, values)
+            set_parameter(self, context, self._section, self._placed(), changed)
+
+    def _write(self, context: ContextCore, part: int | slice, values: Any) -> None:
+        """Write some of the numbers of one state of doubles."""
+        index = self._placed()
+        changed = context._get_parameter(self._section, index)
+        changed[part] = values
+        context._set_parameter(self._section, index, changed)
 
     def _set_defaults(self, first: int, values: Any, setter: str) -> Self:
         """Write some of the numbers of a new Context, which were checked; `setter` is for those of one."""

@@ -141,8 +141,8 @@ def get_parameter(element: MultibodyElement, context: ContextCore, section: str,
 
 def get_scalar_parameter(element: MultibodyElement, context: ContextCore, section: str, index: int) -> float:
     """Return the one number that an element has in a section of the parameters."""
-    number: float = numbers_of(element, context).entry(get_parameter(element, context, section, index), 0)
-    return number
+    check_context(element, context)
+    return context._get_number(section, index)
 
 
 def set_parameter(
@@ -150,7 +150,7 @@ def set_parameter(
 ) -> None:
     """Write the numbers of one element; they were checked before."""
     check_context(element, context)
-    context._set_parameter(section, index, context._numbers.as_float_array(values, section))
+    context._set_parameter(section, index, values)
 
 
 def replace_slice(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,13 +10,13 @@ import numpy as np
 from mbt.errors import (
     ArgumentTypeError,
     ArgumentValueError,
-    ForeignElementError,
     ShapeError,
     quote,
-    unknown_name_error,
 )
 from mbt.math.arrays import FloatArray, as_bool
-from mbt.tree.coordinates import CoordinateOwner
+from mbt.math.leading_axes import is_double_vector
+from mbt.math.numbers import DOUBLES
+from mbt.tree.coordinate_lookup import CoordinateLookup, distinct_names_of
 from mbt.tree.element import MultibodyElement
 from mbt.tree.indices import default_model_instance
 from mbt.tree.instance_state import InstanceState
@@ -33,6 +32,9 @@ __all__ = ["NamedCoordinates"]
 class NamedCoordinates(InstanceState):
     """The part of `MultibodyTree` for coordinates by name."""
 
+    # Of its present plan; made when it is first asked for.
+    _known_lookup: CoordinateLookup | None = None
+
     # Names, in the order of q, v and the inputs.
 
     @property
@@ -41,21 +43,19 @@ class NamedCoordinates(InstanceState):
 
         Joints of the same name in several model instances are told apart: ``"arm::elbow_q"``.
         """
-        mobilizers = self._finalized("position_names").mobilizer_of_node
-        keys = self._coordinate_keys()
-        return tuple(f"{keys[m]}_{suffix}" for m in mobilizers for suffix in m.position_suffixes)
+        keys = self._lookup("position_names").keys
+        return tuple(f"{key}_{suffix}" for m, key in keys.items() for suffix in m.position_suffixes)
 
     @property
     def velocity_names(self) -> tuple[str, ...]:
         """Name of each velocity, as `position_names`: ``"elbow_w"``."""
-        mobilizers = self._finalized("velocity_names").mobilizer_of_node
-        keys = self._coordinate_keys()
-        return tuple(f"{keys[m]}_{suffix}" for m in mobilizers for suffix in m.velocity_suffixes)
+        keys = self._lookup("velocity_names").keys
+        return tuple(f"{key}_{suffix}" for m, key in keys.items() for suffix in m.velocity_suffixes)
 
     @property
     def actuator_names(self) -> tuple[str, ...]:
         """Name of each input, as `position_names`: that of the actuator."""
-        return tuple(_distinct_names(self._elements.actuators.as_tuple()))
+        return tuple(distinct_names_of(self._elements.actuators.as_tuple()))
 
     def get_position_names(
         self,
@@ -226,10 +226,15 @@ class NamedCoordinates(InstanceState):
         -------
         ndarray, shape (*shape, num_positions)
         """
-        from mbt.tree.random_positions import draw_positions
+        from mbt.tree.random_positions import draw_one, draw_positions, plan_draws
 
         generator = as_generator(rng)
         leading = as_shape(shape, "shape")
+        if not leading:
+            lookup = self._lookup("random_positions")
+            if lookup.draws is None:
+                lookup.draws = plan_draws(lookup.plan.mobilizer_of_node)
+            return draw_one(lookup.draws, generator, self.num_positions)
         try:
             q = np.empty((*leading, self.num_positions))
         except ValueError as error:
@@ -242,10 +247,12 @@ class NamedCoordinates(InstanceState):
 
     # How it is done.
 
-    def _coordinate_keys(self) -> dict[Mobilizer, str]:
-        """Return a different name for each mobilizer that moves: that of its joint, scoped on a clash."""
-        moving = [m for m in self._finalized("The names").mobilizer_of_node if m.num_positions]
-        return dict(zip(moving, _distinct_names(moving), strict=True))
+    def _lookup(self, what: str) -> CoordinateLookup:
+        """Return the table of names; `what` is what an error says of a tree that is not finalized."""
+        plan, known = self._finalized(what), self._known_lookup
+        if known is None or known.plan is not plan:
+            self._known_lookup = known = CoordinateLookup(plan)
+        return known
 
     def _name_all(
         self,
@@ -290,19 +297,25 @@ class NamedCoordinates(InstanceState):
         numbers = self._numbers
         base = numbers.as_float_array(default, f"{method}: default", (..., size))
         batch = base.shape[:-1] if shape is None else as_shape(shape, f"{method}: shape")
-        if not _fits(base.shape, (*batch, size)):
+        if base.shape == (*batch, size):
+            array = base.copy()
+        elif _fits(base.shape, (*batch, size)):
+            array = np.broadcast_to(base, (*batch, size)).copy()
+        else:
             raise ShapeError(f"{method}: default: expected leading axes {batch}, got {base.shape[:-1]}")
-        array: FloatArray = np.broadcast_to(base, (*batch, size)).copy()
-        find = self._make_key_lookup(method)
+        lookup = self._lookup(method)
         given: dict[Mobilizer, object] = {}
         for key, value in values.items():
-            mobilizer = find(key)
+            mobilizer = lookup.find(key, method)
             if mobilizer in given:
                 raise ArgumentValueError(
                     f"{method}: {quote(given[mobilizer])} and {quote(key)} are the same: {_label(mobilizer)}"
                 )
             given[mobilizer] = key
             indices = mobilizer._position_range() if is_position else mobilizer._velocity_range()
+            if type(value) is float and numbers is DOUBLES and array.ndim == len(indices) == 1:
+                array[indices.start] = value
+                continue
             name = f"{method}: {letter} of {_label(mobilizer)}"
             part = numbers.as_float_array(value, name)
             given_shape = part.shape
@@ -318,43 +331,18 @@ class NamedCoordinates(InstanceState):
 
     def _dict_from_array(self, array: FloatArray, *, is_position: bool) -> dict[str, float | FloatArray]:
         result: dict[str, float | FloatArray] = {}
-        for mobilizer, key in self._coordinate_keys().items():
+        floats = array.tolist() if is_double_vector(array) else None
+        for mobilizer, key in self._lookup("The names").keys.items():
             indices = mobilizer._position_range() if is_position else mobilizer._velocity_range()
+            if floats is not None and len(indices) == 1:
+                result[key] = floats[indices.start]
+                continue
             part = array[..., indices.start : indices.stop].copy()
             if len(indices) > 1:
                 result[key] = part
             else:
                 result[key] = self._numbers.entry(part, 0)
         return result
-
-    def _make_key_lookup(self, method: str) -> Callable[[object], Mobilizer]:
-        """Return a function from a key of a dictionary to the mobilizer that is meant."""
-        mobilizers = self._finalized(method).mobilizer_of_node
-        keys = self._coordinate_keys()
-        by_key = {key: mobilizer for mobilizer, key in keys.items()}
-        by_name: dict[str, list[Mobilizer]] = {}
-        by_element: dict[CoordinateOwner | None, Mobilizer] = {}
-        for mobilizer in mobilizers:
-            for name in {mobilizer.name, mobilizer.scoped_name}:
-                by_name.setdefault(name, []).append(mobilizer)
-            by_element[mobilizer] = by_element[mobilizer.joint or mobilizer] = mobilizer
-
-        def find(key: object) -> Mobilizer:
-            if isinstance(key, CoordinateOwner):
-                if key not in by_element:
-                    raise ForeignElementError(f"{method}: {key._label} does not belong to this tree")
-                return by_element[key]
-            if not isinstance(key, str):
-                raise ArgumentTypeError(f"{method}: expected names of joints as keys, got {quote(key)}")
-            found = [by_key[key]] if key in by_key else by_name.get(key, [])
-            if not found:
-                raise unknown_name_error("joint", key, by_key)
-            if len(found) > 1:
-                names = " or ".join(quote(keys.get(m, m.scoped_name)) for m in found)
-                raise ArgumentValueError(f"{method}: several joints are named {quote(key)}: write {names}")
-            return found[0]
-
-        return find
 
 
 def as_shape(value: object, name: str) -> tuple[int, ...]:
@@ -374,20 +362,6 @@ def as_generator(value: object) -> np.random.Generator:
     raise ArgumentTypeError(
         f"rng: expected a numpy.random.Generator, or an int >= 0 as seed, got {quote(value)}"
     )
-
-
-def _distinct_names(elements: Sequence[MultibodyElement]) -> list[str]:
-    """Return the names of elements, scoped where several have the same; "_" appended if they still have."""
-    count = Counter(element.name for element in elements)
-    names: list[str] = []
-    taken: set[str] = set()
-    for element in elements:
-        name = element.name if count[element.name] == 1 else element.scoped_name
-        while name in taken:
-            name += "_"
-        taken.add(name)
-        names.append(name)
-    return names
 
 
 def _fits(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:

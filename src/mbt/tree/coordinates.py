@@ -150,7 +150,10 @@ class CoordinateOwner(MultibodyElement):
         return position
 
     def _set_position(self, context: ContextCore, value: object, argument: str) -> Self:
-        numbers = numbers_of(self, context)
+        check_context(self, context)
+        if type(value) is float and context._write_part(False, self._position_start, 1, value):
+            return self
+        numbers = context._numbers
         return self.set_positions(
             context, numbers.stack([numbers.as_float(value, f"{self._label}: {argument}")])
         )
@@ -161,7 +164,10 @@ class CoordinateOwner(MultibodyElement):
         return velocity
 
     def _set_velocity(self, context: ContextCore, value: object, argument: str) -> Self:
-        numbers = numbers_of(self, context)
+        check_context(self, context)
+        if type(value) is float and context._write_part(True, self._velocity_start, 1, value):
+            return self
+        numbers = context._numbers
         return self.set_velocities(
             context, numbers.stack([numbers.as_float(value, f"{self._label}: {argument}")])
         )
@@ -171,6 +177,11 @@ class CoordinateOwner(MultibodyElement):
     def _set_position_part(self, context: ContextCore, part: slice, values: object, argument: str) -> Self:
         check_context(self, context)
         start = self.position_start
+        # One number alone is no vector.
+        if type(values) is not float and context._write_part(
+            False, start + part.start, part.stop - part.start, values
+        ):
+            return self
         context.q = replace_slice(
             context._numbers,
             context.q,
@@ -184,6 +195,11 @@ class CoordinateOwner(MultibodyElement):
     def _set_velocity_part(self, context: ContextCore, part: slice, values: object, argument: str) -> Self:
         check_context(self, context)
         start = self.velocity_start
+        # One number alone is no vector.
+        if type(values) is not float and context._write_part(
+            True, start + part.start, part.stop - part.start, values
+        ):
+            return self
         context.v = replace_slice(
             context._numbers,
             context.v,

@@ -77,8 +77,8 @@ class Editing:
         Parameters
         ----------
         element : MultibodyElement
-            A body, frame, joint, mobilizer, force element, actuator or constraint of this tree; or a model
-            instance that holds none, ``tree.get_model_instance(index)``.
+            A body, frame, joint, mobilizer, force element, actuator, constraint or sensor of this tree; or a
+            model instance that holds none, ``tree.get_model_instance(index)``.
 
         Returns
         -------
@@ -120,10 +120,10 @@ class Editing:
     def remove_subtree(self, body: RigidBody) -> tuple[MultibodyElement, ...]:
         """Remove a body and all that hangs on it, before ``finalize()``.
 
-        With the bodies outboard of it go their frames, joints, mobilizers, actuators, and all force elements
-        and constraints that act on them, also those of a user. What is on other bodies stays, such as the
-        frame on which the body was mounted: ``body``'s joint has it as `frame_on_parent`. Model instances
-        stay, even if nothing is left in them; `remove` takes these.
+        With the bodies outboard of it go their frames, joints, mobilizers, actuators and sensors, and all
+        force elements and constraints that act on them, also those of a user. What is on other bodies stays,
+        such as the frame on which the body was mounted: ``body``'s joint has it as `frame_on_parent`. Model
+        instances stay, even if nothing is left in them; `remove` takes these.
 
         Parameters
         ----------

@@ -54,8 +54,8 @@ _MAX_MODEL_INSTANCES = 2**31
 class MultibodyElement:
     """An element of a `MultibodyTree`.
 
-    It is a body, frame, mobilizer, joint, force element, actuator or constraint. It belongs to no tree when
-    it is constructed, and to one tree from when it was added until it is removed.
+    It is a body, frame, mobilizer, joint, force element, actuator, constraint or sensor. It belongs to no
+    tree when it is constructed, and to one tree from when it was added until it is removed.
 
     A subclass written in Python may have parameters, discrete state and cache entries of its own: it declares
     them in `do_declare_parameters`, `do_declare_discrete_state` and `do_declare_cache_entries`, which

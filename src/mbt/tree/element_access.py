@@ -13,6 +13,7 @@ from mbt.tree.indices import (
     JointIndex,
     MobilizerIndex,
     ModelInstanceIndex,
+    SensorIndex,
 )
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from mbt.tree.mobilizer import Mobilizer
     from mbt.tree.model_instance import ModelInstance
     from mbt.tree.registry import ElementRegistry
+    from mbt.tree.sensors import Sensor
 
 __all__ = ["ElementAccess"]
 
@@ -76,6 +78,11 @@ class ElementAccess:
     def constraints(self) -> tuple[Constraint, ...]:
         """The constraints."""
         return self._elements.constraints.as_tuple()
+
+    @property
+    def sensors(self) -> tuple[Sensor, ...]:
+        """The sensors."""
+        return self._elements.sensors.as_tuple()
 
     @property
     def world_body(self) -> RigidBody:
@@ -136,6 +143,11 @@ class ElementAccess:
         return sum(constraint.num_equations for constraint in self._elements.constraints)
 
     @property
+    def num_sensors(self) -> int:
+        """Number of sensors."""
+        return len(self._elements.sensors)
+
+    @property
     def num_actuated_dofs(self) -> int:
         """Number of inputs of all actuators together."""
         return sum(actuator.num_inputs for actuator in self._elements.actuators)
@@ -174,6 +186,10 @@ class ElementAccess:
     def get_constraint(self, constraint_index: ConstraintIndex | int) -> Constraint:
         """Return the constraint with this index."""
         return self._elements.constraints.at(constraint_index, "constraint_index")
+
+    def get_sensor(self, sensor_index: SensorIndex | int) -> Sensor:
+        """Return the sensor with this index."""
+        return self._elements.sensors.at(sensor_index, "sensor_index")
 
     # By name.
 
@@ -217,6 +233,11 @@ class ElementAccess:
         instance = self._checked_instance(model_instance)
         return self._elements.constraints.find(name, instance, self._elements.model_instances)
 
+    def get_sensor_by_name(self, name: str, model_instance: int | str | None = None) -> Sensor:
+        """Return the sensor with this name; otherwise as `get_body_by_name`."""
+        instance = self._checked_instance(model_instance)
+        return self._elements.sensors.find(name, instance, self._elements.model_instances)
+
     def get_model_instance_by_name(self, name: str) -> ModelInstanceIndex:
         """Return the index of the model instance with this name."""
         return self._elements.model_instances.find(name, None, self._elements.model_instances).index
@@ -245,6 +266,11 @@ class ElementAccess:
         """Return whether there is a constraint with this name: in one model instance, or in any."""
         instance = self._checked_instance(model_instance)
         return self._elements.constraints.has(name, instance, self._elements.model_instances)
+
+    def has_sensor_named(self, name: str, model_instance: int | str | None = None) -> bool:
+        """Return whether there is a sensor with this name: in one model instance, or in any."""
+        instance = self._checked_instance(model_instance)
+        return self._elements.sensors.has(name, instance, self._elements.model_instances)
 
     def has_model_instance_named(self, name: str) -> bool:
         """Return whether there is a model instance with this name."""

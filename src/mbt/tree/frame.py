@@ -445,18 +445,21 @@ class BodyFrame(Frame):
 
     def do_calc_pose_in_body_frame(self, parameters: Parameters) -> FloatArray:
         """Return the identity, shape (4, 4)."""
-        return np.eye(4)
+        return IDENTITY.copy()
 
     def do_get_fixed_pose_in_body_frame(self) -> FloatArray:
         """Return the identity, shape (4, 4)."""
-        return np.eye(4)
+        return IDENTITY.copy()
 
     @property
     def _is_user_defined(self) -> bool:
         return False
 
     def _pose_of_base(self, context: ContextCore) -> FloatArray:
-        X_BF: FloatArray = np.array(np.broadcast_to(np.eye(4), (*context.q.shape[:-1], 4, 4)))
+        batch_shape: tuple[int, ...] = context.batch_shape  # type: ignore[attr-defined]
+        if not batch_shape:
+            return IDENTITY.copy()
+        X_BF: FloatArray = np.array(np.broadcast_to(IDENTITY, (*batch_shape, 4, 4)))
         return X_BF
 
     @property

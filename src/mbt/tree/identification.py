@@ -10,7 +10,8 @@ from mbt._core.engines.context import ContextCore
 from mbt.errors import ArgumentTypeError, ArgumentValueError, InvalidInertiaError, MbtError, quote
 from mbt.math.arrays import FloatArray, as_finite_array, as_positive
 from mbt.tree.context_access import raise_context_mismatch
-from mbt.tree.coordinate_names import NamedCoordinates, _distinct_names
+from mbt.tree.coordinate_lookup import distinct_names_of
+from mbt.tree.coordinate_names import NamedCoordinates
 from mbt.tree.factories import Factories
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class Identification(NamedCoordinates, Factories):
         """
         self._finalized("inertial_parameter_names")
         return tuple(
-            f"{name}_{suffix}" for name in _distinct_names(self._moving_bodies()) for suffix in _SUFFIXES
+            f"{name}_{suffix}" for name in distinct_names_of(self._moving_bodies()) for suffix in _SUFFIXES
         )
 
     def set_inertial_parameters(

@@ -17,6 +17,7 @@ __all__ = [
     "MobilizerIndex",
     "ModelInstanceIndex",
     "NumericParameterIndex",
+    "SensorIndex",
     "default_model_instance",
     "world_index",
     "world_model_instance",
@@ -38,6 +39,8 @@ ForceElementIndex = NewType("ForceElementIndex", int)
 ConstraintIndex = NewType("ConstraintIndex", int)
 #: Joint actuators in the order added.
 JointActuatorIndex = NewType("JointActuatorIndex", int)
+#: Sensors in the order added.
+SensorIndex = NewType("SensorIndex", int)
 #: Model instances in the order added, after those of World (0) and of elements without one (1).
 ModelInstanceIndex = NewType("ModelInstanceIndex", int)
 #: Vectors that elements declared as parameters, in the order declared.

@@ -16,6 +16,7 @@ from mbt.tree.state_layout import StateLayout
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from mbt.tree.finalization import FinalizationPlan
     from mbt.tree.multibody_tree import MultibodyTree
 
 __all__ = ["InstanceState"]
@@ -39,6 +40,9 @@ class InstanceState(StateLayout):
     The part of an instance has the order of the whole array. A `ModelInstance`, or its name, will do wherever
     an index of one is wanted.
     """
+
+    # See `_known_indices`.
+    _instance_indices: tuple[FinalizationPlan, dict[int, tuple[IndexArray, IndexArray]]] | None = None
 
     @property
     def _numbers(self) -> Numbers:
@@ -297,14 +301,26 @@ class InstanceState(StateLayout):
         return changed
 
     def _position_indices(self, model_instance: int | str) -> IndexArray:
-        instance = self._known_instance(model_instance)
-        mobilizers = self._finalized("The layout of the positions").mobilizer_of_node
-        return _concatenate([m._position_range() for m in mobilizers if m.model_instance == instance])
+        return self._known_indices(self._finalized("The layout of the positions"), model_instance)[0]
 
     def _velocity_indices(self, model_instance: int | str) -> IndexArray:
+        return self._known_indices(self._finalized("The layout of the velocities"), model_instance)[1]
+
+    def _known_indices(
+        self, plan: FinalizationPlan, model_instance: int | str
+    ) -> tuple[IndexArray, IndexArray]:
+        """Return where the positions and the velocities of a model instance are, gathered once for a plan."""
         instance = self._known_instance(model_instance)
-        mobilizers = self._finalized("The layout of the velocities").mobilizer_of_node
-        return _concatenate([m._velocity_range() for m in mobilizers if m.model_instance == instance])
+        if self._instance_indices is None or self._instance_indices[0] is not plan:
+            self._instance_indices = plan, {}
+        known = self._instance_indices[1]
+        if instance not in known:
+            own = [m for m in plan.mobilizer_of_node if m.model_instance == instance]
+            known[instance] = (
+                _concatenate([m._position_range() for m in own]),
+                _concatenate([m._velocity_range() for m in own]),
+            )
+        return known[instance]
 
     def _input_indices(self, model_instance: int | str) -> IndexArray:
         instance = self._known_instance(model_instance)
@@ -339,4 +355,6 @@ def _write(
 
 
 def _concatenate(ranges: list[range]) -> IndexArray:
-    return np.array([index for indices in ranges for index in indices], dtype=np.intp)
+    joined = np.array([index for indices in ranges for index in indices], dtype=np.intp)
+    joined.flags.writeable = False
+    return joined

@@ -8,11 +8,9 @@ from collections.abc import Iterable
 from functools import cache
 from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
-
 from mbt.errors import ArgumentTypeError, NotFinalizedError, TopologyError, quote
 from mbt.math.arrays import FloatArray, as_finite_array, as_index, is_list_of_floats, shared_array
-from mbt.math.leading_axes import cut, join, rotate, transpose
+from mbt.math.leading_axes import cross, cut, join, rotate, transpose
 from mbt.math.numbers import DOUBLES, Numbers
 from mbt.math.poses import matrix_to_quaternion
 from mbt.tree.context_access import (
@@ -183,7 +181,7 @@ class Joint(JointLimits):
         X_MF = mobilizer.calc_across_mobilizer_transform(context)
         R_FM = transpose(X_MF[..., :3, :3])
         w_MF, v_MFo = cut(V, 3)
-        v_FMo = rotate(R_FM, np.cross(w_MF, X_MF[..., :3, 3]) - v_MFo)
+        v_FMo = rotate(R_FM, cross(w_MF, X_MF[..., :3, 3]) - v_MFo)
         V_FM: FloatArray = join([rotate(-R_FM, w_MF), v_FMo])
         return V_FM
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Container, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from mbt.tree.force_elements.on_joint import JointForceElement
 from mbt.tree.joint import Joint
 from mbt.tree.joints import QuaternionFloatingJoint, WeldJoint, WeldMobilizer
 from mbt.tree.multibody_tree import MultibodyTree
+from mbt.tree.sensors import ForceTorqueSensor, JointSensor
 
 if TYPE_CHECKING:
     from mbt.tree.mobilizer import Mobilizer
@@ -41,7 +42,8 @@ def lock_joints(
     Its q is that of `tree` without the locked positions, v likewise. `tree` remains as it is. (Where one of
     the joints that ``finalize()`` made is locked, the others are joints of the model as if they were added.)
 
-    What acts along a locked joint alone is gone: actuators, springs, friction, damping and limits. So is the
+    What acts along a locked joint alone is gone: actuators, springs, friction, damping and limits, and a
+    `JointSensor`; a `ForceTorqueSensor` is one of the weld. So is the
     inertia of its rotor, which does not turn any more; in ``joint.lock(context)`` and in the mass matrix of
     `tree` it has no effect on other joints either.
 
@@ -97,6 +99,9 @@ def lock_joints(
         _keep_floating_joints(work, tree)
     # What has no positions is a weld already.
     welds = dict(_make_weld(work, mobilizer, q) for mobilizer, q in positions.items() if q.size)
+    for sensor in work.sensors:
+        if isinstance(sensor, ForceTorqueSensor):
+            sensor._joint = cast("Joint", welds.get(sensor.joint, sensor.joint))
     work._elements.rebuild(_elements_on(welds, work), welds)
     work.finalize()
     return work
@@ -109,11 +114,11 @@ def _positions_to_lock(tree: MultibodyTree, joints: object) -> Positions:
             "lock_joints: joints: expected a mapping of names to positions, or a list of names, got "
             f"{quote(joints)}"
         )
-    find = tree._make_key_lookup("lock_joints")
+    lookup = tree._lookup("lock_joints")
     items = joints.items() if isinstance(joints, Mapping) else ((key, None) for key in joints)
     positions: Positions = {}
     for key, value in items:
-        mobilizer = find(key)
+        mobilizer = lookup.find(key, "lock_joints")
         if mobilizer in positions:
             raise ArgumentValueError(f"lock_joints: joints: {_label(mobilizer)} is there twice")
         positions[mobilizer] = (
@@ -205,7 +210,9 @@ def _elements_on(joints: Container[MultibodyElement], tree: MultibodyTree) -> li
     gone: list[MultibodyElement] = []
     for element in tree._elements.in_order():
         needed = [joint for joint, _ in element._needs() if joint in joints]
-        if needed and not isinstance(element, (JointActuator, JointForceElement, CouplerConstraint)):
+        if needed and not isinstance(
+            element, (JointActuator, JointForceElement, CouplerConstraint, JointSensor)
+        ):
             raise ArgumentValueError(
                 f"lock_joints: {element._label}, a {type(element).__name__}, refers to {needed[0]._label}, "
                 "which would be a weld: remove it first, from tree.edit()"

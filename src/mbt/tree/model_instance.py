@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from mbt.tree.constraints import Constraint
     from mbt.tree.frame import Frame
     from mbt.tree.joint import Joint
+    from mbt.tree.sensors import Sensor
 
 __all__ = ["ModelInstance"]
 
@@ -107,6 +108,11 @@ class ModelInstance(MultibodyElement):
     def constraints(self) -> tuple[Constraint, ...]:
         """The constraints of this model instance."""
         return tuple(self.parent_tree._elements.constraints.in_instance(self.index))
+
+    @property
+    def sensors(self) -> tuple[Sensor, ...]:
+        """The sensors of this model instance."""
+        return tuple(self.parent_tree._elements.sensors.in_instance(self.index))
 
     @property
     def num_positions(self) -> int:

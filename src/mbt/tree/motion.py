@@ -26,9 +26,9 @@ class Motion(TreeCore):
     def calc_servo_efforts(self, context: Context) -> FloatArray:
         """Return what servos exert: ``stiffness (q_d - q) + damping (v_d - v)``, clipped to effort limits.
 
-        `mbt.simulate` adds these efforts, at the beginning of each step. No other function does: forward
-        dynamics, `rollout` and `mbt.functional` take them as any other force of yours:
-        ``tree.calc_servo_efforts(context) @ tree.actuation_matrix.T``.
+        `mbt.simulate`, `rollout` and the environments of Gymnasium add these efforts, at the beginning of
+        each step. No other function does: forward dynamics and `mbt.functional` take them as any other force
+        of yours: ``tree.calc_servo_efforts(context) @ tree.actuation_matrix.T``.
 
         Parameters
         ----------
@@ -83,7 +83,8 @@ class Motion(TreeCore):
         """Return the states at the ends of steps of equal length from that of a Context, which is the first.
 
         As `mbt.functional.rollout`, but with the parameters of the Context, of each of its samples, its
-        actuation and applied forces, the same in all steps, and its locks. The Context stays as it is.
+        actuation and applied forces, the same in all steps, its locks, and its servos, which hold their
+        efforts during each step. The Context stays as it is.
 
         Parameters
         ----------
@@ -93,7 +94,7 @@ class Motion(TreeCore):
             Further generalized forces of each of T steps [N m, N], of all samples or of each.
         dt : float
             Length of a step [s], of either sign.
-        method : {"semi_implicit_euler", "rk4"}, optional
+        method : {"semi_implicit_euler", "rk4", "implicit"}, optional
             How a step is made, see `mbt.functional.rollout`.
         every : int, optional
             The state behind each so many steps is kept.
@@ -115,7 +116,8 @@ class Motion(TreeCore):
         ContextMismatchError
             When the Context belongs to another tree.
         ShapeError, ArgumentTypeError
-            When an array is not of the right shape or type.
+            When an array is not of the right shape or type; when there are servos, and the Context is not of
+            doubles.
         SingularityError
             When a single state has no accelerations at the beginning.
         """
@@ -123,7 +125,8 @@ class Motion(TreeCore):
         above.compile_copy(tree)
         if getattr(context, "tree", None) is not self:
             raise_context_mismatch(tree, context)
-        path: tuple[FloatArray, FloatArray] = above.rollout_context(
-            context, tau, dt, out, method=method, every=every
-        )
+        # Implicit steps have servos in themselves.
+        has_servos = any(actuator.is_servo for actuator in tree.joint_actuators) and method != "implicit"
+        roll_out = above.rollout_with_servos if has_servos else above.rollout_context
+        path: tuple[FloatArray, FloatArray] = roll_out(context, tau, dt, out, method=method, every=every)
         return path

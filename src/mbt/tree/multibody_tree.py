@@ -36,6 +36,8 @@ from mbt.tree.mobilizer import Mobilizer
 from mbt.tree.model_instance import ModelInstance
 from mbt.tree.motion import Motion
 from mbt.tree.parameters import Declarations, Parameters
+from mbt.tree.sensing import Sensing
+from mbt.tree.sensors import Sensor
 from mbt.tree.tree_reports import TreeReports
 
 if TYPE_CHECKING:
@@ -57,6 +59,7 @@ MobilizerT = TypeVar("MobilizerT", bound=Mobilizer)
 JointT = TypeVar("JointT", bound=Joint)
 ForceElementT = TypeVar("ForceElementT", bound=ForceElement)
 ConstraintT = TypeVar("ConstraintT", bound=Constraint)
+SensorT = TypeVar("SensorT", bound=Sensor)
 
 
 class MultibodyTree(
@@ -64,6 +67,7 @@ class MultibodyTree(
     ConstraintEquations,
     Assembling,
     Motion,
+    Sensing,
     Identification,
     TreeReports,
     Editing,
@@ -463,6 +467,38 @@ class MultibodyTree(
         self._elements.add_constraint(element)
         return element
 
+    @overload
+    def add_sensor(self, sensor: SensorT) -> SensorT: ...
+    @overload
+    def add_sensor(self, sensor: Callable[P, SensorT], *args: P.args, **kwargs: P.kwargs) -> SensorT: ...
+
+    def add_sensor(self, sensor: Sensor | Callable[..., Sensor], *args: Any, **kwargs: Any) -> Sensor:
+        """Add a sensor: its columns of `calc_sensors` come behind those of the sensors before it.
+
+        Parameters
+        ----------
+        sensor : Sensor, or a class of sensors
+            The sensor, or its class, followed by the arguments of the constructor.
+
+        Returns
+        -------
+        Sensor
+
+        Raises
+        ------
+        AlreadyFinalizedError
+            When the tree is finalized.
+        ArgumentValueError
+            When the model instance has a sensor of that name.
+        ForeignElementError
+            When the sensor belongs to a tree already, or an element that it refers to does not belong to this
+            one.
+        """
+        self._check_can_change("add_sensor")
+        element: Sensor = make_element("add_sensor", Sensor, sensor, args, kwargs)
+        self._elements.add_sensor(element)
+        return element
+
     # The end of building.
 
     def finalize(self) -> None:
@@ -558,6 +594,8 @@ class MultibodyTree(
 
         Not before, because user-written elements may refer to what `pickle` has not completed by then.
         """
+        if self._compiled is not None:
+            return
         from mbt.tree.finalization import make_arrays
 
         assert self._plan is not None
@@ -670,6 +708,8 @@ class MultibodyTree(
             ]
         if self.constraints:
             counts.append((len(self.constraints), "constraint", "constraints"))
+        if self.sensors:
+            counts.append((len(self.sensors), "sensor", "sensors"))
         sizes = ", ".join(f"{count} {one if count == 1 else many}" for count, one, many in counts)
         gravity = any(isinstance(element, UniformGravityFieldElement) for element in self.force_elements)
         state = ("" if gravity else ", no gravity") + ("" if self.is_finalized else ", not finalized")

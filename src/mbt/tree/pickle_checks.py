@@ -42,6 +42,7 @@ from mbt.tree.joints import CurvilinearJoint, CurvilinearMobilizer, ScrewJoint, 
 from mbt.tree.joints.one_axis import AxisJoint, AxisMobilizer
 from mbt.tree.joints.weld import WeldJoint, WeldMobilizer
 from mbt.tree.mobilizer import Mobilizer
+from mbt.tree.sensors import ForceTorqueSensor, FrameSensor, Imu, JointSensor, Sensor
 from mbt.tree.shape import Shape
 
 if TYPE_CHECKING:
@@ -232,6 +233,10 @@ def _are_parameters(value: Any, element: Any) -> bool:
     return is_vector and bool(np.isfinite(value).all()) and takes_parameters(element._type, value.size)
 
 
+def _are_quantities(value: Any, element: Any) -> bool:
+    return type(value) is tuple and bool(value) and all(entry in element.known_quantities for entry in value)
+
+
 def _is_joint_of_one_dof(value: Any, element: Any) -> bool:
     return _owned(value, Joint, element._tree) and value.num_velocities == 1
 
@@ -325,6 +330,11 @@ _ATTRIBUTES: Mapping[type[Any], dict[str, Check]] = {
         "_damping": _is_number,
     },
     Constraint: {"_defaults": _array(lambda element: (count_constraint_parameters(element._type),))},
+    Sensor: {"_quantities": _are_quantities, "_default_name": _instance(str)},
+    Imu: {"_frame": _element(Frame)},
+    ForceTorqueSensor: {"_joint": _element(Joint), "_frame": _element(Frame)},
+    FrameSensor: {"_frame": _element(Frame), "_relative_to": _optional(_element(Frame))},
+    JointSensor: {"_joint": _element(Joint)},
     ConstraintBetweenFrames: {"_frame_A": _element(Frame), "_frame_B": _element(Frame)},
     CouplerConstraint: {
         "_joint0": _is_joint_of_one_dof,

@@ -33,6 +33,7 @@ from mbt.tree.model_instance import ModelInstance
 from mbt.tree.pickle_checks import check_elements, check_structure, reporting_damage
 from mbt.tree.references import elements_among, slots_of
 from mbt.tree.registry import ElementRegistry
+from mbt.tree.sensors import Sensor
 
 if TYPE_CHECKING:
     from mbt.tree.multibody_tree import MultibodyTree
@@ -71,6 +72,7 @@ _COLLECTIONS: dict[str, type[MultibodyElement]] = {
     "force_elements": ForceElement,
     "actuators": JointActuator,
     "constraints": Constraint,
+    "sensors": Sensor,
 }
 
 ElementT = TypeVar("ElementT", bound=MultibodyElement)
@@ -392,6 +394,8 @@ def _check_keys(value: object, keys: Any) -> None:
 
 def _check_lists(value: Any) -> None:
     """Check that there is a list for each collection."""
+    if isinstance(value, dict):
+        value.setdefault("sensors", [])  # Of what was pickled before there were sensors.
     _check_keys(value, _COLLECTIONS)
     strange = [name for name in _COLLECTIONS if type(value[name]) is not list]
     if strange:

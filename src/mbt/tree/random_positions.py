@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -11,13 +11,20 @@ from mbt.math.arrays import FloatArray
 from mbt.tree.joints import CurvilinearMobilizer
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from mbt.tree.mobilizer import Mobilizer
 
-__all__ = ["draw_positions"]
+__all__ = ["Draw", "draw_one", "draw_positions", "plan_draws"]
+
+#: Part of q, lower ends and widths of intervals; or a joint that has its own way.
+Draw: TypeAlias = "tuple[slice, FloatArray, FloatArray] | Mobilizer"
 
 # Half the width of the interval of a coordinate without limits.
 _ANGLE = math.pi  # [rad]
 _LENGTH = 1.0  # [m]
+# The first three suffixes of a quaternion, and of roll, pitch and yaw.
+_ROTATIONS = (("qw", "qx", "qy"), ("qx", "qy", "qz"))
 
 
 def draw_positions(mobilizer: Mobilizer, rng: np.random.Generator, shape: tuple[int, ...]) -> FloatArray:
@@ -28,16 +35,9 @@ def draw_positions(mobilizer: Mobilizer, rng: np.random.Generator, shape: tuple[
     drawn from the whole path.
     """
     suffixes = mobilizer.position_suffixes
-    size = len(suffixes)
-    lower, upper = np.full(size, -np.inf), np.full(size, np.inf)
-    if mobilizer.joint is not None:
-        lower, upper = mobilizer.joint.position_lower_limits, mobilizer.joint.position_upper_limits
-    if isinstance(mobilizer, CurvilinearMobilizer) and np.isinf([*lower, *upper]).all():
-        lower, upper = np.zeros(1), np.array([mobilizer.curvilinear_path.length])
-    q = np.empty((*shape, size))
-    for i, suffix in enumerate(suffixes):
-        half = _ANGLE if suffix.startswith("q") else _LENGTH
-        low, high = _interval(float(lower[i]), float(upper[i]), half)
+    lower, upper = _limits_of(mobilizer)
+    q = np.empty((*shape, len(suffixes)))
+    for i, (low, high) in enumerate(_intervals_of(mobilizer)):
         q[..., i] = rng.uniform(low, high, shape)
     if suffixes[:4] == ("qw", "qx", "qy", "qz"):
         # Four normal numbers have no preferred direction.
@@ -50,6 +50,59 @@ def draw_positions(mobilizer: Mobilizer, rng: np.random.Generator, shape: tuple[
         elif np.isinf(lower[1]) and np.isinf(upper[1]):
             q[..., 1] *= 0.5
     return q
+
+
+def plan_draws(mobilizers: Sequence[Mobilizer]) -> list[Draw]:
+    """Return how one sample of all positions is drawn: from intervals of neighbours together."""
+    draws: list[Draw] = []
+    start, ends = 0, []
+    for mobilizer in mobilizers:
+        intervals = _intervals_of(mobilizer)
+        is_plain = mobilizer.position_suffixes[:3] not in _ROTATIONS
+        if is_plain and all(math.isfinite(high - low) for low, high in intervals):
+            ends += intervals
+            continue
+        draws += _join(start, ends)
+        draws.append(mobilizer)
+        start, ends = mobilizer.position_start + mobilizer.num_positions, []
+    return draws + _join(start, ends)
+
+
+def _join(start: int, ends: list[tuple[float, float]]) -> list[Draw]:
+    low, high = np.array(ends).reshape(-1, 2).T
+    return [(slice(start, start + len(ends)), low, high - low)] if ends else []
+
+
+def draw_one(draws: list[Draw], rng: np.random.Generator, size: int) -> FloatArray:
+    """Return one sample of all positions, the numbers that `draw_positions` draws joint by joint."""
+    q = np.empty(size)
+    for draw in draws:
+        if isinstance(draw, tuple):
+            part, low, width = draw
+            # What `uniform` computes. That takes many times as long for a few intervals.
+            q[part] = low + width * rng.random(len(low))
+        else:
+            start = draw.position_start
+            q[start : start + draw.num_positions] = draw_positions(draw, rng, ())
+    return q
+
+
+def _limits_of(mobilizer: Mobilizer) -> tuple[FloatArray, FloatArray]:
+    """Return lower and upper limits, infinite where there are none."""
+    size = mobilizer.num_positions
+    lower, upper = np.full(size, -np.inf), np.full(size, np.inf)
+    if mobilizer.joint is not None:
+        lower, upper = mobilizer.joint.position_lower_limits, mobilizer.joint.position_upper_limits
+    if isinstance(mobilizer, CurvilinearMobilizer) and np.isinf([*lower, *upper]).all():
+        lower, upper = np.zeros(1), np.array([mobilizer.curvilinear_path.length])
+    return lower, upper
+
+
+def _intervals_of(mobilizer: Mobilizer) -> list[tuple[float, float]]:
+    """Return the interval of each position that `draw_positions` begins with."""
+    halves = [_ANGLE if suffix.startswith("q") else _LENGTH for suffix in mobilizer.position_suffixes]
+    lower, upper = _limits_of(mobilizer)
+    return [_interval(*ends) for ends in zip(lower.tolist(), upper.tolist(), halves, strict=True)]
 
 
 def _interval(lower: float, upper: float, half: float) -> tuple[float, float]:

@@ -24,6 +24,7 @@ from mbt.tree.joint import Joint
 from mbt.tree.mobilizer import Mobilizer
 from mbt.tree.model_instance import ModelInstance
 from mbt.tree.references import elements_among
+from mbt.tree.sensors import Sensor
 
 if TYPE_CHECKING:
     from mbt.tree.multibody_tree import MultibodyTree
@@ -36,7 +37,7 @@ class ElementRegistry:
 
     Attributes
     ----------
-    model_instances, bodies, frames, mobilizers, joints, force_elements, actuators, constraints
+    model_instances, bodies, frames, mobilizers, joints, force_elements, actuators, constraints, sensors
         The elements of each kind in index order, each an `ElementCollection`.
     connections : list of Joint or Mobilizer
         What each edge of the graph stands for.
@@ -54,6 +55,7 @@ class ElementRegistry:
         self.force_elements: ElementCollection[ForceElement] = ElementCollection(ForceElement.kind)
         self.actuators: ElementCollection[JointActuator] = ElementCollection(JointActuator.kind)
         self.constraints: ElementCollection[Constraint] = ElementCollection(Constraint.kind)
+        self.sensors: ElementCollection[Sensor] = ElementCollection(Sensor.kind)
         self._graph: JointGraph | None = JointGraph()
         self.connections: list[Joint | Mobilizer] = []
         self.removed: WeakSet[MultibodyElement] = WeakSet()
@@ -91,6 +93,7 @@ class ElementRegistry:
             self.force_elements,
             self.actuators,
             self.constraints,
+            self.sensors,
         )
 
     def in_order(self) -> tuple[MultibodyElement, ...]:
@@ -189,6 +192,13 @@ class ElementRegistry:
         self.check_needs(constraint, constraint._needs())
         self._checked_name(constraint, self.constraints)
         self._own(constraint, self.constraints)
+
+    def add_sensor(self, sensor: Sensor) -> None:
+        """Add a sensor."""
+        self._check_is_new(sensor)
+        self.check_needs(sensor, sensor._needs())
+        sensor._name = self._checked_name(sensor, self.sensors)
+        self._own(sensor, self.sensors)
 
     def add_model(
         self,

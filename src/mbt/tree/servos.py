@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mbt.math.arrays import FloatArray
     from mbt.tree.multibody_tree import MultibodyTree
 
-__all__ = ["Servos", "calc_efforts", "read_servos"]
+__all__ = ["Servos", "calc_efforts", "has_servos", "read_servos"]
 
 
 class Servos(NamedTuple):
@@ -44,6 +44,11 @@ class Servos(NamedTuple):
     q_d: FloatArray
     v_d: FloatArray
     effort_limits: FloatArray
+
+
+def has_servos(tree: MultibodyTree) -> bool:
+    """Return whether any actuator of a tree is a servo."""
+    return any(actuator.is_servo for actuator in tree.joint_actuators)
 
 
 def read_servos(tree: MultibodyTree, context: Context) -> Servos:

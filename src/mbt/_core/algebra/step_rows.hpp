@@ -9,6 +9,8 @@
 #include <cstddef>
 #include <cstring>
 
+#include "scalars/register_vector.hpp"
+
 namespace MBT_NS {
 
 typedef std::ptrdiff_t Index;
@@ -52,13 +54,6 @@ inline void multiply_three(const double* J, double* rows, Index stride, Index n)
   }
 }
 
-// Rows += M times further rows.
-inline void add_three(const double* M, const double* from, double* rows, Index n) {
-  for (int i = 0; i < 3; ++i)
-    for (int k = 0; k < 3; ++k)
-      for (Index j = 0; j < n; ++j) rows[n*i + j] += M[3*i + k]*from[n*k + j];
-}
-
 // A (2n, 2n) and B (2n, n) of a semi-implicit Euler step: dv1 = dv + dt dvdot, dq1 of u = dt v1.
 inline void differentiate_euler(
     Index n, const Turning& turning, double dt, const double* v, const Rates& r, double* A, double* B) {
@@ -94,166 +89,266 @@ inline void differentiate_euler(
   for (Index i = 0; i < n; ++i) A[2*n*i + i] += 1;
 }
 
-// Out (m, p) += M (m, n) times X (n, p): two rows by four of X at a time, along whole rows, which compilers turn into
-// vectors.
-inline void add_product(
-    Index m, Index n, Index p, const double* __restrict M, const double* __restrict X, double* __restrict out) {
-  for (Index i = 0; i + 1 < m; i += 2) {
-    const double* a = M + n*i;
-    const double* b = a + n;
-    double* __restrict y = out + p*i;
-    double* __restrict z = y + p;
-    Index k = 0;
-    for (; k + 4 <= n; k += 4) {
-      const double a0 = a[k], a1 = a[k + 1], a2 = a[k + 2], a3 = a[k + 3];
-      const double b0 = b[k], b1 = b[k + 1], b2 = b[k + 2], b3 = b[k + 3];
-      const double* x = X + p*k;
-      for (Index j = 0; j < p; ++j) {
-        const double x0 = x[j], x1 = x[p + j], x2 = x[2*p + j], x3 = x[3*p + j];
-        y[j] += a0*x0 + a1*x1 + a2*x2 + a3*x3;
-        z[j] += b0*x0 + b1*x1 + b2*x2 + b3*x3;
-      }
-    }
-    for (; k < n; ++k)
-      for (Index j = 0; j < p; ++j) {
-        y[j] += a[k]*X[p*k + j];
-        z[j] += b[k]*X[p*k + j];
-      }
-  }
-  if (m % 2)
-    for (Index k = 0; k < n; ++k)
-      for (Index j = 0; j < p; ++j) out[p*(m - 1) + j] += M[n*(m - 1) + k]*X[p*k + j];
-}
+// Runge-Kutta, backward: from how the end of the step changes with u and vdot of a stage follows how it changes with
+// those of the stage before. Rows are what changes, two blocks of n columns what it changes: the end's u, and its v.
+// So each product has n rows of 2n numbers, and what stands in branches of a tree that do not meet is left out.
 
-// One state on its way through the stages of Runge-Kutta, in a row of doubles.
-struct Stages {
-  double *u, *v, *rates, *du, *dv, *drates, *dvdots;
-
-  static Index count(Index n) { return 3*n + 12*n*n; }
-  // dq, dvdot, and the changes of rates.
-  static Index count_work(Index n) { return n + 9*n*n; }
-
-  Stages(Index n, double* memory)
-      : u(memory), v(u + n), rates(v + n), du(rates + n), dv(du + 3*n*n), drates(dv + 3*n*n),
-        dvdots(drates + 3*n*n) {}
-
-  void begin(Index n, const double* v0) {
-    std::memset(u, 0, sizeof(double)*count(n));
-    std::memcpy(v, v0, sizeof(double)*n);
-    for (Index i = 0; i < n; ++i) dv[3*n*i + n + i] = 1;
-  }
+// Accelerations of a stage: their changes are M^-1 times (-by_q, -by_v, 1), or, where M_inverse is NULL, (by_q, by_v,
+// by_tau) themselves. Rows begin `stride` apart.
+struct StageRates {
+  const double* M_inverse;
+  const double* by_q;
+  const double* by_v;
+  const double* by_tau;
+  Index stride;
 };
 
-// dq of u and du.
-inline void move_changes(
-    Index n, const Turning& turning, const double* u, const double* du, double* dq) {
-  std::memcpy(dq, du, sizeof(double)*3*n*n);
-  for (int t = 0; t < turning.count; ++t) {
-    const Index k = turning.starts[t];
-    double E[9], J[9];
-    rotate_by(u + k, E, J);
-    multiply_three(J, dq + 3*n*k, 3*n, 3*n);
-    for (int i = 0; i < 3; ++i)
-      for (int j = 0; j < 3; ++j) dq[3*n*(k + i) + k + j] += E[3*i + j];
+// Entries [l][k] that count: l <= k < ends[l], or k <= l < ends[k]. All, where `ends` is NULL.
+struct Sparsity {
+  const int* ends;
+};
+
+static MBT_INLINE Index round_up(Index n) { return (n + MBT_W - 1)/MBT_W*MBT_W; }
+
+// Four rows k of out += sign M' X, or out = sign M' X, in `width` registers of columns.
+template <bool adds, int width>
+static MBT_INLINE void add_tile(
+    double sign, const double* M, Index stride, const int* terms, Index num_terms, const Index* k, const double* X,
+    double* out, Index columns) {
+  Register sums[4][width];
+  for (int r = 0; r < 4; ++r)
+    for (int c = 0; c < width; ++c) sums[r][c] = broadcast(0.0);
+  for (Index t = 0; t < num_terms; ++t) {
+    const double* m = M + stride*terms[t];
+    const double* row = X + columns*terms[t];
+    Register x[width];
+    for (int c = 0; c < width; ++c) x[c] = load(row + MBT_W*c);
+    for (int r = 0; r < 4; ++r) {
+      const Register y = broadcast(m[k[r]]);
+      for (int c = 0; c < width; ++c) sums[r][c] = sums[r][c] + y*x[c];
+    }
   }
-  for (Index i = 0; i < n; ++i) dq[3*n*i + i] += 1;
+  const Register s = broadcast(sign);
+  Register results[4][width];
+  for (int r = 0; r < 4; ++r)
+    for (int c = 0; c < width; ++c) {
+      results[r][c] = s*sums[r][c];
+      if (adds) results[r][c] = results[r][c] + load(out + columns*k[r] + MBT_W*c);
+    }
+  for (int r = 0; r < 4; ++r)
+    for (int c = 0; c < width; ++c) store(out + columns*k[r] + MBT_W*c, results[r][c]);
 }
 
-inline void skew(const double* w, double* W) {
+// Out (n, columns) += sign M' X, or = sign M' X, from column `first` on, both multiples of MBT_W. Work: terms (n,).
+template <bool adds>
+static void take_transposed_product(
+    Index n, double sign, const double* M, Index stride, const Sparsity& sparsity, const double* X, Index first,
+    Index columns, int* terms, double* out) {
+  for (Index k0 = 0; k0 < n; k0 += 4) {
+    // Of a last group of fewer, the last row again and again: it gets the same number each time.
+    Index k[4], end = n, num_terms = 0;
+    for (int r = 0; r < 4; ++r) k[r] = k0 + r < n ? k0 + r : n - 1;
+    if (sparsity.ends) {
+      end = 0;
+      for (int r = 0; r < 4; ++r) end = sparsity.ends[k[r]] > end ? sparsity.ends[k[r]] : end;
+      end = end > k[3] + 1 ? end : k[3] + 1;
+    }
+    for (Index l = 0; l < end; ++l)
+      if (!sparsity.ends || l >= k0 || sparsity.ends[l] > k0) terms[num_terms++] = static_cast<int>(l);
+    Index j = first;
+    for (; j + 3*MBT_W <= columns; j += 3*MBT_W)
+      add_tile<adds, 3>(sign, M, stride, terms, num_terms, k, X + j, out + j, columns);
+    if (j + 2*MBT_W <= columns) {
+      add_tile<adds, 2>(sign, M, stride, terms, num_terms, k, X + j, out + j, columns);
+    } else if (j < columns) {
+      add_tile<adds, 1>(sign, M, stride, terms, num_terms, k, X + j, out + j, columns);
+    }
+  }
+}
+
+static MBT_INLINE void skew(const double* w, double* W) {
   const double entries[9] = {0, -w[2], w[1], w[2], 0, -w[0], -w[1], w[0], 0};
   std::memcpy(W, entries, sizeof entries);
 }
 
-inline void cross(const double* a, const double* b, double* out) {
+static MBT_INLINE void cross(const double* a, const double* b, double* out) {
   out[0] = a[1]*b[2] - a[2]*b[1];
   out[1] = a[2]*b[0] - a[0]*b[2];
   out[2] = a[0]*b[1] - a[1]*b[0];
 }
 
-// The rate of u, w - u x w/2 + u x (u x w)/12 of rotations, and its changes.
-inline void differentiate_rates(
-    Index n, const Turning& turning, const Stages& s, double* rate, double* drate) {
-  std::memcpy(rate, s.v, sizeof(double)*n);
-  std::memcpy(drate, s.dv, sizeof(double)*3*n*n);
+// The rate of u, w - u x w/2 + u x (u x w)/12 of rotations.
+static void calc_step_rate(Index n, const Turning& turning, const double* u, const double* v, double* rate) {
+  std::memcpy(rate, v, sizeof(double)*n);
   for (int t = 0; t < turning.count; ++t) {
     const Index k = turning.starts[t];
-    double U[9], W[9], V[9], uw[3], uuw[3], by_v[9], by_u[9];
-    cross(s.u + k, s.v + k, uw);
-    cross(s.u + k, uw, uuw);
-    skew(s.u + k, U);
-    skew(s.v + k, W);
-    skew(uw, V);
-    for (int i = 0; i < 3; ++i) {
-      rate[k + i] += uuw[i]/12 - uw[i]/2;
-      for (int j = 0; j < 3; ++j) {
-        double UU = 0, UW = 0;
-        for (int l = 0; l < 3; ++l) {
-          UU += U[3*i + l]*U[3*l + j];
-          UW += U[3*i + l]*W[3*l + j];
-        }
-        by_v[3*i + j] = UU/12 - U[3*i + j]/2;
-        by_u[3*i + j] = W[3*i + j]/2 - (V[3*i + j] + UW)/12;
+    double uw[3], uuw[3];
+    cross(u + k, v + k, uw);
+    cross(u + k, uw, uuw);
+    for (int i = 0; i < 3; ++i) rate[k + i] += uuw[i]/12 - uw[i]/2;
+  }
+}
+
+// How the rate of one rotation changes with u, and with w but for w itself: (3, 3) each.
+static void differentiate_rate(const double* u, const double* w, double* by_u, double* by_w) {
+  double U[9], W[9], V[9], uw[3];
+  cross(u, w, uw);
+  skew(u, U);
+  skew(w, W);
+  skew(uw, V);
+  for (int i = 0; i < 3; ++i)
+    for (int j = 0; j < 3; ++j) {
+      double UU = 0, UW = 0;
+      for (int l = 0; l < 3; ++l) {
+        UU += U[3*i + l]*U[3*l + j];
+        UW += U[3*i + l]*W[3*l + j];
       }
+      by_w[3*i + j] = UU/12 - U[3*i + j]/2;
+      by_u[3*i + j] = W[3*i + j]/2 - (V[3*i + j] + UW)/12;
     }
-    add_three(by_v, s.dv + 3*n*k, drate + 3*n*k, 3*n);
-    add_three(by_u, s.du + 3*n*k, drate + 3*n*k, 3*n);
-  }
 }
 
-// One stage, with the accelerations there: u and v of the next one, `h` after the beginning, where that is not zero.
-// At the first one nothing has changed yet but q, v and tau themselves.
-inline void take_stage(
-    Index n, bool is_first, const Turning& turning, double weight, double h, const double* v0, const Rates& r,
-    double* work, double* memory) {
-  Stages s(n, memory);
-  const Index size = 3*n*n;
-  double* dq = work;
-  double* dvdot = dq + size;
-  double* drate = dvdot + size;
-  double* rate = drate + size;
-  for (Index i = 0; i < n; ++i)
-    for (int k = 0; k < 3; ++k) {
-      double* to = dvdot + 3*n*i + n*k;
-      if (is_first || k == 2) std::memcpy(to, r.by[k] + n*i, sizeof(double)*n);
-      else std::memset(to, 0, sizeof(double)*n);
-    }
-  if (!is_first) {
-    move_changes(n, turning, s.u, s.du, dq);
-    add_product(n, n, 3*n, r.by[0], dq, dvdot);
-    add_product(n, n, 3*n, r.by[1], s.dv, dvdot);
-  }
-  differentiate_rates(n, turning, s, rate, drate);
-  for (Index i = 0; i < n; ++i) s.rates[i] += weight*rate[i];
-  for (Index i = 0; i < size; ++i) {
-    s.drates[i] += weight*drate[i];
-    s.dvdots[i] += weight*dvdot[i];
-    s.du[i] = h*drate[i];
-    s.dv[i] = h*dvdot[i];
-  }
-  for (Index i = 0; i < n; ++i) {
-    s.u[i] = h*rate[i];
-    s.v[i] = v0[i] + h*r.vdot[i];
-    s.dv[3*n*i + n + i] += 1;
-  }
+// Three rows += M' times three further ones.
+static MBT_INLINE void add_transposed_three(const double* M, const double* from, double* rows, Index columns) {
+  for (int i = 0; i < 3; ++i)
+    for (int k = 0; k < 3; ++k)
+      for (Index j = 0; j < columns; ++j) rows[columns*i + j] += M[3*k + i]*from[columns*k + j];
 }
 
-// A and B after the last stage.
-inline void end_stages(
-    Index n, const Turning& turning, double dt, double* work, double* memory, double* A, double* B) {
-  Stages s(n, memory);
-  for (Index i = 0; i < n; ++i) s.u[i] = dt*s.rates[i];
-  for (Index i = 0; i < 3*n*n; ++i) {
-    s.du[i] = dt*s.drates[i];
-    s.dv[i] = dt*s.dvdots[i];
+// How the end of a Runge-Kutta step changes, in rows of `columns` numbers, of which 2n count.
+struct Changes {
+  Index n, columns;
+  double *by_q0, *by_v0, *by_tau;            // with the beginning of the step
+  double *by_u, *by_v;                       // with a stage
+  double *by_q, *by_vdot, *by_force, *turn;  // work
+
+  static Index count(Index n) { return 9*n*round_up(2*n) + n; }
+
+  Changes(Index n_, double* memory) : n(n_), columns(round_up(2*n_)) {
+    double** const all[9] = {&by_q0, &by_v0, &by_tau, &by_u, &by_v, &by_q, &by_vdot, &by_force, &turn};
+    for (int i = 0; i < 9; ++i) *all[i] = memory + n*columns*i;
+    std::memset(memory, 0, sizeof(double)*6*n*columns);
   }
-  for (Index i = 0; i < n; ++i) s.dv[3*n*i + n + i] += 1;
-  move_changes(n, turning, s.u, s.du, work);
-  for (Index i = 0; i < n; ++i) {
-    std::memcpy(A + 2*n*i, work + 3*n*i, sizeof(double)*2*n);
-    std::memcpy(B + n*i, work + 3*n*i + 2*n, sizeof(double)*n);
-    std::memcpy(A + 2*n*(n + i), s.dv + 3*n*i, sizeof(double)*2*n);
-    std::memcpy(B + n*(n + i), s.dv + 3*n*i + 2*n, sizeof(double)*n);
+
+  int* terms() const { return reinterpret_cast<int*>(turn + n*columns); }
+
+  // What this stage, of the number 0 to 3, adds, of `weight` in the step, with `h` to the next one. Behind the last one
+  // nothing comes: there the end's v alone changes with vdot. Before that, the end's u changes with vdot of the same dof
+  // alone, or of the same rotation.
+  void take_stage(
+      int number, const Turning& turning, double weight, double h, const double* u, const double* v,
+      const StageRates& rates, const Sparsity& sparsity) {
+    const Index size = n*columns, first = number == 3 ? n/MBT_W*MBT_W : 0;
+    for (Index i = 0; i < size; ++i) {
+      by_vdot[i] = h*by_v[i];
+      by_v[i] = h*by_u[i];  // At first with the rate of u.
+    }
+    for (Index k = 0; k < n; ++k) {
+      by_vdot[columns*k + n + k] += weight;
+      by_v[columns*k + k] += weight;
+    }
+    for (int t = 0; t < turning.count; ++t) {
+      const Index k = turning.starts[t];
+      double of_u[9], of_w[9];
+      differentiate_rate(u + k, v + k, of_u, of_w);
+      for (int i = 0; i < 3; ++i) of_w[4*i] += 1;
+      std::memset(turn + 3*columns*t, 0, sizeof(double)*3*columns);
+      add_transposed_three(of_u, by_v + columns*k, turn + 3*columns*t, columns);
+      multiply_three_transposed(of_w, by_v + columns*k);
+    }
+    if (rates.M_inverse) {
+      calc_force(number, weight, turning, rates);
+      for (Index i = 0; i < size; ++i) by_tau[i] += by_force[i];
+      take_transposed_product<false>(
+          n, -1, rates.by_q, rates.stride, sparsity, by_force, first, columns, terms(), by_q);
+      take_transposed_product<true>(
+          n, -1, rates.by_v, rates.stride, sparsity, by_force, first, columns, terms(), by_v);
+    } else {
+      take_transposed_product<true>(
+          n, 1, rates.by_tau, rates.stride, sparsity, by_vdot, first, columns, terms(), by_tau);
+      take_transposed_product<false>(
+          n, 1, rates.by_q, rates.stride, sparsity, by_vdot, first, columns, terms(), by_q);
+      take_transposed_product<true>(
+          n, 1, rates.by_v, rates.stride, sparsity, by_vdot, first, columns, terms(), by_v);
+    }
+    for (Index i = 0; i < size; ++i) {
+      by_q0[i] += by_q[i];
+      by_v0[i] += by_v[i];
+    }
+    for (int t = 0; t < turning.count; ++t) {
+      // q changes by J du + (1 + E) dq0.
+      const Index k = turning.starts[t];
+      double E[9], J[9];
+      rotate_by(u + k, E, J);
+      add_transposed_three(E, by_q + columns*k, by_q0 + columns*k, columns);
+      add_transposed_three(J, by_q + columns*k, turn + 3*columns*t, columns);
+      std::memcpy(by_q + columns*k, turn + 3*columns*t, sizeof(double)*3*columns);
+    }
+    double* const now = by_q;
+    by_q = by_u;  // Work for the next one; the columns that the last stage leaves alone are zero.
+    by_u = now;
   }
+
+  // by_force = M^-1 by_vdot.
+  void calc_force(int number, double weight, const Turning& turning, const StageRates& rates) {
+    const double* M_inverse = rates.M_inverse;
+    const Index stride = rates.stride, size = sizeof(double)*columns;
+    if (number == 3) {
+      for (Index k = 0; k < n; ++k) {
+        std::memset(by_force + columns*k, 0, size);
+        for (Index j = 0; j < n; ++j) by_force[columns*k + n + j] = weight*M_inverse[stride*k + j];
+      }
+      return;
+    }
+    const Sparsity all = {nullptr};
+    const Index first = number == 2 ? n/MBT_W*MBT_W : 0;
+    take_transposed_product<false>(n, 1, M_inverse, stride, all, by_vdot, first, columns, terms(), by_force);
+    if (number < 2) return;
+    for (Index k = 0; k < n; ++k)
+      for (Index j = 0; j < first; ++j) by_force[columns*k + j] = M_inverse[stride*k + j]*by_vdot[columns*j + j];
+    for (int t = 0; t < turning.count; ++t)
+      for (Index j = turning.starts[t]; j < turning.starts[t] + 3 && j < first; ++j)
+        for (Index k = 0; k < n; ++k) {
+          double sum = 0;
+          for (Index l = turning.starts[t]; l < turning.starts[t] + 3; ++l)
+            sum += M_inverse[stride*k + l]*by_vdot[columns*l + j];
+          by_force[columns*k + j] = sum;
+        }
+  }
+
+  void multiply_three_transposed(const double* M, double* rows) const {
+    const double transposed[9] = {M[0], M[3], M[6], M[1], M[4], M[7], M[2], M[5], M[8]};
+    multiply_three(transposed, rows, columns, columns);
+  }
+};
+
+// A and B of a Runge-Kutta step of weights and reaches (4,) that gets to u, dt times the mean of the rates; u and v of
+// the stages are (4, n).
+static void differentiate_runge_kutta(
+    Index n, const Turning& turning, const double* weights, const double* reaches, double dt, const double* u,
+    const double* v, const double* u_end, const StageRates* rates, const Sparsity& sparsity, double* memory,
+    double* A, double* B) {
+  Changes x(n, memory);
+  for (int i = 3; i >= 0; --i)
+    x.take_stage(i, turning, weights[i]*dt, reaches[i]*dt, u + n*i, v + n*i, rates[i], sparsity);
+  // By cache lines of rows.
+  for (Index first = 0; first < 2*n; first += 8)
+    for (Index k = 0; k < n; ++k)
+      for (Index i = first; i < first + 8 && i < 2*n; ++i) {
+        A[2*n*i + k] = x.by_q0[x.columns*k + i];
+        A[2*n*i + n + k] = x.by_v0[x.columns*k + i];
+        B[n*i + k] = x.by_tau[x.columns*k + i];
+      }
+  for (int t = 0; t < turning.count; ++t) {
+    const Index k = turning.starts[t];
+    double E[9], J[9];
+    rotate_by(u_end + k, E, J);
+    multiply_three(J, A + 2*n*k, 2*n, 2*n);
+    multiply_three(J, B + n*k, n, n);
+    for (int i = 0; i < 3; ++i)
+      for (int j = 0; j < 3; ++j) A[2*n*(k + i) + k + j] += E[3*i + j];
+  }
+  for (Index i = 0; i < 2*n; ++i) A[2*n*i + i] += 1;
 }
 
 }  // namespace MBT_NS

@@ -27,6 +27,35 @@ cdef extern from "door/pose_calls.hpp" namespace "MBT_NS":
     object call_on_good_states(const char* name, object value)
     object call_make_pose(object p, object rotation, int kind)
     object call_rotation_about_axis(object axis, object angle)
+    bint is_pose(const double* X) nogil
+
+
+cdef extern from "algebra/pose_error.hpp" namespace "MBT_NS" nogil:
+    void calc_pose_on_mobod(const double* X_WN, const double* X_NB, const double* X_BF, double* X_WF)
+    void calc_pose_error(const double* X_WF, const double* X_WG, double* e)
+    void calc_pose_error_jacobian(const double* X_WF, const double* e, int nv, double* J)
+
+
+cdef bint are_poses(const double* X, Py_ssize_t count) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(count):
+        if not is_pose(X + 16*i):
+            return False
+    return True
+
+
+cdef void pose_on_mobod(const double* X_WN, const double* X_NB, const double* X_BF, double* X_WF) noexcept nogil:
+    calc_pose_on_mobod(X_WN, X_NB, X_BF, X_WF)
+
+
+cdef void pose_errors(
+    Py_ssize_t count, const double* X_WF, const double* X_WG, Py_ssize_t stride, double* e, Py_ssize_t nv, double* J
+) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(count):
+        calc_pose_error(X_WF + 16*i, X_WG + stride*i, e + 6*i)
+        if J != NULL:
+            calc_pose_error_jacobian(X_WF + 16*i, e + 6*i, nv, J + 6*nv*i)
 
 
 cdef object cold(str name, tuple arguments):

@@ -6,8 +6,8 @@ more steps than one call should take. `mbt.motion` has a slower way for all of i
 
 cimport numpy as cnp
 from cpython.exc cimport PyErr_CheckSignals
-from libc.math cimport isfinite, isnan
-from libc.string cimport memcpy
+from libc.math cimport NAN, isfinite, isnan
+from libc.string cimport memcpy, memset
 
 from mbt._core.algebra.records cimport Parameters
 from mbt._core.api.stateless cimport compiled_of
@@ -17,15 +17,16 @@ from mbt._core.door.compiled_model cimport CompiledModel, Derived
 from mbt._core.door.exact_arrays cimport adopt, data, is_array1, is_array2, new1, new2, option, overlap
 from mbt._core.engines.context cimport ContextCore, check_elements_at, check_positions
 from mbt._core.engines.lane_engine cimport roll_out_batch, run_batch
-from mbt._core.engines.leading_axes cimport Batch, check_elements
+from mbt._core.engines.leading_axes cimport Batch, check_elements, is_singular
 from mbt._core.engines.section cimport Section
 from mbt._core.joints.mobilizers cimport PLAIN, orientation_of
 from mbt._core.model.structs cimport Model, Switches
+from mbt._core.passes cimport configuration
 from mbt._core.quantities cimport derivatives, kernels
-from mbt._core.quantities.derivatives cimport StepRates
+from mbt._core.quantities.derivatives cimport StageRates, StepRates
 from mbt._core.quantities.table cimport (
     BACKWARDS, CONSTRAINED_FORWARD_DYNAMICS, CONSTRAINED_FORWARD_DYNAMICS_DERIVATIVES, FORWARD_DYNAMICS,
-    FORWARD_DYNAMICS_DERIVATIVES, MAX_INTEGERS, RUNGE_KUTTA_4,
+    FORWARD_DYNAMICS_DERIVATIVES, INVERSE_DYNAMICS_DERIVATIVES, MASS_MATRIX_INVERSE, MAX_INTEGERS, RUNGE_KUTTA_4,
 )
 
 import numpy as np
@@ -298,26 +299,30 @@ cdef object roll_out_state(
 
 # Derivatives ----------------------------------------------------------------------------------------------------
 
-# Of Runge-Kutta: the weight of each stage, and how far into the step the next one is.
-cdef double[4] WEIGHTS = [1.0/6.0, 1.0/3.0, 1.0/3.0, 1.0/6.0]
-cdef double[4] REACHES = [0.5, 0.5, 1.0, 0.0]
+# Of Runge-Kutta: up to so many velocities matrices of many samples come sooner in lanes.
+cdef Py_ssize_t LANES_PAY = 20
 # Numbers of a batch at a time, which caches hold.
 cdef Py_ssize_t NUMBERS_AT_A_TIME = 64*1024
 
 
 cdef class _Rates:
-    """Accelerations of states, and their changes, in memory that is used again."""
+    """Accelerations of states, and their changes, in memory that is used again.
+
+    The changes are those of accelerations with q, v and tau; or, `of_forces`, those of generalized forces with q and v,
+    and M^-1.
+    """
     cdef object tree
     cdef CompiledModel compiled
     cdef int stabilized
-    cdef bint needs_vdot
+    cdef bint needs_vdot, of_forces
     cdef tuple by                    # three arrays (count, nv, nv), with constraints more rows
     cdef object vdot
 
-    def __cinit__(self, tree, CompiledModel compiled, int stabilized, bint needs_vdot, tuple lead):
+    def __cinit__(self, tree, CompiledModel compiled, int stabilized, bint needs_vdot, bint of_forces, tuple lead):
         cdef Py_ssize_t nv = compiled.model.num_velocities
         cdef Py_ssize_t rows = nv + compiled.model.num_equations
         self.tree, self.compiled, self.stabilized, self.needs_vdot = tree, compiled, stabilized, needs_vdot
+        self.of_forces = of_forces
         if lead:
             self.by = tuple([np.empty(lead + (rows, nv)) for _ in range(3)])
             self.vdot = np.empty(lead + (rows,))
@@ -337,16 +342,19 @@ cdef class _Rates:
         cdef int singular
         if lead:
             batch = Batch(["q", "v", "tau"], [q, v, tau], [(nq,), (nv,), (nv,)])
-            run_batch(
-                batch, self.compiled,
-                CONSTRAINED_FORWARD_DYNAMICS_DERIVATIVES if has_constraints else FORWARD_DYNAMICS_DERIVATIVES,
-                integers, tuple([array[:lead[0]] for array in self.by])
-            )
             if self.needs_vdot:
                 run_batch(
                     batch, self.compiled, CONSTRAINED_FORWARD_DYNAMICS if has_constraints else FORWARD_DYNAMICS,
                     integers, (self.vdot[:lead[0]],)
                 )
+            if self.of_forces:
+                self.find_forces(q, v, lead)
+                return 0
+            run_batch(
+                batch, self.compiled,
+                CONSTRAINED_FORWARD_DYNAMICS_DERIVATIVES if has_constraints else FORWARD_DYNAMICS_DERIVATIVES,
+                integers, tuple([array[:lead[0]] for array in self.by])
+            )
             return 0
         if has_constraints:
             stabilize = option(self.stabilized)
@@ -364,6 +372,22 @@ cdef class _Rates:
         derivatives.forward_dynamics_derivatives(m, matrices, data(self.by[0]), data(self.by[1]), data(self.by[2]))
         return 0
 
+    cdef int find_forces(self, q, v, tuple lead) except -1:
+        """Changes of generalized forces of some samples at their accelerations, and M^-1."""
+        cdef int[<int>MAX_INTEGERS] integers = [0, 0, 0, 0, 0]
+        cdef Py_ssize_t nq = self.compiled.model.num_positions
+        cdef Py_ssize_t nv = self.compiled.model.num_velocities
+        by_q, by_v, M_inverse = [array[:lead[0]] for array in self.by]
+        run_batch(
+            Batch(["q", "v", "vdot"], [q, v, self.vdot[:lead[0]]], [(nq,), (nv,), (nv,)]), self.compiled,
+            INVERSE_DYNAMICS_DERIVATIVES, integers, (by_q, by_v, M_inverse)
+        )
+        # Over M, which nobody asked for.
+        run_batch(
+            Batch(["q", "v"], [q, v], [(nq,), (nv,)]), self.compiled, MASS_MATRIX_INVERSE, integers, (M_inverse,)
+        )
+        return 0
+
     cdef StepRates of_sample(self, Py_ssize_t i):
         cdef Py_ssize_t nv = self.compiled.model.num_velocities
         cdef Py_ssize_t rows = nv + self.compiled.model.num_equations
@@ -372,6 +396,17 @@ cdef class _Rates:
         rates.by_q = data(self.by[0]) + rows*nv*i
         rates.by_v = data(self.by[1]) + rows*nv*i
         rates.by_tau = data(self.by[2]) + rows*nv*i
+        return rates
+
+    cdef StageRates of_stage(self, Py_ssize_t i):
+        cdef StepRates step = self.of_sample(i)
+        cdef StageRates rates
+        rates.by_q, rates.by_v, rates.stride = step.by_q, step.by_v, self.compiled.model.num_velocities
+        rates.by_tau = rates.M_inverse = NULL
+        if self.of_forces:
+            rates.M_inverse = step.by_tau
+        else:
+            rates.by_tau = step.by_tau
         return rates
 
 
@@ -394,11 +429,19 @@ def step_derivatives(tree, q, v, tau, dt, int method, out):
     batch = Batch(["q", "v", "tau"], [q, v, tau], [(nq,), (nv,), (nv,)])
     A, B = outputs_of(batch, out, (2*nv, 2*nv), (2*nv, nv))
     if not batch.shape:
-        steps = _Steps(tree, compiled, dt, method, ())
         q, v, tau = batch.arrays
+        if method and not m.num_constraints:
+            differentiate_runge_kutta_step(tree, compiled, q, v, tau, dt, data(A), data(B))
+            return A, B
+        steps = _Steps(tree, compiled, dt, method, ())
         steps.differentiate(q, v, tau, data(A), data(B), ())
         return A, B
-    most = 16*max(1, NUMBERS_AT_A_TIME//(16*(15 if method else 3)*nv*nv + 1))
+    if method and nv > LANES_PAY and not m.num_constraints and not m.num_elements_between:
+        differentiate_runge_kutta_steps(batch, compiled, dt, data(A), data(B))
+        return A, B
+    # Whole registers of samples, twice as many where a step needs less.
+    most = 8 if method else 16
+    most = most*max(1, NUMBERS_AT_A_TIME//(most*(13 if method else 3)*nv*nv + 1))
     if get_num_threads() > 1:
         most = max(most, <Py_ssize_t>(64*get_num_threads()))
     most = min(most, batch.count)
@@ -442,6 +485,101 @@ cdef tuple differentiate_euler_step(tree, CompiledModel compiled, q, v, tau, dou
     return A, B
 
 
+cdef Py_ssize_t count_stage_memory(const Model* m) noexcept nogil:
+    """Doubles that `differentiate_stages` needs behind those of any algorithm, and of rates."""
+    cdef Py_ssize_t nv = m.num_velocities
+    return derivatives.count_runge_kutta_work(nv) + 4*derivatives.count_rates(m) + m.num_positions + 13*nv
+
+
+cdef int differentiate_stages(
+    const Model* m, const Parameters[double]* p, const double* q, const double* v, const double* tau, double dt,
+    double* memory, double* A, double* B
+) noexcept nogil:
+    """A and B of one Runge-Kutta step, without constraints; -1, or the first dof that no mass resists."""
+    cdef Py_ssize_t nv = m.num_velocities
+    cdef Py_ssize_t num_rates = derivatives.count_rates(m)
+    # Each stage keeps its matrices to the end.
+    cdef double* kept = memory + kernels.work_size(m) + derivatives.forward_work_size(m)
+    cdef double* work = kept + 4*num_rates
+    cdef double* u = work + derivatives.count_runge_kutta_work(nv)
+    cdef double* v_of = u + 5*nv
+    cdef double* u_end = v_of + 5*nv
+    cdef double* q_of = u_end + nv
+    cdef int* turning = <int*>(q_of + m.num_positions)
+    cdef int* ends = <int*>(q_of + m.num_positions + nv)
+    cdef double* matrices
+    cdef const double* q_there = q
+    cdef int i, singular, num_turning = find_turning(m, turning)
+    cdef StageRates[4] rates
+    memset(u, 0, 11*nv*sizeof(double))
+    memcpy(v_of, v, nv*sizeof(double))
+    for i in range(4):
+        singular = derivatives.forward_dynamics_rates(
+            m, p, &m.switches, q_there, v_of + nv*i, tau, NULL, memory, &matrices
+        )
+        if singular >= 0:
+            return singular
+        memcpy(kept + num_rates*i, matrices, num_rates*sizeof(double))
+        rates[i] = derivatives.stage_rates_in(m, kept + num_rates*i)
+        derivatives.take_stage(nv, turning, num_turning, i, dt, v, derivatives.vdot_in(m, matrices), u, v_of, u_end)
+        if i < 3:
+            configuration.integrate_positions[double](m, q, u + nv*(i + 1), 1.0, q_of)
+            q_there = q_of
+    derivatives.differentiate_runge_kutta(
+        m, turning, num_turning, dt, u, v_of, u_end, rates, find_ends(m, ends), work, A, B
+    )
+    return -1
+
+
+cdef int differentiate_runge_kutta_step(
+    tree, CompiledModel compiled, q, v, tau, double dt, double* A, double* B
+) except -1:
+    """Of one state in exact arrays, without constraints."""
+    cdef const Model* m = &compiled.model
+    cdef int singular
+    check_state(tree, compiled, data(q))
+    singular = differentiate_stages(
+        m, &compiled.defaults.parameters, data(q), data(v), data(tau), dt,
+        kernels.get_work(m, derivatives.forward_work_size(m) + count_stage_memory(m)), A, B
+    )
+    if singular >= 0:
+        above.raise_massless_dof(tree, singular)
+    return 0
+
+
+cdef int differentiate_runge_kutta_steps(
+    Batch batch, CompiledModel compiled, double dt, double* A, double* B
+) except -1:
+    """Of some samples, one after the other: NaN, where one has no accelerations."""
+    cdef const Model* m = &compiled.model
+    cdef Py_ssize_t nv = m.num_velocities
+    cdef Py_ssize_t i, k
+    cdef const double* q
+    for i in range(batch.count):
+        q = batch.operands[0].data + batch.operands[0].stride*i
+        if is_singular(m, q) or differentiate_stages(
+            m, &compiled.defaults.parameters, q, batch.operands[1].data + batch.operands[1].stride*i,
+            batch.operands[2].data + batch.operands[2].stride*i, dt,
+            kernels.get_work(m, derivatives.forward_work_size(m) + count_stage_memory(m)), A + 4*nv*nv*i, B + 2*nv*nv*i
+        ) >= 0:
+            for k in range(4*nv*nv):
+                A[4*nv*nv*i + k] = NAN
+            for k in range(2*nv*nv):
+                B[2*nv*nv*i + k] = NAN
+        PyErr_CheckSignals()
+    return 0
+
+
+cdef const int* find_ends(const Model* m, int* ends) noexcept nogil:
+    """Where the dofs end that follow each one in its branch: others do not meet. NULL: all may."""
+    cdef int k
+    if m.num_elements_between:
+        return NULL
+    for k in range(m.num_velocities):
+        ends[k] = m.joints[m.dof_mobod[k]].v_end
+    return ends
+
+
 cdef int find_turning(const Model* m, int* starts) noexcept nogil:
     """The first of each three velocities that are an angular velocity; how many there are."""
     cdef int b, count = 0
@@ -462,60 +600,84 @@ cdef object rows_of(Batch batch, int k, Py_ssize_t first, Py_ssize_t end):
 
 cdef class _Steps:
     """Steps to be differentiated, of one state or of some samples at a time."""
-    cdef _Rates rates
+    cdef list rates                  # of each stage
+    cdef CompiledModel compiled
     cdef double dt
     cdef int method, num_turning
-    cdef object turning, stages, work
+    cdef object turning, ends, work, places
 
     def __cinit__(self, tree, CompiledModel compiled, double dt, int method, tuple lead):
         cdef const Model* m = &compiled.model
-        self.turning = np.empty(m.num_velocities + 1, dtype=np.intc)
+        cdef Py_ssize_t nv = m.num_velocities
+        self.compiled, self.dt, self.method = compiled, dt, method
+        self.turning = np.empty(nv + 1, dtype=np.intc)
         self.num_turning = find_turning(m, <int*>cnp.PyArray_DATA(self.turning))
-        self.dt, self.method = dt, method
-        self.rates = _Rates(tree, compiled, -1 if dt < 0.0 else 1, method or self.num_turning, lead)
+        self.rates = [
+            _Rates(
+                tree, compiled, -1 if dt < 0.0 else 1, method or self.num_turning,
+                method and lead and not m.num_constraints, lead
+            )
+            for _ in range(4 if method else 1)
+        ]
         if method:
-            self.stages = np.empty(lead + (derivatives.count_stages(m.num_velocities),))
-            self.work = np.empty(derivatives.count_stage_work(m.num_velocities))
+            self.ends = np.empty(nv + 1, dtype=np.intc)
+            self.work = np.empty(derivatives.count_runge_kutta_work(nv))
+            # u and v of the stages, one more of each, and u in the end.
+            self.places = np.empty(lead + (11, nv))
 
     cdef int differentiate(self, q, v, tau, double* A, double* B, tuple lead) except -1:
         cdef const int* turning = <const int*>cnp.PyArray_DATA(self.turning)
-        cdef Py_ssize_t nv = self.rates.compiled.model.num_velocities
+        cdef Py_ssize_t nv = self.compiled.model.num_velocities
         cdef Py_ssize_t i, count = lead[0] if lead else 1
         cdef Py_ssize_t v_of_sample = nv if cnp.PyArray_NDIM(v) > 1 else 0
-        cdef Py_ssize_t size = derivatives.count_stages(nv)
         cdef StepRates rates
-        cdef double* stages
-        cdef int stage
-        cdef double h
-        if not self.method:
-            self.rates.find(q, v, tau, lead)
-            for i in range(count):
-                rates = self.rates.of_sample(i)
-                derivatives.differentiate_euler(
-                    nv, turning, self.num_turning, self.dt, data(v) + v_of_sample*i, &rates, A + 4*nv*nv*i,
-                    B + 2*nv*nv*i
-                )
-            return 0
-        all_stages = self.stages[:count] if lead else self.stages
-        stages = data(all_stages)
+        cdef _Rates of_step
+        if self.method:
+            return self.differentiate_stages(q, v, tau, A, B, lead)
+        of_step = self.rates[0]
+        of_step.find(q, v, tau, lead)
         for i in range(count):
-            derivatives.begin_stages(nv, data(v) + v_of_sample*i, stages + size*i)
+            rates = of_step.of_sample(i)
+            derivatives.differentiate_euler(
+                nv, turning, self.num_turning, self.dt, data(v) + v_of_sample*i, &rates, A + 4*nv*nv*i, B + 2*nv*nv*i
+            )
+        return 0
+
+    cdef int differentiate_stages(self, q, v, tau, double* A, double* B, tuple lead) except -1:
+        cdef const int* turning = <const int*>cnp.PyArray_DATA(self.turning)
+        cdef const int* ends = NULL
+        cdef Py_ssize_t nv = self.compiled.model.num_velocities
+        cdef Py_ssize_t i, count = lead[0] if lead else 1
+        cdef Py_ssize_t v_of_sample = nv if cnp.PyArray_NDIM(v) > 1 else 0
+        cdef StageRates[4] rates
+        cdef _Rates of_stage
+        cdef double* u
+        cdef int stage
+        places = self.places[:count] if lead else self.places
+        u = data(places)
+        memset(u, 0, 11*nv*count*sizeof(double))
+        for i in range(count):
+            memcpy(u + nv*(11*i + 5), data(v) + v_of_sample*i, nv*sizeof(double))
         q_there, v_there = q, v
         for stage in range(4):
-            h = REACHES[stage]*self.dt
-            self.rates.find(q_there, v_there, tau, lead)
+            of_stage = self.rates[stage]
+            of_stage.find(q_there, v_there, tau, lead)
             for i in range(count):
-                rates = self.rates.of_sample(i)
                 derivatives.take_stage(
-                    nv, stage == 0, turning, self.num_turning, WEIGHTS[stage], h, data(v) + v_of_sample*i, &rates,
-                    data(self.work), stages + size*i
+                    nv, turning, self.num_turning, stage, self.dt, data(v) + v_of_sample*i, of_stage.of_sample(i).vdot,
+                    u + 11*nv*i, u + nv*(11*i + 5), u + nv*(11*i + 10)
                 )
             if stage < 3:
-                q_there = integrate_positions(self.rates.tree, q, all_stages[..., :nv], 1.0)
-                v_there = all_stages[..., nv:2*nv]
+                q_there = integrate_positions(of_stage.tree, q, places[..., stage + 1, :], 1.0)
+                v_there = np.ascontiguousarray(places[..., stage + 6, :])
+        if of_stage.of_forces:
+            ends = find_ends(&self.compiled.model, <int*>cnp.PyArray_DATA(self.ends))
         for i in range(count):
-            derivatives.end_stages(
-                nv, turning, self.num_turning, self.dt, data(self.work), stages + size*i, A + 4*nv*nv*i,
-                B + 2*nv*nv*i
+            for stage in range(4):
+                of_stage = self.rates[stage]
+                rates[stage] = of_stage.of_stage(i)
+            derivatives.differentiate_runge_kutta(
+                &self.compiled.model, turning, self.num_turning, self.dt, u + 11*nv*i, u + nv*(11*i + 5),
+                u + nv*(11*i + 10), rates, ends, data(self.work), A + 4*nv*nv*i, B + 2*nv*nv*i
             )
         return 0

@@ -27,6 +27,7 @@ cdef class CompiledModel:
     cdef set_constraints(self, constraint_type, constraint_places)
     cdef set_paths_to_constraints(self)
     cdef set_parameters(self, sections)
+    cdef Py_ssize_t find_parameters(self, str section, int index, Py_ssize_t* first) except -1
 
 
 cdef class Derived:

@@ -329,17 +329,23 @@ cdef class CompiledModel:
 
     def parameter_slice(self, str section, int index):
         """Slice of a parameter vector that holds one element of a section; behind the last one begins nothing."""
+        cdef Py_ssize_t start, width
+        width = self.find_parameters(section, index, &start)
+        return slice(start, start + width)
+
+    cdef Py_ssize_t find_parameters(self, str section, int index, Py_ssize_t* first) except -1:
+        """How many numbers one element of a section has in a parameter vector, and where they begin."""
         cdef const Model* m = &self.model
         cdef ParameterLayout* layout = &self.layout
         cdef Py_ssize_t start, width, count
         if section == "force_element":
             check_index(index, m.num_force_elements, "force element")
-            start = layout.force_element + m.force_elements[index].start
-            return slice(start, start + m.force_elements[index].size)
+            first[0] = layout.force_element + m.force_elements[index].start
+            return m.force_elements[index].size
         if section == "constraint":
             check_index(index, m.num_constraints, "constraint")
-            start = layout.constraint + m.constraints[index].start
-            return slice(start, start + num_constraint_parameters_of(m.constraints[index].type))
+            first[0] = layout.constraint + m.constraints[index].start
+            return num_constraint_parameters_of(m.constraints[index].type)
         if section == "gravity":
             start, width, count = layout.gravity, 3, 1
         elif section == "mass":
@@ -361,7 +367,8 @@ cdef class CompiledModel:
         else:
             raise KeyError(f"section: expected one of {PARAMETER_SECTIONS}, got {section!r}")
         check_index(index, count + 1, section)
-        return slice(start + width*index, start + width*(index + 1))
+        first[0] = start + width*index
+        return width
 
 
 cdef void visit_paths(const Model* m, int* last, Py_ssize_t* places, int* through) noexcept nogil:

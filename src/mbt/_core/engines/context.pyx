@@ -399,6 +399,33 @@ cdef class ContextCore:
         """Whether anybody has asked for the applied forces. Until then they are zero, and cost nothing."""
         return self._applied_forces is not None
 
+    def _write_part(self, bint of_v, Py_ssize_t start, Py_ssize_t count, values):
+        """Write some positions or velocities, one float or a vector; False, if there is more to do than that.
+
+        More is to be done of other numbers than doubles, of many states, and of what is not a vector of this length.
+        """
+        cdef Memory memory
+        if self._engine is not None:
+            return False
+        memory = self._v if of_v else self._q
+        if start < 0 or start + count > memory.size:
+            return False
+        changed = new1(memory.size)
+        memcpy(data(changed), memory.data, memory.size*sizeof(double))
+        if count == 1 and type(values) is float:
+            data(changed)[start] = values
+        else:
+            if not is_array1(values, count):
+                values = of_numbers(values, count)
+                if values is None:
+                    return False
+            memcpy(data(changed) + start, data(values), count*sizeof(double))
+        if of_v:
+            self.v = changed
+        else:
+            self.q = changed
+        return True
+
     cdef int _store_q(self, const double* values) except -1:
         if Py_REFCNT(<PyObject*>self._q) > 1:
             self._q = Memory(self._q.size)
@@ -429,16 +456,22 @@ cdef class ContextCore:
         alone.enter(self)
         self.check_user()
         self._check_thawed("lock", start)
-        if self._locked is None:
-            flags = np.zeros(self.compiled.model.num_velocities, dtype=np.intc)
-        else:
-            flags = self._locked.copy()
-        flags[start:start + count] = locked
+        cdef int i, nv = self.compiled.model.num_velocities
+        cdef int* of_dof
+        cdef bint any_locked = False
+        flags = np.zeros(nv, dtype=np.intc) if self._locked is None else self._locked.copy()
+        of_dof = <int*>cnp.PyArray_DATA(flags)
+        for i in range(max(0, start), min(start + count, nv)):
+            of_dof[i] = locked
+        for i in range(nv):
+            any_locked = any_locked or of_dof[i] != 0
         if locked and count:
-            v = np.array(vector(self._v))
-            v[start:start + count] = 0.0
+            v = new1(nv)
+            memcpy(data(v), self.v_data, nv*sizeof(double))
+            for i in range(max(0, start), min(start + count, nv)):
+                data(v)[i] = 0.0
             self._store_v(data(v))
-        self._take_switches(flags if flags.any() else None, self._weightless, self._disabled)
+        self._take_switches(flags if any_locked else None, self._weightless, self._disabled)
 
     def _is_locked(self, int start, int count):
         """Whether there are dofs, and all of them are locked."""
@@ -573,7 +606,20 @@ cdef class ContextCore:
         """Copy of the numbers that one element has in a section of the parameters."""
         cdef Section alone
         alone.enter(self)
-        return self._parameters[self.compiled.parameter_slice(section, index)].copy()
+        cdef Py_ssize_t start, width
+        width = self.compiled.find_parameters(section, index, &start)
+        part = new1(width)
+        memcpy(data(part), data(self._parameters) + start, width*sizeof(double))
+        return part
+
+    def _get_number(self, str section, int index):
+        """The first of the numbers that one element has in a section of the parameters."""
+        cdef Section alone
+        alone.enter(self)
+        cdef Py_ssize_t start
+        if self.compiled.find_parameters(section, index, &start) == 0:
+            raise IndexError(f"{section} {index} has no numbers")
+        return data(self._parameters)[start]
 
     def _set_parameter(self, str section, int index, values):
         """Write the numbers of one element; the caller has checked them."""
@@ -583,13 +629,24 @@ cdef class ContextCore:
         """Write the numbers of elements from `index` on, section by section; the caller has checked them."""
         cdef Section alone
         alone.enter(self)
+        cdef Py_ssize_t start, total = self.compiled.layout.size
         self.check_user()
-        for section in sections:
-            self._check_thawed(section, index)
-        parameters = self._parameters.copy()
+        if self._is_frozen:
+            for section in sections:
+                self._check_thawed(section, index)
+        parameters = new1(total)
+        memcpy(data(parameters), data(self._parameters), total*sizeof(double))
         for section, values in sections.items():
-            start = self.compiled.parameter_slice(section, index).start
-            parameters[start:start + np.size(values)] = np.ravel(values)
+            self.compiled.find_parameters(section, index, &start)
+            if type(values) is float and start < total:
+                data(parameters)[start] = values
+            elif (
+                cnp.PyArray_CheckExact(values) and cnp.PyArray_TYPE(values) == cnp.NPY_DOUBLE
+                and cnp.PyArray_ISCARRAY_RO(values) and start + size_of(values) <= total
+            ):
+                memcpy(data(parameters) + start, data(values), size_of(values)*sizeof(double))
+            else:
+                parameters[start:start + np.size(values)] = np.ravel(values)
         parameters.flags.writeable = False
         self._parameters = parameters
         self._derived = None

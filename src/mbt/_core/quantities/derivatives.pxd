@@ -31,12 +31,24 @@ cdef const double* vdot_in(const Model* model, const double* matrices) noexcept 
 cdef void differentiate_euler(
     Py_ssize_t nv, const int* turning, int num_turning, double dt, const double* v, const StepRates* rates, double* A,
     double* B) noexcept nogil
-cdef Py_ssize_t count_stages(Py_ssize_t nv) noexcept nogil
-cdef Py_ssize_t count_stage_work(Py_ssize_t nv) noexcept nogil
-cdef void begin_stages(Py_ssize_t nv, const double* v, double* stages) noexcept nogil
+
+
+# Of a stage of Runge-Kutta, (nv, stride) each: M^-1, and the changes of generalized forces, or, without M^-1, of
+# accelerations.
+cdef struct StageRates:
+    const double* M_inverse
+    const double* by_q
+    const double* by_v
+    const double* by_tau
+    Py_ssize_t stride
+
+cdef Py_ssize_t count_rates(const Model* model) noexcept nogil
+cdef StageRates stage_rates_in(const Model* model, const double* matrices) noexcept nogil
+cdef Py_ssize_t count_runge_kutta_work(Py_ssize_t nv) noexcept nogil
 cdef void take_stage(
-    Py_ssize_t nv, bint is_first, const int* turning, int num_turning, double weight, double h, const double* v0,
-    const StepRates* rates, double* work, double* stages) noexcept nogil
-cdef void end_stages(
-    Py_ssize_t nv, const int* turning, int num_turning, double dt, double* work, double* stages, double* A, double* B
+    Py_ssize_t nv, const int* turning, int num_turning, int number, double dt, const double* v0, const double* vdot,
+    double* u, double* v, double* u_end) noexcept nogil
+cdef void differentiate_runge_kutta(
+    const Model* model, const int* turning, int num_turning, double dt, const double* u, const double* v,
+    const double* u_end, const StageRates* rates, const int* ends, double* memory, double* A, double* B
 ) noexcept nogil

@@ -11,18 +11,27 @@ cdef extern from "algebra/step_rows.hpp" namespace "MBT_NS" nogil:
     cdef cppclass Rates:
         const double* vdot
         const double* by[3]
-    cdef cppclass Stages:
-        Stages(Py_ssize_t n, double* memory)
-        void begin(Py_ssize_t n, const double* v)
-    Py_ssize_t count_of_stages "MBT_NS::Stages::count"(Py_ssize_t n)
-    Py_ssize_t count_work_of_stages "MBT_NS::Stages::count_work"(Py_ssize_t n)
+    cdef cppclass RatesOfStage "MBT_NS::StageRates":
+        const double* M_inverse
+        const double* by_q
+        const double* by_v
+        const double* by_tau
+        Py_ssize_t stride
+    cdef cppclass Sparsity:
+        const int* ends
+    Py_ssize_t count_changes "MBT_NS::Changes::count"(Py_ssize_t n)
     void differentiate_euler_step "MBT_NS::differentiate_euler"(
         Py_ssize_t n, const Turning& turning, double dt, const double* v, const Rates& rates, double* A, double* B)
-    void take_one_stage "MBT_NS::take_stage"(
-        Py_ssize_t n, bint is_first, const Turning& turning, double weight, double h, const double* v0,
-        const Rates& rates, double* work, double* memory)
-    void end_all_stages "MBT_NS::end_stages"(
-        Py_ssize_t n, const Turning& turning, double dt, double* work, double* memory, double* A, double* B)
+    void calc_rate_of_step "MBT_NS::calc_step_rate"(
+        Py_ssize_t n, const Turning& turning, const double* u, const double* v, double* rate)
+    void differentiate_runge_kutta_step "MBT_NS::differentiate_runge_kutta"(
+        Py_ssize_t n, const Turning& turning, const double* weights, const double* reaches, double dt, const double* u,
+        const double* v, const double* u_end, const RatesOfStage* rates, const Sparsity& sparsity, double* memory,
+        double* A, double* B)
+
+# Of Runge-Kutta: the weight of each stage, and how far into the step the next one is.
+cdef double[4] WEIGHTS = [1.0/6.0, 1.0/3.0, 1.0/3.0, 1.0/6.0]
+cdef double[4] REACHES = [0.5, 0.5, 1.0, 0.0]
 
 
 cdef void register_derivatives_of_doubles(Functions[double]* functions) noexcept:
@@ -118,31 +127,62 @@ cdef void differentiate_euler(
     differentiate_euler_step(nv, turning_of(turning, num_turning), dt, v, rates_of(rates), A, B)
 
 
-cdef Py_ssize_t count_stages(Py_ssize_t nv) noexcept nogil:
-    """Doubles that a state on its way through the stages of Runge-Kutta has; it begins with u and v."""
-    return count_of_stages(nv)
+cdef Py_ssize_t count_rates(const Model* model) noexcept nogil:
+    """Doubles in the matrices of `forward_dynamics_rates`, which begin there."""
+    return 3*model.num_velocities*algorithms.row_stride(model)
 
 
-cdef Py_ssize_t count_stage_work(Py_ssize_t nv) noexcept nogil:
-    return count_work_of_stages(nv)
+cdef StageRates stage_rates_in(const Model* model, const double* matrices) noexcept nogil:
+    """What `forward_dynamics_rates` has left in its memory, not multiplied yet."""
+    cdef StageRates rates
+    cdef Py_ssize_t nv = model.num_velocities, stride = algorithms.row_stride(model)
+    rates.by_q, rates.by_v, rates.M_inverse = matrices, matrices + nv*stride, matrices + 2*nv*stride
+    rates.by_tau = NULL
+    rates.stride = stride
+    return rates
 
 
-cdef void begin_stages(Py_ssize_t nv, const double* v, double* stages) noexcept nogil:
-    Stages(nv, stages).begin(nv, v)
+cdef Py_ssize_t count_runge_kutta_work(Py_ssize_t nv) noexcept nogil:
+    """Doubles of working memory for `differentiate_runge_kutta`."""
+    return count_changes(nv)
 
 
 cdef void take_stage(
-    Py_ssize_t nv, bint is_first, const int* turning, int num_turning, double weight, double h, const double* v0,
-    const StepRates* rates, double* work, double* stages
+    Py_ssize_t nv, const int* turning, int num_turning, int number, double dt, const double* v0, const double* vdot,
+    double* u, double* v, double* u_end
 ) noexcept nogil:
-    """One stage of this weight, with its rates; to u and v of the next one, `h` after the beginning."""
-    take_one_stage(
-        nv, is_first, turning_of(turning, num_turning), weight, h, v0, rates_of(rates), work, stages
+    """Go on from a stage, of number 0 to 3, to u and v of the next one, (4, nv) each; u_end adds up, zero at first.
+
+    The rate is written behind the u and v of the last stage: they are (5, nv).
+    """
+    cdef Py_ssize_t i
+    cdef double h = REACHES[number]*dt
+    cdef double* rate = u + 4*nv
+    calc_rate_of_step(nv, turning_of(turning, num_turning), u + nv*number, v + nv*number, rate)
+    for i in range(nv):
+        u_end[i] = u_end[i] + WEIGHTS[number]*dt*rate[i]
+    if number < 3:
+        for i in range(nv):
+            u[nv*(number + 1) + i] = h*rate[i]
+            v[nv*(number + 1) + i] = v0[i] + h*vdot[i]
+
+
+cdef void differentiate_runge_kutta(
+    const Model* model, const int* turning, int num_turning, double dt, const double* u, const double* v,
+    const double* u_end, const StageRates* rates, const int* ends, double* memory, double* A, double* B
+) noexcept nogil:
+    """A and B, as of a semi-implicit Euler step, of u, v and rates of all stages, and of the u that it gets to."""
+    cdef RatesOfStage[4] all_rates
+    cdef Sparsity sparsity
+    cdef int i
+    for i in range(4):
+        all_rates[i].M_inverse = rates[i].M_inverse
+        all_rates[i].by_q = rates[i].by_q
+        all_rates[i].by_v = rates[i].by_v
+        all_rates[i].by_tau = rates[i].by_tau
+        all_rates[i].stride = rates[i].stride
+    sparsity.ends = ends
+    differentiate_runge_kutta_step(
+        model.num_velocities, turning_of(turning, num_turning), WEIGHTS, REACHES, dt, u, v, u_end, all_rates, sparsity,
+        memory, A, B
     )
-
-
-cdef void end_stages(
-    Py_ssize_t nv, const int* turning, int num_turning, double dt, double* work, double* stages, double* A, double* B
-) noexcept nogil:
-    """A and B, as of a semi-implicit Euler step."""
-    end_all_stages(nv, turning_of(turning, num_turning), dt, work, stages, A, B)

@@ -79,7 +79,7 @@ def _find_free_dofs(tree: MultibodyTree, context: Context, fixed: object) -> npt
     is_number = isinstance(fixed, np.ndarray) and not fixed.ndim
     if isinstance(fixed, (str, bytes, Joint)) or is_number or not isinstance(fixed, Iterable):
         raise ArgumentTypeError(f"assemble: fixed: expected joints, or names of joints, got {quote(fixed)}")
-    find = tree._make_key_lookup("assemble")
+    lookup = tree._lookup("assemble")
     is_free = np.ones(tree.num_velocities, dtype=bool)
     held = []
     for joint in fixed:
@@ -87,7 +87,7 @@ def _find_free_dofs(tree: MultibodyTree, context: Context, fixed: object) -> npt
             raise ArgumentTypeError(
                 f"assemble: fixed: expected joints, or names of joints, got {quote(joint)}"
             )
-        held.append(find(joint))
+        held.append(lookup.find(joint, "assemble"))
     held += [mobilizer for mobilizer in tree.mobilizers if mobilizer.is_locked(context)]
     for mobilizer in held:
         rows = mobilizer._velocity_range()

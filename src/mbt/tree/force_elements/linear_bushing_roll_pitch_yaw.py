@@ -9,7 +9,7 @@ import numpy as np
 from mbt._core.forces.force_elements import ForceElementType
 from mbt.errors import ArgumentValueError, quote
 from mbt.math.arrays import FloatArray, as_nonnegative_array
-from mbt.math.leading_axes import cut, join, rotate, transpose
+from mbt.math.leading_axes import cross, cut, join, rotate, transpose
 from mbt.tree.body import RigidBody
 from mbt.tree.context_access import check_context, numbers_of
 from mbt.tree.element import MultibodyElement
@@ -238,7 +238,7 @@ class LinearBushingRollPitchYaw(CompiledForceElement):
         p_BoFo_W = X_WF[..., :3, 3] - frame.body.eval_pose_in_world(context)[..., :3, 3]
         # F_Fo = [t - p_BoFo × f; f]
         R_FW = transpose(X_WF[..., :3, :3])
-        F_Fo: FloatArray = join([rotate(R_FW, torque - np.cross(p_BoFo_W, force)), rotate(R_FW, force)])
+        F_Fo: FloatArray = join([rotate(R_FW, torque - cross(p_BoFo_W, force)), rotate(R_FW, force)])
         return F_Fo
 
     def _set_constants(self, context: ContextCore, first: int, values: object, name: str) -> Self:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
@@ -209,6 +210,10 @@ class UniformDamping(Joint):
     def set_damping(self, context: ContextCore, damping: object) -> Self:
         """Set the damping in `context` [N m s/rad, N s/m], of every velocity."""
         numbers = numbers_of(self, context)
+        if numbers is DOUBLES and type(damping) is float and 0.0 <= damping < math.inf:
+            for dof in self._velocity_range():
+                context._set_parameter("damping", dof, damping)
+            return self
         value = numbers.as_float(damping, f"{self._label}: damping")
         return self.set_damping_vector(context, numbers.stack([value] * self.num_velocities))
 

@@ -1,0 +1,150 @@
+"""Implicit steps beside those of MuJoCo: an arm on servos, and a quadruped that stands on its servos.
+
+    python benchmarks/steps.py [--dt 0.002] [--rounds 30]
+
+Both have joint damping, position limits, and servos with effort limits; MuJoCo makes its steps with
+`implicitfast` and Newton's method. The feet of the quadruped are spheres on a plane in MuJoCo, points on a
+half-space in mbt. The libraries take turns. Wall-clock time of a step: the least of the rounds; of a call of
+one step from Python, and of the steps of a rollout of one state.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any
+
+import mujoco
+import mujoco.rollout
+import numpy as np
+
+import mbt
+
+STIFFNESS, DAMPING, LIMIT = 100.0, 2.0, 40.0
+CALLS, STEPS = 200, 500
+LINK = '<geom type="box" size=".04 .04 {half}" pos="0 0 {middle}" mass="{mass}" contype="0" conaffinity="0"/>'
+
+
+def hinge(name: str, axis: str) -> str:
+    """Return a joint with limits, in radians."""
+    return f'<joint name="{name}" axis="{axis}" damping="0.5" range="-2.5 2.5"/>'
+
+
+def arm() -> str:
+    """Return seven links whose axes take turns."""
+    axes = ("0 0 1", "0 1 0", "0 0 1", "0 1 0", "0 0 1", "0 1 0", "0 0 1")
+    text = ""
+    for k in reversed(range(7)):
+        link = LINK.format(half=0.1, middle=0.1, mass=2.0 - 0.2 * k)
+        text = f'<body pos="0 0 {0.2 if k else 0.0}">{hinge(f"a{k}", axes[k])}{link}{text}</body>'
+    return text
+
+
+def quadruped() -> str:
+    """Return a trunk on four legs of three joints, with its feet on the ground."""
+    legs = ""
+    for name, x, y in (("lf", 0.2, 0.1), ("rf", 0.2, -0.1), ("lh", -0.2, 0.1), ("rh", -0.2, -0.1)):
+        thigh, shank = (LINK.format(half=0.1, middle=-0.1, mass=mass) for mass in (1.0, 0.3))
+        hip = LINK.format(half=0.03, middle=0.0, mass=0.6)
+        foot = f'<geom name="{name}" type="sphere" size=".01" pos="0 0 -.2" mass="0.05"/>'
+        knee = f'<body pos="0 0 -.2">{hinge(name + "k", "0 1 0")}{shank}{foot}</body>'
+        legs += (
+            f'<body pos="{x} {y} 0">{hinge(name + "x", "1 0 0")}{hip}'
+            f"<body>{hinge(name + 'y', '0 1 0')}{thigh}{knee}</body></body>"
+        )
+    trunk = '<geom type="box" size=".2 .1 .05" mass="6" contype="0" conaffinity="0"/>'
+    return f'<body pos="0 0 .41"><freejoint name="base"/>{trunk}{legs}</body>'
+
+
+def model(body: str, dt: float, *, with_servos: bool) -> Any:
+    """Return the model as MuJoCo has it."""
+    text = f"""<mujoco><compiler angle="radian"/>
+      <option timestep="{dt}" integrator="implicitfast" solver="Newton"/>
+      <worldbody><geom type="plane" size="5 5 .1"/>{body}</worldbody></mujoco>"""
+    spec = mujoco.MjSpec.from_string(text)
+    for joint in spec.joints if with_servos else ():
+        if joint.type == mujoco.mjtJoint.mjJNT_HINGE:
+            actuator = spec.add_actuator(
+                name=joint.name, target=joint.name, trntype=mujoco.mjtTrn.mjTRN_JOINT
+            )
+            actuator.set_to_position(kp=STIFFNESS, kv=DAMPING)
+            actuator.forcelimited, actuator.forcerange = True, [-LIMIT, LIMIT]
+    return spec.compile()
+
+
+def tree_of(body: str, dt: float) -> Any:
+    """Return the same in mbt."""
+    tree = mbt.interop.from_mujoco(model(body, dt, with_servos=False)).edit()
+    for joint in list(tree.joints):
+        if joint.num_velocities == 1:
+            tree.add_joint_actuator(
+                f"{joint.name}_servo", joint, effort_limit=LIMIT, stiffness=STIFFNESS, damping=DAMPING
+            )
+    for joint in list(tree.joints):
+        if joint.name.endswith("k"):  # a knee
+            shank = joint.child_body
+            foot = [[0.0, 0.0, -0.21]]
+            tree.add_force_element(
+                mbt.PointContact(shank, foot, stiffness=2e4, dissipation=1.0, static_friction=1.0)
+            )
+    tree.finalize()
+    return tree
+
+
+def contenders(body: str, dt: float) -> dict[str, dict[str, tuple[Callable[[], Any], int]]]:
+    """Return calls of each library, and how many steps one makes, by what they do."""
+    compiled, tree = model(body, dt, with_servos=True), tree_of(body, dt)
+    data, again = mujoco.MjData(compiled), mujoco.MjData(compiled)
+    for _ in range(CALLS):
+        mujoco.mj_step(compiled, data)
+    kind = mujoco.mjtState.mjSTATE_FULLPHYSICS
+    state = np.empty(mujoco.mj_stateSize(compiled, kind))
+    mujoco.mj_getState(compiled, data, state, kind)
+    control = np.zeros((1, STEPS, compiled.nu))
+    tau = np.zeros(tree.num_velocities)
+    q, v = mbt.functional.rollout(
+        tree, tree.default_positions, tau, np.zeros((CALLS, len(tau))), dt, method="implicit", every=CALLS
+    )
+    q, v = q[-1].copy(), v[-1].copy()
+    forces = np.zeros((STEPS, len(tau)))
+    step, roll_out = mbt.functional.step, mbt.functional.rollout
+
+    def make_steps() -> None:
+        for _ in range(CALLS):
+            step(tree, q, v, tau, dt, method="implicit")
+
+    def make_steps_with_mujoco() -> None:
+        for _ in range(CALLS):
+            mujoco.mj_step(compiled, data)
+
+    return {
+        "one call": {"mbt": (make_steps, CALLS), "mujoco": (make_steps_with_mujoco, CALLS)},
+        "rollout": {
+            "mbt": (lambda: roll_out(tree, q, v, forces, dt, method="implicit", every=STEPS), STEPS),
+            "mujoco": (lambda: mujoco.rollout.rollout(compiled, again, state[np.newaxis], control), STEPS),
+        },
+    }
+
+
+def main() -> None:
+    """Print a line for each model and kind of call."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--dt", type=float, default=2e-3)
+    parser.add_argument("--rounds", type=int, default=30)
+    arguments = parser.parse_args()
+    print(f"{'us a step':24} {'mbt':>7} {'mujoco':>7} {'ratio':>6}")
+    for name, body in (("arm, 7 dofs", arm()), ("quadruped, 18 dofs", quadruped())):
+        for what, calls in contenders(body, arguments.dt).items():
+            least = dict.fromkeys(calls, np.inf)
+            for _ in range(arguments.rounds):
+                for library, (call, steps) in calls.items():
+                    start = perf_counter()
+                    call()
+                    least[library] = min(least[library], (perf_counter() - start) / steps)
+            ours, theirs = 1e6 * least["mbt"], 1e6 * least["mujoco"]
+            print(f"{name + ', ' + what:32} {ours:7.2f} {theirs:7.2f} {theirs / ours:6.2f}")
+
+
+if __name__ == "__main__":
+    main()

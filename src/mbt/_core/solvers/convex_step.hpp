@@ -1,0 +1,378 @@
+// The convex problem of an implicit step, and Newton's method with an exact line search that solves it.
+//
+// 1/2 v' M v - p' v + sum of l(J v), see docs/implicit_steps.md. In NumPy: tests/support/convex_steps.py.
+// All matrices have rows one behind the other.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+
+namespace mbt_convex {
+
+// Of the terms of the gradient: what may be left of it.
+constexpr double kTolerance = 1e-9;
+constexpr int kMostIterations = 60;
+// A line search ends where the slope is so small a part of the first one.
+constexpr double kSlope = 1e-3;
+constexpr int kMostTrials = 40;
+
+struct Problem {
+  int n;             // velocities
+  int num_servos;
+  int num_rows;      // equations of constraints
+  int num_points;    // in contact
+  double h;
+  double* M;         // (n, n)
+  double* p;         // (n,) momentum with the impulses that do not depend on v
+  double* linear;    // (n,) impulse against v, per velocity
+  double* lower;     // (n,) velocities that limits allow
+  double* upper;
+  double* limit_slope;      // (n,) impulse per velocity beyond them
+  double* friction;         // (n,) largest impulse of dry friction
+  double* friction_slope;   // (n,) impulse per velocity at rest
+  double* given;            // (n,) forces of inputs
+  const double* effort_lower;  // (n,) limits of inputs and servos together
+  const double* effort_upper;
+  const int* dofs;          // (num_servos,)
+  double* effort;           // (num_servos,) of servos at v = 0
+  double* effort_slope;     // (num_servos,) how much less per velocity
+  const double* effort_limit;  // (num_servos,)
+  double* J;                // (num_rows, n)
+  double* target;           // (num_rows,) velocities wanted
+  double* row_slope;        // (num_rows,) impulse per velocity that is missing
+  double* points;           // (num_points, 3, n) Jacobians: along the plane, and away from it
+  double* stiffness;        // (num_points,)
+  double* dissipation;
+  double* depth;
+  double* point_friction;   // largest impulse
+  double* point_slope;      // impulse of friction per speed while a point sticks
+  // Working memory.
+  double* H;         // (n, n)
+  double* scale;     // (n,) one over the root of the diagonal of M
+  double* gradient;  // (n,)
+  double* size;      // (n,) of its terms
+  double* direction;
+  double* trial;
+  double* Mv;        // (n,) M v, of the velocity of the last gradient
+  double* Md;        // (n,)
+  double* total;     // (n,) inputs and servos without common limits
+  double* u;         // (num_rows + 3 num_points,) J v
+  double* du;        // J direction
+};
+
+// Doubles of working memory, from H on.
+inline std::ptrdiff_t count_memory(int n, int num_rows, int num_points) {
+  return std::ptrdiff_t(n)*n + 8*std::ptrdiff_t(n) + 2*(num_rows + 3*std::ptrdiff_t(num_points));
+}
+
+inline void set_memory(Problem& x, double* memory) {
+  const std::ptrdiff_t n = x.n;
+  x.H = memory;
+  x.scale = x.H + n*n;
+  x.gradient = x.scale + n;
+  x.size = x.gradient + n;
+  x.direction = x.size + n;
+  x.trial = x.direction + n;
+  x.Mv = x.trial + n;
+  x.Md = x.Mv + n;
+  x.total = x.Md + n;
+  x.u = x.total + n;
+  x.du = x.u + x.num_rows + 3*x.num_points;
+}
+
+inline double clip(double x, double lower, double upper) { return x < lower ? lower : x > upper ? upper : x; }
+inline double positive(double x) { return x > 0.0 ? x : 0.0; }
+
+// With four sums, so that no addition waits for the one before.
+inline double dot(int n, const double* a, const double* b) {
+  double s0 = 0.0, s1 = 0.0, s2 = 0.0, s3 = 0.0;
+  int i = 0;
+  for (; i + 4 <= n; i += 4) {
+    s0 += a[i]*b[i];
+    s1 += a[i + 1]*b[i + 1];
+    s2 += a[i + 2]*b[i + 2];
+    s3 += a[i + 3]*b[i + 3];
+  }
+  for (; i < n; ++i) s0 += a[i]*b[i];
+  return (s0 + s1) + (s2 + s3);
+}
+
+// y -= factor x, which do not overlap.
+inline void subtract(int n, double factor, const double* __restrict x, double* __restrict y) {
+  for (int i = 0; i < n; ++i) y[i] -= factor*x[i];
+}
+
+inline void multiply(int rows, int n, const double* A, const double* x, double* y) {
+  for (int i = 0; i < rows; ++i) y[i] = dot(n, A + std::ptrdiff_t(n)*i, x);
+}
+
+// A = U' U in the upper triangle; false where a pivot is not greater than a share of its diagonal.
+inline bool factorize(int n, double* A) {
+  for (int k = 0; k < n; ++k) {
+    double* row = A + std::ptrdiff_t(n)*k;
+    double diagonal = row[k];
+    // What was subtracted from it.
+    for (int i = 0; i < k; ++i) diagonal += A[std::ptrdiff_t(n)*i + k]*A[std::ptrdiff_t(n)*i + k];
+    if (!(row[k] > 1e-14*diagonal)) return false;
+    const double inverse = 1.0/std::sqrt(row[k]);
+    for (int j = k; j < n; ++j) row[j] *= inverse;
+    for (int i = k + 1; i < n; ++i)
+      if (row[i] != 0.0) subtract(n - i, row[i], row + i, A + std::ptrdiff_t(n)*i + i);
+  }
+  return true;
+}
+
+// x = U'^-1 x
+inline void solve_lower(int n, const double* U, double* x) {
+  for (int k = 0; k < n; ++k) {
+    const double* row = U + std::ptrdiff_t(n)*k;
+    x[k] /= row[k];
+    subtract(n - k - 1, x[k], row + k + 1, x + k + 1);
+  }
+}
+
+// x = U^-1 x
+inline void solve_upper(int n, const double* U, double* x) {
+  for (int i = n - 1; i >= 0; --i) {
+    const double* row = U + std::ptrdiff_t(n)*i;
+    x[i] = (x[i] - dot(n - i - 1, row + i + 1, x + i + 1))/row[i];
+  }
+}
+
+// A x = b with the largest pivot of each column; A and b are destroyed, b becomes x.
+inline void solve_general(int n, double* A, double* b) {
+  for (int k = 0; k < n; ++k) {
+    int best = k;
+    for (int i = k + 1; i < n; ++i)
+      if (std::fabs(A[std::ptrdiff_t(n)*i + k]) > std::fabs(A[std::ptrdiff_t(n)*best + k])) best = i;
+    double* row = A + std::ptrdiff_t(n)*k;
+    if (best != k) {
+      double* other = A + std::ptrdiff_t(n)*best;
+      for (int j = k; j < n; ++j) {
+        const double x = row[j];
+        row[j] = other[j];
+        other[j] = x;
+      }
+      const double x = b[k];
+      b[k] = b[best];
+      b[best] = x;
+    }
+    const double inverse = 1.0/row[k];
+    for (int i = k + 1; i < n; ++i) {
+      double* other = A + std::ptrdiff_t(n)*i;
+      const double factor = other[k]*inverse;
+      if (factor == 0.0) continue;
+      subtract(n - k - 1, factor, row + k + 1, other + k + 1);
+      b[i] -= factor*b[k];
+    }
+  }
+  for (int i = n - 1; i >= 0; --i) {
+    const double* row = A + std::ptrdiff_t(n)*i;
+    b[i] = (b[i] - dot(n - i - 1, row + i + 1, b + i + 1))/row[i];
+  }
+}
+
+// What servos and inputs exert at v without common limits; `steepness` of each dof where it is not null.
+inline void add_drives(const Problem& x, const double* v, double* total, double* steepness) {
+  for (int i = 0; i < x.n; ++i) total[i] = x.given[i];
+  for (int i = 0; i < x.num_servos; ++i) {
+    const int k = x.dofs[i];
+    const double wanted = x.effort[i] - x.effort_slope[i]*v[k];
+    total[k] += clip(wanted, -x.effort_limit[i], x.effort_limit[i]);
+    if (steepness && std::fabs(wanted) < x.effort_limit[i]) steepness[k] += x.h*x.effort_slope[i];
+  }
+}
+
+// Impulses against v along dof i, but for those of drives.
+inline double limit_impulse(const Problem& x, int i, double v) {
+  return x.limit_slope[i]*(positive(v - x.upper[i]) - positive(x.lower[i] - v));
+}
+
+inline double friction_impulse(const Problem& x, int i, double v) {
+  return clip(x.friction_slope[i]*v, -x.friction[i], x.friction[i]);
+}
+
+// Of a point that moves with u, (3,).
+struct Touch {
+  double normal, slope;  // impulse away from the plane, and how it falls with u[2]
+  double across, along;  // slopes of friction across and along the slip; the impulse is -across times the slip
+  double speed;
+};
+
+inline Touch touch(const Problem& x, int i, const double* u) {
+  Touch y;
+  const double elastic = x.h*x.stiffness[i]*positive(x.depth[i] - x.h*u[2]);
+  const double damped = positive(1.0 - x.dissipation[i]*u[2]);
+  y.normal = elastic*damped;
+  y.slope = elastic > 0.0 ? x.h*x.stiffness[i]*x.h*damped : 0.0;
+  if (damped > 0.0) y.slope += elastic*x.dissipation[i];
+  y.speed = std::sqrt(u[0]*u[0] + u[1]*u[1]);
+  const bool sticks = x.point_slope[i]*y.speed < x.point_friction[i];
+  y.across = sticks ? x.point_slope[i] : x.point_friction[i]/(y.speed > 0.0 ? y.speed : 1.0);
+  y.along = sticks ? x.point_slope[i] : 0.0;
+  return y;
+}
+
+// The gradient at v into x.gradient; returns its size beside that of its terms.
+inline double calc_gradient(Problem& x, const double* v) {
+  const int n = x.n, m = x.num_rows;
+  add_drives(x, v, x.total, nullptr);
+  for (int i = 0; i < n; ++i) {
+    const double momentum = dot(n, x.M + std::ptrdiff_t(n)*i, v);
+    const double limit = limit_impulse(x, i, v[i]), friction = friction_impulse(x, i, v[i]);
+    const double drive = x.h*clip(x.total[i], x.effort_lower[i], x.effort_upper[i]), linear = x.linear[i]*v[i];
+    x.gradient[i] = momentum - x.p[i] + linear + limit + friction - drive;
+    x.size[i] = std::fabs(momentum) + std::fabs(x.p[i]) + std::fabs(linear) + std::fabs(limit) + std::fabs(friction)
+      + std::fabs(drive);
+  }
+  for (int k = 0; k < m; ++k) {
+    const double* row = x.J + std::ptrdiff_t(n)*k;
+    const double impulse = x.row_slope[k]*(x.target[k] - dot(n, row, v));
+    for (int i = 0; i < n; ++i) {
+      x.gradient[i] -= row[i]*impulse;
+      x.size[i] += std::fabs(row[i]*impulse);
+    }
+  }
+  for (int k = 0; k < x.num_points; ++k) {
+    const double* rows = x.points + 3*std::ptrdiff_t(n)*k;
+    double u[3];
+    multiply(3, n, rows, v, u);
+    const Touch t = touch(x, k, u);
+    const double impulse[3] = {-t.across*u[0], -t.across*u[1], t.normal};
+    for (int j = 0; j < 3; ++j) {
+      if (impulse[j] == 0.0) continue;
+      for (int i = 0; i < n; ++i) {
+        x.gradient[i] -= rows[std::ptrdiff_t(n)*j + i]*impulse[j];
+        x.size[i] += std::fabs(rows[std::ptrdiff_t(n)*j + i]*impulse[j]);
+      }
+    }
+  }
+  double error = 0.0, size = 0.0;
+  for (int i = 0; i < n; ++i) {
+    error += x.gradient[i]*x.gradient[i]*x.scale[i]*x.scale[i];
+    size += x.size[i]*x.size[i]*x.scale[i]*x.scale[i];
+  }
+  size = std::sqrt(size);
+  return std::sqrt(error)/(size > 1e-300 ? size : 1e-300);
+}
+
+inline void add_outer(int n, double weight, const double* a, const double* b, double* H) {
+  if (weight == 0.0) return;
+  for (int i = 0; i < n; ++i) {
+    const double factor = weight*a[i];
+    if (factor == 0.0) continue;
+    subtract(n - i, -factor, b + i, H + std::ptrdiff_t(n)*i + i);
+  }
+}
+
+// Second derivatives at v into the upper triangle of x.H.
+inline void calc_hessian(Problem& x, const double* v) {
+  const int n = x.n;
+  double* steepness = x.direction;
+  for (int i = 0; i < n; ++i) steepness[i] = 0.0;
+  add_drives(x, v, x.total, steepness);
+  for (int i = 0; i < n; ++i) {
+    for (int j = i; j < n; ++j) x.H[std::ptrdiff_t(n)*i + j] = x.M[std::ptrdiff_t(n)*i + j];
+    double diagonal = x.linear[i];
+    if (v[i] < x.lower[i] || v[i] > x.upper[i]) diagonal += x.limit_slope[i];
+    if (std::fabs(x.friction_slope[i]*v[i]) < x.friction[i]) diagonal += x.friction_slope[i];
+    if (x.total[i] > x.effort_lower[i] && x.total[i] < x.effort_upper[i]) diagonal += steepness[i];
+    x.H[std::ptrdiff_t(n)*i + i] += diagonal;
+  }
+  for (int k = 0; k < x.num_rows; ++k) {
+    const double* row = x.J + std::ptrdiff_t(n)*k;
+    add_outer(n, x.row_slope[k], row, row, x.H);
+  }
+  for (int k = 0; k < x.num_points; ++k) {
+    const double* rows = x.points + 3*std::ptrdiff_t(n)*k;
+    double u[3];
+    multiply(3, n, rows, v, u);
+    const Touch t = touch(x, k, u);
+    add_outer(n, t.slope, rows + 2*std::ptrdiff_t(n), rows + 2*std::ptrdiff_t(n), x.H);
+    if (t.across == 0.0) continue;
+    const double inverse = t.speed > 0.0 ? 1.0/t.speed : 0.0, change = t.along - t.across;
+    for (int i = 0; i < 2; ++i)
+      for (int j = 0; j < 2; ++j) {
+        const double weight = (i == j ? t.across : 0.0) + change*u[i]*inverse*u[j]*inverse;
+        add_outer(n, weight, rows + std::ptrdiff_t(n)*i, rows + std::ptrdiff_t(n)*j, x.H);
+      }
+  }
+}
+
+// Slope of the function along the direction, at v + length direction. x.Mv, x.Md, x.u, x.du are known.
+inline double calc_slope(Problem& x, const double* v, double length) {
+  const int n = x.n, m = x.num_rows;
+  double slope = 0.0;
+  for (int i = 0; i < n; ++i) x.trial[i] = v[i] + length*x.direction[i];
+  add_drives(x, x.trial, x.total, nullptr);
+  for (int i = 0; i < n; ++i)
+    slope += x.direction[i]*(
+      x.Mv[i] + length*x.Md[i] - x.p[i] + x.linear[i]*x.trial[i] + limit_impulse(x, i, x.trial[i])
+      + friction_impulse(x, i, x.trial[i]) - x.h*clip(x.total[i], x.effort_lower[i], x.effort_upper[i]));
+  for (int k = 0; k < m; ++k) slope -= x.du[k]*x.row_slope[k]*(x.target[k] - (x.u[k] + length*x.du[k]));
+  for (int k = 0; k < x.num_points; ++k) {
+    const double *u0 = x.u + m + 3*k, *du = x.du + m + 3*k;
+    const double u[3] = {u0[0] + length*du[0], u0[1] + length*du[1], u0[2] + length*du[2]};
+    const Touch t = touch(x, k, u);
+    slope += t.across*(u[0]*du[0] + u[1]*du[1]) - t.normal*du[2];
+  }
+  return slope;
+}
+
+// How far the function falls along the direction: the root of a slope that only grows.
+inline double find_length(Problem& x, const double* v) {
+  const int n = x.n;
+  const double first = dot(n, x.direction, x.gradient);
+  double length = 1.0, low = 0.0, high = INFINITY, slope_low = first, slope_high = 0.0;
+  multiply(n, n, x.M, v, x.Mv);
+  multiply(n, n, x.M, x.direction, x.Md);
+  multiply(x.num_rows, n, x.J, v, x.u);
+  multiply(x.num_rows, n, x.J, x.direction, x.du);
+  multiply(3*x.num_points, n, x.points, v, x.u + x.num_rows);
+  multiply(3*x.num_points, n, x.points, x.direction, x.du + x.num_rows);
+  for (int trial = 0; trial < kMostTrials; ++trial) {
+    const double slope = calc_slope(x, v, length);
+    if (!(std::fabs(slope) > kSlope*std::fabs(first)) || !(first < 0.0) || (slope < 0.0 && length >= 1.0)) break;
+    // The rule of Illinois: the end that stays counts half.
+    if (slope > 0.0) {
+      if (high < INFINITY) slope_low *= 0.5;
+      high = length;
+      slope_high = slope;
+    } else {
+      slope_high *= 0.5;
+      low = length;
+      slope_low = slope;
+    }
+    const double between = (low*slope_high - high*slope_low)/(slope_high - slope_low);
+    const double next = std::isfinite(between) ? between : 0.5*(low + length);
+    if (next == length) break;
+    length = next;
+  }
+  return length;
+}
+
+// v becomes the minimum, from where it is; returns the number of iterations.
+inline int minimize(Problem& x, double* v, double* residual) {
+  const int n = x.n;
+  int iterations = 0;
+  for (int i = 0; i < n; ++i) x.scale[i] = 1.0/std::sqrt(x.M[std::ptrdiff_t(n)*i + i]);
+  *residual = calc_gradient(x, v);
+  while (iterations < kMostIterations && *residual > kTolerance) {
+    calc_hessian(x, v);
+    for (int i = 0; i < n; ++i) x.direction[i] = -x.gradient[i];
+    if (!factorize(n, x.H)) break;
+    solve_lower(n, x.H, x.direction);
+    solve_upper(n, x.H, x.direction);
+    const double length = find_length(x, v);
+    for (int i = 0; i < n; ++i) x.trial[i] = v[i] + length*x.direction[i];
+    ++iterations;
+    const double next = calc_gradient(x, x.trial);
+    // The last digits may not get better.
+    if (next >= *residual && *residual < 100.0*kTolerance) break;
+    for (int i = 0; i < n; ++i) v[i] = x.trial[i];
+    *residual = next;
+  }
+  return iterations;
+}
+
+}  // namespace mbt_convex

@@ -1,0 +1,188 @@
+// Which attempts are made for a goal, and which of their ends is the answer.
+#pragma once
+
+#include "solvers/inverse_search.hpp"
+
+namespace MBT_NS {
+
+static const double kNearReach = 0.3;
+
+// The start of attempt `which`: number 0 is `start` itself.
+static inline void set_seed(
+    const InverseProblem* x, const double* start, std::uint64_t key, std::ptrdiff_t which, Lanes* memory, double* seed) {
+  for (int i = 0; i < x->nq; ++i) seed[i] = start[i];
+  if (which == 0) return;
+  const std::uint64_t stream = static_cast<std::uint64_t>(which);
+  const double reach = which % 4 == 0 ? kNearReach : 1.0;
+  for (int k = 0; k < x->num_columns; ++k) {
+    const double u = 2.0 * random_number(key, stream, k) - 1.0;
+    const int i = x->position[k];
+    if (i < 0) {
+      memory[k] = Lanes(reach * x->spread[k] * u);
+      continue;
+    }
+    memory[k] = Lanes(0.0);
+    const double center = std::isnan(x->center[k]) ? start[i] : x->center[k];
+    const double there = start[i] + reach * (center + x->spread[k] * u - start[i]);
+    seed[i] = there < x->lower[k] ? x->lower[k] : there > x->upper[k] ? x->upper[k] : there;
+  }
+  if (x->num_blocks == 0) return;
+  Lanes* from = memory + x->num_columns;
+  for (int i = 0; i < x->nq; ++i) from[i] = Lanes(seed[i]);
+  x->move(x, from, memory, from + x->nq);
+  for (int i = 0; i < x->nq; ++i) seed[i] = lane(from[x->nq + i], 0);
+}
+
+// Positions that repeat, as near to the start as limits allow.
+static inline void unwind(const InverseProblem* x, const double* start, double* q) {
+  for (int k = 0; k < x->num_columns; ++k) {
+    if (x->turn[k] == 0.0) continue;
+    const int i = x->position[k];
+    double turns = std::nearbyint((start[i] - q[i]) / x->turn[k]);
+    for (; turns != 0.0; turns += turns > 0.0 ? -1.0 : 1.0) {
+      const double there = q[i] + turns * x->turn[k];
+      if (there >= x->lower[k] && there <= x->upper[k]) {
+        q[i] = there;
+        break;
+      }
+    }
+  }
+}
+
+// All the memory that a thread needs, and what it does with it.
+class InverseSolver {
+ public:
+  static std::ptrdiff_t count_memory(const InverseProblem* x) {
+    return Flight::count_memory(x) + 3 * static_cast<std::ptrdiff_t>(x->nq) + x->num_columns + 1;
+  }
+
+  InverseSolver(const InverseProblem* problem, Lanes* memory, void* more, double* errors)
+      : x(problem), flight(problem, memory), more(more), errors(errors) {
+    lanes = memory + Flight::count_memory(x);
+    seed = reinterpret_cast<double*>(lanes + x->num_columns + 2 * x->nq);
+  }
+
+  // Attempts from their starts at once, one a goal: what meets its goal from there. Others are left to `search`.
+  void try_starts(
+      std::ptrdiff_t begin, std::ptrdiff_t end, const double* goals, std::ptrdiff_t goal_stride, const double* starts,
+      std::ptrdiff_t start_stride, double* q, unsigned char* met, int* steps, double* errors,
+      int num_errors) {
+    std::ptrdiff_t next = begin;
+    for (;;) {
+      int first = -1;
+      for (int l = 0; l < MBT_W; ++l) {
+        if (flight.item[l] < 0 && next < end) {
+          flight.begin(l, next, starts + start_stride * next, goals + goal_stride * next, false);
+          ++next;
+        }
+        if (flight.item[l] >= 0 && first < 0) first = l;
+      }
+      if (first < 0) return;
+      unsigned done = flight.step(true);
+      for (int l = 0; done != 0; ++l, done >>= 1) {
+        if (!(done & 1u)) continue;
+        const std::ptrdiff_t i = flight.item[l];
+        double* to = q + x->nq * i;
+        flight.get(l, to);
+        const Attempt attempt = flight.end(l);
+        met[i] = attempt.met && accept(to, starts + start_stride * i, goals + goal_stride * i, errors + num_errors * i);
+        steps[i] = attempt.steps;
+      }
+    }
+  }
+
+  // Attempts for one goal until some meet it; the nearest to the start of these, else the best of all, improved.
+  bool search(
+      const double* goal, const double* start, std::ptrdiff_t seeds, std::uint64_t key, double* q, int* steps) {
+    std::ptrdiff_t next = 0;
+    int rounds = 0, last_round = std::numeric_limits<int>::max();
+    double nearest = std::numeric_limits<double>::infinity(), lowest = nearest;
+    bool found = false, first_runs = true;
+    for (int i = 0; i < x->nq; ++i) q[i] = start[i];
+    *steps = 0;
+    for (;;) {
+      for (int l = 0; l < MBT_W; ++l)
+        if (flight.item[l] < 0 && next < seeds && !found) {
+          set_seed(x, start, key, next, lanes, seed);
+          flight.begin(l, next++, seed, goal, false);
+        }
+      if (flight.is_idle() || (rounds >= last_round && !first_runs)) break;
+      unsigned done = flight.step(true);
+      ++rounds;
+      for (int l = 0; done != 0; ++l, done >>= 1) {
+        if (!(done & 1u)) continue;
+        const bool is_first = flight.item[l] == 0;
+        if (is_first) first_runs = false;
+        flight.get(l, seed);
+        const Attempt attempt = flight.end(l);
+        if (attempt.met && accept(seed, start, goal, errors)) {
+          // From the start itself no other way is taken.
+          const double far = is_first ? -1.0 : x->distance(x, seed, start);
+          if (!(far < nearest)) continue;
+          nearest = far;
+          if (!found) last_round = rounds + rounds / 2 + 2;
+          found = true;
+          if (is_first) last_round = rounds;
+        } else if (found || !(attempt.cost < lowest)) {
+          continue;
+        }
+        lowest = attempt.cost;
+        *steps = attempt.steps;
+        for (int i = 0; i < x->nq; ++i) q[i] = seed[i];
+      }
+    }
+    for (int l = 0; l < MBT_W; ++l) flight.item[l] = -1;
+    return found || improve(goal, start, q, steps);
+  }
+
+  // Attempts from `count` seeds, each to its end.
+  void try_all(
+      const double* goal, const double* start, std::ptrdiff_t begin, std::ptrdiff_t end, std::uint64_t key, double* q,
+      unsigned char* met) {
+    std::ptrdiff_t next = begin;
+    for (;;) {
+      for (int l = 0; l < MBT_W; ++l)
+        if (flight.item[l] < 0 && next < end) {
+          set_seed(x, start, key, next, lanes, seed);
+          flight.begin(l, next++, seed, goal, false);
+        }
+      if (flight.is_idle()) return;
+      unsigned done = flight.step(true);
+      for (int l = 0; done != 0; ++l, done >>= 1) {
+        if (!(done & 1u)) continue;
+        const std::ptrdiff_t i = flight.item[l];
+        flight.get(l, q + x->nq * i);
+        met[i] = flight.end(l).met && accept(q + x->nq * i, start, goal, errors);
+      }
+    }
+  }
+
+ private:
+  // Go on from the best that was found, as long as it gets better.
+  bool improve(const double* goal, const double* start, double* q, int* steps) {
+    flight.begin(0, 0, q, goal, true);
+    flight.fill(0);
+    while (flight.step(true) == 0) {
+    }
+    double* better = seed;
+    flight.get(0, better);
+    const Attempt attempt = flight.end(0);
+    *steps += attempt.steps;
+    for (int i = 0; i < x->nq; ++i) q[i] = better[i];
+    return attempt.met && accept(q, start, goal, errors);
+  }
+
+  bool accept(double* q, const double* start, const double* goal, double* to) {
+    unwind(x, start, q);
+    return x->meets(x, q, goal, more, to);
+  }
+
+  const InverseProblem* x;
+  Flight flight;
+  Lanes* lanes;
+  double* seed;
+  void* more;      // memory of `meets`
+  double* errors;
+};
+
+}  // namespace MBT_NS

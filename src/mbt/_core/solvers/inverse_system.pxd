@@ -1,0 +1,445 @@
+"""Errors of the tasks of inverse kinematics and how they change with velocities, of a state in each lane."""
+
+from libc.math cimport fabs
+
+from mbt._core.algebra.records cimport Kinematics, Parameters, Pose
+from mbt._core.algebra.rotations cimport calc_rotation_vector_between
+from mbt._core.algebra.spatial cimport compose_pose4, multiply_rotations, rotate4, set_pose4, set_zero
+from mbt._core.joints.mobilizers cimport PLAIN, QUATERNION, difference_position, integrate_position, orientation_of
+from mbt._core.model.structs cimport MobodJoint, Model, Switches
+from mbt._core.passes.body_poses cimport calc_node_pose
+from mbt._core.passes.jacobian cimport locate, set_columns
+from mbt._core.passes.paths cimport calc_sines_on_path
+from mbt._core.passes.position_kinematics cimport calc_position_kinematics
+from mbt._core.quantities.call cimport Call
+from mbt._core.quantities.constraints cimport calc_errors, calc_jacobian
+from mbt._core.scalars cimport Lanes, lane, select_lt
+from mbt._core.solvers.inverse_layout cimport CENTER, POSE, POSITION, Tables, Task
+
+
+cdef extern from "solvers/pose_errors.hpp" namespace "MBT_NS" nogil:
+    void pose_error[S](const S* R, const S* p, S* e, S* A, S* B, S* angle)
+
+
+cdef extern from "solvers/inverse_goals.hpp" namespace "MBT_NS" nogil:
+    cdef cppclass InverseProblem:
+        const void* owner
+        int nq, num_columns, num_rows, num_goal, num_blocks
+        const int* position
+        const double* lower
+        const double* upper
+        const double* center
+        const double* spread
+        const double* turn
+        double rotation_tolerance, distance_tolerance, constraint_tolerance
+        double posture_weight
+        bint is_secondary
+        int max_steps
+        Py_ssize_t num_work
+        Lanes (*evaluate)(
+            const InverseProblem* x, const Lanes* q, const Lanes* goal, const Lanes* secondary, Lanes* work, Lanes* e,
+            Lanes* J, Lanes* z) noexcept nogil
+        void (*move)(const InverseProblem* x, const Lanes* q, const Lanes* d, Lanes* y) noexcept nogil
+        bint (*meets)(const InverseProblem* x, const double* q, const double* goal, void* memory,
+                      double* errors) noexcept nogil
+        double (*distance)(const InverseProblem* x, const double* a, const double* b) noexcept nogil
+    cdef cppclass InverseSolver:
+        @staticmethod
+        Py_ssize_t count_memory(const InverseProblem* x)
+        InverseSolver(const InverseProblem* x, Lanes* memory, void* more, double* errors)
+        void try_starts(
+            Py_ssize_t begin, Py_ssize_t end, const double* goals, Py_ssize_t goal_stride, const double* starts,
+            Py_ssize_t start_stride, double* q, unsigned char* met, int* steps,
+            double* errors, int num_errors)
+        bint search(
+            const double* goal, const double* start, Py_ssize_t seeds, unsigned long long key, double* q, int* steps)
+        void try_all(
+            const double* goal, const double* start, Py_ssize_t begin, Py_ssize_t end, unsigned long long key,
+            double* q, unsigned char* met)
+
+
+cdef struct Owner:
+    const Model* model
+    const Switches* switches
+    const Parameters[Lanes]* p
+    const Parameters[double]* numbers
+    Tables t
+
+
+cdef inline Py_ssize_t count_system_memory(const Model* model) noexcept nogil:
+    """Lanes that `evaluate` works with."""
+    return (
+        20*model.num_mobods + 2*model.angle_stride + 6*model.num_velocities + 96*model.num_bodies
+        + 14*model.num_velocities + model.num_equations*(model.num_velocities + 1) + model.num_velocities + 64
+    )
+
+
+cdef inline void calc_frame_pose(
+    const Model* model, const Parameters[Lanes]* p, int frame, const Lanes* X_WN, Lanes* X_WF
+) noexcept nogil:
+    """X_WF = X_WN X_NB X_BF."""
+    cdef int node = model.frame_node[frame]
+    cdef int mobod = model.mobod[node]
+    cdef const Lanes* X_BF = p.X_BF + 16*frame
+    cdef const Pose[Lanes]* X_NB = &p.X_NB[node]
+    cdef Lanes R_BF[9]
+    cdef Lanes R_NF[9]
+    cdef Lanes p_NF[3]
+    cdef int i, j
+    for i in range(3):
+        for j in range(3):
+            R_BF[3*i + j] = X_BF[4*i + j]
+        p_NF[i] = X_NB.p[i] + X_NB.R[3*i]*X_BF[3] + X_NB.R[3*i + 1]*X_BF[7] + X_NB.R[3*i + 2]*X_BF[11]
+    multiply_rotations(X_NB.R, R_BF, R_NF)
+    if mobod == 0:
+        set_pose4(R_NF, p_NF, X_WF)
+    else:
+        compose_pose4(X_WN + 16*mobod, R_NF, p_NF, X_WF)
+
+
+cdef inline Lanes larger(Lanes a, Lanes b) noexcept nogil:
+    """The larger one, and NaN where one is: b where a is."""
+    return select_lt(a, b, b, a) + Lanes(0.0)*b
+
+
+cdef inline void set_row(
+    const InverseProblem* x, int row, int column, Lanes value, Lanes* J
+) noexcept nogil:
+    J[x.num_columns*row + column] = value
+
+
+cdef inline Lanes evaluate_pose(
+    const InverseProblem* x, const Task* task, const Lanes* X_WN, const Lanes* q, const Lanes* goal, Lanes second,
+    Lanes* G, Lanes* e, Lanes* J
+) noexcept nogil:
+    cdef const Owner* o = <const Owner*>x.owner
+    cdef const Model* model = o.model
+    cdef Lanes X_WF[16]
+    cdef Lanes X_WA[16]
+    cdef Lanes X_WG[16]
+    cdef Lanes R[9]
+    cdef Lanes p[3]
+    cdef Lanes difference[3]
+    cdef Lanes error[6]
+    cdef Lanes A[9]
+    cdef Lanes B[9]
+    cdef Lanes AR[9]
+    cdef Lanes BR[9]
+    cdef Lanes p_WF[3]
+    cdef Lanes angle, a, b, w
+    cdef Lanes worst = Lanes(0.0)
+    cdef int i, j, k, l, c
+    cdef Py_ssize_t nv = model.num_velocities
+    cdef const MobodJoint* joint
+    cdef double sign
+    calc_frame_pose(model, o.p, task.frame, X_WN, X_WF)
+    for i in range(3):
+        for j in range(4):
+            X_WG[4*i + j] = goal[4*i + j]
+    if task.base != 0:
+        calc_frame_pose(model, o.p, task.base, X_WN, X_WA)
+        for i in range(3):
+            for j in range(3):
+                R[3*i + j] = goal[4*i + j]
+            p[i] = goal[4*i + 3]
+        compose_pose4(X_WA, R, p, X_WG)
+    for i in range(3):
+        difference[i] = X_WG[4*i + 3] - X_WF[4*i + 3]
+        p_WF[i] = X_WF[4*i + 3]
+    for i in range(3):
+        for j in range(3):
+            R[3*i + j] = X_WF[i]*X_WG[j] + X_WF[4 + i]*X_WG[4 + j] + X_WF[8 + i]*X_WG[8 + j]
+        p[i] = X_WF[i]*difference[0] + X_WF[4 + i]*difference[1] + X_WF[8 + i]*difference[2]
+    pose_error[Lanes](R, p, error, A, B, &angle)
+    a = Lanes(task.rotation_weight)
+    if task.rotation_second:
+        a = a*second
+    elif task.rotation_row >= 0:
+        worst = angle*angle*(1.0/(x.rotation_tolerance*x.rotation_tolerance))
+    b = Lanes(task.distance_weight)
+    if task.distance_second:
+        b = b*second
+    elif task.distance_row >= 0:
+        worst = larger(
+            worst, (p[0]*p[0] + p[1]*p[1] + p[2]*p[2])*(1.0/(x.distance_tolerance*x.distance_tolerance))
+        )
+    # To World: A R', B R'
+    for i in range(3):
+        for j in range(3):
+            AR[3*i + j] = A[3*i]*X_WF[4*j] + A[3*i + 1]*X_WF[4*j + 1] + A[3*i + 2]*X_WF[4*j + 2]
+            BR[3*i + j] = B[3*i]*X_WF[4*j] + B[3*i + 1]*X_WF[4*j + 1] + B[3*i + 2]*X_WF[4*j + 2]
+        if task.rotation_row >= 0:
+            e[task.rotation_row + i] = error[i]*a
+        if task.distance_row >= 0:
+            e[task.distance_row + i] = error[3 + i]*b
+    for k in range(task.path, task.path_end):
+        set_columns(model, o.t.path_mobod[k], o.p.mobods, q, X_WN, p_WF, G)
+        joint = &model.joints[o.t.path_mobod[k]]
+        sign = o.t.path_sign[k]
+        for l in range(joint.v_start, joint.v_start + joint.nv):
+            c = o.t.column[l]
+            if c < 0:
+                continue
+            for i in range(3):
+                w = AR[3*i]*G[l] + AR[3*i + 1]*G[nv + l] + AR[3*i + 2]*G[2*nv + l]
+                if task.rotation_row >= 0:
+                    set_row(x, task.rotation_row + i, c, w*a*sign, J)
+                if task.distance_row >= 0:
+                    w = (
+                        BR[3*i]*G[l] + BR[3*i + 1]*G[nv + l] + BR[3*i + 2]*G[2*nv + l]
+                        + AR[3*i]*G[3*nv + l] + AR[3*i + 1]*G[4*nv + l] + AR[3*i + 2]*G[5*nv + l]
+                    )
+                    set_row(x, task.distance_row + i, c, w*b*sign, J)
+    return worst
+
+
+cdef inline Lanes evaluate_vector(
+    const InverseProblem* x, const Task* task, const Lanes* X_WN, const Lanes* q, const Lanes* goal, Lanes second,
+    Lanes* G, Lanes* e, Lanes* J
+) noexcept nogil:
+    """Of a point, or of a direction: the chord between two unit vectors."""
+    cdef const Owner* o = <const Owner*>x.owner
+    cdef const Model* model = o.model
+    cdef Lanes X_WF[16]
+    cdef Lanes r[3]
+    cdef Lanes u[3]
+    cdef Lanes w
+    cdef Lanes size = Lanes(0.0)
+    cdef bint is_point = task.kind == POSITION
+    cdef int row = task.distance_row if is_point else task.rotation_row
+    cdef int i, k, l, c
+    cdef Py_ssize_t nv = model.num_velocities
+    cdef const MobodJoint* joint
+    calc_frame_pose(model, o.p, task.frame, X_WN, X_WF)
+    w = Lanes(task.distance_weight if is_point else task.rotation_weight)
+    if task.distance_second if is_point else task.rotation_second:
+        w = w*second
+    for i in range(3):
+        r[i] = X_WF[4*i]*task.point[0] + X_WF[4*i + 1]*task.point[1] + X_WF[4*i + 2]*task.point[2]
+        if is_point:
+            r[i] = r[i] + X_WF[4*i + 3]
+        e[row + i] = (goal[i] - r[i])*w
+        size = size + (goal[i] - r[i])*(goal[i] - r[i])
+    for k in range(task.path, task.path_end):
+        set_columns(model, o.t.path_mobod[k], o.p.mobods, q, X_WN, r, G)
+        joint = &model.joints[o.t.path_mobod[k]]
+        for l in range(joint.v_start, joint.v_start + joint.nv):
+            c = o.t.column[l]
+            if c < 0:
+                continue
+            if is_point:
+                for i in range(3):
+                    u[i] = G[(3 + i)*nv + l]
+            else:
+                u[0] = G[nv + l]*r[2] - G[2*nv + l]*r[1]
+                u[1] = G[2*nv + l]*r[0] - G[l]*r[2]
+                u[2] = G[l]*r[1] - G[nv + l]*r[0]
+            for i in range(3):
+                set_row(x, row + i, c, u[i]*w, J)
+    if task.distance_second if is_point else task.rotation_second:
+        return Lanes(0.0)
+    if is_point:
+        return size*(1.0/(x.distance_tolerance*x.distance_tolerance))
+    return size*(1.0/(x.rotation_tolerance*x.rotation_tolerance))
+
+
+cdef inline void calc_composite_masses(const Owner* o, const Lanes* X_WN, Lanes* masses) noexcept nogil:
+    """Of each mobod with what is outboard of it: mass, and its first moment about the origin of World."""
+    cdef const Model* model = o.model
+    cdef Lanes h[3]
+    cdef int i, j, k
+    for i in range(model.num_mobods):
+        masses[4*i] = o.p.mobods[i].mass
+        if i == 0:
+            for j in range(3):
+                masses[1 + j] = o.p.mobods[0].h[j]
+        else:
+            rotate4(X_WN + 16*i, o.p.mobods[i].h, h)
+            for j in range(3):
+                masses[4*i + 1 + j] = h[j] + X_WN[16*i + 4*j + 3]*o.p.mobods[i].mass
+    for i in range(model.num_mobods - 1, 0, -1):
+        k = model.joints[i].parent
+        for j in range(4):
+            masses[4*k + j] = masses[4*k + j] + masses[4*i + j]
+
+
+cdef inline Lanes evaluate_center(
+    const InverseProblem* x, const Task* task, const Lanes* X_WN, const Lanes* q, const Lanes* masses,
+    const Lanes* goal, Lanes second, Lanes* G, Lanes* e, Lanes* J
+) noexcept nogil:
+    cdef const Owner* o = <const Owner*>x.owner
+    cdef const Model* model = o.model
+    cdef Lanes center[3]
+    cdef Lanes share, w, y, inverse
+    cdef Lanes size = Lanes(0.0)
+    cdef Py_ssize_t nv = model.num_velocities
+    cdef const MobodJoint* joint
+    cdef int i, j, k, l, c
+    w = Lanes(task.distance_weight)
+    if task.distance_second:
+        w = w*second
+    inverse = Lanes(1.0)/masses[0]
+    for i in range(task.num_rows):
+        y = goal[i] - masses[1 + task.axes[i]]*inverse
+        e[task.distance_row + i] = y*w
+        size = size + y*y
+    for k in range(1, model.num_mobods):
+        joint = &model.joints[k]
+        # A part without mass moves nothing.
+        share = Lanes(1.0)/select_lt(Lanes(0.0), masses[4*k], masses[4*k], Lanes(1.0))
+        for j in range(3):
+            center[j] = masses[4*k + 1 + j]*share
+        set_columns(model, k, o.p.mobods, q, X_WN, center, G)
+        for l in range(joint.v_start, joint.v_start + joint.nv):
+            c = o.t.column[l]
+            if c >= 0:
+                for i in range(task.num_rows):
+                    set_row(
+                        x, task.distance_row + i, c, G[(3 + task.axes[i])*nv + l]*w*masses[4*k]*inverse, J
+                    )
+    if task.distance_second:
+        return Lanes(0.0)
+    return size*(1.0/(x.distance_tolerance*x.distance_tolerance))
+
+
+cdef inline Lanes evaluate_constraints(
+    const InverseProblem* x, const Lanes* q, Lanes* memory, Lanes* sines, Lanes* cosines, Lanes* e, Lanes* J
+) noexcept nogil:
+    cdef const Owner* o = <const Owner*>x.owner
+    cdef const Model* model = o.model
+    cdef Call[Lanes] call
+    cdef Lanes worst = Lanes(0.0)
+    cdef Lanes* out
+    cdef int i, l
+    call.model, call.switches, call.p, call.q = model, o.switches, o.p, q
+    call.k.X_FM = memory
+    call.k.X_PB = call.k.X_FM + 16*model.num_bodies
+    call.k.X_WB = call.k.X_PB + 16*model.num_bodies
+    call.k.H_FM = call.k.X_WB + 16*model.num_bodies
+    call.k.H_PB_W = call.k.H_FM + 6*model.num_velocities
+    out = call.k.H_PB_W + 6*model.num_velocities
+    calc_position_kinematics(
+        model, o.p.X_BF, q, sines, cosines, <Lanes*>NULL, <Lanes*>NULL, call.k.X_WB, call.k.H_FM, call.k.H_PB_W
+    )
+    call.out = out
+    calc_errors(&call)
+    for i in range(model.num_equations):
+        e[o.t.constraint_row + i] = -out[i]
+        worst = larger(worst, out[i]*out[i])
+    calc_jacobian(&call)
+    for i in range(model.num_equations):
+        for l in range(model.num_velocities):
+            if o.t.column[l] >= 0:
+                set_row(x, o.t.constraint_row + i, o.t.column[l], out[model.num_velocities*i + l], J)
+    return worst*(1.0/(x.constraint_tolerance*x.constraint_tolerance))
+
+
+cdef inline void calc_way_to_posture(const InverseProblem* x, const Lanes* q, Lanes* z) noexcept nogil:
+    cdef const Owner* o = <const Owner*>x.owner
+    cdef const Model* model = o.model
+    cdef Lanes there[8]
+    cdef Lanes d[6]
+    cdef int i, k, b, c, nq
+    for i in range(o.t.num_posture_nodes):
+        b = o.t.posture_nodes[i]
+        nq = model.q_start[b + 1] - model.q_start[b]
+        for k in range(nq):
+            there[k] = Lanes(o.t.posture[model.q_start[b] + k])
+        difference_position(model.type[b], q + model.q_start[b], there, d)
+        for k in range(model.v_start[b + 1] - model.v_start[b]):
+            c = o.t.column[model.v_start[b] + k]
+            if c >= 0:
+                z[c] = d[k]
+
+
+cdef inline Lanes evaluate(
+    const InverseProblem* x, const Lanes* q, const Lanes* goal, const Lanes* second, Lanes* work, Lanes* e, Lanes* J,
+    Lanes* z
+) noexcept nogil:
+    """Errors and derivatives of all tasks and constraints, see `inverse_search.hpp`."""
+    cdef const Owner* o = <const Owner*>x.owner
+    cdef const Model* model = o.model
+    cdef Lanes* X_WN = work
+    cdef Lanes* masses = X_WN + 16*model.num_mobods
+    cdef Lanes* sines = masses + 4*model.num_mobods
+    cdef Lanes* cosines = sines + model.angle_stride
+    cdef Lanes* G = cosines + model.angle_stride
+    cdef Lanes* rest = G + 6*model.num_velocities
+    cdef Lanes worst = Lanes(0.0)
+    cdef const Task* task
+    cdef int i
+    set_zero(J, x.num_rows*x.num_columns)
+    set_zero(e, x.num_rows)
+    calc_sines_on_path(model, o.t.mobods, o.t.num_mobods, q, sines, cosines)
+    for i in range(o.t.num_mobods):
+        calc_node_pose(model, o.t.mobods[i], o.p.mobods, q, sines, cosines, X_WN)
+    if o.t.needs_masses:
+        calc_composite_masses(o, X_WN, masses)
+    for i in range(o.t.num_tasks):
+        task = &o.t.tasks[i]
+        if task.kind == POSE:
+            worst = larger(worst, evaluate_pose(x, task, X_WN, q, goal + task.goal, second[0], G, e, J))
+        elif task.kind == CENTER:
+            worst = larger(worst, evaluate_center(x, task, X_WN, q, masses, goal + task.goal, second[0], G, e, J))
+        else:
+            worst = larger(worst, evaluate_vector(x, task, X_WN, q, goal + task.goal, second[0], G, e, J))
+    if o.t.constraint_row >= 0:
+        worst = larger(worst, evaluate_constraints(x, q, rest, sines, cosines, e, J))
+    if z != NULL:
+        set_zero(z, x.num_columns)
+        calc_way_to_posture(x, q, z)
+    return worst
+
+
+cdef inline void move(const InverseProblem* x, const Lanes* q, const Lanes* d, Lanes* y) noexcept nogil:
+    """Along the rates d for one second, within limits."""
+    cdef const Owner* o = <const Owner*>x.owner
+    cdef const Model* model = o.model
+    cdef Lanes rates[6]
+    cdef Lanes there
+    cdef int i, k, b, c
+    for i in range(x.nq):
+        y[i] = q[i]
+    for k in range(x.num_columns):
+        i = x.position[k]
+        if i >= 0:
+            there = q[i] + d[k]
+            there = select_lt(there, Lanes(x.lower[k]), Lanes(x.lower[k]), there)
+            y[i] = select_lt(Lanes(x.upper[k]), there, Lanes(x.upper[k]), there)
+    for k in range(o.t.num_blocks):
+        b = o.t.blocks[k]
+        for i in range(model.v_start[b + 1] - model.v_start[b]):
+            c = o.t.column[model.v_start[b] + i]
+            rates[i] = d[c] if c >= 0 else Lanes(0.0)
+        integrate_position(model.type[b], q + model.q_start[b], rates, Lanes(1.0), y + model.q_start[b])
+    for k in range(o.t.num_clamped):
+        i = o.t.clamped[k]
+        y[i] = select_lt(y[i], Lanes(o.t.clamps[2*k]), Lanes(o.t.clamps[2*k]), y[i])
+        y[i] = select_lt(Lanes(o.t.clamps[2*k + 1]), y[i], Lanes(o.t.clamps[2*k + 1]), y[i])
+
+
+cdef inline double distance(const InverseProblem* x, const double* a, const double* b) noexcept nogil:
+    """The sum of squares of differences of coordinates; of quaternions that of angles about the same."""
+    cdef const Owner* o = <const Owner*>x.owner
+    cdef const Model* model = o.model
+    cdef double sum = 0.0, dot, difference
+    cdef int i, k, node, first
+    for k in range(x.num_columns):
+        i = x.position[k]
+        if i >= 0:
+            difference = a[i] - b[i]
+            sum += difference*difference
+    for k in range(o.t.num_blocks):
+        node = o.t.blocks[k]
+        first = model.q_start[node]
+        if orientation_of(model.type[node]) == QUATERNION:
+            # 8 (1 - cos(angle/2)) is angle^2 but for the fourth order.
+            dot = 0.0
+            for i in range(first, first + 4):
+                dot += a[i]*b[i]
+            sum += 8.0*(1.0 - fabs(dot))
+            first += 4
+        for i in range(first, model.q_start[node + 1]):
+            difference = a[i] - b[i]
+            sum += difference*difference
+    return sum

@@ -1,0 +1,28 @@
+"""From measured motion to a model: inertial parameters, friction, rotors; offsets of joints.
+
+`design_excitation` looks for a motion, `preprocess` makes a log of what was measured, `identify` fits all at
+once, `Accumulator` block by block, `PayloadEstimator` sample by sample; `validate` tests a model on other
+data. `calibrate` fits offsets of joints and poses of frames to measured poses.
+"""
+
+from mbt.identification.accumulator import Accumulator, identify
+from mbt.identification.calibration import Calibration, calibrate
+from mbt.identification.excitation import Excitation, design_excitation
+from mbt.identification.identified import Identified, Validation, validate
+from mbt.identification.payload import PayloadEstimator
+from mbt.identification.preprocessing import Log, preprocess
+
+__all__ = [
+    "Accumulator",
+    "Calibration",
+    "Excitation",
+    "Identified",
+    "Log",
+    "PayloadEstimator",
+    "Validation",
+    "calibrate",
+    "design_excitation",
+    "identify",
+    "preprocess",
+    "validate",
+]

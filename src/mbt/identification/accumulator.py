@@ -1,0 +1,432 @@
+"""Normal equations summed block by block, and their solution."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mbt.errors import ArgumentValueError
+from mbt.identification.columns import ROWS, Columns
+from mbt.identification.doubts import (
+    doubts_of_motion,
+    doubts_of_ranges,
+    doubts_of_sizes,
+    first_guess_of_delay,
+)
+from mbt.identification.identified import Identified
+from mbt.identification.physical import fit_physical, inside
+from mbt.math.arrays import FloatArray, as_bool, as_nonnegative, as_own_array
+
+if TYPE_CHECKING:
+    from mbt.tree.multibody_tree import MultibodyTree
+
+__all__ = ["Accumulator", "identify", "scales"]
+
+# What eigenvalue of the scaled normal equations, of the largest, a direction must have that the data saw.
+_SEEN = 1e-10
+# Below this part of the measured force, residuals are rounding.
+_ROUNDING = 1e-7
+# How far from the least cost a physical fit may end, in squared residuals in units of the noise.
+_GAP = 1e-4
+_HUBER = 1.345
+_PASSES = 50
+
+
+class Accumulator:
+    """Sums of a fit, made block by block: a log of any length takes the memory of one block.
+
+    Parameters
+    ----------
+    tree : MultibodyTree
+        The description, finalized. It is not changed.
+    friction, rotors, bodies, transition_velocity
+        As of `identify`.
+
+    Examples
+    --------
+    >>> import mbt, numpy as np
+    >>> tree = mbt.load_model(mbt.models.model_path("mbt_arm"))
+    >>> sums = mbt.identification.Accumulator(tree, rotors=True)
+    >>> rng = np.random.default_rng(0)
+    >>> for _ in range(3):
+    ...     q, v, vdot = rng.normal(size=(3, 100, 6))
+    ...     context = tree.create_default_context(batch_shape=100)
+    ...     context.q, context.v = q, v
+    ...     sums.add(q, v, vdot, tree.calc_inverse_dynamics(context, vdot, include_force_elements=True))
+    >>> sums.num_samples
+    300
+    >>> sums.solve().rank
+    40
+    """
+
+    def __init__(
+        self,
+        tree: MultibodyTree,
+        *,
+        friction: str | None = None,
+        rotors: bool = False,
+        bodies: Iterable[str] | None = None,
+        transition_velocity: float = 0.01,
+    ) -> None:
+        self._columns = Columns(tree, friction, rotors, bodies, transition_velocity)
+        nv, rank = tree.num_velocities, self._columns.base.rank
+        self._A = np.zeros((nv, rank, rank))
+        self._b = np.zeros((nv, rank))
+        self._c = np.zeros(nv)
+        self._total = np.zeros(nv)
+        self._num_samples = 0
+        self._q_least = np.full(tree.num_positions, np.inf)
+        self._q_largest = np.full(tree.num_positions, -np.inf)
+
+    @property
+    def num_samples(self) -> int:
+        """Number of samples that were added."""
+        return self._num_samples
+
+    def add(self, q: object, v: object, vdot: object, tau: object) -> None:
+        """Add a block of samples; nothing is added when an argument is refused.
+
+        Parameters
+        ----------
+        q : array_like, shape (n, num_positions)
+            Positions.
+        v, vdot, tau : array_like, shape (n, num_velocities)
+            Velocities, accelerations, and generalized forces of the motors.
+
+        Raises
+        ------
+        ShapeError, ArgumentTypeError, ArgumentValueError
+            When an array is not of the right shape or type, or has a number that is not finite.
+        """
+        q, v, vdot, tau = self._columns.as_log(q, v, vdot, tau)
+        A, b, c = np.zeros_like(self._A), np.zeros_like(self._b), np.zeros_like(self._c)
+        with np.errstate(over="ignore", invalid="ignore"):
+            for part, X, known in self._blocks(q, v, vdot):
+                force = (tau[part] - known).T
+                A += X.swapaxes(1, 2) @ X
+                b += (X.swapaxes(1, 2) @ force[..., None])[..., 0]
+                c += (force * force).sum(axis=1)
+            total = (tau**2).sum(axis=0)
+        if not all(np.isfinite(part).all() for part in (A, b, c, total)):
+            raise ArgumentValueError("the log has so large numbers that their squares overflow float64")
+        self._A += A
+        self._b += b
+        self._c += c
+        self._total += total
+        self._num_samples += len(q)
+        self._q_least = np.minimum(self._q_least, q.min(axis=0, initial=np.inf))
+        self._q_largest = np.maximum(self._q_largest, q.max(axis=0, initial=-np.inf))
+
+    def _blocks(
+        self, q: FloatArray, v: FloatArray, vdot: FloatArray
+    ) -> Iterator[tuple[slice, FloatArray, FloatArray]]:
+        """Yield parts of a log, their columns (nv, n, rank) and their known forces (n, nv)."""
+        kept = self._columns.base.independent
+        for first in range(0, len(q), ROWS):
+            part = slice(first, first + ROWS)
+            X, known = self._columns.evaluate(q[part], v[part], vdot[part])
+            # By velocity, and its own columns contiguous: BLAS forms the products.
+            yield part, np.ascontiguousarray(X[..., kept].swapaxes(0, 1)), known
+
+    def solve(self, *, noise: object = None, physical: bool = True, prior: float = 1e-3) -> Identified:
+        """Solve the equations summed so far; more samples may be added afterwards.
+
+        Parameters
+        ----------
+        noise, physical, prior
+            As of `identify`.
+
+        Returns
+        -------
+        Identified
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentValueError, ShapeError
+            When an argument is invalid, or there are fewer measured numbers than parameters.
+        """
+        columns = self._columns
+        nv, rank = columns.tree.num_velocities, columns.base.rank
+        weight = as_nonnegative(prior, "prior")
+        is_physical = as_bool(physical, "physical")
+        if is_physical and weight == 0.0:
+            raise ArgumentValueError(
+                "prior: expected a number > 0 with physical=True: motion does not tell all parameters"
+            )
+        if self.num_samples * nv <= rank:
+            raise ArgumentValueError(
+                f"the log is too short: {self.num_samples} samples of {nv} forces for {rank} base parameters"
+            )
+        if noise is None:
+            sigma = self._estimate_noise()
+        else:
+            sigma = as_own_array(noise, "noise", (nv,))
+            if not (sigma > 0.0).all() or not np.isfinite(sigma).any():
+                raise ArgumentValueError("noise: expected numbers > 0, inf for velocities to leave out")
+        A, b = self._weighted(sigma)
+        theta0 = columns.description()
+        G = columns.base.regrouping
+        phi, covariance, is_seen, condition = _solve_base(A, b, G @ theta0)
+        scale = scales(theta0, columns.num_inertial)
+        if is_physical or weight > 0.0:
+            theta = self._fit_all(A, b, theta0, scale, weight, is_physical)
+        else:
+            GS = G * scale
+            theta = theta0 + scale * (np.linalg.pinv(GS) @ (phi - G @ theta0))
+        return Identified(
+            columns,
+            theta,
+            covariance,
+            is_seen,
+            condition,
+            sigma,
+            self._rms(G @ theta),
+            self._force_rms(),
+            self.num_samples,
+            self._doubts(G @ theta0),
+        )
+
+    def _settle(self, q: FloatArray, v: FloatArray, vdot: FloatArray, tau: FloatArray, noise: object) -> None:
+        """Replace forces that lie far off by values whose plain fit is that of Huber's function.
+
+        With psi the residual clipped at 1.345 times the noise, and m the part that is not, prediction plus
+        psi / m are such values at the solution; their scatter gives Huber's standard errors too (Huber,
+        *Robust Statistics*, section 7.8). Taken again and again, they lead to it.
+        """
+        blocks = [(part, X, known) for part, X, known in self._blocks(q, v, vdot)]
+        given = None if noise is None else as_own_array(noise, "noise", tau.shape[1:])
+        phi = phi0 = self._columns.base.regrouping @ self._columns.description()
+        freedom = np.sqrt(1.0 - min(self._b.shape[1] / tau.size, 0.9))
+        floor = _ROUNDING * self._force_rms() + 1e-12
+        used = tau
+        for _ in range(_PASSES):
+            sigma = self._estimate_noise() if given is None else given
+            new, covariance, *_ = _solve_base(*self._weighted(sigma), phi0)
+            error = np.sqrt(np.diag(covariance))
+            is_settled = bool((np.abs(new - phi) <= 1e-4 * error + 1e-12).all())
+            phi = new
+            if is_settled:
+                return
+            predicted = np.concatenate([known + (X @ phi).T for _, X, known in blocks])
+            rest = tau - predicted
+            limit = given if given is not None else np.median(np.abs(rest), axis=0) / (0.6745 * freedom)
+            limit = _HUBER * np.maximum(limit, floor)
+            inside = np.maximum((np.abs(rest) < limit).mean(axis=0), 0.1)
+            used = predicted + np.clip(rest, -limit, limit) / inside
+            for part, X, known in blocks:
+                force = (used[part] - known).T
+                is_first = part.start == 0
+                self._b = (0.0 if is_first else self._b) + (X.swapaxes(1, 2) @ force[..., None])[..., 0]
+                self._c = (0.0 if is_first else self._c) + (force * force).sum(axis=1)
+
+    def _delay(
+        self,
+        q: FloatArray,
+        v: FloatArray,
+        vdot: FloatArray,
+        residuals: FloatArray,
+        rate: FloatArray,
+        noise: FloatArray,
+    ) -> float:
+        """Return by how many samples forces come late, by what of their rate no parameter can mimic."""
+        w = np.where(np.isfinite(noise), 1.0 / noise**2, 0.0)
+        b = sum(np.einsum("jnk,nj,j->k", X, rate[part], w) for part, X, _ in self._blocks(q, v, vdot))
+        mimic = _solve_base(self._weighted(noise)[0], np.asarray(b), np.zeros(len(self._b[0])))[0]
+        own = float((w * rate * rate).sum() - mimic @ b)
+        return -float((w * rate * residuals).sum()) / max(own, 1e-300)
+
+    def _fit_all(
+        self,
+        A: FloatArray,
+        b: FloatArray,
+        theta0: FloatArray,
+        scale: FloatArray,
+        weight: float,
+        physical: bool,
+    ) -> FloatArray:
+        columns = self._columns
+        GS = columns.base.regrouping * scale
+        # In units of the scales, from the description: the numbers are near 1.
+        H = GS.T @ A @ GS + weight * np.eye(len(scale))
+        g = GS.T @ (b - A @ (columns.base.regrouping @ theta0))
+        if not physical:
+            fitted: FloatArray = theta0 + scale * np.linalg.solve(H, g)
+            return fitted
+        n = columns.num_inertial
+        mass, length = scale[0], scale[1] / scale[0]
+        start = theta0.copy()
+        start[:n] = inside(theta0[:n].reshape(-1, 10), mass, length).ravel()
+        is_positive = np.zeros(len(theta0), dtype=bool)
+        for term, _, part in columns.parts():
+            is_positive[part] = term != "offset"
+        start[is_positive] = np.maximum(start[is_positive], 1e-3)
+        # Bodies in units of one mass and one length are bodies too.
+        x0 = theta0 / scale
+        x = fit_physical(H, g + H @ x0, start / scale, n // 10, is_positive, _GAP)
+        return x * scale
+
+    def _weighted(self, sigma: FloatArray) -> tuple[FloatArray, FloatArray]:
+        w = 1.0 / sigma**2
+        return np.einsum("j,jkl->kl", w, self._A), w @ self._b
+
+    def _estimate_noise(self) -> FloatArray:
+        """Return the standard deviation of each force, by weights and fits in turns."""
+        n = self.num_samples
+        floor = _ROUNDING * self._force_rms() + 1e-12
+        sigma = np.maximum(self._force_rms(), floor)
+        phi0 = self._columns.base.regrouping @ self._columns.description()
+        for _ in range(20):
+            phi, covariance, *_ = _solve_base(*self._weighted(sigma), phi0)
+            # What the fitted numbers take of the freedom of each force.
+            taken = np.einsum("jkl,kl->j", self._A, covariance) / sigma**2
+            new = np.maximum(self._rms(phi) * np.sqrt(n / np.maximum(n - taken, 1.0)), floor)
+            is_same = np.abs(new - sigma).max(initial=0.0) <= 1e-6 * sigma.max(initial=0.0)
+            sigma = new
+            if is_same:
+                break
+        return sigma
+
+    def _doubts(self, phi0: FloatArray) -> tuple[str, ...]:
+        tree = self._columns.tree
+        described = np.einsum("k,jkl,l->j", phi0, self._A, phi0)
+        return (
+            *doubts_of_ranges(tree, self._q_least, self._q_largest),
+            *doubts_of_sizes(tree.velocity_names, self._b @ phi0, described, self._c),
+        )
+
+    def _rms(self, phi: FloatArray) -> FloatArray:
+        squares = self._c - 2.0 * self._b @ phi + np.einsum("k,jkl,l->j", phi, self._A, phi)
+        rms: FloatArray = np.sqrt(np.maximum(squares, 0.0) / max(self._num_samples, 1.0))
+        return rms
+
+    def _force_rms(self) -> FloatArray:
+        rms: FloatArray = np.sqrt(self._total / max(self._num_samples, 1.0))
+        return rms
+
+
+def identify(
+    tree: MultibodyTree,
+    q: object,
+    v: object,
+    vdot: object,
+    tau: object,
+    *,
+    friction: str | None = None,
+    rotors: bool = False,
+    bodies: Iterable[str] | None = None,
+    noise: object = None,
+    physical: bool = True,
+    prior: float = 1e-3,
+    robust: bool = False,
+    transition_velocity: float = 0.01,
+) -> Identified:
+    """Fit the parameters of a tree to measured motion and forces, by weighted least squares.
+
+    Parameters
+    ----------
+    tree : MultibodyTree
+        The description, finalized. It is not changed.
+    q : array_like, shape (n, num_positions)
+        Measured positions, one row a sample.
+    v, vdot, tau : array_like, shape (n, num_velocities)
+        Velocities, accelerations, and generalized forces of the motors [N m, N].
+    friction : str, optional
+        What friction to fit, instead of the description's: terms of ``"viscous"``, ``"coulomb"`` and
+        ``"offset"`` joined by ``+``. Coulomb friction is ``tanh(v / transition_velocity)`` times a force, of
+        joints with one velocity; an offset is a constant force. Free bodies have no friction.
+    rotors : bool, optional
+        Fit the reflected inertia of the rotors, where the tree has actuators.
+    bodies : iterable of str, optional
+        Names of the bodies to fit, a payload alone for example; the others stay as described. By default all.
+    noise : array_like, shape (num_velocities,), optional
+        Standard deviation of each force; infinite for one that was not measured. Estimated by default.
+    physical : bool, optional
+        Allow only mass properties that bodies can have, and friction and rotors that are positive.
+    prior : float, optional
+        Weight of the squared distance from the description, against residuals in units of the noise. It
+        decides what the data do not tell.
+    robust : bool, optional
+        Let forces that lie far off weigh less, by Huber's function: up to 1.345 times the noise, which is
+        then estimated from the median, residuals count squared, beyond it linearly.
+    transition_velocity : float, optional
+        See `mbt.JointFriction` [rad/s, m/s].
+
+    Returns
+    -------
+    Identified
+        Parameters, standard errors, residuals, a report, a tree.
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentValueError, ShapeError
+        When an argument is invalid, the log too short, or the tree has constraints.
+
+    Examples
+    --------
+    The motors of this arm measured, with noise:
+
+    >>> import mbt, numpy as np
+    >>> tree = mbt.load_model(mbt.models.model_path("mbt_arm"))
+    >>> rng = np.random.default_rng(0)
+    >>> q, v, vdot = rng.normal(size=(3, 500, 6))
+    >>> context = tree.create_default_context(batch_shape=500)
+    >>> context.q, context.v = q, v
+    >>> tau = tree.calc_inverse_dynamics(context, vdot, include_force_elements=True)
+    >>> tau = tau + 0.1 * rng.normal(size=tau.shape)
+    >>> found = mbt.identification.identify(tree, q, v, vdot, tau, friction="viscous", rotors=True)
+    >>> bool(abs(found.noise - 0.1).max() < 0.02)
+    True
+    """
+    sums = Accumulator(
+        tree, friction=friction, rotors=rotors, bodies=bodies, transition_velocity=transition_velocity
+    )
+    columns = sums._columns
+    q, v, vdot, tau = columns.as_log(q, v, vdot, tau)
+    is_robust = as_bool(robust, "robust")
+    sums.add(q, v, vdot, tau)
+    if is_robust:
+        sums._settle(q, v, vdot, tau, noise)
+    found = sums.solve(noise=noise, physical=physical, prior=prior)
+    residuals = found.calc_residuals(q, v, vdot, tau)
+    found._residuals = residuals
+    found._doubts += tuple(doubts_of_motion(tree, q, v, vdot))
+    rate, is_late = first_guess_of_delay(tau - residuals, residuals, found.noise)
+    if is_late:
+        delay = sums._delay(q, v, vdot, residuals, rate, found.noise)
+        found._doubts += (
+            f"the forces seem to come {abs(delay):.2g} samples {'after' if delay > 0.0 else 'before'} the "
+            "positions: check their time stamps; preprocess(delay=...) shifts them",
+        )
+    return found
+
+
+def _solve_base(
+    A: FloatArray, b: FloatArray, phi0: FloatArray
+) -> tuple[FloatArray, FloatArray, np.ndarray, float]:
+    """Return the base parameters, their covariance, which of them the data saw, and the condition number.
+
+    What the data did not see stays as in phi0.
+    """
+    diagonal = np.diag(A)
+    D = np.where(diagonal > 0.0, 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0)), 0.0)
+    values, V = np.linalg.eigh(A * D * D[:, None])
+    largest = values[-1] if len(values) else 0.0
+    seen = values > _SEEN * largest
+    V_seen = V[:, seen] * D[:, None]
+    step = V_seen @ ((V_seen.T @ (b - A @ phi0)) / values[seen])
+    covariance = (V_seen / values[seen]) @ V_seen.T
+    is_seen = (V[:, ~seen] ** 2).sum(axis=1) < 1e-6
+    condition = float(np.sqrt(largest / values[0])) if len(values) and seen.all() else np.inf
+    return phi0 + step, covariance, is_seen, condition
+
+
+def scales(theta0: FloatArray, num_inertial: int) -> FloatArray:
+    """Return what change of each number is a large one: that of the mean body's mass, and of its size."""
+    bodies = theta0[:num_inertial].reshape(-1, 10)
+    mass = float(bodies[:, 0].mean()) or 1.0
+    trace = float(bodies[:, [4, 6, 9]].sum())
+    length = np.sqrt(trace / bodies[:, 0].sum()) if trace > 0.0 and bodies[:, 0].sum() > 0.0 else 0.1
+    one = mass * np.repeat([1.0, length, length**2], [1, 3, 6])
+    return np.concatenate([np.tile(one, len(bodies)), np.maximum(theta0[num_inertial:], 1.0)])

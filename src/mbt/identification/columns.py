@@ -1,0 +1,245 @@
+"""What a fit is linear in: the columns of a regressor, their names, and the forces that are known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mbt.errors import ArgumentTypeError, ArgumentValueError, quote
+from mbt.math.arrays import FloatArray, as_bool, as_finite_array, as_positive
+from mbt.tree.base_parameters import BaseParameters, find_base_parameters
+
+if TYPE_CHECKING:
+    from mbt.tree.multibody_tree import MultibodyTree
+
+__all__ = ["FRICTION_TERMS", "ROWS", "Columns", "as_names", "as_tree", "frictions_of"]
+
+FRICTION_TERMS = ("viscous", "coulomb", "offset")
+# Samples in one call of kernels: the columns of so many stay in cache.
+ROWS = 512
+_TOLERANCE = 1e-9
+
+
+class Columns:
+    """The columns of a fit: inertial parameters of some bodies, then friction and rotors of each velocity."""
+
+    def __init__(
+        self,
+        tree: MultibodyTree,
+        friction: str | None,
+        rotors: bool,
+        bodies: Iterable[str] | None,
+        transition_velocity: float,
+    ) -> None:
+        as_tree(tree, "identification")
+        if not tree.num_velocities:
+            raise ArgumentValueError("tree: expected one that can move, got one without velocities")
+        if tree.constraints:
+            raise ArgumentValueError(
+                f"tree: has constraints ({tree.constraints[0].name!r}), whose forces a fit cannot tell from "
+                "those of the motors; only trees without constraints can be identified"
+            )
+        self.tree = tree
+        self.transition_velocity = as_positive(transition_velocity, "transition_velocity")
+        self.terms = _as_terms(friction, rotors)
+        self.velocities = {term: _velocities_with(tree, term) for term in self.terms}
+        if "rotor" in self.terms and not len(self.velocities["rotor"]):
+            raise ArgumentValueError("rotors: the tree has no actuators; add some with add_joint_actuator()")
+        self.rows = _rows_of_bodies(tree, bodies)
+        self.bare = _without_fitted(tree, self.terms)
+        self.pi0 = tree.get_inertial_parameters()
+        free = np.zeros((tree.num_bodies - 1, 10), dtype=bool)
+        free[self.rows] = True
+        self.free = free.ravel()
+        own = tree.inertial_parameter_names
+        self.names = tuple(name for name, is_free in zip(own, self.free, strict=True) if is_free) + tuple(
+            f"{tree.velocity_names[i]}_{term}" for term in self.terms for i in self.velocities[term]
+        )
+        self._contexts: dict[int, Any] = {}
+        self.base = self._find_base()
+
+    @property
+    def num_inertial(self) -> int:
+        """Number of inertial parameters that the fit may change."""
+        return 10 * len(self.rows)
+
+    def parts(self) -> Iterator[tuple[str, npt.NDArray[np.intp], slice]]:
+        """Yield each term of friction and rotors, its velocities, and its columns."""
+        first = self.num_inertial
+        for term in self.terms:
+            places = self.velocities[term]
+            yield term, places, slice(first, first + len(places))
+            first += len(places)
+
+    def description(self) -> FloatArray:
+        """Return the values that the description has, (num_columns,)."""
+        values = {term: np.zeros(self.tree.num_velocities) for term in (*FRICTION_TERMS, "rotor")}
+        for joint in self.tree.joints:
+            part = slice(joint.velocity_start, joint.velocity_start + joint.num_velocities)
+            values["viscous"][part] = joint.default_damping_vector
+        for actuator in self.tree.joint_actuators:
+            values["rotor"][actuator.velocity_start] += actuator.default_reflected_inertia
+        for element in frictions_of(self.tree):
+            values["coulomb"][element.joint.velocity_start] += element.coulomb_friction
+        own = [values[term][places] for term, places, _ in self.parts()]
+        return np.concatenate([self.pi0[self.free], *own])
+
+    def evaluate(self, q: FloatArray, v: FloatArray, vdot: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the columns (B, nv, num_columns) and the known part of the forces (B, nv)."""
+        context = self._context(len(q))
+        context.q, context.v = q, v
+        Y = self.bare.calc_inverse_dynamics_regressor(context, vdot)
+        known = self.bare.calc_inverse_dynamics(context, vdot, include_force_elements=True)
+        pi_free = np.where(self.free, self.pi0, 0.0)
+        with np.errstate(over="ignore", invalid="ignore"):
+            known = known - Y @ pi_free
+        if not self.terms:
+            return Y[..., self.free], known
+        nv = self.tree.num_velocities
+        X = np.zeros((len(q), nv, len(self.names)))
+        X[..., : self.num_inertial] = Y if self.free.all() else Y[..., self.free]
+        for term, places, part in self.parts():
+            X[:, places, np.arange(part.start, part.stop)] = self._values_of(term, v, vdot)[:, places]
+        return X, known
+
+    def _values_of(self, term: str, v: FloatArray, vdot: FloatArray) -> FloatArray:
+        if term == "viscous":
+            return v
+        if term == "coulomb":
+            values: FloatArray = np.tanh(v / self.transition_velocity)
+            return values
+        return np.ones_like(v) if term == "offset" else vdot
+
+    def _context(self, count: int) -> Any:
+        if count not in self._contexts:
+            self._contexts = {count: self.bare.create_default_context(batch_shape=count)}
+        return self._contexts[count]
+
+    def _find_base(self) -> BaseParameters:
+        """Return the combinations of all columns that motion can tell, by random states."""
+        rng = np.random.default_rng(0)
+        nv, count = self.tree.num_velocities, 40
+        q = np.array([self.tree.random_positions(rng) for _ in range(count)])
+        X, _ = self.evaluate(q, rng.standard_normal((count, nv)), rng.standard_normal((count, nv)))
+        R = np.asarray(np.linalg.qr(X.reshape(-1, X.shape[-1]), mode="r"))
+        n = self.num_inertial
+        inertial = find_base_parameters(R[:, :n], self.names[:n], _TOLERANCE)
+        kept = [int(i) for i in inertial.independent]
+        own: list[int] = []
+        # A rotor, say, may turn as a body does: what is no new column is expressed in those before.
+        for i in range(n, len(self.names)):
+            column = R[:, i]
+            if kept:
+                column = column - R[:, kept] @ np.linalg.lstsq(R[:, kept], R[:, i], rcond=None)[0]
+            if np.linalg.norm(column) > 1e3 * _TOLERANCE * np.linalg.norm(R[:, i]):
+                kept.append(i)
+                own.append(i)
+        G = np.zeros((len(kept), len(self.names)))
+        G[: inertial.rank, :n] = inertial.regrouping
+        for i in range(n, len(self.names)):
+            if i in own:
+                G[kept.index(i), i] = 1.0
+            elif kept:
+                share = np.linalg.lstsq(R[:, kept], R[:, i], rcond=None)[0]
+                G[:, i] = np.where(np.abs(share) > 1e-6, share, 0.0)
+        return BaseParameters(
+            np.array(kept, dtype=np.intp), G, self.names, inertial.smallest_pivot, inertial.largest_remainder
+        )
+
+    def as_log(
+        self, q: object, v: object, vdot: object, tau: object
+    ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Return the arrays of a log, checked."""
+        nq, nv = self.tree.num_positions, self.tree.num_velocities
+        log = as_finite_array(q, "q", (..., nq))
+        if log.ndim != 2:
+            raise ArgumentValueError(f"q: expected one row a sample, shape (n, {nq}), got {log.shape}")
+        rest = (
+            as_finite_array(x, name, (len(log), nv)) for x, name in ((v, "v"), (vdot, "vdot"), (tau, "tau"))
+        )
+        return (log, *rest)  # type: ignore[return-value]
+
+
+def as_tree(tree: object, what: str) -> MultibodyTree:
+    """Return a tree that is finalized, and computes with doubles."""
+    from mbt.tree.multibody_tree import MultibodyTree
+
+    if not isinstance(tree, MultibodyTree):
+        raise ArgumentTypeError(f"tree: expected a MultibodyTree, got {quote(tree)}")
+    tree._finalized(what)
+    if tree.scalar_type.name != "double":
+        raise ArgumentTypeError(f"tree: expected one of doubles, got one of {tree.scalar_type.name}")
+    return tree
+
+
+def as_names(names: object, argument: str) -> list[Any]:
+    """Return names as a list; a text is not taken for one of letters."""
+    if isinstance(names, str):
+        raise ArgumentTypeError(f"{argument}: expected a list of names, got the str {names!r}")
+    if not isinstance(names, Iterable):
+        raise ArgumentTypeError(f"{argument}: expected a list of names, got {quote(names)}")
+    return list(names)
+
+
+def _as_terms(friction: object, rotors: object) -> tuple[str, ...]:
+    has_rotors = as_bool(rotors, "rotors")
+    if friction is not None and not isinstance(friction, str):
+        raise ArgumentTypeError(f"friction: expected a str or None, got {quote(friction)}")
+    wanted = [word.strip() for word in friction.split("+")] if friction else []
+    for word in wanted:
+        if word not in FRICTION_TERMS:
+            raise ArgumentValueError(
+                f"friction: expected None or terms of {', '.join(FRICTION_TERMS)} "
+                f"joined by '+', got {friction!r}"
+            )
+    return tuple(term for term in FRICTION_TERMS if term in wanted) + (("rotor",) if has_rotors else ())
+
+
+def _rows_of_bodies(tree: MultibodyTree, bodies: Iterable[str] | None) -> list[int]:
+    if bodies is None:
+        return list(range(tree.num_bodies - 1))
+    names = as_names(bodies, "bodies")
+    rows = sorted({int(tree.get_body_by_name(name).node_index) - 1 for name in names})
+    if not rows or rows[0] < 0:
+        raise ArgumentValueError("bodies: expected the names of bodies other than World, at least one")
+    return rows
+
+
+def _velocities_with(tree: MultibodyTree, term: str) -> npt.NDArray[np.intp]:
+    """Return the velocities that may have this term, and have a place for it in a tree."""
+    if term == "rotor":
+        return np.array(sorted({actuator.velocity_start for actuator in tree.joint_actuators}), dtype=np.intp)
+    joints = [joint for joint in tree.joints if not joint.is_ephemeral]
+    if term == "coulomb":
+        joints = [joint for joint in joints if joint.num_velocities == 1]
+    places = [joint.velocity_start + i for joint in joints for i in range(joint.num_velocities)]
+    return np.array(sorted(places), dtype=np.intp)
+
+
+def frictions_of(tree: MultibodyTree) -> list[Any]:
+    """Return the dry friction of a tree's joints."""
+    from mbt.tree.force_elements.joint_friction import JointFriction
+
+    return [element for element in tree.force_elements if isinstance(element, JointFriction)]
+
+
+def _without_fitted(tree: MultibodyTree, terms: tuple[str, ...]) -> MultibodyTree:
+    """Return the tree without the friction and the rotors that are to be fitted."""
+    if not terms:
+        return tree
+    work = tree.edit()
+    if "viscous" in terms:
+        for joint in work.joints:
+            if not joint.is_ephemeral:
+                joint.set_default_damping_vector([0.0] * joint.num_velocities)
+    if "coulomb" in terms:
+        for element in frictions_of(work):
+            work.remove(element)
+    if "rotor" in terms:
+        for actuator in work.joint_actuators:
+            actuator.set_default_rotor_inertia(0.0)
+    work.finalize()
+    return work

@@ -1,0 +1,92 @@
+"""What makes a log doubtful: units, signs, and time stamps."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mbt.math.arrays import FloatArray
+
+if TYPE_CHECKING:
+    from mbt.tree.multibody_tree import MultibodyTree
+
+__all__ = ["doubts_of_motion", "doubts_of_ranges", "doubts_of_sizes", "first_guess_of_delay"]
+
+# A joint may go so far beyond its limits, of their distance.
+_BEYOND = 0.5
+# Forces so many times as large as described, or as small a part, have other units; friction may count much.
+_TIMES = 30.0
+# Rates are those of the positions if they agree so well, and up to this part.
+_SAME_COURSE = 0.95
+_SAME_SIZE = 0.1
+# A delay is told from this many of its standard errors.
+_SURE = 6.0
+
+
+def doubts_of_ranges(tree: MultibodyTree, least: FloatArray, largest: FloatArray) -> list[str]:
+    """Return doubts of positions, by their extremes."""
+    doubts = []
+    lower, upper = tree.position_lower_limits, tree.position_upper_limits
+    room = _BEYOND * (upper - lower)
+    for i in np.flatnonzero(np.isfinite(room)):
+        if least[i] < lower[i] - room[i] or largest[i] > upper[i] + room[i]:
+            doubts.append(
+                f"{tree.position_names[i]} goes from {least[i]:.3g} to {largest[i]:.3g}, far beyond its "
+                f"limits {lower[i]:.3g} and {upper[i]:.3g}: are these radians and metres?"
+            )
+    return doubts
+
+
+def doubts_of_sizes(
+    names: tuple[str, ...], along: FloatArray, described: FloatArray, force: FloatArray
+) -> list[str]:
+    """Return doubts of forces: sums of products of measured and described, and of the squares of both."""
+    doubts = []
+    for name, product, mine, theirs in zip(names, along, described, force, strict=True):
+        if mine <= 0.0 or product**2 < 0.8 * mine * theirs:
+            continue  # Another course, or no description: nothing can be said of the size.
+        size = product / mine
+        if size < 0.0 or abs(size) > _TIMES or abs(size) < 1.0 / _TIMES:
+            doubts.append(
+                f"{name}: the forces are {size:.3g} times what the description says: check their units, "
+                "their sign, and whether they are those of the joint or of the motor before its gear"
+            )
+    return doubts
+
+
+def doubts_of_motion(tree: MultibodyTree, q: FloatArray, v: FloatArray, vdot: FloatArray) -> list[str]:
+    """Return doubts of rates, for samples in the order of time; nothing is said of those in another order."""
+    if len(q) < 3:
+        return []
+    doubts, steps = [], []
+    pairs = ((tree.difference_positions(q[:-1], q[1:]), v), (np.diff(v, axis=0), vdot))
+    for change, rate in pairs:
+        mean = 0.5 * (rate[1:] + rate[:-1])
+        squares = (mean * mean).sum(axis=0)
+        product = (change * mean).sum(axis=0)
+        moves = squares > 1e-12 * squares.max(initial=0.0)
+        follows = np.abs(product) > _SAME_COURSE * np.sqrt(squares * (change * change).sum(axis=0))
+        if not (moves & follows).any():
+            return []
+        steps.append(np.where(moves & follows, product / np.where(moves, squares, 1.0), np.nan))
+    for name, of_q, of_v in zip(tree.velocity_names, *steps, strict=True):
+        if np.isfinite(of_q) and np.isfinite(of_v) and abs(of_q / of_v - 1.0) > _SAME_SIZE:
+            doubts.append(
+                f"{name}: q moves {of_q / of_v:.3g} times as fast as v says, by the changes of v and vdot: "
+                "check units"
+            )
+    return doubts
+
+
+def first_guess_of_delay(
+    predicted: FloatArray, residuals: FloatArray, noise: FloatArray
+) -> tuple[FloatArray, bool]:
+    """Return the rate of the forces by sample, and whether residuals look like a delay of the forces."""
+    if len(predicted) < 3:
+        return np.zeros_like(predicted), False
+    rate = np.gradient(predicted, axis=0)
+    finite = np.isfinite(noise)
+    d, r = rate[:, finite] / noise[finite], residuals[:, finite] / noise[finite]
+    squares = float((d * d).sum())
+    return rate, squares > 0.0 and abs(float((d * r).sum())) > _SURE * np.sqrt(squares)

@@ -1,0 +1,300 @@
+"""What a fit found, and tests of it on other data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mbt.errors import ArgumentTypeError, ArgumentValueError, quote
+from mbt.identification.columns import ROWS, Columns, frictions_of
+from mbt.math.arrays import FloatArray
+
+if TYPE_CHECKING:
+    from mbt.tree.base_parameters import BaseParameters
+    from mbt.tree.multibody_tree import MultibodyTree
+
+__all__ = ["Identified", "Validation", "validate"]
+
+# Where more than this part of a force is left over, the model does not describe the joint.
+_FEW = 0.5
+# Condition numbers that good motions stay far below.
+_HARD = 1e3
+
+
+class Identified:
+    """What `identify` found; print it, or `report()`, for a table.
+
+    Attributes
+    ----------
+    parameters : ndarray, shape (num_bodies - 1, 10)
+        Inertial parameters in the order of nodes, as `mbt.math.calc_inertial_parameters` gives them.
+    standard_errors : ndarray, shape (num_bodies - 1, 10)
+        Of `parameters`, as far as the data alone tell them: infinite for those that act only in
+        combination with others, or that the log does not show; zero for those that were not fitted.
+    base : BaseParameters
+        The combinations that motion can tell, of all numbers fitted, friction and rotors included.
+    base_values, base_standard_errors : ndarray, shape (rank,)
+        Their values, and the standard errors of a fit without prior and without limits of physics.
+    described_base_values : ndarray, shape (rank,)
+        Those of the description.
+    friction : dict of str to ndarray, shape (num_velocities,)
+        ``"viscous"``, ``"coulomb"``, ``"offset"``: those that were fitted. Zero for velocities without: those
+        of free bodies, and for Coulomb friction those of joints with several velocities.
+    rotors : ndarray, shape (num_velocities,), or None
+        Reflected inertia of the rotors, when fitted; zero for velocities without a motor.
+    noise : ndarray, shape (num_velocities,)
+        Standard deviation of each force, as estimated, or as given.
+    residual_rms : ndarray, shape (num_velocities,)
+        Root mean square of measured minus predicted forces.
+    condition_number : float
+        Of the weighted columns of the base parameters, each of norm one; infinite when some were not seen.
+    num_samples : int
+        Samples of the log.
+    """
+
+    def __init__(
+        self,
+        columns: Columns,
+        theta: FloatArray,
+        covariance: FloatArray,
+        is_seen: np.ndarray,
+        condition: float,
+        noise: FloatArray,
+        rms: FloatArray,
+        force_rms: FloatArray,
+        num_samples: int,
+        doubts: tuple[str, ...] = (),
+    ) -> None:
+        self._columns = columns
+        self._theta = theta
+        self._is_seen = is_seen
+        self._doubts = doubts
+        self._residuals: FloatArray | None = None
+        self._tree: MultibodyTree | None = None
+        self._force_rms = force_rms
+        self.base: BaseParameters = columns.base
+        self.base_values: FloatArray = columns.base.calc_values(theta)
+        self.described_base_values: FloatArray = columns.base.calc_values(columns.description())
+        errors = np.sqrt(np.diag(covariance))
+        self.base_standard_errors: FloatArray = np.where(is_seen, errors, np.inf)
+        self.noise, self.residual_rms = noise, rms
+        self.condition_number = condition
+        self.num_samples = num_samples
+        pi = columns.pi0.copy()
+        pi[columns.free] = theta[: columns.num_inertial]
+        self.parameters: FloatArray = pi.reshape(-1, 10)
+        own = self._errors_of_each(covariance)
+        all_errors = np.zeros(len(pi))
+        all_errors[columns.free] = own[: columns.num_inertial]
+        self.standard_errors: FloatArray = all_errors.reshape(-1, 10)
+        parts = {}
+        for term, places, part in columns.parts():
+            parts[term] = np.zeros(columns.tree.num_velocities)
+            parts[term][places] = theta[part]
+        self.rotors: FloatArray | None = parts.pop("rotor", None)
+        self.friction = parts
+
+    def _errors_of_each(self, covariance: FloatArray) -> FloatArray:
+        """Return the standard error of each number, infinite where motion tells only combinations."""
+        G = self.base.regrouping
+        back = np.linalg.pinv(G)
+        stays = np.abs(back @ G - np.eye(G.shape[1])).max(axis=0, initial=0.0) < 1e-6
+        uses_unseen = (np.abs(back[:, ~self._is_seen]) > 1e-9).any(axis=1)
+        variance = np.einsum("ij,jk,ik->i", back, covariance, back)
+        errors: FloatArray = np.where(stays & ~uses_unseen, np.sqrt(np.maximum(variance, 0.0)), np.inf)
+        return errors
+
+    @property
+    def rank(self) -> int:
+        """Number of base parameters."""
+        return self.base.rank
+
+    @property
+    def unseen(self) -> tuple[str, ...]:
+        """The base parameters that the log does not tell, as text; they are the description's."""
+        return tuple(
+            text for text, is_seen in zip(self.base.descriptions, self._is_seen, strict=True) if not is_seen
+        )
+
+    @property
+    def residuals(self) -> FloatArray:
+        """Measured minus predicted forces, (n, num_velocities).
+
+        Raises
+        ------
+        ArgumentValueError
+            For a fit of an `Accumulator`, which keeps no samples: `calc_residuals` takes some.
+        """
+        if self._residuals is None:
+            raise ArgumentValueError(
+                "residuals: an Accumulator keeps no samples; use residual_rms, or "
+                "calc_residuals(q, v, vdot, tau)"
+            )
+        return self._residuals
+
+    def calc_residuals(self, q: object, v: object, vdot: object, tau: object) -> FloatArray:
+        """Return measured minus predicted forces of any log, (n, num_velocities), given as to `identify`."""
+        q, v, vdot, tau = self._columns.as_log(q, v, vdot, tau)
+        residuals = tau.copy()
+        for first in range(0, len(q), ROWS):
+            part = slice(first, first + ROWS)
+            X, known = self._columns.evaluate(q[part], v[part], vdot[part])
+            residuals[part] -= known + X @ self._theta
+        return residuals
+
+    @property
+    def tree(self) -> MultibodyTree:
+        """The description with all that was found: mass properties, damping, friction and rotors; finalized.
+
+        `mbt.save_model` writes it. An offset of friction is not in it, for which trees have no element. Where
+        several motors turn one joint, the first has the rotor.
+
+        Raises
+        ------
+        InvalidInertiaError
+            When the fit was made with ``physical=False`` and no body has the parameters found.
+        """
+        if self._tree is None:
+            self._tree = self._make_tree()
+        return self._tree
+
+    def _make_tree(self) -> MultibodyTree:
+        from mbt.math.pseudo_inertia import make_spatial_inertia
+        from mbt.tree.force_elements.joint_friction import JointFriction
+
+        columns = self._columns
+        work = columns.tree.edit()
+        for row in columns.rows:
+            body = columns.tree.node_bodies[row + 1]
+            work.bodies[body.index].set_default_spatial_inertia(make_spatial_inertia(self.parameters[row]))
+        if "viscous" in self.friction:
+            damping = np.maximum(self.friction["viscous"], 0.0)
+            for joint in columns.tree.joints:
+                if joint.num_velocities and not joint.is_ephemeral:
+                    part = slice(joint.velocity_start, joint.velocity_start + joint.num_velocities)
+                    work.joints[joint.index].set_default_damping_vector(damping[part])
+        if "coulomb" in self.friction:
+            for element in frictions_of(work):
+                work.remove(element)
+            for joint in columns.tree.joints:
+                if joint.num_velocities == 1:
+                    force = max(float(self.friction["coulomb"][joint.velocity_start]), 0.0)
+                    work.add_force_element(
+                        JointFriction(
+                            work.joints[joint.index], force, transition_velocity=columns.transition_velocity
+                        )
+                    )
+        if self.rotors is not None:
+            rest = np.maximum(self.rotors, 0.0)
+            for actuator in columns.tree.joint_actuators:
+                # All of it in the first rotor, where several turn with one velocity.
+                start = actuator.velocity_start
+                inertia = rest[start] / actuator.default_gear_ratio**2
+                work.joint_actuators[actuator.index].set_default_rotor_inertia(inertia)
+                rest[start] = 0.0
+        work.finalize()
+        return work
+
+    def report(self) -> str:
+        """Return what was found as text: fit of each joint, base parameters with errors, warnings."""
+        names = self._columns.tree.velocity_names
+        lines = [
+            f"{self.rank} base parameters of {len(self._theta)} numbers, from {self.num_samples} samples; "
+            f"condition number {self.condition_number:.3g}",
+            "",
+            f"{'joint velocity':24} {'force rms':>11} {'residual':>11} {'noise':>11}",
+        ]
+        for row in zip(names, self._force_rms, self.residual_rms, self.noise, strict=True):
+            lines.append(f"{row[0]:24} {row[1]:11.4g} {row[2]:11.4g} {row[3]:11.4g}")
+        lines += ["", f"{'described':>11} {'found':>11} {'std. error':>11}  base parameter"]
+        for old, new, error, text in zip(
+            self.described_base_values,
+            self.base_values,
+            self.base_standard_errors,
+            self.base.descriptions,
+            strict=True,
+        ):
+            lines.append(f"{old:11.4g} {new:11.4g} {error:11.4g}  {text}")
+        warnings = self.warnings
+        return "\n".join([*lines, *([""] if warnings else []), *(f"warning: {text}" for text in warnings)])
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What makes this fit doubtful, as sentences."""
+        found = [f"the log does not tell {text}; it stays as described" for text in self.unseen]
+        if np.isfinite(self.condition_number) and self.condition_number > _HARD:
+            found.append(
+                f"the condition number is {self.condition_number:.3g}: the motion hardly tells some "
+                "parameters apart; let the joints move more"
+            )
+        names = self._columns.tree.velocity_names
+        for name, force, rest in zip(names, self._force_rms, self.residual_rms, strict=True):
+            if rest > _FEW * force > 0.0:
+                found.append(
+                    f"{name}: the model does not explain most of the force (rms {force:.3g}, left over "
+                    f"{rest:.3g}): check units, signs and the time stamps of forces against positions"
+                )
+        found += self._doubts
+        return tuple(found)
+
+    def __str__(self) -> str:
+        """Return the report."""
+        return self.report()
+
+    def __repr__(self) -> str:
+        """Tell how much was fitted."""
+        return f"<Identified: {self.rank} base parameters from {self.num_samples} samples>"
+
+
+@dataclass(frozen=True, eq=False)
+class Validation:
+    """How well a fit predicts a log.
+
+    Attributes
+    ----------
+    residuals : ndarray, shape (n, num_velocities)
+        Measured minus predicted forces.
+    rms : ndarray, shape (num_velocities,)
+        Their root mean squares.
+    noise_ratio : ndarray, shape (num_velocities,)
+        `rms` in units of the noise of the fit: near one for a model that predicts all that can be.
+    explained : ndarray, shape (num_velocities,)
+        Part of the variance of the force that is predicted: one is all of it.
+    """
+
+    residuals: FloatArray
+    rms: FloatArray
+    noise_ratio: FloatArray
+    explained: FloatArray
+
+
+def validate(found: Identified, q: object, v: object, vdot: object, tau: object) -> Validation:
+    """Test a fit on a log that it was not made from.
+
+    Parameters
+    ----------
+    found : Identified
+        What `identify` returned.
+    q, v, vdot, tau
+        The log, as of `identify`.
+
+    Returns
+    -------
+    Validation
+
+    Raises
+    ------
+    ShapeError, ArgumentTypeError, ArgumentValueError
+        When an argument is invalid.
+    """
+    if not isinstance(found, Identified):
+        raise ArgumentTypeError(f"found: expected what identify() returns, got {quote(found)}")
+    residuals = found.calc_residuals(q, v, vdot, tau)
+    if not len(residuals):
+        raise ArgumentValueError("q: expected at least one sample")
+    rms = np.sqrt((residuals**2).mean(axis=0))
+    variance = np.asarray(tau, dtype=float).var(axis=0)
+    rest = np.divide(residuals.var(axis=0), variance, out=np.ones_like(rms), where=variance > 0.0)
+    return Validation(residuals, rms, rms / found.noise, 1.0 - rest)

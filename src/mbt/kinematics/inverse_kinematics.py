@@ -1,0 +1,389 @@
+"""Inverse kinematics: problems of several tasks, and the short way for one frame."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from mbt._core.api.configuration import difference_positions
+from mbt._core.engines.lane_engine import get_num_threads
+from mbt._core.solvers.inverse_kinematics import InverseCore
+from mbt._core.solvers.inverse_layout import InverseLayout
+from mbt.context.checks import compile_copy
+from mbt.context.context import Context
+from mbt.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    ContextMismatchError,
+    ShapeError,
+    quote,
+)
+from mbt.kinematics.result import InverseKinematicsResult
+from mbt.kinematics.task_list import TaskList
+from mbt.math.arrays import FloatArray, as_count, as_finite_array, as_positive
+from mbt.tree.coordinate_names import as_generator
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from mbt.kinematics.tasks import Task
+    from mbt.tree.frame import Frame
+    from mbt.tree.multibody_tree import MultibodyTree
+
+__all__ = ["InverseKinematics", "InverseKinematicsResult", "inverse_kinematics"]
+
+# Angle of rotation [rad], distance [m].
+_TOLERANCE = (1e-3, 1e-4)
+
+
+class InverseKinematics(TaskList):
+    """A problem of inverse kinematics: tasks, for which `solve` finds positions.
+
+    A task whose weight is less than one is secondary: it never costs success.
+
+    Parameters
+    ----------
+    tree : MultibodyTree
+        A finalized tree of doubles.
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentValueError, NotFinalizedError
+        When it is not one.
+
+    Examples
+    --------
+    The tool of an arm shall be at a place and point down; it may turn about its axis:
+
+    >>> import mbt
+    >>> from mbt.models import model_path
+    >>> tree = mbt.load_model(model_path("mbt_arm"))
+    >>> ik = mbt.InverseKinematics(tree)
+    >>> ik.add_position("tool")
+    >>> ik.add_direction("tool", axis=[0, 0, 1])
+    >>> ik
+    <InverseKinematics: position, direction>
+    >>> found = ik.solve([[0.5, 0.1, 0.3], [0, 0, -1]])
+    >>> bool(found.success)
+    True
+    >>> pose = mbt.functional.frame_pose(tree, found.q, "tool")
+    >>> bool(abs(pose[:3, 3] - [0.5, 0.1, 0.3]).max() < 1e-4)
+    True
+    """
+
+    def __init__(self, tree: MultibodyTree) -> None:
+        compile_copy(tree)
+        if tree.scalar_type.name != "double":
+            raise ArgumentValueError(f"tree: expected one of doubles, got one of {tree.scalar_type.name}")
+        super().__init__(tree)
+        self._core: InverseCore | None = None
+        # For the last context: parameters, locks, disabled constraints, and their solver.
+        self._last: tuple[Any, list[bool], list[bool], InverseCore] | None = None
+
+    def solve(
+        self,
+        goals: Sequence[npt.ArrayLike],
+        start: npt.ArrayLike | None = None,
+        *,
+        seeds: int = 64,
+        rng: int | np.random.Generator | None = 0,
+        tolerance: tuple[float, float] = _TOLERANCE,
+        max_steps: int = 100,
+        context: Context | None = None,
+    ) -> InverseKinematicsResult:
+        """Find positions at which all tasks meet their goals.
+
+        Parameters
+        ----------
+        goals : sequence of array_like
+            One for each task, in their order; leading axes broadcast. Where one is NaN, there is no success;
+            other goals of the batch are not touched by that.
+        start : array_like, shape (..., num_positions), optional
+            Where to begin. Positions beyond limits are moved to them first, and quaternions are normalized.
+            By default, positions of the context, or the default positions of the tree.
+        seeds : int, optional
+            How many attempts are made for a goal at the most: the first one from `start`, others from random
+            positions.
+        rng : int or Generator, optional
+            Where random numbers come from. The same int gives the same positions on any number of threads.
+        tolerance : tuple of two floats, optional
+            Angle of rotation [rad], and distance [m].
+        max_steps : int, optional
+            Of an attempt.
+        context : Context, optional
+            Its parameters, locked joints and disabled constraints apply; it must be of one state.
+
+        Returns
+        -------
+        InverseKinematicsResult
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentValueError, ShapeError
+            When an argument is not what it should be, or no joint moves what the tasks are about.
+        SingularityError
+            When a quaternion of `start` is zero.
+
+        Examples
+        --------
+        A batch of two goals, of which the second is out of reach:
+
+        >>> import numpy as np
+        >>> import mbt
+        >>> from mbt.models import model_path
+        >>> ik = mbt.InverseKinematics(mbt.load_model(model_path("mbt_arm")))
+        >>> ik.add_position("tool")
+        >>> found = ik.solve([[[0.5, 0.1, 0.4], [5.0, 0.0, 0.0]]], start=np.zeros(6))
+        >>> found.q.shape, found.success.tolist()
+        ((2, 6), [True, False])
+        >>> bool(np.linalg.norm(found.error[1]) > 3.0)
+        True
+        """
+        core = self._prepare(context)
+        rows, starts, moved, batch = self._take(core, goals, start, context)
+        options = self._take_options(seeds, rng, tolerance, max_steps)
+        count, nq = math.prod(batch), self._tree.num_positions
+        q, error = np.empty((*batch, nq)), np.empty((*batch, core.layout.num_errors))
+        success, steps = np.zeros(batch, np.bool_), np.zeros(batch, np.intc)
+        if count:
+            core.solve(rows, starts, *options, get_num_threads(), count, q, success, steps, error)
+        if not batch:
+            return InverseKinematicsResult(q, success[()], error, steps[()], moved[0])
+        moved = moved.reshape(batch) if len(moved) == count else np.broadcast_to(moved, batch)
+        return InverseKinematicsResult(q, success, error, steps, moved)
+
+    def solve_all(
+        self,
+        goals: Sequence[npt.ArrayLike],
+        start: npt.ArrayLike | None = None,
+        *,
+        seeds: int = 4096,
+        rng: int | np.random.Generator | None = 0,
+        tolerance: tuple[float, float] = _TOLERANCE,
+        max_steps: int = 100,
+        context: Context | None = None,
+        apart: float = 0.01,
+    ) -> FloatArray:
+        """Return the distinct solutions that attempts find, those nearest to `start` first.
+
+        An arm with more joints than its tasks need has infinitely many; then these are samples.
+
+        Parameters
+        ----------
+        goals : sequence of array_like
+            One a task, in their order, without leading axes.
+        start : array_like, shape (num_positions,), optional
+            As in `solve`.
+        seeds : int, optional
+            How many attempts are made: one from `start`, others from random positions.
+        rng, tolerance, max_steps, context
+            As in `solve`.
+        apart : float, optional
+            Solutions are distinct if they differ by more than this [rad, m].
+
+        Returns
+        -------
+        ndarray, shape (k, num_positions)
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentValueError, ShapeError
+            As `solve`; also when goals have leading axes.
+
+        Examples
+        --------
+        >>> import mbt
+        >>> from mbt.models import model_path
+        >>> tree = mbt.load_model(model_path("mbt_arm"))
+        >>> ik = mbt.InverseKinematics(tree)
+        >>> ik.add_pose("tool")
+        >>> goal = mbt.math.make_pose([0.45, 0.2, 0.6], rpy=[0.0, 2.5, 0.4])
+        >>> len(ik.solve_all([goal], seeds=512)) > 1
+        True
+        """
+        distance = as_positive(apart, "apart")
+        core = self._prepare(context)
+        rows, starts, _, batch = self._take(core, goals, start, context)
+        if batch:
+            raise ShapeError(f"goals: solve_all takes one goal a task, got leading axes {batch}")
+        options = self._take_options(seeds, rng, tolerance, max_steps)
+        q, success = np.empty((options[0], self._tree.num_positions)), np.zeros(options[0], np.bool_)
+        core.try_all(rows, starts, *options, q, success)
+        q = q[success]
+        far = np.linalg.norm(difference_positions(self._tree, starts, q), axis=-1)
+        left, found = q[np.argsort(far, kind="stable")], []
+        while len(left):
+            found.append(left[0])
+            away = np.linalg.norm(difference_positions(self._tree, left[:1], left), axis=-1)
+            left = left[away > distance]
+        return np.array(found).reshape(-1, self._tree.num_positions)
+
+    def _is_closed(self) -> bool:
+        return self._core is not None or self._last is not None
+
+    def _prepare(self, context: Context | None) -> InverseCore:
+        """Return the solver for the parameters, locks and constraints of a context, or the default ones."""
+        if context is None and self._core is not None:
+            return self._core
+        tree = self._tree
+        if not self._tasks:
+            raise ArgumentValueError("goals: this problem has no task; add_pose, for example, adds one")
+        compile_copy(tree)
+        if context is None:
+            self._core = self._make(tree._compiled.default_parameters, None, None)  # type: ignore[union-attr]
+            return self._core
+        if not isinstance(context, Context):
+            raise ArgumentTypeError(f"context: expected a Context, got {quote(context)}")
+        if context.tree is not tree:
+            raise ContextMismatchError("context: expected one of the tree of this problem")
+        if context.batch_shape:
+            raise ArgumentValueError(f"context: expected one state, got a batch {context.batch_shape}")
+        vector = np.array(context._parameter_vector)
+        locked = context._locked_dofs().tolist()
+        disabled = [context._is_disabled(i) for i in range(tree.num_constraints)]
+        last = self._last
+        if last is None or not (
+            last[1] == locked and last[2] == disabled and np.array_equal(last[0], vector)
+        ):
+            # Threads may share a problem: they see this whole, or not at all.
+            self._last = last = (vector, locked, disabled, self._make(vector, locked, disabled))
+        return last[3]
+
+    def _make(self, vector: Any, locked: Any, disabled: Any) -> InverseCore:
+        tree = self._tree
+        tasks = [task.as_tuple() for task in self._tasks]
+        limits = tree.position_lower_limits, tree.position_upper_limits
+        assert tree._compiled is not None
+        layout = InverseLayout(tree._compiled, tasks, *limits, locked, self._posture)
+        if layout.num_columns == 0:
+            raise ArgumentValueError("goals: no joint that can move changes what the tasks are about")
+        return InverseCore(layout, vector, disabled)
+
+    def _take(
+        self, core: InverseCore, goals: Any, start: Any, context: Context | None
+    ) -> tuple[FloatArray, FloatArray, Any, tuple[int, ...]]:
+        """Return rows of goals; starts, one or as many, and which were moved; and the shape of the batch."""
+        tasks = self._tasks
+        if not isinstance(goals, (list, tuple)) or len(goals) != len(tasks):
+            self._refuse_goals(goals)
+        parts = [task.as_goal(goals[i], f"goals[{i}]") for i, task in enumerate(tasks)]
+        if start is None:
+            start = self._tree.default_positions if context is None else context.q
+        q = as_finite_array(start, "start", (..., self._tree.num_positions))
+        leads = [part.shape[: part.ndim - len(task.shape)] for part, task in zip(parts, tasks, strict=True)]
+        batch: tuple[int, ...] = ()
+        if any(leads) or q.ndim > 1:
+            leads.append(q.shape[:-1])
+            try:
+                batch = np.broadcast_shapes(*leads)
+            except ValueError:
+                raise ShapeError(
+                    f"goals, start: leading axes do not broadcast: {', '.join(map(str, leads))}"
+                ) from None
+            for i, task in enumerate(tasks):
+                if leads[i] not in ((), batch):
+                    parts[i] = np.broadcast_to(parts[i], (*batch, *task.shape))
+            if q.ndim > 1:
+                q = np.broadcast_to(q, (*batch, q.shape[-1]))
+        count = math.prod(batch)
+        sizes = [math.prod(task.shape) for task in tasks]
+        rows = core.layout.take_goals(
+            [
+                np.ascontiguousarray(part).reshape(1 if part.ndim == len(task.shape) else count, size)
+                for part, task, size in zip(parts, tasks, sizes, strict=True)
+            ],
+            count,
+        )
+        starts, moved = core.layout.take_starts(q.reshape(1 if q.ndim == 1 else count, q.shape[-1]))
+        return rows, starts, moved, batch
+
+    def _refuse_goals(self, goals: object) -> NoReturn:
+        wanted = ", ".join(f"{task.what} {task.shape}" for task in self._tasks)
+        if not isinstance(goals, (list, tuple)):
+            raise ArgumentTypeError(f"goals: expected a list, one goal a task ({wanted}), got {quote(goals)}")
+        raise ShapeError(f"goals: expected {len(self._tasks)}, one a task ({wanted}), got {len(goals)}")
+
+    @staticmethod
+    def _take_options(
+        seeds: Any, rng: Any, tolerance: Any, max_steps: Any
+    ) -> tuple[int, int, float, float, int]:
+        count, most = as_count(seeds, "seeds"), as_count(max_steps, "max_steps")
+        if tolerance is not _TOLERANCE:
+            tolerance = as_finite_array(tolerance, "tolerance", (2,))
+            if not tolerance.min() > 0.0:
+                raise ArgumentValueError(f"tolerance: expected numbers > 0, got {quote(tolerance)}")
+        key = _key_of_seed(rng) if type(rng) is int else _draw_key(rng)
+        return count, key, float(tolerance[0]), float(tolerance[1]), most
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, (self._tree, tuple(self._tasks), self._posture)
+
+
+def _draw_key(rng: object) -> int:
+    return int(as_generator(rng).integers(2**64, dtype=np.uint64))
+
+
+# To make a generator takes longer than to solve.
+_key_of_seed = lru_cache(_draw_key)
+
+
+def _restore(tree: MultibodyTree, tasks: tuple[Task, ...], posture: Any) -> InverseKinematics:
+    ik = InverseKinematics(tree)
+    ik._tasks, ik._posture = list(tasks), posture
+    return ik
+
+
+def inverse_kinematics(
+    tree: MultibodyTree,
+    frame: Frame | str,
+    X_WG: npt.ArrayLike,
+    start: npt.ArrayLike | None = None,
+    *,
+    seeds: int = 64,
+    rng: int | np.random.Generator | None = 0,
+    tolerance: tuple[float, float] = _TOLERANCE,
+    max_steps: int = 100,
+) -> InverseKinematicsResult:
+    """Find positions at which a frame has a pose: `InverseKinematics` with one task.
+
+    Parameters
+    ----------
+    tree : MultibodyTree
+        A finalized tree of doubles.
+    frame : Frame or str
+        A frame or a body, or its name.
+    X_WG : array_like, shape (..., 4, 4)
+        Its pose in World.
+    start : array_like, shape (..., num_positions), optional
+        Where to begin; by default the default positions of the tree.
+    seeds, rng, tolerance, max_steps
+        As in `InverseKinematics.solve`.
+
+    Returns
+    -------
+    InverseKinematicsResult
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentValueError, ShapeError, SingularityError, NotFinalizedError, UnknownNameError
+        When an argument is not what it should be, or no joint moves the frame.
+
+    Examples
+    --------
+    >>> import mbt
+    >>> from mbt.models import model_path
+    >>> tree = mbt.load_model(model_path("mbt_arm"))
+    >>> goal = mbt.math.make_pose([0.45, 0.2, 0.6], rpy=[0.0, 2.5, 0.4])
+    >>> found = mbt.functional.inverse_kinematics(tree, "tool", goal)
+    >>> bool(found.success)
+    True
+    >>> bool(abs(mbt.functional.frame_pose(tree, found.q, "tool") - goal).max() < 1e-3)
+    True
+    """
+    ik = InverseKinematics(tree)
+    ik.add_pose(frame)
+    return ik.solve([X_WG], start, seeds=seeds, rng=rng, tolerance=tolerance, max_steps=max_steps)

@@ -1,0 +1,35 @@
+"""What inverse kinematics has found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from mbt.math.arrays import FloatArray
+
+__all__ = ["InverseKinematicsResult"]
+
+
+@dataclass(frozen=True)
+class InverseKinematicsResult:
+    """What `InverseKinematics.solve` has found.
+
+    Attributes
+    ----------
+    q : ndarray, shape (..., num_positions)
+        Positions: where there is no success, the best that were found.
+    success : ndarray of bool, shape (...,)
+        Whether all tasks of weight one and more are within tolerance, and limits and constraints hold.
+    error : ndarray, shape (..., rows)
+        Errors of the tasks in their order, without weights [rad, m]: of a pose the rotation vector first.
+    num_steps : ndarray of int, shape (...,)
+        Steps of the attempt that led there.
+    start_moved : ndarray of bool, shape (...,)
+        Whether the start was outside of position limits: the search began at the limits.
+    """
+
+    q: FloatArray
+    success: Any
+    error: FloatArray
+    num_steps: Any
+    start_moved: Any

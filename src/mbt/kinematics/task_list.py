@@ -1,0 +1,185 @@
+"""The tasks of a problem of inverse kinematics."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING, Any
+
+from mbt.context.checks import frame_index
+from mbt.errors import AlreadyFinalizedError, ArgumentValueError, quote
+from mbt.kinematics.tasks import (
+    CENTER,
+    DIRECTION,
+    POSE,
+    POSITION,
+    Task,
+    as_axes,
+    as_unit_vector,
+    as_weights,
+)
+from mbt.math.arrays import FloatArray, as_finite_array
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from mbt.tree.frame import Frame
+    from mbt.tree.multibody_tree import MultibodyTree
+
+__all__ = ["TaskList"]
+
+
+class TaskList(ABC):
+    """Tasks of frames of a tree, and a posture."""
+
+    def __init__(self, tree: MultibodyTree) -> None:
+        self._tree = tree
+        self._tasks: list[Task] = []
+        self._posture: tuple[FloatArray, float] | None = None
+
+    @property
+    def tree(self) -> MultibodyTree:
+        """The tree."""
+        return self._tree
+
+    @property
+    def rows(self) -> list[slice]:
+        """Which numbers of `InverseKinematicsResult.error` belong to which task, in their order."""
+        ends = [0, *accumulate(task.num_errors for task in self._tasks)]
+        return [slice(*pair) for pair in pairwise(ends)]
+
+    def add_pose(self, frame: Frame | str, *, weight: npt.ArrayLike = (1.0, 1.0)) -> None:
+        """Add a task: the pose of a frame in World. Its goal is (4, 4).
+
+        Parameters
+        ----------
+        frame : Frame or str
+            A frame or a body, or its name.
+        weight : array_like, shape (2,), optional
+            Of the rotation and of the distance; zero leaves one free, less than one makes it secondary.
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentValueError, ShapeError, ContextMismatchError
+            When an argument is not what it should be, or the frame is of another tree.
+        UnknownNameError
+            When there is no such frame.
+        AlreadyFinalizedError
+            When this problem has been solved before. All other tasks raise the same errors.
+        """
+        self._add("pose", (4, 4), POSE, frame, as_weights(weight, 2))
+
+    def add_position(
+        self, frame: Frame | str, p_FP: npt.ArrayLike = (0.0, 0.0, 0.0), *, weight: float = 1.0
+    ) -> None:
+        """Add a task: the place in World of a point of a frame. Its goal is (3,).
+
+        Parameters
+        ----------
+        frame : Frame or str
+            A frame or a body, or its name.
+        p_FP : array_like, shape (3,), optional
+            The point P in the frame F [m]; by default its origin.
+        weight : float, optional
+            Less than one makes the task secondary.
+        """
+        point = tuple(as_finite_array(p_FP, "p_FP", (3,)).tolist())
+        self._add("position", (3,), POSITION, frame, (0.0, *as_weights(weight, 1)), point=point)
+
+    def add_orientation(self, frame: Frame | str, *, weight: float = 1.0) -> None:
+        """Add a task: the rotation of a frame in World. Its goal is (3, 3).
+
+        Parameters
+        ----------
+        frame : Frame or str
+            A frame or a body, or its name.
+        weight : float, optional
+            Less than one makes the task secondary.
+        """
+        self._add("orientation", (3, 3), POSE, frame, (*as_weights(weight, 1), 0.0))
+
+    def add_direction(self, frame: Frame | str, axis: npt.ArrayLike, *, weight: float = 1.0) -> None:
+        """Add a task: the direction in World of an axis of a frame. Its goal is (3,), of any length but zero.
+
+        Parameters
+        ----------
+        frame : Frame or str
+            A frame or a body, or its name.
+        axis : array_like, shape (3,)
+            The axis in the frame, of any length but zero.
+        weight : float, optional
+            Less than one makes the task secondary.
+        """
+        unit = as_unit_vector(axis, "axis")
+        self._add("direction", (3,), DIRECTION, frame, (*as_weights(weight, 1), 0.0), point=unit)
+
+    def add_relative_pose(
+        self, base: Frame | str, frame: Frame | str, *, weight: npt.ArrayLike = (1.0, 1.0)
+    ) -> None:
+        """Add a task: the pose of a frame in another one, the base. Its goal is (4, 4).
+
+        Parameters
+        ----------
+        base, frame : Frame or str
+            Frames or bodies, or their names.
+        weight : array_like, shape (2,), optional
+            Of the rotation and of the distance; zero leaves one free, less than one makes it secondary.
+        """
+        index = frame_index(self._tree, base, "base")
+        self._add("relative pose", (4, 4), POSE, frame, as_weights(weight, 2), base=index)
+
+    def add_center_of_mass(self, axes: str = "xyz", *, weight: float = 1.0) -> None:
+        """Add a task: coordinates of the center of mass in World. Its goal has as many numbers as axes.
+
+        Parameters
+        ----------
+        axes : str, optional
+            Which ones, as "xy".
+        weight : float, optional
+            Less than one makes the task secondary.
+        """
+        numbers = as_axes(axes)
+        weights = (0.0, *as_weights(weight, 1))
+        self._add("center of mass", (len(numbers),), CENTER, None, weights, axes=numbers)
+
+    def add_posture(self, q0: npt.ArrayLike, *, weight: float = 1e-3) -> None:
+        """Draw positions towards a posture. It takes no goal, and never costs success.
+
+        Parameters
+        ----------
+        q0 : array_like, shape (num_positions,)
+            The posture.
+        weight : float, optional
+            Less than one.
+        """
+        self._check_open()
+        q = as_finite_array(q0, "q0", (self._tree.num_positions,))
+        if self._posture is not None:
+            raise ArgumentValueError("q0: this problem has a posture already")
+        (number,) = as_weights(weight, 1)
+        if number >= 1.0:
+            raise ArgumentValueError(
+                f"weight: expected that of a posture to be less than 1, got {quote(weight)}"
+            )
+        self._posture = (q, number)
+
+    @abstractmethod
+    def _is_closed(self) -> bool:
+        """Return whether it takes no more tasks."""
+
+    def _add(
+        self, what: str, shape: tuple[int, ...], kind: int, frame: object, weights: Any, **more: Any
+    ) -> None:
+        self._check_open()
+        index = 0 if frame is None else frame_index(self._tree, frame, "frame")
+        self._tasks.append(Task(what, shape, kind, index, more.pop("base", 0), weights, **more))
+
+    def _check_open(self) -> None:
+        if self._is_closed():
+            raise AlreadyFinalizedError(
+                "tasks are added before the first solve; make another InverseKinematics"
+            )
+
+    def __repr__(self) -> str:
+        tasks = ", ".join(task.what for task in self._tasks)
+        return f"<InverseKinematics: {tasks or 'no tasks'}{', posture' if self._posture is not None else ''}>"

@@ -1,0 +1,72 @@
+"""Tasks of inverse kinematics: what is checked of them, and of their goals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mbt.errors import ArgumentValueError, quote
+from mbt.math.arrays import FloatArray, as_finite_array, as_float_array
+
+__all__ = ["CENTER", "DIRECTION", "POSE", "POSITION", "Task", "as_axes", "as_unit_vector", "as_weights"]
+
+# Kinds, as `_core/solvers/inverse_layout.pxd` numbers them.
+POSE, POSITION, DIRECTION, CENTER = range(4)
+
+# The shortest vector that is a direction.
+_TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True)
+class Task:
+    """One task: `shape` is that of its goal; the rest is what the solver is told."""
+
+    what: str
+    shape: tuple[int, ...]
+    kind: int
+    frame: int
+    base: int
+    weights: tuple[float, float]
+    point: tuple[float, ...] = (0.0, 0.0, 0.0)
+    axes: tuple[int, ...] = (0, 1, 2)
+
+    @property
+    def num_errors(self) -> int:
+        """How many numbers its error has."""
+        return len(self.axes) * sum(weight != 0.0 for weight in self.weights)
+
+    def as_tuple(self) -> tuple[Any, ...]:
+        """Return what the compiled solver takes."""
+        return (self.kind, self.frame, self.base, *self.weights, self.point, self.axes)
+
+    def as_goal(self, value: object, name: str) -> FloatArray:
+        """Return goals as an array of numbers. NaN is left in them; the solver looks at the values."""
+        if type(value) is np.ndarray and value.shape == self.shape and value.dtype == np.float64:
+            return value  # the way of a control loop
+        return as_float_array(value, name, (..., *self.shape))
+
+
+def as_weights(value: object, count: int) -> tuple[float, ...]:
+    """Return one weight or two, not negative, of which one at least is not zero."""
+    weights = as_finite_array(value, "weight", (count,) if count > 1 else ())
+    if np.any(weights < 0.0) or not np.any(weights > 0.0):
+        raise ArgumentValueError(f"weight: expected numbers >= 0, not all zero, got {quote(value)}")
+    return tuple(weights.reshape(-1).tolist())
+
+
+def as_unit_vector(value: object, name: str) -> tuple[float, ...]:
+    """Return a direction with length one."""
+    vector = as_finite_array(value, name, (3,))
+    length = float(np.linalg.norm(vector))
+    if length < _TOLERANCE:
+        raise ArgumentValueError(f"{name}: expected a direction, got a vector of length zero")
+    return tuple((vector / length).tolist())
+
+
+def as_axes(value: object) -> tuple[int, ...]:
+    """Return which coordinates letters name: "xy" is (0, 1)."""
+    if not isinstance(value, str) or not value or len(set(value)) < len(value) or set(value) - set("xyz"):
+        raise ArgumentValueError(f"axes: expected different letters of 'xyz', got {quote(value)}")
+    return tuple("xyz".index(letter) for letter in value)

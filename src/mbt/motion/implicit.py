@@ -1,0 +1,308 @@
+"""Implicit steps: what they need of a tree and a Context, and what they report.
+
+The next velocity minimises a convex function; docs/implicit_steps.md derives it, and
+`_core/solvers/implicit_steps.pyx` computes it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+import numpy as np
+
+from mbt._core.door.compiled_model import Derived
+from mbt._core.solvers.implicit_steps import ImplicitCore, derived_of
+from mbt.errors import ArgumentTypeError, ArgumentValueError, SingularityError, quote
+from mbt.motion.over_time import contacts_of
+from mbt.motion.stages import find_turning_dofs
+from mbt.tree.force_elements import JointFriction, PrismaticSpring, RevoluteSpring
+from mbt.tree.servos import read_servos
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from mbt.context.context import Context
+    from mbt.math.arrays import FloatArray
+    from mbt.tree.multibody_tree import MultibodyTree
+
+__all__ = ["ImplicitSteps", "SolverSteps", "Taken", "check_step", "join_taken", "make_cores"]
+
+
+class SolverSteps(NamedTuple):
+    """What the solver did in each of n steps; leading axes are those of a batch.
+
+    Attributes
+    ----------
+    iterations : ndarray of int, shape (..., n)
+        Iterations of Newton's method; 0 where the velocity that the step began with was the answer.
+    residual : ndarray, shape (..., n)
+        What is left of the condition of the minimum, beside the momenta that it is the sum of.
+    at_limit : ndarray of bool, shape (..., n, num_velocities)
+        Whether a position limit pushed.
+    saturated : ndarray of bool, shape (..., n, num_actuators)
+        Whether a servo was at its effort limit; False of plain motors.
+    """
+
+    iterations: npt.NDArray[np.intp]
+    residual: FloatArray
+    at_limit: npt.NDArray[np.bool_]
+    saturated: npt.NDArray[np.bool_]
+
+    def sample(self, index: tuple[Any, ...]) -> SolverSteps:
+        """Return that of one sample of a batch, or of some of all."""
+        parts: list[Any] = [part[index] for part in self]
+        return SolverSteps(*parts)
+
+
+class Taken(NamedTuple):
+    """Some steps, n: the states behind them, and what was found in each.
+
+    Attributes
+    ----------
+    q, v : ndarray, shapes (..., n, num_positions), (..., n, num_velocities)
+        States.
+    solver : SolverSteps
+        What the solver did.
+    is_clipped : ndarray of bool, shape (..., n, num_velocities)
+        Whether the effort limits of the tree clipped the forces of inputs and servos.
+    drive : ndarray, shape (..., n, num_velocities)
+        These forces [N m, N].
+    """
+
+    q: FloatArray
+    v: FloatArray
+    solver: SolverSteps
+    is_clipped: npt.NDArray[np.bool_]
+    drive: FloatArray
+
+
+class ImplicitSteps:
+    """Steps of one Context, of one state or a batch of doubles.
+
+    Parameters
+    ----------
+    context : Context
+        With the parameters and applied forces. It stays as it is.
+    joint_limits : bool, optional
+        Whether position limits of the joints act.
+    limit_efforts : bool, optional
+        Whether the effort limits of the tree hold for inputs and servos together; each servo obeys its own.
+    core : ImplicitCore, optional
+        What makes the steps of all samples, where it is there already.
+    """
+
+    def __init__(
+        self,
+        context: Context,
+        *,
+        joint_limits: bool = True,
+        limit_efforts: bool = False,
+        core: ImplicitCore | None = None,
+    ) -> None:
+        self._context = context
+        self.tree, self.batch = context.tree, context.batch_shape
+        self._servos = read_servos(self.tree, context).actuators
+        # Those of elements in Python depend on time.
+        self._moving = context.clone() if self.tree._user_force_elements is not None else None
+        self._forces: Any = context.applied_forces if context._has_applied_forces else None
+        if core is None:
+            self._cores = make_cores(context, joint_limits=joint_limits, limit_efforts=limit_efforts)
+        else:
+            self._cores = [core] * math.prod(self.batch)
+
+    def take(self, q: FloatArray, v: FloatArray, tau: FloatArray, dt: float, time: Any = 0.0) -> Taken:
+        """Take steps with these forces, (..., n, nv), from a state on.
+
+        Raises
+        ------
+        SingularityError
+            When one state has a degree of freedom without inertia; a sample of a batch is NaN.
+        """
+        if self._moving is None:
+            return self._take(q, v, tau, dt, None)
+        parts = []
+        for k in range(tau.shape[-2]):
+            bias = self._forces_of_elements(q, v, time + k * dt)
+            parts.append(self._take(q, v, tau[..., k : k + 1, :], dt, bias))
+            q, v = parts[-1].q[..., 0, :], parts[-1].v[..., 0, :]
+        return join_taken(parts)
+
+    def _take(self, q: FloatArray, v: FloatArray, tau: FloatArray, dt: float, bias: Any) -> Taken:
+        tree, count, steps = self.tree, len(self._cores), tau.shape[-2]
+        nq, nv, rows = tree.num_positions, tree.num_velocities, (len(self._cores), tau.shape[-2])
+        q, v = np.ascontiguousarray(q).reshape(count, nq), np.ascontiguousarray(v).reshape(count, nv)
+        tau = np.broadcast_to(tau, (*self.batch, steps, nv)).reshape(*rows, nv)
+        q1, v1, drive = (np.empty((*rows, size)) for size in (nq, nv, nv))
+        iterations, residual = np.empty(rows, dtype=np.intp), np.empty(rows)
+        at_limit, clipped = (np.empty((*rows, nv), dtype=np.bool_) for _ in range(2))
+        full = np.empty((*rows, len(self._servos)), dtype=np.bool_)
+        for i, core in enumerate(self._cores):
+            results = (x[i] for x in (q1, v1, iterations, residual, at_limit, full, clipped, drive))
+            forces, own_bias = np.ascontiguousarray(tau[i]), None if bias is None else bias[i]
+            if not core.take(q[i], v[i], forces, own_bias, dt, *results) and not self.batch:
+                self._raise_singular(q[0], v[0])
+        saturated = np.zeros((*rows, tree.num_actuators), dtype=np.bool_)
+        saturated[..., self._servos] = full
+        shaped = [
+            x.reshape((*self.batch, *x.shape[1:]))
+            for x in (iterations, residual, at_limit, saturated, q1, v1, clipped, drive)
+        ]
+        return Taken(shaped[4], shaped[5], SolverSteps(*shaped[:4]), shaped[6], shaped[7])
+
+    def roll_out(
+        self, q: FloatArray, v: FloatArray, tau: FloatArray, dt: float, kept: int, every: int
+    ) -> tuple[FloatArray, FloatArray] | None:
+        """Return the first state, and those after every so many steps, of forces (..., T or 1, nv).
+
+        None where elements in Python act.
+
+        Raises
+        ------
+        SingularityError
+            When one state has a degree of freedom without inertia at first; a sample of a batch is NaN.
+        """
+        if self._moving is not None:
+            return None
+        count = len(self._cores)
+        tau = np.broadcast_to(tau, (*self.batch, *tau.shape[-2:])).reshape(count, *tau.shape[-2:])
+        qs, vs = (np.empty((count, kept + 1, x.shape[-1])) for x in (q, v))
+        q, v = (np.ascontiguousarray(x).reshape(count, x.shape[-1]) for x in (q, v))
+        for i, core in enumerate(self._cores):
+            forces = np.ascontiguousarray(tau[i])
+            if not core.roll_out(q[i], v[i], forces, dt, kept, every, qs[i], vs[i]):
+                if not self.batch:
+                    self._raise_singular(q[0], v[0])
+                qs[i, 1:], vs[i, 1:] = np.nan, np.nan
+        return qs.reshape(*self.batch, *qs.shape[1:]), vs.reshape(*self.batch, *vs.shape[1:])
+
+    def _forces_of_elements(self, q: FloatArray, v: FloatArray, time: Any) -> FloatArray:
+        """Return inverse dynamics without acceleration, (count, nv), where elements in Python act."""
+        context: Any = self._moving
+        context.q, context.v, context.time = q, v, time
+        bias: FloatArray = self.tree.calc_inverse_dynamics(
+            context, np.zeros((*self.batch, v.shape[-1])), self._forces, include_force_elements=True
+        )
+        return bias.reshape(len(self._cores), v.shape[-1])
+
+    def _raise_singular(self, q: FloatArray, v: FloatArray) -> None:
+        context = self._context.clone()
+        context.q, context.v = q, v
+        self.tree.calc_forward_dynamics(context)  # Tells which degree of freedom.
+        raise SingularityError("the mass matrix is not positive definite")
+
+
+def join_taken(parts: list[Taken]) -> Taken:
+    """Return steps that follow each other."""
+    if len(parts) == 1:
+        return parts[0]
+    axis = parts[0].solver.residual.ndim - 1
+
+    def joined(arrays: Any) -> Any:
+        return np.concatenate(list(arrays), axis=axis)
+
+    solver = SolverSteps(*map(joined, zip(*(part.solver for part in parts), strict=True)))
+    q, v, _, clipped, drive = zip(*parts, strict=True)
+    return Taken(joined(q), joined(v), solver, joined(clipped), joined(drive))
+
+
+def make_cores(
+    context: Context, *, joint_limits: bool = True, limit_efforts: bool = False
+) -> list[ImplicitCore]:
+    """Return what makes the steps of each sample."""
+    tree, batch = context.tree, context.batch_shape
+    count, nv = math.prod(batch), tree.num_velocities
+    constants = _read_dofs(context, count, joint_limits) | _read_servos(context, count)
+    unlimited = np.full(nv, np.inf)
+    constants["effort_lower"] = tree.effort_lower_limits if limit_efforts else -unlimited
+    constants["effort_upper"] = tree.effort_upper_limits if limit_efforts else unlimited
+    constants["body_forces"] = constants["generalized_forces"] = None
+    if context._has_applied_forces:
+        forces: Any = context.applied_forces
+        constants["body_forces"] = forces.body_forces.reshape(count, 6 * tree.num_bodies)
+        constants["generalized_forces"] = forces.generalized_forces.reshape(count, nv)
+    # What the problem computes anew must not act in it twice.
+    given, own = context.clone(), context.clone()
+    for contact in contacts_of(tree):
+        contact.set_stiffness(own, 0.0)
+    for element in tree.force_elements:
+        if isinstance(element, JointFriction):
+            element.set_friction(own, 0.0)
+    if not batch:
+        return [ImplicitCore(given, derived_of(given), derived_of(own), _row_of(constants, 0))]
+    if not count:
+        return []
+    one: Any = given
+    locks, samples, of_own = one._sample((0,) * len(batch)), one._parameters, cast(Any, own)._parameters
+    compiled: Any = tree._compiled
+    is_same = not samples.rows.size
+    cores: list[ImplicitCore] = []
+    for i in range(count):
+        if i == 0 or not is_same:
+            pair = Derived(compiled, samples.of_sample(i)), Derived(compiled, of_own.of_sample(i))
+        cores.append(ImplicitCore(locks, *pair, _row_of(constants, i)))
+    return cores
+
+
+def _row_of(constants: dict[str, Any], i: int) -> dict[str, Any]:
+    """Return those of one sample."""
+    return {
+        name: array[i] if array is not None and array.ndim > 1 else array for name, array in constants.items()
+    }
+
+
+def _read_dofs(context: Context, count: int, joint_limits: bool) -> dict[str, Any]:
+    """Return what acts on single dofs; of each sample (count, nv), or of all (nv,)."""
+    tree, batch = context.tree, context.batch_shape
+    nv = tree.num_velocities
+    free = np.broadcast_to(~np.asarray(context._locked_dofs()), (count, nv)).astype(np.float64)
+    damping, stiffness = np.zeros((count, nv)), np.zeros((count, nv))
+    lower, upper = np.full(nv, -np.inf), np.full(nv, np.inf)
+    position_of = np.zeros(nv, dtype=np.intc)
+    turning = find_turning_dofs(tree)
+    for joint in tree.joints:
+        start, num = joint.velocity_start, joint.num_velocities
+        dofs = slice(start, start + num)
+        joint_damping = np.broadcast_to(joint.get_damping_vector(context), (*batch, num))
+        damping[:, dofs] = joint_damping.reshape(count, num)
+        # Positions are integrals of velocities, but of rotations.
+        if joint.num_positions == num and not any(start <= k < start + num for k in turning):
+            position_of[dofs] = np.arange(joint.position_start, joint.position_start + num)
+            if joint_limits:
+                lower[dofs], upper[dofs] = joint.position_lower_limits, joint.position_upper_limits
+    for element in tree.force_elements:
+        if isinstance(element, RevoluteSpring | PrismaticSpring):
+            k = np.broadcast_to(element.get_stiffness(context), batch)
+            stiffness[:, element.joint.velocity_start] += k.reshape(count)
+    return {
+        "free": free, "damping": damping, "stiffness": stiffness, "lower": lower, "upper": upper,
+        "position_of": position_of,
+    }  # fmt: skip
+
+
+def _read_servos(context: Context, count: int) -> dict[str, Any]:
+    servos = read_servos(context.tree, context)
+    gains = {"kp": servos.stiffness, "kd": servos.damping, "q_d": servos.q_d, "v_d": servos.v_d}
+    return {name: array.reshape(count, servos.dofs.size) for name, array in gains.items()} | {
+        "servo_dofs": servos.dofs,
+        "servo_positions": servos.positions,
+        "effort_limits": servos.effort_limits,
+    }
+
+
+def check_step(tree: MultibodyTree, dt: object) -> None:
+    """Refuse steps back in time, and numbers that have no order.
+
+    Raises
+    ------
+    ArgumentValueError
+        Unless `dt` is greater than zero.
+    ArgumentTypeError
+        Unless the tree is one of doubles.
+    """
+    if tree.scalar_type.name != "double":
+        raise ArgumentTypeError(
+            f"tree: expected one of doubles with method='implicit', got one of {quote(tree.scalar_type.name)}"
+        )
+    if not np.all(np.asarray(dt) > 0.0):
+        raise ArgumentValueError(f"dt: expected a number > 0 with method='implicit', got {dt}")

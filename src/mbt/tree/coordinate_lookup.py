@@ -1,0 +1,82 @@
+"""The coordinates of a finalized tree by name, in tables that are made once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from mbt.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    ForeignElementError,
+    quote,
+    unknown_name_error,
+)
+from mbt.tree.coordinates import CoordinateOwner
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mbt.tree.element import MultibodyElement
+    from mbt.tree.finalization import FinalizationPlan
+    from mbt.tree.mobilizer import Mobilizer
+    from mbt.tree.random_positions import Draw
+
+__all__ = ["CoordinateLookup", "distinct_names_of"]
+
+
+class CoordinateLookup:
+    """The mobilizers of a plan by name, as keys of dictionaries.
+
+    Attributes
+    ----------
+    plan : FinalizationPlan
+        That of the tree.
+    keys : dict of Mobilizer to str
+        A different name for each mobilizer that moves: that of its joint, scoped on a clash.
+    draws : list of Draw, or None
+        How one sample of random positions is drawn, once somebody has asked for one.
+    """
+
+    def __init__(self, plan: FinalizationPlan) -> None:
+        self.plan = plan
+        moving = [m for m in plan.mobilizer_of_node if m.num_positions]
+        self.keys = dict(zip(moving, distinct_names_of(moving), strict=True))
+        self._by_key = {key: mobilizer for mobilizer, key in self.keys.items()}
+        self._by_name: dict[str, list[Mobilizer]] = {}
+        self._by_element: dict[CoordinateOwner | None, Mobilizer] = {}
+        for mobilizer in plan.mobilizer_of_node:
+            for name in {mobilizer.name, mobilizer.scoped_name}:
+                self._by_name.setdefault(name, []).append(mobilizer)
+            self._by_element[mobilizer] = self._by_element[mobilizer.joint or mobilizer] = mobilizer
+        self.draws: list[Draw] | None = None
+
+    def find(self, key: object, method: str) -> Mobilizer:
+        """Return the mobilizer that a key of a dictionary means; `method` is for messages."""
+        if isinstance(key, CoordinateOwner):
+            if key not in self._by_element:
+                raise ForeignElementError(f"{method}: {key._label} does not belong to this tree")
+            return self._by_element[key]
+        if not isinstance(key, str):
+            raise ArgumentTypeError(f"{method}: expected names of joints as keys, got {quote(key)}")
+        found = [self._by_key[key]] if key in self._by_key else self._by_name.get(key, [])
+        if not found:
+            raise unknown_name_error("joint", key, self._by_key)
+        if len(found) > 1:
+            names = " or ".join(quote(self.keys.get(m, m.scoped_name)) for m in found)
+            raise ArgumentValueError(f"{method}: several joints are named {quote(key)}: write {names}")
+        return found[0]
+
+
+def distinct_names_of(elements: Sequence[MultibodyElement]) -> list[str]:
+    """Return the names of elements, scoped where several have the same; "_" appended if they still have."""
+    count = Counter(element.name for element in elements)
+    names: list[str] = []
+    taken: set[str] = set()
+    for element in elements:
+        name = element.name if count[element.name] == 1 else element.scoped_name
+        while name in taken:
+            name += "_"
+        taken.add(name)
+        names.append(name)
+    return names

@@ -1,0 +1,133 @@
+"""Fits of real robots' descriptions, and the optimum of an independent solver."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import mbt
+from mbt.identification import Accumulator, accumulator, identify
+from support.public_robots import FOLDER, load_robot
+
+pytestmark = pytest.mark.oracle
+
+ROBOTS = {
+    "ur10": FOLDER / "ur_description/urdf/ur10_robot.urdf",
+    "panda": FOLDER / "panda_description/urdf/panda.urdf",
+    "go1": FOLDER / "go1_description/urdf/go1.urdf",
+}
+
+
+def experiment(name, count, seed=0):
+    """A description, a real robot with other masses and friction, and a log of it."""
+    tree = load_robot(ROBOTS[name])
+    if tree.constraints:
+        tree = tree.edit()
+        for constraint in list(tree.constraints):
+            tree.remove(constraint)
+        tree.finalize()
+    rng = np.random.default_rng(seed)
+    real = tree.edit()
+    for body in real.bodies[1:]:
+        if body.default_mass > 1e-3:
+            M = body.default_spatial_inertia
+            body.set_default_spatial_inertia(
+                mbt.SpatialInertia(rng.uniform(0.8, 1.3) * M.mass, M.com, M.unit_inertia)
+            )
+    for joint in real.joints:
+        if joint.num_velocities == 1:
+            joint.set_default_damping(rng.uniform(0.1, 2.0))
+            real.add_force_element(mbt.JointFriction(joint, rng.uniform(0.2, 2.0)))
+    real.finalize()
+    q = np.array([real.random_positions(rng) for _ in range(count)])
+    v, vdot = rng.normal(size=(2, count, tree.num_velocities))
+    context = real.create_default_context(batch_shape=count)
+    context.q, context.v = q, v
+    tau = real.calc_inverse_dynamics(context, vdot, include_force_elements=True)
+    tau += 0.1 * rng.normal(size=tau.shape)
+    return tree, real, (q, v, vdot, tau)
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_truth_of_real_robots_lies_within_the_standard_errors(name):
+    tree, real, log = experiment(name, 1500)
+    found = identify(tree, *log, friction="viscous+coulomb")
+    assert mbt.math.is_physically_consistent(found.parameters).all()
+    np.testing.assert_allclose(found.noise, 0.1, rtol=0.1)
+    damping, dry = np.zeros((2, tree.num_velocities))
+    for joint in real.joints:
+        if joint.num_velocities == 1:
+            damping[joint.velocity_start] = joint.default_damping
+    for element in real.force_elements:
+        if isinstance(element, mbt.JointFriction):
+            dry[element.joint.velocity_start] = element.coulomb_friction
+    places = found._columns.velocities
+    truth = np.concatenate(
+        [real.get_inertial_parameters(), damping[places["viscous"]], dry[places["coulomb"]]]
+    )
+    off = np.abs(found.base_values - found.base.calc_values(truth)) / found.base_standard_errors
+    assert (off < 3.0).mean() > 0.97
+    assert off.max() < 5.0
+
+
+@pytest.mark.parametrize("count", [20, 200])
+def test_the_physical_fit_is_the_optimum_of_clarabel(robot, rng, monkeypatch, count):
+    """A semidefinite program: pseudo-inertias in the cone of positive semidefinite matrices."""
+    clarabel = pytest.importorskip("clarabel")
+    sparse = pytest.importorskip("scipy.sparse")
+    seen = []
+
+    def remember(*args):
+        seen.append((args, accumulator_fit(*args)))
+        return seen[-1][1]
+
+    accumulator_fit = accumulator.fit_physical
+    monkeypatch.setattr(accumulator, "fit_physical", remember)
+    sums = Accumulator(robot.tree, friction="viscous+coulomb", rotors=True)
+    sums.add(*robot.log(count, rng, noise=10.0))
+    sums.solve(prior=1e-2)
+    ((H, g, start, num_bodies, positive, gap), x) = seen[0]
+
+    # svec of the pseudo-inertia is linear in the ten numbers: entry by entry, from the definition.
+    m, mc, xx, xy, yy, xz, yz, zz = 0, 1, 4, 5, 6, 7, 8, 9
+    S = np.zeros((10, 10))  # upper triangle by columns, off-diagonal entries times sqrt(2)
+    half, root = 0.5, np.sqrt(2.0)
+    for row, entries in enumerate(
+        [
+            {yy: half, zz: half, xx: -half},
+            {xy: -root},
+            {xx: half, zz: half, yy: -half},
+            {xz: -root},
+            {yz: -root},
+            {xx: half, yy: half, zz: -half},
+            {mc: root},
+            {mc + 1: root},
+            {mc + 2: root},
+            {m: 1.0},
+        ]
+    ):
+        for column, value in entries.items():
+            S[row, column] = value
+    n, places = len(x), np.flatnonzero(positive)
+    A = np.zeros((10 * num_bodies + len(places), n))
+    A[: 10 * num_bodies, : 10 * num_bodies] = -np.kron(np.eye(num_bodies), S)
+    A[10 * num_bodies + np.arange(len(places)), places] = -1.0
+    cones = [clarabel.PSDTriangleConeT(4) for _ in range(num_bodies)]
+    cones.append(clarabel.NonnegativeConeT(len(places)))
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-11
+    solver = clarabel.DefaultSolver(
+        sparse.csc_matrix(np.triu(H)), -g, sparse.csc_matrix(A), np.zeros(len(A)), cones, settings
+    )
+    solution = solver.solve()
+
+    def cost(x):
+        return 0.5 * x @ H @ x - g @ x
+
+    assert "Solved" in str(solution.status)
+    best = cost(np.array(solution.x))
+    assert cost(start) > best + 1.0
+    assert -1e-5 < cost(x) - best < gap
+    # Something is at stake: without limits the cost would be lower still.
+    assert cost(np.linalg.solve(H, g)) < best - 0.1

@@ -1,0 +1,73 @@
+"""What inverse kinematics calls a success, judged by Pinocchio's forward kinematics."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import mbt
+from mbt import functional
+from mbt.models import model_path
+
+pytestmark = pytest.mark.oracle
+
+
+def test_successes_are_what_pinocchio_sees() -> None:
+    pin = pytest.importorskip("pinocchio", reason="needs the `oracle` extra")
+    text = model_path("mbt_arm").read_text(encoding="utf-8")
+    tree, model = mbt.load_model(text), pin.buildModelFromXML(text)
+    data, frame = model.createData(), model.getFrameId("tool")
+    names = [joint.name for joint in tree.joints if joint.num_positions]
+    lower, upper = (np.array(limit) for limit in (tree.position_lower_limits, tree.position_upper_limits))
+    rng = np.random.default_rng(4)
+
+    def forward(q: np.ndarray) -> np.ndarray:
+        x = np.empty(model.nq)
+        for name, angle in zip(names, q, strict=True):
+            joint = model.joints[model.getJointId(name)]
+            # Joints that turn without end are cosine and sine there.
+            x[joint.idx_q : joint.idx_q + joint.nq] = (
+                [angle] if joint.nq == 1 else [np.cos(angle), np.sin(angle)]
+            )
+        pin.framesForwardKinematics(model, data, x)
+        return np.array(data.oMf[frame].homogeneous)
+
+    low, high = np.maximum(lower, -np.pi), np.minimum(upper, np.pi)
+    goals = np.array([forward(rng.uniform(low, high)) for _ in range(300)])
+    found = functional.inverse_kinematics(tree, "tool", goals, seeds=128)
+    assert found.success.mean() >= 0.999
+    for x, goal in zip(found.q[found.success], goals[found.success], strict=True):
+        assert np.all((x >= lower) & (x <= upper))
+        error = pin.SE3(forward(x)).actInv(pin.SE3(goal))
+        assert np.linalg.norm(error.translation) <= 1e-4
+        assert np.linalg.norm(pin.log3(error.rotation)) <= 1e-3
+
+
+def test_best_compromises_are_those_of_scipy() -> None:
+    """Out of reach: the nearest that SciPy finds from many starts is not nearer."""
+    optimize = pytest.importorskip("scipy.optimize")
+    tree = mbt.load_model(model_path("mbt_arm"))
+    rng = np.random.default_rng(5)
+    limits = tree.position_lower_limits, tree.position_upper_limits
+    low, high = (np.clip(limit, -np.pi, np.pi) for limit in limits)
+    goals = rng.normal(size=(3, 3))
+    goals *= 2.0 / np.linalg.norm(goals, axis=1, keepdims=True)
+    ik = mbt.InverseKinematics(tree)
+    ik.add_position("tool")
+    found = ik.solve([goals], seeds=64)
+    assert not found.success.any()
+    for x, goal, error in zip(found.q, goals, found.error, strict=True):
+        best = min(
+            optimize.least_squares(
+                lambda q, goal=goal: goal - functional.frame_pose(tree, q, "tool")[:3, 3],
+                rng.uniform(low, high),
+                lambda q: -functional.frame_jacobian(tree, q, "tool")[3:],
+                limits,
+                xtol=1e-12,
+                ftol=1e-12,
+                gtol=1e-12,
+            ).cost
+            for _ in range(12)
+        )
+        assert np.all((x >= limits[0]) & (x <= limits[1]))
+        assert np.linalg.norm(error) <= np.sqrt(2.0 * best) + 1e-6

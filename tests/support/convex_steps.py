@@ -1,0 +1,310 @@
+"""Implicit steps in NumPy: the terms of the convex problem, from a tree and a Context.
+
+The next velocity minimises ``1/2 (v - v0)' M (v - v0) - h f v + sum of l(J v)`` (Todorov 2014; Castro,
+Permenter and Han 2023). v0 is what the velocity becomes by itself (`ConvexSteps._transport`), f all
+forces that are taken as they are at the beginning: gravity, inputs, bushings, spring-dampers, hinges of
+doors, elements in Python. Each l is convex: joint damping, springs and servos at the end of the step,
+position limits and constraints with a compliance, dry friction with the magnitude of the speed at the
+beginning, the normal force of Hunt and Crossley, and friction of points in contact with the normal force at
+the beginning of the step.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mbt.errors import SingularityError
+from mbt.motion.implicit import SolverSteps
+from mbt.motion.over_time import contacts_of
+from mbt.motion.stages import find_turning_dofs
+from mbt.tree.force_elements import JointFriction, PrismaticSpring, RevoluteSpring
+from mbt.tree.servos import read_servos
+from support.convex_problem import Contacts, Drives, Problem, solve
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from mbt.context.context import Context
+    from mbt.math.arrays import FloatArray
+
+__all__ = ["ConvexSteps"]
+
+# Compliance of what would be rigid, beside the inertia that it moves: velocities of limits and constraints
+# are off by this share of what their impulses change; so is what creeps while it sticks.
+_RIGID = 1e-6
+_STICTION = 1e-5
+# Time in which a joint beyond its limit, or a constraint that is open, comes back [s].
+_RECOVERY = 0.02
+
+
+class ConvexSteps:
+    """Steps of one Context, of one state or a batch of doubles.
+
+    Parameters
+    ----------
+    context : Context
+        With the parameters and applied forces. It stays as it is.
+    joint_limits : bool, optional
+        Whether position limits of the joints act.
+    limit_efforts : bool, optional
+        Whether the effort limits of the tree hold for inputs and servos together; each servo obeys its own.
+
+    Attributes
+    ----------
+    done : SolverSteps
+        Of the last step, without the axis of steps.
+    drive : ndarray, shape (..., num_velocities)
+        Forces of inputs and servos in the last step [N m, N].
+    is_clipped : ndarray of bool, shape (..., num_velocities)
+        Whether the effort limits of the tree clipped them.
+    """
+
+    def __init__(self, context: Context, *, joint_limits: bool = True, limit_efforts: bool = False) -> None:
+        tree = self.tree = context.tree
+        self.batch = context.batch_shape
+        self.count, self.nv = int(np.prod(self.batch, dtype=int)), tree.num_velocities
+        self.context = context.clone()
+        self._before = context.clone()
+        applied: Any = context.applied_forces
+        self._forces = applied if context._has_applied_forces else None
+        self._free = np.broadcast_to(~np.asarray(context._locked_dofs()), (self.count, self.nv)).astype(float)
+        self._turning = find_turning_dofs(tree)
+        self._read_dofs(joint_limits)
+        self._read_contacts()
+        self._read_servos(limit_efforts)
+
+    def step(
+        self, q: FloatArray, v: FloatArray, tau: FloatArray, dt: float, time: Any = None
+    ) -> tuple[Any, Any]:
+        """Return the state one step later.
+
+        Raises
+        ------
+        SingularityError
+            When one state has a degree of freedom without inertia; a sample of a batch is NaN.
+        """
+        tree, context = self.tree, self.context
+        context.q, context.v = q, v
+        if time is not None:
+            context.time = time
+        M = tree.calc_mass_matrix(context).reshape(self.count, self.nv, self.nv)
+        tau = np.broadcast_to(tau, (*self.batch, self.nv)).reshape(self.count, self.nv)
+        with np.errstate(all="ignore"):
+            singular = ~(np.linalg.slogdet(M)[0] > 0.0)
+        if singular.any() and not self.batch and np.isfinite(M).all():
+            tree.calc_forward_dynamics(context)  # Tells which one.
+            raise SingularityError("the mass matrix is not positive definite")
+        bad = singular | ~np.isfinite(v.reshape(self.count, self.nv) + tau).all(axis=-1)
+        if bad.any():
+            M = np.where(bad[:, np.newaxis, np.newaxis], np.eye(self.nv), M)
+        free = self._free
+        M = M * free[:, :, np.newaxis] * free[:, np.newaxis, :] + (1.0 - free)[:, :, np.newaxis] * np.eye(
+            self.nv
+        )
+        bias, v0 = self._transport(M, q, v, dt)
+        flat = np.where(bad[:, np.newaxis], 0.0, v.reshape(self.count, self.nv))
+        problem = self._problem(M, bias, v0, flat, tau, dt)
+        bad |= ~np.isfinite(problem.p).all(axis=-1)
+        if bad.any():
+            problem.silence(bad)
+        v1, residual, iterations = solve(problem, v0)
+        self._report(problem, v1, residual, iterations)
+        v1 = np.where(bad[:, np.newaxis], np.nan, v1 * free + 0.0).reshape(*self.batch, self.nv)
+        return tree.integrate_positions(q, v1, dt), v1
+
+    def _report(
+        self, problem: Problem, v: FloatArray, residual: FloatArray, iterations: npt.NDArray[np.intp]
+    ) -> None:
+        batch, drives = self.batch, problem.drives
+        wanted, total = drives.calc(v)
+        saturated = np.zeros((self.count, self.tree.num_actuators), dtype=np.bool_)
+        saturated[:, self._servos.actuators] = np.abs(wanted) > drives.limit
+        is_at_limit = (v < problem.lower) | (v > problem.upper)
+        self.done = SolverSteps(
+            iterations.reshape(batch),
+            residual.reshape(batch),
+            is_at_limit.reshape(*batch, -1),
+            saturated.reshape(*batch, -1),
+        )
+        self.is_clipped = ((total < drives.lower) | (total > drives.upper)).reshape(*batch, -1)
+        self.drive = drives.force(v).reshape(*batch, -1)
+
+    def _transport(self, M: FloatArray, q: Any, v: Any, dt: float) -> tuple[FloatArray, FloatArray]:
+        """Return C v, and the velocities that v has become here by itself.
+
+        The step before solved for v at q - v dt. Of S, the skew part of C, (M0 + M)/2 v1 + dt S v1 = M0 v
+        gives velocities whose kinetic energy here is never greater than that of v there.
+        """
+        tree, n = self.tree, self.nv
+        free = self._free
+        C = tree.calc_coriolis_matrix(self.context).reshape(self.count, n, n)
+        self._before.q = tree.integrate_positions(q, v, -dt)
+        M0 = tree.calc_mass_matrix(self._before).reshape(self.count, n, n)
+        bias = np.einsum("bij,bj->bi", C, v.reshape(self.count, n))
+        both = free[:, :, np.newaxis] * free[:, np.newaxis, :]
+        eye = (1.0 - free)[:, :, np.newaxis] * np.eye(n)
+        M0, S = M0 * both + eye, 0.5 * (C - np.swapaxes(C, 1, 2)) * both
+        with np.errstate(all="ignore"):
+            bad = ~np.isfinite(M0 + S).all(axis=(1, 2))[:, np.newaxis, np.newaxis]
+            M0, S = np.where(bad, np.eye(n), M0), np.where(bad, 0.0, S)
+            p = np.einsum("bij,bj->bi", M0, np.nan_to_num(v.reshape(self.count, n)))
+        return bias, np.linalg.solve(0.5 * (M0 + M) + dt * S, p[..., np.newaxis])[..., 0]
+
+    def _problem(
+        self, M: FloatArray, bias: FloatArray, v0: FloatArray, v: FloatArray, tau: FloatArray, h: float
+    ) -> Problem:
+        tree, context, n = self.tree, self.context, self.nv
+        batch = (self.count, n)
+        f = bias - tree.calc_inverse_dynamics(
+            context, np.zeros((*self.batch, n)), self._forces, include_force_elements=True
+        ).reshape(batch)
+        # What is computed anew with the velocity at the end.
+        f = f + self._damping * v
+        slow = np.abs(v)
+        friction = np.zeros(batch)
+        for dof, element in self._frictions:
+            f[:, dof] -= np.reshape(
+                element.calc_friction(v[:, dof].reshape(self.batch), self._given), self.count
+            )
+            Fc, Fs, vs = (
+                np.reshape(np.broadcast_to(x, self.batch), self.count)
+                for x in (
+                    element.get_coulomb_friction(self._given),
+                    element.get_breakaway_friction(self._given),
+                    element.get_stribeck_velocity(self._given),
+                )
+            )
+            friction[:, dof] += h * (Fc + (Fs - Fc) / (1.0 + (slow[:, dof] / vs) ** 2))
+        f = f * self._free
+        inertia = np.einsum("bii->bi", M)
+        q = context.q.reshape(self.count, -1)
+        drives = self._drives(q, tau, h)
+        q = q[:, self._position_of]
+        gaps = [q - self._lower, self._upper - q]
+        lower, upper = (gap / np.where(gap > 0.0, h, h + _RECOVERY) for gap in gaps)
+        J, target, row_slope = self._constraints(M, h)
+        return Problem(
+            dt=h, M=M, p=np.einsum("bij,bj->bi", M, v0) + h * f,
+            linear=(h * self._damping + h * h * self._stiffness) * self._free, lower=-lower, upper=upper,
+            limit_slope=inertia / _RIGID * self._free, friction=friction * self._free,
+            friction_slope=np.where(friction > 0.0, inertia / _STICTION, 0.0) * self._free,
+            drives=drives, rows=J, row_target=target, row_slope=row_slope,
+            contacts=self._contacts(M, v, h),
+        )  # fmt: skip
+
+    def _drives(self, q: FloatArray, tau: FloatArray, h: float) -> Drives:
+        servos = self._servos
+        free = self._free[:, servos.dofs]
+        kp, kd, q_d, v_d = self._gains
+        return Drives(
+            dofs=servos.dofs,
+            effort=(kp * (q_d - q[:, servos.positions]) + kd * v_d) * free,
+            slope=(kd + h * kp) * free,
+            limit=servos.effort_limits,
+            given=tau * self._free,
+            lower=self._effort_limits[0],
+            upper=self._effort_limits[1],
+        )
+
+    def _constraints(self, M: FloatArray, h: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+        tree, m = self.tree, self.tree.num_constraint_equations
+        if not m:
+            none = np.zeros((self.count, 0))
+            return np.zeros((self.count, 0, self.nv)), none, none
+        J = (
+            tree.calc_constraint_jacobian(self.context).reshape(self.count, m, self.nv)
+            * self._free[:, np.newaxis]
+        )
+        error = tree.calc_constraint_errors(self.context).reshape(self.count, m)
+        share = np.einsum("bmi,bim->bm", J, np.linalg.solve(M, np.swapaxes(J, 1, 2)))
+        slope = np.where(share > 0.0, 1.0 / (_RIGID * np.where(share > 0.0, share, 1.0)), 0.0)
+        return J, -error / (h + _RECOVERY), slope
+
+    def _contacts(self, M: FloatArray, v: FloatArray, h: float) -> Contacts | None:
+        if not self._elements:
+            return None
+        context = self.context
+        parts: list[list[FloatArray]] = [[] for _ in range(6)]
+        for element, constants in self._elements:
+            p, k, d, static, dynamic, vs = constants
+            F, A = element._frame, element._half_space_frame
+            num = element.num_points
+            depth = element.calc_depths(context).reshape(self.count, num)
+            J = self._jacobian(F, A, p, num) * self._free[:, np.newaxis, np.newaxis]
+            u = np.einsum("bcki,bi->bck", J, v)
+            speed = np.linalg.norm(u[..., :2], axis=-1)
+            x = np.clip((speed / vs - 1.0) / 2.0, 0.0, 1.0)
+            mu = static + (dynamic - static) * x * x * x * (10.0 + x * (6.0 * x - 15.0))
+            normal = k * np.fmax(depth, 0.0) * np.fmax(1.0 - d * u[..., 2], 0.0)
+            share = np.einsum(
+                "bcki,bcik->bc",
+                J[..., :2, :],
+                np.linalg.solve(M[:, np.newaxis], np.swapaxes(J, 2, 3))[..., :2],
+            )
+            slope = np.where(share > 0.0, 2.0 / (_STICTION * np.where(share > 0.0, share, 1.0)), 0.0)
+            rows = (J, k + 0.0 * depth, d + 0.0 * depth, depth, h * mu * normal, slope * (normal > 0.0))
+            for part, row in zip(parts, rows, strict=True):
+                part.append(row)
+        return Contacts(*(np.concatenate(part, axis=1) for part in parts))
+
+    def _jacobian(self, F: Any, A: Any, p: Any, num: int) -> FloatArray:
+        """Return the Jacobians of points of F, as they move in A, (count, num, 3, nv)."""
+        J = self.tree.calc_jacobian_translational_velocity(self.context, "v", F, np.swapaxes(p, -1, -2), A, A)
+        return J.reshape(self.count, num, 3, self.nv)
+
+    def _read_dofs(self, joint_limits: bool) -> None:
+        """Read what acts on single dofs, and take what is done anew out of the own Context."""
+        tree, shape = self.tree, (self.count, self.nv)
+        given = self._given = self.context.clone()
+        self._damping, self._stiffness = np.zeros(shape), np.zeros(shape)
+        self._lower, self._upper = np.full(self.nv, -np.inf), np.full(self.nv, np.inf)
+        self._position_of = np.zeros(self.nv, dtype=np.intp)
+        for joint in tree.joints:
+            start, num = joint.velocity_start, joint.num_velocities
+            dofs = slice(start, start + num)
+            self._damping[:, dofs] = np.broadcast_to(
+                joint.get_damping_vector(given), (*self.batch, num)
+            ).reshape(self.count, num)
+            # Positions are integrals of velocities, but of rotations.
+            if joint.num_positions == num and not any(start <= k < start + num for k in self._turning):
+                self._position_of[dofs] = np.arange(joint.position_start, joint.position_start + num)
+                if joint_limits:
+                    self._lower[dofs], self._upper[dofs] = (
+                        joint.position_lower_limits,
+                        joint.position_upper_limits,
+                    )
+        self._frictions = []
+        for element in tree.force_elements:
+            if isinstance(element, RevoluteSpring | PrismaticSpring):
+                k = np.broadcast_to(element.get_stiffness(given), self.batch)
+                self._stiffness[:, element.joint.velocity_start] += k.reshape(self.count)
+            elif isinstance(element, JointFriction):
+                self._frictions.append((element.joint.velocity_start, element))
+
+    def _read_servos(self, limit_efforts: bool) -> None:
+        tree = self.tree
+        self._servos = servos = read_servos(tree, self._given)
+        self._gains = [
+            x.reshape(self.count, servos.dofs.size)
+            for x in (servos.stiffness, servos.damping, servos.q_d, servos.v_d)
+        ]
+        unlimited = np.full(self.nv, np.inf)
+        self._effort_limits = (
+            (tree.effort_lower_limits, tree.effort_upper_limits) if limit_efforts else (-unlimited, unlimited)
+        )
+
+    def _read_contacts(self) -> None:
+        self._elements: list[tuple[Any, tuple[Any, ...]]] = []
+        for element in contacts_of(self.tree):
+            c = self._given
+            constants = [
+                np.broadcast_to(x, self.batch).reshape(self.count, 1)
+                for x in (
+                    element.get_stiffness(c), element.get_dissipation(c), element.get_static_friction(c),
+                    element.get_dynamic_friction(c), element.get_stiction_speed(c),
+                )
+            ]  # fmt: skip
+            self._elements.append((element, (element.get_p_FC(c), *constants)))
+            element.set_stiffness(self.context, 0.0)
