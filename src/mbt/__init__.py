@@ -96,6 +96,7 @@ if _typing.TYPE_CHECKING:
     from mbt.checking import CheckReport, Finding, SelftestReport, check_model, selftest
     from mbt.compiling import CompiledFunction, CompiledFunctions, compile
     from mbt.context.energy_report import EnergyReport
+    from mbt.control import ContactPoints, TaskSpaceController, TaskSpaceResult
     from mbt.math import PiecewiseConstantCurvatureTrajectory
     from mbt.motion.simulation import simulate
     from mbt.motion.trajectory import Trajectory
@@ -259,6 +260,11 @@ __all__ = [
     "InverseKinematics",
     "InverseKinematicsResult",
     "simulate",
+    # Control
+    "ContactPoints",
+    "TaskSpaceController",
+    "TaskSpaceResult",
+    # Viewers
     "view",
     "Viewer",
     "record",
@@ -333,6 +339,9 @@ _MODULES_OF = {
     "selftest": "mbt.checking.identities",
     "check_model": "mbt.checking",
     "ConstraintReport": "mbt.tree.constraints.report",
+    "ContactPoints": "mbt.control",
+    "TaskSpaceController": "mbt.control",
+    "TaskSpaceResult": "mbt.control",
     "EnergyReport": "mbt.context.energy_report",
     "FinalizeReport": "mbt.tree.report",
     "ParseReport": "mbt.parsing",

@@ -1,0 +1,436 @@
+"""A controller by tasks: one quadratic program a tick."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mbt.context.checks import compile_copy, frame_index
+from mbt.control.contacts import ContactPoints
+from mbt.control.problem import Problem
+from mbt.control.results import TaskSpaceResult
+from mbt.control.tasks import CenterOfMassTask, FrameTask, MomentumTask, PostureTask, Task
+from mbt.control.ticks import Ticks
+from mbt.errors import ArgumentTypeError, ArgumentValueError, quote
+from mbt.math.arrays import (
+    FloatArray,
+    as_finite_array,
+    as_float_array,
+    as_nonnegative,
+    as_positive,
+)
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from mbt.tree.frame import Frame
+    from mbt.tree.multibody_tree import MultibodyTree
+
+__all__ = ["TaskSpaceController"]
+
+_LIMITS = frozenset({"effort", "position", "velocity", "acceleration"})
+
+
+class TaskSpaceController:
+    """Torques that make tasks come true as well as dynamics, contacts and limits allow.
+
+    Each tick solves one quadratic program, whose unknowns are accelerations and contact forces. Every task
+    asks for an acceleration, by a spring and a damper, and has a weight; the solution is the weighted
+    least-squares one within the friction pyramids of the contacts and the limits of effort, velocity,
+    position and acceleration. Gravity, damping of joints and all force elements of the tree are compensated.
+    The solver is ``daqp``: ``pip install "multibodytree[control]"``.
+
+    Parameters
+    ----------
+    tree : MultibodyTree
+        A finalized tree. Its default parameters count.
+    contacts : sequence of ContactPoints, optional
+        Points that stand still.
+    dt : float, optional
+        Time from tick to tick [s]: bounds of accelerations see that limits hold at the end of it.
+    limits : collection of str, optional
+        Which of "effort", "position", "velocity" and "acceleration" are obeyed; all if left out.
+    actuated : sequence of str, optional
+        Names of joints with motors; those with actuators if left out.
+    braking : float, optional
+        The deceleration [rad/s^2, m/s^2] with which joints can stop in front of position limits.
+    contact_weight : float, optional
+        Weight of contacts at rest beside tasks of weight one. Contacts whose rows depend on each other (feet
+        of legs with five joints) are at rest as far as they can.
+    regularization : float, optional
+        Weight of squared accelerations, and of squared contact forces in units of the weight that a point
+        carries: it makes the solution unique.
+
+    Examples
+    --------
+    >>> tree = mbt.load_model(mbt.models.model_path("mbt_arm"))
+    >>> controller = mbt.TaskSpaceController(tree)
+    >>> tool = controller.add_position(tree.bodies[-1], stiffness=100, damping=20)
+    >>> posture = controller.add_posture(stiffness=10, damping=6, weight=1e-3)
+    >>> q, v = np.full(6, 0.3), np.zeros(6)
+    >>> result = controller.solve(q, v, [[0.4, 0.1, 0.5], None])
+    >>> result.status, result.tau.shape
+    ('optimal', (6,))
+    """
+
+    def __init__(
+        self,
+        tree: MultibodyTree,
+        contacts: Sequence[ContactPoints] = (),
+        *,
+        dt: float = 1e-3,
+        limits: Sequence[str] = tuple(sorted(_LIMITS)),
+        actuated: Sequence[str] | None = None,
+        braking: float = 50.0,
+        contact_weight: float = 1e5,
+        regularization: float = 1e-4,
+    ) -> None:
+        compile_copy(tree)
+        if isinstance(limits, str) or not _LIMITS.issuperset(limits):
+            raise ArgumentValueError(f"limits: expected some of {sorted(_LIMITS)}, got {quote(limits)}")
+        self._tree = tree
+        self._options: dict[str, Any] = {
+            "is_driven": _driven(tree, actuated),
+            "dt": as_positive(dt, "dt"),
+            "braking": as_positive(braking, "braking"),
+            "contact_weight": as_positive(contact_weight, "contact_weight"),
+            "regularization": as_positive(regularization, "regularization"),
+            "limits": frozenset(limits),
+        }
+        self._contacts = tuple(self._as_contact(contact, k) for k, contact in enumerate(contacts))
+        self._stands = np.ones(len(self._contacts))
+        self._tasks: list[Task] = []
+        self._force_tasks: list[tuple[int, float]] = []
+        self._places: list[tuple[bool, int]] = []  # of each entry of `references`
+        self._ticks: Ticks | None = None
+        self.references: Any = None
+
+    @property
+    def tree(self) -> MultibodyTree:
+        """The tree that it controls."""
+        return self._tree
+
+    @property
+    def num_tasks(self) -> int:
+        """Number of tasks: of entries of ``references``."""
+        return len(self._places)
+
+    @property
+    def contacts(self) -> tuple[ContactPoints, ...]:
+        """All contacts, lifted ones too."""
+        return tuple(contact for contact, _ in self._contacts)
+
+    def add_pose(
+        self,
+        frame: Frame | str,
+        *,
+        stiffness: float,
+        damping: float,
+        weight: Any = 1.0,
+        priority: int = 0,
+    ) -> int:
+        """Add a task for the pose of a frame; return its place in ``references``.
+
+        Its goal is a pose X_WG, shape (4, 4); its velocity and acceleration, shape (6,), are spatial ones of
+        the frame's origin in World axes, rotation first. Orientation and position are two springs: the origin
+        moves along a straight line.
+
+        Parameters
+        ----------
+        frame : Frame, RigidBody or str
+            The frame.
+        stiffness, damping : float
+            Of the wanted acceleration [1/s^2, 1/s]: ``damping = 2 sqrt(stiffness)`` is critical.
+        weight : float or array_like, shape (2,), optional
+            For rotation and translation.
+        priority : int, optional
+            1 for tasks that may not disturb those of priority 0.
+        """
+        both = as_float_array(weight, "weight")
+        rows = np.repeat(np.broadcast_to(both, (2,)), 3) if both.shape in ((), (2,)) else both
+        return self._add_frame(frame, (4, 4), range(6), rows, stiffness, damping, priority)
+
+    def add_position(
+        self,
+        frame: Frame | str,
+        *,
+        p_FP: Any = (0.0, 0.0, 0.0),
+        axes: str = "xyz",
+        stiffness: float,
+        damping: float,
+        weight: Any = 1.0,
+        priority: int = 0,
+    ) -> int:
+        """Add a task for the position of a point of a frame [m]: coordinates `axes` in World.
+
+        Goal, velocity and acceleration have a number for each of `axes`. The other parameters are those of
+        `add_pose`.
+        """
+        rows = [3 + axis for axis in _as_axes(axes)]
+        point = as_finite_array(p_FP, "p_FP", (3,))
+        return self._add_frame(frame, (len(rows),), rows, weight, stiffness, damping, priority, point)
+
+    def add_orientation(
+        self, frame: Frame | str, *, stiffness: float, damping: float, weight: Any = 1.0, priority: int = 0
+    ) -> int:
+        """Add a task for the orientation of a frame: goals are rotations R_WG, shape (3, 3).
+
+        The other parameters are those of `add_pose`.
+        """
+        return self._add_frame(frame, (3, 3), range(3), weight, stiffness, damping, priority)
+
+    def add_center_of_mass(
+        self, *, axes: str = "xyz", stiffness: float, damping: float, weight: Any = 1.0, priority: int = 0
+    ) -> int:
+        """Add a task for the centre of mass [m]: coordinates `axes` in World.
+
+        The other parameters are those of `add_pose`.
+        """
+        chosen = _as_axes(axes)
+        mass = float(sum(body.default_mass for body in self._tree.bodies[1:]))
+        return self._add(
+            CenterOfMassTask, "centre of mass", (len(chosen),), len(chosen), weight, stiffness, damping,
+            priority, axes=chosen, mass=mass,
+        )  # fmt: skip
+
+    def add_momentum(
+        self, *, axes: str = "xyz", angular: bool = True, damping: float, weight: Any = 1.0, priority: int = 0
+    ) -> int:
+        """Add a task for the momentum about the centre of mass, in World axes [kg m^2/s or kg m/s].
+
+        The goal is a momentum, its "velocity" is left zero, its acceleration is a rate of momentum; `damping`
+        [1/s] is the rate at which the momentum comes to the goal.
+
+        Parameters
+        ----------
+        axes : str, optional
+            Coordinates.
+        angular : bool, optional
+            Angular momentum, else linear momentum.
+        damping : float
+            The rate [1/s].
+        weight, priority
+            As of `add_pose`.
+        """
+        chosen = tuple(axis if angular else 3 + axis for axis in _as_axes(axes))
+        what = "angular momentum" if angular else "momentum"
+        return self._add(
+            MomentumTask, what, (len(chosen),), len(chosen), weight, damping, 0.0, priority, rows=chosen
+        )
+
+    def add_posture(
+        self,
+        q0: Any = None,
+        *,
+        joints: Sequence[str] | None = None,
+        stiffness: float,
+        damping: float,
+        weight: Any = 1.0,
+        priority: int = 0,
+    ) -> int:
+        """Add a task for the positions of joints.
+
+        The goal is a configuration, shape (num_positions,), or None for `q0`; velocities and accelerations
+        are those of `joints`.
+
+        Parameters
+        ----------
+        q0 : array_like, shape (num_positions,), optional
+            The configuration; the default positions if left out.
+        joints : sequence of str, optional
+            Names of joints; those with motors if left out.
+        stiffness, damping, weight, priority
+            As of `add_pose`.
+        """
+        tree = self._tree
+        default = tree.default_positions if q0 is None else as_finite_array(q0, "q0", (tree.num_positions,))
+        mask = self._options["is_driven"] if joints is None else _velocities_of(tree, joints, "joints")
+        chosen = tuple(np.flatnonzero(mask).tolist())
+        return self._add(
+            PostureTask, "posture", (tree.num_positions,), len(chosen), weight, stiffness, damping, priority,
+            velocities=chosen, default=default,
+        )  # fmt: skip
+
+    def add_contact_force(self, contact: ContactPoints | int, *, weight: float) -> int:
+        """Add a task for the forces on the points of a contact: goals have shape (n, 3), in World axes [N].
+
+        Parameters
+        ----------
+        contact : ContactPoints or int
+            One of `contacts`, or its place there.
+        weight : float
+            Of squared deviations [1/N^2], beside accelerations [1/(m/s^2)^2].
+        """
+        self._check_not_used()
+        self._force_tasks.append((self._place_of(contact), as_positive(weight, "weight")))
+        self._places.append((True, len(self._force_tasks) - 1))
+        return len(self._places) - 1
+
+    def lift(self, contact: ContactPoints | int) -> None:
+        """Take a contact away, until `touch`: its points exert no force and may move."""
+        self._stands[self._place_of(contact)] = 0.0
+
+    def touch(self, contact: ContactPoints | int) -> None:
+        """Put a contact back that was lifted."""
+        self._stands[self._place_of(contact)] = 1.0
+
+    def compile(self, *, compiler: str | None = None, cache: bool = True) -> Self:
+        """Put all but the quadratic program into native code, by `mbt.compile`.
+
+        A tick is then several times faster. It needs a C compiler, and takes seconds, or milliseconds where
+        the code is in the cache.
+
+        Parameters
+        ----------
+        compiler, cache
+            As of `mbt.compile`.
+        """
+        self._made().compile(compiler, cache)
+        return self
+
+    def solve(
+        self, q: Any, v: Any, references: Sequence[Any], *, out: TaskSpaceResult | None = None
+    ) -> TaskSpaceResult:
+        """Return torques, accelerations and contact forces of one tick.
+
+        Parameters
+        ----------
+        q : array_like, shape (num_positions,)
+            Positions.
+        v : array_like, shape (num_velocities,)
+            Velocities.
+        references : sequence
+            An entry for each task, in their order: a goal, or (goal, velocity, acceleration), as a tuple.
+        out : TaskSpaceResult, optional
+            A result of this controller, into whose arrays this one is written.
+
+        Returns
+        -------
+        TaskSpaceResult
+            Also where bounds contradict: `status` says so, `violations` by which.
+
+        Raises
+        ------
+        ArgumentValueError
+            When a number is not finite, or a goal is not a pose.
+        MissingPackageError
+            Without daqp.
+        """
+        return self._made().solve(q, v, references, self._stands, out)
+
+    def __call__(self, time: float, q: Any, v: Any) -> FloatArray:
+        """Return tau for `references` of this controller: for ``mbt.simulate(..., control=controller)``.
+
+        Set ``controller.references`` before: a sequence as of `solve`, or a function of time that returns it.
+        """
+        references = self.references(time) if callable(self.references) else self.references
+        if references is None and self._places:
+            raise ArgumentValueError("references: set controller.references before a simulation")
+        return self.solve(q, v, references or ()).tau
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_ticks": None}
+
+    def __repr__(self) -> str:
+        tasks = ", ".join(task.what for task in self._tasks) or "no tasks"
+        return f"<TaskSpaceController: {tasks}; {len(self._contacts)} contacts>"
+
+    def _made(self) -> Ticks:
+        if self._ticks is None:
+            starts = np.cumsum([0, *(3 * contact.num_points for contact, _ in self._contacts)]).tolist()
+            force_tasks = tuple((slice(starts[k], starts[k + 1]), weight) for k, weight in self._force_tasks)
+            problem = Problem(self._tree, self._contacts, tuple(self._tasks), force_tasks, **self._options)
+            self._ticks = Ticks(problem, tuple(self._places))
+        return self._ticks
+
+    def _check_not_used(self) -> None:
+        if self._ticks is not None:
+            raise ArgumentValueError(
+                "tasks: expected all of them before the first tick; make a new controller"
+            )
+
+    def _as_contact(self, contact: object, k: int) -> tuple[ContactPoints, Frame]:
+        if not isinstance(contact, ContactPoints):
+            raise ArgumentTypeError(f"contacts[{k}]: expected mbt.ContactPoints, got {quote(contact)}")
+        index = frame_index(self._tree, contact.frame, f"contacts[{k}]: frame")
+        return contact, self._tree.get_frame(index)
+
+    def _place_of(self, contact: object) -> int:
+        for k, (known, _) in enumerate(self._contacts):
+            if contact is known or (type(contact) is int and contact == k):
+                return k
+        raise ArgumentValueError(f"contact: expected one of controller.contacts, got {quote(contact)}")
+
+    def _add_frame(
+        self,
+        frame: object,
+        shape: tuple[int, ...],
+        rows: Sequence[int],
+        weight: object,
+        stiffness: float,
+        damping: float,
+        priority: int,
+        point: Any = (0.0, 0.0, 0.0),
+    ) -> int:
+        found = self._tree.get_frame(frame_index(self._tree, frame, "frame"))
+        return self._add(
+            FrameTask, f"frame {found.name!r}", shape, len(rows), weight, stiffness, damping, priority,
+            frame=found, p_FP=np.array(point), rows=tuple(rows),
+        )  # fmt: skip
+
+    def _add(
+        self,
+        kind: type[Task],
+        what: str,
+        shape: tuple[int, ...],
+        num_rows: int,
+        weight: object,
+        stiffness: float,
+        damping: float,
+        priority: int,
+        **own: Any,
+    ) -> int:
+        self._check_not_used()
+        weights = as_finite_array(weight, "weight")
+        if weights.shape not in ((), (num_rows,)) or np.any(weights < 0.0):
+            raise ArgumentValueError(f"weight: expected numbers >= 0, one or {num_rows}, got {quote(weight)}")
+        if type(priority) is not int or priority not in (0, 1):
+            raise ArgumentValueError(f"priority: expected 0 or 1, got {quote(priority)}")
+        gains = as_nonnegative(stiffness, "stiffness"), as_nonnegative(damping, "damping")
+        task = kind(
+            what, shape, num_rows, np.broadcast_to(weights, (num_rows,)).copy(), *gains, priority, **own
+        )
+        self._tasks.append(task)
+        self._places.append((False, len(self._tasks) - 1))
+        return len(self._places) - 1
+
+
+def _as_axes(axes: object) -> tuple[int, ...]:
+    if not isinstance(axes, str) or not axes or set(axes) - set("xyz") or len(set(axes)) < len(axes):
+        raise ArgumentValueError(f"axes: expected different letters of 'xyz', got {quote(axes)}")
+    return tuple("xyz".index(letter) for letter in axes)
+
+
+def _velocities_of(tree: MultibodyTree, joints: Sequence[str], argument: str) -> Any:
+    """Return which velocities are those of joints, shape (num_velocities,)."""
+    if isinstance(joints, str):
+        raise ArgumentTypeError(f"{argument}: expected a list of names, got a str")
+    mask = np.zeros(tree.num_velocities, dtype=bool)
+    for name in joints:
+        joint = tree.get_joint_by_name(name)
+        mask[joint.velocity_start : joint.velocity_start + joint.num_velocities] = True
+    return mask
+
+
+def _driven(tree: MultibodyTree, actuated: Sequence[str] | None) -> Any:
+    if actuated is not None:
+        return _velocities_of(tree, actuated, "actuated")
+    driven = tree.actuation_matrix.any(axis=1)
+    if tree.num_velocities and not driven.any():
+        raise ArgumentValueError(
+            "tree: expected a tree with actuators, got none; name the joints that have motors in `actuated`, "
+            "or add actuators to the model"
+        )
+    return driven

@@ -1,0 +1,45 @@
+"""Bounds of accelerations that keep positions and velocities within their limits, now and later."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+__all__ = ["acceleration_bounds"]
+
+
+def acceleration_bounds(
+    q: Any, v: Any, q_limits: Any, v_limits: Any, vdot_limits: Any, braking: Any, dt: float
+) -> tuple[Any, Any]:
+    """Return lower and upper bounds of accelerations that are held for `dt`, shapes (n,) each.
+
+    Within them, positions and velocities stay within limits, and a deceleration of `braking` can stop each
+    joint in front of its limit later (Del Prete 2018, "Joint position and velocity bounds in discrete-time
+    acceleration or torque control of robot arms", algorithms 1 to 3). Where bounds contradict, braking as
+    hard as is allowed comes first. Each of the limits is a pair of arrays (n,), lower and upper.
+    """
+    upper = _calc_upper(q, v, q_limits[1], v_limits[1], braking, dt)
+    lower = -_calc_upper(-q, -v, -q_limits[0], -v_limits[0], braking, dt)
+    # Nothing asks for more than braking: a velocity above its limit comes back as fast as that.
+    upper = np.minimum(np.maximum(upper, -braking), vdot_limits[1])
+    lower = np.maximum(np.minimum(lower, braking), vdot_limits[0])
+    middle = np.minimum(np.maximum(-v / dt, -braking), braking)
+    middle = np.minimum(np.maximum(middle, vdot_limits[0]), vdot_limits[1])
+    contradict = lower > upper
+    return np.where(contradict, middle, lower), np.where(contradict, middle, upper)
+
+
+def _calc_upper(q: Any, v: Any, q_max: Any, v_max: Any, braking: Any, dt: float) -> Any:
+    room, stopping = q_max - q, -v / dt
+    # The position after dt (algorithm 1); where it turns round within dt, that at the turn.
+    at_end = 2.0 / dt**2 * (room - dt * v)
+    at_turn = np.minimum(stopping, -(v**2) / (2.0 * np.maximum(room, 1e-12)))
+    of_position = np.where((v > 0.0) & (at_end <= stopping), at_turn, at_end)
+    # Viability (algorithm 2): braking from the velocity after dt stops in front of the limit.
+    b = dt * (2.0 * v + braking * dt)
+    c = v**2 - 2.0 * braking * (room - dt * v)
+    discriminant = b**2 - 4.0 * dt**2 * c
+    root = (np.sqrt(np.maximum(discriminant, 0.0)) - b) / (2.0 * dt**2)
+    of_viability = np.where(discriminant >= 0.0, np.maximum(root, stopping), stopping)
+    return np.minimum(np.minimum(of_position, of_viability), (v_max - v) / dt)

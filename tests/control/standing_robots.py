@@ -1,0 +1,72 @@
+"""Robots that stand: a quadruped of twelve joints, a biped with feet of four points and five joints a leg."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import mbt
+from mbt.math import make_pose
+
+
+def _rod(mass, length):
+    return mbt.SpatialInertia.thin_rod_with_mass(mass, length, [0, 0, 1]).shift([0, 0, 0.5 * length])
+
+
+def _chain(tree, name, parent, p_PJ, links):
+    """Add joints (axis, length, effort limit), one below the other."""
+    X_PJ = make_pose(p=p_PJ)
+    for k, (axis, length, limit) in enumerate(links):
+        body = tree.add_body(mbt.RigidBody(f"{name}{k}", _rod(0.5, max(length, 0.05))))
+        joint = tree.add_joint(mbt.RevoluteJoint, f"{name}{k}", parent, X_PJ, body, None, axis=axis)
+        joint.set_position_limits([-2.7], [2.7])
+        joint.set_velocity_limits([-20.0], [20.0])
+        tree.add_joint_actuator(f"{name}{k}", joint, limit)
+        parent, X_PJ = body, make_pose(p=[0, 0, -length])
+    return parent
+
+
+def _trunk(tree, mass, size):
+    inertia = mbt.SpatialInertia.solid_box_with_mass(mass, *size)
+    trunk = tree.add_body(mbt.RigidBody("trunk", inertia))
+    tree.add_joint(mbt.QuaternionFloatingJoint, "base", tree.world_body, None, trunk, None)
+    return trunk
+
+
+def make_quadruped(*, effort_limit=40.0, friction=0.7):
+    """Return a tree, contacts, and positions in which it stands with its trunk at 0.46 m."""
+    tree = mbt.MultibodyTree()
+    trunk = _trunk(tree, 8.0, [0.4, 0.2, 0.1])
+    contacts = []
+    for name, x, y in (("fl", 0.2, 0.1), ("fr", 0.2, -0.1), ("hl", -0.2, 0.1), ("hr", -0.2, -0.1)):
+        links = [
+            ([1, 0, 0], 0.0, effort_limit),
+            ([0, 1, 0], 0.3, effort_limit),
+            ([0, 1, 0], 0.3, effort_limit),
+        ]
+        calf = _chain(tree, name, trunk, [x, y, 0], links)
+        contacts.append(mbt.ContactPoints(calf.name, [0, 0, -0.3], friction=friction, name=name))
+    tree.add_force_element(mbt.UniformGravityFieldElement())
+    tree.finalize()
+    q = tree.default_positions.copy()
+    bend = np.arccos(0.46 / 0.6)
+    q[7:] = np.tile([0.0, bend, -2.0 * bend], 4)
+    q[6] = 0.46
+    return tree, contacts, q
+
+
+def make_biped():
+    """Return a tree, contacts, and positions with parallel feet: rows of the contacts are dependent."""
+    tree = mbt.MultibodyTree()
+    trunk = _trunk(tree, 20.0, [0.2, 0.3, 0.5])
+    contacts = []
+    for name, y in (("l", 0.1), ("r", -0.1)):
+        axes = [([0, 0, 1], 0.0), ([1, 0, 0], 0.0), ([0, 1, 0], 0.4), ([0, 1, 0], 0.4), ([0, 1, 0], 0.05)]
+        foot = _chain(tree, name, trunk, [0, y, -0.25], [(axis, length, 300.0) for axis, length in axes])
+        sole = [[dx, dy, -0.05] for dx in (-0.08, 0.15) for dy in (-0.04, 0.04)]
+        contacts.append(mbt.ContactPoints(foot.name, sole, friction=0.8, name=name))
+    tree.add_force_element(mbt.UniformGravityFieldElement())
+    tree.finalize()
+    q = tree.default_positions.copy()
+    q[7:] = np.tile([0.0, 0.0, -0.4, 0.8, -0.4], 2)
+    q[6] = 0.25 + 0.8 * np.cos(0.4) + 0.05
+    return tree, contacts, q

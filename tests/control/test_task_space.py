@@ -1,0 +1,377 @@
+"""Control by tasks: what a tick obeys, and what it reaches."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import mbt
+from control.standing_robots import make_biped, make_quadruped
+from mbt import functional
+from mbt.math import exp_so3
+from support.linkages import calc_four_bar_angles, four_bar
+
+daqp = pytest.importorskip("daqp")
+
+
+def standing(make=make_quadruped, posture=1e-4, **options):
+    tree, contacts, q = make()
+    controller = mbt.TaskSpaceController(tree, contacts, **options)
+    X_WB = functional.frame_pose(tree, q, "trunk")
+    controller.add_orientation("trunk", stiffness=100, damping=20)
+    controller.add_position("trunk", stiffness=100, damping=20)
+    controller.add_posture(q, stiffness=30, damping=11, weight=posture)
+    return tree, controller, q, [X_WB[:3, :3], X_WB[:3, 3], None]
+
+
+def arm(**options):
+    tree = mbt.load_model(mbt.models.model_path("mbt_arm"))
+    return tree, mbt.TaskSpaceController(tree, **options)
+
+
+def contact_jacobian(tree, controller, q):
+    """Return dp/dv of all contact points, in World axes, shape (3n, nv)."""
+    rows = []
+    for contact in controller.contacts:
+        X_WF, J = (
+            functional.frame_pose(tree, q, contact.frame),
+            functional.frame_jacobian(tree, q, contact.frame),
+        )
+        for p_FC in contact.p_FC:
+            rows.append(J[3:] - np.cross(X_WF[:3, :3] @ p_FC, J[:3], axisb=0).T)
+    return np.concatenate(rows)
+
+
+@pytest.mark.parametrize("make", [make_quadruped, make_biped])
+@pytest.mark.parametrize("seed", range(4))
+def test_torques_and_contact_forces_give_the_accelerations(make, seed):
+    tree, controller, q, goals = standing(make)
+    rng = np.random.default_rng(seed)
+    q = functional.integrate_positions(tree, q, 0.05 * rng.normal(size=tree.num_velocities), 1.0)
+    v = 0.2 * rng.normal(size=tree.num_velocities)
+    goals[1] = goals[1] + 0.05 * rng.normal(size=3)
+    result = controller.solve(q, v, goals)
+    assert result.status == "optimal"
+    tau = result.tau + contact_jacobian(tree, controller, q).T @ result.contact_forces.ravel()
+    scale = max(1.0, np.abs(result.vdot).max())
+    np.testing.assert_allclose(
+        functional.forward_dynamics(tree, q, v, tau), result.vdot, rtol=0, atol=1e-9 * scale
+    )
+    assert not result.tau[:6].any()
+    np.testing.assert_array_equal(tree.actuation_matrix @ result.actuation, result.tau)
+
+
+def test_forces_stay_within_cones_and_efforts_within_limits():
+    tree, controller, q, goals = standing()
+    goals[1] = goals[1] + [0.5, 0.3, 0.2]  # asks for 50 m/s^2
+    result = controller.solve(q, np.zeros(tree.num_velocities), goals)
+    assert result.status == "optimal"
+    normal, tangential = result.contact_forces[:, 2], np.linalg.norm(result.contact_forces[:, :2], axis=1)
+    assert np.all(normal >= -1e-6)
+    assert np.all(tangential <= 0.7 * normal + 1e-6)
+    assert np.max(tangential - 0.7 / np.sqrt(2.0) * normal) > -1e-6  # a face of a pyramid is reached
+    assert np.all(np.abs(result.tau) <= np.where(np.isinf(tree.effort_upper_limits), 1e9, 40.0 + 1e-6))
+
+
+def test_points_at_rest_stay_at_rest():
+    tree, controller, q, goals = standing()
+    goals[1] = goals[1] + [0.01, 0.02, -0.03]
+    result = controller.solve(q, np.zeros(tree.num_velocities), goals)
+    assert result.status == "optimal"
+    accelerations = contact_jacobian(tree, controller, q) @ result.vdot
+    # A share 1e-5 of what the tasks ask there.
+    np.testing.assert_allclose(accelerations, 0.0, atol=1e-3)
+    X_WB = functional.frame_jacobian(tree, q, "trunk") @ result.vdot
+    np.testing.assert_allclose(X_WB[3:], [1.0, 2.0, -3.0], atol=0.1)  # the posture has a weight too
+
+
+def test_contacts_that_turn_and_move_are_slowed_down_as_their_points_do():
+    # Independent: positions of the points along the motion, by differences.
+    for make in (make_quadruped, make_biped):
+        tree, controller, q, goals = standing(make)
+        rng = np.random.default_rng(3)
+        v = 0.3 * rng.normal(size=tree.num_velocities)
+        result = controller.solve(q, v, goals)
+
+        def points(t, v=v, q=q, tree=tree, controller=controller, vdot=result.vdot):
+            at = functional.integrate_positions(tree, q, v + 0.5 * t * vdot, t)
+            found = []
+            for contact in controller.contacts:
+                X_WF = functional.frame_pose(tree, at, contact.frame)
+                found += [X_WF[:3, :3] @ p + X_WF[:3, 3] for p in contact.p_FC]
+            return np.array(found)
+
+        h = 1e-4
+        velocity = (points(h) - points(-h)) / (2 * h)
+        acceleration = (points(h) - 2 * points(0.0) + points(-h)) / h**2
+        if make is make_quadruped:
+            np.testing.assert_allclose(acceleration, -20.0 * velocity, atol=0.02)
+        else:  # twelve rows of rank eleven: the least that contradicts
+            assert np.abs(acceleration + 20.0 * velocity).max() < np.abs(20.0 * velocity).max()
+
+
+def test_a_lifted_contact_exerts_nothing_and_moves():
+    tree, controller, q, goals = standing()
+    v = np.zeros(tree.num_velocities)
+    before = controller.solve(q, v, goals)
+    controller.lift(controller.contacts[0])
+    result = controller.solve(q, v, goals)
+    np.testing.assert_allclose(result.contact_forces[0], 0.0, atol=1e-9)
+    assert result.status == "optimal"
+    controller.touch(0)
+    again = controller.solve(q, v, goals)
+    np.testing.assert_allclose(again.tau, before.tau, atol=1e-6)
+
+
+def test_tasks_of_priority_one_do_not_disturb_those_of_priority_zero():
+    tree, controller = arm()
+    goal = [0.4, 0.1, 0.5]
+    controller.add_position(tree.bodies[-1], stiffness=10, damping=6)
+    q, v = np.full(6, 0.3), np.zeros(6)
+    alone = controller.solve(q, v, [goal])
+    _, both = arm()
+    tree2 = both.tree
+    both.add_position(tree2.bodies[-1], stiffness=10, damping=6)
+    both.add_posture(stiffness=50, damping=14, weight=100.0, priority=1)
+    result = both.solve(q, v, [goal, np.zeros(6)])
+    J = functional.frame_jacobian(tree, q, tree.bodies[-1])[3:]
+    np.testing.assert_allclose(J @ result.vdot, J @ alone.vdot, atol=1e-6)
+    # What is left is the posture's: the remaining gradient lies in the rows of J.
+    residual = result.vdot + 50.0 * q
+    assert np.linalg.norm(residual - J.T @ np.linalg.lstsq(J.T, residual, rcond=None)[0]) < 1e-4
+
+
+def test_native_code_gives_the_same_ticks():
+    compilers = pytest.importorskip("shutil")
+    if not (compilers.which("gcc") or compilers.which("clang")):
+        pytest.skip("no C compiler")
+    tree, controller, q, goals = standing()
+    rng = np.random.default_rng(0)
+    v = 0.1 * rng.normal(size=tree.num_velocities)
+    plain = controller.solve(q, v, goals)
+    native = controller.compile().solve(q, v, goals)
+    np.testing.assert_allclose(native.tau, plain.tau, atol=1e-7)
+    np.testing.assert_allclose(native.contact_forces, plain.contact_forces, atol=1e-6)
+
+
+@pytest.mark.parametrize("make", [make_quadruped, make_biped])
+def test_stands_after_a_push_for_a_thousand_ticks(make):
+    tree, controller, q, goals = standing(make)
+    v = np.zeros(tree.num_velocities)
+    v[3:6] = [0.05, 0.05, 0.0]
+    dt = 1e-3
+    result = None
+    for _ in range(1000):
+        result = controller.solve(q, v, goals, out=result)
+        assert result.status == "optimal"
+        v = v + dt * result.vdot  # the ground gives the forces that the tick found
+        q = functional.integrate_positions(tree, q, v, dt)
+    np.testing.assert_allclose(functional.frame_pose(tree, q, "trunk")[:3, 3], goals[1], atol=5e-3)
+    assert np.abs(v).max() < 0.02
+
+
+def test_follows_a_reference_with_velocity_and_acceleration():
+    tree, controller = arm()
+    controller.add_position(tree.bodies[-1], stiffness=100, damping=20)
+    controller.add_posture(stiffness=4, damping=4, weight=1e-4)
+    q, v, dt = np.full(6, 0.3), np.zeros(6), 1e-3
+    start, amplitude, rate = (
+        functional.frame_pose(tree, q, tree.bodies[-1])[:3, 3],
+        np.array([0.05, 0.0, 0.05]),
+        3.0,
+    )
+
+    def reference(t):
+        return (
+            start - amplitude * (1.0 - np.cos(rate * t)),
+            -amplitude * rate * np.sin(rate * t),
+            -amplitude * rate**2 * np.cos(rate * t),
+        )
+
+    controller.references = lambda t: [reference(t), None]
+    context = tree.create_default_context()
+    context.q, context.v = q, v
+    motion = mbt.simulate(tree, context, 1.0, dt=dt, control=controller)
+    reached = functional.frame_pose(tree, motion.q, tree.bodies[-1])[:, :3, 3]
+    wanted = np.array([reference(t)[0] for t in motion.time])
+    assert np.abs(reached - wanted).max() < 2e-3
+
+
+def test_position_limits_stop_a_joint():
+    tree = mbt.MultibodyTree()
+    body = tree.add_body(mbt.RigidBody("b", mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)))
+    joint = tree.add_joint(mbt.PrismaticJoint, "j", tree.world_body, None, body, None, axis=[1, 0, 0])
+    joint.set_position_limits([-1.0], [0.5])
+    joint.set_velocity_limits([-2.0], [1.0])
+    tree.add_joint_actuator("m", joint, 100.0)
+    tree.finalize()
+    controller = mbt.TaskSpaceController(tree, dt=1e-2)
+    controller.add_posture(stiffness=100, damping=0.0)
+    for goal, end in ((3.0, 0.5), (-3.0, -1.0)):
+        q, v, top = np.zeros(1), np.zeros(1), 0.0
+        for _ in range(800):
+            vdot = controller.solve(q, v, [[goal]]).vdot
+            q, v = q + 1e-2 * v + 0.5e-4 * vdot, v + 1e-2 * vdot
+            assert -1.0 - 1e-9 <= q[0] <= 0.5 + 1e-9
+            top = max(top, abs(v[0]))
+        assert q[0] == pytest.approx(end, abs=1e-3)
+        assert top == pytest.approx(1.0 if goal > 0 else 2.0, abs=1e-6)
+
+
+def test_contradicting_bounds_are_named_and_violated_least():
+    tree = mbt.load_model(mbt.models.model_path("mbt_arm")).edit()
+    shoulder = tree.get_joint_by_name(tree.joints[1].name)
+    shoulder.set_acceleration_limits([-0.01], [0.01])
+    tree.finalize()
+    controller = mbt.TaskSpaceController(tree)
+    controller.add_posture(stiffness=1, damping=1)
+    q, v = np.full(6, 0.4), np.zeros(6)
+    v[0] = 1000.0  # forces of such a motion exceed the motors
+    result = controller.solve(q, v, [None])
+    assert result.status == "infeasible"
+    assert any(shoulder.name in label for label in result.violations)
+    assert np.isfinite(result.tau).all()
+    assert controller.solve(q, np.zeros(6), [None]).status == "optimal"
+
+
+def test_gives_what_a_force_task_asks():
+    tree, controller, q, goals = standing()
+    controller.add_contact_force(controller.contacts[0], weight=1.0)
+    result = controller.solve(q, np.zeros(tree.num_velocities), [*goals, [[0.0, 0.0, 10.0]]])
+    np.testing.assert_allclose(result.contact_forces[0], [0, 0, 10.0], atol=0.1)
+
+
+def test_loops_are_obeyed():
+    tree = four_bar()
+    q, v = calc_four_bar_angles(0.9), np.zeros(3)
+    controller = mbt.TaskSpaceController(tree, actuated=["drive"])
+    controller.add_posture(joints=["drive"], stiffness=0, damping=0)
+    result = controller.solve(q, v, [(None, None, [0.7])])
+    vdot, _ = functional.constrained_forward_dynamics(tree, q, v, result.tau)
+    np.testing.assert_allclose(vdot, result.vdot, atol=1e-7)
+    assert result.vdot[0] == pytest.approx(0.7, abs=1e-2)
+    assert not result.tau[1:].any()
+
+
+def test_writes_into_a_result_and_refuses_others():
+    tree, controller, q, goals = standing()
+    v = np.zeros(tree.num_velocities)
+    first = controller.solve(q, v, goals)
+    tau = first.tau
+    assert controller.solve(q, v, goals, out=first) is first
+    assert first.tau is tau
+    _, other = arm()
+    with pytest.raises(mbt.ArgumentValueError, match="out: expected a result of this controller"):
+        controller.solve(q, v, goals, out=other.solve(np.zeros(6), np.zeros(6), []))
+
+
+def test_a_pickled_controller_gives_the_same():
+    tree, controller, q, goals = standing()
+    v = np.zeros(tree.num_velocities)
+    before = controller.solve(q, v, goals)
+    copy = pickle.loads(pickle.dumps(controller))
+    np.testing.assert_allclose(copy.solve(q, v, goals).tau, before.tau, atol=1e-9)
+
+
+def test_bad_arguments():
+    tree, controller, q, goals = standing()
+    v = np.zeros(tree.num_velocities)
+    with pytest.raises(mbt.ArgumentValueError, match="references: expected a list of 3, one a task, got 2"):
+        controller.solve(q, v, goals[:2])
+    with pytest.raises(mbt.ArgumentValueError, match=r"references\[0\]"):
+        controller.solve(q, v, [2.0 * np.eye(3), *goals[1:]])
+    with pytest.raises(mbt.ArgumentValueError, match=r"references\[1\]"):
+        controller.solve(q, v, [goals[0], np.array([0.0, np.nan, 0.0]), None])
+    with pytest.raises(mbt.ArgumentValueError, match="q: expected finite numbers"):
+        controller.solve(q * np.nan, v, goals)
+    with pytest.raises(mbt.ShapeError, match="v: expected shape"):
+        controller.solve(q, v[1:], goals)
+    with pytest.raises(mbt.ArgumentValueError, match="before the first tick"):
+        controller.add_posture(stiffness=1, damping=1)
+    with pytest.raises(mbt.ArgumentValueError, match="contact: expected one of controller"):
+        controller.lift(9)
+    with pytest.raises(
+        mbt.ArgumentValueError, match=r"p_FC: expected shape \(n, 3\), got \(3, 4\); transpose it"
+    ):
+        mbt.ContactPoints("trunk", np.zeros((3, 4)))
+    with pytest.raises(mbt.ArgumentValueError, match="priority: expected 0 or 1"):
+        mbt.TaskSpaceController(tree).add_posture(stiffness=1, damping=1, priority=2)
+    with pytest.raises(mbt.ArgumentValueError, match="axes: expected different letters"):
+        mbt.TaskSpaceController(tree).add_position("trunk", axes="xx", stiffness=1, damping=1)
+    with pytest.raises(mbt.UnknownNameError, match="trunk"):
+        mbt.TaskSpaceController(tree).add_position("trunc", stiffness=1, damping=1)
+    passive = mbt.MultibodyTree()
+    body = passive.add_body(mbt.RigidBody("b", mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)))
+    passive.add_joint(mbt.RevoluteJoint, "j", passive.world_body, None, body, None, axis=[1, 0, 0])
+    passive.finalize()
+    with pytest.raises(mbt.ArgumentValueError, match="expected a tree with actuators"):
+        mbt.TaskSpaceController(passive)
+
+
+def test_orientations_turn_the_short_way():
+    tree, controller = arm()
+    tool = tree.bodies[-1]
+    controller.add_orientation(tool, stiffness=10, damping=6)
+    controller.add_posture(stiffness=1, damping=2, weight=1e-4)
+    q = np.full(6, 0.3)
+    R_WF = functional.frame_pose(tree, q, tool)[:3, :3]
+    turn = np.array([0.1, -0.2, 0.15])
+    result = controller.solve(q, np.zeros(6), [exp_so3(turn) @ R_WF, None])
+    angular = functional.frame_jacobian(tree, q, tool)[:3] @ result.vdot
+    np.testing.assert_allclose(angular, 10.0 * turn, atol=2e-2)
+
+
+@pytest.mark.oracle
+def test_solutions_equal_those_of_clarabel():
+    clarabel = pytest.importorskip("clarabel")
+    sparse = pytest.importorskip("scipy.sparse")
+    tree, controller, q, goals = standing(posture=1e-2, contact_weight=1e3)
+    ticks = controller._made()
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        q_now = functional.integrate_positions(tree, q, 0.1 * rng.normal(size=tree.num_velocities), 1.0)
+        v = 0.3 * rng.normal(size=tree.num_velocities)
+        result = controller.solve(q_now, v, goals)
+        H, g, end = ticks._part["H"], ticks._part["g"], ticks._end
+        rows = np.vstack([np.eye(len(g)), ticks._A[: end - len(g)]])
+        lower, upper = ticks._lower[:end], ticks._upper[:end]
+        equal = ticks._is_equation[:end]
+        below, above = ~equal & (lower > -1e20), ~equal & (upper < 1e20)
+        A = sparse.csc_matrix(np.vstack([rows[equal], rows[above], -rows[below]]))
+        b = np.concatenate([upper[equal], upper[above], -lower[below]])
+        cones = [
+            clarabel.ZeroConeT(int(equal.sum())),
+            clarabel.NonnegativeConeT(int(above.sum() + below.sum())),
+        ]
+        settings = clarabel.DefaultSettings()
+        settings.verbose = False
+        settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-10
+        unit = np.abs(g).max()
+        solver = clarabel.DefaultSolver(sparse.csc_matrix(np.triu(H / unit)), g / unit, A, b, cones, settings)
+        solution = solver.solve()
+        x = np.array(solution.x)
+        assert str(solution.status) == "Solved"
+        scale = np.abs(result.vdot).max()
+        np.testing.assert_allclose(x[: tree.num_velocities], result.vdot, atol=1e-4 * scale)
+
+
+@pytest.mark.parametrize("make", [make_quadruped, make_biped])
+def test_ticks_are_optimal(make):
+    """Gradient, signs of multipliers, and complementarity, for states at random."""
+    tree, controller, q, goals = standing(make)
+    ticks = controller._made()
+    rng = np.random.default_rng(5)
+    for _ in range(30):
+        q_now = functional.integrate_positions(tree, q, 0.1 * rng.normal(size=tree.num_velocities), 1.0)
+        controller.solve(q_now, 0.3 * rng.normal(size=tree.num_velocities), goals)
+        end = ticks._end
+        H, g, A = ticks._part["H"], ticks._part["g"], ticks._A[: end - len(ticks._part["g"])]
+        x, multipliers = ticks._programs[1].solve(H, g, A, ticks._lower[:end], ticks._upper[:end])
+        rows = np.vstack([np.eye(len(g)), A])
+        scale = np.abs(H).max() * np.abs(x).max()
+        np.testing.assert_allclose(H @ x + g + rows.T @ multipliers, 0.0, atol=1e-14 * scale)
+        at_upper, at_lower = ticks._upper[:end] - rows @ x, rows @ x - ticks._lower[:end]
+        assert min(at_upper.min(), at_lower.min()) > -1e-8
+        free = ~ticks._is_equation[:end]
+        assert np.all(np.abs(at_upper[free & (multipliers > 1e-9)]) < 1e-8)
+        assert np.all(np.abs(at_lower[free & (multipliers < -1e-9)]) < 1e-8)
