@@ -33,10 +33,10 @@ class Sensing(ElementAccess):
         As ``"tool_imu_gyro_x"``. Sensors of the same name in several model instances are told apart:
         ``"left::tool_imu_gyro_x"``.
         """
-        from mbt.tree.coordinate_names import _distinct_names
+        from mbt.tree.coordinate_lookup import distinct_names_of
 
         sensors = self.sensors
-        names = zip(sensors, _distinct_names(sensors), strict=True)
+        names = zip(sensors, distinct_names_of(sensors), strict=True)
         return tuple(f"{name}_{suffix}" for sensor, name in names for suffix in sensor.suffixes)
 
     def calc_sensors(
