@@ -23,7 +23,7 @@ from mbt.errors import (
     quote,
 )
 from mbt.kinematics.result import InverseKinematicsResult
-from mbt.kinematics.task_list import TaskList
+from mbt.kinematics.velocities import DifferentialKinematics
 from mbt.math.arrays import FloatArray, as_count, as_finite_array, as_positive
 from mbt.tree.coordinate_names import as_generator
 
@@ -40,7 +40,7 @@ __all__ = ["InverseKinematics", "InverseKinematicsResult", "inverse_kinematics"]
 _TOLERANCE = (1e-3, 1e-4)
 
 
-class InverseKinematics(TaskList):
+class InverseKinematics(DifferentialKinematics):
     """A problem of inverse kinematics: tasks, for which `solve` finds positions.
 
     A task whose weight is less than one is secondary: it never costs success.

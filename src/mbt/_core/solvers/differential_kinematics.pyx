@@ -1,0 +1,386 @@
+"""One step of differential kinematics: velocities that bring frames nearer to their goals, within limits."""
+
+cimport numpy as cnp
+from cpython.exc cimport PyErr_CheckSignals
+from libc.math cimport fabs, sqrt
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy
+
+from mbt._core.door.compiled_model cimport CompiledModel, Derived
+from mbt._core.door.exact_arrays cimport adopt, data, in1, is_array1, is_array2, is_writeable, new1, overlap
+from mbt._core.engines.section cimport Section
+from mbt._core.forces.force_elements cimport COUPLER
+from mbt._core.joints.mobilizers cimport PLAIN, QUATERNION, orientation_of
+from mbt._core.model.structs cimport Model, Switches
+from mbt._core.solvers.differential_step cimport (
+    CENTER, DIRECTION, POSE, BoundedProblem, BoundedSolver, Options, Problem, VelocityColumn, VelocityTask,
+    count_doubles, solve_bounded, solve_state,
+)
+
+import numpy as np
+
+from mbt.math.read_only import ReadOnlyArray
+
+cnp.import_array()
+adopt(ReadOnlyArray)
+
+cdef extern from "engines/pool.hpp" namespace "MBT_NS" nogil:
+    ctypedef int (*PoolTask)(const void* job, int part) noexcept nogil
+    cdef cppclass Pool:
+        int run(PoolTask task, const void* job, int count)
+    Pool* get_pool()
+
+cdef enum:
+    SAMPLES_PER_PART = 64
+    PARTS_PER_RUN = 16       # between two looks at signals
+
+# How far a goal may be from a rotation, and the least length of a direction.
+cdef double ROTATION_TOLERANCE = 1e-6
+
+
+cdef struct Job:
+    const Problem* problem
+    const Options* options
+    const double* goals
+    Py_ssize_t goal_stride
+    const double* q
+    Py_ssize_t q_stride
+    const double* last           # NULL: not known
+    Py_ssize_t last_stride
+    double* v
+    Py_ssize_t begin
+    Py_ssize_t end
+    int num_parts
+
+
+cdef int run_part(const void* shared, int part) noexcept nogil:
+    """Every `num_parts`-th stretch of the samples from number `part` on."""
+    cdef const Job* job = <const Job*>shared
+    cdef const Problem* x = job.problem
+    cdef double* memory = <double*>malloc(count_doubles(x)*sizeof(double))
+    cdef Py_ssize_t i, at = job.begin + SAMPLES_PER_PART*part
+    if memory == NULL:
+        return 1
+    while at < job.end:
+        for i in range(at, min(job.end, at + SAMPLES_PER_PART)):
+            solve_state(
+                x, job.options, job.q + job.q_stride*i, job.goals + job.goal_stride*i,
+                <const double*>NULL if job.last == NULL else job.last + job.last_stride*i, memory,
+                job.v + x.model.num_velocities*i
+            )
+        at += SAMPLES_PER_PART*job.num_parts
+    free(memory)
+    return 0
+
+
+# The door -----------------------------------------------------------------------------------------------------------
+
+cdef bint check_goal(const VelocityTask* task, double* g) noexcept nogil:
+    """Whether numbers are a goal of a task. Directions get unit length. NaN is let through."""
+    cdef double[3] u
+    cdef double dot, length
+    cdef int i, j, k
+    if task.kind == DIRECTION:
+        length = sqrt(g[0]*g[0] + g[1]*g[1] + g[2]*g[2])
+        if length < ROTATION_TOLERANCE:
+            return False
+        for i in range(3):
+            g[i] /= length
+    if task.kind != POSE:
+        return True
+    for i in range(3):
+        for j in range(i + 1):
+            dot = 0.0
+            for k in range(3):
+                dot += g[4*i + k]*g[4*j + k]
+            if fabs(dot - (1.0 if i == j else 0.0)) > ROTATION_TOLERANCE:
+                return False
+        if fabs(g[12 + i]) > ROTATION_TOLERANCE:
+            return False
+    u[0] = g[1]*g[6] - g[2]*g[5]
+    u[1] = g[2]*g[4] - g[0]*g[6]
+    u[2] = g[0]*g[5] - g[1]*g[4]
+    return not (u[0]*g[8] + u[1]*g[9] + u[2]*g[10] < 0.0 or fabs(g[15] - 1.0) > ROTATION_TOLERANCE)
+
+
+cdef class VelocityCore:
+    """Tasks on the model of a tree with one set of parameters, ready to be solved for velocities.
+
+    Parameters
+    ----------
+    compiled : CompiledModel
+    vector : ndarray
+        Parameters.
+    tasks : list of tuple
+        (kind, frame, base, rotation weight, distance weight, three numbers of the point or axis, axes).
+    limits : tuple of six ndarray
+        Of positions, velocities and accelerations, lower and upper.
+    locked, disabled : sequence of int
+        Of the Context: dofs that cannot move, constraints that are off.
+    posture : (ndarray, float) or None
+        Positions and weight.
+    """
+    cdef CompiledModel compiled
+    cdef Derived derived
+    cdef list held
+    cdef Switches switches
+    cdef Problem problem
+    cdef double* memory
+    cdef double* goal
+    cdef readonly int num_goal
+    cdef readonly int num_columns
+
+    def __cinit__(
+        self, CompiledModel compiled not None, vector, list tasks not None, tuple limits not None, locked, disabled,
+        posture
+    ):
+        cdef const Model* m = &compiled.model
+        cdef Problem* x = &self.problem
+        self.compiled = compiled
+        self.held = []
+        vector = in1(vector, "vector", compiled.layout.size)
+        self.held.append(vector)
+        self.derived = compiled.defaults if vector is compiled.default_parameters else Derived(compiled, vector)
+        self.switches = m.switches
+        self.switches.disabled = self.keep_ints(disabled)
+        x.model, x.switches, x.p = m, &self.switches, &self.derived.parameters
+        x.locked = self.keep_ints(locked)
+        x.q_limits = self.keep_doubles(np.stack(limits[:2], -1).reshape(-1))
+        x.v_limits = self.keep_doubles(np.stack(limits[2:4], -1).reshape(-1))
+        x.vdot_limits = self.keep_doubles(np.stack(limits[4:], -1).reshape(-1))
+        if posture is not None:
+            x.posture, x.posture_weight = self.keep_doubles(posture[0]), posture[1]
+        self.set_up(tasks, posture is not None)
+        self.memory = <double*>malloc((count_doubles(x) + x.num_goal)*sizeof(double))
+        if self.memory == NULL:
+            raise MemoryError
+        self.goal = self.memory + count_doubles(x)
+
+    def __dealloc__(self):
+        free(self.memory)
+
+    cdef int* keep_ints(self, numbers) except NULL:
+        array = np.array([*numbers, 0], dtype=np.intc)
+        self.held.append(array)
+        return <int*>cnp.PyArray_DATA(array)
+
+    cdef double* keep_doubles(self, numbers) except NULL:
+        array = np.array([*numbers, 0.0], dtype=np.float64)
+        self.held.append(array)
+        return <double*>cnp.PyArray_DATA(array)
+
+    cdef list way(self, int frame):
+        """Bodies from that of a frame to a child of World."""
+        cdef const Model* m = &self.compiled.model
+        cdef int b = m.frame_node[frame]
+        cdef list found = []
+        while b > 0:
+            found.append(b)
+            b = m.parent[b]
+        return found
+
+    cdef set_up(self, list tasks, bint has_posture):
+        cdef const Model* m = &self.compiled.model
+        cdef Problem* x = &self.problem
+        cdef VelocityTask* task
+        cdef VelocityColumn* column
+        cdef int i, k, b, kind, place, goal = 0, row
+        cdef list moves = [], unknowns
+        cdef set moving = set(range(1, m.num_bodies)) if has_posture else set()
+        for i in range(m.num_constraints):
+            if m.constraints[i].type == COUPLER:
+                for k in (m.constraints[i].dof_a, m.constraints[i].dof_b):
+                    moving.add(m.joints[m.dof_mobod[k]].node)
+            else:
+                moving.update(self.way(m.constraints[i].a), self.way(m.constraints[i].b))
+        for kind, frame, base, _, _, _, _ in tasks:
+            if kind == CENTER:
+                move = [(b, 1.0) for b in range(1, m.num_bodies)]
+            else:
+                there, here = self.way(frame), self.way(base)
+                move = [(b, 1.0) for b in there if b not in here] + [(b, -1.0) for b in here if b not in there]
+            moves.append(move)
+            moving.update([b for b, _ in move])
+        unknowns = [
+            k for b in sorted(moving) for k in range(m.v_start[b], m.v_start[b + 1]) if not x.locked[k]
+        ]
+        columns = [-1]*m.num_velocities
+        for i, k in enumerate(unknowns):
+            columns[k] = i
+        x.n = self.num_columns = len(unknowns)
+        x.column = self.keep_ints(columns)
+        self.set_positions()
+        # Rows of tasks by their weights.
+        x.first_primary = row = m.num_equations
+        rows = {}
+        for second in (False, True):
+            if second:
+                x.first_secondary = row
+            for i, (_, _, _, rotation_weight, distance_weight, _, axes) in enumerate(tasks):
+                for k, weight in enumerate((rotation_weight, distance_weight)):
+                    if weight > 0.0 and (weight < 1.0) == second:
+                        rows[i, k] = row
+                        row += len(axes)
+        x.num_rows = row
+        weights = [weight for entry in tasks for weight in entry[3:5]]
+        x.primary_weight = max([0.0] + [w for w in weights if w >= 1.0])
+        x.secondary_weight = max([x.posture_weight] + [w for w in weights if w < 1.0])
+        entries = [
+            [(columns[k], k, b, sign) for b, sign in move for k in range(m.v_start[b], m.v_start[b + 1])
+             if columns[k] >= 0]
+            for move in moves
+        ]
+        memory = np.zeros(len(tasks)*sizeof(VelocityTask) + 1, dtype=np.uint8)
+        column_memory = np.zeros(sum(map(len, entries))*sizeof(VelocityColumn) + 1, dtype=np.uint8)
+        self.held += [memory, column_memory]
+        x.tasks = task = <VelocityTask*>cnp.PyArray_DATA(memory)
+        x.columns = column = <VelocityColumn*>cnp.PyArray_DATA(column_memory)
+        x.num_tasks, place = len(tasks), 0
+        for i, (kind, frame, base, rotation_weight, distance_weight, point, axes) in enumerate(tasks):
+            task.kind, task.frame, task.base, task.goal = kind, frame, base, goal
+            goal += 16 if kind == POSE else len(axes)
+            task.rotation_weight, task.distance_weight = rotation_weight, distance_weight
+            task.rotation_row, task.distance_row = rows.get((i, 0), -1), rows.get((i, 1), -1)
+            task.num_axes = len(axes)
+            for k in range(len(axes)):
+                task.axes[k] = axes[k]
+            for k in range(3):
+                task.point[k] = point[k]
+            task.first_column = place
+            for entry in entries[i]:
+                column.column, column.dof, column.node, column.sign = entry
+                column += 1
+                place += 1
+            task.end_column = place
+            x.needs_masses = x.needs_masses or kind == CENTER
+            task += 1
+        self.num_goal = x.num_goal = goal
+
+    cdef set_positions(self):
+        """Of each dof the coordinate that has it as its rate."""
+        cdef const Model* m = &self.compiled.model
+        cdef int b, k, first
+        cdef list found = [-1]*m.num_velocities
+        for b in range(1, m.num_bodies):
+            orientation = orientation_of(m.type[b])
+            first = 0 if orientation == PLAIN else 3
+            for k in range(first, m.v_start[b + 1] - m.v_start[b]):
+                found[m.v_start[b] + k] = m.q_start[b] + k + (1 if orientation == QUATERNION else 0)
+        self.problem.position = self.keep_ints(found)
+
+    def step(self, q, list goals, double dt, double gain, double damping, bint velocity_limits, last, out):
+        """Return velocities of one state; None unless all are exact arrays, and the goals valid ones."""
+        cdef Problem* x = &self.problem
+        cdef Options options
+        cdef const VelocityTask* task
+        cdef int i, j
+        cdef Section alone
+        cdef Py_ssize_t nv = x.model.num_velocities
+        if not is_array1(q, x.model.num_positions) or len(goals) != x.num_tasks:
+            return None
+        if last is not None and not is_array1(last, nv):
+            return None
+        if out is not None and not (is_array1(out, nv) and is_writeable(out)):
+            return None
+        alone.enter(self)
+        for i in range(x.num_tasks):
+            task = &x.tasks[i]
+            goal = goals[i]
+            if task.kind != POSE:
+                if not is_array1(goal, task.num_axes):
+                    return None
+                memcpy(self.goal + task.goal, data(goal), task.num_axes*sizeof(double))
+            elif is_array2(goal, 4, 4):
+                memcpy(self.goal + task.goal, data(goal), 16*sizeof(double))
+            elif is_array2(goal, 3, 3) and task.distance_weight == 0.0:
+                for j in range(3):
+                    memcpy(self.goal + task.goal + 4*j, data(goal) + 3*j, 3*sizeof(double))
+                    self.goal[task.goal + 4*j + 3] = self.goal[task.goal + 12 + j] = 0.0
+                self.goal[task.goal + 15] = 1.0
+            else:
+                return None
+            if not check_goal(task, self.goal + task.goal):
+                return None
+        options.dt, options.gain, options.damping, options.velocity_limits = dt, gain, damping, velocity_limits
+        if out is None:
+            out = new1(nv)
+        elif overlap(out, q):
+            q = q.copy()
+        if last is not None and overlap(last, out):
+            last = last.copy()
+        solve_state(
+            x, &options, data(q), self.goal, <const double*>NULL if last is None else data(last), self.memory, data(out)
+        )
+        return out
+
+    def find_bad_goal(self, goals):
+        """Return which task has a goal that is not one, or -1.
+
+        Parameters
+        ----------
+        goals : ndarray, shape (count, num_goal)
+            Directions in it get unit length.
+        """
+        cdef Py_ssize_t i, count = goals.shape[0]
+        cdef double* g = data(goals)
+        cdef int t
+        for i in range(count):
+            for t in range(self.problem.num_tasks):
+                if not check_goal(&self.problem.tasks[t], g + self.num_goal*i + self.problem.tasks[t].goal):
+                    return t
+        return -1
+
+    def run(
+        self, goals, q, last, double dt, double gain, double damping, bint velocity_limits, int num_threads, v
+    ):
+        """Fill velocities `v`, (count, nv), of all samples.
+
+        Parameters
+        ----------
+        goals : ndarray, shape (1 or count, num_goal)
+        q : ndarray, shape (1 or count, nq)
+        last : ndarray, shape (1 or count, nv), or None
+        dt, gain, damping : float
+        velocity_limits : bool
+        num_threads : int
+        v : ndarray, shape (count, nv)
+        """
+        cdef Options options
+        cdef Job job
+        cdef Py_ssize_t count = v.shape[0], at = 0
+        cdef Pool* pool
+        cdef int error, parts
+        options.dt, options.gain, options.damping, options.velocity_limits = dt, gain, damping, velocity_limits
+        job.problem, job.options = &self.problem, &options
+        job.goals, job.goal_stride = data(goals), self.num_goal if goals.shape[0] > 1 else 0
+        job.q, job.q_stride = data(q), self.problem.model.num_positions if q.shape[0] > 1 else 0
+        job.last, job.last_stride = <const double*>NULL, 0
+        if last is not None:
+            job.last, job.last_stride = data(last), self.problem.model.num_velocities if last.shape[0] > 1 else 0
+        job.v = data(v)
+        while at < count:
+            job.begin, job.end = at, min(count, at + SAMPLES_PER_PART*PARTS_PER_RUN*num_threads)
+            parts = min(num_threads, <int>((job.end - at + SAMPLES_PER_PART - 1)//SAMPLES_PER_PART))
+            pool = get_pool() if parts > 1 else NULL
+            job.num_parts = parts if pool != NULL else 1
+            with nogil:
+                error = run_part(&job, 0) if pool == NULL else pool.run(run_part, &job, parts)
+            if error:
+                raise MemoryError
+            at = job.end
+            if at < count:
+                PyErr_CheckSignals()
+
+
+def solve_bounded_least_squares(A, b, double damping, center, E, lower, upper, x):
+    """Minimise ``|A x - b|^2 + damping |x - center|^2`` where ``E x = E x_0`` and ``lower <= x <= upper``, in place.
+
+    Returns the number of steps, or -1 when there were too many. All arguments are arrays of doubles; `x` holds x_0.
+    """
+    cdef BoundedProblem problem
+    cdef Py_ssize_t n = x.shape[0]
+    problem.n, problem.num_rows, problem.num_equations = n, A.shape[0], E.shape[0]
+    problem.A, problem.b, problem.damping, problem.center = data(A), data(b), damping, data(center)
+    problem.E, problem.lower, problem.upper = data(E), data(lower), data(upper)
+    memory = np.empty(BoundedSolver.count_memory(n, E.shape[0]))
+    return solve_bounded(problem, data(memory), data(x))

@@ -1,0 +1,225 @@
+"""One step of differential kinematics: what `InverseKinematics.velocities` does."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mbt._core.engines.lane_engine import get_num_threads
+from mbt._core.solvers.differential_kinematics import VelocityCore
+from mbt.context.checks import compile_copy
+from mbt.context.context import Context
+from mbt.errors import ArgumentTypeError, ArgumentValueError, ContextMismatchError, ShapeError, quote
+from mbt.kinematics.task_list import TaskList
+from mbt.kinematics.tasks import DIRECTION, POSE, Task
+from mbt.math.arrays import FloatArray, as_bool, as_float_array, as_nonnegative, as_positive, check_out
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+__all__ = ["DifferentialKinematics"]
+
+
+class DifferentialKinematics(TaskList):
+    """Tasks that have velocities: what `InverseKinematics` does besides solving for positions."""
+
+    # The solver for the default parameters, and the numbers of tasks and postures that it knows.
+    _velocities: tuple[tuple[int, bool], VelocityCore] | None = None
+
+    def velocities(
+        self,
+        q: npt.ArrayLike,
+        goals: Sequence[npt.ArrayLike],
+        dt: float,
+        *,
+        gain: float = 1.0,
+        velocity_limits: bool = True,
+        last: npt.ArrayLike | None = None,
+        damping: float = 1.0,
+        context: Context | None = None,
+        out: FloatArray | None = None,
+    ) -> FloatArray:
+        """Return velocities that bring tasks nearer to their goals: one step of differential kinematics.
+
+        They minimize ``|W (J d - gain e)|² + damping w (|gain W e| + 1e-6 w) |d|²`` with ``d = v dt``: e are
+        the errors of tasks, which a small motion d lessens by ``J d``, W their weights and w the largest of
+        them. Position limits, velocity limits and, with `last`, acceleration limits are obeyed; constraints
+        of the tree come before all tasks. Rows of weight below one, and the posture, use only what others
+        leave open.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., num_positions)
+            Present positions. A joint beyond a limit moves back, as quickly as its other limits allow.
+        goals : sequence of array_like
+            One for each task, in their order; leading axes broadcast with those of `q`. Where a number is
+            NaN, the velocities of that sample are NaN.
+        dt : float
+            Time until the next step [s].
+        gain : float, optional
+            How much of an error one step shall remove, from 0 to 1.
+        velocity_limits : bool, optional
+            Whether velocity limits of the tree are obeyed.
+        last : array_like, shape (..., num_velocities), optional
+            Velocities of the last step: with them, acceleration limits of the tree are obeyed.
+        damping : float, optional
+            Keeps velocities small near singular positions, and calm where a goal is out of reach [m]: about
+            the reach of the arm. 0 gives plain least squares, which limits alone hold back.
+        context : Context, optional
+            Has parameters, locked joints and disabled constraints; must be of one state.
+        out : ndarray, shape (..., num_velocities), float64, C-contiguous, optional
+            Written in place and returned. Left untouched when an argument is rejected.
+
+        Returns
+        -------
+        ndarray, shape (..., num_velocities)
+            Velocities [rad/s, m/s].
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentValueError, ShapeError
+            When an argument is not what it should be.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import mbt
+        >>> tree = mbt.MultibodyTree()
+        >>> ball = mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)
+        >>> link = tree.add_body(mbt.RigidBody("link", ball))
+        >>> slider = tree.add_joint(
+        ...     mbt.PrismaticJoint, "slider", tree.world_body, None, link, None, axis=[1, 0, 0])
+        >>> _ = slider.set_velocity_limits([-0.5], [0.5])
+        >>> tree.finalize()
+        >>> ik = mbt.InverseKinematics(tree)
+        >>> ik.add_position("link")
+        >>> ik.velocities([0.0], [[0.001, 0, 0]], 0.01).round(4)
+        array([0.1])
+        >>> ik.velocities([0.0], [[1.0, 0, 0]], 0.01)
+        array([0.5])
+        """
+        core = self._find_velocity_core(context)
+        if type(dt) is not float or not 0.0 < dt < math.inf:
+            dt = as_positive(dt, "dt")
+        if type(gain) is not float or not 0.0 < gain <= 1.0:
+            gain = as_positive(gain, "gain")
+            if gain > 1.0:
+                raise ArgumentValueError(f"gain: expected a number from 0 to 1, got {quote(gain)}")
+        if type(damping) is not float or not 0.0 <= damping < math.inf:
+            damping = as_nonnegative(damping, "damping")
+        limits = as_bool(velocity_limits, "velocity_limits")
+        if type(goals) is list:
+            v = core.step(q, goals, dt, gain, damping, limits, last, out)
+            if v is not None:
+                return v
+        rows, states, before, batch = _take(self._tasks, core, self._tree, q, goals, last)
+        shape = (*batch, self._tree.num_velocities)
+        result = np.empty(shape) if out is None else check_out(out, "out", shape)
+        if math.prod(batch):
+            v = np.empty((math.prod(batch), shape[-1]))
+            core.run(rows, states, before, dt, gain, damping, limits, get_num_threads(), v)
+            result[...] = v.reshape(shape)
+        return result
+
+    def _find_velocity_core(self, context: Context | None) -> VelocityCore:
+        """Return the solver for the tasks there are, and the parameters of the context."""
+        if context is None:
+            number = len(self._tasks), self._posture is not None
+            known = self._velocities
+            if known is not None and known[0] == number:
+                return known[1]
+        tree = self._tree
+        compile_copy(tree)
+        if not self._tasks and self._posture is None:
+            raise ArgumentValueError("goals: this problem has no task; add_pose, for example, adds one")
+        assert tree._compiled is not None
+        vector: FloatArray = tree._compiled.default_parameters
+        locked: Sequence[Any] = [False] * tree.num_velocities
+        disabled = [False] * tree.num_constraints
+        if context is not None:
+            if not isinstance(context, Context):
+                raise ArgumentTypeError(f"context: expected a Context, got {quote(context)}")
+            if context.tree is not tree:
+                raise ContextMismatchError("context: expected one of the tree of this problem")
+            if context.batch_shape:
+                raise ArgumentValueError(f"context: expected one state, got a batch {context.batch_shape}")
+            vector, locked = np.array(context._parameter_vector), context._locked_dofs().tolist()
+            disabled = [context._is_disabled(i) for i in range(tree.num_constraints)]
+        limits = (
+            tree.position_lower_limits,
+            tree.position_upper_limits,
+            tree.velocity_lower_limits,
+            tree.velocity_upper_limits,
+            tree.acceleration_lower_limits,
+            tree.acceleration_upper_limits,
+        )
+        tasks = [task.as_tuple() for task in self._tasks]
+        core = VelocityCore(tree._compiled, vector, tasks, limits, locked, disabled, self._posture)
+        if context is None:
+            self._velocities = number, core
+        return core
+
+
+def _take(
+    tasks: list[Task], core: VelocityCore, tree: Any, q: Any, goals: Any, last: Any
+) -> tuple[FloatArray, FloatArray, FloatArray | None, tuple[int, ...]]:
+    """Return goals, positions and last velocities as rows, one or as many as the batch has, and its shape."""
+    wanted = ", ".join(f"{task.what} {task.shape}" for task in tasks)
+    if not isinstance(goals, (list, tuple)):
+        raise ArgumentTypeError(f"goals: expected a list, one goal a task ({wanted}), got {quote(goals)}")
+    if len(goals) != len(tasks):
+        raise ShapeError(f"goals: expected {len(tasks)}, one a task ({wanted}), got {len(goals)}")
+    states = as_float_array(q, "q", (..., tree.num_positions))
+    before = None if last is None else as_float_array(last, "last", (..., tree.num_velocities))
+    parts = [
+        _as_numbers(task, as_float_array(goal, f"goals[{i}]", (..., *task.shape)))
+        for i, (task, goal) in enumerate(zip(tasks, goals, strict=True))
+    ]
+    leads = [part.shape[:-1] for part in (*parts, states, *([] if before is None else [before]))]
+    try:
+        batch = np.broadcast_shapes(*leads)
+    except ValueError:
+        raise ShapeError(
+            f"q, goals, last: leading axes do not broadcast: {', '.join(map(str, leads))}"
+        ) from None
+    lead = np.broadcast_shapes(*(part.shape[:-1] for part in parts)) if parts else ()
+    numbers = np.concatenate(
+        [np.zeros((*lead, 0)), *(np.broadcast_to(p, (*lead, p.shape[-1])) for p in parts)], -1
+    )
+    rows = _as_rows(numbers, batch)
+    bad = core.find_bad_goal(rows)
+    if bad >= 0:
+        problem = (
+            "a direction, got a vector of length zero"
+            if tasks[bad].kind == DIRECTION
+            else "poses with [0, 0, 0, 1] as their last row and a rotation matrix"
+            if len(tasks[bad].shape) == 2 and tasks[bad].shape[0] == 4
+            else "rotation matrices; R R' differs from 1, or det R is -1"
+        )
+        raise ArgumentValueError(f"goals[{bad}]: expected {problem}")
+    return rows, _as_rows(states, batch), None if before is None else _as_rows(before, batch), batch
+
+
+def _as_numbers(task: Task, goal: FloatArray) -> FloatArray:
+    """Return goals as the solver takes them: rotations as poses, in one axis."""
+    if task.kind != POSE:
+        return goal
+    lead = goal.shape[:-2]
+    if task.shape == (3, 3):
+        pose = np.zeros((*lead, 4, 4))
+        pose[..., :3, :3] = goal
+        pose[..., 3, 3] = 1.0
+        goal = pose
+    return goal.reshape(*lead, 16)
+
+
+def _as_rows(values: FloatArray, batch: tuple[int, ...]) -> FloatArray:
+    """Return a copy: a row for each sample of the batch, or one where all have the same."""
+    size = values.shape[-1]
+    if math.prod(values.shape[:-1]) == 1:
+        return np.array(values.reshape(1, size), order="C")
+    return np.array(np.broadcast_to(values, (*batch, size)), order="C").reshape(math.prod(batch), size)
