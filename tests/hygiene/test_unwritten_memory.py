@@ -41,7 +41,8 @@ def look(library: Path, isa: str, *trees: str) -> None:
 
 def test_every_function_is_called() -> None:
     # One is the inverse of another one, six by six, and has no result where a frame cannot go all ways.
-    others = {"operational_space_inertia"}
+    # The other one searches.
+    others = {"operational_space_inertia", "inverse_kinematics"}
     called = FUNCTIONS.keys() | STEPS.keys() | CONSTRAINT_FUNCTIONS.keys()
     assert called | others == set(functional.__all__)
 

@@ -36,6 +36,7 @@ class ContactPoints:
 
     Examples
     --------
+    >>> import mbt
     >>> sole = [[0.1, 0.05, 0], [0.1, -0.05, 0], [-0.1, 0.05, 0], [-0.1, -0.05, 0]]
     >>> mbt.ContactPoints("left_foot", sole, friction=0.7).p_FC.shape
     (4, 3)

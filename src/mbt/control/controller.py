@@ -65,6 +65,8 @@ class TaskSpaceController:
 
     Examples
     --------
+    >>> import mbt
+    >>> import numpy as np
     >>> tree = mbt.load_model(mbt.models.model_path("mbt_arm"))
     >>> controller = mbt.TaskSpaceController(tree)
     >>> tool = controller.add_position(tree.bodies[-1], stiffness=100, damping=20)

@@ -80,7 +80,8 @@ class Inputs:
         if self._is_driven:
             tau = tau + self._held
         if self._has_servos:
-            tau = tau + calc_efforts(self._servos, q, v) @ self._B_servos.T
+            with np.errstate(invalid="ignore"):  # of a sample that is not finite
+                tau = tau + calc_efforts(self._servos, q, v) @ self._B_servos.T
         return tau if self._limits is None else self._limit(tau)
 
     def _row_at(self, time: float) -> FloatArray:

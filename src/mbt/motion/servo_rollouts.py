@@ -43,7 +43,8 @@ def rollout_with_servos(
     q[..., 0, :], v[..., 0, :] = moving.q, moving.v
     B = tree.actuation_matrix[:, servos.actuators].T
     for i in range(num_kept * stride):
-        efforts = calc_efforts(servos, moving.q, moving.v) @ B
+        with np.errstate(invalid="ignore"):  # of a sample that is not finite
+            efforts = calc_efforts(servos, moving.q, moving.v) @ B
         try:
             q1, v1 = rollout_context(
                 moving, (forces[..., i, :] + efforts)[..., np.newaxis, :], dt, method=method

@@ -115,8 +115,12 @@ class PoseArrays(Numbers):
 
     def skew(self, p: Any) -> Any:
         """Return the matrix ``[p]x``."""
-        x, y, z = (self.entry(p, i) for i in range(3))
-        return self._matrix([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+
+        def of_entries(p: Any) -> Any:
+            x, y, z = (self.entry(p, i) for i in range(3))
+            return self._matrix([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+
+        return self._each(of_entries, p, (3, 3))
 
     def quaternion_to_matrix(self, q: Any) -> Any:
         """Return the rotation of a quaternion, which need not be of unit length."""
