@@ -97,7 +97,7 @@ class DifferentialKinematics(TaskList):
         >>> tree.finalize()
         >>> ik = mbt.InverseKinematics(tree)
         >>> ik.add_position("link")
-        >>> ik.velocities([0.0], [[0.001, 0, 0]], 0.01).round(4)
+        >>> ik.velocities([0.0], [[0.001, 0, 0]], 0.01).round(3)
         array([0.1])
         >>> ik.velocities([0.0], [[1.0, 0, 0]], 0.01)
         array([0.5])
