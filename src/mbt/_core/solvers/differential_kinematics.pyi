@@ -1,12 +1,15 @@
 from collections.abc import Sequence
 from typing import Any
 
+from typing_extensions import Self, disjoint_base
+
 from mbt._core.door.compiled_model import CompiledModel
 from mbt.math.arrays import FloatArray
 
+@disjoint_base
 class VelocityCore:
-    def __init__(
-        self,
+    def __new__(
+        cls,
         compiled: CompiledModel,
         vector: FloatArray,
         tasks: list[tuple[Any, ...]],
@@ -14,7 +17,7 @@ class VelocityCore:
         locked: Sequence[int],
         disabled: Sequence[int],
         posture: tuple[FloatArray, float] | None,
-    ) -> None: ...
+    ) -> Self: ...
     @property
     def num_goal(self) -> int: ...
     @property

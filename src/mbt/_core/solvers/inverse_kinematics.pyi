@@ -1,13 +1,14 @@
 from collections.abc import Sequence
 from typing import Any
 
+from typing_extensions import Self, disjoint_base
+
 from mbt._core.solvers.inverse_layout import InverseLayout
 from mbt.math.arrays import FloatArray
 
+@disjoint_base
 class InverseCore:
-    def __init__(
-        self, layout: InverseLayout, vector: FloatArray, disabled: Sequence[bool] | None
-    ) -> None: ...
+    def __new__(cls, layout: InverseLayout, vector: FloatArray, disabled: Sequence[bool] | None) -> Self: ...
     @property
     def layout(self) -> InverseLayout: ...
     def solve(

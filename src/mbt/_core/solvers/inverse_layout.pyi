@@ -1,19 +1,22 @@
 from collections.abc import Sequence
 from typing import Any
 
+from typing_extensions import Self, disjoint_base
+
 from mbt._core.door.compiled_model import CompiledModel
 from mbt.math.arrays import FloatArray
 
+@disjoint_base
 class InverseLayout:
-    def __init__(
-        self,
+    def __new__(
+        cls,
         compiled: CompiledModel,
         tasks: list[tuple[Any, ...]],
         lower: FloatArray,
         upper: FloatArray,
         locked: Sequence[bool] | None,
         posture: tuple[FloatArray, float] | None,
-    ) -> None: ...
+    ) -> Self: ...
     @property
     def num_errors(self) -> int: ...
     @property
