@@ -460,12 +460,12 @@ def test_environments_take_implicit_steps():
 
     tree = make_servo(kp=100.0, kd=1.0, limit=40.0)
     start = tree.create_default_context()
-    start.servo_positions = [0.1]
     envs = VectorEnv(start, 2, reward=lambda context, actions: 0.0, dt=5e-3, method="implicit")
     envs.reset(seed=0)
-    observations, *_ = envs.step(np.array([[0.0], [2.0]]))
+    targets = np.array([0.1, 0.2])
+    observations, *_ = envs.step(targets[:, None])
     h = 5e-3
-    expected = h * (100.0 * 0.1 + np.array([0.0, 2.0])) / (2.0 + h * 1.0 + h * h * 100.0)
+    expected = h * 100.0 * targets / (2.0 + h * 1.0 + h * h * 100.0)
     np.testing.assert_allclose(observations[:, 1], expected, rtol=1e-9)
 
 

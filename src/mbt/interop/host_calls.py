@@ -54,8 +54,9 @@ _SIZES = {
 _SHAPES = {"X_WG": (4, 4)}
 #: Not taken from other libraries: arrays to write into, and forces, of which there may be none.
 _NOT_TAKEN = {"out", "external_forces", "multipliers"}
-#: What the linearizations of others give; and rollouts, whose programs are made of steps.
-_NOT_CALLED = {*(name for name in functional.__all__ if name.endswith("_derivatives")), "rollout"}
+#: What the linearizations of others give; rollouts, whose programs are made of steps; a search.
+_NOT_CALLED = {*(name for name in functional.__all__ if name.endswith("_derivatives"))}
+_NOT_CALLED |= {"rollout", "inverse_kinematics"}
 #: Their Jacobians are analytic and have derivatives in turn.
 _TWICE = ("inverse_dynamics", "forward_dynamics")
 #: Options by which calls are told apart as they are; arrays by their bytes.
