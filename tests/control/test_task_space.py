@@ -375,3 +375,54 @@ def test_ticks_are_optimal(make):
         free = ~ticks._is_equation[:end]
         assert np.all(np.abs(at_upper[free & (multipliers > 1e-9)]) < 1e-8)
         assert np.all(np.abs(at_lower[free & (multipliers < -1e-9)]) < 1e-8)
+
+
+def test_the_centre_of_mass_and_the_momentum_do_what_is_asked():
+    tree, contacts, q = make_quadruped()
+    controller = mbt.TaskSpaceController(tree, contacts)
+    controller.add_center_of_mass(axes="xz", stiffness=10.0, damping=4.0)
+    controller.add_momentum(axes="yz", damping=5.0)
+    controller.add_posture(q, stiffness=10, damping=6, weight=1e-6)
+    rng = np.random.default_rng(2)
+    v = np.zeros(tree.num_velocities)
+    v[6:] = 0.1 * rng.normal(size=12)
+    center = functional.center_of_mass(tree, q)
+    goal = center[[0, 2]] + [0.02, -0.03]
+    result = controller.solve(q, v, [goal, np.zeros(2), None])
+    assert result.status == "optimal"
+
+    # By differences along the motion.
+    def at(t):
+        moved = functional.integrate_positions(tree, q, v + 0.5 * t * result.vdot, t)
+        rates = v + t * result.vdot
+        center = functional.center_of_mass(tree, moved)
+        return np.concatenate([center, functional.spatial_momentum(tree, moved, rates)])
+
+    h = 1e-4
+    acceleration = (at(h)[:3] - 2 * at(0.0)[:3] + at(-h)[:3]) / h**2
+    rate = (at(h)[3:] - at(-h)[3:]) / (2 * h)
+    velocity = functional.center_of_mass_velocity(tree, q, v)
+    wanted = 10.0 * np.array([0.02, -0.03]) - 4.0 * velocity[[0, 2]]
+    np.testing.assert_allclose(acceleration[[0, 2]], wanted, atol=5e-3)
+    np.testing.assert_allclose(rate[1:3], -5.0 * at(0.0)[4:6], atol=5e-3)
+
+
+def test_a_body_on_two_points_may_turn_about_their_line():
+    tree, contacts, q = make_biped()
+    ends = [mbt.ContactPoints(contact.frame, contact.p_FC[:2], friction=0.8) for contact in contacts]
+    controller = mbt.TaskSpaceController(tree, ends)
+    foot = tree.get_body_by_name(ends[0].frame)
+    controller.add_posture(q, stiffness=0.0, damping=0.0, weight=1e-3)
+    rng = np.random.default_rng(4)
+    v = 0.1 * rng.normal(size=tree.num_velocities)
+    result = controller.solve(q, v, [None])
+    assert result.status == "optimal"
+    J = functional.frame_jacobian(tree, q, foot)
+    bias = functional.frame_bias_acceleration(tree, q, v, foot)
+    rate, angular, w = J[3:] @ result.vdot + bias[3:], J[:3] @ result.vdot + bias[:3], J[:3] @ v
+    R_WF = functional.frame_pose(tree, q, foot)[:3, :3]
+    for p_FC in ends[0].p_FC:
+        arm = R_WF @ p_FC
+        acceleration = rate + np.cross(angular, arm) + np.cross(w, np.cross(w, arm))
+        velocity = J[3:] @ v + np.cross(w, arm)
+        np.testing.assert_allclose(acceleration, -20.0 * velocity, atol=0.05)
