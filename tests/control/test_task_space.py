@@ -426,3 +426,13 @@ def test_a_body_on_two_points_may_turn_about_their_line():
         acceleration = rate + np.cross(angular, arm) + np.cross(w, np.cross(w, arm))
         velocity = J[3:] @ v + np.cross(w, arm)
         np.testing.assert_allclose(acceleration, -20.0 * velocity, atol=0.05)
+
+
+def test_a_velocity_above_its_limit_comes_back_at_the_deceleration_of_braking():
+    tree, controller = arm(braking=50.0, limits=["velocity", "effort"])
+    controller.add_posture(stiffness=0.0, damping=0.0)
+    v = np.zeros(6)
+    v[5] = tree.velocity_upper_limits[5] + 1.0
+    result = controller.solve(np.full(6, 0.3), v, [None])
+    assert result.status == "optimal"
+    assert result.vdot[5] == pytest.approx(-50.0, abs=1e-6)

@@ -14,6 +14,7 @@ from mbt.control.results import TaskSpaceResult
 from mbt.control.tasks import CenterOfMassTask, FrameTask, MomentumTask, PostureTask, Task
 from mbt.control.ticks import Ticks
 from mbt.errors import ArgumentTypeError, ArgumentValueError, quote
+from mbt.kinematics.tasks import as_axes
 from mbt.math.arrays import (
     FloatArray,
     as_finite_array,
@@ -170,7 +171,7 @@ class TaskSpaceController:
         Goal, velocity and acceleration have a number for each of `axes`. The other parameters are those of
         `add_pose`.
         """
-        rows = [3 + axis for axis in _as_axes(axes)]
+        rows = [3 + axis for axis in as_axes(axes)]
         point = as_finite_array(p_FP, "p_FP", (3,))
         return self._add_frame(frame, (len(rows),), rows, weight, stiffness, damping, priority, point)
 
@@ -190,7 +191,7 @@ class TaskSpaceController:
 
         The other parameters are those of `add_pose`.
         """
-        chosen = _as_axes(axes)
+        chosen = as_axes(axes)
         mass = float(sum(body.default_mass for body in self._tree.bodies[1:]))
         return self._add(
             CenterOfMassTask, "centre of mass", (len(chosen),), len(chosen), weight, stiffness, damping,
@@ -216,7 +217,7 @@ class TaskSpaceController:
         weight, priority
             As of `add_pose`.
         """
-        chosen = tuple(axis if angular else 3 + axis for axis in _as_axes(axes))
+        chosen = tuple(axis if angular else 3 + axis for axis in as_axes(axes))
         what = "angular momentum" if angular else "momentum"
         return self._add(
             MomentumTask, what, (len(chosen),), len(chosen), weight, damping, 0.0, priority, rows=chosen
@@ -407,12 +408,6 @@ class TaskSpaceController:
         self._tasks.append(task)
         self._places.append((False, len(self._tasks) - 1))
         return len(self._places) - 1
-
-
-def _as_axes(axes: object) -> tuple[int, ...]:
-    if not isinstance(axes, str) or not axes or set(axes) - set("xyz") or len(set(axes)) < len(axes):
-        raise ArgumentValueError(f"axes: expected different letters of 'xyz', got {quote(axes)}")
-    return tuple("xyz".index(letter) for letter in axes)
 
 
 def _velocities_of(tree: MultibodyTree, joints: Sequence[str], argument: str) -> Any:
