@@ -36,6 +36,18 @@ def test_names_where_older_pickles_look_for_them(module: str, name: str) -> None
         getattr(importlib.import_module(module), "Nothing")  # noqa: B009
 
 
+@pytest.mark.parametrize("model", ["mixed8", "one_curvilinear"])
+def test_a_pickle_has_nothing_that_a_tree_remembers_of_its_use(model: str) -> None:
+    tree = build_tree(CATALOGUE[model]())
+    new = pickle.dumps(tree)
+    context = tree.create_default_context()
+    tree.calc_forward_dynamics_derivatives(context)
+    tree.dict_from_q(context.q)
+    tree.to_autodiff().create_default_context()
+    str(tree.finalize_report)
+    assert len(pickle.dumps(tree)) == len(new)
+
+
 class TestBadPickles:
     @pytest.mark.parametrize(
         ("change", "error", "text"),

@@ -10,6 +10,8 @@ import io
 import uuid
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from mbt.tree.element import MultibodyElement
 from mbt.tree.pickling import collection_of, reduce_tree
 from mbt.tree.shape import Shape
@@ -46,9 +48,12 @@ def _token(tree: MultibodyTree | None, content: Any) -> str:
         """Takes a tree, and the elements in it, by their places."""
 
         def persistent_id(self, thing: object) -> Any:
-            # By value: of an object that comes again pickle writes a reference, of an equal one the text.
+            # By value: of an object that comes again pickle writes a reference, of an equal one its content.
+            # So of arrays too: copies of them may share their dtype, or not.
             if type(thing) is str:
                 return thing.encode("utf-8", "surrogatepass")
+            if type(thing) is np.ndarray and not thing.dtype.hasobject:
+                return thing.dtype.str, thing.shape, thing.tobytes()
             if type(thing) is Shape:
                 return repr(thing._key()).encode("utf-8", "surrogatepass")
             if tree is None:
