@@ -49,12 +49,13 @@ static inline void place_shapes(const SceneTables* scene, const SceneShape* shap
   for (int i = 0; i < scene->num_shapes; ++i) {
     const SceneShape& shape = shapes[i];
     if (shape.mobod == 0) continue;
-    const Pose<Lanes> X = pose_at(X_WN + 16 * shape.mobod);
+    const Lanes* X = X_WN + 16 * shape.mobod;
+    const Mat3<Lanes> R_WN = matrix_at(X, 4);
     const double* R = shape.R;
-    const Vec3<Lanes> x = X.R * Vec3<Lanes>{R[0], R[3], R[6]}, y = X.R * Vec3<Lanes>{R[1], R[4], R[7]};
-    const Vec3<Lanes> z = X.R * Vec3<Lanes>{R[2], R[5], R[8]};
+    const Vec3<Lanes> x = R_WN * Vec3<Lanes>{R[0], R[3], R[6]}, y = R_WN * Vec3<Lanes>{R[1], R[4], R[7]};
+    const Vec3<Lanes> z = R_WN * Vec3<Lanes>{R[2], R[5], R[8]};
     placed[i].R = {{x.x, y.x, z.x}, {x.y, y.y, z.y}, {x.z, y.z, z.z}};
-    placed[i].p = X.R * broadcast3<Lanes>(shape.p) + X.p;
+    placed[i].p = R_WN * broadcast3<Lanes>(shape.p) + Vec3<Lanes>{X[3], X[7], X[11]};
   }
 }
 
@@ -144,11 +145,16 @@ static MBT_INLINE Lanes bound_distance(
   return sqrt_(dot(c, c)) - Lanes(a.radius + b.radius);
 }
 
-// 1 in each lane where two shapes are closer than `margin`, else 0. Spheres about them tell most pairs apart.
+// 1 in each lane where two shapes are closer than `margin`, else 0; NaN where a pose is. Spheres about them tell most pairs
+// apart.
 static inline Lanes find_near(const SceneTables* scene, const Lanes* memory, double margin) {
   const PlacedShape<Lanes>* placed = reinterpret_cast<const PlacedShape<Lanes>*>(memory);
   const Lanes one(1.0);
   Lanes near(0.0);
+  for (int i = 0; i < scene->num_shapes; ++i) {
+    const Mat3<Lanes>& R = placed[i].R;
+    near += (R.x.x + R.y.y + R.z.z + placed[i].p.x + placed[i].p.y + placed[i].p.z) * 0.0;
+  }
   for (int i = 0; i < scene->num_pairs; ++i) {
     const ScenePair& pair = scene->pairs[i];
     const SceneShape &a = scene->shapes[pair.a], &b = scene->shapes[pair.b];
