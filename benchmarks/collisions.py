@@ -2,9 +2,9 @@
 
     python benchmarks/collisions.py [--batch 4096] [--rounds 9]
 
-An arm of seven joints with two fingers, in the proportions of a Panda, each body a capsule: 28 pairs. One thread.
-Contenders take turns in one process; a time is the least of the rounds. Pinocchio and MuJoCo have no batches: their
-loops in Python over configurations are part of their times, and a part that is told.
+An arm of seven joints with two fingers, in the proportions of a Panda, each body a capsule: 28 pairs. One
+thread. Contenders take turns in one process; a time is the least of the rounds. Pinocchio and MuJoCo have no
+batches: loops in Python over configurations are part of their times.
 """
 
 from __future__ import annotations
@@ -29,15 +29,19 @@ JOINTS = [
 
 def arm_with_fingers() -> str:
     """Return the arm as URDF text, a capsule on each body that moves."""
-    mass = '<inertial><mass value="1"/><inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial>'
+    inertia = '<inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/>'
+    mass = f'<inertial><mass value="1"/>{inertia}</inertial>'
     parts = ['<robot name="arm"><link name="base"/>']
 
-    def add(name: str, kind: str, parent: str, p: tuple[float, ...], turn: float, axis: str, low: float) -> None:
+    def add(
+        name: str, kind: str, parent: str, p: tuple[float, ...], turn: float, axis: str, low: float
+    ) -> None:
         parts.append(
             f'<link name="{name}">{mass}<collision><geometry><capsule radius="{RADIUS}" length="{LENGTH}"/>'
             f'</geometry></collision></link><joint name="j_{name}" type="{kind}"><parent link="{parent}"/>'
             f'<child link="{name}"/><origin xyz="{p[0]} {p[1]} {p[2]}" rpy="{turn * np.pi} 0 0"/>'
-            f'<axis xyz="{axis}"/><limit lower="{low}" upper="{-low or 0.04}" effort="100" velocity="2"/></joint>'
+            f'<axis xyz="{axis}"/>'
+            f'<limit lower="{low}" upper="{-low or 0.04}" effort="100" velocity="2"/></joint>'
         )
 
     for i, (p, turn) in enumerate(JOINTS):
@@ -69,7 +73,9 @@ def contenders_of_pinocchio(scene: mbt.CollisionModel, q: Array) -> dict[str, Ca
     data, shapes = model.createData(), pin.GeometryModel()
     index = {
         name: shapes.addGeometryObject(
-            pin.GeometryObject(name, model.getJointId(f"j_{name}"), pin.SE3.Identity(), coal.Capsule(RADIUS, LENGTH))
+            pin.GeometryObject(
+                name, model.getJointId(f"j_{name}"), pin.SE3.Identity(), coal.Capsule(RADIUS, LENGTH)
+            )
         )
         for name in sorted({name for pair in scene.pairs for name in pair})
     }
@@ -105,9 +111,9 @@ def contenders_of_mujoco(scene: mbt.CollisionModel, q: Array) -> dict[str, Calla
     """Return loops over configurations and pairs."""
     import mujoco
 
-    capsule = f'<geometry><capsule radius="{RADIUS}" length="{LENGTH}"/></geometry>'
     text = arm_with_fingers().replace(
-        '<robot name="arm">', '<robot name="arm"><mujoco><compiler fusestatic="false" discardvisual="false"/></mujoco>'
+        '<robot name="arm">',
+        '<robot name="arm"><mujoco><compiler fusestatic="false" discardvisual="false"/></mujoco>',
     )
     model = mujoco.MjModel.from_xml_string(text)
     data, ends = mujoco.MjData(model), np.zeros(6)
@@ -131,7 +137,9 @@ def contenders_of_mujoco(scene: mbt.CollisionModel, q: Array) -> dict[str, Calla
 
 def main() -> None:
     """Measure, and print microseconds a configuration."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--batch", type=int, default=4096)
     parser.add_argument("--rounds", type=int, default=9)
     arguments = parser.parse_args()
@@ -139,7 +147,9 @@ def main() -> None:
     tree = mbt.load_model(arm_with_fingers())
     scene = mbt.CollisionModel(tree)
     rng = np.random.default_rng(0)
-    q = rng.uniform(tree.position_lower_limits, tree.position_upper_limits, (arguments.batch, tree.num_positions))
+    q = rng.uniform(
+        tree.position_lower_limits, tree.position_upper_limits, (arguments.batch, tree.num_positions)
+    )
     print(f"{scene}, batches of {len(q)}, {100 * scene.is_free(q).mean():.0f} % free")
     few = q[:256]
     calls = {name: (call, len(q)) for name, call in contenders_of_mbt(scene, q).items()}

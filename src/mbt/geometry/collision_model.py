@@ -35,7 +35,7 @@ _NAMES = {number: kind for kind, number in KINDS.items()}
 class CollisionModel:
     """The shapes in ``body.collisions`` and obstacles, in pairs whose distances it computes.
 
-    A pair of shapes that never move against each other is left out: two on one body, on bodies that are welded
+    Shapes that never move against each other make no pair: two on one body, on bodies that are welded
     together, on World and an obstacle.
 
     Parameters
@@ -43,22 +43,23 @@ class CollisionModel:
     tree : MultibodyTree
         A finalized tree of doubles.
     pairs : str or sequence of pairs, optional
-        ``"not adjacent"``, the default: shapes of all bodies, but for bodies that a joint connects; a joint on
-        World itself does not count. ``"all"``: these as well. Or the bodies themselves, two and two, each a
-        `RigidBody`, a name, or the name of an obstacle.
+        ``"not adjacent"``, the default: shapes of all bodies, but for bodies that a joint connects; a joint
+        on World itself does not count. ``"all"``: these as well. Or a list of two bodies each, as `RigidBody`
+        or by name; obstacles have names too.
     obstacles : sequence of Shape, optional
-        Shapes that stand still; ``X_BG`` is their pose in World. Each makes a pair with all bodies that move. One
-        without a name is called ``"obstacle[0]"``, after its place.
+        Shapes that stand still; ``X_BG`` is their pose in World. Each makes a pair with all bodies that move.
+        One without a name is called ``"obstacle[0]"``, after its place.
     exclude : sequence of pairs, optional
-        Bodies or obstacles, two and two, that make no pair.
+        Two bodies or obstacles each, which make no pair.
     padding : float or mapping, optional
-        By how much every shape is larger than it says [m]; or a mapping from bodies or obstacles to that. Distances
-        become less by the padding of both; witness points stay on the shapes themselves.
+        By how much every shape is larger than it says [m]; or a mapping from bodies or obstacles to that.
+        Distances become less by the padding of both; witness points stay on the shapes themselves.
     rules : str or path, optional
-        A file of SRDF, whose ``disable_collisions`` are left out, or of MJCF, whose ``exclude`` are; or its text.
-        Names of bodies that the tree does not have are passed over.
+        A file of SRDF, whose ``disable_collisions`` are left out, or of MJCF, whose ``exclude`` are; or its
+        text. Names of bodies that the tree does not have are passed over.
     hulls : bool, optional
-        Whether meshes are opened, by trimesh, and stand for their convex hulls. Otherwise a mesh is an error.
+        Whether meshes are opened, by trimesh, and replaced by their convex hulls. By default a mesh is an
+        error.
     package_paths : sequence of paths, optional
         Where meshes are looked for, see `mbt.parsing.resolve_mesh`.
 
@@ -125,11 +126,15 @@ class CollisionModel:
             for owner, body in named.items()
             for shape, name in zip(body.collisions, _names_on(owner, body.collisions), strict=True)
         ]
-        shapes += [place(shape, name, name, 0, hulls, package_paths, known) for name, shape in standing.items()]
+        shapes += [
+            place(shape, name, name, 0, hulls, package_paths, known) for name, shape in standing.items()
+        ]
         found = find_pairs(tree._compiled, shapes, pairs, left_out, names)
         _check_known(shapes, found)
         thickness = names.read_padding(padding)
-        self._set(tree, shapes, [(i, j, thickness[shapes[i].owner] + thickness[shapes[j].owner]) for i, j in found])
+        self._set(
+            tree, shapes, [(i, j, thickness[shapes[i].owner] + thickness[shapes[j].owner]) for i, j in found]
+        )
 
     def _set(
         self, tree: MultibodyTree, shapes: list[PlacedShape], pairs: list[tuple[int, int, float]]
@@ -180,15 +185,16 @@ class CollisionModel:
         jacobian : bool, optional
             Whether to return how distances change with velocities, last.
         context : Context, optional
-            Its parameters apply, poses of frames for example; it must be of one state. By default, the default
-            parameters.
+            Its parameters apply, poses of frames for example; it must be of one state. Without one, the
+            default parameters apply.
 
         Returns
         -------
         d : ndarray, shape (..., num_pairs)
             Distances [m]. A negative one is how far the shapes must move for them only to touch.
         p_WA, p_WB : ndarray, shape (..., num_pairs, 3)
-            Points on the first and the second shape [m], in World. Where several are equally close, one of them.
+            Points on the first and the second shape [m], in World. Where several are equally close, one of
+            them.
         n_W : ndarray, shape (..., num_pairs, 3)
             Unit normals from the first to the second shape: without padding ``p_WB - p_WA = d n_W``.
         J : ndarray, shape (..., num_pairs, num_velocities)
@@ -201,11 +207,21 @@ class CollisionModel:
 
         Examples
         --------
+        >>> import numpy as np
         >>> import mbt
-        >>> from mbt.models import model_path
-        >>> tree = mbt.load_model(model_path("mbt_arm"))
-        >>> wall = mbt.Shape("plane", [], mbt.math.make_pose([0, 0, -0.5]), name="floor")
-        >>> scene = mbt.CollisionModel(tree, [("tool", "floor")], obstacles=[wall]) if False else None
+        >>> tree = mbt.MultibodyTree()
+        >>> inertia = mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)
+        >>> link = tree.add_body(mbt.RigidBody("link", inertia))
+        >>> _ = link.add_collision(mbt.Shape("capsule", [0.1, 1.0], mbt.math.make_pose([0, 0, 0.5])))
+        >>> _ = tree.add_joint(mbt.RevoluteJoint, "hinge", tree.world_body, None, link, None, axis=[0, 1, 0])
+        >>> tree.finalize()
+        >>> ball = mbt.Shape("sphere", [0.2], mbt.math.make_pose([1, 0, 1]), name="ball")
+        >>> scene = mbt.CollisionModel(tree, obstacles=[ball])
+        >>> d, p_WA, p_WB, n_W = scene.distances([0.0], witness=True)
+        >>> d
+        array([0.7])
+        >>> p_WA, p_WB
+        (array([[0.1, 0. , 1. ]]), array([[0.8, 0. , 1. ]]))
         """
         witness, jacobian = as_bool(witness, "witness"), as_bool(jacobian, "jacobian")
         rows, batch = self._take(q)
@@ -215,7 +231,7 @@ class CollisionModel:
         points = [np.empty((*shape, 3)) for _ in range(3)] if witness else [None] * 3
         J = np.empty((*shape, self._tree.num_velocities)) if jacobian else None
         if count:
-            core.run(rows, get_num_threads(), d, *points, J, None, 0.0)
+            core.run(rows, get_num_threads(), d, points[0], points[1], points[2], J, None, 0.0)
         found = [d, *(points if witness else []), *([J] if jacobian else [])]
         results = tuple(x.reshape(*batch, *x.shape[1:]) for x in found if x is not None)
         return results if len(results) > 1 else results[0]
@@ -223,9 +239,9 @@ class CollisionModel:
     def distance_jacobian(self, q: npt.ArrayLike, *, context: Context | None = None) -> FloatArray:
         """Return how the distances change with velocities: their rates are ``J v``.
 
-        Of each pair that is the normal times how the witness points move against each other, as if they were fixed to
-        their bodies. It is the derivative of the distance except where that has none: where another pair of
-        points is as close, a box flat on a box for example. There it is one of several limits, and finite.
+        For each pair it is the normal times how the witness points move against each other, as if they were
+        fixed to their bodies. That is the derivative of the distance wherever there is one. Where other
+        points are as close, of a box flat on a box for example, it is one of several limits, and finite.
 
         Parameters
         ----------
@@ -349,6 +365,7 @@ class CollisionModel:
 
     def _make(self, vector: FloatArray) -> DistanceCore:
         shapes = [shape.as_tuple() for shape in self._shapes]
+        assert self._tree._compiled is not None
         return DistanceCore(Scene(self._tree._compiled, shapes, self._pairs), vector)
 
 
@@ -389,6 +406,6 @@ def _check_known(shapes: list[PlacedShape], pairs: list[tuple[int, int]]) -> Non
         a, b = shapes[i], shapes[j]
         if not known[a.kind, b.kind]:
             raise ArgumentValueError(
-                f"pairs: no distance is known of a {_NAMES[a.kind]} ({a.name}) and a {_NAMES[b.kind]} ({b.name}); "
-                "leave this pair out by exclude, or describe one of them by another shape"
+                f"pairs: no distance is known of a {_NAMES[a.kind]} ({a.name}) and a {_NAMES[b.kind]} "
+                f"({b.name}); leave this pair out by exclude, or describe one of them by another shape"
             )

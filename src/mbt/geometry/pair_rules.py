@@ -71,8 +71,8 @@ def find_pairs(
 ) -> list[tuple[int, int]]:
     """Return places of shapes, two and two.
 
-    Never a pair are shapes of one body, of bodies that are welded together, and of bodies that never move. By
-    the rule "not adjacent", neither are those of bodies that a joint connects, but for a joint on World itself.
+    Never a pair are shapes of one body, of bodies that are welded together, and of bodies that never move.
+    By the rule "not adjacent", neither are those of bodies that a joint connects, but for a joint on World.
     """
     chosen = None
     if not isinstance(rule, str):

@@ -79,8 +79,8 @@ def place(
     if kind == "mesh":
         if not hulls:
             raise ArgumentValueError(
-                f"tree: {name} is a mesh ({quote(shape.mesh)}): hulls=True opens meshes and takes their convex "
-                "hulls"
+                f"tree: {name} is a mesh ({quote(shape.mesh)}): hulls=True opens meshes and takes their "
+                "convex hulls"
             )
         key = shape.mesh, shape.folder, shape.size
         if key not in known:

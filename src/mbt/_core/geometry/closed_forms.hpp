@@ -283,7 +283,8 @@ static MBT_INLINE Witness<T> capsule_box(const PlacedShape<T>& A, const PlacedSh
   const T length = sqrt_(dot(c, c));
   const T least = (sum_of_magnitudes(p) + A.size[1]) * kNoDirection;
   Witness<T> w = {length, a, b, c / larger(length, T(1e-300))};
-  if (MBT_UNLIKELY(any_less(length, least))) w = select_lt(length, least, segment_through_box(p, u, h, A.size[1], t), w);
+  const T touches = select_lt(least, length, T(0.0), T(1.0));
+  if (MBT_UNLIKELY(any_less(T(0.5), touches))) w = select_lt(T(0.5), touches, segment_through_box(p, u, h, A.size[1], t), w);
   return with_skins(to_world(B, w), A.size[0], T(0.0));
 }
 

@@ -16,8 +16,6 @@ from mbt._core.passes.jacobian cimport set_columns
 from mbt._core.passes.paths cimport calc_sines_on_path
 from mbt._core.scalars cimport MBT_W, Lanes, lane, load_rows_partial, store_rows_partial
 
-import numpy as np
-
 from mbt.math.read_only import ReadOnlyArray
 
 cnp.import_array()

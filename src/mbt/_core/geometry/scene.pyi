@@ -5,6 +5,7 @@ from typing_extensions import Self, disjoint_base
 from mbt._core.door.compiled_model import CompiledModel
 
 def find_groups(compiled: CompiledModel) -> list[tuple[int, int, int]]: ...
+
 @disjoint_base
 class Scene:
     def __new__(
