@@ -6,7 +6,7 @@
 #pragma once
 
 #include "scalars/arctangent.hpp"
-#include "vectors.hpp"
+#include "poses.hpp"
 
 namespace MBT_NS {
 

@@ -1,4 +1,4 @@
-// Vectors, matrices, quaternions and poses as values, of any scalar, so that equations read as in a textbook.
+// Vectors, matrices and quaternions as values, of any scalar, so that equations read as in a textbook.
 //
 // A scalar T has what scalars/__init__.pxd lists. A factor may be a double where T is something else.
 #pragma once
@@ -116,7 +116,7 @@ static MBT_INLINE Mat3<T> square(const Skew<T>& A) {
   return {{-(yy + zz), xy, zx}, {xy, -(zz + xx), yz}, {zx, yz, -(xx + yy)}};
 }
 
-// Quaternions and poses -------------------------------------------------------------------------------------------
+// Quaternions --------------------------------------------------------------------------------------------------------
 
 // w + (x, y, z) = w + v; a rotation where it has unit length.
 template <class T>
@@ -124,19 +124,6 @@ struct Quaternion {
   T w;
   Vec3<T> v;
 };
-
-// X_AB: the point p_B is at R p_B + p in A.
-template <class T>
-struct Pose {
-  Mat3<T> R;
-  Vec3<T> p;
-};
-
-template <class T>
-static MBT_INLINE Pose<T> inverse(const Pose<T>& X) {
-  const Mat3<T> R = transpose(X.R);
-  return {R, -(R * X.p)};
-}
 
 // In memory -------------------------------------------------------------------------------------------------------
 
@@ -148,11 +135,6 @@ static MBT_INLINE Vec3<T> vector_at(const T* a) {
 template <class T>
 static MBT_INLINE Mat3<T> matrix_at(const T* a, int row = 3) {
   return {vector_at(a), vector_at(a + row), vector_at(a + 2 * row)};
-}
-// A homogeneous matrix, (4, 4).
-template <class T>
-static MBT_INLINE Pose<T> pose_at(const T* X) {
-  return {matrix_at(X, 4), {X[3], X[7], X[11]}};
 }
 
 template <class T>
@@ -166,15 +148,6 @@ static MBT_INLINE void put(const Mat3<T>& A, T* to, int row = 3) {
   put(A.x, to);
   put(A.y, to + row);
   put(A.z, to + 2 * row);
-}
-template <class T>
-static MBT_INLINE void put(const Pose<T>& X, T* to) {
-  put(X.R, to, 4);
-  to[3] = X.p.x;
-  to[7] = X.p.y;
-  to[11] = X.p.z;
-  to[12] = to[13] = to[14] = T(0.0);
-  to[15] = T(1.0);
 }
 
 }  // namespace MBT_NS
