@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mbt.tree.mobilizer import Mobilizer
     from mbt.tree.multibody_tree import MultibodyTree
 
-__all__ = ["MasslessBranch", "find_massless_branches"]
+__all__ = ["MasslessBranch", "calc_inertias_of_massless", "find_massless_branches"]
 
 # Of the kinetic energies of two motions at the same rate, a share below this is noise.
 _NOISE = 1e-18
@@ -29,7 +29,7 @@ _SEED = 20
 
 @dataclass(frozen=True)
 class MasslessBranch:
-    """A joint without inertia: the mass matrix is singular, forward dynamics has no solution.
+    """A joint without inertia, which no loop moves: forward dynamics has no solution.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class MasslessBranch:
 
 
 def find_massless_branches(tree: MultibodyTree) -> tuple[MasslessBranch, ...]:
-    """Return all joints that have no inertia at the default positions, in node order."""
+    """Return all joints that have no inertia at the default positions, by a loop neither, in node order."""
     if tree.scalar_type.name == "double":
         return _find_branches(tree)
     # Which pivot is zero, doubles tell.
@@ -74,15 +74,45 @@ def find_massless_branches(tree: MultibodyTree) -> tuple[MasslessBranch, ...]:
     )
 
 
+@np.errstate(all="ignore")
+def calc_inertias_of_massless(tree: MultibodyTree) -> FloatArray:
+    """Return what dofs carry that are massless in all configurations, as far as a second one can tell.
+
+    Parameters
+    ----------
+    tree : MultibodyTree
+        A finalized tree of doubles.
+
+    Returns
+    -------
+    ndarray, shape (num_velocities,)
+        The inertia of all outboard bodies as one [kg m^2, kg], and zero for all other dofs.
+    """
+    here = _Articulation(tree, tree.create_default_context())
+    inertias = np.zeros(tree.num_velocities)
+    if here.singular:
+        dofs = sorted(here.singular & _singular_elsewhere(tree))
+        inertias[dofs] = here._M[dofs]
+    return inertias
+
+
+def _singular_elsewhere(tree: MultibodyTree) -> set[int]:
+    context = tree.create_default_context()
+    context.q = tree.random_positions(np.random.default_rng(_SEED))
+    return _Articulation(tree, context).singular
+
+
 # Of inertias that are too large for floats, whose loading says so, nothing is found.
 @np.errstate(all="ignore")
 def _find_branches(tree: MultibodyTree) -> tuple[MasslessBranch, ...]:
-    here = _Articulation(tree, tree.create_default_context())
+    context = tree.create_default_context()
+    here = _Articulation(tree, context)
+    if here.singular and tree.num_constraints:
+        # What a loop moves has inertia by that.
+        here.singular.intersection_update(tree._find_massless_dofs(context))
     if not here.singular:
         return ()
-    context = tree.create_default_context()
-    context.q = tree.random_positions(np.random.default_rng(_SEED))
-    everywhere = _Articulation(tree, context).singular
+    everywhere = _singular_elsewhere(tree)
     bodies = [tree.bodies[body] for body in tree.topology.body]
     has_mass = _find_branches_with_mass(tree.topology, bodies)
     branches = []
