@@ -23,6 +23,8 @@ __all__ = ["MasslessBranch", "calc_inertias_of_massless", "find_massless_branche
 
 # Of the kinetic energies of two motions at the same rate, a share below this is noise.
 _NOISE = 1e-18
+# Of the mass matrix in units of its diagonal, the least eigenvalue: far from rounding.
+_REGULAR = 1e-8
 # Forward dynamics is asked in one more configuration: does it fail always, or where the joints are now?
 _SEED = 20
 
@@ -88,18 +90,24 @@ def calc_inertias_of_massless(tree: MultibodyTree) -> FloatArray:
     ndarray, shape (num_velocities,)
         The inertia of all outboard bodies as one [kg m^2, kg], and zero for all other dofs.
     """
-    here = _Articulation(tree, tree.create_default_context())
     inertias = np.zeros(tree.num_velocities)
-    if here.singular:
-        dofs = sorted(here.singular & _singular_elsewhere(tree))
-        inertias[dofs] = here._M[dofs]
+    elsewhere = _place_elsewhere(tree)
+    M = tree.calc_mass_matrix(elsewhere)
+    if not np.isfinite(M).all():
+        return inertias
+    size = np.sqrt(np.diag(M))
+    if (size > 0.0).all() and np.linalg.eigvalsh(M / np.outer(size, size))[0] > _REGULAR:
+        return inertias  # as that of nearly every tree, which is known much sooner so
+    here = _Articulation(tree, tree.create_default_context())
+    dofs = sorted(here.singular & _Articulation(tree, elsewhere).singular)
+    inertias[dofs] = here._M[dofs]
     return inertias
 
 
-def _singular_elsewhere(tree: MultibodyTree) -> set[int]:
+def _place_elsewhere(tree: MultibodyTree) -> ContextCore:
     context = tree.create_default_context()
     context.q = tree.random_positions(np.random.default_rng(_SEED))
-    return _Articulation(tree, context).singular
+    return context
 
 
 # Of inertias that are too large for floats, whose loading says so, nothing is found.
@@ -112,7 +120,7 @@ def _find_branches(tree: MultibodyTree) -> tuple[MasslessBranch, ...]:
         here.singular.intersection_update(tree._find_massless_dofs(context))
     if not here.singular:
         return ()
-    everywhere = _singular_elsewhere(tree)
+    everywhere = _Articulation(tree, _place_elsewhere(tree)).singular
     bodies = [tree.bodies[body] for body in tree.topology.body]
     has_mass = _find_branches_with_mass(tree.topology, bodies)
     branches = []
