@@ -2,6 +2,7 @@
 #pragma once
 
 #include "geometry/closed_forms.hpp"
+#include "geometry/convex.hpp"
 
 namespace MBT_NS {
 
@@ -30,6 +31,15 @@ MBT_PAIR(half_space_ellipsoid)
 MBT_PAIR(half_space_hull)
 #undef MBT_PAIR
 
+// Those that are searched for share the search.
+template <int a, int b>
+struct convex_pair_of {
+  template <class T>
+  static Witness<T> find(const PlacedShape<T>& A, const PlacedShape<T>& B) {
+    return convex_distance(a, A, b, B);
+  }
+};
+
 // Null where there is none; a <= b.
 template <class T>
 static inline PairFunction<T> pair_function(int a, int b) {
@@ -46,6 +56,21 @@ static inline PairFunction<T> pair_function(int a, int b) {
     case HALF_SPACE * NUM_KINDS + CYLINDER: return half_space_cylinder_pair::find<T>;
     case HALF_SPACE * NUM_KINDS + ELLIPSOID: return half_space_ellipsoid_pair::find<T>;
     case HALF_SPACE * NUM_KINDS + HULL: return half_space_hull_pair::find<T>;
+    case SPHERE * NUM_KINDS + ELLIPSOID: return convex_pair_of<SPHERE, ELLIPSOID>::template find<T>;
+    case SPHERE * NUM_KINDS + HULL: return convex_pair_of<SPHERE, HULL>::template find<T>;
+    case CAPSULE * NUM_KINDS + CYLINDER: return convex_pair_of<CAPSULE, CYLINDER>::template find<T>;
+    case CAPSULE * NUM_KINDS + ELLIPSOID: return convex_pair_of<CAPSULE, ELLIPSOID>::template find<T>;
+    case CAPSULE * NUM_KINDS + HULL: return convex_pair_of<CAPSULE, HULL>::template find<T>;
+    case BOX * NUM_KINDS + BOX: return convex_pair_of<BOX, BOX>::template find<T>;
+    case BOX * NUM_KINDS + CYLINDER: return convex_pair_of<BOX, CYLINDER>::template find<T>;
+    case BOX * NUM_KINDS + ELLIPSOID: return convex_pair_of<BOX, ELLIPSOID>::template find<T>;
+    case BOX * NUM_KINDS + HULL: return convex_pair_of<BOX, HULL>::template find<T>;
+    case CYLINDER * NUM_KINDS + CYLINDER: return convex_pair_of<CYLINDER, CYLINDER>::template find<T>;
+    case CYLINDER * NUM_KINDS + ELLIPSOID: return convex_pair_of<CYLINDER, ELLIPSOID>::template find<T>;
+    case CYLINDER * NUM_KINDS + HULL: return convex_pair_of<CYLINDER, HULL>::template find<T>;
+    case ELLIPSOID * NUM_KINDS + ELLIPSOID: return convex_pair_of<ELLIPSOID, ELLIPSOID>::template find<T>;
+    case ELLIPSOID * NUM_KINDS + HULL: return convex_pair_of<ELLIPSOID, HULL>::template find<T>;
+    case HULL * NUM_KINDS + HULL: return convex_pair_of<HULL, HULL>::template find<T>;
   }
   return nullptr;
 }
