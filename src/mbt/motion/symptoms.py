@@ -43,6 +43,8 @@ _MOST_MORE_STEPS = 1000
 _LARGE_TURN = 0.3
 # By what part of the velocity a step may then differ from two half ones.
 _MOST_TURNING_ERROR = 0.01
+# Elements that implicit steps can follow at any rate, by what their names begin with.
+_STIFF = ("the damping of", "the servo of")
 # Forces of a control that has run away [N m, N].
 _RUNAWAY = 1e30
 
@@ -168,7 +170,7 @@ def _describe_limits(task: Task, trajectory: Trajectory) -> str:
     more = passed.size - 1
     others = f"; so did {more} more position{'s' if more > 1 else ''}" if more else ""
     acts = task.method == "implicit" and task.joint_limits
-    why = "" if acts else ": no force acts at position limits"
+    why = "" if acts else ": no force acts at position limits, except with method='implicit'"
     return (
         f"{joint._label} passed its {limit} {unit}".rstrip() + f" at {trajectory.time[i]:.4g} s{others}{why}"
     )
@@ -202,10 +204,12 @@ def _advise(task: Task, trajectory: Trajectory, i: int, fast: TooFast | None) ->
     when = f"at {trajectory.time[i]:.4g} s"
     if fast is not None and fast.element is not None:
         dt = _rounded_down(fast.longest_step)
+        # Of what implicit steps take as stiff, the others are for certain.
+        methods = "'implicit', 'Radau' or 'BDF'" if fast.element.startswith(_STIFF) else "'Radau' or 'BDF'"
         if dt * _MOST_MORE_STEPS < task.dt:
-            cure = "give what it moves more inertia, as of a rotor, or take method='Radau' or 'BDF'"
+            cure = f"give what it moves more inertia, as of a rotor, or take method={methods}"
         else:
-            cure = f"take dt = {dt:g} s, or method='Radau' or 'BDF'"
+            cure = f"take dt = {dt:g} s, or method={methods}"
         return f"{steps} {fast.element}, which acts at a rate of {fast.rate:.3g} 1/s {when}: {cure}"
     body, speed = find_fastest_body(_context_at(task, trajectory, i))
     other = "'RK45'" if task.method == "rk4" else "'rk4' or 'RK45'"
