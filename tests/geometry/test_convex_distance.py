@@ -7,7 +7,9 @@ import pytest
 from scipy.optimize import linprog, minimize
 from scipy.spatial import ConvexHull
 from scipy.spatial.transform import Rotation
-from tests.support.shape_pairs import (
+
+import mbt
+from support.shape_pairs import (
     BOX,
     CAPSULE,
     CYLINDER,
@@ -286,6 +288,40 @@ def test_nan_stays_nan(kind_A: int, kind_B: int) -> None:
     rest = np.arange(8) != 3
     for x, y in zip(found, expected, strict=True):
         assert np.array_equal(x[rest], y[rest])
+
+
+def test_jacobian_is_the_derivative() -> None:
+    """A scene of boxes, cylinders and ellipsoids on two bodies that float."""
+    rng = np.random.default_rng(21)
+    tree = mbt.MultibodyTree()
+    for name in "ab":
+        body = tree.add_body(mbt.RigidBody(name, mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)))
+        for kind, size in (
+            ("box", [0.2, 0.3, 0.4]),
+            ("cylinder", [0.1, 0.5]),
+            ("ellipsoid", [0.1, 0.2, 0.3]),
+        ):
+            body.add_collision(mbt.Shape(kind, size, poses(rng, 1, 0.3)[0]))
+    tree.finalize()
+    scene = mbt.CollisionModel(tree, obstacles=[mbt.Shape("box", [0.5, 0.5, 0.1], name="slab")])
+    assert scene.num_pairs == 15
+    q = random_states(tree, rng, 40)
+    v, h = rng.normal(size=(40, tree.num_velocities)), 1e-6
+    d, J = scene.distances(q, jacobian=True)
+    assert (d < 0.0).any()
+    later, before = (scene.distances(mbt.functional.integrate_positions(tree, q, v, s)) for s in (h, -h))
+    smooth = np.abs(later - 2.0 * d + before) < 1e-9
+    assert smooth.mean() > 0.95
+    rates = (later - before) / (2.0 * h)
+    assert np.abs(np.einsum("npi,ni->np", J, v) - rates)[smooth].max() < 1e-6
+
+
+def random_states(tree: mbt.MultibodyTree, rng: np.random.Generator, count: int) -> np.ndarray:
+    q = np.empty((count, tree.num_positions))
+    for i in range(0, tree.num_positions, 7):
+        q[:, i : i + 4] = Rotation.random(count, random_state=rng).as_quat(scalar_first=True)
+        q[:, i + 4 : i + 7] = rng.uniform(-0.4, 0.4, (count, 3))
+    return q
 
 
 @pytest.mark.oracle
