@@ -130,6 +130,18 @@ def test_is_free_is_what_distances_say() -> None:
     assert scene.nearest(q[0]) == (pair[0], smallest[0])
 
 
+def test_bodies_without_a_pair_do_not_count() -> None:
+    """Nothing is computed of them, and nothing read."""
+    tree = arm(3)
+    scene = mbt.CollisionModel(tree, [("base", "link1")])
+    q = np.random.default_rng(8).uniform(-0.1, 0.1, (9, 3))
+    far = np.full((9, 2), np.nan)
+    np.testing.assert_array_equal(scene.is_free(q, margin=-1.0), np.ones(9, bool))
+    d = scene.distances(q)
+    q[:, 1:] = far
+    np.testing.assert_array_equal(scene.distances(q), d)
+
+
 def test_padding_makes_shapes_larger() -> None:
     tree = arm(3)
     q = np.random.default_rng(1).uniform(-2.0, 2.0, (20, 3))

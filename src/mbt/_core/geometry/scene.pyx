@@ -94,11 +94,11 @@ cdef class Scene:
     cdef set_pairs(self, list pairs):
         cdef ScenePair* pair = <ScenePair*>self.allocate(len(pairs)*sizeof(ScenePair))
         cdef SceneMove* move
-        cdef const SceneShape* s = self.tables.shapes
+        cdef SceneShape* s = <SceneShape*>self.tables.shapes
         cdef int* mobods
         cdef int i, a, b, place
         cdef list moves = [], rows = []
-        cdef set needed = set()
+        cdef set needed = set(), used = set()
         self.tables.pairs, self.tables.num_pairs = pair, len(pairs)
         for place, (a, b, padding) in enumerate(pairs):
             if not (0 <= a < self.tables.num_shapes and 0 <= b < self.tables.num_shapes):
@@ -106,12 +106,16 @@ cdef class Scene:
             first = len(moves)
             here, there = self.way(s[a].mobod), self.way(s[b].mobod)
             needed.update(here, there)
+            used.update((a, b))
             moves += [(i, 1.0) for i in there if i not in here] + [(i, -1.0) for i in here if i not in there]
             swapped = s[a].kind > s[b].kind
             if swapped:
                 a, b = b, a
             alike = s[a].kind, s[b].kind, <size_t>s[a].vertices, <size_t>s[b].vertices
             rows.append((alike, place, a, b, swapped, first, len(moves), padding))
+        for i in range(self.tables.num_shapes):
+            if i not in used:
+                s[i].mobod = 0  # It need not be placed.
         for _, place, a, b, swapped, first, last, padding in sorted(rows):
             pair.a, pair.b, pair.swapped, pair.place, pair.padding = a, b, swapped, place, padding
             pair.first, pair.last = first, last
