@@ -56,8 +56,10 @@ def scene_of_mbt(folder: str, places: Array) -> mbt.CollisionModel:
     return mbt.CollisionModel(tree, pairs, obstacles=stones, hulls=True)
 
 
-def scene_of_pinocchio(points: Array, faces: Array, places: Array) -> tuple[object, object]:
-    """Return a model and its shapes, in the same pairs."""
+def scene_of_pinocchio(
+    pairs: tuple[tuple[str, str], ...], points: Array, faces: Array, places: Array
+) -> tuple[object, object]:
+    """Return a model and its shapes, in these pairs."""
     corners, triangles = coal.StdVec_Vec3s(), coal.StdVec_Triangle()
     for point in points:
         corners.append(point)
@@ -70,9 +72,8 @@ def scene_of_pinocchio(points: Array, faces: Array, places: Array) -> tuple[obje
         shapes.addGeometryObject(pin.GeometryObject(f"body{i}", joint, pin.SE3.Identity(), hull))
     for i, X in enumerate(places):
         shapes.addGeometryObject(pin.GeometryObject(f"stone{i}", 0, pin.SE3(X), hull))
-    for i in range(BODIES):
-        for j in range(OBSTACLES):
-            shapes.addCollisionPair(pin.CollisionPair(i, BODIES + j))
+    for a, b in pairs:
+        shapes.addCollisionPair(pin.CollisionPair(shapes.getGeometryId(a), shapes.getGeometryId(b)))
     return model, shapes
 
 
@@ -93,7 +94,7 @@ def compare(vertices: int, reach: float, batch: int, rounds: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         faces = write_hull(points, Path(folder, "hull.obj"))
         scene = scene_of_mbt(folder, places)
-    model, shapes = scene_of_pinocchio(points, faces, places)
+    model, shapes = scene_of_pinocchio(scene.pairs, points, faces, places)
     data, found = model.createData(), shapes.createData()
     for request in found.distanceRequests:
         request.enable_signed_distance = True

@@ -22,7 +22,6 @@ struct Nearest {
 
 static constexpr int kMostSteps = 64;
 
-static MBT_INLINE bool any_set(double a) { return a != 0.0; }
 static MBT_INLINE bool any_set(const Lanes& a) {
   double sum = 0.0;
   for (int i = 0; i < MBT_W; ++i) sum += lane(a, i);

@@ -122,7 +122,7 @@ static Vec3<double> project(const Feature& f, const Vec3<double>& x) {
 struct Polished {
   Vec3<double> n, a;  // from A to B; a point of A
   double residual;    // of points: how far b - a is from s(n) n
-  bool many;          // other points are as close
+  bool many;          // other points may be as close: one shape has a face there, or both have parallel segments
 };
 
 // n and a are of a normal nearby, and the point of A that goes with it.
@@ -168,7 +168,7 @@ static Polished polish(const ConvexPair<double>& pair, Vec3<double> n, Vec3<doub
     n = unit(n + turn);
   }
   const Vec3<double> jump = n * gap;
-  bool many = false;
+  bool many = A.rank == 2 || B.rank == 2;
   if (A.rank == 0) {
     a = A.c;
   } else if (B.rank == 0) {

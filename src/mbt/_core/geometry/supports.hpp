@@ -26,14 +26,19 @@ static MBT_INLINE Vec3<Lanes> vertex_at(const double* vertices, const Lanes& ind
 
 template <class T>
 static MBT_INLINE Vec3<T> farthest_vertex(const double* vertices, int count, const Vec3<T>& d) {
-  T best(-1e300), index(0.0);
+  // In two rows, of which neither waits for the other.
+  T best[2] = {T(-1e300), T(-1e300)}, index[2] = {T(0.0), T(0.0)};
   for (int i = 0; i < count; ++i) {
     const double* a = vertices + 3 * i;
     const T value = d.x * a[0] + d.y * a[1] + d.z * a[2];
-    index = select_lt(best, value, T(double(i)), index);
-    best = larger(best, value);
+    index[0] = select_lt(best[0], value, T(double(i)), index[0]);
+    best[0] = larger(best[0], value);
+    if (++i == count) break;
+    const T next = d.x * a[3] + d.y * a[4] + d.z * a[5];
+    index[1] = select_lt(best[1], next, T(double(i)), index[1]);
+    best[1] = larger(best[1], next);
   }
-  return vertex_at(vertices, index);
+  return vertex_at(vertices, select_lt(best[0], best[1], index[1], index[0]));
 }
 
 static MBT_INLINE bool has_skin(int kind) { return kind == SPHERE || kind == CAPSULE; }
