@@ -219,9 +219,8 @@ def join_taken(parts: list[Taken]) -> Taken:
         return parts[0]
     q, v, solvers, *rest = zip(*parts, strict=True)
     clipped, drive, told = (np.concatenate(x, axis=-2) for x in rest)
-    return Taken(
-        np.concatenate(q, axis=-2), np.concatenate(v, axis=-2), join_steps([*solvers]), clipped, drive, told
-    )
+    q, v = np.concatenate(q, axis=-2), np.concatenate(v, axis=-2)
+    return Taken(q, v, join_steps([*solvers]), clipped, drive, told)
 
 
 def make_cores(
