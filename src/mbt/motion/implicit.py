@@ -217,11 +217,12 @@ def join_taken(parts: list[Taken]) -> Taken:
     """Return steps that follow each other."""
     if len(parts) == 1:
         return parts[0]
-    q, v, solvers, *rest = zip(*parts, strict=True)
-    clipped, drive, told = (np.concatenate(x, axis=-2) for x in rest)
-    return Taken(
-        np.concatenate(q, axis=-2), np.concatenate(v, axis=-2), join_steps([*solvers]), clipped, drive, told
+    solver = join_steps([part.solver for part in parts])
+    q, v, clipped, drive, told = (
+        np.concatenate([getattr(part, name) for part in parts], axis=-2)
+        for name in ("q", "v", "is_clipped", "drive", "told")
     )
+    return Taken(q, v, solver, clipped, drive, told)
 
 
 def make_cores(

@@ -190,33 +190,37 @@ cdef inline ArticulatedDof[T]* run_constrained_dynamics(
     """
     cdef ArticulatedDof[T]* dofs = NULL
     cdef const double* fictive = model.fictive_inertia
-    cdef int nv = model.num_velocities
-    cdef int times, k
-    cdef T* reflected
-    cdef T* forces
-    cdef T* gain
-    if fictive == NULL:
-        return solve_constrained_dynamics(
-            model, p, p.reflected_inertia, gravity, switches, q, v, jump, tau, memory, vdot
+    cdef int nv = model.num_velocities, times_all = 1, times, k
+    cdef const T* reflected_inertia = p.reflected_inertia
+    cdef const T* all_forces = tau
+    cdef T* reflected = NULL
+    cdef T* forces = NULL
+    cdef T* gain = NULL
+    if fictive != NULL:
+        times_all = NUM_TIMES_OF_MASSLESS
+        reflected = multipliers_in(model, memory) + model.constraint_work - 3*nv
+        forces = reflected + nv
+        gain = forces + nv
+        reflected_inertia, all_forces = reflected, forces
+        for k in range(nv):
+            reflected[k] = p.reflected_inertia[k] + <T>fictive[k]
+            vdot[k] = <T>(1.0 + 0.25*(k % 7))  # a guess that resembles no motion
+            gain[k] = vdot[k]
+    for times in range(times_all):
+        if fictive != NULL:
+            for k in range(nv):
+                forces[k] = tau[k] + <T>fictive[k]*vdot[k]
+        dofs = solve_constrained_dynamics(
+            model, p, reflected_inertia, gravity, switches, q, v, jump, all_forces, memory, vdot
         )
-    reflected = multipliers_in(model, memory) + model.constraint_work - 3*nv
-    forces = reflected + nv
-    gain = forces + nv
-    for k in range(nv):
-        reflected[k] = p.reflected_inertia[k] + <T>fictive[k]
-        vdot[k] = <T>(1.0 + 0.25*(k % 7))  # a guess that resembles no motion
-        gain[k] = vdot[k]
-    for times in range(NUM_TIMES_OF_MASSLESS):
-        for k in range(nv):
-            forces[k] = tau[k] + <T>fictive[k]*vdot[k]
-        dofs = solve_constrained_dynamics(model, p, reflected, gravity, switches, q, v, jump, forces, memory, vdot)
-        for k in range(nv):
-            if times == 0:  # of the guess, and then of nothing
-                gain[k] = vdot[k]
-                vdot[k] = <T>0.0
-            elif times == 1:
-                gain[k] = gain[k] - vdot[k]
-    if T is not PyScalar:  # objects have no order
+        if fictive != NULL and times < 2:
+            for k in range(nv):
+                if times == 0:  # of the guess, and then of nothing
+                    gain[k] = vdot[k]
+                    vdot[k] = <T>0.0
+                else:
+                    gain[k] = gain[k] - vdot[k]
+    if T is not PyScalar and fictive != NULL:  # objects have no order
         for k in range(nv):
             if fictive[k] > 0.0:
                 dofs[k].D = select_lt(gain[k]*gain[k], <T>SQUARED_GAIN, dofs[k].D, <T>0.0)
