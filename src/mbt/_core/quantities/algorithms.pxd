@@ -45,6 +45,7 @@ cdef extern from *:
     static constexpr double kSquaredGain = 1e-6;
     """
     const double SQUARED_GAIN "kSquaredGain"
+    bint unlikely(bint) noexcept nogil
 
 
 cdef enum:
@@ -127,7 +128,7 @@ cdef inline void widen_scales(const Model* model, Py_ssize_t stride, T* scale) n
     """Of pivots that are rounding in every attitude: their I_A is, too, and no measure of itself."""
     cdef int k
     if T is not PyScalar:  # objects have no order
-        if model.least_scale != NULL:
+        if unlikely(model.least_scale != NULL):
             for k in range(model.num_velocities):
                 scale[stride*k] = select_lt(
                     scale[stride*k], <T>model.least_scale[k], <T>model.least_scale[k], scale[stride*k]
@@ -190,37 +191,42 @@ cdef inline ArticulatedDof[T]* run_constrained_dynamics(
     """
     cdef ArticulatedDof[T]* dofs = NULL
     cdef const double* fictive = model.fictive_inertia
-    cdef int nv = model.num_velocities, times_all = 1, times, k
+    cdef int nv = model.num_velocities, times = 0, k
     cdef const T* reflected_inertia = p.reflected_inertia
     cdef const T* all_forces = tau
-    cdef T* reflected = NULL
-    cdef T* forces = NULL
-    cdef T* gain = NULL
-    if fictive != NULL:
-        times_all = NUM_TIMES_OF_MASSLESS
-        reflected = multipliers_in(model, memory) + model.constraint_work - 3*nv
-        forces = reflected + nv
-        gain = forces + nv
+    cdef T* reflected = multipliers_in(model, memory) + model.constraint_work - 3*nv
+    cdef T* forces = reflected + nv
+    cdef T* gain = forces + nv
+    if T is double:
+        if not unlikely(fictive != NULL):  # without the loop below, whose variables take registers
+            return solve_constrained_dynamics(
+                model, p, p.reflected_inertia, gravity, switches, q, v, jump, tau, memory, vdot
+            )
+    if unlikely(fictive != NULL):
         reflected_inertia, all_forces = reflected, forces
         for k in range(nv):
             reflected[k] = p.reflected_inertia[k] + <T>fictive[k]
             vdot[k] = <T>(1.0 + 0.25*(k % 7))  # a guess that resembles no motion
             gain[k] = vdot[k]
-    for times in range(times_all):
-        if fictive != NULL:
+    while True:  # once where all dofs have mass
+        if unlikely(fictive != NULL):
             for k in range(nv):
                 forces[k] = tau[k] + <T>fictive[k]*vdot[k]
         dofs = solve_constrained_dynamics(
             model, p, reflected_inertia, gravity, switches, q, v, jump, all_forces, memory, vdot
         )
-        if fictive != NULL and times < 2:
-            for k in range(nv):
-                if times == 0:  # of the guess, and then of nothing
-                    gain[k] = vdot[k]
-                    vdot[k] = <T>0.0
-                else:
-                    gain[k] = gain[k] - vdot[k]
-    if T is not PyScalar and fictive != NULL:  # objects have no order
+        if not unlikely(fictive != NULL):
+            return dofs
+        for k in range(nv):
+            if times == 0:  # of the guess, and then of nothing
+                gain[k] = vdot[k]
+                vdot[k] = <T>0.0
+            elif times == 1:
+                gain[k] = gain[k] - vdot[k]
+        times += 1
+        if times == NUM_TIMES_OF_MASSLESS:
+            break
+    if T is not PyScalar:  # objects have no order
         for k in range(nv):
             if fictive[k] > 0.0:
                 dofs[k].D = select_lt(gain[k]*gain[k], <T>SQUARED_GAIN, dofs[k].D, <T>0.0)
