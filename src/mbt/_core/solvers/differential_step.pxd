@@ -289,7 +289,7 @@ cdef inline void keep_apart(
     const Problem* x, const double* wide, const double* least, BoundedProblem* problem, double* work, double* low,
     double* high, double* zeros, double* d
 ) noexcept nogil:
-    """Motions of distances as unknowns, which do not get below their least values; those come as near as limits allow."""
+    """Motions of distances as unknowns, not below their least values; or as near to these as limits allow."""
     cdef int n = x.n
     cdef int i
     cdef bint is_short = False
