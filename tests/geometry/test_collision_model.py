@@ -54,6 +54,24 @@ def test_pairs_move_against_each_other_and_are_not_adjacent() -> None:
     assert scene.tree is tree
 
 
+def test_what_a_joint_of_several_axes_connects_is_adjacent() -> None:
+    tree = mbt.MultibodyTree()
+    inertia = mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)
+    inboard = None
+    for name in ("trunk", "hip1", "hip2", "thigh", "ankle", "foot"):
+        # Of the bodies between axes the one of the ankle has mass.
+        is_part = name.startswith("hip")
+        body = tree.add_body(mbt.RigidBody(name, mbt.SpatialInertia.zero() if is_part else inertia))
+        if not is_part and name != "ankle":
+            body.add_collision(mbt.Shape("sphere", [0.2]))
+        if inboard is not None:
+            tree.add_joint(mbt.RevoluteJoint, f"to {name}", inboard, None, body, None, axis=[1, 0, 0])
+        inboard = body
+    tree.finalize()
+    assert mbt.CollisionModel(tree).pairs == (("trunk", "foot"), ("thigh", "foot"))
+    assert len(mbt.CollisionModel(tree, "all").pairs) == 3
+
+
 def test_a_joint_on_world_itself_makes_nothing_adjacent() -> None:
     """A floor on World, a table welded to it, and boxes that float are as much apart as those boxes."""
     tree = mbt.MultibodyTree()

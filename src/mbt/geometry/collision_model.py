@@ -16,9 +16,8 @@ from mbt.context.checks import compile_copy
 from mbt.context.context import Context
 from mbt.errors import ArgumentTypeError, ArgumentValueError, ContextMismatchError, quote
 from mbt.geometry.pair_rules import Names, find_pairs, read_disabled
-from mbt.geometry.placed_shapes import KINDS, PlacedShape, place
+from mbt.geometry.placed_shapes import KINDS, PlacedShape, list_shapes, name_bodies, place
 from mbt.math.arrays import FloatArray, as_bool, as_finite, as_float_array
-from mbt.tree.coordinate_lookup import distinct_names_of
 from mbt.tree.shape import Shape
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from mbt.tree.body import RigidBody
     from mbt.tree.multibody_tree import MultibodyTree
 
-__all__ = ["CollisionModel"]
+__all__ = ["CollisionModel", "model_without_meshes"]
 
 _NAMES = {number: kind for kind, number in KINDS.items()}
 
@@ -112,8 +111,7 @@ class CollisionModel:
         compile_copy(tree)
         if tree.scalar_type.name != "double":
             raise ArgumentValueError(f"tree: expected one of doubles, got one of {tree.scalar_type.name}")
-        bodies = [tree.get_body(i) for i in range(tree.num_bodies)]
-        named = dict(zip(distinct_names_of(bodies), bodies, strict=True))
+        named = name_bodies(tree)
         standing = _name_obstacles(obstacles, named)
         names = Names(named, standing)
         left_out = names.read_pairs(exclude, "exclude")
@@ -121,11 +119,7 @@ class CollisionModel:
             left_out |= read_disabled(rules, named)
         hulls = as_bool(hulls, "hulls")
         known: dict[Any, FloatArray] = {}
-        shapes = [
-            place(shape, name, owner, body.node_index, hulls, package_paths, known)
-            for owner, body in named.items()
-            for shape, name in zip(body.collisions, _names_on(owner, body.collisions), strict=True)
-        ]
+        shapes = [place(*one, hulls, package_paths, known) for one in list_shapes(named)]
         shapes += [
             place(shape, name, name, 0, hulls, package_paths, known) for name, shape in standing.items()
         ]
@@ -377,6 +371,16 @@ def _restore(
     return model
 
 
+def model_without_meshes(tree: MultibodyTree, rules: Any = None) -> CollisionModel:
+    """Return what can be compared without opening a file: no meshes, no pairs of unknown distance."""
+    compile_copy(tree)
+    named = name_bodies(tree)
+    shapes = [place(*one, False, (), {}) for one in list_shapes(named) if one[0].kind != "mesh"]
+    left_out = set() if rules is None else read_disabled(rules, named)
+    pairs = find_pairs(tree._compiled, shapes, "not adjacent", left_out, Names(named, ()))
+    return _restore(tree, shapes, [(i, j, 0.0) for i, j in pairs if is_known(shapes[i].kind, shapes[j].kind)])
+
+
 def _name_obstacles(obstacles: object, bodies: Mapping[str, RigidBody]) -> dict[str, Shape]:
     """Return obstacles by name."""
     if isinstance(obstacles, Shape) or not isinstance(obstacles, Iterable):
@@ -390,14 +394,6 @@ def _name_obstacles(obstacles: object, bodies: Mapping[str, RigidBody]) -> dict[
             raise ArgumentValueError(f"obstacles[{i}]: the name {quote(name)} is taken")
         found[name] = shape
     return found
-
-
-def _names_on(owner: str, shapes: tuple[Shape, ...]) -> list[str]:
-    """Return what the shapes of a body are called."""
-    if len(shapes) == 1:
-        return [owner]
-    own = [shape.name for shape in shapes]
-    return [f"{owner}/{x}" if x and own.count(x) == 1 else f"{owner}[{i}]" for i, x in enumerate(own)]
 
 
 def _check_known(shapes: list[PlacedShape], pairs: list[tuple[int, int]]) -> None:

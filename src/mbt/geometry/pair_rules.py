@@ -23,7 +23,7 @@ class Names:
     """The bodies and obstacles that arguments name."""
 
     def __init__(self, bodies: Mapping[str, RigidBody], obstacles: Iterable[str]) -> None:
-        self._bodies = bodies
+        self.bodies = bodies
         self._names = {id(body): name for name, body in bodies.items()}
         self._known = {*bodies, *obstacles}
 
@@ -73,6 +73,7 @@ def find_pairs(
 
     Never a pair are shapes of one body, of bodies that are welded together, and of bodies that never move.
     By the rule "not adjacent", neither are those of bodies that a joint connects, but for a joint on World.
+    Bodies with neither mass nor shapes, between the axes of a joint for example, are part of the joint.
     """
     chosen = None
     if not isinstance(rule, str):
@@ -82,15 +83,16 @@ def find_pairs(
             f"pairs: expected {' or '.join(map(repr, _RULES))}, or pairs of bodies, got {quote(rule)}"
         )
     groups = find_groups(compiled)
+    inboards = _find_inboards(groups, names.bodies.values())
     found = []
     for j, b in enumerate(shapes):
-        group_b, inboard_b, mobod_b = groups[b.node]
+        group_b, _, mobod_b = groups[b.node]
         for i, a in enumerate(shapes[:j]):
-            group_a, inboard_a, mobod_a = groups[a.node]
+            group_a, _, mobod_a = groups[a.node]
             if mobod_a == mobod_b:
                 continue  # Welded together, or neither moves.
             key = frozenset((a.owner, b.owner))
-            is_adjacent = inboard_b == group_a != 0 or inboard_a == group_b != 0
+            is_adjacent = inboards[group_b] == group_a != 0 or inboards[group_a] == group_b != 0
             is_wanted = key in chosen if chosen is not None else not (is_adjacent and rule == _RULES[0])
             if is_wanted and key not in excluded:
                 found.append((i, j))
@@ -102,6 +104,19 @@ def find_pairs(
                 "each other, or one of them has no shape"
             )
     return found
+
+
+def _find_inboards(groups: Sequence[tuple[int, int, int]], bodies: Iterable[RigidBody]) -> dict[int, int]:
+    """Return of each group the one that carries it, passing over those with neither mass nor shapes."""
+    solid = {groups[body.node_index][0] for body in bodies if body.collisions or body.default_mass > 0.0}
+    carriers = {group: inboard for group, inboard, _ in groups}
+
+    def climb(inboard: int) -> int:
+        while inboard > 0 and inboard not in solid:
+            inboard = carriers[inboard]
+        return inboard
+
+    return {group: climb(inboard) for group, inboard in carriers.items()}
 
 
 def read_disabled(source: str | os.PathLike[str], known: Iterable[str]) -> set[frozenset[str]]:

@@ -10,15 +10,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbt.errors import ArgumentValueError, MissingPackageError, ParseError, quote, shorten
+from mbt.tree.coordinate_lookup import distinct_names_of
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from mbt.math.arrays import FloatArray
+    from mbt.tree.body import RigidBody
+    from mbt.tree.multibody_tree import MultibodyTree
     from mbt.tree.shape import Shape
 
-__all__ = ["KINDS", "PlacedShape", "place"]
+__all__ = ["KINDS", "PlacedShape", "list_shapes", "name_bodies", "place"]
 
 #: Their numbers in the core, see `shapes.hpp`.
 KINDS = {"sphere": 0, "capsule": 1, "plane": 2, "box": 3, "cylinder": 4, "ellipsoid": 5, "mesh": 6}
@@ -60,6 +63,29 @@ class PlacedShape:
     def as_tuple(self) -> tuple[Any, ...]:
         """Return what the core takes."""
         return self.kind, self.node, self.size, self.radius, self.pose, self.vertices
+
+
+def name_bodies(tree: MultibodyTree) -> dict[str, RigidBody]:
+    """Return all bodies by name."""
+    bodies = [tree.get_body(i) for i in range(tree.num_bodies)]
+    return dict(zip(distinct_names_of(bodies), bodies, strict=True))
+
+
+def list_shapes(named: Mapping[str, RigidBody]) -> list[tuple[Shape, str, str, int]]:
+    """Return the shapes of bodies, what they are called, and names and nodes of their bodies."""
+    return [
+        (shape, name, owner, body.node_index)
+        for owner, body in named.items()
+        for shape, name in zip(body.collisions, _names_on(owner, body.collisions), strict=True)
+    ]
+
+
+def _names_on(owner: str, shapes: tuple[Shape, ...]) -> list[str]:
+    """Return what the shapes of a body are called."""
+    if len(shapes) == 1:
+        return [owner]
+    own = [shape.name for shape in shapes]
+    return [f"{owner}/{x}" if x and own.count(x) == 1 else f"{owner}[{i}]" for i, x in enumerate(own)]
 
 
 def place(

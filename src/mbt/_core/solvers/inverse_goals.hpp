@@ -93,6 +93,13 @@ class InverseSolver {
         unwind(x, starts + start_stride * i, to);
       }
     }
+    verify_all(begin, end, goals, goal_stride, q, met, errors);
+  }
+
+  // Positions that do not meet their goals within all limits are no longer met; and the errors of all.
+  void verify_all(
+      std::ptrdiff_t begin, std::ptrdiff_t end, const double* goals, std::ptrdiff_t goal_stride, const double* q,
+      unsigned char* met, double* errors) {
     for (std::ptrdiff_t i = begin; i < end; i += MBT_W) {
       const int count = end - i < MBT_W ? static_cast<int>(end - i) : MBT_W;
       const unsigned good = verify(count, q + x->nq * i, goals + goal_stride * i, goal_stride, errors + x->num_errors * i);

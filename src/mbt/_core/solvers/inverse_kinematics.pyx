@@ -212,6 +212,28 @@ cdef class InverseCore:
             at = job.end
             PyErr_CheckSignals()
 
+    def verify(self, goal, double rotation_tolerance, double distance_tolerance, q, met, errors):
+        """Find which positions (count, nq) meet one goal within all limits, and their errors, into the last two.
+
+        Nothing is computed but that: no position moves.
+        """
+        cdef InverseProblem problem = self.problem
+        cdef Py_ssize_t count = q.shape[0]
+        cdef Job job
+        cdef Lanes* memory
+        cdef InverseSolver* solver
+        self.set_job(&job, &problem, goal, q, 0, rotation_tolerance, distance_tolerance, 1, q, met)
+        memory = <Lanes*>allocate_aligned(InverseSolver.count_memory(&problem)*sizeof(Lanes))
+        if memory == NULL:
+            raise MemoryError
+        met[...] = True
+        job.errors = data(errors)
+        with nogil:
+            solver = new InverseSolver(&problem, memory)
+            solver.verify_all(0, count, job.goals, 0, job.q, job.met, job.errors)
+            del solver
+            free_aligned(memory)
+
     cdef int set_job(
         self, Job* job, InverseProblem* problem, goals, starts, key, double rotation_tolerance,
         double distance_tolerance, int max_steps, q, met

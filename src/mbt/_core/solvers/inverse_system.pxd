@@ -52,6 +52,9 @@ cdef extern from "solvers/inverse_goals.hpp" namespace "MBT_NS" nogil:
             Py_ssize_t begin, Py_ssize_t end, const double* goals, Py_ssize_t goal_stride, const double* starts,
             Py_ssize_t start_stride, double* q, unsigned char* met, int* steps,
             double* errors)
+        void verify_all(
+            Py_ssize_t begin, Py_ssize_t end, const double* goals, Py_ssize_t goal_stride, const double* q,
+            unsigned char* met, double* errors)
         bint search(
             const double* goal, const double* start, Py_ssize_t seeds, unsigned long long key, double* q, int* steps,
             double* errors)
