@@ -42,7 +42,7 @@ from mbt._core.scalars cimport MBT_W, PyScalar, T, select_lt
 cdef extern from *:
     """
     // What is left of a guess, where constraints give a dof a thousand times its fictive inertia, squared.
-    static constexpr double kSquaredGain = 1e-6;
+    [[maybe_unused]] static constexpr double kSquaredGain = 1e-6;
     """
     const double SQUARED_GAIN "kSquaredGain"
     bint unlikely(bint) noexcept nogil
