@@ -79,15 +79,14 @@ def trot(tree: mbt.MultibodyTree, seconds: float, force: float) -> np.ndarray:
     """Return the positions after each step, from a drop of 20 cm on."""
     context = tree.create_default_context()
     context.q = [1, 0, 0, 0, 0, 0, 2 * LINK * np.cos(CROUCH[1]) + 0.2, *CROUCH]
-    positions = [context.q.copy()]
-    tau = np.zeros((1, tree.num_velocities))
-    for i in range(round(seconds / DT)):
-        context.servo_positions = posture(i * DT)
-        tau[0, 3:6] = push_at(i * DT, force)
-        q, v = tree.rollout(context, tau, DT, method="implicit")
-        context.q, context.v = q[-1], v[-1]
-        positions.append(q[-1])
-    return np.array(positions)
+    times = DT * np.arange(round(seconds / DT))
+    tau = np.zeros((len(times), tree.num_velocities))
+    tau[:, 3:6] = [push_at(time, force) for time in times]
+    targets = np.array([posture(time) for time in times])
+    motion = mbt.simulate(
+        tree, context, len(times) * DT, DT, method="implicit", control=tau, servo_positions=targets
+    )
+    return motion.q
 
 
 def main() -> None:

@@ -61,7 +61,7 @@ def write_moving_picture(path: Path, seconds: float = 6.0, force: float = 120.0)
     tree = quadruped.build()
     q = quadruped.trot(tree, seconds, force)
     every = round(1 / (FPS * quadruped.DT))
-    q = q[:-1:every]
+    q = q[:-1:every].copy()
     q[:, 4:6] -= q[:1, 4:6]
     times = np.arange(len(q)) / FPS
     # Longer than they act, for the eye.

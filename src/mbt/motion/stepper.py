@@ -138,7 +138,7 @@ class _ImplicitStepper(Stepper):
         self._steps = ImplicitSteps(
             task.context.clone(), joint_limits=task.joint_limits, limit_efforts=task.limit_efforts
         )
-        self._num_limited = task.inputs.num_limited
+        self._num_limited, self._targets = task.inputs.num_limited, task.inputs.targets
         # Of which nobody has asked what they exerted; and what the solver did in the others.
         self._taken: list[Taken] = []
         self._done: list[SolverSteps] = []
@@ -182,6 +182,8 @@ class _ImplicitStepper(Stepper):
 
     def _move(self, time: float, tau: FloatArray, dt: float) -> Taken:
         context = self.context
+        if self._targets is not None:
+            self._steps.set_servo_targets(self._targets.q_d, self._targets.v_d)
         try:
             return self._steps.take(context.q, context.v, tau, dt, time)
         except SingularityError as error:

@@ -126,6 +126,13 @@ cdef class ImplicitCore:
 
     # What Python calls.
 
+    def set_servo_targets(self, q_d, v_d):
+        """Let servos drive to these from the next step on, (num_servos,)."""
+        cdef int ns = self.terms.num_servos
+        q_d, v_d = in1(q_d, "q_d", ns), in1(v_d, "v_d", ns)
+        memcpy(<void*>self.terms.q_d, data(q_d), ns*sizeof(double))
+        memcpy(<void*>self.terms.v_d, data(v_d), ns*sizeof(double))
+
     def step(self, tree, q, v, tau, double dt):
         """Return the state one step later, NaN where the present one is not finite.
 
