@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
@@ -149,6 +150,9 @@ class _ImplicitStepper(Stepper):
 
         taken = join_taken(self._taken)
         self._taken.clear()
+        if not self.context.batch_shape and not math.isfinite(taken.told[-1].sum()):
+            # A step that failed: what acted in the one before is told for the state from which it went.
+            taken.told[-1, 1:] = taken.told[-2, 1:] if len(taken.told) > 1 else 0.0
         self._done.append(taken.solver)
         self._clipped.append(taken.is_clipped)
         return np.concatenate([taken.drive, taken.told], axis=-1)[..., : tau.shape[-2], :]

@@ -13,7 +13,7 @@ from mbt._core.engines.leading_axes cimport check_elements
 from mbt._core.model.structs cimport Model
 from mbt._core.quantities cimport kernels
 from mbt._core.solvers.implicit_rows cimport (
-    Principal, Problem, Terms, add_drives, count_scratch, count_work, find_principals,
+    Principal, Problem, Terms, add_drives, count_scratch, count_work, find_principals, limit_impulse,
 )
 from mbt._core.solvers.implicit_step cimport DONE, NOT_FINITE, SINGULAR, count_told, take_step, tell
 
@@ -204,7 +204,7 @@ cdef class ImplicitCore:
                 if state == DONE:
                     add_drives(x, to_v, x.total, NULL)
                     for k in range(n):
-                        limits[k] = to_v[k] < x.lower[k] or to_v[k] > x.upper[k]
+                        limits[k] = limit_impulse(x, k, to_v[k]) != 0.0
                         clipped[k] = x.total[k] < x.effort_lower[k] or x.total[k] > x.effort_upper[k]
                         to_drive[k] = fmax(fmin(x.total[k], x.effort_upper[k]), x.effort_lower[k])
                     tell(&self.terms, &x, here_v, to_v, to_told)
