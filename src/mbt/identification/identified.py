@@ -248,7 +248,7 @@ class Identified:
         return f"<Identified: {self.rank} base parameters from {self.num_samples} samples>"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Validation:
     """How well a fit predicts a log.
 
@@ -268,6 +268,11 @@ class Validation:
     rms: FloatArray
     noise_ratio: FloatArray
     explained: FloatArray
+
+    def __repr__(self) -> str:
+        """Tell how well the fit predicts."""
+        ratios = ", ".join(f"{ratio:.3g}" for ratio in self.noise_ratio)
+        return f"<Validation: {len(self.residuals)} samples, noise_ratio {ratios}>"
 
 
 def validate(found: Identified, q: object, v: object, vdot: object, tau: object) -> Validation:

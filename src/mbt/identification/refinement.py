@@ -311,5 +311,5 @@ class _Equations:
         if is_free.any():
             scaled = np.linalg.lstsq(A[np.ix_(is_free, is_free)], (b / unit)[is_free], rcond=None)[0]
             dx[is_free] = -scaled / unit[is_free]
-        ds: FloatArray = -np.linalg.solve(self._damped(damping), self.s + self.sx @ dx[:, None])[..., 0]
-        return dx, ds
+        ds = np.linalg.solve(self._damped(damping), self.s + self.sx @ dx[:, None])[..., 0]
+        return dx, np.asarray(-ds, dtype=np.float64)
