@@ -6,9 +6,10 @@ data. `refine` fits what forces are not linear in, by simulations. `calibrate` f
 poses of frames to measured poses.
 """
 
-from mbt.identification.accumulator import Accumulator, identify
+from mbt.identification.accumulator import Accumulator
 from mbt.identification.calibration import Calibration, calibrate
 from mbt.identification.excitation import Excitation, design_excitation
+from mbt.identification.fit import identify
 from mbt.identification.identified import Identified, Validation, validate
 from mbt.identification.payload import PayloadEstimator
 from mbt.identification.preprocessing import Log, preprocess

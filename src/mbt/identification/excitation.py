@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -176,7 +177,7 @@ def design_excitation(
     >>> bool((abs(design.v) < tree.velocity_upper_limits).all())
     True
     """
-    columns = Columns(tree, friction, rotors, bodies, 0.01)
+    columns = Columns(tree, friction, rotors, bodies)
     generator = as_generator(rng)
     used = as_positive(margin, "margin")
     if used > 1.0:
@@ -196,10 +197,7 @@ def design_excitation(
     count, num_starts = as_count(steps, "steps"), as_count(starts, "starts")
     with Progress(progress, "design") as bar:
         best = min(
-            (
-                search.run(generator, count, lambda share, i=i: bar.report((i + share) / num_starts))
-                for i in range(num_starts)
-            ),
+            (search.run(generator, count, partial(_report, bar, i, num_starts)) for i in range(num_starts)),
             key=lambda found: found.cost,
         )
     if not np.isfinite(best.cost):
@@ -213,6 +211,11 @@ def design_excitation(
     q, v, vdot = (basis @ coefficients for basis in _bases(time, search.period, search.harmonics))
     sines, cosines = np.split(coefficients, 2)
     return Excitation(time, q + center, v, vdot, best.condition, search.period, center, sines, cosines)
+
+
+def _report(bar: Progress, start: int, num_starts: int, share: float) -> None:
+    """Tell what is done, from the share of one start."""
+    bar.report((start + share) / num_starts)
 
 
 class _Motion(NamedTuple):
