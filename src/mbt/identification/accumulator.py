@@ -30,6 +30,10 @@ _ROUNDING = 1e-7
 # How far from the least cost a physical fit may end, in squared residuals in units of the noise.
 _GAP = 1e-6
 _HUBER = 1.345
+# OpenBLAS multiplies with one thread up to about so many products of numbers. Its threads wait for one
+# another at each call: beside other programs that took a hundred times as long as the work.
+_ONE_THREAD = 200_000
+_FEWEST_ROWS = 16
 _PASSES = 50
 
 
@@ -113,8 +117,9 @@ class Accumulator:
             for part, X, known in self._blocks(q, v, vdot, extra):
                 force = (tau[part] - known).T
                 motors = motors and motors.plus(MotorSums.of_block(X, tau[part], known))
-                A += X.swapaxes(1, 2) @ X
-                b += (X.swapaxes(1, 2) @ force[..., None])[..., 0]
+                products = _products(np.concatenate([X, force[..., None]], axis=2))
+                A += products[..., :-1]
+                b += products[..., -1]
                 c += (force * force).sum(axis=1)
             total = (tau**2).sum(axis=0)
         if not all(np.isfinite(part).all() for part in (A, b, c, total, *(motors or ()))):
@@ -258,7 +263,7 @@ class Accumulator:
             phi = new
             if is_settled:
                 return
-            predicted = np.concatenate([known + (X @ phi).T for _, X, known in blocks])
+            predicted = np.concatenate([known + np.einsum("jnk,k->nj", X, phi) for _, X, known in blocks])
             rest = tau - predicted
             limit = given if given is not None else np.median(np.abs(rest), axis=0) / (0.6745 * freedom)
             limit = _HUBER * np.maximum(limit, floor)
@@ -267,7 +272,7 @@ class Accumulator:
             for part, X, known in blocks:
                 force = (used[part] - known).T
                 is_first = part.start == 0
-                self._b = (0.0 if is_first else self._b) + (X.swapaxes(1, 2) @ force[..., None])[..., 0]
+                self._b = (0.0 if is_first else self._b) + np.einsum("jnk,jn->jk", X, force)
                 self._c = (0.0 if is_first else self._c) + (force * force).sum(axis=1)
 
     def _delay(
@@ -356,6 +361,22 @@ class Accumulator:
     def _force_rms(self) -> FloatArray:
         rms: FloatArray = np.sqrt(self._total / max(self._num_samples, 1.0))
         return rms
+
+
+def _products(Z: FloatArray) -> FloatArray:
+    """Return the products of all columns but the last with all columns, (nv, r, r + 1).
+
+    Z is (nv, n, r + 1): the columns, then the force.
+    """
+    r, n = Z.shape[2] - 1, Z.shape[1]
+    rows = _ONE_THREAD // max(r * (r + 1), 1)
+    if rows < _FEWEST_ROWS:
+        rows = n  # Large products are worth threads.
+    total: FloatArray = np.zeros((len(Z), r, r + 1))
+    for first in range(0, n, max(rows, 1)):
+        part = Z[:, first : first + rows]
+        total += part[..., :-1].swapaxes(1, 2) @ part
+    return total
 
 
 def _solve_base(

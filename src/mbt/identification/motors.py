@@ -37,7 +37,8 @@ class MotorSums(NamedTuple):
     def of_block(cls, X: FloatArray, tau: FloatArray, known: FloatArray) -> MotorSums:
         """Return those of columns (nv, n, rank), and forces (n, nv)."""
         both = np.stack([tau.T, known.T], axis=-1)
-        by_columns, squares = X.swapaxes(1, 2) @ both, both.swapaxes(1, 2) @ both
+        by_columns = np.einsum("jnk,jnm->jkm", X, both)
+        squares = np.einsum("jnk,jnm->jkm", both, both)
         return cls(
             by_columns[..., 0], by_columns[..., 1], squares[:, 0, 0], squares[:, 0, 1], squares[:, 1, 1]
         )
