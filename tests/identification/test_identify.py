@@ -61,7 +61,10 @@ def test_truth_lies_within_the_standard_errors(robot, rng, physical):
     assert found.warnings == ()
 
 
-@pytest.mark.parametrize(("physical", "count"), [(False, 200), (True, 20)])
+@pytest.mark.parametrize(
+    ("physical", "count"),
+    [(False, 200), (True, 20), pytest.param(True, 200, marks=pytest.mark.exhaustive)],
+)
 def test_coverage_of_standard_errors(robot, physical, count):
     """Of all experiments, as many truths lie within one, two and three errors as a normal law says."""
     rng = np.random.default_rng(7)
