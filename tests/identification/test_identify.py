@@ -61,7 +61,10 @@ def test_truth_lies_within_the_standard_errors(robot, rng, physical):
     assert found.warnings == ()
 
 
-@pytest.mark.parametrize(("physical", "count"), [(False, 200), (True, 20)])
+@pytest.mark.parametrize(
+    ("physical", "count"),
+    [(False, 200), (True, 20), pytest.param(True, 200, marks=pytest.mark.exhaustive)],
+)
 def test_coverage_of_standard_errors(robot, physical, count):
     """Of all experiments, as many truths lie within one, two and three errors as a normal law says."""
     rng = np.random.default_rng(7)
@@ -188,6 +191,23 @@ def test_a_robot_at_rest_is_reported(robot, rng):
     assert not np.isfinite(found.condition_number)
     assert not np.isfinite(found.base_standard_errors).all()
     assert "the log does not tell" in found.report()
+
+
+def test_a_joint_that_stands_is_not_told_but_for_its_weight(robot, rng):
+    """Columns that are nothing but rounding are not seen; they had finite errors, of 1e14."""
+    q, v, vdot, _ = robot.log(300, rng)
+    v[:, 0] = vdot[:, 0] = 0.0
+    v[:, 3] = vdot[:, 3] = 0.0
+    q[:, 3] = 0.3
+    context = robot.real.create_default_context(batch_shape=300)
+    context.q, context.v = q, v
+    tau = robot.real.calc_inverse_dynamics(context, vdot, include_force_elements=True)
+    tau += robot.noise * rng.normal(size=tau.shape)
+    found = identify(robot.tree, q, v, vdot, tau, **ALL)
+    errors = found.base_standard_errors
+    assert np.isinf(errors).any()
+    assert errors[np.isfinite(errors)].max() < 1e3
+    assert {"waist_w_viscous", "wrist_roll_w_coulomb"} <= set(found.unseen)
 
 
 def test_wrong_units_are_reported(robot, rng):

@@ -79,6 +79,41 @@ def test_friction_and_rotors_of_all_kinds_of_joints_are_in_the_tree_found(floati
     assert np.abs(tau - predicted).max() < 0.05
 
 
+@pytest.mark.parametrize("physical", [False, True])
+def test_a_robot_that_floats_and_stands_on_something(floating, physical):
+    """Forces at the foot are known, those of the base zero: truth within the standard errors."""
+    real = floating.edit()
+    for i, body in enumerate(real.bodies[1:]):
+        body.set_default_spatial_inertia(box((1.1 + 0.1 * i) * body.default_mass))
+    real.finalize()
+    off = []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        q, v, vdot, tau = log_of(real, 300, rng, noise=0.0)
+        context = real.create_default_context(batch_shape=300)
+        context.q, context.v = q, v
+        foot = real.get_frame_by_name("ankle")
+        J = real.calc_jacobian_translational_velocity(
+            context, "v", foot, [0.0, 0.0, -0.3], real.world_frame, real.world_frame
+        )
+        push = [0.0, 0.0, 60.0] + 10.0 * rng.normal(size=(300, 3))
+        applied = np.einsum("nij,ni->nj", J, push)
+        noise = np.full(floating.num_velocities, 0.05)
+        noise[:6] = 0.02
+        # Motors, and the base, which has none, exert what contact does not.
+        tau = tau - applied + noise * rng.normal(size=tau.shape)
+        found = identify(floating, q, v, vdot, tau, applied=applied, noise=noise, physical=physical)
+        truth = found.base.calc_values(real.get_inertial_parameters())
+        off.append(np.abs(found.base_values - truth) / found.base_standard_errors)
+        assert found.parameters[:, 0].sum() == pytest.approx(
+            real.get_inertial_parameters()[::10].sum(), rel=1e-3
+        )
+    assert (np.array(off) < 3.0).mean() > 0.98
+    # Without the forces of the contact the robot would seem weightless.
+    blind = identify(floating, q, v, vdot, tau, noise=noise, physical=physical)
+    assert np.abs((blind.base_values - truth) / blind.base_standard_errors).max() > 100.0
+
+
 def test_forces_that_are_not_measured_weigh_nothing(floating, rng):
     """The base of a robot that floats tells most: without it fewer numbers are seen, and no noise enters."""
     q, v, vdot, tau = log_of(floating, 300, rng)

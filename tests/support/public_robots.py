@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,8 +21,8 @@ except metadata.PackageNotFoundError:
 FOLDER = SHARE / "example-robot-data" / "robots"
 
 
-def load_robot(path: Path) -> mbt.MultibodyTree:
+def load_robot(path: Path, **options: Any) -> mbt.MultibodyTree:
     """Read what there is; what is left out does not matter."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", mbt.ModelWarning)
-        return mbt.load_model(path)
+        return mbt.load_model(path, **options)

@@ -2,15 +2,18 @@
 
 `design_excitation` looks for a motion, `preprocess` makes a log of what was measured, `identify` fits all at
 once, `Accumulator` block by block, `PayloadEstimator` sample by sample; `validate` tests a model on other
-data. `calibrate` fits offsets of joints and poses of frames to measured poses.
+data. `refine` fits what forces are not linear in, by simulations. `calibrate` fits offsets of joints and
+poses of frames to measured poses.
 """
 
-from mbt.identification.accumulator import Accumulator, identify
+from mbt.identification.accumulator import Accumulator
 from mbt.identification.calibration import Calibration, calibrate
 from mbt.identification.excitation import Excitation, design_excitation
+from mbt.identification.fit import identify
 from mbt.identification.identified import Identified, Validation, validate
 from mbt.identification.payload import PayloadEstimator
 from mbt.identification.preprocessing import Log, preprocess
+from mbt.identification.refinement import Refinement, refine
 
 __all__ = [
     "Accumulator",
@@ -19,10 +22,12 @@ __all__ = [
     "Identified",
     "Log",
     "PayloadEstimator",
+    "Refinement",
     "Validation",
     "calibrate",
     "design_excitation",
     "identify",
     "preprocess",
+    "refine",
     "validate",
 ]

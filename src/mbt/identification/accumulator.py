@@ -3,34 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from copy import copy
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mbt.errors import ArgumentValueError
-from mbt.identification.columns import ROWS, Columns
-from mbt.identification.doubts import (
-    doubts_of_motion,
-    doubts_of_ranges,
-    doubts_of_sizes,
-    first_guess_of_delay,
-)
+from mbt.identification.columns import ROWS, Columns, velocities_with_motors
+from mbt.identification.doubts import doubts_of_ranges, doubts_of_sizes
 from mbt.identification.identified import Identified
+from mbt.identification.motors import MotorScales, MotorSums, fit_scales
 from mbt.identification.physical import fit_physical, inside
 from mbt.math.arrays import FloatArray, as_bool, as_nonnegative, as_own_array
 
 if TYPE_CHECKING:
     from mbt.tree.multibody_tree import MultibodyTree
 
-__all__ = ["Accumulator", "identify", "scales"]
+__all__ = ["Accumulator", "scales"]
 
 # What eigenvalue of the scaled normal equations, of the largest, a direction must have that the data saw.
 _SEEN = 1e-10
+# The square of a column of so small a part of the largest is rounding.
+_NOTHING = 1e-24
 # Below this part of the measured force, residuals are rounding.
 _ROUNDING = 1e-7
 # How far from the least cost a physical fit may end, in squared residuals in units of the noise.
-_GAP = 1e-4
+_GAP = 1e-6
 _HUBER = 1.345
+# OpenBLAS multiplies with one thread up to about so many products of numbers. Its threads wait for one
+# another at each call: beside other programs that took a hundred times as long as the work.
+_ONE_THREAD = 200_000
+_FEWEST_ROWS = 16
 _PASSES = 50
 
 
@@ -41,7 +44,7 @@ class Accumulator:
     ----------
     tree : MultibodyTree
         The description, finalized. It is not changed.
-    friction, rotors, bodies, transition_velocity
+    friction, rotors, bodies, motors, transition_velocity, stribeck_velocity
         As of `identify`.
 
     Examples
@@ -68,14 +71,18 @@ class Accumulator:
         friction: str | None = None,
         rotors: bool = False,
         bodies: Iterable[str] | None = None,
+        motors: bool = False,
         transition_velocity: float = 0.01,
+        stribeck_velocity: float = 0.1,
     ) -> None:
-        self._columns = Columns(tree, friction, rotors, bodies, transition_velocity)
+        self._columns = Columns(tree, friction, rotors, bodies, transition_velocity, stribeck_velocity)
         nv, rank = tree.num_velocities, self._columns.base.rank
         self._A = np.zeros((nv, rank, rank))
         self._b = np.zeros((nv, rank))
         self._c = np.zeros(nv)
         self._total = np.zeros(nv)
+        self._motors = MotorSums.zeros(nv, rank) if as_bool(motors, "motors") else None
+        self._driven = velocities_with_motors(tree, "motors") if self._motors else np.arange(0)
         self._num_samples = 0
         self._q_least = np.full(tree.num_positions, np.inf)
         self._q_largest = np.full(tree.num_positions, -np.inf)
@@ -85,7 +92,7 @@ class Accumulator:
         """Number of samples that were added."""
         return self._num_samples
 
-    def add(self, q: object, v: object, vdot: object, tau: object) -> None:
+    def add(self, q: object, v: object, vdot: object, tau: object, applied: object = None) -> None:
         """Add a block of samples; nothing is added when an argument is refused.
 
         Parameters
@@ -94,6 +101,8 @@ class Accumulator:
             Positions.
         v, vdot, tau : array_like, shape (n, num_velocities)
             Velocities, accelerations, and generalized forces of the motors.
+        applied : array_like, shape (n, num_velocities), optional
+            Known generalized forces that act besides, as of `identify`.
 
         Raises
         ------
@@ -101,26 +110,31 @@ class Accumulator:
             When an array is not of the right shape or type, or has a number that is not finite.
         """
         q, v, vdot, tau = self._columns.as_log(q, v, vdot, tau)
+        extra = self._columns.as_applied(applied, tau)
+        motors = self._motors
         A, b, c = np.zeros_like(self._A), np.zeros_like(self._b), np.zeros_like(self._c)
         with np.errstate(over="ignore", invalid="ignore"):
-            for part, X, known in self._blocks(q, v, vdot):
+            for part, X, known in self._blocks(q, v, vdot, extra):
                 force = (tau[part] - known).T
-                A += X.swapaxes(1, 2) @ X
-                b += (X.swapaxes(1, 2) @ force[..., None])[..., 0]
+                motors = motors and motors.plus(MotorSums.of_block(X, tau[part], known))
+                products = _products(np.concatenate([X, force[..., None]], axis=2))
+                A += products[..., :-1]
+                b += products[..., -1]
                 c += (force * force).sum(axis=1)
             total = (tau**2).sum(axis=0)
-        if not all(np.isfinite(part).all() for part in (A, b, c, total)):
+        if not all(np.isfinite(part).all() for part in (A, b, c, total, *(motors or ()))):
             raise ArgumentValueError("the log has so large numbers that their squares overflow float64")
         self._A += A
         self._b += b
         self._c += c
         self._total += total
+        self._motors = motors
         self._num_samples += len(q)
         self._q_least = np.minimum(self._q_least, q.min(axis=0, initial=np.inf))
         self._q_largest = np.maximum(self._q_largest, q.max(axis=0, initial=-np.inf))
 
     def _blocks(
-        self, q: FloatArray, v: FloatArray, vdot: FloatArray
+        self, q: FloatArray, v: FloatArray, vdot: FloatArray, applied: FloatArray
     ) -> Iterator[tuple[slice, FloatArray, FloatArray]]:
         """Yield parts of a log, their columns (nv, n, rank) and their known forces (n, nv)."""
         kept = self._columns.base.independent
@@ -128,7 +142,7 @@ class Accumulator:
             part = slice(first, first + ROWS)
             X, known = self._columns.evaluate(q[part], v[part], vdot[part])
             # By velocity, and its own columns contiguous: BLAS forms the products.
-            yield part, np.ascontiguousarray(X[..., kept].swapaxes(0, 1)), known
+            yield part, np.ascontiguousarray(X[..., kept].swapaxes(0, 1)), known - applied[part]
 
     def solve(self, *, noise: object = None, physical: bool = True, prior: float = 1e-3) -> Identified:
         """Solve the equations summed so far; more samples may be added afterwards.
@@ -159,16 +173,47 @@ class Accumulator:
             raise ArgumentValueError(
                 f"the log is too short: {self.num_samples} samples of {nv} forces for {rank} base parameters"
             )
-        if noise is None:
-            sigma = self._estimate_noise()
-        else:
+        sigma = None
+        if noise is not None:
             sigma = as_own_array(noise, "noise", (nv,))
             if not (sigma > 0.0).all() or not np.isfinite(sigma).any():
                 raise ArgumentValueError("noise: expected numbers > 0, inf for velocities to leave out")
+        if self._motors is not None:
+            return self._solve_with_motors(self._motors, sigma, is_physical, weight)
+        return self._solve(self._estimate_noise() if sigma is None else sigma, is_physical, weight)
+
+    def _solve_with_motors(
+        self, motors: MotorSums, noise: FloatArray | None, physical: bool, weight: float
+    ) -> Identified:
+        """Find the scales of forces, then all else with forces of this scale."""
+        columns = self._columns
+        floor = _ROUNDING * self._force_rms() + 1e-12
+        found = fit_scales(
+            self._A,
+            motors,
+            self._driven,
+            noise,
+            floor,
+            self.num_samples,
+            columns.base.regrouping @ columns.description(),
+            columns.tree.velocity_names,
+            _solve_base,
+        )
+        scaled = copy(self)
+        scaled._b, scaled._c = motors.scaled(found.scales)
+        scaled._total = found.scales**2 * self._total
+        return scaled._solve(found.scales * found.noise, physical, weight, found)
+
+    def _solve(
+        self, sigma: FloatArray, is_physical: bool, weight: float, motors: MotorScales | None = None
+    ) -> Identified:
+        columns = self._columns
         A, b = self._weighted(sigma)
         theta0 = columns.description()
         G = columns.base.regrouping
         phi, covariance, is_seen, condition = _solve_base(A, b, G @ theta0)
+        if motors is not None:
+            covariance = motors.covariance
         scale = scales(theta0, columns.num_inertial)
         if is_physical or weight > 0.0:
             theta = self._fit_all(A, b, theta0, scale, weight, is_physical)
@@ -186,16 +231,25 @@ class Accumulator:
             self._force_rms(),
             self.num_samples,
             self._doubts(G @ theta0),
+            motors,
         )
 
-    def _settle(self, q: FloatArray, v: FloatArray, vdot: FloatArray, tau: FloatArray, noise: object) -> None:
+    def _settle(
+        self,
+        q: FloatArray,
+        v: FloatArray,
+        vdot: FloatArray,
+        tau: FloatArray,
+        applied: FloatArray,
+        noise: object,
+    ) -> None:
         """Replace forces that lie far off by values whose plain fit is that of Huber's function.
 
         With psi the residual clipped at 1.345 times the noise, and m the part that is not, prediction plus
         psi / m are such values at the solution; their scatter gives Huber's standard errors too (Huber,
         *Robust Statistics*, section 7.8). Taken again and again, they lead to it.
         """
-        blocks = [(part, X, known) for part, X, known in self._blocks(q, v, vdot)]
+        blocks = list(self._blocks(q, v, vdot, applied))
         given = None if noise is None else as_own_array(noise, "noise", tau.shape[1:])
         phi = phi0 = self._columns.base.regrouping @ self._columns.description()
         freedom = np.sqrt(1.0 - min(self._b.shape[1] / tau.size, 0.9))
@@ -209,7 +263,7 @@ class Accumulator:
             phi = new
             if is_settled:
                 return
-            predicted = np.concatenate([known + (X @ phi).T for _, X, known in blocks])
+            predicted = np.concatenate([known + np.einsum("jnk,k->nj", X, phi) for _, X, known in blocks])
             rest = tau - predicted
             limit = given if given is not None else np.median(np.abs(rest), axis=0) / (0.6745 * freedom)
             limit = _HUBER * np.maximum(limit, floor)
@@ -218,7 +272,7 @@ class Accumulator:
             for part, X, known in blocks:
                 force = (used[part] - known).T
                 is_first = part.start == 0
-                self._b = (0.0 if is_first else self._b) + (X.swapaxes(1, 2) @ force[..., None])[..., 0]
+                self._b = (0.0 if is_first else self._b) + np.einsum("jnk,jn->jk", X, force)
                 self._c = (0.0 if is_first else self._c) + (force * force).sum(axis=1)
 
     def _delay(
@@ -232,7 +286,10 @@ class Accumulator:
     ) -> float:
         """Return by how many samples forces come late, by what of their rate no parameter can mimic."""
         w = np.where(np.isfinite(noise), 1.0 / noise**2, 0.0)
-        b = sum(np.einsum("jnk,nj,j->k", X, rate[part], w) for part, X, _ in self._blocks(q, v, vdot))
+        b = sum(
+            np.einsum("jnk,nj,j->k", X, rate[part], w)
+            for part, X, _ in self._blocks(q, v, vdot, np.zeros_like(rate))
+        )
         mimic = _solve_base(self._weighted(noise)[0], np.asarray(b), np.zeros(len(self._b[0])))[0]
         own = float((w * rate * rate).sum() - mimic @ b)
         return -float((w * rate * residuals).sum()) / max(own, 1e-300)
@@ -306,100 +363,20 @@ class Accumulator:
         return rms
 
 
-def identify(
-    tree: MultibodyTree,
-    q: object,
-    v: object,
-    vdot: object,
-    tau: object,
-    *,
-    friction: str | None = None,
-    rotors: bool = False,
-    bodies: Iterable[str] | None = None,
-    noise: object = None,
-    physical: bool = True,
-    prior: float = 1e-3,
-    robust: bool = False,
-    transition_velocity: float = 0.01,
-) -> Identified:
-    """Fit the parameters of a tree to measured motion and forces, by weighted least squares.
+def _products(Z: FloatArray) -> FloatArray:
+    """Return the products of all columns but the last with all columns, (nv, r, r + 1).
 
-    Parameters
-    ----------
-    tree : MultibodyTree
-        The description, finalized. It is not changed.
-    q : array_like, shape (n, num_positions)
-        Measured positions, one row a sample.
-    v, vdot, tau : array_like, shape (n, num_velocities)
-        Velocities, accelerations, and generalized forces of the motors [N m, N].
-    friction : str, optional
-        What friction to fit, instead of the description's: terms of ``"viscous"``, ``"coulomb"`` and
-        ``"offset"`` joined by ``+``. Coulomb friction is ``tanh(v / transition_velocity)`` times a force, of
-        joints with one velocity; an offset is a constant force. Free bodies have no friction.
-    rotors : bool, optional
-        Fit the reflected inertia of the rotors, where the tree has actuators.
-    bodies : iterable of str, optional
-        Names of the bodies to fit, a payload alone for example; the others stay as described. By default all.
-    noise : array_like, shape (num_velocities,), optional
-        Standard deviation of each force; infinite for one that was not measured. Estimated by default.
-    physical : bool, optional
-        Allow only mass properties that bodies can have, and friction and rotors that are positive.
-    prior : float, optional
-        Weight of the squared distance from the description, against residuals in units of the noise. It
-        decides what the data do not tell.
-    robust : bool, optional
-        Let forces that lie far off weigh less, by Huber's function: up to 1.345 times the noise, which is
-        then estimated from the median, residuals count squared, beyond it linearly.
-    transition_velocity : float, optional
-        See `mbt.JointFriction` [rad/s, m/s].
-
-    Returns
-    -------
-    Identified
-        Parameters, standard errors, residuals, a report, a tree.
-
-    Raises
-    ------
-    ArgumentTypeError, ArgumentValueError, ShapeError
-        When an argument is invalid, the log too short, or the tree has constraints.
-
-    Examples
-    --------
-    The motors of this arm measured, with noise:
-
-    >>> import mbt, numpy as np
-    >>> tree = mbt.load_model(mbt.models.model_path("mbt_arm"))
-    >>> rng = np.random.default_rng(0)
-    >>> q, v, vdot = rng.normal(size=(3, 500, 6))
-    >>> context = tree.create_default_context(batch_shape=500)
-    >>> context.q, context.v = q, v
-    >>> tau = tree.calc_inverse_dynamics(context, vdot, include_force_elements=True)
-    >>> tau = tau + 0.1 * rng.normal(size=tau.shape)
-    >>> found = mbt.identification.identify(tree, q, v, vdot, tau, friction="viscous", rotors=True)
-    >>> bool(abs(found.noise - 0.1).max() < 0.02)
-    True
+    Z is (nv, n, r + 1): the columns, then the force.
     """
-    sums = Accumulator(
-        tree, friction=friction, rotors=rotors, bodies=bodies, transition_velocity=transition_velocity
-    )
-    columns = sums._columns
-    q, v, vdot, tau = columns.as_log(q, v, vdot, tau)
-    is_robust = as_bool(robust, "robust")
-    sums.add(q, v, vdot, tau)
-    if is_robust:
-        sums._settle(q, v, vdot, tau, noise)
-    found = sums.solve(noise=noise, physical=physical, prior=prior)
-    residuals = found.calc_residuals(q, v, vdot, tau)
-    found._residuals = residuals
-    found._doubts += tuple(doubts_of_motion(tree, q, v, vdot))
-    rate, is_late = first_guess_of_delay(tau - residuals, residuals, found.noise)
-    if is_late:
-        delay = sums._delay(q, v, vdot, residuals, rate, found.noise)
-        found._doubts += (
-            f"the forces seem to come {abs(delay):.2g} samples {'after' if delay > 0.0 else 'before'} the "
-            "positions: check their time stamps; preprocess(delay=...) shifts them",
-        )
-    return found
+    r, n = Z.shape[2] - 1, Z.shape[1]
+    rows = _ONE_THREAD // max(r * (r + 1), 1)
+    if rows < _FEWEST_ROWS:
+        rows = n  # Large products are worth threads.
+    total: FloatArray = np.zeros((len(Z), r, r + 1))
+    for first in range(0, n, max(rows, 1)):
+        part = Z[:, first : first + rows]
+        total += part[..., :-1].swapaxes(1, 2) @ part
+    return total
 
 
 def _solve_base(
@@ -410,7 +387,9 @@ def _solve_base(
     What the data did not see stays as in phi0.
     """
     diagonal = np.diag(A)
-    D = np.where(diagonal > 0.0, 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0)), 0.0)
+    # A column of rounding is no column.
+    is_column = diagonal > _NOTHING * diagonal.max(initial=0.0)
+    D = np.where(is_column, 1.0 / np.sqrt(np.where(is_column, diagonal, 1.0)), 0.0)
     values, V = np.linalg.eigh(A * D * D[:, None])
     largest = values[-1] if len(values) else 0.0
     seen = values > _SEEN * largest

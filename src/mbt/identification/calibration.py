@@ -31,7 +31,7 @@ _MOST_STEPS = 50
 _TWIST = ("turn_x", "turn_y", "turn_z", "x", "y", "z")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Calibration:
     """What `calibrate` found; print it, or `report()`, for a table.
 
@@ -71,6 +71,14 @@ class Calibration:
     noise: FloatArray
     residuals: FloatArray
     tree: MultibodyTree
+
+    def __repr__(self) -> str:
+        """Tell how much was fitted, and how well."""
+        angle, position = self.noise
+        return (
+            f"<Calibration: {len(self.names)} numbers from {len(self.residuals)} poses, "
+            f"left over {angle:.2g} rad, {position:.2g} m>"
+        )
 
     def report(self) -> str:
         """Return what was found as text."""

@@ -15,9 +15,17 @@ from mbt.tree.base_parameters import BaseParameters, find_base_parameters
 if TYPE_CHECKING:
     from mbt.tree.multibody_tree import MultibodyTree
 
-__all__ = ["FRICTION_TERMS", "ROWS", "Columns", "as_names", "as_tree", "frictions_of"]
+__all__ = [
+    "FRICTION_TERMS",
+    "ROWS",
+    "Columns",
+    "as_names",
+    "as_tree",
+    "frictions_of",
+    "velocities_with_motors",
+]
 
-FRICTION_TERMS = ("viscous", "coulomb", "offset")
+FRICTION_TERMS = ("viscous", "coulomb", "stribeck", "offset")
 # Samples in one call of kernels: the columns of so many stay in cache.
 ROWS = 512
 _TOLERANCE = 1e-9
@@ -32,7 +40,8 @@ class Columns:
         friction: str | None,
         rotors: bool,
         bodies: Iterable[str] | None,
-        transition_velocity: float,
+        transition_velocity: float = 0.01,
+        stribeck_velocity: float = 0.1,
     ) -> None:
         as_tree(tree, "identification")
         if not tree.num_velocities:
@@ -44,10 +53,9 @@ class Columns:
             )
         self.tree = tree
         self.transition_velocity = as_positive(transition_velocity, "transition_velocity")
+        self.stribeck_velocity = as_positive(stribeck_velocity, "stribeck_velocity")
         self.terms = _as_terms(friction, rotors)
         self.velocities = {term: _velocities_with(tree, term) for term in self.terms}
-        if "rotor" in self.terms and not len(self.velocities["rotor"]):
-            raise ArgumentValueError("rotors: the tree has no actuators; add some with add_joint_actuator()")
         self.rows = _rows_of_bodies(tree, bodies)
         self.bare = _without_fitted(tree, self.terms)
         self.pi0 = tree.get_inertial_parameters()
@@ -83,7 +91,9 @@ class Columns:
         for actuator in self.tree.joint_actuators:
             values["rotor"][actuator.velocity_start] += actuator.default_reflected_inertia
         for element in frictions_of(self.tree):
-            values["coulomb"][element.joint.velocity_start] += element.coulomb_friction
+            place, force = element.joint.velocity_start, element.coulomb_friction
+            values["coulomb"][place] += force
+            values["stribeck"][place] += element.breakaway_friction - force
         own = [values[term][places] for term, places, _ in self.parts()]
         return np.concatenate([self.pi0[self.free], *own])
 
@@ -106,10 +116,15 @@ class Columns:
         return X, known
 
     def _values_of(self, term: str, v: FloatArray, vdot: FloatArray) -> FloatArray:
+        values: FloatArray
         if term == "viscous":
             return v
         if term == "coulomb":
-            values: FloatArray = np.tanh(v / self.transition_velocity)
+            values = np.tanh(v / self.transition_velocity)
+            return values
+        if term == "stribeck":
+            x = v / self.stribeck_velocity
+            values = np.tanh(v / self.transition_velocity) / (1.0 + x * x)
             return values
         return np.ones_like(v) if term == "offset" else vdot
 
@@ -162,6 +177,10 @@ class Columns:
         )
         return (log, *rest)  # type: ignore[return-value]
 
+    def as_applied(self, applied: object, tau: FloatArray) -> FloatArray:
+        """Return known forces, of the shape of those measured; zeros by default."""
+        return np.zeros_like(tau) if applied is None else as_finite_array(applied, "applied", tau.shape)
+
 
 def as_tree(tree: object, what: str) -> MultibodyTree:
     """Return a tree that is finalized, and computes with doubles."""
@@ -195,6 +214,10 @@ def _as_terms(friction: object, rotors: object) -> tuple[str, ...]:
                 f"friction: expected None or terms of {', '.join(FRICTION_TERMS)} "
                 f"joined by '+', got {friction!r}"
             )
+    if "stribeck" in wanted and "coulomb" not in wanted:
+        raise ArgumentValueError(
+            f"friction: expected 'coulomb' beside 'stribeck', which adds to it near rest, got {friction!r}"
+        )
     return tuple(term for term in FRICTION_TERMS if term in wanted) + (("rotor",) if has_rotors else ())
 
 
@@ -211,12 +234,20 @@ def _rows_of_bodies(tree: MultibodyTree, bodies: Iterable[str] | None) -> list[i
 def _velocities_with(tree: MultibodyTree, term: str) -> npt.NDArray[np.intp]:
     """Return the velocities that may have this term, and have a place for it in a tree."""
     if term == "rotor":
-        return np.array(sorted({actuator.velocity_start for actuator in tree.joint_actuators}), dtype=np.intp)
+        return velocities_with_motors(tree, "rotors")
     joints = [joint for joint in tree.joints if not joint.is_ephemeral]
-    if term == "coulomb":
+    if term in ("coulomb", "stribeck"):
         joints = [joint for joint in joints if joint.num_velocities == 1]
     places = [joint.velocity_start + i for joint in joints for i in range(joint.num_velocities)]
     return np.array(sorted(places), dtype=np.intp)
+
+
+def velocities_with_motors(tree: MultibodyTree, argument: str) -> npt.NDArray[np.intp]:
+    """Return the velocities that actuators drive."""
+    places = sorted({actuator.velocity_start for actuator in tree.joint_actuators})
+    if not places:
+        raise ArgumentValueError(f"{argument}: the tree has no actuators; add some with add_joint_actuator()")
+    return np.array(places, dtype=np.intp)
 
 
 def frictions_of(tree: MultibodyTree) -> list[Any]:

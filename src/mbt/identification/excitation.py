@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from mbt.errors import ArgumentValueError
+from mbt.errors import ArgumentTypeError, ArgumentValueError, quote
 from mbt.identification.columns import Columns
-from mbt.math.arrays import FloatArray, as_count, as_finite_array, as_positive
+from mbt.math.arrays import FloatArray, as_count, as_finite, as_finite_array, as_own_array, as_positive
+from mbt.motion.progress import Progress
 from mbt.tree.coordinate_names import as_generator
 
 if TYPE_CHECKING:
+    from mbt.geometry.collision_model import CollisionModel
     from mbt.tree.multibody_tree import MultibodyTree
 
 __all__ = ["Excitation", "design_excitation"]
@@ -24,9 +27,14 @@ _WIDE = np.pi
 _POINTS = 12
 # Candidates that are tried at once.
 _AT_ONCE = 8
+_CRITERIA = ("condition", "d_optimal")
+# States at random: of which forces are typical, and among which one without collisions is looked for.
+_RANDOM_STATES = 2000
+# Between points where collisions are looked for at last, no joint moves more than this [rad, m].
+_FINE = 0.02
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Excitation:
     """A periodic motion to identify a robot by, at rest where it begins and ends.
 
@@ -39,7 +47,8 @@ class Excitation:
     q, v, vdot : ndarray, shape (n, num_velocities)
         Positions, velocities, accelerations.
     condition_number : float
-        Of the columns of the base parameters, each of norm one, forces in units of their root mean squares.
+        Of the columns of the base parameters, each of norm one, forces in units of their root mean squares,
+        or of the noise where that was given.
         `Identified.condition_number` is the same in units of the noise.
     period : float
         Period [s].
@@ -78,6 +87,13 @@ class Excitation:
         )
         return self.center + q, v, vdot
 
+    def __repr__(self) -> str:
+        """Tell how long it is, and how well it tells parameters apart."""
+        return (
+            f"<Excitation: {len(self.time)} samples in {self.period:g} s, "
+            f"condition number {self.condition_number:.3g}>"
+        )
+
 
 def design_excitation(
     tree: MultibodyTree,
@@ -91,14 +107,20 @@ def design_excitation(
     rate: float = 100.0,
     starts: int = 4,
     steps: int = 60,
+    criterion: str = "condition",
+    noise: object = None,
+    scene: CollisionModel | None = None,
+    clearance: float = 0.0,
     rng: object = None,
+    progress: bool | Callable[[float], object] = False,
 ) -> Excitation:
     """Search a motion that tells the parameters of a robot apart, within the limits of its joints.
 
     Each joint follows a Fourier series (Swevers et al. 1997); series at random are mended by an evolution
-    strategy towards a small condition number, from several starts. Positions, velocities and accelerations
+    strategy towards a better criterion, from several starts. Positions, velocities and accelerations
     stay within the limits of the joints, and the forces that the description needs within those of its
-    actuators. Nothing looks for collisions: look at the motion before a robot does it.
+    actuators. Collisions are looked for when there is a `scene`; without one, look at the motion before a
+    robot does it.
 
     Parameters
     ----------
@@ -117,8 +139,22 @@ def design_excitation(
         Samples of the result in a second [Hz].
     starts, steps : int, optional
         Number of starts, and of steps of each, in which eight motions are tried.
+    criterion : {"condition", "d_optimal"}, optional
+        What is made small: the condition number, so that no parameter is told much worse than others; or the
+        volume of the region of confidence of all base parameters, that is, the determinant of their
+        information is made large.
+    noise : array_like, shape (num_velocities,), optional
+        Standard deviation of each measured force [N m, N], its unit in the criterion. By default forces count
+        in units of their root mean squares: of each motion, and for ``"d_optimal"`` of states at random.
+    scene : CollisionModel, optional
+        Shapes of this tree that must not touch. It is looked at where no joint has moved by more than 0.02
+        rad or m.
+    clearance : float, optional
+        Least distance of these shapes [m].
     rng : numpy.random.Generator or int, optional
         Generator, or its seed.
+    progress : bool or callable, optional
+        True for a bar, with `tqdm` where it is installed; or a function of the share of steps done.
 
     Returns
     -------
@@ -128,7 +164,8 @@ def design_excitation(
     ------
     ArgumentTypeError, ArgumentValueError
         When an argument is invalid, a joint has several velocities, or the tree has constraints; and when the
-        actuators cannot hold the robot at rest in the middle of its limits.
+        actuators cannot hold the robot at rest in the middle of its limits, or no positions are found in
+        which it is free of collisions.
 
     Examples
     --------
@@ -140,31 +177,54 @@ def design_excitation(
     >>> bool((abs(design.v) < tree.velocity_upper_limits).all())
     True
     """
-    columns = Columns(tree, friction, rotors, bodies, 0.01)
+    columns = Columns(tree, friction, rotors, bodies)
     generator = as_generator(rng)
     used = as_positive(margin, "margin")
     if used > 1.0:
         raise ArgumentValueError(f"margin: expected a number from 0 to 1, got {used}")
+    if criterion not in _CRITERIA:
+        raise ArgumentValueError(f"criterion: expected one of {', '.join(_CRITERIA)}, got {quote(criterion)}")
     search = _Search(columns, as_positive(period, "period"), as_count(harmonics, "harmonics", 3), used)
+    search.set_criterion(criterion == "d_optimal", noise)
+    if scene is not None:
+        search.set_scene(scene, as_finite(clearance, "clearance"))
     samples = as_positive(rate, "rate") * search.period
     if not 2 * search.harmonics < samples < 1e7:
         raise ArgumentValueError(
             f"rate: expected more than {2 * search.harmonics / search.period:.3g} Hz and less than 1e7 "
             f"samples, got {rate}"
         )
-    count = as_count(steps, "steps")
-    runs = [search.run(generator, count) for _ in range(as_count(starts, "starts"))]
-    cost, coefficients, center = min(runs, key=lambda result: result[0])
-    if not np.isfinite(cost):
+    count, num_starts = as_count(steps, "steps"), as_count(starts, "starts")
+    with Progress(progress, "design") as bar:
+        best = min(
+            (search.run(generator, count, partial(_report, bar, i, num_starts)) for i in range(num_starts)),
+            key=lambda found: found.cost,
+        )
+    if not np.isfinite(best.cost):
         raise ArgumentValueError(
             "tree: found no motion that the actuators can do: their effort limits do not even hold the robot "
             "in the middle of its limits; or no motion tells the parameters apart"
+            + ("" if scene is None else "; or none in this scene, that the search came upon, touches nothing")
         )
-    coefficients = search.shrunk(coefficients, center)
+    coefficients, center = search.shrunk(best.coefficients, best.center)
     time = np.arange(round(samples)) / (round(samples) / search.period)
     q, v, vdot = (basis @ coefficients for basis in _bases(time, search.period, search.harmonics))
     sines, cosines = np.split(coefficients, 2)
-    return Excitation(time, q + center, v, vdot, cost, search.period, center, sines, cosines)
+    return Excitation(time, q + center, v, vdot, best.condition, search.period, center, sines, cosines)
+
+
+def _report(bar: Progress, start: int, num_starts: int, share: float) -> None:
+    """Tell what is done, from the share of one start."""
+    bar.report((start + share) / num_starts)
+
+
+class _Motion(NamedTuple):
+    """A motion that was tried; infinitely bad where it cannot be done."""
+
+    cost: float
+    condition: float
+    coefficients: FloatArray
+    center: FloatArray
 
 
 class _Search:
@@ -187,6 +247,10 @@ class _Search:
             name = tree.position_names[int(np.argmin(upper - lower))]
             raise ArgumentValueError(f"tree: the limits of {name} leave no room to move")
         self.middle, self.half = 0.5 * (lower + upper), 0.5 * margin * (upper - lower)
+        # Where motions are drawn to that are too large.
+        self.anchor = self.middle
+        self.scene: CollisionModel | None = None
+        self.clearance = 0.0
         self.most_v = margin * np.minimum(-tree.velocity_lower_limits, tree.velocity_upper_limits)
         self.most_vdot = margin * np.minimum(-tree.acceleration_lower_limits, tree.acceleration_upper_limits)
         self.most_tau = margin * np.minimum(-tree.effort_lower_limits, tree.effort_upper_limits)
@@ -198,24 +262,82 @@ class _Search:
         rest[0, :harmonics], rest[1, harmonics:] = l, l**2
         self.at_rest = np.linalg.svd(rest)[2][2:].T
 
-    def run(self, rng: np.random.Generator, steps: int) -> tuple[float, FloatArray, FloatArray]:
-        """Return the condition number, coefficients and centre that an evolution strategy comes to."""
+    def set_criterion(self, is_d_optimal: bool, noise: object) -> None:
+        """Say what is made small, and what forces count in."""
+        self.is_d_optimal = is_d_optimal
+        self.units: FloatArray | None = None
+        if noise is not None:
+            self.units = as_own_array(noise, "noise", (self.nv,))
+            if not (self.units > 0.0).all() or not np.isfinite(self.units).any():
+                raise ArgumentValueError("noise: expected numbers > 0, inf for velocities to leave out")
+        elif is_d_optimal:
+            rng = np.random.default_rng(0)
+            most = [np.where(np.isfinite(most), most, 1.0) for most in (self.most_v, self.most_vdot)]
+            q, v, vdot = (
+                rng.uniform(-1.0, 1.0, (3, _RANDOM_STATES, self.nv))
+                * np.array([self.half, *most])[:, np.newaxis]
+            )
+            tau = self._columns_of(self.middle + q, v, vdot)[1]
+            self.units = self._sizes(tau)
+
+    def set_scene(self, scene: CollisionModel, clearance: float) -> None:
+        """Keep clear of collisions."""
+        from mbt.geometry.collision_model import CollisionModel
+
+        if not isinstance(scene, CollisionModel):
+            raise ArgumentTypeError(f"scene: expected a CollisionModel, got {quote(scene)}")
+        if scene.tree.position_names != self.columns.tree.position_names:
+            raise ArgumentValueError("scene: expected one of this tree, got one of a tree with other joints")
+        self.scene, self.clearance = scene, clearance
+        if self.is_free(self.middle):
+            return
+        tried = np.random.default_rng(0).uniform(-1.0, 1.0, (_RANDOM_STATES, self.nv))
+        # Room to touch something, and to the limits.
+        room = scene.distances(self.middle + self.half * tried).min(axis=1) - clearance
+        best = int(np.argmax(room * (1.0 - np.abs(tried).max(axis=1))))
+        if not room[best] > 0.0:
+            raise ArgumentValueError(
+                f"scene: of {_RANDOM_STATES} positions at random, none is free of collisions; is the "
+                f"clearance of {clearance:.3g} m too large, or does a pair always touch? See exclude= of "
+                "CollisionModel"
+            )
+        self.anchor = self.middle + self.half * tried[best]
+
+    def is_free(self, q: FloatArray) -> bool:
+        """Return whether all positions are free of collisions."""
+        return self.scene is None or bool(np.all(self.scene.is_free(q, margin=self.clearance)))
+
+    def _columns_of(self, q: FloatArray, v: FloatArray, vdot: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the columns of base parameters, and the forces of the description."""
+        columns = self.columns
+        X, known = columns.evaluate(q, v, vdot)
+        X = X[..., columns.base.independent]
+        return X, known + X @ (columns.base.regrouping @ columns.description())
+
+    def _sizes(self, tau: FloatArray) -> FloatArray:
+        sizes = np.sqrt((tau * tau).mean(axis=0))
+        return np.where(sizes > 0.0, sizes, 1.0)
+
+    def run(self, rng: np.random.Generator, steps: int, tell: Callable[[float], object]) -> _Motion:
+        """Return what an evolution strategy comes to."""
         shape = (self.at_rest.shape[1] + 1, self.nv)
         x, size = rng.standard_normal(shape), 1.0
         best = self.evaluate(x)
-        for _ in range(steps):
+        for i in range(steps):
+            tell(i / steps)
             tried = x + size * rng.standard_normal((_AT_ONCE, *shape))
             results = [self.evaluate(one) for one in tried]
-            first = min(range(_AT_ONCE), key=lambda i: results[i][0])
-            if results[first][0] < best[0]:
+            first = min(range(_AT_ONCE), key=lambda k: results[k].cost)
+            if results[first].cost < best.cost:
                 x, best = tried[first], results[first]
                 size = min(size * 1.5, 2.0)
             else:
                 size = max(size * 0.8, 0.01)
+        tell(1.0)
         return best
 
-    def evaluate(self, x: FloatArray) -> tuple[float, FloatArray, FloatArray]:
-        """Return the condition number, coefficients and centre of the motion that x stands for.
+    def evaluate(self, x: FloatArray) -> _Motion:
+        """Return the motion that x stands for, and its worth.
 
         The first rows of x are the form of the motion, which is made as large as the limits allow; the last
         row tells where in what is left of the range it takes place.
@@ -231,15 +353,18 @@ class _Search:
         center = self.middle - 0.5 * (low + high) + room * np.tanh(x[-1])
         return self._within_efforts(coefficients * size, center, (q * size, v * size, vdot * size))
 
-    def shrunk(self, coefficients: FloatArray, center: FloatArray) -> FloatArray:
-        """Return coefficients of a motion that keeps the limits between the points of the search too."""
+    def shrunk(self, coefficients: FloatArray, center: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return a motion that keeps the limits between the points of the search too."""
         count = 8 * _POINTS * self.harmonics
         bases = _bases(np.arange(count) * self.period / count, self.period, self.harmonics)
-        described = self.columns.description()
+        # A joint moves least between points, and finer ones are for collisions alone.
+        most = float(np.abs(bases[1] @ coefficients).max())
+        fine = max(count, int(np.ceil(self.period * most / _FINE)))
+        times = np.arange(fine if self.scene is not None else 0) * self.period / fine
+        fine_basis = _bases(times, self.period, self.harmonics)[0]
         while True:
             q, v, vdot = (basis @ coefficients for basis in bases)
-            X, known = self.columns.evaluate(center + q, v, vdot)
-            tau = known + X @ described
+            _, tau = self._columns_of(center + q, v, vdot)
             excess = max(
                 np.max(np.abs(size) / most, initial=0.0)
                 for size, most in (
@@ -249,37 +374,39 @@ class _Search:
                     (tau, self.most_tau),
                 )
             )
-            if excess <= 1.0:
-                return coefficients
+            if excess <= 1.0 and self.is_free(center + fine_basis @ coefficients):
+                return coefficients, center
             coefficients = 0.995 * coefficients
+            center = self.anchor + 0.995 * (center - self.anchor)
 
     def _within_efforts(
         self, coefficients: FloatArray, center: FloatArray, motion: tuple[FloatArray, ...]
-    ) -> tuple[float, FloatArray, FloatArray]:
-        """Make a motion slower towards its centre, and this towards the middle, until motors can do it."""
+    ) -> _Motion:
+        """Make a motion smaller, and draw it to the anchor, until motors can do it and nothing touches."""
         q, v, vdot = motion
-        columns = self.columns
-        described = columns.base.regrouping @ columns.description()
         part = 1.0
         for _ in range(20):
-            X, known = columns.evaluate(center + part * q, part * v, part * vdot)
-            X = X[..., columns.base.independent]
-            tau = known + X @ described
-            if (np.abs(tau).max(axis=0) <= self.most_tau).all():
-                break
+            if self.is_free(center + part * q):
+                X, tau = self._columns_of(center + part * q, part * v, part * vdot)
+                if (np.abs(tau).max(axis=0) <= self.most_tau).all():
+                    break
             part *= 0.8
-            center = self.middle + 0.8 * (center - self.middle)
+            center = self.anchor + 0.8 * (center - self.anchor)
         else:
-            return np.inf, coefficients, center
-        scale = np.sqrt((tau * tau).mean(axis=0))
-        rows = (X / np.where(scale > 0.0, scale, 1.0)[:, None]).reshape(-1, X.shape[-1])
+            return _Motion(np.inf, np.inf, coefficients, center)
+        units = self._sizes(tau) if self.units is None else self.units
+        rows = (X / units[:, None]).reshape(-1, X.shape[-1])
         norms = np.linalg.norm(rows, axis=0)
+        coefficients = part * coefficients
         if not norms.size or norms.min() <= 0.0:
-            return np.inf, part * coefficients, center
+            return _Motion(np.inf, np.inf, coefficients, center)
         rows /= norms
         values = np.linalg.eigvalsh(rows.T @ rows)
-        condition = float(np.sqrt(values[-1] / values[0])) if values[0] > 0.0 else np.inf
-        return condition, part * coefficients, center
+        if values[0] <= 0.0:
+            return _Motion(np.inf, np.inf, coefficients, center)
+        condition = float(np.sqrt(values[-1] / values[0]))
+        cost = -float(np.log(values).sum() + 2.0 * np.log(norms).sum()) if self.is_d_optimal else condition
+        return _Motion(cost, condition, coefficients, center)
 
 
 def _bases(time: FloatArray, period: float, harmonics: int) -> tuple[FloatArray, FloatArray, FloatArray]:

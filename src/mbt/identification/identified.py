@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from mbt.identification.columns import ROWS, Columns, frictions_of
 from mbt.math.arrays import FloatArray
 
 if TYPE_CHECKING:
+    from mbt.identification.motors import MotorScales
     from mbt.tree.base_parameters import BaseParameters
     from mbt.tree.multibody_tree import MultibodyTree
 
@@ -40,10 +41,14 @@ class Identified:
     described_base_values : ndarray, shape (rank,)
         Those of the description.
     friction : dict of str to ndarray, shape (num_velocities,)
-        ``"viscous"``, ``"coulomb"``, ``"offset"``: those that were fitted. Zero for velocities without: those
-        of free bodies, and for Coulomb friction those of joints with several velocities.
+        ``"viscous"``, ``"coulomb"``, ``"stribeck"``, ``"offset"``: those that were fitted. Zero for
+        velocities without: those of free bodies, and for dry friction those of joints with several
+        velocities.
     rotors : ndarray, shape (num_velocities,), or None
         Reflected inertia of the rotors, when fitted; zero for velocities without a motor.
+    motor_scales, motor_scale_errors : ndarray, shape (num_velocities,), or None
+        What measured forces are multiplied by to get the true ones, when fitted, one where no motor is; and
+        its standard errors. The forces in all else are the true ones.
     noise : ndarray, shape (num_velocities,)
         Standard deviation of each force, as estimated, or as given.
     residual_rms : ndarray, shape (num_velocities,)
@@ -66,6 +71,7 @@ class Identified:
         force_rms: FloatArray,
         num_samples: int,
         doubts: tuple[str, ...] = (),
+        motors: MotorScales | None = None,
     ) -> None:
         self._columns = columns
         self._theta = theta
@@ -82,6 +88,8 @@ class Identified:
         self.noise, self.residual_rms = noise, rms
         self.condition_number = condition
         self.num_samples = num_samples
+        self.motor_scales: FloatArray | None = None if motors is None else motors.scales
+        self.motor_scale_errors: FloatArray | None = None if motors is None else motors.standard_errors
         pi = columns.pi0.copy()
         pi[columns.free] = theta[: columns.num_inertial]
         self.parameters: FloatArray = pi.reshape(-1, 10)
@@ -134,10 +142,13 @@ class Identified:
             )
         return self._residuals
 
-    def calc_residuals(self, q: object, v: object, vdot: object, tau: object) -> FloatArray:
+    def calc_residuals(
+        self, q: object, v: object, vdot: object, tau: object, applied: object = None
+    ) -> FloatArray:
         """Return measured minus predicted forces of any log, (n, num_velocities), given as to `identify`."""
         q, v, vdot, tau = self._columns.as_log(q, v, vdot, tau)
-        residuals = tau.copy()
+        scaled = tau if self.motor_scales is None else self.motor_scales * tau
+        residuals = scaled + self._columns.as_applied(applied, tau)
         for first in range(0, len(q), ROWS):
             part = slice(first, first + ROWS)
             X, known = self._columns.evaluate(q[part], v[part], vdot[part])
@@ -175,15 +186,22 @@ class Identified:
                 if joint.num_velocities and not joint.is_ephemeral:
                     part = slice(joint.velocity_start, joint.velocity_start + joint.num_velocities)
                     work.joints[joint.index].set_default_damping_vector(damping[part])
+        has_stribeck = "stribeck" in self.friction
         if "coulomb" in self.friction:
             for element in frictions_of(work):
                 work.remove(element)
             for joint in columns.tree.joints:
                 if joint.num_velocities == 1:
-                    force = max(float(self.friction["coulomb"][joint.velocity_start]), 0.0)
+                    place = joint.velocity_start
+                    force = max(float(self.friction["coulomb"][place]), 0.0)
+                    more = max(float(self.friction["stribeck"][place]), 0.0) if has_stribeck else 0.0
                     work.add_force_element(
                         JointFriction(
-                            work.joints[joint.index], force, transition_velocity=columns.transition_velocity
+                            work.joints[joint.index],
+                            force,
+                            force + more,
+                            columns.stribeck_velocity,
+                            columns.transition_velocity,
                         )
                     )
         if self.rotors is not None:
@@ -208,6 +226,11 @@ class Identified:
         ]
         for row in zip(names, self._force_rms, self.residual_rms, self.noise, strict=True):
             lines.append(f"{row[0]:24} {row[1]:11.4g} {row[2]:11.4g} {row[3]:11.4g}")
+        if self.motor_scales is not None and self.motor_scale_errors is not None:
+            lines += ["", f"{'scale of measured force':24} {'found':>11} {'std. error':>11}"]
+            for name, scale, error in zip(names, self.motor_scales, self.motor_scale_errors, strict=True):
+                if error > 0.0:
+                    lines.append(f"{name:24} {scale:11.4g} {error:11.4g}")
         lines += ["", f"{'described':>11} {'found':>11} {'std. error':>11}  base parameter"]
         for old, new, error, text in zip(
             self.described_base_values,
@@ -219,6 +242,34 @@ class Identified:
             lines.append(f"{old:11.4g} {new:11.4g} {error:11.4g}  {text}")
         warnings = self.warnings
         return "\n".join([*lines, *([""] if warnings else []), *(f"warning: {text}" for text in warnings)])
+
+    def plot(self, figure: Any = None) -> Any:
+        """Draw what the fit is worth, with matplotlib.
+
+        On the left forces: as measured, what is left over, and the noise. On the right the base parameters:
+        how far each is from the description, and its standard error, in units of the mean body's mass and
+        size. A cross on the edge is one that the log does not tell.
+
+        Parameters
+        ----------
+        figure : matplotlib.figure.Figure, optional
+            The figure to draw into; by default a new one of ``matplotlib.pyplot``.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+
+        Raises
+        ------
+        MissingPackageError
+            When matplotlib is not installed: ``pip install "multibodytree[plot]"``.
+        """
+        from mbt.plotting.matplotlib_parts import import_matplotlib
+
+        import_matplotlib("plot")
+        from mbt.identification.drawing import draw
+
+        return draw(self, figure)
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -248,7 +299,7 @@ class Identified:
         return f"<Identified: {self.rank} base parameters from {self.num_samples} samples>"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Validation:
     """How well a fit predicts a log.
 
@@ -269,15 +320,22 @@ class Validation:
     noise_ratio: FloatArray
     explained: FloatArray
 
+    def __repr__(self) -> str:
+        """Tell how well the fit predicts."""
+        ratios = ", ".join(f"{ratio:.3g}" for ratio in self.noise_ratio)
+        return f"<Validation: {len(self.residuals)} samples, noise_ratio {ratios}>"
 
-def validate(found: Identified, q: object, v: object, vdot: object, tau: object) -> Validation:
+
+def validate(
+    found: Identified, q: object, v: object, vdot: object, tau: object, applied: object = None
+) -> Validation:
     """Test a fit on a log that it was not made from.
 
     Parameters
     ----------
     found : Identified
         What `identify` returned.
-    q, v, vdot, tau
+    q, v, vdot, tau, applied
         The log, as of `identify`.
 
     Returns
@@ -291,10 +349,11 @@ def validate(found: Identified, q: object, v: object, vdot: object, tau: object)
     """
     if not isinstance(found, Identified):
         raise ArgumentTypeError(f"found: expected what identify() returns, got {quote(found)}")
-    residuals = found.calc_residuals(q, v, vdot, tau)
+    residuals = found.calc_residuals(q, v, vdot, tau, applied)
     if not len(residuals):
         raise ArgumentValueError("q: expected at least one sample")
     rms = np.sqrt((residuals**2).mean(axis=0))
-    variance = np.asarray(tau, dtype=float).var(axis=0)
+    scales = 1.0 if found.motor_scales is None else found.motor_scales
+    variance = (scales * np.asarray(tau, dtype=float)).var(axis=0)
     rest = np.divide(residuals.var(axis=0), variance, out=np.ones_like(rms), where=variance > 0.0)
     return Validation(residuals, rms, rms / found.noise, 1.0 - rest)

@@ -71,7 +71,7 @@ class PayloadEstimator:
     ) -> None:
         if not isinstance(body, str):
             raise ArgumentTypeError(f"body: expected the name of a body, got {quote(body)}")
-        self._columns = Columns(tree, None, False, [body], 0.01)
+        self._columns = Columns(tree, None, False, [body])
         sigma = as_own_array(noise, "noise", (tree.num_velocities,))
         if not (sigma > 0.0).all():
             raise ArgumentValueError("noise: expected numbers > 0, inf for velocities to leave out")

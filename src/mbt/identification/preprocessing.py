@@ -24,7 +24,7 @@ _SAMPLES_A_PERIOD = 8.0
 _FEWEST = 20
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Log:
     """Motion and forces at the same times, as `identify` takes them: ``identify(tree, *log)``.
 
@@ -49,6 +49,12 @@ class Log:
     def __iter__(self) -> Iterator[FloatArray]:
         """Return an iterator over q, v, vdot and tau."""
         return iter((self.q, self.v, self.vdot, self.tau))
+
+    def __repr__(self) -> str:
+        """Tell how much was measured."""
+        if not len(self.time):
+            return "<Log: 0 samples>"
+        return f"<Log: {len(self.time)} samples from {self.time[0]:.4g} to {self.time[-1]:.4g} s>"
 
 
 def preprocess(

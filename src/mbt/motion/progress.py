@@ -1,4 +1,4 @@
-"""How far a simulation is."""
+"""How far a long call is."""
 
 from __future__ import annotations
 
@@ -20,9 +20,11 @@ class Progress:
     ----------
     progress : bool or callable
         True for the bar, or a function of the share done, from 0 to 1.
+    what : str, optional
+        What the bar is called.
     """
 
-    def __init__(self, progress: bool | Callable[[float], object]) -> None:
+    def __init__(self, progress: bool | Callable[[float], object], what: str = "simulate") -> None:
         if not isinstance(progress, bool) and not callable(progress):
             raise ArgumentTypeError(
                 "progress: expected True, False or a function of the share that is done, "
@@ -30,6 +32,7 @@ class Progress:
             )
         self._tell: Any = progress if callable(progress) else None
         self._wants_bar = progress is True
+        self._what = what
         self._bar: Any = None
 
     def __enter__(self) -> Progress:
@@ -40,7 +43,7 @@ class Progress:
             except ImportError:  # Then there is none.
                 return self
             form = "{desc}: {percentage:3.0f}%|{bar}| [{elapsed}<{remaining}]"
-            self._bar = tqdm(total=1.0, desc="simulate", bar_format=form)
+            self._bar = tqdm(total=1.0, desc=self._what, bar_format=form)
         return self
 
     def report(self, share: float) -> None:

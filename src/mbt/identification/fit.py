@@ -1,0 +1,137 @@
+"""A fit of all samples of a log at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from mbt.errors import ArgumentValueError
+from mbt.identification.accumulator import Accumulator
+from mbt.identification.doubts import doubts_of_motion, first_guess_of_delay
+from mbt.identification.identified import Identified
+from mbt.math.arrays import as_bool
+
+if TYPE_CHECKING:
+    from mbt.tree.multibody_tree import MultibodyTree
+
+__all__ = ["identify"]
+
+
+def identify(
+    tree: MultibodyTree,
+    q: object,
+    v: object,
+    vdot: object,
+    tau: object,
+    *,
+    applied: object = None,
+    friction: str | None = None,
+    rotors: bool = False,
+    bodies: Iterable[str] | None = None,
+    motors: bool = False,
+    noise: object = None,
+    physical: bool = True,
+    prior: float = 1e-3,
+    robust: bool = False,
+    transition_velocity: float = 0.01,
+    stribeck_velocity: float = 0.1,
+) -> Identified:
+    """Fit the parameters of a tree to measured motion and forces, by weighted least squares.
+
+    Parameters
+    ----------
+    tree : MultibodyTree
+        The description, finalized. It is not changed.
+    q : array_like, shape (n, num_positions)
+        Measured positions, one row a sample.
+    v, vdot, tau : array_like, shape (n, num_velocities)
+        Velocities, accelerations, and generalized forces of the motors [N m, N].
+    applied : array_like, shape (n, num_velocities), optional
+        Known generalized forces that act besides the motors: those of contacts, or, negative, those that a
+        known payload needs.
+    friction : str, optional
+        What friction to fit, instead of the description's: terms of ``"viscous"``, ``"coulomb"``,
+        ``"stribeck"`` and ``"offset"`` joined by ``+``. Coulomb friction is ``tanh(v / transition_velocity)``
+        times a force, of joints with one velocity; Stribeck friction adds another force near rest, which
+        falls with ``1 / (1 + (v / stribeck_velocity)**2)``; an offset is a constant force. Free bodies have
+        no friction.
+    rotors : bool, optional
+        Fit the reflected inertia of the rotors, where the tree has actuators.
+    bodies : iterable of str, optional
+        Names of the bodies to fit, a payload alone for example; the others stay as described. By default all.
+    motors : bool, optional
+        Fit the scale of each measured force, where the tree has actuators: `tau` is then nominal, for example
+        motor currents times constants that nobody is sure of. Motion alone does not tell them, as twice the
+        mass is half the scale: something must be known, such as a payload in a part of the log (`applied`), a
+        spring, or bodies that are not fitted.
+    noise : array_like, shape (num_velocities,), optional
+        Standard deviation of each force, as measured; infinite for one that was not. Estimated by default.
+    physical : bool, optional
+        Allow only mass properties that bodies can have, and friction and rotors that are positive.
+    prior : float, optional
+        Weight of the squared distance from the description, against residuals in units of the noise. It
+        decides what the data do not tell.
+    robust : bool, optional
+        Let forces that lie far off weigh less, by Huber's function: up to 1.345 times the noise, which is
+        then estimated from the median, residuals count squared, beyond it linearly.
+    transition_velocity, stribeck_velocity : float, optional
+        See `mbt.JointFriction` [rad/s, m/s].
+
+    Returns
+    -------
+    Identified
+        Parameters, standard errors, residuals, a report, a tree.
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentValueError, ShapeError
+        When an argument is invalid, the log too short, or the tree has constraints.
+
+    Examples
+    --------
+    The motors of this arm measured, with noise:
+
+    >>> import mbt, numpy as np
+    >>> tree = mbt.load_model(mbt.models.model_path("mbt_arm"))
+    >>> rng = np.random.default_rng(0)
+    >>> q, v, vdot = rng.normal(size=(3, 500, 6))
+    >>> context = tree.create_default_context(batch_shape=500)
+    >>> context.q, context.v = q, v
+    >>> tau = tree.calc_inverse_dynamics(context, vdot, include_force_elements=True)
+    >>> tau = tau + 0.1 * rng.normal(size=tau.shape)
+    >>> found = mbt.identification.identify(tree, q, v, vdot, tau, friction="viscous", rotors=True)
+    >>> bool(abs(found.noise - 0.1).max() < 0.02)
+    True
+    """
+    sums = Accumulator(
+        tree,
+        friction=friction,
+        rotors=rotors,
+        bodies=bodies,
+        motors=motors,
+        transition_velocity=transition_velocity,
+        stribeck_velocity=stribeck_velocity,
+    )
+    columns = sums._columns
+    q, v, vdot, tau = columns.as_log(q, v, vdot, tau)
+    extra = columns.as_applied(applied, tau)
+    is_robust = as_bool(robust, "robust")
+    if is_robust and sums._motors is not None:
+        raise ArgumentValueError("robust: not together with motors=True; take wild forces out of the log")
+    sums.add(q, v, vdot, tau, extra)
+    if is_robust:
+        sums._settle(q, v, vdot, tau, extra, noise)
+    found = sums.solve(noise=noise, physical=physical, prior=prior)
+    residuals = found.calc_residuals(q, v, vdot, tau, extra)
+    if found.motor_scales is not None:
+        tau = found.motor_scales * tau
+    found._residuals = residuals
+    found._doubts += tuple(doubts_of_motion(tree, q, v, vdot))
+    rate, is_late = first_guess_of_delay(tau - residuals, residuals, found.noise)
+    if is_late:
+        delay = sums._delay(q, v, vdot, residuals, rate, found.noise)
+        found._doubts += (
+            f"the forces seem to come {abs(delay):.2g} samples {'after' if delay > 0.0 else 'before'} the "
+            "positions: check their time stamps; preprocess(delay=...) shifts them",
+        )
+    return found
