@@ -332,7 +332,7 @@ def test_solutions_equal_those_of_clarabel():
         q_now = functional.integrate_positions(tree, q, 0.1 * rng.normal(size=tree.num_velocities), 1.0)
         v = 0.3 * rng.normal(size=tree.num_velocities)
         result = controller.solve(q_now, v, goals)
-        H, g, program = ticks._part["H"], ticks._part["g"], ticks._programs[1]
+        H, g, program = ticks._part["H"], ticks._part["g"], ticks._programs[0]
         rows = np.vstack([np.eye(len(g)), program._A])
         lower, upper, equal = program._lower, program._upper, program._is_equation
         below, above = ~equal & (lower > -1e20), ~equal & (upper < 1e20)
@@ -363,7 +363,7 @@ def test_ticks_are_optimal(make):
     for _ in range(30):
         q_now = functional.integrate_positions(tree, q, 0.1 * rng.normal(size=tree.num_velocities), 1.0)
         controller.solve(q_now, 0.3 * rng.normal(size=tree.num_velocities), goals)
-        H, g, program = ticks._part["H"], ticks._part["g"], ticks._programs[1]
+        H, g, program = ticks._part["H"], ticks._part["g"], ticks._programs[0]
         x, multipliers = program.solve(H, g)
         rows = np.vstack([np.eye(len(g)), program._A])
         scale = np.abs(H).max() * np.abs(x).max()

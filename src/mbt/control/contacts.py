@@ -92,6 +92,17 @@ class ContactPoints:
         faces: FloatArray = rows / np.hypot(1.0, slope)
         return faces
 
+    @property
+    def bounding_faces(self) -> list[int]:
+        """Three faces all around: forces are their distances from these, which have simple bounds."""
+        return [0, self.num_faces // 3, 2 * self.num_faces // 3]
+
+    @property
+    def edges(self) -> FloatArray:
+        """The matrix that makes (tangent, tangent, normal) of the distances from `bounding_faces`."""
+        edges: FloatArray = -np.linalg.inv(self.pyramid[self.bounding_faces])
+        return edges
+
 
 def normal_and_tangents(normal: FloatArray) -> FloatArray:
     """Return the matrix whose rows are two tangents and the normal: an orthonormal basis."""

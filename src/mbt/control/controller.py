@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mbt.context import Context
 from mbt.context.checks import compile_copy, frame_index
 from mbt.control.contacts import ContactPoints
 from mbt.control.problem import Problem
 from mbt.control.results import TaskSpaceResult
 from mbt.control.tasks import CenterOfMassTask, FrameTask, MomentumTask, PostureTask, Task
 from mbt.control.ticks import Ticks
-from mbt.errors import ArgumentTypeError, ArgumentValueError, quote
+from mbt.errors import ArgumentTypeError, ArgumentValueError, ContextMismatchError, quote
 from mbt.kinematics.tasks import as_axes
 from mbt.math.arrays import (
     FloatArray,
@@ -46,7 +47,7 @@ class TaskSpaceController:
     Parameters
     ----------
     tree : MultibodyTree
-        A finalized tree. Its default parameters count.
+        A finalized tree.
     contacts : sequence of ContactPoints, optional
         Points that stand still on what they touch.
     dt : float, optional
@@ -192,10 +193,9 @@ class TaskSpaceController:
         The other parameters are those of `add_pose`.
         """
         chosen = as_axes(axes)
-        mass = float(sum(body.default_mass for body in self._tree.bodies[1:]))
         return self._add(
             CenterOfMassTask, "centre of mass", (len(chosen),), len(chosen), weight, stiffness, damping,
-            priority, axes=chosen, mass=mass,
+            priority, axes=chosen,
         )  # fmt: skip
 
     def add_momentum(
@@ -294,20 +294,31 @@ class TaskSpaceController:
         return self
 
     def solve(
-        self, q: Any, v: Any, references: Sequence[Any], *, out: TaskSpaceResult | None = None
+        self,
+        q: Any,
+        v: Any,
+        references: Sequence[Any],
+        *,
+        out: TaskSpaceResult | None = None,
+        context: Context | None = None,
     ) -> TaskSpaceResult:
         """Return torques, accelerations and contact forces of one tick.
 
         Parameters
         ----------
-        q : array_like, shape (num_positions,)
+        q : array_like, shape (..., num_positions)
             Positions.
-        v : array_like, shape (num_velocities,)
-            Velocities.
+        v : array_like, shape (..., num_velocities)
+            Velocities. Leading axes broadcast: a batch of states, whose ticks do not depend on each other.
         references : sequence
-            An entry for each task, in their order: a goal, or (goal, velocity, acceleration), as a tuple.
+            An entry for each task, in their order: a goal, or (goal, velocity, acceleration), as a tuple. In a
+            batch, goals may have its leading axes.
         out : TaskSpaceResult, optional
             A result of this controller, into whose arrays this one is written.
+        context : Context, optional
+            One of this tree, whose parameters count: masses, gravity, poses of frames, disabled constraints.
+            Its positions and velocities do not matter. Native code of `compile` has default parameters and is
+            not used then.
 
         Returns
         -------
@@ -317,11 +328,15 @@ class TaskSpaceController:
         Raises
         ------
         ArgumentValueError
-            When a number is not finite, or a goal is not a pose.
+            When a number is not finite, a goal is not a pose, or joints of the Context are locked.
+        ContextMismatchError
+            When the Context is one of another tree.
         MissingPackageError
             Without daqp.
         """
-        return self._made().solve(q, v, references, self._stands, out)
+        if context is not None:
+            self._check_context(context)
+        return self._made().solve(q, v, references, self._stands, out, context)
 
     def __call__(self, time: float, q: Any, v: Any) -> FloatArray:
         """Return tau for `references` of this controller: for ``mbt.simulate(..., control=controller)``.
@@ -353,6 +368,16 @@ class TaskSpaceController:
             raise ArgumentValueError(
                 "tasks: expected all of them before the first tick; make a new controller"
             )
+
+    def _check_context(self, context: object) -> None:
+        if not isinstance(context, Context):
+            raise ArgumentTypeError(f"context: expected a Context, got {quote(context)}")
+        if context.tree is not self._tree:
+            raise ContextMismatchError("context: expected one of the tree of this controller")
+        if context.batch_shape:
+            raise ArgumentValueError(f"context: expected one state, got a batch {context.batch_shape}")
+        if any(context._locked_dofs()):
+            raise ArgumentValueError("context: expected one without locked joints")
 
     def _as_contact(self, contact: object, k: int) -> tuple[ContactPoints, Frame, Frame | None]:
         if not isinstance(contact, ContactPoints):
