@@ -14,7 +14,12 @@ from mbt.control.problem import Problem
 from mbt.control.results import TaskSpaceResult
 from mbt.control.tasks import CenterOfMassTask, FrameTask, MomentumTask, PostureTask, Task
 from mbt.control.ticks import Ticks
-from mbt.errors import ArgumentTypeError, ArgumentValueError, ContextMismatchError, quote
+from mbt.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    ContextMismatchError,
+    quote,
+)
 from mbt.kinematics.tasks import as_axes
 from mbt.math.arrays import (
     FloatArray,
@@ -23,6 +28,9 @@ from mbt.math.arrays import (
     as_nonnegative,
     as_positive,
 )
+
+from mbt.tree import Joint
+from mbt.tree.context_access import raise_foreign_element
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -54,8 +62,10 @@ class TaskSpaceController:
         Time from tick to tick [s]: bounds of accelerations see that limits hold at the end of it.
     limits : collection of str, optional
         Which of "effort", "position", "velocity" and "acceleration" are obeyed; all if left out.
-    actuated : sequence of str, optional
-        Names of joints with motors; those with actuators if left out.
+    actuated : sequence of Joint or str, optional
+        Joints with motors; those with actuators if left out.
+    model_instance : int or str, optional
+        The robot to control, in a tree with several: motors of the others exert nothing in its ticks.
     braking : float, optional
         The deceleration [rad/s^2, m/s^2] with which joints can stop in front of position limits.
     contact_weight : float, optional
@@ -86,7 +96,8 @@ class TaskSpaceController:
         *,
         dt: float = 1e-3,
         limits: Sequence[str] = tuple(sorted(_LIMITS)),
-        actuated: Sequence[str] | None = None,
+        actuated: Sequence[Joint | str] | None = None,
+        model_instance: int | str | None = None,
         braking: float = 50.0,
         contact_weight: float = 1e5,
         regularization: float = 1e-4,
@@ -94,9 +105,9 @@ class TaskSpaceController:
         compile_copy(tree)
         if isinstance(limits, str) or not _LIMITS.issuperset(limits):
             raise ArgumentValueError(f"limits: expected some of {sorted(_LIMITS)}, got {quote(limits)}")
-        self._tree = tree
+        self._tree, self._instance = tree, model_instance
         self._options: dict[str, Any] = {
-            "is_driven": _driven(tree, actuated),
+            "is_driven": _driven(tree, actuated, model_instance),
             "dt": as_positive(dt, "dt"),
             "braking": as_positive(braking, "braking"),
             "contact_weight": as_positive(contact_weight, "contact_weight"),
@@ -227,7 +238,7 @@ class TaskSpaceController:
         self,
         q0: Any = None,
         *,
-        joints: Sequence[str] | None = None,
+        joints: Sequence[Joint | str] | None = None,
         stiffness: float,
         damping: float,
         weight: Any = 1.0,
@@ -242,14 +253,14 @@ class TaskSpaceController:
         ----------
         q0 : array_like, shape (num_positions,), optional
             The configuration; the default positions if left out.
-        joints : sequence of str, optional
-            Names of joints; those with motors if left out.
+        joints : sequence of Joint or str, optional
+            The joints; those with motors if left out.
         stiffness, damping, weight, priority
             As of `add_pose`.
         """
         tree = self._tree
         default = tree.default_positions if q0 is None else as_finite_array(q0, "q0", (tree.num_positions,))
-        mask = self._options["is_driven"] if joints is None else _velocities_of(tree, joints, "joints")
+        mask = self._options["is_driven"] if joints is None else _velocities_of(tree, joints, "joints", self._instance)
         chosen = tuple(np.flatnonzero(mask).tolist())
         return self._add(
             PostureTask, "posture", (tree.num_positions,), len(chosen), weight, stiffness, damping, priority,
@@ -441,24 +452,31 @@ class TaskSpaceController:
         return len(self._places) - 1
 
 
-def _velocities_of(tree: MultibodyTree, joints: Sequence[str], argument: str) -> Any:
+def _velocities_of(tree: MultibodyTree, joints: Sequence[Joint | str], argument: str, instance: Any) -> Any:
     """Return which velocities are those of joints, shape (num_velocities,)."""
     if isinstance(joints, str):
-        raise ArgumentTypeError(f"{argument}: expected a list of names, got a str")
+        raise ArgumentTypeError(f"{argument}: expected a list of joints or their names, got a str")
     mask = np.zeros(tree.num_velocities, dtype=bool)
-    for name in joints:
-        joint = tree.get_joint_by_name(name)
+    for one in joints:
+        joint = one if isinstance(one, Joint) else tree.get_joint_by_name(one, instance)
+        if joint._tree is not tree:
+            raise_foreign_element(tree, joint, f"{argument}: expected joints")
         mask[joint.velocity_start : joint.velocity_start + joint.num_velocities] = True
     return mask
 
 
-def _driven(tree: MultibodyTree, actuated: Sequence[str] | None) -> Any:
+def _driven(tree: MultibodyTree, actuated: Sequence[Joint | str] | None, instance: Any) -> Any:
     if actuated is not None:
-        return _velocities_of(tree, actuated, "actuated")
+        return _velocities_of(tree, actuated, "actuated", instance)
     driven = tree.actuation_matrix.any(axis=1)
+    if instance is not None:
+        own = np.zeros_like(driven)
+        own[tree._velocity_indices(instance)] = True
+        driven &= own
     if tree.num_velocities and not driven.any():
+        what = "tree" if instance is None else "model_instance"
         raise ArgumentValueError(
-            "tree: expected a tree with actuators, got none; name the joints that have motors in `actuated`, "
+            f"{what}: expected one with actuators, got none; name the joints that have motors in `actuated`, "
             "or add actuators to the model"
         )
     return driven

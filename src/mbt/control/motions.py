@@ -77,7 +77,7 @@ class Motion:
         J, bias, shift = self.frame_jacobian(frame), self.frame_bias(frame), skew(p_FP_W)
         w = J[:3] @ self.v
         at_point = np.concatenate([J[:3], J[3:] - shift @ J[:3]])
-        centripetal = np.cross(w, np.cross(w, p_FP_W))
+        centripetal = skew(w) @ (skew(w) @ p_FP_W)
         return at_point, np.concatenate([bias[:3], bias[3:] - shift @ bias[:3] + centripetal])
 
 
@@ -136,7 +136,7 @@ class MotionInContext(Motion):
             self._context, np.zeros(self.tree.num_velocities), F_BMo_W_array=forces
         )
         torque, force = forces[0, :3], forces[0, 3:]  # of World, about its origin
-        return np.concatenate([torque - np.cross(self.center_of_mass(), force), force])
+        return np.concatenate([torque - skew(self.center_of_mass()) @ force, force])
 
     def constraint_jacobian(self) -> Any:
         """See `Motion`."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbt import functional
-from mbt.control.contacts import ContactPoints, normal_and_tangents
+from mbt.control.contacts import ContactPoints
 from mbt.control.limits import acceleration_bounds
 from mbt.control.motions import Motion
 from mbt.control.tasks import Task
@@ -182,7 +182,7 @@ class Problem:
         axes: list[Any] = []
         for k, (contact, frame, surface) in enumerate(self.contacts):
             basis, J_f, J, r = self._calc_contact(motion, contact, frame, surface)
-            axes += [contact.edges.T @ basis] * contact.num_points
+            axes += [basis] * contact.num_points
             T.append(-self.force_unit * J_f.T)
             levels[0].append((J, r, self.contact_weight * stands[k] * np.ones(len(r))))
         for k, task in enumerate(self.tasks):
@@ -268,29 +268,26 @@ class Problem:
         its six rows are as good as those of all points.
         """
         X_WF, v = motion.frame_pose(frame), motion.v
-        R_WF, basis = X_WF[:3, :3], normal_and_tangents(contact.normal)
+        R_WF, basis = X_WF[:3, :3], contact.basis
         center = contact.p_FC.mean(axis=0)
         J, bias = motion.point(frame, R_WF @ center)
-        w = J[:3] @ v
-        arms = [R_WF @ (p_FC - center) for p_FC in contact.p_FC]
-        turns = [np.cross(bias[:3], arm) + np.cross(w, np.cross(w, arm)) for arm in arms]
+        spin = skew(J[:3] @ v)
+        spin = skew(bias[:3]) + spin @ spin  # times an arm: the acceleration by which its end differs
         if surface is not None:
             X_WS = motion.frame_pose(surface)
             basis = basis @ X_WS[:3, :3].T
-            from_surface = X_WF[:3, 3] + R_WF @ center - X_WS[:3, 3]
-            J_S, bias_S = motion.point(surface, from_surface)
-            w = J_S[:3] @ v
-            turns = [
-                turn - np.cross(bias_S[:3], arm) - np.cross(w, np.cross(w, arm))
-                for turn, arm in zip(turns, arms, strict=True)
-            ]
+            J_S, bias_S = motion.point(surface, X_WF[:3, 3] + R_WF @ center - X_WS[:3, 3])
+            spin_S = skew(J_S[:3] @ v)
+            spin = spin - skew(bias_S[:3]) - spin_S @ spin_S
             J, bias = J - J_S, bias - bias_S
+        arms = [R_WF @ (p_FC - center) for p_FC in contact.p_FC]
         of_points = [J[3:] - skew(arm) @ J[:3] for arm in arms]
-        J_f = np.concatenate([contact.edges.T @ basis @ rows for rows in of_points])
+        basis = contact.edges.T @ basis
+        J_f = np.concatenate([basis @ rows for rows in of_points])
         if contact.num_points == 1:
             J, bias = J[3:], bias[3:]
         elif contact.num_points == 2:  # a line, about which it may turn
-            J, bias = np.concatenate(of_points), np.concatenate([bias[3:] + turn for turn in turns])
+            J, bias = np.concatenate(of_points), np.concatenate([bias[3:] + spin @ arm for arm in arms])
         return basis, J_f, J, -contact.damping * (J @ v) - bias
 
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbt.control.contacts import normal_and_tangents
 from mbt.control.motions import Motion, MotionInContext
 from mbt.control.problem import FREE, Problem
 from mbt.control.quadratic_programs import QuadraticProgram
@@ -71,9 +70,8 @@ class Ticks:
             self._equal = upper[constraints]
         self._axes = np.zeros((problem.num_forces, problem.num_forces))
         for k, place in enumerate(self._of_points):
-            basis = normal_and_tangents(problem.contacts[place][0].normal)
-            own = slice(3 * k, 3 * k + 3)
-            self._axes[own, own] = problem.force_unit * basis.T @ problem.edges[k]
+            contact, own = problem.contacts[place][0], slice(3 * k, 3 * k + 3)
+            self._axes[own, own] = problem.force_unit * contact.basis.T @ contact.edges
         if problem.is_moving:
             self._part["axes"] = self._axes
         self._part["rows"] = A[: efforts.stop - n]
