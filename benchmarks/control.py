@@ -3,9 +3,9 @@
     python benchmarks/control.py [--go1 FILE] [--h1 FILE] [--ticks 2000] [--rounds 5] [--loop 5]
 
 A robot stands on points and sways: tasks of the trunk's orientation and position and of a posture, friction
-pyramids, limits of efforts and velocities. It is one of those made here, or the URDF file of a Unitree Go1 or H1.
-States come from a motion of the controller, a tick a millisecond. Contenders take turns, tick by tick, in
-one process on one thread with warm starts; that their torques agree is asserted. "floor" is the median over
+pyramids, limits of efforts and velocities. It is one of those made here, or of the URDF file of a Unitree Go1
+or H1. States come from a motion of the controller, a tick a millisecond. Contenders take turns, tick by
+tick, in one process on one thread with warm starts; that their torques agree is asserted. "floor" is the median over
 states of the least of all rounds: what a tick takes when nothing comes between. Then a loop at 1 kHz, paced
 by the clock, calls the compiled controller for some seconds: half of its ticks take at most p50.
 """
@@ -292,7 +292,7 @@ def measure(robot: Robot, count: int, rounds: int, seconds: float) -> None:
     for k in range(0, count, 10):
         results = [tick(k).copy() for tick in ticks.values()]
         for other in results[1:]:
-            np.testing.assert_allclose(other, results[0], atol=1e-3 * np.abs(results[0]).max())
+            np.testing.assert_allclose(other, results[0], atol=2e-3 * np.abs(results[0]).max())
     times = {name: np.zeros((rounds, count)) for name in ticks}
     gc.disable()
     for i in range(rounds):

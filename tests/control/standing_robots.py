@@ -73,7 +73,7 @@ def make_biped():
 
 
 def make_hopper():
-    """Return a trunk that slides along x and z on a leg of two joints, its contact, and positions of standing."""
+    """Return a trunk on rails on a leg of two joints, its contact, and positions in which it stands."""
     tree = mbt.MultibodyTree()
     rail = tree.add_body(mbt.RigidBody("rail", mbt.SpatialInertia.solid_sphere_with_mass(0.1, 0.05)))
     trunk = tree.add_body(mbt.RigidBody("trunk", mbt.SpatialInertia.solid_box_with_mass(4.0, 0.2, 0.2, 0.1)))

@@ -33,7 +33,9 @@ def test_a_simulation_follows_references_over_time_with_an_uncertain_load():
 
     def references(t):
         down = 0.02 * (1.0 - np.cos(8.0 * t)), 0.16 * np.sin(8.0 * t), 1.28 * np.cos(8.0 * t)
-        return [tuple(value + np.array([0.0, -one]) for value, one in zip((start, 0.0, 0.0), down, strict=True))]
+        return [
+            tuple(value + np.array([0.0, -one]) for value, one in zip((start, 0.0, 0.0), down, strict=True))
+        ]
 
     controller.references = references
     context = ground.create_default_context()

@@ -1,4 +1,4 @@
-"""Control of batches of states, with parameters of a Context, of one of two robots, and in loops of others."""
+"""Control of batches of states, with parameters of a Context, and of one of two robots."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ def stand(make):
     controller.add_momentum(axes="y", damping=5)
     controller.add_posture(q, stiffness=30, damping=11, weight=1e-3)
     center = functional.center_of_mass(tree, q)[[0, 2]]
-    return tree, controller, q, [center + [0.01, -0.02], [0.0], None]
+    return tree, controller, q, [center + np.array([0.01, -0.02]), [0.0], None]
 
 
 def check_equal(one, other, tolerance):
@@ -73,7 +73,9 @@ def test_contexts_of_others_are_refused():
     v = np.zeros(4)
     with pytest.raises(mbt.ArgumentTypeError, match="context: expected a Context"):
         controller.solve(q, v, goals, context=3)
-    with pytest.raises(mbt.ContextMismatchError, match="context: expected one of the tree of this controller"):
+    with pytest.raises(
+        mbt.ContextMismatchError, match="context: expected one of the tree of this controller"
+    ):
         controller.solve(q, v, goals, context=make_hopper()[0].create_default_context())
     with pytest.raises(mbt.ArgumentValueError, match=r"context: expected one state, got a batch \(2,\)"):
         controller.solve(q, v, goals, context=tree.create_default_context(batch_shape=2))
@@ -84,7 +86,7 @@ def test_contexts_of_others_are_refused():
 
 
 def test_a_batch_is_many_ticks():
-    tree, controller, q, goals = stand(make_hopper)
+    _, controller, q, goals = stand(make_hopper)
     rng = np.random.default_rng(1)
     qs = q + 0.05 * rng.normal(size=(2, 3, 4))
     v = 0.3 * rng.normal(size=(3, 4))
@@ -108,7 +110,7 @@ def test_a_batch_is_many_ticks():
 
 
 def test_batches_that_do_not_fit_are_refused():
-    tree, controller, q, goals = stand(make_hopper)
+    _, controller, q, goals = stand(make_hopper)
     qs, v = np.tile(q, (3, 1)), np.zeros(4)
     with pytest.raises(mbt.ShapeError, match=r"q, v: leading axes do not broadcast: \(3,\), \(2,\)"):
         controller.solve(qs, np.zeros((2, 4)), goals)

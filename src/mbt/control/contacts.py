@@ -109,7 +109,7 @@ class ContactPoints:
     @cached_property
     def edges(self) -> FloatArray:
         """The matrix that makes (tangent, tangent, normal) of the distances from `bounding_faces`."""
-        edges: FloatArray = -np.linalg.inv(self.pyramid[self.bounding_faces])
+        edges: FloatArray = np.linalg.inv(-self.pyramid[self.bounding_faces]).astype(float)
         return edges
 
 

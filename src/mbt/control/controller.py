@@ -28,7 +28,6 @@ from mbt.math.arrays import (
     as_nonnegative,
     as_positive,
 )
-
 from mbt.tree import Joint
 from mbt.tree.context_access import raise_foreign_element
 
@@ -260,7 +259,11 @@ class TaskSpaceController:
         """
         tree = self._tree
         default = tree.default_positions if q0 is None else as_finite_array(q0, "q0", (tree.num_positions,))
-        mask = self._options["is_driven"] if joints is None else _velocities_of(tree, joints, "joints", self._instance)
+        mask = (
+            self._options["is_driven"]
+            if joints is None
+            else _velocities_of(tree, joints, "joints", self._instance)
+        )
         chosen = tuple(np.flatnonzero(mask).tolist())
         return self._add(
             PostureTask, "posture", (tree.num_positions,), len(chosen), weight, stiffness, damping, priority,
@@ -322,8 +325,8 @@ class TaskSpaceController:
         v : array_like, shape (..., num_velocities)
             Velocities. Leading axes broadcast: a batch of states, whose ticks do not depend on each other.
         references : sequence
-            An entry for each task, in their order: a goal, or (goal, velocity, acceleration), as a tuple. In a
-            batch, goals may have its leading axes.
+            An entry for each task, in their order: a goal, or (goal, velocity, acceleration), as a tuple. All
+            of them may have the leading axes of a batch.
         out : TaskSpaceResult, optional
             A result of this controller, into whose arrays this one is written.
         context : Context, optional

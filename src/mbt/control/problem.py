@@ -4,7 +4,7 @@ Unknowns are ``x = (vdot, f, lambda)``: accelerations, forces of contact points,
 constraints. Three numbers are a force: its distances from three faces of the pyramid, so that these faces are
 simple bounds. Forces are in units of the weight that a point carries, so that all
 unknowns are of one order. Torques are eliminated: ``tau = T x + h`` with ``T = (M, -J', -G')``. Accelerations
-without a motor stay unknowns: without them forces of contacts that change nothing else have seven digits less.
+without a motor stay unknowns: if they were eliminated, forces of contacts would have seven digits less.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ class Problem:
 
     @cached_property
     def force_rows(self) -> tuple[FloatArray, FloatArray, list[str]]:
-        """Rows on f, their upper bounds and names: faces that are not simple bounds, and largest normal forces."""
+        """Rows on f, their upper bounds, their names: the other faces, and largest normal forces."""
         rows, upper, names = [], [], []
         k = 0
         for contact, frame, _ in self.contacts:

@@ -58,7 +58,9 @@ class References:
                 wanted[:, chosen] += weight * forces.reshape(count, -1)
                 continue
             task = self._problem.tasks[place]
-            goal, *rates = self._split(reference, name) if type(reference) is tuple else (reference, None, None)
+            goal, *rates = (
+                self._split(reference, name) if type(reference) is tuple else (reference, None, None)
+            )
             if goal is None or np.ndim(goal) <= len(task.shape):
                 goals = np.broadcast_to(task.as_goal(goal, name), (count, *task.shape))
             else:
@@ -108,8 +110,8 @@ def as_numbers(value: object, name: str, shape: tuple[int, ...]) -> FloatArray:
     return as_float_array(value, name, shape)
 
 
-def _points(chosen: slice) -> int:
-    return (chosen.stop - chosen.start) // 3
+def _points(chosen: Any) -> int:
+    return int(chosen.stop - chosen.start) // 3
 
 
 def _spread(value: FloatArray, name: str, batch: tuple[int, ...], shape: tuple[int, ...]) -> FloatArray:

@@ -19,7 +19,7 @@ __all__ = ["TaskSpaceResult"]
 class TaskSpaceResult:
     """What a tick of `TaskSpaceController` gives.
 
-    All have the leading axes of a batch of states; `status`, `violations` and `num_iterations` then are arrays.
+    Of a batch of states all have its leading axes; `status`, `violations`, `num_iterations` are arrays, too.
 
     Attributes
     ----------
@@ -61,10 +61,17 @@ class TaskSpaceResult:
 
     @classmethod
     def empty(
-        cls, num_velocities: int, num_points: int, num_rows: int, num_actuators: int, batch: tuple[int, ...] = ()
+        cls,
+        num_velocities: int,
+        num_points: int,
+        num_rows: int,
+        num_actuators: int,
+        batch: tuple[int, ...] = (),
     ) -> Self:
         """Return a result with arrays to be filled."""
-        arrays = map(np.empty, cls.shapes(num_velocities, num_points, num_rows, num_actuators, batch))
+        sizes = num_velocities, num_points, num_rows, num_actuators
+        tau, vdot, forces, multipliers, actuation = map(np.empty, cls.shapes(*sizes, batch))
+        arrays = tau, vdot, forces, multipliers, actuation
         if not batch:
             return cls(*arrays, "", {}, 0)
         return cls(*arrays, np.full(batch, "", "U10"), np.empty(batch, object), np.zeros(batch, int))

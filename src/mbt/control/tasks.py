@@ -125,4 +125,3 @@ class PostureTask(Task):
         rows = list(self.velocities)
         error = functional.difference_positions(motion.tree, motion.q, goal)
         return np.eye(len(motion.v))[rows], np.zeros(len(rows)), error[rows]
-

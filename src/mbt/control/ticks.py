@@ -81,7 +81,9 @@ class Ticks:
         self._shapes = (tree.num_positions,), (nv,)
         self._sizes = nv, len(self._of_points), num_constraints, len(problem.share)
         self._written = ["tau", "vdot", "actuation"]
-        self._written += ["contact_forces"] * bool(problem.num_forces) + ["multipliers"] * bool(num_constraints)
+        self._written += ["contact_forces"] * bool(problem.num_forces) + ["multipliers"] * bool(
+            num_constraints
+        )
 
     def _make_program(self, A: FloatArray, is_equation: Any, end: int) -> QuadraticProgram:
         return QuadraticProgram(
@@ -127,8 +129,8 @@ class Ticks:
 
     def solve(
         self,
-        q: object,
-        v: object,
+        q: Any,
+        v: Any,
         references: Sequence[Any],
         stands: FloatArray,
         out: TaskSpaceResult | None,
@@ -196,8 +198,8 @@ class Ticks:
             for row, value in zip(flat, one.arrays(), strict=True):
                 row[k] = value
             place = np.unravel_index(k, batch)
-            result.status[place], result.violations[place] = one.status, one.violations  # type: ignore[index]
-            result.num_iterations[place] = one.num_iterations  # type: ignore[index]
+            result.status[place], result.violations[place] = one.status, one.violations
+            result.num_iterations[place] = one.num_iterations
         return result
 
     def _solve_assembled(
@@ -252,7 +254,7 @@ class Ticks:
         shapes = TaskSpaceResult.shapes(*self._sizes, batch)
         if shapes != tuple(map(np.shape, out.arrays())):
             raise ArgumentValueError(
-                "out: expected a result of this controller, got one of another, or of another number of states"
+                "out: expected a result of this controller, got one of another, or of other states"
             )
         return out
 
