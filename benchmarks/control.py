@@ -5,9 +5,9 @@
 A robot stands on points and sways: tasks of the trunk's orientation and position and of a posture, friction
 pyramids, limits of efforts and velocities. It is one of those made here, or of the URDF file of a Unitree Go1
 or H1. States come from a motion of the controller, a tick a millisecond. Contenders take turns, tick by
-tick, in one process on one thread with warm starts; that their torques agree is asserted. "floor" is the median over
-states of the least of all rounds: what a tick takes when nothing comes between. Then a loop at 1 kHz, paced
-by the clock, calls the compiled controller for some seconds: half of its ticks take at most p50.
+tick, in one process on one thread with warm starts; that their torques agree is asserted. "floor" is the
+median over states of the least of all rounds: what a tick takes when nothing comes between. Then a loop
+at 1 kHz, paced by the clock, calls the compiled controller for some seconds.
 """
 
 from __future__ import annotations
