@@ -73,6 +73,20 @@ def make_biped():
     return tree, contacts, q
 
 
+def make_hopper():
+    """Return a trunk on rails on a leg of two joints, its contact, and positions in which it stands."""
+    tree = mbt.MultibodyTree()
+    rail = tree.add_body(mbt.RigidBody("rail", mbt.SpatialInertia.solid_sphere_with_mass(0.1, 0.05)))
+    trunk = tree.add_body(mbt.RigidBody("trunk", mbt.SpatialInertia.solid_box_with_mass(4.0, 0.2, 0.2, 0.1)))
+    tree.add_joint(mbt.PrismaticJoint, "x", tree.world_body, None, rail, None, axis=[1, 0, 0])
+    tree.add_joint(mbt.PrismaticJoint, "z", rail, None, trunk, None, axis=[0, 0, 1])
+    shank = _chain(tree, "leg", trunk, [0, 0, 0], [([0, 1, 0], 0.3, 60.0), ([0, 1, 0], 0.3, 60.0)])
+    tree.add_force_element(mbt.UniformGravityFieldElement())
+    tree.finalize()
+    contact = mbt.ContactPoints(shank.name, [0, 0, -0.3], friction=0.7)
+    return tree, [contact], np.array([0.0, 0.6 * np.cos(0.7), 0.7, -1.4])
+
+
 def make_hands():
     """Return a tree of a free box between two hands on arms of six joints, and contacts on its sides."""
     tree = mbt.MultibodyTree()

@@ -1,13 +1,13 @@
 """Control by tasks: what a tick obeys, and what it reaches."""
 
 import pickle
-from functools import partial
+import tracemalloc
 
 import numpy as np
 import pytest
 
 import mbt
-from control.standing_robots import make_biped, make_quadruped
+from control.standing_robots import make_biped, make_hopper, make_quadruped
 from mbt import functional
 from mbt.math import exp_so3
 from support.linkages import calc_four_bar_angles, four_bar
@@ -142,29 +142,50 @@ def test_tasks_of_priority_one_do_not_disturb_those_of_priority_zero():
     assert np.linalg.norm(residual - J.T @ np.linalg.lstsq(J.T, residual, rcond=None)[0]) < 1e-4
 
 
-# The whole robot takes a compiler of C long.
-@pytest.mark.parametrize("legs", [1, pytest.param(4, marks=pytest.mark.exhaustive)])
-def test_native_code_gives_the_same_ticks(legs):
+def test_native_code_gives_the_same_ticks():
     compilers = pytest.importorskip("shutil")
     if not (compilers.which("gcc") or compilers.which("clang")):
         pytest.skip("no C compiler")
-    tree, controller, q, goals = standing(partial(make_quadruped, legs=legs))
-    rng = np.random.default_rng(0)
-    v = 0.1 * rng.normal(size=tree.num_velocities)
-    plain = controller.solve(q, v, goals)
+    tree, contacts, q = make_hopper()
+    controller = mbt.TaskSpaceController(tree, contacts)
+    controller.add_position("trunk", axes="xz", stiffness=100, damping=20)
+    controller.add_posture(q, stiffness=30, damping=11, weight=1e-3)
+    goals = [functional.frame_pose(tree, q, "trunk")[[0, 2], 3] + [0.01, 0.02], None]
+    v = np.array([0.1, -0.2, 0.3, 0.4])
+    batch = q + 0.01 * np.arange(12.0).reshape(3, 4)
+    plain, plain_batch = controller.solve(q, v, goals), controller.solve(batch, v, goals)
     native = controller.compile().solve(q, v, goals)
-    np.testing.assert_allclose(native.tau, plain.tau, atol=1e-7)
-    np.testing.assert_allclose(native.contact_forces, plain.contact_forces, atol=1e-6)
+    assert abs(plain.contact_forces).max() > 10.0
+    # In a loop nothing is kept but what is written into the result.
+    tracemalloc.start()
+    try:
+        for _ in range(20):
+            controller.solve(q, v, goals, out=native)
+        before = tracemalloc.get_traced_memory()[0]
+        for _ in range(200):
+            controller.solve(q, v, goals, out=native)
+        assert tracemalloc.get_traced_memory()[0] - before < 1000
+    finally:
+        tracemalloc.stop()
+    native_batch = controller.solve(batch, v, goals)
+    for one, other in ((plain, native), (plain_batch, native_batch)):
+        for array, expected in zip(other.arrays(), one.arrays(), strict=True):
+            np.testing.assert_allclose(array, expected, atol=1e-7)
+    # Masses of a Context count, though those of the tree are built in.
+    context = tree.create_default_context()
+    tree.bodies[-1].set_mass(context, 1.0)
+    heavier = controller.solve(q, v, goals, context=context)
+    assert abs(heavier.tau - native.tau).max() > 0.1
 
 
 @pytest.mark.parametrize("make", [make_quadruped, make_biped])
-def test_stands_after_a_push_for_a_thousand_ticks(make):
+def test_stands_after_a_push(make):
     tree, controller, q, goals = standing(make)
     v = np.zeros(tree.num_velocities)
     v[3:6] = [0.05, 0.05, 0.0]
-    dt = 1e-3
+    dt = 4e-3
     result = None
-    for _ in range(1000):
+    for _ in range(250):
         result = controller.solve(q, v, goals, out=result)
         assert result.status == "optimal"
         v = v + dt * result.vdot  # the ground gives the forces that the tick found
@@ -177,7 +198,7 @@ def test_follows_a_reference_with_velocity_and_acceleration():
     tree, controller = arm()
     controller.add_position(tree.bodies[-1], stiffness=100, damping=20)
     controller.add_posture(stiffness=4, damping=4, weight=1e-4)
-    q, v, dt = np.full(6, 0.3), np.zeros(6), 1e-3
+    q, v, dt = np.full(6, 0.3), np.zeros(6), 4e-3
     start, amplitude, rate = (
         functional.frame_pose(tree, q, tree.bodies[-1])[:3, 3],
         np.array([0.05, 0.0, 0.05]),
@@ -212,7 +233,7 @@ def test_position_limits_stop_a_joint():
     controller.add_posture(stiffness=100, damping=0.0)
     for goal, end in ((3.0, 0.5), (-3.0, -1.0)):
         q, v, top = np.zeros(1), np.zeros(1), 0.0
-        for _ in range(800):
+        for _ in range(300):
             vdot = controller.solve(q, v, [[goal]]).vdot
             q, v = q + 1e-2 * v + 0.5e-4 * vdot, v + 1e-2 * vdot
             assert -1.0 - 1e-9 <= q[0] <= 0.5 + 1e-9
@@ -307,7 +328,7 @@ def test_bad_arguments():
     body = passive.add_body(mbt.RigidBody("b", mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)))
     passive.add_joint(mbt.RevoluteJoint, "j", passive.world_body, None, body, None, axis=[1, 0, 0])
     passive.finalize()
-    with pytest.raises(mbt.ArgumentValueError, match="expected a tree with actuators"):
+    with pytest.raises(mbt.ArgumentValueError, match="tree: expected one with actuators"):
         mbt.TaskSpaceController(passive)
 
 
@@ -335,7 +356,7 @@ def test_solutions_equal_those_of_clarabel():
         q_now = functional.integrate_positions(tree, q, 0.1 * rng.normal(size=tree.num_velocities), 1.0)
         v = 0.3 * rng.normal(size=tree.num_velocities)
         result = controller.solve(q_now, v, goals)
-        H, g, program = ticks._part["H"], ticks._part["g"], ticks._programs[1]
+        H, g, program = ticks._part["H"], ticks._part["g"], ticks._programs[0]
         rows = np.vstack([np.eye(len(g)), program._A])
         lower, upper, equal = program._lower, program._upper, program._is_equation
         below, above = ~equal & (lower > -1e20), ~equal & (upper < 1e20)
@@ -366,7 +387,7 @@ def test_ticks_are_optimal(make):
     for _ in range(30):
         q_now = functional.integrate_positions(tree, q, 0.1 * rng.normal(size=tree.num_velocities), 1.0)
         controller.solve(q_now, 0.3 * rng.normal(size=tree.num_velocities), goals)
-        H, g, program = ticks._part["H"], ticks._part["g"], ticks._programs[1]
+        H, g, program = ticks._part["H"], ticks._part["g"], ticks._programs[0]
         x, multipliers = program.solve(H, g)
         rows = np.vstack([np.eye(len(g)), program._A])
         scale = np.abs(H).max() * np.abs(x).max()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from mbt.errors import ArgumentTypeError, ArgumentValueError, quote
 from mbt.math.arrays import FloatArray, as_finite_array, as_nonnegative, as_positive
 
-__all__ = ["ContactPoints", "normal_and_tangents"]
+__all__ = ["ContactPoints"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +84,15 @@ class ContactPoints:
         """Number of points."""
         return len(self.p_FC)
 
-    @property
+    @cached_property
+    def basis(self) -> FloatArray:
+        """The orthonormal matrix whose rows are two tangents and the normal."""
+        helper = np.eye(3)[np.argmin(np.abs(self.normal))]
+        first = np.cross(helper, self.normal)
+        first /= np.linalg.norm(first)
+        return np.array([first, np.cross(self.normal, first), self.normal])
+
+    @cached_property
     def pyramid(self) -> FloatArray:
         """Rows of unit length, which times (tangent, tangent, normal) are not positive in the pyramid."""
         angles = 2.0 * np.pi / self.num_faces * np.arange(self.num_faces)
@@ -92,13 +101,16 @@ class ContactPoints:
         faces: FloatArray = rows / np.hypot(1.0, slope)
         return faces
 
+    @property
+    def bounding_faces(self) -> list[int]:
+        """Three faces all around: forces are their distances from these, which have simple bounds."""
+        return [0, self.num_faces // 3, 2 * self.num_faces // 3]
 
-def normal_and_tangents(normal: FloatArray) -> FloatArray:
-    """Return the matrix whose rows are two tangents and the normal: an orthonormal basis."""
-    helper = np.eye(3)[np.argmin(np.abs(normal))]
-    first = np.cross(helper, normal)
-    first /= np.linalg.norm(first)
-    return np.array([first, np.cross(normal, first), normal])
+    @cached_property
+    def edges(self) -> FloatArray:
+        """The matrix that makes (tangent, tangent, normal) of the distances from `bounding_faces`."""
+        edges: FloatArray = np.linalg.inv(-self.pyramid[self.bounding_faces]).astype(float)
+        return edges
 
 
 def _frozen(array: FloatArray) -> FloatArray:

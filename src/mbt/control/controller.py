@@ -7,13 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mbt.context import Context
 from mbt.context.checks import compile_copy, frame_index
 from mbt.control.contacts import ContactPoints
 from mbt.control.problem import Problem
 from mbt.control.results import TaskSpaceResult
 from mbt.control.tasks import CenterOfMassTask, FrameTask, MomentumTask, PostureTask, Task
 from mbt.control.ticks import Ticks
-from mbt.errors import ArgumentTypeError, ArgumentValueError, quote
+from mbt.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    ContextMismatchError,
+    quote,
+)
 from mbt.kinematics.tasks import as_axes
 from mbt.math.arrays import (
     FloatArray,
@@ -22,6 +28,8 @@ from mbt.math.arrays import (
     as_nonnegative,
     as_positive,
 )
+from mbt.tree import Joint
+from mbt.tree.context_access import raise_foreign_element
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -46,15 +54,17 @@ class TaskSpaceController:
     Parameters
     ----------
     tree : MultibodyTree
-        A finalized tree. Its default parameters count.
+        A finalized tree.
     contacts : sequence of ContactPoints, optional
         Points that stand still on what they touch.
     dt : float, optional
         Time from tick to tick [s]: bounds of accelerations see that limits hold at the end of it.
     limits : collection of str, optional
         Which of "effort", "position", "velocity" and "acceleration" are obeyed; all if left out.
-    actuated : sequence of str, optional
-        Names of joints with motors; those with actuators if left out.
+    actuated : sequence of Joint or str, optional
+        Joints with motors; those with actuators if left out.
+    model_instance : int or str, optional
+        The robot to control, in a tree with several: motors of the others exert nothing in its ticks.
     braking : float, optional
         The deceleration [rad/s^2, m/s^2] with which joints can stop in front of position limits.
     contact_weight : float, optional
@@ -85,7 +95,8 @@ class TaskSpaceController:
         *,
         dt: float = 1e-3,
         limits: Sequence[str] = tuple(sorted(_LIMITS)),
-        actuated: Sequence[str] | None = None,
+        actuated: Sequence[Joint | str] | None = None,
+        model_instance: int | str | None = None,
         braking: float = 50.0,
         contact_weight: float = 1e5,
         regularization: float = 1e-4,
@@ -93,9 +104,9 @@ class TaskSpaceController:
         compile_copy(tree)
         if isinstance(limits, str) or not _LIMITS.issuperset(limits):
             raise ArgumentValueError(f"limits: expected some of {sorted(_LIMITS)}, got {quote(limits)}")
-        self._tree = tree
+        self._tree, self._instance = tree, model_instance
         self._options: dict[str, Any] = {
-            "is_driven": _driven(tree, actuated),
+            "is_driven": _driven(tree, actuated, model_instance),
             "dt": as_positive(dt, "dt"),
             "braking": as_positive(braking, "braking"),
             "contact_weight": as_positive(contact_weight, "contact_weight"),
@@ -192,10 +203,9 @@ class TaskSpaceController:
         The other parameters are those of `add_pose`.
         """
         chosen = as_axes(axes)
-        mass = float(sum(body.default_mass for body in self._tree.bodies[1:]))
         return self._add(
             CenterOfMassTask, "centre of mass", (len(chosen),), len(chosen), weight, stiffness, damping,
-            priority, axes=chosen, mass=mass,
+            priority, axes=chosen,
         )  # fmt: skip
 
     def add_momentum(
@@ -227,7 +237,7 @@ class TaskSpaceController:
         self,
         q0: Any = None,
         *,
-        joints: Sequence[str] | None = None,
+        joints: Sequence[Joint | str] | None = None,
         stiffness: float,
         damping: float,
         weight: Any = 1.0,
@@ -242,14 +252,18 @@ class TaskSpaceController:
         ----------
         q0 : array_like, shape (num_positions,), optional
             The configuration; the default positions if left out.
-        joints : sequence of str, optional
-            Names of joints; those with motors if left out.
+        joints : sequence of Joint or str, optional
+            The joints; those with motors if left out.
         stiffness, damping, weight, priority
             As of `add_pose`.
         """
         tree = self._tree
         default = tree.default_positions if q0 is None else as_finite_array(q0, "q0", (tree.num_positions,))
-        mask = self._options["is_driven"] if joints is None else _velocities_of(tree, joints, "joints")
+        mask = (
+            self._options["is_driven"]
+            if joints is None
+            else _velocities_of(tree, joints, "joints", self._instance)
+        )
         chosen = tuple(np.flatnonzero(mask).tolist())
         return self._add(
             PostureTask, "posture", (tree.num_positions,), len(chosen), weight, stiffness, damping, priority,
@@ -294,20 +308,31 @@ class TaskSpaceController:
         return self
 
     def solve(
-        self, q: Any, v: Any, references: Sequence[Any], *, out: TaskSpaceResult | None = None
+        self,
+        q: Any,
+        v: Any,
+        references: Sequence[Any],
+        *,
+        out: TaskSpaceResult | None = None,
+        context: Context | None = None,
     ) -> TaskSpaceResult:
         """Return torques, accelerations and contact forces of one tick.
 
         Parameters
         ----------
-        q : array_like, shape (num_positions,)
+        q : array_like, shape (..., num_positions)
             Positions.
-        v : array_like, shape (num_velocities,)
-            Velocities.
+        v : array_like, shape (..., num_velocities)
+            Velocities. Leading axes broadcast: a batch of states, whose ticks do not depend on each other.
         references : sequence
-            An entry for each task, in their order: a goal, or (goal, velocity, acceleration), as a tuple.
+            An entry for each task, in their order: a goal, or (goal, velocity, acceleration), as a tuple. All
+            of them may have the leading axes of a batch.
         out : TaskSpaceResult, optional
             A result of this controller, into whose arrays this one is written.
+        context : Context, optional
+            One of this tree, whose parameters count: masses, gravity, poses of frames, disabled constraints.
+            Its positions and velocities do not matter. Native code of `compile` has default parameters and is
+            not used then.
 
         Returns
         -------
@@ -317,11 +342,15 @@ class TaskSpaceController:
         Raises
         ------
         ArgumentValueError
-            When a number is not finite, or a goal is not a pose.
+            When a number is not finite, a goal is not a pose, or joints of the Context are locked.
+        ContextMismatchError
+            When the Context is one of another tree.
         MissingPackageError
             Without daqp.
         """
-        return self._made().solve(q, v, references, self._stands, out)
+        if context is not None:
+            self._check_context(context)
+        return self._made().solve(q, v, references, self._stands, out, context)
 
     def __call__(self, time: float, q: Any, v: Any) -> FloatArray:
         """Return tau for `references` of this controller: for ``mbt.simulate(..., control=controller)``.
@@ -353,6 +382,16 @@ class TaskSpaceController:
             raise ArgumentValueError(
                 "tasks: expected all of them before the first tick; make a new controller"
             )
+
+    def _check_context(self, context: object) -> None:
+        if not isinstance(context, Context):
+            raise ArgumentTypeError(f"context: expected a Context, got {quote(context)}")
+        if context.tree is not self._tree:
+            raise ContextMismatchError("context: expected one of the tree of this controller")
+        if context.batch_shape:
+            raise ArgumentValueError(f"context: expected one state, got a batch {context.batch_shape}")
+        if any(context._locked_dofs()):
+            raise ArgumentValueError("context: expected one without locked joints")
 
     def _as_contact(self, contact: object, k: int) -> tuple[ContactPoints, Frame, Frame | None]:
         if not isinstance(contact, ContactPoints):
@@ -416,24 +455,31 @@ class TaskSpaceController:
         return len(self._places) - 1
 
 
-def _velocities_of(tree: MultibodyTree, joints: Sequence[str], argument: str) -> Any:
+def _velocities_of(tree: MultibodyTree, joints: Sequence[Joint | str], argument: str, instance: Any) -> Any:
     """Return which velocities are those of joints, shape (num_velocities,)."""
     if isinstance(joints, str):
-        raise ArgumentTypeError(f"{argument}: expected a list of names, got a str")
+        raise ArgumentTypeError(f"{argument}: expected a list of joints or their names, got a str")
     mask = np.zeros(tree.num_velocities, dtype=bool)
-    for name in joints:
-        joint = tree.get_joint_by_name(name)
+    for one in joints:
+        joint = one if isinstance(one, Joint) else tree.get_joint_by_name(one, instance)
+        if joint._tree is not tree:
+            raise_foreign_element(tree, joint, f"{argument}: expected joints")
         mask[joint.velocity_start : joint.velocity_start + joint.num_velocities] = True
     return mask
 
 
-def _driven(tree: MultibodyTree, actuated: Sequence[str] | None) -> Any:
+def _driven(tree: MultibodyTree, actuated: Sequence[Joint | str] | None, instance: Any) -> Any:
     if actuated is not None:
-        return _velocities_of(tree, actuated, "actuated")
+        return _velocities_of(tree, actuated, "actuated", instance)
     driven = tree.actuation_matrix.any(axis=1)
+    if instance is not None:
+        own = np.zeros_like(driven)
+        own[tree._velocity_indices(instance)] = True
+        driven &= own
     if tree.num_velocities and not driven.any():
+        what = "tree" if instance is None else "model_instance"
         raise ArgumentValueError(
-            "tree: expected a tree with actuators, got none; name the joints that have motors in `actuated`, "
+            f"{what}: expected one with actuators, got none; name the joints that have motors in `actuated`, "
             "or add actuators to the model"
         )
     return driven

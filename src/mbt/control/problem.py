@@ -1,8 +1,10 @@
 """The quadratic program of a tick: unknowns, cost, rows.
 
-Unknowns are ``x = (vdot, f, lambda)``: accelerations, forces of contact points in (tangent, tangent, normal),
-and multipliers of the tree's constraints. Forces are in units of the weight that a point carries, so that all
-unknowns are of one order. Torques are eliminated: ``tau = T x + h`` with ``T = (M, -J', -G')``.
+Unknowns are ``x = (vdot, f, lambda)``: accelerations, forces of contact points, and multipliers of the tree's
+constraints. Three numbers are a force: its distances from three faces of the pyramid, so that these faces are
+simple bounds. Forces are in units of the weight that a point carries, so that all
+unknowns are of one order. Torques are eliminated: ``tau = T x + h`` with ``T = (M, -J', -G')``. Accelerations
+without a motor stay unknowns: if they were eliminated, forces of contacts would have seven digits less.
 """
 
 from __future__ import annotations
@@ -14,9 +16,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbt import functional
-from mbt.control.contacts import ContactPoints, normal_and_tangents
+from mbt.control.contacts import ContactPoints
 from mbt.control.limits import acceleration_bounds
-from mbt.control.tasks import Task, motion_of_point
+from mbt.control.motions import Motion
+from mbt.control.tasks import Task
 from mbt.math import skew
 from mbt.math.arrays import FloatArray
 
@@ -94,12 +97,21 @@ class Problem:
         return scales
 
     @cached_property
-    def force_weights(self) -> FloatArray:
-        """Weights of squared forces and multipliers, in their units."""
+    def edges(self) -> tuple[FloatArray, ...]:
+        """Of each point, what makes a force in (tangent, tangent, normal) of its unknowns."""
+        return tuple(contact.edges for contact, _, _ in self.contacts for _ in range(contact.num_points))
+
+    @cached_property
+    def force_cost(self) -> FloatArray:
+        """The part of H that is about forces and multipliers, in their units."""
         weights = np.full(self.size - self.tree.num_velocities, self.regularization)
         for places, weight in self.force_tasks:
             weights[places] += weight * self.force_unit**2
-        return weights
+        cost = np.diag(weights)
+        for k, edges in enumerate(self.edges):
+            own = slice(3 * k, 3 * k + 3)
+            cost[own, own] = edges.T @ cost[own, own] @ edges
+        return cost
 
     @cached_property
     def limited(self) -> tuple[Any, Any]:
@@ -130,47 +142,58 @@ class Problem:
         )
 
     @cached_property
-    def friction_rows(self) -> FloatArray:
-        """Rows of the pyramids, on f: faces within the cone of each point."""
-        blocks = [contact.pyramid for contact, _, _ in self.contacts for _ in range(contact.num_points)]
-        rows = np.zeros((sum(map(len, blocks)), self.num_forces))
-        start = 0
-        for k, block in enumerate(blocks):
-            rows[start : start + len(block), 3 * k : 3 * k + 3] = block
-            start += len(block)
-        return rows
+    def force_rows(self) -> tuple[FloatArray, FloatArray, list[str]]:
+        """Rows on f, their upper bounds, their names: the other faces, and largest normal forces."""
+        rows, upper, names = [], [], []
+        k = 0
+        for contact, frame, _ in self.contacts:
+            name = f"of {contact.name or frame.name!r}"
+            own = np.delete(contact.pyramid, contact.bounding_faces, axis=0)
+            top = np.array([[0.0, 0.0, 1.0]] * (contact.max_force < np.inf))
+            for _ in range(contact.num_points):
+                for block, bound, what in (
+                    (own, 0.0, "friction"),
+                    (top, contact.max_force / self.force_unit, "normal force"),
+                ):
+                    for row in block:
+                        wide = np.zeros(self.num_forces)
+                        wide[3 * k : 3 * k + 3] = row @ contact.edges
+                        rows.append(wide)
+                        upper.append(bound)
+                        names.append(f"{what} {name}")
+                k += 1
+        return np.array(rows).reshape(len(rows), self.num_forces), np.array(upper), names
 
     @cached_property
     def is_moving(self) -> bool:
         """Whether the axes of any force turn with a body."""
         return any(surface is not None for _, _, surface in self.contacts)
 
-    def assemble(self, q: Any, v: Any, stands: Any, wanted_forces: Any, *references: Any) -> dict[str, Any]:
-        """Return T, h, the cost of each level, rows and bounds, by the names of `shapes`.
+    def assemble(self, motion: Motion, stands: Any, wanted_forces: Any, *references: Any) -> dict[str, Any]:
+        """Return T, h, the cost of each level, rows and bounds, by name.
 
         `stands` is 1 for contacts that hold and 0 for others, `wanted_forces` what tasks of forces ask for,
         times their weights, in World axes; `references` goal, velocity and acceleration of each task. It runs
         on doubles and on tracing numbers.
         """
-        tree = self.tree
+        tree, q, v = self.tree, motion.q, motion.v
         levels: tuple[list[Any], list[Any]] = ([], [])
-        T = [functional.mass_matrix(tree, q)]
+        T = [motion.mass_matrix()]
         axes: list[Any] = []
         for k, (contact, frame, surface) in enumerate(self.contacts):
-            basis, J_f, J, r = self._calc_contact(q, v, contact, frame, surface)
+            basis, J_f, J, r = self._calc_contact(motion, contact, frame, surface)
             axes += [basis] * contact.num_points
             T.append(-self.force_unit * J_f.T)
             levels[0].append((J, r, self.contact_weight * stands[k] * np.ones(len(r))))
         for k, task in enumerate(self.tasks):
             levels[task.priority].append(
-                (*task.calc_rows(tree, q, v, *references[3 * k : 3 * k + 3]), task.weight)
+                (*task.calc_rows(motion, *references[3 * k : 3 * k + 3]), task.weight)
             )
-        result = {"h": functional.inverse_dynamics(tree, q, v, np.zeros(tree.num_velocities))}
+        result = {"h": motion.bias_forces()}
         if tree.num_constraint_equations:
-            G = functional.constraint_jacobian(tree, q)
+            G = motion.constraint_jacobian()
             T.append(-self.force_unit * G.T)
-            bias = functional.constraint_bias(tree, q, v)
-            result |= {"constraints": self._widen(G), "constraint_bias": -bias}
+            result |= {"constraints": self._widen(G), "constraint_bias": -motion.constraint_bias()}
         result["T"] = np.concatenate(T, axis=1)
         result["rows"] = self.row_scales[:, None] * result["T"][self.rows]
         for name, limit in zip(("row_lower", "row_upper"), self.effort_limits, strict=True):
@@ -186,6 +209,7 @@ class Problem:
             result["first"] = self._widen(np.concatenate([J for J, _, _ in levels[0]]))
         if self.is_moving:
             result["axes"] = _block_diagonal([self.force_unit * basis.T for basis in axes])
+        result["total"] = sum(np.sum(result[name]) for name in ("g", "h"))  # finite where all of it is
         velocities, positions = self.limited
         if len(velocities):
             bounds = self._limits_of(velocities, positions)
@@ -196,6 +220,29 @@ class Problem:
             for name, bound, free in zip(("lower", "upper"), found, (-FREE, FREE), strict=True):
                 result[name] = np.concatenate([bound, np.full(1, free)])[place]
         return result
+
+    def finish(self, x: Any, T: Any, h: Any, axes: Any) -> dict[str, Any]:
+        """Return the arrays of a result, by their names. It runs on doubles and on tracing numbers."""
+        nv, tree = self.tree.num_velocities, self.tree
+        tau = np.where(self.is_driven, T @ x + h, 0.0)
+        forces, multipliers = x[nv : nv + self.num_forces], x[nv + self.num_forces :]
+        points = [axes[k : k + 3, k : k + 3] @ forces[k : k + 3] for k in range(0, self.num_forces, 3)]
+        result = {"tau": tau, "vdot": 1.0 * x[:nv], "actuation": self.share @ tau}
+        if points:
+            result["contact_forces"] = np.stack(points)
+        if tree.num_constraint_equations:
+            result["multipliers"] = self.force_unit * multipliers
+        return result
+
+    @cached_property
+    def share(self) -> FloatArray:
+        """The matrix that makes efforts of actuators of tau: several on a joint share by their limits."""
+        tree = self.tree
+        limits = np.array([min(actuator.effort_limit, FREE) for actuator in tree.joint_actuators])
+        shares = tree.actuation_matrix * np.where(limits > 0.0, limits, 1e-30)
+        total: FloatArray = shares.sum(axis=1, keepdims=True)
+        share: FloatArray = shares / np.where(total > 0.0, total, 1.0)
+        return share.T.copy()
 
     def _widen(self, J: Any) -> Any:
         """Return rows on vdot as rows on x."""
@@ -209,41 +256,38 @@ class Problem:
         for J, r, weight in level:
             H = H + J.T @ (weight[:, None] * J)
             g = g - J.T @ (weight * r)
-        weights = np.concatenate([np.zeros((n - nv, nv)), np.diag(self.force_weights)], axis=1)
+        weights = np.concatenate([np.zeros((n - nv, nv)), self.force_cost], axis=1)
         return np.concatenate([self._widen(H), weights]), np.concatenate([g, of_forces])
 
     def _calc_contact(
-        self, q: Any, v: Any, contact: ContactPoints, frame: Frame, surface: Frame | None
+        self, motion: Motion, contact: ContactPoints, frame: Frame, surface: Frame | None
     ) -> tuple[Any, Any, Any, Any]:
-        """Return axes of forces (3, 3), the Jacobian of their components (3n, nv), and ``J vdot = r``.
+        """Return axes of forces (3, 3), the Jacobian of their unknowns (3n, nv), and ``J vdot = r``.
 
         The latter keeps the points at rest on what they touch. Three points and more hold a body as a whole:
         its six rows are as good as those of all points.
         """
-        X_WF = functional.frame_pose(self.tree, q, frame)
-        R_WF, basis = X_WF[:3, :3], normal_and_tangents(contact.normal)
+        X_WF, v = motion.frame_pose(frame), motion.v
+        R_WF, basis = X_WF[:3, :3], contact.basis
         center = contact.p_FC.mean(axis=0)
-        J, bias = motion_of_point(self.tree, q, v, frame, R_WF @ center)
-        w = J[:3] @ v
-        arms = [R_WF @ (p_FC - center) for p_FC in contact.p_FC]
-        turns = [np.cross(bias[:3], arm) + np.cross(w, np.cross(w, arm)) for arm in arms]
+        J, bias = motion.point(frame, R_WF @ center)
+        spin = skew(J[:3] @ v)
+        spin = skew(bias[:3]) + spin @ spin  # times an arm: the acceleration by which its end differs
         if surface is not None:
-            X_WS = functional.frame_pose(self.tree, q, surface)
+            X_WS = motion.frame_pose(surface)
             basis = basis @ X_WS[:3, :3].T
-            from_surface = X_WF[:3, 3] + R_WF @ center - X_WS[:3, 3]
-            J_S, bias_S = motion_of_point(self.tree, q, v, surface, from_surface)
-            w = J_S[:3] @ v
-            turns = [
-                turn - np.cross(bias_S[:3], arm) - np.cross(w, np.cross(w, arm))
-                for turn, arm in zip(turns, arms, strict=True)
-            ]
+            J_S, bias_S = motion.point(surface, X_WF[:3, 3] + R_WF @ center - X_WS[:3, 3])
+            spin_S = skew(J_S[:3] @ v)
+            spin = spin - skew(bias_S[:3]) - spin_S @ spin_S
             J, bias = J - J_S, bias - bias_S
+        arms = [R_WF @ (p_FC - center) for p_FC in contact.p_FC]
         of_points = [J[3:] - skew(arm) @ J[:3] for arm in arms]
+        basis = contact.edges.T @ basis
         J_f = np.concatenate([basis @ rows for rows in of_points])
         if contact.num_points == 1:
             J, bias = J[3:], bias[3:]
         elif contact.num_points == 2:  # a line, about which it may turn
-            J, bias = np.concatenate(of_points), np.concatenate([bias[3:] + turn for turn in turns])
+            J, bias = np.concatenate(of_points), np.concatenate([bias[3:] + spin @ arm for arm in arms])
         return basis, J_f, J, -contact.damping * (J @ v) - bias
 
 

@@ -24,19 +24,23 @@ class QuadraticProgram:
 
     def __init__(self, A: FloatArray, lower: FloatArray, upper: FloatArray, is_equation: Any) -> None:
         self._A, self._lower, self._upper, self._is_equation = A, lower, upper, is_equation
+        self._sense = np.where(is_equation, _EQUALITY, 0).astype(np.int32)
         self._model: Any = None
         self.num_iterations = 0
 
-    def solve(self, H: FloatArray, g: FloatArray) -> Any:
-        """Return x and the multipliers of all bounds; None where there is no x within the bounds."""
+    def solve(self, H: FloatArray, g: FloatArray, is_cold: bool = False) -> Any:
+        """Return x and the multipliers of all bounds; None where there is no x within the bounds.
+
+        With `is_cold`, the result does not depend on the program before.
+        """
         for _ in range(2):
             if self._model is None:
                 self._model = _import_daqp().Model()
                 self._model.settings = _SETTINGS
-                sense = np.where(self._is_equation, _EQUALITY, 0).astype(np.int32)
-                flag, _ = self._model.setup(H, g, self._A, self._upper, self._lower, sense)
+                flag, _ = self._model.setup(H, g, self._A, self._upper, self._lower, self._sense)
             else:
-                flag = self._model.update(H, g, self._A, self._upper, self._lower)
+                start = (self._sense,) if is_cold else ()
+                flag = self._model.update(H, g, self._A, self._upper, self._lower, *start)
             if flag >= 0:
                 x, _, flag, info = self._model.solve()
                 self.num_iterations = info["iterations"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,8 @@ __all__ = ["TaskSpaceResult"]
 @dataclass(slots=True)
 class TaskSpaceResult:
     """What a tick of `TaskSpaceController` gives.
+
+    Of a batch of states all have its leading axes; `status`, `violations`, `num_iterations` are arrays, too.
 
     Attributes
     ----------
@@ -45,12 +47,35 @@ class TaskSpaceResult:
     contact_forces: FloatArray
     multipliers: FloatArray
     actuation: FloatArray
-    status: str
-    violations: dict[str, float]
-    num_iterations: int
+    status: Any
+    violations: Any
+    num_iterations: Any
+
+    @staticmethod
+    def shapes(
+        num_velocities: int, num_points: int, num_rows: int, num_actuators: int, batch: tuple[int, ...] = ()
+    ) -> tuple[tuple[int, ...], ...]:
+        """Return the shapes of `arrays`."""
+        of_one = (num_velocities,), (num_velocities,), (num_points, 3), (num_rows,), (num_actuators,)
+        return tuple((*batch, *shape) for shape in of_one)
 
     @classmethod
-    def empty(cls, num_velocities: int, num_points: int, num_rows: int, num_actuators: int) -> Self:
+    def empty(
+        cls,
+        num_velocities: int,
+        num_points: int,
+        num_rows: int,
+        num_actuators: int,
+        batch: tuple[int, ...] = (),
+    ) -> Self:
         """Return a result with arrays to be filled."""
-        arrays = np.empty(num_velocities), np.empty(num_velocities), np.empty((num_points, 3))
-        return cls(*arrays, np.empty(num_rows), np.empty(num_actuators), "", {}, 0)
+        sizes = num_velocities, num_points, num_rows, num_actuators
+        tau, vdot, forces, multipliers, actuation = map(np.empty, cls.shapes(*sizes, batch))
+        arrays = tau, vdot, forces, multipliers, actuation
+        if not batch:
+            return cls(*arrays, "", {}, 0)
+        return cls(*arrays, np.full(batch, "", "U10"), np.empty(batch, object), np.zeros(batch, int))
+
+    def arrays(self) -> tuple[FloatArray, ...]:
+        """Return the arrays of numbers."""
+        return self.tau, self.vdot, self.contact_forces, self.multipliers, self.actuation

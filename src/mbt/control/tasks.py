@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbt import functional
-from mbt.math import as_pose, as_rotation, log_so3, skew
+from mbt.math import as_pose, as_rotation, log_so3
 from mbt.math.arrays import FloatArray, as_finite_array
 
 if TYPE_CHECKING:
+    from mbt.control.motions import Motion
     from mbt.tree.frame import Frame
-    from mbt.tree.multibody_tree import MultibodyTree
 
 __all__ = ["CenterOfMassTask", "FrameTask", "MomentumTask", "PostureTask", "Task"]
 
@@ -42,15 +42,13 @@ class Task:
             return np.ascontiguousarray(value)  # that its numbers are finite is seen in the result
         return as_finite_array(value, name, self.shape)
 
-    def calc_rows(
-        self, tree: MultibodyTree, q: Any, v: Any, goal: Any, velocity: Any, acceleration: Any
-    ) -> tuple[Any, Any]:
+    def calc_rows(self, motion: Motion, goal: Any, velocity: Any, acceleration: Any) -> tuple[Any, Any]:
         """Return J, shape (num_rows, num_velocities), and r, shape (num_rows,)."""
-        J, bias, error = self._calc_motion(tree, q, v, goal)
-        r = acceleration + self.damping * (velocity - J @ v) + self.stiffness * error - bias
+        J, bias, error = self._calc_motion(motion, goal)
+        r = acceleration + self.damping * (velocity - J @ motion.v) + self.stiffness * error - bias
         return J, r
 
-    def _calc_motion(self, tree: MultibodyTree, q: Any, v: Any, goal: Any) -> tuple[Any, Any, Any]:
+    def _calc_motion(self, motion: Motion, goal: Any) -> tuple[Any, Any, Any]:
         """Return the Jacobian, the acceleration at vdot = 0, and the error."""
         raise AssertionError(f"{type(self).__name__} does not say how it moves")
 
@@ -71,9 +69,9 @@ class FrameTask(Task):
             return as_rotation(value, name)
         return super().as_goal(value, name)
 
-    def _calc_motion(self, tree: MultibodyTree, q: Any, v: Any, goal: Any) -> tuple[Any, Any, Any]:
-        X_WF = functional.frame_pose(tree, q, self.frame)
-        J, bias = motion_of_point(tree, q, v, self.frame, X_WF[:3, :3] @ self.p_FP)
+    def _calc_motion(self, motion: Motion, goal: Any) -> tuple[Any, Any, Any]:
+        X_WF = motion.frame_pose(self.frame)
+        J, bias = motion.point(self.frame, X_WF[:3, :3] @ self.p_FP)
         errors = []
         if self.rows[0] < 3:
             R_WF = X_WF[:3, :3]
@@ -93,13 +91,11 @@ class CenterOfMassTask(Task):
     """Coordinates of the centre of mass, in World axes."""
 
     axes: tuple[int, ...]
-    mass: float
 
-    def _calc_motion(self, tree: MultibodyTree, q: Any, v: Any, goal: Any) -> tuple[Any, Any, Any]:
+    def _calc_motion(self, motion: Motion, goal: Any) -> tuple[Any, Any, Any]:
         axes = list(self.axes)
-        J = functional.center_of_mass_jacobian(tree, q)
-        bias = functional.centroidal_momentum_bias(tree, q, v)[3:] / self.mass
-        return J[axes], bias[axes], goal - functional.center_of_mass(tree, q)[axes]
+        error = goal - motion.center_of_mass()[axes]
+        return motion.center_jacobian()[axes], motion.center_bias()[axes], error
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,10 +104,10 @@ class MomentumTask(Task):
 
     rows: tuple[int, ...]
 
-    def _calc_motion(self, tree: MultibodyTree, q: Any, v: Any, goal: Any) -> tuple[Any, Any, Any]:
+    def _calc_motion(self, motion: Motion, goal: Any) -> tuple[Any, Any, Any]:
         rows = list(self.rows)
-        A = functional.centroidal_momentum_matrix(tree, q)[rows]
-        return A, functional.centroidal_momentum_bias(tree, q, v)[rows], goal - A @ v
+        A = motion.momentum_matrix()[rows]
+        return A, motion.momentum_bias()[rows], goal - A @ motion.v
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,17 +121,7 @@ class PostureTask(Task):
         """Return a configuration; that of the task for None."""
         return self.default if value is None else super().as_goal(value, name)
 
-    def _calc_motion(self, tree: MultibodyTree, q: Any, v: Any, goal: Any) -> tuple[Any, Any, Any]:
+    def _calc_motion(self, motion: Motion, goal: Any) -> tuple[Any, Any, Any]:
         rows = list(self.velocities)
-        return np.eye(len(v))[rows], np.zeros(len(rows)), functional.difference_positions(tree, q, goal)[rows]
-
-
-def motion_of_point(tree: MultibodyTree, q: Any, v: Any, frame: Frame, p_FP_W: Any) -> tuple[Any, Any]:
-    """Return the Jacobian of a frame moved to a point, (6, nv), and its acceleration at vdot = 0."""
-    J = functional.frame_jacobian(tree, q, frame)
-    bias = functional.frame_bias_acceleration(tree, q, v, frame)
-    shift = skew(p_FP_W)
-    w = J[:3] @ v
-    at_point = np.concatenate([J[:3], J[3:] - shift @ J[:3]])
-    centripetal = np.cross(w, np.cross(w, p_FP_W))
-    return at_point, np.concatenate([bias[:3], bias[3:] - shift @ bias[:3] + centripetal])
+        error = functional.difference_positions(motion.tree, motion.q, goal)
+        return np.eye(len(motion.v))[rows], np.zeros(len(rows)), error[rows]

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import isfinite
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbt.control.contacts import normal_and_tangents
+from mbt.control.motions import Motion, MotionInContext
 from mbt.control.problem import FREE, Problem
 from mbt.control.quadratic_programs import QuadraticProgram
+from mbt.control.references import References, as_numbers
 from mbt.control.results import TaskSpaceResult
-from mbt.control.tasks import Task
-from mbt.errors import ArgumentTypeError, ArgumentValueError, quote
-from mbt.math.arrays import FloatArray, as_finite_array, as_float_array
+from mbt.errors import ArgumentTypeError, ArgumentValueError, ShapeError, quote
+from mbt.math.arrays import FloatArray, as_finite_array
+
+if TYPE_CHECKING:
+    from mbt.context import Context
 
 __all__ = ["Ticks"]
 
@@ -23,23 +26,21 @@ class Ticks:
     """What solves one tick after the other: buffers, and programs that start from the one before."""
 
     def __init__(self, problem: Problem, places: tuple[tuple[bool, int], ...]) -> None:
-        self._problem, self._places = problem, places
-        self._assemble: Any = self._assemble_in_python
+        self._problem, self._references = problem, References(problem, places)
+        self._native: Any = None
+        self._native_finish: Any = None
         tree, n, nv = problem.tree, problem.size, problem.tree.num_velocities
-        self._nv = nv
         self._forces = slice(nv, nv + problem.num_forces)
-        self._multipliers = slice(nv + problem.num_forces, n)
         counts = [contact.num_points for contact, _, _ in problem.contacts]
         self._of_points = np.repeat(np.arange(len(counts)), counts)
-        self._zeros = {rows: np.zeros(rows) for rows in {task.num_rows for task in problem.tasks}}
-        self._no_forces = np.zeros(problem.num_forces)
         # Bounds of x, then of rows: forces without and with motors, constraints, friction, first level.
         num_first = (
             sum(task.num_rows for task in problem.tasks if not task.priority) + problem.num_contact_rows
         )
         num_first *= any(task.priority for task in problem.tasks)
-        pyramids, num_constraints = problem.friction_rows, tree.num_constraint_equations
-        sizes = [n, len(problem.rows), num_constraints, len(pyramids), num_first]
+        of_forces, most, _ = problem.force_rows
+        num_constraints = tree.num_constraint_equations
+        sizes = [n, len(problem.rows), num_constraints, len(of_forces), num_first]
         ends = np.cumsum(sizes).tolist()
         efforts, constraints, friction, first = map(slice, ends[:-1], ends[1:])
         A = np.zeros((ends[-1] - n, n))
@@ -47,42 +48,42 @@ class Ticks:
         is_equation = np.zeros(ends[-1], dtype=bool)
         is_equation[n : n + len(problem.undriven)] = True
         is_equation[constraints] = is_equation[first] = True
-        A[friction.start - n : friction.stop - n, self._forces] = pyramids
-        upper[friction] = 0.0
+        A[friction.start - n : friction.stop - n, self._forces] = of_forces
+        upper[friction], lower[self._forces] = most, 0.0
         self._lower, self._upper, self._first = lower, upper, first
         self._stands: tuple[float, ...] = ()
-        self._max_forces = np.array(
-            [min(contact.max_force / problem.force_unit, FREE) for contact, _, _ in problem.contacts]
-        )
-        self._share = _share_of_actuators(tree)
+        self._known_out: TaskSpaceResult | None = None
         self._part: dict[str, FloatArray] = {
             "T": np.empty((nv, n)),
             "h": np.empty(nv),
             "H": np.empty((n, n)),
             "g": np.empty(n),
+            "total": np.empty(()),
         }
-        self._programs = {1: self._make_program(A, is_equation, first.start)}
+        self._programs = [self._make_program(A, is_equation, first.start)]
         if num_first:
             self._part |= {"H2": np.empty((n, n)), "g2": np.empty(n), "first": A[first.start - n :]}
-            self._programs[2] = self._make_program(A, is_equation, first.stop)
+            self._programs.append(self._make_program(A, is_equation, first.stop))
         if num_constraints:
             self._part["constraints"] = A[constraints.start - n : constraints.stop - n]
             self._part["constraint_bias"] = lower[constraints]
             self._equal = upper[constraints]
         self._axes = np.zeros((problem.num_forces, problem.num_forces))
         for k, place in enumerate(self._of_points):
-            axes = normal_and_tangents(problem.contacts[place][0].normal)
-            self._axes[3 * k : 3 * k + 3, 3 * k : 3 * k + 3] = problem.force_unit * axes.T
+            contact, own = problem.contacts[place][0], slice(3 * k, 3 * k + 3)
+            self._axes[own, own] = problem.force_unit * contact.basis.T @ contact.edges
         if problem.is_moving:
             self._part["axes"] = self._axes
         self._part["rows"] = A[: efforts.stop - n]
         self._part["row_lower"], self._part["row_upper"] = lower[efforts], upper[efforts]
         if len(problem.limited[0]):
             self._part["lower"], self._part["upper"] = lower[:nv], upper[:nv]
-        self._ones = np.ones(n), np.ones(nv)
         self._shapes = (tree.num_positions,), (nv,)
-        self._sizes = nv, len(self._of_points), num_constraints, len(self._share)
-        self._names = [f"references[{k}]" for k in range(len(places))]
+        self._sizes = nv, len(self._of_points), num_constraints, len(problem.share)
+        self._written = ["tau", "vdot", "actuation"]
+        self._written += ["contact_forces"] * bool(problem.num_forces) + ["multipliers"] * bool(
+            num_constraints
+        )
 
     def _make_program(self, A: FloatArray, is_equation: Any, end: int) -> QuadraticProgram:
         return QuadraticProgram(
@@ -93,12 +94,12 @@ class Ticks:
         """Put the assembly of programs into native code."""
         from mbt.compiling import compile
 
-        problem = self._problem
+        problem, tree = self._problem, self._problem.tree
         arguments: dict[str, Any] = {
-            "q": problem.tree.num_positions,
-            "v": self._nv,
+            "q": tree.num_positions,
+            "v": tree.num_velocities,
             "stands": len(problem.contacts),
-            "wanted_forces": len(self._no_forces),
+            "wanted_forces": problem.num_forces,
         }
         for k, task in enumerate(problem.tasks):
             arguments |= {
@@ -107,174 +108,174 @@ class Ticks:
                 f"acceleration_{k}": task.num_rows,
             }
 
-        def assemble(**arrays: Any) -> dict[str, Any]:
-            return problem.assemble(*arrays.values())
+        def assemble(q: Any, v: Any, **rest: Any) -> dict[str, Any]:
+            return problem.assemble(Motion(tree, q, v), *rest.values())
 
-        self._assemble = compile(problem.tree, assemble, arguments=arguments, compiler=compiler, cache=cache)
+        native = compile(tree, assemble, arguments=arguments, compiler=compiler, cache=cache)
+        arguments = {"x": problem.size, "T": self._part["T"].shape, "h": tree.num_velocities}
+        arguments["axes"] = self._axes.shape
+        finish = compile(tree, problem.finish, arguments=arguments, compiler=compiler, cache=cache)
+        self._native, self._native_finish = native, finish
 
-    def _assemble_in_python(self, *arrays: FloatArray, out: dict[str, FloatArray]) -> None:
-        for name, values in self._problem.assemble(*arrays).items():
-            out[name][:] = values
+    def _assemble(self, arrays: list[FloatArray], context: Context | None) -> None:
+        part = self._part
+        if context is None and self._native is not None:
+            self._native(*arrays, out=part)
+            return
+        q, v, *rest = arrays
+        motion = Motion(self._problem.tree, q, v) if context is None else MotionInContext(context, q, v)
+        for name, values in self._problem.assemble(motion, *rest).items():
+            part[name][...] = values
 
     def solve(
-        self, q: object, v: object, references: Sequence[Any], stands: FloatArray, out: TaskSpaceResult | None
+        self,
+        q: Any,
+        v: Any,
+        references: Sequence[Any],
+        stands: FloatArray,
+        out: TaskSpaceResult | None,
+        context: Context | None,
     ) -> TaskSpaceResult:
         """Return the solution of one tick."""
-        part = self._part
-        result = self._make_result() if out is None else self._check_result(out)
+        if np.ndim(q) > 1 or np.ndim(v) > 1:
+            return self._solve_batch(q, v, references, stands, out, context)
+        result = TaskSpaceResult.empty(*self._sizes) if out is None else out
+        if result is not self._known_out:
+            self._known_out = self._check_result(result, ())
         arrays = [
-            _as_numbers(q, "q", self._shapes[0]),
-            _as_numbers(v, "v", self._shapes[1]),
+            as_numbers(q, "q", self._shapes[0]),
+            as_numbers(v, "v", self._shapes[1]),
             stands,
-            *self._as_arrays(references),
+            *self._references.as_arrays(references),
         ]
         try:
-            self._assemble(*arrays, out=part)
+            self._assemble(arrays, context)
         except ArgumentValueError:
-            self._refuse_numbers(arrays)
+            self._references.refuse_numbers(arrays)
             raise
-        of_unknowns, of_velocities = self._ones
-        if not isfinite(part["g"].dot(of_unknowns) + part["h"].dot(of_velocities)):
-            self._refuse_numbers(arrays)
+        self._solve_assembled(arrays, result)
+        return result
+
+    def _solve_batch(
+        self,
+        q: object,
+        v: object,
+        references: Sequence[Any],
+        stands: FloatArray,
+        out: TaskSpaceResult | None,
+        context: Context | None,
+    ) -> TaskSpaceResult:
+        """Return the solutions of many ticks, none of which starts from another."""
+        states = [
+            as_finite_array(value, name, (..., *shape))
+            for value, name, shape in ((q, "q", self._shapes[0]), (v, "v", self._shapes[1]))
+        ]
+        try:
+            batch = np.broadcast_shapes(*(state.shape[:-1] for state in states))
+        except ValueError:
+            raise ShapeError(
+                f"q, v: leading axes do not broadcast: {states[0].shape[:-1]}, {states[1].shape[:-1]}"
+            ) from None
+        count = int(np.prod(batch))
+        result = TaskSpaceResult.empty(*self._sizes, batch) if out is None else self._check_result(out, batch)
+        rows = [
+            np.broadcast_to(state, (*batch, *shape)).reshape(count, *shape)
+            for state, shape in zip(states, self._shapes, strict=True)
+        ]
+        rows += [np.broadcast_to(stands, (count, len(stands))), *self._references.as_batch(references, batch)]
+        rows = [np.ascontiguousarray(row) for row in rows]
+        native = self._native(*rows) if context is None and self._native is not None else None
+        one = TaskSpaceResult.empty(*self._sizes)
+        flat = [array.reshape(count, *array.shape[len(batch) :]) for array in result.arrays()]
+        for k in range(count):
+            arrays = [row[k] for row in rows]
+            if native is None:
+                self._assemble(arrays, context)
+            else:
+                for name, values in native.items():
+                    self._part[name][...] = values[k]
+            self._solve_assembled(arrays, one, is_cold=True)
+            for row, value in zip(flat, one.arrays(), strict=True):
+                row[k] = value
+            place = np.unravel_index(k, batch)
+            result.status[place], result.violations[place] = one.status, one.violations
+            result.num_iterations[place] = one.num_iterations
+        return result
+
+    def _solve_assembled(
+        self, arrays: list[FloatArray], result: TaskSpaceResult, *, is_cold: bool = False
+    ) -> None:
+        part, stands = self._part, arrays[2]
+        if not isfinite(part["total"]):
+            self._references.refuse_numbers(arrays)
             raise ArgumentValueError("q, v: expected a state whose accelerations and forces are finite")
         if tuple(stands.tolist()) != self._stands:
             self._put_down(stands)
         if "constraint_bias" in part:
             self._equal[:] = part["constraint_bias"]
-        x, violations, steps = self._solve_level(1, part["H"], part["g"])
+        x, violations, steps = self._solve_level(0, part["H"], part["g"], is_cold)
         if "H2" in part and not violations:
             part["first"].dot(x, out=self._lower[self._first])
             self._upper[self._first] = self._lower[self._first]
-            x, violations, more = self._solve_level(2, part["H2"], part["g2"])
+            x, violations, more = self._solve_level(1, part["H2"], part["g2"], is_cold)
             steps += more
         result.status = "infeasible" if violations else "optimal"
         result.violations, result.num_iterations = violations, steps
         self._write(x, result)
-        return result
 
     def _solve_level(
-        self, level: int, H: FloatArray, g: FloatArray
+        self, level: int, H: FloatArray, g: FloatArray, is_cold: bool
     ) -> tuple[FloatArray, dict[str, float], int]:
         """Return x, bounds that it violates, and steps. The second level holds accelerations of the first."""
         program = self._programs[level]
-        found = program.solve(H, g)
+        found = program.solve(H, g, is_cold)
         if found is not None:
             return found[0], {}, program.num_iterations
         x, excess = program.solve_with_least_violation(H, g)
         return x, self._name_violations(excess), program.num_iterations
 
+    def _write(self, x: FloatArray, result: TaskSpaceResult) -> None:
+        out = {name: getattr(result, name) for name in self._written}
+        if self._native_finish is not None:
+            self._native_finish(x, self._part["T"], self._part["h"], self._axes, out=out)
+            return
+        found = self._problem.finish(x, self._part["T"], self._part["h"], self._axes)
+        for name, array in out.items():
+            array[...] = found[name]
+
     def _put_down(self, stands: FloatArray) -> None:
         """Bound the forces of points: nothing at contacts that are lifted."""
-        high = np.where(stands, FREE, 0.0)[self._of_points]
-        self._lower[self._forces] = np.stack([-high, -high, 0.0 * high], axis=1).ravel()
-        normal = (stands * self._max_forces)[self._of_points]
-        self._upper[self._forces] = np.stack([high, high, normal], axis=1).ravel()
+        self._upper[self._forces] = np.repeat(np.where(stands, FREE, 0.0)[self._of_points], 3)
         self._stands = tuple(stands.tolist())
 
-    def _write(self, x: FloatArray, result: TaskSpaceResult) -> None:
-        part, tau = self._part, result.tau
-        part["T"].dot(x, out=tau)
-        tau += part["h"]
-        tau[self._problem.undriven] = 0.0
-        result.vdot[:] = x[: self._nv]
-        if len(self._axes):
-            self._axes.dot(x[self._forces], out=result.contact_forces.reshape(-1))
-        if len(result.multipliers):
-            np.multiply(x[self._multipliers], self._problem.force_unit, out=result.multipliers)
-        self._share.dot(tau, out=result.actuation)
-
-    def _refuse_numbers(self, arrays: list[FloatArray]) -> None:
-        """Raise an error that names what is not finite."""
-        names = ["q", "v", "stands", "forces wanted"]
-        for k, (is_force, _) in enumerate(self._places):
-            names += [] if is_force else [self._names[k]] * 3
-        for name, array in zip(names, arrays, strict=True):
-            as_finite_array(array, name)
-
-    def _as_arrays(self, references: Sequence[Any]) -> list[FloatArray]:
-        """Return the forces wanted, times weights, and goal, velocity and acceleration of each task."""
-        places, problem = self._places, self._problem
-        if not isinstance(references, (list, tuple)) or len(references) != len(places):
-            got = f"{len(references)}" if isinstance(references, (list, tuple)) else type(references).__name__
-            raise ArgumentValueError(f"references: expected a list of {len(places)}, one a task, got {got}")
-        wanted = self._no_forces.copy() if problem.force_tasks else self._no_forces
-        arrays = [wanted]
-        for name, (is_force, place), reference in zip(self._names, places, references, strict=True):
-            if is_force:
-                chosen, weight = problem.force_tasks[place]
-                points = (chosen.stop - chosen.start) // 3
-                forces = as_finite_array(reference, name, (points, 3))
-                wanted[chosen] += weight * forces.ravel()
-            else:
-                arrays += self._as_reference(problem.tasks[place], reference, name)
-        return arrays
-
-    def _as_reference(self, task: Task, reference: object, name: str) -> tuple[FloatArray, ...]:
-        zero = self._zeros[task.num_rows]
-        if not isinstance(reference, tuple):
-            return task.as_goal(reference, name), zero, zero
-        if len(reference) != 3:
-            raise ArgumentValueError(
-                f"{name}: expected a goal or (goal, velocity, acceleration), got a tuple of {len(reference)}"
-            )
-        rates = [
-            zero if value is None else _as_numbers(value, f"{name}[{i}]", (task.num_rows,))
-            for i, value in enumerate(reference[1:], 1)
-        ]
-        return task.as_goal(reference[0], f"{name}[0]"), *rates
-
-    def _make_result(self) -> TaskSpaceResult:
-        return TaskSpaceResult.empty(*self._sizes)
-
-    def _check_result(self, out: object) -> TaskSpaceResult:
+    def _check_result(self, out: object, batch: tuple[int, ...]) -> TaskSpaceResult:
         if not isinstance(out, TaskSpaceResult):
             raise ArgumentTypeError(f"out: expected a result of this controller, got {quote(out)}")
-        if (len(out.tau), len(out.contact_forces), len(out.multipliers), len(out.actuation)) != self._sizes:
-            raise ArgumentValueError("out: expected a result of this controller, got one of another")
+        shapes = TaskSpaceResult.shapes(*self._sizes, batch)
+        if shapes != tuple(map(np.shape, out.arrays())):
+            raise ArgumentValueError(
+                "out: expected a result of this controller, got one of another, or of other states"
+            )
         return out
 
     def _name_violations(self, excess: FloatArray) -> dict[str, float]:
         """Return what is violated, by name: the largest of each."""
         problem = self._problem
         names = problem.tree.get_velocity_names()
-        of_points = [
-            (f"of {contact.name or frame.name!r}", contact.num_faces)
-            for contact, frame, _ in problem.contacts
-            for _ in range(contact.num_points)
-        ]
         labels = [f"acceleration of {name}" for name in names]
-        labels += [f"normal force {label}" for label, _ in of_points for _ in range(3)]
+        for contact, frame, _ in problem.contacts:
+            labels += [f"friction of {contact.name or frame.name!r}"] * (3 * contact.num_points)
         labels += [f"constraint multiplier {k}" for k in range(problem.size - len(labels))]
         labels += [f"effort of {names[k]}" for k in problem.rows]
         labels += [f"constraint equation {k}" for k in range(problem.tree.num_constraint_equations)]
-        labels += [f"friction {label}" for label, num_faces in of_points for _ in range(num_faces)]
+        of_forces = slice(len(labels), len(labels) + len(problem.force_rows[2]))
+        labels += problem.force_rows[2]
         excess = excess.copy()
         excess[problem.size : problem.size + len(problem.rows)] /= problem.row_scales
         excess[self._forces] *= problem.force_unit
+        excess[of_forces] *= problem.force_unit
         found: dict[str, float] = {}
         for label, amount in zip(labels, excess, strict=False):
             if not amount <= 1e-7:
                 found[label] = max(found.get(label, 0.0), float(amount))
         return found
-
-
-def _as_numbers(value: object, name: str, shape: tuple[int, ...]) -> FloatArray:
-    """Return an array; that its numbers are finite is seen in the result."""
-    if (
-        type(value) is np.ndarray
-        and value.dtype == np.float64
-        and value.shape == shape
-        and value.flags.c_contiguous
-    ):
-        return value
-    return as_float_array(value, name, shape)
-
-
-def _share_of_actuators(tree: Any) -> FloatArray:
-    """Return the matrix that makes efforts of actuators of tau: several on a joint share by their limits."""
-    B = tree.actuation_matrix
-    limits = np.array([min(actuator.effort_limit, FREE) for actuator in tree.joint_actuators])
-    shares = B * np.where(limits > 0.0, limits, 1e-30)
-    total: FloatArray = shares.sum(axis=1, keepdims=True)
-    share: FloatArray = shares / np.where(total > 0.0, total, 1.0)
-    return share.T.copy()

@@ -1,0 +1,127 @@
+"""References of tasks, as users give them, to arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from mbt.control.problem import Problem
+from mbt.control.tasks import Task
+from mbt.errors import ArgumentValueError, ShapeError
+from mbt.math.arrays import FloatArray, as_finite_array, as_float_array
+
+__all__ = ["References", "as_numbers"]
+
+
+class References:
+    """What a list of references must be, and what becomes of it."""
+
+    def __init__(self, problem: Problem, places: tuple[tuple[bool, int], ...]) -> None:
+        self._problem, self._places = problem, places
+        self._zeros = {rows: np.zeros(rows) for rows in {task.num_rows for task in problem.tasks}}
+        self._no_forces = np.zeros(problem.num_forces)
+        self._names = [f"references[{k}]" for k in range(len(places))]
+
+    def as_arrays(self, references: Sequence[Any]) -> list[FloatArray]:
+        """Return the forces wanted, times weights, and goal, velocity and acceleration of each task."""
+        problem = self._problem
+        self._check_length(references)
+        wanted = self._no_forces.copy() if problem.force_tasks else self._no_forces
+        arrays = [wanted]
+        for name, (is_force, place), reference in zip(self._names, self._places, references, strict=True):
+            if is_force:
+                chosen, weight = problem.force_tasks[place]
+                wanted[chosen] += weight * as_finite_array(reference, name, (_points(chosen), 3)).ravel()
+                continue
+            task = problem.tasks[place]
+            if type(reference) is not tuple:
+                zero = self._zeros[task.num_rows]
+                arrays += (task.as_goal(reference, name), zero, zero)
+            else:
+                goal, *rates = self._split(reference, name)
+                arrays.append(task.as_goal(goal, name))
+                arrays += [self._as_rate(rate, task, f"{name}[{i}]") for i, rate in enumerate(rates, 1)]
+        return arrays
+
+    def as_batch(self, references: Sequence[Any], batch: tuple[int, ...]) -> list[FloatArray]:
+        """Return the same for a batch of states, with one leading axis, along which all of it broadcasts."""
+        self._check_length(references)
+        count = int(np.prod(batch))
+        wanted = np.zeros((count, self._problem.num_forces))
+        arrays = [wanted]
+        for name, (is_force, place), reference in zip(self._names, self._places, references, strict=True):
+            if is_force:
+                chosen, weight = self._problem.force_tasks[place]
+                forces = _spread(as_finite_array(reference, name), name, batch, (_points(chosen), 3))
+                wanted[:, chosen] += weight * forces.reshape(count, -1)
+                continue
+            task = self._problem.tasks[place]
+            goal, *rates = (
+                self._split(reference, name) if type(reference) is tuple else (reference, None, None)
+            )
+            if goal is None or np.ndim(goal) <= len(task.shape):
+                goals = np.broadcast_to(task.as_goal(goal, name), (count, *task.shape))
+            else:
+                goals = _spread(as_float_array(goal, name), name, batch, task.shape)
+                goals = np.array([task.as_goal(one, name) for one in goals]).reshape(count, *task.shape)
+            arrays.append(goals)
+            for i, rate in enumerate(rates, 1):
+                given = self._zeros[task.num_rows] if rate is None else as_finite_array(rate, f"{name}[{i}]")
+                arrays.append(_spread(given, f"{name}[{i}]", batch, (task.num_rows,)))
+        return arrays
+
+    def refuse_numbers(self, arrays: list[FloatArray]) -> None:
+        """Raise an error that names what is not finite among q, v, contacts and `as_arrays`."""
+        names = ["q", "v", "stands", "forces wanted"]
+        for name, (is_force, _) in zip(self._names, self._places, strict=True):
+            names += [] if is_force else [name] * 3
+        for name, array in zip(names, arrays, strict=True):
+            as_finite_array(array, name)
+
+    def _check_length(self, references: object) -> None:
+        if not isinstance(references, (list, tuple)) or len(references) != len(self._places):
+            got = f"{len(references)}" if isinstance(references, (list, tuple)) else type(references).__name__
+            raise ArgumentValueError(
+                f"references: expected a list of {len(self._places)}, one a task, got {got}"
+            )
+
+    def _split(self, reference: tuple[Any, ...], name: str) -> tuple[Any, ...]:
+        if len(reference) != 3:
+            raise ArgumentValueError(
+                f"{name}: expected a goal or (goal, velocity, acceleration), got a tuple of {len(reference)}"
+            )
+        return reference
+
+    def _as_rate(self, value: object, task: Task, name: str) -> FloatArray:
+        return self._zeros[task.num_rows] if value is None else as_numbers(value, name, (task.num_rows,))
+
+
+def as_numbers(value: object, name: str, shape: tuple[int, ...]) -> FloatArray:
+    """Return an array; that its numbers are finite is seen in the result."""
+    if (
+        type(value) is np.ndarray
+        and value.dtype == np.float64
+        and value.shape == shape
+        and value.flags.c_contiguous
+    ):
+        return value
+    return as_float_array(value, name, shape)
+
+
+def _points(chosen: Any) -> int:
+    return int(chosen.stop - chosen.start) // 3
+
+
+def _spread(value: FloatArray, name: str, batch: tuple[int, ...], shape: tuple[int, ...]) -> FloatArray:
+    """Return an array (count, *shape) of one with any leading axes."""
+    try:
+        spread = np.broadcast_to(value, (*batch, *shape))
+    except ValueError:
+        expected = ", ".join(map(str, shape))
+        raise ShapeError(
+            f"{name}: expected shape (..., {expected}), with leading axes that broadcast to {batch}, "
+            f"got {value.shape}"
+        ) from None
+    return spread.reshape(-1, *shape)

@@ -1,0 +1,152 @@
+"""Control of batches of states, with parameters of a Context, and of one of two robots."""
+
+import numpy as np
+import pytest
+
+import mbt
+from control.standing_robots import make_biped, make_hopper
+from mbt import functional
+from support.linkages import calc_four_bar_angles, four_bar
+
+daqp = pytest.importorskip("daqp")
+
+
+def stand(make):
+    tree, contacts, q = make()
+    controller = mbt.TaskSpaceController(tree, contacts)
+    controller.add_center_of_mass(axes="xz", stiffness=100, damping=20)
+    controller.add_momentum(axes="y", damping=5)
+    controller.add_posture(q, stiffness=30, damping=11, weight=1e-3)
+    center = functional.center_of_mass(tree, q)[[0, 2]]
+    return tree, controller, q, [center + np.array([0.01, -0.02]), [0.0], None]
+
+
+def check_equal(one, other, tolerance):
+    for array, expected in zip(one.arrays(), other.arrays(), strict=True):
+        np.testing.assert_allclose(array, expected, rtol=0, atol=tolerance)
+
+
+def test_parameters_of_a_context_count_as_those_of_a_tree_with_them():
+    tree, controller, q, goals = stand(make_biped)
+    rng = np.random.default_rng(0)
+    v = 0.2 * rng.normal(size=tree.num_velocities)
+    context = tree.create_default_context()
+    check_equal(controller.solve(q, v, goals, context=context), controller.solve(q, v, goals), 1e-5)
+    other = tree.edit()
+    inertia = mbt.SpatialInertia.solid_box_with_mass(31.0, 0.3, 0.3, 0.4).shift([-0.05, 0.0, -0.1])
+    gravity = [0.0, 0.5, -4.0]
+    tree.get_body_by_name("trunk").set_spatial_inertia_in_body_frame(context, inertia)
+    other.get_body_by_name("trunk").set_default_spatial_inertia(inertia)
+    tree.gravity_field.set_gravity_vector(context, gravity)
+    other.gravity_field.set_default_gravity_vector(gravity)
+    other.finalize()
+    second = mbt.TaskSpaceController(other, controller.contacts)
+    second.add_center_of_mass(axes="xz", stiffness=100, damping=20)
+    second.add_momentum(axes="y", damping=5)
+    second.add_posture(q, stiffness=30, damping=11, weight=1e-3)
+    expected = second.solve(q, v, goals)
+    found = controller.solve(q, v, goals, context=context)
+    assert abs(found.contact_forces - controller.solve(q, v, goals).contact_forces).max() > 1.0
+    # Forces are regularised in units of the default weight, so shares of points differ; motion does not.
+    np.testing.assert_allclose(found.vdot, expected.vdot, atol=2e-3)
+    np.testing.assert_allclose(found.contact_forces.sum(0), expected.contact_forces.sum(0), atol=2e-2)
+
+
+def test_a_disabled_constraint_of_a_context_does_not_hold():
+    tree = four_bar()
+    controller = mbt.TaskSpaceController(tree, actuated=["drive"])
+    controller.add_posture(joints=["drive"], stiffness=0, damping=0)
+    context = tree.create_default_context()
+    for constraint in tree.constraints:
+        constraint.set_enabled_in(context, False)
+    q, v = calc_four_bar_angles(0.9), np.zeros(3)
+    result = controller.solve(q, v, [(None, None, [0.7])], context=context)
+    assert result.status == "optimal"
+    context.q, context.v = q, v
+    found = tree.calc_forward_dynamics(context, result.tau)
+    np.testing.assert_allclose(found, result.vdot, rtol=1e-9, atol=1e-9)
+    assert not np.allclose(controller.solve(q, v, [(None, None, [0.7])]).tau, result.tau, atol=1e-3)
+
+
+def test_contexts_of_others_are_refused():
+    tree, controller, q, goals = stand(make_hopper)
+    v = np.zeros(4)
+    with pytest.raises(mbt.ArgumentTypeError, match="context: expected a Context"):
+        controller.solve(q, v, goals, context=3)
+    with pytest.raises(
+        mbt.ContextMismatchError, match="context: expected one of the tree of this controller"
+    ):
+        controller.solve(q, v, goals, context=make_hopper()[0].create_default_context())
+    with pytest.raises(mbt.ArgumentValueError, match=r"context: expected one state, got a batch \(2,\)"):
+        controller.solve(q, v, goals, context=tree.create_default_context(batch_shape=2))
+    context = tree.create_default_context()
+    tree.joints[-1].lock(context)
+    with pytest.raises(mbt.ArgumentValueError, match="context: expected one without locked joints"):
+        controller.solve(q, v, goals, context=context)
+
+
+def test_a_batch_is_many_ticks():
+    _, controller, q, goals = stand(make_hopper)
+    rng = np.random.default_rng(1)
+    qs = q + 0.05 * rng.normal(size=(2, 3, 4))
+    v = 0.3 * rng.normal(size=(3, 4))
+    centers = goals[0] + 0.01 * rng.normal(size=(2, 1, 2))
+    rates = rng.normal(size=(3, 1))
+    found = controller.solve(qs, v, [centers, ([0.0], None, rates), None])
+    assert found.tau.shape == found.vdot.shape == (2, 3, 4)
+    assert found.contact_forces.shape == (2, 3, 1, 3)
+    assert found.status.shape == found.num_iterations.shape == (2, 3)
+    for i, j in np.ndindex(2, 3):
+        one = controller.solve(qs[i, j], v[j], [centers[i, 0], ([0.0], None, rates[j]), None])
+        assert found.status[i, j] == one.status == "optimal"
+        assert found.violations[i, j] == {}
+        np.testing.assert_allclose(found.tau[i, j], one.tau, atol=1e-7)
+        np.testing.assert_allclose(found.contact_forces[i, j], one.contact_forces, atol=1e-7)
+    # What else is in it does not matter, to the last bit; nor what was solved before.
+    part = controller.solve(qs[1, 1:], v[1:], [centers[1, 0], ([0.0], None, rates[1:]), None], out=None)
+    np.testing.assert_array_equal(part.tau, found.tau[1, 1:])
+    assert controller.solve(qs, v, [centers, ([0.0], None, rates), None], out=found) is found
+    assert controller.solve(np.zeros((0, 4)), np.zeros(4), goals).tau.shape == (0, 4)
+
+
+def test_batches_that_do_not_fit_are_refused():
+    _, controller, q, goals = stand(make_hopper)
+    qs, v = np.tile(q, (3, 1)), np.zeros(4)
+    with pytest.raises(mbt.ShapeError, match=r"q, v: leading axes do not broadcast: \(3,\), \(2,\)"):
+        controller.solve(qs, np.zeros((2, 4)), goals)
+    with pytest.raises(mbt.ShapeError, match=r"references\[0\]: expected shape \(..., 2\).* got \(2, 2\)"):
+        controller.solve(qs, v, [np.zeros((2, 2)), *goals[1:]])
+    with pytest.raises(mbt.ArgumentValueError, match="q: expected finite numbers"):
+        controller.solve(qs * [[1.0], [np.nan], [1.0]], v, goals)
+    with pytest.raises(mbt.ArgumentValueError, match="out: expected a result of this controller"):
+        controller.solve(qs, v, goals, out=controller.solve(q, v, goals))
+
+
+def test_one_of_two_robots_is_controlled():
+    tree = mbt.MultibodyTree()
+    for name in ("left", "right"):
+        mbt.parsing.add_model(tree, mbt.models.model_path("mbt_arm"), model_name=name)
+    tree.add_force_element(mbt.UniformGravityFieldElement())
+    tree.finalize()
+    tools = [tree.get_body_by_name(tree.bodies[-1].name, name) for name in ("left", "right")]
+    own = [set(tree._velocity_indices(name)) for name in ("left", "right")]
+    taus = []
+    q = np.full(12, 0.3)
+    for k, name in enumerate(("left", "right")):
+        controller = mbt.TaskSpaceController(tree, model_instance=name)
+        controller.add_position(tools[k], stiffness=100, damping=20)
+        controller.add_posture(stiffness=10, damping=6, weight=1e-3)
+        result = controller.solve(q, np.zeros(12), [[0.4, 0.1, 0.5], None])
+        assert result.status == "optimal"
+        assert set(np.flatnonzero(result.tau)) <= own[k]
+        taus.append(result.tau)
+    # As alone in a tree.
+    alone = mbt.load_model(mbt.models.model_path("mbt_arm"))
+    controller = mbt.TaskSpaceController(alone)
+    controller.add_position(alone.bodies[-1], stiffness=100, damping=20)
+    controller.add_posture(stiffness=10, damping=6, weight=1e-3)
+    expected = controller.solve(q[:6], np.zeros(6), [[0.4, 0.1, 0.5], None]).tau
+    for k in range(2):
+        np.testing.assert_allclose(taus[k][sorted(own[k])], expected, atol=1e-6)
+    with pytest.raises(mbt.UnknownNameError, match="middle"):
+        mbt.TaskSpaceController(tree, model_instance="middle")
