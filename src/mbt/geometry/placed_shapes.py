@@ -60,6 +60,11 @@ class PlacedShape:
     pose: FloatArray
     vertices: FloatArray | None = None
 
+    @property
+    def arrays(self) -> tuple[FloatArray | None, ...]:
+        """Its pose, and its vertices."""
+        return self.pose, self.vertices
+
     def as_tuple(self) -> tuple[Any, ...]:
         """Return what the core takes."""
         return self.kind, self.node, self.size, self.radius, self.pose, self.vertices
