@@ -4,11 +4,14 @@
 // `size`, the number of columns in `count`; `vertices` are heights, row after row along y, then the highest of each block.
 #pragma once
 
+#include <cmath>
+#include <limits>
+
 #include "geometry/convex.hpp"
 
 namespace MBT_NS {
 
-static constexpr int kBlock = 8;  // cells; geometry/placed_shapes.py has the same number
+static constexpr int kBlock = 8;  // cells; geometry/scene.pyx has the same number
 
 // Along one axis of the grid.
 struct FieldAxis {
@@ -38,6 +41,13 @@ struct FieldGrid {
     const double *a = heights + static_cast<std::ptrdiff_t>(row) * (x.cells + 1) + column, *b = a + x.cells + 1;
     return larger(larger(a[0], a[1]), larger(b[0], b[1]));
   }
+  // Of the cells below a box.
+  double top_under(const double* low, const double* high) const {
+    double top = -HUGE_VAL;
+    for (int i = y.cell(low[1]); i <= y.cell(high[1]); ++i)
+      for (int j = x.cell(low[0]); j <= x.cell(high[0]); ++j) top = larger(top, cell_top(i, j));
+    return top;
+  }
 };
 
 struct FieldTriangle {
@@ -58,6 +68,7 @@ struct FieldSearch {
   const PlacedShape<Lanes>& shape;  // in the frame of the field, the same in all lanes
   double low[3], high[3];           // box about it
   double lift;
+  double slack;                     // how far beside it a triangle may be, against rounding
   bool falls;
 
   double best;         // distance, or way down
@@ -71,7 +82,7 @@ struct FieldSearch {
   double bound(double x0, double x1, double y0, double y1, double top) const {
     const double dx = larger(larger(x0 - high[0], low[0] - x1), 0.0), dy = larger(larger(y0 - high[1], low[1] - y1), 0.0);
     const double dz = low[2] + lift - top;
-    if (falls) return dx + dy > 0.0 ? HUGE_VAL : dz;
+    if (falls) return dx + dy > slack ? HUGE_VAL : dz;
     return sqrt_(dx * dx + dy * dy + (dz > 0.0 ? dz * dz : 0.0));
   }
 
@@ -95,7 +106,7 @@ struct FieldSearch {
     Vec3<Lanes> p = corner - shape.p;
     p.z -= Lanes(lift);
     const ConvexPair<Lanes> pair = {
-        kind, shape, HULL, unit, {{u.x, w.x, zero}, {u.y, w.y, zero}, {u.z, w.z, zero}}, rotate_back(shape.R, p)};
+        kind, HULL, shape, unit, {{u.x, w.x, zero}, {u.y, w.y, zero}, {u.z, w.z, zero}}, rotate_back(shape.R, p)};
     const Nearest<Lanes> at = nearest_difference(pair, kExact);
     const Lanes up = -(shape.R * at.v).z;
     for (int l = 0; l < count; ++l) {
@@ -139,7 +150,7 @@ struct FieldSearch {
     // What is below its middle tells how far to look.
     look_at_cell(grid.y.cell(0.5 * (low[1] + high[1])), grid.x.cell(0.5 * (low[0] + high[0])));
     look();
-    const double reach = falls ? 0.0 : best;
+    const double reach = falls ? slack : best;
     const int first = grid.y.cell(low[1] - reach) / kBlock, last = grid.y.cell(high[1] + reach) / kBlock;
     const int from = grid.x.cell(low[0] - reach) / kBlock, to = grid.x.cell(high[0] + reach) / kBlock;
     for (int i = first; i <= last && !touches; ++i)
@@ -171,7 +182,7 @@ static MBT_NOINLINE Witness<double> field_distance(int kind, const PlacedShape<d
                                    rotate_back(field.R, axis_z(A.R))});
   local.p = rotate_back(field.R, A.p - field.p);
   const PlacedShape<Lanes> shape = in_all_lanes(local);
-  FieldSearch search = {grid, kind, shape, {}, {}, 0.0, false, 0.0, false, {}, {}, {}, 0};
+  FieldSearch search = {grid, kind, shape, {}, {}, 0.0, 0.0, false, 0.0, false, {}, {}, {}, 0};
   double scale = 0.0;
   bool is_finite = true;
   const double p[3] = {local.p.x, local.p.y, local.p.z};
@@ -182,40 +193,52 @@ static MBT_NOINLINE Witness<double> field_distance(int kind, const PlacedShape<d
     is_finite = is_finite && search.high[k] - search.low[k] < HUGE_VAL && p[k] - p[k] == 0.0;
     scale += search.high[k] - search.low[k];
   }
-  Witness<double> w;
+  const double bad = std::numeric_limits<double>::quiet_NaN();
+  Witness<double> w = {bad, {bad, bad, bad}, {bad, bad, bad}, {bad, bad, bad}};
   if (is_finite) {
     search.run();
-    bool under = search.touches;
-    if (!under) {
-      w = search.witness();
-      const double x = w.p_A.x, y = w.p_A.y;
-      under = w.n.z > 0.0 && magnitude(x) < grid.x.half && magnitude(y) < grid.y.half;
-    }
-    if (under) {
-      search.falls = true;
+    const bool cut = search.touches;
+    if (!cut) w = search.witness();
+    if (cut || (w.n.z > 0.0 && magnitude(w.p_A.x) < grid.x.half && magnitude(w.p_A.y) < grid.y.half)) {
       const double tolerance = 1e-6 * (scale + grid.x.step + grid.y.step);
-      double top = -HUGE_VAL;
-      for (int i = grid.y.cell(search.low[1]); i <= grid.y.cell(search.high[1]); ++i)
-        for (int j = grid.x.cell(search.low[0]); j <= grid.x.cell(search.high[0]); ++j)
-          top = larger(top, grid.cell_top(i, j));
-      search.lift = larger(top - search.low[2], 0.0) + 0.1 * scale + 16.0 * tolerance;
+      search.falls = true;
+      search.slack = 1e-3 * tolerance;
+      search.lift = larger(grid.top_under(search.low, search.high) - search.low[2], 0.0) + 0.1 * scale + tolerance;
       for (int step = 0; step < kMostSteps; ++step) {
         search.run();
-        if (!(search.best < HUGE_VAL) || search.best < tolerance) break;
+        if (search.best < tolerance) break;
         search.lift -= search.best - 0.5 * tolerance;
       }
-      if (search.best < HUGE_VAL && (search.touches || search.lift > 0.0)) {
+      if (cut || search.lift > 0.0) {
         w = search.witness();
-        w.p_A.z -= 0.0;
         w.distance += search.lift * w.n.z;
         w.p_B = w.p_A + w.n * w.distance;
       }
     }
-  } else {
-    const double bad = std::numeric_limits<double>::quiet_NaN();
-    w = {bad, {bad, bad, bad}, {bad, bad, bad}, {bad, bad, bad}};
   }
   return {w.distance, field.R * w.p_A + field.p, field.R * w.p_B + field.p, field.R * w.n};
+}
+
+// One lane after the other; those that repeat the one before take its result.
+[[maybe_unused]] static MBT_NOINLINE Witness<Lanes> field_distances(
+    int kind, const PlacedShape<Lanes>& A, const PlacedShape<Lanes>& B) {
+  Witness<Lanes> result;
+  PlacedShape<double> a, b;
+  Witness<double> w;
+  for (int l = 0; l < MBT_W; ++l) {
+    const PlacedShape<double> next_a = lane_of(A, l), next_b = lane_of(B, l);
+    // size, R and p: fifteen numbers in a row
+    const double *new_a = next_a.size, *new_b = next_b.size, *old_a = a.size, *old_b = b.size;
+    bool repeats = l > 0;
+    for (int k = 0; repeats && k < 15; ++k) repeats = new_a[k] == old_a[k] && new_b[k] == old_b[k];
+    a = next_a;
+    b = next_b;
+    if (!repeats) w = field_distance(kind, a, b);
+    const double* from = &w.distance;
+    Lanes* to = &result.distance;
+    for (int k = 0; k < 10; ++k) set_lane(to[k], l, from[k]);
+  }
+  return result;
 }
 
 }  // namespace MBT_NS
