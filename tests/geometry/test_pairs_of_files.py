@@ -152,6 +152,18 @@ def test_a_height_field_whose_file_is_missing_is_left_out() -> None:
     assert tree.parse_reports[0].ignored["geom/hfield"] == 1
 
 
+def test_rules_follow_what_a_file_includes(path: Path) -> None:
+    """Without MuJoCo, too."""
+    tree = mbt.MultibodyTree()
+    for name in ("left", "right", "tool"):
+        tree.add_body(mbt.RigidBody(name, BODY)).add_collision(mbt.Shape("sphere", [0.1]))
+    tree.finalize()
+    assert mbt.CollisionModel(tree, rules=path).pairs == (("left", "tool"), ("right", "tool"))
+    (path.parent / "parts" / "rules.xml").unlink()
+    with pytest.raises(mbt.ParseError, match="there is no file"):
+        mbt.CollisionModel(tree, rules=path)
+
+
 def test_exclusions_of_a_tree() -> None:
     tree = mbt.MultibodyTree()
     balls = [tree.add_body(mbt.RigidBody(name, BODY)) for name in "abc"]

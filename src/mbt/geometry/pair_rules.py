@@ -136,6 +136,7 @@ def _find_inboards(groups: Sequence[tuple[int, int, int]], bodies: Iterable[Rigi
 
 def read_disabled(source: str | os.PathLike[str], known: Iterable[str]) -> set[frozenset[str]]:
     """Return the pairs of bodies that a file of SRDF or MJCF takes out; names of others are passed over."""
+    from mbt.parsing.mjcf_files import Files
     from mbt.parsing.sources import read_source
     from mbt.parsing.xml_tree import Document, parse_xml
 
@@ -144,10 +145,16 @@ def read_disabled(source: str | os.PathLike[str], known: Iterable[str]) -> set[f
     if root.tag == "robot":
         entries = [(e, "link1", "link2") for e in root.children if e.tag == "disable_collisions"]
     elif root.tag == "mujoco":
-        contacts = [e for e in root.children if e.tag == "contact"]
-        entries = [
-            (e, "body1", "body2") for contact in contacts for e in contact.children if e.tag == "exclude"
-        ]
+        files = Files(read, ())
+        files.collect(root)
+        waiting = [root, *(parse_xml(data, Document(name)) for name, data in files.included.items())]
+        entries = []
+        while waiting:
+            element = waiting.pop()
+            waiting += element.children
+            # Others are called so that have attributes of other names.
+            if element.tag == "exclude" and element.peek("body1") is not None:
+                entries.append((element, "body1", "body2"))
     else:
         raise ArgumentValueError(f"rules: expected a file of SRDF or MJCF, got one of <{root.tag}>")
     names = set(known)

@@ -294,7 +294,8 @@ class ElementRegistry:
             element._tree, element._index = None, -1
         self.removed.update(gone)
         tree = self._tree
-        tree._exclusions = tuple(pair for pair in tree._exclusions if out.isdisjoint(map(id, pair)))
+        if tree._exclusions:
+            tree._exclusions = tuple(pair for pair in tree._exclusions if out.isdisjoint(map(id, pair)))
         for element in new.values():
             element._tree = self._tree
         self.forget_graph()
