@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import mbt
-from mbt.tree.shape import _PICKLED
 from mbt.math import make_pose
+from mbt.tree.shape import _PICKLED
 
 SIZES = {
     "box": (1.0, 2.0, 3.0),

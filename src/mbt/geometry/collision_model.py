@@ -434,15 +434,17 @@ class CollisionModel:
         cores: Iterable[DistanceCore] = ()
         size = 1
         if context is not None and context.batch_shape:
-            parameters: Any = context._parameters
+            of_batch: Any = context
             numbers = np.arange(math.prod(context.batch_shape)).reshape(context.batch_shape)
             of_each = np.broadcast_to(numbers, batch).ravel().tolist()
-            cores = (self._make(np.array(parameters.of_sample(i))) for i in of_each)
+            cores = (self._make(np.array(of_batch._parameters.of_sample(i))) for i in of_each)
         elif count:
             cores, size = [self._prepare(context)], count
         for i, core in enumerate(cores):
             parts = {name: x[size * i : size * (i + 1)] for name, x in flat.items()}
-            core.run(rows[size * i : size * (i + 1)], get_num_threads(), *map(parts.get, _RESULTS), margin)
+            d, p_WA, p_WB, n_W, J, free = map(parts.get, _RESULTS)
+            here = rows[size * i : size * (i + 1)]
+            core.run(here, get_num_threads(), d, p_WA, p_WB, n_W, J, free, margin)
         return results
 
     def _check_context(self, context: object) -> None:

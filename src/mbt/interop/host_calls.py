@@ -75,7 +75,7 @@ _OTHERS = {"distances": _distances}
 
 
 def _find(name: str) -> Callable[..., Any]:
-    return _OTHERS[name] if name in _OTHERS else getattr(functional, name)  # type: ignore[no-any-return]
+    return _OTHERS[name] if name in _OTHERS else getattr(functional, name)
 
 
 def _parameters_of(name: str) -> dict[str, inspect.Parameter]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mbt.math.arrays import FloatArray
 from mbt.math.poses import inverse_pose, make_pose
@@ -78,6 +78,7 @@ class Shapes:
         for i, (body, kind, name, group) in enumerate(rows):
             color, pose = colors[i], X_BG[i]
             mesh = meshes.get(i)
+            own: tuple[Any, ...]
             if mesh is None and kind == _MESH:
                 mesh = _find_mesh(m, names, int(m.geom_dataid[i]))
             if mesh is not None:
@@ -86,8 +87,8 @@ class Shapes:
                 own = "mesh", tuple(mesh.scale), pose, name, color, file, folder
                 shape = Shape._of_checked(*own, None, bits[i])
             elif kind == _FIELD and i not in meshes:
-                size, heights = _read_field(m, int(m.geom_dataid[i]))
-                own = "height_field", size, pose, name, color, None, None
+                lengths, heights = _read_field(m, int(m.geom_dataid[i]))
+                own = "height_field", lengths, pose, name, color, None, None
                 shape = Shape._of_checked(*own, heights, bits[i])
             elif kind in _OTHERS:
                 report.ignore(f"geom/{_OTHERS[kind]}")
