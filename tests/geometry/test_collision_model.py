@@ -283,7 +283,7 @@ def test_pickles_and_copies() -> None:
         np.testing.assert_array_equal(twin.distances(q), wanted)
     both = copy.deepcopy([scene, tree])
     assert both[0].tree is both[1]
-    make, (own, shapes, pairs) = scene.__reduce__()[:2]
+    make, (own, shapes, pairs, *_) = scene.__reduce__()[:2]
     with pytest.raises(ValueError, match="no such shape"):
         make(own, shapes, [(0, -1, 0.0)]).distances(q)
     bad = copy.copy(shapes[0])
@@ -318,7 +318,7 @@ def test_bad_arguments_name_themselves() -> None:
         (lambda: make(mbt.MultibodyTree()), "finalize"),
         (lambda: make("arm"), "str"),
         (lambda: make(tree.clone_to_scalar("fraction")), "doubles"),
-        (lambda: make(tree, "adjacent"), "pairs: expected 'not adjacent' or 'all'"),
+        (lambda: make(tree, "adjacent"), "pairs: expected 'not adjacent', 'all', 'mjcf'"),
         (lambda: make(tree, [("base",)]), r"pairs\[0\]: expected two bodies"),
         (lambda: make(tree, ["ab"]), r"pairs\[0\]: expected two bodies"),
         (lambda: make(tree, [("base", "lnik")]), r"pairs\[0\]: no body and no obstacle is called 'lnik'"),
@@ -356,6 +356,102 @@ def test_bad_arguments_name_themselves() -> None:
         with pytest.raises(mbt.MbtError, match=words):
             call()
     assert scene.distances(context.q).shape == (scene.num_pairs,)
+
+
+def test_pairs_are_sets_and_arrays_too() -> None:
+    tree = arm(3)
+    wanted = (("link1", "link2"), ("pad", "wall"))
+    for pairs in ([{"link1", "link2"}, frozenset(("wall", "pad"))], np.array(wanted), {wanted[0], wanted[1]}):
+        assert mbt.CollisionModel(tree, pairs, obstacles=[WALL]).pairs == wanted
+    few = mbt.CollisionModel(tree, obstacles=[WALL], exclude=np.array([["link1", "wall"]]))
+    assert ("link1", "wall") not in few.pairs
+
+
+def test_a_mesh_among_obstacles_is_not_of_the_tree() -> None:
+    cup = mbt.Shape("mesh", mesh="cup.stl", name="cup")
+    with pytest.raises(mbt.ArgumentValueError, match="obstacles: cup is a mesh"):
+        mbt.CollisionModel(arm(2), obstacles=[cup])
+
+
+def test_results_are_written_into_memory_that_is_given() -> None:
+    tree = arm(3)
+    scene = mbt.CollisionModel(tree, obstacles=[WALL])
+    q = np.random.default_rng(4).uniform(-2.0, 2.0, (2, 5, 3))
+    wanted = scene.distances(q, witness=True, jacobian=True)
+    outs = tuple(np.full_like(x, np.nan) for x in wanted)
+    got = scene.distances(q, witness=True, jacobian=True, out=outs)
+    for x, out, expected in zip(got, outs, wanted, strict=True):
+        assert x is out
+        np.testing.assert_array_equal(out, expected)
+    d, J, free = np.empty_like(wanted[0]), np.empty_like(wanted[4]), np.empty((2, 5), bool)
+    assert scene.distances(q, out=d) is d
+    assert scene.distance_jacobian(q, out=J) is J
+    assert scene.is_free(q, out=free) is free
+    np.testing.assert_array_equal(d, wanted[0])
+    np.testing.assert_array_equal(J, wanted[4])
+    np.testing.assert_array_equal(free, d.min(axis=-1) >= 0.0)
+    one = np.empty((), bool)
+    assert scene.is_free(q[0, 0], out=one) is one
+    memory = np.zeros(100)
+    for call, words in [
+        (lambda: scene.distances(q, out=np.empty(3)), "out: expected shape"),
+        (lambda: scene.distances(q, out=d.tolist()), "out: expected a float64"),
+        (lambda: scene.distances(q, witness=True, out=d), "out: expected a tuple of 4 arrays"),
+        (lambda: scene.distances(q, witness=True, out=(d, d)), "out: expected a tuple of 4 arrays, got 2"),
+        (
+            lambda: scene.distances(q, witness=True, out=(*outs[:2], outs[1], outs[3])),
+            r"out\[1\] and out\[2\]",
+        ),
+        (lambda: scene.is_free(q, out=d), "out: expected a bool"),
+        (lambda: scene.distances(memory[:3], out=memory[: scene.num_pairs]), "apart from that of q"),
+    ]:
+        with pytest.raises(mbt.MbtError, match=words):
+            call()
+
+
+def test_parameters_of_a_batch_of_contexts() -> None:
+    tree = arm(3)
+    scene = mbt.CollisionModel(tree, obstacles=[WALL])
+    frame = tree.get_joint_by_name("j2").frame_on_parent
+    rng = np.random.default_rng(5)
+    poses = np.array([random_pose(rng) for _ in range(3)])
+    many = tree.create_default_context((3,))
+    frame.set_pose_in_parent_frame(many, poses)
+    q = rng.uniform(-2.0, 2.0, (2, 3, 3))
+    got = scene.distances(q, jacobian=True, context=many)
+    free = scene.is_free(q[0], context=many)
+    assert scene.distances(q[0, 0], context=many).shape == (3, scene.num_pairs)
+    for i, pose in enumerate(poses):
+        one = tree.create_default_context()
+        frame.set_pose_in_parent_frame(one, pose)
+        for x, y in zip(got, scene.distances(q[:, i], jacobian=True, context=one), strict=True):
+            np.testing.assert_array_equal(x[:, i], y)
+        assert free[i] == scene.is_free(q[0, i], context=one)
+    with pytest.raises(mbt.ShapeError, match=r"\(2,\) of q and \(3,\) of context"):
+        scene.distances(q[:, 0], context=many)
+
+
+def test_json_holds_a_model(tmp_path) -> None:
+    tree = arm(3)
+    field = mbt.Shape("height_field", [3, 2], heights=[[0, 0.1, 0.2], [0.3, 0.1, 1 / 3]])
+    scene = mbt.CollisionModel(tree, obstacles=[WALL, field], exclude=[("pad", "wall")], padding={"pad": 0.1})
+    text = scene.to_json()
+    (tmp_path / "scene.json").write_text(text, encoding="utf-8")
+    q = np.random.default_rng(6).uniform(-2.0, 2.0, (5, 3))
+    for source in (text, tmp_path / "scene.json"):
+        again = mbt.CollisionModel.from_json(tree, source)
+        assert again.pairs == scene.pairs
+        np.testing.assert_array_equal(again.distances(q), scene.distances(q))
+    assert again.to_json() == text == pickle.loads(pickle.dumps(scene)).to_json()
+    assert [shape.name for shape in again.obstacles] == ["wall", "obstacle[1]"]
+    for old, new, words in (
+        ('"mbt scene"', '"scene"', "format: expected 'mbt scene'"),
+        ('"version": 1', '"version": 2', "version: expected 1, got 2"),
+        ('"pad"', '"pat"', "the tree has no shape 'pat'"),
+        ('"hulls": false', '"hulls": 3', "expected true or false"),
+    ):
+        with pytest.raises(mbt.ParseError, match=words):
+            mbt.CollisionModel.from_json(tree, text.replace(old, new))
 
 
 def test_two_half_spaces_have_no_distance() -> None:

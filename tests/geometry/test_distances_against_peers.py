@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
-import mbt
-from support.shapes import random_q, random_shape, scene_of, sides_of
+from support.distance_proof import geom_of, of_coal, prove
+from support.shapes import pairs_known, random_q, random_shape, scene_of, sides_of
 
 pytestmark = pytest.mark.oracle
 
@@ -16,19 +14,6 @@ CLOSED = [
     *((kind, other) for kind in ("sphere", "capsule") for other in ("sphere", "capsule", "plane", "box")),
     ("sphere", "cylinder"), ("plane", "box"), ("plane", "cylinder"), ("plane", "ellipsoid"),
 ]  # fmt: skip
-
-
-def of_coal(coal: Any, shape: mbt.Shape) -> Any:
-    size = shape.size
-    make = {
-        "sphere": coal.Sphere,
-        "capsule": coal.Capsule,
-        "box": coal.Box,
-        "cylinder": coal.Cylinder,
-        "ellipsoid": coal.Ellipsoid,
-        "plane": lambda: coal.Halfspace(np.array([0.0, 0.0, 1.0]), 0.0),
-    }
-    return make[shape.kind](*size)
 
 
 @pytest.mark.parametrize("kinds", CLOSED, ids="-".join)
@@ -74,8 +59,8 @@ def test_mujoco(kinds: tuple[str, str]) -> None:
         q = random_q(scene, rng, 60, 1.5)
         inertia = '<inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/>'
         parts = [
-            _geom(shape, name) if shape.kind == "plane"
-            else f"<body><freejoint/>{inertia}{_geom(shape, name)}</body>"
+            geom_of(shape, name) if shape.kind == "plane"
+            else f"<body><freejoint/>{inertia}{geom_of(shape, name)}</body>"
             for (shape, _), name in zip(sides_of(scene, q), scene.pairs[0], strict=True)
         ]  # fmt: skip
         model = mujoco.MjModel.from_xml_string(f"<mujoco><worldbody>{''.join(parts)}</worldbody></mujoco>")
@@ -94,18 +79,17 @@ def test_mujoco(kinds: tuple[str, str]) -> None:
     assert compared > 50
 
 
-def _geom(shape: mbt.Shape, name: str) -> str:
-    X = shape.X_BG
-    w = mbt.math.matrix_to_quaternion(X[:3, :3])
-    size = {
-        "sphere": shape.size,
-        "ellipsoid": shape.size,
-        "box": [0.5 * x for x in shape.size],
-        "plane": [1, 1, 1],
-    }.get(shape.kind) or [shape.size[0], 0.5 * shape.size[1]]
-
-    def text(numbers: Any) -> str:
-        return " ".join(repr(float(x)) for x in numbers)
-
-    pose = f'pos="{text(X[:3, 3])}" quat="{text(w)}"'
-    return f'<geom name="{name}" type="{shape.kind}" {pose} size="{text(size)}"/>'
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("kinds", pairs_known(), ids="-".join)
+def test_many(kinds: tuple[str, str]) -> None:
+    """Planes and witness points prove each distance; `tools/prove_distances.py` takes more pairs."""
+    pytest.importorskip("coal", reason="needs the `oracle` extra")
+    pytest.importorskip("mujoco", reason="needs the `oracle` extra")
+    found = prove(kinds, 1000, np.random.default_rng(0))
+    assert min(found.apart, found.pairs - found.apart) > 50
+    assert found.gap < 1e-12
+    assert found.surface < 1e-11
+    # What these find more is not the distance: they end early.
+    assert found.coal_more < 1e-8
+    assert found.mujoco_more < 1e-6
+    assert found.coal_shallower < 1e-8

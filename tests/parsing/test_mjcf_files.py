@@ -333,7 +333,7 @@ def test_textures_height_fields_and_skins_are_not_looked_for() -> None:
 
 
 def test_the_mass_of_a_height_field(folder: Path) -> None:
-    """It is that of a box: what its file holds does not matter, and the file is not looked for."""
+    """It is that of a box: what its file holds does not matter, and the file may be missing."""
     geom = '<geom type="hfield" hfield="hills" pos="0.1 0.2 0.3" euler="10 20 30" density="{}"/>'
     body = f'<body name="a"><joint name="j" axis="1 2 3"/>{geom}<geom size="0.1" pos="1 0 0"/></body>'
     for asset in ('file="c.png"', 'nrow="2" ncol="3"', 'nrow="2" ncol="3" elevation="1 5 2 6 3 7"'):
@@ -344,7 +344,10 @@ def test_the_mass_of_a_height_field(folder: Path) -> None:
             model = compile_text(text.replace('file="c.png"', 'nrow="7" ncol="9"'))
             assert_same_dynamics(tree, model, num_states=1)
             assert tree.get_body_by_name("a").default_mass > (100 if density else 1)
-            assert tree.parse_reports[0].ignored["geom/hfield"] == 1
+            is_missing = asset.startswith("file")
+            assert tree.parse_reports[0].ignored.get("geom/hfield", 0) == is_missing
+            kinds = [shape.kind for shape in tree.get_body_by_name("a").collisions]
+            assert kinds == ["sphere"] if is_missing else ["height_field", "sphere"]
 
 
 @pytest.mark.parametrize("inertial", [LUMP, ""])

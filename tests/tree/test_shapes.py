@@ -11,6 +11,7 @@ import pytest
 
 import mbt
 from mbt.math import make_pose
+from mbt.tree.shape import _PICKLED
 
 SIZES = {
     "box": (1.0, 2.0, 3.0),
@@ -158,7 +159,7 @@ def test_copies_are_the_shape_itself_and_pickles_equal_it() -> None:
 
 def test_a_damaged_pickle_is_refused() -> None:
     make, arguments = make_shape().__reduce__()
-    names = mbt.Shape.__slots__
+    names = _PICKLED
     for name, value in (("kind", "torus"), ("size", (np.nan,) * 3), ("X_BG", np.ones((4, 4))), ("mesh", "a")):
         damaged = [
             value if slot == name else argument for slot, argument in zip(names, arguments, strict=True)

@@ -120,7 +120,8 @@ def _check_inertia(body: RigidBody, M: SpatialInertia, subject: Subject) -> None
         )
         subject.report("warning", "inertia-unit", body, message, "inertias are in kg m^2")
         return
-    shapes = [s for s in (*body.collisions, *body.visuals) if s.kind not in ("plane", "mesh")]
+    unknown = ("plane", "mesh", "height_field")
+    shapes = [s for s in (*body.collisions, *body.visuals) if s.kind not in unknown]
     if not shapes or any(s.kind == "mesh" for s in (*body.collisions, *body.visuals)):
         return
     radius, volume = _extent(shapes, M.com)

@@ -14,21 +14,24 @@ from mbt._core.geometry.distances import DistanceCore, is_known
 from mbt._core.geometry.scene import Scene
 from mbt.context.checks import compile_copy
 from mbt.context.context import Context
-from mbt.errors import ArgumentTypeError, ArgumentValueError, ContextMismatchError, quote
-from mbt.geometry.pair_rules import Names, find_pairs, read_disabled
-from mbt.geometry.placed_shapes import KINDS, PlacedShape, list_shapes, name_bodies, place
+from mbt.errors import ArgumentTypeError, ArgumentValueError, ContextMismatchError, ShapeError, quote
+from mbt.geometry.outputs import check_outs
+from mbt.geometry.pair_rules import Names, check_known, find_pairs, read_disabled
+from mbt.geometry.placed_shapes import PlacedShape, list_shapes, name_bodies, name_obstacles, place, place_all
 from mbt.math.arrays import FloatArray, as_bool, as_finite, as_float_array
 from mbt.tree.shape import Shape
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+    from typing_extensions import Self
 
     from mbt.tree.body import RigidBody
     from mbt.tree.multibody_tree import MultibodyTree
 
 __all__ = ["CollisionModel", "model_without_meshes"]
 
-_NAMES = {number: kind for kind, number in KINDS.items()}
+# In the order of `DistanceCore.run`.
+_RESULTS = ("d", "p_WA", "p_WB", "n_W", "J", "is_free")
 
 
 class CollisionModel:
@@ -43,8 +46,12 @@ class CollisionModel:
         A finalized tree of doubles.
     pairs : str or sequence of pairs, optional
         ``"not adjacent"``, the default: shapes of all bodies, but for bodies that a joint connects; a joint
-        on World itself does not count. ``"all"``: these as well. Or a list of two bodies each, as `RigidBody`
-        or by name; obstacles have names too.
+        on World itself does not count. ``"all"``: these as well. ``"mjcf"``: the pairs that MuJoCo tests:
+        ``"not adjacent"``, but a body that is welded to World counts as World. Or a list of two bodies each,
+        as `RigidBody` or by name; obstacles have names too.
+
+        `Shape.contact_bits` and `MultibodyTree.exclude_collisions` leave pairs out of all rules, but not
+        `contact_bits` out of a list.
     obstacles : sequence of Shape, optional
         Shapes that stand still; ``X_BG`` is their pose in World. Each makes a pair with all bodies that move.
         One without a name is called ``"obstacle[0]"``, after its place.
@@ -112,30 +119,33 @@ class CollisionModel:
         if tree.scalar_type.name != "double":
             raise ArgumentValueError(f"tree: expected one of doubles, got one of {tree.scalar_type.name}")
         named = name_bodies(tree)
-        standing = _name_obstacles(obstacles, named)
+        standing = name_obstacles(obstacles, named)
         names = Names(named, standing)
         left_out = names.read_pairs(exclude, "exclude")
+        left_out |= {frozenset(map(names.of, pair)) for pair in tree.collision_exclusions}
         if rules is not None:
             left_out |= read_disabled(rules, named)
         hulls = as_bool(hulls, "hulls")
-        known: dict[Any, FloatArray] = {}
-        shapes = [place(*one, hulls, package_paths, known) for one in list_shapes(named)]
-        shapes += [
-            place(shape, name, name, 0, hulls, package_paths, known) for name, shape in standing.items()
-        ]
+        shapes = place_all(named, standing, hulls, package_paths)
         found = find_pairs(tree._compiled, shapes, pairs, left_out, names)
-        _check_known(shapes, found)
+        check_known(shapes, found)
         thickness = names.read_padding(padding)
-        self._set(
-            tree, shapes, [(i, j, thickness[shapes[i].owner] + thickness[shapes[j].owner]) for i, j in found]
-        )
+        padded = [(i, j, thickness[shapes[i].owner] + thickness[shapes[j].owner]) for i, j in found]
+        self._set(tree, shapes, padded, standing, hulls)
 
     def _set(
-        self, tree: MultibodyTree, shapes: list[PlacedShape], pairs: list[tuple[int, int, float]]
+        self,
+        tree: MultibodyTree,
+        shapes: list[PlacedShape],
+        pairs: list[tuple[int, int, float]],
+        obstacles: Mapping[str, Shape],
+        hulls: bool,
     ) -> None:
         self._tree = tree
         self._shapes = shapes
         self._pairs = pairs
+        self._obstacles = obstacles
+        self._hulls = hulls
         self._names = tuple((shapes[i].name, shapes[j].name) for i, j, _ in pairs)
         # For default parameters; and for the last others, with these.
         self._core: DistanceCore | None = None
@@ -145,6 +155,11 @@ class CollisionModel:
     def tree(self) -> MultibodyTree:
         """The tree."""
         return self._tree
+
+    @property
+    def obstacles(self) -> tuple[Shape, ...]:
+        """The shapes that stand still."""
+        return tuple(self._obstacles.values())
 
     @property
     def num_pairs(self) -> int:
@@ -167,6 +182,7 @@ class CollisionModel:
         witness: bool = False,
         jacobian: bool = False,
         context: Context | None = None,
+        out: Any = None,
     ) -> Any:
         """Return the signed distance of each pair.
 
@@ -179,8 +195,11 @@ class CollisionModel:
         jacobian : bool, optional
             Whether to return how distances change with velocities, last.
         context : Context, optional
-            Its parameters apply, poses of frames for example; it must be of one state. Without one, the
-            default parameters apply.
+            Its parameters apply, poses of frames for example. Those of a batch apply to each sample, and its
+            leading axes broadcast with those of `q`. Without a context, the default parameters apply.
+        out : ndarray or tuple of ndarray, optional
+            Where to write the results, one array for each in their order, and what to return: memory that
+            is used again takes less time than new memory, up to half of it for large results.
 
         Returns
         -------
@@ -217,20 +236,17 @@ class CollisionModel:
         >>> p_WA, p_WB
         (array([[0.1, 0. , 1. ]]), array([[0.8, 0. , 1. ]]))
         """
-        witness, jacobian = as_bool(witness, "witness"), as_bool(jacobian, "jacobian")
-        rows, batch = self._take(q)
-        core = self._prepare(context)
-        count, shape = len(rows), (len(rows), self.num_pairs)
-        d = np.empty(shape)
-        points = [np.empty((*shape, 3)) for _ in range(3)] if witness else [None] * 3
-        J = np.empty((*shape, self._tree.num_velocities)) if jacobian else None
-        if count:
-            core.run(rows, get_num_threads(), d, points[0], points[1], points[2], J, None, 0.0)
-        found = [d, *(points if witness else []), *([J] if jacobian else [])]
-        results = tuple(x.reshape(*batch, *x.shape[1:]) for x in found if x is not None)
-        return results if len(results) > 1 else results[0]
+        shapes: dict[str, tuple[int, ...]] = {"d": (self.num_pairs,)}
+        if as_bool(witness, "witness"):
+            shapes |= dict.fromkeys(("p_WA", "p_WB", "n_W"), (self.num_pairs, 3))
+        if as_bool(jacobian, "jacobian"):
+            shapes["J"] = self.num_pairs, self._tree.num_velocities
+        results = self._fill(q, context, shapes, out)
+        return tuple(results) if len(results) > 1 else results[0]
 
-    def distance_jacobian(self, q: npt.ArrayLike, *, context: Context | None = None) -> FloatArray:
+    def distance_jacobian(
+        self, q: npt.ArrayLike, *, context: Context | None = None, out: FloatArray | None = None
+    ) -> FloatArray:
         """Return how the distances change with velocities: their rates are ``J v``.
 
         For each pair it is the normal times how the witness points move against each other, as if they were
@@ -243,6 +259,8 @@ class CollisionModel:
             Positions.
         context : Context, optional
             As in `distances`.
+        out : ndarray, shape (..., num_pairs, num_velocities), optional
+            Where to write the result.
 
         Returns
         -------
@@ -253,14 +271,13 @@ class CollisionModel:
         ArgumentTypeError, ArgumentValueError, ShapeError, ContextMismatchError
             As `distances`.
         """
-        rows, batch = self._take(q)
-        core = self._prepare(context)
-        J = np.empty((len(rows), self.num_pairs, self._tree.num_velocities))
-        if len(rows):
-            core.run(rows, get_num_threads(), None, None, None, None, J, None, 0.0)
-        return J.reshape(*batch, *J.shape[1:])
+        shape = self.num_pairs, self._tree.num_velocities
+        J: FloatArray = self._fill(q, context, {"J": shape}, out)[0]
+        return J
 
-    def is_free(self, q: npt.ArrayLike, *, margin: float = 0.0, context: Context | None = None) -> Any:
+    def is_free(
+        self, q: npt.ArrayLike, *, margin: float = 0.0, context: Context | None = None, out: Any = None
+    ) -> Any:
         """Return whether all pairs are at least `margin` apart.
 
         That takes less time than all distances: spheres about the shapes tell most pairs apart.
@@ -273,6 +290,8 @@ class CollisionModel:
             The distance that is wanted [m]; a negative one allows that much overlap.
         context : Context, optional
             As in `distances`.
+        out : ndarray of bool, shape (...,), optional
+            Where to write the result.
 
         Returns
         -------
@@ -283,13 +302,8 @@ class CollisionModel:
         ArgumentTypeError, ArgumentValueError, ShapeError, ContextMismatchError
             As `distances`.
         """
-        wanted = as_finite(margin, "margin")
-        rows, batch = self._take(q)
-        core = self._prepare(context)
-        free = np.empty(len(rows), np.bool_)
-        if len(rows):
-            core.run(rows, get_num_threads(), None, None, None, None, None, free, wanted)
-        return free.reshape(batch) if batch else bool(free[0])
+        free = self._fill(q, context, {"is_free": ()}, out, as_finite(margin, "margin"))[0]
+        return free if free.ndim or out is not None else bool(free)
 
     def nearest(self, q: npt.ArrayLike, *, context: Context | None = None) -> tuple[Any, Any]:
         """Return which pair is the nearest, as its place in `pairs`, and its distance.
@@ -319,23 +333,128 @@ class CollisionModel:
         smallest = np.take_along_axis(d, pair[..., np.newaxis], -1)[..., 0]
         return (pair, smallest) if pair.ndim else (int(pair), float(smallest))
 
+    def to_json(self) -> str:
+        """Return obstacles, pairs and padding as text, which `from_json` reads; the tree is not part of it.
+
+        Returns
+        -------
+        str
+
+        Raises
+        ------
+        ArgumentValueError
+            When two shapes have the same name.
+
+        Examples
+        --------
+        >>> import mbt
+        >>> tree = mbt.MultibodyTree()
+        >>> ball = mbt.RigidBody("ball", mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1))
+        >>> _ = tree.add_body(ball.add_collision(mbt.Shape("sphere", [0.1])))
+        >>> tree.finalize()
+        >>> scene = mbt.CollisionModel(tree, obstacles=[mbt.Shape("plane", [], name="floor")], padding=0.01)
+        >>> again = mbt.CollisionModel.from_json(tree, scene.to_json())
+        >>> again.pairs, again.to_json() == scene.to_json()
+        ((('ball', 'floor'),), True)
+        """
+        from mbt.geometry.scene_json import write_scene
+
+        return write_scene(self._shapes, self._pairs, self._obstacles, hulls=self._hulls)
+
+    @classmethod
+    def from_json(
+        cls,
+        tree: MultibodyTree,
+        source: str | os.PathLike[str],
+        *,
+        package_paths: Sequence[str | os.PathLike[str]] = (),
+    ) -> Self:
+        """Return a model of what `to_json` wrote, for an equal tree, or one with shapes of the same names.
+
+        Parameters
+        ----------
+        tree : MultibodyTree
+            A finalized tree of doubles.
+        source : str or path
+            The text, or a file of it.
+        package_paths : sequence of paths, optional
+            Where meshes are looked for.
+
+        Returns
+        -------
+        CollisionModel
+
+        Raises
+        ------
+        ParseError, NotFinalizedError, ArgumentTypeError, ArgumentValueError
+            When the text cannot be read, or the tree does not have the shapes of its pairs.
+        """
+        from mbt.geometry.scene_json import read_scene
+
+        file = read_scene(source)
+        model = cls(tree, [], obstacles=file.obstacles, hulls=file.hulls, package_paths=package_paths)
+        pairs = file.find_pairs(model._shapes)
+        check_known(model._shapes, [(i, j) for i, j, _ in pairs])
+        model._set(tree, model._shapes, pairs, model._obstacles, file.hulls)
+        return model
+
     def __repr__(self) -> str:
         """Tell how much there is."""
         return f"<CollisionModel: {len(self._shapes)} shapes, {self.num_pairs} pairs>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle what was found; no file is read again."""
-        return _restore, (self._tree, self._shapes, self._pairs)
+        return _restore, (self._tree, self._shapes, self._pairs, self._obstacles, self._hulls)
 
-    def _take(self, q: npt.ArrayLike) -> tuple[FloatArray, tuple[int, ...]]:
-        """Return rows of positions, and the leading axes."""
+    def _fill(
+        self,
+        q: npt.ArrayLike,
+        context: Context | None,
+        shapes: Mapping[str, tuple[int, ...]],
+        out: object = None,
+        margin: float = 0.0,
+    ) -> list[Any]:
+        """Return arrays of results by name, shaped (..., *shape)."""
         nq = self._tree.num_positions
         positions = as_float_array(q, "q", (..., nq))
         batch = positions.shape[:-1]
-        return positions.reshape(math.prod(batch), nq), batch
+        if context is not None:
+            self._check_context(context)
+            batch = _broadcast(batch, context.batch_shape)
+        count = math.prod(batch)
+        rows = np.ascontiguousarray(np.broadcast_to(positions, (*batch, nq))).reshape(count, nq)
+        dtype = np.bool_ if "is_free" in shapes else np.float64
+        if out is None:
+            results = [np.empty((*batch, *shape), dtype) for shape in shapes.values()]
+        else:
+            results = check_outs(out, [(*batch, *shape) for shape in shapes.values()], dtype, positions)
+        flat = {
+            name: x.reshape(count, *shape) for (name, shape), x in zip(shapes.items(), results, strict=True)
+        }
+        cores: Iterable[DistanceCore] = ()
+        size = 1
+        if context is not None and context.batch_shape:
+            of_batch: Any = context
+            numbers = np.arange(math.prod(context.batch_shape)).reshape(context.batch_shape)
+            of_each = np.broadcast_to(numbers, batch).ravel().tolist()
+            cores = (self._make(np.array(of_batch._parameters.of_sample(i))) for i in of_each)
+        elif count:
+            cores, size = [self._prepare(context)], count
+        for i, core in enumerate(cores):
+            parts = {name: x[size * i : size * (i + 1)] for name, x in flat.items()}
+            d, p_WA, p_WB, n_W, J, free = map(parts.get, _RESULTS)
+            here = rows[size * i : size * (i + 1)]
+            core.run(here, get_num_threads(), d, p_WA, p_WB, n_W, J, free, margin)
+        return results
+
+    def _check_context(self, context: object) -> None:
+        if not isinstance(context, Context):
+            raise ArgumentTypeError(f"context: expected a Context, got {quote(context)}")
+        if context.tree is not self._tree:
+            raise ContextMismatchError("context: expected one of the tree of this model")
 
     def _prepare(self, context: Context | None) -> DistanceCore:
-        """Return the pairs with the parameters of a context, or the default ones."""
+        """Return the pairs with the parameters of a context of one state, or the default ones."""
         if context is None and self._core is not None:
             return self._core
         compile_copy(self._tree)
@@ -344,10 +463,7 @@ class CollisionModel:
         if context is None:
             self._core = self._make(compiled.default_parameters)
             return self._core
-        if not isinstance(context, Context):
-            raise ArgumentTypeError(f"context: expected a Context, got {quote(context)}")
-        if context.tree is not self._tree:
-            raise ContextMismatchError("context: expected one of the tree of this model")
+        self._check_context(context)
         if context.batch_shape:
             raise ArgumentValueError(f"context: expected one state, got a batch {context.batch_shape}")
         vector = np.array(context._parameter_vector)
@@ -363,11 +479,24 @@ class CollisionModel:
         return DistanceCore(Scene(self._tree._compiled, shapes, self._pairs), vector)
 
 
+def _broadcast(first: tuple[int, ...], second: tuple[int, ...]) -> tuple[int, ...]:
+    try:
+        return np.broadcast_shapes(first, second)
+    except ValueError:
+        raise ShapeError(
+            f"expected leading axes that broadcast, got {first} of q and {second} of context"
+        ) from None
+
+
 def _restore(
-    tree: MultibodyTree, shapes: list[PlacedShape], pairs: list[tuple[int, int, float]]
+    tree: MultibodyTree,
+    shapes: list[PlacedShape],
+    pairs: list[tuple[int, int, float]],
+    obstacles: Mapping[str, Shape] = {},
+    hulls: bool = False,
 ) -> CollisionModel:
     model = CollisionModel.__new__(CollisionModel)
-    model._set(tree, shapes, pairs)
+    model._set(tree, shapes, pairs, obstacles, hulls)
     return model
 
 
@@ -376,32 +505,9 @@ def model_without_meshes(tree: MultibodyTree, rules: Any = None) -> CollisionMod
     compile_copy(tree)
     named = name_bodies(tree)
     shapes = [place(*one, False, (), {}) for one in list_shapes(named) if one[0].kind != "mesh"]
-    left_out = set() if rules is None else read_disabled(rules, named)
-    pairs = find_pairs(tree._compiled, shapes, "not adjacent", left_out, Names(named, ()))
+    names = Names(named, ())
+    left_out = {frozenset(map(names.of, pair)) for pair in tree.collision_exclusions}
+    if rules is not None:
+        left_out |= read_disabled(rules, named)
+    pairs = find_pairs(tree._compiled, shapes, "not adjacent", left_out, names)
     return _restore(tree, shapes, [(i, j, 0.0) for i, j in pairs if is_known(shapes[i].kind, shapes[j].kind)])
-
-
-def _name_obstacles(obstacles: object, bodies: Mapping[str, RigidBody]) -> dict[str, Shape]:
-    """Return obstacles by name."""
-    if isinstance(obstacles, Shape) or not isinstance(obstacles, Iterable):
-        raise ArgumentTypeError(f"obstacles: expected a list of mbt.Shape, got {quote(obstacles)}")
-    found: dict[str, Shape] = {}
-    for i, shape in enumerate(obstacles):
-        if not isinstance(shape, Shape):
-            raise ArgumentTypeError(f"obstacles[{i}]: expected a mbt.Shape, got {quote(shape)}")
-        name = shape.name or f"obstacle[{i}]"
-        if name in found or name in bodies:
-            raise ArgumentValueError(f"obstacles[{i}]: the name {quote(name)} is taken")
-        found[name] = shape
-    return found
-
-
-def _check_known(shapes: list[PlacedShape], pairs: list[tuple[int, int]]) -> None:
-    known = {kinds: is_known(*kinds) for kinds in {(shapes[i].kind, shapes[j].kind) for i, j in pairs}}
-    for i, j in pairs:
-        a, b = shapes[i], shapes[j]
-        if not known[a.kind, b.kind]:
-            raise ArgumentValueError(
-                f"pairs: no distance is known of a {_NAMES[a.kind]} ({a.name}) and a {_NAMES[b.kind]} "
-                f"({b.name}); leave this pair out by exclude, or describe one of them by another shape"
-            )

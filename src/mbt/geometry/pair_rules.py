@@ -6,17 +6,19 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from mbt._core.geometry.distances import is_known
 from mbt._core.geometry.scene import find_groups
 from mbt.errors import ArgumentTypeError, ArgumentValueError, UnknownNameError, quote
+from mbt.geometry.placed_shapes import KINDS
 from mbt.math.arrays import as_nonnegative
 from mbt.tree import RigidBody
 
 if TYPE_CHECKING:
     from mbt.geometry.placed_shapes import PlacedShape
 
-__all__ = ["Names", "find_pairs", "read_disabled"]
+__all__ = ["Names", "check_known", "find_pairs", "read_disabled"]
 
-_RULES = ("not adjacent", "all")
+_RULES = ("not adjacent", "all", "mjcf")
 
 
 class Names:
@@ -26,6 +28,10 @@ class Names:
         self.bodies = bodies
         self._names = {id(body): name for name, body in bodies.items()}
         self._known = {*bodies, *obstacles}
+
+    def of(self, body: RigidBody) -> str:
+        """Return the name of a body of the tree."""
+        return self._names[id(body)]
 
     def read(self, value: object, argument: str) -> str:
         """Return the name of a body or an obstacle."""
@@ -50,9 +56,11 @@ class Names:
             raise ArgumentTypeError(f"{argument}: expected pairs of bodies, got {quote(value)}")
         found = set()
         for i, pair in enumerate(value):
-            if not isinstance(pair, Sequence) or isinstance(pair, (str, bytes)) or len(pair) != 2:
+            is_text = isinstance(pair, (str, bytes))
+            both = [] if is_text or not isinstance(pair, Iterable) else list(pair)
+            if len(both) != 2:
                 raise ArgumentTypeError(f"{argument}[{i}]: expected two bodies, got {quote(pair)}")
-            found.add(frozenset(self.read(name, f"{argument}[{i}]") for name in pair))
+            found.add(frozenset(self.read(name, f"{argument}[{i}]") for name in both))
         return found
 
     def read_padding(self, value: object) -> Mapping[str, float]:
@@ -73,27 +81,34 @@ def find_pairs(
 
     Never a pair are shapes of one body, of bodies that are welded together, and of bodies that never move.
     By the rule "not adjacent", neither are those of bodies that a joint connects, but for a joint on World.
-    Bodies with neither mass nor shapes, between the axes of a joint for example, are part of the joint.
+    Bodies with neither mass nor shapes, between the axes of a joint for example, are part of the joint. By
+    the rule "mjcf", bodies that are welded to World are as World.
     """
     chosen = None
     if not isinstance(rule, str):
         chosen = names.read_pairs(rule, "pairs")
     elif rule not in _RULES:
         raise ArgumentValueError(
-            f"pairs: expected {' or '.join(map(repr, _RULES))}, or pairs of bodies, got {quote(rule)}"
+            f"pairs: expected {', '.join(map(repr, _RULES))}, or pairs of bodies, got {quote(rule)}"
         )
     groups = find_groups(compiled)
     inboards = _find_inboards(groups, names.bodies.values())
+    # Numbers of groups that count as adjacent to others: World is zero, what is welded to it negative.
+    first = {"not adjacent": -len(groups), "mjcf": 1}.get(str(rule), len(groups))
+
+    def is_carried(inboard: int, body: int) -> bool:
+        carrier = groups[inboard][0]
+        return carrier != 0 and carrier >= first and inboards[groups[body][0]] == carrier
+
     found = []
     for j, b in enumerate(shapes):
-        group_b, _, mobod_b = groups[b.node]
+        mobod_b = groups[b.node][2]
         for i, a in enumerate(shapes[:j]):
-            group_a, _, mobod_a = groups[a.node]
-            if mobod_a == mobod_b:
+            if groups[a.node][2] == mobod_b:
                 continue  # Welded together, or neither moves.
             key = frozenset((a.owner, b.owner))
-            is_adjacent = inboards[group_b] == group_a != 0 or inboards[group_a] == group_b != 0
-            is_wanted = key in chosen if chosen is not None else not (is_adjacent and rule == _RULES[0])
+            is_adjacent = is_carried(a.node, b.node) or is_carried(b.node, a.node)
+            is_wanted = key in chosen if chosen is not None else a.may_touch(b) and not is_adjacent
             if is_wanted and key not in excluded:
                 found.append((i, j))
     if chosen:
@@ -121,6 +136,7 @@ def _find_inboards(groups: Sequence[tuple[int, int, int]], bodies: Iterable[Rigi
 
 def read_disabled(source: str | os.PathLike[str], known: Iterable[str]) -> set[frozenset[str]]:
     """Return the pairs of bodies that a file of SRDF or MJCF takes out; names of others are passed over."""
+    from mbt.parsing.mjcf_files import Files
     from mbt.parsing.sources import read_source
     from mbt.parsing.xml_reader import parse_xml
     from mbt.parsing.xml_tree import Document
@@ -130,12 +146,31 @@ def read_disabled(source: str | os.PathLike[str], known: Iterable[str]) -> set[f
     if root.tag == "robot":
         entries = [(e, "link1", "link2") for e in root.children if e.tag == "disable_collisions"]
     elif root.tag == "mujoco":
-        contacts = [e for e in root.children if e.tag == "contact"]
-        entries = [
-            (e, "body1", "body2") for contact in contacts for e in contact.children if e.tag == "exclude"
-        ]
+        files = Files(read, ())
+        files.collect(root)
+        waiting = [root, *(parse_xml(data, Document(name)) for name, data in files.included.items())]
+        entries = []
+        while waiting:
+            element = waiting.pop()
+            waiting += element.children
+            # Others are called so that have attributes of other names.
+            if element.tag == "exclude" and element.peek("body1") is not None:
+                entries.append((element, "body1", "body2"))
     else:
         raise ArgumentValueError(f"rules: expected a file of SRDF or MJCF, got one of <{root.tag}>")
     names = set(known)
     pairs = {frozenset((e.require(first), e.require(second))) for e, first, second in entries}
     return {pair for pair in pairs if pair <= names}
+
+
+def check_known(shapes: list[PlacedShape], pairs: list[tuple[int, int]]) -> None:
+    """Raise unless the distance of each pair can be computed."""
+    kinds = {number: kind.replace("_", " ") for kind, number in KINDS.items()}
+    known = {both: is_known(*both) for both in {(shapes[i].kind, shapes[j].kind) for i, j in pairs}}
+    for i, j in pairs:
+        a, b = shapes[i], shapes[j]
+        if not known[a.kind, b.kind]:
+            raise ArgumentValueError(
+                f"pairs: no distance is known of a {kinds[a.kind]} ({a.name}) and a {kinds[b.kind]} "
+                f"({b.name}); leave this pair out by exclude, or describe one of them by another shape"
+            )

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbt.errors import ArgumentValueError, MissingPackageError, ParseError, quote, shorten
+from mbt.errors import ArgumentTypeError, ArgumentValueError, MissingPackageError, ParseError, quote, shorten
 from mbt.tree.coordinate_lookup import distinct_names_of
+from mbt.tree.shape import Shape
 
 if TYPE_CHECKING:
     import os
@@ -19,12 +21,20 @@ if TYPE_CHECKING:
     from mbt.math.arrays import FloatArray
     from mbt.tree.body import RigidBody
     from mbt.tree.multibody_tree import MultibodyTree
-    from mbt.tree.shape import Shape
 
-__all__ = ["KINDS", "PlacedShape", "list_shapes", "name_bodies", "place"]
+__all__ = ["KINDS", "PlacedShape", "list_shapes", "name_bodies", "name_obstacles", "place", "place_all"]
 
 #: Their numbers in the core, see `shapes.hpp`.
-KINDS = {"sphere": 0, "capsule": 1, "plane": 2, "box": 3, "cylinder": 4, "ellipsoid": 5, "mesh": 6}
+KINDS = {
+    "sphere": 0,
+    "capsule": 1,
+    "plane": 2,
+    "box": 3,
+    "cylinder": 4,
+    "ellipsoid": 5,
+    "mesh": 6,
+    "height_field": 7,
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,11 +54,13 @@ class PlacedShape:
     size : tuple of three floats
         Radii and half lengths.
     radius : float
-        Of the sphere about the origin that holds it; infinite where none does.
+        Of the sphere about the origin that holds it; infinite where none does. Of a height field its top.
     pose : ndarray, shape (4, 4)
         In the body frame.
     vertices : ndarray, shape (n, 3), or None
-        Of a convex hull.
+        Of a convex hull; of a height field its heights, shape (rows, columns).
+    contact_bits : tuple of two int, or None
+        As those of a `Shape`.
     """
 
     name: str
@@ -59,6 +71,19 @@ class PlacedShape:
     radius: float
     pose: FloatArray
     vertices: FloatArray | None = None
+    contact_bits: tuple[int, int] | None = None
+
+    @property
+    def arrays(self) -> tuple[FloatArray | None, ...]:
+        """Its pose, and its vertices."""
+        return self.pose, self.vertices
+
+    def may_touch(self, other: PlacedShape) -> bool:
+        """Return whether the bits of two shapes let them make a pair."""
+        if self.contact_bits is None or other.contact_bits is None:
+            return True
+        (kind, affinity), (other_kind, other_affinity) = self.contact_bits, other.contact_bits
+        return bool(kind & other_affinity or other_kind & affinity)
 
     def as_tuple(self) -> tuple[Any, ...]:
         """Return what the core takes."""
@@ -69,6 +94,21 @@ def name_bodies(tree: MultibodyTree) -> dict[str, RigidBody]:
     """Return all bodies by name."""
     bodies = [tree.get_body(i) for i in range(tree.num_bodies)]
     return dict(zip(distinct_names_of(bodies), bodies, strict=True))
+
+
+def name_obstacles(obstacles: object, bodies: Mapping[str, RigidBody]) -> dict[str, Shape]:
+    """Return obstacles by name."""
+    if isinstance(obstacles, Shape) or not isinstance(obstacles, Iterable):
+        raise ArgumentTypeError(f"obstacles: expected a list of mbt.Shape, got {quote(obstacles)}")
+    found: dict[str, Shape] = {}
+    for i, shape in enumerate(obstacles):
+        if not isinstance(shape, Shape):
+            raise ArgumentTypeError(f"obstacles[{i}]: expected a mbt.Shape, got {quote(shape)}")
+        name = shape.name or f"obstacle[{i}]"
+        if name in found or name in bodies:
+            raise ArgumentValueError(f"obstacles[{i}]: the name {quote(name)} is taken")
+        found[name] = shape
+    return found
 
 
 def list_shapes(named: Mapping[str, RigidBody]) -> list[tuple[Shape, str, str, int]]:
@@ -96,16 +136,17 @@ def place(
     hulls: bool,
     package_paths: Sequence[str | os.PathLike[str]],
     known: dict[Any, FloatArray],
+    where: str = "tree",
 ) -> PlacedShape:
     """Return a shape of a body as the core takes it.
 
-    `known` keeps vertices of meshes: hulls of the same mesh share them.
+    `known` keeps vertices of meshes: hulls of the same mesh share them. Errors begin with `where`.
     """
-    kind, pose, vertices = shape.kind, shape.X_BG, None
+    kind, pose, vertices = shape.kind, shape.X_BG, shape.heights
     if kind == "mesh":
         if not hulls:
             raise ArgumentValueError(
-                f"tree: {name} is a mesh ({quote(shape.mesh)}): hulls=True opens meshes and takes their "
+                f"{where}: {name} is a mesh ({quote(shape.mesh)}): hulls=True opens meshes and takes their "
                 "convex hulls"
             )
         key = shape.mesh, shape.folder, shape.size
@@ -120,7 +161,21 @@ def place(
         pose = pose.copy()
         pose[:3, 3] += pose[:3, :3] @ center
     size, radius = _measure(kind, shape.size, vertices)
-    return PlacedShape(name, owner, node, KINDS[kind], size, radius, pose, vertices)
+    return PlacedShape(name, owner, node, KINDS[kind], size, radius, pose, vertices, shape.contact_bits)
+
+
+def place_all(
+    bodies: Mapping[str, RigidBody],
+    obstacles: Mapping[str, Shape],
+    hulls: bool,
+    package_paths: Sequence[str | os.PathLike[str]],
+) -> list[PlacedShape]:
+    """Return the shapes of bodies, and obstacles behind them."""
+    known: dict[Any, FloatArray] = {}
+    shapes = [place(*one, hulls, package_paths, known) for one in list_shapes(bodies)]
+    for name, shape in obstacles.items():
+        shapes.append(place(shape, name, name, 0, hulls, package_paths, known, "obstacles"))
+    return shapes
 
 
 def _measure(
@@ -132,6 +187,9 @@ def _measure(
     if kind == "mesh":
         assert vertices is not None
         return (0.0, 0.0, 0.0), float(np.linalg.norm(vertices, axis=1).max())
+    if kind == "height_field":
+        assert vertices is not None
+        return (0.5 * size[0], 0.5 * size[1], 0.0), float(vertices.max())
     if kind == "sphere":
         return (size[0], 0.0, 0.0), size[0]
     if kind == "ellipsoid":

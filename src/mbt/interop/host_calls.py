@@ -29,8 +29,10 @@ from mbt.errors import (
     ContextMismatchError,
     MbtError,
     ShapeError,
+    quote,
     shape_error,
 )
+from mbt.geometry import CollisionModel
 from mbt.interop.linearizations import LINEARIZATIONS, linearize_each
 from mbt.interop.parameters import check_parametric, evaluate_with_parameters, get_parameter, parameter_shape
 from mbt.math.arrays import FloatArray
@@ -61,16 +63,30 @@ _NOT_CALLED |= {"rollout", "inverse_kinematics"}
 _TWICE = ("inverse_dynamics", "forward_dynamics")
 #: Options by which calls are told apart as they are; arrays by their bytes.
 _FRAMES = ("frame", "expressed_in", "relative_to")
-_HASHABLE = (MultibodyElement, str, float, int, type(None))
+_HASHABLE = (MultibodyElement, CollisionModel, str, float, int, type(None))
+
+
+def _distances(tree: MultibodyTree, scene: CollisionModel, q: Any) -> Any:
+    return scene.distances(q)
+
+
+#: Functions that `mbt.functional` does not have; those of a scene are called with it in place of the tree.
+_OTHERS = {"distances": _distances}
+
+
+def _find(name: str) -> Callable[..., Any]:
+    return _OTHERS[name] if name in _OTHERS else getattr(functional, name)
 
 
 def _parameters_of(name: str) -> dict[str, inspect.Parameter]:
-    parameters = dict(inspect.signature(getattr(functional, name)).parameters)
+    parameters = dict(inspect.signature(_find(name)).parameters)
     return {n: p for n, p in parameters.items() if n != "tree" and n not in _NOT_TAKEN}
 
 
 #: Operands and options of every function: name, parameters by name.
-FUNCTIONS = {name: _parameters_of(name) for name in functional.__all__ if name not in _NOT_CALLED}
+FUNCTIONS = {
+    name: _parameters_of(name) for name in (*functional.__all__, *_OTHERS) if name not in _NOT_CALLED
+}
 
 
 def operands_of(name: str) -> tuple[str, ...]:
@@ -88,11 +104,13 @@ Compute = Callable[[Any, str, dict[str, Any], dict[str, Any], dict[Any, Any]], A
 
 
 def make_functions(library: str, compute: Compute) -> dict[str, Callable[..., Any]]:
-    """Make the functions of `mbt.functional` for a library, by name."""
+    """Make the functions of `mbt.functional`, and of scenes, for a library, by name."""
     return {name: _make_function(name, library, compute) for name in FUNCTIONS}
 
 
 def _make_function(name: str, library: str, compute: Compute) -> Callable[..., Any]:
+    if name in _OTHERS:
+        return _make_scene_function(name, library, compute)
     tree_parameter = inspect.signature(getattr(functional, name)).parameters["tree"]
     parameters = inspect.Parameter("parameters", inspect.Parameter.KEYWORD_ONLY, default=None)
     signature = inspect.Signature([tree_parameter, *FUNCTIONS[name].values(), parameters])
@@ -109,6 +127,22 @@ def _make_function(name: str, library: str, compute: Compute) -> Callable[..., A
     function.__doc__ = f"Compute `mbt.functional.{name}` on arrays of {library}."
     function.__signature__ = signature  # type: ignore[attr-defined]
     return function
+
+
+def _make_scene_function(name: str, library: str, compute: Compute) -> Callable[..., Any]:
+    def function(scene: CollisionModel, q: Any) -> Any:
+        return compute(_check_scene(scene).tree, name, {"q": q}, {"scene": scene}, {})
+
+    function.__name__ = function.__qualname__ = name
+    function.__module__ = f"mbt.interop.{library}"
+    function.__doc__ = f"Compute `mbt.CollisionModel.{name}` on arrays of {library}."
+    return function
+
+
+def _check_scene(scene: object) -> CollisionModel:
+    if not isinstance(scene, CollisionModel):
+        raise ArgumentTypeError(f"scene: expected a mbt.CollisionModel, got {quote(scene)}")
+    return scene
 
 
 _calls: WeakValueDictionary[int, HostCall] = WeakValueDictionary()
@@ -141,7 +175,7 @@ class _Function:
                 dict(zip(self.owners, operands[num_operands:], strict=True)),
             )
         else:
-            result = getattr(functional, self.name)(tree, **self.named(operands), **options)
+            result = _find(self.name)(tree, **self.named(operands), **options)
         return result if isinstance(result, tuple) else (result,)
 
     def named(self, operands: Sequence[Any]) -> dict[str, Any]:
@@ -151,7 +185,7 @@ class _Function:
     @property
     def has_out(self) -> bool:
         """Whether results can be written in place."""
-        return not self.owners and "out" in inspect.signature(getattr(functional, self.name)).parameters
+        return not self.owners and "out" in inspect.signature(_find(self.name)).parameters
 
     def linearize(self, tree: MultibodyTree, operands: Sequence[Any]) -> tuple[Any, ...] | None:
         """Return results and Jacobians, if there is a way that is better than numbers with derivatives."""
@@ -215,7 +249,7 @@ class HostCall:
     def write(self, operands: Sequence[FloatArray], results: Sequence[FloatArray]) -> None:
         """Write the results into arrays of floats."""
         if self._has_out and all(result.dtype == np.float64 for result in results):
-            function = getattr(functional, self._function.name)
+            function = _find(self._function.name)
             out = results[0] if len(results) == 1 else tuple(results)
             function(self._tree, **self._function.named(operands), **dict(self._function.options), out=out)
             return
@@ -233,10 +267,8 @@ class HostCall:
         function = self._function
         if not self.is_differentiable:
             which = ("first", "first and second")[self._order - 1]
-            raise MbtError(
-                f"{function.name}: it has {which} derivatives here, and no higher ones: mbt.symbolic.dual "
-                "makes numbers that have"
-            )
+            hint = "" if function.name in _OTHERS else ": mbt.symbolic.dual makes numbers that have"
+            raise MbtError(f"{function.name}: it has {which} derivatives here, and no higher ones{hint}")
         return _take(self._tree, function, self._order + 1)
 
     @property
@@ -264,7 +296,9 @@ def _take(tree: MultibodyTree, function: _Function, order: int) -> HostCall:
     """Return the call that the tree has already, or a new one."""
     options = ((k, (x.shape, x.tobytes()) if isinstance(x, np.ndarray) else x) for k, x in function.options)
     key = (function.name, order, tuple(options), function.owners)
-    calls: dict[Any, HostCall] = tree.__dict__.setdefault("_host_calls", {})
+    # Of a scene they live as long as it does.
+    owner = dict(function.options).get("scene", tree)
+    calls: dict[Any, HostCall] = owner.__dict__.setdefault("_host_calls", {})
     call = calls.get(key)
     # Of two threads one is first, and both get its call.
     return call if call is not None else calls.setdefault(key, HostCall(tree, function, order))
@@ -300,9 +334,20 @@ def _describe(value: Any) -> object:
         return "tree"
     if isinstance(value, MultibodyElement):
         return type(value).__name__, value._checked_index()
+    if isinstance(value, CollisionModel):
+        return _describe_scene(value)
     if isinstance(value, np.ndarray):
         return value.dtype.str, value.shape, value.tobytes()
     return float(value).hex() if isinstance(value, float) else value
+
+
+def _describe_scene(scene: CollisionModel) -> object:
+    """Return all that distances are computed from, beside the tree."""
+    shapes = [
+        (shape.kind, shape.node, shape.size, *(x if x is None else x.tobytes() for x in shape.arrays))
+        for shape in scene._shapes
+    ]
+    return shapes, scene._pairs
 
 
 def _named(tree: MultibodyTree, value: Any, argument: str) -> Any:
@@ -338,6 +383,8 @@ def find_call(
             "carry their derivatives themselves"
         )
     options = {key: _named(tree, x, key) if key in _FRAMES else x for key, x in options.items()}
+    if "scene" in options and _check_scene(options["scene"]).tree is not tree:
+        raise ArgumentValueError("scene: expected one of this tree")
     owners = tuple(_owner(tree, owner) for owner in owners)
     if len(set(owners)) < len(owners):
         raise ArgumentValueError("parameters: expected each element once")

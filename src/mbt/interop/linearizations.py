@@ -125,6 +125,11 @@ def _linearize_frame_pose(tree: MultibodyTree, q: Any, *, frame: Any) -> Lineari
     return X_WF, rates
 
 
+def _linearize_distances(tree: MultibodyTree, q: Any, *, scene: Any) -> Linearization:
+    d, J = scene.distances(q, jacobian=True)
+    return d, _along_coordinates(tree, q, J)
+
+
 #: Each takes a tree, the operands and the options of a function.
 LINEARIZATIONS: dict[str, Callable[..., Linearization]] = {
     "inverse_dynamics": _linearize_inverse_dynamics,
@@ -132,4 +137,5 @@ LINEARIZATIONS: dict[str, Callable[..., Linearization]] = {
     "constrained_forward_dynamics": _linearize_constrained_forward_dynamics,
     "step": _linearize_step,
     "frame_pose": _linearize_frame_pose,
+    "distances": _linearize_distances,
 }

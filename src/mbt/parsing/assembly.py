@@ -85,10 +85,7 @@ class Mount:
     def place_shape(self, shape: Shape) -> Shape:
         """Return a shape on the World of the model as one on the body of `frame`."""
         X_FG = shape.X_BG if self.X_FR is None else self.X_FR @ shape.X_BG
-        X_BG = self.frame.get_fixed_pose_in_body_frame() @ X_FG
-        return Shape._of_checked(
-            shape.kind, shape.size, X_BG, shape.name, shape.color, shape.mesh, shape.folder
-        )
+        return shape._move_to(self.frame.get_fixed_pose_in_body_frame() @ X_FG)
 
 
 def check_tree(tree: MultibodyTree, name: str) -> None:
@@ -185,6 +182,8 @@ def add_description(
         tree.add_constraint(constraint)
     for sensor in elements.sensors:
         tree.add_sensor(sensor)
+    for first, second in model.exclusions:
+        tree.exclude_collisions(elements.bodies[first], elements.bodies[second])
     mount.frame.body._take_shapes(*elements.mounted_shapes)
     tree.parse_reports.append(model.report)
     return elements.instance

@@ -299,6 +299,8 @@ class ModelDescription:
         Constraints, which close loops.
     sensors : list of SensorDescription
         Sensors.
+    exclusions : list of (str, str)
+        Links whose shapes do not touch each other.
     twins : set of str
         Links that are halves of others, which a constraint holds together: never roots.
     scopes : list of str
@@ -335,6 +337,7 @@ class ModelDescription:
         self.couplers: list[CouplerDescription] = []
         self.constraints: list[ConstraintDescription] = []
         self.sensors: list[SensorDescription] = []
+        self.exclusions: list[tuple[str, str]] = []
         self.twins: set[str] = set()
         self.scopes: list[str] = []
         self.world_visuals: tuple[Shape, ...] = ()

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import math
+import os
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from mbt.errors import ParseError
 from mbt.math.poses import IDENTITY, inverse_pose, make_pose
 from mbt.parsing.mjcf_files import Files
 from mbt.parsing.mujoco_shapes import MeshReference
@@ -15,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Assets"]
 
 _NEVER, _ALWAYS = 0, 1
+_FIELD = 1
 _NOT_TURNED, _UNSCALED = [1.0, 0.0, 0.0, 0.0], [1.0, 1.0, 1.0]
 _VERTICES = [0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1]
 _FACES = [0, 2, 1, 0, 1, 3, 0, 3, 2, 1, 2, 3]
@@ -24,8 +29,8 @@ class Assets:
     """Meshes, height fields, textures and skins of a specification, which is changed.
 
     Meshes that give a body its inertia stay, and must be there. The others are only referenced: the
-    compiler sees spheres in their place. Height fields are flat: their inertia does not depend on their
-    files. Textures and skins are removed.
+    compiler sees spheres in their place. Height fields whose files are not there are flat: their inertia does
+    not depend on them. Textures and skins are removed.
 
     Parameters
     ----------
@@ -53,15 +58,17 @@ class Assets:
             spec.strippath = False
             _take_out_tactile_sensors(mujoco, spec)
             self._take_out_meshes(mujoco, spec, meshes, files)
-        for field in spec.hfields:
-            _flatten(field)
+        self._flat = {field.name for field in spec.hfields if not _find_heights(field, spec.meshdir, files)}
         _take_out_textures(spec)
         for skin in list(spec.skins):
             spec.delete(skin)
 
-    def references(self, m: mujoco.MjModel) -> dict[int, MeshReference]:
-        """Return the meshes of the geometries of the compiled model, by index."""
-        found = {}
+    def references(self, m: mujoco.MjModel) -> dict[int, MeshReference | None]:
+        """Return the meshes of the geometries of the compiled model, by index; None of unread heights."""
+        found: dict[int, MeshReference | None] = {}
+        if self._flat:
+            fields = np.flatnonzero(m.geom_type == _FIELD).tolist()
+            found.update((i, None) for i in fields if m.hfield(m.geom_dataid[i]).name in self._flat)
         for geom, name in self._geoms:
             reference = self._meshes[name]
             i = geom.id
@@ -131,9 +138,16 @@ def _take_out_tactile_sensors(mujoco: Any, spec: Any) -> None:
             sensor.objname = sensor.refname = ""
 
 
-def _flatten(field: Any) -> None:
-    """Let the compiler open no file of a height field."""
-    field.file, field.nrow, field.ncol, field.userdata = "", 2, 2, [0.0] * 4
+def _find_heights(field: Any, folder: str, files: Files) -> bool:
+    """Let the compiler open the file of a height field only if it is there; return whether it has heights."""
+    if not field.file:
+        return True
+    try:
+        field.file = str(files.find_asset(os.path.join(folder, field.file), f"<hfield name={field.name!r}>"))
+    except ParseError:
+        field.file, field.nrow, field.ncol, field.userdata = "", 2, 2, [0.0] * 4
+        return False
+    return True
 
 
 def _refer_to(mesh: Any, files: Files, strips_paths: bool) -> MeshReference:

@@ -35,7 +35,7 @@ def describe_mujoco_model(
     options: ReadOptions,
     *,
     folder: str | None = None,
-    meshes: Mapping[int, MeshReference] = {},
+    meshes: Mapping[int, MeshReference | None] = {},
 ) -> ModelDescription:
     """Return the description of a compiled model, whose order of bodies, joints and actuators it keeps.
 
@@ -49,8 +49,9 @@ def describe_mujoco_model(
         What the caller asks for.
     folder : str, optional
         The folder of the description, from which paths of meshes count.
-    meshes : mapping of int to MeshReference
-        Meshes of geometries that the compiler never saw, by the index of the geometry.
+    meshes : mapping of int to MeshReference, or None
+        Meshes of geometries that the compiler never saw, by the index of the geometry; None stands for a
+        height field whose file it never saw.
 
     Raises
     ------
@@ -62,6 +63,8 @@ def describe_mujoco_model(
     model = ModelDescription(report.model_name, report)
     shapes = Shapes(m, names, report, folder, meshes)
     links = add_bodies(m, names, shapes, model, with_friction=options.joint_friction)
+    # A number has the index of one body, and behind it that of the other.
+    model.exclusions += [(links[n >> 16], links[n & 0xFFFF]) for n in m.exclude_signature.tolist()]
     add_frames(m, names, links, model)
     add_actuators(m, names, model, wants_all=options.actuators == "all")
     add_equalities(m, names, links, model)

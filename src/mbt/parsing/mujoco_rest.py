@@ -101,7 +101,7 @@ def report_losses(
     if driven:
         report.warn(f"damping is negative, and left out: {_list([names.joints[i] for i in driven])}")
     _count_inactive(m, names, report, with_friction=with_friction)
-    for path, count in (("mocap", m.nmocap), ("contact/exclude", m.nexclude), ("contact/pair", m.npair)):
+    for path, count in (("mocap", m.nmocap), ("contact/pair", m.npair)):
         if count:
             report.ignored[path] = count
     is_ball = m.jnt_type == 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mbt.math.arrays import FloatArray
 from mbt.math.poses import inverse_pose, make_pose
@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 
 __all__ = ["MeshReference", "Shapes"]
 
-_PLANE, _SPHERE, _CAPSULE, _ELLIPSOID, _CYLINDER, _BOX, _MESH = 0, 2, 3, 4, 5, 6, 7
+_PLANE, _FIELD, _SPHERE, _CAPSULE, _ELLIPSOID, _CYLINDER, _BOX, _MESH = 0, 1, 2, 3, 4, 5, 6, 7
 _UNSEEN_GROUP = 3
 _DEFAULT_COLOR = [0.5, 0.5, 0.5, 1.0]
 _OTHERS = {1: "hfield", 8: "sdf"}
+_DEFAULT_BITS = (1, 1)
 
 
 class MeshReference(NamedTuple):
@@ -45,8 +46,9 @@ class Shapes:
         The report, which counts omissions.
     folder : str, optional
         The folder of the description.
-    meshes : mapping of int to MeshReference
-        Meshes of geometries that the compiler never saw, by the index of the geometry.
+    meshes : mapping of int to MeshReference, or None
+        Meshes of geometries that the compiler never saw, by the index of the geometry; None stands for a
+        height field whose file it never saw.
     """
 
     def __init__(
@@ -55,7 +57,7 @@ class Shapes:
         names: ModelNames,
         report: ParseReport,
         folder: str | None = None,
-        meshes: Mapping[int, MeshReference] = {},
+        meshes: Mapping[int, MeshReference | None] = {},
     ) -> None:
         self._visuals: dict[int, list[Shape]] = {}
         self._collisions: dict[int, list[Shape]] = {}
@@ -65,6 +67,7 @@ class Shapes:
         X_BG.setflags(write=False)  # Checked: all numbers of the model are.
         sizes, colors = m.geom_size.tolist(), _read_colors(m)
         touches = (m.geom_contype | m.geom_conaffinity).tolist()
+        bits = _read_bits(m)
         rows = zip(
             m.geom_bodyid.tolist(),
             m.geom_type.tolist(),
@@ -75,18 +78,25 @@ class Shapes:
         for i, (body, kind, name, group) in enumerate(rows):
             color, pose = colors[i], X_BG[i]
             mesh = meshes.get(i)
+            own: tuple[Any, ...]
             if mesh is None and kind == _MESH:
                 mesh = _find_mesh(m, names, int(m.geom_dataid[i]))
             if mesh is not None:
                 pose = pose @ mesh.X_MF
                 file = Claim(mesh.file)
-                shape = Shape("mesh", mesh.scale, pose, name=name, color=color, mesh=file, folder=folder)
+                own = "mesh", tuple(mesh.scale), pose, name, color, file, folder
+                shape = Shape._of_checked(*own, None, bits[i])
+            elif kind == _FIELD and i not in meshes:
+                lengths, heights = _read_field(m, int(m.geom_dataid[i]))
+                own = "height_field", lengths, pose, name, color, None, None
+                shape = Shape._of_checked(*own, heights, bits[i])
             elif kind in _OTHERS:
                 report.ignore(f"geom/{_OTHERS[kind]}")
                 continue
             else:
                 shape_kind, size = _read_size(kind, sizes[i])
-                shape = Shape._of_checked(shape_kind, tuple(size), pose, name, color, None, None)
+                own = shape_kind, tuple(size), pose, name, color, None, None
+                shape = Shape._of_checked(*own, None, bits[i])
             if touches[i]:
                 self._collisions.setdefault(body, []).append(shape)
             if not touches[i] or group < _UNSEEN_GROUP:
@@ -112,6 +122,21 @@ def _read_size(kind: int, size: list[float]) -> tuple[str, list[float]]:
         return "ellipsoid", size
     assert kind == _BOX
     return "box", [2.0 * a, 2.0 * b, 2.0 * c]
+
+
+def _read_bits(m: mujoco.MjModel) -> list[tuple[int, int] | None]:
+    """Return the bits of each geometry; None of all where those that touch anything have the default ones."""
+    bits = list(zip(m.geom_contype.tolist(), m.geom_conaffinity.tolist(), strict=True))
+    return [None] * len(bits) if {*bits} <= {_DEFAULT_BITS, (0, 0)} else [*bits]
+
+
+def _read_field(m: mujoco.MjModel, i: int) -> tuple[tuple[float, float], FloatArray]:
+    """Return whole lengths of a height field, and its heights."""
+    x, y, top, _ = m.hfield_size[i].tolist()
+    rows, columns, start = int(m.hfield_nrow[i]), int(m.hfield_ncol[i]), int(m.hfield_adr[i])
+    heights = top * m.hfield_data[start : start + rows * columns].astype(float).reshape(rows, columns)
+    heights.setflags(write=False)
+    return (2.0 * x, 2.0 * y), heights
 
 
 def _read_colors(m: mujoco.MjModel) -> list[tuple[float, float, float, float] | None]:

@@ -146,8 +146,8 @@ class Fields:
             raise self.error(key, f"expected {wanted}, got {quote(value)}")
         return numbers  # type: ignore[return-value]
 
-    def take_rows(self, key: str, columns: int) -> list[list[float]]:
-        """Remove a matrix with so many columns, by rows, and return it."""
+    def take_rows(self, key: str, columns: int | None) -> list[list[float]]:
+        """Remove a matrix with so many columns, by rows, and return it; None: with any number of them."""
         rows = Fields(self.document, self.place, dict(self._rows(key)))
         return [rows.take_numbers(place, columns) for place in rows.remaining_keys()]
 

@@ -50,9 +50,7 @@ class Mounting:
         """Return a shape of World where that stands."""
         if self.is_alone:
             return shape
-        color, mesh, folder = shape.color, shape.mesh, shape.folder
-        X_BG = self._X_BW @ shape.X_BG
-        return Shape(shape.kind, shape.size, X_BG, name=shape.name, color=color, mesh=mesh, folder=folder)
+        return shape._move_to(self._X_BW @ shape.X_BG)
 
     def move_element(self, element: Any) -> Any:
         """Return an element with its points on World where that stands."""

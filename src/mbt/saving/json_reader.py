@@ -117,6 +117,7 @@ class JsonModel:
         for section in SECTIONS:
             for entry in fields.take_objects(section):
                 self._read_element(entry, section)
+        self.exclusions = self._read_exclusions(fields)
         self._replace_gravity()
         if options.actuate_all:
             self._actuate_all()
@@ -135,6 +136,16 @@ class JsonModel:
         }
         world.finish()
         return {key: [self.mounting.move_shape(shape) for shape in given] for key, given in shapes.items()}
+
+    def _read_exclusions(self, fields: Fields) -> list[tuple[RigidBody, RigidBody]]:
+        key = "collision_exclusions"
+        pairs = fields.take_list(key) if fields.has(key) else []
+        if not all(type(pair) is list and len(pair) == 2 for pair in pairs):
+            raise fields.error(key, f"expected pairs of bodies, got {quote(pairs)}")
+        return [
+            (self.names.find(fields, key, "bodies", first), self.names.find(fields, key, "bodies", second))
+            for first, second in pairs
+        ]
 
     def _read_element(self, fields: Fields, section: str) -> None:
         type_ = fields.take_text("type")
@@ -291,6 +302,8 @@ class JsonModel:
         }
         for element in self.elements:
             adders[collection_of(element)](element)
+        for first, second in self.exclusions:
+            tree.exclude_collisions(first, second)
         for shape in self.shapes.get("visuals", ()):
             world.add_visual(shape)
         for shape in self.shapes.get("collisions", ()):

@@ -283,6 +283,8 @@ class _Shapes:
             "color": None if shape.color is None else list(shape.color),
             "mesh": shape.mesh,
             "folder": shape.folder,
+            "heights": None if shape.heights is None else shape.heights.tolist(),
+            "contact_bits": None if shape.contact_bits is None else list(shape.contact_bits),
         }
         return {key: value for key, value in values.items() if value is not None}
 
@@ -301,6 +303,10 @@ class _Shapes:
             values["folder"] = str(values["folder"])
         if fields.has("color"):
             values["color"] = fields.take_numbers("color", 4)
+        if fields.has("heights"):
+            values["heights"] = fields.take_rows("heights", None)
+        if fields.has("contact_bits"):
+            values["contact_bits"] = fields.take_list("contact_bits")
         fields.finish()
         return fields.make(Shape, kind, size, X_BG, **values)
 

@@ -46,6 +46,7 @@ def hash_content(tree: MultibodyTree) -> str | None:
         model = _describe(tree, user_elements=False)
     except MbtError:
         return None
+    model.pop("collision_exclusions", None)
     for body in (model.pop("world", {}), *model["bodies"]):
         for shapes in ("visuals", "collisions"):
             body.pop(shapes, None)
@@ -78,6 +79,9 @@ def _describe(tree: MultibodyTree, *, user_elements: bool) -> dict[str, Any]:
         if section == "sensors" and not elements.sensors:
             continue  # As files were before there were sensors.
         model[section] = [_write_element(element, section, names, user_elements) for element in members]
+    if tree.collision_exclusions:
+        pairs = tree.collision_exclusions
+        model["collision_exclusions"] = [[names.refer_to(body) for body in pair] for pair in pairs]
     return model
 
 

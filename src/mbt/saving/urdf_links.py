@@ -44,8 +44,9 @@ def make_link(name: str, body: RigidBody, folder: Path | None, losses: Losses) -
         _add_inertial(link, body.default_spatial_inertia)
     for tag, shapes in (("visual", body.visuals), ("collision", body.collisions)):
         for shape in shapes:
-            if shape.kind == "plane":
-                losses.add("link", name, f"a {tag} of it is a plane, which is left out")
+            if shape.kind in ("plane", "height_field"):
+                what = shape.kind.replace("_", " ")
+                losses.add("link", name, f"a {tag} of it is a {what}, which is left out")
                 continue
             if tag == "collision" and shape.color is not None:
                 losses.add("link", name, "the colour of a collision is left out")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast, ov
 from mbt._core.engines.context import ContextCore
 from mbt.errors import (
     AlreadyFinalizedError,
+    ArgumentTypeError,
     ConcurrentUseError,
     ForeignElementError,
     NotFinalizedError,
@@ -99,6 +100,8 @@ class MultibodyTree(
 
     # A clone in numbers with derivatives, and what it was made of; see `mbt.context.tangents`.
     _tangent: tuple[MultibodyTree, list[Any]] | None = None
+    # Bodies whose shapes make no pairs.
+    _exclusions: tuple[tuple[RigidBody, RigidBody], ...] = ()
 
     def __init__(self) -> None:
         if self._plan is not None:
@@ -498,6 +501,46 @@ class MultibodyTree(
         element: Sensor = make_element("add_sensor", Sensor, sensor, args, kwargs)
         self._elements.add_sensor(element)
         return element
+
+    def exclude_collisions(self, first: RigidBody, second: RigidBody) -> None:
+        """Let shapes of two bodies make no pair of a `CollisionModel`, as ``exclude`` of MJCF does.
+
+        Parameters
+        ----------
+        first, second : RigidBody
+            The bodies; World may be one of them.
+
+        Raises
+        ------
+        AlreadyFinalizedError
+            When the tree is finalized.
+        ArgumentTypeError, ForeignElementError
+            When one is not a body of this tree.
+
+        Examples
+        --------
+        >>> import mbt
+        >>> tree = mbt.MultibodyTree()
+        >>> inertia = mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)
+        >>> balls = [tree.add_body(mbt.RigidBody(name, inertia)) for name in ("left", "right")]
+        >>> for ball in balls:
+        ...     _ = ball.add_collision(mbt.Shape("sphere", [0.1]))
+        >>> tree.exclude_collisions(*balls)
+        >>> tree.finalize()
+        >>> mbt.CollisionModel(tree).num_pairs
+        0
+        """
+        self._check_can_change("exclude_collisions")
+        for name, body in (("first", first), ("second", second)):
+            if not isinstance(body, RigidBody):
+                raise ArgumentTypeError(f"{name}: expected a RigidBody, got {quote(body)}")
+            self._elements.check_is_owned(body, name)
+        self._exclusions = (*self._exclusions, (first, second))
+
+    @property
+    def collision_exclusions(self) -> tuple[tuple[RigidBody, RigidBody], ...]:
+        """Pairs of bodies whose shapes make no pair of a `CollisionModel`: see `exclude_collisions`."""
+        return self._exclusions
 
     # The end of building.
 

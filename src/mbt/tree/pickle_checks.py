@@ -111,6 +111,12 @@ def check_structure(tree: MultibodyTree) -> None:
     connections = elements.connections
     if type(connections) is not list or not all(_owned(c, (Joint, Mobilizer), tree) for c in connections):
         raise _damaged("its connections are not joints and mobilizers of it")
+    pairs: Any = tree._exclusions
+    if type(pairs) is not tuple or not all(
+        type(pair) is tuple and len(pair) == 2 and all(_owned(body, RigidBody, tree) for body in pair)
+        for pair in pairs
+    ):
+        raise _damaged("its exclusions are not pairs of its bodies")
     elements.forget_graph()
     graph = elements.graph  # Made anew, of the connections.
     plan: Any = tree._plan

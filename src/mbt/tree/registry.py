@@ -293,6 +293,9 @@ class ElementRegistry:
         for element in (*gone, *new):
             element._tree, element._index = None, -1
         self.removed.update(gone)
+        tree = self._tree
+        if tree._exclusions:
+            tree._exclusions = tuple(pair for pair in tree._exclusions if out.isdisjoint(map(id, pair)))
         for element in new.values():
             element._tree = self._tree
         self.forget_graph()

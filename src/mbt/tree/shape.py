@@ -24,6 +24,7 @@ _SIZES = {
     "ellipsoid": ("semi-axis along x", "semi-axis along y", "semi-axis along z"),
     "plane": (),
     "mesh": ("scale along x", "scale along y", "scale along z"),
+    "height_field": ("length along x", "length along y"),
 }
 
 
@@ -44,7 +45,8 @@ class Shape:
         Lengths [m]: ``"box"`` (x, y, z), whole lengths; ``"sphere"`` (radius,); ``"cylinder"`` (radius,
         length) along z; ``"capsule"`` (radius, length) along z, the length without its half spheres;
         ``"ellipsoid"`` (x, y, z), semi-axes; ``"plane"`` (), the half-space below z = 0; ``"mesh"`` (x, y,
-        z), scales without unit, by default 1, negative where it is mirrored.
+        z), scales without unit, by default 1, negative where it is mirrored; ``"height_field"`` (x, y), the
+        whole lengths of the grid: all that is below its surface.
     X_BG : array_like, shape (4, 4), optional
         Pose of the shape in the body frame; by default the identity. A shape has its origin in its centre.
     name : str, optional
@@ -55,6 +57,14 @@ class Shape:
         Of a mesh: where it is, as the description says it. Nothing opens it.
     folder : str, optional
         Of a mesh: the folder of the description, from which a relative path counts.
+    heights : array_like, shape (rows, columns), optional
+        Of a height field: z of the surface [m], on a grid about the origin whose rows go along y and whose
+        columns go along x, at least two of each. A cell is two triangles, cut from its corner at the least x
+        and y to that at the largest.
+    contact_bits : pair of int, optional
+        The ``contype`` and the ``conaffinity`` of MJCF, 32 bits each: two shapes make a pair of a
+        `CollisionModel` where a bit of the first number of one is in the second number of the other. None,
+        the default: with all others.
 
     Raises
     ------
@@ -72,7 +82,7 @@ class Shape:
     (<Shape cylinder size=(0.05, 0.4)>,)
     """
 
-    __slots__ = ("X_BG", "color", "folder", "kind", "mesh", "name", "size")
+    __slots__ = ("X_BG", "color", "contact_bits", "folder", "heights", "kind", "mesh", "name", "size")
 
     #: The kind, as ``"box"``.
     kind: str
@@ -88,6 +98,10 @@ class Shape:
     mesh: str | None
     #: The folder of the description, or None.
     folder: str | None
+    #: Of a height field, shape (rows, columns) [m], read-only; else None.
+    heights: FloatArray | None
+    #: ``contype`` and ``conaffinity`` of MJCF, or None.
+    contact_bits: tuple[int, int] | None
 
     def __init__(
         self,
@@ -99,6 +113,8 @@ class Shape:
         color: Sequence[float] | None = None,
         mesh: str | None = None,
         folder: str | None = None,
+        heights: npt.ArrayLike | None = None,
+        contact_bits: Sequence[int] | None = None,
     ) -> None:
         if not isinstance(kind, str) or kind not in _SIZES:
             raise ArgumentValueError(f"Shape: kind: expected one of {', '.join(_SIZES)}, got {quote(kind)}")
@@ -112,7 +128,9 @@ class Shape:
             size = (1.0, 1.0, 1.0) if kind == "mesh" else ()
         pose = IDENTITY if X_BG is None else as_pose(X_BG, "Shape: X_BG").copy()
         checked_color = None if color is None else _checked_color(color)
-        self._set(kind, _checked_size(kind, size), pose, name, checked_color, mesh, folder)
+        bits = None if contact_bits is None else _checked_bits(contact_bits)
+        grid = _checked_heights(kind, heights)
+        self._set(kind, _checked_size(kind, size), pose, name, checked_color, mesh, folder, grid, bits)
 
     @classmethod
     def _of_checked(
@@ -124,14 +142,30 @@ class Shape:
         color: tuple[float, float, float, float] | None,
         mesh: str | None,
         folder: str | None,
+        heights: FloatArray | None = None,
+        contact_bits: tuple[int, int] | None = None,
     ) -> Self:
         """Return a shape of what a reader has checked; the pose becomes its own."""
         shape = cls.__new__(cls)
-        shape._set(kind, size, X_BG, name, color, mesh, folder)
+        shape._set(kind, size, X_BG, name, color, mesh, folder, heights, contact_bits)
         return shape
 
+    def _move_to(self, X_BG: FloatArray) -> Self:
+        """Return the same shape in another pose, which becomes its own."""
+        own = self.kind, self.size, X_BG, self.name, self.color, self.mesh, self.folder
+        return self._of_checked(*own, self.heights, self.contact_bits)
+
     def _set(
-        self, kind: str, size: Any, X_BG: FloatArray, name: str, color: Any, mesh: Any, folder: Any
+        self,
+        kind: str,
+        size: Any,
+        X_BG: FloatArray,
+        name: str,
+        color: Any,
+        mesh: Any,
+        folder: Any,
+        heights: FloatArray | None,
+        contact_bits: Any,
     ) -> None:
         X_BG.setflags(write=False)
         _put_X_BG(self, X_BG)
@@ -141,6 +175,8 @@ class Shape:
         _put_mesh(self, mesh)
         _put_name(self, name)
         _put_size(self, size)
+        _put_heights(self, heights)
+        _put_contact_bits(self, contact_bits)
 
     def __setattr__(self, name: str, value: object) -> None:
         """Refuse: bodies of many trees may share a shape."""
@@ -160,7 +196,7 @@ class Shape:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle what the constructor takes, which checks it again."""
-        return _make_shape, tuple(getattr(self, name) for name in self.__slots__)
+        return _make_shape, tuple(getattr(self, name) for name in _PICKLED)
 
     def __eq__(self, other: object) -> bool:
         """Return whether all attributes are equal."""
@@ -178,13 +214,26 @@ class Shape:
 
     def _key(self) -> tuple[object, ...]:
         pose = tuple(self.X_BG.ravel().tolist())
-        return self.kind, self.size, pose, self.name, self.color, self.mesh, self.folder
+        grid = None if self.heights is None else (self.heights.shape, self.heights.tobytes())
+        own = self.kind, self.size, pose, self.name, self.color, self.mesh, self.folder
+        return *own, grid, self.contact_bits
 
 
 # What writes each of the slots: `__setattr__` refuses.
-_put_X_BG, _put_color, _put_folder, _put_kind, _put_mesh, _put_name, _put_size = [
-    getattr(Shape, slot).__set__ for slot in Shape.__slots__
-]
+(
+    _put_X_BG,
+    _put_color,
+    _put_contact_bits,
+    _put_folder,
+    _put_heights,
+    _put_kind,
+    _put_mesh,
+    _put_name,
+    _put_size,
+) = [getattr(Shape, slot).__set__ for slot in Shape.__slots__]
+
+# In the order of `_make_shape`: the last two are not in older pickles.
+_PICKLED = ("X_BG", "color", "folder", "kind", "mesh", "name", "size", "heights", "contact_bits")
 
 
 def _make_shape(
@@ -195,17 +244,58 @@ def _make_shape(
     mesh: str | None,
     name: str,
     size: Sequence[float],
+    heights: FloatArray | None = None,
+    contact_bits: Sequence[int] | None = None,
 ) -> Shape:
-    return Shape(kind, size, X_BG, name=name, color=color, mesh=mesh, folder=folder)
+    return Shape(
+        kind,
+        size,
+        X_BG,
+        name=name,
+        color=color,
+        mesh=mesh,
+        folder=folder,
+        heights=heights,
+        contact_bits=contact_bits,
+    )
 
 
 def _checked_size(kind: str, size: Sequence[float]) -> tuple[float, ...]:
     meanings = _SIZES[kind]
     numbers = as_finite_array(size, f"Shape: size of a {kind}", (len(meanings),)).tolist()
     for number, meaning in zip(numbers, meanings, strict=True):
-        if number == 0.0 if kind == "mesh" else number < 0.0:
+        is_wrong = {"mesh": number == 0.0, "height_field": number <= 0.0}
+        if is_wrong.get(kind, number < 0.0):
             raise ArgumentValueError(f"Shape: size: a {kind} cannot have {meaning} = {number:g}")
     return tuple(numbers)
+
+
+def _checked_heights(kind: str, heights: object) -> FloatArray | None:
+    if (heights is None) == (kind == "height_field"):
+        wanted = "a height field needs them" if heights is None else f"a {kind} has none"
+        raise ArgumentValueError(f"Shape: heights: {wanted}")
+    if heights is None:
+        return None
+    grid = as_finite_array(heights, "Shape: heights", (None, None)).copy()
+    if min(grid.shape) < 2:
+        raise ArgumentValueError(
+            f"Shape: heights: expected two rows and two columns at least, got {grid.shape}"
+        )
+    grid.setflags(write=False)
+    return grid
+
+
+def _checked_bits(bits: Sequence[int]) -> tuple[int, int]:
+    wanted = "expected contype and conaffinity, two integers of 32 bits"
+    if isinstance(bits, (str, bytes)) or not isinstance(bits, Sequence) or len(bits) != 2:
+        raise ArgumentTypeError(f"Shape: contact_bits: {wanted}, got {quote(bits)}")
+    for number in bits:
+        if isinstance(number, bool) or not hasattr(number, "__index__"):
+            raise ArgumentTypeError(f"Shape: contact_bits: {wanted}, got {quote(bits)}")
+    first, second = (int(number) for number in bits)
+    if not all(-(2**31) <= number < 2**32 for number in (first, second)):
+        raise ArgumentValueError(f"Shape: contact_bits: {wanted}, got {quote(bits)}")
+    return first, second
 
 
 def _checked_color(color: Sequence[float]) -> tuple[float, float, float, float]:

@@ -20,10 +20,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Drawing"]
 
-_VERMILION, _GREEN = (213, 94, 0), (0, 158, 115)
+_VERMILION, _GREEN, _YELLOW = (213, 94, 0), (0, 158, 115), (240, 228, 66)
 _OPACITY_OF_GHOSTS = 0.3
 # Sizes in extents of the model; an arrow of this length is its weight.
 _AXES, _BALL, _POINT, _WEIGHT = 0.08, 0.025, 0.02, 0.4
+# Shapes that are closer than this are near; and how thick lines between them are.
+_NEAR, _LINE = 0.1, 0.006
 _STANDARD_GRAVITY = 9.81
 
 
@@ -104,6 +106,8 @@ class Drawing:
                 ball.position = snapshot.com
         if self._shown["contacts"] and self._scene.contacts:
             self._draw_contacts(snapshot)
+        if self._scene.collisions is not None:
+            self._draw_distances(snapshot)
         self._draw_ghosts(snapshot)
 
     def corners(self, snapshot: Snapshot) -> FloatArray:
@@ -171,6 +175,8 @@ class Drawing:
             yield self._nodes.add_icosphere(f"{self._path}/centre of mass", _BALL * extent, _VERMILION)
         elif layer == "contacts":
             yield from self._make_contacts()
+        elif layer == "distances":
+            yield from self._make_lines()
         else:
             self._pieces[layer] = list(self._cut(layer))
             for i, piece in enumerate(self._pieces[layer]):
@@ -225,6 +231,35 @@ class Drawing:
         if arrows.visible:
             ends = snapshot.contacts + self._length_of_newton * snapshot.forces
             arrows.points = np.stack([snapshot.contacts, ends], axis=1)[is_touching]
+
+    # Distances.
+
+    def _make_lines(self) -> Iterator[Any]:
+        for name, color in (("near", _YELLOW), ("touching", _VERMILION)):
+            yield self._nodes.add_line_segments(
+                f"{self._path}/{name}", np.zeros((1, 2, 3)), color, thickness=_LINE * self._scene.extent
+            )
+
+    def _draw_distances(self, snapshot: Snapshot) -> None:
+        """Draw lines between shapes that are near, or deep in one another, and colour these shapes."""
+        is_touching = snapshot.distances < 0.0
+        is_near = (snapshot.distances < _NEAR * self._scene.extent) & ~is_touching
+        if self._shown["distances"]:
+            for lines, chosen in zip(self._handles["distances"], (is_near, is_touching), strict=True):
+                lines.visible = bool(chosen.any())
+                if lines.visible:
+                    lines.points = snapshot.witnesses[chosen].astype(np.float32)
+        assert self._scene.collisions is not None
+        colors: dict[int, tuple[int, int, int]] = {}
+        for chosen, color in ((is_near, _YELLOW), (is_touching, _VERMILION)):
+            for k in np.flatnonzero(chosen) if self._shown["distances"] else ():
+                colors |= dict.fromkeys(self._scene.collisions._pairs[k][:2], color)
+        places = {id(item): i for i, item in enumerate(self._scene.items_of_collisions)}
+        for layer in ("collisions", "obstacles"):
+            for handle, piece in zip(self._handles.get(layer, ()), self._pieces.get(layer, ()), strict=True):
+                color = colors.get(places[id(piece.item)], _look_of(piece.part)["color"])
+                if not piece.part.glb and tuple(handle.color) != color:
+                    handle.color = color
 
     # Batches.
 

@@ -55,7 +55,7 @@ class ModelPanel:
                 gui.add_html(f'<div style="padding: 0 0.8em; font-size: 0.85em">{html.escape(missing)}</div>')
             with gui.add_folder("Show", expand_by_default=False):
                 for layer, is_shown in shown.items():
-                    if layer != "contacts" or scene.contacts:
+                    if scene.has(layer):
                         self._add_check_box(gui, layer, is_shown, show_layer)
             self._sliders = [self._add_slider(gui, i) for i in range(len(self._controls))]
             if self._controls:

@@ -14,6 +14,7 @@ from mbt.viewer.stand_ins import bones_of, ellipsoid_of
 
 if TYPE_CHECKING:
     from mbt.context.context import Context
+    from mbt.geometry import CollisionModel
     from mbt.math.arrays import FloatArray
     from mbt.tree.body import RigidBody
     from mbt.tree.multibody_tree import MultibodyTree
@@ -22,7 +23,18 @@ if TYPE_CHECKING:
 __all__ = ["LAYERS", "FrameItem", "Item", "ModelScene"]
 
 #: What can be shown, in the order of the check boxes.
-LAYERS = ("visuals", "collisions", "skeleton", "inertia", "frames", "names", "centre of mass", "contacts")
+LAYERS = (
+    "visuals",
+    "collisions",
+    "skeleton",
+    "inertia",
+    "frames",
+    "names",
+    "centre of mass",
+    "contacts",
+    "obstacles",
+    "distances",
+)
 
 # Of what a description does not colour, or does not hold: told apart by colour-blind people, too.
 _COLORS = {
@@ -30,6 +42,7 @@ _COLORS = {
     "collisions": (0.90, 0.62, 0.00, 0.5),
     "skeleton": (0.00, 0.35, 0.60, 1.0),
     "inertia": (0.80, 0.47, 0.65, 0.5),
+    "obstacles": (0.60, 0.62, 0.66, 0.7),
 }
 
 # Every other body is darker, to tell them apart.
@@ -67,10 +80,13 @@ class ModelScene:
     ----------
     tree : MultibodyTree
         Finalized.
+    collisions : CollisionModel, optional
+        Whose obstacles are drawn, and distances.
     """
 
-    def __init__(self, tree: MultibodyTree) -> None:
+    def __init__(self, tree: MultibodyTree, collisions: CollisionModel | None = None) -> None:
         self.tree = tree
+        self.collisions = collisions
         self._context: Context = tree.create_default_context()
 
     @cached_property
@@ -97,6 +113,9 @@ class ModelScene:
     def shown(self) -> frozenset[str]:
         """The layers shown at first: those that the description has, or else those that stand in for it."""
         layers = {item.layer for item in self.items}
+        if self.collisions is not None:
+            more = ("visuals",) if "visuals" in layers else ()
+            return frozenset((*more, "collisions", "contacts", "obstacles", "distances"))
         for layer in ("visuals", "collisions"):
             if layer in layers:
                 return frozenset((layer, "contacts"))
@@ -121,6 +140,17 @@ class ModelScene:
         return places
 
     @cached_property
+    def items_of_collisions(self) -> list[Item]:
+        """What stands for each shape of the model of collisions, in its order."""
+        return [item for layer in ("collisions", "obstacles") for item in self.items if item.layer == layer]
+
+    def has(self, layer: str) -> bool:
+        """Return whether there may be anything in a layer."""
+        if layer == "contacts":
+            return bool(self.contacts)
+        return self.collisions is not None or layer not in ("obstacles", "distances")
+
+    @cached_property
     def contacts(self) -> tuple[PointContact, ...]:
         """The elements whose points and forces are shown."""
         return tuple(e for e in self.tree.force_elements if isinstance(e, PointContact))
@@ -138,11 +168,14 @@ class ModelScene:
             for layer, of_layer in shapes.items():
                 for i, shape in enumerate(of_layer):
                     yield self._make_item(layer, body, i, shape)
+        if self.collisions is not None:
+            for i, shape in enumerate(self.collisions.obstacles):
+                yield self._make_item("obstacles", self.tree.world_body, i, shape)
 
     @staticmethod
     def _make_item(layer: str, body: RigidBody, i: int, shape: Shape) -> Item:
         node = int(body.node_index)
-        if layer == "visuals" and shape.color is not None:
+        if layer in ("visuals", "obstacles") and shape.color is not None:
             return Item(layer, f"{layer} {i}", node, shape, shape.color, has_color=True)
         *rgb, alpha = _COLORS[layer]
         red, green, blue = (x * (_DARKER if node % 2 else 1.0) for x in rgb)

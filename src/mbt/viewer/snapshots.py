@@ -24,7 +24,7 @@ FARTHEST = 1e12
 
 
 class Snapshot(NamedTuple):
-    """Where bodies are, a row for each of n states; centre of mass, and contacts of the first one.
+    """Where bodies are, a row for each of n states; centre of mass, contacts and distances of the first one.
 
     The centre of mass of a model without mass is NaN.
     """
@@ -34,6 +34,8 @@ class Snapshot(NamedTuple):
     com: FloatArray  # (3,)
     contacts: FloatArray  # (k, 3), of all points, in World [m]
     forces: FloatArray  # (k, 3) [N]
+    distances: FloatArray  # (pairs,) [m]
+    witnesses: FloatArray  # (pairs, 2, 3), points on both shapes of each pair, in World [m]
 
 
 def take_snapshot(scene: ModelScene, context: Context) -> Snapshot | None:
@@ -64,7 +66,16 @@ def take_snapshot(scene: ModelScene, context: Context) -> Snapshot | None:
         _find_center_of_mass(tree, context),
         np.concatenate(points),
         np.concatenate(forces),
+        *_find_distances(scene, context),
     )
+
+
+def _find_distances(scene: ModelScene, context: Context) -> tuple[FloatArray, FloatArray]:
+    if scene.collisions is None:
+        return np.zeros(0), np.zeros((0, 2, 3))
+    own = None if context.batch_shape else context
+    d, p_WA, p_WB, _ = scene.collisions.distances(_first(context.q, 1), witness=True, context=own)
+    return d, np.stack([p_WA, p_WB], axis=1)
 
 
 def _find_center_of_mass(tree: MultibodyTree, context: Context) -> FloatArray:

@@ -105,6 +105,9 @@ class Mesher:
         if shape.kind == "plane":
             # Seen from below, too.
             return create.box(extents=(self._side_of_planes, self._side_of_planes, 0.0))
+        if shape.kind == "height_field":
+            assert shape.heights is not None
+            return self._trimesh.Trimesh(*triangulate(shape.size, shape.heights), process=False)
         ball = create.icosphere(subdivisions=3)
         ball.apply_scale(size if shape.kind == "ellipsoid" else size[0])
         return ball
@@ -154,6 +157,16 @@ class Mesher:
             self._complaints[message] = error
             if not self.is_quiet:
                 warnings.warn(f"not drawn: {message}", ModelWarning, stacklevel=2)
+
+
+def triangulate(size: Sequence[float], heights: npt.NDArray[np.float64]) -> tuple[Any, Any]:
+    """Return corners and triangles of a height field."""
+    rows, columns = heights.shape
+    x, y = (np.linspace(-0.5 * a, 0.5 * a, n) for a, n in zip(size, (columns, rows), strict=True))
+    corners = np.stack([*np.meshgrid(x, y), heights], axis=-1).reshape(-1, 3)
+    first = (np.arange(rows - 1)[:, np.newaxis] * columns + np.arange(columns - 1)).ravel()
+    right, above, across = first + 1, first + columns, first + columns + 1
+    return corners, np.stack([first, right, across, first, across, above], axis=-1).reshape(-1, 3)
 
 
 #: The colour of a mesh that has none.

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from typing_extensions import Self
 
+    from mbt.geometry import CollisionModel
     from mbt.math.arrays import FloatArray
     from mbt.tree.multibody_tree import MultibodyTree
 
@@ -88,12 +89,13 @@ class Viewer:
         name: str | None = None,
         package_paths: Sequence[str | os.PathLike[str]] = (),
         X_WR: npt.ArrayLike | None = None,
+        scene: CollisionModel | None = None,
     ) -> ViewedModel:
         """Show one more model.
 
         Parameters
         ----------
-        tree, q_or_trajectory, name, package_paths
+        tree, q_or_trajectory, name, package_paths, scene
             As in `view`.
         X_WR : array_like, shape (4, 4), optional
             Pose of the model's World in that of the viewer; by default the identity.
@@ -117,13 +119,13 @@ class Viewer:
             film = Film(tree, q_or_trajectory)
         else:
             state = tree.default_positions if q_or_trajectory is None else q_or_trajectory
-        scene = ModelScene(tree)
-        mesher = Mesher(package_paths, scene.extent)
+        model_scene = ModelScene(tree, _check_scene(tree, scene))
+        mesher = Mesher(package_paths, model_scene.extent)
         mesher.is_quiet = True  # One line tells of all.
         with self._drawing, self._server.atomic():
             path = f"/models/{len(self._models)} {label.replace('/', '|')}"
-            drawing = Drawing(self._server.scene, path, scene, mesher, pose)
-            model = ViewedModel(scene, label, drawing, self._clock, self._changed.set)
+            drawing = Drawing(self._server.scene, path, model_scene, mesher, pose)
+            model = ViewedModel(model_scene, label, drawing, self._clock, self._changed.set)
             if film is not None:
                 model._play(film)
             elif state is not None:
@@ -141,7 +143,7 @@ class Viewer:
                 if is_shown and told:
                     _tell(f"{label}: {told}")
 
-            panel = ModelPanel(self._server.gui, model, scene, drawing.shown, show_layer, missing)
+            panel = ModelPanel(self._server.gui, model, model_scene, drawing.shown, show_layer, missing)
             self._panels.append(panel)
         if missing:
             warnings.warn(f"{label}: {missing}", ModelWarning, stacklevel=2)
@@ -339,6 +341,7 @@ def view(
     port: int = 0,
     open_browser: bool | None = None,
     allowed_hosts: Sequence[str] = (),
+    scene: CollisionModel | None = None,
 ) -> Viewer:
     """Show a model in the browser, with sliders for its joints.
 
@@ -370,6 +373,10 @@ def view(
         Requests under other names, and from pages of other servers on this machine, get an error; otherwise
         any page in the browser could read the scene. The environment variable ``MBT_VIEWER_HOSTS`` has more,
         with commas between.
+    scene : CollisionModel, optional
+        A model of collisions of the tree: its obstacles are drawn, and of the first state lines between
+        shapes that are closer than a tenth of the model's size, in yellow, with the shapes; in vermilion
+        those that are deep in one another.
 
     Returns
     -------
@@ -390,13 +397,25 @@ def view(
     opens = not _is_notebook() if open_browser is None else as_bool(open_browser, "open_browser")
     viewer = Viewer(port, "mbt", allowed_hosts)
     try:
-        viewer.add(tree, q_or_trajectory, name=name, package_paths=package_paths)
+        viewer.add(tree, q_or_trajectory, name=name, package_paths=package_paths, scene=scene)
     except BaseException:
         viewer.close()
         raise
     if opens:
         webbrowser.open(viewer.url)
     return viewer
+
+
+def _check_scene(tree: MultibodyTree, scene: object) -> CollisionModel | None:
+    from mbt.geometry import CollisionModel
+
+    if scene is None:
+        return None
+    if not isinstance(scene, CollisionModel):
+        raise ArgumentTypeError(f"scene: expected a mbt.CollisionModel, got {quote(scene)}")
+    if scene.tree is not tree:
+        raise ArgumentValueError("scene: expected one of this tree")
+    return scene
 
 
 def _tell(message: str) -> None:

@@ -3,6 +3,7 @@
 
 #include "geometry/closed_forms.hpp"
 #include "geometry/convex.hpp"
+#include "geometry/height_field.hpp"
 
 namespace MBT_NS {
 
@@ -40,6 +41,14 @@ struct convex_pair_of {
   }
 };
 
+template <int a>
+struct field_pair_of {
+  template <class T>
+  static Witness<T> find(const PlacedShape<T>& A, const PlacedShape<T>& B) {
+    return field_distances(a, A, B);
+  }
+};
+
 // Null where there is none; a <= b.
 template <class T>
 static inline PairFunction<T> pair_function(int a, int b) {
@@ -71,6 +80,12 @@ static inline PairFunction<T> pair_function(int a, int b) {
     case ELLIPSOID * NUM_KINDS + ELLIPSOID: return convex_pair_of<ELLIPSOID, ELLIPSOID>::template find<T>;
     case ELLIPSOID * NUM_KINDS + HULL: return convex_pair_of<ELLIPSOID, HULL>::template find<T>;
     case HULL * NUM_KINDS + HULL: return convex_pair_of<HULL, HULL>::template find<T>;
+    case SPHERE * NUM_KINDS + HEIGHT_FIELD: return field_pair_of<SPHERE>::template find<T>;
+    case CAPSULE * NUM_KINDS + HEIGHT_FIELD: return field_pair_of<CAPSULE>::template find<T>;
+    case BOX * NUM_KINDS + HEIGHT_FIELD: return field_pair_of<BOX>::template find<T>;
+    case CYLINDER * NUM_KINDS + HEIGHT_FIELD: return field_pair_of<CYLINDER>::template find<T>;
+    case ELLIPSOID * NUM_KINDS + HEIGHT_FIELD: return field_pair_of<ELLIPSOID>::template find<T>;
+    case HULL * NUM_KINDS + HEIGHT_FIELD: return field_pair_of<HULL>::template find<T>;
   }
   return nullptr;
 }

@@ -10,7 +10,7 @@ struct SceneShape {
   int node;              // the body that it is fixed to
   int mobod;             // and that body's
   double size[3];
-  double radius;         // of the sphere about its origin that holds it; infinite where none does
+  double radius;         // of the sphere about its origin that holds it; infinite where none does; of a height field the top
   double R[9], p[3];     // X_BG; of a core X_NG
   const double* vertices;
   int count;

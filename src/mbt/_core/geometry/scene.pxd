@@ -33,6 +33,7 @@ cdef extern from "geometry/scene.hpp" namespace "MBT_NS" nogil:
 
 cdef enum:
     HULL = 6         # see shapes.hpp
+    HEIGHT_FIELD = 7
     NUM_KINDS = 8
 
 

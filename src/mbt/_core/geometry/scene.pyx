@@ -3,7 +3,7 @@
 cimport numpy as cnp
 
 from mbt._core.door.compiled_model cimport CompiledModel
-from mbt._core.door.exact_arrays cimport adopt, data, in2
+from mbt._core.door.exact_arrays cimport adopt, data, in1, in2
 from mbt._core.model.structs cimport Model
 
 import numpy as np
@@ -39,6 +39,12 @@ def find_groups(CompiledModel compiled not None):
     ]
 
 
+def find_tops(heights):
+    """Return the largest numbers of each block of rows; those between two blocks count for both."""
+    cdef int size = 8  # see height_field.hpp
+    return np.array([heights[i:i + size + 1].max(axis=0) for i in range(0, len(heights) - 1, size)])
+
+
 cdef class Scene:
     """Shapes on the model of a tree, and pairs of them.
 
@@ -46,7 +52,8 @@ cdef class Scene:
     ----------
     compiled : CompiledModel
     shapes : list of tuple
-        (kind, node, three lengths, radius of the sphere about its origin, pose (4, 4), vertices (n, 3) or None).
+        (kind, node, three lengths, radius of the sphere about its origin, pose (4, 4), vertices (n, 3) or None). A
+        height field has two half lengths, its top as the radius, and heights (rows, columns) as vertices.
     pairs : list of tuple
         (shape, shape, padding), in the order of results.
     """
@@ -69,7 +76,7 @@ cdef class Scene:
         self.tables.shapes, self.tables.num_shapes = shape, len(shapes)
         for kind, node, size, radius, pose, vertices in shapes:
             # From pickles, too.
-            if not (0 <= kind < NUM_KINDS and 0 <= node < m.num_bodies and (vertices is not None) == (kind == HULL)):
+            if not (0 <= kind < NUM_KINDS and 0 <= node < m.num_bodies and (vertices is not None) == (kind >= HULL)):
                 raise ValueError("shapes: there is no such kind, or no such body")
             shape.kind, shape.node, shape.mobod, shape.radius = kind, node, m.mobod[node], radius
             for i in range(3):
@@ -77,7 +84,14 @@ cdef class Scene:
                 shape.p[i] = pose[i, 3]
                 for j in range(3):
                     shape.R[3*i + j] = pose[i, j]
-            if vertices is not None:
+            if kind == HEIGHT_FIELD:
+                if vertices.ndim != 2 or min(vertices.shape) < 2:
+                    raise ValueError("shapes: a height field needs two rows and two columns")
+                shape.size[2], shape.count = vertices.shape
+                numbers = np.concatenate([np.ravel(vertices), np.ravel(find_tops(find_tops(vertices).T).T)])
+                self.held.append(numbers)
+                shape.vertices = data(in1(numbers, "vertices", len(numbers)))
+            elif vertices is not None:
                 vertices = in2(vertices, "vertices", max(1, len(vertices)), 3)
                 self.held.append(vertices)
                 shape.vertices, shape.count = data(vertices), len(vertices)

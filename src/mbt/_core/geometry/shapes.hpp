@@ -17,7 +17,7 @@ enum Kind {
   CYLINDER = 4,      // radius, half length on z
   ELLIPSOID = 5,     // semi-axes
   HULL = 6,          // convex hull of vertices
-  HEIGHT_FIELD = 7,  // everything below a surface over the x-y plane
+  HEIGHT_FIELD = 7,  // everything below a surface over the x-y plane: half lengths, number of rows
   NUM_KINDS = 8
 };
 
@@ -26,7 +26,7 @@ struct PlacedShape {
   T size[3];
   Mat3<T> R;  // R_WG
   Vec3<T> p;  // p_WG
-  // Of a hull: (count, 3) vertices in G, those of all lanes.
+  // Of a hull: (count, 3) vertices in G, those of all lanes. Of a height field: heights, in rows of `count`.
   const double* vertices;
   int count;
 };
