@@ -40,6 +40,12 @@ PROGRAMS = [
         ["--steps=200"],
         r"arms turn from .* N m\nthe platform keeps to the circle within \d\d?\.\d um\nthe rods",
     ),
+    pytest.param(
+        "grasp_a_box.py",
+        [],
+        r"closed: .* 7\.\d N, the box is -?0 mm up\nlifted: .* 10\.0 N, the box is 8\d mm up\n"
+        r"it tilts by 0\.\d+ degrees, and touches left and right",
+    ),
     pytest.param("ilqr.py", [], r"cost 494\.96 -> 1\.3\d, ends at \[ *-?0\. +3\.14 "),
     pytest.param(
         "sampling_mpc.py", ["--seconds=0.2", "--samples=64"], r"after 0\.2 s: cart -?\d\.\d+ m, pole"

@@ -192,6 +192,7 @@ __all__ = [
     "JointActuator",
     "ModelInstance",
     "Shape",
+    "ShapeContact",
     # Joints
     "Joint",
     "BallRpyJoint",
@@ -353,6 +354,7 @@ _MODULES_OF = {
     "Trajectory": "mbt.motion.trajectory",
     "Viewer": "mbt.viewer",
     "record": "mbt.viewer",
+    "ShapeContact": "mbt.geometry",
     "simulate": "mbt.motion.simulation",
     "view": "mbt.viewer",
 }

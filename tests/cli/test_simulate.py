@@ -164,3 +164,23 @@ def test_missing_matplotlib(capsys: pytest.CaptureFixture[str], monkeypatch: pyt
         monkeypatch.setitem(__import__("sys").modules, name, module)
     _, err = run(capsys, "--plot", "fall.png", code=2)
     assert "--plot needs matplotlib: pip install 'multibodytree[plot]'" in err
+
+
+def test_shapes_that_touch(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file, target = tmp_path / "box.urdf", tmp_path / "rest.npz"
+    file.write_text(
+        '<robot name="box"><link name="box"><inertial><mass value="1"/>'
+        '<inertia ixx="0.01" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.01"/></inertial>'
+        '<collision><geometry><box size="0.2 0.2 0.2"/></geometry></collision></link></robot>'
+    )
+    options = ["--base=floating", "--dt=0.005", "--save", str(target), "--contacts"]
+    assert main(["simulate", str(file), *options, "--floor=-0.11"]) == 0
+    assert "(implicit)" in capsys.readouterr().out
+    depth = 9.81 / (4 * 1e5)
+    assert mbt.Trajectory.load(target).q[-1, 6] == pytest.approx(-0.01 - depth, abs=1e-7)
+    assert main(["simulate", str(file), *options]) == 2
+    assert "--floor Z gives it a floor" in capsys.readouterr().err
+    assert main(["simulate", str(file), *options, "--floor=-0.11", "--method=rk4"]) == 2
+    assert "method='implicit'" in capsys.readouterr().err
+    assert main(["simulate", str(file), "--floor=0"]) == 2
+    assert "expected --contacts" in capsys.readouterr().err

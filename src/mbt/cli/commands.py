@@ -116,7 +116,6 @@ def _add_simulate(commands: Any) -> None:
     )
     simulate.add_argument(
         "--method",
-        default="rk4",
         help="rk4 (default), semi_implicit_euler, implicit, or a solver of SciPy: RK45, DOP853, Radau, ...",
     )
     for name, what in (
@@ -133,6 +132,21 @@ def _add_simulate(commands: Any) -> None:
         )
     simulate.add_argument(
         "--limit-efforts", action="store_true", help="clip torques to the limits of the file"
+    )
+    simulate.add_argument(
+        "--contacts", action="store_true",
+        help="let the collision shapes of the file touch, meshes by their convex hulls; needs, and is by "
+        "default, --method implicit",
+    )  # fmt: skip
+    simulate.add_argument(
+        "--floor", type=float, metavar="Z", help="with --contacts: a floor at this height [m]"
+    )
+    simulate.add_argument(
+        "--friction",
+        type=float,
+        default=0.8,
+        metavar="MU",
+        help="with --contacts: of all pairs (default: 0.8)",
     )
     simulate.add_argument("--save", metavar="OUT", help="write the trajectory to OUT.npz or OUT.csv")
     simulate.add_argument("--plot", metavar="OUT", help="draw it to OUT.png, .svg or .pdf, with matplotlib")

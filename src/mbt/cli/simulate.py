@@ -16,13 +16,16 @@ import numpy as np
 from mbt.cli.info import load
 from mbt.cli.terminal import clip, line_width, make_bar, make_table, number, write
 from mbt.errors import ArgumentValueError, MissingPackageError, SimulationWarning, quote, quote_path
+from mbt.math.poses import make_pose
 from mbt.motion.simulation import simulate
 from mbt.motion.trajectory_files import as_target
+from mbt.tree.shape import Shape
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
     from mbt.context.context import Context
+    from mbt.geometry import ShapeContact
     from mbt.motion.trajectory import Trajectory
     from mbt.tree.multibody_tree import MultibodyTree
 
@@ -58,6 +61,7 @@ def run_simulation(options: Namespace, **reading: Any) -> tuple[str, str | None]
     figure = None if options.plot is None else _make_figure()
     tree = load(options.file, **reading)
     context, tau = _prepare(tree, options)
+    contacts = _make_contacts(tree, options, reading)
     start = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", SimulationWarning)  # For the report.
@@ -66,9 +70,10 @@ def run_simulation(options: Namespace, **reading: Any) -> tuple[str, str | None]
             context,
             options.duration,
             options.dt,
-            method=options.method,
+            method=options.method or ("rk4" if contacts is None else "implicit"),
             control=tau,
             limit_efforts=options.limit_efforts,
+            contacts=contacts,
             progress=_make_bar() if sys.stderr is not None and sys.stderr.isatty() else False,
         )
     seconds = time.perf_counter() - start
@@ -89,6 +94,27 @@ def _prepare(tree: MultibodyTree, options: Namespace) -> tuple[Context, Any]:
     context.q = tree.q_from_dict(as_values(options.position, "--position"))
     context.v = tree.v_from_dict(as_values(options.velocity, "--velocity"))
     return context, tree.v_from_dict(as_values(options.torque, "--torque"))
+
+
+def _make_contacts(tree: MultibodyTree, options: Namespace, reading: dict[str, Any]) -> ShapeContact | None:
+    """Return what touches, None where nothing does."""
+    if not options.contacts:
+        if options.floor is not None:
+            raise ArgumentValueError("--floor: expected --contacts, too: without it nothing touches")
+        return None
+    from mbt.geometry import CollisionModel, ShapeContact
+
+    floor = (
+        [] if options.floor is None else [Shape("plane", [], make_pose([0, 0, options.floor]), name="floor")]
+    )
+    scene = CollisionModel(tree, obstacles=floor, hulls=True, package_paths=reading["package_paths"])
+    if not scene.num_pairs:
+        raise ArgumentValueError(
+            "--contacts: no shapes of this model can touch: --floor Z gives it a floor to stand on"
+            if options.floor is None
+            else "--contacts: no shapes of this model can touch"
+        )
+    return ShapeContact(scene, options.friction)
 
 
 def as_values(settings: Sequence[str], option: str) -> dict[str, Any]:

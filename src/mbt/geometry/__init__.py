@@ -1,5 +1,6 @@
-"""Distances between the shapes of bodies, and obstacles."""
+"""Distances between the shapes of bodies, and obstacles; how they touch."""
 
 from mbt.geometry.collision_model import CollisionModel
+from mbt.geometry.shape_contact import ShapeContact, TouchingPoints
 
-__all__ = ["CollisionModel"]
+__all__ = ["CollisionModel", "ShapeContact", "TouchingPoints"]

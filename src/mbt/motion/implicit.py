@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from mbt.context.context import Context
     from mbt.math.arrays import FloatArray
+    from mbt.motion.shape_contacts import TouchingShapes
     from mbt.tree.multibody_tree import MultibodyTree
 
 __all__ = [
@@ -100,6 +101,8 @@ class ImplicitSteps:
         Whether position limits of the joints act.
     limit_efforts : bool, optional
         Whether the effort limits of the tree hold for inputs and servos together; each servo obeys its own.
+    contacts : ShapeContact, optional
+        Shapes that touch.
     core : ImplicitCore, optional
         What makes the steps of all samples, where it is there already.
     """
@@ -110,6 +113,7 @@ class ImplicitSteps:
         *,
         joint_limits: bool = True,
         limit_efforts: bool = False,
+        contacts: TouchingShapes | None = None,
         core: ImplicitCore | None = None,
     ) -> None:
         self._context = context
@@ -119,7 +123,9 @@ class ImplicitSteps:
         self._moving = context.clone() if self.tree._user_force_elements is not None else None
         self._forces: Any = context.applied_forces if context._has_applied_forces else None
         if core is None:
-            self._cores = make_cores(context, joint_limits=joint_limits, limit_efforts=limit_efforts)
+            self._cores = make_cores(
+                context, joint_limits=joint_limits, limit_efforts=limit_efforts, contacts=contacts
+            )
         else:
             self._cores = [core] * math.prod(self.batch)
 
@@ -232,9 +238,14 @@ def join_taken(parts: list[Taken]) -> Taken:
 
 
 def make_cores(
-    context: Context, *, joint_limits: bool = True, limit_efforts: bool = False
+    context: Context,
+    *,
+    joint_limits: bool = True,
+    limit_efforts: bool = False,
+    contacts: TouchingShapes | None = None,
 ) -> list[ImplicitCore]:
     """Return what makes the steps of each sample."""
+    touching = None if contacts is None else contacts.core()
     tree, batch = context.tree, context.batch_shape
     count, nv = math.prod(batch), tree.num_velocities
     constants = _read_dofs(context, count, joint_limits) | _read_servos(context, count)
@@ -254,7 +265,7 @@ def make_cores(
         if isinstance(element, JointFriction):
             element.set_friction(own, 0.0)
     if not batch:
-        return [ImplicitCore(given, derived_of(given), derived_of(own), _row_of(constants, 0))]
+        return [ImplicitCore(given, derived_of(given), derived_of(own), _row_of(constants, 0), touching)]
     if not count:
         return []
     one: Any = given
@@ -265,7 +276,7 @@ def make_cores(
     for i in range(count):
         if i == 0 or not is_same:
             pair = Derived(compiled, samples.of_sample(i)), Derived(compiled, of_own.of_sample(i))
-        cores.append(ImplicitCore(locks, *pair, _row_of(constants, i)))
+        cores.append(ImplicitCore(locks, *pair, _row_of(constants, i), touching))
     return cores
 
 

@@ -21,6 +21,7 @@ __all__ = ["APPLIED", "CONTROL", "calc_given", "place", "potentials_of"]
 CONTROL = "control and actuators"
 APPLIED = "applied forces"
 _LIMITS = "position limits"
+_SHAPES = "contact of shapes"
 # How far a state moves for a difference [rad, m].
 _PART_OF_RADIAN = 1e-3
 
@@ -54,6 +55,8 @@ def calc_given(part: Trajectory, moving: Any, now: slice) -> dict[str, Any]:
         along = place(part, part._need_context("powers"), now)
         along.v = middle_of(moved, moving.v)
         powers = _powers_of_steps(moving, along, tau, moved)
+        if part._contact is not None:
+            powers[_SHAPES] = part[now]._calc_power_of_shapes()
     for name, rate in _rates_of_potentials(along).items():
         powers[name] = powers[name] + rate
     return powers

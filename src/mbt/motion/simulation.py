@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from mbt.context.context import Context
+    from mbt.motion.shape_contacts import TouchingShapes
     from mbt.tree.multibody_tree import MultibodyTree
 
 __all__ = ["simulate"]
@@ -40,6 +41,7 @@ def simulate(
     every: int = 1,
     limit_efforts: bool = False,
     joint_limits: bool = True,
+    contacts: TouchingShapes | None = None,
     rtol: float = 1e-6,
     atol: float = 1e-9,
     progress: bool | Callable[[float], object] = False,
@@ -88,6 +90,8 @@ def simulate(
         ``tree.effort_upper_limits``; ``trajectory.num_limited`` tells how often.
     joint_limits : bool, optional
         Whether position limits act in steps of ``method="implicit"``. Other methods know no limits.
+    contacts : ShapeContact, optional
+        Shapes that touch, with ``method="implicit"``. ``trajectory.contacts`` tells what did.
     rtol, atol : float, optional
         Relative and absolute tolerance of a solver of SciPy, of positions and velocities.
     progress : bool or callable, optional
@@ -163,6 +167,7 @@ def simulate(
             every=every,
             limit_efforts=limit_efforts,
             joint_limits=joint_limits,
+            contacts=contacts,
             rtol=rtol,
             atol=atol,
             progress=bar,

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from mbt.context.context import Context
     from mbt.math.arrays import FloatArray
     from mbt.motion.progress import Progress
+    from mbt.motion.shape_contacts import TouchingShapes
     from mbt.tree.multibody_tree import MultibodyTree
 
 __all__ = ["Task", "make_task"]
@@ -55,6 +56,8 @@ class Task:
         What is told how far it is.
     joint_limits, limit_efforts : bool
         Which limits act in implicit steps.
+    contacts : ShapeContact or None
+        Shapes that touch in implicit steps.
     """
 
     tree: MultibodyTree
@@ -71,6 +74,7 @@ class Task:
     progress: Progress
     joint_limits: bool
     limit_efforts: bool
+    contacts: TouchingShapes | None = None
 
     @cached_property
     def num_steps(self) -> int:
@@ -107,6 +111,10 @@ def make_task(tree: MultibodyTree, context: Context, duration: float, dt: float,
         When one of them cannot be used.
     """
     _check_context(tree, context)
+    if options["contacts"] is not None:
+        from mbt.motion.shape_contacts import check_contacts
+
+        check_contacts(options["contacts"], tree, options["method"])
     duration, dt = as_positive(duration, "duration"), as_positive(dt, "dt")
     every = as_count(options["every"], "every")
     events = as_events(options["events"])
@@ -145,6 +153,7 @@ def make_task(tree: MultibodyTree, context: Context, duration: float, dt: float,
         progress=options["progress"],
         joint_limits=as_bool(options["joint_limits"], "joint_limits"),
         limit_efforts=limit_efforts,
+        contacts=options["contacts"],
     )
 
 

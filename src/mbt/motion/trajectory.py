@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from mbt.motion.events import EventStates
     from mbt.motion.implicit import SolverSteps
     from mbt.motion.recording import Recording
+    from mbt.motion.shape_contacts import ContactsOverTime, TouchingShapes
     from mbt.motion.task import Task
 
 __all__ = ["Energy", "State", "Trajectory"]
@@ -123,6 +124,8 @@ class Trajectory:
     _actuation: FloatArray | None = None
     # Of implicit steps: what moved in each; see `mbt.motion.impulses`.
     _moved: FloatArray | None = None
+    # Of implicit steps: shapes that touched.
+    _contact: TouchingShapes | None = None
     _known: dict[str, FloatArray] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -176,6 +179,7 @@ class Trajectory:
             _moved=moved if moved.shape[-1] else None,
             _context=task.context,
             _actuation=task.actuation,
+            _contact=task.contacts,
         )
 
     # What follows from the states.
@@ -288,6 +292,27 @@ class Trajectory:
         """
         forces = self._calc("contact_forces")
         return forces.reshape(*forces.shape[:-1], forces.shape[-1] // 3, 3)
+
+    @cached_property
+    def contacts(self) -> ContactsOverTime:
+        """Where shapes pushed each other, of a simulation with ``contacts=``: ``contacts[i]`` of sample i.
+
+        Names of the pairs, points, normals and forces, in the step behind each sample; in the last row, those
+        of a step like the one before it. Computed when you first read it. A file does not have it.
+        """
+        self._check_one_state("contacts")
+        context = self._need_context("contacts")
+        if self._contact is None or self._moved is None:
+            raise ArgumentValueError("contacts: this trajectory is of a simulation without contacts=")
+        from mbt.motion.shape_contacts import calc_contacts
+
+        return calc_contacts(self, context, self._contact)
+
+    def _calc_power_of_shapes(self) -> FloatArray:
+        """Return the power of contact of shapes in each step [W], shape (..., n)."""
+        from mbt.motion.shape_contacts import calc_power
+
+        return calc_power(self, self._need_context("power"))
 
     @property
     def sensors(self) -> FloatArray:

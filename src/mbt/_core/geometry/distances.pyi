@@ -6,6 +6,7 @@ from mbt._core.geometry.scene import Scene
 from mbt.math.arrays import FloatArray
 
 def is_known(a: int, b: int) -> bool: ...
+def address_of_witnesses() -> int: ...
 
 @disjoint_base
 class DistanceCore:

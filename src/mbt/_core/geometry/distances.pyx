@@ -46,6 +46,9 @@ cdef extern from "geometry/distances.hpp" namespace "MBT_NS" nogil:
     void find_distances_of_one(const SceneTables* scene, const Lanes* memory, const SceneResults* results)
     Lanes find_near(const SceneTables* scene, const Lanes* memory, double margin)
 
+cdef extern from "geometry/witnesses.hpp" namespace "MBT_NS" nogil:
+    void find_witnesses(const SceneTables* scene, const void* placed, const int* pairs, int count, void* witnesses)
+
 cdef extern from "scalars/stream.hpp" namespace "MBT_NS" nogil:
     double* aligned_like(const double* to, double* memory)
     void stream_doubles(const double* source, double* to, Py_ssize_t n)
@@ -202,6 +205,11 @@ cdef inline void store_jacobian(
 def is_known(int a, int b):
     """Return whether the distance of two kinds of shapes can be computed."""
     return has_pair_function(min(a, b), max(a, b))
+
+
+def address_of_witnesses():
+    """Return where the function is that contact of shapes begins with, see witnesses.hpp."""
+    return <size_t>&find_witnesses
 
 
 cdef class DistanceCore:

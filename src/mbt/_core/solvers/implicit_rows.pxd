@@ -17,6 +17,7 @@ from mbt._core.quantities.call cimport Call
 from mbt._core.quantities.names cimport (
     CONSTRAINT_ERRORS, CONSTRAINT_JACOBIAN, INTEGRATED_POSITIONS, POINT_POSITIONS, TRANSLATIONAL_JACOBIAN,
 )
+from mbt._core.solvers.shape_contact cimport TouchPoint, ContactTables
 
 
 cdef extern from "solvers/carried_momenta.hpp" namespace "mbt_convex" nogil:
@@ -106,7 +107,10 @@ cdef struct Terms:
     const double* generalized_forces
     const Principal* bodies
     int num_servos
-    int num_points
+    int num_points                           # of force elements
+    const ContactTables* shapes              # NULL: none
+    int num_spots                            # most points of shapes
+    Py_ssize_t num_contact_work              # doubles that looking for them needs
     bint has_locks
     Py_ssize_t num_work                      # doubles that any quantity needs which a step asks for
 
@@ -131,8 +135,14 @@ cdef inline Py_ssize_t count_scratch(const Terms* x) noexcept nogil:
     cdef Py_ssize_t n = m.num_velocities
     return (
         3*n*n + 16*n + 3 + m.num_positions + 28*m.num_bodies + 2*x.num_servos + m.num_equations*(n + 3)
-        + x.num_points*(3*n + 12) + count_memory(<int>n, m.num_equations, x.num_points)
+        + (x.num_points + x.num_spots)*(3*n + 12) + x.num_spots*(sizeof(TouchPoint)//sizeof(double))
+        + x.num_contact_work + count_memory(<int>n, m.num_equations, x.num_points + x.num_spots)
     )
+
+
+cdef inline TouchPoint* spots_of(const Terms* x, const Problem* y) noexcept nogil:
+    """Where shapes touch: behind the numbers of all points, that many as there may be."""
+    return <TouchPoint*>(y.point_slope + x.num_points + x.num_spots)
 
 
 cdef inline void set_call(const Terms* x, double* work, Call[double]* c) noexcept nogil:
@@ -244,14 +254,14 @@ cdef inline double* set_contacts(
     cdef double* rows
     cdef double* p_CP                        # as columns, then in A
     cdef double speed, r, mu, normal, share
-    cdef int i, j, k, count, first = 0
+    cdef int i, j, k, count, first = 0, most = x.num_points + x.num_spots
     y.points = memory
-    y.stiffness = y.points + 3*<Py_ssize_t>n*x.num_points
-    y.dissipation = y.stiffness + x.num_points
-    y.depth = y.dissipation + x.num_points
-    y.point_friction = y.depth + x.num_points
-    y.point_slope = y.point_friction + x.num_points
-    p_CP = y.point_slope + x.num_points
+    y.stiffness = y.points + 3*<Py_ssize_t>n*most
+    y.dissipation = y.stiffness + most
+    y.depth = y.dissipation + most
+    y.point_friction = y.depth + most
+    y.point_slope = y.point_friction + most
+    p_CP = <double*>(spots_of(x, y) + x.num_spots)
     for i in range(m.num_force_elements):
         e = &m.force_elements[i]
         if e.type != POINT_CONTACT:
@@ -283,4 +293,5 @@ cdef inline double* set_contacts(
             y.point_slope[first] = 2.0/(STICTION*share) if share > 0.0 and normal > 0.0 else 0.0
             rows += 3*n
             first += 1
-    return p_CP + 6*x.num_points
+    # Only the Jacobians are needed from here on.
+    return p_CP

@@ -10,9 +10,10 @@ from mbt._core.forces.force_elements cimport JOINT_FRICTION
 from mbt._core.model.structs cimport ForceElement, Model
 from mbt._core.quantities cimport kernels
 from mbt._core.quantities.call cimport Call
+from mbt._core.solvers.contact_rows cimport minimize_with_friction, set_shapes
 from mbt._core.solvers.implicit_rows cimport (
     PULL, RETURN, RIGID, STICTION, Problem, Terms, add_momenta, calc_touch, factorize, friction_impulse, go_to,
-    integrate, limit_impulse, minimize, set_call, set_constraints, set_contacts, set_memory, solve_inner,
+    integrate, limit_impulse, set_call, set_constraints, set_contacts, set_memory, solve_inner,
     solve_outer,
 )
 
@@ -32,11 +33,28 @@ cdef inline int take_step(
 
     What is in `y` lasts as long as the working memory.
     """
+    cdef Call[double] c
+    cdef double* step
+    cdef int i, state = set_problem(x, work, &c, q, v, tau, bias, h, v1, y, &step, with_carried)
+    iterations[0], residual[0] = 0, 0.0
+    if state != DONE:
+        return state
+    iterations[0] = minimize_with_friction(x, y, v1, residual)
+    for i in range(y.n):
+        v1[i] = v1[i]*x.free[i] + 0.0
+    integrate(&c, v1, h, step, q1)
+    return DONE
+
+
+cdef inline int set_problem(
+    const Terms* x, double* work, Call[double]* c, const double* q, const double* v, const double* tau,
+    const double* bias, double h, double* v1, Problem* y, double** free_memory, bint with_carried
+) noexcept nogil:
+    """All that the function is made of; v1 becomes the velocity where nothing but the impulses acts that do not depend
+    on it. Behind `free_memory` is what integrates positions."""
     cdef const Model* m = x.model
     cdef int n = m.num_velocities
     cdef Py_ssize_t square = <Py_ssize_t>n*n
-    cdef Call[double] whole
-    cdef Call[double]* c = &whole
     cdef double* M = work + x.num_work
     cdef double* L = M + square              # M = L' L
     cdef int* columns = <int*>(L + square)
@@ -44,7 +62,7 @@ cdef inline int take_step(
     cdef double* rest = step + n + 1
     cdef double bad = h
     cdef int i
-    iterations[0], residual[0] = 0, 0.0
+    free_memory[0] = step
     for i in range(n):
         bad += v[i] + tau[i]
     if not isfinite(bad):
@@ -89,11 +107,8 @@ cdef inline int take_step(
     set_dofs(x, q, v, tau, h, y)
     rest = set_constraints(x, c, L, columns, h, y, rest, step)
     rest = set_contacts(x, c, L, columns, h, y, rest, step)
+    rest = set_shapes(x, c, L, columns, h, y, rest, step)
     set_memory(y[0], rest)
-    iterations[0] = minimize(y[0], v1, residual)
-    for i in range(n):
-        v1[i] = v1[i]*x.free[i] + 0.0
-    integrate(c, v1, h, step, q1)
     return DONE
 
 
@@ -245,7 +260,7 @@ cdef inline void tell(
     for i in range(y.num_rows):
         out[i] = y.row_slope[i]*(y.target[i] - y.u[i])/y.h
     out += y.num_rows
-    for i in range(y.num_points):
+    for i in range(x.num_points):
         calc_touch(y[0], i, y.u + y.num_rows + 3*i, out + 3*i)
         for j in range(3):
             out[3*i + j] /= y.h

@@ -4,6 +4,7 @@ from typing_extensions import Self, disjoint_base
 
 from mbt._core.door.compiled_model import Derived
 from mbt._core.engines.context import ContextCore
+from mbt._core.solvers.shape_contact import ContactCore
 from mbt.math.arrays import FloatArray
 from mbt.tree.multibody_tree import MultibodyTree
 
@@ -12,7 +13,12 @@ def derived_of(context: ContextCore) -> Derived: ...
 @disjoint_base
 class ImplicitCore:
     def __new__(
-        cls, context: ContextCore, given: Derived, own: Derived, constants: dict[str, Any]
+        cls,
+        context: ContextCore,
+        given: Derived,
+        own: Derived,
+        constants: dict[str, Any],
+        contacts: ContactCore | None = None,
     ) -> Self: ...
     def set_servo_targets(self, q_d: FloatArray, v_d: FloatArray) -> None: ...
     def step(
@@ -35,6 +41,9 @@ class ImplicitCore:
         drive: FloatArray,
         told: FloatArray,
     ) -> bool: ...
+    def touch(
+        self, q: FloatArray, v: FloatArray, v1: FloatArray, along: FloatArray, lengths: FloatArray
+    ) -> tuple[FloatArray, FloatArray]: ...
     def roll_out(
         self,
         q0: FloatArray,

@@ -12,10 +12,16 @@ from mbt._core.engines.context cimport ContextCore, check_positions
 from mbt._core.engines.leading_axes cimport check_elements
 from mbt._core.model.structs cimport Model
 from mbt._core.quantities cimport kernels
+from mbt._core.quantities.call cimport Call
+from mbt._core.solvers.contact_rows cimport take_over_normals
 from mbt._core.solvers.implicit_rows cimport (
-    Principal, Problem, Terms, add_drives, count_scratch, count_work, find_principals, limit_impulse,
+    Principal, Problem, Terms, add_drives, calc_touch, count_scratch, count_work, dot, find_principals, limit_impulse,
+    multiply, spots_of,
 )
-from mbt._core.solvers.implicit_step cimport DONE, NOT_FINITE, SINGULAR, count_told, take_step, tell
+from mbt._core.solvers.implicit_step cimport (
+    DONE, NOT_FINITE, SINGULAR, count_told, set_problem, take_step, tell,
+)
+from mbt._core.solvers.shape_contact cimport MOST_SPOTS, TouchPoint, ContactCore, count_memory_of_contacts
 
 import numpy as np
 
@@ -48,17 +54,21 @@ cdef class ImplicitCore:
         of int; ``effort_lower``, ``effort_upper`` (num_velocities,); of servos ``servo_dofs``, ``servo_positions`` of
         int, ``kp``, ``kd``, ``q_d``, ``v_d``, ``effort_limits``; ``body_forces`` (num_bodies, 6) and
         ``generalized_forces`` (num_velocities,), or None.
+    contacts : ContactCore, optional
+        Shapes that touch.
     """
     # Not the Contexts: they hold the tree, which may hold this.
     cdef Derived own_parameters, given_parameters
     cdef CompiledModel compiled
+    cdef ContactCore contacts
     cdef tuple switched                      # keeps what the switches show alive
     cdef dict arrays                         # and the other pointers
     cdef Terms terms
     cdef Principal* bodies
 
     def __cinit__(
-        self, ContextCore context not None, Derived given not None, Derived own not None, dict constants not None
+        self, ContextCore context not None, Derived given not None, Derived own not None, dict constants not None,
+        ContactCore contacts=None
     ):
         cdef Model* m = &context.compiled.model
         cdef Terms* x = &self.terms
@@ -91,6 +101,12 @@ cdef class ImplicitCore:
         x.num_points = 0
         for i in range(m.num_force_elements):
             x.num_points += m.force_elements[i].num_points
+        x.shapes = NULL
+        x.num_spots = x.num_contact_work = 0
+        self.contacts = contacts
+        if contacts is not None:
+            x.shapes, x.num_spots = &contacts.tables, MOST_SPOTS*contacts.tables.scene.num_pairs
+            x.num_contact_work = count_memory_of_contacts(x.shapes)
         x.num_work = count_work(m)
         self.bodies = <Principal*>malloc(m.num_bodies*sizeof(Principal))
         if self.bodies == NULL:
@@ -222,6 +238,59 @@ cdef class ImplicitCore:
                 force, to_q, to_v, to_drive = force + n, to_q + nq, to_v + n, to_drive + n
                 limits, clipped, full, to_told = limits + n, clipped + n, full + ns, to_told + num_told
         return not (state == SINGULAR and count == 1)
+
+    def touch(self, q, v, v1, along, lengths):
+        """Return what shapes did in steps from q and v to v1, arrays with T rows, of these lengths, (T,).
+
+        Of each point that pushed twelve numbers: the step, the pair, the point, the normal, the force on the second
+        body, the gap; and of each step the power of these forces if the tree moves with `along`. A state that is not
+        finite has none.
+        """
+        cdef const Terms* x = &self.terms
+        cdef const Model* m = x.model
+        cdef int n = m.num_velocities
+        cdef Py_ssize_t i, count = len(q)
+        cdef int j, k, state
+        cdef Problem y
+        cdef Call[double] c
+        cdef double* work
+        cdef double* rest
+        cdef double* row
+        cdef double[3] f
+        cdef const TouchPoint* contact
+        q, v = in2(q, "q", count, m.num_positions), in2(v, "v", count, n)
+        v1, along = in2(v1, "v1", count, n), in2(along, "along", count, n)
+        lengths = in1(lengths, "lengths", count)
+        nothing, power, free_v = np.zeros(n), np.zeros(count), np.zeros(n)
+        rows = np.empty((x.num_spots, 12))
+        cdef double* to_power = data(power)
+        cdef const double* h = data(lengths)
+        found = [rows[:0]]
+        for i in range(count):
+            # Python in between: memory is taken anew.
+            work = kernels.get_work(m, x.num_work + count_scratch(x) - kernels.work_size(m))
+            state = set_problem(
+                x, work, &c, data(q) + i*m.num_positions, data(v) + i*n, data(nothing), NULL, h[i], data(free_v), &y,
+                &rest, False
+            )
+            if state != DONE or y.num_points == x.num_points:
+                continue
+            multiply(3*y.num_points, n, y.points, data(v1) + i*n, y.u)
+            take_over_normals(x, &y, y.u)
+            row = data(rows)
+            for j in range(x.num_points, y.num_points):
+                calc_touch(y, j, y.u + 3*j, f)
+                if not f[2] > 0.0:
+                    continue
+                contact = spots_of(x, &y) + (j - x.num_points)
+                row[0], row[1], row[11] = i, contact.pair, contact.gap
+                for k in range(3):
+                    row[2 + k], row[5 + k] = contact.p[k], contact.n[k]
+                    row[8 + k] = (f[0]*contact.s[k] + f[1]*contact.t[k] + f[2]*contact.n[k])/h[i]
+                    to_power[i] += f[k]/h[i]*dot(n, y.points + <Py_ssize_t>n*(3*j + k), data(along) + i*n)
+                row += 12
+            found.append(rows[:(row - data(rows))//12].copy())
+        return np.concatenate(found), power
 
     def roll_out(self, q0, v0, tau, double dt, int kept, int every, q, v):
         """Fill rows (kept + 1, ...) of q and v with the first state, and those after every so many steps.

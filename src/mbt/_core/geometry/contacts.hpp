@@ -1,0 +1,123 @@
+// The points where the shapes of a scene touch, or may within a step, of one state.
+#pragma once
+
+#include <cstddef>
+
+#include "geometry/manifold.hpp"
+
+namespace MBT_NS {
+
+// Velocities may change by so much within a step without that a point is seen too late [m/s^2]; and they may grow by a share.
+static constexpr double kUnforeseen = 100.0, kGrowth = 1.5;
+// What turns a half-space is taken as so large [m].
+static constexpr double kFar = 10.0;
+
+// Of a module for another instruction set, see witnesses.hpp.
+typedef void (*WitnessFinder)(const SceneTables*, const void* placed, const int* pairs, int count, void* witnesses);
+
+struct TouchPoint {
+  int pair;           // its place in results
+  int a, b;           // bodies: the first and the second of the pair
+  double p[3];        // in World, in the middle between both surfaces
+  double s[3], t[3];  // unit vectors along the surfaces
+  double n[3];        // unit normal from the first to the second
+  double gap;         // between the surfaces, negative where they overlap
+};
+
+struct ContactTables {
+  const SceneTables* scene;
+  const SceneShape* shapes;  // on their bodies
+  const int* order;          // (num_pairs,) places in the table, by place in results
+  WitnessFinder finder;
+  // By place in results
+  const double* stiffness;
+  const double* dissipation;
+  const double* friction;
+};
+
+// Doubles of working memory.
+static inline std::ptrdiff_t count_contact_memory(const SceneTables* scene) {
+  const std::ptrdiff_t bytes = scene->num_shapes * (sizeof(PlacedShape<double>) + 6 * sizeof(double))
+    + scene->num_pairs * (sizeof(Witness<double>) + 2 * sizeof(double) + 2 * sizeof(int));
+  return bytes / sizeof(double) + 2;
+}
+
+static inline double speed_of(const double* v) { return std::sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]); }
+
+// Contacts of pairs that are less than `margin` apart, or come so near within h; up to kMostSpots of each pair, in the order of
+// results. Without velocities h does not count.
+static inline int find_contacts(
+    const ContactTables* tables, const double* X_WB, const double* V_WB, double h, double margin, double* memory,
+    TouchPoint* out) {
+  const SceneTables* scene = tables->scene;
+  PlacedShape<double>* placed = reinterpret_cast<PlacedShape<double>*>(memory);
+  Witness<double>* witnesses = reinterpret_cast<Witness<double>*>(placed + scene->num_shapes);
+  double* velocities = reinterpret_cast<double*>(witnesses + scene->num_pairs);
+  double* limits = velocities + 6 * scene->num_shapes;
+  int* near = reinterpret_cast<int*>(limits + scene->num_pairs);
+  int* where = near + scene->num_pairs;
+  for (int i = 0; i < scene->num_shapes; ++i) {
+    const SceneShape& shape = tables->shapes[i];
+    const double* X = X_WB + 16 * shape.node;
+    const Mat3<double> R_WB = matrix_at(X, 4), S = transpose(matrix_at(shape.R));
+    PlacedShape<double>& at = placed[i];
+    for (int k = 0; k < 3; ++k) at.size[k] = shape.size[k];
+    at.R = transpose(Mat3<double>{R_WB * S.x, R_WB * S.y, R_WB * S.z});
+    const Vec3<double> r = R_WB * vector_at(shape.p);
+    at.p = r + Vec3<double>{X[3], X[7], X[11]};
+    at.vertices = shape.vertices;
+    at.count = shape.count;
+    if (!V_WB) continue;
+    const double* V = V_WB + 6 * shape.node;
+    const Vec3<double> w = vector_at(V);
+    put(w, velocities + 6 * i);
+    put(vector_at(V + 3) + cross(w, r), velocities + 6 * i + 3);
+  }
+  int count = 0;
+  for (int i = 0; i < scene->num_pairs; ++i) {
+    const ScenePair& pair = scene->pairs[i];
+    const SceneShape &a = scene->shapes[pair.a], &b = scene->shapes[pair.b];
+    const PlacedShape<double>&A = placed[pair.a], &B = placed[pair.b];
+    double limit = margin;
+    if (V_WB) {
+      const double *V = velocities + 6 * pair.a, *U = velocities + 6 * pair.b;
+      const double relative[3] = {U[3] - V[3], U[4] - V[4], U[5] - V[5]};
+      limit += kGrowth * h * (speed_of(relative) + speed_of(V) * smaller(a.radius, kFar) + speed_of(U) * smaller(b.radius, kFar));
+    }
+    limits[i] = limit + pair.padding;
+    const Vec3<double> c = B.p - A.p;
+    const double bound = a.kind == HALF_SPACE ? dot(c, axis_z(A.R)) - b.radius
+      : b.kind == HALF_SPACE ? -dot(c, axis_z(B.R)) - a.radius : std::sqrt(dot(c, c)) - a.radius - b.radius;
+    where[i] = -1;
+    if (!(bound < limits[i])) continue;
+    where[i] = count;
+    near[count++] = i;
+  }
+  tables->finder(scene, placed, near, count, witnesses);
+  int found = 0;
+  for (int place = 0; place < scene->num_pairs; ++place) {
+    const int i = tables->order[place];
+    if (where[i] < 0) continue;
+    const Witness<double>& w = witnesses[where[i]];
+    if (!(w.distance < limits[i])) continue;
+    const ScenePair& pair = scene->pairs[i];
+    NormalFrame f;
+    Spot spots[kMostSpots];
+    const int num_spots = find_spots(
+      scene->shapes[pair.a].kind, placed[pair.a], scene->shapes[pair.b].kind, placed[pair.b], w, limits[i], &f, spots);
+    for (int k = 0; k < num_spots; ++k) {
+      TouchPoint& x = out[found++];
+      x.pair = place;
+      x.a = tables->shapes[pair.swapped ? pair.b : pair.a].node;
+      x.b = tables->shapes[pair.swapped ? pair.a : pair.b].node;
+      x.gap = spots[k].gap - pair.padding;
+      put(f.origin + f.s * spots[k].x + f.t * spots[k].y + f.n * spots[k].z, x.p);
+      put(f.s, x.s);
+      put(pair.swapped ? -f.t : f.t, x.t);
+      put(pair.swapped ? -f.n : f.n, x.n);
+    }
+  }
+  return found;
+}
+
+}  // namespace MBT_NS

@@ -1,0 +1,119 @@
+"""Rows of points where shapes touch, in the convex problem of an implicit step."""
+
+from libc.math cimport fabs, fmax
+
+from mbt._core.model.structs cimport Model
+from mbt._core.quantities.call cimport Call
+from mbt._core.solvers.implicit_rows cimport (
+    STICTION, Problem, Terms, calc_touch, dot, mask, minimize, multiply, spots_of,
+)
+from mbt._core.solvers.shape_contact cimport MOST_SPOTS, UNFORESEEN, TouchPoint, find_contacts_of
+
+
+# Friction goes by the normal force at the end of the step: the problem is solved at most so often until that is the one it
+# was solved with, but for one part in so many.
+cdef enum:
+    MOST_PASSES = 4
+    PARTS = 100
+
+
+cdef inline double* set_shapes(
+    const Terms* x, Call[double]* c, const double* L, const int* columns, double h, Problem* y, double* memory,
+    double* column
+) noexcept nogil:
+    """Points of shapes, behind those of elements. How many there are, the problem knows then."""
+    cdef TouchPoint* contacts = spots_of(x, y)
+    cdef TouchPoint* contact
+    cdef int n = y.n
+    cdef double[3] u
+    cdef double share
+    cdef double* rows
+    cdef int i, k
+    if x.shapes == NULL:
+        return memory
+    cdef int count = find_contacts_of(x.shapes, c.k.X_WB, c.k.V_WB, h, UNFORESEEN*h*h, memory, contacts)
+    for i in range(count):
+        contact = &contacts[i]
+        k = x.num_points + i
+        rows = y.points + 3*<Py_ssize_t>n*k
+        set_rows(c.model, c, contact, rows)
+        share = mask(x, rows, L, columns, column) + mask(x, rows + n, L, columns, column)
+        mask(x, rows + 2*n, L, columns, column)
+        multiply(3, n, rows, c.v, u)
+        y.stiffness[k] = x.shapes.stiffness[contact.pair]
+        y.dissipation[k] = x.shapes.dissipation[contact.pair]
+        y.depth[k] = -contact.gap
+        y.point_slope[k] = 2.0/(STICTION*share) if share > 0.0 else 0.0
+        y.point_friction[k] = h*x.shapes.friction[contact.pair]*y.stiffness[k]*fmax(y.depth[k], 0.0)*fmax(
+            1.0 - y.dissipation[k]*u[2], 0.0)
+    y.num_points = x.num_points + count
+    return memory
+
+
+cdef inline void set_rows(
+    const Model* m, const Call[double]* c, const TouchPoint* contact, double* rows
+) noexcept nogil:
+    """How the second body moves against the first at a point: along both tangents, and the normal; (3, nv)"""
+    cdef int a = contact.a
+    cdef int b = contact.b
+    cdef Py_ssize_t n = m.num_velocities
+    cdef int i
+    for i in range(3*<int>n):
+        rows[i] = 0.0
+    # A parent has a lower number.
+    while a != b:
+        if a > b:
+            set_columns(m, c, contact, a, -1.0, rows)
+            a = m.parent[a]
+        else:
+            set_columns(m, c, contact, b, 1.0, rows)
+            b = m.parent[b]
+
+
+cdef inline void set_columns(
+    const Model* m, const Call[double]* c, const TouchPoint* contact, int body, double sign, double* rows
+) noexcept nogil:
+    """Of the mobilizer of a body."""
+    cdef Py_ssize_t n = m.num_velocities
+    cdef const double* X = c.k.X_WB + 16*body
+    cdef const double* H
+    cdef double[3] r
+    cdef double[3] u
+    cdef int i, k
+    for i in range(3):
+        r[i] = contact.p[i] - X[4*i + 3]
+    for k in range(m.v_start[body], m.v_start[body + 1]):
+        H = c.k.H_PB_W + 6*k
+        u[0] = sign*(H[3] + H[1]*r[2] - H[2]*r[1])
+        u[1] = sign*(H[4] + H[2]*r[0] - H[0]*r[2])
+        u[2] = sign*(H[5] + H[0]*r[1] - H[1]*r[0])
+        rows[k] = contact.s[0]*u[0] + contact.s[1]*u[1] + contact.s[2]*u[2]
+        rows[n + k] = contact.t[0]*u[0] + contact.t[1]*u[1] + contact.t[2]*u[2]
+        rows[2*n + k] = contact.n[0]*u[0] + contact.n[1]*u[1] + contact.n[2]*u[2]
+
+
+cdef inline bint take_over_normals(const Terms* x, Problem* y, const double* u) noexcept nogil:
+    """Let friction belong to the normal impulses at u, (3 num_points,); whether they have changed."""
+    cdef const TouchPoint* contacts = spots_of(x, y)
+    cdef double[3] impulse
+    cdef double friction, change = 0.0, largest = 0.0
+    cdef int i
+    for i in range(x.num_points, y.num_points):
+        calc_touch(y[0], i, u + 3*i, impulse)
+        friction = x.shapes.friction[contacts[i - x.num_points].pair]*impulse[2]
+        change = fmax(change, fabs(friction - y.point_friction[i]))
+        largest = fmax(largest, friction)
+        y.point_friction[i] = friction
+    return PARTS*change > largest
+
+
+cdef inline int minimize_with_friction(const Terms* x, Problem* y, double* v, double* residual) noexcept nogil:
+    """The minimum from where v is; returns the number of iterations."""
+    cdef int iterations = minimize(y[0], v, residual)
+    if x.shapes == NULL or y.num_points == x.num_points:
+        return iterations
+    for _ in range(MOST_PASSES - 1):
+        if not take_over_normals(x, y, y.u + y.num_rows):
+            break
+        iterations += minimize(y[0], v, residual)
+    return iterations

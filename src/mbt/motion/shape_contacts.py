@@ -1,0 +1,187 @@
+"""What touched over time, in implicit steps with contact of shapes."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, SupportsIndex, runtime_checkable
+
+import numpy as np
+
+from mbt.errors import ArgumentTypeError, ArgumentValueError, ElementIndexError, quote
+from mbt.motion.impulses import middle_velocities
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from mbt._core.solvers.shape_contact import ContactCore
+    from mbt.context.context import Context
+    from mbt.math.arrays import FloatArray
+    from mbt.motion.trajectory import Trajectory
+    from mbt.tree.multibody_tree import MultibodyTree
+
+__all__ = [
+    "ContactSample",
+    "ContactsOverTime",
+    "TouchingShapes",
+    "calc_contacts",
+    "calc_power",
+    "check_contacts",
+]
+
+
+@runtime_checkable
+class TouchingShapes(Protocol):
+    """What a `mbt.ShapeContact` is to a simulation."""
+
+    @property
+    def tree(self) -> MultibodyTree:
+        """The tree."""
+
+    @property
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """What the pairs are called."""
+
+    def core(self) -> ContactCore:
+        """Return what steps work with."""
+
+
+class ContactSample(NamedTuple):
+    """The points where shapes pushed each other in one step, n of them.
+
+    Attributes
+    ----------
+    names : tuple of pairs of str
+        What touched, of each point.
+    pair : ndarray of int, shape (n,)
+        Place of the pair in ``scene.pairs``.
+    p_W : ndarray, shape (n, 3)
+        Points in World [m].
+    n_W : ndarray, shape (n, 3)
+        Unit normals from the first to the second of the pair, in World.
+    force_W : ndarray, shape (n, 3)
+        Forces on the second one, with friction, in World [N]; the first one gets the opposite.
+    gap : ndarray, shape (n,)
+        Distance of the surfaces at the beginning of the step [m], negative where they overlap.
+    """
+
+    names: tuple[tuple[str, str], ...]
+    pair: npt.NDArray[np.intp]
+    p_W: FloatArray
+    n_W: FloatArray
+    force_W: FloatArray
+    gap: FloatArray
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ContactsOverTime:
+    """The points where shapes pushed each other, K in all samples of a trajectory.
+
+    ``contacts[i]`` is the `ContactSample` of sample i, in the step behind it; ``len`` is the number of
+    samples.
+
+    Attributes
+    ----------
+    pairs : tuple of pairs of str
+        Those of the scene.
+    num_samples : int
+        Of the trajectory.
+    sample : ndarray of int, shape (K,)
+        The sample that a point belongs to; it grows.
+    pair, p_W, n_W, force_W, gap
+        As in `ContactSample`, of all samples.
+    """
+
+    pairs: tuple[tuple[str, str], ...]
+    num_samples: int
+    sample: npt.NDArray[np.intp]
+    pair: npt.NDArray[np.intp]
+    p_W: FloatArray
+    n_W: FloatArray
+    force_W: FloatArray
+    gap: FloatArray
+
+    def __len__(self) -> int:
+        """Return the number of samples."""
+        return self.num_samples
+
+    def __getitem__(self, i: SupportsIndex) -> ContactSample:
+        """Return those of one sample."""
+        index = operator.index(i)
+        k = index + self.num_samples if index < 0 else index
+        if not 0 <= k < self.num_samples:
+            raise ElementIndexError(f"contacts[{index}]: there are {self.num_samples} samples")
+        first, last = np.searchsorted(self.sample, (k, k + 1))
+        own = slice(first, last)
+        names = tuple(self.pairs[j] for j in self.pair[own])
+        return ContactSample(
+            names, self.pair[own], self.p_W[own], self.n_W[own], self.force_W[own], self.gap[own]
+        )
+
+    def __iter__(self) -> Iterator[ContactSample]:
+        """Go through the samples."""
+        return (self[i] for i in range(self.num_samples))
+
+    def __repr__(self) -> str:
+        """Tell how many."""
+        return f"<contacts of {self.num_samples} samples: {self.sample.size} points>"
+
+
+def check_contacts(contacts: object, tree: MultibodyTree, method: object) -> None:
+    """Refuse what cannot act in a simulation.
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentValueError
+        When it is no `ShapeContact`, or one of another tree, or the method is not the implicit one.
+    """
+    if not isinstance(contacts, TouchingShapes):
+        raise ArgumentTypeError(f"contacts: expected a mbt.ShapeContact, got {quote(contacts)}")
+    if contacts.tree is not tree:
+        raise ArgumentValueError("contacts: expected those of this tree, got those of another one")
+    if method != "implicit":
+        raise ArgumentValueError(
+            f"contacts: contact of shapes needs method='implicit', got method={quote(method)}"
+        )
+
+
+def _touch(
+    trajectory: Trajectory, context: Context, along: FloatArray
+) -> list[tuple[FloatArray, FloatArray]]:
+    """Return what each sample of the batch did: rows of points, and powers."""
+    from mbt.motion.implicit import make_cores
+
+    moved: Any = trajectory._moved
+    nv, n = trajectory.v.shape[-1], len(trajectory)
+    v1 = trajectory.v + moved[..., :1] * moved[..., 1 : 1 + nv]
+    rows = [
+        np.ascontiguousarray(x).reshape(-1, n, x.shape[-1]) for x in (trajectory.q, trajectory.v, v1, along)
+    ]
+    lengths = np.ascontiguousarray(moved[..., 0]).reshape(-1, n)
+    cores = make_cores(context, contacts=trajectory._contact)
+    q, v, end, middle = rows
+    return [core.touch(q[i], v[i], end[i], middle[i], lengths[i]) for i, core in enumerate(cores)]
+
+
+def calc_contacts(trajectory: Trajectory, context: Context, contact: TouchingShapes) -> ContactsOverTime:
+    """Return what touched, of a trajectory of one state."""
+    ((rows, _),) = _touch(trajectory, context, trajectory.v)
+    for array in (sample := rows[:, 0].astype(np.intp), pair := rows[:, 1].astype(np.intp), rows):
+        array.flags.writeable = False
+    return ContactsOverTime(
+        contact.pairs,
+        len(trajectory),
+        sample,
+        pair,
+        rows[:, 2:5],
+        rows[:, 5:8],
+        rows[:, 8:11],
+        rows[:, 11],
+    )
+
+
+def calc_power(trajectory: Trajectory, context: Context) -> FloatArray:
+    """Return the power of contact of shapes in each step [W], (..., n)."""
+    power = np.array([x for _, x in _touch(trajectory, context, middle_velocities(trajectory))])
+    return power.reshape(trajectory.q.shape[:-1])
