@@ -32,6 +32,16 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
         config.option.dist = "worksteal"
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Nearly all that is made while tests are collected stays: nobody looks for garbage meanwhile."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """No test is named by an address: workers that run side by side would not find the same tests."""
     if named := [item.nodeid for item in items if " at 0x" in item.nodeid]:
@@ -69,8 +79,19 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.write_line(f"{count:6d}  {reason}")
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _old_objects_are_left_alone() -> None:
+    """Collections of garbage do not look again at what earlier files of tests left: at last a gigabyte."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _nothing_stays_at_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        # What one worker compiled the others need not.
+        folder = folder.parent
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("MBT_CACHE_DIR", str(tmp_path_factory.mktemp("home") / "compiled"))
+        patch.setenv("MBT_CACHE_DIR", str(folder / "home" / "compiled"))
         yield

@@ -129,23 +129,26 @@ def test_motion_and_momentum(arm: mbt.MultibodyTree, states: Any) -> None:
     assert_close(compiled(*states), stacked(motion, *states))
 
 
-def test_a_mechanism_with_loops() -> None:
-    """Its motors, along a motion of the one degree of freedom that the constraints leave."""
-    tree = MECHANISMS["delta"][0]()
+# Of the delta robot a compiler of C has work for long.
+@pytest.mark.parametrize("name", ["four-bar", pytest.param("delta", marks=pytest.mark.exhaustive)])
+def test_a_mechanism_with_loops(name: str) -> None:
+    """Its motors, along a motion of the degrees of freedom that the constraints leave."""
+    make, num_motors = MECHANISMS[name]
+    tree = make()
     context = assembled(tree, np.random.default_rng(0))
     shapes = {"q": (tree.num_positions,), "v": (tree.num_velocities,), "tau": (tree.num_velocities,)}
 
     def drive(q: Any, v: Any, tau: Any) -> dict[str, Any]:
         vdot = F.forward_dynamics(tree, q, v, tau)
-        motors, multipliers = F.constrained_inverse_dynamics(tree, q, v, vdot, [0, 1, 2])
+        motors, multipliers = F.constrained_inverse_dynamics(tree, q, v, vdot, list(range(num_motors)))
         return {"motors": motors, "multipliers": multipliers}
 
     compiled = mbt.compile(tree, drive, arguments=shapes)
     tau = np.zeros(tree.num_velocities)
-    tau[:3] = [0.5, -0.25, 1.0]
+    tau[:num_motors] = [0.5, -0.25, 1.0][:num_motors]
     found, wanted = (function(context.q, context.v, tau) for function in (compiled, drive))
-    for name in wanted:
-        np.testing.assert_allclose(found[name], wanted[name], rtol=0, atol=1e-9)
+    for result in wanted:
+        np.testing.assert_allclose(found[result], wanted[result], rtol=0, atol=1e-9)
     np.testing.assert_allclose(found["motors"], tau, rtol=0, atol=1e-9)
 
 

@@ -32,12 +32,13 @@ def _trunk(tree, mass, size):
     return trunk
 
 
-def make_quadruped(*, effort_limit=40.0, friction=0.7):
-    """Return a tree, contacts, and positions in which it stands with its trunk at 0.46 m."""
+def make_quadruped(*, legs=4, effort_limit=40.0, friction=0.7):
+    """Return a tree, contacts, and positions in which it stands, if on all legs, with its trunk at 0.46 m."""
     tree = mbt.MultibodyTree()
     trunk = _trunk(tree, 8.0, [0.4, 0.2, 0.1])
     contacts = []
-    for name, x, y in (("fl", 0.2, 0.1), ("fr", 0.2, -0.1), ("hl", -0.2, 0.1), ("hr", -0.2, -0.1)):
+    places = (("fl", 0.2, 0.1), ("fr", 0.2, -0.1), ("hl", -0.2, 0.1), ("hr", -0.2, -0.1))
+    for name, x, y in places[:legs]:
         links = [
             ([1, 0, 0], 0.0, effort_limit),
             ([0, 1, 0], 0.3, effort_limit),
@@ -49,7 +50,7 @@ def make_quadruped(*, effort_limit=40.0, friction=0.7):
     tree.finalize()
     q = tree.default_positions.copy()
     bend = np.arccos(0.46 / 0.6)
-    q[7:] = np.tile([0.0, bend, -2.0 * bend], 4)
+    q[7:] = np.tile([0.0, bend, -2.0 * bend], legs)
     q[6] = 0.46
     return tree, contacts, q
 

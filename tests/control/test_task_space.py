@@ -1,6 +1,7 @@
 """Control by tasks: what a tick obeys, and what it reaches."""
 
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
@@ -141,11 +142,13 @@ def test_tasks_of_priority_one_do_not_disturb_those_of_priority_zero():
     assert np.linalg.norm(residual - J.T @ np.linalg.lstsq(J.T, residual, rcond=None)[0]) < 1e-4
 
 
-def test_native_code_gives_the_same_ticks():
+# The whole robot takes a compiler of C long.
+@pytest.mark.parametrize("legs", [1, pytest.param(4, marks=pytest.mark.exhaustive)])
+def test_native_code_gives_the_same_ticks(legs):
     compilers = pytest.importorskip("shutil")
     if not (compilers.which("gcc") or compilers.which("clang")):
         pytest.skip("no C compiler")
-    tree, controller, q, goals = standing()
+    tree, controller, q, goals = standing(partial(make_quadruped, legs=legs))
     rng = np.random.default_rng(0)
     v = 0.1 * rng.normal(size=tree.num_velocities)
     plain = controller.solve(q, v, goals)

@@ -18,7 +18,9 @@ import mbt._core
 
 only_compiled = sys.argv[1] == "compiled"
 import mbt.cli, mbt.symbolic, mbt.autodiff
-names = {m.name for m in pkgutil.walk_packages(mbt.__path__, "mbt.") if not m.name.endswith("__main__")}
+# What PyInstaller runs has no classes, and looks through everything that is installed.
+programs = ("__main__", "hook-mbt")
+names = {m.name for m in pkgutil.walk_packages(mbt.__path__, "mbt.") if not m.name.endswith(programs)}
 # Editable installations find compiled modules in other ways.
 names |= {name for name in sys.modules if name.startswith("mbt.")}
 modules = []

@@ -102,10 +102,11 @@ def test_second_derivatives(tree_name: str, name: str) -> None:
     gradient = jax.jit(jax.grad(cost))
     step = 1e-6 * np.eye(len(x))
     expected = np.stack([(gradient(x + h) - gradient(x - h)) / 2e-6 for h in step])
-    hessian = jax.hessian(cost)(x)
+    # In programs: without, each operation on arrays of each shape is compiled by itself.
+    hessian = jax.jit(jax.hessian(cost))(x)
     np.testing.assert_allclose(hessian, expected, rtol=1e-5, atol=1e-5 * np.abs(expected).max())
     with pytest.raises(mbt.MbtError, match="first and second derivatives here, and no higher ones"):
-        jax.jacfwd(jax.hessian(cost))(x)
+        jax.jit(jax.jacfwd(jax.hessian(cost)))(x)
 
 
 def test_a_map_is_one_call_of_a_batch(arm: mbt.MultibodyTree, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -50,7 +50,11 @@ def _symbols() -> tuple[Make, Value]:
         known[symbol] = x
         return symbol
 
-    return make, lambda expression: float(sp.sympify(expression).subs(known))
+    def value(expression: Any) -> float:
+        # A function of common parts: `subs` would go through each of them as often as it occurs.
+        return float(sp.lambdify(list(known), sp.sympify(expression), "math", cse=True)(*known.values()))
+
+    return make, value
 
 
 def _casadi() -> tuple[Make, Value]:
