@@ -3,7 +3,8 @@
 import pytest
 
 from mbt.errors import ParseError
-from mbt.parsing.xml_tree import Document, parse_xml
+from mbt.parsing.xml_reader import parse_xml
+from mbt.parsing.xml_tree import Document
 
 
 def read(data, *, strict=False):

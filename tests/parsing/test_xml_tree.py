@@ -6,12 +6,12 @@ import pytest
 
 import mbt
 from mbt.errors import ParseError
-from mbt.parsing import xml_tree
+from mbt.parsing import xml_reader
 from mbt.parsing.xml_tree import Document
 
 
 def parse_xml(data, file, **options):
-    return xml_tree.parse_xml(data, Document(file), **options)
+    return xml_reader.parse_xml(data, Document(file), **options)
 
 
 def test_elements_know_their_lines_and_texts():
@@ -77,9 +77,9 @@ def test_nesting_is_bounded():
     def nested(depth):
         return b"<a>" * depth + b"</a>" * depth
 
-    parse_xml(nested(xml_tree.MAX_NESTING), "f.xml")
+    parse_xml(nested(xml_reader.MAX_NESTING), "f.xml")
     with pytest.raises(ParseError, match="nested deeper than 64"):
-        parse_xml(nested(xml_tree.MAX_NESTING + 1), "f.xml")
+        parse_xml(nested(xml_reader.MAX_NESTING + 1), "f.xml")
     with pytest.raises(ParseError, match="nested deeper than 64"):
         parse_xml(b"<a>" * 1_000_000, "f.xml")
 
@@ -95,8 +95,8 @@ def test_bodies_of_mjcf_may_be_nested_deeper(root):
 
 
 def test_size_and_number_of_elements_are_bounded(monkeypatch):
-    monkeypatch.setattr(xml_tree, "MAX_BYTES", 100)
-    monkeypatch.setattr(xml_tree, "MAX_ELEMENTS", 5)
+    monkeypatch.setattr(xml_reader, "MAX_BYTES", 100)
+    monkeypatch.setattr(xml_reader, "MAX_ELEMENTS", 5)
     parse_xml(b"<a>" + b"<b/>" * 4 + b"</a>", "f.xml")
     with pytest.raises(ParseError, match="more than 5 elements"):
         parse_xml(b"<a>" + b"<b/>" * 5 + b"</a>", "f.xml")
@@ -127,11 +127,11 @@ def test_bounds_hold_inside_opaque_elements(monkeypatch):
     def nested(depth):
         return b"<robot><gazebo>\n" + b"<a>" * depth + b"</a>" * depth + b"</gazebo><b/></robot>"
 
-    assert len(parse_xml(nested(xml_tree.MAX_NESTING - 2), "f.xml").children) == 2
+    assert len(parse_xml(nested(xml_reader.MAX_NESTING - 2), "f.xml").children) == 2
     with pytest.raises(ParseError, match="<a>: elements are nested deeper than 64") as caught:
-        parse_xml(nested(xml_tree.MAX_NESTING - 1), "f.xml")
+        parse_xml(nested(xml_reader.MAX_NESTING - 1), "f.xml")
     assert caught.value.line == 2
-    monkeypatch.setattr(xml_tree, "MAX_ELEMENTS", 5)
+    monkeypatch.setattr(xml_reader, "MAX_ELEMENTS", 5)
     parse_xml(nested(2), "f.xml")
     for depth in (3, 4):
         with pytest.raises(ParseError, match="more than 5 elements"):

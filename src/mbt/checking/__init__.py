@@ -20,7 +20,8 @@ from mbt.checking.urdf_text import check_urdf_text
 from mbt.errors import MbtError, ModelWarning, ParseError
 from mbt.parsing import load_model
 from mbt.parsing.sources import Source, read_source
-from mbt.parsing.xml_tree import Document, parse_xml
+from mbt.parsing.xml_reader import parse_xml
+from mbt.parsing.xml_tree import Document
 from mbt.saving.json_text import is_json
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from mbt.errors import ModelWarning, ParseError
 from mbt.parsing import load_model
 from mbt.parsing.report import USUAL_GRAVITY
 from mbt.parsing.sources import Source
-from mbt.parsing.xml_tree import MAX_BYTES
+from mbt.parsing.xml_reader import MAX_BYTES
 from mbt.tree.joints.prismatic import PrismaticJoint
 from mbt.tree.joints.revolute import RevoluteJoint
 

@@ -122,7 +122,8 @@ def _find_inboards(groups: Sequence[tuple[int, int, int]], bodies: Iterable[Rigi
 def read_disabled(source: str | os.PathLike[str], known: Iterable[str]) -> set[frozenset[str]]:
     """Return the pairs of bodies that a file of SRDF or MJCF takes out; names of others are passed over."""
     from mbt.parsing.sources import read_source
-    from mbt.parsing.xml_tree import Document, parse_xml
+    from mbt.parsing.xml_reader import parse_xml
+    from mbt.parsing.xml_tree import Document
 
     read = read_source(source, (), "rules")
     root = parse_xml(read.data, Document(read.file, folder=read.folder), read.encoding)

@@ -8,7 +8,8 @@ from mbt.parsing.report import ParseReport
 from mbt.parsing.sdf import read_sdf
 from mbt.parsing.sources import Source
 from mbt.parsing.urdf import read_urdf
-from mbt.parsing.xml_tree import Document, parse_xml
+from mbt.parsing.xml_reader import parse_xml
+from mbt.parsing.xml_tree import Document
 
 __all__ = ["read_description"]
 

@@ -14,7 +14,8 @@ from typing import NamedTuple
 from mbt.errors import ParseError, quote_path, show_path
 from mbt.parsing.sources import Source, read_source
 from mbt.parsing.xml_declaration import DECLARED_ENCODING
-from mbt.parsing.xml_tree import MAX_BYTES, Document, Element, parse_xml
+from mbt.parsing.xml_reader import MAX_BYTES, parse_xml
+from mbt.parsing.xml_tree import Document, Element
 
 __all__ = ["Files"]
 

@@ -11,7 +11,8 @@ from mbt.parsing.packages import PACKAGE_SCHEMES, list_packages, split_package_a
 from mbt.parsing.report import ParseRemark
 from mbt.parsing.sdf_versions import read_version
 from mbt.parsing.sources import Source, read_source
-from mbt.parsing.xml_tree import MAX_BYTES, Document, Element, parse_xml
+from mbt.parsing.xml_reader import MAX_BYTES, parse_xml
+from mbt.parsing.xml_tree import Document, Element
 
 __all__ = ["Includes"]
 

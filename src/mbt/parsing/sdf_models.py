@@ -18,7 +18,8 @@ from mbt.parsing.sdf_values import NO_POSE, Pose, read_flag, read_pose, take_fla
 from mbt.parsing.sdf_versions import take_version
 from mbt.parsing.sources import Source
 from mbt.parsing.urdf import read_urdf_parts
-from mbt.parsing.xml_tree import MAX_NESTING, Element
+from mbt.parsing.xml_reader import MAX_NESTING
+from mbt.parsing.xml_tree import Element
 
 __all__ = ["ModelWalker", "PendingJoint"]
 

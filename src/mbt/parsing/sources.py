@@ -11,7 +11,7 @@ from pathlib import Path
 from mbt.errors import ArgumentTypeError, ParseError, quote, show_path
 from mbt.parsing.packages import PACKAGE_SCHEMES, as_folders, as_path, find_in_packages
 from mbt.parsing.xml_declaration import XML_DECLARATION
-from mbt.parsing.xml_tree import MAX_BYTES
+from mbt.parsing.xml_reader import MAX_BYTES
 
 __all__ = ["Source", "read_source"]
 
