@@ -9,7 +9,7 @@ import pytest
 
 import mbt
 from mbt import functional
-from mbt.math import make_pose
+from mbt.math import exp_so3, make_pose
 
 Array = np.ndarray
 
@@ -18,17 +18,18 @@ def rod_of(mass: float, length: float) -> mbt.SpatialInertia:
     return mbt.SpatialInertia.solid_box_with_mass(mass, length, 0.02, 0.03).shift([-length / 2, 0, 0])
 
 
-def make_loop(masses: tuple[float, float, float]) -> tuple[mbt.MultibodyTree, Any]:
-    """Return three rods in a plane, the last of which a ball holds where it is, in motion."""
+def make_loop(masses: tuple[float, ...], R: Any = None) -> tuple[mbt.MultibodyTree, Any]:
+    """Return three rods in a plane that R turns, the last of which a ball holds where it is, in motion."""
+    R = np.eye(3) if R is None else R
     tree = mbt.MultibodyTree()
     tree.add_force_element(mbt.UniformGravityFieldElement())
-    inboard, X = tree.world_body, np.eye(4)
+    inboard, X = tree.world_body, make_pose(R=R)
     for i, (mass, length) in enumerate(zip(masses, (0.3, 0.8, 0.5), strict=True)):
         body = tree.add_body(mbt.RigidBody(f"rod{i}", rod_of(mass, length)))
         tree.add_joint(mbt.RevoluteJoint, f"pin{i}", inboard, X, body, None, [0, 1, 0])
         inboard, X = body, make_pose([length, 0, 0])
     tip = tree.add_frame(mbt.FixedOffsetFrame("tip", inboard, X))
-    post = tree.add_frame(mbt.FixedOffsetFrame("post", tree.world_body, make_pose([0.7, 0, 0])))
+    post = tree.add_frame(mbt.FixedOffsetFrame("post", tree.world_body, make_pose(R @ [0.7, 0, 0])))
     tree.add_constraint(mbt.BallConstraint("closure", post, tip))
     tree.finalize()
     context = tree.create_default_context()
@@ -91,6 +92,31 @@ def test_a_loop_of_three_rods(masses: tuple[float, float, float]) -> None:
     tree, context = make_loop(masses)
     vdot = tree.calc_forward_dynamics(context)
     assert remainder_of(tree, context, vdot) < 1e-12
+
+
+def solve_in_free_directions(tree: mbt.MultibodyTree, context: Any) -> Array:
+    """Return vdot = a - N (N' M N)^-1 N' (M a + h): J a = -Jdot v, and J N = 0."""
+    J = tree.calc_constraint_jacobian(context)
+    N = np.linalg.svd(J)[2][np.linalg.matrix_rank(J, tol=1e-9) :].T
+    a = -np.linalg.pinv(J, rcond=1e-9) @ tree.calc_constraint_bias(context)
+    forces = tree.calc_inverse_dynamics(context, a, include_force_elements=True)
+    return a - N @ np.linalg.solve(N.T @ tree.calc_mass_matrix(context) @ N, N.T @ forces)
+
+
+def test_masses_of_a_context_in_every_attitude() -> None:
+    """Ten decades within one loop that the default masses tell nothing of."""
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        tree, context = make_loop((1.0, 1.0, 1.0), exp_so3(1.5 * rng.normal(size=3)))
+        for light, heavy in ((0, 1), (1, 2), (2, 0)):
+            exponents = rng.uniform(-5.0, 5.0, 3)
+            exponents[[light, heavy]] = -5.0, 5.0
+            for body, exponent in zip(tree.bodies[1:], exponents, strict=True):
+                body.set_mass(context, 10.0**exponent)
+            vdot = tree.calc_forward_dynamics(context)
+            assert remainder_of(tree, context, vdot) < 1e-9
+            desired = solve_in_free_directions(tree, context)
+            np.testing.assert_allclose(vdot, desired, atol=1e-8 * np.abs(desired).max())
 
 
 def test_nothing_is_wrong_without_a_word() -> None:
