@@ -56,7 +56,9 @@ PROGRAMS = [
         r"(generation \d: +\d+\.\d of 250 .*\n)+the mean policy .* balances (9\d|100)% of 128 poles",
         marks=pytest.mark.engine,
     ),
-    pytest.param("dask_sweep.py", ["--samples=60000"], r"waist +0.00 Nm", marks=pytest.mark.engine),
+    pytest.param(
+        "dask_sweep.py", ["--samples=60000", "--workers=1"], r"waist +0.00 Nm", marks=pytest.mark.engine
+    ),
 ]
 NEEDS: dict[str, tuple[str, str]] = {
     "cart_pole_policy.py": ("gymnasium", "gymnasium"),
