@@ -2,7 +2,7 @@
 //
 // Each shape shows the other an outline across the normal: a face, a segment, or nothing but the nearest point. One outline is
 // clipped at the other; at each corner that is left, the surfaces are as far apart, along the normal, as they are there.
-// In NumPy: tests/support/contact_points.py.
+// Against formulas in NumPy: tests/geometry/test_contact_points.py.
 #pragma once
 
 #include <cmath>

@@ -10,8 +10,8 @@ from mbt._core.solvers.implicit_rows cimport (
 from mbt._core.solvers.shape_contact cimport MOST_SPOTS, UNFORESEEN, TouchPoint, find_contacts_of
 
 
-# Friction goes by the normal force at the end of the step: the problem is solved at most so often until that is the one it
-# was solved with, but for one part in so many.
+# Friction goes by the normal force at the end of the step: the problem is solved at most so often until that is the one
+# it was solved with, but for one part in so many.
 cdef enum:
     MOST_PASSES = 4
     PARTS = 100
