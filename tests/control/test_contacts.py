@@ -125,3 +125,18 @@ def test_refuses_surfaces_of_the_same_body_and_pyramids_of_two_faces():
         mbt.TaskSpaceController(tree, [mbt.ContactPoints("trunk", [0, 0, 0], surface="box")])
     with pytest.raises(mbt.ArgumentValueError, match="num_faces: expected an int >= 3, got 2"):
         mbt.ContactPoints("trunk", [0, 0, 0], num_faces=2)
+
+
+@pytest.mark.parametrize("num_faces", [3, 4])
+def test_no_point_is_pushed_by_more_than_its_largest_force(num_faces):
+    tree, contacts, q = make_quadruped()
+    weight = 9.81 * sum(body.default_mass for body in tree.bodies[1:])
+    most = 0.26 * weight
+    contacts = [mbt.ContactPoints(c.frame, c.p_FC, max_force=most, num_faces=num_faces) for c in contacts]
+    controller = mbt.TaskSpaceController(tree, contacts)
+    X_WB = functional.frame_pose(tree, q, "trunk")
+    controller.add_position("trunk", stiffness=100, damping=20)
+    controller.add_posture(q, stiffness=30, damping=11, weight=1e-4)
+    result = controller.solve(q, np.zeros(tree.num_velocities), [X_WB[:3, 3] + [0.0, 0.0, 0.1], None])
+    assert result.status == "optimal"
+    np.testing.assert_allclose(result.contact_forces[:, 2], most, rtol=1e-8)

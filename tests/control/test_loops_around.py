@@ -19,7 +19,7 @@ def make_arm():
     return tree, controller
 
 
-def test_a_simulation_follows_references_over_time_with_an_uncertain_load():
+def test_a_simulation_follows_references_over_time_on_soft_ground():
     tree, contacts, q = make_hopper()
     ground = tree.edit()
     foot = ground.get_body_by_name(contacts[0].frame)

@@ -258,6 +258,22 @@ def test_contradicting_bounds_are_named_and_violated_least():
     assert controller.solve(q, np.zeros(6), [None]).status == "optimal"
 
 
+def test_motion_that_no_motor_can_hold_names_the_weak_ones():
+    tree, controller, q, goals = standing()
+    v = np.zeros(tree.num_velocities)
+    v[6:] = 400.0
+    result = controller.solve(q, v, goals)
+    assert result.status == "infeasible"
+    assert {label.split()[0] for label in result.violations} == {"effort"}
+    excess = np.maximum(np.abs(result.tau[6:]) - 40.0, 0.0)
+    assert max(result.violations.values()) == pytest.approx(excess.max(), rel=1e-5)
+    # Dynamics holds all the same, and the next tick is none the worse for it.
+    tau = result.tau + contact_jacobian(tree, controller, q).T @ result.contact_forces.ravel()
+    found = functional.forward_dynamics(tree, q, v, tau)
+    np.testing.assert_allclose(found, result.vdot, rtol=0, atol=1e-9 * np.abs(result.vdot).max())
+    assert controller.solve(q, 0.0 * v, goals).status == "optimal"
+
+
 def test_gives_what_a_force_task_asks():
     tree, controller, q, goals = standing()
     controller.add_contact_force(controller.contacts[0], weight=1.0)
@@ -310,6 +326,10 @@ def test_bad_arguments():
         controller.solve(q * np.nan, v, goals)
     with pytest.raises(mbt.ShapeError, match="v: expected shape"):
         controller.solve(q, v[1:], goals)
+    with pytest.raises(mbt.ArgumentTypeError, match="actuated: expected joints or their names, got 3"):
+        mbt.TaskSpaceController(tree, actuated=[3])
+    with pytest.raises(mbt.ForeignElementError, match="actuated: expected joints of this tree"):
+        mbt.TaskSpaceController(tree, actuated=[make_biped()[0].joints[2]])
     with pytest.raises(mbt.ArgumentValueError, match="before the first tick"):
         controller.add_posture(stiffness=1, damping=1)
     with pytest.raises(mbt.ArgumentValueError, match="contact: expected one of controller"):

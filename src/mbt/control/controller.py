@@ -461,6 +461,8 @@ def _velocities_of(tree: MultibodyTree, joints: Sequence[Joint | str], argument:
         raise ArgumentTypeError(f"{argument}: expected a list of joints or their names, got a str")
     mask = np.zeros(tree.num_velocities, dtype=bool)
     for one in joints:
+        if not isinstance(one, (Joint, str)):
+            raise ArgumentTypeError(f"{argument}: expected joints or their names, got {quote(one)}")
         joint = one if isinstance(one, Joint) else tree.get_joint_by_name(one, instance)
         if joint._tree is not tree:
             raise_foreign_element(tree, joint, f"{argument}: expected joints")

@@ -12,6 +12,8 @@ from mbt.math.arrays import FloatArray
 __all__ = ["QuadraticProgram"]
 
 _EQUALITY = 5
+# Of solutions that violate bounds least: weight of the distance from the round before, and rounds at most.
+_NEAR, _ROUNDS = 1e-8, 20
 _SETTINGS = {"primal_tol": 1e-9, "iter_limit": 1000}
 
 
@@ -53,33 +55,41 @@ class QuadraticProgram:
     def solve_with_least_violation(self, H: FloatArray, g: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the x that violates bounds least, in the sum of squares, and by how much each is violated.
 
-        Equations hold. Each row is measured in its own largest bound, or in ones.
+        Equations hold. Each row is measured in its own largest bound, or in ones. Among those x the cost
+        decides.
         """
         upper, lower = self._upper, self._lower
         n, m = len(g), len(upper)
         finite = np.where(np.isfinite(upper) & (np.abs(upper) < 1e20), np.abs(upper), 1.0)
         scale = np.where(self._is_equation, 0.0, np.maximum(finite, 1.0))
         loosened = np.flatnonzero(scale)
-        rows = np.vstack([np.eye(n), self._A])
         slack = np.zeros((m, len(loosened)))
         slack[loosened, np.arange(len(loosened))] = scale[loosened]
-        weight = 1e6 * max(1.0, float(np.abs(H).max()), float(np.abs(g).max()))
-        big = np.zeros((n + len(loosened),) * 2)
-        big[:n, :n] = H
-        big[range(n, len(big)), range(n, len(big))] = weight
-        free = np.full(n + len(loosened), 1e30)
-        program = QuadraticProgram(
+        rows = np.vstack([np.eye(n), self._A])
+        size = n + len(loosened)
+        free = np.full(size, 1e30)
+        loose = QuadraticProgram(
             np.hstack([rows, slack]),
             np.concatenate([-free, lower]),
             np.concatenate([free, upper]),
-            np.concatenate([np.zeros(len(free), dtype=bool), self._is_equation]),
+            np.concatenate([np.zeros(size, dtype=bool), self._is_equation]),
         )
-        found = program.solve(big, np.concatenate([g, np.zeros(len(loosened))]))
-        if found is None:
-            return np.full(n, np.nan), np.full(m, np.nan)
-        x = found[0][:n]
-        values = rows @ x
-        return x, np.maximum(np.maximum(values - upper, lower - values), 0.0)
+        # The sum of squares alone has many solutions: each round stays near that of the one before.
+        squares = np.diag(np.repeat([_NEAR, 1.0], [n, len(loosened)]))
+        y = np.zeros(size)
+        for _ in range(_ROUNDS):
+            found = loose.solve(squares, -_NEAR * np.concatenate([y[:n], np.zeros(len(loosened))]))
+            if found is None:
+                break
+            y, last = found[0], y
+            if np.abs(y[n:] - last[n:]).max(initial=0.0) < 1e-9:
+                break
+        values = rows @ y[:n]
+        excess = np.maximum(np.maximum(values - upper, lower - values), 0.0)
+        spare = excess + 1e-9 * scale * (excess > 0.0)
+        within = QuadraticProgram(self._A, lower - spare, upper + spare, self._is_equation)
+        found = within.solve(H, g)
+        return (y[:n] if found is None else found[0]), np.where(excess > 1e-6 * scale, excess, 0.0)
 
 
 def _import_daqp() -> Any:

@@ -52,7 +52,6 @@ class Ticks:
         upper[friction], lower[self._forces] = most, 0.0
         self._lower, self._upper, self._first = lower, upper, first
         self._stands: tuple[float, ...] = ()
-        self._known_out: TaskSpaceResult | None = None
         self._part: dict[str, FloatArray] = {
             "T": np.empty((nv, n)),
             "h": np.empty(nv),
@@ -80,6 +79,7 @@ class Ticks:
             self._part["lower"], self._part["upper"] = lower[:nv], upper[:nv]
         self._shapes = (tree.num_positions,), (nv,)
         self._sizes = nv, len(self._of_points), num_constraints, len(problem.share)
+        self._of_one = TaskSpaceResult.shapes(*self._sizes)
         self._written = ["tau", "vdot", "actuation"]
         self._written += ["contact_forces"] * bool(problem.num_forces) + ["multipliers"] * bool(
             num_constraints
@@ -139,9 +139,7 @@ class Ticks:
         """Return the solution of one tick."""
         if np.ndim(q) > 1 or np.ndim(v) > 1:
             return self._solve_batch(q, v, references, stands, out, context)
-        result = TaskSpaceResult.empty(*self._sizes) if out is None else out
-        if result is not self._known_out:
-            self._known_out = self._check_result(result, ())
+        result = TaskSpaceResult.empty(*self._sizes) if out is None else self._check_result(out, self._of_one)
         arrays = [
             as_numbers(q, "q", self._shapes[0]),
             as_numbers(v, "v", self._shapes[1]),
@@ -177,7 +175,8 @@ class Ticks:
                 f"q, v: leading axes do not broadcast: {states[0].shape[:-1]}, {states[1].shape[:-1]}"
             ) from None
         count = int(np.prod(batch))
-        result = TaskSpaceResult.empty(*self._sizes, batch) if out is None else self._check_result(out, batch)
+        result = TaskSpaceResult.empty(*self._sizes, batch) if out is None else out
+        self._check_result(result, TaskSpaceResult.shapes(*self._sizes, batch))
         rows = [
             np.broadcast_to(state, (*batch, *shape)).reshape(count, *shape)
             for state, shape in zip(states, self._shapes, strict=True)
@@ -248,11 +247,11 @@ class Ticks:
         self._upper[self._forces] = np.repeat(np.where(stands, FREE, 0.0)[self._of_points], 3)
         self._stands = tuple(stands.tolist())
 
-    def _check_result(self, out: object, batch: tuple[int, ...]) -> TaskSpaceResult:
+    @staticmethod
+    def _check_result(out: object, shapes: tuple[tuple[int, ...], ...]) -> TaskSpaceResult:
         if not isinstance(out, TaskSpaceResult):
             raise ArgumentTypeError(f"out: expected a result of this controller, got {quote(out)}")
-        shapes = TaskSpaceResult.shapes(*self._sizes, batch)
-        if shapes != tuple(map(np.shape, out.arrays())):
+        if shapes != tuple([array.shape for array in out.arrays()]):
             raise ArgumentValueError(
                 "out: expected a result of this controller, got one of another, or of other states"
             )
