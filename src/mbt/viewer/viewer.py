@@ -27,6 +27,7 @@ from mbt.motion.trajectory import Trajectory
 from mbt.viewer.clock import Clock
 from mbt.viewer.drawing import Drawing
 from mbt.viewer.films import Film
+from mbt.viewer.handles import Handles, check_handles
 from mbt.viewer.model import ViewedModel
 from mbt.viewer.panel import ModelPanel, TimePanel
 from mbt.viewer.scene import ModelScene
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from typing_extensions import Self
 
+    from mbt.kinematics import InverseKinematics
     from mbt.math.arrays import FloatArray
     from mbt.tree.multibody_tree import MultibodyTree
 
@@ -88,12 +90,13 @@ class Viewer:
         name: str | None = None,
         package_paths: Sequence[str | os.PathLike[str]] = (),
         X_WR: npt.ArrayLike | None = None,
+        ik: InverseKinematics | None = None,
     ) -> ViewedModel:
         """Show one more model.
 
         Parameters
         ----------
-        tree, q_or_trajectory, name, package_paths
+        tree, q_or_trajectory, name, package_paths, ik
             As in `view`.
         X_WR : array_like, shape (4, 4), optional
             Pose of the model's World in that of the viewer; by default the identity.
@@ -111,6 +114,8 @@ class Viewer:
         self._check_open("add")
         compile_copy(tree)
         pose = IDENTITY if X_WR is None else as_pose(X_WR, "X_WR")
+        if ik is not None:
+            check_handles(tree, ik)
         label = self._name_for(tree, name)
         film = state = None
         if isinstance(q_or_trajectory, Trajectory):
@@ -141,6 +146,8 @@ class Viewer:
                 if is_shown and told:
                     _tell(f"{label}: {told}")
 
+            if ik is not None:
+                model._handles = Handles(self._server, path, model, ik, scene.extent)
             panel = ModelPanel(self._server.gui, model, scene, drawing.shown, show_layer, missing)
             self._panels.append(panel)
         if missing:
@@ -339,6 +346,7 @@ def view(
     port: int = 0,
     open_browser: bool | None = None,
     allowed_hosts: Sequence[str] = (),
+    ik: InverseKinematics | None = None,
 ) -> Viewer:
     """Show a model in the browser, with sliders for its joints.
 
@@ -370,6 +378,9 @@ def view(
         Requests under other names, and from pages of other servers on this machine, get an error; otherwise
         any page in the browser could read the scene. The environment variable ``MBT_VIEWER_HOSTS`` has more,
         with commas between.
+    ik : InverseKinematics, optional
+        Gives each of its tasks a handle in the page, at its goal; the model follows when one is dragged, as
+        far as it can. A line in the page tells when a goal is out of reach.
 
     Returns
     -------
@@ -390,7 +401,7 @@ def view(
     opens = not _is_notebook() if open_browser is None else as_bool(open_browser, "open_browser")
     viewer = Viewer(port, "mbt", allowed_hosts)
     try:
-        viewer.add(tree, q_or_trajectory, name=name, package_paths=package_paths)
+        viewer.add(tree, q_or_trajectory, name=name, package_paths=package_paths, ik=ik)
     except BaseException:
         viewer.close()
         raise
