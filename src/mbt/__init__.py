@@ -259,6 +259,7 @@ __all__ = [
     "EnergyReport",
     "Trajectory",
     "InverseKinematics",
+    "InverseKinematicsDerivatives",
     "InverseKinematicsResult",
     "CollisionModel",
     "simulate",
@@ -325,6 +326,7 @@ __all__ = [
 # What takes time to import and is not always used; types of elements come from `mbt.tree`.
 _MODULES_OF = {
     "InverseKinematics": "mbt.kinematics",
+    "InverseKinematicsDerivatives": "mbt.kinematics.derivatives",
     "InverseKinematicsResult": "mbt.kinematics",
     "load_model": "mbt.parsing",
     "lock_joints": "mbt.tree.locking",

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
         frame_velocity,
         spatial_momentum,
     )
-    from mbt.kinematics.inverse_kinematics import inverse_kinematics
+    from mbt.kinematics.one_frame import inverse_kinematics
     from mbt.motion.rollouts import rollout, step
     from mbt.motion.step_derivatives import step_derivatives
 

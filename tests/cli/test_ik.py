@@ -70,6 +70,8 @@ def test_out_of_reach(capsys: pytest.CaptureFixture[str]) -> None:
 def test_wrong_options(capsys: pytest.CaptureFixture[str]) -> None:
     _, err = run(capsys, "--goal", "9", "0", code=2)
     assert "--goal: expected X Y Z, or X Y Z ROLL PITCH YAW, got 2 numbers" in err
+    _, err = run(capsys, "--goal", "nan", "0", "1", code=2)
+    assert "--goal: expected finite numbers, got nan 0.0 1.0" in err
     assert main(["ik", ARM, "--frame", "nothing", "--goal", "1", "2", "3"]) == 2
     assert "nothing" in capsys.readouterr().err
     _, err = run(capsys, "--goal", "9", "0", "1", "--seeds=0", code=2)

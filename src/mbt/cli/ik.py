@@ -50,6 +50,8 @@ def run_ik(options: Namespace, **reading: Any) -> tuple[str, int]:
         raise ArgumentValueError(
             f"--goal: expected X Y Z, or X Y Z ROLL PITCH YAW, got {len(options.goal)} numbers"
         )
+    if not all(map(math.isfinite, options.goal)):
+        raise ArgumentValueError(f"--goal: expected finite numbers, got {' '.join(map(str, options.goal))}")
     tree = load(options.file, **reading)
     start = tree.q_from_dict(as_values(options.position, "--position"))
     ik = InverseKinematics(tree)

@@ -39,7 +39,18 @@ from mbt.math.arrays import FloatArray
 from mbt.saving.json_writer import hash_content
 from mbt.tree import BodyFrame, MultibodyElement, MultibodyTree
 
-__all__ = ["FUNCTIONS", "HostCall", "check_shapes", "find_call", "get_call", "make_functions", "run_call"]
+__all__ = [
+    "FUNCTIONS",
+    "HostCall",
+    "check_shapes",
+    "describe_owner",
+    "find_call",
+    "find_owner",
+    "get_call",
+    "make_functions",
+    "register_call",
+    "run_call",
+]
 
 Shape = tuple[int, ...]
 
@@ -56,7 +67,8 @@ _SIZES = {
 _SHAPES = {"X_WG": (4, 4)}
 #: Not taken from other libraries: arrays to write into, and forces, of which there may be none.
 _NOT_TAKEN = {"out", "external_forces", "multipliers"}
-#: What the linearizations of others give; rollouts, whose programs are made of steps; a search.
+#: What the linearizations of others give; rollouts, whose programs are made of steps; a search, which has
+#: calls of its own.
 _NOT_CALLED = {*(name for name in functional.__all__ if name.endswith("_derivatives"))}
 _NOT_CALLED |= {"rollout", "inverse_kinematics"}
 #: Their Jacobians are analytic and have derivatives in turn.
@@ -311,8 +323,8 @@ def _hash_of(tree: MultibodyTree, function: _Function, order: int) -> int:
     content = _contents[tree]
     if content is None:
         return secrets.randbits(_HASH_BITS) << _ORDINAL_BITS
-    options = [(key, _describe(x)) for key, x in function.options]
-    what = (content, function.name, order, options, [_describe(x) for x in function.owners])
+    options = [(key, describe_owner(x)) for key, x in function.options]
+    what = (content, function.name, order, options, [describe_owner(x) for x in function.owners])
     digest = hashlib.sha256(repr(what).encode()).digest()
     return int.from_bytes(digest[:8], "big") >> (64 - _HASH_BITS) << _ORDINAL_BITS
 
@@ -328,7 +340,13 @@ def _register(call: HostCall, first: int) -> int:
     return _register(call, secrets.randbits(_HASH_BITS) << _ORDINAL_BITS)
 
 
-def _describe(value: Any) -> object:
+def register_call(call: Any, content: int | None) -> int:
+    """Return the number under which a call is found from now on; `content` is a hash of 64 bits, or None."""
+    bits = secrets.randbits(_HASH_BITS) if content is None else content >> (64 - _HASH_BITS)
+    return _register(call, bits << _ORDINAL_BITS)
+
+
+def describe_owner(value: Any) -> object:
     """Return what an option or an owner is, as text, numbers and bytes that are the same in each process."""
     if isinstance(value, MultibodyTree):
         return "tree"
@@ -357,7 +375,7 @@ def _named(tree: MultibodyTree, value: Any, argument: str) -> Any:
     return tree._elements.frame_named(value, argument)
 
 
-def _owner(tree: MultibodyTree, owner: Any) -> Any:
+def find_owner(tree: MultibodyTree, owner: Any) -> Any:
     """Return the element that has a name, of a body frame the body; anything else as it is."""
     element = _named(tree, owner, "parameters")
     return element.body if isinstance(element, BodyFrame) else element
@@ -385,7 +403,7 @@ def find_call(
     options = {key: _named(tree, x, key) if key in _FRAMES else x for key, x in options.items()}
     if "scene" in options and _check_scene(options["scene"]).tree is not tree:
         raise ArgumentValueError("scene: expected one of this tree")
-    owners = tuple(_owner(tree, owner) for owner in owners)
+    owners = tuple(find_owner(tree, owner) for owner in owners)
     if len(set(owners)) < len(owners):
         raise ArgumentValueError("parameters: expected each element once")
     # Arrays are copied: whoever passed them may write into them later.

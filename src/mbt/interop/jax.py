@@ -14,6 +14,7 @@ import numpy as np
 from mbt._core.door import xla_calls
 from mbt.errors import MissingPackageError, shape_error
 from mbt.interop.host_calls import FUNCTIONS, HostCall, check_shapes, find_call, make_functions, run_call
+from mbt.interop.inverse_calls import InverseCall, find_inverse_call, find_problem, take_operands
 
 try:
     import jax
@@ -24,7 +25,7 @@ except ImportError as error:
         "mbt.interop.jax needs jax 0.5 or newer, which is not installed: pip install 'multibodytree[jax]'"
     ) from error
 
-__all__ = [*FUNCTIONS, "rollout"]
+__all__ = [*FUNCTIONS, "inverse_kinematics", "rollout", "solve"]
 
 _TARGET = "mbt_call"
 
@@ -32,7 +33,7 @@ xla_calls.set_function(run_call)
 register_ffi_target(_TARGET, xla_calls.get_handler(), platform="cpu")
 
 
-def _make(call: HostCall) -> Any:
+def _make(call: HostCall | InverseCall) -> Any:
     """Return a function of JAX: operands with common leading axes to a list of results."""
     shapes = call.operand_shapes
 
@@ -64,7 +65,7 @@ def _contract(jacobian: Any, change: Any, shape: tuple[int, ...]) -> Any:
     return rows.reshape(jacobian.shape[: jacobian.ndim - len(shape)])
 
 
-def _of(call: HostCall) -> Any:
+def _of(call: HostCall | InverseCall) -> Any:
     if "jax" not in call.made:
         call.made["jax"] = _make(call)
     return call.made["jax"]
@@ -123,3 +124,50 @@ def rollout(
         for first, rest in zip(start, later, strict=True)
     )
     return q, v
+
+
+def solve(
+    ik: Any,
+    goals: Any,
+    start: Any = None,
+    *,
+    seeds: int = 64,
+    rng: int = 0,
+    tolerance: tuple[float, float] = (1e-3, 1e-4),
+    max_steps: int = 100,
+    parameters: Any = None,
+) -> tuple[Any, Any]:
+    """Find positions at which the tasks of a `mbt.InverseKinematics` meet goals; see its `solve`.
+
+    Derivatives by goals and `parameters`, a dictionary of arrays by their owners, are those of
+    `InverseKinematics.solution_derivatives`; by `start` they are zero.
+
+    Returns
+    -------
+    q, success : jax.Array, shapes (..., num_positions) and (...,)
+    """
+    owners = parameters or {}
+    call = find_inverse_call(ik, list(owners), seeds, rng, tolerance, max_steps)
+    start = ik.tree.default_positions if start is None else start
+    values = {key: jnp.asarray(x) for key, x in owners.items()}
+    operands, batch = take_operands(call, ik, [jnp.asarray(x) for x in goals], jnp.asarray(start), values)
+    dtype = jnp.result_type(float, *operands)
+    q, success = _of(call)(
+        *(
+            jnp.broadcast_to(array.astype(dtype), (*batch, *shape))
+            for array, shape in zip(operands, call.operand_shapes, strict=True)
+        )
+    )
+    return q, success > 0.5
+
+
+def inverse_kinematics(
+    tree: Any, frame: Any, X_WG: Any, start: Any = None, **options: Any
+) -> tuple[Any, Any]:
+    """Find positions at which a frame has a pose: `solve` with one task, and its options.
+
+    Returns
+    -------
+    q, success : jax.Array, shapes (..., num_positions) and (...,)
+    """
+    return solve(find_problem(tree, frame), [X_WG], start, **options)

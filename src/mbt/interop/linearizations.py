@@ -18,7 +18,7 @@ from mbt.autodiff import initialize
 from mbt.math.arrays import FloatArray
 from mbt.tree import MultibodyTree
 
-__all__ = ["LINEARIZATIONS", "linearize_each"]
+__all__ = ["LINEARIZATIONS", "linearize_each", "make_coordinate_map"]
 
 Arrays = Sequence[Any]
 #: Results and their Jacobians, of each result one for each operand, of shape (..., *result, *operand).
@@ -74,6 +74,11 @@ def _along_coordinates(tree: MultibodyTree, q: Any, rates: Any) -> Any:
     """Return rates (..., m, nv) along tangents as those along coordinates (..., m, nq)."""
     N_plus = _make_map(tree, q)
     return rates if N_plus is None else rates @ N_plus
+
+
+def make_coordinate_map(tree: MultibodyTree, q: Any) -> Any:
+    """Return N(q), or None where qdot = v."""
+    return _make_map(tree, q, to_qdot=True)
 
 
 def _linearize_inverse_dynamics(tree: MultibodyTree, q: Any, v: Any, vdot: Any) -> Linearization:

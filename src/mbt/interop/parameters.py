@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
-
-from mbt.errors import ArgumentTypeError, MbtError, quote
-from mbt.tree import FixedOffsetFrame, MultibodyTree, RigidBody, UniformGravityFieldElement
+from mbt.context.owned_parameters import get_parameter, parameter_shape, set_parameter
+from mbt.errors import MbtError
+from mbt.tree import MultibodyTree
 
 __all__ = ["check_parametric", "evaluate_with_parameters", "get_parameter", "parameter_shape"]
 
@@ -30,47 +29,6 @@ _METHODS: dict[str, Callable[..., Any]] = {
 }
 
 
-def parameter_shape(tree: MultibodyTree, owner: Any) -> tuple[int, ...]:
-    """Return the shape of an element's parameter: the mass of a body, the pose of a frame in its parent.
-
-    Raises
-    ------
-    ArgumentTypeError
-        When the element has no parameter, or several.
-    """
-    if owner is tree:
-        return (10 * (tree.num_bodies - 1),)
-    for kind, shape in ((RigidBody, ()), (FixedOffsetFrame, (4, 4)), (UniformGravityFieldElement, (3,))):
-        if isinstance(owner, kind):
-            return shape
-    raise ArgumentTypeError(
-        "parameters: expected bodies (their masses), fixed offset frames (poses in their parents), uniform "
-        f"gravity (its vector) or the tree (inertial parameters of all bodies) as keys, got {quote(owner)}"
-    )
-
-
-def _set(tree: MultibodyTree, context: Any, owner: Any, value: Any) -> None:
-    if owner is tree:
-        tree.set_inertial_parameters(context, value)
-    elif isinstance(owner, RigidBody):
-        owner.set_mass(context, value)
-    elif isinstance(owner, FixedOffsetFrame):
-        owner.set_pose_in_parent_frame(context, value)
-    else:
-        owner.set_gravity_vector(context, value)
-
-
-def get_parameter(tree: MultibodyTree, context: Any, owner: Any) -> Any:
-    """Return the value of a parameter in a Context."""
-    if owner is tree:
-        return tree.get_inertial_parameters(context)
-    if isinstance(owner, RigidBody):
-        return np.asarray(owner.get_mass(context))
-    if isinstance(owner, FixedOffsetFrame):
-        return owner.get_pose_in_parent_frame(context)
-    return owner.get_gravity_vector(context)
-
-
 def evaluate_with_parameters(
     tree: MultibodyTree,
     name: str,
@@ -85,7 +43,7 @@ def evaluate_with_parameters(
         tree.create_default_context(batch_shape=batch_shape) if batch_shape else tree.create_default_context()
     )
     for owner, value in parameters.items():
-        _set(tree, context, owner, value)
+        set_parameter(tree, context, owner, value)
     rest = dict(operands)
     context.q = rest.pop("q")
     if "v" in rest:

@@ -14,6 +14,7 @@ import numpy as np
 
 from mbt.errors import ArgumentTypeError, MissingPackageError, shape_error
 from mbt.interop.host_calls import FUNCTIONS, check_shapes, find_call, get_call, make_functions
+from mbt.interop.inverse_calls import find_inverse_call, find_problem, take_operands
 
 try:
     import torch
@@ -24,7 +25,7 @@ except ImportError as error:
         "pip install 'multibodytree[torch]'"
     ) from error
 
-__all__ = [*FUNCTIONS, "rollout"]
+__all__ = [*FUNCTIONS, "inverse_kinematics", "rollout", "solve"]
 
 
 @torch.library.custom_op("mbt::call", mutates_args=())  # type: ignore[untyped-decorator]
@@ -215,3 +216,53 @@ def rollout(
         states.append(step(tree, *states[-1], forces[..., i, :], dt, method=method))
     qs, vs = zip(*states, strict=True)
     return torch.stack(qs, dim=-2), torch.stack(vs, dim=-2)
+
+
+def solve(
+    ik: Any,
+    goals: Any,
+    start: Any = None,
+    *,
+    seeds: int = 64,
+    rng: int = 0,
+    tolerance: tuple[float, float] = (1e-3, 1e-4),
+    max_steps: int = 100,
+    parameters: Any = None,
+) -> tuple[Tensor, Tensor]:
+    """Find positions at which the tasks of a `mbt.InverseKinematics` meet goals; see its `solve`.
+
+    Derivatives by goals and `parameters`, a dictionary of tensors by their owners, are those of
+    `InverseKinematics.solution_derivatives`; by `start` they are zero.
+
+    Returns
+    -------
+    q, success : Tensor, shapes (..., num_positions) and (...,)
+    """
+    owners = parameters or {}
+    call = find_inverse_call(ik, list(owners), seeds, rng, tolerance, max_steps)
+    # A copy: PyTorch takes no array that is read-only.
+    start = np.array(ik.tree.default_positions) if start is None else start
+    tensors = [_as_tensor(f"goals[{i}]", x) for i, x in enumerate(goals)]
+    values = {key: _as_tensor("parameters", x) for key, x in owners.items()}
+    operands, batch = take_operands(call, ik, tensors, _as_tensor("start", start), values)
+    dtype = torch.float64 if any(x.dtype == torch.float64 for x in operands) else torch.float32
+    q, success = _apply(
+        call.number,
+        [
+            x.to(dtype).broadcast_to((*batch, *shape))
+            for x, shape in zip(operands, call.operand_shapes, strict=True)
+        ],
+    )
+    return q, success > 0.5
+
+
+def inverse_kinematics(
+    tree: Any, frame: Any, X_WG: Any, start: Any = None, **options: Any
+) -> tuple[Tensor, Tensor]:
+    """Find positions at which a frame has a pose: `solve` with one task, and its options.
+
+    Returns
+    -------
+    q, success : Tensor, shapes (..., num_positions) and (...,)
+    """
+    return solve(find_problem(tree, frame), [X_WG], start, **options)

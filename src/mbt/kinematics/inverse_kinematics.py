@@ -1,11 +1,12 @@
-"""Inverse kinematics: problems of several tasks, and the short way for one frame."""
+"""Inverse kinematics: problems of several tasks."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import fields
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,36 +15,28 @@ from mbt._core.engines.lane_engine import get_num_threads
 from mbt._core.solvers.inverse_kinematics import InverseCore
 from mbt._core.solvers.inverse_layout import InverseLayout
 from mbt.context.checks import compile_copy
-from mbt.context.context import Context
-from mbt.errors import (
-    ArgumentTypeError,
-    ArgumentValueError,
-    ContextMismatchError,
-    ShapeError,
-    quote,
-)
+from mbt.errors import ArgumentValueError, quote
 from mbt.kinematics.distances import find_free
 from mbt.kinematics.free_solutions import find_other_solutions
 from mbt.kinematics.result import InverseKinematicsResult
-from mbt.kinematics.velocities import DifferentialKinematics
+from mbt.kinematics.samples import check_context, split_samples, take_samples
+from mbt.kinematics.solution_derivatives import SolutionDerivatives
+from mbt.kinematics.tasks import TOLERANCE
 from mbt.math.arrays import FloatArray, as_count, as_finite_array, as_positive
 from mbt.tree.coordinate_names import as_generator
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from mbt.context.context import Context
     from mbt.kinematics.distances import Distance
     from mbt.kinematics.tasks import Task
-    from mbt.tree.frame import Frame
     from mbt.tree.multibody_tree import MultibodyTree
 
-__all__ = ["InverseKinematics", "InverseKinematicsResult", "inverse_kinematics"]
-
-# Angle of rotation [rad], distance [m].
-_TOLERANCE = (1e-3, 1e-4)
+__all__ = ["InverseKinematics"]
 
 
-class InverseKinematics(DifferentialKinematics):
+class InverseKinematics(SolutionDerivatives):
     """A problem of inverse kinematics: tasks, for which `solve` finds positions.
 
     A task whose weight is less than one is secondary: it never costs success. Distances of `add_distance`
@@ -95,7 +88,7 @@ class InverseKinematics(DifferentialKinematics):
         *,
         seeds: int = 64,
         rng: int | np.random.Generator | None = 0,
-        tolerance: tuple[float, float] = _TOLERANCE,
+        tolerance: tuple[float, float] = TOLERANCE,
         max_steps: int = 100,
         context: Context | None = None,
     ) -> InverseKinematicsResult:
@@ -119,7 +112,8 @@ class InverseKinematics(DifferentialKinematics):
         max_steps : int, optional
             Of an attempt.
         context : Context, optional
-            Its parameters, locked joints and disabled constraints apply; it must be of one state.
+            Its parameters, locked joints and disabled constraints apply. The axes of a batch broadcast with
+            those of goals and start.
 
         Returns
         -------
@@ -147,6 +141,10 @@ class InverseKinematics(DifferentialKinematics):
         >>> bool(np.linalg.norm(found.error[1]) > 3.0)
         True
         """
+        if context is not None and check_context(self._tree, context).batch_shape:
+            return self._solve_states(
+                goals, start, context, seeds=seeds, rng=rng, tolerance=tolerance, max_steps=max_steps
+            )
         core = self._prepare(context)
         rows, starts, moved, batch = self._take(core, goals, start, context)
         options = self._take_options(seeds, rng, tolerance, max_steps)
@@ -169,6 +167,25 @@ class InverseKinematics(DifferentialKinematics):
         moved = moved.reshape(batch) if len(moved) == count else np.broadcast_to(moved, batch)
         return InverseKinematicsResult(q, success, error, steps, moved)
 
+    def _solve_states(
+        self, goals: Any, start: Any, context: Context, *, rng: Any, **options: Any
+    ) -> InverseKinematicsResult:
+        """Solve with the parameters of each sample."""
+        start = context.q if start is None else start
+        samples, batch = split_samples(self._tree, self._tasks, goals, start, "start", context)
+        seed = as_seed(rng)
+        found = [self.solve(g, q, context=state, rng=seed, **options) for g, q, state in samples]
+        if len(found) == 1 and found[0].success.shape == batch:
+            return found[0]
+        if not found:
+            rows = self.rows[-1].stop if self.rows else 0
+            nothing = np.zeros((*batch, self._tree.num_positions)), np.zeros(batch), np.zeros((*batch, rows))
+            success, steps = nothing[1].astype(np.bool_), nothing[1].astype(np.intc)
+            return InverseKinematicsResult(nothing[0], success, nothing[2], steps, success.copy())
+        names = [field.name for field in fields(InverseKinematicsResult)]
+        arrays = [np.array([getattr(one, name) for one in found]) for name in names]
+        return InverseKinematicsResult(*(x.reshape(*batch, *x.shape[1:]) for x in arrays))
+
     def solve_all(
         self,
         goals: Sequence[npt.ArrayLike],
@@ -176,11 +193,11 @@ class InverseKinematics(DifferentialKinematics):
         *,
         seeds: int = 4096,
         rng: int | np.random.Generator | None = 0,
-        tolerance: tuple[float, float] = _TOLERANCE,
+        tolerance: tuple[float, float] = TOLERANCE,
         max_steps: int = 100,
         context: Context | None = None,
         apart: float = 0.01,
-    ) -> FloatArray:
+    ) -> FloatArray | list[FloatArray]:
         """Return the distinct solutions that attempts find, those nearest to `start` first.
 
         An arm with more joints than its tasks need has infinitely many; then these are samples.
@@ -188,8 +205,8 @@ class InverseKinematics(DifferentialKinematics):
         Parameters
         ----------
         goals : sequence of array_like
-            One a task, in their order, without leading axes.
-        start : array_like, shape (num_positions,), optional
+            One a task, in their order.
+        start : array_like, shape (..., num_positions), optional
             As in `solve`.
         seeds : int, optional
             How many attempts are made: one from `start`, others from random positions.
@@ -200,12 +217,13 @@ class InverseKinematics(DifferentialKinematics):
 
         Returns
         -------
-        ndarray, shape (k, num_positions)
+        ndarray, shape (k, num_positions), or list of ndarray
+            A list, one for each sample in C order, where goals, `start` or the Context have leading axes.
 
         Raises
         ------
-        ArgumentTypeError, ArgumentValueError, ShapeError
-            As `solve`; also when goals have leading axes.
+        ArgumentTypeError, ArgumentValueError, ShapeError, SingularityError
+            As `solve`.
 
         Examples
         --------
@@ -219,10 +237,21 @@ class InverseKinematics(DifferentialKinematics):
         True
         """
         distance = as_positive(apart, "apart")
-        core = self._prepare(context)
-        rows, starts, _, batch = self._take(core, goals, start, context)
+        if context is not None and check_context(self._tree, context).batch_shape:
+            batch: tuple[int, ...] = context.batch_shape
+        else:
+            core = self._prepare(context)
+            rows, starts, _, batch = self._take(core, goals, start, context)
         if batch:
-            raise ShapeError(f"goals: solve_all takes one goal a task, got leading axes {batch}")
+            if start is None:
+                start = self._tree.default_positions if context is None else context.q
+            samples, _ = split_samples(self._tree, self._tasks, goals, start, "start", context, True)
+            alike: dict[str, Any] = {"seeds": seeds, "tolerance": tolerance, "max_steps": max_steps}
+            alike |= {"rng": as_seed(rng), "apart": distance}
+            return [
+                self.solve_all(g, q, context=state, **alike)  # type: ignore[misc]
+                for g, q, state in samples
+            ]
         options = self._take_options(seeds, rng, tolerance, max_steps)
         q, success = np.empty((options[0], self._tree.num_positions)), np.zeros(options[0], np.bool_)
         core.try_all(rows, starts, *options, q, success)
@@ -240,7 +269,7 @@ class InverseKinematics(DifferentialKinematics):
         return self._core is not None or self._last is not None
 
     def _prepare(self, context: Context | None) -> InverseCore:
-        """Return the solver for the parameters, locks and constraints of a context, or the default ones."""
+        """Return the solver for the parameters, locks and constraints of a state, or the default ones."""
         if context is None and self._core is not None:
             return self._core
         tree = self._tree
@@ -250,12 +279,6 @@ class InverseKinematics(DifferentialKinematics):
         if context is None:
             self._core = self._make(tree._compiled.default_parameters, None, None)  # type: ignore[union-attr]
             return self._core
-        if not isinstance(context, Context):
-            raise ArgumentTypeError(f"context: expected a Context, got {quote(context)}")
-        if context.tree is not tree:
-            raise ContextMismatchError("context: expected one of the tree of this problem")
-        if context.batch_shape:
-            raise ArgumentValueError(f"context: expected one state, got a batch {context.batch_shape}")
         vector = np.array(context._parameter_vector)
         locked = context._locked_dofs().tolist()
         disabled = [context._is_disabled(i) for i in range(tree.num_constraints)]
@@ -281,52 +304,29 @@ class InverseKinematics(DifferentialKinematics):
         self, core: InverseCore, goals: Any, start: Any, context: Context | None
     ) -> tuple[FloatArray, FloatArray, Any, tuple[int, ...]]:
         """Return rows of goals; starts, one or as many, and which were moved; and the shape of the batch."""
-        tasks = self._tasks
-        if not isinstance(goals, (list, tuple)) or len(goals) != len(tasks):
-            self._refuse_goals(goals)
-        parts = [task.as_goal(goals[i], f"goals[{i}]") for i, task in enumerate(tasks)]
         if start is None:
             start = self._tree.default_positions if context is None else context.q
-        q = as_finite_array(start, "start", (..., self._tree.num_positions))
-        leads = [part.shape[: part.ndim - len(task.shape)] for part, task in zip(parts, tasks, strict=True)]
-        batch: tuple[int, ...] = ()
-        if any(leads) or q.ndim > 1:
-            leads.append(q.shape[:-1])
-            try:
-                batch = np.broadcast_shapes(*leads)
-            except ValueError:
-                raise ShapeError(
-                    f"goals, start: leading axes do not broadcast: {', '.join(map(str, leads))}"
-                ) from None
-            for i, task in enumerate(tasks):
-                if leads[i] not in ((), batch):
-                    parts[i] = np.broadcast_to(parts[i], (*batch, *task.shape))
-            if q.ndim > 1:
-                q = np.broadcast_to(q, (*batch, q.shape[-1]))
+        lead = () if context is None else context.batch_shape
+        parts, q, batch = take_samples(self._tree, self._tasks, goals, start, "start", lead)
         count = math.prod(batch)
-        sizes = [math.prod(task.shape) for task in tasks]
         rows = core.layout.take_goals(
             [
-                np.ascontiguousarray(part).reshape(1 if part.ndim == len(task.shape) else count, size)
-                for part, task, size in zip(parts, tasks, sizes, strict=True)
+                np.ascontiguousarray(part).reshape(
+                    1 if part.ndim == len(task.shape) else count, math.prod(task.shape)
+                )
+                for part, task in zip(parts, self._tasks, strict=True)
             ],
             count,
         )
         starts, moved = core.layout.take_starts(q.reshape(1 if q.ndim == 1 else count, q.shape[-1]))
         return rows, starts, moved, batch
 
-    def _refuse_goals(self, goals: object) -> NoReturn:
-        wanted = ", ".join(f"{task.what} {task.shape}" for task in self._tasks)
-        if not isinstance(goals, (list, tuple)):
-            raise ArgumentTypeError(f"goals: expected a list, one goal a task ({wanted}), got {quote(goals)}")
-        raise ShapeError(f"goals: expected {len(self._tasks)}, one a task ({wanted}), got {len(goals)}")
-
     @staticmethod
     def _take_options(
         seeds: Any, rng: Any, tolerance: Any, max_steps: Any
     ) -> tuple[int, int, float, float, int]:
         count, most = as_count(seeds, "seeds"), as_count(max_steps, "max_steps")
-        if tolerance is not _TOLERANCE:
+        if tolerance is not TOLERANCE:
             tolerance = as_finite_array(tolerance, "tolerance", (2,))
             if not tolerance.min() > 0.0:
                 raise ArgumentValueError(f"tolerance: expected numbers > 0, got {quote(tolerance)}")
@@ -341,6 +341,11 @@ def _draw_key(rng: object) -> int:
     return int(as_generator(rng).integers(2**64, dtype=np.uint64))
 
 
+def as_seed(rng: object) -> int:
+    """Return an int that stands for a generator, so that all samples get the same numbers."""
+    return rng if type(rng) is int else int(as_generator(rng).integers(2**63))
+
+
 # To make a generator takes longer than to solve.
 _key_of_seed = lru_cache(_draw_key)
 
@@ -351,55 +356,3 @@ def _restore(
     ik = InverseKinematics(tree)
     ik._tasks, ik._posture, ik._distances = list(tasks), posture, list(distances)
     return ik
-
-
-def inverse_kinematics(
-    tree: MultibodyTree,
-    frame: Frame | str,
-    X_WG: npt.ArrayLike,
-    start: npt.ArrayLike | None = None,
-    *,
-    seeds: int = 64,
-    rng: int | np.random.Generator | None = 0,
-    tolerance: tuple[float, float] = _TOLERANCE,
-    max_steps: int = 100,
-) -> InverseKinematicsResult:
-    """Find positions at which a frame has a pose: `InverseKinematics` with one task.
-
-    Parameters
-    ----------
-    tree : MultibodyTree
-        A finalized tree of doubles.
-    frame : Frame or str
-        A frame or a body, or its name.
-    X_WG : array_like, shape (..., 4, 4)
-        Its pose in World.
-    start : array_like, shape (..., num_positions), optional
-        Where to begin; by default the default positions of the tree.
-    seeds, rng, tolerance, max_steps
-        As in `InverseKinematics.solve`.
-
-    Returns
-    -------
-    InverseKinematicsResult
-
-    Raises
-    ------
-    ArgumentTypeError, ArgumentValueError, ShapeError, SingularityError, NotFinalizedError, UnknownNameError
-        When an argument is not what it should be, or no joint moves the frame.
-
-    Examples
-    --------
-    >>> import mbt
-    >>> from mbt.models import model_path
-    >>> tree = mbt.load_model(model_path("mbt_arm"))
-    >>> goal = mbt.math.make_pose([0.45, 0.2, 0.6], rpy=[0.0, 2.5, 0.4])
-    >>> found = mbt.functional.inverse_kinematics(tree, "tool", goal)
-    >>> bool(found.success)
-    True
-    >>> bool(abs(mbt.functional.frame_pose(tree, found.q, "tool") - goal).max() < 1e-3)
-    True
-    """
-    ik = InverseKinematics(tree)
-    ik.add_pose(frame)
-    return ik.solve([X_WG], start, seeds=seeds, rng=rng, tolerance=tolerance, max_steps=max_steps)

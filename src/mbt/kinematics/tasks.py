@@ -10,10 +10,23 @@ import numpy as np
 from mbt.errors import ArgumentValueError, quote
 from mbt.math.arrays import FloatArray, as_finite_array, as_float_array
 
-__all__ = ["CENTER", "DIRECTION", "POSE", "POSITION", "Task", "as_axes", "as_unit_vector", "as_weights"]
+__all__ = [
+    "CENTER",
+    "DIRECTION",
+    "POSE",
+    "POSITION",
+    "TOLERANCE",
+    "Task",
+    "as_axes",
+    "as_unit_vector",
+    "as_weights",
+]
 
 # Kinds, as `_core/solvers/inverse_layout.pxd` numbers them.
 POSE, POSITION, DIRECTION, CENTER = range(4)
+
+# Angle of rotation [rad], distance [m].
+TOLERANCE = (1e-3, 1e-4)
 
 # The shortest vector that is a direction.
 _TOLERANCE = 1e-6

@@ -10,9 +10,9 @@ import numpy as np
 from mbt._core.engines.lane_engine import get_num_threads
 from mbt._core.solvers.differential_kinematics import VelocityCore
 from mbt.context.checks import compile_copy
-from mbt.context.context import Context
-from mbt.errors import ArgumentTypeError, ArgumentValueError, ContextMismatchError, ShapeError, quote
+from mbt.errors import ArgumentTypeError, ArgumentValueError, ShapeError, quote
 from mbt.kinematics.distances import count_rows, find_velocities
+from mbt.kinematics.samples import check_context, find_common_axes, split_samples
 from mbt.kinematics.task_list import TaskList
 from mbt.kinematics.tasks import DIRECTION, POSE, Task
 from mbt.math.arrays import FloatArray, as_bool, as_float_array, as_nonnegative, as_positive, check_out
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from mbt.context.context import Context
+
 __all__ = ["DifferentialKinematics"]
 
 
@@ -30,6 +32,8 @@ class DifferentialKinematics(TaskList):
 
     # The solver for the default parameters, and the numbers of tasks, postures and distances that it knows.
     _velocities: tuple[tuple[int, bool, int], VelocityCore] | None = None
+    # And that for the last context: numbers, locks, disabled constraints, parameters.
+    _last_velocities: tuple[Any, Any, Any, FloatArray, VelocityCore] | None = None
 
     def velocities(
         self,
@@ -72,7 +76,8 @@ class DifferentialKinematics(TaskList):
             Keeps velocities small near singular positions, and calm where a goal is out of reach [m]: about
             the reach of the arm. 0 gives plain least squares, which limits alone hold back.
         context : Context, optional
-            Has parameters, locked joints and disabled constraints; must be of one state.
+            Has parameters, locked joints and disabled constraints. The axes of a batch broadcast with those
+            of `q` and goals.
         out : ndarray, shape (..., num_velocities), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
 
@@ -104,6 +109,9 @@ class DifferentialKinematics(TaskList):
         >>> ik.velocities([0.0], [[1.0, 0, 0]], 0.01)
         array([0.5])
         """
+        if context is not None and check_context(self._tree, context).batch_shape:
+            options = {"gain": gain, "velocity_limits": velocity_limits, "damping": damping}
+            return self._find_velocities_of_states(q, goals, dt, last, context, out, options)
         core = self._find_velocity_core(context)
         if type(dt) is not float or not 0.0 < dt < math.inf:
             dt = as_positive(dt, "dt")
@@ -126,6 +134,38 @@ class DifferentialKinematics(TaskList):
                 core, rows, states, before, math.prod(batch), dt, gain, damping, limits, 0.0, context
             )
             result[...] = v.reshape(shape)
+        return result
+
+    def _find_velocities_of_states(
+        self,
+        q: Any,
+        goals: Any,
+        dt: float,
+        last: Any,
+        context: Context,
+        out: FloatArray | None,
+        options: dict[str, Any],
+    ) -> FloatArray:
+        """Return velocities with the parameters of each sample."""
+        nv = self._tree.num_velocities
+        lead = context.batch_shape
+        if last is not None:
+            last = as_float_array(last, "last", (..., nv))
+            lead = find_common_axes({"context": lead, "last": last.shape[:-1]})
+        samples, batch = split_samples(self._tree, self._tasks, goals, q, "q", context, lead=lead)
+        result = np.empty((*batch, nv)) if out is None else check_out(out, "out", (*batch, nv))
+        if last is not None:
+            last = np.broadcast_to(last, (*batch, nv))
+        if len(samples) == 1:
+            own, states, state = samples[0]
+            result[...] = self.velocities(states, own, dt, last=last, context=state, **options)
+            return result
+        # Into a new array: one of them may be refused.
+        rows = np.empty((len(samples), nv))
+        befores = [None] * len(rows) if last is None else last.reshape(-1, nv)
+        for row, (own, state_q, state), before in zip(rows, samples, befores, strict=True):
+            row[:] = self.velocities(state_q, own, dt, last=before, context=state, **options)
+        result[...] = rows.reshape(result.shape)
         return result
 
     def _run(
@@ -160,12 +200,11 @@ class DifferentialKinematics(TaskList):
         return _take(self._tasks, self._find_velocity_core(context), self._tree, q, goals, None)[0]
 
     def _find_velocity_core(self, context: Context | None) -> VelocityCore:
-        """Return the solver for the tasks there are, and the parameters of the context."""
-        if context is None:
-            number = len(self._tasks), self._posture is not None, len(self._distances)
-            known = self._velocities
-            if known is not None and known[0] == number:
-                return known[1]
+        """Return the solver for the tasks there are, and the parameters of a context of one state."""
+        number = len(self._tasks), self._posture is not None, len(self._distances)
+        known = self._velocities
+        if context is None and known is not None and known[0] == number:
+            return known[1]
         tree = self._tree
         compile_copy(tree)
         if not self._tasks and self._posture is None:
@@ -175,14 +214,15 @@ class DifferentialKinematics(TaskList):
         locked: Sequence[Any] = [False] * tree.num_velocities
         disabled = [False] * tree.num_constraints
         if context is not None:
-            if not isinstance(context, Context):
-                raise ArgumentTypeError(f"context: expected a Context, got {quote(context)}")
-            if context.tree is not tree:
-                raise ContextMismatchError("context: expected one of the tree of this problem")
-            if context.batch_shape:
-                raise ArgumentValueError(f"context: expected one state, got a batch {context.batch_shape}")
-            vector, locked = np.array(context._parameter_vector), context._locked_dofs().tolist()
+            vector, locked = context._parameter_vector, context._locked_dofs().tolist()
             disabled = [context._is_disabled(i) for i in range(tree.num_constraints)]
+            last = self._last_velocities
+            if (
+                last is not None
+                and last[:3] == (number, locked, disabled)
+                and (last[3] is vector or np.array_equal(last[3], vector))
+            ):
+                return last[4]
         limits = (
             tree.position_lower_limits,
             tree.position_upper_limits,
@@ -194,7 +234,7 @@ class DifferentialKinematics(TaskList):
         tasks = [task.as_tuple() for task in self._tasks]
         core = VelocityCore(
             tree._compiled,
-            vector,
+            np.array(vector) if context is not None else vector,
             tasks,
             limits,
             locked,
@@ -202,8 +242,11 @@ class DifferentialKinematics(TaskList):
             self._posture,
             count_rows(self._distances),
         )
+        # Threads may share a problem: they see these whole, or not at all.
         if context is None:
             self._velocities = number, core
+        else:
+            self._last_velocities = number, locked, disabled, vector, core
         return core
 
 

@@ -63,6 +63,7 @@ def repeat_context(context: Context, count: int) -> BatchContext:
             "parameters": common,
             "locked": own["locked"],
             "weightless": own["weightless"],
+            "disabled": own["disabled"],
             "declared": {
                 "numeric": repeat_declared(declared["numeric"]),
                 "discrete": repeat_declared(declared["discrete"]),

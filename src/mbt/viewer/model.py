@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from mbt.viewer.controls import Control
     from mbt.viewer.drawing import Drawing
     from mbt.viewer.films import Film
+    from mbt.viewer.handles import Handles
     from mbt.viewer.scene import ModelScene
 
 __all__ = ["ViewedModel"]
@@ -60,6 +61,7 @@ class ViewedModel:
         self._film: Film | None = None
         self._snapshot: Snapshot | None = None
         self._has_told = False
+        self._handles: Handles | None = None
 
     @property
     def q(self) -> FloatArray:
@@ -162,6 +164,8 @@ class ViewedModel:
         self._snapshot = take_snapshot(self._scene, self._context) or self._snapshot
         if self._snapshot is not None:
             self._drawing.draw(self._snapshot)
+        if self._handles is not None:
+            self._handles.follow()
         return True
 
     def _tell_of_nothing(self) -> None:

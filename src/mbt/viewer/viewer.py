@@ -27,6 +27,7 @@ from mbt.motion.trajectory import Trajectory
 from mbt.viewer.clock import Clock
 from mbt.viewer.drawing import Drawing
 from mbt.viewer.films import Film
+from mbt.viewer.handles import Handles, check_handles
 from mbt.viewer.model import ViewedModel
 from mbt.viewer.panel import ModelPanel, TimePanel
 from mbt.viewer.scene import ModelScene
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from mbt.geometry import CollisionModel
+    from mbt.kinematics import InverseKinematics
     from mbt.math.arrays import FloatArray
     from mbt.tree.multibody_tree import MultibodyTree
 
@@ -90,12 +92,13 @@ class Viewer:
         package_paths: Sequence[str | os.PathLike[str]] = (),
         X_WR: npt.ArrayLike | None = None,
         scene: CollisionModel | None = None,
+        ik: InverseKinematics | None = None,
     ) -> ViewedModel:
         """Show one more model.
 
         Parameters
         ----------
-        tree, q_or_trajectory, name, package_paths, scene
+        tree, q_or_trajectory, name, package_paths, scene, ik
             As in `view`.
         X_WR : array_like, shape (4, 4), optional
             Pose of the model's World in that of the viewer; by default the identity.
@@ -113,6 +116,8 @@ class Viewer:
         self._check_open("add")
         compile_copy(tree)
         pose = IDENTITY if X_WR is None else as_pose(X_WR, "X_WR")
+        if ik is not None:
+            check_handles(tree, ik)
         label = self._name_for(tree, name)
         film = state = None
         if isinstance(q_or_trajectory, Trajectory):
@@ -143,6 +148,8 @@ class Viewer:
                 if is_shown and told:
                     _tell(f"{label}: {told}")
 
+            if ik is not None:
+                model._handles = Handles(self._server, path, model, ik, model_scene.extent)
             panel = ModelPanel(self._server.gui, model, model_scene, drawing.shown, show_layer, missing)
             self._panels.append(panel)
         if missing:
@@ -342,6 +349,7 @@ def view(
     open_browser: bool | None = None,
     allowed_hosts: Sequence[str] = (),
     scene: CollisionModel | None = None,
+    ik: InverseKinematics | None = None,
 ) -> Viewer:
     """Show a model in the browser, with sliders for its joints.
 
@@ -377,6 +385,9 @@ def view(
         A model of collisions of the tree: its obstacles are drawn, and of the first state lines between
         shapes that are closer than a tenth of the model's size, in yellow, with the shapes; in vermilion
         those that are deep in one another.
+    ik : InverseKinematics, optional
+        Gives each of its tasks a handle in the page, at its goal; the model follows when one is dragged, as
+        far as it can. A line in the page tells when a goal is out of reach.
 
     Returns
     -------
@@ -397,7 +408,7 @@ def view(
     opens = not _is_notebook() if open_browser is None else as_bool(open_browser, "open_browser")
     viewer = Viewer(port, "mbt", allowed_hosts)
     try:
-        viewer.add(tree, q_or_trajectory, name=name, package_paths=package_paths, scene=scene)
+        viewer.add(tree, q_or_trajectory, name=name, package_paths=package_paths, scene=scene, ik=ik)
     except BaseException:
         viewer.close()
         raise

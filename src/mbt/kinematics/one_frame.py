@@ -1,0 +1,70 @@
+"""Inverse kinematics of one frame, the short way."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mbt.kinematics.inverse_kinematics import InverseKinematics
+from mbt.kinematics.tasks import TOLERANCE
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from mbt.kinematics.result import InverseKinematicsResult
+    from mbt.tree.frame import Frame
+    from mbt.tree.multibody_tree import MultibodyTree
+
+__all__ = ["inverse_kinematics"]
+
+
+def inverse_kinematics(
+    tree: MultibodyTree,
+    frame: Frame | str,
+    X_WG: npt.ArrayLike,
+    start: npt.ArrayLike | None = None,
+    *,
+    seeds: int = 64,
+    rng: int | np.random.Generator | None = 0,
+    tolerance: tuple[float, float] = TOLERANCE,
+    max_steps: int = 100,
+) -> InverseKinematicsResult:
+    """Find positions at which a frame has a pose: `InverseKinematics` with one task.
+
+    Parameters
+    ----------
+    tree : MultibodyTree
+        A finalized tree of doubles.
+    frame : Frame or str
+        A frame or a body, or its name.
+    X_WG : array_like, shape (..., 4, 4)
+        Its pose in World.
+    start : array_like, shape (..., num_positions), optional
+        Where to begin; by default the default positions of the tree.
+    seeds, rng, tolerance, max_steps
+        As in `InverseKinematics.solve`.
+
+    Returns
+    -------
+    InverseKinematicsResult
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentValueError, ShapeError, SingularityError, NotFinalizedError, UnknownNameError
+        When an argument is not what it should be, or no joint moves the frame.
+
+    Examples
+    --------
+    >>> import mbt
+    >>> from mbt.models import model_path
+    >>> tree = mbt.load_model(model_path("mbt_arm"))
+    >>> goal = mbt.math.make_pose([0.45, 0.2, 0.6], rpy=[0.0, 2.5, 0.4])
+    >>> found = mbt.functional.inverse_kinematics(tree, "tool", goal)
+    >>> bool(found.success)
+    True
+    >>> bool(abs(mbt.functional.frame_pose(tree, found.q, "tool") - goal).max() < 1e-3)
+    True
+    """
+    ik = InverseKinematics(tree)
+    ik.add_pose(frame)
+    return ik.solve([X_WG], start, seeds=seeds, rng=rng, tolerance=tolerance, max_steps=max_steps)
