@@ -14,6 +14,10 @@ __all__ = ["fit_physical", "inside"]
 # as the prior. A Newton step changes by it, the minimum does not.
 _JITTERS = (1e-14, 1e-12, 1e-10, 1e-8)
 _MOST_STEPS = 100
+_TOO_MUCH = (
+    "identify: the data outweigh the prior too much for float64, as a log without noise of a robot that "
+    "hardly moves does; move it more, or raise prior or noise"
+)
 # Newton's method ends where the rest of the fall is this part of mu.
 _CENTERED = 1e-2
 _FALL = 0.02
@@ -64,7 +68,10 @@ def _center(
         hessian[blocks] += mu * (flat @ P.swapaxes(2, 3).reshape(-1, 10, 16).swapaxes(1, 2))
         gradient[places] -= mu / x[places]
         hessian[places, places] += mu / x[places] ** 2
-        scale = 1.0 / np.sqrt(np.diag(hessian))
+        diagonal = np.diag(hessian)
+        if not (diagonal > 0.0).all():
+            raise SingularityError(_TOO_MUCH)
+        scale = 1.0 / np.sqrt(diagonal)
         step = scale * _solve_positive(hessian * scale * scale[:, None], -gradient * scale)
         decrement = -float(gradient @ step)
         if decrement <= _CENTERED * mu:
@@ -95,7 +102,7 @@ def _solve_positive(M: FloatArray, rhs: FloatArray) -> FloatArray:
             continue
         solution: FloatArray = np.asarray(np.linalg.solve(shifted, rhs), dtype=np.float64)
         return solution
-    raise SingularityError("identify: the data outweigh the prior too much for float64; raise prior or noise")
+    raise SingularityError(_TOO_MUCH)
 
 
 def _barrier(x: FloatArray, num_bodies: int, places: np.ndarray) -> float:
