@@ -187,7 +187,7 @@ class Accumulator:
     ) -> Identified:
         """Find the scales of forces, then all else with forces of this scale."""
         columns = self._columns
-        floor = self._least_noise()
+        floor = _ROUNDING * self._force_rms() + 1e-12
         found = fit_scales(
             self._A,
             motors,
@@ -253,7 +253,7 @@ class Accumulator:
         given = None if noise is None else as_own_array(noise, "noise", tau.shape[1:])
         phi = phi0 = self._columns.base.regrouping @ self._columns.description()
         freedom = np.sqrt(1.0 - min(self._b.shape[1] / tau.size, 0.9))
-        floor = self._least_noise()
+        floor = _ROUNDING * self._force_rms() + 1e-12
         used = tau
         for _ in range(_PASSES):
             sigma = self._estimate_noise() if given is None else given
@@ -331,7 +331,7 @@ class Accumulator:
     def _estimate_noise(self) -> FloatArray:
         """Return the standard deviation of each force, by weights and fits in turns."""
         n = self.num_samples
-        floor = self._least_noise()
+        floor = _ROUNDING * self._force_rms() + 1e-12
         sigma = np.maximum(self._force_rms(), floor)
         phi0 = self._columns.base.regrouping @ self._columns.description()
         for _ in range(20):
@@ -357,12 +357,6 @@ class Accumulator:
         squares = self._c - 2.0 * self._b @ phi + np.einsum("k,jkl,l->j", phi, self._A, phi)
         rms: FloatArray = np.sqrt(np.maximum(squares, 0.0) / max(self._num_samples, 1.0))
         return rms
-
-    def _least_noise(self) -> FloatArray:
-        """Return what is rounding of each force: also of one that is nothing but that."""
-        rms = self._force_rms()
-        least: FloatArray = _ROUNDING * (rms + 1e-3 * rms.max(initial=0.0)) + 1e-12
-        return least
 
     def _force_rms(self) -> FloatArray:
         rms: FloatArray = np.sqrt(self._total / max(self._num_samples, 1.0))

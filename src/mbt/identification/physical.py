@@ -20,6 +20,8 @@ _TOO_MUCH = (
 )
 # Newton's method ends where the rest of the fall is this part of mu.
 _CENTERED = 1e-2
+# A gap that is good enough where a smaller one is lost in rounding.
+_ROUGH = 1e-4
 _FALL = 0.02
 _BASIS = _pseudo_inertia_of(np.eye(10))
 
@@ -38,11 +40,18 @@ def fit_physical(
     x = start.copy()
     slope = H @ x - g
     mu = max(gap, float(slope @ _solve_positive(H, slope)) / k)
-    while True:
+    rough = max(gap, _ROUGH)
+    x = _center(H, g, x, num_bodies, positive, mu)
+    while k * mu > rough:
+        mu = max(mu * _FALL, 0.99 * rough / k)
         x = _center(H, g, x, num_bodies, positive, mu)
-        if k * mu <= gap:
-            return x
+    while k * mu > gap:
         mu = max(mu * _FALL, 0.99 * gap / k)
+        try:
+            x = _center(H, g, x, num_bodies, positive, mu)
+        except SingularityError:
+            break  # Logs without noise leave float64 no room for more.
+    return x
 
 
 def _center(
@@ -62,7 +71,11 @@ def _center(
         slope = H @ x - g
         gradient, hessian = slope.copy(), H.copy()
         # J^-1 dJ of each number of each body, (num_bodies, 10, 4, 4).
-        P = np.linalg.inv(_pseudo_inertia_of(x[:n].reshape(-1, 10)))[:, None] @ _BASIS
+        try:
+            inverse = np.linalg.inv(_pseudo_inertia_of(x[:n].reshape(-1, 10)))
+        except np.linalg.LinAlgError as error:
+            raise SingularityError(_TOO_MUCH) from error
+        P = inverse[:, None] @ _BASIS
         gradient[:n] -= mu * np.trace(P, axis1=2, axis2=3).ravel()
         flat = P.reshape(-1, 10, 16)
         hessian[blocks] += mu * (flat @ P.swapaxes(2, 3).reshape(-1, 10, 16).swapaxes(1, 2))
