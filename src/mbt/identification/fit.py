@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 __all__ = ["identify"]
 
+# Shorter ones, in samples, change nothing.
+_LEAST_DELAY = 0.01
+
 
 def identify(
     tree: MultibodyTree,
@@ -130,8 +133,10 @@ def identify(
     rate, is_late = first_guess_of_delay(tau - residuals, residuals, found.noise)
     if is_late:
         delay = sums._delay(q, v, vdot, residuals, rate, found.noise)
-        found._doubts += (
-            f"the forces seem to come {abs(delay):.2g} samples {'after' if delay > 0.0 else 'before'} the "
-            "positions: check their time stamps; preprocess(delay=...) shifts them",
-        )
+        if abs(delay) >= _LEAST_DELAY:
+            side = "after" if delay > 0.0 else "before"
+            found._doubts += (
+                f"the forces seem to come {abs(delay):.2g} samples {side} the positions: check their "
+                "time stamps; preprocess(delay=...) shifts them",
+            )
     return found

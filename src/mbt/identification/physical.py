@@ -14,8 +14,14 @@ __all__ = ["fit_physical", "inside"]
 # as the prior. A Newton step changes by it, the minimum does not.
 _JITTERS = (1e-14, 1e-12, 1e-10, 1e-8)
 _MOST_STEPS = 100
+_TOO_MUCH = (
+    "identify: the data outweigh the prior too much for float64, as a log without noise of a robot that "
+    "hardly moves does; move it more, or raise prior or noise"
+)
 # Newton's method ends where the rest of the fall is this part of mu.
 _CENTERED = 1e-2
+# A gap that is good enough where a smaller one is lost in rounding.
+_ROUGH = 1e-4
 _FALL = 0.02
 _BASIS = _pseudo_inertia_of(np.eye(10))
 
@@ -34,11 +40,18 @@ def fit_physical(
     x = start.copy()
     slope = H @ x - g
     mu = max(gap, float(slope @ _solve_positive(H, slope)) / k)
-    while True:
+    rough = max(gap, _ROUGH)
+    x = _center(H, g, x, num_bodies, positive, mu)
+    while k * mu > rough:
+        mu = max(mu * _FALL, 0.99 * rough / k)
         x = _center(H, g, x, num_bodies, positive, mu)
-        if k * mu <= gap:
-            return x
+    while k * mu > gap:
         mu = max(mu * _FALL, 0.99 * gap / k)
+        try:
+            x = _center(H, g, x, num_bodies, positive, mu)
+        except SingularityError:
+            break  # Logs without noise leave float64 no room for more.
+    return x
 
 
 def _center(
@@ -58,13 +71,20 @@ def _center(
         slope = H @ x - g
         gradient, hessian = slope.copy(), H.copy()
         # J^-1 dJ of each number of each body, (num_bodies, 10, 4, 4).
-        P = np.linalg.inv(_pseudo_inertia_of(x[:n].reshape(-1, 10)))[:, None] @ _BASIS
+        try:
+            inverse = np.linalg.inv(_pseudo_inertia_of(x[:n].reshape(-1, 10)))
+        except np.linalg.LinAlgError as error:
+            raise SingularityError(_TOO_MUCH) from error
+        P = inverse[:, None] @ _BASIS
         gradient[:n] -= mu * np.trace(P, axis1=2, axis2=3).ravel()
         flat = P.reshape(-1, 10, 16)
         hessian[blocks] += mu * (flat @ P.swapaxes(2, 3).reshape(-1, 10, 16).swapaxes(1, 2))
         gradient[places] -= mu / x[places]
         hessian[places, places] += mu / x[places] ** 2
-        scale = 1.0 / np.sqrt(np.diag(hessian))
+        diagonal = np.diag(hessian)
+        if not (diagonal > 0.0).all():
+            raise SingularityError(_TOO_MUCH)
+        scale = 1.0 / np.sqrt(diagonal)
         step = scale * _solve_positive(hessian * scale * scale[:, None], -gradient * scale)
         decrement = -float(gradient @ step)
         if decrement <= _CENTERED * mu:
@@ -95,7 +115,7 @@ def _solve_positive(M: FloatArray, rhs: FloatArray) -> FloatArray:
             continue
         solution: FloatArray = np.asarray(np.linalg.solve(shifted, rhs), dtype=np.float64)
         return solution
-    raise SingularityError("identify: the data outweigh the prior too much for float64; raise prior or noise")
+    raise SingularityError(_TOO_MUCH)
 
 
 def _barrier(x: FloatArray, num_bodies: int, places: np.ndarray) -> float:
