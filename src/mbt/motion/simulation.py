@@ -40,6 +40,7 @@ def simulate(
     every: int = 1,
     limit_efforts: bool = False,
     joint_limits: bool = True,
+    velocity_limits: bool = False,
     rtol: float = 1e-6,
     atol: float = 1e-9,
     progress: bool | Callable[[float], object] = False,
@@ -88,6 +89,8 @@ def simulate(
         ``tree.effort_upper_limits``; ``trajectory.num_limited`` tells how often.
     joint_limits : bool, optional
         Whether position limits act in steps of ``method="implicit"``. Other methods know no limits.
+    velocity_limits : bool, optional
+        Whether velocity limits act in steps of ``method="implicit"``, as those of positions do.
     rtol, atol : float, optional
         Relative and absolute tolerance of a solver of SciPy, of positions and velocities.
     progress : bool or callable, optional
@@ -163,6 +166,7 @@ def simulate(
             every=every,
             limit_efforts=limit_efforts,
             joint_limits=joint_limits,
+            velocity_limits=velocity_limits,
             rtol=rtol,
             atol=atol,
             progress=bar,

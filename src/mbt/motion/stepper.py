@@ -137,7 +137,10 @@ class _ImplicitStepper(Stepper):
 
         super().__init__(task.context, task.method)
         self._steps = ImplicitSteps(
-            task.context.clone(), joint_limits=task.joint_limits, limit_efforts=task.limit_efforts
+            task.context.clone(),
+            joint_limits=task.joint_limits,
+            velocity_limits=task.velocity_limits,
+            limit_efforts=task.limit_efforts,
         )
         self._num_limited, self._targets = task.inputs.num_limited, task.inputs.targets
         # Of which nobody has asked what they exerted; and what the solver did in the others.
