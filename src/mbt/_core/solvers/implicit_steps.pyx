@@ -14,8 +14,8 @@ from mbt._core.model.structs cimport Model
 from mbt._core.quantities cimport kernels
 from mbt._core.solvers.implicit_elements cimport count_element_rows
 from mbt._core.solvers.implicit_rows cimport (
-    CLOSING, LEAST_SHARE, PULL, RETURN, RIGID, STICTION, Principal, Problem, Terms, add_drives, count_scratch, count_work,
-    find_principals, limit_impulse,
+    CLOSING, LEAST_SHARE, PULL, RETURN, RIGID, STICTION, Principal, Problem, Terms, add_drives, count_scratch,
+    count_work, find_principals, limit_impulse,
 )
 from mbt._core.solvers.implicit_step cimport DONE, NOT_FINITE, SINGULAR, count_told, take_step, tell
 
@@ -40,7 +40,8 @@ cdef enum:
 
 # What docs/implicit_steps.md calls them; see `convex_step.hpp`.
 CONSTANTS = {
-    "rigid": RIGID, "stiction": STICTION, "closing": CLOSING, "least_share": LEAST_SHARE, "return": RETURN, "pull": PULL,
+    "rigid": RIGID, "stiction": STICTION, "closing": CLOSING, "least_share": LEAST_SHARE, "return": RETURN,
+    "pull": PULL,
 }
 
 # Those of the constants of a core that are integers.
@@ -63,9 +64,9 @@ cdef class ImplicitCore:
         The parameters; and the same without the stiffness of contact and without friction of joints.
     constants : dict of str to ndarray
         ``free``, ``damping``, ``stiffness``, ``lower``, ``upper`` (num_velocities,); ``position_of`` (num_velocities,)
-        of int; ``slowest``, ``fastest`` (num_velocities,), limits of velocities; of limits of angles ``angle_positions``,
-        ``angle_dofs`` of int, ``angle_signs``, ``angle_limits``; ``effort_lower``, ``effort_upper`` (num_velocities,); of
-        servos ``servo_dofs``, ``servo_positions`` of
+        of int; ``slowest``, ``fastest`` (num_velocities,), limits of velocities; of limits of angles
+        ``angle_positions``, ``angle_dofs`` of int, ``angle_signs``, ``angle_limits``; ``effort_lower``,
+        ``effort_upper`` (num_velocities,); of servos ``servo_dofs``, ``servo_positions`` of
         int, ``kp``, ``kd``, ``q_d``, ``v_d``, ``effort_limits``; ``body_forces`` (num_bodies, 6) and
         ``generalized_forces`` (num_velocities,), or None.
     """
