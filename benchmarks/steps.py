@@ -5,7 +5,7 @@
 Both have joint damping, position limits, and servos with effort limits; MuJoCo makes its steps with
 `implicitfast` and Newton's method. The feet of the quadruped are spheres on a plane in MuJoCo, points on a
 half-space in mbt. The libraries take turns. Wall-clock time of a step: the least of the rounds; of a call of
-one step from Python, and of the steps of a rollout of one state.
+one step from Python, of the steps of a rollout of one state, and of those of a batch on one thread.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import mbt
 
 STIFFNESS, DAMPING, LIMIT = 100.0, 2.0, 40.0
 CALLS, STEPS = 200, 500
+BATCH, STEPS_OF_BATCH = 64, 10
 LINK = '<geom type="box" size=".04 .04 {half}" pos="0 0 {middle}" mass="{mass}" contype="0" conaffinity="0"/>'
 
 
@@ -108,6 +109,9 @@ def contenders(body: str, dt: float) -> dict[str, dict[str, tuple[Callable[[], A
     )
     q, v = q[-1].copy(), v[-1].copy()
     forces = np.zeros((STEPS, len(tau)))
+    of_batch = np.zeros((STEPS_OF_BATCH, len(tau)))
+    qs, vs, states = (np.tile(x, (BATCH, 1)) for x in (q, v, state))
+    controls = np.zeros((BATCH, STEPS_OF_BATCH, compiled.nu))
     step, roll_out = mbt.functional.step, mbt.functional.rollout
 
     def make_steps() -> None:
@@ -124,6 +128,16 @@ def contenders(body: str, dt: float) -> dict[str, dict[str, tuple[Callable[[], A
             "mbt": (lambda: roll_out(tree, q, v, forces, dt, method="implicit", every=STEPS), STEPS),
             "mujoco": (lambda: mujoco.rollout.rollout(compiled, again, state[np.newaxis], control), STEPS),
         },
+        "batch": {
+            "mbt": (
+                lambda: roll_out(tree, qs, vs, of_batch, dt, method="implicit", every=STEPS_OF_BATCH),
+                BATCH * STEPS_OF_BATCH,
+            ),
+            "mujoco": (
+                lambda: mujoco.rollout.rollout(compiled, again, states, controls),
+                BATCH * STEPS_OF_BATCH,
+            ),
+        },
     }
 
 
@@ -133,6 +147,7 @@ def main() -> None:
     parser.add_argument("--dt", type=float, default=2e-3)
     parser.add_argument("--rounds", type=int, default=30)
     arguments = parser.parse_args()
+    mbt.set_num_threads(1)
     print(f"{'us a step':24} {'mbt':>7} {'mujoco':>7} {'ratio':>6}")
     for name, body in (("arm, 7 dofs", arm()), ("quadruped, 18 dofs", quadruped())):
         for what, calls in contenders(body, arguments.dt).items():

@@ -93,7 +93,7 @@ def test_steps_that_nobody_can_take_are_no_cure() -> None:
         assert warned(tree, moving(tree, [1.0]), 0.1, method=method)[1] == ""
 
 
-def test_implicit_steps_are_no_cure_of_what_they_take_at_the_beginning() -> None:
+def test_implicit_steps_are_a_cure_of_stiff_elements_between_bodies() -> None:
     tree = mbt.MultibodyTree()
     box = tree.add_body(mbt.RigidBody("box", mbt.SpatialInertia.solid_box_with_mass(1.0, 0.1, 0.1, 0.1)))
     tree.add_joint(mbt.PrismaticJoint, "rail", tree.world_body, None, box, None, axis=[1, 0, 0])
@@ -101,7 +101,43 @@ def test_implicit_steps_are_no_cure_of_what_they_take_at_the_beginning() -> None
     tree.finalize()
     message = warned(tree, moving(tree, [1.0]), 0.5)[1]
     assert "(LinearSpringDamper)" in message
-    assert message.endswith("s, or method='Radau' or 'BDF'")
+    assert message.endswith("s, or method='implicit', 'Radau' or 'BDF'")
+    assert warned(tree, moving(tree, [1.0]), 0.5, method="implicit")[1] == ""
+
+
+class Pull(mbt.ForceElement):
+    """A spring and a damper in Python, along the first velocity."""
+
+    def __init__(self, joint, stiffness, damping):
+        super().__init__(joint.model_instance)
+        self.gains = stiffness, damping
+
+    def do_calc_and_add_force_contribution(self, context, pc, vc, forces):
+        stiffness, damping = self.gains
+        forces.generalized_forces[..., 0] -= stiffness * context.q[..., 0] + damping * context.v[..., 0]
+
+
+@pytest.mark.parametrize(
+    ("gains", "is_fast"), [((1e7, 0.0), True), ((1e5, 0.0), False), ((0.0, 4e3), True), ((0.0, 1e3), False)]
+)
+def test_an_element_in_python_is_named_that_implicit_steps_cannot_follow(gains, is_fast) -> None:
+    tree = mbt.MultibodyTree()
+    box = tree.add_body(mbt.RigidBody("box", mbt.SpatialInertia.solid_box_with_mass(1.0, 0.1, 0.1, 0.1)))
+    rail = tree.add_joint(mbt.PrismaticJoint, "rail", tree.world_body, None, box, None, axis=[1, 0, 0])
+    tree.add_force_element(Pull(rail, *gains))
+    tree.finalize()
+    motion, message = warned(tree, moving(tree, [1.0]), 0.15, method="implicit")
+    assert (motion.status == "failed" or np.abs(motion.v).max() > 10.0) == is_fast
+    if not is_fast:
+        assert message == ""
+        return
+    assert "(Pull)" in message
+    assert "which implicit steps take at their beginning: it acts at a rate of" in message
+    dt = float(message.split("take dt = ")[1].split()[0])
+    assert message.endswith(f"take dt = {dt:g} s, or method='Radau' or 'BDF'")
+    slow, again = warned(tree, moving(tree, [1.0]), 0.05, dt=dt, method="implicit")
+    assert again == ""
+    assert np.abs(slow.v).max() < 1.5
 
 
 @pytest.mark.parametrize(("rate", "is_fast"), [(1.9e3, False), (2.1e3, True)])

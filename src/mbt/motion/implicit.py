@@ -7,17 +7,26 @@ The next velocity minimises a convex function; docs/implicit_steps.md derives it
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
 from mbt._core.door.compiled_model import Derived
-from mbt._core.solvers.implicit_steps import ImplicitCore, derived_of
+from mbt._core.engines.lane_engine import get_num_threads
+from mbt._core.solvers.implicit_steps import ImplicitCore, derived_of, roll_out, take
 from mbt.errors import ArgumentTypeError, ArgumentValueError, SingularityError, quote
 from mbt.motion.impulses import count_told
-from mbt.motion.over_time import contacts_of
 from mbt.motion.stages import find_turning_dofs
-from mbt.tree.force_elements import JointFriction, PrismaticSpring, RevoluteSpring
+from mbt.tree.force_elements import (
+    DoorHinge,
+    JointFriction,
+    LinearBushingRollPitchYaw,
+    LinearSpringDamper,
+    PointContact,
+    PrismaticSpring,
+    RevoluteSpring,
+)
 from mbt.tree.servos import read_servos
 
 if TYPE_CHECKING:
@@ -36,6 +45,8 @@ __all__ = [
     "join_steps",
     "join_taken",
     "make_cores",
+    "read_dofs",
+    "take_anew",
 ]
 
 
@@ -99,6 +110,8 @@ class ImplicitSteps:
         With the parameters and applied forces. It stays as it is.
     joint_limits : bool, optional
         Whether position limits of the joints act.
+    velocity_limits : bool, optional
+        Whether velocity limits of the joints act.
     limit_efforts : bool, optional
         Whether the effort limits of the tree hold for inputs and servos together; each servo obeys its own.
     contacts : ShapeContact, optional
@@ -112,6 +125,7 @@ class ImplicitSteps:
         context: Context,
         *,
         joint_limits: bool = True,
+        velocity_limits: bool = False,
         limit_efforts: bool = False,
         contacts: TouchingShapes | None = None,
         core: ImplicitCore | None = None,
@@ -124,7 +138,11 @@ class ImplicitSteps:
         self._forces: Any = context.applied_forces if context._has_applied_forces else None
         if core is None:
             self._cores = make_cores(
-                context, joint_limits=joint_limits, limit_efforts=limit_efforts, contacts=contacts
+                context,
+                joint_limits=joint_limits,
+                velocity_limits=velocity_limits,
+                limit_efforts=limit_efforts,
+                contacts=contacts,
             )
         else:
             self._cores = [core] * math.prod(self.batch)
@@ -162,11 +180,12 @@ class ImplicitSteps:
         at_limit, clipped = (np.empty((*rows, nv), dtype=np.bool_) for _ in range(2))
         full = np.empty((*rows, len(self._servos)), dtype=np.bool_)
         told = np.empty((*rows, count_told(tree)))
-        for i, core in enumerate(self._cores):
-            results = (x[i] for x in (q1, v1, iterations, residual, at_limit, full, clipped, drive, told))
-            forces, own_bias = np.ascontiguousarray(tau[i]), None if bias is None else bias[i]
-            if not core.take(q[i], v[i], forces, own_bias, dt, *results) and not self.batch:
-                self._raise_singular(q[0], v[0])
+        singular = take(
+            self._cores, q, v, np.ascontiguousarray(tau), bias, dt, q1, v1, iterations, residual, at_limit,
+            full, clipped, drive, told, get_num_threads(),
+        )  # fmt: skip
+        if not self.batch and singular[0] and steps == 1:
+            self._raise_singular(q[0], v[0])
         told[..., 0] = dt  # also where a state is not finite
         saturated = np.zeros((*rows, tree.num_actuators), dtype=np.bool_)
         saturated[..., self._servos] = full
@@ -192,15 +211,15 @@ class ImplicitSteps:
         if self._moving is not None:
             return None
         count = len(self._cores)
-        tau = np.broadcast_to(tau, (*self.batch, *tau.shape[-2:])).reshape(count, *tau.shape[-2:])
+        shape = tau.shape[-2:]
+        tau = np.broadcast_to(tau, (*self.batch, *shape)) if tau.ndim > 2 else tau
+        tau = np.ascontiguousarray(tau.reshape(count if tau.ndim > 2 else 1, *shape))
         qs, vs = (np.empty((count, kept + 1, x.shape[-1])) for x in (q, v))
-        q, v = (np.ascontiguousarray(x).reshape(count, x.shape[-1]) for x in (q, v))
-        for i, core in enumerate(self._cores):
-            forces = np.ascontiguousarray(tau[i])
-            if not core.roll_out(q[i], v[i], forces, dt, kept, every, qs[i], vs[i]):
-                if not self.batch:
-                    self._raise_singular(q[0], v[0])
-                qs[i, 1:], vs[i, 1:] = np.nan, np.nan
+        # They become those at the end.
+        q, v = (np.array(x).reshape(count, x.shape[-1]) for x in (q, v))
+        singular = roll_out(self._cores, q, v, tau, dt, kept, every, qs, vs, get_num_threads())
+        if not self.batch and singular[0]:
+            self._raise_singular(qs[0, 0], vs[0, 0])
         return qs.reshape(*self.batch, *qs.shape[1:]), vs.reshape(*self.batch, *vs.shape[1:])
 
     def _forces_of_elements(self, q: FloatArray, v: FloatArray, time: Any) -> FloatArray:
@@ -241,6 +260,7 @@ def make_cores(
     context: Context,
     *,
     joint_limits: bool = True,
+    velocity_limits: bool = False,
     limit_efforts: bool = False,
     contacts: TouchingShapes | None = None,
 ) -> list[ImplicitCore]:
@@ -248,8 +268,10 @@ def make_cores(
     touching = None if contacts is None else contacts.core()
     tree, batch = context.tree, context.batch_shape
     count, nv = math.prod(batch), tree.num_velocities
-    constants = _read_dofs(context, count, joint_limits) | _read_servos(context, count)
+    constants = read_dofs(context, count, joint_limits) | _read_servos(context, count)
     unlimited = np.full(nv, np.inf)
+    constants["slowest"] = tree.velocity_lower_limits if velocity_limits else -unlimited
+    constants["fastest"] = tree.velocity_upper_limits if velocity_limits else unlimited
     constants["effort_lower"] = tree.effort_lower_limits if limit_efforts else -unlimited
     constants["effort_upper"] = tree.effort_upper_limits if limit_efforts else unlimited
     constants["body_forces"] = constants["generalized_forces"] = None
@@ -257,13 +279,7 @@ def make_cores(
         forces: Any = context.applied_forces
         constants["body_forces"] = forces.body_forces.reshape(count, 6 * tree.num_bodies)
         constants["generalized_forces"] = forces.generalized_forces.reshape(count, nv)
-    # What the problem computes anew must not act in it twice.
-    given, own = context.clone(), context.clone()
-    for contact in contacts_of(tree):
-        contact.set_stiffness(own, 0.0)
-    for element in tree.force_elements:
-        if isinstance(element, JointFriction):
-            element.set_friction(own, 0.0)
+    given, own = context.clone(), take_anew(context)
     if not batch:
         return [ImplicitCore(given, derived_of(given), derived_of(own), _row_of(constants, 0), touching)]
     if not count:
@@ -280,6 +296,33 @@ def make_cores(
     return cores
 
 
+def take_anew(context: Context) -> Context:
+    """Return a copy without the forces that a step computes anew: they must not act in it twice."""
+    own = context.clone()
+    for element in context.tree.force_elements:
+        if isinstance(element, PointContact):
+            element.set_stiffness(own, 0.0)
+        elif isinstance(element, JointFriction):
+            element.set_friction(own, 0.0)
+        elif isinstance(element, DoorHinge):
+            config = element.get_config(own)
+            element.set_config(
+                own,
+                replace(
+                    config, dynamic_friction_torque=0.0, static_friction_torque=0.0, viscous_friction=0.0
+                ),
+            )
+        elif isinstance(element, LinearSpringDamper):
+            element.set_stiffness(own, 0.0)
+            element.set_damping(own, 0.0)
+        elif isinstance(element, LinearBushingRollPitchYaw):
+            element.set_torque_stiffness_constants(own, np.zeros(3))
+            element.set_torque_damping_constants(own, np.zeros(3))
+            element.set_force_stiffness_constants(own, np.zeros(3))
+            element.set_force_damping_constants(own, np.zeros(3))
+    return own
+
+
 def _row_of(constants: dict[str, Any], i: int) -> dict[str, Any]:
     """Return those of one sample."""
     return {
@@ -287,7 +330,7 @@ def _row_of(constants: dict[str, Any], i: int) -> dict[str, Any]:
     }
 
 
-def _read_dofs(context: Context, count: int, joint_limits: bool) -> dict[str, Any]:
+def read_dofs(context: Context, count: int, joint_limits: bool) -> dict[str, Any]:
     """Return what acts on single dofs; of each sample (count, nv), or of all (nv,)."""
     tree, batch = context.tree, context.batch_shape
     nv = tree.num_velocities
@@ -296,6 +339,8 @@ def _read_dofs(context: Context, count: int, joint_limits: bool) -> dict[str, An
     lower, upper = np.full(nv, -np.inf), np.full(nv, np.inf)
     position_of = np.zeros(nv, dtype=np.intc)
     turning = find_turning_dofs(tree)
+    k: Any
+    angles: list[tuple[int, int, float, float]] = []
     for joint in tree.joints:
         start, num = joint.velocity_start, joint.num_velocities
         dofs = slice(start, start + num)
@@ -306,13 +351,20 @@ def _read_dofs(context: Context, count: int, joint_limits: bool) -> dict[str, An
             position_of[dofs] = np.arange(joint.position_start, joint.position_start + num)
             if joint_limits:
                 lower[dofs], upper[dofs] = joint.position_lower_limits, joint.position_upper_limits
+        elif joint_limits and joint.num_positions == num:
+            limits = (1.0, joint.position_lower_limits), (-1.0, joint.position_upper_limits)
+            for sign, bounds in limits:
+                for k in np.flatnonzero(np.isfinite(bounds)).tolist():
+                    angles.append((joint.position_start + k, start + k, sign, float(bounds[k])))
     for element in tree.force_elements:
         if isinstance(element, RevoluteSpring | PrismaticSpring):
             k = np.broadcast_to(element.get_stiffness(context), batch)
             stiffness[:, element.joint.velocity_start] += k.reshape(count)
+    sides = np.reshape(angles, (-1, 4)).T
     return {
         "free": free, "damping": damping, "stiffness": stiffness, "lower": lower, "upper": upper,
         "position_of": position_of,
+        **dict(zip(("angle_positions", "angle_dofs", "angle_signs", "angle_limits"), sides, strict=True)),
     }  # fmt: skip
 
 

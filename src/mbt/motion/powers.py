@@ -7,9 +7,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbt._core.api.configuration import integrate_positions
+from mbt.motion.implicit_elements import calc_door_friction, calc_door_stiffness
 from mbt.motion.impulses import middle_of, split
 from mbt.scalars.repeated_context import repeat_context
-from mbt.tree.force_elements import JointFriction, PointContact, PrismaticSpring, RevoluteSpring
+from mbt.tree.force_elements import (
+    DoorHinge,
+    JointFriction,
+    LinearBushingRollPitchYaw,
+    LinearSpringDamper,
+    PointContact,
+    PrismaticSpring,
+    RevoluteSpring,
+)
 
 if TYPE_CHECKING:
     from mbt.context.context import Context
@@ -131,7 +140,7 @@ def _powers_of_steps(moving: Any, along: Any, tau: FloatArray, moved: FloatArray
     tree = moving.tree
     told = split(tree, moved)
     v1 = moving.v + moved[..., :1] * told.vdot
-    frictions = [x for x in tree.force_elements if isinstance(x, JointFriction)]
+    frictions = [x for x in tree.force_elements if isinstance(x, JointFriction | DoorHinge)]
     powers: dict[str, Any] = {}
     first = 0
     for element in tree.force_elements:
@@ -139,14 +148,22 @@ def _powers_of_steps(moving: Any, along: Any, tau: FloatArray, moved: FloatArray
             forces = told.contact[..., first : first + element.num_points, :]
             powers[element._label] = (forces * _velocities_of_points(element, along)).sum((-2, -1))
             first += element.num_points
-        elif isinstance(element, JointFriction):
+        elif isinstance(element, LinearSpringDamper | LinearBushingRollPitchYaw):
+            powers[element._label] = _power_of_element(element, _at_end(element, moving, v1, moved), along)
+        elif not isinstance(element, JointFriction | DoorHinge):
+            powers[element._label] = _power_of_element(element, moving, along)
+        if isinstance(element, JointFriction | DoorHinge):
             dof = element.joint.velocity_start
             # Of several on one joint each has its share.
-            all_of_them = sum(x.get_breakaway_friction(moving) for x in frictions if x.joint is element.joint)
-            share = element.get_breakaway_friction(moving) / np.fmax(all_of_them, 1e-300)
-            powers[element._label] = share * told.friction[..., dof] * along.v[..., dof]
-        else:
-            powers[element._label] = _power_of_element(element, moving, along)
+            all_of_them = sum(_friction_at_rest(x, moving) for x in frictions if x.joint is element.joint)
+            force = (
+                _friction_at_rest(element, moving) / np.fmax(all_of_them, 1e-300) * told.friction[..., dof]
+            )
+            if isinstance(element, DoorHinge):
+                config, angle = element.get_config(moving), moving.q[..., element.joint.position_start]
+                resisted = config.viscous_friction + moved[..., 0] * calc_door_stiffness(config, angle)
+                force = force + element.calc_hinge_spring_torque(angle, moving) - resisted * v1[..., dof]
+            powers[element._label] = force * along.v[..., dof]
         if isinstance(element, RevoluteSpring | PrismaticSpring):
             dof = element.joint.velocity_start
             moved_on = moved[..., 0] * element.get_stiffness(moving) * v1[..., dof]
@@ -156,6 +173,30 @@ def _powers_of_steps(moving: Any, along: Any, tau: FloatArray, moved: FloatArray
     if np.isfinite([tree.position_lower_limits, tree.position_upper_limits]).any():
         powers[_LIMITS] = (told.limit * along.v).sum(-1)
     return powers | _powers_of_inputs(moving, along, tau)
+
+
+def _at_end(element: Any, moving: Any, v1: FloatArray, moved: FloatArray) -> Any:
+    """Return a Context in which an element exerts what it did in the steps: ``-k (s + h u) - d u``."""
+    end, h = moving.clone(), moved[..., 0]
+    end.v = v1
+    if isinstance(element, LinearSpringDamper):
+        element.set_damping(end, element.get_damping(end) + h * element.get_stiffness(end))
+        return end
+    h = h[..., np.newaxis]
+    element.set_torque_damping_constants(
+        end, element.get_torque_damping_constants(end) + h * element.get_torque_stiffness_constants(end)
+    )
+    element.set_force_damping_constants(
+        end, element.get_force_damping_constants(end) + h * element.get_force_stiffness_constants(end)
+    )
+    return end
+
+
+def _friction_at_rest(element: Any, moving: Any) -> Any:
+    """Return the largest friction of an element on a joint [N m, N]."""
+    if isinstance(element, JointFriction):
+        return element.get_breakaway_friction(moving)
+    return calc_door_friction(element.get_config(moving), 0.0)
 
 
 def _velocities_of_points(element: PointContact, along: Any) -> Any:

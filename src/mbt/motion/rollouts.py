@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from mbt.math.arrays import FloatArray
     from mbt.tree.multibody_tree import MultibodyTree
 
-__all__ = ["rollout", "rollout_context", "step"]
+__all__ = ["core_of", "rollout", "rollout_context", "step"]
 
 # Accelerations of bodies in one call: of a block of lanes, some hundredths of a second.
 _WORK_A_CALL = 250_000
@@ -328,11 +328,11 @@ def _step_implicitly(
     """Return the next state, straight from exact arrays of one; None where there is more to do."""
     if out is not None or type(dt) is not float or not 0.0 < dt < math.inf:
         return None
-    core = _core_of(tree)
+    core = core_of(tree)
     return None if core is None else core.step(tree, q, v, tau, dt)
 
 
-def _core_of(tree: MultibodyTree) -> ImplicitCore | None:
+def core_of(tree: MultibodyTree) -> ImplicitCore | None:
     """Return what makes implicit steps with the default parameters; None where Python or other numbers do."""
     core = _CORES.get(tree)
     if core is None:
@@ -354,7 +354,7 @@ def _move_implicitly(
 
     tree = context.tree
     check_step(tree, dt)
-    steps, h = ImplicitSteps(context, core=_core_of(tree) if of_defaults else None), float(dt)
+    steps, h = ImplicitSteps(context, core=core_of(tree) if of_defaults else None), float(dt)
     forces = _without_repeats(forces)
     if tree.joint_actuators:
         dofs = [actuator.velocity_start for actuator in tree.joint_actuators]

@@ -41,6 +41,7 @@ def simulate(
     every: int = 1,
     limit_efforts: bool = False,
     joint_limits: bool = True,
+    velocity_limits: bool = False,
     contacts: TouchingShapes | None = None,
     rtol: float = 1e-6,
     atol: float = 1e-9,
@@ -90,6 +91,8 @@ def simulate(
         ``tree.effort_upper_limits``; ``trajectory.num_limited`` tells how often.
     joint_limits : bool, optional
         Whether position limits act in steps of ``method="implicit"``. Other methods know no limits.
+    velocity_limits : bool, optional
+        Whether velocity limits act in steps of ``method="implicit"``, as those of positions do.
     contacts : ShapeContact, optional
         Shapes that touch, with ``method="implicit"``. ``trajectory.contacts`` tells what did.
     rtol, atol : float, optional
@@ -167,6 +170,7 @@ def simulate(
             every=every,
             limit_efforts=limit_efforts,
             joint_limits=joint_limits,
+            velocity_limits=velocity_limits,
             contacts=contacts,
             rtol=rtol,
             atol=atol,

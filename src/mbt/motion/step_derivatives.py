@@ -16,7 +16,6 @@ from mbt._core.api.stateless_derivatives import (
     forward_dynamics_derivatives,
 )
 from mbt.context.checks import check_tuple, write_parts
-from mbt.errors import ArgumentValueError
 from mbt.math.poses import skew
 from mbt.motion.operands import IMPLICIT, check_method, goes_back, take_operands
 from mbt.motion.stages import STAGES, calc_step_rate, find_turning_dofs
@@ -57,9 +56,10 @@ def step_derivatives(
     tau : array_like, shape (..., num_velocities)
         Generalized forces, the same all through the step [N m, N]. Leading axes broadcast.
     dt : float
-        Length of the step [s], of either sign.
-    method : {"semi_implicit_euler", "rk4"}, optional
-        How the step is made, see `rollout`.
+        Length of the step [s], of either sign; greater than zero with ``method="implicit"``.
+    method : {"semi_implicit_euler", "rk4", "implicit"}, optional
+        How the step is made, see `rollout`. The derivatives of implicit steps are those of the terms that act
+        in the step: contacts that touch, friction that sticks or slips, limits that push.
     out : tuple of two (ndarray or None), optional
         Arrays of the shapes of the results, float64, C-contiguous, written in place and returned. Left
         untouched when an argument is rejected.
@@ -82,17 +82,18 @@ def step_derivatives(
     """
     tree = standing_in(tree)
     number = check_method(method)
-    if number == IMPLICIT:
-        raise ArgumentValueError(
-            "method: implicit steps have no derivatives yet; expected 'semi_implicit_euler' or 'rk4'"
-        )
-    matrices = steps.step_derivatives(tree, q, v, tau, dt, number, out)
+    matrices = None
+    if number != IMPLICIT:
+        matrices = steps.step_derivatives(tree, q, v, tau, dt, number, out)
     if matrices is not None:
         return matrices
     outs = check_tuple(out, 2)
     batch, arrays = take_operands(tree, {"q": q, "v": v, "tau": tau})
     stages = _Stages(tree, batch, arrays, tree._numbers.as_finite_array(dt, "dt", ()))
-    changes = stages.differentiate_runge_kutta() if number else stages.differentiate_euler()
+    if number == IMPLICIT:
+        changes = stages.differentiate_implicit()
+    else:
+        changes = stages.differentiate_runge_kutta() if number else stages.differentiate_euler()
     jacobian = np.concatenate(changes, axis=-2)
     num_rates = 2 * tree.num_velocities
     parts = [jacobian[..., :num_rates].copy(), jacobian[..., num_rates:].copy()]
@@ -117,6 +118,14 @@ class _Stages:
         vdot = self.calc_vdot(self.q, self.v)
         dv1 = self.dv + self.dt * self.change_of_vdot(self.q, self.v, self.dq, self.dv)
         return self.move(self.dt * (self.v + self.dt * vdot), self.dt * dv1), dv1
+
+    def differentiate_implicit(self) -> tuple[FloatArray, FloatArray]:
+        """v1 is where the convex function has its minimum, q1 = exp(v1 dt) q."""
+        from mbt.motion.implicit_derivatives import differentiate_velocities
+
+        v1, dv1 = differentiate_velocities(self.tree, self.q, self.v, self.tau, self.dt)
+        # Where there is no step its derivatives are NaN.
+        return self.move(self.dt * np.nan_to_num(v1), self.dt * dv1), dv1
 
     def differentiate_runge_kutta(self) -> tuple[FloatArray, FloatArray]:
         """Make the four stages of `take_runge_kutta_step`, each with its changes."""

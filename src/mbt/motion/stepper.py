@@ -139,6 +139,7 @@ class _ImplicitStepper(Stepper):
         self._steps = ImplicitSteps(
             task.context.clone(),
             joint_limits=task.joint_limits,
+            velocity_limits=task.velocity_limits,
             limit_efforts=task.limit_efforts,
             contacts=task.contacts,
         )

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mbt.context.context import Context
     from mbt.math.arrays import FloatArray
 
-__all__ = ["TooFast", "calc_turning_error", "find_fastest_body", "find_too_fast"]
+__all__ = ["TooFast", "calc_turning_error", "find_fastest_body", "find_held_too_long", "find_too_fast"]
 
 # How far a state moves along a mode for a difference: velocities [rad/s, m/s].
 _REACH = 1e-5
@@ -29,8 +29,6 @@ _STABLE = 3.9
 # Velocity-dependent forces are the cause when they do so many times the work of any element.
 _CLEAR = 4.0
 _SERVO = "the servo of"
-# Elements whose forces implicit steps take as they are at the beginning.
-_HELD = ("(LinearBushingRollPitchYaw)", "(LinearSpringDamper)", "(DoorHinge)")
 
 
 @dataclass(frozen=True)
@@ -50,11 +48,6 @@ class TooFast:
     element: str | None
     rate: float
     longest_step: float
-
-    @property
-    def is_implicit_in_steps(self) -> bool:
-        """Whether steps of ``method="implicit"`` take its forces at their end."""
-        return not (self.element or "").endswith(_HELD)
 
 
 def find_too_fast(context: Context, tau: FloatArray, dt: float, method: str) -> TooFast | None:
@@ -94,6 +87,57 @@ def find_too_fast(context: Context, tau: FloatArray, dt: float, method: str) -> 
             if rule == method or (element or "").startswith(_SERVO):
                 return TooFast(element, abs(values[worst]), float(longest[worst]))
     return None
+
+
+def find_held_too_long(context: Context, dt: float) -> TooFast | None:
+    """Return an element in Python that makes implicit steps unstable at a state, or None.
+
+    Its force is that of the beginning all through the step, by differences.
+
+    Parameters
+    ----------
+    context : Context
+        One state.
+    dt : float
+        Length of the steps [s].
+    """
+    tree, nv = context.tree, context.tree.num_velocities
+    try:
+        # What acts at the end of the step resists as mass does.
+        M = tree.calc_mass_matrix(context) + dt * np.diag(_damping(context))
+        for dof, _, stiffness, damping in _acting_servos(context):
+            M[dof, dof] += dt * damping + dt * dt * stiffness
+        inverse = np.linalg.inv(M)
+    except (MbtError, np.linalg.LinAlgError):
+        return None
+    for element in tree._user_force_elements or ():
+        by_q, by_v = _differentiate_element(context, element)
+        if not (np.isfinite(by_q).all() and np.isfinite(by_v).all()):
+            continue
+        rates = np.block([[np.zeros((nv, nv)), np.eye(nv)], [inverse @ by_q, inverse @ by_v]])
+        values = np.linalg.eigvals(rates)
+        longest = np.array([_longest_step(complex(value), "semi_implicit_euler") for value in values])
+        worst = int(np.argmin(longest))
+        if longest[worst] < dt:
+            name = f"{element._label} ({type(element).__name__})"
+            return TooFast(name, abs(values[worst]), float(longest[worst]))
+    return None
+
+
+def _differentiate_element(context: Context, element: Any) -> tuple[FloatArray, FloatArray]:
+    """Return how the generalized forces of an element change with q and v, by central differences."""
+    tree, nv = context.tree, context.tree.num_velocities
+    steps = _REACH * np.concatenate([np.eye(nv), -np.eye(nv), np.zeros((2 * nv, nv))])
+    ends, along = repeat_context(context, 4 * nv), repeat_context(context, nv)
+    ends.q = integrate_positions(tree, np.tile(context.q, (4 * nv, 1)), steps, 1.0)
+    ends.v = context.v + np.roll(steps, 2 * nv, axis=0)
+    along.v = np.eye(nv)
+    V = tree.eval_velocity_kinematics(along).V_WB
+    forces = ends._new_forces()
+    element.calc_and_add_force_contribution(ends, forces=forces)
+    tau = np.einsum("sbi,kbi->sk", forces.body_forces, V) + forces.generalized_forces
+    q_up, q_down, v_up, v_down = tau.reshape(4, nv, nv)
+    return (q_up - q_down).T / (2.0 * _REACH), (v_up - v_down).T / (2.0 * _REACH)
 
 
 def calc_turning_error(context: Context, tau: FloatArray, dt: float, method: str) -> float:

@@ -9,7 +9,13 @@ import numpy as np
 from mbt.motion.accelerations import calc_vdot
 from mbt.motion.operands import EXPLICIT
 from mbt.motion.over_time import contacts_of
-from mbt.motion.stiffness import TooFast, calc_turning_error, find_fastest_body, find_too_fast
+from mbt.motion.stiffness import (
+    TooFast,
+    calc_turning_error,
+    find_fastest_body,
+    find_held_too_long,
+    find_too_fast,
+)
 from mbt.tree.force_elements import UniformGravityFieldElement
 from mbt.tree.servos import has_servos
 
@@ -50,8 +56,8 @@ _RUNAWAY = 1e30
 def find_symptoms(task: Task, trajectory: Trajectory) -> list[str]:
     """Return what to warn of, of a simulation that came to its end.
 
-    Of explicit methods of fixed steps: elements that are too fast for the steps, and energy from nowhere. Of
-    all methods: joints that passed their limits.
+    Of explicit methods of fixed steps: elements that are too fast for the steps, and energy from nowhere; of
+    implicit ones, elements in Python that are. Of all methods: joints that passed their limits.
     """
     found = [_describe_limits(task, trajectory)]
     is_looked_at = task.method in EXPLICIT and task.num_steps >= FEWEST_STEPS
@@ -59,6 +65,8 @@ def find_symptoms(task: Task, trajectory: Trajectory) -> list[str]:
         with np.errstate(all="ignore"):
             stiffness = _describe_stiffness(task, trajectory)
             found.append(stiffness or _describe_gain(task, trajectory) or _describe_turning(task, trajectory))
+    if task.method == "implicit" and task.num_steps >= FEWEST_STEPS and not trajectory.batch_shape:
+        found.append(_describe_held(task, trajectory, _samples_to_probe(task, trajectory)))
     return [text for text in found if text]
 
 
@@ -67,6 +75,9 @@ def find_cause(task: Task, trajectory: Trajectory) -> str:
     if np.abs(trajectory.tau[-1]).max(initial=0.0) > _RUNAWAY or not np.isfinite(trajectory.tau[-1]).all():
         k = int(np.argmax(np.abs(np.nan_to_num(trajectory.tau[-1], nan=np.inf))))
         return f"the control along {trajectory.velocity_names[k]} had reached {trajectory.tau[-1, k]:.3g}"
+    if task.method == "implicit":
+        last = len(trajectory) - 1
+        return _describe_held(task, trajectory, [0, *range(max(0, last - _PROBES_OF_FAILURE), last + 1)])
     if task.method not in EXPLICIT:
         return ""
     with np.errstate(all="ignore"):
@@ -93,6 +104,23 @@ def _describe_stiffness(task: Task, trajectory: Trajectory) -> str:
         fast = _probe(task, trajectory, i)
         if fast is not None and fast.element is not None:
             return _advise(task, trajectory, i, fast)
+    return ""
+
+
+def _describe_held(task: Task, trajectory: Trajectory, samples: list[int]) -> str:
+    """Tell of an element in Python that is too fast for implicit steps."""
+    if not task.tree._user_force_elements:
+        return ""
+    with np.errstate(all="ignore"):
+        for i in samples:
+            fast = find_held_too_long(_context_at(task, trajectory, i), task.dt)
+            if fast is not None:
+                return (
+                    f"steps of {task.dt:.3g} s are too long for the force of {fast.element}, which implicit "
+                    f"steps take at their beginning: it acts at a rate of {fast.rate:.3g} 1/s at "
+                    f"{trajectory.time[i]:.4g} s: take dt = {_rounded_down(fast.longest_step):g} s, or "
+                    "method='Radau' or 'BDF'"
+                )
     return ""
 
 
@@ -205,7 +233,10 @@ def _advise(task: Task, trajectory: Trajectory, i: int, fast: TooFast | None, *,
     when = f"at {trajectory.time[i]:.4g} s"
     if fast is not None and fast.element is not None:
         dt = _rounded_down(fast.longest_step)
-        methods = "'implicit', 'Radau' or 'BDF'" if fast.is_implicit_in_steps else "'Radau' or 'BDF'"
+        is_in_python = fast.element in [
+            f"{x._label} ({type(x).__name__})" for x in task.tree._user_force_elements or ()
+        ]
+        methods = "'Radau' or 'BDF'" if is_in_python else "'implicit', 'Radau' or 'BDF'"
         if dt * _MOST_MORE_STEPS < task.dt:
             cure = f"give what it moves more inertia, as of a rotor, or take method={methods}"
         else:

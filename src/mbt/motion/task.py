@@ -54,7 +54,7 @@ class Task:
         What a solver of SciPy is given.
     progress : Progress
         What is told how far it is.
-    joint_limits, limit_efforts : bool
+    joint_limits, velocity_limits, limit_efforts : bool
         Which limits act in implicit steps.
     contacts : ShapeContact or None
         Shapes that touch in implicit steps.
@@ -73,6 +73,7 @@ class Task:
     tolerances: dict[str, float]
     progress: Progress
     joint_limits: bool
+    velocity_limits: bool
     limit_efforts: bool
     contacts: TouchingShapes | None = None
 
@@ -152,6 +153,7 @@ def make_task(tree: MultibodyTree, context: Context, duration: float, dt: float,
         tolerances={name: as_positive(options[name], name) for name in ("rtol", "atol")},
         progress=options["progress"],
         joint_limits=as_bool(options["joint_limits"], "joint_limits"),
+        velocity_limits=as_bool(options["velocity_limits"], "velocity_limits"),
         limit_efforts=limit_efforts,
         contacts=options["contacts"],
     )

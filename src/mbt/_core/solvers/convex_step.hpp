@@ -30,7 +30,8 @@ constexpr int kMostTrials = 40;
 struct Problem {
   int n;             // velocities
   int num_servos;
-  int num_rows;      // equations of constraints
+  int num_rows;      // equations of constraints; springs and bushings between bodies; limits of angles
+  int num_sided;     // the last rows, which act only where the velocity is too small
   int num_points;    // in contact
   double h;
   double* M;         // (n, n)
@@ -131,6 +132,12 @@ inline double friction_impulse(const Problem& x, int i, double v) {
   return clip(x.friction_slope[i]*v, -x.friction[i], x.friction[i]);
 }
 
+// Impulse along a row that moves with u.
+inline double row_impulse(const Problem& x, int k, double u) {
+  const double missing = x.target[k] - u;
+  return k < x.num_rows - x.num_sided || missing > 0.0 ? x.row_slope[k]*missing : 0.0;
+}
+
 // Of a point that moves with u, (3,).
 struct Touch {
   double normal, slope;  // impulse away from the plane, and how it falls with u[2]
@@ -186,7 +193,7 @@ inline double calc_gradient(Problem& x, const double* v) {
       + std::fabs(drive);
   }
   for (int k = 0; k < m; ++k)
-    add_impulse(x, x.J + std::ptrdiff_t(n)*k, x.row_slope[k]*(x.target[k] - x.u[k]));
+    add_impulse(x, x.J + std::ptrdiff_t(n)*k, row_impulse(x, k, x.u[k]));
   for (int k = 0; k < x.num_points; ++k) {
     double impulse[3];
     calc_touch(x, k, x.u + m + 3*k, impulse);
@@ -218,6 +225,7 @@ inline void calc_hessian(Problem& x, const double* v) {
   }
   for (int k = 0; k < x.num_rows; ++k) {
     const double* row = x.J + std::ptrdiff_t(n)*k;
+    if (k >= x.num_rows - x.num_sided && !(x.target[k] > x.u[k])) continue;
     add_outer(n, x.row_slope[k], row, row, x.H);
   }
   for (int k = 0; k < x.num_points; ++k) {
@@ -248,7 +256,7 @@ inline double calc_slope(Problem& x, const double* v, double length) {
     slope += x.direction[i]*(
       x.Mv[i] + length*x.Md[i] - x.p[i] + x.linear[i]*x.trial[i] + limit_impulse(x, i, x.trial[i])
       + friction_impulse(x, i, x.trial[i]) - x.h*clip(x.total[i], x.effort_lower[i], x.effort_upper[i]));
-  for (int k = 0; k < m; ++k) slope -= x.du[k]*x.row_slope[k]*(x.target[k] - (x.u[k] + length*x.du[k]));
+  for (int k = 0; k < m; ++k) slope -= x.du[k]*row_impulse(x, k, x.u[k] + length*x.du[k]);
   for (int k = 0; k < x.num_points; ++k) {
     const double *u0 = x.u + m + 3*k, *du = x.du + m + 3*k;
     const double u[3] = {u0[0] + length*du[0], u0[1] + length*du[1], u0[2] + length*du[2]};

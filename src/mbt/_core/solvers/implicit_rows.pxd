@@ -15,7 +15,7 @@ from mbt._core.model.structs cimport Constraint, ForceElement, Model, Switches
 from mbt._core.quantities cimport kernels
 from mbt._core.quantities.call cimport Call
 from mbt._core.quantities.names cimport (
-    CONSTRAINT_ERRORS, CONSTRAINT_JACOBIAN, INTEGRATED_POSITIONS, POINT_POSITIONS, TRANSLATIONAL_JACOBIAN,
+    CONSTRAINT_ERRORS, CONSTRAINT_JACOBIAN, INTEGRATED_POSITIONS, N_MATRIX, POINT_POSITIONS, TRANSLATIONAL_JACOBIAN,
 )
 from mbt._core.solvers.shape_contact cimport TouchPoint, ContactTables
 
@@ -37,7 +37,7 @@ cdef extern from "solvers/convex_step.hpp" namespace "mbt_convex" nogil:
     const double RETURN "mbt_convex::kReturn"
     const double PULL "mbt_convex::kPull"
     cdef cppclass Problem:
-        int n, num_servos, num_rows, num_points
+        int n, num_servos, num_rows, num_sided, num_points
         double h
         double* M
         double* p
@@ -78,6 +78,7 @@ cdef extern from "solvers/convex_step.hpp" namespace "mbt_convex" nogil:
     void add_drives(const Problem& x, const double* v, double* total, double* steepness)
     double limit_impulse(const Problem& x, int i, double v)
     double friction_impulse(const Problem& x, int i, double v)
+    double row_impulse(const Problem& x, int k, double u)
     void calc_touch(const Problem& x, int i, const double* u, double* impulse)
     int minimize(Problem& x, double* v, double* residual)
 
@@ -93,7 +94,14 @@ cdef struct Terms:
     const double* stiffness
     const double* lower
     const double* upper
+    const double* slowest                    # velocities that limits allow
+    const double* fastest
     const int* position_of
+    # Limits of positions that are no integrals of velocities: on which side, and the velocity that stands for each.
+    const int* angle_positions
+    const int* angle_dofs
+    const double* angle_signs
+    const double* angle_limits
     const double* effort_lower
     const double* effort_upper
     const int* servo_dofs
@@ -111,6 +119,8 @@ cdef struct Terms:
     const ContactTables* shapes              # NULL: none
     int num_spots                            # most points of shapes
     Py_ssize_t num_contact_work              # doubles that looking for them needs
+    int num_angles
+    int num_rows
     bint has_locks
     Py_ssize_t num_work                      # doubles that any quantity needs which a step asks for
 
@@ -121,6 +131,7 @@ cdef inline Py_ssize_t count_work(const Model* m) noexcept:
     cdef int i
     most = max(most, double_engine.count_state_memory(CONSTRAINT_JACOBIAN, points, m))
     most = max(most, double_engine.count_state_memory(INTEGRATED_POSITIONS, points, m))
+    most = max(most, double_engine.count_state_memory(N_MATRIX, points, m))
     for i in range(m.num_force_elements):
         points[4] = points[2] = m.force_elements[i].num_points
         most = max(most, double_engine.count_state_memory(POINT_POSITIONS, points, m))
@@ -134,9 +145,10 @@ cdef inline Py_ssize_t count_scratch(const Terms* x) noexcept nogil:
     cdef const Model* m = x.model
     cdef Py_ssize_t n = m.num_velocities
     return (
-        3*n*n + 16*n + 3 + m.num_positions + 28*m.num_bodies + 2*x.num_servos + m.num_equations*(n + 3)
-        + (x.num_points + x.num_spots)*(3*n + 12) + x.num_spots*(sizeof(TouchPoint)//sizeof(double))
-        + x.num_contact_work + count_memory(<int>n, m.num_equations, x.num_points + x.num_spots)
+        3*n*n + 16*n + 3 + m.num_positions + 34*m.num_bodies + 2*x.num_servos + x.num_rows*(n + 3)
+        + (n*m.num_positions if x.num_angles else 0) + (x.num_points + x.num_spots)*(3*n + 12)
+        + x.num_spots*(sizeof(TouchPoint)//sizeof(double)) + x.num_contact_work
+        + count_memory(<int>n, x.num_rows, x.num_points + x.num_spots)
     )
 
 
@@ -198,6 +210,7 @@ cdef inline double* set_constraints(
     const Terms* x, Call[double]* c, const double* L, const int* columns, double h, Problem* y, double* memory,
     double* column
 ) noexcept nogil:
+    """Rows of constraints, the first ones of all; see `implicit_elements.pxd`."""
     cdef const Model* m = x.model
     cdef int n = m.num_velocities
     cdef int[5] integers = [0, 0, 0, 0, 0]
@@ -205,10 +218,10 @@ cdef inline double* set_constraints(
     cdef double share, most
     cdef int i, j, k, count
     y.J = memory
-    y.target = y.J + <Py_ssize_t>n*m.num_equations
-    y.row_slope = y.target + m.num_equations
+    y.target = y.J + <Py_ssize_t>n*x.num_rows
+    y.row_slope = y.target + x.num_rows
     if not m.num_equations:
-        return y.row_slope
+        return y.row_slope + x.num_rows
     call(CONSTRAINT_JACOBIAN, integers, c, NULL, y.J)
     call(CONSTRAINT_ERRORS, integers, c, NULL, y.target)
     for k in range(m.num_equations):
@@ -225,7 +238,7 @@ cdef inline double* set_constraints(
             for j in range(k, min(k + 3, x_c.row + count)):
                 share = fmax(y.row_slope[j], LEAST_SHARE*most)
                 y.row_slope[j] = 1.0/(RIGID*share) if share > 0.0 else 0.0
-    return y.row_slope + m.num_equations
+    return y.row_slope + x.num_rows
 
 
 cdef inline double mask(

@@ -6,14 +6,14 @@ What each term means, and why, is in docs/implicit_steps.md. In NumPy: tests/sup
 from libc.math cimport fabs, fmax, fmin, isfinite
 from libc.string cimport memcpy, memset
 
-from mbt._core.forces.force_elements cimport JOINT_FRICTION
-from mbt._core.model.structs cimport ForceElement, Model
+from mbt._core.model.structs cimport Model
 from mbt._core.quantities cimport kernels
 from mbt._core.quantities.call cimport Call
 from mbt._core.solvers.contact_rows cimport minimize_with_friction, set_shapes
+from mbt._core.solvers.implicit_elements cimport add_hinges, set_angle_limits, set_elements
 from mbt._core.solvers.implicit_rows cimport (
     PULL, RETURN, RIGID, STICTION, Problem, Terms, add_momenta, calc_touch, factorize, friction_impulse, go_to,
-    integrate, limit_impulse, set_call, set_constraints, set_contacts, set_memory, solve_inner,
+    integrate, limit_impulse, row_impulse, set_call, set_constraints, set_contacts, set_memory, solve_inner,
     solve_outer,
 )
 
@@ -67,7 +67,8 @@ cdef inline int set_problem(
         bad += v[i] + tau[i]
     if not isfinite(bad):
         return NOT_FINITE
-    y.n, y.h, y.num_servos, y.num_rows, y.num_points = n, h, x.num_servos, m.num_equations, x.num_points
+    y.n, y.h, y.num_servos, y.num_points = n, h, x.num_servos, x.num_points
+    y.num_rows, y.num_sided = x.num_rows, x.num_angles
     y.M = M
     y.p = rest
     y.linear = y.p + n
@@ -106,6 +107,8 @@ cdef inline int set_problem(
         solve_inner(n, L, columns, y.carried)
     set_dofs(x, q, v, tau, h, y)
     rest = set_constraints(x, c, L, columns, h, y, rest, step)
+    set_elements(x, c, h, m.num_equations, y, rest)
+    set_angle_limits(x, c, L, columns, q, h, x.num_rows - x.num_angles, y, rest, step)
     rest = set_contacts(x, c, L, columns, h, y, rest, step)
     rest = set_shapes(x, c, L, columns, h, y, rest, step)
     set_memory(y[0], rest)
@@ -201,14 +204,19 @@ cdef inline void set_dofs(
     cdef int i
     y.effort_lower, y.effort_upper = x.effort_lower, x.effort_upper
     y.effort_limit, y.dofs = x.effort_limits, x.servo_dofs
-    set_friction(x, v, h, y.friction)
     for i in range(n):
         y.linear[i] = (h*x.damping[i] + h*h*x.stiffness[i])*x.free[i]
+    add_hinges(x, q, v, h, y.linear, y.friction)
+    for i in range(n):
         inertia = y.M[n*i + i] if y.M[n*i + i] > 0.0 else y.linear[i]
         below, above = x.lower[i] - q[x.position_of[i]], q[x.position_of[i]] - x.upper[i]
         y.lower[i], y.upper[i] = fmin(below, 0.0)/h, fmax(-above, 0.0)/h
         beyond = fmax(below, 0.0) - fmax(above, 0.0)
-        y.back[i], y.pull[i] = beyond/(h + RETURN), h*inertia*fabs(beyond)/(PULL*PULL)*x.free[i]
+        # No faster than it may, where velocities have limits.
+        y.lower[i] = fmin(fmax(y.lower[i], x.slowest[i]), x.fastest[i])
+        y.upper[i] = fmax(fmin(y.upper[i], x.fastest[i]), x.slowest[i])
+        y.back[i] = fmin(fmax(beyond/(h + RETURN), x.slowest[i]), x.fastest[i])
+        y.pull[i] = h*inertia*fabs(beyond)/(PULL*PULL)*x.free[i]
         y.limit_slope[i] = inertia/RIGID*x.free[i]
         y.friction[i] *= x.free[i]
         y.friction_slope[i] = inertia/STICTION if y.friction[i] > 0.0 else 0.0
@@ -217,21 +225,6 @@ cdef inline void set_dofs(
         share = x.free[x.servo_dofs[i]]
         y.effort[i] = share*(x.kp[i]*(x.q_d[i] - q[x.servo_positions[i]]) + x.kd[i]*x.v_d[i])
         y.effort_slope[i] = share*(x.kd[i] + h*x.kp[i])
-
-
-cdef inline void set_friction(const Terms* x, const double* v, double h, double* friction) noexcept nogil:
-    cdef const Model* m = x.model
-    cdef const ForceElement* e
-    cdef const double* c
-    cdef double ratio
-    cdef int i
-    memset(friction, 0, m.num_velocities*sizeof(double))
-    for i in range(m.num_force_elements):
-        e = &m.force_elements[i]
-        if e.type == JOINT_FRICTION:
-            c = x.given.force_elements + e.start
-            ratio = v[e.b]/c[2]
-            friction[e.b] += h*(c[0] + (c[1] - c[0])/(1.0 + ratio*ratio))
 
 
 cdef inline Py_ssize_t count_told(const Terms* x) noexcept nogil:
@@ -249,6 +242,7 @@ cdef inline void tell(
     """
     cdef int n = y.n
     cdef int i, j
+    cdef double force
     out[0] = y.h
     out += 1
     for i in range(n):
@@ -256,10 +250,14 @@ cdef inline void tell(
         out[n + i] = y.carried[i]
         out[2*n + i] = -limit_impulse(y[0], i, v[i])/y.h
         out[3*n + i] = -friction_impulse(y[0], i, v[i])/y.h
+    for i in range(y.num_rows - y.num_sided, y.num_rows):
+        force = row_impulse(y[0], i, y.u[i])/y.h
+        for j in range(n):
+            out[2*n + j] += force*y.J[<Py_ssize_t>n*i + j]
     out += 4*n
-    for i in range(y.num_rows):
-        out[i] = y.row_slope[i]*(y.target[i] - y.u[i])/y.h
-    out += y.num_rows
+    for i in range(x.model.num_equations):
+        out[i] = row_impulse(y[0], i, y.u[i])/y.h
+    out += x.model.num_equations
     for i in range(x.num_points):
         calc_touch(y[0], i, y.u + y.num_rows + 3*i, out + 3*i)
         for j in range(3):

@@ -8,6 +8,8 @@ from mbt._core.solvers.shape_contact import ContactCore
 from mbt.math.arrays import FloatArray
 from mbt.tree.multibody_tree import MultibodyTree
 
+CONSTANTS: dict[str, float]
+
 def derived_of(context: ContextCore) -> Derived: ...
 
 @disjoint_base
@@ -24,34 +26,37 @@ class ImplicitCore:
     def step(
         self, tree: MultibodyTree, q: FloatArray, v: FloatArray, tau: FloatArray, dt: float
     ) -> tuple[FloatArray, FloatArray] | None: ...
-    def take(
-        self,
-        q0: FloatArray,
-        v0: FloatArray,
-        tau: FloatArray,
-        bias: FloatArray | None,
-        dt: float,
-        q: FloatArray,
-        v: FloatArray,
-        iterations: Any,
-        residual: FloatArray,
-        at_limit: Any,
-        saturated: Any,
-        is_clipped: Any,
-        drive: FloatArray,
-        told: FloatArray,
-    ) -> bool: ...
     def touch(
         self, q: FloatArray, v: FloatArray, v1: FloatArray, along: FloatArray, lengths: FloatArray
     ) -> tuple[FloatArray, FloatArray]: ...
-    def roll_out(
-        self,
-        q0: FloatArray,
-        v0: FloatArray,
-        tau: FloatArray,
-        dt: float,
-        kept: int,
-        every: int,
-        q: FloatArray,
-        v: FloatArray,
-    ) -> bool: ...
+
+def roll_out(
+    cores: list[ImplicitCore],
+    q0: FloatArray,
+    v0: FloatArray,
+    tau: FloatArray,
+    dt: float,
+    kept: int,
+    every: int,
+    q: FloatArray,
+    v: FloatArray,
+    num_threads: int,
+) -> Any: ...
+def take(
+    cores: list[ImplicitCore],
+    q0: FloatArray,
+    v0: FloatArray,
+    tau: FloatArray,
+    bias: FloatArray | None,
+    dt: float,
+    q: FloatArray,
+    v: FloatArray,
+    iterations: Any,
+    residual: FloatArray,
+    at_limit: Any,
+    saturated: Any,
+    is_clipped: Any,
+    drive: FloatArray,
+    told: FloatArray,
+    num_threads: int,
+) -> Any: ...

@@ -7,16 +7,17 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
 from mbt._core.door.compiled_model cimport CompiledModel, Derived
-from mbt._core.door.exact_arrays cimport adopt, data, in1, in2, is_array1, new1, new2
+from mbt._core.door.exact_arrays cimport adopt, data, in1, in2, is_array1, new1
 from mbt._core.engines.context cimport ContextCore, check_positions
 from mbt._core.engines.leading_axes cimport check_elements
 from mbt._core.model.structs cimport Model
 from mbt._core.quantities cimport kernels
 from mbt._core.quantities.call cimport Call
 from mbt._core.solvers.contact_rows cimport take_over_normals
+from mbt._core.solvers.implicit_elements cimport count_element_rows
 from mbt._core.solvers.implicit_rows cimport (
-    Principal, Problem, Terms, add_drives, calc_touch, count_scratch, count_work, dot, find_principals, limit_impulse,
-    multiply, spots_of,
+    CLOSING, LEAST_SHARE, PULL, RETURN, RIGID, STICTION, Principal, Problem, Terms, add_drives, calc_touch,
+    count_scratch, count_work, dot, find_principals, limit_impulse, multiply, spots_of,
 )
 from mbt._core.solvers.implicit_step cimport (
     DONE, NOT_FINITE, SINGULAR, count_told, set_problem, take_step, tell,
@@ -30,9 +31,26 @@ from mbt.math.read_only import ReadOnlyArray
 cnp.import_array()
 adopt(ReadOnlyArray)
 
-# So many steps are made between looks for Ctrl-C.
+cdef extern from "engines/pool.hpp" namespace "MBT_NS" nogil:
+    ctypedef int (*PoolTask)(const void* job, int part) noexcept nogil
+    cdef cppclass Pool:
+        int run(PoolTask task, const void* job, int count)
+    Pool* get_pool()
+
+# Between two looks for Ctrl-C, of each thread.
 cdef enum:
+    SAMPLES_A_CHECK = 256
     STEPS_A_CHECK = 1024
+    FEWEST_STEPS = 8          # of a thread
+
+# What docs/implicit_steps.md calls them; see `convex_step.hpp`.
+CONSTANTS = {
+    "rigid": RIGID, "stiction": STICTION, "closing": CLOSING, "least_share": LEAST_SHARE, "return": RETURN,
+    "pull": PULL,
+}
+
+# Those of the constants of a core that are integers.
+cdef frozenset WHOLE = frozenset(("position_of", "servo_dofs", "servo_positions", "angle_positions", "angle_dofs"))
 
 
 def derived_of(ContextCore context not None):
@@ -51,7 +69,9 @@ cdef class ImplicitCore:
         The parameters; and the same without the stiffness of contact and without friction of joints.
     constants : dict of str to ndarray
         ``free``, ``damping``, ``stiffness``, ``lower``, ``upper`` (num_velocities,); ``position_of`` (num_velocities,)
-        of int; ``effort_lower``, ``effort_upper`` (num_velocities,); of servos ``servo_dofs``, ``servo_positions`` of
+        of int; ``slowest``, ``fastest`` (num_velocities,), limits of velocities; of limits of angles
+        ``angle_positions``, ``angle_dofs`` of int, ``angle_signs``, ``angle_limits``; ``effort_lower``,
+        ``effort_upper`` (num_velocities,); of servos ``servo_dofs``, ``servo_positions`` of
         int, ``kp``, ``kd``, ``q_d``, ``v_d``, ``effort_limits``; ``body_forces`` (num_bodies, 6) and
         ``generalized_forces`` (num_velocities,), or None.
     contacts : ContactCore, optional
@@ -78,7 +98,7 @@ cdef class ImplicitCore:
         self.switched = context._locked, context._weightless, context._disabled
         self.given_parameters, self.own_parameters = given, own
         self.arrays = {name: None if array is None else np.ascontiguousarray(
-            array, np.intc if name in ("position_of", "servo_dofs", "servo_positions") else np.float64
+            array, np.intc if name in WHOLE else np.float64
         ) for name, array in constants.items()}
         x.model, x.switches = m, context.switches
         x.given, x.own = &given.parameters, &own.parameters
@@ -86,6 +106,12 @@ cdef class ImplicitCore:
         x.free, x.damping = self.numbers("free", nv), self.numbers("damping", nv)
         x.stiffness = self.numbers("stiffness", nv)
         x.lower, x.upper = self.numbers("lower", nv), self.numbers("upper", nv)
+        x.slowest, x.fastest = self.numbers("slowest", nv), self.numbers("fastest", nv)
+        x.num_angles = <int>len(self.arrays["angle_positions"])
+        x.angle_positions = <const int*>self.whole_numbers("angle_positions", x.num_angles)
+        x.angle_dofs = <const int*>self.whole_numbers("angle_dofs", x.num_angles)
+        x.angle_signs = self.numbers("angle_signs", x.num_angles)
+        x.angle_limits = self.numbers("angle_limits", x.num_angles)
         x.effort_lower, x.effort_upper = self.numbers("effort_lower", nv), self.numbers("effort_upper", nv)
         x.kp, x.kd = self.numbers("kp", x.num_servos), self.numbers("kd", x.num_servos)
         x.q_d, x.v_d = self.numbers("q_d", x.num_servos), self.numbers("v_d", x.num_servos)
@@ -101,6 +127,7 @@ cdef class ImplicitCore:
         x.num_points = 0
         for i in range(m.num_force_elements):
             x.num_points += m.force_elements[i].num_points
+        x.num_rows = m.num_equations + count_element_rows(m) + x.num_angles
         x.shapes = NULL
         x.num_spots = x.num_contact_work = 0
         self.contacts = contacts
@@ -131,15 +158,6 @@ cdef class ImplicitCore:
             raise ValueError(name)
         return <const void*>data(array)
 
-    cdef int move(
-        self, const double* q, const double* v, const double* tau, const double* bias, double h, double* q1, double* v1,
-        Problem* y, int* iterations, double* residual, bint with_carried
-    ) except -1 nogil:
-        """One step; see `take_step`."""
-        cdef const Terms* x = &self.terms
-        cdef double* work = kernels.get_work(x.model, x.num_work + count_scratch(x) - kernels.work_size(x.model))
-        return take_step(x, work, q, v, tau, bias, h, q1, v1, y, iterations, residual, with_carried)
-
     # What Python calls.
 
     def set_servo_targets(self, q_d, v_d):
@@ -155,9 +173,11 @@ cdef class ImplicitCore:
         None where the arrays are not those of one state, or the mass matrix is singular.
         """
         cdef const Model* m = &self.compiled.model
+        cdef const Terms* terms = &self.terms
         cdef Problem x
         cdef int iterations
         cdef double residual
+        cdef double* work
         if not (is_array1(q, m.num_positions) and is_array1(v, m.num_velocities) and is_array1(tau, m.num_velocities)):
             return None
         if m.num_checked:
@@ -165,79 +185,15 @@ cdef class ImplicitCore:
         if m.num_elements_between:
             check_elements(tree, self.compiled, data(q))
         q1, v1 = new1(m.num_positions), new1(m.num_velocities)
-        cdef int state = self.move(
-            data(q), data(v), data(tau), NULL, dt, data(q1), data(v1), &x, &iterations, &residual, False
+        work = kernels.get_work(m, count_doubles(terms) - kernels.work_size(m))
+        cdef int state = take_step(
+            terms, work, data(q), data(v), data(tau), NULL, dt, data(q1), data(v1), &x, &iterations, &residual, False
         )
         if state == SINGULAR:
             return None
         if state == NOT_FINITE:
-            self.fill(data(q1), data(v1))
+            fill(m, data(q1), data(v1))
         return q1, v1
-
-    def take(
-        self, q0, v0, tau, bias, double dt, q, v, iterations, residual, at_limit, saturated, is_clipped, drive, told
-    ):
-        """Fill arrays with the states behind steps with the forces `tau`, (T, num_velocities), and what the solver did.
-
-        All have T rows: number of iterations; residual; which position limits push; which servos are at their limits;
-        which forces of inputs and servos are clipped; these forces; and what moved, as `tell` says it. False where the
-        mass matrix of the first state is singular. From a state that is not finite on all are NaN.
-        """
-        cdef const Model* m = &self.compiled.model
-        cdef int nq = m.num_positions
-        cdef int n = m.num_velocities
-        cdef int ns = self.terms.num_servos
-        cdef Py_ssize_t i, num_told = count_told(&self.terms), count = len(tau)
-        cdef int k, state = DONE
-        cdef Problem x
-        q0, v0 = in1(q0, "q0", nq), in1(v0, "v0", n)
-        tau, q, v = in2(tau, "tau", count, n), in2(q, "q", count, nq), in2(v, "v", count, n)
-        cdef const double* here_q = data(q0)
-        cdef const double* here_v = data(v0)
-        cdef const double* force = data(tau)
-        cdef const double* forces = NULL
-        cdef double* to_q = data(q)
-        cdef double* to_v = data(v)
-        cdef double* to_residual = data(residual)
-        cdef double* to_drive = data(drive)
-        told = in2(told, "told", count, num_told)
-        cdef double* to_told = data(told)
-        cdef cnp.npy_intp* to_iterations = <cnp.npy_intp*>data(iterations)
-        cdef char* limits = <char*>data(at_limit)
-        cdef char* full = <char*>data(saturated)
-        cdef char* clipped = <char*>data(is_clipped)
-        cdef int number = 0
-        if bias is not None:
-            bias = in1(bias, "bias", n)
-            forces = data(bias)
-        with nogil:
-            for i in range(count):
-                to_residual[i] = 0.0
-                number = 0
-                if state == DONE:
-                    state = self.move(here_q, here_v, force, forces, dt, to_q, to_v, &x, &number, to_residual + i, True)
-                to_iterations[i] = number
-                if state == DONE:
-                    add_drives(x, to_v, x.total, NULL)
-                    for k in range(n):
-                        limits[k] = limit_impulse(x, k, to_v[k]) != 0.0
-                        clipped[k] = x.total[k] < x.effort_lower[k] or x.total[k] > x.effort_upper[k]
-                        to_drive[k] = fmax(fmin(x.total[k], x.effort_upper[k]), x.effort_lower[k])
-                    tell(&self.terms, &x, here_v, to_v, to_told)
-                    for k in range(ns):
-                        full[k] = fabs(x.effort[k] - x.effort_slope[k]*to_v[x.dofs[k]]) > x.effort_limit[k]
-                else:
-                    self.fill(to_q, to_v)
-                    memcpy(to_drive, force, n*sizeof(double))
-                    memset(limits, 0, n)
-                    memset(clipped, 0, n)
-                    memset(full, 0, ns)
-                    for k in range(<int>num_told):
-                        to_told[k] = NAN
-                here_q, here_v = to_q, to_v
-                force, to_q, to_v, to_drive = force + n, to_q + nq, to_v + n, to_drive + n
-                limits, clipped, full, to_told = limits + n, clipped + n, full + ns, to_told + num_told
-        return not (state == SINGULAR and count == 1)
 
     def touch(self, q, v, v1, along, lengths):
         """Return what shapes did in steps from q and v to v1, arrays with T rows, of these lengths, (T,).
@@ -292,54 +248,268 @@ cdef class ImplicitCore:
             found.append(rows[:(row - data(rows))//12].copy())
         return np.concatenate(found), power
 
-    def roll_out(self, q0, v0, tau, double dt, int kept, int every, q, v):
-        """Fill rows (kept + 1, ...) of q and v with the first state, and those after every so many steps.
 
-        `tau` has a row of each step, or one for all. False where the mass matrix of the first state is singular.
-        """
-        cdef const Model* m = &self.compiled.model
-        cdef Py_ssize_t nq = m.num_positions
-        cdef Py_ssize_t nv = m.num_velocities
-        cdef Py_ssize_t stride = nv if len(tau) > 1 else 0
-        cdef const double* force = data(tau)
-        cdef double* to_q = data(q)
-        cdef double* to_v = data(v)
-        cdef Problem x
-        cdef int iterations, state = DONE
-        cdef double residual
-        cdef Py_ssize_t i
-        here = new2(2, nq + nv)
-        cdef double* a = data(here)
-        cdef double* b = a + nq + nv
-        memcpy(a, data(q0), nq*sizeof(double))
-        memcpy(a + nq, data(v0), nv*sizeof(double))
-        memcpy(to_q, a, nq*sizeof(double))
-        memcpy(to_v, a + nq, nv*sizeof(double))
-        with nogil:
-            for i in range(<Py_ssize_t>kept*every):
-                if i % STEPS_A_CHECK == STEPS_A_CHECK - 1:
-                    with gil:
-                        PyErr_CheckSignals()
-                if state == DONE:
-                    state = self.move(a, a + nq, force, NULL, dt, b, b + nq, &x, &iterations, &residual, False)
-                    if state == DONE:
-                        a, b = b, a
-                    else:
-                        if state == SINGULAR and i == 0:
-                            break
-                        self.fill(a, a + nq)
-                force += stride
-                if (i + 1) % every == 0:
-                    to_q += nq
-                    to_v += nv
-                    memcpy(to_q, a, nq*sizeof(double))
-                    memcpy(to_v, a + nq, nv*sizeof(double))
-        return not (state == SINGULAR and i == 0)
+cdef inline Py_ssize_t count_doubles(const Terms* x) noexcept nogil:
+    """Working memory of a step."""
+    return x.num_work + count_scratch(x)
 
-    cdef void fill(self, double* q, double* v) noexcept nogil:
-        """A state that does not exist."""
-        cdef int i
-        for i in range(self.compiled.model.num_positions):
-            q[i] = NAN
-        for i in range(self.compiled.model.num_velocities):
-            v[i] = NAN
+
+cdef inline void fill(const Model* m, double* q, double* v) noexcept nogil:
+    """A state that does not exist."""
+    cdef int i
+    for i in range(m.num_positions):
+        q[i] = NAN
+    for i in range(m.num_velocities):
+        v[i] = NAN
+
+
+# Many steps of many samples ----------------------------------------------------------------------------------------
+
+cdef struct Job:
+    const Terms** terms       # of each sample
+    Py_ssize_t begin
+    Py_ssize_t end
+    int num_parts
+    double h
+    double* q0                # states that the steps begin with; those of rollouts move along
+    double* v0
+    const double* tau
+    Py_ssize_t sample_stride  # of tau; none where all samples have the same
+    Py_ssize_t step_stride    # none where all steps have the same
+    Py_ssize_t first          # steps
+    Py_ssize_t last
+    Py_ssize_t every
+    Py_ssize_t num_rows       # of each sample in q, v and what follows
+    double* q
+    double* v
+    int* states               # StepState of each sample
+    char* singular            # 1 where the first step has no solution
+    # What `take` tells.
+    const double* bias
+    cnp.npy_intp* iterations
+    double* residual
+    char* at_limit
+    char* saturated
+    char* clipped
+    double* drive
+    double* told
+
+
+cdef int run(Job* job, PoolTask task, Py_ssize_t count, int num_threads) except -1:
+    """Share samples among threads, some at a time."""
+    cdef Pool* pool
+    cdef Py_ssize_t num_steps = max(<Py_ssize_t>1, job.last - job.first)
+    cdef int error, parts
+    parts = <int>min(<Py_ssize_t>num_threads, min(count, count*num_steps//FEWEST_STEPS))
+    pool = get_pool() if parts > 1 else NULL
+    job.num_parts = parts if pool != NULL else 1
+    with nogil:
+        error = task(job, 0) if pool == NULL else pool.run(task, job, parts)
+    if error:
+        raise MemoryError
+    return 0
+
+
+cdef double* allocate(const Job* job) noexcept nogil:
+    """Working memory for steps of any sample. They have the same tree."""
+    return <double*>malloc((count_doubles(job.terms[job.begin]) + job.terms[job.begin].model.num_positions
+                            + job.terms[job.begin].model.num_velocities)*sizeof(double))
+
+
+cdef int roll_out_part(const void* shared, int part) noexcept nogil:
+    """Every `num_parts`-th sample from number `part` on."""
+    cdef const Job* job = <const Job*>shared
+    cdef const Model* m = job.terms[job.begin].model
+    cdef Py_ssize_t nq = m.num_positions
+    cdef Py_ssize_t nv = m.num_velocities
+    cdef double* other = allocate(job)
+    cdef double* work = other + nq + nv
+    cdef Py_ssize_t sample = job.begin + part, i, row
+    cdef Problem x
+    cdef double residual
+    cdef int iterations
+    if other == NULL:
+        return 1
+    while sample < job.end:
+        for i in range(job.first, job.last):
+            if job.states[sample] == DONE:
+                job.states[sample] = take_step(
+                    job.terms[sample], work, job.q0 + nq*sample, job.v0 + nv*sample,
+                    job.tau + job.sample_stride*sample + job.step_stride*i, NULL, job.h, other, other + nq, &x,
+                    &iterations, &residual, False
+                )
+                if job.states[sample] == DONE:
+                    memcpy(job.q0 + nq*sample, other, nq*sizeof(double))
+                    memcpy(job.v0 + nv*sample, other + nq, nv*sizeof(double))
+                else:
+                    fill(m, job.q0 + nq*sample, job.v0 + nv*sample)
+                    job.singular[sample] = i == 0 and job.states[sample] == SINGULAR
+            if (i + 1) % job.every == 0:
+                row = job.num_rows*sample + (i + 1)//job.every
+                memcpy(job.q + nq*row, job.q0 + nq*sample, nq*sizeof(double))
+                memcpy(job.v + nv*row, job.v0 + nv*sample, nv*sizeof(double))
+        sample += job.num_parts
+    free(other)
+    return 0
+
+
+cdef int take_part(const void* shared, int part) noexcept nogil:
+    """Every `num_parts`-th sample from number `part` on."""
+    cdef const Job* job = <const Job*>shared
+    cdef double* memory = allocate(job)
+    cdef Py_ssize_t sample = job.begin + part
+    if memory == NULL:
+        return 1
+    while sample < job.end:
+        take_sample(job, sample, memory)
+        sample += job.num_parts
+    free(memory)
+    return 0
+
+
+cdef void take_sample(const Job* job, Py_ssize_t sample, double* work) noexcept nogil:
+    cdef const Terms* terms = job.terms[sample]
+    cdef Py_ssize_t nq = terms.model.num_positions
+    cdef Py_ssize_t n = terms.model.num_velocities
+    cdef Py_ssize_t ns = terms.num_servos, num_told = count_told(terms), row = job.num_rows*sample
+    cdef const double* q0 = job.q0 + nq*sample
+    cdef const double* v0 = job.v0 + n*sample
+    cdef const double* bias = NULL
+    cdef const double* force
+    cdef double* q
+    cdef double* v
+    cdef double* drive
+    cdef char* limits
+    cdef char* clipped
+    cdef char* full
+    cdef Problem x
+    cdef int k, number, first_angle, state = DONE
+    if job.bias != NULL:
+        bias = job.bias + n*sample
+    for i in range(job.num_rows):
+        force = job.tau + n*row
+        q, v, drive = job.q + nq*row, job.v + n*row, job.drive + n*row
+        limits, clipped, full = job.at_limit + n*row, job.clipped + n*row, job.saturated + ns*row
+        job.residual[row] = 0.0
+        number = 0
+        if state == DONE:
+            state = take_step(
+                terms, work, q0, v0, force, bias, job.h, q, v, &x, &number, job.residual + row, True
+            )
+            job.singular[sample] = i == 0 and state == SINGULAR
+        job.iterations[row] = number
+        if state == DONE:
+            add_drives(x, v, x.total, NULL)
+            for k in range(<int>n):
+                limits[k] = limit_impulse(x, k, v[k]) != 0.0
+                clipped[k] = x.total[k] < x.effort_lower[k] or x.total[k] > x.effort_upper[k]
+                drive[k] = fmax(fmin(x.total[k], x.effort_upper[k]), x.effort_lower[k])
+            first_angle = x.num_rows - x.num_sided
+            for k in range(x.num_sided):
+                if x.u[first_angle + k] < x.target[first_angle + k]:
+                    limits[terms.angle_dofs[k]] = 1
+            tell(terms, &x, v0, v, job.told + num_told*row)
+            for k in range(<int>ns):
+                full[k] = fabs(x.effort[k] - x.effort_slope[k]*v[x.dofs[k]]) > x.effort_limit[k]
+        else:
+            fill(terms.model, q, v)
+            memcpy(drive, force, n*sizeof(double))
+            memset(limits, 0, n)
+            memset(clipped, 0, n)
+            memset(full, 0, ns)
+            for k in range(<int>num_told):
+                job.told[num_told*row + k] = NAN
+        q0, v0 = q, v
+        row += 1
+
+
+cdef class _Samples:
+    """The terms of the cores of some samples, and what has become of each."""
+    cdef const Terms** terms
+    cdef int* states
+    cdef object singular
+
+    def __cinit__(self, list cores not None):
+        cdef Py_ssize_t i, count = len(cores)
+        self.terms = <const Terms**>malloc((count + 1)*sizeof(Terms*))
+        self.states = <int*>malloc((count + 1)*sizeof(int))
+        if self.terms == NULL or self.states == NULL:
+            raise MemoryError
+        for i in range(count):
+            self.terms[i] = &(<ImplicitCore?>cores[i]).terms
+            self.states[i] = DONE
+        self.singular = np.zeros(count, np.bool_)
+
+    def __dealloc__(self):
+        free(self.terms)
+        free(self.states)
+
+    cdef void begin(self, Job* job, double dt):
+        job.terms, job.states, job.h = self.terms, self.states, dt
+        job.singular = <char*>data(self.singular)
+        job.bias = NULL
+
+
+def roll_out(list cores not None, q0, v0, tau, double dt, int kept, int every, q, v, int num_threads):
+    """Fill rows of q and v, (count, kept + 1, ...), with the states (count, ...), and those after every so many steps.
+
+    `tau`, (count or 1, number of steps or 1, num_velocities), are the forces. The states become those at the end.
+    Returns which samples have no first step, because their mass matrix is singular.
+    """
+    cdef _Samples samples = _Samples(cores)
+    cdef Job job
+    cdef Py_ssize_t count = len(cores), nv = v0.shape[1], total = <Py_ssize_t>kept*every, most, at
+    samples.begin(&job, dt)
+    job.q0, job.v0, job.tau, job.q, job.v = data(q0), data(v0), data(tau), data(q), data(v)
+    job.step_stride = nv if tau.shape[1] > 1 else 0
+    job.sample_stride = nv*tau.shape[1] if tau.shape[0] > 1 else 0
+    job.every, job.num_rows = every, kept + 1
+    q[:, 0], v[:, 0] = q0, v0
+    at = 0
+    while at < count:
+        job.begin, job.end = at, min(count, at + SAMPLES_A_CHECK*num_threads)
+        most = max(<Py_ssize_t>1, <Py_ssize_t>STEPS_A_CHECK*num_threads//(job.end - at))
+        job.first = 0
+        while job.first < total:
+            job.last = min(total, job.first + most)
+            run(&job, roll_out_part, job.end - at, num_threads)
+            job.first = job.last
+            if job.last < total or job.end < count:
+                PyErr_CheckSignals()
+        at = job.end
+    return samples.singular
+
+
+def take(
+    list cores not None, q0, v0, tau, bias, double dt, q, v, iterations, residual, at_limit, saturated, is_clipped,
+    drive, told, int num_threads
+):
+    """Fill arrays, (count, number of steps, ...), with the states behind steps, and what the solver did.
+
+    `tau` has a row for each. They are: number of iterations; residual; which position limits push; which servos are at
+    their limits; which forces of inputs and servos are clipped; these forces; and what moved, as `tell` says it. From a
+    state that is not finite on all are NaN. Returns which samples have no first step, because their mass matrix is
+    singular.
+    """
+    cdef _Samples samples = _Samples(cores)
+    cdef Job job
+    cdef Py_ssize_t count = len(cores), at = 0
+    if not count:
+        return samples.singular
+    if told.shape[2] != count_told(samples.terms[0]):
+        raise ValueError("told")
+    samples.begin(&job, dt)
+    job.q0, job.v0, job.tau, job.q, job.v = data(q0), data(v0), data(tau), data(q), data(v)
+    if bias is not None:
+        job.bias = data(bias)
+    job.num_rows, job.first, job.last = tau.shape[1], 0, tau.shape[1]
+    job.iterations, job.residual = <cnp.npy_intp*>data(iterations), data(residual)
+    job.at_limit, job.saturated, job.clipped = <char*>data(at_limit), <char*>data(saturated), <char*>data(is_clipped)
+    job.drive, job.told = data(drive), data(told)
+    while at < count:
+        job.begin, job.end = at, min(count, at + SAMPLES_A_CHECK*num_threads)
+        run(&job, take_part, job.end - at, num_threads)
+        at = job.end
+        if at < count:
+            PyErr_CheckSignals()
+    return samples.singular

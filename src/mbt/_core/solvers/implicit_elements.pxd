@@ -1,0 +1,182 @@
+"""Rows of an implicit step that are not those of constraints: springs and bushings between bodies, limits of angles.
+
+What each term means, and why, is in docs/implicit_steps.md.
+"""
+
+from libc.math cimport fabs, fmax, tanh
+from libc.string cimport memset
+
+from mbt._core.algebra.records cimport Bushing, Ends, Stretch
+from mbt._core.forces.force_elements cimport (
+    DOOR_HINGE, JOINT_FRICTION, LINEAR_BUSHING_RPY, LINEAR_SPRING_DAMPER, calc_bushing, calc_joint_force_by_position,
+    calc_stretch,
+)
+from mbt._core.model.structs cimport ForceElement, Model
+from mbt._core.passes.element_forces cimport add_forces_on_ends, set_ends
+from mbt._core.quantities cimport kernels
+from mbt._core.quantities.call cimport Call
+from mbt._core.quantities.names cimport N_MATRIX
+from mbt._core.solvers.implicit_rows cimport RETURN, RIGID, Problem, Terms, call, mask
+
+
+cdef enum:
+    MOST_RATES = 6  # of one element
+
+
+cdef inline int count_rates(int type) noexcept nogil:
+    """Coordinates whose rates an element between two bodies resists."""
+    return 1 if type == LINEAR_SPRING_DAMPER else 6 if type == LINEAR_BUSHING_RPY else 0
+
+
+cdef inline int count_element_rows(const Model* m) noexcept nogil:
+    cdef int i, count = 0
+    for i in range(m.num_force_elements):
+        count += count_rates(m.force_elements[i].type)
+    return count
+
+
+cdef inline void set_elements(
+    const Terms* x, Call[double]* c, double h, int row, Problem* y, double* F
+) noexcept nogil:
+    """Rows of springs and bushings, from one on, at the end of a step; F is working memory, (6 num_bodies,).
+
+    An element exerts ``-k s - d sdot`` along each of its coordinates s. The velocity in it is that at the end,
+    where s has become ``s + h sdot``.
+    """
+    cdef const Model* m = x.model
+    cdef const ForceElement* e
+    cdef const double* a
+    cdef Ends[double] ends
+    cdef double[36] from_A
+    cdef double[36] from_C
+    cdef double[6] s
+    cdef double k, d
+    cdef int i, j, n = m.num_velocities
+    for i in range(m.num_force_elements):
+        e = &m.force_elements[i]
+        if not count_rates(e.type):
+            continue
+        a = x.given.force_elements + e.start
+        set_ends(m, e, <const double*>x.own.X_BF, <const double*>c.k.X_WB, <const double*>NULL, &ends)
+        set_rates(e.type, a, &ends, s, from_A, from_C)
+        for j in range(count_rates(e.type)):
+            if e.type == LINEAR_SPRING_DAMPER:
+                k, d = a[1], a[2]
+                s[j] -= a[0]
+            else:
+                k, d = a[j if j < 3 else 3 + j], a[3 + j if j < 3 else 6 + j]
+            for_ends(&ends, from_A + 6*j, from_C + 6*j)
+            memset(F, 0, 6*m.num_bodies*sizeof(double))
+            add_forces_on_ends(m, e, <const double*>c.k.X_WB, <const Ends[double]*>&ends, F)
+            kernels.generalized_forces(m, c.k.X_WB, c.k.H_PB_W, F, c.memory, y.J + <Py_ssize_t>n*row)
+            release(x, y.J + <Py_ssize_t>n*row)
+            y.row_slope[row] = h*d + h*h*k
+            y.target[row] = -h*k*s[j]/y.row_slope[row] if y.row_slope[row] > 0.0 else 0.0
+            row += 1
+
+
+cdef inline void release(const Terms* x, double* row) noexcept nogil:
+    """Take dofs that cannot move out of a row."""
+    cdef int i
+    for i in range(x.model.num_velocities):
+        row[i] *= x.free[i]
+
+
+cdef inline void for_ends(Ends[double]* ends, const double* F_A, const double* F_C) noexcept nogil:
+    cdef int i
+    for i in range(6):
+        ends.F_A[i], ends.F_C[i] = F_A[i], F_C[i]
+
+
+cdef inline void set_rates(
+    int type, const double* a, Ends[double]* ends, double* s, double* from_A, double* from_C
+) noexcept nogil:
+    """Coordinates of an element, and how their rates depend on the velocities of its ends: rows of six numbers."""
+    cdef double[MOST_RATES] rates
+    cdef int i, j, count = count_rates(type)
+    cdef double* V
+    for i in range(12):
+        V = &ends.V_WA[i] if i < 6 else &ends.V_WC[i - 6]
+        V[0] = 1.0
+        find_rates(type, a, ends, s, rates)
+        V[0] = 0.0
+        for j in range(count):
+            if i < 6:
+                from_A[6*j + i] = rates[j]
+            else:
+                from_C[6*j + i - 6] = rates[j]
+
+
+cdef inline void find_rates(
+    int type, const double* a, const Ends[double]* ends, double* s, double* rates
+) noexcept nogil:
+    cdef Stretch[double] stretch
+    cdef Bushing[double] bushing
+    cdef int i
+    if type == LINEAR_SPRING_DAMPER:
+        calc_stretch(a, ends, &stretch)
+        s[0], rates[0] = stretch.length, stretch.rate
+        return
+    calc_bushing(ends, &bushing)
+    for i in range(3):
+        s[i], rates[i] = bushing.rpy[i], bushing.rpydot[i]
+        # The rate along which the force acts.
+        s[3 + i], rates[3 + i] = bushing.r[i], bushing.rdot[i] + bushing.drift[i]
+
+
+cdef inline void set_angle_limits(
+    const Terms* x, Call[double]* c, const double* L, const int* columns, const double* q, double h, int row,
+    Problem* y, double* N, double* column
+) noexcept nogil:
+    """Rows of limits of positions that are no integrals of velocities; N is working memory, (num_positions, n)."""
+    cdef int[5] integers = [0, 0, 0, 0, 0]
+    cdef int i, j, k, n = x.model.num_velocities
+    cdef double gap, share
+    cdef double* J
+    if not x.num_angles:
+        return
+    call(N_MATRIX, integers, c, NULL, N)
+    for i in range(x.num_angles):
+        k = x.angle_positions[i]
+        J = y.J + <Py_ssize_t>n*(row + i)
+        for j in range(n):
+            J[j] = x.angle_signs[i]*N[<Py_ssize_t>n*k + j]
+        share = mask(x, J, L, columns, column)
+        gap = x.angle_signs[i]*(q[k] - x.angle_limits[i])
+        y.row_slope[row + i] = 1.0/(RIGID*share) if share > 0.0 else 0.0
+        y.target[row + i] = -gap/(h if gap > 0.0 else h + RETURN)
+
+
+cdef inline void add_hinges(
+    const Terms* x, const double* q, const double* v, double h, double* linear, double* friction
+) noexcept nogil:
+    """What elements on joints add: impulses per velocity, and the largest of dry friction.
+
+    Dry friction has the magnitude of the speed at the beginning; of a door, where it is slower than that of the largest
+    force, the largest one.
+    """
+    cdef const Model* m = x.model
+    cdef const ForceElement* e
+    cdef const double* a
+    cdef double ratio, slope
+    cdef int i
+    memset(friction, 0, m.num_velocities*sizeof(double))
+    for i in range(m.num_force_elements):
+        e = &m.force_elements[i]
+        a = x.given.force_elements + e.start
+        if e.type == JOINT_FRICTION:
+            ratio = v[e.b]/a[2]
+            friction[e.b] += h*(a[0] + (a[1] - a[0])/(1.0 + ratio*ratio))
+        elif e.type == DOOR_HINGE:
+            slope = -calc_joint_force_by_position(e.type, a, q[e.a])
+            linear[e.b] += (h*a[4] + h*h*fmax(slope, 0.0))*x.free[e.b]
+            friction[e.b] += h*friction_of_door(a, v[e.b])
+
+
+cdef inline double friction_of_door(const double* a, double v) noexcept nogil:
+    """Dynamic friction tanh(x), and static friction times the doublet 2 tanh(x) (1 - tanh(x)^2), x = v / threshold."""
+    cdef double s
+    if not a[7] > 0.0:
+        return 0.0
+    s = fmax(tanh(fabs(v)/a[7]), 0.57735026918962576)  # at the largest force of the doublet
+    return a[2]*s + a[3]*2.0*s*(1.0 - s*s)
