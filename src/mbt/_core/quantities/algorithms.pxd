@@ -39,6 +39,10 @@ from mbt._core.passes.velocity_kinematics cimport calc_velocities_in_world, calc
 from mbt._core.scalars cimport MBT_W, T
 
 
+cdef extern from "scalars/config.hpp" nogil:
+    bint unlikely "MBT_UNLIKELY"(bint)
+
+
 cdef inline Py_ssize_t count_work(const Model* model) noexcept nogil:
     """Scalars of working memory that any algorithm needs: O(n), and O(n m + m^2) with m constraint equations."""
     return (
@@ -262,13 +266,13 @@ cdef inline void run_gravity_forces(
 ) noexcept nogil:
     """Generalized forces of gravity."""
     cdef Kinematics[T] x
-    if weightless == NULL:
-        run_gravity_generalized_forces(model, p, q, memory, tau_g)
-    else:
+    if unlikely(weightless != NULL):
         run_positions(False, model, p, q, memory, &x)
         set_zero(x.F_Bo_W, 6*model.num_bodies)
         add_gravity_forces(model, weightless, p.mass, p.p_BoBcm_B, p.gravity, x.X_WB, x.F_Bo_W)
         calc_generalized_forces(model, x.X_WB, x.H_PB_W, x.F_Bo_W, tau_g)
+    else:
+        run_gravity_generalized_forces(model, p, q, memory, tau_g)
 
 
 cdef inline T run_potential_energy(
