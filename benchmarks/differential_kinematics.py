@@ -14,10 +14,12 @@ import argparse
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 import mbt
+from inverse_kinematics import without_shapes
 from mbt import functional
 from mbt.models import model_path
 from models import Array, seven_joint_arm
@@ -33,6 +35,7 @@ class Workload:
     def __init__(self, name: str, text: str, frames: list[str], count: int, base: str) -> None:
         self.name, self.text, self.frames = name, text, frames
         self.tree = tree = mbt.load_model(text, base=base)
+        self.is_floating = tree.num_positions != tree.num_velocities
         rng = np.random.default_rng(0)
         self.moves = 0.3 * rng.normal(size=(count, tree.num_velocities))
         moves = self.moves
@@ -60,21 +63,27 @@ def steps_of_mbt(work: Workload) -> dict[str, Step]:
     }
 
 
+def pinocchio_model(work: Workload) -> tuple[Any, Array]:
+    """Return a model, and where each of its dofs is among those of mbt."""
+    import pinocchio as pin
+
+    model = pin.buildModelFromXML(work.text, *([pin.JointModelFreeFlyer()] if work.is_floating else []))
+    # Its dofs in the order of those of mbt: linear before angular, joints by their names.
+    order = [3, 4, 5, 0, 1, 2] if work.is_floating else []
+    for joint in work.tree.joints:
+        if joint.num_velocities == 1 and model.existJointName(joint.name):
+            order.append(model.joints[model.getJointId(joint.name)].idx_v)
+    return model, np.argsort(order)
+
+
 def steps_of_pinocchio(work: Workload) -> dict[str, Step]:
     """Return a step with Pinocchio and daqp: the posture by its weight, as one problem in a box."""
     import daqp
     import pinocchio as pin
 
-    floating = work.tree.num_positions != work.tree.num_velocities
-    model = pin.buildModelFromXML(work.text, *([pin.JointModelFreeFlyer()] if floating else []))
+    model, place = pinocchio_model(work)
     data, nv = model.createData(), model.nv
     indices = [model.getFrameId(frame) for frame in work.frames]
-    # Its dofs in the order of those of mbt: linear before angular, joints by their names.
-    order = [3, 4, 5, 0, 1, 2] if floating else []
-    for joint in work.tree.joints:
-        if joint.num_velocities == 1 and model.existJointName(joint.name):
-            order.append(model.joints[model.getJointId(joint.name)].idx_v)
-    place = np.argsort(order)
     position = [work.tree.num_positions - nv + k for k in range(nv)]
     limits = work.tree.velocity_lower_limits, work.tree.velocity_upper_limits
     lower, upper = work.tree.position_lower_limits, work.tree.position_upper_limits
@@ -112,21 +121,23 @@ def steps_of_pink(work: Workload) -> dict[str, Step]:
     import pinocchio as pin
     from pink.tasks import FrameTask, PostureTask
 
-    if work.tree.num_positions != work.tree.num_velocities:
-        raise ImportError("only robots without a floating base")
-    model = pin.buildModelFromXML(work.text)
+    model, place = pinocchio_model(work)
+    q0 = pin.neutral(model)
     tasks = [FrameTask(work.frames[0], position_cost=1.0, orientation_cost=1.0, gain=GAIN)]
     tasks += [FrameTask(f, position_cost=1.0, orientation_cost=0.0, gain=GAIN) for f in work.frames[1:]]
     posture = PostureTask(cost=POSTURE, gain=GAIN)
-    posture.set_target(pin.neutral(model))
-    configuration = pink.Configuration(model, model.createData(), work.q[0])
+    posture.set_target(q0)
+    configuration = pink.Configuration(model, model.createData(), q0)
+    low, high = model.lowerPositionLimit, model.upperPositionLimit
 
     def step(i: int) -> Array:
-        configuration.update(work.q[i])
+        configuration.update(np.clip(pin.integrate(model, q0, work.moves[i][place]), low, high))
         tasks[0].set_target(pin.SE3(work.goals[0][i]))
         for task, goal in zip(tasks[1:], work.goals[1:], strict=True):
             task.set_target(pin.SE3(np.eye(3), goal[i]))
-        return np.asarray(pink.solve_ik(configuration, [*tasks, posture], DT, solver="daqp"))
+        return np.asarray(
+            pink.solve_ik(configuration, [*tasks, posture], DT, solver="daqp", safety_break=False)
+        )
 
     return {"pink": step}
 
@@ -136,19 +147,27 @@ def steps_of_mink(work: Workload) -> dict[str, Step]:
     import mink
     import mujoco
 
-    if work.tree.num_positions != work.tree.num_velocities:
-        raise ImportError("only robots without a floating base")
-    model = mujoco.MjModel.from_xml_string(work.text)
+    spec = mujoco.MjSpec.from_string(without_shapes(work.text))
+    order = [3, 4, 5, 0, 1, 2] if work.is_floating else []
+    if work.is_floating:
+        spec.worldbody.first_body().add_freejoint()
+    model = spec.compile()
+    order += [
+        int(model.joint(joint.name).dofadr[0]) for joint in work.tree.joints if joint.num_velocities == 1
+    ]
+    place = np.argsort(order)
     tasks = [mink.FrameTask(work.frames[0], "body", position_cost=1.0, orientation_cost=1.0, gain=GAIN)]
     tasks += [
         mink.FrameTask(f, "body", position_cost=1.0, orientation_cost=0.0, gain=GAIN) for f in work.frames[1:]
     ]
     posture = mink.PostureTask(model, cost=POSTURE, gain=GAIN)
-    posture.set_target(np.zeros(model.nq))
+    posture.set_target(model.qpos0)
     configuration, limits = mink.Configuration(model), [mink.ConfigurationLimit(model)]
 
     def step(i: int) -> Array:
-        configuration.update(work.q[i])
+        q = model.qpos0.copy()
+        mujoco.mj_integratePos(model, q, work.moves[i][place], 1.0)
+        configuration.update(q)
         tasks[0].set_target(mink.SE3.from_matrix(work.goals[0][i]))
         for task, goal in zip(tasks[1:], work.goals[1:], strict=True):
             task.set_target(mink.SE3.from_rotation_and_translation(mink.SO3.identity(), goal[i]))

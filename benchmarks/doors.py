@@ -254,7 +254,10 @@ def main() -> None:
     slow = {name: t for name, t in times.items() if t > arguments.above}
     for name, t in sorted(slow.items(), key=lambda item: -item[1]):
         print(f"{name:60} {t:8.2f}")
-    print(f"{len(times)} calls, {len(slow)} of them above {arguments.above} us; not called:")
+    print(f"{len(times)} calls, {len(slow)} of them above {arguments.above} us")
+    if "F.forward_dynamics" in times:
+        print(f"to compare runs: F.forward_dynamics took {times['F.forward_dynamics']:.2f}")
+    print("not called:")
     for name in survey.untimed + of_elements.untimed:
         print("  ", name)
 

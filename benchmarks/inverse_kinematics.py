@@ -1,18 +1,20 @@
-"""Inverse kinematics of arms: success and time, beside loops around Pinocchio, mink and pink.
+"""Inverse kinematics: success and time, beside TRAC-IK and loops around Pinocchio, mink and pink.
 
-    python benchmarks/inverse_kinematics.py [--model FILE:FRAME]... [--goals 1000] [--seeds 128]
+    python benchmarks/inverse_kinematics.py [--model FILE:FRAME[:position]]... [--goals 1000] [--seeds 128]
 
-Goals are poses of random positions within limits, starts are random; a success is within 0.1 mm, 1 mrad
-and all limits, verified by forward kinematics. One thread. Contenders that solve one goal a call take turns,
-goal by goal, in one process; a time is the least of five rounds, of two for what takes milliseconds.
-Pinocchio's loop is that of its documentation, clipped to limits, with 100 iterations; mink and pink take
-steps with daqp, where they are installed.
+Goals are poses, or positions, of random positions of the joints within limits, starts are random; a success
+is within 0.1 mm, 1 mrad and all limits, verified by forward kinematics. One thread. Contenders that solve one
+goal a call take turns, goal by goal, in one process; a time is the least of five rounds, of two for what
+takes milliseconds, which solves the first 100 goals only. Pinocchio's loop is that of its documentation,
+clipped to limits, with 100 iterations; mink and pink take 100 steps with daqp; TRAC-IK (pytracik) has 50 ms
+and two threads. They take part where they are installed, and where goals are poses.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
+import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -39,15 +41,36 @@ def limits_of(tree: mbt.MultibodyTree) -> tuple[Array, Array]:
     return np.where(np.isfinite(lower), lower, -np.pi), np.where(np.isfinite(upper), upper, np.pi)
 
 
+def without_shapes(text: str) -> str:
+    """Return the URDF without shapes, whose meshes are not at hand, and with all its frames in MuJoCo."""
+    root = ET.fromstring(text)
+    for link in root.findall("link"):
+        for kind in ("visual", "collision"):
+            for shape in link.findall(kind):
+                link.remove(shape)
+    options = {"fusestatic": "false", "balanceinertia": "true", "boundmass": "1e-6", "boundinertia": "1e-9"}
+    ET.SubElement(ET.SubElement(root, "mujoco"), "compiler", options)
+    return ET.tostring(root, encoding="unicode")
+
+
 def is_right(tree: mbt.MultibodyTree, frame: str, q: Array, goals: Array) -> Array:
     """Return which positions are solutions."""
-    X = functional.frame_pose(tree, q, frame)
+    if goals.shape[-1] == 3:
+        turned = np.zeros(len(goals))
+        distance = np.linalg.norm(functional.frame_pose(tree, q, frame)[..., :3, 3] - goals, axis=-1)
+    else:
+        turned, distance = pose_errors(tree, frame, q, goals)
     lower, upper = tree.position_lower_limits - 1e-12, tree.position_upper_limits + 1e-12
+    return (distance <= TIGHT) & (turned <= RIGHT) & np.all((q >= lower) & (q <= upper), axis=-1)
+
+
+def pose_errors(tree: mbt.MultibodyTree, frame: str, q: Array, goals: Array) -> tuple[Array, Array]:
+    """Return angles and distances between a frame and its goals."""
+    X = functional.frame_pose(tree, q, frame)
     turn = mbt.math.log_so3(np.swapaxes(X[..., :3, :3], -1, -2) @ goals[..., :3, :3])
     return (
-        (np.linalg.norm(X[..., :3, 3] - goals[..., :3, 3], axis=-1) <= TIGHT)
-        & (np.linalg.norm(turn, axis=-1) <= RIGHT)
-        & np.all((q >= lower) & (q <= upper), axis=-1)
+        np.linalg.norm(turn, axis=-1),
+        np.linalg.norm(X[..., :3, 3] - goals[..., :3, 3], axis=-1),
     )
 
 
@@ -88,7 +111,10 @@ def pink_loop(text: str, frame: str) -> Solve:
             error = task.compute_error(configuration)
             if np.linalg.norm(error[3:]) < RIGHT and np.linalg.norm(error[:3]) < TIGHT:
                 break
-            v = pink.solve_ik(configuration, [task], 1.0, solver="daqp", safety_break=False)
+            try:
+                v = pink.solve_ik(configuration, [task], 1.0, solver="daqp", safety_break=False)
+            except pink.exceptions.NoSolutionFound:
+                break
             configuration.integrate_inplace(v, 1.0)
         return np.array(configuration.q)
 
@@ -112,25 +138,60 @@ def mink_loop(text: str, frame: str) -> Solve:
             error = task.compute_error(configuration)
             if np.linalg.norm(error[3:]) < RIGHT and np.linalg.norm(error[:3]) < TIGHT:
                 break
-            v = mink.solve_ik(configuration, [task], 1.0, "daqp", limits=limits)
+            try:
+                v = mink.solve_ik(configuration, [task], 1.0, "daqp", limits=limits)
+            except mink.NoSolutionFound:
+                break
             configuration.integrate_inplace(v, 1.0)
         return np.array(configuration.q)
 
     return solve
 
 
-def contenders(text: str, frame: str, tree: mbt.MultibodyTree, seeds: int) -> dict[str, Solve]:
-    """Return what solves one goal a call."""
+def trac_ik(text: str, frame: str, tree: mbt.MultibodyTree) -> Solve:
+    """Return TRAC-IK: an iteration and a minimization side by side, with random restarts."""
+    import pytracik
+
+    root = ET.fromstring(text)
+    children = {joint.find("child").get("link") for joint in root.findall("joint")}  # type: ignore[union-attr]
+    base = next(link.get("name") for link in root.findall("link") if link.get("name") not in children)
+    chain = pytracik.TRAC_IK(base, frame, text, 5e-2, 0.5 * TIGHT, pytracik.SolveType.Speed)
+    size = pytracik.get_num_joints(chain)
+
+    def solve(goal: Array, start: Array) -> Array:
+        w, x, y, z = mbt.math.matrix_to_quaternion(goal[:3, :3])
+        q = start.copy()
+        # The first number says whether it succeeded.
+        q[:size] = pytracik.ik(chain, start[:size], *goal[:3, 3], x, y, z, w)[1:]
+        return q
+
+    return solve
+
+
+def problem(tree: mbt.MultibodyTree, frame: str, is_position: bool) -> mbt.InverseKinematics:
+    """Return a problem with one task."""
     ik = mbt.InverseKinematics(tree)
-    ik.add_pose(frame)
+    (ik.add_position if is_position else ik.add_pose)(frame)
+    return ik
+
+
+def contenders(
+    text: str, frame: str, tree: mbt.MultibodyTree, seeds: int, is_position: bool
+) -> dict[str, Solve]:
+    """Return what solves one goal a call."""
+    ik = problem(tree, frame, is_position)
     found: dict[str, Solve] = {
         f"mbt, {seeds} seeds": lambda goal, start: ik.solve([goal], start, seeds=seeds, max_steps=STEPS).q,
         "mbt, one seed": lambda goal, start: ik.solve([goal], start, seeds=1, max_steps=STEPS).q,
     }
+    if is_position:
+        return found
+    text = without_shapes(text)
     makers: dict[str, Callable[[], Solve]] = {
         "pin, NumPy loop": lambda: pinocchio_loop(text, frame, tree),
         "pink": lambda: pink_loop(text, frame),
         "mink": lambda: mink_loop(text, frame),
+        "TRAC-IK": lambda: trac_ik(text, frame, tree),
     }
     for name, make in makers.items():
         try:
@@ -140,15 +201,15 @@ def contenders(text: str, frame: str, tree: mbt.MultibodyTree, seeds: int) -> di
     return found
 
 
-def measure(name: str, text: str, frame: str, count: int, seeds: int) -> None:
+def measure(name: str, text: str, frame: str, is_position: bool, count: int, seeds: int) -> None:
     """Print the table of one robot."""
     tree = mbt.load_model(text)
     rng = np.random.default_rng(0)
     lower, upper = limits_of(tree)
-    goals = functional.frame_pose(tree, rng.uniform(lower, upper, (count, tree.num_positions)), frame)
+    goals = goals_at(tree, rng.uniform(lower, upper, (count, tree.num_positions)), frame, is_position)
     starts = rng.uniform(lower, upper, (count, tree.num_positions))
     print(f"{name}, {tree.num_velocities} joints, {count} goals")
-    solvers = contenders(text, frame, tree, seeds)
+    solvers = contenders(text, frame, tree, seeds, is_position)
     shown = min(count, 100)  # of what takes milliseconds
     sizes = {key: count if key.startswith("mbt") else shown for key in solvers}
     times = {key: np.full(size, np.inf) for key, size in sizes.items()}
@@ -165,21 +226,26 @@ def measure(name: str, text: str, frame: str, count: int, seeds: int) -> None:
         right = is_right(tree, frame, answers[key], goals[: len(seconds)])
         median, slow = np.quantile(seconds, [0.5, 0.99]) * 1e6
         print(f"  {key:20s} {right.mean():7.2%}   median {median:8.1f} us   p99 {slow:8.1f} us")
-    ik = mbt.InverseKinematics(tree)
-    ik.add_pose(frame)
+    ik = problem(tree, frame, is_position)
     found = ik.solve([goals], starts, seeds=seeds)
     seconds = least(lambda: ik.solve([goals], starts, seeds=seeds))
     right = is_right(tree, frame, found.q, goals)
     print(f"  batch of {count}: {right.mean():.2%}, {seconds / count * 1e6:.1f} us a goal")
     path = starts[0] + np.linspace(0.0, 1.0, 4096)[:, None] * (starts[1] - starts[0])
     near = path + rng.uniform(-0.02, 0.02, path.shape)
-    along = functional.frame_pose(tree, path, frame)
+    along = goals_at(tree, path, frame, is_position)
     warm = ik.solve([along], near)
     seconds = least(lambda: ik.solve([along], near))
     print(
         f"  4096 goals along a path, from 0.02 rad away: {np.mean(warm.success):.2%}, "
         f"{seconds * 1e3:.2f} ms, {np.mean(warm.num_steps):.1f} steps each"
     )
+
+
+def goals_at(tree: mbt.MultibodyTree, q: Array, frame: str, is_position: bool) -> Array:
+    """Return poses of a frame, or its positions."""
+    X = functional.frame_pose(tree, q, frame)
+    return np.array(X[..., :3, 3]) if is_position else X
 
 
 def least(call: Callable[[], Any], rounds: int = 7) -> float:
@@ -197,20 +263,23 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--model", action="append", default=[], metavar="FILE:FRAME")
+    parser.add_argument("--model", action="append", default=[], metavar="FILE:FRAME[:position]")
     parser.add_argument("--goals", type=int, default=1000)
     parser.add_argument("--seeds", type=int, default=128)
     options = parser.parse_args()
     mbt.set_num_threads(1)
-    robots = [(*model.rpartition(":")[::2],) for model in options.model]
-    texts = [(path, Path(path).read_text(encoding="utf-8"), frame) for path, frame in robots]
+    texts = []
+    for model in options.model:
+        is_position = model.endswith(":position")
+        path, _, frame = model.removesuffix(":position").rpartition(":")
+        texts.append((path, Path(path).read_text(encoding="utf-8"), frame, is_position))
     if not texts:
         seven = seven_joint_arm()
         last = mbt.load_model(seven.urdf).bodies[-1].name
         arm = model_path("mbt_arm").read_text(encoding="utf-8")
-        texts = [("mbt_arm", arm, "tool"), (seven.name, seven.urdf, last)]
-    for name, text, frame in texts:
-        measure(name, text, frame, options.goals, options.seeds)
+        texts = [("mbt_arm", arm, "tool", False), (seven.name, seven.urdf, last, False)]
+    for name, text, frame, is_position in texts:
+        measure(name, text, frame, is_position, options.goals, options.seeds)
 
 
 if __name__ == "__main__":

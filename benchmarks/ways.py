@@ -10,8 +10,11 @@ Steps are semi-implicit ones.
 from __future__ import annotations
 
 import argparse
+import ctypes
 import os
 import statistics
+import subprocess
+import tempfile
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -27,6 +30,13 @@ from mbt.models import model_path
 
 # What is called, and how many states a call computes.
 Way = tuple[Callable[[], Any], int]
+
+LOOP = """
+typedef int kernel(void *, const double *, const double *, const double *, double *);
+void loop(kernel *call, void *handle, const double *q, const double *v, const double *x, double *out, int n) {
+  for (int i = 0; i < n; ++i) call(handle, q, v, x, out);
+}
+"""
 
 
 def states_of(tree: mbt.MultibodyTree, samples: int) -> Any:
@@ -67,6 +77,7 @@ def ways_of_numpy(tree: mbt.MultibodyTree, samples: int) -> Iterator[tuple[str, 
     fast = mbt.compile(tree, "forward_dynamics").forward_dynamics
     yield "mbt.compile, one state", (lambda: fast(q[0], v[0], tau[0]), 1)
     yield "mbt.compile, batch", (lambda: fast(q, v, tau, out=out), samples)
+    yield "native_kernel, in a loop in C", way_of_c(tree)
     yield (
         "Context of a batch, masses of each",
         (lambda: tree.calc_forward_dynamics(batch, tau, out=out), samples),
@@ -76,6 +87,20 @@ def ways_of_numpy(tree: mbt.MultibodyTree, samples: int) -> Iterator[tuple[str, 
         f"rollout of {steps} steps, a step",
         (lambda: functional.rollout(tree, q, v, forces, 1e-4, every=steps, out=path), samples * steps),
     )
+
+
+def way_of_c(tree: mbt.MultibodyTree, calls: int = 1000) -> Way:
+    """Return a loop in C around the kernel of one state."""
+    native = mbt.compiling.native_kernel(tree, "forward_dynamics")
+    q, v, tau, out = (np.array(x[0]) for x in (*states_of(tree, 1), np.zeros((1, tree.num_velocities))))
+    with tempfile.TemporaryDirectory() as folder:
+        source, library = Path(folder) / "loop.c", Path(folder) / "loop.so"
+        source.write_text(LOOP)
+        subprocess.run(["cc", "-O2", "-shared", "-fPIC", source, "-o", library], check=True)
+        loop = ctypes.CDLL(str(library)).loop
+    loop.argtypes = [ctypes.c_void_p] * 6 + [ctypes.c_int]
+    places = [x.ctypes.data for x in (q, v, tau, out)]
+    return (lambda: (loop(native.address, native.handle, *places, calls), q, v, tau, out)), calls
 
 
 def ways_of_jax(tree: mbt.MultibodyTree, samples: int) -> Iterator[tuple[str, Way]]:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import os
 import sys
 from collections.abc import Iterator
 from html.parser import HTMLParser
@@ -111,6 +112,8 @@ def main() -> int:
     """Build, check, and return the exit code."""
     from sphinx.cmd.build import build_main
 
+    # Pages run beside each other: threads of BLAS would wait for each other, longer than a cell may take.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     out = Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "build" / "site")
     doctrees = out.with_name(out.name + "_doctrees")
     arguments = ["-q", "-W", "--keep-going", "-n", "-j", "auto", "-b", "html", "-d", str(doctrees)]

@@ -259,6 +259,7 @@ __all__ = [
     "Trajectory",
     "InverseKinematics",
     "InverseKinematicsResult",
+    "CollisionModel",
     "simulate",
     # Control
     "ContactPoints",
@@ -334,6 +335,7 @@ _MODULES_OF = {
     "CompiledFunctions": "mbt.compiling",
     "compile": "mbt.compiling",
     "CheckReport": "mbt.checking",
+    "CollisionModel": "mbt.geometry",
     "Finding": "mbt.checking",
     "SelftestReport": "mbt.checking.selftest_report",
     "selftest": "mbt.checking.identities",

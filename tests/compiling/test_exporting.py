@@ -71,6 +71,8 @@ def run(folder: Path, *words: object, **options: Any) -> str:
     return done.stdout
 
 
+#: What a board needs besides: where memory is, and how it starts.
+BOARD = Path(__file__).parent / "cortex_m"
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic")
 
 
@@ -137,6 +139,33 @@ def test_cmake(folder: Path) -> None:
 def test_for_a_microcontroller(folder: Path) -> None:
     processor = ("-mcpu=cortex-m7", "-mthumb", "-mfpu=fpv5-d16", "-mfloat-abi=hard")
     run(folder, "arm-none-eabi-gcc", "-Os", *STRICT, *processor, "-c", "arm_control.c", "-o", "m7.o")
+    emulator = shutil.which("qemu-system-arm")
+    if emulator is None:
+        return
+    # The test program itself, on an emulated Cortex-M7; and one with a number that is wrong by a hundredth.
+    given = (folder / "arm_control_test.c").read_text()
+    (folder / "wrong.c").write_text(re.sub(r"(wanted_error\[8\]\[6\] = \{\s*\{)", r"\g<1>0.01 + ", given))
+    parts = [str(BOARD / "startup.c"), "-T", str(BOARD / "mps2.ld"), "--specs=rdimon.specs", "-lm"]
+    for test, status in (("arm_control_test.c", 0), ("wrong.c", 1)):
+        run(
+            folder,
+            "arm-none-eabi-gcc",
+            "-Os",
+            "-std=gnu99",
+            *processor,
+            "arm_control.c",
+            test,
+            *parts,
+            "-o",
+            "m7.elf",
+        )
+        done = subprocess.run(
+            [emulator, "-M", "mps2-an500", "-nographic", "-monitor", "none", "-serial", "none",
+             "-semihosting-config", "enable=on,target=native", "-kernel", folder / "m7.elf"],
+            capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+        assert done.returncode == status, done.stderr
+        assert re.search(r"arm_control: largest error \S+ in 8 tests", done.stdout)
 
 
 @pytest.mark.parametrize(

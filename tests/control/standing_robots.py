@@ -70,3 +70,28 @@ def make_biped():
     q[7:] = np.tile([0.0, 0.0, -0.4, 0.8, -0.4], 2)
     q[6] = 0.25 + 0.8 * np.cos(0.4) + 0.05
     return tree, contacts, q
+
+
+def make_hands():
+    """Return a tree of a free box between two hands on arms of six joints, and contacts on its sides."""
+    tree = mbt.MultibodyTree()
+    box = tree.add_body(mbt.RigidBody("box", mbt.SpatialInertia.solid_cube_with_mass(2.0, 0.2)))
+    tree.add_joint(mbt.QuaternionFloatingJoint, "free", tree.world_body, None, box, None)
+    contacts = []
+    for name, side in (("left", -1.0), ("right", 1.0)):
+        parent, X_PJ = tree.world_body, make_pose(p=[side * 0.1, 0.0, 0.0])
+        for k in range(6):
+            kind, axis = (mbt.PrismaticJoint if k < 3 else mbt.RevoluteJoint), np.eye(3)[k % 3]
+            inertia = mbt.SpatialInertia.solid_sphere_with_mass(0.5, 0.05)
+            body = tree.add_body(mbt.RigidBody(f"{name}{k}", inertia))
+            joint = tree.add_joint(kind, f"{name}{k}", parent, X_PJ, body, None, axis=axis)
+            tree.add_joint_actuator(f"{name}{k}", joint)
+            parent, X_PJ = body, None
+        points = [[0.0, dy, dz] for dy, dz in ((-0.05, -0.05), (0.05, -0.05), (0.0, 0.06))]
+        normal = [side, 0.0, 0.0]  # the box pushes the hand away
+        contacts.append(
+            mbt.ContactPoints(parent.name, points, friction=0.8, normal=normal, surface="box", name=name)
+        )
+    tree.add_force_element(mbt.UniformGravityFieldElement())
+    tree.finalize()
+    return tree, contacts

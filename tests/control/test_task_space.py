@@ -332,10 +332,9 @@ def test_solutions_equal_those_of_clarabel():
         q_now = functional.integrate_positions(tree, q, 0.1 * rng.normal(size=tree.num_velocities), 1.0)
         v = 0.3 * rng.normal(size=tree.num_velocities)
         result = controller.solve(q_now, v, goals)
-        H, g, end = ticks._part["H"], ticks._part["g"], ticks._end
-        rows = np.vstack([np.eye(len(g)), ticks._A[: end - len(g)]])
-        lower, upper = ticks._lower[:end], ticks._upper[:end]
-        equal = ticks._is_equation[:end]
+        H, g, program = ticks._part["H"], ticks._part["g"], ticks._programs[1]
+        rows = np.vstack([np.eye(len(g)), program._A])
+        lower, upper, equal = program._lower, program._upper, program._is_equation
         below, above = ~equal & (lower > -1e20), ~equal & (upper < 1e20)
         A = sparse.csc_matrix(np.vstack([rows[equal], rows[above], -rows[below]]))
         b = np.concatenate([upper[equal], upper[above], -lower[below]])
@@ -364,15 +363,14 @@ def test_ticks_are_optimal(make):
     for _ in range(30):
         q_now = functional.integrate_positions(tree, q, 0.1 * rng.normal(size=tree.num_velocities), 1.0)
         controller.solve(q_now, 0.3 * rng.normal(size=tree.num_velocities), goals)
-        end = ticks._end
-        H, g, A = ticks._part["H"], ticks._part["g"], ticks._A[: end - len(ticks._part["g"])]
-        x, multipliers = ticks._programs[1].solve(H, g, A, ticks._lower[:end], ticks._upper[:end])
-        rows = np.vstack([np.eye(len(g)), A])
+        H, g, program = ticks._part["H"], ticks._part["g"], ticks._programs[1]
+        x, multipliers = program.solve(H, g)
+        rows = np.vstack([np.eye(len(g)), program._A])
         scale = np.abs(H).max() * np.abs(x).max()
         np.testing.assert_allclose(H @ x + g + rows.T @ multipliers, 0.0, atol=1e-14 * scale)
-        at_upper, at_lower = ticks._upper[:end] - rows @ x, rows @ x - ticks._lower[:end]
+        at_upper, at_lower = program._upper - rows @ x, rows @ x - program._lower
         assert min(at_upper.min(), at_lower.min()) > -1e-8
-        free = ~ticks._is_equation[:end]
+        free = ~program._is_equation
         assert np.all(np.abs(at_upper[free & (multipliers > 1e-9)]) < 1e-8)
         assert np.all(np.abs(at_lower[free & (multipliers < -1e-9)]) < 1e-8)
 

@@ -22,6 +22,7 @@ MAY_IMPORT_CORE = {
     "math",
     "scalars",
     "wiring",
+    "geometry",
     "kinematics",
     "motion",
     "parsing",

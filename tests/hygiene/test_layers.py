@@ -19,8 +19,8 @@ SOURCES = Path(__file__).parents[2] / "src"
 LARGEST_CIRCLE = 3
 # Rooms of the compiled core, from the inside out.
 ROOMS = [
-    "scalars", "algebra", "model", "joints", "forces", "passes", "door", "quantities", "engines", "solvers",
-    "api",
+    "scalars", "algebra", "model", "joints", "forces", "passes", "door", "quantities", "engines", "geometry",
+    "solvers", "api",
 ]  # fmt: skip
 
 Graph = dict[str, set[str]]

@@ -64,6 +64,9 @@ else:
 """
 
 
+@pytest.mark.skipif(
+    sys.version_info[:3] == (3, 13, 0), reason="CPython 3.13.0 itself crashes here, later ones do not"
+)
 @pytest.mark.parametrize("program", [MAIN_FIRST, OTHER_FIRST], ids=["main first", "other first"])
 def test_an_import_is_refused(program: str) -> None:
     subprocess.run([sys.executable, "-c", BEGIN + program], check=True, timeout=60)

@@ -320,7 +320,7 @@ def test_limits_can_be_turned_off():
     tree = make_slider(lower=-0.4, upper=0.02)
     context = tree.create_default_context()
     context.v = [5.0]
-    with pytest.warns(mbt.SimulationWarning, match="no force acts at position limits"):
+    with pytest.warns(mbt.SimulationWarning, match="do not act with joint_limits=False"):
         motion = mbt.simulate(tree, context, 0.02, 5e-3, method="implicit", joint_limits=False)
     np.testing.assert_allclose(motion.q[-1], 0.1, rtol=1e-12)
 

@@ -35,8 +35,53 @@ __all__ = ["ConvexSteps"]
 # are off by this share of what their impulses change; so is what creeps while it sticks.
 _RIGID = 1e-6
 _STICTION = 1e-5
-# Time in which a joint beyond its limit, or a constraint that is open, comes back [s].
-_RECOVERY = 0.02
+# Time in which a constraint that is open is closed, and in which a joint beyond its limit comes back [s].
+_CLOSING = 0.02
+_RETURN = 0.2
+
+
+def carried_momenta(
+    M_Bo_W: FloatArray, R: FloatArray, R0: FloatArray, V0: FloatArray, h: float
+) -> FloatArray:
+    """Return the momenta about Bo in World, (..., num_bodies, 6), of bodies that go on by themselves.
+
+    The centre of mass keeps its velocity. The angular velocity turns along with the body, and changes as that
+    of a free body does: in principal axes of the moments I1 <= I2 <= I3 the vector y with
+    ``yi = sqrt(Ii) wi``, of the length of the energy, turns about s, ``si = (Ii - I2)/sqrt(Ij Ik) wi``.
+
+    Parameters
+    ----------
+    M_Bo_W : ndarray, shape (..., num_bodies, 6, 6)
+        Spatial inertias here.
+    R, R0 : ndarray, shape (..., num_bodies, 3, 3)
+        Orientations here, and one step before.
+    V0 : ndarray, shape (..., num_bodies, 6)
+        Spatial velocities one step before.
+    h : float
+        Length of the step [s].
+    """
+    P = np.zeros(V0.shape)
+    for index in np.ndindex(V0.shape[:-1]):
+        A, V = M_Bo_W[index], V0[index]
+        mass = A[3, 3]
+        if not np.isfinite(A).all() or not np.isfinite(V).all():
+            continue
+        c = np.array([A[2, 4], A[0, 5], A[1, 3]]) / mass if mass > 0.0 else np.zeros(3)
+        moments, Q = np.linalg.eigh(A[:3, :3] - mass * (c @ c * np.eye(3) - np.outer(c, c)))
+        Q[:, 2] *= np.linalg.det(Q)  # right-handed
+        moments = np.where(moments > 1e-12 * moments[2], moments, 0.0)
+        turn = R[index] @ R0[index].T
+        w = Q.T @ turn @ V[:3]
+        s = np.zeros(3)
+        for i, j in ((0, 2), (2, 0)):
+            others = np.sqrt(moments[1] * moments[j])
+            if others > 0.0:
+                s[i] = (moments[i] - moments[1]) / others * w[i]
+        s, y = 0.5 * h * s, np.sqrt(moments) * w
+        y = y + 2.0 / (1.0 + s @ s) * (np.cross(s, y) + np.cross(s, np.cross(s, y)))
+        p = mass * (V[3:] + np.cross(V[:3], turn.T @ c))
+        P[index] = *(Q @ (np.sqrt(moments) * y) + np.cross(c, p)), *p
+    return P
 
 
 class ConvexSteps:
@@ -59,6 +104,10 @@ class ConvexSteps:
         Forces of inputs and servos in the last step [N m, N].
     is_clipped : ndarray of bool, shape (..., num_velocities)
         Whether the effort limits of the tree clipped them.
+    carried : ndarray, shape (count, num_velocities)
+        The velocity without forces.
+    problem : Problem
+        What the velocity at the end minimises.
     """
 
     def __init__(self, context: Context, *, joint_limits: bool = True, limit_efforts: bool = False) -> None:
@@ -109,7 +158,9 @@ class ConvexSteps:
         bad |= ~np.isfinite(problem.p).all(axis=-1)
         if bad.any():
             problem.silence(bad)
-        v1, residual, iterations = solve(problem, v0)
+        start = np.linalg.solve(M, problem.p[..., np.newaxis])[..., 0]
+        v1, residual, iterations = solve(problem, start)
+        self.carried, self.problem = v0, problem
         self._report(problem, v1, residual, iterations)
         v1 = np.where(bad[:, np.newaxis], np.nan, v1 * free + 0.0).reshape(*self.batch, self.nv)
         return tree.integrate_positions(q, v1, dt), v1
@@ -134,23 +185,33 @@ class ConvexSteps:
     def _transport(self, M: FloatArray, q: Any, v: Any, dt: float) -> tuple[FloatArray, FloatArray]:
         """Return C v, and the velocities that v has become here by itself.
 
-        The step before solved for v at q - v dt. Of S, the skew part of C, (M0 + M)/2 v1 + dt S v1 = M0 v
-        gives velocities whose kinetic energy here is never greater than that of v there.
+        The step before solved for v at q - v dt. There the bodies had momenta that they take along, each by
+        itself; here the joints take what fits them.
         """
         tree, n = self.tree, self.nv
-        free = self._free
-        C = tree.calc_coriolis_matrix(self.context).reshape(self.count, n, n)
-        self._before.q = tree.integrate_positions(q, v, -dt)
-        M0 = tree.calc_mass_matrix(self._before).reshape(self.count, n, n)
+        context, before = self.context, self._before
+        C = tree.calc_coriolis_matrix(context).reshape(self.count, n, n)
         bias = np.einsum("bij,bj->bi", C, v.reshape(self.count, n))
-        both = free[:, :, np.newaxis] * free[:, np.newaxis, :]
-        eye = (1.0 - free)[:, :, np.newaxis] * np.eye(n)
-        M0, S = M0 * both + eye, 0.5 * (C - np.swapaxes(C, 1, 2)) * both
+        before.q, before.v = tree.integrate_positions(q, v, -dt), v
+        here, there = tree.eval_position_kinematics(context), tree.eval_position_kinematics(before)
+        forces = context._new_forces()
         with np.errstate(all="ignore"):
-            bad = ~np.isfinite(M0 + S).all(axis=(1, 2))[:, np.newaxis, np.newaxis]
-            M0, S = np.where(bad, np.eye(n), M0), np.where(bad, 0.0, S)
-            p = np.einsum("bij,bj->bi", M0, np.nan_to_num(v.reshape(self.count, n)))
-        return bias, np.linalg.solve(0.5 * (M0 + M) + dt * S, p[..., np.newaxis])[..., 0]
+            forces.body_forces[...] = carried_momenta(
+                np.asarray(here.M_Bo_W),
+                np.asarray(here.X_WB)[..., :3, :3],
+                np.asarray(there.X_WB)[..., :3, :3],
+                np.asarray(tree.eval_velocity_kinematics(before).V_WB),
+                dt,
+            )
+        still = context.clone()
+        still.v = np.zeros_like(v)
+        zero = np.zeros_like(v)
+        p = tree.calc_inverse_dynamics(still, zero) - tree.calc_inverse_dynamics(still, zero, forces)
+        for actuator in tree.joint_actuators:
+            dof = actuator.joint.velocity_start + getattr(actuator, "dof", 0)
+            p[..., dof] += actuator.calc_reflected_inertia(context) * v[..., dof]
+        p = np.nan_to_num(p.reshape(self.count, n) * self._free)
+        return bias, np.linalg.solve(M, p[..., np.newaxis])[..., 0]
 
     def _problem(
         self, M: FloatArray, bias: FloatArray, v0: FloatArray, v: FloatArray, tau: FloatArray, h: float
@@ -183,7 +244,7 @@ class ConvexSteps:
         drives = self._drives(q, tau, h)
         q = q[:, self._position_of]
         gaps = [q - self._lower, self._upper - q]
-        lower, upper = (gap / np.where(gap > 0.0, h, h + _RECOVERY) for gap in gaps)
+        lower, upper = (gap / np.where(gap > 0.0, h, h + _RETURN) for gap in gaps)
         J, target, row_slope = self._constraints(M, h)
         return Problem(
             dt=h, M=M, p=np.einsum("bij,bj->bi", M, v0) + h * f,
@@ -220,7 +281,7 @@ class ConvexSteps:
         error = tree.calc_constraint_errors(self.context).reshape(self.count, m)
         share = np.einsum("bmi,bim->bm", J, np.linalg.solve(M, np.swapaxes(J, 1, 2)))
         slope = np.where(share > 0.0, 1.0 / (_RIGID * np.where(share > 0.0, share, 1.0)), 0.0)
-        return J, -error / (h + _RECOVERY), slope
+        return J, -error / (h + _CLOSING), slope
 
     def _contacts(self, M: FloatArray, v: FloatArray, h: float) -> Contacts | None:
         if not self._elements:

@@ -11,7 +11,8 @@ from mbt.checking.identities import selftest
 from mbt.checking.joints import check_joints, check_keyframes, check_lengths
 from mbt.checking.mass_properties import check_mass_properties
 from mbt.checking.meshes import check_meshes
-from mbt.checking.mjcf_text import angles_are_in_degrees, check_ranges
+from mbt.checking.mjcf_text import angles_are_in_degrees, check_ranges, has_no_contact
+from mbt.checking.overlaps import check_overlaps
 from mbt.checking.repair import repair_urdf
 from mbt.checking.selftest_report import SelftestReport, SelftestRow
 from mbt.checking.subject import Subject, find_lines
@@ -56,7 +57,8 @@ def check_model(
     centres that do not fit the shapes; angles that look like degrees, or radians, and lengths that look like
     millimetres; limits, and keyframes outside of them; damping too stiff for the default step; names that
     occur twice and links that nothing connects; joints without inertia; a mass matrix that is singular
-    or not finite at the default positions; meshes that are missing; and what the reader ignores or repairs.
+    or not finite at the default positions; shapes for collisions that overlap there; meshes that are missing;
+    and what the reader ignores or repairs.
 
     Parameters
     ----------
@@ -113,6 +115,7 @@ def check_model(
     check_lengths(tree, subject)
     check_meshes(tree, subject, package_paths)
     subject.attempt("", check_dynamics, tree, subject)
+    subject.attempt("", check_overlaps, tree, subject, source if subject.has_rules else None)
     return _make_report(subject, tree.parse_reports[0].model_name, is_readable=True)
 
 
@@ -125,6 +128,8 @@ def _check_text(source: Source, subject: Subject) -> None:
     except MbtError:
         return  # The reader will say why.
     subject.lines = find_lines(root)
+    subject.has_rules = root.tag == "mujoco"
+    subject.touches_nothing = subject.has_rules and has_no_contact(root)
     subject.may_mean_radians = root.tag == "mujoco" and angles_are_in_degrees(root)
     if root.tag == "robot":
         check_urdf_text(root, subject)

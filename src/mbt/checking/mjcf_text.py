@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from mbt.parsing.xml_tree import Element
     from mbt.tree.multibody_tree import MultibodyTree
 
-__all__ = ["angles_are_in_degrees", "check_ranges"]
+__all__ = ["angles_are_in_degrees", "check_ranges", "has_no_contact"]
 
 # As radians, a turn with some room: no hinge with limits of a robot moves by as few degrees.
 _TURN = 2.0 * math.pi + 0.3
@@ -23,6 +23,13 @@ def angles_are_in_degrees(root: Element) -> bool:
     tags = {child.tag for child in root.children}
     units = [child.attributes.get("angle") for child in root.children if child.tag == "compiler"]
     return "include" not in tags and not any(units)
+
+
+def has_no_contact(root: Element) -> bool:
+    """Return whether an MJCF switches contact off."""
+    options = [child for child in root.children if child.tag == "option"]
+    flags = [child for option in options for child in option.children if child.tag == "flag"]
+    return any(flag.attributes.get("contact") == "disable" for flag in flags)
 
 
 def check_ranges(tree: MultibodyTree, subject: Subject) -> None:

@@ -40,12 +40,18 @@ class Subject:
         What was found so far.
     may_mean_radians : bool
         Whether its angles are in degrees because it does not say otherwise.
+    has_rules : bool
+        Whether it is an MJCF, which says which shapes may overlap.
+    touches_nothing : bool
+        Whether it is an MJCF that switches contact off.
     """
 
     file: str
     lines: Lines = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
     may_mean_radians: bool = False
+    has_rules: bool = False
+    touches_nothing: bool = False
 
     def report(
         self,

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from mbt._core.door.native_calls import NativeFunction
-from mbt.compiling.compiler import Library
+from mbt.compiling.compiler import CodeInMemory
 from mbt.config import get_num_threads
 from mbt.errors import ArgumentTypeError
 from mbt.math.arrays import as_float_array, broadcast_together, check_apart, check_out
@@ -31,7 +31,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def bind(
-    name: str, library: Library, inputs: dict[str, int], shapes: Shapes, dtype: Any
+    name: str, library: CodeInMemory, inputs: dict[str, int], shapes: Shapes, dtype: Any
 ) -> Callable[..., Any]:
     """Return a function of arrays of a type: of `inputs` sizes by name, with results of `shapes`."""
     # The code takes what is not exactly the arrays of one state from here.

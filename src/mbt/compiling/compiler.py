@@ -1,4 +1,4 @@
-"""From C to addresses: the user's compiler, and a folder where what it made is found again."""
+"""From recorded arithmetic to addresses: a compiler, and a folder where what it made is found again."""
 
 from __future__ import annotations
 
@@ -14,17 +14,27 @@ import sys
 import tempfile
 from contextlib import suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, TypeAlias
 
 from mbt import _core
+from mbt.compiling.assembly import write_assembly
+from mbt.compiling.llvm import JitLibrary, make_object, target_words
+from mbt.compiling.source import write_source
+from mbt.compiling.tracing import Trace
 from mbt.errors import ArgumentValueError, CompilerError, quote, quote_path
 from mbt.math.arrays import as_float
 from mbt.saving.files import replace_file
 
-__all__ = ["REGISTERS", "Library", "as_timeout", "build"]
+__all__ = ["LLVM", "CodeInMemory", "Library", "as_timeout", "build", "write"]
 
-#: Bytes of a register, by instruction set.
-REGISTERS = {"v4": 64, "v3": 32, "v2": 16, "base": 16}
+#: The compiler that is a Python package, not a command.
+LLVM = "llvm"
+
+# Of files in the cache, by whether they are objects of LLVM.
+_SUFFIXES = ("so", "o")
+
+# Bytes of a register, by instruction set.
+_REGISTERS = {"v4": 64, "v3": 32, "v2": 16, "base": 16}
 
 #: How long the compiler may take [s]: derivatives of a large tree take it minutes.
 _TIMEOUT = 1800.0
@@ -58,20 +68,38 @@ class Library:
         self.many = _address(self.handle.mbt_many)
 
 
-def build(source: str, compiler: str | None, cache: bool, timeout: float | None = None) -> Library:
+#: What `build` returns: two addresses.
+CodeInMemory: TypeAlias = Library | JitLibrary
+
+
+def write(
+    trace: Trace, inputs: list[int], outputs: list[list[int]], compiler: str | None, single: bool
+) -> str:
+    """Return the source that `build` takes of what was recorded; see `write_source`."""
+    writer = write_assembly if compiler == LLVM else write_source
+    return writer(trace, inputs, outputs, _REGISTERS[_core.isa], single)
+
+
+def build(source: str, compiler: str | None, cache: bool, timeout: float | None = None) -> CodeInMemory:
     """Return the library of a source, compiled now or before."""
-    command = [*_find_compiler(compiler), *_COMMON, *_FLAGS.get(_core.isa, [])]
+    by_llvm = compiler == LLVM
+    command = target_words() if by_llvm else [*_find_compiler(compiler), *_COMMON, *_FLAGS.get(_core.isa, [])]
     limit = as_timeout(timeout)
     # Where a library is kept; the compiler works in a folder of its own.
     kept = _cache_folder() if cache else None
     key = hashlib.sha256("\0".join([*command, sys.platform, source]).encode()).hexdigest()[:32]
-    library = None if kept is None else _find(kept, key)
+    library = None if kept is None else _find(kept, key, by_llvm)
     if library is not None:
         return library
+    if by_llvm:
+        made_object = make_object(source)
+        if kept is not None:
+            _keep(kept, key, made_object, by_llvm)
+        return JitLibrary(made_object)
     try:
         with tempfile.TemporaryDirectory(prefix="mbt-", dir=kept) as folder:
             made = _compile(command, source, Path(folder), limit)
-            return Library(made if kept is None else _keep(kept, key, made.read_bytes()))
+            return Library(made if kept is None else _keep(kept, key, made.read_bytes(), by_llvm))
     except OSError as error:
         where = tempfile.gettempdir() if kept is None else str(kept)
         raise CompilerError(
@@ -103,27 +131,28 @@ def as_timeout(timeout: float | None) -> float:
     raise CompilerError(f"MBT_COMPILER_TIMEOUT: expected a number > 0 [s], got {quote(given)}")
 
 
-def _find(folder: Path, key: str) -> Library | None:
+def _find(folder: Path, key: str, by_llvm: bool) -> CodeInMemory | None:
     """Return what was compiled before, if it is what was written then: a damaged library ends the process."""
-    for path in folder.glob(f"{key}-*.so"):
+    for path in folder.glob(f"{key}-*.{_SUFFIXES[by_llvm]}"):
         try:
-            if path.name == _name_of(key, path.read_bytes()):
-                return Library(path)
+            library = path.read_bytes()
+            if path.name == _name_of(key, library, by_llvm):
+                return JitLibrary(library) if by_llvm else Library(path)
             path.unlink()
         except (OSError, CompilerError):
             pass  # Another process has removed it, or another machine has made it: it is made again.
     return None
 
 
-def _keep(folder: Path, key: str, library: bytes) -> Path:
+def _keep(folder: Path, key: str, library: bytes, by_llvm: bool) -> Path:
     """Write a library to where it is found again: whole, on the disk, and named by what is in it."""
-    path = folder / _name_of(key, library)
+    path = folder / _name_of(key, library, by_llvm)
     replace_file(path, library, 0o600)
     return path
 
 
-def _name_of(key: str, library: bytes) -> str:
-    return f"{key}-{hashlib.sha256(library).hexdigest()[:32]}.so"
+def _name_of(key: str, library: bytes, by_llvm: bool) -> str:
+    return f"{key}-{hashlib.sha256(library).hexdigest()[:32]}.{_SUFFIXES[by_llvm]}"
 
 
 def _find_compiler(compiler: str | None) -> list[str]:

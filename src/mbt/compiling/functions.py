@@ -9,13 +9,11 @@ from typing import Any, overload
 
 import numpy as np
 
-from mbt import _core
 from mbt._core.api.stateless import mass_matrix
 from mbt.compiling.calls import bind
-from mbt.compiling.compiler import REGISTERS, Library, as_timeout, build
+from mbt.compiling.compiler import LLVM, CodeInMemory, as_timeout, build, write
 from mbt.compiling.exporting import export_call
 from mbt.compiling.native_code import NativeCode
-from mbt.compiling.source import write_source
 from mbt.compiling.traced_calls import as_shapes, trace_call
 from mbt.compiling.traced_entries import Number
 from mbt.compiling.tracing import Trace
@@ -90,7 +88,7 @@ def compile(
     """Return functions of a tree, or a function that you write, in native code.
 
     The computation is recorded with the numbers of the tree in it, without zeros, ones and repeated terms.
-    A C compiler makes code of it: for one state, and for as many states at once as a register has lanes.
+    A compiler makes code of it: for one state, and for as many states at once as a register has lanes.
     docs/compiling.md tells which functions gain, and how much.
 
     Parameters
@@ -119,12 +117,14 @@ def compile(
         float64, or float32: the functions then take, compute and return float32, twice the states per
         register.
     compiler : str, optional
-        A command that compiles C: GCC or Clang. By default the environment variable CC, or ``cc``.
+        A command that compiles C: GCC or Clang. By default the environment variable CC, or ``cc``. Or
+        ``"llvm"``: the package llvmlite, without any C compiler.
     cache : bool, optional
         Whether to keep the compiled libraries in MBT_CACHE_DIR or ``~/.cache/mbt`` for the next time.
     timeout : float, optional
         How long the compiler may take for one function [s]; ``math.inf`` sets no limit. By default the
-        environment variable MBT_COMPILER_TIMEOUT, or half an hour.
+        environment variable MBT_COMPILER_TIMEOUT, or half an hour. Not with ``compiler="llvm"``, which runs
+        in this process.
 
     Returns
     -------
@@ -137,8 +137,8 @@ def compile(
     Raises
     ------
     CompilerError
-        When there is no compiler, it fails or takes too long, or the folder of the cache is not safe for
-        executable files.
+        When there is no compiler, or no llvmlite, it fails or takes too long, or the folder of the cache is
+        not safe for executable files.
     UnknownNameError, ArgumentTypeError, ArgumentValueError
         When there is no such function or dtype, `tree` is none, `frame` is missing or out of place, or
         `timeout` is not greater than zero; when a function that you write branches on a value, or does
@@ -168,6 +168,8 @@ def compile(
         raise ArgumentTypeError(f"compiler: expected a command, got {type(compiler).__name__}")
     is_kept, kind = as_bool(cache, "cache"), _as_dtype(dtype)
     limit = None if timeout is None else as_timeout(timeout)
+    if limit is not None and compiler == LLVM:
+        raise ArgumentValueError("timeout: expected none with compiler='llvm', which runs in this process")
     if callable(functions):
         _check_tree(tree)
         if frame is not None:
@@ -205,7 +207,7 @@ class CompiledFunctions:
     names : tuple of str
         Their names.
     sources : dict of str to str
-        The C code of each function.
+        The C code of each function; in the language of LLVM with ``compiler="llvm"``.
     dtype : dtype
         Of the arrays that they take and return.
     """
@@ -226,9 +228,11 @@ class CompiledFunctions:
         self._layouts: dict[str, tuple[dict[str, int], tuple[tuple[int, ...], ...]]] = {}
         self.dtype = dtype
         self._options = (frame, compiler, cache, dtype, timeout)
-        self._libraries: dict[str, Library] = {}
+        self._libraries: dict[str, CodeInMemory] = {}
         for name in self.names:
-            source, inputs, shapes = _write(tree, name, frame if name in OF_A_FRAME else None, dtype)
+            source, inputs, shapes = _write(
+                tree, name, frame if name in OF_A_FRAME else None, dtype, compiler
+            )
             self._layouts[name] = inputs, shapes
             self.sources[name] = source
             if name == "mass_matrix" and tree.num_velocities >= _LOOPS_ARE_FASTER and dtype == _DOUBLE:
@@ -236,7 +240,7 @@ class CompiledFunctions:
             else:
                 setattr(self, name, bind(name, self._library_of(name), inputs, shapes, dtype.type))
 
-    def _library_of(self, name: str) -> Library:
+    def _library_of(self, name: str) -> CodeInMemory:
         """Return the compiled library of a function."""
         if name not in self._libraries:
             _, compiler, cache, _, timeout = self._options
@@ -302,9 +306,9 @@ def _as_dtype(dtype: Any) -> Any:
 
 
 def _write(
-    tree: Any, name: str, frame: Any, dtype: Any
+    tree: Any, name: str, frame: Any, dtype: Any, compiler: str | None
 ) -> tuple[str, dict[str, int], tuple[tuple[int, ...], ...]]:
-    """Return the C of a function, the sizes of its inputs by name, and the shapes of its outputs."""
+    """Return the code of a function, the sizes of its inputs by name, and the shapes of its outputs."""
     trace = Trace()
     places: list[str] = []
 
@@ -316,7 +320,5 @@ def _write(
     arrays = [np.asarray(array, dtype=object) for array in outputs.values()]
     results = [[number.index for number in array.ravel()] for array in arrays]
     sizes = {key: len(array) for key, array in inputs.items()}
-    source = write_source(
-        trace, list(sizes.values()), results, REGISTERS[_core.isa], single=dtype == np.float32
-    )
+    source = write(trace, list(sizes.values()), results, compiler, single=dtype == np.float32)
     return source, sizes, tuple(array.shape for array in arrays)

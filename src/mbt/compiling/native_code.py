@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mbt.compiling.compiler import Library
+from mbt.compiling.compiler import CodeInMemory
 
 __all__ = ["NativeCode"]
 
@@ -57,7 +57,7 @@ class NativeCode:
     inputs: dict[str, int]
     outputs: tuple[tuple[int, ...], ...]
     dtype: np.dtype[Any]
-    _library: Library
+    _library: CodeInMemory
 
     @property
     def address(self) -> int:

@@ -9,41 +9,23 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections.abc import Iterable
-from typing import Any
 
-from mbt.compiling.tracing import BINARY, UNARY, Operation, Trace
+from mbt.compiling.schedule import CALLED, CONDITIONS, DOUBLE, SINGLE, Schedule, zip_places
+from mbt.compiling.tracing import UNARY, Operation, Trace
 
 __all__ = ["write_body", "write_literal", "write_source"]
 
 _SIGNS = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "both": "&", "either": "|"}
-_CONDITIONS = ("less", "less_equal", "equal", "negate", "both", "either")
-_LEAVES = ("constant", "input")
-_CALLED = {*UNARY, *BINARY} - {"sin", "cos"}
 
-# A double: |x| up to 1e6, pi/2 in parts of 33, 33, 33 and 53 bits. k times a part is exact.
-_DOUBLE = r"""#define F double
-#define U unsigned long long
-#define FN(name) name
-#define TOP 63
-#define FAR 1e6
-#define ROUNDING 0x1.8p+52
-#define REDUCED a - k * 0x1.921fb544p+0 - k * 0x1.0b46p-34 - k * 0x1.1a626331p-54 - k * 0x1.1701b839a252p-88
-#define SINE -0x1.5555555555548p-3 + z * (0x1.111111110f730p-7 + z * (-0x1.a01a019be921cp-13 + \
-    z * (0x1.71de35552bdcep-19 + z * (-0x1.ae5e4b8480342p-26 + z * 0x1.5d8b55cdbd343p-33))))
-#define COSINE 0x1.555555555554bp-5 + z * (-0x1.6c16c16c15011p-10 + z * (0x1.a01a019c8e7bap-16 + \
-    z * (-0x1.27e4f7f0f0d2ep-22 + z * (0x1.1ee9db4d62799p-29 + z * -0x1.8fa6389b82d68p-37))))
-"""
-
-# A float: |x| up to 4000, parts of 12, 12, 12 and 24 bits.
-_SINGLE = r"""#define F float
-#define U unsigned
-#define FN(name) name##f
-#define TOP 31
-#define FAR 4e3f
-#define ROUNDING 0x1.8p+23f
-#define REDUCED a - k * 0x1.922p+0f + k * 0x1.28p-18f + k * 0x1.778p-25f - k * 0x1.68c234p-39f
-#define SINE -0x1.555546p-3f + z * (0x1.11076p-7f + z * -0x1.994e82p-13f)
-#define COSINE 0x1.55554ap-5f + z * (-0x1.6c0c8ap-10f + z * 0x1.9a0214p-16f)
+_NUMBERS = """#define F {F}
+#define U {U}
+#define FN(name) name{suffix}
+#define TOP {top}
+#define FAR (F){far}
+#define ROUNDING (F){rounding}
+#define REDUCED a{parts}
+#define SINE {sine}
+#define COSINE {cosine}
 """
 
 _HEAD = r"""#include <math.h>
@@ -300,10 +282,10 @@ def write_source(
     }
     head = _write_numbers(register // (4 if single else 8), 4 if single else 2)
     functions = "\n".join(
-        f"OF_{'ONE' if name in UNARY else 'TWO'}({name})" for name in sorted(_CALLED & text.names())
+        f"OF_{'ONE' if name in UNARY else 'TWO'}({name})" for name in sorted(CALLED & text.schedule.names())
     )
     shared = _HEAD.replace("@FUNCTIONS", functions)
-    return f"{head}{_SINGLE if single else _DOUBLE}{shared}{_ONE % {'body': body}}{many}"
+    return f"{head}{_write_sines(single)}{shared}{_ONE % {'body': body}}{many}"
 
 
 def write_body(trace: Trace, outputs: list[list[int]], single: bool) -> list[str]:
@@ -318,16 +300,15 @@ def write_literal(value: float, single: bool) -> str:
 
 def _write_numbers(lanes: int, piece: int) -> str:
     """Return the definitions of what depends on the lanes of a register, and of 16 bytes of it."""
-    pairs = [f"{i}, {i + lanes}" for i in range(lanes)]
-    of_pieces = [pairs[i : i + piece] for i in range(0, lanes, piece)]
+    whole, of_pieces = zip_places(lanes, lanes), zip_places(lanes, piece)
     numbers: dict[str, Iterable[object]] = {
         "W": [lanes],
         "P": [piece],
         "PIECES": [lanes // piece],
-        "LOW": pairs[: lanes // 2],
-        "HIGH": pairs[lanes // 2 :],
-        "LOW_OF_PIECES": [pair for pairs in of_pieces for pair in pairs[: piece // 2]],
-        "HIGH_OF_PIECES": [pair for pairs in of_pieces for pair in pairs[piece // 2 :]],
+        "LOW": whole[0],
+        "HIGH": whole[1],
+        "LOW_OF_PIECES": of_pieces[0],
+        "HIGH_OF_PIECES": of_pieces[1],
         "TWO_PIECES": range(2 * piece),
         "ALL": range(lanes),
         "SIZE": ["__PTRDIFF_TYPE__"],
@@ -335,27 +316,48 @@ def _write_numbers(lanes: int, piece: int) -> str:
     return "".join(f"#define {name} {', '.join(map(str, values))}\n" for name, values in numbers.items())
 
 
+def _write_sines(single: bool) -> str:
+    """Return the definitions of what a number is, and of the polynomials of sines and cosines."""
+    numbers = SINGLE if single else DOUBLE
+    suffix = "f" if single else ""
+
+    def horner(coefficients: tuple[str, ...]) -> str:
+        *others, text = (c + suffix for c in coefficients)
+        for c in reversed(others):
+            text = f"{c} + z * ({text})"
+        return text
+
+    return _NUMBERS.format(
+        F="float" if single else "double",
+        U="unsigned" if single else "unsigned long long",
+        suffix="##f" if single else "",
+        top=numbers["top"],
+        far=numbers["far"],
+        rounding=numbers["rounding"],
+        parts="".join(f" - k * {part}{suffix}" for part in numbers["parts"]),
+        sine=horner(numbers["sine"]),
+        cosine=horner(numbers["cosine"]),
+    )
+
+
 class _Body:
     """Statements for those operations that results depend on."""
 
     def __init__(self, operations: list[Operation], outputs: list[list[int]], single: bool) -> None:
-        self.operations = operations
-        self.single = single
-        self.outputs = outputs
-        self.used = self._find_used(index for output in outputs for index in output)
+        self.operations, self.outputs, self.single = operations, outputs, single
+        self.schedule = Schedule(operations, outputs)
 
     def lines(self) -> list[str]:
         """Return them in an order in which they can be computed."""
-        angles = self._find_angles()
+        angles = self.schedule.angles
         places = {angle: place for place, angle in enumerate(angles)}
-        first = self._find_used(angles)
-        lines = [self._statement(index) for index in sorted(first)]
+        lines = [self._statement(index) for index in self.schedule.before]
         if angles:
             room = f"[ROOM({len(angles)})]"
             values = ", ".join(self._operand(angle) for angle in angles)
             lines.append(f"R x{room} = {{{values}}}, s{room}, c{room};")
             lines.append(f"SINCOS({len(angles)}, x, s, c);")
-        for index in sorted(self.used - first):
+        for index in self.schedule.after:
             name, *operands = self.operations[index]
             if name in ("sin", "cos") and operands[0] in places:
                 lines.append(f"const R t{index} = {name[0]}[{places[operands[0]]}];")
@@ -364,37 +366,6 @@ class _Body:
         for k, output in enumerate(self.outputs):
             lines += [f"OUT({k}, {i}, {self._operand(index)});" for i, index in enumerate(output)]
         return [line for line in lines if line]
-
-    def names(self) -> set[str]:
-        """Return the names of all operations."""
-        return {self.operations[index][0] for index in self.used}
-
-    def _find_used(self, indices: Iterable[int]) -> set[int]:
-        used: set[int] = set()
-        waiting = list(indices)
-        while waiting:
-            index = waiting.pop()
-            if index not in used:
-                used.add(index)
-                waiting.extend(self._operands(index))
-        return used
-
-    def _find_angles(self) -> list[int]:
-        """Operands of sines and cosines that need no other sine or cosine first."""
-        behind: set[int] = set()
-        angles: dict[int, None] = {}
-        for index in sorted(self.used):
-            turning = self.operations[index][0] in ("sin", "cos")
-            if any(operand in behind for operand in self._operands(index)):
-                behind.add(index)
-            elif turning:
-                behind.add(index)
-                angles[self._operands(index)[0]] = None
-        return list(angles)
-
-    def _operands(self, index: int) -> tuple[Any, ...]:
-        name, *operands = self.operations[index]
-        return () if name in _LEAVES else tuple(operands)
 
     def _operand(self, index: int) -> str:
         name, *rest = self.operations[index]
@@ -412,9 +383,9 @@ class _Body:
             value = f" {_SIGNS[name]} ".join(map(self._operand, operands))
         else:
             values = ", ".join(map(self._operand, operands))
-            is_call = name in _CALLED
+            is_call = name in CALLED
             value = f"CALL({name}, {values})" if is_call else f"{name.upper()}({values})"
-        return f"const {'TRUTH' if name in _CONDITIONS else 'R'} t{index} = {value};"
+        return f"const {'TRUTH' if name in CONDITIONS else 'R'} t{index} = {value};"
 
 
 def _literal(number: bytes, single: bool) -> str:

@@ -6,12 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from mbt import _core
 from mbt._core.door.native_calls import NativeTick
 from mbt.compiling.calls import call_on_states, check_arguments, take_tuple
-from mbt.compiling.compiler import REGISTERS, build
+from mbt.compiling.compiler import build, write
 from mbt.compiling.native_code import NativeCode
-from mbt.compiling.source import write_source
 from mbt.compiling.traced_calls import TracedCall
 from mbt.errors import ArgumentTypeError, quote, unknown_name_error
 
@@ -25,7 +23,7 @@ def make_function(
 ) -> CompiledFunction:
     """Return the function that computes what a call recorded."""
     sizes = [int(np.prod(shape, dtype=int)) for shape in call.inputs.values()]
-    source = write_source(call.trace, sizes, call.results, REGISTERS[_core.isa], single=dtype == np.float32)
+    source = write(call.trace, sizes, call.results, compiler, single=dtype == np.float32)
     options = compiler, cache, timeout
     return _build(name, source, call.inputs, call.outputs, call.kind, dtype, options)
 
@@ -62,7 +60,7 @@ class CompiledFunction(NativeTick):
     dtype : dtype
         Of the arrays that it takes and returns.
     source : str
-        Its C code.
+        Its C code; in the language of LLVM with ``compiler="llvm"``.
     """
 
     name: str
@@ -111,7 +109,7 @@ class CompiledFunction(NativeTick):
         return NativeCode(sizes, tuple(self.outputs.values()), self.dtype, self._library)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the C code: it is compiled again, or found."""
+        """Pickle the code: it is compiled again, or found."""
         parts = self.name, self.source, self.inputs, self.outputs, self._kind, self.dtype, self._options
         return _build, parts
 

@@ -79,7 +79,8 @@ class Context(ContextCore):
 
     def clone(self) -> Context:
         """Return an independent Context of the same tree with the same values."""
-        other = Context(self.tree)
+        # Without the defaults, in whose place come the values of this one.
+        other: Context = Context.__new__(Context, self.tree)
         other._copy_from(self)
         return other
 

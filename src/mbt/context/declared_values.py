@@ -105,7 +105,7 @@ class DeclaredValues:
                 _raise_other_declarations()
         if len(state["abstract"]) != len(declarations.abstract):
             _raise_other_declarations()
-        abstract = _deepcopy(state["abstract"], tree, tree)
+        abstract = _deepcopy(state["abstract"], tree, tree) if state["abstract"] else []
         return cls(declarations, Parameters(numeric, abstract), discrete)
 
     def follow(self, tree: MultibodyTree, twin: MultibodyTree) -> None:

@@ -392,6 +392,8 @@ def as_batch_shape(batch_shape: int | Sequence[int]) -> tuple[int, ...]:
 
 
 def _as_extent(axis: Any, batch_shape: object) -> int:
+    if type(axis) is int and axis >= 0:
+        return axis
     got = quote(batch_shape)
     try:
         extent = operator.index(axis)

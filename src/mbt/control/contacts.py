@@ -1,4 +1,4 @@
-"""Points by which a robot stands on, or leans against, what does not move."""
+"""Points by which a robot stands on, leans against, or holds something."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["ContactPoints", "normal_and_tangents"]
 
 @dataclass(frozen=True, eq=False)
 class ContactPoints:
-    """Points of a frame that touch what does not move, with dry friction.
+    """Points of a frame that touch the ground or a body, with dry friction, and shall not slip there.
 
     Parameters
     ----------
@@ -26,13 +26,19 @@ class ContactPoints:
     friction : float
         Coefficient of friction, > 0.
     normal : array_like, shape (3,), optional
-        The direction, in World axes, in which the ground pushes; up if left out. Its length does not matter.
+        The direction in which the ground, or the body touched, pushes, in World axes or those of `surface`;
+        +z if left out. Its length does not matter.
     damping : float, optional
         Rate [1/s] at which a velocity that the points still have decays.
     max_force : float, optional
         The largest normal force of a point [N].
     name : str, optional
         What messages call it; the name of the frame if left out.
+    surface : Frame, RigidBody or str, optional
+        What is touched: a frame of another body, which feels the opposite forces; if left out, World.
+    num_faces : int, optional
+        Faces of the pyramid within the friction cone, at least 3. It has ``cos(pi / num_faces)`` of the
+        friction in the middle of a face.
 
     Examples
     --------
@@ -49,6 +55,8 @@ class ContactPoints:
     damping: float = 20.0
     max_force: float = np.inf
     name: str = ""
+    surface: Any = None
+    num_faces: int = 4
 
     def __post_init__(self) -> None:
         points = np.atleast_2d(as_finite_array(self.p_FC, "p_FC", None))
@@ -67,11 +75,22 @@ class ContactPoints:
             _set(self, "max_force", as_positive(self.max_force, "max_force"))
         if not isinstance(self.name, str):
             raise ArgumentTypeError(f"name: expected a str, got {quote(self.name)}")
+        if type(self.num_faces) is not int or self.num_faces < 3:
+            raise ArgumentValueError(f"num_faces: expected an int >= 3, got {quote(self.num_faces)}")
 
     @property
     def num_points(self) -> int:
         """Number of points."""
         return len(self.p_FC)
+
+    @property
+    def pyramid(self) -> FloatArray:
+        """Rows of unit length, which times (tangent, tangent, normal) are not positive in the pyramid."""
+        angles = 2.0 * np.pi / self.num_faces * np.arange(self.num_faces)
+        slope = self.friction * np.cos(np.pi / self.num_faces)
+        rows = np.stack([np.cos(angles), np.sin(angles), np.full(self.num_faces, -slope)], axis=1)
+        faces: FloatArray = rows / np.hypot(1.0, slope)
+        return faces
 
 
 def normal_and_tangents(normal: FloatArray) -> FloatArray:

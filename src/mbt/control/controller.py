@@ -48,7 +48,7 @@ class TaskSpaceController:
     tree : MultibodyTree
         A finalized tree. Its default parameters count.
     contacts : sequence of ContactPoints, optional
-        Points that stand still.
+        Points that stand still on what they touch.
     dt : float, optional
         Time from tick to tick [s]: bounds of accelerations see that limits hold at the end of it.
     limits : collection of str, optional
@@ -123,7 +123,7 @@ class TaskSpaceController:
     @property
     def contacts(self) -> tuple[ContactPoints, ...]:
         """All contacts, lifted ones too."""
-        return tuple(contact for contact, _ in self._contacts)
+        return tuple(contact for contact, _, _ in self._contacts)
 
     def add_pose(
         self,
@@ -342,7 +342,7 @@ class TaskSpaceController:
 
     def _made(self) -> Ticks:
         if self._ticks is None:
-            starts = np.cumsum([0, *(3 * contact.num_points for contact, _ in self._contacts)]).tolist()
+            starts = np.cumsum([0, *(3 * contact.num_points for contact, _, _ in self._contacts)]).tolist()
             force_tasks = tuple((slice(starts[k], starts[k + 1]), weight) for k, weight in self._force_tasks)
             problem = Problem(self._tree, self._contacts, tuple(self._tasks), force_tasks, **self._options)
             self._ticks = Ticks(problem, tuple(self._places))
@@ -354,14 +354,20 @@ class TaskSpaceController:
                 "tasks: expected all of them before the first tick; make a new controller"
             )
 
-    def _as_contact(self, contact: object, k: int) -> tuple[ContactPoints, Frame]:
+    def _as_contact(self, contact: object, k: int) -> tuple[ContactPoints, Frame, Frame | None]:
         if not isinstance(contact, ContactPoints):
             raise ArgumentTypeError(f"contacts[{k}]: expected mbt.ContactPoints, got {quote(contact)}")
-        index = frame_index(self._tree, contact.frame, f"contacts[{k}]: frame")
-        return contact, self._tree.get_frame(index)
+        tree, name = self._tree, f"contacts[{k}]"
+        frame = tree.get_frame(frame_index(tree, contact.frame, f"{name}: frame"))
+        if contact.surface is None:
+            return contact, frame, None
+        surface = tree.get_frame(frame_index(tree, contact.surface, f"{name}: surface"))
+        if surface.body is frame.body:
+            raise ArgumentValueError(f"{name}: expected a surface of another body than {frame.body.name!r}")
+        return contact, frame, surface
 
     def _place_of(self, contact: object) -> int:
-        for k, (known, _) in enumerate(self._contacts):
+        for k, (known, _, _) in enumerate(self._contacts):
             if contact is known or (type(contact) is int and contact == k):
                 return k
         raise ArgumentValueError(f"contact: expected one of controller.contacts, got {quote(contact)}")

@@ -35,7 +35,7 @@ class Problem:
     """Everything about a program that does not change from tick to tick."""
 
     tree: MultibodyTree
-    contacts: tuple[tuple[ContactPoints, Frame], ...]
+    contacts: tuple[tuple[ContactPoints, Frame, Frame | None], ...]
     tasks: tuple[Task, ...]
     force_tasks: tuple[tuple[Any, float], ...]  # places among the forces, weight
     is_driven: Any  # (nv,)
@@ -48,12 +48,12 @@ class Problem:
     @cached_property
     def num_forces(self) -> int:
         """Number of force unknowns."""
-        return 3 * sum(contact.num_points for contact, _ in self.contacts)
+        return 3 * sum(contact.num_points for contact, _, _ in self.contacts)
 
     @cached_property
     def num_contact_rows(self) -> int:
         """Number of rows that keep contacts at rest: of one point 3, of more 6."""
-        return sum(3 if contact.num_points == 1 else 6 for contact, _ in self.contacts)
+        return sum(3 if contact.num_points == 1 else 6 for contact, _, _ in self.contacts)
 
     @cached_property
     def force_unit(self) -> float:
@@ -73,7 +73,7 @@ class Problem:
 
     @cached_property
     def rows(self) -> Any:
-        """The velocities whose force is a row: those without a motor, and those of limited effort."""
+        """The velocities whose force is a row: those without a motor first, then those of limited effort."""
         tree = self.tree
         limited = np.isfinite(tree.effort_upper_limits) | np.isfinite(tree.effort_lower_limits)
         driven = np.flatnonzero(self.is_driven & limited & ("effort" in self.limits))
@@ -131,30 +131,34 @@ class Problem:
 
     @cached_property
     def friction_rows(self) -> FloatArray:
-        """Rows of the pyramids, on f: four faces within the cone of each point."""
-        rows = np.zeros((4 * self.num_forces // 3, self.num_forces))
+        """Rows of the pyramids, on f: faces within the cone of each point."""
+        blocks = [contact.pyramid for contact, _, _ in self.contacts for _ in range(contact.num_points)]
+        rows = np.zeros((sum(map(len, blocks)), self.num_forces))
         start = 0
-        for contact, _ in self.contacts:
-            mu = contact.friction / np.sqrt(2.0)
-            face = np.array([[1.0, 0, -mu], [-1.0, 0, -mu], [0, 1.0, -mu], [0, -1.0, -mu]]) / np.hypot(
-                1.0, mu
-            )
-            for _ in range(contact.num_points):
-                rows[4 * start : 4 * start + 4, 3 * start : 3 * start + 3] = face
-                start += 1
+        for k, block in enumerate(blocks):
+            rows[start : start + len(block), 3 * k : 3 * k + 3] = block
+            start += len(block)
         return rows
+
+    @cached_property
+    def is_moving(self) -> bool:
+        """Whether the axes of any force turn with a body."""
+        return any(surface is not None for _, _, surface in self.contacts)
 
     def assemble(self, q: Any, v: Any, stands: Any, wanted_forces: Any, *references: Any) -> dict[str, Any]:
         """Return T, h, the cost of each level, rows and bounds, by the names of `shapes`.
 
-        `stands` is 1 for contacts that hold and 0 for others, `wanted_forces` what tasks of forces add to g,
-        `references` goal, velocity and acceleration of each task. It runs on doubles and on tracing numbers.
+        `stands` is 1 for contacts that hold and 0 for others, `wanted_forces` what tasks of forces ask for,
+        times their weights, in World axes; `references` goal, velocity and acceleration of each task. It runs
+        on doubles and on tracing numbers.
         """
         tree = self.tree
         levels: tuple[list[Any], list[Any]] = ([], [])
         T = [functional.mass_matrix(tree, q)]
-        for k, (contact, frame) in enumerate(self.contacts):
-            J_f, J, r = self._calc_contact(q, v, contact, frame)
+        axes: list[Any] = []
+        for k, (contact, frame, surface) in enumerate(self.contacts):
+            basis, J_f, J, r = self._calc_contact(q, v, contact, frame, surface)
+            axes += [basis] * contact.num_points
             T.append(-self.force_unit * J_f.T)
             levels[0].append((J, r, self.contact_weight * stands[k] * np.ones(len(r))))
         for k, task in enumerate(self.tasks):
@@ -173,23 +177,31 @@ class Problem:
             result[name] = np.maximum(
                 np.minimum(self.row_scales * (limit - result["h"][self.rows]), FREE), -FREE
             )
-        result["H"], result["g"] = self._calc_cost(levels[0], wanted_forces)
+        wanted = [basis @ wanted_forces[3 * k : 3 * k + 3] for k, basis in enumerate(axes)]
+        wanted.append(np.zeros(tree.num_constraint_equations))
+        of_forces = -self.force_unit * np.concatenate(wanted)
+        result["H"], result["g"] = self._calc_cost(levels[0], of_forces)
         if levels[1]:
-            result["H2"], result["g2"] = self._calc_cost(levels[1], wanted_forces)
+            result["H2"], result["g2"] = self._calc_cost(levels[1], of_forces)
             result["first"] = self._widen(np.concatenate([J for J, _, _ in levels[0]]))
+        if self.is_moving:
+            result["axes"] = _block_diagonal([self.force_unit * basis.T for basis in axes])
         velocities, positions = self.limited
         if len(velocities):
             bounds = self._limits_of(velocities, positions)
-            result["lower"], result["upper"] = acceleration_bounds(
-                q[positions], v[velocities], *bounds, self.braking, self.dt
-            )
+            found = acceleration_bounds(q[positions], v[velocities], *bounds, self.braking, self.dt)
+            # Velocities without limits have the last entry.
+            place = np.full(tree.num_velocities, len(velocities))
+            place[velocities] = np.arange(len(velocities))
+            for name, bound, free in zip(("lower", "upper"), found, (-FREE, FREE), strict=True):
+                result[name] = np.concatenate([bound, np.full(1, free)])[place]
         return result
 
     def _widen(self, J: Any) -> Any:
         """Return rows on vdot as rows on x."""
         return np.concatenate([J, np.zeros((len(J), self.size - self.tree.num_velocities))], axis=1)
 
-    def _calc_cost(self, level: list[Any], wanted_forces: Any) -> tuple[Any, Any]:
+    def _calc_cost(self, level: list[Any], of_forces: Any) -> tuple[Any, Any]:
         """Return H and g of ``1/2 |J vdot - r|^2``, weighted, and of a little of x itself."""
         nv, n = self.tree.num_velocities, self.size
         H: Any = self.regularization * np.eye(nv)
@@ -197,27 +209,50 @@ class Problem:
         for J, r, weight in level:
             H = H + J.T @ (weight[:, None] * J)
             g = g - J.T @ (weight * r)
-        of_forces = np.concatenate([np.zeros((n - nv, nv)), np.diag(self.force_weights)], axis=1)
-        return np.concatenate([self._widen(H), of_forces]), np.concatenate([g, -wanted_forces])
+        weights = np.concatenate([np.zeros((n - nv, nv)), np.diag(self.force_weights)], axis=1)
+        return np.concatenate([self._widen(H), weights]), np.concatenate([g, of_forces])
 
-    def _calc_contact(self, q: Any, v: Any, contact: ContactPoints, frame: Frame) -> tuple[Any, Any, Any]:
-        """Return the Jacobian of force components (3n, nv), and ``J vdot = r`` that keeps the points at rest.
+    def _calc_contact(
+        self, q: Any, v: Any, contact: ContactPoints, frame: Frame, surface: Frame | None
+    ) -> tuple[Any, Any, Any, Any]:
+        """Return axes of forces (3, 3), the Jacobian of their components (3n, nv), and ``J vdot = r``.
 
-        Three points and more hold a body as a whole: its six rows are as good as those of all points.
+        The latter keeps the points at rest on what they touch. Three points and more hold a body as a whole:
+        its six rows are as good as those of all points.
         """
-        R_WF = functional.frame_pose(self.tree, q, frame)[:3, :3]
-        basis = normal_and_tangents(contact.normal)
+        X_WF = functional.frame_pose(self.tree, q, frame)
+        R_WF, basis = X_WF[:3, :3], normal_and_tangents(contact.normal)
         center = contact.p_FC.mean(axis=0)
         J, bias = motion_of_point(self.tree, q, v, frame, R_WF @ center)
-        of_points = []
-        for p_FC in contact.p_FC:
-            of_points.append(J[3:] - skew(R_WF @ (p_FC - center)) @ J[:3])
+        w = J[:3] @ v
+        arms = [R_WF @ (p_FC - center) for p_FC in contact.p_FC]
+        turns = [np.cross(bias[:3], arm) + np.cross(w, np.cross(w, arm)) for arm in arms]
+        if surface is not None:
+            X_WS = functional.frame_pose(self.tree, q, surface)
+            basis = basis @ X_WS[:3, :3].T
+            from_surface = X_WF[:3, 3] + R_WF @ center - X_WS[:3, 3]
+            J_S, bias_S = motion_of_point(self.tree, q, v, surface, from_surface)
+            w = J_S[:3] @ v
+            turns = [
+                turn - np.cross(bias_S[:3], arm) - np.cross(w, np.cross(w, arm))
+                for turn, arm in zip(turns, arms, strict=True)
+            ]
+            J, bias = J - J_S, bias - bias_S
+        of_points = [J[3:] - skew(arm) @ J[:3] for arm in arms]
         J_f = np.concatenate([basis @ rows for rows in of_points])
         if contact.num_points == 1:
             J, bias = J[3:], bias[3:]
         elif contact.num_points == 2:  # a line, about which it may turn
-            arm = R_WF @ (contact.p_FC[1] - center)
-            w = J[:3] @ v
-            turn = np.cross(bias[:3], arm) + np.cross(w, np.cross(w, arm))
-            J, bias = np.concatenate(of_points), np.concatenate([bias[3:] - turn, bias[3:] + turn])
-        return J_f, J, -contact.damping * (J @ v) - bias
+            J, bias = np.concatenate(of_points), np.concatenate([bias[3:] + turn for turn in turns])
+        return basis, J_f, J, -contact.damping * (J @ v) - bias
+
+
+def _block_diagonal(blocks: list[Any]) -> Any:
+    """Return a matrix of blocks of three rows and columns."""
+    n = len(blocks)
+    return np.concatenate(
+        [
+            np.concatenate([np.zeros((3, 3 * k)), block, np.zeros((3, 3 * (n - k - 1)))], axis=1)
+            for k, block in enumerate(blocks)
+        ]
+    )

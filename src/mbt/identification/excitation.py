@@ -276,7 +276,8 @@ class _Search:
         norms = np.linalg.norm(rows, axis=0)
         if not norms.size or norms.min() <= 0.0:
             return np.inf, part * coefficients, center
-        values = np.linalg.eigvalsh((rows / norms).T @ (rows / norms))
+        rows /= norms
+        values = np.linalg.eigvalsh(rows.T @ rows)
         condition = float(np.sqrt(values[-1] / values[0])) if values[0] > 0.0 else np.inf
         return condition, part * coefficients, center
 

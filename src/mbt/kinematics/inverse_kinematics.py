@@ -22,6 +22,8 @@ from mbt.errors import (
     ShapeError,
     quote,
 )
+from mbt.kinematics.distances import find_free
+from mbt.kinematics.free_solutions import find_other_solutions
 from mbt.kinematics.result import InverseKinematicsResult
 from mbt.kinematics.velocities import DifferentialKinematics
 from mbt.math.arrays import FloatArray, as_count, as_finite_array, as_positive
@@ -30,6 +32,7 @@ from mbt.tree.coordinate_names import as_generator
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from mbt.kinematics.distances import Distance
     from mbt.kinematics.tasks import Task
     from mbt.tree.frame import Frame
     from mbt.tree.multibody_tree import MultibodyTree
@@ -43,7 +46,8 @@ _TOLERANCE = (1e-3, 1e-4)
 class InverseKinematics(DifferentialKinematics):
     """A problem of inverse kinematics: tasks, for which `solve` finds positions.
 
-    A task whose weight is less than one is secondary: it never costs success.
+    A task whose weight is less than one is secondary: it never costs success. Distances of `add_distance`
+    must be kept.
 
     Parameters
     ----------
@@ -151,6 +155,15 @@ class InverseKinematics(DifferentialKinematics):
         success, steps = np.zeros(batch, np.bool_), np.zeros(batch, np.intc)
         if count:
             core.solve(rows, starts, *options, get_num_threads(), count, q, success, steps, error)
+            if self._distances:
+                find_other_solutions(
+                    self,
+                    core,
+                    (rows, starts, lambda: self._find_velocity_goals(goals, q, context)),
+                    options,
+                    context,
+                    (q.reshape(count, nq), success.reshape(count), error.reshape(count, error.shape[-1])),
+                )
         if not batch:
             return InverseKinematicsResult(q, success[()], error, steps[()], moved[0])
         moved = moved.reshape(batch) if len(moved) == count else np.broadcast_to(moved, batch)
@@ -214,6 +227,7 @@ class InverseKinematics(DifferentialKinematics):
         q, success = np.empty((options[0], self._tree.num_positions)), np.zeros(options[0], np.bool_)
         core.try_all(rows, starts, *options, q, success)
         q = q[success]
+        q = q[find_free(self._distances, q, context)]
         far = np.linalg.norm(difference_positions(self._tree, starts, q), axis=-1)
         left, found = q[np.argsort(far, kind="stable")], []
         while len(left):
@@ -320,7 +334,7 @@ class InverseKinematics(DifferentialKinematics):
         return count, key, float(tolerance[0]), float(tolerance[1]), most
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (self._tree, tuple(self._tasks), self._posture)
+        return _restore, (self._tree, tuple(self._tasks), self._posture, tuple(self._distances))
 
 
 def _draw_key(rng: object) -> int:
@@ -331,9 +345,11 @@ def _draw_key(rng: object) -> int:
 _key_of_seed = lru_cache(_draw_key)
 
 
-def _restore(tree: MultibodyTree, tasks: tuple[Task, ...], posture: Any) -> InverseKinematics:
+def _restore(
+    tree: MultibodyTree, tasks: tuple[Task, ...], posture: Any, distances: tuple[Distance, ...] = ()
+) -> InverseKinematics:
     ik = InverseKinematics(tree)
-    ik._tasks, ik._posture = list(tasks), posture
+    ik._tasks, ik._posture, ik._distances = list(tasks), posture, list(distances)
     return ik
 
 

@@ -19,7 +19,8 @@ class InverseKinematicsResult:
     q : ndarray, shape (..., num_positions)
         Positions: where there is no success, the best that were found.
     success : ndarray of bool, shape (...,)
-        Whether all tasks of weight one and more are within tolerance, and limits and constraints hold.
+        Whether all tasks of weight one and more are within tolerance, and limits, constraints and distances
+        hold.
     error : ndarray, shape (..., rows)
         Errors of the tasks in their order, without weights [rad, m]: of a pose the rotation vector first.
     num_steps : ndarray of int, shape (...,)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from mbt.context.checks import frame_index
 from mbt.errors import AlreadyFinalizedError, ArgumentValueError, quote
+from mbt.kinematics.distances import Distance, as_distance
 from mbt.kinematics.tasks import (
     CENTER,
     DIRECTION,
@@ -23,6 +24,7 @@ from mbt.math.arrays import FloatArray, as_finite_array
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from mbt.geometry.collision_model import CollisionModel
     from mbt.tree.frame import Frame
     from mbt.tree.multibody_tree import MultibodyTree
 
@@ -30,12 +32,13 @@ __all__ = ["TaskList"]
 
 
 class TaskList(ABC):
-    """Tasks of frames of a tree, and a posture."""
+    """Tasks of frames of a tree, a posture, and distances."""
 
     def __init__(self, tree: MultibodyTree) -> None:
         self._tree = tree
         self._tasks: list[Task] = []
         self._posture: tuple[FloatArray, float] | None = None
+        self._distances: list[Distance] = []
 
     @property
     def tree(self) -> MultibodyTree:
@@ -163,6 +166,51 @@ class TaskList(ABC):
             )
         self._posture = (q, number)
 
+    def add_distance(self, scene: CollisionModel, at_least: float = 0.01) -> None:
+        """Keep all pairs of shapes of a scene apart. It takes no goal.
+
+        `solve` and `solve_all` return no positions as a success where a pair is nearer. Of distances that are
+        larger, `velocities` takes away no more than is left until `at_least`; to others it adds what is
+        missing, as far as limits allow. It looks at the 16 pairs with the least room.
+
+        Parameters
+        ----------
+        scene : CollisionModel
+            Of the same tree.
+        at_least : float, optional
+            The least distance [m]; a negative one allows that much overlap.
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentValueError, ContextMismatchError
+            When an argument is not what it should be, or the scene is of another tree.
+        AlreadyFinalizedError
+            When this problem has been solved before.
+
+        Examples
+        --------
+        A ball on a slider shall go to 1 m, but there is a wall:
+
+        >>> import mbt
+        >>> tree = mbt.MultibodyTree()
+        >>> inertia = mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)
+        >>> ball = tree.add_body(mbt.RigidBody("ball", inertia))
+        >>> _ = ball.add_collision(mbt.Shape("sphere", [0.1]))
+        >>> _ = tree.add_joint(
+        ...     mbt.PrismaticJoint, "slider", tree.world_body, None, ball, None, axis=[1, 0, 0])
+        >>> tree.finalize()
+        >>> wall = mbt.Shape("box", [0.2, 2, 2], mbt.math.make_pose([1.1, 0, 0]), name="wall")
+        >>> ik = mbt.InverseKinematics(tree)
+        >>> ik.add_position("ball")
+        >>> ik.add_distance(mbt.CollisionModel(tree, obstacles=[wall]), at_least=0.02)
+        >>> bool(ik.solve([[1.0, 0, 0]]).success), bool(ik.solve([[0.8, 0, 0]]).success)
+        (False, True)
+        >>> ik.velocities([0.8], [[1.0, 0, 0]], 0.1).round(6)  # as far as 0.88 m
+        array([0.8])
+        """
+        self._check_open()
+        self._distances.append(as_distance(self._tree, scene, at_least))
+
     @abstractmethod
     def _is_closed(self) -> bool:
         """Return whether it takes no more tasks."""
@@ -182,4 +230,6 @@ class TaskList(ABC):
 
     def __repr__(self) -> str:
         tasks = ", ".join(task.what for task in self._tasks)
-        return f"<InverseKinematics: {tasks or 'no tasks'}{', posture' if self._posture is not None else ''}>"
+        more = ", posture" if self._posture is not None else ""
+        more += ", distance" * len(self._distances)
+        return f"<InverseKinematics: {tasks or 'no tasks'}{more}>"

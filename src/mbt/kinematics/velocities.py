@@ -12,6 +12,7 @@ from mbt._core.solvers.differential_kinematics import VelocityCore
 from mbt.context.checks import compile_copy
 from mbt.context.context import Context
 from mbt.errors import ArgumentTypeError, ArgumentValueError, ContextMismatchError, ShapeError, quote
+from mbt.kinematics.distances import count_rows, find_velocities
 from mbt.kinematics.task_list import TaskList
 from mbt.kinematics.tasks import DIRECTION, POSE, Task
 from mbt.math.arrays import FloatArray, as_bool, as_float_array, as_nonnegative, as_positive, check_out
@@ -27,8 +28,8 @@ __all__ = ["DifferentialKinematics"]
 class DifferentialKinematics(TaskList):
     """Tasks that have velocities: what `InverseKinematics` does besides solving for positions."""
 
-    # The solver for the default parameters, and the numbers of tasks and postures that it knows.
-    _velocities: tuple[tuple[int, bool], VelocityCore] | None = None
+    # The solver for the default parameters, and the numbers of tasks, postures and distances that it knows.
+    _velocities: tuple[tuple[int, bool, int], VelocityCore] | None = None
 
     def velocities(
         self,
@@ -48,7 +49,8 @@ class DifferentialKinematics(TaskList):
         They minimize ``|W (J d - gain e)|² + damping w (|gain W e| + 1e-6 w) |d|²`` with ``d = v dt``: e are
         the errors of tasks, which a small motion d lessens by ``J d``, W their weights and w the largest of
         them. Position limits, velocity limits and, with `last`, acceleration limits are obeyed; constraints
-        of the tree come before all tasks. Rows of weight below one, and the posture, use only what others
+        of the tree come before all tasks, and distances after them: ``J_d d >= gain (at_least - distance)``.
+        Rows of weight below one, and the posture, use only what others
         leave open.
 
         Parameters
@@ -120,15 +122,47 @@ class DifferentialKinematics(TaskList):
         shape = (*batch, self._tree.num_velocities)
         result = np.empty(shape) if out is None else check_out(out, "out", shape)
         if math.prod(batch):
-            v = np.empty((math.prod(batch), shape[-1]))
-            core.run(rows, states, before, dt, gain, damping, limits, get_num_threads(), v)
+            v = self._run(
+                core, rows, states, before, math.prod(batch), dt, gain, damping, limits, 0.0, context
+            )
             result[...] = v.reshape(shape)
         return result
+
+    def _run(
+        self,
+        core: VelocityCore,
+        goals: FloatArray,
+        q: FloatArray,
+        last: FloatArray | None,
+        count: int,
+        dt: float,
+        gain: float,
+        damping: float,
+        limits: bool,
+        spare: float,
+        context: Context | None,
+    ) -> FloatArray:
+        """Return velocities (count, nv), for rows of goals, positions and last velocities."""
+        nv = self._tree.num_velocities
+
+        def run(rows: FloatArray, least: FloatArray) -> FloatArray:
+            v = np.empty((count, nv))
+            core.run(goals, q, last, rows, least, dt, gain, damping, limits, get_num_threads(), v)
+            return v
+
+        if not count_rows(self._distances):
+            return run(np.zeros((1, 0, nv)), np.zeros((1, 0)))
+        states = np.ascontiguousarray(np.broadcast_to(q, (count, q.shape[-1])))
+        return find_velocities(self._tree, self._distances, run, states, dt, gain, spare, context)
+
+    def _find_velocity_goals(self, goals: Any, q: FloatArray, context: Context | None) -> FloatArray:
+        """Return goals as `velocities` takes them, a row for each sample of q, or one."""
+        return _take(self._tasks, self._find_velocity_core(context), self._tree, q, goals, None)[0]
 
     def _find_velocity_core(self, context: Context | None) -> VelocityCore:
         """Return the solver for the tasks there are, and the parameters of the context."""
         if context is None:
-            number = len(self._tasks), self._posture is not None
+            number = len(self._tasks), self._posture is not None, len(self._distances)
             known = self._velocities
             if known is not None and known[0] == number:
                 return known[1]
@@ -158,7 +192,16 @@ class DifferentialKinematics(TaskList):
             tree.acceleration_upper_limits,
         )
         tasks = [task.as_tuple() for task in self._tasks]
-        core = VelocityCore(tree._compiled, vector, tasks, limits, locked, disabled, self._posture)
+        core = VelocityCore(
+            tree._compiled,
+            vector,
+            tasks,
+            limits,
+            locked,
+            disabled,
+            self._posture,
+            count_rows(self._distances),
+        )
         if context is None:
             self._velocities = number, core
         return core

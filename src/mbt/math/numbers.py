@@ -108,7 +108,7 @@ class Numbers:
 
     def frozen(self, view: FloatArray) -> FloatArray:
         """Make an array read-only, and return it."""
-        view.flags.writeable = False
+        view.setflags(write=False)
         return view
 
     def check_out(self, out: object, name: str, shape: tuple[int, ...]) -> FloatArray:
@@ -122,6 +122,9 @@ class Numbers:
 
     def apply(self, function: Callable[..., Any], *operands: Any) -> FloatArray:
         """Return a function of the entries of arrays, which broadcast: one that takes whole arrays too."""
+        if all(type(operand) is np.ndarray and not operand.ndim for operand in operands):
+            # One number: Python computes it in a third of the time of arrays.
+            operands = tuple(map(float, operands))
         return self.as_float_array(function(*operands), "result")
 
     def tanh(self, x: Any) -> Any:

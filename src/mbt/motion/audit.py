@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbt._core.api.configuration import integrate_positions
 from mbt.errors import ArgumentValueError, unknown_name_error
 from mbt.math.arrays import as_positive
+from mbt.motion.impulses import works_of_steps
 from mbt.motion.operands import METHODS
 from mbt.motion.over_time import integrals_over_steps
-from mbt.scalars.repeated_context import repeat_context
+from mbt.motion.powers import APPLIED, CONTROL, calc_given, place, potentials_of
 from mbt.tree.report_tables import Section, Table, as_html
 
 if TYPE_CHECKING:
@@ -24,15 +24,11 @@ if TYPE_CHECKING:
 __all__ = ["AuditEntry", "AuditReport", "audit"]
 
 INTEGRATION = "integration"
-CONTROL = "control and actuators"
-APPLIED = "applied forces"
 # So many states are computed at once.
 _STATES_A_CALL = 1 << 12
 _MOST_ROWS = 12
 # Larger powers and energies [W, J] count as infinite: sums of them overflow.
 _MOST = 1e290
-# How far a state moves for a difference [rad, m].
-_PART_OF_RADIAN = 1e-3
 
 
 @dataclass(frozen=True)
@@ -217,6 +213,8 @@ def _make_entry(name: str, time: FloatArray, given: FloatArray, error: FloatArra
 
 def _steps(part: Trajectory, name: str, power: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the work between samples, and what the polynomial may miss: a part of what a line would."""
+    if part._moved is not None:
+        return works_of_steps(part, power)
     if name == CONTROL and part.method in METHODS:
         # Held over the steps.
         moved = integrals_over_steps(part.time, np.moveaxis(part.v, -1, 0))
@@ -235,66 +233,12 @@ def _calc_powers(
     kinetic = []
     for first in range(0, len(part), _STATES_A_CALL):
         now = slice(first, first + _STATES_A_CALL)
-        moving = repeat_context(context, len(part.time[now]))
-        moving.time, moving.q, moving.v = part.time[now], part.q[now], part.v[now]
-        powers.append(_powers_of(moving, part.tau[now], part.multipliers[now]))
-        potentials.append(_potentials_of(moving))
+        moving = place(part, context, now)
+        powers.append(calc_given(part, moving, now))
+        potentials.append(potentials_of(moving))
         kinetic.append(context.tree.calc_kinetic_energy(moving))
-        # Forces take from the bodies what the potential energy gains along v: they give nothing then. By
-        # differences at each state; what the steps of the integration make of it is another thing.
-        for name, rate in _rates_of_potentials(moving).items():
-            powers[-1][name] = powers[-1][name] + rate
 
     def joined(parts: list[dict[str, Any]]) -> dict[str, FloatArray]:
         return {name: np.concatenate([each[name] for each in parts]) for name in parts[0]}
 
     return joined(powers), joined(potentials), np.concatenate(kinetic)
-
-
-def _potentials_of(moving: Any) -> dict[str, FloatArray]:
-    return {x._label: np.array(x.calc_potential_energy(moving)) for x in moving.tree.force_elements}
-
-
-def _rates_of_potentials(moving: Any) -> dict[str, FloatArray]:
-    """Return the rates of the potential energies along v and in time [W], of an error of the fourth order."""
-    tree, time, q, v = moving.tree, moving.time, moving.q, moving.v
-    h = _PART_OF_RADIAN / (np.abs(v).sum(-1) + 1.0)
-
-    def difference(dt: FloatArray) -> dict[str, FloatArray]:
-        ends = []
-        for step in (dt, -dt):
-            moving.time, moving.q = time + step, integrate_positions(tree, q, v, step)
-            ends.append(_potentials_of(moving))
-        return {name: (ends[0][name] - ends[1][name]) / (2 * dt) for name in ends[0]}
-
-    near, far = difference(h), difference(2 * h)
-    moving.time, moving.q = time, q
-    return {name: (4 * near[name] - far[name]) / 3 for name in near}
-
-
-def _powers_of(moving: Any, tau: FloatArray, multipliers: FloatArray) -> dict[str, Any]:
-    """Return the power of the forces of each element by themselves, not what it says of it."""
-    tree, v = moving.tree, moving.v
-    V_WB = tree.eval_velocity_kinematics(moving).V_WB
-
-    def power_of(forces: Any) -> Any:
-        return (forces.body_forces * V_WB).sum((-2, -1)) + (forces.generalized_forces * v).sum(-1)
-
-    powers: dict[str, Any] = {}
-    for element in tree.force_elements:
-        forces = moving._new_forces()
-        element.calc_and_add_force_contribution(moving, forces=forces)
-        powers[element._label] = power_of(forces)
-    for joint in tree.joints:
-        damping = joint.get_damping_vector(moving)
-        if np.any(damping):
-            powers[f"damping of {joint._label}"] = -(damping * joint.get_velocities(moving) ** 2).sum(-1)
-    if tree.num_constraint_equations:
-        rates = (tree.calc_constraint_jacobian(moving) @ v[..., np.newaxis])[..., 0]
-        for constraint in tree.constraints:
-            rows = slice(constraint.first_equation, constraint.first_equation + constraint.num_equations)
-            powers[constraint._label] = (multipliers[..., rows] * rates[..., rows]).sum(-1)
-    powers[CONTROL] = (tau * v).sum(-1)
-    if moving._has_applied_forces:
-        powers[APPLIED] = power_of(moving.applied_forces)
-    return powers

@@ -14,6 +14,7 @@ import numpy as np
 from mbt._core.door.compiled_model import Derived
 from mbt._core.solvers.implicit_steps import ImplicitCore, derived_of
 from mbt.errors import ArgumentTypeError, ArgumentValueError, SingularityError, quote
+from mbt.motion.impulses import count_told
 from mbt.motion.over_time import contacts_of
 from mbt.motion.stages import find_turning_dofs
 from mbt.tree.force_elements import JointFriction, PrismaticSpring, RevoluteSpring
@@ -26,7 +27,15 @@ if TYPE_CHECKING:
     from mbt.math.arrays import FloatArray
     from mbt.tree.multibody_tree import MultibodyTree
 
-__all__ = ["ImplicitSteps", "SolverSteps", "Taken", "check_step", "join_taken", "make_cores"]
+__all__ = [
+    "ImplicitSteps",
+    "SolverSteps",
+    "Taken",
+    "check_step",
+    "join_steps",
+    "join_taken",
+    "make_cores",
+]
 
 
 class SolverSteps(NamedTuple):
@@ -68,6 +77,8 @@ class Taken(NamedTuple):
         Whether the effort limits of the tree clipped the forces of inputs and servos.
     drive : ndarray, shape (..., n, num_velocities)
         These forces [N m, N].
+    told : ndarray, shape (..., n, k)
+        What moved, as `mbt.motion.impulses` reads it.
     """
 
     q: FloatArray
@@ -75,6 +86,7 @@ class Taken(NamedTuple):
     solver: SolverSteps
     is_clipped: npt.NDArray[np.bool_]
     drive: FloatArray
+    told: FloatArray
 
 
 class ImplicitSteps:
@@ -137,18 +149,21 @@ class ImplicitSteps:
         iterations, residual = np.empty(rows, dtype=np.intp), np.empty(rows)
         at_limit, clipped = (np.empty((*rows, nv), dtype=np.bool_) for _ in range(2))
         full = np.empty((*rows, len(self._servos)), dtype=np.bool_)
+        told = np.empty((*rows, count_told(tree)))
         for i, core in enumerate(self._cores):
-            results = (x[i] for x in (q1, v1, iterations, residual, at_limit, full, clipped, drive))
+            results = (x[i] for x in (q1, v1, iterations, residual, at_limit, full, clipped, drive, told))
             forces, own_bias = np.ascontiguousarray(tau[i]), None if bias is None else bias[i]
             if not core.take(q[i], v[i], forces, own_bias, dt, *results) and not self.batch:
                 self._raise_singular(q[0], v[0])
+        told[..., 0] = dt  # also where a state is not finite
         saturated = np.zeros((*rows, tree.num_actuators), dtype=np.bool_)
         saturated[..., self._servos] = full
         shaped = [
             x.reshape((*self.batch, *x.shape[1:]))
-            for x in (iterations, residual, at_limit, saturated, q1, v1, clipped, drive)
+            for x in (iterations, residual, at_limit, saturated, q1, v1, clipped, drive, told)
         ]
-        return Taken(shaped[4], shaped[5], SolverSteps(*shaped[:4]), shaped[6], shaped[7])
+        v1, clipped, drive, told = shaped[5:]
+        return Taken(shaped[4], v1, SolverSteps(*shaped[:4]), clipped, drive, told)
 
     def roll_out(
         self, q: FloatArray, v: FloatArray, tau: FloatArray, dt: float, kept: int, every: int
@@ -192,18 +207,22 @@ class ImplicitSteps:
         raise SingularityError("the mass matrix is not positive definite")
 
 
+def join_steps(parts: list[SolverSteps]) -> SolverSteps:
+    """Return what the solver did in steps that follow each other."""
+    axis = parts[0].residual.ndim - 1
+    return SolverSteps(*(np.concatenate(arrays, axis=axis) for arrays in zip(*parts, strict=True)))
+
+
 def join_taken(parts: list[Taken]) -> Taken:
     """Return steps that follow each other."""
     if len(parts) == 1:
         return parts[0]
-    axis = parts[0].solver.residual.ndim - 1
-
-    def joined(arrays: Any) -> Any:
-        return np.concatenate(list(arrays), axis=axis)
-
-    solver = SolverSteps(*map(joined, zip(*(part.solver for part in parts), strict=True)))
-    q, v, _, clipped, drive = zip(*parts, strict=True)
-    return Taken(joined(q), joined(v), solver, joined(clipped), joined(drive))
+    solver = join_steps([part.solver for part in parts])
+    q, v, clipped, drive, told = (
+        np.concatenate([getattr(part, name) for part in parts], axis=-2)
+        for name in ("q", "v", "is_clipped", "drive", "told")
+    )
+    return Taken(q, v, solver, clipped, drive, told)
 
 
 def make_cores(

@@ -57,7 +57,7 @@ class Recording:
         self._states.append(states)
 
     def add_forces(self, tau: FloatArray, last: FloatArray) -> None:
-        """Keep the forces behind states, (..., n, nv), from the first on; and those of the last step."""
+        """Keep the forces behind states, (..., n, k), from the first on; and those of the last step."""
         self._taus.append(tau)
         self._last_tau = last
 
@@ -72,7 +72,7 @@ class Recording:
         self.status, self.message = "failed", f"after {time:.9g} s: {reason}"
 
     def assemble(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return times (n,), states (..., n, nq + nv) and forces (..., n, nv)."""
+        """Return times (n,), states (..., n, nq + nv) and forces (..., n, k)."""
         times, states = np.concatenate(self._times), np.concatenate(self._states, axis=-2)
         # Nothing is known behind the last state, if that is not one in between.
         tau = np.concatenate([*self._taus, self._last_tau[..., np.newaxis, :]], axis=-2)

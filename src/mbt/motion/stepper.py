@@ -15,6 +15,8 @@ from mbt.motion.recording import NOT_FINITE
 from mbt.motion.stages import take_step
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from mbt.context.context import Context
     from mbt.math.arrays import FloatArray
     from mbt.motion.implicit import SolverSteps, Taken
@@ -57,7 +59,10 @@ class Stepper(ABC):
         """Take one step with these forces, (..., nv); return the state, read-only."""
 
     def exerted(self, first: int, tau: FloatArray) -> FloatArray:
-        """Return the forces of inputs and servos in steps that were given these, (..., n, nv)."""
+        """Return the forces of inputs and servos in steps that were given these, (..., n, nv).
+
+        Behind them what else moved, where a step tells; see `mbt.motion.impulses`.
+        """
         return tau
 
     def report(self, num_steps: int) -> SolverSteps | None:
@@ -134,21 +139,26 @@ class _ImplicitStepper(Stepper):
             task.context.clone(), joint_limits=task.joint_limits, limit_efforts=task.limit_efforts
         )
         self._num_limited = task.inputs.num_limited
+        # Of which nobody has asked what they exerted; and what the solver did in the others.
         self._taken: list[Taken] = []
-        # So many of them have told what they exerted.
-        self._num_told = 0
+        self._done: list[SolverSteps] = []
+        self._clipped: list[npt.NDArray[np.bool_]] = []
 
     def exerted(self, first: int, tau: FloatArray) -> FloatArray:
-        new = [taken.drive for taken in self._taken[self._num_told :]]
-        self._num_told = len(self._taken)
-        return np.concatenate(new, axis=-2)[..., : tau.shape[-2], :]
-
-    def report(self, num_steps: int) -> SolverSteps:
         from mbt.motion.implicit import join_taken
 
-        taken, axis = join_taken(self._taken), self.context.v.ndim - 1
-        self._num_limited += taken.is_clipped[..., :num_steps, :].sum(axis=-2)
-        return taken.solver.sample((*(slice(None),) * axis, slice(num_steps)))
+        taken = join_taken(self._taken)
+        self._taken.clear()
+        self._done.append(taken.solver)
+        self._clipped.append(taken.is_clipped)
+        return np.concatenate([taken.drive, taken.told], axis=-1)[..., : tau.shape[-2], :]
+
+    def report(self, num_steps: int) -> SolverSteps:
+        from mbt.motion.implicit import join_steps
+
+        axis = self.context.v.ndim - 1
+        self._num_limited += np.concatenate(self._clipped, axis=axis)[..., :num_steps, :].sum(axis=-2)
+        return join_steps(self._done).sample((*(slice(None),) * axis, slice(num_steps)))
 
     def take(self, times: FloatArray, tau: FloatArray, dt: float) -> FloatArray:
         self._taken.append(self._move(times[0], tau, dt))

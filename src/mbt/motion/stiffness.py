@@ -29,6 +29,8 @@ _STABLE = 3.9
 # Velocity-dependent forces are the cause when they do so many times the work of any element.
 _CLEAR = 4.0
 _SERVO = "the servo of"
+# Elements whose forces implicit steps take as they are at the beginning.
+_HELD = ("(LinearBushingRollPitchYaw)", "(LinearSpringDamper)", "(DoorHinge)")
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,11 @@ class TooFast:
     element: str | None
     rate: float
     longest_step: float
+
+    @property
+    def is_implicit_in_steps(self) -> bool:
+        """Whether steps of ``method="implicit"`` take its forces at their end."""
+        return not (self.element or "").endswith(_HELD)
 
 
 def find_too_fast(context: Context, tau: FloatArray, dt: float, method: str) -> TooFast | None:

@@ -76,10 +76,10 @@ def find_cause(task: Task, trajectory: Trajectory) -> str:
         for i in probes.tolist():
             fast = _probe(task, trajectory, i)
             if fast is not None:
-                return _advise(task, trajectory, i, fast)
+                return _advise(task, trajectory, i, fast, failed=True)
         for i in probes.tolist():
             if find_fastest_body(_context_at(task, trajectory, i))[1] * task.dt > _LARGE_TURN:
-                return _advise(task, trajectory, i, None)
+                return _advise(task, trajectory, i, None, failed=True)
     return ""
 
 
@@ -138,7 +138,7 @@ def _describe_gain(task: Task, trajectory: Trajectory) -> str:
     if not grown.size:
         return ""
     gain = (total - total[0]).max()
-    cause = _advise(task, trajectory, int(samples[grown[0]]), None)
+    cause = _advise(task, trajectory, int(samples[grown[0]]), None, failed=True)
     grew = f"the energy grew by {gain:.3g} J, from {scale:.3g} J of motion"
     return f"{grew}, and nothing drives the model: {cause}"
 
@@ -167,8 +167,11 @@ def _describe_limits(task: Task, trajectory: Trajectory) -> str:
     unit = trajectory.position_units[k]
     more = passed.size - 1
     others = f"; so did {more} more position{'s' if more > 1 else ''}" if more else ""
-    acts = task.method == "implicit" and task.joint_limits
-    why = "" if acts else ": no force acts at position limits"
+    why = ""
+    if task.method != "implicit":
+        why = ": position limits only act with method='implicit'"
+    elif not task.joint_limits:
+        why = ": position limits do not act with joint_limits=False"
     return (
         f"{joint._label} passed its {limit} {unit}".rstrip() + f" at {trajectory.time[i]:.4g} s{others}{why}"
     )
@@ -196,25 +199,26 @@ def _is_near_rest(context: Context, tau: FloatArray, dt: float) -> bool:
     return bool(context.v @ M @ context.v <= dv @ M @ dv)
 
 
-def _advise(task: Task, trajectory: Trajectory, i: int, fast: TooFast | None) -> str:
-    """Say what is too fast, and which step or method would do."""
+def _advise(task: Task, trajectory: Trajectory, i: int, fast: TooFast | None, *, failed: bool = False) -> str:
+    """Say what is too fast, and which step or method would do; `failed` where energy came from nowhere."""
     steps = f"steps of {task.dt:.3g} s are too long for"
     when = f"at {trajectory.time[i]:.4g} s"
     if fast is not None and fast.element is not None:
         dt = _rounded_down(fast.longest_step)
+        methods = "'implicit', 'Radau' or 'BDF'" if fast.is_implicit_in_steps else "'Radau' or 'BDF'"
         if dt * _MOST_MORE_STEPS < task.dt:
-            cure = "give what it moves more inertia, as of a rotor, or take method='Radau' or 'BDF'"
+            cure = f"give what it moves more inertia, as of a rotor, or take method={methods}"
         else:
-            cure = f"take dt = {dt:g} s, or method='Radau' or 'BDF'"
+            cure = f"take dt = {dt:g} s, or method={methods}"
         return f"{steps} {fast.element}, which acts at a rate of {fast.rate:.3g} 1/s {when}: {cure}"
     body, speed = find_fastest_body(_context_at(task, trajectory, i))
-    other = "'RK45'" if task.method == "rk4" else "'rk4' or 'RK45'"
+    # Implicit steps cannot gain energy, but are not more exact.
+    others = ["'implicit'"] * failed + ["'rk4'"] * (task.method != "rk4")
+    cure = f"take a shorter dt, or method={', '.join(others)}{' or ' if others else ''}'RK45'"
     if speed * task.dt < 1e-3:
-        return f"{steps} the motion {when}: take a shorter dt, or method={other}"
-    return (
-        f"{steps} {body}, which turns at {speed:.3g} rad/s {when}, {speed * task.dt:.2g} rad in a step: "
-        f"take a shorter dt, or method={other}"
-    )
+        return f"{steps} the motion {when}: {cure}"
+    turn = f"turns at {speed:.3g} rad/s {when}, {speed * task.dt:.2g} rad in a step"
+    return f"{steps} {body}, which {turn}: {cure}"
 
 
 def _rounded_down(step: float) -> float:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex, overload
 import numpy as np
 
 from mbt.errors import ArgumentValueError, ElementIndexError
+from mbt.motion.impulses import OF_IMPULSES, calc_of_impulses, middle_velocities, works_of_steps
 from mbt.motion.names import contact_names, equation_names
 from mbt.motion.operands import METHODS
 from mbt.motion.over_time import RESULTS, VECTORS, calc_over_time, integrals_over_steps
@@ -120,11 +121,14 @@ class Trajectory:
     # With the parameters and applied forces, without actuation; None of a trajectory from a file.
     _context: Context | None = None
     _actuation: FloatArray | None = None
+    # Of implicit steps: what moved in each; see `mbt.motion.impulses`.
+    _moved: FloatArray | None = None
     _known: dict[str, FloatArray] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         arrays = (self.time, self.q, self.v, self.tau, self.num_limited, *self._known.values())
         arrays += () if self.solver is None else self.solver
+        arrays += () if self._moved is None else (self._moved,)
         for array in itertools.chain(arrays, *self.events):
             array.flags.writeable = False
 
@@ -147,8 +151,9 @@ class Trajectory:
 
     @classmethod
     def _of_recording(cls, task: Task, recording: Recording, events: tuple[EventStates, ...]) -> Trajectory:
-        time, states, tau = recording.assemble()
-        nq = task.tree.num_positions
+        time, states, forces = recording.assemble()
+        nq, nv = task.tree.num_positions, task.tree.num_velocities
+        tau, moved = forces[..., :nv].copy(), forces[..., nv:].copy()
         return cls(
             time=time,
             q=states[..., :nq].copy(),
@@ -168,6 +173,7 @@ class Trajectory:
             events=events,
             num_limited=task.inputs.num_limited,
             solver=recording.solver,
+            _moved=moved if moved.shape[-1] else None,
             _context=task.context,
             _actuation=task.actuation,
         )
@@ -192,7 +198,8 @@ class Trajectory:
         Of joint damping and of force elements other than springs and gravity, of the control and the
         actuators, of applied forces.
         """
-        return _frozen(self._calc("passive_power") + (self.tau * self.v).sum(axis=-1))
+        v = self.v if self._moved is None else middle_velocities(self)
+        return _frozen(self._calc("passive_power") + (self.tau * v).sum(axis=-1))
 
     @cached_property
     def work(self) -> FloatArray:
@@ -201,7 +208,9 @@ class Trajectory:
         By cubic polynomials through the powers of the samples. Forces of the control that a method of fixed
         steps holds are held here, too.
         """
-        if self.method in METHODS:
+        if self._moved is not None:
+            pieces = works_of_steps(self, self.power)[0]
+        elif self.method in METHODS:
             moved = integrals_over_steps(self.time, np.moveaxis(self.v, -1, 0))
             driving = (np.moveaxis(self.tau[..., :-1, :], -1, 0) * moved).sum(axis=0)
             pieces = integrals_over_steps(self.time, self._calc("passive_power")) + driving
@@ -292,7 +301,11 @@ class Trajectory:
     def _calc(self, name: str) -> FloatArray:
         if name not in self._known:
             context = self._need_context(name)
-            self._known[name] = _frozen(calc_over_time(name, context, self.time, self.q, self.v, self.tau))
+            if self._moved is None or name not in OF_IMPULSES:
+                array = calc_over_time(name, context, self.time, self.q, self.v, self.tau)
+            else:
+                array = calc_of_impulses(name, self, context)
+            self._known[name] = _frozen(array)
         return self._known[name]
 
     def _results(self) -> dict[str, FloatArray]:
@@ -337,7 +350,7 @@ class Trajectory:
             }
             return replace(
                 self, time=self.time[i], q=self.q[..., i, :], v=self.v[..., i, :], tau=self.tau[..., i, :],
-                _known=known,
+                _moved=None if self._moved is None else self._moved[..., i, :], _known=known,
             )  # fmt: skip
         i = operator.index(i)
         try:
@@ -479,6 +492,7 @@ class Trajectory:
             solver=None if self.solver is None else self.solver.sample(i),
             _context=context._sample(i) if i and context is not None else context,
             _actuation=None if self._actuation is None else self._actuation[i],
+            _moved=None if self._moved is None else self._moved[i],
             _known={name: array[i] for name, array in self._known.items()},
         )  # fmt: skip
 

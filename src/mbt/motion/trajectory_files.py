@@ -143,6 +143,8 @@ def _check_shapes(fields: dict[str, Any]) -> None:
     for name, size in {"q": nq, "v": nv, "tau": nv}.items():
         _floats(fields[name], (*batch, n, size))
     _of_kind(fields["num_limited"], "iu", (*batch, nv))
+    if fields.get("_moved") is not None:
+        _floats(fields["_moved"], (*batch, n, fields["_moved"].shape[-1]))
     if fields.get("solver") is not None:
         _check_solver(fields, (*batch, fields["num_steps"]), nv)
     for event in fields["events"]:

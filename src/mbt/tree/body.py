@@ -385,11 +385,10 @@ class RigidBody(BodyMotion):
         """
         check_context(self, context)
         check_forces(self, forces)
-        F = numbers_of(self, context).as_float_array(F_Bo_W, f"{self._label}: F_Bo_W")
+        what = f"{self._label}: F_Bo_W"
+        F = context._numbers.as_float_array(F_Bo_W, what)
         if F.shape != (6,):
-            F = numbers_of(self, context).as_float_array(
-                F, f"{self._label}: F_Bo_W", (*forces.batch_shape, 6)
-            )
+            F = context._numbers.as_float_array(F, what, (*forces.batch_shape, 6))
         forces._add_to_body(self.node_index, F)
 
     def add_in_force(
@@ -432,9 +431,10 @@ class RigidBody(BodyMotion):
         """
         check_context(self, context)
         check_forces(self, forces)
-        check_element(frame_E, Frame, f"{self._label}: frame_E")
-        p_BoBp_E = numbers_of(self, context).as_float_array(p_BP_E, f"{self._label}: p_BP_E", (3,))
-        F_E = numbers_of(self, context).as_float_array(F_Bp_E, f"{self._label}: F_Bp_E", (6,))
+        label, numbers = self._label, context._numbers
+        check_element(frame_E, Frame, f"{label}: frame_E")
+        p_BoBp_E = numbers.as_float_array(p_BP_E, f"{label}: p_BP_E", (3,))
+        F_E = numbers.as_float_array(F_Bp_E, f"{label}: F_Bp_E", (6,))
         R_WE = self.parent_tree.calc_relative_transform(context, self.parent_tree.world_frame, frame_E)[
             ..., :3, :3
         ]
@@ -442,7 +442,8 @@ class RigidBody(BodyMotion):
             F = F_E.tolist()
             moment = cross_of_floats(p_BoBp_E.tolist(), F[3:])
             torque_E = np.array([F[0] + moment[0], F[1] + moment[1], F[2] + moment[2]])
-            forces._add_to_body(self.node_index, np.concatenate([R_WE @ torque_E, R_WE @ F_E[3:]]))
+            F_Bo_W = np.concatenate([rotate(R_WE, torque_E), rotate(R_WE, F_E[3:])])
+            forces._add_to_body(self.node_index, F_Bo_W)
             return
         torque_E, force_E = cut(F_E, 3)
         torque_E = torque_E + np.cross(p_BoBp_E, force_E)

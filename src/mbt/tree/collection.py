@@ -34,6 +34,8 @@ class ElementCollection(Generic[E]):
         self._kind = kind
         self._elements: list[E] = []
         self._tuple: tuple[E, ...] | None = ()
+        # Of model instances that were asked for.
+        self._in_instance: dict[int, tuple[E, ...]] = {}
         # The only element of a name, which nearly all are; several of one name, by scope.
         self._only: dict[str, E] = {}
         self._several: dict[str, dict[int, E]] = {}
@@ -58,7 +60,8 @@ class ElementCollection(Generic[E]):
 
     def rebuild(self, elements: Iterable[E]) -> None:
         """Hold these elements instead, whose names were checked, and give each its new index."""
-        self._elements, self._tuple = [], None
+        self._elements = []
+        self._forget_tuples()
         self._only, self._several = {}, {}
         for element in elements:
             element._index = self.append(element)
@@ -67,7 +70,7 @@ class ElementCollection(Generic[E]):
         """Add an element whose name was checked, and return its index."""
         elements = self._elements
         elements.append(element)
-        self._tuple = None
+        self._forget_tuples()
         self.add_name(element)
         return len(elements) - 1
 
@@ -81,7 +84,7 @@ class ElementCollection(Generic[E]):
                 return
         self._only.update(zip(new_names, elements, strict=True))
         self._elements += elements
-        self._tuple = None
+        self._forget_tuples()
 
     def are_new(self, names: Sequence[str]) -> bool:
         """Return whether these names are new, in whatever scope, and no two of them the same."""
@@ -172,9 +175,17 @@ class ElementCollection(Generic[E]):
             )
         return next(iter(found.values()))
 
-    def in_instance(self, model_instance: int) -> list[E]:
+    def in_instance(self, model_instance: int) -> tuple[E, ...]:
         """Return the elements of one model instance, in index order."""
-        return [element for element in self._elements if element.model_instance == model_instance]
+        known = self._in_instance.get(model_instance)
+        if known is None:
+            known = tuple(element for element in self._elements if element.model_instance == model_instance)
+            self._in_instance[model_instance] = known
+        return known
+
+    def _forget_tuples(self) -> None:
+        self._tuple = None
+        self._in_instance = {}
 
     def get(self, name: str, name_scope: int) -> E | None:
         """Return the element of this name in one scope, as a rule a model instance, if there is one."""

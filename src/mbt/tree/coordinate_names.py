@@ -43,14 +43,12 @@ class NamedCoordinates(InstanceState):
 
         Joints of the same name in several model instances are told apart: ``"arm::elbow_q"``.
         """
-        keys = self._lookup("position_names").keys
-        return tuple(f"{key}_{suffix}" for m, key in keys.items() for suffix in m.position_suffixes)
+        return self._names_of("position_names", "position_suffixes")
 
     @property
     def velocity_names(self) -> tuple[str, ...]:
         """Name of each velocity, as `position_names`: ``"elbow_w"``."""
-        keys = self._lookup("velocity_names").keys
-        return tuple(f"{key}_{suffix}" for m, key in keys.items() for suffix in m.velocity_suffixes)
+        return self._names_of("velocity_names", "velocity_suffixes")
 
     @property
     def actuator_names(self) -> tuple[str, ...]:
@@ -254,6 +252,14 @@ class NamedCoordinates(InstanceState):
             self._known_lookup = known = CoordinateLookup(plan)
         return known
 
+    def _names_of(self, what: str, suffixes: str) -> tuple[str, ...]:
+        def make() -> tuple[str, ...]:
+            keys = self._lookup(what).keys
+            return tuple(f"{key}_{suffix}" for m, key in keys.items() for suffix in getattr(m, suffixes))
+
+        names: tuple[str, ...] = self._fact(what, make)
+        return names
+
     def _name_all(
         self,
         model_instance: int | str | None,
@@ -262,16 +268,23 @@ class NamedCoordinates(InstanceState):
         suffixes: str,
     ) -> list[str]:
         instance = self._checked_instance(model_instance)
-        names = []
-        for mobilizer in self._finalized("The names").mobilizer_of_node:
-            if instance is None or mobilizer.model_instance == instance:
-                name = self._prefix(mobilizer, instance, add_prefix) + mobilizer.name
-                words = getattr(mobilizer, suffixes)
-                if len(words) == 1 and not as_bool(always_add_suffix, "always_add_suffix"):
-                    names.append(name)
-                else:
-                    names += [f"{name}_{word}" for word in words]
-        return names
+        if add_prefix is not None:
+            add_prefix = as_bool(add_prefix, "add_model_instance_prefix")
+
+        def make() -> list[str]:
+            names = []
+            for mobilizer in self._finalized("The names").mobilizer_of_node:
+                if instance is None or mobilizer.model_instance == instance:
+                    name = self._prefix(mobilizer, instance, add_prefix) + mobilizer.name
+                    words = getattr(mobilizer, suffixes)
+                    if len(words) == 1 and not as_bool(always_add_suffix, "always_add_suffix"):
+                        names.append(name)
+                    else:
+                        names += [f"{name}_{word}" for word in words]
+            return names
+
+        key = (suffixes, instance, add_prefix, as_bool(always_add_suffix, "always_add_suffix"))
+        return list(self._fact("The names", make, key))
 
     def _prefix(self, element: MultibodyElement, instance: int | None, add_prefix: bool | None) -> str:
         name = "add_model_instance_prefix"

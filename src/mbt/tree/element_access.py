@@ -311,19 +311,19 @@ class ElementAccess:
 
     def get_num_bodies(self, model_instance: int | str) -> int:
         """Return the number of bodies of a model instance."""
-        return len(self.get_body_indices(model_instance))
+        return len(self._elements.bodies.in_instance(self._known_instance(model_instance)))
 
     def get_num_frames(self, model_instance: int | str) -> int:
         """Return the number of frames of a model instance, body frames included."""
-        return len(self.get_frame_indices(model_instance))
+        return len(self._elements.frames.in_instance(self._known_instance(model_instance)))
 
     def get_num_joints(self, model_instance: int | str) -> int:
         """Return the number of joints of a model instance; after ``finalize()`` with those that it made."""
-        return len(self.get_joint_indices(model_instance))
+        return len(self._elements.joints.in_instance(self._known_instance(model_instance)))
 
     def get_num_actuators(self, model_instance: int | str) -> int:
         """Return the number of joint actuators of a model instance."""
-        return len(self.get_joint_actuator_indices(model_instance))
+        return len(self._elements.actuators.in_instance(self._known_instance(model_instance)))
 
     def get_joint_actuator_indices(self, model_instance: int | str) -> list[JointActuatorIndex]:
         """Return the indices of the joint actuators of a model instance, in increasing order."""

@@ -13,7 +13,7 @@ from mbt._core.api.tree_kinematics import FrameBodyPoseCache
 from mbt.errors import ArgumentTypeError, ContextMismatchError, NotFinalizedError, quote
 from mbt.math.arrays import FloatArray
 from mbt.math.foreign import computing_in
-from mbt.math.leading_axes import fold
+from mbt.math.leading_axes import fold, multiply
 from mbt.math.numbers import DOUBLES, Numbers
 from mbt.math.poses import IDENTITY, as_pose
 from mbt.tree.context_access import check_context, get_parameter, numbers_of, set_parameter
@@ -138,13 +138,15 @@ class Frame(FrameAcceleration):
 
     def get_fixed_offset_pose_in_body(self, X_FQ: object) -> FloatArray:
         """Return the default pose X_BQ in the body frame B of a frame Q posed in this one, shape (4, 4)."""
-        return self.get_fixed_pose_in_body_frame() @ self._numbers_of_tree.as_pose(X_FQ, "X_FQ")
+        X = self._numbers_of_tree.as_pose(X_FQ, "X_FQ")
+        X_BQ: FloatArray = multiply(self.get_fixed_pose_in_body_frame(), X)
+        return X_BQ
 
     def get_fixed_rotation_matrix_in_body(self, R_FQ: object) -> FloatArray:
         """Return the default rotation R_BQ in the body frame B of a frame Q turned in this one."""
-        return self.get_fixed_rotation_matrix_in_body_frame() @ self._numbers_of_tree.as_rotation(
-            R_FQ, "R_FQ"
-        )
+        R = self._numbers_of_tree.as_rotation(R_FQ, "R_FQ")
+        R_BQ: FloatArray = multiply(self.get_fixed_rotation_matrix_in_body_frame(), R)
+        return R_BQ
 
     def eval_pose_in_body_frame(self, context: ContextCore) -> FloatArray:
         """Return the pose X_BF of this frame F in its body frame B, shape (4, 4), cached and read-only.
@@ -169,7 +171,7 @@ class Frame(FrameAcceleration):
         offsets, base = self._offsets_to_base()
         X_BF = base._pose_of_base(context)
         for frame in reversed(offsets):
-            X_BF = X_BF @ frame.get_pose_in_parent_frame(context)
+            X_BF = multiply(X_BF, frame.get_pose_in_parent_frame(context))
         return X_BF
 
     def calc_rotation_matrix_in_body_frame(self, context: ContextCore) -> FloatArray:
@@ -191,7 +193,7 @@ class Frame(FrameAcceleration):
             with computing_in(numbers):
                 X_BQ = call_hook(self, "do_calc_offset_pose_in_body", parameters, X)
             return numbers.as_pose(X_BQ, self._what("do_calc_offset_pose_in_body"))
-        return self.calc_pose_in_body_frame(context) @ X
+        return cast("FloatArray", multiply(self.calc_pose_in_body_frame(context), X))
 
     def calc_offset_rotation_matrix_in_body(self, context: ContextCore, R_FQ: object) -> FloatArray:
         """Return the rotation R_BQ in the body frame B of a frame Q turned in this one, shape (3, 3)."""
@@ -202,7 +204,7 @@ class Frame(FrameAcceleration):
             with computing_in(numbers):
                 R_BQ = call_hook(self, "do_calc_offset_rotation_matrix_in_body", parameters, R)
             return numbers.as_rotation(R_BQ, self._what("do_calc_offset_rotation_matrix_in_body"))
-        return self.calc_rotation_matrix_in_body_frame(context) @ R
+        return cast("FloatArray", multiply(self.calc_rotation_matrix_in_body_frame(context), R))
 
     # Out of the poses of all frames that `tree.eval_frame_body_poses(context)` returns. Every body has a
     # mobilizer of its own, so its frame (L of a link) is also the frame B that moves.
@@ -385,7 +387,7 @@ class Frame(FrameAcceleration):
         offsets, base = self._offsets_to_base()
         X_BF = base._default_pose_of_base()
         for frame in reversed(offsets):
-            X_BF = X_BF @ frame._X_PF
+            X_BF = multiply(X_BF, frame._X_PF)
         return X_BF
 
     def _offsets_to_base(self) -> tuple[list[FixedOffsetFrame], Frame]:

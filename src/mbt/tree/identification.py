@@ -40,10 +40,13 @@ class Identification(NamedCoordinates, Factories):
         NotFinalizedError
             Before ``finalize()``.
         """
-        self._finalized("inertial_parameter_names")
-        return tuple(
-            f"{name}_{suffix}" for name in distinct_names_of(self._moving_bodies()) for suffix in _SUFFIXES
+        names: tuple[str, ...] = self._fact(
+            "inertial_parameter_names",
+            lambda: tuple(
+                f"{name}_{s}" for name in distinct_names_of(self._moving_bodies()) for s in _SUFFIXES
+            ),
         )
+        return names
 
     def set_inertial_parameters(
         self, context: ContextCore, pi: object, *, skip_validity_check: bool = False

@@ -16,7 +16,6 @@ from mbt.tree.state_layout import StateLayout
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from mbt.tree.finalization import FinalizationPlan
     from mbt.tree.multibody_tree import MultibodyTree
 
 __all__ = ["InstanceState"]
@@ -41,9 +40,6 @@ class InstanceState(StateLayout):
     an index of one is wanted.
     """
 
-    # See `_known_indices`.
-    _instance_indices: tuple[FinalizationPlan, dict[int, tuple[IndexArray, IndexArray]]] | None = None
-
     @property
     def _numbers(self) -> Numbers:
         """What checks and converts the numbers of this tree."""
@@ -65,7 +61,7 @@ class InstanceState(StateLayout):
 
     def get_num_actuated_dofs(self, model_instance: int | str) -> int:
         """Return the number of inputs of the actuators of a model instance."""
-        return len(self._input_indices(model_instance))
+        return self.get_num_actuators(model_instance)
 
     # Out of arrays, and into them.
 
@@ -301,26 +297,24 @@ class InstanceState(StateLayout):
         return changed
 
     def _position_indices(self, model_instance: int | str) -> IndexArray:
-        return self._known_indices(self._finalized("The layout of the positions"), model_instance)[0]
+        return self._known_indices("The layout of the positions", model_instance)[0]
 
     def _velocity_indices(self, model_instance: int | str) -> IndexArray:
-        return self._known_indices(self._finalized("The layout of the velocities"), model_instance)[1]
+        return self._known_indices("The layout of the velocities", model_instance)[1]
 
-    def _known_indices(
-        self, plan: FinalizationPlan, model_instance: int | str
-    ) -> tuple[IndexArray, IndexArray]:
-        """Return where the positions and the velocities of a model instance are, gathered once for a plan."""
+    def _known_indices(self, what: str, model_instance: int | str) -> tuple[IndexArray, IndexArray]:
+        """Return where the positions and the velocities of a model instance are."""
         instance = self._known_instance(model_instance)
-        if self._instance_indices is None or self._instance_indices[0] is not plan:
-            self._instance_indices = plan, {}
-        known = self._instance_indices[1]
-        if instance not in known:
-            own = [m for m in plan.mobilizer_of_node if m.model_instance == instance]
-            known[instance] = (
+
+        def make() -> tuple[IndexArray, IndexArray]:
+            own = [m for m in self._finalized(what).mobilizer_of_node if m.model_instance == instance]
+            return (
                 _concatenate([m._position_range() for m in own]),
                 _concatenate([m._velocity_range() for m in own]),
             )
-        return known[instance]
+
+        indices: tuple[IndexArray, IndexArray] = self._fact(what, make, ("indices", instance))
+        return indices
 
     def _input_indices(self, model_instance: int | str) -> IndexArray:
         instance = self._known_instance(model_instance)

@@ -549,6 +549,7 @@ class MultibodyTree(
         self._declarations = declarations
         self._family = os.urandom(16)
         self._plan = plan
+        self._mark_massless()
 
     def _declare(self) -> Declarations:
         """Ask all elements for parameters, discrete state and cache entries. Runs their hooks."""
@@ -604,6 +605,15 @@ class MultibodyTree(
                 declarations = self._declare()
                 self._declarations = declarations
                 self._compile(**make_arrays(self._elements, self._plan, declarations.default_parameters()))
+                self._mark_massless()
+
+    def _mark_massless(self) -> None:
+        """Tell kernels of dofs that axes in series leave massless: they see only rounding of their pivots."""
+        compiled = self._compiled
+        if compiled is not None and compiled.has_massless_inboard:
+            from mbt.tree.report_massless import calc_inertias_of_massless
+
+            compiled.mark_massless(calc_inertias_of_massless(self))
 
     # Copies.
 

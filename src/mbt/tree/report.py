@@ -173,7 +173,8 @@ class FinalizeReport:
         """The joints that have no inertia, with the reason and the cure.
 
         Where there is one, the mass matrix is singular and forward dynamics raises `SingularityError`, which
-        names the first; this lists all. Found with the default parameters, at the default positions.
+        names the first; this lists all. Found with the default parameters, at the default positions. Massless
+        links that a loop moves are not among them.
         """
         return find_massless_branches(self._tree)
 

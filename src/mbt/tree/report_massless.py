@@ -19,17 +19,19 @@ if TYPE_CHECKING:
     from mbt.tree.mobilizer import Mobilizer
     from mbt.tree.multibody_tree import MultibodyTree
 
-__all__ = ["MasslessBranch", "find_massless_branches"]
+__all__ = ["MasslessBranch", "calc_inertias_of_massless", "find_massless_branches"]
 
 # Of the kinetic energies of two motions at the same rate, a share below this is noise.
 _NOISE = 1e-18
+# Of the mass matrix in units of its diagonal, the least eigenvalue: far from rounding.
+_REGULAR = 1e-8
 # Forward dynamics is asked in one more configuration: does it fail always, or where the joints are now?
 _SEED = 20
 
 
 @dataclass(frozen=True)
 class MasslessBranch:
-    """A joint without inertia: the mass matrix is singular, forward dynamics has no solution.
+    """A joint without inertia, which no loop moves: forward dynamics has no solution.
 
     Attributes
     ----------
@@ -60,7 +62,7 @@ class MasslessBranch:
 
 
 def find_massless_branches(tree: MultibodyTree) -> tuple[MasslessBranch, ...]:
-    """Return all joints that have no inertia at the default positions, in node order."""
+    """Return all joints that have no inertia at the default positions, by a loop neither, in node order."""
     if tree.scalar_type.name == "double":
         return _find_branches(tree)
     # Which pivot is zero, doubles tell.
@@ -74,15 +76,51 @@ def find_massless_branches(tree: MultibodyTree) -> tuple[MasslessBranch, ...]:
     )
 
 
+@np.errstate(all="ignore")
+def calc_inertias_of_massless(tree: MultibodyTree) -> FloatArray:
+    """Return what dofs carry that are massless in all configurations, as far as a second one can tell.
+
+    Parameters
+    ----------
+    tree : MultibodyTree
+        A finalized tree of doubles.
+
+    Returns
+    -------
+    ndarray, shape (num_velocities,)
+        The inertia of all outboard bodies as one [kg m^2, kg], and zero for all other dofs.
+    """
+    inertias = np.zeros(tree.num_velocities)
+    elsewhere = _place_elsewhere(tree)
+    M = tree.calc_mass_matrix(elsewhere)
+    if not np.isfinite(M).all():
+        return inertias
+    size = np.sqrt(np.diag(M))
+    if (size > 0.0).all() and np.linalg.eigvalsh(M / np.outer(size, size))[0] > _REGULAR:
+        return inertias  # as that of nearly every tree, which is known much sooner so
+    here = _Articulation(tree, tree.create_default_context())
+    dofs = sorted(here.singular & _Articulation(tree, elsewhere).singular)
+    inertias[dofs] = here._M[dofs]
+    return inertias
+
+
+def _place_elsewhere(tree: MultibodyTree) -> ContextCore:
+    context = tree.create_default_context()
+    context.q = tree.random_positions(np.random.default_rng(_SEED))
+    return context
+
+
 # Of inertias that are too large for floats, whose loading says so, nothing is found.
 @np.errstate(all="ignore")
 def _find_branches(tree: MultibodyTree) -> tuple[MasslessBranch, ...]:
-    here = _Articulation(tree, tree.create_default_context())
+    context = tree.create_default_context()
+    here = _Articulation(tree, context)
+    if here.singular and tree.num_constraints:
+        # What a loop moves has inertia by that.
+        here.singular.intersection_update(tree._find_massless_dofs(context))
     if not here.singular:
         return ()
-    context = tree.create_default_context()
-    context.q = tree.random_positions(np.random.default_rng(_SEED))
-    everywhere = _Articulation(tree, context).singular
+    everywhere = _Articulation(tree, _place_elsewhere(tree)).singular
     bodies = [tree.bodies[body] for body in tree.topology.body]
     has_mass = _find_branches_with_mass(tree.topology, bodies)
     branches = []

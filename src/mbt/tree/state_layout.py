@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +23,8 @@ class StateLayout(ElementAccess):
     """The part of `MultibodyTree` for the layout of q, v and the inputs, after ``finalize()``."""
 
     _plan: FinalizationPlan | None = None
+    # See `_fact`.
+    _known_facts: tuple[FinalizationPlan, dict[object, Any]] | None = None
 
     @property
     def is_finalized(self) -> bool:
@@ -69,32 +72,32 @@ class StateLayout(ElementAccess):
     @property
     def position_lower_limits(self) -> FloatArray:
         """Lower limits of the positions, shape (num_positions,): -inf where there is none."""
-        return self._gather_positions("position_lower_limits", -np.inf)
+        return self._limits("position_lower_limits", -np.inf)
 
     @property
     def position_upper_limits(self) -> FloatArray:
         """Upper limits of the positions, shape (num_positions,): inf where there is none."""
-        return self._gather_positions("position_upper_limits", np.inf)
+        return self._limits("position_upper_limits", np.inf)
 
     @property
     def velocity_lower_limits(self) -> FloatArray:
         """Lower limits of the velocities, shape (num_velocities,): -inf where there is none."""
-        return self._gather_velocities("velocity_lower_limits", -np.inf)
+        return self._limits("velocity_lower_limits", -np.inf)
 
     @property
     def velocity_upper_limits(self) -> FloatArray:
         """Upper limits of the velocities, shape (num_velocities,): inf where there is none."""
-        return self._gather_velocities("velocity_upper_limits", np.inf)
+        return self._limits("velocity_upper_limits", np.inf)
 
     @property
     def acceleration_lower_limits(self) -> FloatArray:
         """Lower limits of the accelerations, shape (num_velocities,): -inf where there is none."""
-        return self._gather_velocities("acceleration_lower_limits", -np.inf)
+        return self._limits("acceleration_lower_limits", -np.inf)
 
     @property
     def acceleration_upper_limits(self) -> FloatArray:
         """Upper limits of the accelerations, shape (num_velocities,): inf where there is none."""
-        return self._gather_velocities("acceleration_upper_limits", np.inf)
+        return self._limits("acceleration_upper_limits", np.inf)
 
     @property
     def effort_limits(self) -> FloatArray:
@@ -104,7 +107,8 @@ class StateLayout(ElementAccess):
     @property
     def effort_lower_limits(self) -> FloatArray:
         """Lower limits of the generalized forces, shape (num_velocities,): minus `effort_upper_limits`."""
-        return -self._effort_limits_of_velocities("effort_lower_limits")
+        limits: FloatArray = -self._fact("effort_lower_limits", self._effort_limits_of_velocities)
+        return limits
 
     @property
     def effort_upper_limits(self) -> FloatArray:
@@ -115,7 +119,8 @@ class StateLayout(ElementAccess):
         tree.effort_upper_limits)`` keeps forces within. That nothing drives a velocity is not a limit:
         `actuation_matrix` tells.
         """
-        return self._effort_limits_of_velocities("effort_upper_limits")
+        limits: FloatArray = self._fact("effort_upper_limits", self._effort_limits_of_velocities).copy()
+        return limits
 
     @property
     def actuation_matrix(self) -> FloatArray:
@@ -133,8 +138,10 @@ class StateLayout(ElementAccess):
     @property
     def node_bodies(self) -> tuple[RigidBody, ...]:
         """The bodies in the order of rows, by BodyNodeIndex: World first, a parent before its children."""
-        self._finalized("node_bodies")
-        return tuple(sorted(self._elements.bodies, key=lambda body: body.node_index))
+        bodies: tuple[RigidBody, ...] = self._fact(
+            "node_bodies", lambda: tuple(sorted(self._elements.bodies, key=lambda body: body.node_index))
+        )
+        return bodies
 
     def _check_constructed(self) -> None:
         """Refuse a tree of a class whose constructor forgets that of `MultibodyTree`."""
@@ -147,8 +154,26 @@ class StateLayout(ElementAccess):
             raise NotFinalizedError(f"{what} is known after tree.finalize().")
         return self._plan
 
-    def _effort_limits_of_velocities(self, what: str) -> FloatArray:
-        limits = np.full(self._finalized(what).num_velocities, np.inf)
+    def _fact(self, what: str, make: Callable[[], Any], key: object = None) -> Any:
+        """Return what is known of the present plan, made when it is first asked for.
+
+        Parameters
+        ----------
+        what : str
+            What messages of a tree that is not finalized call it, and its key, unless that is given.
+        make : callable
+            Returns it; what can be changed must be copied by who asks.
+        """
+        plan, known = self._finalized(what), self._known_facts
+        if known is None or known[0] is not plan:
+            self._known_facts = known = plan, {}
+        facts, key = known[1], what if key is None else key
+        if key not in facts:
+            facts[key] = make()
+        return facts[key]
+
+    def _effort_limits_of_velocities(self) -> FloatArray:
+        limits = np.full(self.num_velocities, np.inf)
         for joint in self._elements.joints:
             start = joint.velocity_start
             limits[start : start + joint.num_velocities] = joint.effort_limit
@@ -160,16 +185,16 @@ class StateLayout(ElementAccess):
             limits[row] = min(limits[row], limit)
         return limits
 
-    def _gather_positions(self, limits: str, none: float) -> FloatArray:
-        values = np.full(self._finalized(limits).num_positions, none)
-        for joint in self._elements.joints:
-            start = joint.position_start
-            values[start : start + joint.num_positions] = getattr(joint, limits)
-        return values
+    def _limits(self, what: str, none: float) -> FloatArray:
+        """Return limits of the positions, or of the velocities or accelerations, gathered joint by joint."""
 
-    def _gather_velocities(self, limits: str, none: float) -> FloatArray:
-        values = np.full(self._finalized(limits).num_velocities, none)
-        for joint in self._elements.joints:
-            start = joint.velocity_start
-            values[start : start + joint.num_velocities] = getattr(joint, limits)
-        return values
+        def gather() -> FloatArray:
+            is_position = what.startswith("position")
+            values = np.full(self.num_positions if is_position else self.num_velocities, none)
+            for joint in self._elements.joints:
+                own = joint._position_range() if is_position else joint._velocity_range()
+                values[own.start : own.stop] = getattr(joint, what)
+            return values
+
+        limits: FloatArray = self._fact(what, gather).copy()
+        return limits

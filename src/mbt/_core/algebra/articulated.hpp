@@ -50,6 +50,12 @@ template <class T>
 static MBT_VALUE Force<T> operator*(const Force<T>& a, Factor<T> s) {
   return {a.t * s, a.f * s};
 }
+// F + a s
+template <class T>
+static MBT_VALUE Force<T> sum(const Force<T>& F, const Force<T>& a, const T& s) {
+  return {{F.t.x + a.t.x * s, F.t.y + a.t.y * s, F.t.z + a.t.z * s},
+          {F.f.x + a.f.x * s, F.f.y + a.f.y * s, F.f.z + a.f.z * s}};
+}
 template <class T>
 static MBT_VALUE T dot(const Force<T>& a, const Motion<T>& b) {
   return a.t.x * b.w.x + a.t.y * b.w.y + a.t.z * b.w.z + a.f.x * b.v.x + a.f.y * b.v.y + a.f.z * b.v.z;
@@ -58,8 +64,7 @@ static MBT_VALUE T dot(const Force<T>& a, const Motion<T>& b) {
 // At the origin of N in N, of a motion at that of P in P.
 template <class T>
 static MBT_VALUE Motion<T> in_child(const Pose<T>& X, const Motion<T>& a) {
-  const Mat3<T> R_NP = transpose(X.R);
-  return {R_NP * a.w, R_NP * (a.v + cross(a.w, X.p))};
+  return {times_transposed(X.R, a.w), times_transposed(X.R, a.v + cross(a.w, X.p))};
 }
 // At the origin of P in P, of a force at that of N in N.
 template <class T>
@@ -138,14 +143,14 @@ MBT_VALUE void set_rigid_inertia(
 
 template <class T>
 static MBT_VALUE Force<T> operator*(const ArticulatedInertia<T>& I, const Motion<T>& a) {
-  const Mat3<T> B = matrix(I.B);
-  return {symmetric(I.A) * a.w + B * a.v, transpose(B) * a.w + symmetric(I.C) * a.v};
+  const Mat3<T>& B = matrix(I.B);
+  return {symmetric(I.A) * a.w + B * a.v, sum(times_transposed(B, a.w), symmetric(I.C), a.v)};
 }
 // F + I a
 template <class T>
 static MBT_VALUE Force<T> sum(const Force<T>& F, const ArticulatedInertia<T>& I, const Motion<T>& a) {
-  const Mat3<T> B = matrix(I.B);
-  return {F.t + full(symmetric(I.A)) * a.w + B * a.v, F.f + transpose(B) * a.w + full(symmetric(I.C)) * a.v};
+  const Mat3<T>& B = matrix(I.B);
+  return {sum(F.t, symmetric(I.A), a.w) + B * a.v, sum(sum_transposed(F.f, B, a.w), symmetric(I.C), a.v)};
 }
 template <class T>
 static MBT_VALUE T trace_of_A(const ArticulatedInertia<T>& I) {
@@ -158,12 +163,12 @@ static MBT_VALUE T trace_of_C(const ArticulatedInertia<T>& I) {
 // I times a turn about z, and times a shift along z.
 template <class T>
 static MBT_VALUE Force<T> times_turn_about_z(const ArticulatedInertia<T>& I) {
-  const Sym3<T> A = symmetric(I.A);
+  const Sym3<T>& A = symmetric(I.A);
   return {{A.xz, A.yz, A.zz}, matrix(I.B).z};
 }
 template <class T>
 static MBT_VALUE Force<T> times_shift_along_z(const ArticulatedInertia<T>& I) {
-  const Sym3<T> C = symmetric(I.C);
+  const Sym3<T>& C = symmetric(I.C);
   return {z_axis(matrix(I.B)), {C.xz, C.yz, C.zz}};
 }
 
@@ -172,19 +177,23 @@ template <class T>
 static MBT_VALUE void eliminate(const Force<T>& U, Factor<T> D_inverse, ArticulatedInertia<T>* I) {
   const Force<T> e = U * D_inverse;
   set_inertia(
-      symmetric(I->A) - symmetric_product(e.t, U.t), matrix(I->B) - product(e.t, U.f),
-      symmetric(I->C) - symmetric_product(e.f, U.f), I);
+      less(symmetric(I->A), e.t, U.t), less(matrix(I->B), e.t, U.f), less(symmetric(I->C), e.f, U.f), I);
 }
 
 // I_P += [A, B; B', C] shifted by p: C; D = B + [p]x C; A - B [p]x + [p]x D', of which the upper triangle.
 template <class T>
 static MBT_VALUE void add_shifted(
     const Sym3<T>& A, const Mat3<T>& B, const Sym3<T>& C, const Vec3<T>& p, ArticulatedInertia<T>* I_P) {
-  const Mat3<T> D = B + skew(p) * full(C);
-  const Sym3<T> shift = {
-      cross_x(p, B.x) + cross_x(p, D.x), cross_y(p, B.x) + cross_x(p, D.y), cross_z(p, B.x) + cross_x(p, D.z),
-      cross_y(p, B.y) + cross_y(p, D.y), cross_z(p, B.y) + cross_y(p, D.z), cross_z(p, B.z) + cross_z(p, D.z)};
-  set_inertia(symmetric(I_P->A) + A + shift, matrix(I_P->B) + D, symmetric(I_P->C) + C, I_P);
+  const Mat3<T> D = {
+      {B.x.x + p.y * C.xz - p.z * C.xy, B.x.y + p.y * C.yz - p.z * C.yy, B.x.z + p.y * C.zz - p.z * C.yz},
+      {B.y.x + p.z * C.xx - p.x * C.xz, B.y.y + p.z * C.xy - p.x * C.yz, B.y.z + p.z * C.xz - p.x * C.zz},
+      {B.z.x + p.x * C.xy - p.y * C.xx, B.z.y + p.x * C.yy - p.y * C.xy, B.z.z + p.x * C.yz - p.y * C.xz}};
+  const Sym3<T>& A_P = symmetric(I_P->A);
+  set_inertia(
+      {A_P.xx + A.xx + cross_x(p, B.x) + cross_x(p, D.x), A_P.xy + A.xy + cross_y(p, B.x) + cross_x(p, D.y),
+       A_P.xz + A.xz + cross_z(p, B.x) + cross_x(p, D.z), A_P.yy + A.yy + cross_y(p, B.y) + cross_y(p, D.y),
+       A_P.yz + A.yz + cross_z(p, B.y) + cross_y(p, D.z), A_P.zz + A.zz + cross_z(p, B.z) + cross_z(p, D.z)},
+      matrix(I_P->B) + D, symmetric(I_P->C) + C, I_P);
 }
 
 // I_P += I in P.
@@ -206,15 +215,19 @@ struct HingedInertia {
 template <class T>
 static MBT_VALUE HingedInertia<T> hinged(const ArticulatedInertia<T>& I, const Force<T>& U, Factor<T> D_inverse) {
   const Force<T> e = U * D_inverse;
-  const Sym3<T> A = symmetric(I.A);
-  const Mat3<T> B = matrix(I.B);
+  const Sym3<T>& A = symmetric(I.A);
+  const Mat3<T>& B = matrix(I.B);
   return {A.xx - e.t.x * U.t.x, A.xy - e.t.x * U.t.y, A.yy - e.t.y * U.t.y,
-          B.x - U.f * e.t.x, B.y - U.f * e.t.y, symmetric(I.C) - symmetric_product(e.f, U.f)};
+          less(B.x, U.f, e.t.x), less(B.y, U.f, e.t.y), less(symmetric(I.C), e.f, U.f)};
 }
 template <class T>
-static MBT_VALUE Force<T> operator*(const HingedInertia<T>& I, const Motion<T>& a) {
-  return {{I.xx * a.w.x + I.xy * a.w.y + dot(I.x, a.v), I.xy * a.w.x + I.yy * a.w.y + dot(I.y, a.v), T(0.0)},
-          I.x * a.w.x + I.y * a.w.y + I.C * a.v};
+static MBT_VALUE Force<T> sum(const Force<T>& F, const HingedInertia<T>& I, const Motion<T>& a) {
+  const Vec3<T> f = {
+      F.f.x + I.x.x * a.w.x + I.y.x * a.w.y, F.f.y + I.x.y * a.w.x + I.y.y * a.w.y,
+      F.f.z + I.x.z * a.w.x + I.y.z * a.w.y};
+  return {
+      {sum(F.t.x + I.xx * a.w.x + I.xy * a.w.y, I.x, a.v), sum(F.t.y + I.xy * a.w.x + I.yy * a.w.y, I.y, a.v), F.t.z},
+      sum(f, I.C, a.v)};
 }
 template <class T>
 static MBT_VALUE void add_to_parent(const HingedInertia<T>& I, const Pose<T>& X, ArticulatedInertia<T>* I_P) {
@@ -226,7 +239,8 @@ static MBT_VALUE void add_to_parent(const HingedInertia<T>& I, const Pose<T>& X,
   add_shifted(
       {ax * R.x.x + bx * R.x.y, ax * R.y.x + bx * R.y.y, ax * R.z.x + bx * R.z.y, ay * R.y.x + by * R.y.y,
        ay * R.z.x + by * R.z.y, az * R.z.x + bz * R.z.y},
-      {x * R.x.x + y * R.x.y, x * R.y.x + y * R.y.y, x * R.z.x + y * R.z.y}, rotated(R, I.C), X.p, I_P);
+      {combined(x, R.x.x, y, R.x.y), combined(x, R.y.x, y, R.y.y), combined(x, R.z.x, y, R.z.y)}, rotated(R, I.C), X.p,
+      I_P);
 }
 
 // Of one state, [A_P, B_P; B_P', C_P] += I in P, less U U' / D: U is in P.

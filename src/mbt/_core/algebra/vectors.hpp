@@ -1,4 +1,4 @@
-// Vectors, matrices, quaternions and poses as values, of any scalar, so that equations read as in a textbook.
+// Vectors, matrices and quaternions as values, of any scalar, so that equations read as in a textbook.
 //
 // A scalar T has what scalars/__init__.pxd lists. A factor may be a double where T is something else.
 #pragma once
@@ -9,13 +9,13 @@
 #include "scalars/config.hpp"
 
 // What is computed with values is inlined. Where numbers are larger than registers, that makes code larger and nothing
-// faster: there compilers see for themselves, and sums are not fused.
+// faster: there compilers see for themselves.
 #ifdef MBT_LARGE_SCALARS
 #define MBT_VALUE inline
-#define MBT_FUSED false
+#define MBT_AT_ONCE false
 #else
 #define MBT_VALUE MBT_INLINE
-#define MBT_FUSED std::is_trivially_destructible<T>::value
+#define MBT_AT_ONCE std::is_trivially_destructible<T>::value
 #endif
 
 namespace MBT_NS {
@@ -59,25 +59,33 @@ template <class T>
 static MBT_VALUE T dot(const Vec3<T>& a, const Vec3<T>& b) {
   return a.x * b.x + a.y * b.y + a.z * b.z;
 }
-// A vector that knows what it is made of, so that u + A b and u + a × b are computed as multiplications that add. Only of
-// numbers that cost nothing when nobody needs them: of others, as Python objects, it is the vector alone.
-template <class T, class A, bool = MBT_FUSED>
+template <class T>
+static MBT_VALUE Vec3<T> times(const Vec3<T>& a, const Vec3<T>& b) {
+  return {a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
+}
+// A vector that knows what it is made of, so that u + A b and u + a × b are computed as multiplications that add: faster
+// for numbers in registers, and Python objects are asked for no 0 - x which is added where u - x would do. A large
+// number is computed when somebody wants it, others at once: that costs nothing where nobody does.
+template <class T, class A, bool = MBT_AT_ONCE>
 struct Made : Vec3<T> {
   const A& a;
   const Vec3<T>& b;
-  MBT_INLINE Made(const Vec3<T>& value, const A& left, const Vec3<T>& right) : Vec3<T>(value), a(left), b(right) {}
+  MBT_INLINE Made(const A& left, const Vec3<T>& right) : Vec3<T>(times(left, right)), a(left), b(right) {}
 };
 template <class T, class A>
-struct Made<T, A, false> : Vec3<T> {
-  MBT_INLINE Made(Vec3<T>&& value, const A&, const Vec3<T>&) : Vec3<T>(std::move(value)) {}
+struct Made<T, A, false> {
+  const A& a;
+  const Vec3<T>& b;
+  MBT_INLINE Made(const A& left, const Vec3<T>& right) : a(left), b(right) {}
+  MBT_INLINE operator Vec3<T>() const { return times(a, b); }
 };
 
 template <class T>
 static MBT_VALUE Made<T, Vec3<T>> cross(const Vec3<T>& a, const Vec3<T>& b) {
-  return {{a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x}, a, b};
+  return {a, b};
 }
-template <class T>
-static MBT_VALUE Vec3<T> operator+(const Vec3<T>& u, const Made<T, Vec3<T>, true>& m) {
+template <class T, bool at_once>
+static MBT_VALUE Vec3<T> operator+(const Vec3<T>& u, const Made<T, Vec3<T>, at_once>& m) {
   const Vec3<T>&a = m.a, &b = m.b;
   return {u.x + a.y * b.z - a.z * b.y, u.y + a.z * b.x - a.x * b.z, u.z + a.x * b.y - a.y * b.x};
 }
@@ -115,20 +123,56 @@ static MBT_VALUE Mat3<T> operator*(const Mat3<T>& A, Factor<T> s) {
   return {A.x * s, A.y * s, A.z * s};
 }
 template <class T>
+static MBT_VALUE Vec3<T> times(const Mat3<T>& A, const Vec3<T>& b) {
+  return {dot(A.x, b), dot(A.y, b), dot(A.z, b)};
+}
+template <class T>
 static MBT_VALUE Made<T, Mat3<T>> operator*(const Mat3<T>& A, const Vec3<T>& b) {
-  return {{dot(A.x, b), dot(A.y, b), dot(A.z, b)}, A, b};
+  return {A, b};
 }
 template <class T>
 static MBT_VALUE T sum(const T& u, const Vec3<T>& a, const Vec3<T>& b) {
   return u + a.x * b.x + a.y * b.y + a.z * b.z;
 }
-template <class T>
-static MBT_VALUE Vec3<T> operator+(const Vec3<T>& u, const Made<T, Mat3<T>, true>& m) {
+template <class T, bool at_once>
+static MBT_VALUE Vec3<T> operator+(const Vec3<T>& u, const Made<T, Mat3<T>, at_once>& m) {
   return {sum(u.x, m.a.x, m.b), sum(u.y, m.a.y, m.b), sum(u.z, m.a.z, m.b)};
+}
+// What else is done with vectors, of those that are not computed yet.
+template <class T, class A, class B>
+static MBT_VALUE Vec3<T> operator+(const Made<T, A, false>& a, const Made<T, B, false>& b) {
+  return Vec3<T>(a) + b;
+}
+template <class T, class A>
+static MBT_VALUE Vec3<T> operator+(const Made<T, A, false>& a, const Vec3<T>& b) {
+  return Vec3<T>(a) + b;
+}
+template <class T, class A>
+static MBT_VALUE Vec3<T> operator-(const Made<T, A, false>& a) {
+  return -Vec3<T>(a);
+}
+template <class T, class A>
+static MBT_VALUE Vec3<T> operator*(const Mat3<T>& A_, const Made<T, A, false>& b) {
+  return times(A_, Vec3<T>(b));
+}
+template <class T, class A>
+static MBT_VALUE T dot(const Vec3<T>& a, const Made<T, A, false>& b) {
+  return dot(a, Vec3<T>(b));
 }
 template <class T>
 static MBT_VALUE Mat3<T> transpose(const Mat3<T>& A) {
   return {{A.x.x, A.y.x, A.z.x}, {A.x.y, A.y.y, A.z.y}, {A.x.z, A.y.z, A.z.z}};
+}
+// A' b and u + A' b, where nine numbers are too many to copy.
+template <class T>
+static MBT_VALUE Vec3<T> times_transposed(const Mat3<T>& A, const Vec3<T>& b) {
+  return {A.x.x * b.x + A.y.x * b.y + A.z.x * b.z, A.x.y * b.x + A.y.y * b.y + A.z.y * b.z,
+          A.x.z * b.x + A.y.z * b.y + A.z.z * b.z};
+}
+template <class T>
+static MBT_VALUE Vec3<T> sum_transposed(const Vec3<T>& u, const Mat3<T>& A, const Vec3<T>& b) {
+  return {u.x + A.x.x * b.x + A.y.x * b.y + A.z.x * b.z, u.y + A.x.y * b.x + A.y.y * b.y + A.z.y * b.z,
+          u.z + A.x.z * b.x + A.y.z * b.y + A.z.z * b.z};
 }
 template <class T>
 static MBT_VALUE T determinant(const Mat3<T>& A) {
@@ -142,11 +186,7 @@ static MBT_VALUE Mat3<T> plus_identity(const Mat3<T>& A, Factor<T> s) {
 
 template <class T>
 static MBT_VALUE Mat3<T> operator*(const Mat3<T>& A, const Mat3<T>& B) {
-  const Mat3<T> columns = transpose(B);
-  return {
-      {dot(A.x, columns.x), dot(A.x, columns.y), dot(A.x, columns.z)},
-      {dot(A.y, columns.x), dot(A.y, columns.y), dot(A.y, columns.z)},
-      {dot(A.z, columns.x), dot(A.z, columns.y), dot(A.z, columns.z)}};
+  return {times_transposed(B, A.x), times_transposed(B, A.y), times_transposed(B, A.z)};
 }
 // R A R'
 template <class T>
@@ -154,10 +194,19 @@ static MBT_VALUE Mat3<T> rotated(const Mat3<T>& R, const Mat3<T>& A) {
   const Mat3<T> B = R * A;
   return {R * B.x, R * B.y, R * B.z};
 }
-// a b'
+// a s + b t
 template <class T>
-static MBT_VALUE Mat3<T> product(const Vec3<T>& a, const Vec3<T>& b) {
-  return {b * a.x, b * a.y, b * a.z};
+static MBT_VALUE Vec3<T> combined(const Vec3<T>& a, const T& s, const Vec3<T>& b, const T& t) {
+  return {a.x * s + b.x * t, a.y * s + b.y * t, a.z * s + b.z * t};
+}
+// u - a s, and A - a b'
+template <class T>
+static MBT_VALUE Vec3<T> less(const Vec3<T>& u, const Vec3<T>& a, const T& s) {
+  return {u.x - a.x * s, u.y - a.y * s, u.z - a.z * s};
+}
+template <class T>
+static MBT_VALUE Mat3<T> less(const Mat3<T>& A, const Vec3<T>& a, const Vec3<T>& b) {
+  return {less(A.x, b, a.x), less(A.y, b, a.y), less(A.z, b, a.z)};
 }
 template <class T>
 static MBT_VALUE Vec3<T> z_axis(const Mat3<T>& R) {
@@ -184,10 +233,6 @@ static MBT_VALUE Sym3<T> operator+(const Sym3<T>& A, const Sym3<T>& B) {
   return {A.xx + B.xx, A.xy + B.xy, A.xz + B.xz, A.yy + B.yy, A.yz + B.yz, A.zz + B.zz};
 }
 template <class T>
-static MBT_VALUE Sym3<T> operator-(const Sym3<T>& A, const Sym3<T>& B) {
-  return {A.xx - B.xx, A.xy - B.xy, A.xz - B.xz, A.yy - B.yy, A.yz - B.yz, A.zz - B.zz};
-}
-template <class T>
 static MBT_VALUE Vec3<T> operator*(const Sym3<T>& A, const Vec3<T>& b) {
   return {A.xx * b.x + A.xy * b.y + A.xz * b.z, A.xy * b.x + A.yy * b.y + A.yz * b.z,
           A.xz * b.x + A.yz * b.y + A.zz * b.z};
@@ -200,10 +245,16 @@ template <class T>
 static MBT_VALUE T trace(const Sym3<T>& A) {
   return A.xx + A.yy + A.zz;
 }
-// a b', which is symmetric: its upper triangle is computed.
+// u + A b
 template <class T>
-static MBT_VALUE Sym3<T> symmetric_product(const Vec3<T>& a, const Vec3<T>& b) {
-  return {a.x * b.x, a.x * b.y, a.x * b.z, a.y * b.y, a.y * b.z, a.z * b.z};
+static MBT_VALUE Vec3<T> sum(const Vec3<T>& u, const Sym3<T>& A, const Vec3<T>& b) {
+  return {u.x + A.xx * b.x + A.xy * b.y + A.xz * b.z, u.y + A.xy * b.x + A.yy * b.y + A.yz * b.z,
+          u.z + A.xz * b.x + A.yz * b.y + A.zz * b.z};
+}
+// A - a b', where a b' is symmetric: its upper triangle is computed.
+template <class T>
+static MBT_VALUE Sym3<T> less(const Sym3<T>& A, const Vec3<T>& a, const Vec3<T>& b) {
+  return {A.xx - a.x * b.x, A.xy - a.x * b.y, A.xz - a.x * b.z, A.yy - a.y * b.y, A.yz - a.y * b.z, A.zz - a.z * b.z};
 }
 // R A R'
 template <class T>
@@ -226,12 +277,6 @@ template <class T>
 static MBT_VALUE Mat3<T> operator+(const Skew<T>& S, const Mat3<T>& A) {
   const Vec3<T>& a = S.a;
   return {{A.x.x, A.x.y - a.z, A.x.z + a.y}, {A.y.x + a.z, A.y.y, A.y.z - a.x}, {A.z.x - a.y, A.z.y + a.x, A.z.z}};
-}
-// [a]x A
-template <class T>
-static MBT_VALUE Mat3<T> operator*(const Skew<T>& S, const Mat3<T>& A) {
-  const Vec3<T>& a = S.a;
-  return {A.z * a.y - A.y * a.z, A.x * a.z - A.z * a.x, A.y * a.x - A.x * a.y};
 }
 // [a]x [b]x + [b]x [a]x = a b' + b a' - 2 (a . b) 1
 template <class T>

@@ -38,7 +38,6 @@ cdef extern from "algebra/vectors.hpp" namespace "MBT_NS" nogil:
     Vec3[S] z_axis[S](const Mat3[S]&)
     void turn_about_z[S](const Mat3[S]& R, const S& s, const S& c, Mat3[S]* turned)
     void set_acceleration_of_points[S](const Vec3[S]& alpha, const Vec3[S]& w, Mat3[S]* B)
-    Sym3[S] rotated[S](const Mat3[S]& R, const Sym3[S]& A)  # R A R'
     # In memory
     Vec3[S] vector_at[S](const S*)
     Mat3[S] matrix_at[S](const S*)
@@ -58,13 +57,12 @@ cdef extern from "algebra/articulated.hpp" namespace "MBT_NS" nogil:
         Vec3[S] t
         Vec3[S] f
         Force[S] operator+(const Force[S]&)
-        Force[S] operator*(const S&)
 
     cdef cppclass ArticulatedInertia[S]:
         Force[S] operator*(const Motion[S]&)
 
     cdef cppclass HingedInertia[S]:
-        Force[S] operator*(const Motion[S]&)
+        pass
 
     Motion[S] motion_at[S](const S*)
     S* numbers[S](Motion[S]&)
@@ -73,7 +71,9 @@ cdef extern from "algebra/articulated.hpp" namespace "MBT_NS" nogil:
     Motion[S] in_child[S](const Pose[S]& X_PN, const Motion[S]&)
     Force[S] in_parent[S](const Pose[S]& X_PN, const Force[S]&)
     void add_in_parent[S](const Pose[S]& X_PN, const Force[S]&, Force[S]* F_P)  # F_P += in_parent(...)
+    Force[S] sum[S](const Force[S]& F, const Force[S]& a, const S& s)  # F + a s
     Force[S] sum[S](const Force[S]& F, const ArticulatedInertia[S]& I, const Motion[S]& a)  # F + I a
+    Force[S] sum[S](const Force[S]& F, const HingedInertia[S]& I, const Motion[S]& a)
 
     S trace_of_A[S](const ArticulatedInertia[S]&)
     S trace_of_C[S](const ArticulatedInertia[S]&)

@@ -18,6 +18,7 @@ cdef class CompiledModel:
     cdef readonly object default_parameters  # (layout.size,) float64, read-only
     cdef readonly object default_q           # (num_positions,) float64, read-only
     cdef readonly Derived defaults           # of the default parameters
+    cdef readonly bint has_massless_inboard  # of what has mass: axes in series may leave none of it
     cdef object lane_defaults                # the same for batches, made when the first one comes
     cdef take_integers(self, dict a)
     cdef bint fits(self)
@@ -27,6 +28,7 @@ cdef class CompiledModel:
     cdef set_constraints(self, constraint_type, constraint_places)
     cdef set_paths_to_constraints(self)
     cdef set_parameters(self, sections)
+    cdef set_fictive_inertia(self)
     cdef Py_ssize_t find_parameters(self, str section, int index, Py_ssize_t* first) except -1
 
 

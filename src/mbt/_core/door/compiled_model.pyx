@@ -4,17 +4,18 @@ cimport numpy as cnp
 from cpython.long cimport PyLong_AsLongAndOverflow
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from libc.limits cimport INT_MAX
-from libc.math cimport fabs, sqrt
+from libc.math cimport INFINITY, fabs, sqrt
 from libc.string cimport memcpy
 
+from mbt._core.algebra.records cimport PIVOT_TOLERANCE
 from mbt._core.algebra.spatial cimport dot3
 from mbt._core.door.derived_parameters cimport EVERYTHING, count_derived, derive_parameters
 from mbt._core.door.exact_arrays cimport adopt, data, in1, is_array1, is_array2, is_array3, new1
 from mbt._core.forces.constraints cimport count_constraint_work, num_constraint_parameters_of, num_equations_of
 from mbt._core.forces.force_elements cimport COUPLER, acts_on_joint, num_points_of
 from mbt._core.joints.mobilizers cimport (
-    CURVILINEAR, GENERAL, REVOLUTE_Z, SCREW, WELD, has_singular_map, has_singular_positions, kind_of, moves_about_axis,
-    needs_reversal, num_positions_of, num_velocities_of, set_effective_constants,
+    CURVILINEAR, GENERAL, PRISMATIC_Z, REVOLUTE_Z, SCREW, WELD, has_singular_map, has_singular_positions, kind_of,
+    moves_about_axis, needs_reversal, num_positions_of, num_velocities_of, set_effective_constants,
 )
 from mbt._core.model.structs cimport Constraint, ForceElement, MobodJoint, Model, ParameterLayout
 
@@ -59,6 +60,14 @@ cdef enum:
 # one (benchmarks/compare.py, mass matrix).
 cdef int LONG_BRANCH = 12
 
+# In parts of what a body farther inboard has, and loops join it with: what is as good as massless, and the inertia that
+# it gets. What constraints give a dof is mostly much more.
+cdef double LIGHT = 1e-11
+cdef double FICTIVE = 1e-6
+
+# What axes in series leave of the inertia that they carry.
+cdef double ROUNDING_IN_SERIES = 1e-9
+
 
 cdef class CompiledModel:
     """Topology and default parameters, immutable.
@@ -96,6 +105,7 @@ cdef class CompiledModel:
         ))
         self.default_q = _frozen(join_numbers([a["default_q"]]))
         self.defaults = Derived(self, self.default_parameters)
+        self.set_fictive_inertia()
 
     cdef take_integers(self, dict a):
         cdef Model* m = &self.model
@@ -321,6 +331,51 @@ cdef class CompiledModel:
             starts[9], starts[10], size
         )
         self.default_parameters = _frozen(join_numbers(list(sections)))
+
+    cdef set_fictive_inertia(self):
+        """Of dofs that carry no mass but a constraint: a millionth of what the next body inboard with mass has."""
+        cdef Model* m = &self.model
+        cdef const Parameters[double]* p = &self.defaults.parameters
+        cdef MobodJoint* joint = <MobodJoint*>m.joints
+        cdef int i, j, k
+        cdef list own = [0.0]*m.num_mobods, carried = [0.0]*m.num_mobods, turning = [0.0]*m.num_mobods
+        for i in range(m.num_mobods - 1, 0, -1):
+            own[i] = p.mobods[i].mass
+            turning[i] = fabs(p.mobods[i].inertia.xx) + fabs(p.mobods[i].inertia.yy) + fabs(p.mobods[i].inertia.zz)
+            carried[i] += own[i] + turning[i]
+            carried[joint[i].parent] += carried[i]
+            self.has_massless_inboard |= joint[i].nv > 0 and own[i] + turning[i] == 0.0 < carried[i]
+        if m.num_constraints == 0:
+            return
+        fictive = np.zeros(m.num_velocities)
+        for i in range(1, m.num_mobods):
+            j = joint[i].parent
+            while j > 0 and not carried[i] < LIGHT*min(own[j], turning[j]) < INFINITY:
+                j = joint[j].parent
+            if j > 0 and m.through_start[i] < m.through_start[i + 1]:
+                for k in range(joint[i].v_start, joint[i].v_start + joint[i].nv):
+                    if p.reflected_inertia[k] == 0.0:
+                        fictive[k] = FICTIVE*(
+                            turning[j] if joint[i].kind == REVOLUTE_Z else
+                            own[j] if joint[i].kind == PRISMATIC_Z else min(own[j], turning[j])
+                        )
+                        joint[i].driven = 1  # as by a rotor
+        if fictive.any():
+            self._arrays["fictive_inertia"] = fictive
+            m.fictive_inertia = <double*>cnp.PyArray_DATA(fictive)
+            m.constraint_work += 3*m.num_velocities
+
+    def mark_massless(self, inertias):
+        """Take dofs for massless in every attitude, whatever rounding leaves of their pivots.
+
+        Parameters
+        ----------
+        inertias : ndarray, shape (num_velocities,)
+            What each carries, as one rigid body [kg m^2, kg]; zero of all others.
+        """
+        scales = np.array(inertias)*(ROUNDING_IN_SERIES/PIVOT_TOLERANCE)
+        self._arrays["least_scale"] = scales
+        self.model.least_scale = <double*>cnp.PyArray_DATA(scales)
 
     @property
     def has_long_branches(self):

@@ -89,6 +89,10 @@ cdef struct Model "MbtModel":
     # The constraints that act on a mobod or outboard of it: from through_start[i] to through_start[i + 1]
     const int* through_start     # (num_mobods + 1,)
     const int* through
+    # Of dofs that carry no mass but a constraint, see run_constrained_dynamics; zero of others. NULL without any
+    const double* fictive_inertia  # (num_velocities,) [kg m^2, kg]
+    # Below so much a pivot is rounding, in units of its tolerance, where axes in series leave none: NULL without any
+    const double* least_scale    # (num_velocities,) [kg m^2, kg]
     Switches switches            # the defaults
     # Nodes whose mobilizer has singular positions, (num_checked,)
     int num_checked

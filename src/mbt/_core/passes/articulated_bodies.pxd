@@ -7,7 +7,7 @@ In NumPy: tests/support/textbook.py, forward_dynamics.
 from mbt._core.algebra.records cimport Articulated, ArticulatedDof, Mobod
 from mbt._core.algebra.spatial cimport set_zero
 from mbt._core.algebra.vectors cimport (
-    Mat3, Vec3, cross, dot, eliminate, in_child, in_parent, numbers, set_rigid_inertia, transpose, vector_at,
+    Mat3, Vec3, cross, dot, eliminate, in_child, in_parent, numbers, set_rigid_inertia, sum, transpose, vector_at,
 )
 from mbt._core.joints.mobod_joints cimport (
     add_dof_acceleration, add_joint_angular_velocity, add_velocity_bias, calc_articulated_dof, calc_X_PN, set_size,
@@ -113,7 +113,7 @@ cdef inline void lock_dof(const int* locked, int k, ArticulatedDof[T]* dof) noex
 
 
 cdef inline void eliminate_dof(const ArticulatedDof[T]* dof, Articulated[T]* x) noexcept nogil:
-    x.Z = x.Z + dof.U*(dof.u*dof.D_inverse)
+    x.Z = sum(x.Z, dof.U, dof.u*dof.D_inverse)
     eliminate(dof.U, dof.D_inverse, &x.I)
 
 

@@ -88,4 +88,4 @@ cdef inline void add_rest_of_hinge_to_parent(
     """The same with the dof of a hinge eliminated."""
     cdef HingedInertia[T] rest = hinged(x.I, dof.U, dof.D_inverse)
     add_to_parent(rest, x.X_PN, &parent.I)
-    add_in_parent(x.X_PN, x.Z + rest*x.bias + dof.U*(dof.u*dof.D_inverse), &parent.Z)
+    add_in_parent(x.X_PN, sum(sum(x.Z, rest, x.bias), dof.U, dof.u*dof.D_inverse), &parent.Z)

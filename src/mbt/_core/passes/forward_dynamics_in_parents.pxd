@@ -89,6 +89,6 @@ cdef inline void add_articulation_rows_to_parent(
 ) noexcept nogil:
     """Add I_A and Z + I_A bias to the parent's, less U U' / D, plus U u."""
     add_in_parent(x.X_PN, sum(x.Z, x.I, x.bias), &parent.Z)
-    parent.Z = parent.Z + dof.U*dof.u
+    parent.Z = sum(parent.Z, dof.U, dof.u)
     if T is double:  # no other comes here: rows are of doubles
         add_to_parent(x.I, x.X_PN, dof.U, dof.D_inverse, &parent.I)

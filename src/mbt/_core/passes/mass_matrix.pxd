@@ -7,8 +7,8 @@ In NumPy: tests/support/textbook.py, mass_matrix.
 """
 
 from mbt._core.algebra.records cimport Composite, Mobod, carry_columns, project_columns
-from mbt._core.algebra.spatial cimport add_shifted_inertia, set_zero
-from mbt._core.algebra.vectors cimport Sym3, Vec3, numbers, rotated
+from mbt._core.algebra.spatial cimport add_shifted_inertia, rotate, rotate_symmetric, set_zero
+from mbt._core.algebra.vectors cimport numbers
 from mbt._core.joints.mobilizers cimport GENERAL, REVOLUTE_Z
 from mbt._core.joints.mobod_joints cimport calc_rigid_momentum, calc_X_PN
 from mbt._core.model.structs cimport MobodJoint, Model
@@ -81,11 +81,12 @@ cdef inline void calc_mass_matrix(
 
 
 cdef inline void add_composite_to_parent(const Composite[T]* x, Composite[T]* parent) noexcept nogil:
-    cdef Vec3[T] h = x.X_PN.R*x.h
-    cdef Sym3[T] inertia = rotated(x.X_PN.R, x.inertia)
+    cdef T h[3]
+    cdef T inertia[6]
+    rotate(numbers(x.X_PN.R), numbers(x.h), h)
+    rotate_symmetric(numbers(x.X_PN.R), numbers(x.inertia), inertia)
     add_shifted_inertia(
-        x.mass, numbers(h), numbers(inertia), numbers(x.X_PN.p), &parent.mass, numbers(parent.h),
-        numbers(parent.inertia)
+        x.mass, h, inertia, numbers(x.X_PN.p), &parent.mass, numbers(parent.h), numbers(parent.inertia)
     )
 
 

@@ -36,11 +36,21 @@ from mbt._core.passes.packed_mass_matrix cimport calc_packed_mass_matrix
 from mbt._core.passes.paths cimport calc_frame_pose
 from mbt._core.passes.position_kinematics cimport calc_position_kinematics
 from mbt._core.passes.velocity_kinematics cimport calc_velocities_in_world, calc_velocity_kinematics
-from mbt._core.scalars cimport MBT_W, T
+from mbt._core.scalars cimport MBT_W, PyScalar, T, select_lt
 
 
-cdef extern from "scalars/config.hpp" nogil:
-    bint unlikely "MBT_UNLIKELY"(bint)
+cdef extern from *:
+    """
+    // What is left of a guess, where constraints give a dof a thousand times its fictive inertia, squared.
+    [[maybe_unused]] static constexpr double kSquaredGain = 1e-6;
+    """
+    const double SQUARED_GAIN "kSquaredGain"
+    bint unlikely(bint) noexcept nogil
+
+
+cdef enum:
+    # Each takes a factor of a thousand, or far more, of what forces that cancel fictive inertias are off by.
+    NUM_TIMES_OF_MASSLESS = 4
 
 
 cdef inline Py_ssize_t count_work(const Model* model) noexcept nogil:
@@ -114,8 +124,19 @@ cdef inline void run_gravity_generalized_forces(
     calc_gravity_generalized_forces(model, p.mobods, p.gravity, q, work, H_N, sin_q, cos_q, tau_g)
 
 
+cdef inline void widen_scales(const Model* model, Py_ssize_t stride, T* scale) noexcept nogil:
+    """Of pivots that are rounding in every attitude: their I_A is, too, and no measure of itself."""
+    cdef int k
+    if T is not PyScalar:  # objects have no order
+        if unlikely(model.least_scale != NULL):
+            for k in range(model.num_velocities):
+                scale[stride*k] = select_lt(
+                    scale[stride*k], <T>model.least_scale[k], <T>model.least_scale[k], scale[stride*k]
+                )
+
+
 cdef inline ArticulatedDof[T]* run_forward_dynamics(
-    const Model* model, const Parameters[T]* p, const T* gravity, const int* locked,
+    const Model* model, const Parameters[T]* p, const T* reflected_inertia, const T* gravity, const int* locked,
     const T* q, const T* v, const T* tau, T* memory, T* vdot
 ) noexcept nogil:
     """vdot = M^-1 (tau + tau_g - C v). Returns the pivots, in `memory`."""
@@ -126,12 +147,13 @@ cdef inline ArticulatedDof[T]* run_forward_dynamics(
     cdef ArticulatedDof[T]* dofs = <ArticulatedDof[T]*>(cos_q + model.angle_stride)
     if T is double:
         calc_forward_dynamics_in_parents(
-            model, p.mobods, p.reflected_inertia, gravity, locked, q, v, tau, work, H_N, sin_q, cos_q, dofs, vdot
+            model, p.mobods, reflected_inertia, gravity, locked, q, v, tau, work, H_N, sin_q, cos_q, dofs, vdot
         )
     else:
         calc_forward_dynamics(
-            model, p.mobods, p.reflected_inertia, gravity, locked, q, v, tau, work, H_N, sin_q, cos_q, dofs, vdot
+            model, p.mobods, reflected_inertia, gravity, locked, q, v, tau, work, H_N, sin_q, cos_q, dofs, vdot
         )
+    widen_scales(model, sizeof(ArticulatedDof[T])//sizeof(T), &dofs.scale)
     return dofs
 
 
@@ -142,20 +164,72 @@ cdef inline T* multipliers_in(const Model* model, T* memory) noexcept nogil:
     return <T*>(<ArticulatedDof[T]*>dofs + model.num_velocities)
 
 
-cdef inline ArticulatedDof[T]* run_constrained_dynamics(
-    const Model* model, const Parameters[T]* p, const T* gravity, const Switches* switches,
-    const T* q, const T* v, const T* tau, T* memory, T* vdot
+cdef inline ArticulatedDof[T]* solve_constrained_dynamics(
+    const Model* model, const Parameters[T]* p, const T* reflected_inertia, const T* gravity, const Switches* switches,
+    const T* q, const T* v, const T* jump, const T* tau, T* memory, T* vdot
 ) noexcept nogil:
-    """The same with constraints: M vdot = tau + J' lambda + tau_g - C v. See `multipliers_in` for lambda."""
-    cdef ArticulatedDof[T]* dofs = run_forward_dynamics(model, p, gravity, switches.locked, q, v, tau, memory, vdot)
-    cdef Articulated[T]* work = <Articulated[T]*>memory
-    cdef T* H_N = <T*>(work + model.num_mobods)
+    cdef ArticulatedDof[T]* dofs = run_forward_dynamics(
+        model, p, reflected_inertia, gravity, switches.locked, q, v, tau, memory, vdot
+    )
     cdef T* multipliers = multipliers_in(model, memory)
     if model.num_constraints:
         calc_constrained_accelerations(
-            model, switches, p, q, v, <const T*>NULL, H_N, work, dofs, multipliers + model.num_equations, vdot,
-            multipliers
+            model, switches, p, q, v, jump, <T*>(<Articulated[T]*>memory + model.num_mobods), <Articulated[T]*>memory,
+            dofs, multipliers + model.num_equations, vdot, multipliers
         )
+    return dofs
+
+
+cdef inline ArticulatedDof[T]* run_constrained_dynamics(
+    const Model* model, const Parameters[T]* p, const T* gravity, const Switches* switches,
+    const T* q, const T* v, const T* jump, const T* tau, T* memory, T* vdot
+) noexcept nogil:
+    """The same with constraints: M vdot = tau + J' lambda + tau_g - C v. See `multipliers_in` for lambda.
+
+    Dofs without mass that end in constraints have a fictive inertia, and the force that cancels it: the larger the
+    inertia that constraints give them, the sooner that force is found. What it makes of a guess tells.
+    """
+    cdef ArticulatedDof[T]* dofs = NULL
+    cdef const double* fictive = model.fictive_inertia
+    cdef int nv = model.num_velocities, times = 0, k
+    cdef const T* reflected_inertia = p.reflected_inertia
+    cdef const T* all_forces = tau
+    cdef T* reflected = multipliers_in(model, memory) + model.constraint_work - 3*nv
+    cdef T* forces = reflected + nv
+    cdef T* gain = forces + nv
+    if T is double:
+        if not unlikely(fictive != NULL):  # without the loop below, whose variables take registers
+            return solve_constrained_dynamics(
+                model, p, p.reflected_inertia, gravity, switches, q, v, jump, tau, memory, vdot
+            )
+    if unlikely(fictive != NULL):
+        reflected_inertia, all_forces = reflected, forces
+        for k in range(nv):
+            reflected[k] = p.reflected_inertia[k] + <T>fictive[k]
+            vdot[k] = <T>(1.0 + 0.25*(k % 7))  # a guess that resembles no motion
+            gain[k] = vdot[k]
+    while True:  # once where all dofs have mass
+        if unlikely(fictive != NULL):
+            for k in range(nv):
+                forces[k] = tau[k] + <T>fictive[k]*vdot[k]
+        dofs = solve_constrained_dynamics(
+            model, p, reflected_inertia, gravity, switches, q, v, jump, all_forces, memory, vdot
+        )
+        if not unlikely(fictive != NULL):
+            return dofs
+        for k in range(nv):
+            if times == 0:  # of the guess, and then of nothing
+                gain[k] = vdot[k]
+                vdot[k] = <T>0.0
+            elif times == 1:
+                gain[k] = gain[k] - vdot[k]
+        times += 1
+        if times == NUM_TIMES_OF_MASSLESS:
+            break
+    if T is not PyScalar:  # objects have no order
+        for k in range(nv):
+            if fictive[k] > 0.0:
+                dofs[k].D = select_lt(gain[k]*gain[k], <T>SQUARED_GAIN, dofs[k].D, <T>0.0)
     return dofs
 
 
@@ -174,12 +248,7 @@ cdef inline ArticulatedDof[T]* run_impulse_dynamics(
     at_rest.stabilized = 0
     set_zero(no_gravity, 3)
     set_zero(zeros, model.num_velocities)
-    dofs = run_forward_dynamics(model, p, no_gravity, switches.locked, q, zeros, zeros, memory, v1)
-    if model.num_constraints:
-        calc_constrained_accelerations(
-            model, &at_rest, p, q, zeros, v, <T*>(<Articulated[T]*>memory + model.num_mobods), <Articulated[T]*>memory,
-            dofs, multipliers + model.num_equations, v1, multipliers
-        )
+    dofs = run_constrained_dynamics(model, p, no_gravity, &at_rest, q, zeros, v, zeros, memory, v1)
     for k in range(model.num_velocities):
         v1[k] = v[k] + factor*v1[k]
     for k in range(model.num_equations):
@@ -257,7 +326,8 @@ cdef inline ArticulatedDof[T]* run_forward_dynamics_with_elements(
         for k in range(model.num_velocities):
             total[k] = total[k] + tau_of_bodies[k]
     return run_constrained_dynamics(
-        model, p, gravity_acceleration(p, switches.weightless, zero), switches, q, v, total, memory, vdot
+        model, p, gravity_acceleration(p, switches.weightless, zero), switches, q, v, <const T*>NULL, total, memory,
+        vdot
     )
 
 
@@ -455,7 +525,7 @@ cdef inline ArticulatedDof[T]* run_mass_matrix_inverse(
     cdef T no_gravity[3]
     set_zero(no_gravity, 3)
     set_zero(zeros, model.num_velocities)
-    dofs = run_forward_dynamics(model, p, no_gravity, NULL, q, zeros, zeros, memory, vdot)
+    dofs = run_forward_dynamics(model, p, p.reflected_inertia, no_gravity, NULL, q, zeros, zeros, memory, vdot)
     if T is not double:
         carry_first_dofs_to_parents(model, work, dofs)
     calc_mass_matrix_inverse(model, work, H_N, dofs, F, F + 6*model.num_velocities, row, M_inverse)

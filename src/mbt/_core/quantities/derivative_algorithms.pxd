@@ -202,7 +202,7 @@ cdef inline void multiply_by_mass_matrix_inverse(
         copy(inverse + stride*k, nv, M_inverse + nv*k)
 
 
-cdef inline const T* pivots_of(const Model* model, const T* matrices) noexcept nogil:
+cdef inline T* pivots_of(const Model* model, T* matrices) noexcept nogil:
     """(nv,) pivots, behind them their scales."""
     return matrices + 3*model.num_velocities*row_stride(model)
 
@@ -214,7 +214,7 @@ cdef inline T* behind_pivots(const Model* model, T* matrices) noexcept nogil:
 
 cdef inline const T* vdot_of(const Model* model, const T* matrices) noexcept nogil:
     """(nv,) the accelerations, behind pivots, their scales and their inverses."""
-    return pivots_of(model, matrices) + 3*model.num_velocities
+    return pivots_of(model, <T*>matrices) + 3*model.num_velocities
 
 
 # With constraints -----------------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 from mbt._core.algebra.records cimport PIVOT_TOLERANCE, Parameters
 from mbt._core.model.structs cimport Model, Switches
 from mbt._core.quantities cimport derivative_algorithms as algorithms
+from mbt._core.quantities.algorithms cimport widen_scales
 from mbt._core.quantities.call cimport Functions
 from mbt._core.quantities.dynamics_derivatives cimport register_derivatives
 
@@ -70,9 +71,10 @@ cdef int forward_dynamics_rates(
     return find_massless_dof(model, switches, matrices[0])
 
 
-cdef int find_massless_dof(const Model* model, const Switches* switches, const double* matrices) noexcept nogil:
-    cdef const double* D = algorithms.pivots_of[double](model, matrices)
+cdef int find_massless_dof(const Model* model, const Switches* switches, double* matrices) noexcept nogil:
+    cdef double* D = algorithms.pivots_of[double](model, matrices)
     cdef int k
+    widen_scales[double](model, 1, D + model.num_velocities)
     for k in range(model.num_velocities):
         # NaN is not singular: it propagates.
         if D[k] <= PIVOT_TOLERANCE*D[model.num_velocities + k] and not (switches.locked != NULL and switches.locked[k]):

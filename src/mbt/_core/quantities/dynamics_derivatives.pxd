@@ -4,6 +4,7 @@ from mbt._core.algebra.records cimport ConstraintRates
 from mbt._core.algebra.spatial cimport copy
 from mbt._core.model.structs cimport Model, Switches
 from mbt._core.quantities cimport derivative_algorithms as algorithms
+from mbt._core.quantities.algorithms cimport widen_scales
 from mbt._core.quantities.call cimport Call, Functions, set_pivots_in_row
 from mbt._core.quantities.names cimport *
 from mbt._core.scalars cimport T
@@ -59,8 +60,9 @@ cdef inline void calc_forward_dynamics_derivatives(Call[T]* c) noexcept nogil:
     set_pivots_of_matrices(c, matrices)
 
 
-cdef inline void set_pivots_of_matrices(Call[T]* c, const T* matrices) noexcept nogil:
-    cdef const T* D = algorithms.pivots_of(c.model, matrices)
+cdef inline void set_pivots_of_matrices(Call[T]* c, T* matrices) noexcept nogil:
+    cdef T* D = algorithms.pivots_of(c.model, matrices)
+    widen_scales(c.model, 1, D + c.model.num_velocities)
     set_pivots_in_row(c, D, D + c.model.num_velocities, c.switches.locked, 0)
 
 

@@ -95,7 +95,7 @@ cdef int forward_dynamics(
     cdef double[3] zero
     cdef const double* gravity = algorithms.gravity_acceleration[double](p, switches.weightless, zero)
     return find_massless_dof(model, switches.locked, algorithms.run_constrained_dynamics[double](
-        model, p, gravity, switches, q, v, tau, memory, vdot
+        model, p, gravity, switches, q, v, <const double*>NULL, tau, memory, vdot
     ))
 
 

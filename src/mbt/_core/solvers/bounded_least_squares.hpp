@@ -2,6 +2,9 @@
 //
 //   minimise |A x - b|^2 + damping |x - center|^2  where  E x = E x_0  and  lower <= x <= upper
 //
+// Only the first `num_damped` of x are damped: the others may be what inequalities C x >= c have as unknowns s of their
+// own, C x - s = 0 with s >= c.
+//
 // x_0, within the box, is where it begins: there always is a solution. A primal active-set method: J. Nocedal,
 // S. J. Wright, "Numerical Optimization", Springer 2006, algorithm 16.3, each step in the null space of E (section 16.2),
 // which a QR decomposition with pivoting finds. Without E, exchanges of all wrong bounds at once come first, as long as
@@ -21,6 +24,7 @@ struct BoundedProblem {
   const double* A;       // (num_rows, n)
   const double* b;       // (num_rows,)
   double damping;        // not negative
+  int num_damped;
   const double* center;  // (n,); null: zero
   const double* E;       // (num_equations, n)
   const double* lower;   // (n,), not above `upper`; either may be infinite
@@ -125,8 +129,8 @@ class BoundedSolver {
     double largest = 0.0, reach = 0.0;
     size = 0.0;
     for (int k = 0; k < n; ++k) {
-      H[k * n + k] += x_.damping;
-      if (x_.center != nullptr) target[k] += x_.damping * x_.center[k];
+      if (k < x_.num_damped) H[k * n + k] += x_.damping;
+      if (x_.center != nullptr && k < x_.num_damped) target[k] += x_.damping * x_.center[k];
       if (H[k * n + k] > largest) largest = H[k * n + k];
       side[k] = x_.lower[k] < x_.upper[k] ? kFree : kFixed;
       x[k] = x[k] < x_.lower[k] ? x_.lower[k] : x[k] > x_.upper[k] ? x_.upper[k] : x[k];
@@ -142,7 +146,7 @@ class BoundedSolver {
   void set_gradient(const double* x) {
     const int n = x_.n;
     for (int k = 0; k < n; ++k)
-      gradient[k] = x_.damping * (x_.center == nullptr ? x[k] : x[k] - x_.center[k]);
+      gradient[k] = k < x_.num_damped ? x_.damping * (x_.center == nullptr ? x[k] : x[k] - x_.center[k]) : 0.0;
     for (int i = 0; i < x_.num_rows; ++i) {
       const double* a = x_.A + static_cast<std::ptrdiff_t>(n) * i;
       add(n, sum(n, a, x) - x_.b[i], a, gradient);
@@ -236,6 +240,8 @@ class BoundedSolver {
   // K + ridge = L D L': L below the diagonal, on it 1 / D.
   void decompose(int count) {
     const int n = x_.n;
+    // In the null space of E, directions of what is not damped have less of it.
+    const double smallest = x_.num_damped == n ? 0.1 : 1e-4;
     for (int i = 0; i < count; ++i) {
       double* a = K + i * n;
       double pivot = a[i] + ridge;
@@ -246,7 +252,7 @@ class BoundedSolver {
         a[j] = scaled;
       }
       const double least = ridge + x_.damping;
-      a[i] = 1.0 / (pivot > 0.1 * least ? pivot : least);
+      a[i] = 1.0 / (pivot > smallest * least ? pivot : least);
     }
   }
 

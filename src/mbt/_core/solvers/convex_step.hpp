@@ -7,7 +7,15 @@
 #include <cmath>
 #include <cstddef>
 
+#include "solvers/symmetric_factors.hpp"
+
 namespace mbt_convex {
+
+// Compliance of what would be rigid, beside the inertia that it moves; and of what sticks.
+constexpr double kRigid = 1e-6, kStiction = 1e-5;
+// Time in which a constraint that is open is closed, and in which a joint beyond its limit comes back [s]. Joints begin
+// there where a file has no pose of its own: they shall not snap.
+constexpr double kClosing = 0.02, kReturn = 0.2;
 
 // Of the terms of the gradient: what may be left of it.
 constexpr double kTolerance = 1e-9;
@@ -31,6 +39,7 @@ struct Problem {
   double* friction;         // (n,) largest impulse of dry friction
   double* friction_slope;   // (n,) impulse per velocity at rest
   double* given;            // (n,) forces of inputs
+  double* carried;          // (n,) the velocity without forces, where it is wanted
   const double* effort_lower;  // (n,) limits of inputs and servos together
   const double* effort_upper;
   const int* dofs;          // (num_servos,)
@@ -53,16 +62,17 @@ struct Problem {
   double* size;      // (n,) of its terms
   double* direction;
   double* trial;
-  double* Mv;        // (n,) M v, of the velocity of the last gradient
-  double* Md;        // (n,)
+  double* Mv;        // (n,) M v
+  double* Md;        // (n,) M direction
   double* total;     // (n,) inputs and servos without common limits
   double* u;         // (num_rows + 3 num_points,) J v
-  double* du;        // J direction
+  double* du;        // (num_rows + 3 num_points,) J direction
+  int* columns;      // (n, n) of factors
 };
 
 // Doubles of working memory, from H on.
 inline std::ptrdiff_t count_memory(int n, int num_rows, int num_points) {
-  return std::ptrdiff_t(n)*n + 8*std::ptrdiff_t(n) + 2*(num_rows + 3*std::ptrdiff_t(num_points));
+  return 2*std::ptrdiff_t(n)*n + 9*std::ptrdiff_t(n) + 2*(num_rows + 3*std::ptrdiff_t(num_points));
 }
 
 inline void set_memory(Problem& x, double* memory) {
@@ -78,99 +88,11 @@ inline void set_memory(Problem& x, double* memory) {
   x.total = x.Md + n;
   x.u = x.total + n;
   x.du = x.u + x.num_rows + 3*x.num_points;
+  x.columns = reinterpret_cast<int*>(x.du + x.num_rows + 3*x.num_points);
 }
 
 inline double clip(double x, double lower, double upper) { return x < lower ? lower : x > upper ? upper : x; }
 inline double positive(double x) { return x > 0.0 ? x : 0.0; }
-
-// With four sums, so that no addition waits for the one before.
-inline double dot(int n, const double* a, const double* b) {
-  double s0 = 0.0, s1 = 0.0, s2 = 0.0, s3 = 0.0;
-  int i = 0;
-  for (; i + 4 <= n; i += 4) {
-    s0 += a[i]*b[i];
-    s1 += a[i + 1]*b[i + 1];
-    s2 += a[i + 2]*b[i + 2];
-    s3 += a[i + 3]*b[i + 3];
-  }
-  for (; i < n; ++i) s0 += a[i]*b[i];
-  return (s0 + s1) + (s2 + s3);
-}
-
-// y -= factor x, which do not overlap.
-inline void subtract(int n, double factor, const double* __restrict x, double* __restrict y) {
-  for (int i = 0; i < n; ++i) y[i] -= factor*x[i];
-}
-
-inline void multiply(int rows, int n, const double* A, const double* x, double* y) {
-  for (int i = 0; i < rows; ++i) y[i] = dot(n, A + std::ptrdiff_t(n)*i, x);
-}
-
-// A = U' U in the upper triangle; false where a pivot is not greater than a share of its diagonal.
-inline bool factorize(int n, double* A) {
-  for (int k = 0; k < n; ++k) {
-    double* row = A + std::ptrdiff_t(n)*k;
-    double diagonal = row[k];
-    // What was subtracted from it.
-    for (int i = 0; i < k; ++i) diagonal += A[std::ptrdiff_t(n)*i + k]*A[std::ptrdiff_t(n)*i + k];
-    if (!(row[k] > 1e-14*diagonal)) return false;
-    const double inverse = 1.0/std::sqrt(row[k]);
-    for (int j = k; j < n; ++j) row[j] *= inverse;
-    for (int i = k + 1; i < n; ++i)
-      if (row[i] != 0.0) subtract(n - i, row[i], row + i, A + std::ptrdiff_t(n)*i + i);
-  }
-  return true;
-}
-
-// x = U'^-1 x
-inline void solve_lower(int n, const double* U, double* x) {
-  for (int k = 0; k < n; ++k) {
-    const double* row = U + std::ptrdiff_t(n)*k;
-    x[k] /= row[k];
-    subtract(n - k - 1, x[k], row + k + 1, x + k + 1);
-  }
-}
-
-// x = U^-1 x
-inline void solve_upper(int n, const double* U, double* x) {
-  for (int i = n - 1; i >= 0; --i) {
-    const double* row = U + std::ptrdiff_t(n)*i;
-    x[i] = (x[i] - dot(n - i - 1, row + i + 1, x + i + 1))/row[i];
-  }
-}
-
-// A x = b with the largest pivot of each column; A and b are destroyed, b becomes x.
-inline void solve_general(int n, double* A, double* b) {
-  for (int k = 0; k < n; ++k) {
-    int best = k;
-    for (int i = k + 1; i < n; ++i)
-      if (std::fabs(A[std::ptrdiff_t(n)*i + k]) > std::fabs(A[std::ptrdiff_t(n)*best + k])) best = i;
-    double* row = A + std::ptrdiff_t(n)*k;
-    if (best != k) {
-      double* other = A + std::ptrdiff_t(n)*best;
-      for (int j = k; j < n; ++j) {
-        const double x = row[j];
-        row[j] = other[j];
-        other[j] = x;
-      }
-      const double x = b[k];
-      b[k] = b[best];
-      b[best] = x;
-    }
-    const double inverse = 1.0/row[k];
-    for (int i = k + 1; i < n; ++i) {
-      double* other = A + std::ptrdiff_t(n)*i;
-      const double factor = other[k]*inverse;
-      if (factor == 0.0) continue;
-      subtract(n - k - 1, factor, row + k + 1, other + k + 1);
-      b[i] -= factor*b[k];
-    }
-  }
-  for (int i = n - 1; i >= 0; --i) {
-    const double* row = A + std::ptrdiff_t(n)*i;
-    b[i] = (b[i] - dot(n - i - 1, row + i + 1, b + i + 1))/row[i];
-  }
-}
 
 // What servos and inputs exert at v without common limits; `steepness` of each dof where it is not null.
 inline void add_drives(const Problem& x, const double* v, double* total, double* steepness) {
@@ -213,39 +135,45 @@ inline Touch touch(const Problem& x, int i, const double* u) {
   return y;
 }
 
-// The gradient at v into x.gradient; returns its size beside that of its terms.
+// Impulse on the body: along the plane, and away from it.
+inline void calc_touch(const Problem& x, int i, const double* u, double* impulse) {
+  const Touch t = touch(x, i, u);
+  impulse[0] = -t.across*u[0];
+  impulse[1] = -t.across*u[1];
+  impulse[2] = t.normal;
+}
+
+// What v does along the rows of constraints and points: (num_rows + 3 num_points,)
+inline void calc_rates(const Problem& x, const double* v, double* u) {
+  multiply(x.num_rows, x.n, x.J, v, u);
+  multiply(3*x.num_points, x.n, x.points, v, u + x.num_rows);
+}
+
+inline void add_impulse(Problem& x, const double* row, double impulse) {
+  if (impulse == 0.0) return;
+  for (int i = 0; i < x.n; ++i) {
+    x.gradient[i] -= row[i]*impulse;
+    x.size[i] += std::fabs(row[i]*impulse);
+  }
+}
+
+// The gradient at v into x.gradient, of x.Mv and x.u; returns its size beside that of its terms.
 inline double calc_gradient(Problem& x, const double* v) {
   const int n = x.n, m = x.num_rows;
   add_drives(x, v, x.total, nullptr);
   for (int i = 0; i < n; ++i) {
-    const double momentum = dot(n, x.M + std::ptrdiff_t(n)*i, v);
     const double limit = limit_impulse(x, i, v[i]), friction = friction_impulse(x, i, v[i]);
     const double drive = x.h*clip(x.total[i], x.effort_lower[i], x.effort_upper[i]), linear = x.linear[i]*v[i];
-    x.gradient[i] = momentum - x.p[i] + linear + limit + friction - drive;
-    x.size[i] = std::fabs(momentum) + std::fabs(x.p[i]) + std::fabs(linear) + std::fabs(limit) + std::fabs(friction)
+    x.gradient[i] = x.Mv[i] - x.p[i] + linear + limit + friction - drive;
+    x.size[i] = std::fabs(x.Mv[i]) + std::fabs(x.p[i]) + std::fabs(linear) + std::fabs(limit) + std::fabs(friction)
       + std::fabs(drive);
   }
-  for (int k = 0; k < m; ++k) {
-    const double* row = x.J + std::ptrdiff_t(n)*k;
-    const double impulse = x.row_slope[k]*(x.target[k] - dot(n, row, v));
-    for (int i = 0; i < n; ++i) {
-      x.gradient[i] -= row[i]*impulse;
-      x.size[i] += std::fabs(row[i]*impulse);
-    }
-  }
+  for (int k = 0; k < m; ++k)
+    add_impulse(x, x.J + std::ptrdiff_t(n)*k, x.row_slope[k]*(x.target[k] - x.u[k]));
   for (int k = 0; k < x.num_points; ++k) {
-    const double* rows = x.points + 3*std::ptrdiff_t(n)*k;
-    double u[3];
-    multiply(3, n, rows, v, u);
-    const Touch t = touch(x, k, u);
-    const double impulse[3] = {-t.across*u[0], -t.across*u[1], t.normal};
-    for (int j = 0; j < 3; ++j) {
-      if (impulse[j] == 0.0) continue;
-      for (int i = 0; i < n; ++i) {
-        x.gradient[i] -= rows[std::ptrdiff_t(n)*j + i]*impulse[j];
-        x.size[i] += std::fabs(rows[std::ptrdiff_t(n)*j + i]*impulse[j]);
-      }
-    }
+    double impulse[3];
+    calc_touch(x, k, x.u + m + 3*k, impulse);
+    for (int j = 0; j < 3; ++j) add_impulse(x, x.points + std::ptrdiff_t(n)*(3*k + j), impulse[j]);
   }
   double error = 0.0, size = 0.0;
   for (int i = 0; i < n; ++i) {
@@ -256,23 +184,14 @@ inline double calc_gradient(Problem& x, const double* v) {
   return std::sqrt(error)/(size > 1e-300 ? size : 1e-300);
 }
 
-inline void add_outer(int n, double weight, const double* a, const double* b, double* H) {
-  if (weight == 0.0) return;
-  for (int i = 0; i < n; ++i) {
-    const double factor = weight*a[i];
-    if (factor == 0.0) continue;
-    subtract(n - i, -factor, b + i, H + std::ptrdiff_t(n)*i + i);
-  }
-}
-
-// Second derivatives at v into the upper triangle of x.H.
+// Second derivatives at v into the lower triangle of x.H.
 inline void calc_hessian(Problem& x, const double* v) {
   const int n = x.n;
   double* steepness = x.direction;
   for (int i = 0; i < n; ++i) steepness[i] = 0.0;
   add_drives(x, v, x.total, steepness);
   for (int i = 0; i < n; ++i) {
-    for (int j = i; j < n; ++j) x.H[std::ptrdiff_t(n)*i + j] = x.M[std::ptrdiff_t(n)*i + j];
+    for (int j = 0; j <= i; ++j) x.H[std::ptrdiff_t(n)*i + j] = x.M[std::ptrdiff_t(n)*i + j];
     double diagonal = x.linear[i];
     if (v[i] < x.lower[i] || v[i] > x.upper[i]) diagonal += x.limit_slope[i];
     if (std::fabs(x.friction_slope[i]*v[i]) < x.friction[i]) diagonal += x.friction_slope[i];
@@ -285,17 +204,19 @@ inline void calc_hessian(Problem& x, const double* v) {
   }
   for (int k = 0; k < x.num_points; ++k) {
     const double* rows = x.points + 3*std::ptrdiff_t(n)*k;
-    double u[3];
-    multiply(3, n, rows, v, u);
+    const double* u = x.u + x.num_rows + 3*k;
     const Touch t = touch(x, k, u);
     add_outer(n, t.slope, rows + 2*std::ptrdiff_t(n), rows + 2*std::ptrdiff_t(n), x.H);
     if (t.across == 0.0) continue;
+    // Along the slip, and across it.
     const double inverse = t.speed > 0.0 ? 1.0/t.speed : 0.0, change = t.along - t.across;
-    for (int i = 0; i < 2; ++i)
-      for (int j = 0; j < 2; ++j) {
-        const double weight = (i == j ? t.across : 0.0) + change*u[i]*inverse*u[j]*inverse;
-        add_outer(n, weight, rows + std::ptrdiff_t(n)*i, rows + std::ptrdiff_t(n)*j, x.H);
-      }
+    for (int i = 0; i < 2; ++i) {
+      double* both = x.trial;
+      for (int j = 0; j < n; ++j)
+        both[j] = t.across*rows[std::ptrdiff_t(n)*i + j]
+          + change*u[i]*inverse*inverse*(u[0]*rows[j] + u[1]*rows[n + j]);
+      add_outer(n, 1.0, rows + std::ptrdiff_t(n)*i, both, x.H);
+    }
   }
 }
 
@@ -324,12 +245,8 @@ inline double find_length(Problem& x, const double* v) {
   const int n = x.n;
   const double first = dot(n, x.direction, x.gradient);
   double length = 1.0, low = 0.0, high = INFINITY, slope_low = first, slope_high = 0.0;
-  multiply(n, n, x.M, v, x.Mv);
   multiply(n, n, x.M, x.direction, x.Md);
-  multiply(x.num_rows, n, x.J, v, x.u);
-  multiply(x.num_rows, n, x.J, x.direction, x.du);
-  multiply(3*x.num_points, n, x.points, v, x.u + x.num_rows);
-  multiply(3*x.num_points, n, x.points, x.direction, x.du + x.num_rows);
+  calc_rates(x, x.direction, x.du);
   for (int trial = 0; trial < kMostTrials; ++trial) {
     const double slope = calc_slope(x, v, length);
     if (!(std::fabs(slope) > kSlope*std::fabs(first)) || !(first < 0.0) || (slope < 0.0 && length >= 1.0)) break;
@@ -351,25 +268,38 @@ inline double find_length(Problem& x, const double* v) {
   return length;
 }
 
+// v + length direction: also M v and the rates.
+inline void move_along(Problem& x, double length, double* v) {
+  for (int i = 0; i < x.n; ++i) {
+    v[i] += length*x.direction[i];
+    x.Mv[i] += length*x.Md[i];
+  }
+  for (int k = 0; k < x.num_rows + 3*x.num_points; ++k) x.u[k] += length*x.du[k];
+}
+
 // v becomes the minimum, from where it is; returns the number of iterations.
 inline int minimize(Problem& x, double* v, double* residual) {
   const int n = x.n;
   int iterations = 0;
   for (int i = 0; i < n; ++i) x.scale[i] = 1.0/std::sqrt(x.M[std::ptrdiff_t(n)*i + i]);
+  multiply(n, n, x.M, v, x.Mv);
+  calc_rates(x, v, x.u);
   *residual = calc_gradient(x, v);
   while (iterations < kMostIterations && *residual > kTolerance) {
     calc_hessian(x, v);
     for (int i = 0; i < n; ++i) x.direction[i] = -x.gradient[i];
-    if (!factorize(n, x.H)) break;
-    solve_lower(n, x.H, x.direction);
-    solve_upper(n, x.H, x.direction);
+    if (!factorize(n, x.H, x.columns)) break;
+    solve_outer(n, x.H, x.columns, x.direction);
+    solve_inner(n, x.H, x.columns, x.direction);
     const double length = find_length(x, v);
-    for (int i = 0; i < n; ++i) x.trial[i] = v[i] + length*x.direction[i];
+    move_along(x, length, v);
     ++iterations;
-    const double next = calc_gradient(x, x.trial);
+    const double next = calc_gradient(x, v);
     // The last digits may not get better.
-    if (next >= *residual && *residual < 100.0*kTolerance) break;
-    for (int i = 0; i < n; ++i) v[i] = x.trial[i];
+    if (next >= *residual && *residual < 100.0*kTolerance) {
+      move_along(x, -length, v);
+      break;
+    }
     *residual = next;
   }
   return iterations;

@@ -18,66 +18,97 @@ static inline double random_number(std::uint64_t key, std::uint64_t stream, std:
   return static_cast<double>(z >> 11) * 0x1p-53;
 }
 
+// A block of three rows and columns of a symmetric matrix as L D L'; `d` has the reciprocals of D, none of them above that
+// of `floor`.
+struct Block {
+  Lanes l10, l20, l21, d0, d1, d2;
+
+  MBT_INLINE void factor(const Lanes* A, const Lanes& floor) {
+    const Lanes a10 = A[3], a20 = A[6];
+    d0 = reciprocal(A[0], floor);
+    l10 = a10 * d0;
+    l20 = a20 * d0;
+    d1 = reciprocal(A[4] - l10 * a10, floor);
+    const Lanes a21 = A[7] - l20 * a10;
+    l21 = a21 * d1;
+    d2 = reciprocal(A[8] - l20 * a20 - l21 * a21, floor);
+  }
+
+  MBT_INLINE void solve(Lanes* x) const {
+    const Lanes x1 = x[1] - l10 * x[0];
+    const Lanes x2 = (x[2] - l20 * x[0] - l21 * x1) * d2;
+    x[2] = x2;
+    x[1] = x1 * d1 - l21 * x2;
+    x[0] = x[0] * d0 - l20 * x2 - l10 * x[1];
+  }
+
+  static MBT_INLINE Lanes reciprocal(const Lanes& pivot, const Lanes& floor) {
+    return Lanes(1.0) / select_lt(floor, pivot, pivot, floor);
+  }
+};
+
+// C -= A B', blocks of three rows and columns.
+static MBT_INLINE void subtract_product(const Lanes* A, const Lanes* B, Lanes* C) {
+  for (int i = 0; i < 3; ++i)
+    for (int j = 0; j < 3; ++j)
+      C[3 * i + j] = C[3 * i + j] - A[3 * i] * B[3 * j] - A[3 * i + 1] * B[3 * j + 1] - A[3 * i + 2] * B[3 * j + 2];
+}
+
+// S = A B' of three rows of J each: in registers.
+static MBT_INLINE void sum_products(int rows, int n, const Lanes* A, const Lanes* B, Lanes* S) {
+  Lanes s00(0.0), s01 = s00, s02 = s00, s10 = s00, s11 = s00, s12 = s00, s20 = s00, s21 = s00, s22 = s00;
+  for (int k = 0; k < n; ++k, A += rows, B += rows) {
+    const Lanes x = B[0], y = B[1], z = B[2];
+    s00 += A[0] * x, s01 += A[0] * y, s02 += A[0] * z;
+    s10 += A[1] * x, s11 += A[1] * y, s12 += A[1] * z;
+    s20 += A[2] * x, s21 += A[2] * y, s22 += A[2] * z;
+  }
+  S[0] = s00, S[1] = s01, S[2] = s02;
+  S[3] = s10, S[4] = s11, S[5] = s12;
+  S[6] = s20, S[7] = s21, S[8] = s22;
+}
+
 // d = argmin |e - J d|^2 + damping |d - z|^2, by the rows: (J J' + damping 1) y = e - J z, d = z + J' y.
 //
-// J is (rows, n), rows a multiple of three; z may be null. Work: K (rows, rows), y (rows).
+// J is (n, rows), a column of n after the other, rows a multiple of three; z may be null. Work: K (rows, rows), y (rows).
 static inline void solve_damped(
     int rows, int n, const Lanes* J, const Lanes* e, const Lanes& damping, const Lanes* z, Lanes* K, Lanes* y, Lanes* d) {
-  for (int a = 0; a < rows; a += 3) {
-    const Lanes* Ja = J + a * n;
-    for (int b = 0; b <= a; b += 3) {
-      const Lanes* Jb = J + b * n;
-      Lanes s[9];
-      for (int i = 0; i < 9; ++i) s[i] = Lanes(0.0);
-      for (int k = 0; k < n; ++k) {
-        const Lanes b0 = Jb[k], b1 = Jb[n + k], b2 = Jb[2 * n + k];
-        for (int i = 0; i < 3; ++i) {
-          const Lanes x = Ja[i * n + k];
-          s[3 * i] += x * b0;
-          s[3 * i + 1] += x * b1;
-          s[3 * i + 2] += x * b2;
-        }
-      }
-      for (int i = 0; i < 3; ++i)
-        for (int j = 0; j < 3; ++j) K[(a + i) * rows + b + j] = s[3 * i + j];
+  const int m = rows / 3;
+  // Blocks of K: on the diagonal D, below L, above L D.
+  for (int a = 0; a < m; ++a) {
+    Lanes* row = K + 9 * m * a;
+    Lanes s[9];
+    for (int b = 0; b <= a; ++b) {
+      sum_products(rows, n, J + 3 * a, J + 3 * b, s);
+      for (int c = 0; c < b; ++c) subtract_product(row + 9 * c, K + 9 * (m * c + b), s);
+      if (b == a) break;
+      const Block* D = reinterpret_cast<const Block*>(K + 9 * (m + 1) * b);
+      for (int i = 0; i < 9; ++i) K[9 * (m * b + a) + i] = s[i];
+      for (int i = 0; i < 3; ++i) D->solve(s + 3 * i);
+      for (int i = 0; i < 9; ++i) row[9 * b + i] = s[i];
     }
-    for (int i = a; i < a + 3; ++i) {
-      K[i * rows + i] += damping;
-      Lanes x = e[i];
+    for (int i = 0; i < 3; ++i) s[4 * i] += damping;
+    reinterpret_cast<Block*>(row + 9 * a)->factor(s, damping);
+    for (int i = 0; i < 3; ++i) {
+      Lanes x = e[3 * a + i];
       if (z != nullptr)
-        for (int k = 0; k < n; ++k) x -= J[i * n + k] * z[k];
-      y[i] = x;
+        for (int k = 0; k < n; ++k) x -= J[rows * k + 3 * a + i] * z[k];
+      for (int c = 0; c < a; ++c)
+        for (int j = 0; j < 3; ++j) x -= row[9 * c + 3 * i + j] * y[3 * c + j];
+      y[3 * a + i] = x;
     }
   }
-  // K = L D L': below the diagonal L, on it 1 / D; y becomes L^-1 y on the way.
-  for (int i = 0; i < rows; ++i) {
-    Lanes* Ki = K + i * rows;
-    Lanes pivot = Ki[i];
-    for (int j = 0; j < i; ++j) {
-      const Lanes* Kj = K + j * rows;
-      Lanes x = Ki[j];
-      for (int k = 0; k < j; ++k) x -= Ki[k] * Kj[k];  // L_ik D_k of this row so far
-      Ki[j] = x;
-    }
-    Lanes x = y[i];
-    for (int j = 0; j < i; ++j) {
-      const Lanes scaled = Ki[j] * K[j * rows + j];
-      pivot -= scaled * Ki[j];
-      x -= scaled * y[j];
-      Ki[j] = scaled;
-    }
-    Ki[i] = Lanes(1.0) / select_lt(damping, pivot, pivot, damping);
-    y[i] = x;
+  for (int a = m - 1; a >= 0; --a) {
+    Lanes* x = y + 3 * a;
+    reinterpret_cast<const Block*>(K + 9 * (m + 1) * a)->solve(x);
+    for (int b = a + 1; b < m; ++b)
+      for (int i = 0; i < 3; ++i)
+        for (int j = 0; j < 3; ++j) x[i] -= K[9 * (m * b + a) + 3 * j + i] * y[3 * b + j];
   }
-  for (int i = rows - 1; i >= 0; --i) {
-    Lanes x = y[i] * K[i * rows + i];
-    for (int k = i + 1; k < rows; ++k) x -= K[k * rows + i] * y[k];
-    y[i] = x;
-  }
-  for (int k = 0; k < n; ++k) d[k] = z == nullptr ? Lanes(0.0) : z[k];
-  for (int i = 0; i < rows; ++i) {
-    const Lanes x = y[i];
-    for (int k = 0; k < n; ++k) d[k] += J[i * n + k] * x;
+  for (int k = 0; k < n; ++k) {
+    Lanes x = z == nullptr ? Lanes(0.0) : z[k];
+    for (int i = 0; i < rows; ++i) x += J[rows * k + i] * y[i];
+    d[k] = x;
   }
 }
 

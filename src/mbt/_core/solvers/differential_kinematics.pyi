@@ -17,6 +17,7 @@ class VelocityCore:
         locked: Sequence[int],
         disabled: Sequence[int],
         posture: tuple[FloatArray, float] | None,
+        num_distances: int,
     ) -> Self: ...
     @property
     def num_goal(self) -> int: ...
@@ -39,6 +40,8 @@ class VelocityCore:
         goals: FloatArray,
         q: FloatArray,
         last: FloatArray | None,
+        rows: FloatArray,
+        least: FloatArray,
         dt: float,
         gain: float,
         damping: float,

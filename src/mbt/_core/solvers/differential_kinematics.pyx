@@ -47,6 +47,9 @@ cdef struct Job:
     Py_ssize_t q_stride
     const double* last           # NULL: not known
     Py_ssize_t last_stride
+    const double* distance_rows
+    Py_ssize_t distance_stride   # in distances
+    const double* distance_least
     double* v
     Py_ssize_t begin
     Py_ssize_t end
@@ -65,7 +68,9 @@ cdef int run_part(const void* shared, int part) noexcept nogil:
         for i in range(at, min(job.end, at + SAMPLES_PER_PART)):
             solve_state(
                 x, job.options, job.q + job.q_stride*i, job.goals + job.goal_stride*i,
-                <const double*>NULL if job.last == NULL else job.last + job.last_stride*i, memory,
+                <const double*>NULL if job.last == NULL else job.last + job.last_stride*i,
+                job.distance_rows + x.model.num_velocities*job.distance_stride*i,
+                job.distance_least + job.distance_stride*i, memory,
                 job.v + x.model.num_velocities*i
             )
         at += SAMPLES_PER_PART*job.num_parts
@@ -119,6 +124,8 @@ cdef class VelocityCore:
         Of the Context: dofs that cannot move, constraints that are off.
     posture : (ndarray, float) or None
         Positions and weight.
+    num_distances : int
+        How many distances `run` gets.
     """
     cdef CompiledModel compiled
     cdef Derived derived
@@ -132,7 +139,7 @@ cdef class VelocityCore:
 
     def __cinit__(
         self, CompiledModel compiled not None, vector, list tasks not None, tuple limits not None, locked, disabled,
-        posture
+        posture, int num_distances
     ):
         cdef const Model* m = &compiled.model
         cdef Problem* x = &self.problem
@@ -150,7 +157,8 @@ cdef class VelocityCore:
         x.vdot_limits = self.keep_doubles(np.stack(limits[4:], -1).reshape(-1))
         if posture is not None:
             x.posture, x.posture_weight = self.keep_doubles(posture[0]), posture[1]
-        self.set_up(tasks, posture is not None)
+        x.num_distances = num_distances
+        self.set_up(tasks, posture is not None or num_distances > 0)
         self.memory = <double*>malloc((count_doubles(x) + x.num_goal)*sizeof(double))
         if self.memory == NULL:
             raise MemoryError
@@ -179,14 +187,14 @@ cdef class VelocityCore:
             b = m.parent[b]
         return found
 
-    cdef set_up(self, list tasks, bint has_posture):
+    cdef set_up(self, list tasks, bint all_move):
         cdef const Model* m = &self.compiled.model
         cdef Problem* x = &self.problem
         cdef VelocityTask* task
         cdef VelocityColumn* column
         cdef int i, k, b, kind, place, goal = 0, row
         cdef list moves = [], unknowns
-        cdef set moving = set(range(1, m.num_bodies)) if has_posture else set()
+        cdef set moving = set(range(1, m.num_bodies)) if all_move else set()
         for i in range(m.num_constraints):
             if m.constraints[i].type == COUPLER:
                 for k in (m.constraints[i].dof_a, m.constraints[i].dof_b):
@@ -276,7 +284,7 @@ cdef class VelocityCore:
         cdef int i, j
         cdef Section alone
         cdef Py_ssize_t nv = x.model.num_velocities
-        if not is_array1(q, x.model.num_positions) or len(goals) != x.num_tasks:
+        if not is_array1(q, x.model.num_positions) or len(goals) != x.num_tasks or x.num_distances:
             return None
         if last is not None and not is_array1(last, nv):
             return None
@@ -309,7 +317,8 @@ cdef class VelocityCore:
         if last is not None and overlap(last, out):
             last = last.copy()
         solve_state(
-            x, &options, data(q), self.goal, <const double*>NULL if last is None else data(last), self.memory, data(out)
+            x, &options, data(q), self.goal, <const double*>NULL if last is None else data(last),
+            <const double*>NULL, <const double*>NULL, self.memory, data(out)
         )
         return out
 
@@ -331,7 +340,8 @@ cdef class VelocityCore:
         return -1
 
     def run(
-        self, goals, q, last, double dt, double gain, double damping, bint velocity_limits, int num_threads, v
+        self, goals, q, last, rows, least, double dt, double gain, double damping, bint velocity_limits,
+        int num_threads, v
     ):
         """Fill velocities `v`, (count, nv), of all samples.
 
@@ -340,6 +350,8 @@ cdef class VelocityCore:
         goals : ndarray, shape (1 or count, num_goal)
         q : ndarray, shape (1 or count, nq)
         last : ndarray, shape (1 or count, nv), or None
+        rows, least : ndarray, shape (1 or count, num_distances, nv) and (1 or count, num_distances)
+            What motions change of distances, and the least that this may be.
         dt, gain, damping : float
         velocity_limits : bool
         num_threads : int
@@ -357,6 +369,8 @@ cdef class VelocityCore:
         job.last, job.last_stride = <const double*>NULL, 0
         if last is not None:
             job.last, job.last_stride = data(last), self.problem.model.num_velocities if last.shape[0] > 1 else 0
+        job.distance_rows, job.distance_least = data(rows), data(least)
+        job.distance_stride = self.problem.num_distances if least.shape[0] > 1 else 0
         job.v = data(v)
         while at < count:
             job.begin, job.end = at, min(count, at + SAMPLES_PER_PART*PARTS_PER_RUN*num_threads)
@@ -381,6 +395,7 @@ def solve_bounded_least_squares(A, b, double damping, center, E, lower, upper, x
     cdef Py_ssize_t n = x.shape[0]
     problem.n, problem.num_rows, problem.num_equations = n, A.shape[0], E.shape[0]
     problem.A, problem.b, problem.damping, problem.center = data(A), data(b), damping, data(center)
+    problem.num_damped = n
     problem.E, problem.lower, problem.upper = data(E), data(lower), data(upper)
     memory = np.empty(BoundedSolver.count_memory(n, E.shape[0]))
     return solve_bounded(problem, data(memory), data(x))

@@ -18,6 +18,7 @@ cdef extern from "solvers/bounded_least_squares.hpp" namespace "MBT_NS" nogil:
         const double* A
         const double* b
         double damping
+        int num_damped
         const double* center
         const double* E
         const double* lower
@@ -73,6 +74,7 @@ cdef struct Problem:
     const VelocityTask* tasks
     const VelocityColumn* columns
     int n                        # unknowns
+    int num_distances            # rows whose motions have a least value: the caller computes them
     int num_goal
     int first_primary            # rows: constraints, then primary ones, then secondary ones
     int first_secondary
@@ -249,29 +251,87 @@ cdef inline double within(double a, double low, double high) noexcept nogil:
 cdef inline Py_ssize_t count_doubles(const Problem* x) noexcept nogil:
     cdef const Model* m = x.model
     cdef Py_ssize_t n = x.n
+    cdef Py_ssize_t more = x.num_distances
     return (
-        2*m.num_velocities + 4*n + x.num_rows*(n + 1) + BoundedSolver.count_memory(n, x.first_secondary)
-        + count_rows_memory(m) + 1
+        2*m.num_velocities + 4*(n + more) + x.num_rows*(n + 1) + (x.num_rows + more)*(n + more)
+        + BoundedSolver.count_memory(n + more, x.first_secondary + more) + count_rows_memory(m) + 1
     )
 
 
-cdef inline void solve_state(
-    const Problem* x, const Options* options, const double* q, const double* goal, const double* last, double* memory,
-    double* v
+cdef inline void widen(const Problem* x, const double* J, const double* rows, double* wide) noexcept nogil:
+    """Rows of constraints, of distances, and of tasks, with a column more for each distance: ``row d - s = 0``."""
+    cdef int size = x.n + x.num_distances
+    cdef int i, k, to
+    memset(wide, 0, (x.num_rows + x.num_distances)*size*sizeof(double))
+    for i in range(x.num_rows):
+        to = i if i < x.first_primary else i + x.num_distances
+        for k in range(x.n):
+            wide[size*to + k] = J[x.n*i + k]
+    for i in range(x.num_distances):
+        to = x.first_primary + i
+        for k in range(x.model.num_velocities):
+            if x.column[k] >= 0:
+                wide[size*to + x.column[k]] = rows[x.model.num_velocities*i + k]
+        wide[size*to + x.n + i] = -1.0
+
+
+cdef inline double calc_motion(const Problem* x, const double* wide, int i, const double* d) noexcept nogil:
+    """What a motion changes of a distance."""
+    cdef const double* row = wide + (x.n + x.num_distances)*(x.first_primary + i)
+    cdef double total = 0.0
+    cdef int k
+    for k in range(x.n):
+        total += row[k]*d[k]
+    return total
+
+
+cdef inline void keep_apart(
+    const Problem* x, const double* wide, const double* least, BoundedProblem* problem, double* work, double* low,
+    double* high, double* zeros, double* d
 ) noexcept nogil:
+    """Motions of distances as unknowns, not below their least values; or as near to these as limits allow."""
+    cdef int n = x.n
+    cdef int i
+    cdef bint is_short = False
+    cdef double motion
+    for i in range(x.num_distances):
+        low[n + i], high[n + i] = least[i], INFINITY
+        motion = calc_motion(x, wide, i, d)
+        d[n + i] = max(motion, least[i])
+        is_short = is_short or motion < least[i]
+    problem.n = n + x.num_distances
+    problem.E = wide
+    if is_short:
+        problem.num_equations, problem.num_rows = x.first_primary, x.num_distances
+        problem.A, problem.b, problem.damping = wide + problem.n*x.first_primary, zeros, 0.0
+        memset(zeros, 0, problem.n*sizeof(double))
+        solve_bounded(problem[0], work, d)
+    for i in range(x.num_distances):
+        d[n + i] = calc_motion(x, wide, i, d)
+        low[n + i] = min(least[i], d[n + i])
+
+
+cdef inline void solve_state(
+    const Problem* x, const Options* options, const double* q, const double* goal, const double* last,
+    const double* distance_rows, const double* distance_least, double* memory, double* v
+) noexcept nogil:
+    """Velocities of one state. The distances have rows (num_distances, nv), and of their motions the least values."""
     cdef const Model* m = x.model
     cdef int n = x.n
+    cdef int more = x.num_distances
+    cdef int size = n + more
     cdef int nv = m.num_velocities
     cdef double* lower = memory
     cdef double* upper = lower + nv
     cdef double* low = upper + nv
-    cdef double* high = low + n
-    cdef double* center = high + n
-    cdef double* d = center + n
-    cdef double* e = d + n
+    cdef double* high = low + size
+    cdef double* center = high + size
+    cdef double* d = center + size
+    cdef double* e = d + size
     cdef double* J = e + x.num_rows
-    cdef double* work = J + x.num_rows*n
-    cdef double* rest = work + BoundedSolver.count_memory(n, x.first_secondary)
+    cdef double* wide = J + x.num_rows*n
+    cdef double* work = wide + (x.num_rows + more)*size
+    cdef double* rest = work + BoundedSolver.count_memory(size, x.first_secondary + more)
     cdef double dt = options.dt
     cdef double posture = x.posture_weight*x.posture_weight
     cdef double check = 0.0
@@ -288,6 +348,10 @@ cdef inline void solve_state(
     if last != NULL:
         for k in range(nv):
             check += last[k]*0.0
+    for i in range(more*nv):
+        check += distance_rows[i]*0.0
+    for i in range(more):
+        check += 0.0 if distance_least[i] == distance_least[i] else NAN
     if check != 0.0:  # NaN, or infinite
         for k in range(nv):
             v[k] = NAN
@@ -300,20 +364,26 @@ cdef inline void solve_state(
             low[c], high[c] = lower[k]*dt, upper[k]*dt
             d[c] = v[k]*dt
     problem.n, problem.lower, problem.upper, problem.E, problem.center = n, low, high, J, <const double*>NULL
+    problem.num_damped = n
     # Constraints first: what they leave open is for the tasks.
     problem.num_equations, problem.num_rows, problem.A, problem.b = 0, x.first_primary, J, e
     problem.damping = 0.0
     if problem.num_rows:
         solve_bounded(problem, work, d)
-    problem.num_equations, problem.num_rows = x.first_primary, x.first_secondary - x.first_primary
-    problem.A, problem.b = J + n*x.first_primary, e + x.first_primary
+    if more:
+        # Then distances.
+        widen(x, J, distance_rows, wide)
+        keep_apart(x, wide, distance_least, &problem, work, low, high, center, d)
+        J = wide
+    problem.num_equations, problem.num_rows = x.first_primary + more, x.first_secondary - x.first_primary
+    problem.A, problem.b = J + size*problem.num_equations, e + x.first_primary
     problem.damping = calc_damping(options, x.primary_weight, &problem)
     if problem.num_rows:
         solve_bounded(problem, work, d)
     # What the tasks leave open is for secondary rows.
     if x.num_rows > x.first_secondary or posture != 0.0:
-        problem.num_equations, problem.num_rows = x.first_secondary, x.num_rows - x.first_secondary
-        problem.A, problem.b = J + n*x.first_secondary, e + x.first_secondary
+        problem.num_equations, problem.num_rows = x.first_secondary + more, x.num_rows - x.first_secondary
+        problem.A, problem.b = J + size*problem.num_equations, e + x.first_secondary
         problem.damping = calc_damping(options, x.secondary_weight, &problem) + posture
         if posture != 0.0:
             set_way_to_posture(x, q, options.gain*posture/problem.damping, center)

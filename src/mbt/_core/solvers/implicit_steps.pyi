@@ -32,6 +32,7 @@ class ImplicitCore:
         saturated: Any,
         is_clipped: Any,
         drive: FloatArray,
+        told: FloatArray,
     ) -> bool: ...
     def roll_out(
         self,

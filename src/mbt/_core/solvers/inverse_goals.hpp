@@ -53,20 +53,23 @@ static inline void unwind(const InverseProblem* x, const double* start, double* 
 class InverseSolver {
  public:
   static std::ptrdiff_t count_memory(const InverseProblem* x) {
-    return Flight::count_memory(x) + 3 * static_cast<std::ptrdiff_t>(x->nq) + x->num_columns + 1;
+    return Flight::count_memory(x) + 4 * static_cast<std::ptrdiff_t>(x->nq) + x->num_columns + x->num_goal + x->num_rows +
+           x->num_work;
   }
 
-  InverseSolver(const InverseProblem* problem, Lanes* memory, void* more, double* errors)
-      : x(problem), flight(problem, memory), more(more), errors(errors) {
+  InverseSolver(const InverseProblem* problem, Lanes* memory) : x(problem), flight(problem, memory) {
     lanes = memory + Flight::count_memory(x);
-    seed = reinterpret_cast<double*>(lanes + x->num_columns + 2 * x->nq);
+    places = lanes + x->num_columns + 2 * x->nq;
+    goals_of_places = places + x->nq;
+    errors_of_places = goals_of_places + x->num_goal;
+    work = errors_of_places + x->num_rows;
+    seed = reinterpret_cast<double*>(work + x->num_work);
   }
 
   // Attempts from their starts at once, one a goal: what meets its goal from there. Others are left to `search`.
   void try_starts(
       std::ptrdiff_t begin, std::ptrdiff_t end, const double* goals, std::ptrdiff_t goal_stride, const double* starts,
-      std::ptrdiff_t start_stride, double* q, unsigned char* met, int* steps, double* errors,
-      int num_errors) {
+      std::ptrdiff_t start_stride, double* q, unsigned char* met, int* steps, double* errors) {
     std::ptrdiff_t next = begin;
     for (;;) {
       int first = -1;
@@ -77,7 +80,7 @@ class InverseSolver {
         }
         if (flight.item[l] >= 0 && first < 0) first = l;
       }
-      if (first < 0) return;
+      if (first < 0) break;
       unsigned done = flight.step(true);
       for (int l = 0; done != 0; ++l, done >>= 1) {
         if (!(done & 1u)) continue;
@@ -85,15 +88,29 @@ class InverseSolver {
         double* to = q + x->nq * i;
         flight.get(l, to);
         const Attempt attempt = flight.end(l);
-        met[i] = attempt.met && accept(to, starts + start_stride * i, goals + goal_stride * i, errors + num_errors * i);
+        met[i] = attempt.met;
         steps[i] = attempt.steps;
+        unwind(x, starts + start_stride * i, to);
       }
+    }
+    verify_all(begin, end, goals, goal_stride, q, met, errors);
+  }
+
+  // Positions that do not meet their goals within all limits are no longer met; and the errors of all.
+  void verify_all(
+      std::ptrdiff_t begin, std::ptrdiff_t end, const double* goals, std::ptrdiff_t goal_stride, const double* q,
+      unsigned char* met, double* errors) {
+    for (std::ptrdiff_t i = begin; i < end; i += MBT_W) {
+      const int count = end - i < MBT_W ? static_cast<int>(end - i) : MBT_W;
+      const unsigned good = verify(count, q + x->nq * i, goals + goal_stride * i, goal_stride, errors + x->num_errors * i);
+      for (int l = 0; l < count; ++l) met[i + l] = met[i + l] && (good >> l & 1u);
     }
   }
 
   // Attempts for one goal until some meet it; the nearest to the start of these, else the best of all, improved.
   bool search(
-      const double* goal, const double* start, std::ptrdiff_t seeds, std::uint64_t key, double* q, int* steps) {
+      const double* goal, const double* start, std::ptrdiff_t seeds, std::uint64_t key, double* q, int* steps,
+      double* errors) {
     std::ptrdiff_t next = 0;
     int rounds = 0, last_round = std::numeric_limits<int>::max();
     double nearest = std::numeric_limits<double>::infinity(), lowest = nearest;
@@ -115,7 +132,7 @@ class InverseSolver {
         if (is_first) first_runs = false;
         flight.get(l, seed);
         const Attempt attempt = flight.end(l);
-        if (attempt.met && accept(seed, start, goal, errors)) {
+        if (attempt.met && accept(seed, start, goal, nullptr)) {
           // From the start itself no other way is taken.
           const double far = is_first ? -1.0 : x->distance(x, seed, start);
           if (!(far < nearest)) continue;
@@ -132,7 +149,8 @@ class InverseSolver {
       }
     }
     for (int l = 0; l < MBT_W; ++l) flight.item[l] = -1;
-    return found || improve(goal, start, q, steps);
+    if (!found) return improve(goal, start, q, steps, errors);
+    return verify(1, q, goal, 0, errors) != 0;
   }
 
   // Attempts from `count` seeds, each to its end.
@@ -152,14 +170,14 @@ class InverseSolver {
         if (!(done & 1u)) continue;
         const std::ptrdiff_t i = flight.item[l];
         flight.get(l, q + x->nq * i);
-        met[i] = flight.end(l).met && accept(q + x->nq * i, start, goal, errors);
+        met[i] = flight.end(l).met && accept(q + x->nq * i, start, goal, nullptr);
       }
     }
   }
 
  private:
   // Go on from the best that was found, as long as it gets better.
-  bool improve(const double* goal, const double* start, double* q, int* steps) {
+  bool improve(const double* goal, const double* start, double* q, int* steps, double* errors) {
     flight.begin(0, 0, q, goal, true);
     flight.fill(0);
     while (flight.step(true) == 0) {
@@ -169,20 +187,39 @@ class InverseSolver {
     const Attempt attempt = flight.end(0);
     *steps += attempt.steps;
     for (int i = 0; i < x->nq; ++i) q[i] = better[i];
-    return attempt.met && accept(q, start, goal, errors);
+    return accept(q, start, goal, errors) && attempt.met;
   }
 
-  bool accept(double* q, const double* start, const double* goal, double* to) {
+  bool accept(double* q, const double* start, const double* goal, double* errors) {
     unwind(x, start, q);
-    return x->meets(x, q, goal, more, to);
+    return verify(1, q, goal, 0, errors) != 0;
+  }
+
+  // Which of up to MBT_W positions meet their goals within all limits, as bits; and their errors.
+  unsigned verify(int count, const double* q, const double* goals, std::ptrdiff_t goal_stride, double* errors) {
+    unsigned good = 0;
+    for (int l = 0; l < MBT_W; ++l) {
+      const int from = l < count ? l : 0;
+      for (int k = 0; k < x->nq; ++k) set_lane(places[k], l, q[x->nq * from + k]);
+      for (int k = 0; k < x->num_goal; ++k) set_lane(goals_of_places[k], l, goals[goal_stride * from + k]);
+    }
+    const Lanes one(1.0);
+    const Lanes worst = x->evaluate(x, places, goals_of_places, &one, work, errors_of_places, nullptr, nullptr);
+    for (int l = 0; l < count; ++l) {
+      bool is_good = lane(worst, l) <= 1.0;
+      for (int k = 0; k < x->nq; ++k)
+        is_good = is_good && x->lowest[k] <= q[x->nq * l + k] && q[x->nq * l + k] <= x->highest[k];
+      if (is_good) good |= 1u << l;
+      if (errors == nullptr) continue;
+      for (int k = 0; k < x->num_errors; ++k) errors[x->num_errors * l + k] = lane(errors_of_places[k], l);
+    }
+    return good;
   }
 
   const InverseProblem* x;
   Flight flight;
-  Lanes* lanes;
+  Lanes *lanes, *places, *goals_of_places, *errors_of_places, *work;
   double* seed;
-  void* more;      // memory of `meets`
-  double* errors;
 };
 
 }  // namespace MBT_NS

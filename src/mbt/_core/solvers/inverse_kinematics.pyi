@@ -39,3 +39,12 @@ class InverseCore:
         q: FloatArray,
         met: Any,
     ) -> None: ...
+    def verify(
+        self,
+        goal: FloatArray,
+        rotation_tolerance: float,
+        distance_tolerance: float,
+        q: FloatArray,
+        met: Any,
+        errors: FloatArray,
+    ) -> None: ...

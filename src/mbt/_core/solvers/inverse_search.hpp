@@ -25,20 +25,22 @@ struct InverseProblem {
   const double* center;           // (num_columns,) of seeds, NaN: that of the start
   const double* spread;           // (num_columns,) half the width of the interval of seeds
   const double* turn;             // (num_columns,) 2 pi where positions repeat, else 0
+  const double* lowest;           // (nq,) -inf of what is locked
+  const double* highest;
+  int num_errors;                 // rows of tasks; others are those of constraints
   double rotation_tolerance, distance_tolerance, constraint_tolerance;
   double posture_weight;
   bool is_secondary;              // some rows never cost success
   int max_steps;
   std::ptrdiff_t num_work;        // Lanes, for `evaluate`
-  // Errors e (rows) and their derivatives J (rows, columns) with respect to -v; `z` (columns), the way to the posture, or
-  // null; returns the largest error that counts, squared, its tolerance being 1.
+  // Weighted errors e (rows) and their derivatives J (columns, rows) with respect to -v; `z` (columns), the way to the
+  // posture, or null. Without J errors have no weights. Returns the largest error that counts, squared, its tolerance
+  // being 1. What is always zero of J and e is not written.
   Lanes (*evaluate)(
       const InverseProblem* x, const Lanes* q, const Lanes* goal, const Lanes* secondary, Lanes* work, Lanes* e, Lanes* J,
       Lanes* z);
   // q moved along d (columns) into y, within limits.
   void (*move)(const InverseProblem* x, const Lanes* q, const Lanes* d, Lanes* y);
-  // Whether positions meet a goal, by other means, and their errors.
-  int (*meets)(const InverseProblem* x, const double* q, const double* goal, void* memory, double* errors);
   // How far a is from b, squared.
   double (*distance)(const InverseProblem* x, const double* a, const double* b);
 };
@@ -166,11 +168,14 @@ class Flight {
     for (int k = 0; k < n; ++k) {
       const int i = x->position[k];
       if (i < 0 || !(x->lower[k] > -kInfinity || x->upper[k] < kInfinity)) continue;
+      const Lanes below = q[i] - Lanes(x->lower[k]), above = Lanes(x->upper[k]) - q[i];
+      const Lanes inside = select_lt(below, above, below, above);
+      if (!any_not_within(select_lt(Lanes(0.0), inside, Lanes(0.0), Lanes(1.0)).r, 0.0)) continue;
       Lanes g = posture != nullptr ? z[k] * damping : Lanes(0.0);
-      for (int j = 0; j < r; ++j) g += J[j * n + k] * e[j];
-      const Lanes room = select_lt(g, Lanes(0.0), q[i] - Lanes(x->lower[k]), Lanes(x->upper[k]) - q[i]);
+      for (int j = 0; j < r; ++j) g += J[r * k + j] * e[j];
+      const Lanes room = select_lt(g, Lanes(0.0), below, above);
       const Lanes keep = select_lt(Lanes(0.0), room, Lanes(1.0), Lanes(0.0));
-      for (int j = 0; j < r; ++j) J[j * n + k] = J[j * n + k] * keep;
+      for (int j = 0; j < r; ++j) J[r * k + j] = J[r * k + j] * keep;
       if (posture != nullptr) z[k] = z[k] * keep;
     }
     solve_damped(r, n, J, e, damping, posture, K, y, new_d);

@@ -32,6 +32,9 @@ cdef extern from "solvers/inverse_goals.hpp" namespace "MBT_NS" nogil:
         const double* center
         const double* spread
         const double* turn
+        const double* lowest
+        const double* highest
+        int num_errors
         double rotation_tolerance, distance_tolerance, constraint_tolerance
         double posture_weight
         bint is_secondary
@@ -41,19 +44,21 @@ cdef extern from "solvers/inverse_goals.hpp" namespace "MBT_NS" nogil:
             const InverseProblem* x, const Lanes* q, const Lanes* goal, const Lanes* secondary, Lanes* work, Lanes* e,
             Lanes* J, Lanes* z) noexcept nogil
         void (*move)(const InverseProblem* x, const Lanes* q, const Lanes* d, Lanes* y) noexcept nogil
-        bint (*meets)(const InverseProblem* x, const double* q, const double* goal, void* memory,
-                      double* errors) noexcept nogil
         double (*distance)(const InverseProblem* x, const double* a, const double* b) noexcept nogil
     cdef cppclass InverseSolver:
         @staticmethod
         Py_ssize_t count_memory(const InverseProblem* x)
-        InverseSolver(const InverseProblem* x, Lanes* memory, void* more, double* errors)
+        InverseSolver(const InverseProblem* x, Lanes* memory)
         void try_starts(
             Py_ssize_t begin, Py_ssize_t end, const double* goals, Py_ssize_t goal_stride, const double* starts,
             Py_ssize_t start_stride, double* q, unsigned char* met, int* steps,
-            double* errors, int num_errors)
+            double* errors)
+        void verify_all(
+            Py_ssize_t begin, Py_ssize_t end, const double* goals, Py_ssize_t goal_stride, const double* q,
+            unsigned char* met, double* errors)
         bint search(
-            const double* goal, const double* start, Py_ssize_t seeds, unsigned long long key, double* q, int* steps)
+            const double* goal, const double* start, Py_ssize_t seeds, unsigned long long key, double* q, int* steps,
+            double* errors)
         void try_all(
             const double* goal, const double* start, Py_ssize_t begin, Py_ssize_t end, unsigned long long key,
             double* q, unsigned char* met)
@@ -63,7 +68,6 @@ cdef struct Owner:
     const Model* model
     const Switches* switches
     const Parameters[Lanes]* p
-    const Parameters[double]* numbers
     Tables t
 
 
@@ -108,7 +112,7 @@ cdef inline Lanes larger(Lanes a, Lanes b) noexcept nogil:
 cdef inline void set_row(
     const InverseProblem* x, int row, int column, Lanes value, Lanes* J
 ) noexcept nogil:
-    J[x.num_columns*row + column] = value
+    J[x.num_rows*column + row] = value
 
 
 cdef inline Lanes evaluate_pose(
@@ -154,27 +158,30 @@ cdef inline Lanes evaluate_pose(
             R[3*i + j] = X_WF[i]*X_WG[j] + X_WF[4 + i]*X_WG[4 + j] + X_WF[8 + i]*X_WG[8 + j]
         p[i] = X_WF[i]*difference[0] + X_WF[4 + i]*difference[1] + X_WF[8 + i]*difference[2]
     pose_error[Lanes](R, p, error, A, B, &angle)
-    a = Lanes(task.rotation_weight)
+    a = Lanes(task.rotation_weight if J != NULL else 1.0)
     if task.rotation_second:
         a = a*second
     elif task.rotation_row >= 0:
         worst = angle*angle*(1.0/(x.rotation_tolerance*x.rotation_tolerance))
-    b = Lanes(task.distance_weight)
+    b = Lanes(task.distance_weight if J != NULL else 1.0)
     if task.distance_second:
         b = b*second
     elif task.distance_row >= 0:
         worst = larger(
             worst, (p[0]*p[0] + p[1]*p[1] + p[2]*p[2])*(1.0/(x.distance_tolerance*x.distance_tolerance))
         )
+    for i in range(3):
+        if task.rotation_row >= 0:
+            e[task.rotation_row + i] = error[i]*a
+        if task.distance_row >= 0:
+            e[task.distance_row + i] = error[3 + i]*b
+    if J == NULL:
+        return worst
     # To World: A R', B R'
     for i in range(3):
         for j in range(3):
             AR[3*i + j] = A[3*i]*X_WF[4*j] + A[3*i + 1]*X_WF[4*j + 1] + A[3*i + 2]*X_WF[4*j + 2]
             BR[3*i + j] = B[3*i]*X_WF[4*j] + B[3*i + 1]*X_WF[4*j + 1] + B[3*i + 2]*X_WF[4*j + 2]
-        if task.rotation_row >= 0:
-            e[task.rotation_row + i] = error[i]*a
-        if task.distance_row >= 0:
-            e[task.distance_row + i] = error[3 + i]*b
     for k in range(task.path, task.path_end):
         set_columns(model, o.t.path_mobod[k], o.p.mobods, q, X_WN, p_WF, G)
         joint = &model.joints[o.t.path_mobod[k]]
@@ -214,7 +221,7 @@ cdef inline Lanes evaluate_vector(
     cdef Py_ssize_t nv = model.num_velocities
     cdef const MobodJoint* joint
     calc_frame_pose(model, o.p, task.frame, X_WN, X_WF)
-    w = Lanes(task.distance_weight if is_point else task.rotation_weight)
+    w = Lanes(1.0 if J == NULL else task.distance_weight if is_point else task.rotation_weight)
     if task.distance_second if is_point else task.rotation_second:
         w = w*second
     for i in range(3):
@@ -223,7 +230,7 @@ cdef inline Lanes evaluate_vector(
             r[i] = r[i] + X_WF[4*i + 3]
         e[row + i] = (goal[i] - r[i])*w
         size = size + (goal[i] - r[i])*(goal[i] - r[i])
-    for k in range(task.path, task.path_end):
+    for k in range(task.path, task.path_end if J != NULL else task.path):
         set_columns(model, o.t.path_mobod[k], o.p.mobods, q, X_WN, r, G)
         joint = &model.joints[o.t.path_mobod[k]]
         for l in range(joint.v_start, joint.v_start + joint.nv):
@@ -277,7 +284,7 @@ cdef inline Lanes evaluate_center(
     cdef Py_ssize_t nv = model.num_velocities
     cdef const MobodJoint* joint
     cdef int i, j, k, l, c
-    w = Lanes(task.distance_weight)
+    w = Lanes(task.distance_weight if J != NULL else 1.0)
     if task.distance_second:
         w = w*second
     inverse = Lanes(1.0)/masses[0]
@@ -285,7 +292,7 @@ cdef inline Lanes evaluate_center(
         y = goal[i] - masses[1 + task.axes[i]]*inverse
         e[task.distance_row + i] = y*w
         size = size + y*y
-    for k in range(1, model.num_mobods):
+    for k in range(1, model.num_mobods if J != NULL else 1):
         joint = &model.joints[k]
         # A part without mass moves nothing.
         share = Lanes(1.0)/select_lt(Lanes(0.0), masses[4*k], masses[4*k], Lanes(1.0))
@@ -328,6 +335,8 @@ cdef inline Lanes evaluate_constraints(
     for i in range(model.num_equations):
         e[o.t.constraint_row + i] = -out[i]
         worst = larger(worst, out[i]*out[i])
+    if J == NULL:
+        return worst*(1.0/(x.constraint_tolerance*x.constraint_tolerance))
     calc_jacobian(&call)
     for i in range(model.num_equations):
         for l in range(model.num_velocities):
@@ -370,8 +379,6 @@ cdef inline Lanes evaluate(
     cdef Lanes worst = Lanes(0.0)
     cdef const Task* task
     cdef int i
-    set_zero(J, x.num_rows*x.num_columns)
-    set_zero(e, x.num_rows)
     calc_sines_on_path(model, o.t.mobods, o.t.num_mobods, q, sines, cosines)
     for i in range(o.t.num_mobods):
         calc_node_pose(model, o.t.mobods[i], o.p.mobods, q, sines, cosines, X_WN)

@@ -30,6 +30,8 @@ _MAX_STEPS = 60
 _PUSHES = (0.0, 0.01, 0.1, 0.1, 0.5, 0.5, 1.0, 1.0, 2.0, 2.0)
 # What weighs the damping of a step: at first, when a step has failed, when it has not, and at most.
 _DAMPING, _MORE, _LESS, _MOST = 1e-2, 8.0, 0.2, 1e12
+# So many steps in a row that change the sum of squares by less than this part of it end an attempt.
+_IDLE_STEPS, _LEAST_GAIN = 3, 1e-6
 # Steps of velocities, each of which leaves a part of what the one before has left.
 _MAX_STEPS_OF_VELOCITIES = 20
 # Of messages: names shown, and a gap that comes from numbers with few digits, in parts of the mechanism.
@@ -153,11 +155,15 @@ class _Problem:
         rng = np.random.default_rng(0)
         for push in _PUSHES[: self._attempts]:
             begun = best if push == 0.0 else self._evaluate(self._step(self._q, self._draw(rng, push)))
-            found = self._iterate(begun)
+            found = self._iterate(begun, _LEAST_GAIN)
             is_open = best.largest > self._tolerance
             best.take(found, is_open & ~(found.largest > best.largest))
             if np.all(best.largest <= self._tolerance):
                 return best.q
+        # As well as it can be done.
+        best = self._iterate(best, 0.0)
+        if np.all(best.largest <= self._tolerance):
+            return best.q
         raise self._error(best.errors, best.relative, "positions")
 
     def move_velocities(self) -> FloatArray:
@@ -188,15 +194,17 @@ class _Problem:
             raise self._error(rates, relative, "velocities")
         return v
 
-    def _iterate(self, begun: _Solution) -> _Solution:
+    def _iterate(self, begun: _Solution, least_gain: float) -> _Solution:
         """Return where damped Gauss-Newton steps lead, of least norm: they stay near.
 
         A step is ``-J' (J J' + mu)^-1 e`` with ``mu ~ |e|^2``, so the last ones are those of Newton, also
-        where some equations follow from others. It is taken where it reduces ``|e|^2``.
+        where some equations follow from others. It is taken where it reduces ``|e|^2``. Where a few in a row
+        change that by less than the part `least_gain`, no more are.
         """
         present = replace(begun)
         damping = np.full(self._q.shape[:-1], _DAMPING)
         is_active = np.isfinite(present.largest)
+        num_idle = np.zeros(damping.shape, dtype=int)
         for _ in range(_MAX_STEPS):
             if not np.any(is_active):
                 break
@@ -207,9 +215,11 @@ class _Problem:
             is_better = is_active & (ratio < 1.0)
             present.take(trial, is_better)
             damping = np.where(is_better, damping * _LESS, damping * _MORE)
+            num_idle = np.where(np.abs(1.0 - ratio) < least_gain, num_idle + 1, 0)
+            is_moving = (damping < _MOST) & (num_idle < _IDLE_STEPS)
             # What holds goes on to rounding, as long as that gains much.
             is_closed = present.largest <= self._tolerance
-            is_active &= np.where(is_closed, (cost > 0.0) & (ratio < 0.25), damping < _MOST)
+            is_active &= np.where(is_closed, (cost > 0.0) & (ratio < 0.25), is_moving)
         return present
 
     def _evaluate(self, q: FloatArray) -> _Solution:

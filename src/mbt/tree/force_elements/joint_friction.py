@@ -208,7 +208,7 @@ class JointFriction(JointForceElement):
         """
         numbers = self._numbers_in(context)
         constants = self._defaults if context is None else self._get_numbers(context)
-        Fc, Fs, vs, vt = (numbers.entry(constants, i) for i in range(4))
+        Fc, Fs, vs, vt = [numbers.entry(constants, i) for i in range(4)]
 
         def friction(v: Any) -> Any:
             x = v / vs

@@ -1,0 +1,5 @@
+"""Distances between shapes."""
+
+from mbt._core import add_kernels
+
+add_kernels(__name__, __path__)

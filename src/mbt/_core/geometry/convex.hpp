@@ -1,0 +1,148 @@
+// Signed distances of convex shapes that have no closed form.
+#pragma once
+
+#include "geometry/epa.hpp"
+#include "geometry/gjk.hpp"
+#include "geometry/polish.hpp"
+
+namespace MBT_NS {
+
+static MBT_INLINE bool is_curved(int kind) { return kind == CYLINDER || kind == ELLIPSOID; }
+
+// Of cores, in the frame of A.
+template <class T>
+struct CoreWitness {
+  T distance;
+  Vec3<T> n, a;
+};
+
+template <class T>
+static MBT_INLINE CoreWitness<T> separated(const Nearest<T>& at) {
+  const T inverse = T(1.0) / larger(at.distance, T(1e-300));
+  return {at.distance, at.v * inverse,
+          at.corner[0].a * at.share[0] + at.corner[1].a * at.share[1] + at.corner[2].a * at.share[2]};
+}
+
+// How far a lower bound may be below a distance, as a share of the lengths in play: of corners, and of depths
+// between curved shapes; and as a share of the distance, of curved shapes before Newton's method takes over.
+static constexpr double kExact = 0.0, kClose = 1e-7, kDepth = 1e-9, kVerified = 1e-13;
+static constexpr int kMostTrials = 6;
+
+static MBT_INLINE double square_of(const Vec3<double>& a) { return dot(a, a); }
+
+// s(n): the gap between the planes across n that touch A and B.
+static MBT_INLINE double gap_across(const ConvexPair<double>& pair, const Vec3<double>& n) {
+  return dot(farthest_difference(pair, n).w, n);
+}
+
+static MBT_INLINE PlacedShape<Lanes> in_all_lanes(const PlacedShape<double>& A) {
+  PlacedShape<Lanes> a;
+  // size, R and p: fifteen numbers in a row
+  const double* from = A.size;
+  Lanes* to = a.size;
+  for (int k = 0; k < 15; ++k) to[k] = Lanes(from[k]);
+  a.vertices = A.vertices;
+  a.count = A.count;
+  return a;
+}
+
+// Of B moved along a normal, until it is half of the lengths in play away. For one pair, too, lanes take less time: they
+// have no branches that a processor may guess wrong.
+static MBT_NOINLINE CoreWitness<double> from_afar(
+    const ConvexPair<double>& pair, const CoreWitness<double>& w, double scale) {
+  const PlacedShape<Lanes> A = in_all_lanes(pair.A), B = in_all_lanes(pair.B);
+  ConvexPair<Lanes> apart = convex_pair(pair.kind_A, A, pair.kind_B, B);
+  const Vec3<double> p = pair.p + w.n * (0.5 * scale - w.distance);
+  apart.p = {Lanes(p.x), Lanes(p.y), Lanes(p.z)};
+  const CoreWitness<Lanes> found = separated(nearest_difference(apart, kExact));
+  const Vec3<Lanes>&n = found.n, &a = found.a;
+  return {lane(found.distance, 0), {lane(n.x, 0), lane(n.y, 0), lane(n.z, 0)}, {lane(a.x, 0), lane(a.y, 0), lane(a.z, 0)}};
+}
+
+// What lanes have not finished. A trial looks at shapes that overlap, or almost touch, from farther away: B is moved along
+// the normal, where points and normals show again, and the right normal is the same.
+[[maybe_unused]] static MBT_NOINLINE CoreWitness<double> finish(const ConvexPair<double>& pair, const Nearest<double>& at) {
+  const bool curved = is_curved(pair.kind_A) || is_curved(pair.kind_B), overlap = at.overlap != 0.0;
+  const double scale = at.scale, rounding = 1e-14 * scale;
+  CoreWitness<double> best = separated(at);
+  if (overlap) best.n = deepest_normal(pair, scale, curved ? kDepth : 1e-13);
+  best.distance = gap_across(pair, best.n);
+  bool settled = !overlap && at.distance - best.distance <= kVerified * scale;
+  for (int trial = overlap; trial < kMostTrials; ++trial) {
+    if (trial > 0) {
+      CoreWitness<double> now = from_afar(pair, best, scale);
+      now.distance = gap_across(pair, now.n);
+      settled = square_of(now.n - best.n) < 1e-28;
+      if (now.distance >= best.distance - rounding) best = now;
+      else best.a = now.a;
+    }
+    if (curved) {
+      const CoreWitness<double> from = best;
+      const double slacks[3] = {1e-3, 1e-5, 0.0};
+      for (double slack : slacks) {
+        const Polished p = polish(pair, from.n, from.a, slack);
+        const double gap = gap_across(pair, p.n);
+        const bool fits = p.residual < 1e-12 * scale;
+        if (!(gap >= best.distance + (fits ? -rounding : rounding))) continue;
+        CoreWitness<double> now = {gap, p.n, fits ? p.a : from.a};
+        if (fits && p.many) {
+          // Corners tell which points are on both faces. Where they are beyond a rim, another normal has more of a gap.
+          const CoreWitness<double> seen = from_afar(pair, now, scale);
+          if (gap_across(pair, seen.n) > gap + rounding) continue;
+          if (square_of(seen.n - p.n) < 1e-12) now.a = seen.a;
+        }
+        best = now;
+        if (!fits) continue;
+        return best;
+      }
+    } else if (settled) {
+      return best;
+    }
+  }
+  return best;
+}
+
+static MBT_INLINE PlacedShape<double> lane_of(const PlacedShape<Lanes>& A, int l) {
+  PlacedShape<double> a;
+  // size, R and p: fifteen numbers in a row
+  const Lanes* from = A.size;
+  double* to = a.size;
+  for (int k = 0; k < 15; ++k) to[k] = lane(from[k], l);
+  a.vertices = A.vertices;
+  a.count = A.count;
+  return a;
+}
+
+[[maybe_unused]] static MBT_NOINLINE void finish_lanes(
+    const ConvexPair<Lanes>& pair, const Nearest<Lanes>& at, const Lanes& unfinished, CoreWitness<Lanes>* core) {
+  for (int l = 0; l < MBT_W; ++l) {
+    if (lane(unfinished, l) == 0.0) continue;
+    const PlacedShape<double> A = lane_of(pair.A, l), B = lane_of(pair.B, l);
+    Nearest<double> one;
+    const Lanes* from = &at.corner[0].w.x;
+    double* to = &one.corner[0].w.x;
+    for (size_t k = 0; k < sizeof(one) / sizeof(double); ++k) to[k] = lane(from[k], l);
+    const CoreWitness<double> found = finish(convex_pair(pair.kind_A, A, pair.kind_B, B), one);
+    const double* numbers = &found.distance;
+    Lanes* result = &core->distance;
+    for (int k = 0; k < 7; ++k) set_lane(result[k], l, numbers[k]);
+  }
+}
+
+// A and B have the lower kind first.
+[[maybe_unused]] static MBT_NOINLINE Witness<Lanes> convex_distance(
+    int kind_A, const PlacedShape<Lanes>& A, int kind_B, const PlacedShape<Lanes>& B) {
+  const Lanes zero(0.0), one(1.0);
+  const ConvexPair<Lanes> pair = convex_pair(kind_A, A, kind_B, B);
+  const bool curved = is_curved(kind_A) || is_curved(kind_B);
+  const Nearest<Lanes> at = nearest_difference(pair, curved ? kClose : kExact);
+  CoreWitness<Lanes> core = separated(at);
+  Lanes unfinished = select_lt(at.distance - at.lower, at.scale * kVerified, at.overlap, one);
+  if (curved) unfinished = one;
+  if (any_set(unfinished)) finish_lanes(pair, at, unfinished, &core);
+  const Lanes r_A = has_skin(kind_A) ? A.size[0] : zero, r_B = has_skin(kind_B) ? B.size[0] : zero;
+  const Vec3<Lanes> n = A.R * core.n, a = A.R * core.a + A.p;
+  return with_skins(Witness<Lanes>{core.distance, a, a + n * core.distance, n}, r_A, r_B);
+}
+
+}  // namespace MBT_NS

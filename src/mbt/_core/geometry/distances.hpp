@@ -1,0 +1,172 @@
+// Distances of all pairs of a scene: of several states, one in each lane, or of one state, one pair in each lane.
+//
+// Both ways call the same functions, so that a state has the same distances alone and in a batch, to the last bit.
+#pragma once
+
+#include <limits>
+
+#include "geometry/pair_distance.hpp"
+#include "geometry/scene.hpp"
+
+namespace MBT_NS {
+
+// X_NG of a core, from X_BG and the poses of bodies on their mobods.
+static inline void put_on_mobod(const double* R_NB, const double* p_NB, SceneShape* shape) {
+  const Mat3<double> R = matrix_at(R_NB), S = transpose(matrix_at(shape->R));
+  const Vec3<double> p = R * vector_at(shape->p) + vector_at(p_NB);
+  put(transpose(Mat3<double>{R * S.x, R * S.y, R * S.z}), shape->R);
+  put(p, shape->p);
+}
+
+template <class T>
+static MBT_INLINE Vec3<T> broadcast3(const double* a) {
+  return {T(a[0]), T(a[1]), T(a[2])};
+}
+
+static inline int has_pair_function(int a, int b) { return pair_function<Lanes>(a, b) != nullptr; }
+
+// Numbers of lanes that a scene works with, beside the poses of mobods.
+static inline std::ptrdiff_t count_placed_shapes(const SceneTables* scene) {
+  return (static_cast<std::ptrdiff_t>(scene->num_shapes) * sizeof(PlacedShape<Lanes>) + sizeof(Lanes) - 1) / sizeof(Lanes);
+}
+
+// What never moves, and sizes: once, before the first block.
+static inline void start_shapes(const SceneTables* scene, const SceneShape* shapes, Lanes* memory) {
+  PlacedShape<Lanes>* placed = reinterpret_cast<PlacedShape<Lanes>*>(memory);
+  for (int i = 0; i < scene->num_shapes; ++i) {
+    const SceneShape& shape = shapes[i];
+    for (int k = 0; k < 3; ++k) placed[i].size[k] = Lanes(shape.size[k]);
+    placed[i].R = {broadcast3<Lanes>(shape.R), broadcast3<Lanes>(shape.R + 3), broadcast3<Lanes>(shape.R + 6)};
+    placed[i].p = broadcast3<Lanes>(shape.p);
+    placed[i].vertices = shape.vertices;
+    placed[i].count = shape.count;
+  }
+}
+
+// X_WG = X_WN X_NG
+static inline void place_shapes(const SceneTables* scene, const SceneShape* shapes, const Lanes* X_WN, Lanes* memory) {
+  PlacedShape<Lanes>* placed = reinterpret_cast<PlacedShape<Lanes>*>(memory);
+  for (int i = 0; i < scene->num_shapes; ++i) {
+    const SceneShape& shape = shapes[i];
+    if (shape.mobod == 0) continue;
+    const Lanes* X = X_WN + 16 * shape.mobod;
+    const Mat3<Lanes> R_WN = matrix_at(X, 4);
+    const double* R = shape.R;
+    const Vec3<Lanes> x = R_WN * Vec3<Lanes>{R[0], R[3], R[6]}, y = R_WN * Vec3<Lanes>{R[1], R[4], R[7]};
+    const Vec3<Lanes> z = R_WN * Vec3<Lanes>{R[2], R[5], R[8]};
+    placed[i].R = {{x.x, y.x, z.x}, {x.y, y.y, z.y}, {x.z, y.z, z.z}};
+    placed[i].p = R_WN * broadcast3<Lanes>(shape.p) + Vec3<Lanes>{X[3], X[7], X[11]};
+  }
+}
+
+// By place in results; without witnesses p_A is null.
+struct SceneResults {
+  Lanes* distance;
+  Lanes* p_A;
+  Lanes* p_B;
+  Lanes* n;
+};
+
+static MBT_INLINE Witness<Lanes> finish(Witness<Lanes> w, int swapped, const Lanes& padding) {
+  w.distance -= padding;
+  // Padding is shared: witness points are on the shapes themselves.
+  return swapped ? MBT_NS::swapped(w) : w;
+}
+
+// A state in each lane.
+static inline void find_distances(const SceneTables* scene, const Lanes* memory, const SceneResults* results) {
+  const PlacedShape<Lanes>* placed = reinterpret_cast<const PlacedShape<Lanes>*>(memory);
+  PairFunction<Lanes> find = nullptr;
+  int last = -1;
+  for (int i = 0; i < scene->num_pairs; ++i) {
+    const ScenePair& pair = scene->pairs[i];
+    const int kinds = scene->shapes[pair.a].kind * NUM_KINDS + scene->shapes[pair.b].kind;
+    if (kinds != last) find = pair_function<Lanes>(kinds / NUM_KINDS, kinds % NUM_KINDS);
+    last = kinds;
+    const Witness<Lanes> w = finish(find(placed[pair.a], placed[pair.b]), pair.swapped, Lanes(pair.padding));
+    results->distance[pair.place] = w.distance;
+    if (results->p_A == nullptr) continue;
+    put(w.p_A, results->p_A + 3 * pair.place);
+    put(w.p_B, results->p_B + 3 * pair.place);
+    put(w.n, results->n + 3 * pair.place);
+  }
+}
+
+// One lane of a shape.
+static inline void copy_lane(const PlacedShape<Lanes>& from, int l, PlacedShape<Lanes>* to) {
+  const Lanes* x = from.size;
+  Lanes* y = to->size;
+  // size, R and p: fifteen numbers in a row
+  for (int k = 0; k < 15; ++k) set_lane(y[k], l, lane(x[k], 0));
+}
+
+static MBT_INLINE bool go_together(const SceneShape& a, const SceneShape& b) {
+  return a.kind == b.kind && a.vertices == b.vertices;
+}
+
+// A pair in each lane; all lanes of what was placed are the same state. So are those of results.
+static inline void find_distances_of_one(const SceneTables* scene, const Lanes* memory, const SceneResults* results) {
+  const PlacedShape<Lanes>* placed = reinterpret_cast<const PlacedShape<Lanes>*>(memory);
+  int count;
+  for (int i = 0; i < scene->num_pairs; i += count) {
+    const ScenePair* pair = scene->pairs + i;
+    const SceneShape &a = scene->shapes[pair->a], &b = scene->shapes[pair->b];
+    for (count = 1; count < MBT_W && i + count < scene->num_pairs; ++count)
+      if (!go_together(a, scene->shapes[pair[count].a]) || !go_together(b, scene->shapes[pair[count].b])) break;
+    // Lanes without a pair compute the first one again.
+    PlacedShape<Lanes> A = placed[pair->a], B = placed[pair->b];
+    for (int l = 1; l < count; ++l) {
+      copy_lane(placed[pair[l].a], l, &A);
+      copy_lane(placed[pair[l].b], l, &B);
+    }
+    const Witness<Lanes> found = pair_function<Lanes>(a.kind, b.kind)(A, B);
+    for (int l = 0; l < count; ++l) {
+      const Lanes* x = &found.distance;
+      Lanes numbers[10];
+      for (int k = 0; k < 10; ++k) numbers[k] = Lanes(lane(x[k], l));
+      const Witness<Lanes> w = finish(
+          {numbers[0], vector_at(numbers + 1), vector_at(numbers + 4), vector_at(numbers + 7)}, pair[l].swapped,
+          Lanes(pair[l].padding));
+      results->distance[pair[l].place] = w.distance;
+      if (results->p_A == nullptr) continue;
+      put(w.p_A, results->p_A + 3 * pair[l].place);
+      put(w.p_B, results->p_B + 3 * pair[l].place);
+      put(w.n, results->n + 3 * pair[l].place);
+    }
+  }
+}
+
+// How far at least the spheres about two shapes are apart; of a half-space, it and the sphere.
+static MBT_INLINE Lanes bound_distance(
+    const SceneShape& a, const SceneShape& b, const PlacedShape<Lanes>& A, const PlacedShape<Lanes>& B) {
+  const Vec3<Lanes> c = B.p - A.p;
+  if (a.kind == HALF_SPACE) return dot(c, axis_z(A.R)) - Lanes(b.radius);
+  if (b.kind == HALF_SPACE) return -dot(c, axis_z(B.R)) - Lanes(a.radius);
+  return sqrt_(dot(c, c)) - Lanes(a.radius + b.radius);
+}
+
+// 1 in each lane where two shapes are closer than `margin`, else 0; NaN where a pose is. Spheres about them tell most pairs
+// apart.
+static inline Lanes find_near(const SceneTables* scene, const Lanes* memory, double margin) {
+  const PlacedShape<Lanes>* placed = reinterpret_cast<const PlacedShape<Lanes>*>(memory);
+  const Lanes one(1.0);
+  Lanes near(0.0);
+  for (int i = 0; i < scene->num_shapes; ++i) {
+    const Mat3<Lanes>& R = placed[i].R;
+    near += (R.x.x + R.y.y + R.z.z + placed[i].p.x + placed[i].p.y + placed[i].p.z) * 0.0;
+  }
+  for (int i = 0; i < scene->num_pairs; ++i) {
+    const ScenePair& pair = scene->pairs[i];
+    const SceneShape &a = scene->shapes[pair.a], &b = scene->shapes[pair.b];
+    const PlacedShape<Lanes>&A = placed[pair.a], &B = placed[pair.b];
+    const Lanes limit(margin + pair.padding);
+    // A state that touches already needs no more.
+    const Lanes bound = select_lt(near, Lanes(0.5), bound_distance(a, b, A, B), limit + one);
+    if (!any_less(bound, limit)) continue;
+    near = select_lt(pair_function<Lanes>(a.kind, b.kind)(A, B).distance, limit, one, near);
+    if (!any_less(near, Lanes(0.5))) break;
+  }
+  return near;
+}
+
+}  // namespace MBT_NS

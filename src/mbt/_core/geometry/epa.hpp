@@ -1,0 +1,158 @@
+// How far convex shapes that overlap must be moved until they only touch: the face of B - A that is nearest to the origin.
+//
+// G. van den Bergen, "Proximity queries and penetration depth computation on 3D game objects", GDC 2001. A polytope within
+// B - A grows where a face of it is nearest: that gives a lower bound of the depth, and a plane across its normal an upper one.
+#pragma once
+
+#include <cmath>
+
+#include "geometry/supports.hpp"
+
+namespace MBT_NS {
+
+class Polytope {
+ public:
+  Polytope(const ConvexPair<double>& pair, double scale, double tolerance)
+      : pair_(pair), scale_(scale), tolerance_(tolerance) {}
+
+  // The normal from A to B across which planes touch that are least deep in one another.
+  Vec3<double> expand() {
+    double depth = 1e300;
+    Vec3<double> best = {0.0, 0.0, 1.0};
+    if (!start(&best)) return best;
+    while (true) {
+      const int nearest = nearest_side();
+      if (nearest < 0) return best;
+      const Side& side = sides_[nearest];
+      const Difference<double> newest = farthest_difference(pair_, -side.normal);
+      const double reach = dot(newest.w, side.normal);
+      if (reach < depth) {
+        depth = reach;
+        best = -side.normal;
+      }
+      if (reach - side.offset <= tolerance_ * scale_ || count_ == kMostCorners) return best;
+      corners_[count_++] = newest;
+      if (!grow(count_ - 1)) return best;
+    }
+  }
+
+ private:
+  static constexpr int kMostCorners = 128;
+  static constexpr int kMostSides = 2 * kMostCorners;
+  static constexpr int kMostEdges = 3 * kMostCorners;
+  struct Side {
+    int i, j, k;          // corners, counterclockwise seen from outside
+    Vec3<double> normal;  // outward
+    double offset;        // of the plane along it
+  };
+  struct Edge {
+    int i, j;
+  };
+
+  bool add(int i, int j, int k) {
+    if (num_sides_ == kMostSides) return false;
+    const Vec3<double>&a = corners_[i].w, &b = corners_[j].w, &c = corners_[k].w;
+    const Vec3<double> u = b - a, v = c - a, n = cross(u, v);
+    const double length = std::sqrt(dot(n, n));
+    Side side = {i, j, k, {0.0, 0.0, 0.0}, 1e300};
+    if (length > 1e-13 * std::sqrt(dot(u, u) * dot(v, v))) {
+      side.normal = n / length;
+      side.offset = (dot(side.normal, a) + dot(side.normal, b) + dot(side.normal, c)) / 3.0;
+    }
+    sides_[num_sides_++] = side;
+    return true;
+  }
+
+  int nearest_side() const {
+    int nearest = -1;
+    double least = 1e299;
+    for (int s = 0; s < num_sides_; ++s)
+      if (sides_[s].offset < least) {
+        least = sides_[s].offset;
+        nearest = s;
+      }
+    return nearest;
+  }
+
+  // A tetrahedron that has a volume. Where B - A is flat there is none, and *across_all is across it.
+  bool start(Vec3<double>* across_all) {
+    const Vec3<double> directions[3] = {{1.0, 0.0, 0.0}, {0.0, 1.0, 0.0}, {0.0, 0.0, 1.0}};
+    double widest = 0.0;
+    for (const Vec3<double>& d : directions) {
+      const Difference<double> x = farthest_difference(pair_, d), y = farthest_difference(pair_, -d);
+      const Vec3<double> e = y.w - x.w;
+      if (dot(e, e) > widest) {
+        widest = dot(e, e);
+        corners_[0] = x;
+        corners_[1] = y;
+      }
+    }
+    if (!(widest > 0.0)) return false;
+    const Vec3<double> u = (corners_[1].w - corners_[0].w) / std::sqrt(widest);
+    *across_all = across(u);
+    if (!extend(*across_all, 2) && !extend(cross(u, *across_all), 2)) return false;
+    const Vec3<double> n = cross(u, corners_[2].w - corners_[0].w);
+    *across_all = n / std::sqrt(dot(n, n));
+    if (!extend(*across_all, 3)) return false;
+    count_ = 4;
+    const bool turned = dot(corners_[3].w - corners_[0].w, n) > 0.0;
+    const int j = turned ? 2 : 1, k = turned ? 1 : 2;
+    return add(0, j, k) && add(0, k, 3) && add(0, 3, j) && add(j, 3, k);
+  }
+  // The corner that is farther from corner 0 of the two along d and against it.
+  bool extend(const Vec3<double>& d, int corner) {
+    const Difference<double> x = farthest_difference(pair_, d), y = farthest_difference(pair_, -d);
+    const double below = -dot(x.w - corners_[0].w, d), above = dot(y.w - corners_[0].w, d);
+    corners_[corner] = below > above ? x : y;
+    return larger(below, above) > 1e-12 * scale_;
+  }
+
+  // Replace the sides that the corner sees by those between it and their rim.
+  bool grow(int corner) {
+    const Vec3<double>& w = corners_[corner].w;
+    int num_edges = 0;
+    for (int s = 0; s < num_sides_;) {
+      const Side side = sides_[s];
+      const double height = side.offset < 1e299 ? dot(side.normal, w) - side.offset : 1.0;
+      if (height > -1e-15 * scale_) {
+        num_edges = toggle(num_edges, side.i, side.j);
+        num_edges = toggle(num_edges, side.j, side.k);
+        num_edges = toggle(num_edges, side.k, side.i);
+        if (num_edges < 0) return false;
+        sides_[s] = sides_[--num_sides_];
+      } else {
+        ++s;
+      }
+    }
+    for (int e = 0; e < num_edges; ++e)
+      if (!add(edges_[e].i, edges_[e].j, corner)) return false;
+    return num_edges > 2;
+  }
+  // An edge that both its sides lose is not on the rim.
+  int toggle(int num_edges, int i, int j) {
+    if (num_edges < 0) return num_edges;
+    for (int e = 0; e < num_edges; ++e)
+      if (edges_[e].i == j && edges_[e].j == i) {
+        edges_[e] = edges_[num_edges - 1];
+        return num_edges - 1;
+      }
+    if (num_edges == kMostEdges) return -1;
+    edges_[num_edges] = {i, j};
+    return num_edges + 1;
+  }
+
+  const ConvexPair<double>& pair_;
+  double scale_, tolerance_;
+  int count_ = 0, num_sides_ = 0;
+  Difference<double> corners_[kMostCorners];
+  Side sides_[kMostSides];
+  Edge edges_[kMostEdges];
+};
+
+[[maybe_unused]] static MBT_NOINLINE Vec3<double> deepest_normal(
+    const ConvexPair<double>& pair, double scale, double tolerance) {
+  Polytope polytope(pair, scale, tolerance);
+  return polytope.expand();
+}
+
+}  // namespace MBT_NS

@@ -1,0 +1,16 @@
+from typing import Any
+
+from typing_extensions import Self, disjoint_base
+
+from mbt._core.door.compiled_model import CompiledModel
+
+def find_groups(compiled: CompiledModel) -> list[tuple[int, int, int]]: ...
+
+@disjoint_base
+class Scene:
+    def __new__(
+        cls,
+        compiled: CompiledModel,
+        shapes: list[tuple[Any, ...]],
+        pairs: list[tuple[int, int, float]],
+    ) -> Self: ...

@@ -1,0 +1,130 @@
+"""The shapes of a model and the pairs of them whose distances are asked for: tables for kernels."""
+
+cimport numpy as cnp
+
+from mbt._core.door.compiled_model cimport CompiledModel
+from mbt._core.door.exact_arrays cimport adopt, data, in2
+from mbt._core.model.structs cimport Model
+
+import numpy as np
+
+from mbt.math.read_only import ReadOnlyArray
+
+cnp.import_array()
+adopt(ReadOnlyArray)
+
+
+def find_groups(CompiledModel compiled not None):
+    """Return for each body what it moves with, and what carries that.
+
+    Bodies with the same first number are welded together, other than by World: zero is World alone. The second one
+    is the first one of the body inboard of their joint; -1 where there is no joint. The third one is zero for those
+    that never move.
+
+    Returns
+    -------
+    list of tuple of three int
+    """
+    cdef const Model* m = &compiled.model
+    cdef int b
+    cdef list groups = [0]
+    for b in range(1, m.num_bodies):
+        if m.mobod[b] > 0:
+            groups.append(m.mobod[b])
+        else:
+            groups.append(-b if m.parent[b] == 0 else groups[m.parent[b]])
+    return [
+        (groups[b], groups[m.parent[m.joints[m.mobod[b]].node]] if m.mobod[b] > 0 else -1, m.mobod[b])
+        for b in range(m.num_bodies)
+    ]
+
+
+cdef class Scene:
+    """Shapes on the model of a tree, and pairs of them.
+
+    Parameters
+    ----------
+    compiled : CompiledModel
+    shapes : list of tuple
+        (kind, node, three lengths, radius of the sphere about its origin, pose (4, 4), vertices (n, 3) or None).
+    pairs : list of tuple
+        (shape, shape, padding), in the order of results.
+    """
+
+    def __cinit__(self, CompiledModel compiled not None, list shapes not None, list pairs not None):
+        self.compiled = compiled
+        self.held = []
+        self.set_shapes(shapes)
+        self.set_pairs(pairs)
+
+    cdef void* allocate(self, Py_ssize_t size) except NULL:
+        memory = np.zeros(size//8 + 1)
+        self.held.append(memory)
+        return cnp.PyArray_DATA(memory)
+
+    cdef set_shapes(self, list shapes):
+        cdef const Model* m = &self.compiled.model
+        cdef SceneShape* shape = <SceneShape*>self.allocate(len(shapes)*sizeof(SceneShape))
+        cdef int i, j
+        self.tables.shapes, self.tables.num_shapes = shape, len(shapes)
+        for kind, node, size, radius, pose, vertices in shapes:
+            # From pickles, too.
+            if not (0 <= kind < NUM_KINDS and 0 <= node < m.num_bodies and (vertices is not None) == (kind == HULL)):
+                raise ValueError("shapes: there is no such kind, or no such body")
+            shape.kind, shape.node, shape.mobod, shape.radius = kind, node, m.mobod[node], radius
+            for i in range(3):
+                shape.size[i] = size[i]
+                shape.p[i] = pose[i, 3]
+                for j in range(3):
+                    shape.R[3*i + j] = pose[i, j]
+            if vertices is not None:
+                vertices = in2(vertices, "vertices", max(1, len(vertices)), 3)
+                self.held.append(vertices)
+                shape.vertices, shape.count = data(vertices), len(vertices)
+            shape += 1
+
+    cdef list way(self, int mobod):
+        """Mobods from one inwards to a child of World."""
+        cdef list found = []
+        while mobod > 0:
+            found.append(mobod)
+            mobod = self.compiled.model.joints[mobod].parent
+        return found
+
+    cdef set_pairs(self, list pairs):
+        cdef ScenePair* pair = <ScenePair*>self.allocate(len(pairs)*sizeof(ScenePair))
+        cdef SceneMove* move
+        cdef SceneShape* s = <SceneShape*>self.tables.shapes
+        cdef int* mobods
+        cdef int i, a, b, place
+        cdef list moves = [], rows = []
+        cdef set needed = set(), used = set()
+        self.tables.pairs, self.tables.num_pairs = pair, len(pairs)
+        for place, (a, b, padding) in enumerate(pairs):
+            if not (0 <= a < self.tables.num_shapes and 0 <= b < self.tables.num_shapes):
+                raise ValueError("pairs: there is no such shape")
+            first = len(moves)
+            here, there = self.way(s[a].mobod), self.way(s[b].mobod)
+            needed.update(here, there)
+            used.update((a, b))
+            moves += [(i, 1.0) for i in there if i not in here] + [(i, -1.0) for i in here if i not in there]
+            swapped = s[a].kind > s[b].kind
+            if swapped:
+                a, b = b, a
+            alike = s[a].kind, s[b].kind, <size_t>s[a].vertices, <size_t>s[b].vertices
+            rows.append((alike, place, a, b, swapped, first, len(moves), padding))
+        for i in range(self.tables.num_shapes):
+            if i not in used:
+                s[i].mobod = 0  # It need not be placed.
+        for _, place, a, b, swapped, first, last, padding in sorted(rows):
+            pair.a, pair.b, pair.swapped, pair.place, pair.padding = a, b, swapped, place, padding
+            pair.first, pair.last = first, last
+            pair += 1
+        self.tables.moves = move = <SceneMove*>self.allocate(len(moves)*sizeof(SceneMove))
+        for i, sign in moves:
+            move.mobod, move.sign = i, sign
+            move += 1
+        self.tables.mobods = mobods = <int*>self.allocate(len(needed)*sizeof(int))
+        self.tables.num_mobods = len(needed)
+        for place, i in enumerate(sorted(needed)):
+            mobods[place] = i

@@ -1,0 +1,102 @@
+// Support points: where a convex shape reaches farthest in a direction.
+//
+// A sphere is a point with a skin, a capsule a segment with a skin: `core` is what is under the skin.
+#pragma once
+
+#include "scalars/lanes.hpp"
+#include "scalars/real.hpp"
+
+#include "geometry/closed_forms.hpp"
+
+namespace MBT_NS {
+
+static MBT_INLINE Vec3<double> vertex_at(const double* vertices, double index) {
+  return vector_at(vertices + 3 * static_cast<std::ptrdiff_t>(index));
+}
+static MBT_INLINE Vec3<Lanes> vertex_at(const double* vertices, const Lanes& index) {
+  Vec3<Lanes> a;
+  for (int i = 0; i < MBT_W; ++i) {
+    const double* at = vertices + 3 * static_cast<std::ptrdiff_t>(lane(index, i));
+    set_lane(a.x, i, at[0]);
+    set_lane(a.y, i, at[1]);
+    set_lane(a.z, i, at[2]);
+  }
+  return a;
+}
+
+template <class T>
+static MBT_INLINE Vec3<T> farthest_vertex(const double* vertices, int count, const Vec3<T>& d) {
+  // In two rows, of which neither waits for the other.
+  T best[2] = {T(-1e300), T(-1e300)}, index[2] = {T(0.0), T(0.0)};
+  for (int i = 0; i < count; ++i) {
+    const double* a = vertices + 3 * i;
+    const T value = d.x * a[0] + d.y * a[1] + d.z * a[2];
+    index[0] = select_lt(best[0], value, T(double(i)), index[0]);
+    best[0] = larger(best[0], value);
+    if (++i == count) break;
+    const T next = d.x * a[3] + d.y * a[4] + d.z * a[5];
+    index[1] = select_lt(best[1], next, T(double(i)), index[1]);
+    best[1] = larger(best[1], next);
+  }
+  return vertex_at(vertices, select_lt(best[0], best[1], index[1], index[0]));
+}
+
+static MBT_INLINE bool has_skin(int kind) { return kind == SPHERE || kind == CAPSULE; }
+
+// Of the core, farthest along d, both in the frame of the shape.
+template <class T>
+static MBT_INLINE Vec3<T> core_support(int kind, const PlacedShape<T>& shape, const Vec3<T>& d) {
+  const T zero(0.0);
+  const T* size = shape.size;
+  switch (kind) {
+    case CAPSULE:
+      return {zero, zero, sign_of(d.z) * size[1]};
+    case BOX:
+      return {sign_of(d.x) * size[0], sign_of(d.y) * size[1], sign_of(d.z) * size[2]};
+    case CYLINDER: {
+      const T across = sqrt_(d.x * d.x + d.y * d.y);
+      const T factor = select_lt(T(1e-300), across, size[0] / larger(across, T(1e-300)), zero);
+      return {d.x * factor, d.y * factor, sign_of(d.z) * size[1]};
+    }
+    case ELLIPSOID: {
+      const Vec3<T> scaled = {d.x * size[0], d.y * size[1], d.z * size[2]};
+      const T factor = T(1.0) / larger(T(sqrt_(dot(scaled, scaled))), T(1e-300));
+      return {scaled.x * size[0] * factor, scaled.y * size[1] * factor, scaled.z * size[2] * factor};
+    }
+    case HULL:
+      return farthest_vertex(shape.vertices, shape.count, d);
+    default:
+      return {zero, zero, zero};
+  }
+}
+
+// Two shapes in the frame of A, where nothing is far away.
+template <class T>
+struct ConvexPair {
+  int kind_A, kind_B;
+  const PlacedShape<T>& A;
+  const PlacedShape<T>& B;
+  Mat3<T> R;  // R_AB
+  Vec3<T> p;  // p_AB
+};
+
+template <class T>
+static MBT_INLINE ConvexPair<T> convex_pair(int kind_A, const PlacedShape<T>& A, int kind_B, const PlacedShape<T>& B) {
+  const Mat3<T> R = {rotate_back(B.R, axis_x(A.R)), rotate_back(B.R, axis_y(A.R)), rotate_back(B.R, axis_z(A.R))};
+  return {kind_A, kind_B, A, B, R, rotate_back(A.R, B.p - A.p)};
+}
+
+// The point of B less that of A that is farthest against n, and the point of A.
+template <class T>
+struct Difference {
+  Vec3<T> w, a;
+};
+
+template <class T>
+static MBT_NOINLINE Difference<T> farthest_difference(const ConvexPair<T>& pair, const Vec3<T>& n) {
+  const Vec3<T> a = core_support(pair.kind_A, pair.A, n);
+  const Vec3<T> b = pair.R * core_support(pair.kind_B, pair.B, -rotate_back(pair.R, n)) + pair.p;
+  return {b - a, a};
+}
+
+}  // namespace MBT_NS

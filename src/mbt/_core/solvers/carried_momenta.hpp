@@ -1,0 +1,133 @@
+// Momenta that bodies take along from one place to the next, each by itself; see docs/implicit_steps.md.
+#pragma once
+
+#include <cmath>
+
+namespace mbt_convex {
+
+struct Vector {
+  double x, y, z;
+};
+
+inline Vector vector_at(const double* a) { return {a[0], a[1], a[2]}; }
+inline Vector operator+(const Vector& a, const Vector& b) { return {a.x + b.x, a.y + b.y, a.z + b.z}; }
+inline Vector operator*(const Vector& a, double s) { return {a.x*s, a.y*s, a.z*s}; }
+inline double dot(const Vector& a, const Vector& b) { return a.x*b.x + a.y*b.y + a.z*b.z; }
+inline Vector cross(const Vector& a, const Vector& b) {
+  return {a.y*b.z - a.z*b.y, a.z*b.x - a.x*b.z, a.x*b.y - a.y*b.x};
+}
+// R a, and R' a, of rows so many numbers apart.
+inline Vector turn(const double* R, int row, const Vector& a) {
+  return {dot(vector_at(R), a), dot(vector_at(R + row), a), dot(vector_at(R + 2*row), a)};
+}
+inline Vector turn_back(const double* R, int row, const Vector& a) {
+  return vector_at(R)*a.x + vector_at(R + row)*a.y + vector_at(R + 2*row)*a.z;
+}
+
+// Of a body: about its centre of mass the axes (rows) of its moments of inertia I1 <= I2 <= I3.
+struct Principal {
+  double mass;
+  double com[3];
+  double axes[9];
+  double roots[3];  // of the moments
+  double turns[3];  // (Ii - I2)/sqrt(Ij Ik)
+};
+
+// By turns about one axis at a time (Jacobi), until nothing is left beside the diagonal.
+inline void find_axes(double A[3][3], double Q[3][3]) {
+  for (int i = 0; i < 3; ++i)
+    for (int j = 0; j < 3; ++j) Q[i][j] = i == j;
+  for (int sweep = 0; sweep < 30; ++sweep) {
+    const int i = sweep % 3 == 2 ? 1 : 0, j = sweep % 3 == 0 ? 1 : 2;
+    if (std::fabs(A[i][j]) <= 1e-18*(std::fabs(A[i][i]) + std::fabs(A[j][j]))) continue;
+    const double half = (A[j][j] - A[i][i])/(2.0*A[i][j]);
+    const double t = (half < 0.0 ? -1.0 : 1.0)/(std::fabs(half) + std::sqrt(1.0 + half*half));
+    const double c = 1.0/std::sqrt(1.0 + t*t), s = t*c;
+    for (int k = 0; k < 3; ++k) {
+      const double a = A[k][i], b = A[k][j];
+      A[k][i] = c*a - s*b;
+      A[k][j] = s*a + c*b;
+    }
+    for (int k = 0; k < 3; ++k) {
+      const double a = A[i][k], b = A[j][k];
+      A[i][k] = c*a - s*b;
+      A[j][k] = s*a + c*b;
+      const double p = Q[i][k], q = Q[j][k];
+      Q[i][k] = c*p - s*q;
+      Q[j][k] = s*p + c*q;
+    }
+  }
+}
+
+// I of the body about its origin: xx yy zz xy xz yz.
+inline Principal find_principal(double mass, const double* com, const double* I) {
+  Principal x;
+  const double *c = com, square = dot(vector_at(c), vector_at(c));
+  double A[3][3] = {{I[0], I[3], I[4]}, {I[3], I[1], I[5]}, {I[4], I[5], I[2]}}, Q[3][3];
+  for (int i = 0; i < 3; ++i)
+    for (int j = 0; j < 3; ++j) A[i][j] -= mass*((i == j ? square : 0.0) - c[i]*c[j]);
+  find_axes(A, Q);
+  int order[3] = {0, 1, 2};
+  for (int pass = 0; pass < 3; ++pass) {
+    const int i = pass % 2;
+    if (A[order[i]][order[i]] > A[order[i + 1]][order[i + 1]]) {
+      const int first = order[i];
+      order[i] = order[i + 1];
+      order[i + 1] = first;
+    }
+  }
+  double moments[3];
+  const double least = 1e-12*A[order[2]][order[2]];
+  for (int i = 0; i < 3; ++i) {
+    moments[i] = A[order[i]][order[i]] > least ? A[order[i]][order[i]] : 0.0;
+    x.roots[i] = std::sqrt(moments[i]);
+    x.com[i] = c[i];
+    for (int k = 0; k < 3; ++k) x.axes[3*i + k] = Q[order[i]][k];
+  }
+  // Right-handed.
+  const Vector third = cross(vector_at(x.axes), vector_at(x.axes + 3));
+  x.axes[6] = third.x;
+  x.axes[7] = third.y;
+  x.axes[8] = third.z;
+  x.mass = mass;
+  x.turns[1] = 0.0;
+  for (int i = 0; i < 3; i += 2) {
+    const double others = x.roots[1]*x.roots[2 - i];
+    x.turns[i] = others > 0.0 ? (moments[i] - moments[1])/others : 0.0;
+  }
+  return x;
+}
+
+inline void find_principals(
+  int num_bodies, const double* mass, const double* com, const double* I, Principal* bodies) {
+  for (int b = 0; b < num_bodies; ++b) bodies[b] = find_principal(mass[b], com + 3*b, I + 6*b);
+}
+
+// F (num_bodies, 6), about the origins of the bodies: F = h F + the momenta + h mass gravity.
+inline void add_momenta(
+  int num_bodies, const Principal* bodies, const double* gravity, const double* X_WB, const double* X0_WB,
+  const double* V0_WB, double h, double* F) {
+  for (int b = 1; b < num_bodies; ++b) {
+    const Principal& x = bodies[b];
+    const double *R = X_WB + 16*b, *R0 = X0_WB + 16*b;
+    const Vector c = vector_at(x.com), w0 = vector_at(V0_WB + 6*b), u0 = vector_at(V0_WB + 6*b + 3);
+    const Vector w = turn(x.axes, 3, turn_back(R0, 4, w0));
+    const Vector y{x.roots[0]*w.x, x.roots[1]*w.y, x.roots[2]*w.z};
+    const Vector s{0.5*h*x.turns[0]*w.x, 0.0, 0.5*h*x.turns[2]*w.z};
+    const Vector sy = cross(s, y), turned = y + (sy + cross(s, sy))*(2.0/(1.0 + dot(s, s)));
+    const Vector moved{x.roots[0]*turned.x, x.roots[1]*turned.y, x.roots[2]*turned.z};
+    const Vector L = turn(R, 4, turn_back(x.axes, 3, moved));
+    Vector p = (u0 + cross(w0, turn(R0, 4, c)))*x.mass;
+    if (gravity) p = p + vector_at(gravity)*(h*x.mass);
+    const Vector torque = L + cross(turn(R, 4, c), p);
+    double* f = F + 6*b;
+    f[0] = h*f[0] + torque.x;
+    f[1] = h*f[1] + torque.y;
+    f[2] = h*f[2] + torque.z;
+    f[3] = h*f[3] + p.x;
+    f[4] = h*f[4] + p.y;
+    f[5] = h*f[5] + p.z;
+  }
+}
+
+}  // namespace mbt_convex

@@ -1,0 +1,270 @@
+"""What acts in an implicit step of one state of doubles, and the rows of constraints and points in contact.
+
+What each term means, and why, is in docs/implicit_steps.md. In NumPy: tests/support/convex_steps.py.
+"""
+
+from libc.math cimport fmax, sqrt
+from libc.string cimport memcpy
+
+from mbt._core.algebra.records cimport Parameters
+from mbt._core.engines cimport double_engine
+from mbt._core.forces.force_elements cimport POINT_CONTACT
+from mbt._core.forces.point_contact cimport NUM_CONTACT_CONSTANTS
+from mbt._core.model.structs cimport ForceElement, Model, Switches
+from mbt._core.quantities cimport kernels
+from mbt._core.quantities.call cimport Call
+from mbt._core.quantities.names cimport (
+    CONSTRAINT_ERRORS, CONSTRAINT_JACOBIAN, INTEGRATED_POSITIONS, POINT_POSITIONS, TRANSLATIONAL_JACOBIAN,
+)
+
+
+cdef extern from "solvers/carried_momenta.hpp" namespace "mbt_convex" nogil:
+    cdef cppclass Principal:
+        pass
+    void find_principals(
+        int num_bodies, const double* mass, const double* com, const double* inertia, Principal* bodies)
+    void add_momenta(
+        int num_bodies, const Principal* bodies, const double* gravity, const double* X_WB, const double* X0_WB,
+        const double* V0_WB, double h, double* F)
+
+cdef extern from "solvers/convex_step.hpp" namespace "mbt_convex" nogil:
+    const double RIGID "mbt_convex::kRigid"
+    const double STICTION "mbt_convex::kStiction"
+    const double CLOSING "mbt_convex::kClosing"
+    const double RETURN "mbt_convex::kReturn"
+    cdef cppclass Problem:
+        int n, num_servos, num_rows, num_points
+        double h
+        double* M
+        double* p
+        double* linear
+        double* lower
+        double* upper
+        double* limit_slope
+        double* friction
+        double* friction_slope
+        double* given
+        double* carried
+        const double* effort_lower
+        const double* effort_upper
+        const int* dofs
+        double* effort
+        double* effort_slope
+        const double* effort_limit
+        double* J
+        double* target
+        double* row_slope
+        double* points
+        double* stiffness
+        double* dissipation
+        double* depth
+        double* point_friction
+        double* point_slope
+        double* total
+        double* u
+    Py_ssize_t count_memory(int n, int num_rows, int num_points)
+    void set_memory(Problem& x, double* memory)
+    double dot(int n, const double* a, const double* b)
+    void multiply(int rows, int n, const double* A, const double* x, double* y)
+    bint factorize(int n, double* A, int* columns)
+    void solve_outer(int n, const double* L, const int* columns, double* x)
+    void solve_inner(int n, const double* L, const int* columns, double* x)
+    void add_drives(const Problem& x, const double* v, double* total, double* steepness)
+    double limit_impulse(const Problem& x, int i, double v)
+    double friction_impulse(const Problem& x, int i, double v)
+    void calc_touch(const Problem& x, int i, const double* u, double* impulse)
+    int minimize(Problem& x, double* v, double* residual)
+
+
+cdef struct Terms:
+    # What acts in the steps of one Context.
+    const Model* model
+    Switches switches
+    const Parameters[double]* given
+    const Parameters[double]* own            # without the stiffness of contact and without friction of joints
+    const double* free                       # (num_velocities,) 0.0 of what cannot move, else 1.0
+    const double* damping
+    const double* stiffness
+    const double* lower
+    const double* upper
+    const int* position_of
+    const double* effort_lower
+    const double* effort_upper
+    const int* servo_dofs
+    const int* servo_positions
+    const double* kp
+    const double* kd
+    const double* q_d
+    const double* v_d
+    const double* effort_limits
+    const double* body_forces                # NULL: none
+    const double* generalized_forces
+    const Principal* bodies
+    int num_servos
+    int num_points
+    bint has_locks
+    Py_ssize_t num_work                      # doubles that any quantity needs which a step asks for
+
+
+cdef inline Py_ssize_t count_work(const Model* m) noexcept:
+    cdef int[5] points = [0, 0, 0, 0, 0]
+    cdef Py_ssize_t most = double_engine.count_state_memory(CONSTRAINT_ERRORS, points, m)
+    cdef int i
+    most = max(most, double_engine.count_state_memory(CONSTRAINT_JACOBIAN, points, m))
+    most = max(most, double_engine.count_state_memory(INTEGRATED_POSITIONS, points, m))
+    for i in range(m.num_force_elements):
+        points[4] = points[2] = m.force_elements[i].num_points
+        most = max(most, double_engine.count_state_memory(POINT_POSITIONS, points, m))
+        points[2] = 0
+        most = max(most, double_engine.count_state_memory(TRANSLATIONAL_JACOBIAN, points, m))
+    return most
+
+
+cdef inline Py_ssize_t count_scratch(const Terms* x) noexcept nogil:
+    """Doubles that a step needs behind those."""
+    cdef const Model* m = x.model
+    cdef Py_ssize_t n = m.num_velocities
+    return (
+        3*n*n + 14*n + 3 + m.num_positions + 28*m.num_bodies + 2*x.num_servos + m.num_equations*(n + 3)
+        + x.num_points*(3*n + 12) + count_memory(<int>n, m.num_equations, x.num_points)
+    )
+
+
+cdef inline void set_call(const Terms* x, double* work, Call[double]* c) noexcept nogil:
+    """Where what quantities are computed of lies. Memory as of `evaluate_state_in`."""
+    cdef Py_ssize_t nb = x.model.num_bodies
+    cdef Py_ssize_t nv = x.model.num_velocities
+    c.functions = &kernels.of_doubles
+    c.model, c.switches, c.p = x.model, &x.switches, x.own
+    c.gravity = NULL
+    c.k.X_WB = work
+    c.k.X_FM = c.k.X_WB + 16*nb
+    c.k.X_PB = c.k.X_FM + 16*nb
+    c.k.H_FM = c.k.X_PB + 16*nb
+    c.k.H_PB_W = c.k.H_FM + 6*nv
+    c.k.V_PB_W = c.k.H_PB_W + 6*nv
+    c.k.V_PB = c.k.V_PB_W + 6*nb
+    c.k.V_WB = c.k.V_PB + 6*nb
+    c.memory = c.k.V_WB + 6*nb
+    c.k.F_Bo_W = c.memory
+    c.k.rest = c.memory + 6*nb
+
+
+cdef inline void go_to(Call[double]* c, const double* q, const double* v) noexcept nogil:
+    """Compute the kinematics of a state."""
+    c.q, c.v = q, v
+    kernels.body_poses(c.model, c.p, q, c.memory, c.k.X_WB)
+    kernels.complete_position_kinematics(
+        c.model, c.p, q, c.k.X_WB, c.memory, c.k.X_FM, c.k.X_PB, c.k.H_FM, c.k.H_PB_W
+    )
+    kernels.velocity_kinematics(c.model, c.k.X_WB, c.k.H_PB_W, v, c.k.V_PB_W, c.k.V_PB, c.k.V_WB)
+
+
+cdef inline void call(int quantity, const int* integers, Call[double]* c, const double* x, double* out) noexcept nogil:
+    """One that divides by nothing and leaves its input as it is."""
+    c.integers, c.x, c.out = integers, <double*>x, out
+    c.pivots.D = NULL
+    c.base = <int*>(c.memory + kernels.work_size(c.model) + c.functions.count_memory(quantity, integers, c.model))
+    kernels.of_doubles.call(quantity, c)
+
+
+cdef inline void integrate(
+    Call[double]* c, const double* v, double h, double* step, double* q
+) noexcept nogil:
+    """Where v leads from the positions of a call; `step` is working memory, (num_velocities + 1,)."""
+    cdef int[5] integers = [0, 0, 0, 0, 0]
+    cdef int n = c.model.num_velocities
+    memcpy(step, v, n*sizeof(double))
+    step[n] = h
+    call(INTEGRATED_POSITIONS, integers, c, step, q)
+
+
+cdef inline double* set_constraints(
+    const Terms* x, Call[double]* c, const double* L, const int* columns, double h, Problem* y, double* memory,
+    double* column
+) noexcept nogil:
+    cdef const Model* m = x.model
+    cdef int n = m.num_velocities
+    cdef int[5] integers = [0, 0, 0, 0, 0]
+    cdef double share
+    cdef int k
+    y.J = memory
+    y.target = y.J + <Py_ssize_t>n*m.num_equations
+    y.row_slope = y.target + m.num_equations
+    if not m.num_equations:
+        return y.row_slope
+    call(CONSTRAINT_JACOBIAN, integers, c, NULL, y.J)
+    call(CONSTRAINT_ERRORS, integers, c, NULL, y.target)
+    for k in range(m.num_equations):
+        share = mask(x, y.J + <Py_ssize_t>n*k, L, columns, column)
+        y.row_slope[k] = 1.0/(RIGID*share) if share > 0.0 else 0.0
+        y.target[k] = -y.target[k]/(h + CLOSING)
+    return y.row_slope + m.num_equations
+
+
+cdef inline double mask(
+    const Terms* x, double* row, const double* L, const int* columns, double* column
+) noexcept nogil:
+    """Take dofs that cannot move out of a row J, and return J M^-1 J'."""
+    cdef int n = x.model.num_velocities
+    cdef int i
+    for i in range(n):
+        row[i] *= x.free[i]
+        column[i] = row[i]
+    solve_outer(n, L, columns, column)
+    return dot(n, column, column)
+
+
+cdef inline double* set_contacts(
+    const Terms* x, Call[double]* c, const double* L, const int* columns, double h, Problem* y, double* memory,
+    double* column
+) noexcept nogil:
+    cdef const Model* m = x.model
+    cdef const ForceElement* e
+    cdef const double* a                     # the numbers of an element
+    cdef int n = m.num_velocities
+    cdef int[5] integers
+    cdef double[3] u
+    cdef double* rows
+    cdef double* p_CP                        # as columns, then in A
+    cdef double speed, r, mu, normal, share
+    cdef int i, j, k, count, first = 0
+    y.points = memory
+    y.stiffness = y.points + 3*<Py_ssize_t>n*x.num_points
+    y.dissipation = y.stiffness + x.num_points
+    y.depth = y.dissipation + x.num_points
+    y.point_friction = y.depth + x.num_points
+    y.point_slope = y.point_friction + x.num_points
+    p_CP = y.point_slope + x.num_points
+    for i in range(m.num_force_elements):
+        e = &m.force_elements[i]
+        if e.type != POINT_CONTACT:
+            continue
+        a = x.given.force_elements + e.start
+        count = e.num_points
+        for j in range(3):
+            for k in range(count):
+                p_CP[count*j + k] = a[NUM_CONTACT_CONSTANTS + 3*k + j]
+        integers = [e.b, e.a, count, 0, 0]
+        call(POINT_POSITIONS, integers, c, p_CP, p_CP + 3*count)
+        for k in range(count):
+            y.depth[first + k] = -p_CP[3*count + 2*count + k]
+        integers = [e.b, e.a, e.a, 0, count]
+        rows = y.points + 3*<Py_ssize_t>n*first
+        call(TRANSLATIONAL_JACOBIAN, integers, c, p_CP, rows)
+        for _ in range(count):
+            multiply(3, n, rows, c.v, u)
+            y.stiffness[first], y.dissipation[first] = a[0], a[1]
+            speed = sqrt(u[0]*u[0] + u[1]*u[1])
+            r = 0.5*(speed/a[4] - 1.0)
+            r = 0.0 if r < 0.0 else 1.0 if r > 1.0 else r
+            mu = a[2] + (a[3] - a[2])*r*r*r*(10.0 + r*(6.0*r - 15.0))
+            normal = a[0]*fmax(y.depth[first], 0.0)*fmax(1.0 - a[1]*u[2], 0.0)
+            share = mask(x, rows, L, columns, column) + mask(x, rows + n, L, columns, column)
+            for j in range(n):
+                rows[2*n + j] *= x.free[j]
+            y.point_friction[first] = h*mu*normal
+            y.point_slope[first] = 2.0/(STICTION*share) if share > 0.0 and normal > 0.0 else 0.0
+            rows += 3*n
+            first += 1
+    return p_CP + 6*x.num_points

@@ -1,0 +1,236 @@
+"""One implicit step of one state of doubles: the convex problem, and its solution.
+
+What each term means, and why, is in docs/implicit_steps.md. In NumPy: tests/support/convex_steps.py.
+"""
+
+from libc.math cimport isfinite
+from libc.string cimport memcpy, memset
+
+from mbt._core.forces.force_elements cimport JOINT_FRICTION
+from mbt._core.model.structs cimport ForceElement, Model
+from mbt._core.quantities cimport kernels
+from mbt._core.quantities.call cimport Call
+from mbt._core.solvers.implicit_rows cimport (
+    RETURN, RIGID, STICTION, Problem, Terms, add_momenta, calc_touch, factorize, friction_impulse, go_to, integrate,
+    limit_impulse, minimize, set_call, set_constraints, set_contacts, set_memory, solve_inner, solve_outer,
+)
+
+
+# What a step comes to.
+cdef enum StepState:
+    DONE
+    NOT_FINITE
+    SINGULAR
+
+
+cdef inline int take_step(
+    const Terms* x, double* work, const double* q, const double* v, const double* tau, const double* bias, double h,
+    double* q1, double* v1, Problem* y, int* iterations, double* residual, bint with_carried
+) noexcept nogil:
+    """One step. `bias` are the forces of inverse dynamics without acceleration, where Python has computed them.
+
+    What is in `y` lasts as long as the working memory.
+    """
+    cdef const Model* m = x.model
+    cdef int n = m.num_velocities
+    cdef Py_ssize_t square = <Py_ssize_t>n*n
+    cdef Call[double] whole
+    cdef Call[double]* c = &whole
+    cdef double* M = work + x.num_work
+    cdef double* L = M + square              # M = L' L
+    cdef int* columns = <int*>(L + square)
+    cdef double* step = L + 2*square         # what integrates positions
+    cdef double* rest = step + n + 1
+    cdef double bad = h
+    cdef int i
+    iterations[0], residual[0] = 0, 0.0
+    for i in range(n):
+        bad += v[i] + tau[i]
+    if not isfinite(bad):
+        return NOT_FINITE
+    y.n, y.h, y.num_servos, y.num_rows, y.num_points = n, h, x.num_servos, m.num_equations, x.num_points
+    y.M = M
+    y.p = rest
+    y.linear = y.p + n
+    y.lower = y.linear + n
+    y.upper = y.lower + n
+    y.limit_slope = y.upper + n
+    y.friction = y.limit_slope + n
+    y.friction_slope = y.friction + n
+    y.given = y.friction_slope + n
+    y.carried = y.given + n
+    y.effort = y.carried + n
+    y.effort_slope = y.effort + x.num_servos
+    rest = y.effort_slope + x.num_servos
+    rest = set_momenta(x, c, q, v, bias, h, work, y.p, y.carried if with_carried else NULL, step, rest)
+    kernels.mass_matrix(m, x.own, q, c.memory, M)
+    if x.has_locks:
+        hold(x, M)
+    memcpy(L, M, square*sizeof(double))
+    if not factorize(n, L, columns):
+        bad = 0.0
+        for i in range(<int>square):
+            bad += M[i]
+        return SINGULAR if isfinite(bad) else NOT_FINITE
+    bad = 0.0
+    for i in range(n):
+        v1[i] = y.p[i]
+        bad += v1[i]
+    if not isfinite(bad):
+        return NOT_FINITE
+    solve_outer(n, L, columns, v1)
+    solve_inner(n, L, columns, v1)
+    if with_carried:
+        solve_outer(n, L, columns, y.carried)
+        solve_inner(n, L, columns, y.carried)
+    set_dofs(x, q, v, tau, h, y)
+    rest = set_constraints(x, c, L, columns, h, y, rest, step)
+    rest = set_contacts(x, c, L, columns, h, y, rest, step)
+    set_memory(y[0], rest)
+    iterations[0] = minimize(y[0], v1, residual)
+    for i in range(n):
+        v1[i] = v1[i]*x.free[i] + 0.0
+    integrate(c, v1, h, step, q1)
+    return DONE
+
+
+cdef inline double* set_momenta(
+    const Terms* x, Call[double]* c, const double* q, const double* v, const double* bias, double h, double* work,
+    double* p, double* carried, double* step, double* memory
+) noexcept nogil:
+    """Momenta that the bodies bring along, with the impulses of the forces at q and v; and without, unless NULL.
+
+    The velocity belongs to the positions one step back. The call becomes that at q and v.
+    """
+    cdef const Model* m = x.model
+    cdef int n = m.num_velocities
+    cdef Py_ssize_t nb = m.num_bodies
+    cdef double[3] zero = [0.0, 0.0, 0.0]
+    cdef double* F = memory
+    cdef double* X0_WB = F + 6*nb
+    cdef double* V0_WB = X0_WB + 16*nb
+    cdef double* before = V0_WB + 6*nb
+    cdef double* forces = before + m.num_positions
+    cdef Py_ssize_t k
+    cdef int i
+    set_call(x, work, c)
+    c.q = q
+    integrate(c, v, -h, step, before)
+    go_to(c, before, v)
+    memcpy(X0_WB, c.k.X_WB, 16*nb*sizeof(double))
+    memcpy(V0_WB, c.k.V_WB, 6*nb*sizeof(double))
+    go_to(c, q, v)
+    memset(F, 0, 6*nb*sizeof(double))
+    memset(forces, 0, n*sizeof(double))
+    if carried != NULL:
+        add_momenta(<int>nb, x.bodies, NULL, c.k.X_WB, X0_WB, V0_WB, h, F)
+        kernels.generalized_forces(m, c.k.X_WB, c.k.H_PB_W, F, c.memory, carried)
+        for i in range(n):
+            carried[i] = (carried[i] + x.own.reflected_inertia[i]*v[i])*x.free[i]
+        memset(F, 0, 6*nb*sizeof(double))
+    if bias == NULL:
+        kernels.add_body_forces(m, x.own, x.switches.weightless, c.k.X_WB, c.k.V_WB, F)
+        kernels.add_joint_forces(m, x.own, q, v, 0, forces)
+        if x.body_forces != NULL:
+            for k in range(6*nb):
+                F[k] += x.body_forces[k]
+            for i in range(n):
+                forces[i] += x.generalized_forces[i]
+    else:
+        # C v is part of it.
+        memset(step, 0, n*sizeof(double))
+        kernels.inverse_dynamics(m, x.own, zero, q, v, step, c.memory, forces)
+        for i in range(n):
+            forces[i] -= bias[i]
+    add_momenta(
+        <int>nb, x.bodies, x.own.gravity if bias == NULL and x.switches.weightless == NULL else NULL, c.k.X_WB, X0_WB,
+        V0_WB, h, F
+    )
+    kernels.generalized_forces(m, c.k.X_WB, c.k.H_PB_W, F, c.memory, p)
+    for i in range(n):
+        p[i] = (p[i] + x.own.reflected_inertia[i]*v[i] + h*(forces[i] + x.damping[i]*v[i]))*x.free[i]
+    return forces + n
+
+
+cdef inline void hold(const Terms* x, double* A) noexcept nogil:
+    """Dofs that cannot move have nothing to do with the others."""
+    cdef int n = x.model.num_velocities
+    cdef int i, j
+    for i in range(n):
+        for j in range(n):
+            if x.free[i] == 0.0 or x.free[j] == 0.0:
+                A[n*i + j] = 1.0 if i == j else 0.0
+
+
+cdef inline void set_dofs(
+    const Terms* x, const double* q, const double* v, const double* tau, double h, Problem* y
+) noexcept nogil:
+    """What acts on single dofs."""
+    cdef int n = x.model.num_velocities
+    cdef double limit, share, inertia
+    cdef int i
+    y.effort_lower, y.effort_upper = x.effort_lower, x.effort_upper
+    y.effort_limit, y.dofs = x.effort_limits, x.servo_dofs
+    set_friction(x, v, h, y.friction)
+    for i in range(n):
+        inertia = y.M[n*i + i]
+        y.linear[i] = (h*x.damping[i] + h*h*x.stiffness[i])*x.free[i]
+        limit = q[x.position_of[i]] - x.lower[i]
+        y.lower[i] = -limit/(h if limit > 0.0 else h + RETURN)
+        limit = x.upper[i] - q[x.position_of[i]]
+        y.upper[i] = limit/(h if limit > 0.0 else h + RETURN)
+        y.limit_slope[i] = inertia/RIGID*x.free[i]
+        y.friction[i] *= x.free[i]
+        y.friction_slope[i] = inertia/STICTION if y.friction[i] > 0.0 else 0.0
+        y.given[i] = tau[i]*x.free[i]
+    for i in range(x.num_servos):
+        share = x.free[x.servo_dofs[i]]
+        y.effort[i] = share*(x.kp[i]*(x.q_d[i] - q[x.servo_positions[i]]) + x.kd[i]*x.v_d[i])
+        y.effort_slope[i] = share*(x.kd[i] + h*x.kp[i])
+
+
+cdef inline void set_friction(const Terms* x, const double* v, double h, double* friction) noexcept nogil:
+    cdef const Model* m = x.model
+    cdef const ForceElement* e
+    cdef const double* c
+    cdef double ratio
+    cdef int i
+    memset(friction, 0, m.num_velocities*sizeof(double))
+    for i in range(m.num_force_elements):
+        e = &m.force_elements[i]
+        if e.type == JOINT_FRICTION:
+            c = x.given.force_elements + e.start
+            ratio = v[e.b]/c[2]
+            friction[e.b] += h*(c[0] + (c[1] - c[0])/(1.0 + ratio*ratio))
+
+
+cdef inline Py_ssize_t count_told(const Terms* x) noexcept nogil:
+    """Numbers that `tell` writes."""
+    return 1 + 4*x.model.num_velocities + x.model.num_equations + 3*x.num_points
+
+
+cdef inline void tell(
+    const Terms* x, const Problem* y, const double* v0, const double* v, double* out
+) noexcept nogil:
+    """What moved in a step from v0 to v, per time.
+
+    The length of the step, the acceleration, the velocity without forces, forces of position limits, of dry friction,
+    of constraints, and at points in contact, along the axes of the plane.
+    """
+    cdef int n = y.n
+    cdef int i, j
+    out[0] = y.h
+    out += 1
+    for i in range(n):
+        out[i] = (v[i] - v0[i])/y.h
+        out[n + i] = y.carried[i]
+        out[2*n + i] = -limit_impulse(y[0], i, v[i])/y.h
+        out[3*n + i] = -friction_impulse(y[0], i, v[i])/y.h
+    out += 4*n
+    for i in range(y.num_rows):
+        out[i] = y.row_slope[i]*(y.target[i] - y.u[i])/y.h
+    out += y.num_rows
+    for i in range(y.num_points):
+        calc_touch(y[0], i, y.u + y.num_rows + 3*i, out + 3*i)
+        for j in range(3):
+            out[3*i + j] /= y.h

@@ -1,0 +1,447 @@
+"""Recorded arithmetic in the language of LLVM: the two functions that `source.py` writes in C."""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from typing import Any
+
+from mbt.compiling.schedule import CALLED, CONDITIONS, DOUBLE, SINGLE, Schedule, zip_places
+from mbt.compiling.tracing import BINARY, UNARY, Trace
+
+__all__ = ["write_assembly"]
+
+#: Instructions of the processor, not functions of libm.
+_INTRINSICS = ("sqrt", "fabs", "floor", "ceil", "trunc", "rint", "copysign")
+_ARITHMETIC = {"add": "fadd", "subtract": "fsub", "multiply": "fmul", "divide": "fdiv"}
+_COMPARISONS = {"less": "olt", "less_equal": "ole", "equal": "oeq"}
+
+
+def write_assembly(
+    trace: Trace, inputs: list[int], outputs: list[list[int]], register: int, single: bool
+) -> str:
+    """Return a module that defines `mbt_one` and `mbt_many`; the arguments are those of `write_source`."""
+    schedule = Schedule(trace.operations, outputs)
+    lanes = register // (4 if single else 8)
+    of_one, of_block = _Function(1, single), _Function(lanes, single)
+    one = _write_one(schedule, inputs, outputs, of_one, lanes)
+    block = _write_block(schedule, inputs, outputs, of_block)
+    many = _write_many(inputs, outputs, of_block)
+    called = {name for name in schedule.names() & CALLED if name not in _INTRINSICS} | {"sin", "cos"}
+    F = of_one.F
+    declarations = [
+        f"declare {F} @{name}{'f' if single else ''}({', '.join([F] * (2 if name in BINARY else 1))}) #1"
+        for name in sorted(called)
+    ]
+    return "\n".join([*declarations, _write_sincos(of_block), one, block, many, _ATTRIBUTES])
+
+
+_ATTRIBUTES = """attributes #0 = { nounwind "no-trapping-math"="true" }
+attributes #1 = { nounwind willreturn memory(none) }
+attributes #2 = { nounwind noinline "no-trapping-math"="true" }
+"""
+
+
+class _Function:
+    """Lines of a function, of numbers of one state or of as many as a register has lanes."""
+
+    def __init__(self, lanes: int, single: bool) -> None:
+        self.lanes, self.single = lanes, single
+        self.F = "float" if single else "double"
+        self.bits = 32 if single else 64
+        self.R, self.B, self.U = (self._wide(kind) for kind in (self.F, "i1", f"i{self.bits}"))
+        #: The name of this type in those of intrinsic functions.
+        self.suffix = ("" if lanes == 1 else f"v{lanes}") + f"f{self.bits}"
+        self.lines: list[str] = []
+        self._number = 0
+
+    def _wide(self, kind: str) -> str:
+        return kind if self.lanes == 1 else f"<{self.lanes} x {kind}>"
+
+    def add(self, text: str) -> str:
+        """Write an instruction, and return the name of its result."""
+        self._number += 1
+        self.lines.append(f"%x{self._number} = {text}")
+        return f"%x{self._number}"
+
+    def do(self, text: str) -> None:
+        """Write an instruction without a result."""
+        self.lines.append(text)
+
+    def take(self) -> str:
+        """Return the lines, and begin again."""
+        text = "\n".join(line if line.endswith(":") else f"  {line}" for line in self.lines)
+        self.lines = []
+        return text
+
+    def number(self, value: float) -> str:
+        """Return a number, rounded to the type, in each lane."""
+        if self.single:
+            value = ctypes.c_float(value).value
+        literal = f"{self.F} 0x{struct.unpack('>Q', struct.pack('>d', value))[0]:016X}"
+        return literal.split()[1] if self.lanes == 1 else f"splat ({literal})"
+
+    def integer(self, value: int) -> str:
+        """Return an integer as wide as a number, in each lane."""
+        return str(value) if self.lanes == 1 else f"splat (i{self.bits} {value})"
+
+    def arithmetic(self, name: str, a: str, b: str) -> str:
+        """Write an operation whose product and sum may be rounded once."""
+        return self.add(f"{name} contract {self.R} {a}, {b}")
+
+    def integers(self, name: str, a: str, b: str) -> str:
+        """Write an operation with integers."""
+        return self.add(f"{name} {self.U} {a}, {b}")
+
+    def intrinsic(self, name: str, *operands: str) -> str:
+        """Write a function that processors have."""
+        values = ", ".join(f"{self.R} {operand}" for operand in operands)
+        return self.add(f"call {self.R} @llvm.{name}.{self.suffix}({values})")
+
+    def place(self, array: str, index: int, kind: str | None = None) -> str:
+        """Write the address of an entry of an array."""
+        return self.add(f"getelementptr {kind or self.R}, ptr {array}, i64 {index}")
+
+    def load(self, array: str, index: int, kind: str | None = None) -> str:
+        """Write the reading of an entry."""
+        kind = kind or self.R
+        return self.add(f"load {kind}, ptr {self.place(array, index, kind)}")
+
+    def store(self, value: str, array: str, index: int, kind: str | None = None) -> None:
+        """Write the writing of an entry."""
+        kind = kind or self.R
+        self.do(f"store {kind} {value}, ptr {self.place(array, index, kind)}")
+
+    def call(self, name: str, operands: list[str]) -> str:
+        """Write a function of libm, lane by lane."""
+        name = f"@{name}f" if self.single else f"@{name}"
+        if self.lanes == 1:
+            return self.add(f"call {self.F} {name}({', '.join(f'{self.F} {x}' for x in operands)})")
+        result = "poison"
+        for i in range(self.lanes):
+            entries = [self.add(f"extractelement {self.R} {operand}, i64 {i}") for operand in operands]
+            value = self.add(f"call {self.F} {name}({', '.join(f'{self.F} {x}' for x in entries)})")
+            result = self.add(f"insertelement {self.R} {result}, {self.F} {value}, i64 {i}")
+        return result
+
+    def zip(self, registers: list[str], of_pieces: bool) -> list[str]:
+        """Write the transposition of registers: as a square, or of pieces of 16 bytes."""
+        n = len(registers)
+        low, high = zip_places(self.lanes, n if of_pieces else self.lanes)
+        step = 1
+        while step < n:
+            halves = zip(registers[: n // 2], registers[n // 2 :], strict=True)
+            registers = [self.shuffle(a, b, places) for a, b in halves for places in (low, high)]
+            step *= 2
+        return registers
+
+    def shuffle(self, a: str, b: str, places: list[int], kind: str | None = None) -> str:
+        """Write what takes numbers of two registers to their places in one."""
+        kind = kind or self.R
+        mask = ", ".join(f"i32 {place}" for place in places)
+        return self.add(f"shufflevector {kind} {a}, {kind} {b}, <{len(places)} x i32> <{mask}>")
+
+
+def _write_operations(
+    schedule: Schedule, outputs: list[list[int]], to: _Function, inputs: list[str], room: int
+) -> list[list[str]]:
+    """Write what is recorded, and return the names of the results; sines take a multiple of `room` angles."""
+    names: dict[int, str] = {}
+    turned: dict[tuple[str, int], str] = {}
+
+    def operand(index: int) -> str:
+        name, *rest = schedule.operations[index]
+        return to.number(struct.unpack("d", rest[0])[0]) if name == "constant" else names[index]
+
+    for index in schedule.before:
+        names[index] = _write_operation(schedule.operations[index], to, operand, inputs)
+    if schedule.angles:
+        angles = schedule.angles
+        size = (len(angles) + room - 1) // room * room
+        for i, angle in enumerate(angles):
+            to.store(operand(angle), "%x", i)
+        for i in range(len(angles), size):
+            to.store(to.number(0.0), "%x", i)
+        to.do(f"call void @sincos_many(i64 {size * to.lanes}, ptr %x, ptr %s, ptr %c)")
+        for i, angle in enumerate(angles):
+            for name in ("sin", "cos"):
+                turned[name, angle] = to.load(f"%{name[0]}", i)
+    for index in schedule.after:
+        name, *rest = schedule.operations[index]
+        if name in ("sin", "cos") and (name, rest[0]) in turned:
+            names[index] = turned[name, rest[0]]
+        else:
+            names[index] = _write_operation(schedule.operations[index], to, operand, inputs)
+    return [[operand(index) for index in output] for output in outputs]
+
+
+def _write_operation(operation: tuple[Any, ...], to: _Function, operand: Any, inputs: list[str]) -> str:
+    """Write one operation, and return the name of its result."""
+    name, *rest = operation
+    if name == "constant":
+        return ""
+    if name == "input":
+        return to.load(inputs[rest[0]], rest[1])
+    values = [operand(index) for index in rest]
+    if name in _ARITHMETIC:
+        return to.arithmetic(_ARITHMETIC[name], *values)
+    if name == "negative":
+        return to.add(f"fneg {to.R} {values[0]}")
+    if name in _COMPARISONS:
+        return to.add(f"fcmp {_COMPARISONS[name]} {to.R} {', '.join(values)}")
+    if name in CONDITIONS:
+        if name == "negate":
+            true = "true" if to.lanes == 1 else "splat (i1 true)"
+            return to.add(f"xor {to.B} {values[0]}, {true}")
+        return to.add(f"{'and' if name == 'both' else 'or'} {to.B} {', '.join(values)}")
+    if name == "select":
+        condition, x, y = values
+        return to.add(f"select {to.B} {condition}, {to.R} {x}, {to.R} {y}")
+    if name in _INTRINSICS:
+        return to.intrinsic(name, *values)
+    if name in ("sin", "cos") and to.lanes > 1:
+        to.store(values[0], "%y", 0)
+        to.do(f"call void @sincos_many(i64 {to.lanes}, ptr %y, ptr %ys, ptr %yc)")
+        return to.load(f"%y{name[0]}", 0)
+    assert name in UNARY or name in BINARY
+    return to.call(name, values)
+
+
+def _rooms(schedule: Schedule, to: _Function, room: int) -> str:
+    """Return the memory of angles, their sines and cosines."""
+    size = max(1, (len(schedule.angles) + room - 1) // room * room)
+    rooms = [f"  %{name} = alloca [{size} x {to.R}], align 64" for name in "xsc"]
+    return "\n".join([*rooms, *(f"  %{name} = alloca {to.R}, align 64" for name in ("y", "ys", "yc"))])
+
+
+def _write_one(
+    schedule: Schedule, inputs: list[int], outputs: list[list[int]], to: _Function, lanes: int
+) -> str:
+    """Return the function of one state."""
+    arrays = [f"%i{k}" for k in range(len(inputs))]
+    for k, array in enumerate(arrays):
+        to.do(f"{array} = load ptr, ptr {to.place('%inputs', k, 'ptr')}")
+    for k in range(len(outputs)):
+        to.do(f"%o{k} = load ptr, ptr {to.place('%outputs', k, 'ptr')}")
+    _write_results(schedule, outputs, to, arrays, lanes)
+    return (
+        f"define void @mbt_one(ptr %inputs, ptr %outputs) #0 {{\n{_rooms(schedule, to, lanes)}\n"
+        f"{to.take()}\n  ret void\n}}\n"
+    )
+
+
+def _write_results(
+    schedule: Schedule, outputs: list[list[int]], to: _Function, inputs: list[str], room: int
+) -> None:
+    results = _write_operations(schedule, outputs, to, inputs, room)
+    for k, result in enumerate(results):
+        for i, value in enumerate(result):
+            to.store(value, f"%o{k}", i)
+
+
+def _write_block(schedule: Schedule, inputs: list[int], outputs: list[list[int]], to: _Function) -> str:
+    """Return the function of as many states as a register has lanes, entry by entry in registers."""
+    arrays = [f"ptr noalias readonly %i{k}" for k in range(len(inputs))]
+    arrays += [f"ptr noalias %o{k}" for k in range(len(outputs))]
+    _write_results(schedule, outputs, to, [f"%i{k}" for k in range(len(inputs))], 1)
+    return (
+        f"define internal void @block({', '.join(arrays)}) #2 {{\n{_rooms(schedule, to, 1)}\n"
+        f"{to.take()}\n  ret void\n}}\n"
+    )
+
+
+def _write_many(inputs: list[int], outputs: list[list[int]], to: _Function) -> str:
+    """Return the function of many states: states of the last block that are not there repeat the last one."""
+    F, lanes, size_of = to.F, to.lanes, to.bits // 8
+    sizes = {f"%i{k}": size for k, size in enumerate(inputs)}
+    sizes |= {f"%o{k}": len(output) for k, output in enumerate(outputs)}
+    for array, size in sizes.items():
+        to.do(f"{array} = alloca [{max(1, size)} x {to.R}], align 64")
+    for k, output in enumerate(outputs):
+        to.do(f"%rest{k} = alloca [{max(1, lanes * len(output))} x {F}], align 64")
+    for k in range(len(inputs)):
+        to.do(f"%in{k} = load ptr, ptr {to.place('%inputs', k, 'ptr')}")
+        to.do(f"%stride{k} = load i64, ptr {to.place('%strides', k, 'i64')}")
+    for k in range(len(outputs)):
+        to.do(f"%out{k} = load ptr, ptr {to.place('%outputs', k, 'ptr')}")
+    to.do("%last = sub i64 %count, 1")
+    to.do("%some = icmp sgt i64 %count, 0")
+    to.do("br i1 %some, label %loop, label %end")
+    to.do("loop:")
+    to.do("%first = phi i64 [0, %entry], [%next, %latch]")
+    to.do("%left = sub i64 %count, %first")
+    to.do(f"%whole = icmp sge i64 %left, {lanes}")
+    states = ["%first"] + [to.add(f"add i64 %first, {i}") for i in range(1, lanes)]
+    states = [to.add(f"call i64 @llvm.smin.i64(i64 {state}, i64 %last)") for state in states]
+    for k, size in enumerate(inputs):
+        steps = [to.add(f"mul i64 {state}, %stride{k}") for state in states]
+        rows = [to.add(f"getelementptr {F}, ptr %in{k}, i64 {step}") for step in steps]
+        _write_loads(to, rows, f"%i{k}", size)
+    to.do(f"call void @block({', '.join(f'ptr {array}' for array in sizes)})")
+    bases = []
+    for k, output in enumerate(outputs):
+        step = to.add(f"mul i64 %first, {len(output)}")
+        bases.append(to.add(f"getelementptr {F}, ptr %out{k}, i64 {step}"))
+        target = to.add(f"select i1 %whole, ptr {bases[k]}, ptr %rest{k}")
+        _write_stores(to, f"%o{k}", target, len(output))
+    to.do("br i1 %whole, label %latch, label %tail")
+    to.do("latch:")
+    to.do(f"%next = add i64 %first, {lanes}")
+    to.do("%more = icmp slt i64 %next, %count")
+    to.do("br i1 %more, label %loop, label %end")
+    to.do("tail:")
+    for k, output in enumerate(outputs):
+        length = to.add(f"mul i64 %left, {len(output) * size_of}")
+        to.do(f"call void @llvm.memcpy.p0.p0.i64(ptr {bases[k]}, ptr %rest{k}, i64 {length}, i1 false)")
+    to.do("br label %end")
+    to.do("end:")
+    to.do("ret void")
+    return (
+        "define void @mbt_many(ptr %inputs, ptr %strides, ptr %outputs, i64 %count) #0 {\nentry:\n"
+        f"{to.take()}\n}}\n"
+    )
+
+
+def _pieces(to: _Function, begin: int, size: int) -> tuple[int, list[int]]:
+    """Return the numbers of a piece of 16 bytes, and where pieces begin: the last, within that before."""
+    P = 128 // to.bits
+    return P, [min(j, size - P) for j in range(begin, size, P)] if size >= P else []
+
+
+def _write_loads(to: _Function, rows: list[str], array: str, size: int) -> None:
+    """Write the reading of an input: rows of states, to registers of one entry each."""
+    P, begins = _pieces(to, 0, size)
+    aligned = to.bits // 8
+    for begin in begins:
+        registers = []
+        for i in range(P):
+            parts = []
+            for k in range(to.lanes // P):
+                place = to.place(rows[k * P + i], begin, to.F)
+                parts.append(to.add(f"load <{P} x {to.F}>, ptr {place}, align {aligned}"))
+            width = P
+            while len(parts) > 1:
+                pairs = zip(parts[::2], parts[1::2], strict=True)
+                parts = [to.shuffle(a, b, list(range(2 * width)), f"<{width} x {to.F}>") for a, b in pairs]
+                width *= 2
+            registers += parts
+        for i, register in enumerate(to.zip(registers, of_pieces=True)):
+            to.store(register, array, begin + i)
+    if not begins:
+        for j in range(size):
+            register = "poison"
+            for i, row in enumerate(rows):
+                entry = to.load(row, j, to.F)
+                register = to.add(f"insertelement {to.R} {register}, {to.F} {entry}, i64 {i}")
+            to.store(register, array, j)
+
+
+def _write_stores(to: _Function, array: str, target: str, size: int) -> None:
+    """Write a result: registers of one entry each, to rows of states."""
+    lanes, aligned = to.lanes, to.bits // 8
+    whole = size // lanes * lanes
+    for j in range(0, whole, lanes):
+        registers = to.zip([to.load(array, j + i) for i in range(lanes)], of_pieces=False)
+        for i, register in enumerate(registers):
+            place = to.place(target, i * size + j, to.F)
+            to.do(f"store {to.R} {register}, ptr {place}, align {aligned}")
+    P, begins = _pieces(to, whole, size)
+    for begin in begins:
+        registers = to.zip([to.load(array, begin + i) for i in range(P)], of_pieces=True)
+        for i, register in enumerate(registers):
+            for k in range(lanes // P):
+                places = list(range(k * P, k * P + P))
+                piece = to.shuffle(register, "poison", places)
+                place = to.place(target, (k * P + i) * size + begin, to.F)
+                to.do(f"store <{P} x {to.F}> {piece}, ptr {place}, align {aligned}")
+    if size < P:
+        for j in range(size):
+            register = to.load(array, j)
+            for i in range(lanes):
+                entry = to.add(f"extractelement {to.R} {register}, i64 {i}")
+                to.store(entry, target, i * size + j, to.F)
+
+
+def _write_sincos(to: _Function) -> str:
+    """Return the function of sines and cosines of a multiple of so many numbers as a register has lanes.
+
+    |x| = k pi/2 + y; minimax polynomials of y; odd k exchange sine and cosine. What is far from zero, or not
+    finite, goes to libm; its neighbours keep what they have.
+    """
+    numbers = SINGLE if to.single else DOUBLE
+    F, R, U, top, aligned = to.F, to.R, to.U, numbers["top"], to.bits // 8
+    suffix = "f" if to.single else ""
+
+    def horner(coefficients: tuple[str, ...], z: str) -> str:
+        *others, text = (to.number(float.fromhex(c)) for c in coefficients)
+        for c in reversed(others):
+            text = to.arithmetic("fadd", c, to.arithmetic("fmul", z, text))
+        return text
+
+    def cast(value: str, kind: str) -> str:
+        return to.add(f"bitcast {U if kind == R else R} {value} to {kind}")
+
+    rounding = to.number(float.fromhex(numbers["rounding"]))
+    places = [to.add(f"getelementptr {F}, ptr {array}, i64 %i") for array in ("%x", "%s", "%c")]
+    x = to.add(f"load {R}, ptr {places[0]}, align {aligned}")
+    a = to.intrinsic("fabs", x)
+    shifted = to.arithmetic(
+        "fadd", to.arithmetic("fmul", a, to.number(float.fromhex("0x1.45f306dc9c883p-1"))), rounding
+    )
+    k = to.arithmetic("fsub", shifted, rounding)
+    y = a
+    for part in numbers["parts"]:
+        y = to.arithmetic("fsub", y, to.arithmetic("fmul", k, to.number(float.fromhex(part))))
+    z = to.arithmetic("fmul", y, y)
+    p, q = horner(numbers["sine"], z), horner(numbers["cosine"], z)
+    sine = to.arithmetic("fadd", y, to.arithmetic("fmul", to.arithmetic("fmul", y, z), p))
+    half = to.arithmetic("fsub", to.number(0.5), to.arithmetic("fmul", z, q))
+    cosine = to.arithmetic("fsub", to.number(1.0), to.arithmetic("fmul", z, half))
+    bits, sines, cosines, quadrant = (cast(value, U) for value in (x, sine, cosine, shifted))
+    odd = to.integers("sub", to.integer(0), to.integers("and", quadrant, to.integer(1)))
+    exchange = to.integers("and", to.integers("xor", sines, cosines), odd)
+    sign = to.integer(-(1 << top))
+    second, first = (to.integers("shl", quadrant, to.integer(shift)) for shift in (top - 1, top))
+    for values, other, place in ((sines, bits, places[1]), (cosines, first, places[2])):
+        signs = to.integers("and", to.integers("xor", second, other), sign)
+        turned = to.integers("xor", to.integers("xor", values, exchange), signs)
+        to.do(f"store {R} {cast(turned, R)}, ptr {place}, align {aligned}")
+    near = to.add(f"fcmp ole {R} {a}, {to.number(float(numbers['far']))}")
+    far = to.number(float(numbers["far"])).removeprefix("splat (").removeprefix(F + " ").removesuffix(")")
+    return f"""define internal void @sincos_many(i64 %n, ptr noalias %x, ptr noalias %s, ptr noalias %c) #2 {{
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [0, %entry], [%next, %loop]
+  %all = phi {to.B} [splat (i1 true), %entry], [%both, %loop]
+{to.take()}
+  %both = and {to.B} %all, {near}
+  %next = add i64 %i, {to.lanes}
+  %more = icmp slt i64 %next, %n
+  br i1 %more, label %loop, label %done
+done:
+  %good = call i1 @llvm.vector.reduce.and.v{to.lanes}i1({to.B} %both)
+  br i1 %good, label %end, label %each
+each:
+  %j = phi i64 [0, %done], [%after, %continue]
+  %from = getelementptr {F}, ptr %x, i64 %j
+  %value = load {F}, ptr %from
+  %size = call {F} @llvm.fabs.f{to.bits}({F} %value)
+  %is_near = fcmp ole {F} %size, {far}
+  br i1 %is_near, label %continue, label %away
+away:
+  %sine = call {F} @sin{suffix}({F} %value)
+  %cosine = call {F} @cos{suffix}({F} %value)
+  %to_sine = getelementptr {F}, ptr %s, i64 %j
+  %to_cosine = getelementptr {F}, ptr %c, i64 %j
+  store {F} %sine, ptr %to_sine
+  store {F} %cosine, ptr %to_cosine
+  br label %continue
+continue:
+  %after = add i64 %j, 1
+  %rest = icmp slt i64 %after, %n
+  br i1 %rest, label %each, label %end
+end:
+  ret void
+}}
+"""

@@ -1,0 +1,99 @@
+"""From the language of LLVM to addresses, by the package llvmlite: no C compiler is needed."""
+
+from __future__ import annotations
+
+import platform
+from itertools import count
+from typing import Any
+
+from mbt import _core
+from mbt.errors import CompilerError
+
+__all__ = ["JitLibrary", "make_object", "target_words"]
+
+#: What LLVM calls a processor with an instruction set of mbt, and its features.
+_PROCESSORS = {
+    "v4": ("x86-64-v4", "-prefer-256-bit"),
+    "v3": ("x86-64-v3", ""),
+    "v2": ("x86-64-v2", ""),
+    "base": ("x86-64", ""),
+}
+
+_numbers = count()
+_jits: list[Any] = []
+
+
+def _import_llvm() -> Any:
+    try:
+        import llvmlite.binding as llvm
+    except ImportError as error:
+        raise CompilerError(
+            "compiler: 'llvm' needs the package llvmlite: python -m pip install 'multibodytree[llvm]' "
+            f"({error})"
+        ) from error
+    return llvm
+
+
+def _processor(llvm: Any) -> tuple[str, str]:
+    """Return the name and the features of the processor that code is made for."""
+    if _core.isa == "base" and platform.machine().lower() not in ("x86_64", "amd64"):
+        return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+    return _PROCESSORS[_core.isa]
+
+
+def target_words() -> list[str]:
+    """Return what code depends on besides its source."""
+    llvm = _import_llvm()
+    version = ".".join(map(str, llvm.llvm_version_info))
+    return ["llvm", version, llvm.get_process_triple(), *_processor(llvm)]
+
+
+def make_object(source: str) -> bytes:
+    """Return the object file of a module of LLVM.
+
+    Raises
+    ------
+    CompilerError
+        When there is no llvmlite, or it refuses the module.
+    """
+    llvm = _import_llvm()
+    try:
+        machine = _machine(llvm)
+        module = llvm.parse_assembly(source)
+        options = llvm.create_pipeline_tuning_options(speed_level=1)
+        # What is recorded has no loops, and no repeated terms.
+        passes = llvm.create_pass_builder(machine, options)
+        passes.getModulePassManager().run(module, passes)
+        made: bytes = machine.emit_object(module)
+    except RuntimeError as error:
+        said = " | ".join(line.strip() for line in str(error).splitlines() if line.strip())
+        raise CompilerError(f"compiler: LLVM failed: {said[:500]}") from error
+    return made
+
+
+def _machine(llvm: Any) -> Any:
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    processor, features = _processor(llvm)
+    target = llvm.Target.from_triple(llvm.get_process_triple())
+    return target.create_target_machine(
+        cpu=processor, features=features, opt=2, reloc="pic", codemodel="small"
+    )
+
+
+class JitLibrary:
+    """An object file in the memory of this process, and the addresses of its two functions."""
+
+    def __init__(self, made: bytes) -> None:
+        llvm = _import_llvm()
+        try:
+            if not _jits:
+                _jits.append(llvm.create_lljit_compiler(_machine(llvm)))
+            builder = llvm.JITLibraryBuilder()
+            builder.add_object_img(made).add_current_process()
+            builder.export_symbol("mbt_one").export_symbol("mbt_many")
+            self.handle = builder.link(_jits[0], f"mbt{next(_numbers)}")
+        except RuntimeError as error:
+            raise CompilerError(f"compiler: what LLVM made cannot be loaded: {error}") from error
+        self.one: int = self.handle["mbt_one"]
+        self.many: int = self.handle["mbt_many"]

@@ -1,0 +1,107 @@
+"""Which operations results need, in which order, and the numbers that every back end writes into its code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from mbt.compiling.tracing import BINARY, UNARY, Operation
+
+__all__ = ["CALLED", "CONDITIONS", "DOUBLE", "SINGLE", "Schedule", "zip_places"]
+
+CONDITIONS = ("less", "less_equal", "equal", "negate", "both", "either")
+#: Functions of a library; sines and cosines are computed together.
+CALLED = {*UNARY, *BINARY} - {"sin", "cos"}
+_LEAVES = ("constant", "input")
+
+# A double: |x| up to 1e6, pi/2 in parts of 33, 33, 33 and 53 bits. k times a part is exact.
+DOUBLE: dict[str, Any] = {
+    "top": 63,
+    "far": "1e6",
+    "rounding": "0x1.8p+52",
+    "parts": ("0x1.921fb544p+0", "0x1.0b46p-34", "0x1.1a626331p-54", "0x1.1701b839a252p-88"),
+    "sine": (
+        "-0x1.5555555555548p-3", "0x1.111111110f730p-7", "-0x1.a01a019be921cp-13", "0x1.71de35552bdcep-19",
+        "-0x1.ae5e4b8480342p-26", "0x1.5d8b55cdbd343p-33",
+    ),
+    "cosine": (
+        "0x1.555555555554bp-5", "-0x1.6c16c16c15011p-10", "0x1.a01a019c8e7bap-16", "-0x1.27e4f7f0f0d2ep-22",
+        "0x1.1ee9db4d62799p-29", "-0x1.8fa6389b82d68p-37",
+    ),
+}  # fmt: skip
+
+# A float: |x| up to 4000, parts of 12, 12, 12 and 24 bits.
+SINGLE: dict[str, Any] = {
+    "top": 31,
+    "far": "4e3",
+    "rounding": "0x1.8p+23",
+    "parts": ("0x1.922p+0", "-0x1.28p-18", "-0x1.778p-25", "0x1.68c234p-39"),
+    "sine": ("-0x1.555546p-3", "0x1.11076p-7", "-0x1.994e82p-13"),
+    "cosine": ("0x1.55554ap-5", "-0x1.6c0c8ap-10", "0x1.9a0214p-16"),
+}
+
+
+class Schedule:
+    """Those operations that results depend on, in an order in which they can be computed.
+
+    Sines and cosines of what depends on no other ones, which is nearly all of them, are computed together:
+    first what is in `before`, then those of `angles`, then `after`.
+
+    Attributes
+    ----------
+    angles : list of int
+        What they are of.
+    before, after : list of int
+        The other operations; `after` has the sines and cosines themselves.
+    """
+
+    def __init__(self, operations: list[Operation], outputs: list[list[int]]) -> None:
+        self.operations = operations
+        used = self._find_used(index for output in outputs for index in output)
+        self.angles = self._find_angles(sorted(used))
+        first = self._find_used(self.angles)
+        self.before, self.after = sorted(first), sorted(used - first)
+
+    def names(self) -> set[str]:
+        """Return the names of all operations."""
+        return {self.operations[index][0] for index in (*self.before, *self.after)}
+
+    def _find_used(self, indices: Iterable[int]) -> set[int]:
+        used: set[int] = set()
+        waiting = list(indices)
+        while waiting:
+            index = waiting.pop()
+            if index not in used:
+                used.add(index)
+                waiting.extend(self._operands(index))
+        return used
+
+    def _find_angles(self, used: list[int]) -> list[int]:
+        """Operands of sines and cosines that need no other sine or cosine first."""
+        behind: set[int] = set()
+        angles: dict[int, None] = {}
+        for index in used:
+            turning = self.operations[index][0] in ("sin", "cos")
+            if any(operand in behind for operand in self._operands(index)):
+                behind.add(index)
+            elif turning:
+                behind.add(index)
+                angles[self._operands(index)[0]] = None
+        return list(angles)
+
+    def _operands(self, index: int) -> tuple[Any, ...]:
+        name, *operands = self.operations[index]
+        return () if name in _LEAVES else tuple(operands)
+
+
+def zip_places(lanes: int, piece: int) -> tuple[list[int], list[int]]:
+    """Return which lanes of two registers, side by side, a zip puts into two others.
+
+    A zip takes the numbers of both in turn: those of the first half to the first register, or, of each
+    `piece` of both, those of its first half.
+    """
+    pairs = [(i, i + lanes) for i in range(lanes)]
+    pieces = [pairs[i : i + piece] for i in range(0, lanes, piece)]
+    low = [place for part in pieces for pair in part[: piece // 2] for place in pair]
+    high = [place for part in pieces for pair in part[piece // 2 :] for place in pair]
+    return low, high

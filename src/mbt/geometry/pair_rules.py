@@ -1,0 +1,140 @@
+"""Which shapes make a pair."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from mbt._core.geometry.scene import find_groups
+from mbt.errors import ArgumentTypeError, ArgumentValueError, UnknownNameError, quote
+from mbt.math.arrays import as_nonnegative
+from mbt.tree import RigidBody
+
+if TYPE_CHECKING:
+    from mbt.geometry.placed_shapes import PlacedShape
+
+__all__ = ["Names", "find_pairs", "read_disabled"]
+
+_RULES = ("not adjacent", "all")
+
+
+class Names:
+    """The bodies and obstacles that arguments name."""
+
+    def __init__(self, bodies: Mapping[str, RigidBody], obstacles: Iterable[str]) -> None:
+        self.bodies = bodies
+        self._names = {id(body): name for name, body in bodies.items()}
+        self._known = {*bodies, *obstacles}
+
+    def read(self, value: object, argument: str) -> str:
+        """Return the name of a body or an obstacle."""
+        if isinstance(value, RigidBody):
+            if id(value) not in self._names:
+                raise ArgumentValueError(f"{argument}: {quote(value)} is a body of another tree")
+            return self._names[id(value)]
+        if not isinstance(value, str):
+            raise ArgumentTypeError(
+                f"{argument}: expected a body, its name, or that of an obstacle, got {quote(value)}"
+            )
+        if value not in self._known:
+            raise UnknownNameError(
+                f"{argument}: no body and no obstacle is called {quote(value)}; there are "
+                f"{', '.join(sorted(self._known))}"
+            )
+        return value
+
+    def read_pairs(self, value: object, argument: str) -> set[frozenset[str]]:
+        """Return pairs of names."""
+        if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
+            raise ArgumentTypeError(f"{argument}: expected pairs of bodies, got {quote(value)}")
+        found = set()
+        for i, pair in enumerate(value):
+            if not isinstance(pair, Sequence) or isinstance(pair, (str, bytes)) or len(pair) != 2:
+                raise ArgumentTypeError(f"{argument}[{i}]: expected two bodies, got {quote(pair)}")
+            found.add(frozenset(self.read(name, f"{argument}[{i}]") for name in pair))
+        return found
+
+    def read_padding(self, value: object) -> Mapping[str, float]:
+        """Return the padding of each body or obstacle [m]."""
+        if isinstance(value, Mapping):
+            given = {
+                self.read(name, "padding"): as_nonnegative(number, f"padding[{name!r}]")
+                for name, number in value.items()
+            }
+            return {name: given.get(name, 0.0) for name in self._known}
+        return dict.fromkeys(self._known, as_nonnegative(value, "padding"))
+
+
+def find_pairs(
+    compiled: Any, shapes: Sequence[PlacedShape], rule: object, excluded: set[frozenset[str]], names: Names
+) -> list[tuple[int, int]]:
+    """Return places of shapes, two and two.
+
+    Never a pair are shapes of one body, of bodies that are welded together, and of bodies that never move.
+    By the rule "not adjacent", neither are those of bodies that a joint connects, but for a joint on World.
+    Bodies with neither mass nor shapes, between the axes of a joint for example, are part of the joint.
+    """
+    chosen = None
+    if not isinstance(rule, str):
+        chosen = names.read_pairs(rule, "pairs")
+    elif rule not in _RULES:
+        raise ArgumentValueError(
+            f"pairs: expected {' or '.join(map(repr, _RULES))}, or pairs of bodies, got {quote(rule)}"
+        )
+    groups = find_groups(compiled)
+    inboards = _find_inboards(groups, names.bodies.values())
+    found = []
+    for j, b in enumerate(shapes):
+        group_b, _, mobod_b = groups[b.node]
+        for i, a in enumerate(shapes[:j]):
+            group_a, _, mobod_a = groups[a.node]
+            if mobod_a == mobod_b:
+                continue  # Welded together, or neither moves.
+            key = frozenset((a.owner, b.owner))
+            is_adjacent = inboards[group_b] == group_a != 0 or inboards[group_a] == group_b != 0
+            is_wanted = key in chosen if chosen is not None else not (is_adjacent and rule == _RULES[0])
+            if is_wanted and key not in excluded:
+                found.append((i, j))
+    if chosen:
+        made = {frozenset((shapes[i].owner, shapes[j].owner)) for i, j in found}
+        for pair in chosen - made - excluded:
+            raise ArgumentValueError(
+                f"pairs: {' and '.join(map(quote, sorted(pair)))} cannot be a pair: they do not move against "
+                "each other, or one of them has no shape"
+            )
+    return found
+
+
+def _find_inboards(groups: Sequence[tuple[int, int, int]], bodies: Iterable[RigidBody]) -> dict[int, int]:
+    """Return of each group the one that carries it, passing over those with neither mass nor shapes."""
+    solid = {groups[body.node_index][0] for body in bodies if body.collisions or body.default_mass > 0.0}
+    carriers = {group: inboard for group, inboard, _ in groups}
+
+    def climb(inboard: int) -> int:
+        while inboard > 0 and inboard not in solid:
+            inboard = carriers[inboard]
+        return inboard
+
+    return {group: climb(inboard) for group, inboard in carriers.items()}
+
+
+def read_disabled(source: str | os.PathLike[str], known: Iterable[str]) -> set[frozenset[str]]:
+    """Return the pairs of bodies that a file of SRDF or MJCF takes out; names of others are passed over."""
+    from mbt.parsing.sources import read_source
+    from mbt.parsing.xml_tree import Document, parse_xml
+
+    read = read_source(source, (), "rules")
+    root = parse_xml(read.data, Document(read.file, folder=read.folder), read.encoding)
+    if root.tag == "robot":
+        entries = [(e, "link1", "link2") for e in root.children if e.tag == "disable_collisions"]
+    elif root.tag == "mujoco":
+        contacts = [e for e in root.children if e.tag == "contact"]
+        entries = [
+            (e, "body1", "body2") for contact in contacts for e in contact.children if e.tag == "exclude"
+        ]
+    else:
+        raise ArgumentValueError(f"rules: expected a file of SRDF or MJCF, got one of <{root.tag}>")
+    names = set(known)
+    pairs = {frozenset((e.require(first), e.require(second))) for e, first, second in entries}
+    return {pair for pair in pairs if pair <= names}

@@ -1,0 +1,171 @@
+"""Shapes as kernels take them: a kind, three lengths, a pose on a body, and a sphere that holds the shape."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mbt.errors import ArgumentValueError, MissingPackageError, ParseError, quote, shorten
+from mbt.tree.coordinate_lookup import distinct_names_of
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping, Sequence
+
+    from mbt.math.arrays import FloatArray
+    from mbt.tree.body import RigidBody
+    from mbt.tree.multibody_tree import MultibodyTree
+    from mbt.tree.shape import Shape
+
+__all__ = ["KINDS", "PlacedShape", "list_shapes", "name_bodies", "place"]
+
+#: Their numbers in the core, see `shapes.hpp`.
+KINDS = {"sphere": 0, "capsule": 1, "plane": 2, "box": 3, "cylinder": 4, "ellipsoid": 5, "mesh": 6}
+
+
+@dataclass(frozen=True, eq=False)
+class PlacedShape:
+    """A shape on a body.
+
+    Attributes
+    ----------
+    name : str
+        What results call it.
+    owner : str
+        The name of its body; of an obstacle its own.
+    node : int
+        BodyNodeIndex of its body.
+    kind : int
+        One of `KINDS`.
+    size : tuple of three floats
+        Radii and half lengths.
+    radius : float
+        Of the sphere about the origin that holds it; infinite where none does.
+    pose : ndarray, shape (4, 4)
+        In the body frame.
+    vertices : ndarray, shape (n, 3), or None
+        Of a convex hull.
+    """
+
+    name: str
+    owner: str
+    node: int
+    kind: int
+    size: tuple[float, float, float]
+    radius: float
+    pose: FloatArray
+    vertices: FloatArray | None = None
+
+    def as_tuple(self) -> tuple[Any, ...]:
+        """Return what the core takes."""
+        return self.kind, self.node, self.size, self.radius, self.pose, self.vertices
+
+
+def name_bodies(tree: MultibodyTree) -> dict[str, RigidBody]:
+    """Return all bodies by name."""
+    bodies = [tree.get_body(i) for i in range(tree.num_bodies)]
+    return dict(zip(distinct_names_of(bodies), bodies, strict=True))
+
+
+def list_shapes(named: Mapping[str, RigidBody]) -> list[tuple[Shape, str, str, int]]:
+    """Return the shapes of bodies, what they are called, and names and nodes of their bodies."""
+    return [
+        (shape, name, owner, body.node_index)
+        for owner, body in named.items()
+        for shape, name in zip(body.collisions, _names_on(owner, body.collisions), strict=True)
+    ]
+
+
+def _names_on(owner: str, shapes: tuple[Shape, ...]) -> list[str]:
+    """Return what the shapes of a body are called."""
+    if len(shapes) == 1:
+        return [owner]
+    own = [shape.name for shape in shapes]
+    return [f"{owner}/{x}" if x and own.count(x) == 1 else f"{owner}[{i}]" for i, x in enumerate(own)]
+
+
+def place(
+    shape: Shape,
+    name: str,
+    owner: str,
+    node: int,
+    hulls: bool,
+    package_paths: Sequence[str | os.PathLike[str]],
+    known: dict[Any, FloatArray],
+) -> PlacedShape:
+    """Return a shape of a body as the core takes it.
+
+    `known` keeps vertices of meshes: hulls of the same mesh share them.
+    """
+    kind, pose, vertices = shape.kind, shape.X_BG, None
+    if kind == "mesh":
+        if not hulls:
+            raise ArgumentValueError(
+                f"tree: {name} is a mesh ({quote(shape.mesh)}): hulls=True opens meshes and takes their "
+                "convex hulls"
+            )
+        key = shape.mesh, shape.folder, shape.size
+        if key not in known:
+            known[key] = _read_hull(shape, package_paths)
+        # The sphere about it is smallest from its middle.
+        center = 0.5 * (known[key].min(axis=0) + known[key].max(axis=0))
+        centered = (*key, "centered")
+        if centered not in known:
+            known[centered] = np.ascontiguousarray(known[key] - center)
+        vertices = known[centered]
+        pose = pose.copy()
+        pose[:3, 3] += pose[:3, :3] @ center
+    size, radius = _measure(kind, shape.size, vertices)
+    return PlacedShape(name, owner, node, KINDS[kind], size, radius, pose, vertices)
+
+
+def _measure(
+    kind: str, size: tuple[float, ...], vertices: FloatArray | None
+) -> tuple[tuple[float, float, float], float]:
+    """Return radii and half lengths, and the radius of the sphere about it."""
+    if kind == "plane":
+        return (0.0, 0.0, 0.0), math.inf
+    if kind == "mesh":
+        assert vertices is not None
+        return (0.0, 0.0, 0.0), float(np.linalg.norm(vertices, axis=1).max())
+    if kind == "sphere":
+        return (size[0], 0.0, 0.0), size[0]
+    if kind == "ellipsoid":
+        return (size[0], size[1], size[2]), max(size)
+    if kind == "box":
+        return (0.5 * size[0], 0.5 * size[1], 0.5 * size[2]), 0.5 * math.hypot(*size)
+    half = 0.5 * size[1]
+    return (size[0], half, 0.0), size[0] + half if kind == "capsule" else math.hypot(size[0], half)
+
+
+def _read_hull(shape: Shape, package_paths: Sequence[str | os.PathLike[str]]) -> FloatArray:
+    """Return the vertices of the convex hull of a mesh, scaled."""
+    from mbt.parsing.meshes import resolve_mesh
+
+    try:
+        import trimesh
+        from scipy.spatial import ConvexHull, QhullError
+    except ImportError as error:
+        raise MissingPackageError(
+            "hulls of meshes need trimesh and SciPy: pip install trimesh scipy", name=error.name
+        ) from error
+    path = resolve_mesh(shape, package_paths)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Of odd normals and units.
+            scene = trimesh.load_scene(path)
+            points = np.concatenate([np.asarray(part.vertices, dtype=np.float64) for part in scene.dump()])
+    except Exception as error:  # Whatever a file can do to a reader.
+        reason = f"{type(error).__name__}: {shorten(str(error))}"
+        raise ParseError(f"the mesh cannot be read ({reason})", file=str(path)) from error
+    points = points * np.array(shape.size)
+    if not np.isfinite(points).all():
+        raise ParseError("the mesh has vertices that are not finite", file=str(path))
+    try:
+        return np.ascontiguousarray(points[ConvexHull(points).vertices])
+    except (QhullError, ValueError) as error:
+        raise ParseError("the mesh has no volume, so it has no convex hull", file=str(path)) from error

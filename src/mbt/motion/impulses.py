@@ -1,0 +1,136 @@
+"""What moved in implicit steps: forces that act for the time of a step, as the solver found them.
+
+`implicit_step.pxd` writes a row of numbers for each step, and a trajectory keeps those of the steps behind
+its samples.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from mbt.motion.over_time import contacts_of
+
+if TYPE_CHECKING:
+    from mbt.context.context import Context
+    from mbt.math.arrays import FloatArray
+    from mbt.motion.trajectory import Trajectory
+    from mbt.tree.multibody_tree import MultibodyTree
+
+__all__ = [
+    "OF_IMPULSES",
+    "calc_of_impulses",
+    "count_told",
+    "middle_of",
+    "middle_velocities",
+    "split",
+    "works_of_steps",
+]
+
+#: What a trajectory of implicit steps computes of them, not of its states.
+OF_IMPULSES = frozenset(("vdot", "multipliers", "contact_forces", "passive_power"))
+# So many states are computed at once.
+_STATES_A_CALL = 1 << 12
+
+
+class Told(NamedTuple):
+    """What is in a row.
+
+    Attributes
+    ----------
+    vdot : ndarray, shape (..., num_velocities)
+        Change of the velocity, per time.
+    carried : ndarray, shape (..., num_velocities)
+        The velocity without forces.
+    limit, friction : ndarray, shape (..., num_velocities)
+        Forces of position limits, and of dry friction of joints [N m, N].
+    multipliers : ndarray, shape (..., num_constraint_equations)
+        Of the constraints.
+    contact : ndarray, shape (..., num_points, 3)
+        Forces at points in contact, along the axes of the plane [N].
+    """
+
+    vdot: FloatArray
+    carried: FloatArray
+    limit: FloatArray
+    friction: FloatArray
+    multipliers: FloatArray
+    contact: FloatArray
+
+
+def count_told(tree: MultibodyTree) -> int:
+    """Return how many numbers a row has: the length of the step first, then the others."""
+    points = sum(contact.num_points for contact in contacts_of(tree))
+    return 1 + 4 * tree.num_velocities + tree.num_constraint_equations + 3 * points
+
+
+def split(tree: MultibodyTree, moved: FloatArray) -> Told:
+    """Return what is in rows, (..., `count_told`)."""
+    nv, m = tree.num_velocities, tree.num_constraint_equations
+    ends = np.cumsum([1, nv, nv, nv, nv, m])
+    _, vdot, carried, limit, friction, multipliers, contact = np.split(moved, ends, axis=-1)
+    points = contact.reshape(*contact.shape[:-1], contact.shape[-1] // 3, 3)
+    return Told(vdot, carried, limit, friction, multipliers, points)
+
+
+def middle_of(moved: FloatArray, v: FloatArray) -> FloatArray:
+    """Return the mean of the velocities without forces and at the end of steps.
+
+    Impulses times this velocity are the change of the kinetic energy, without an error of the step.
+    """
+    nv = v.shape[-1]
+    vdot, carried = moved[..., 1 : 1 + nv], moved[..., 1 + nv : 1 + 2 * nv]
+    middle: FloatArray = 0.5 * (carried + v + moved[..., :1] * vdot)
+    return middle
+
+
+def middle_velocities(trajectory: Trajectory) -> FloatArray:
+    """Return those of the steps of a trajectory."""
+    moved: Any = trajectory._moved
+    return middle_of(moved, trajectory.v)
+
+
+def works_of_steps(trajectory: Trajectory, power: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the work between samples, (..., n - 1), and what it may miss.
+
+    Nothing where each sample is followed by the next step; else the power between samples is on a line.
+    """
+    moved: Any = trajectory._moved
+    lengths = np.diff(trajectory.time)
+    held, line = lengths * power[..., :-1], 0.5 * lengths * (power[..., 1:] + power[..., :-1])
+    is_whole = np.isclose(lengths, moved[..., :-1, 0], rtol=1e-6, atol=0.0)
+    return np.where(is_whole, held, line), np.where(is_whole, 0.0, np.abs(line - held))
+
+
+def calc_of_impulses(name: str, trajectory: Trajectory, context: Context) -> FloatArray:
+    """Return one of `OF_IMPULSES` of all samples, (..., n) or (..., n, k)."""
+    moved: Any = trajectory._moved
+    told = split(context.tree, moved)
+    if name == "vdot":
+        return told.vdot.copy()
+    if name == "multipliers":
+        return told.multipliers.copy()
+    from mbt.motion.powers import CONTROL, calc_given, place
+
+    parts = []
+    for first in range(0, len(trajectory), _STATES_A_CALL):
+        now = slice(first, first + _STATES_A_CALL)
+        moving = place(trajectory, context, now)
+        if name == "contact_forces":
+            parts.append(_turn_to_world(moving, told.contact[..., now, :, :]))
+        else:
+            given = calc_given(trajectory, moving, now)
+            parts.append(sum((x for key, x in given.items() if key != CONTROL), np.zeros(moving.batch_shape)))
+    return np.concatenate(parts, axis=len(context.batch_shape))
+
+
+def _turn_to_world(moving: Any, forces: FloatArray) -> FloatArray:
+    """Return forces at points in World, one behind the other, (..., 3 num_points)."""
+    tree, first, parts = moving.tree, 0, [np.zeros((*moving.batch_shape, 0))]
+    for contact in contacts_of(tree):
+        X_WA = tree.calc_relative_transform(moving, tree.world_frame, contact.half_space_frame)
+        turned = forces[..., first : first + contact.num_points, :] @ np.swapaxes(X_WA[..., :3, :3], -1, -2)
+        parts.append(turned.reshape(*moving.batch_shape, 3 * contact.num_points))
+        first += contact.num_points
+    return np.concatenate(parts, axis=-1)

@@ -1,0 +1,164 @@
+"""What each element gives to a motion: the power of its forces, and the change of its potential energy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mbt._core.api.configuration import integrate_positions
+from mbt.motion.impulses import middle_of, split
+from mbt.scalars.repeated_context import repeat_context
+from mbt.tree.force_elements import JointFriction, PointContact, PrismaticSpring, RevoluteSpring
+
+if TYPE_CHECKING:
+    from mbt.context.context import Context
+    from mbt.math.arrays import FloatArray
+    from mbt.motion.trajectory import Trajectory
+
+__all__ = ["APPLIED", "CONTROL", "calc_given", "place", "potentials_of"]
+
+CONTROL = "control and actuators"
+APPLIED = "applied forces"
+_LIMITS = "position limits"
+# How far a state moves for a difference [rad, m].
+_PART_OF_RADIAN = 1e-3
+
+
+def place(part: Trajectory, context: Context, now: slice) -> Any:
+    """Return a Context of some samples of a trajectory."""
+    moving = repeat_context(context, part.time[now].size)
+    moving.time, moving.q, moving.v = part.time[now], part.q[..., now, :], part.v[..., now, :]
+    return moving
+
+
+def potentials_of(moving: Any) -> dict[str, FloatArray]:
+    """Return the potential energies of the elements [J], by name."""
+    return {x._label: np.array(x.calc_potential_energy(moving)) for x in moving.tree.force_elements}
+
+
+def calc_given(part: Trajectory, moving: Any, now: slice) -> dict[str, Any]:
+    """Return what each element gives at some samples of a trajectory [W], by name.
+
+    The power of its forces by themselves, not what it says of it, and the rate of its potential energy.
+    Forces take from the bodies what the potential energy gains along v: they give nothing then. By
+    differences at each state; what the steps of the integration make of it is another thing.
+
+    Of implicit steps they are the forces in the step behind a sample, with the velocity in its middle.
+    """
+    tau = part.tau[..., now, :]
+    if part._moved is None:
+        powers, along = _powers_of_states(moving, tau, part.multipliers[..., now, :]), moving
+    else:
+        moved = part._moved[..., now, :]
+        along = place(part, part._need_context("powers"), now)
+        along.v = middle_of(moved, moving.v)
+        powers = _powers_of_steps(moving, along, tau, moved)
+    for name, rate in _rates_of_potentials(along).items():
+        powers[name] = powers[name] + rate
+    return powers
+
+
+def _rates_of_potentials(moving: Any) -> dict[str, FloatArray]:
+    """Return the rates of the potential energies along v and in time [W], of an error of the fourth order."""
+    tree, time, q, v = moving.tree, moving.time, moving.q, moving.v
+    h = _PART_OF_RADIAN / (np.abs(v).sum(-1) + 1.0)
+
+    def difference(dt: FloatArray) -> dict[str, FloatArray]:
+        ends = []
+        for step in (dt, -dt):
+            moving.time, moving.q = time + step, integrate_positions(tree, q, v, step)
+            ends.append(potentials_of(moving))
+        return {name: (ends[0][name] - ends[1][name]) / (2 * dt) for name in ends[0]}
+
+    near, far = difference(h), difference(2 * h)
+    moving.time, moving.q = time, q
+    return {name: (4 * near[name] - far[name]) / 3 for name in near}
+
+
+def _power_of(forces: Any, along: Any) -> Any:
+    V_WB = along.tree.eval_velocity_kinematics(along).V_WB
+    return (forces.body_forces * V_WB).sum((-2, -1)) + (forces.generalized_forces * along.v).sum(-1)
+
+
+def _power_of_element(element: Any, moving: Any, along: Any) -> Any:
+    forces = moving._new_forces()
+    element.calc_and_add_force_contribution(moving, forces=forces)
+    return _power_of(forces, along)
+
+
+def _powers_of_constraints(along: Any, multipliers: FloatArray) -> dict[str, Any]:
+    tree = along.tree
+    if not tree.num_constraint_equations:
+        return {}
+    rates = (tree.calc_constraint_jacobian(along) @ along.v[..., np.newaxis])[..., 0]
+    powers = {}
+    for constraint in tree.constraints:
+        rows = slice(constraint.first_equation, constraint.first_equation + constraint.num_equations)
+        powers[constraint._label] = (multipliers[..., rows] * rates[..., rows]).sum(-1)
+    return powers
+
+
+def _powers_of_inputs(moving: Any, along: Any, tau: FloatArray) -> dict[str, Any]:
+    powers = {CONTROL: (tau * along.v).sum(-1)}
+    if moving._has_applied_forces:
+        powers[APPLIED] = _power_of(moving.applied_forces, along)
+    return powers
+
+
+def _powers_of_damping(moving: Any, v: FloatArray, along: Any) -> dict[str, Any]:
+    """Return the powers of forces that belong to a velocity."""
+    powers = {}
+    for joint in moving.tree.joints:
+        damping = joint.get_damping_vector(moving)
+        if np.any(damping):
+            dofs = slice(joint.velocity_start, joint.velocity_start + joint.num_velocities)
+            powers[f"damping of {joint._label}"] = -(damping * v[..., dofs] * along.v[..., dofs]).sum(-1)
+    return powers
+
+
+def _powers_of_states(moving: Any, tau: FloatArray, multipliers: FloatArray) -> dict[str, Any]:
+    powers = {x._label: _power_of_element(x, moving, moving) for x in moving.tree.force_elements}
+    powers |= _powers_of_damping(moving, moving.v, moving)
+    powers |= _powers_of_constraints(moving, multipliers)
+    return powers | _powers_of_inputs(moving, moving, tau)
+
+
+def _powers_of_steps(moving: Any, along: Any, tau: FloatArray, moved: FloatArray) -> dict[str, Any]:
+    tree = moving.tree
+    told = split(tree, moved)
+    v1 = moving.v + moved[..., :1] * told.vdot
+    frictions = [x for x in tree.force_elements if isinstance(x, JointFriction)]
+    powers: dict[str, Any] = {}
+    first = 0
+    for element in tree.force_elements:
+        if isinstance(element, PointContact):
+            forces = told.contact[..., first : first + element.num_points, :]
+            powers[element._label] = (forces * _velocities_of_points(element, along)).sum((-2, -1))
+            first += element.num_points
+        elif isinstance(element, JointFriction):
+            dof = element.joint.velocity_start
+            # Of several on one joint each has its share.
+            all_of_them = sum(x.get_breakaway_friction(moving) for x in frictions if x.joint is element.joint)
+            share = element.get_breakaway_friction(moving) / np.fmax(all_of_them, 1e-300)
+            powers[element._label] = share * told.friction[..., dof] * along.v[..., dof]
+        else:
+            powers[element._label] = _power_of_element(element, moving, along)
+        if isinstance(element, RevoluteSpring | PrismaticSpring):
+            dof = element.joint.velocity_start
+            moved_on = moved[..., 0] * element.get_stiffness(moving) * v1[..., dof]
+            powers[element._label] = powers[element._label] - moved_on * along.v[..., dof]
+    powers |= _powers_of_damping(moving, v1, along)
+    powers |= _powers_of_constraints(along, told.multipliers)
+    if np.isfinite([tree.position_lower_limits, tree.position_upper_limits]).any():
+        powers[_LIMITS] = (told.limit * along.v).sum(-1)
+    return powers | _powers_of_inputs(moving, along, tau)
+
+
+def _velocities_of_points(element: PointContact, along: Any) -> Any:
+    """Return how the points of an element move, along the axes of the plane, (..., num_points, 3)."""
+    F, A = element.frame, element.half_space_frame
+    points = np.swapaxes(element.get_p_FC(along), -1, -2)
+    J = along.tree.calc_jacobian_translational_velocity(along, "v", F, points, A, A)
+    u = (J @ along.v[..., np.newaxis])[..., 0]
+    return u.reshape(*u.shape[:-1], element.num_points, 3)

@@ -1,0 +1,388 @@
+"""Which pairs a model has, what it is asked, and what it refuses."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+import mbt
+from mbt import functional
+from mbt.models import model_path
+from support.random_trees import random_pose
+
+BODY = mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)
+WALL = mbt.Shape("box", [0.2, 4.0, 4.0], mbt.math.make_pose([1.2, 0, 0]), name="wall")
+FLOOR = mbt.Shape("plane", [], mbt.math.make_pose([0, 0, -0.3]))
+
+
+def arm(num_links: int = 4) -> mbt.MultibodyTree:
+    """A base welded to World, and a chain of hinges with a capsule on each link."""
+    tree = mbt.MultibodyTree()
+    base = tree.add_body(mbt.RigidBody("base", BODY)).add_collision(mbt.Shape("box", [0.3, 0.3, 0.2]))
+    tree.add_joint(mbt.WeldJoint, "foot", tree.world_body, None, base, None)
+    capsule = mbt.Shape("capsule", [0.05, 0.3], mbt.math.make_pose([0, 0, 0.25]))
+    inboard = base
+    for i in range(1, num_links + 1):
+        link = tree.add_body(mbt.RigidBody(f"link{i}", BODY)).add_collision(capsule)
+        X = mbt.math.make_pose([0, 0, 0.1 if i == 1 else 0.5], rpy=[0.3 * i, 0, 0])
+        tree.add_joint(mbt.RevoluteJoint, f"j{i}", inboard, X, link, None, axis=[0, 1, 0])
+        inboard = link
+    pad = tree.add_body(mbt.RigidBody("pad", BODY)).add_collision(mbt.Shape("sphere", [0.06]))
+    tree.add_joint(mbt.WeldJoint, "glue", inboard, mbt.math.make_pose([0, 0, 0.6]), pad, None)
+    tree.finalize()
+    return tree
+
+
+def test_pairs_move_against_each_other_and_are_not_adjacent() -> None:
+    tree = arm(3)
+    assert mbt.CollisionModel(tree).pairs == (
+        ("base", "link2"), ("base", "link3"), ("link1", "link3"), ("base", "pad"), ("link1", "pad"),
+    )  # fmt: skip
+    everything = mbt.CollisionModel(tree, "all").pairs
+    # Welded: link3 and pad.
+    assert len(everything) == 5 * 4 // 2 - 1
+    scene = mbt.CollisionModel(tree, obstacles=[WALL, FLOOR])
+    assert scene.num_pairs == len(scene.pairs) == 5 + 2 * 4
+    # The base never moves: no pair with an obstacle.
+    assert ("base", "wall") not in scene.pairs
+    assert ("link1", "wall") in scene.pairs
+    assert ("pad", "obstacle[1]") in scene.pairs
+    assert repr(scene) == "<CollisionModel: 7 shapes, 13 pairs>"
+    assert scene.tree is tree
+
+
+def test_what_a_joint_of_several_axes_connects_is_adjacent() -> None:
+    tree = mbt.MultibodyTree()
+    inertia = mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)
+    inboard = None
+    for name in ("trunk", "hip1", "hip2", "thigh", "ankle", "foot"):
+        # Of the bodies between axes the one of the ankle has mass.
+        is_part = name.startswith("hip")
+        body = tree.add_body(mbt.RigidBody(name, mbt.SpatialInertia.zero() if is_part else inertia))
+        if not is_part and name != "ankle":
+            body.add_collision(mbt.Shape("sphere", [0.2]))
+        if inboard is not None:
+            tree.add_joint(mbt.RevoluteJoint, f"to {name}", inboard, None, body, None, axis=[1, 0, 0])
+        inboard = body
+    tree.finalize()
+    assert mbt.CollisionModel(tree).pairs == (("trunk", "foot"), ("thigh", "foot"))
+    assert len(mbt.CollisionModel(tree, "all").pairs) == 3
+
+
+def test_a_joint_on_world_itself_makes_nothing_adjacent() -> None:
+    """A floor on World, a table welded to it, and boxes that float are as much apart as those boxes."""
+    tree = mbt.MultibodyTree()
+    tree.world_body.add_collision(FLOOR)
+    table = tree.add_body(mbt.RigidBody("table", BODY)).add_collision(mbt.Shape("box", [1, 1, 0.1]))
+    tree.add_joint(mbt.WeldJoint, "w", tree.world_body, None, table, None)
+    for name in ("one", "two"):
+        tree.add_body(mbt.RigidBody(name, BODY)).add_collision(mbt.Shape("sphere", [0.1]))
+    tree.finalize()
+    world = tree.world_body.name
+    assert set(mbt.CollisionModel(tree).pairs) == {
+        (world, "one"), (world, "two"), ("table", "one"), ("table", "two"), ("one", "two"),
+    }  # fmt: skip
+
+
+def test_pairs_are_chosen_and_left_out_by_name() -> None:
+    tree = arm(3)
+    scene = mbt.CollisionModel(
+        tree, [("link1", "link2"), (tree.get_body_by_name("pad"), "wall")], obstacles=[WALL]
+    )
+    assert scene.pairs == (("link1", "link2"), ("pad", "wall"))
+    scene = mbt.CollisionModel(
+        tree,
+        obstacles=[WALL],
+        exclude=[("base", "link2"), ("wall", "pad"), (tree.get_body_by_name("link1"), "pad")],
+    )
+    assert not {("base", "link2"), ("pad", "wall"), ("link1", "pad")} & set(scene.pairs)
+    assert len(scene.pairs) == 5 + 4 - 3
+
+
+def test_several_shapes_of_a_body_have_names() -> None:
+    tree = mbt.MultibodyTree()
+    hand = tree.add_body(mbt.RigidBody("hand", BODY))
+    for name in ("thumb", "", "pad", "pad"):
+        hand.add_collision(mbt.Shape("sphere", [0.01], name=name))
+    tree.finalize()
+    names = [a for a, _ in mbt.CollisionModel(tree, obstacles=[WALL]).pairs]
+    assert names == ["hand/thumb", "hand[1]", "hand[2]", "hand[3]"]
+
+
+SRDF = """<robot name="arm"><group name="g"/>
+  <disable_collisions link1="base" link2="link2" reason="Never"/>
+  <disable_collisions link1="pad" link2="link1" reason="User"/>
+  <disable_collisions link1="pad" link2="camera" reason="User"/>
+</robot>"""
+MJCF = """<mujoco><contact><exclude body1="base" body2="link2"/><exclude name="x" body1="link1" body2="pad"/>
+  <pair geom1="a" geom2="b"/></contact></mujoco>"""
+
+
+@pytest.mark.parametrize("text", [SRDF, MJCF], ids=["srdf", "mjcf"])
+def test_files_take_pairs_out(text: str, tmp_path) -> None:
+    path = tmp_path / "rules.xml"
+    path.write_text(text, encoding="utf-8")
+    wanted = (("base", "link3"), ("link1", "link3"), ("base", "pad"))
+    for rules in (path, str(path), text):
+        assert mbt.CollisionModel(arm(3), rules=rules).pairs == wanted
+
+
+def test_is_free_is_what_distances_say() -> None:
+    tree = arm()
+    post = mbt.Shape("capsule", [0.1, 2.0], mbt.math.make_pose([-0.4, 0.2, 0]))
+    scene = mbt.CollisionModel(tree, obstacles=[WALL, FLOOR, post])
+    q = np.random.default_rng(0).uniform(-2.0, 2.0, (301, 4))
+    d = scene.distances(q)
+    for margin in (-0.05, 0.0, 0.02, 0.3):
+        free = scene.is_free(q, margin=margin)
+        assert 0 < free.sum() < len(q)
+        np.testing.assert_array_equal(free, d.min(axis=-1) >= margin)
+        assert [scene.is_free(x, margin=margin) for x in q[:40]] == free[:40].tolist()
+    assert isinstance(scene.is_free(q[0]), bool)
+    pair, smallest = scene.nearest(q)
+    np.testing.assert_array_equal(pair, d.argmin(axis=-1))
+    np.testing.assert_array_equal(smallest, d.min(axis=-1))
+    assert scene.nearest(q[0]) == (pair[0], smallest[0])
+
+
+def test_bodies_without_a_pair_do_not_count() -> None:
+    """Nothing is computed of them, and nothing read."""
+    tree = arm(3)
+    scene = mbt.CollisionModel(tree, [("base", "link1")])
+    q = np.random.default_rng(8).uniform(-0.1, 0.1, (9, 3))
+    far = np.full((9, 2), np.nan)
+    np.testing.assert_array_equal(scene.is_free(q, margin=-1.0), np.ones(9, bool))
+    d = scene.distances(q)
+    q[:, 1:] = far
+    np.testing.assert_array_equal(scene.distances(q), d)
+
+
+def test_padding_makes_shapes_larger() -> None:
+    tree = arm(3)
+    q = np.random.default_rng(1).uniform(-2.0, 2.0, (20, 3))
+    plain = mbt.CollisionModel(tree, obstacles=[WALL])
+    d, *points = plain.distances(q, witness=True)
+    all_wide = mbt.CollisionModel(tree, obstacles=[WALL], padding=0.02)
+    np.testing.assert_allclose(all_wide.distances(q), d - 0.04, atol=1e-15)
+    some = mbt.CollisionModel(
+        tree, obstacles=[WALL], padding={"wall": 0.1, tree.get_body_by_name("pad"): 0.03}
+    )
+    thickness = [0.1 * ("wall" in pair) + 0.03 * ("pad" in pair) for pair in plain.pairs]
+    wide, *same = some.distances(q, witness=True)
+    np.testing.assert_allclose(wide, d - thickness, atol=1e-15)
+    for a, b in zip(points, same, strict=True):
+        np.testing.assert_array_equal(a, b)
+    np.testing.assert_array_equal(some.is_free(q), wide.min(axis=-1) >= 0.0)
+
+
+def test_parameters_of_a_context_move_shapes() -> None:
+    tree = arm(3)
+    scene = mbt.CollisionModel(tree, obstacles=[WALL])
+    context = tree.create_default_context()
+    q = np.random.default_rng(2).uniform(-2.0, 2.0, (6, 3))
+    before = scene.distances(q)
+    np.testing.assert_array_equal(scene.distances(q, context=context), before)
+    X = random_pose(np.random.default_rng(3))
+    tree.get_joint_by_name("j2").frame_on_parent.set_pose_in_parent_frame(context, X)
+    context.q = q[0]
+    found, _, p_WB, _, J = scene.distances(q[0], witness=True, jacobian=True, context=context)
+    assert abs(found - before[0]).max() > 0.01
+    # The sphere of the pad, from where the Context has it.
+    X_WB = tree.eval_position_kinematics(context).X_WB[tree.get_body_by_name("pad").node_index]
+    place = scene.pairs.index(("pad", "wall"))
+    center = X_WB[:3, 3]
+    on_wall = np.clip(center, [1.1, -2, -2], [1.3, 2, 2])
+    np.testing.assert_allclose(found[place], np.linalg.norm(center - on_wall) - 0.06, atol=1e-14)
+    np.testing.assert_allclose(p_WB[place], on_wall, atol=1e-14)
+    np.testing.assert_array_equal(J, scene.distance_jacobian(q[0], context=context))
+    np.testing.assert_array_equal(scene.distances(q), before)
+    assert scene.is_free(q[0], context=context) == (found.min() >= 0.0)
+
+
+@pytest.mark.parametrize("batch", [(), (1,), (3,), (2, 5), (0,), (2, 0, 3)])
+def test_leading_axes(batch: tuple[int, ...]) -> None:
+    scene = mbt.CollisionModel(arm(3), obstacles=[WALL])
+    q = np.random.default_rng(4).uniform(-1.0, 1.0, (*batch, 3))
+    d, p_WA, p_WB, n_W, J = scene.distances(q, witness=True, jacobian=True)
+    n = scene.num_pairs
+    assert d.shape == (*batch, n)
+    assert p_WA.shape == p_WB.shape == n_W.shape == (*batch, n, 3)
+    assert J.shape == (*batch, n, 3)
+    assert np.shape(scene.is_free(q)) == batch
+    if 0 not in batch:
+        assert [np.shape(x) for x in scene.nearest(q)] == [batch, batch]
+    np.testing.assert_array_equal(J, scene.distance_jacobian(q))
+    for i in np.ndindex(*batch):
+        np.testing.assert_array_equal(d[i], scene.distances(q[i]))
+
+
+def test_positions_of_other_types() -> None:
+    scene = mbt.CollisionModel(arm(3), obstacles=[WALL])
+    q = np.array([[1.0, 0.0, -1.0], [0.5, 0.25, 2.0]])
+    wanted = scene.distances(q)
+    for same in (
+        q.tolist(),
+        q.astype(np.float32),
+        q.astype(">f8"),
+        np.asfortranarray(q),
+        q[:, ::-1][:, ::-1],
+    ):
+        np.testing.assert_array_equal(scene.distances(same), wanted)
+    np.testing.assert_array_equal(scene.distances([[1, 0, -1]]), wanted[:1])
+
+
+def test_what_is_not_a_number_touches_nothing_else() -> None:
+    tree = mbt.MultibodyTree()
+    for name in ("one", "two"):
+        tree.add_body(mbt.RigidBody(name, BODY)).add_collision(mbt.Shape("capsule", [0.1, 1.0]))
+    tree.finalize()
+    scene = mbt.CollisionModel(tree, obstacles=[WALL, FLOOR])
+    q = np.tile([1.0, 0, 0, 0, 0, 0, 2.0, 1.0, 0, 0, 0, 0, 0.5, 5.0], (7, 1))
+    wanted, free = scene.distances(q), scene.is_free(q)
+    assert free.all()
+    bad = q.copy()
+    bad[2, 4] = np.nan
+    bad[3, 5] = np.inf
+    bad[4, :4] = 0.0  # No rotation.
+    d = scene.distances(bad)
+    good = [0, 1, 5, 6]
+    np.testing.assert_array_equal(d[good], wanted[good])
+    assert np.isnan(d[2, scene.pairs.index(("one", "two"))])
+    assert scene.is_free(bad).tolist() == [True, True, False, False, False, True, True]
+    assert [scene.is_free(x) for x in bad] == [True, True, False, False, False, True, True]
+
+
+def test_threads_change_nothing() -> None:
+    scene = mbt.CollisionModel(arm(), obstacles=[WALL, FLOOR])
+    q = np.random.default_rng(5).uniform(-2.0, 2.0, (20_011, 4))
+    before = mbt.get_num_threads()
+    try:
+        results = []
+        for n in (1, 3):
+            mbt.set_num_threads(n)
+            results.append([*scene.distances(q, witness=True, jacobian=True), scene.is_free(q)])
+    finally:
+        mbt.set_num_threads(before)
+    for one, three in zip(*results, strict=True):
+        np.testing.assert_array_equal(one, three)
+    # Large results go past the caches: the same numbers.
+    np.testing.assert_array_equal(scene.distances(q[:50]), results[0][0][:50])
+
+
+def test_pickles_and_copies() -> None:
+    tree = arm(3)
+    scene = mbt.CollisionModel(tree, obstacles=[WALL], exclude=[("base", "pad")], padding=0.01)
+    q = np.random.default_rng(6).uniform(-1.0, 1.0, (5, 3))
+    wanted = scene.distances(q)
+    for twin in (pickle.loads(pickle.dumps(scene)), copy.deepcopy(scene)):
+        assert twin.tree is not tree
+        assert twin.pairs == scene.pairs
+        np.testing.assert_array_equal(twin.distances(q), wanted)
+    both = copy.deepcopy([scene, tree])
+    assert both[0].tree is both[1]
+    make, (own, shapes, pairs) = scene.__reduce__()[:2]
+    with pytest.raises(ValueError, match="no such shape"):
+        make(own, shapes, [(0, -1, 0.0)]).distances(q)
+    bad = copy.copy(shapes[0])
+    object.__setattr__(bad, "node", 99)
+    with pytest.raises(ValueError, match="no such body"):
+        make(own, [bad, *shapes[1:]], pairs).distances(q)
+
+
+def test_trees_without_pairs() -> None:
+    world = mbt.MultibodyTree()
+    world.finalize()
+    scene = mbt.CollisionModel(world, obstacles=[WALL, FLOOR])
+    assert scene.pairs == ()
+    d, p_WA, _, _, J = scene.distances(np.zeros((4, 0)), witness=True, jacobian=True)
+    assert d.shape == (4, 0)
+    assert p_WA.shape == (4, 0, 3)
+    assert J.shape == (4, 0, 0)
+    assert scene.is_free([]) is True
+    assert scene.is_free(np.zeros((2, 0))).tolist() == [True, True]
+    with pytest.raises(mbt.MbtError, match="no pair"):
+        scene.nearest([])
+    bare = mbt.CollisionModel(arm(6), [])
+    assert bare.distances(np.zeros((3, 6))).shape == (3, 0)
+    assert bare.distance_jacobian(np.zeros(6)).shape == (0, 6)
+
+
+def test_bad_arguments_name_themselves() -> None:
+    tree = arm(2)
+    make = mbt.CollisionModel
+    other = arm(2)
+    for call, words in [
+        (lambda: make(mbt.MultibodyTree()), "finalize"),
+        (lambda: make("arm"), "str"),
+        (lambda: make(tree.clone_to_scalar("fraction")), "doubles"),
+        (lambda: make(tree, "adjacent"), "pairs: expected 'not adjacent' or 'all'"),
+        (lambda: make(tree, [("base",)]), r"pairs\[0\]: expected two bodies"),
+        (lambda: make(tree, ["ab"]), r"pairs\[0\]: expected two bodies"),
+        (lambda: make(tree, [("base", "lnik")]), r"pairs\[0\]: no body and no obstacle is called 'lnik'"),
+        (lambda: make(tree, [("base", 3)]), "expected a body"),
+        (lambda: make(tree, [("link2", "pad")]), "do not move against each other"),
+        (lambda: make(tree, [("base", other.get_body_by_name("link2"))]), "another tree"),
+        (lambda: make(tree, 5), "pairs: expected pairs of bodies"),
+        (lambda: make(tree, exclude="base"), "exclude: expected pairs"),
+        (lambda: make(tree, exclude=[("base", "camera")]), r"exclude\[0\]: no body"),
+        (lambda: make(tree, obstacles=WALL), "obstacles: expected a list"),
+        (lambda: make(tree, obstacles=["wall"]), r"obstacles\[0\]: expected a mbt.Shape"),
+        (lambda: make(tree, obstacles=[WALL, WALL]), r"obstacles\[1\]: the name 'wall' is taken"),
+        (lambda: make(tree, padding=-1.0), "padding"),
+        (lambda: make(tree, padding={"base": np.nan}), "padding"),
+        (lambda: make(tree, padding={"camera": 0.1}), "padding: no body"),
+        (lambda: make(tree, hulls="yes"), "hulls"),
+        (lambda: make(tree, rules="<sdf/>"), "rules: expected a file of SRDF or MJCF"),
+        (lambda: make(tree, rules="<robot><disable_collisions link1='base'/></robot>"), "link2"),
+        (lambda: make(tree, rules="nowhere.srdf"), "nowhere.srdf"),
+    ]:
+        with pytest.raises(mbt.MbtError, match=words):
+            call()
+    scene, context = make(tree), tree.create_default_context()
+    for call, words in [
+        (lambda: scene.distances([0.0]), "q: expected shape"),
+        (lambda: scene.distances(["a", "b"]), "q"),
+        (lambda: scene.distances([0.0, 0.0], witness=2), "witness"),
+        (lambda: scene.distances([0.0, 0.0], context=5), "context: expected a Context"),
+        (lambda: scene.distances([0.0, 0.0], context=other.create_default_context()), "context"),
+        (lambda: scene.distance_jacobian([[0.0], [1.0]]), "q"),
+        (lambda: scene.is_free([0.0, 0.0], margin="wide"), "margin"),
+        (lambda: scene.is_free([0.0, 0.0], margin=np.inf), "margin"),
+        (lambda: scene.nearest([0.0]), "q"),
+    ]:
+        with pytest.raises(mbt.MbtError, match=words):
+            call()
+    assert scene.distances(context.q).shape == (scene.num_pairs,)
+
+
+def test_two_half_spaces_have_no_distance() -> None:
+    tree = mbt.MultibodyTree()
+    tree.add_body(mbt.RigidBody("lid", BODY)).add_collision(mbt.Shape("plane", []))
+    tree.finalize()
+    with pytest.raises(
+        mbt.MbtError, match=r"no distance is known of a plane \(lid\) and a plane \(obstacle\[0\]\)"
+    ):
+        mbt.CollisionModel(tree, obstacles=[FLOOR])
+    assert mbt.CollisionModel(tree, obstacles=[FLOOR], exclude=[("lid", "obstacle[0]")]).num_pairs == 0
+
+
+def test_distances_of_spheres_are_those_of_their_centers() -> None:
+    """Through all joints of an arm, by body poses."""
+    tree = mbt.load_model(model_path("mbt_arm"))
+    names = [body.name for body in tree.bodies if not body.is_world][-3:]
+    twin = tree.edit()
+    for name in names:
+        twin.get_body_by_name(name)._collisions = (mbt.Shape("sphere", [0.02]),)
+    twin.finalize()
+    scene = mbt.CollisionModel(twin, "all")
+    keep = [i for i, pair in enumerate(scene.pairs) if set(pair) <= set(names)]
+    q = np.random.default_rng(7).uniform(-1, 1, (11, 6))
+    X_WB = functional.body_poses(twin, q)
+    for i in keep:
+        a, b = (X_WB[:, twin.get_body_by_name(name).node_index, :3, 3] for name in scene.pairs[i])
+        np.testing.assert_allclose(
+            scene.distances(q)[:, i], np.linalg.norm(b - a, axis=-1) - 0.04, atol=1e-14
+        )
