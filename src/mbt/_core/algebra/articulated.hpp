@@ -190,9 +190,12 @@ static MBT_VALUE void add_shifted(
       {B.z.x + p.x * C.xy - p.y * C.xx, B.z.y + p.x * C.yy - p.y * C.xy, B.z.z + p.x * C.yz - p.y * C.xz}};
   const Sym3<T>& A_P = symmetric(I_P->A);
   set_inertia(
-      {A_P.xx + A.xx + cross_x(p, B.x) + cross_x(p, D.x), A_P.xy + A.xy + cross_y(p, B.x) + cross_x(p, D.y),
-       A_P.xz + A.xz + cross_z(p, B.x) + cross_x(p, D.z), A_P.yy + A.yy + cross_y(p, B.y) + cross_y(p, D.y),
-       A_P.yz + A.yz + cross_z(p, B.y) + cross_y(p, D.z), A_P.zz + A.zz + cross_z(p, B.z) + cross_z(p, D.z)},
+      {A_P.xx + A.xx + p.y * (B.x.z + D.x.z) - p.z * (B.x.y + D.x.y),
+       A_P.xy + A.xy + p.z * (B.x.x - D.y.y) - p.x * B.x.z + p.y * D.y.z,
+       A_P.xz + A.xz + p.y * (D.z.z - B.x.x) + p.x * B.x.y - p.z * D.z.y,
+       A_P.yy + A.yy + p.z * (B.y.x + D.y.x) - p.x * (B.y.z + D.y.z),
+       A_P.yz + A.yz + p.x * (B.y.y - D.z.z) - p.y * B.y.x + p.z * D.z.x,
+       A_P.zz + A.zz + p.x * (B.z.y + D.z.y) - p.y * (B.z.x + D.z.x)},
       matrix(I_P->B) + D, symmetric(I_P->C) + C, I_P);
 }
 

@@ -89,20 +89,6 @@ static MBT_VALUE Vec3<T> operator+(const Vec3<T>& u, const Made<T, Vec3<T>, at_o
   const Vec3<T>&a = m.a, &b = m.b;
   return {u.x + a.y * b.z - a.z * b.y, u.y + a.z * b.x - a.x * b.z, u.z + a.x * b.y - a.y * b.x};
 }
-// Its components alone.
-template <class T>
-static MBT_VALUE T cross_x(const Vec3<T>& a, const Vec3<T>& b) {
-  return a.y * b.z - a.z * b.y;
-}
-template <class T>
-static MBT_VALUE T cross_y(const Vec3<T>& a, const Vec3<T>& b) {
-  return a.z * b.x - a.x * b.z;
-}
-template <class T>
-static MBT_VALUE T cross_z(const Vec3<T>& a, const Vec3<T>& b) {
-  return a.x * b.y - a.y * b.x;
-}
-
 // Matrices, by their rows -----------------------------------------------------------------------------------------
 
 template <class T>
