@@ -92,7 +92,7 @@ def test_the_pages_that_have_examples() -> None:
     assert len(PAGES["saving.md"]) == 2
     assert len(PAGES["sdf.md"]) == 2
     assert len(PAGES["sensors.md"]) == 3
-    assert len(PAGES["simulation.md"]) == 9
+    assert len(PAGES["simulation.md"]) == 10
     assert len(PAGES_WITH_ORACLES["symbols.md"]) == 6
     assert len(PAGES_WITH_ORACLES["casadi.md"]) == 3
     assert len(PAGES_WITH_ORACLES["mjcf.md"]) == 3

@@ -25,6 +25,11 @@ PROGRAMS = [
         r"touches the ground after 0\.2\d+ s at 2\.\d+ m/s\nlargest force \d+\.\d",
     ),
     pytest.param(
+        "quadruped_on_servos.py",
+        ["--seconds=3"],
+        r"trunk between 0\.3\d+ and 0\.3\d+ m after 1\.0 s\ntilts by \d+\.\d .*\nhas gone .*\ndid not fall",
+    ),
+    pytest.param(
         "linkage_from_sdf.py",
         ["--seconds=0.2"],
         r"Constraints\n(.*\n)+ *6 equations, of which 2 are independent; 3 velocities, .* 1 are left\n\n"

@@ -1,11 +1,14 @@
-"""Draw the picture of the README and of the first page of the documentation: `python tools/pictures.py`.
+"""Draw the pictures of the README and of the first page of the documentation: `python tools/pictures.py`.
 
-On the left a chain falls, simulated by mbt; on the right figures of `docs/benchmarks.md`. Needs matplotlib.
+One moves: the quadruped of `examples`, simulated by mbt. The other shows figures of `docs/benchmarks.md`, and
+needs matplotlib.
 """
 
 from __future__ import annotations
 
+import importlib
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,41 +20,84 @@ import mbt
 mpl.use("svg")
 from matplotlib import pyplot as plt
 
-DOCS = Path(__file__).parents[1] / "docs"
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+sys.path.append(str(ROOT / "examples"))
+quadruped = importlib.import_module("quadruped_on_servos")
 OURS, PEERS = "#0b6e99", "#b8c0c8"
-LINKS, LENGTH = 12, 0.1
+FPS = 20
+FORWARD = np.array([0.35, 0.85, -0.28])  # where one looks, in World
+RIGHT = np.cross(FORWARD, [0, 0, 1])
+RIGHT /= np.linalg.norm(RIGHT)
+DOWN = np.cross(FORWARD, RIGHT)
+DOWN /= np.linalg.norm(DOWN)
+SCALE, CENTRE = 330.0, np.array([330.0, 232.0])  # [pixels/m], the origin of World [pixels]
 
 
-def make_chain() -> mbt.MultibodyTree:
-    """Return a chain of rods that hangs on World, lightly damped."""
-    tree = mbt.MultibodyTree()
-    rod = mbt.SpatialInertia.solid_box_with_mass(0.1, LENGTH, 0.01, 0.01).shift([-LENGTH / 2, 0, 0])
-    inboard, X_PF = tree.world_body, None
-    for i in range(LINKS):
-        link = tree.add_body(mbt.RigidBody(f"link{i}", rod))
-        tree.add_joint(mbt.RevoluteJoint, f"pin{i}", inboard, X_PF, link, None, axis=[0, 1, 0], damping=2e-5)
-        inboard, X_PF = link, mbt.math.make_pose([LENGTH, 0, 0])
-    tree.add_force_element(mbt.UniformGravityFieldElement())
-    tree.finalize()
-    return tree
+def make_lines(tree: mbt.MultibodyTree, q: np.ndarray) -> dict[str, np.ndarray]:
+    """Return what to draw of each part of the quadruped, as points in World, (frames, points, 3)."""
+    X_WB = mbt.functional.body_poses(tree, q)
+    x, y, z = 0.25, 0.125, 0.06
+    top = [[-x, -y, z], [x, -y, z], [x, y, z], [-x, y, z], [-x, -y, z]]
+    near = [[-x, -y, z], [x, -y, z], [x, -y, -z], [-x, -y, -z], [-x, -y, z]]
+    back = [[-x, -y, z], [-x, y, z], [-x, y, -z], [-x, -y, -z], [-x, -y, z]]
+    rows = {body.name: X_WB[:, body.node_index] for body in tree.bodies}
+
+    def place(name: str, points: Any) -> np.ndarray:
+        return np.array(points) @ np.swapaxes(rows[name][:, :3, :3], 1, 2) + rows[name][:, None, :3, 3]
+
+    lines = {}
+    for side in ("left", "right"):
+        for end in ("front", "hind"):
+            foot = place(f"{end}_{side}_shin", [[0, 0, 0], [0, 0, -quadruped.LINK]])
+            lines[f"{side} {end}"] = np.concatenate([place(f"{end}_{side}_thigh", [[0, 0, 0]]), foot], axis=1)
+        if side == "left":
+            lines |= {f"trunk {i}": place("trunk", face) for i, face in enumerate((top, back, near))}
+    return lines
 
 
-def draw_fall(axes: Any) -> None:
-    """Draw where the chain is every 40 ms, from light to dark."""
-    tree = make_chain()
-    fall = mbt.simulate(tree, tree.create_default_context(), duration=0.92, dt=5e-4, method="rk4", every=8)
-    X_WB = mbt.functional.body_poses(tree, fall.q)[:, 1:]
-    tips = X_WB @ [LENGTH, 0, 0, 1]
-    points = np.concatenate([X_WB[:, :1, :3, 3], tips[..., :3]], axis=1)
-    shown = points[::10]
-    colours = mpl.colormaps["viridis_r"](np.linspace(0.05, 1, len(shown)))
-    for line, colour in zip(shown, colours, strict=True):
-        axes.plot(line[:, 0], line[:, 2], "-o", color=colour, linewidth=1.4, markersize=2.4)
-    axes.plot(tips[:, -1, 0], tips[:, -1, 2], color="#d95f02", linewidth=1.2)
-    axes.plot(0, 0, "s", color="black", markersize=6)
-    axes.set_aspect("equal")
-    axes.set_axis_off()
-    axes.set_title(f"a chain of {LINKS} rods falls", loc="left")
+def write_moving_picture(path: Path, seconds: float = 6.0, force: float = 120.0) -> None:
+    """Write a picture of a quadruped that trots, and is pushed, which any browser plays without a script."""
+    tree = quadruped.build()
+    q = quadruped.trot(tree, seconds, force)
+    every = round(1 / (FPS * quadruped.DT))
+    q = q[:-1:every].copy()
+    q[:, 4:6] -= q[:1, 4:6]
+    times = np.arange(len(q)) / FPS
+    # Longer than they act, for the eye.
+    pushes = np.array([quadruped.push_at(time, force) for time in times])
+    for i in range(len(times) - 1, 0, -1):
+        last = pushes[max(0, i - 5) : i + 1]
+        pushes[i] = last[np.argmax(np.abs(last).sum(axis=1))]
+    trunk = mbt.functional.body_poses(tree, q)[:, 1, :3, 3]
+    lines = make_lines(tree, q)
+    lines["push"] = np.stack([trunk - pushes / 250.0, trunk], axis=1)
+    ground = [[[i / 4, -1, 0], [i / 4, 1, 0]] for i in range(-4, 5)]
+    ground += [[[-1, i / 4, 0], [1, i / 4, 0]] for i in range(-4, 5)]
+
+    projection = np.column_stack([RIGHT, DOWN])
+
+    def points(line: Any) -> str:
+        return " ".join(f"{x:.0f},{y:.0f}" for x, y in CENTRE + SCALE * np.asarray(line) @ projection)
+
+    text = [
+        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 660 300" fill="none" stroke-linecap="round" '
+        'stroke-linejoin="round">',
+        "<title>A quadruped trots on its servos, and is pushed from behind and from the side</title>",
+        f'<g stroke="{PEERS}" stroke-width="0.6">',
+        *(f'<polyline points="{points(line)}"/>' for line in ground),
+        "</g>",
+    ]
+    for name, line in lines.items():
+        colour = "#d95f02" if name == "push" else "#5fa8c4" if name.startswith("left") else OURS
+        fill = f' fill="{PEERS}" fill-opacity="0.85"' if name.startswith("trunk") else ""
+        style = f'stroke="{colour}" stroke-width="{3 if fill else 6}"{fill}'
+        style += ' stroke-linecap="butt"' if name == "push" else ""  # so that nothing shows without a push
+        values = ";".join(points(frame) for frame in line)
+        play = f'dur="{seconds}s" repeatCount="indefinite" values="{values}"'
+        text += [f'<polyline {style} points="{points(line[0])}">']
+        text += [f'<animate attributeName="points" {play}/></polyline>']
+    path.write_text("\n".join([*text, "</svg>\n"]), encoding="utf-8")
 
 
 def figures_of(section: str, function: str, model: str) -> dict[str, float]:
@@ -80,15 +126,13 @@ def draw_bars(axes: Any, times: dict[str, float], title: str) -> None:
 
 
 def main() -> None:
-    """Write the picture, the same whenever numbers are the same."""
+    """Write the pictures, the same whenever numbers are the same."""
+    write_moving_picture(DOCS / "_static" / "quadruped.svg")
     mpl.rcParams |= {"svg.hashsalt": "mbt", "font.size": 11, "axes.titlesize": 11}
-    figure = plt.figure(figsize=(10, 4.2), layout="constrained")
-    left, right = figure.subfigures(1, 2, width_ratios=[1.1, 1])
-    draw_fall(left.subplots())
-    one, batch = right.subplots(2, 1, height_ratios=[5, 4])
+    figure, (one, batch) = plt.subplots(1, 2, figsize=(10, 2.6), layout="constrained")
     draw_bars(one, figures_of("Single calls from Python", "forward dynamics", "humanoid"), "µs for one state")
     draw_bars(batch, figures_of("Batches", "forward dynamics", "humanoid"), "µs a state, of a batch of 4096")
-    right.suptitle("forward dynamics of a humanoid, called from Python", x=0.02, ha="left", fontsize=12)
+    figure.suptitle("forward dynamics of a humanoid, called from Python", x=0.01, ha="left", fontsize=12)
     figure.savefig(DOCS / "_static" / "overview.svg", metadata={"Date": None})
 
 

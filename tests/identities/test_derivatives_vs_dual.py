@@ -44,6 +44,42 @@ def test_forward_dynamics(model: str) -> None:
     assert error <= tolerance_of_forward_dynamics(case.tree.calc_mass_matrix(context))
 
 
+def test_trees_on_world_do_not_meet() -> None:
+    """Blocks, of sizes that fill no registers, are those of each tree alone; all else is zero."""
+    tree, alone = mbt.MultibodyTree(), []
+    for size in (5, 1, 7, 2):
+        alone.append(mbt.MultibodyTree())
+        for owner in (tree, alone[-1]):
+            parent, rng = owner.world_body, np.random.default_rng(size)
+            for k in range(size):
+                inertia = mbt.SpatialInertia.solid_box_with_mass(*rng.uniform(0.5, 1.0, 4))
+                link = owner.add_body(mbt.RigidBody(f"{size}_{k}", inertia))
+                X, axis = mbt.math.make_pose(rng.uniform(-1, 1, 3)), np.eye(3)[k % 3]
+                owner.add_joint(mbt.RevoluteJoint, link.name, parent, X, link, None, axis=axis)
+                parent = link
+    for each in (tree, *alone):
+        each.add_force_element(mbt.UniformGravityFieldElement())
+        each.finalize()
+    nv = tree.num_velocities
+    q, v, tau = np.random.default_rng(1).uniform(-1, 1, (3, 6, nv))
+    for rows in (0, slice(None)):
+        shape = np.shape(q[rows])[:-1]
+        found = [np.full((*shape, nv, nv), 7.0) for _ in range(3)]
+        functional.forward_dynamics_derivatives(tree, q[rows], v[rows], tau[rows], out=tuple(found))
+        start = 0
+        for one in alone:
+            own = slice(start, start + one.num_velocities)
+            desired = functional.forward_dynamics_derivatives(
+                one, q[rows][..., own], v[rows][..., own], tau[rows][..., own]
+            )
+            for all_blocks, block in zip(found, desired, strict=True):
+                atol = 1e-12 * np.abs(block).max()
+                np.testing.assert_allclose(all_blocks[..., own, own], block, rtol=0, atol=atol)
+                all_blocks[..., own, own] = 0.0
+            start = own.stop
+        assert not np.any(found)
+
+
 @pytest.mark.parametrize("model", CATALOGUE)
 def test_inverse_vs_forward(model: str) -> None:
     """``dvdot = -M^-1 dtau`` where vdot is what tau gives."""

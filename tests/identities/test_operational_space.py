@@ -121,3 +121,22 @@ def test_a_massless_dof() -> None:
         functional.operational_space_inverse_inertia(tree, [0.0], link)
     with pytest.raises(mbt.SingularityError, match=r"velocity 0, of .*, has no inertia"):
         tree.calc_operational_space_inertia(tree.create_default_context(), link)
+
+
+@pytest.mark.parametrize("model", FEW)
+def test_frames_off_their_bodies(model: str) -> None:
+    """Of a frame that is shifted and turned on its body, along axes of another, alone and in a batch."""
+    edited = get_case(model).tree.edit()
+    X = mbt.math.make_pose([0.3, -0.2, 0.5], rpy=[0.4, -0.7, 1.1])
+    edited.add_frame(mbt.FixedOffsetFrame("off", edited.bodies[-1], X))
+    edited.finalize()
+    q = edited.random_positions(2, 5)
+    off, E = edited.get_frame_by_name("off"), edited.bodies[1].body_frame
+    batch = functional.operational_space_inverse_inertia(edited, q, off, expressed_in=E)
+    J = functional.frame_jacobian(edited, q, off, expressed_in=E)
+    desired = J @ np.linalg.solve(functional.mass_matrix(edited, q), np.swapaxes(J, 1, 2))
+    scale = np.max(np.abs(desired), initial=1e-300)
+    np.testing.assert_allclose(batch, desired, rtol=0.0, atol=1e-9 * scale)
+    for sample, x in zip(batch, q, strict=True):
+        one = functional.operational_space_inverse_inertia(edited, x, off, expressed_in=E)
+        np.testing.assert_allclose(one, sample, rtol=0.0, atol=1e-12 * scale)

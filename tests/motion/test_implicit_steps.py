@@ -172,6 +172,90 @@ def test_a_joint_beyond_its_limit_comes_back_slowly():
     assert q[-1, 0] > 0.0
 
 
+def make_four_bar(R, *, weld=False, size=1.0):
+    """A four-bar linkage in a plane turned by R; one direction of its ball follows from its hinges."""
+    tree, bodies = mbt.MultibodyTree(), []
+    rod = mbt.SpatialInertia.solid_box_with_mass(0.5, 0.3 * size, 0.05 * size, 0.05 * size)
+    places = (None, mbt.math.make_pose([0.3 * size, 0, 0]), mbt.math.make_pose([0.4 * size, 0, 0]))
+    parent, base = tree.world_body, mbt.math.make_pose([0, 0, 0], R=R)
+    for i, X in enumerate(places):
+        link = tree.add_body(mbt.RigidBody(f"rod{i}", rod))
+        joint = tree.add_joint(
+            mbt.RevoluteJoint, f"pin{i}", parent, base if i == 0 else X, link, None, axis=[0, 0, 1]
+        )
+        joint.set_default_angle([0.4, 0.9, 1.1][i])
+        bodies.append(link)
+        parent = link
+    at_rest = tree.clone()
+    at_rest.finalize()
+    X_WB = at_rest.calc_relative_transform(
+        at_rest.create_default_context(), at_rest.world_frame, at_rest.get_body_by_name("rod2")
+    )
+    end = X_WB @ mbt.math.make_pose([0.3 * size, 0, 0])
+    ground = tree.add_frame(mbt.FixedOffsetFrame("ground", tree.world_body, end))
+    tip = tree.add_frame(mbt.FixedOffsetFrame("tip", bodies[-1], mbt.math.make_pose([0.3 * size, 0, 0])))
+    tree.add_constraint((mbt.WeldConstraint if weld else mbt.BallConstraint)("loop", ground, tip))
+    tree.finalize()
+    return tree
+
+
+@pytest.mark.parametrize("size", [1e-3, 1.0, 100.0])
+@pytest.mark.parametrize("rpy", [(0, 0, 0), (np.pi / 2, 0, 0), (0.3, -1.1, 0.7)])
+def test_equations_that_follow_from_others_do_nothing(rpy, size):
+    """A linkage at rest stays there, and one that moves does not gain energy: rounding is no direction."""
+    tree = make_four_bar(mbt.math.rpy_to_matrix(rpy), size=size)
+    context = tree.create_default_context()
+    motion = mbt.simulate(tree, context, 0.1, 1e-3, method="implicit")
+    assert abs(motion.v).max() < 1e-9
+    J = tree.calc_constraint_jacobian(context)
+    context.v = np.linalg.svd(J)[2][-1] * 3.0  # the only motion that the loop leaves
+    motion = mbt.simulate(tree, context, 1.0, 1e-3, method="implicit")
+    energy = motion.energy.total
+    assert (np.diff(energy) < 1e-3 * energy[0]).all()
+    assert 0.5 * energy[0] < energy[-1] <= 1.001 * energy[0]
+
+
+def test_a_loop_that_holds_a_joint_beyond_its_limit_wins():
+    """Nothing that pulls a joint back may feed energy into a loop: it stays shut and at rest."""
+    tree = make_four_bar(np.eye(3), weld=True)  # no motion is left
+    tree = tree.edit()
+    tree.get_joint_by_name("pin1").set_position_limits([-0.5], [0.2])  # it stands at 0.9
+    tree.finalize()
+    context = tree.create_default_context()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", mbt.SimulationWarning)
+        motion = mbt.simulate(tree, context, 1.0, 2e-3, method="implicit")
+    assert abs(motion.v).max() < 0.1
+    assert abs(motion.q - motion.q[0]).max() < 3e-3
+    assert abs(motion.v[-1]).max() < 1e-9
+
+
+def test_damping_resists_where_no_mass_does():
+    """A massless link between two hinges about one axis, of which one is damped: as a single hinge."""
+    tree = mbt.MultibodyTree()
+    inner = tree.add_body(mbt.RigidBody("inner", mbt.SpatialInertia.zero()))
+    rod = tree.add_body(mbt.RigidBody("rod", mbt.SpatialInertia.point_mass(2.0, [0.5, 0, 0])))
+    tree.add_joint(mbt.RevoluteJoint, "a", tree.world_body, None, inner, None, axis=[0, 0, 1], damping=0.3)
+    tree.add_joint(mbt.RevoluteJoint, "b", inner, None, rod, None, axis=[0, 0, 1])
+    tree.finalize()
+    _, v = functional.rollout(tree, [0.1, 0.2], [0.0, 0.0], np.full((50, 2), 0.6), 1e-2, method="implicit")
+    # Both hinges transmit 0.6 N m to the rod, to the order of the step; nothing is left for the damper.
+    np.testing.assert_allclose(v[-1].sum(), 0.6 / (2.0 * 0.25) * 0.5, rtol=1e-3)
+    np.testing.assert_allclose(v[-1, 0], 0.0, atol=1e-9)
+
+
+def test_an_audit_of_a_simulation_that_failed_is_finite():
+    tree = make_slider(gravity=[1.0, 0.0, 0.0])
+    with pytest.warns(mbt.SimulationWarning, match="not finite"):
+        motion = mbt.simulate(
+            tree, tree.create_default_context(), 0.1, 1e-2, method="implicit",
+            control=lambda t, q, v: [np.nan if t >= 0.05 else 0.0],
+        )  # fmt: skip
+    assert motion.status == "failed"
+    assert np.isfinite(motion.power[:-1]).all()  # behind the last one is what nobody knows
+    assert "not finite" in motion.audit().message
+
+
 def test_dry_friction_holds_below_and_slips_above():
     tree = make_slider(lambda joint: mbt.JointFriction(joint, 4.0))
     for force, expected in ((3.96, 0.0), (4.04, 0.04 / 2.0), (-6.0, -2.0 / 2.0)):

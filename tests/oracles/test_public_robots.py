@@ -1,5 +1,7 @@
 """The robots of the package example-robot-data: read as they are, computed as Pinocchio computes them."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -53,6 +55,31 @@ def test_dynamics(path):
     ):
         scale = np.abs(expected).max(initial=0.0)
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12 * scale)
+
+
+# With what is not a robot's fault: links without mass that nothing resists, in a description.
+MASSLESS = ("romeo", "romeo_laas_small")
+MOVING = [path for path in (*ROBOTS, *sorted(FOLDER.rglob("*.sdf"))) if path.stem not in MASSLESS]
+
+
+@pytest.mark.parametrize("path", MOVING, ids=[path.stem + path.suffix for path in MOVING])
+def test_implicit_steps_hold(path):
+    """Three seconds with default settings: nothing has more energy than a fall gives, and the way to limits.
+
+    Joints that stand beyond these come back within a fifth of a second.
+    """
+    tree = load_robot(path)
+    context = tree.create_default_context()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", mbt.SimulationWarning)
+        motion = mbt.simulate(tree, context, 3.0, 2e-3, method="implicit")
+    assert motion.status == "completed"
+    beyond = np.maximum(tree.position_lower_limits - context.q, context.q - tree.position_upper_limits)
+    M = np.diag(tree.calc_mass_matrix(context))
+    led = 0.5 * M.sum() * (np.max(beyond, initial=0.0) / 0.2) ** 2
+    fall = 0.5 * 9.81 * 3.0**2
+    assert motion.energy.kinetic.max() <= led + 9.81 * fall * tree.calc_total_mass(context)
+    assert motion.solver.residual.max() < 1e-6
 
 
 @pytest.mark.parametrize("path", ROBOTS, ids=[path.stem for path in ROBOTS])

@@ -116,6 +116,36 @@ def test_functions_see_the_same_derivatives() -> None:
     np.testing.assert_allclose((dq * M)[:, 0, 0] / M[:, 0, 0] ** 2, -6.0 * (q[:, 0] - 0.25) ** 2, rtol=1e-14)
 
 
+class Between(mbt.ForceElement):
+    """A force on one joint that depends on another."""
+
+    def __init__(self, joint: mbt.Joint, other: mbt.Joint) -> None:
+        super().__init__(joint.model_instance)
+        self.joint, self.other = joint, other
+
+    def do_calc_and_add_force_contribution(self, context: Any, pc: Any, vc: Any, forces: Any) -> None:
+        x, y = self.joint.get_angle(context), self.other.get_angle(context)
+        forces.generalized_forces[self.joint.velocity_start] += x * y
+
+
+def test_a_force_between_trees_on_world_couples_their_derivatives() -> None:
+    tree, inertia = mbt.MultibodyTree(), mbt.SpatialInertia.solid_box_with_mass(2.0, 0.3, 0.4, 0.5)
+    joints = []
+    for name in ("a", "b", "c"):
+        rod = tree.add_body(mbt.RigidBody(name, inertia))
+        joints.append(
+            tree.add_joint(mbt.RevoluteJoint, name, tree.world_body, None, rod, None, axis=[0, 0, 1])
+        )
+    tree.add_force_element(Between(joints[0], joints[2]))
+    tree.finalize()
+    context = tree.create_default_context()
+    context.q = q = [0.3, 0.5, -0.7]
+    by_q, _, M_inverse = tree.calc_forward_dynamics_derivatives(context)
+    desired = np.zeros((3, 3))
+    desired[0] = M_inverse[0, 0] * np.array([q[2], 0.0, q[0]])
+    np.testing.assert_allclose(by_q, desired, rtol=1e-14, atol=1e-15)
+
+
 class Sine(mbt.ForceElement):
     """A force that is computed with the standard library, which takes floats only."""
 

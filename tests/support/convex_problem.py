@@ -110,6 +110,8 @@ class Problem:
         Velocities that limits allow.
     limit_slope : ndarray, shape (batch, nv)
         Impulse per velocity beyond them.
+    back, pull : ndarray, shape (batch, nv)
+        Velocities at which joints beyond their limits come back, and the impulses for it at rest.
     friction, friction_slope : ndarray, shape (batch, nv)
         Largest impulse of dry friction, and impulse per velocity at rest.
     drives : Drives
@@ -126,6 +128,8 @@ class Problem:
     lower: FloatArray
     upper: FloatArray
     limit_slope: FloatArray
+    back: FloatArray
+    pull: FloatArray
     friction: FloatArray
     friction_slope: FloatArray
     drives: Drives
@@ -145,13 +149,29 @@ class Problem:
         for array in own if self.contacts is None else (*own, *vars(self.contacts).values()):
             array[samples] = 0.0
 
+    def limit_impulse(self, v: FloatArray) -> FloatArray:
+        """Return the impulses of position limits against v."""
+        stop = np.fmax(v - self.upper, 0.0) - np.fmax(self.lower - v, 0.0)
+        impulse: FloatArray = self.limit_slope * stop + self._pull_impulse(v)
+        return impulse
+
+    def _pull_slope(self) -> FloatArray:
+        slope: FloatArray = self.pull / np.where(self.back == 0.0, 1.0, np.abs(self.back))
+        return slope
+
+    def _pull_impulse(self, v: FloatArray) -> FloatArray:
+        inwards, zero = self.back > 0.0, np.zeros(v.shape)
+        lower, upper = np.where(inwards, -self.pull, zero), np.where(inwards, zero, self.pull)
+        impulse: FloatArray = np.clip(self._pull_slope() * (v - self.back), lower, upper)
+        return impulse
+
     def gradient(self, v: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the gradient at v, and its size beside that of its terms, (batch,)."""
         terms = [
             np.einsum("bij,bj->bi", self.M, v),
             -self.p,
             self.linear * v,
-            self.limit_slope * (np.fmax(v - self.upper, 0.0) - np.fmax(self.lower - v, 0.0)),
+            self.limit_impulse(v),
             np.clip(self.friction_slope * v, -self.friction, self.friction),
             -self.dt * self.drives.force(v),
         ]
@@ -172,7 +192,10 @@ class Problem:
 
     def hessian(self, v: FloatArray) -> FloatArray:
         """Return the matrix of second derivatives, (batch, nv, nv)."""
+        pulled = self._pull_impulse(v)
+        is_pulled = (pulled != 0.0) & (np.abs(pulled) < self.pull)
         diagonal = self.linear + self.limit_slope * ((v < self.lower) | (v > self.upper))
+        diagonal = diagonal + self._pull_slope() * is_pulled
         sticks = np.abs(self.friction_slope * v) < self.friction
         diagonal = diagonal + self.friction_slope * sticks
         diagonal = diagonal + self.dt * self.drives.steepness(v)

@@ -38,6 +38,10 @@ _STICTION = 1e-5
 # Time in which a constraint that is open is closed, and in which a joint beyond its limit comes back [s].
 _CLOSING = 0.02
 _RETURN = 0.2
+# Period over 2 pi of the spring that pulls no less than what brings it back [s].
+_PULL = 2e-3
+# Of the largest inverse inertia along the axes of a constraint: what counts along each of them at least.
+_LEAST_SHARE = 1e-6
 
 
 def carried_momenta(
@@ -172,7 +176,7 @@ class ConvexSteps:
         wanted, total = drives.calc(v)
         saturated = np.zeros((self.count, self.tree.num_actuators), dtype=np.bool_)
         saturated[:, self._servos.actuators] = np.abs(wanted) > drives.limit
-        is_at_limit = (v < problem.lower) | (v > problem.upper)
+        is_at_limit = problem.limit_impulse(v) != 0.0
         self.done = SolverSteps(
             iterations.reshape(batch),
             residual.reshape(batch),
@@ -243,13 +247,14 @@ class ConvexSteps:
         q = context.q.reshape(self.count, -1)
         drives = self._drives(q, tau, h)
         q = q[:, self._position_of]
-        gaps = [q - self._lower, self._upper - q]
-        lower, upper = (gap / np.where(gap > 0.0, h, h + _RETURN) for gap in gaps)
+        lower, upper = (np.maximum(gap, 0.0) / h for gap in (q - self._lower, self._upper - q))
+        beyond = np.maximum(self._lower - q, 0.0) - np.maximum(q - self._upper, 0.0)
         J, target, row_slope = self._constraints(M, h)
         return Problem(
             dt=h, M=M, p=np.einsum("bij,bj->bi", M, v0) + h * f,
             linear=(h * self._damping + h * h * self._stiffness) * self._free, lower=-lower, upper=upper,
-            limit_slope=inertia / _RIGID * self._free, friction=friction * self._free,
+            limit_slope=inertia / _RIGID * self._free, back=beyond / (h + _RETURN),
+            pull=h * inertia * np.abs(beyond) / _PULL**2 * self._free, friction=friction * self._free,
             friction_slope=np.where(friction > 0.0, inertia / _STICTION, 0.0) * self._free,
             drives=drives, rows=J, row_target=target, row_slope=row_slope,
             contacts=self._contacts(M, v, h),
@@ -280,6 +285,11 @@ class ConvexSteps:
         )
         error = tree.calc_constraint_errors(self.context).reshape(self.count, m)
         share = np.einsum("bmi,bim->bm", J, np.linalg.solve(M, np.swapaxes(J, 1, 2)))
+        for constraint in tree.constraints:
+            first, last = constraint.first_equation, constraint.first_equation + constraint.num_equations
+            for k in range(first, last, 3):  # of one unit
+                axes = share[:, k : min(k + 3, last)]
+                np.maximum(axes, _LEAST_SHARE * axes.max(axis=1, keepdims=True), out=axes)
         slope = np.where(share > 0.0, 1.0 / (_RIGID * np.where(share > 0.0, share, 1.0)), 0.0)
         return J, -error / (h + _CLOSING), slope
 

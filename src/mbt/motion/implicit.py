@@ -123,6 +123,12 @@ class ImplicitSteps:
         else:
             self._cores = [core] * math.prod(self.batch)
 
+    def set_servo_targets(self, q_d: FloatArray, v_d: FloatArray) -> None:
+        """Let servos drive to these from now on, (..., num_servos)."""
+        rows = (np.ascontiguousarray(x).reshape(len(self._cores), self._servos.size) for x in (q_d, v_d))
+        for core, *targets in zip(self._cores, *rows, strict=True):
+            core.set_servo_targets(*targets)
+
     def take(self, q: FloatArray, v: FloatArray, tau: FloatArray, dt: float, time: Any = 0.0) -> Taken:
         """Take steps with these forces, (..., n, nv), from a state on.
 

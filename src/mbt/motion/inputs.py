@@ -8,6 +8,7 @@ import numpy as np
 
 from mbt.errors import ShapeError, cure_for_efforts, shape_error
 from mbt.math.arrays import as_finite_array, as_float_array
+from mbt.motion.servo_targets import ServoTargets
 from mbt.tree.hooks import add_note
 from mbt.tree.servos import calc_efforts, read_servos
 
@@ -28,7 +29,7 @@ class Inputs:
         What is driven.
     context : Context
         Its actuation acts all the time, and its servos drive to its targets.
-    control : None, array_like or callable
+    control, servo_positions, servo_velocities : None, array_like or callable
         See `simulate`.
     num_steps : int
         So many rows an array has.
@@ -43,6 +44,8 @@ class Inputs:
     ----------
     num_limited : ndarray of int, shape (..., num_velocities)
         Of how many forces that were asked for, that of each velocity was clipped.
+    targets : ServoTargets or None
+        What the servos drive to, where that changes.
     """
 
     def __init__(
@@ -56,6 +59,8 @@ class Inputs:
         dt: float,
         limit_efforts: bool,
         with_servos: bool = True,
+        servo_positions: Any = None,
+        servo_velocities: Any = None,
     ) -> None:
         self._shape = (*context.batch_shape, tree.num_velocities)
         self._held = context.actuation @ tree.actuation_matrix.T
@@ -63,6 +68,12 @@ class Inputs:
         self._servos = read_servos(tree, context)
         self._has_servos = with_servos and bool(self._servos.actuators.size)
         self._B_servos = tree.actuation_matrix[:, self._servos.actuators]
+        self.targets: ServoTargets | None = None
+        if servo_positions is not None or servo_velocities is not None:
+            self.targets = ServoTargets(
+                servo_positions, servo_velocities, self._servos, batch=context.batch_shape,
+                num_actuators=tree.num_actuators, num_steps=num_steps,
+            )  # fmt: skip
         self._start, self._dt = start, dt
         self._function = control if callable(control) else None
         self._rows = self._as_rows(control, num_steps) if self._function is None else None
@@ -71,14 +82,17 @@ class Inputs:
 
     @property
     def is_function(self) -> bool:
-        """Whether forces depend on the state."""
-        return self._function is not None or self._has_servos
+        """Whether forces depend on the state, or targets change."""
+        return self._function is not None or self._has_servos or self.targets is not None
 
     def calc(self, time: float, q: FloatArray, v: FloatArray) -> FloatArray:
         """Return the forces at a state, (..., num_velocities), where they depend on it."""
         tau = self._row_at(time) if self._function is None else self._call(time, q, v)
         if self._is_driven:
             tau = tau + self._held
+        if self.targets is not None:
+            self.targets.move_to(self._step_at(time), time, q, v)
+            self._servos = self._servos._replace(q_d=self.targets.q_d, v_d=self.targets.v_d)
         if self._has_servos:
             with np.errstate(invalid="ignore"):  # of a sample that is not finite
                 tau = tau + calc_efforts(self._servos, q, v) @ self._B_servos.T
@@ -87,9 +101,11 @@ class Inputs:
     def _row_at(self, time: float) -> FloatArray:
         """Return the row of the step in which a time lies."""
         assert self._rows is not None
-        step = int((time - self._start) / self._dt + 1e-6)
-        row: FloatArray = self._rows[..., min(step, self._rows.shape[-2] - 1), :]
+        row: FloatArray = self._rows[..., min(self._step_at(time), self._rows.shape[-2] - 1), :]
         return np.broadcast_to(row, self._shape)
+
+    def _step_at(self, time: float) -> int:
+        return int((time - self._start) / self._dt + 1e-6)
 
     def _call(self, time: float, q: FloatArray, v: FloatArray) -> FloatArray:
         """Return what the control function gives."""

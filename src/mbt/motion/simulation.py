@@ -34,6 +34,8 @@ def simulate(
     *,
     method: str = "semi_implicit_euler",
     control: npt.ArrayLike | Callable[..., npt.ArrayLike] | None = None,
+    servo_positions: npt.ArrayLike | Callable[..., npt.ArrayLike] | None = None,
+    servo_velocities: npt.ArrayLike | Callable[..., npt.ArrayLike] | None = None,
     events: Callable[..., float] | Sequence[Callable[..., float]] = (),
     every: int = 1,
     limit_efforts: bool = False,
@@ -70,6 +72,10 @@ def simulate(
         ``control(time, q, v) -> tau``, shape (..., num_velocities), is called before each step of fixed
         length, and its forces are held during the step, as by a digital controller; SciPy's solvers call it
         whenever they need accelerations.
+    servo_positions, servo_velocities : array_like or callable, optional
+        Targets of the servos [rad, m], [rad/s, m/s], in place of those of the Context: an array of shape
+        (..., n, num_actuators) or (num_actuators,), or a function of ``(time, q, v)`` that returns shape
+        (..., num_actuators), called as `control` is. Columns of plain motors count for nothing.
     events : callable or sequence of callable, optional
         Functions ``event(time, q, v) -> float`` of one state. The simulation locates sign changes to
         rounding, by a shorter step of the method or on the interpolant of the solver. The attribute
@@ -151,6 +157,8 @@ def simulate(
             dt,
             method=method,
             control=control,
+            servo_positions=servo_positions,
+            servo_velocities=servo_velocities,
             events=events,
             every=every,
             limit_efforts=limit_efforts,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
@@ -138,7 +139,7 @@ class _ImplicitStepper(Stepper):
         self._steps = ImplicitSteps(
             task.context.clone(), joint_limits=task.joint_limits, limit_efforts=task.limit_efforts
         )
-        self._num_limited = task.inputs.num_limited
+        self._num_limited, self._targets = task.inputs.num_limited, task.inputs.targets
         # Of which nobody has asked what they exerted; and what the solver did in the others.
         self._taken: list[Taken] = []
         self._done: list[SolverSteps] = []
@@ -149,6 +150,9 @@ class _ImplicitStepper(Stepper):
 
         taken = join_taken(self._taken)
         self._taken.clear()
+        if not self.context.batch_shape and not math.isfinite(taken.told[-1].sum()):
+            # A step that failed: what acted in the one before is told for the state from which it went.
+            taken.told[-1, 1:] = taken.told[-2, 1:] if len(taken.told) > 1 else 0.0
         self._done.append(taken.solver)
         self._clipped.append(taken.is_clipped)
         return np.concatenate([taken.drive, taken.told], axis=-1)[..., : tau.shape[-2], :]
@@ -182,6 +186,8 @@ class _ImplicitStepper(Stepper):
 
     def _move(self, time: float, tau: FloatArray, dt: float) -> Taken:
         context = self.context
+        if self._targets is not None:
+            self._steps.set_servo_targets(self._targets.q_d, self._targets.v_d)
         try:
             return self._steps.take(context.q, context.v, tau, dt, time)
         except SingularityError as error:

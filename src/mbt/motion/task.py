@@ -124,6 +124,8 @@ def make_task(tree: MultibodyTree, context: Context, duration: float, dt: float,
         dt=dt,
         limit_efforts=limit_efforts and not is_implicit,
         with_servos=not is_implicit,
+        servo_positions=options["servo_positions"],
+        servo_velocities=options["servo_velocities"],
     )
     start = _common_time(context)
     _check_clock(start, duration, dt)

@@ -165,23 +165,27 @@ static MBT_INLINE void multiply_tile(
 // Four rows from the i-th on. The last ones are computed twice rather than by other code.
 struct FourRows {
   int rows[4];
-  FourRows(int i, int n) {
-    for (int j = 0; j < 4; ++j) rows[j] = i + j < n ? i + j : n - 1;
+  FourRows(int i, int end) {
+    for (int j = 0; j < 4; ++j) rows[j] = i + j < end ? i + j : end - 1;
   }
 };
 
-// C = -A X, all (n, n); C has rows of n, the others of `stride`.
+// C = -A X, all (n, n); C has rows of n, the others of `stride`. Only the block from `first` to `end` of each, to the
+// right of which X is zero.
 template <class T>
-static MBT_INLINE void multiply_negative(const T* A, const T* X, std::ptrdiff_t stride, int n, T* C) {
-  const int width = Wide<T>::width;
-  for (int i = 0; i < n; i += 4) {
-    const FourRows four(i, n);
-    int k = 0;
-    for (; k + 2 * width < n; k += 3 * width) multiply_tile<3>(A, X, stride, n, nullptr, n, four.rows, k, C);
-    if (k + width < n) {
-      multiply_tile<2>(A, X, stride, n, nullptr, n, four.rows, k, C);
-    } else if (k < n) {
-      multiply_tile<1>(A, X, stride, n, nullptr, n, four.rows, k, C);
+static MBT_INLINE void multiply_negative(
+    const T* A, const T* X, std::ptrdiff_t stride, int n, int first, int end, T* C) {
+  const int width = Wide<T>::width, terms = end - first;
+  A += first;
+  X += stride * first;
+  for (int i = first; i < end; i += 4) {
+    const FourRows four(i, end);
+    int k = first;
+    for (; k + 2 * width < end; k += 3 * width) multiply_tile<3>(A, X, stride, n, nullptr, terms, four.rows, k, C);
+    if (k + width < end) {
+      multiply_tile<2>(A, X, stride, n, nullptr, terms, four.rows, k, C);
+    } else if (k < end) {
+      multiply_tile<1>(A, X, stride, n, nullptr, terms, four.rows, k, C);
     }
   }
 }
@@ -190,18 +194,18 @@ static MBT_INLINE void multiply_negative(const T* A, const T* X, std::ptrdiff_t 
 // A register of columns has nearly all rows, so only scalars that are columns of their own gain. `terms` is work, (n,).
 template <class T>
 [[maybe_unused]] MBT_NOINLINE static void multiply_negative_of_branches(
-    const T* A, const T* X, std::ptrdiff_t stride, int n, const int* ends, int* terms, T* C) {
+    const T* A, const T* X, std::ptrdiff_t stride, int n, int first, int end, const int* ends, int* terms, T* C) {
   if constexpr (Wide<T>::width > 1) {
-    multiply_negative(A, X, stride, n, C);
+    multiply_negative(A, X, stride, n, first, end, C);
   } else {
-    for (int k = 0; k < n; k += 3) {
-      const int behind = k + 3 < n ? k + 3 : n;
-      int end = behind, num_terms = 0;
-      for (int l = k; l < behind; ++l) end = ends[l] > end ? ends[l] : end;
-      for (int l = 0; l < end; ++l)
+    for (int k = first; k < end; k += 3) {
+      const int behind = k + 3 < end ? k + 3 : end;
+      int last = behind, num_terms = 0;
+      for (int l = k; l < behind; ++l) last = ends[l] > last ? ends[l] : last;
+      for (int l = first; l < last; ++l)
         if (l >= k || ends[l] > k) terms[num_terms++] = l;
-      for (int i = 0; i < n; i += 4) {
-        const FourRows four(i, n);
+      for (int i = first; i < end; i += 4) {
+        const FourRows four(i, end);
         if (behind - k == 3) {
           multiply_tile<3>(A, X, stride, n, terms, num_terms, four.rows, k, C);
         } else if (behind - k == 2) {

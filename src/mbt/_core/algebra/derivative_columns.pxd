@@ -56,9 +56,9 @@ cdef extern from "algebra/dense_rows.hpp" namespace "MBT_NS" nogil:
     S dot_in_halves[S](const S* x, const S* y)
 
     # Rows of `stride`, a multiple of MBT_W where S is double.
-    void multiply_negative[S](const S* A, const S* X, Py_ssize_t stride, int n, S* C)
+    void multiply_negative[S](const S* A, const S* X, Py_ssize_t stride, int n, int first, int end, S* C)
     void multiply_negative_of_branches[S](
-        const S* A, const S* X, Py_ssize_t stride, int n, const int* ends, int* terms, S* C)
+        const S* A, const S* X, Py_ssize_t stride, int n, int first, int end, const int* ends, int* terms, S* C)
     void take_unit_forces[S](
         const S* axis, const S* U, const S* D_inverse, int l, int end, Py_ssize_t stride, S* F, S* y)
     void add_unit_accelerations[S](

@@ -159,7 +159,7 @@ def forward_dynamics_derivatives(tree, q, v, tau, *, external_forces=None, out=N
     )
     if singular >= 0:
         above.raise_massless_dof(tree, singular)
-    derivatives.forward_dynamics_derivatives(m, matrices, data(dvdot_dq), data(dvdot_dv), data(M_inverse))
+    derivatives.forward_dynamics_derivatives(m, False, matrices, data(dvdot_dq), data(dvdot_dv), data(M_inverse))
     return dvdot_dq, dvdot_dv, M_inverse
 
 

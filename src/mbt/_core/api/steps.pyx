@@ -369,7 +369,9 @@ cdef class _Rates:
         if singular >= 0:
             above.raise_massless_dof(self.tree, singular)
         memcpy(data(self.vdot), derivatives.vdot_in(m, matrices), nv*sizeof(double))
-        derivatives.forward_dynamics_derivatives(m, matrices, data(self.by[0]), data(self.by[1]), data(self.by[2]))
+        derivatives.forward_dynamics_derivatives(
+            m, False, matrices, data(self.by[0]), data(self.by[1]), data(self.by[2])
+        )
         return 0
 
     cdef int find_forces(self, q, v, tuple lead) except -1:
@@ -479,7 +481,7 @@ cdef tuple differentiate_euler_step(tree, CompiledModel compiled, q, v, tau, dou
         above.raise_massless_dof(tree, singular)
     rates.vdot = derivatives.vdot_in(m, matrices)
     rates.by_q, rates.by_v, rates.by_tau = by_q, by_q + nv*nv, by_q + 2*nv*nv
-    derivatives.forward_dynamics_derivatives(m, matrices, by_q, by_q + nv*nv, by_q + 2*nv*nv)
+    derivatives.forward_dynamics_derivatives(m, False, matrices, by_q, by_q + nv*nv, by_q + 2*nv*nv)
     count = find_turning(m, turning)
     derivatives.differentiate_euler(nv, turning, count, dt, data(v), &rates, data(A), data(B))
     return A, B

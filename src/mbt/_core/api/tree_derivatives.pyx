@@ -210,7 +210,9 @@ cdef class TreeDerivatives(TreeIdentification):
             above.raise_massless_dof(self, singular)
         if user is not None:
             derivatives.subtract_from_rates(m, data(user[0]), data(user[1]), matrices)
-        derivatives.forward_dynamics_derivatives(m, matrices, data(dvdot_dq), data(dvdot_dv), data(M_inverse))
+        derivatives.forward_dynamics_derivatives(
+            m, user is not None, matrices, data(dvdot_dq), data(dvdot_dv), data(M_inverse)
+        )
         return dvdot_dq, dvdot_dv, M_inverse
 
     def calc_constrained_forward_dynamics_derivatives(

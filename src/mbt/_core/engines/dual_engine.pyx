@@ -455,7 +455,7 @@ cdef class DualEngine(Engine):
             if singular >= 0:
                 return singular
             partials.forward_dynamics_rates(m, p, &context.switches, q, v, x, NULL, memory, &matrices)
-            partials.forward_dynamics_derivatives(m, matrices, by_q, by_v, by_x)
+            partials.forward_dynamics_derivatives(m, False, matrices, by_q, by_v, by_x)
         else:
             if quantity == INVERSE_DYNAMICS:
                 kernels.inverse_dynamics_with_elements(m, p, context.switches.weightless, q, v, x, memory, values)

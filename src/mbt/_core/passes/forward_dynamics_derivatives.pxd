@@ -134,6 +134,7 @@ cdef inline void calc_mass_matrix_inverse_in_world(
     And vdot -= U' dA_P / D, dA = dA_P + S vdot: a product with M^-1 would lose digits that this keeps.
     """
     cdef int i, k, l
+    cdef int end = 0    # behind the dofs of the tree on World that the mobod is in
     cdef T* dA
     cdef int nv = model.num_velocities
     cdef const MobodJoint* joint
@@ -156,6 +157,8 @@ cdef inline void calc_mass_matrix_inverse_in_world(
     set_zero(moving[0].dA, 6)
     for i in range(1, model.num_mobods):
         joint = &model.joints[i]
+        if joint.parent == 0:
+            end = joint.v_end
         dA = &moving[i].dA[0]
         copy(moving[joint.parent].dA, 6, dA)
         # The last child takes over the memory of its parent.
@@ -163,7 +166,7 @@ cdef inline void calc_mass_matrix_inverse_in_world(
         A_P = A + 6*stride*model.joints[joint.parent].ending if joint.parent != 0 else NULL
         for k in range(joint.v_start, joint.v_start + joint.nv):
             add_unit_accelerations(
-                axes + 6*k, U + ARTICULATED_ROW*k, D_inverse + k, k, nv, stride, A_P, A_N, M_inverse + stride*k
+                axes + 6*k, U + ARTICULATED_ROW*k, D_inverse + k, k, end, stride, A_P, A_N, M_inverse + stride*k
             )
             A_P = A_N
             vdot[k] = vdot[k] - dot_in_halves(U + ARTICULATED_ROW*k, dA)*D_inverse[k]

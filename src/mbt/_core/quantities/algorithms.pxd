@@ -32,6 +32,7 @@ from mbt._core.passes.inverse_dynamics cimport calc_inverse_dynamics
 from mbt._core.passes.inverse_dynamics_in_rows cimport calc_inverse_dynamics_in_rows
 from mbt._core.passes.mass_matrix cimport calc_mass_matrix
 from mbt._core.passes.mass_matrix_inverse cimport calc_mass_matrix_inverse
+from mbt._core.passes.operational_space cimport calc_inverse_inertia_of_frame
 from mbt._core.passes.packed_mass_matrix cimport calc_packed_mass_matrix
 from mbt._core.passes.paths cimport calc_frame_pose
 from mbt._core.passes.position_kinematics cimport calc_position_kinematics
@@ -511,21 +512,53 @@ cdef inline void run_coriolis_matrix(
     )
 
 
+cdef inline ArticulatedDof[T]* run_articulation(
+    const Model* model, const Parameters[T]* p, const T* q, T* memory, T* more
+) noexcept nogil:
+    """Articulated bodies, at rest and without forces, in `memory`. `more` holds 2 nv scalars. Returns the pivots."""
+    cdef T no_gravity[3]
+    set_zero(no_gravity, 3)
+    set_zero(more, model.num_velocities)
+    return run_forward_dynamics(
+        model, p, p.reflected_inertia, no_gravity, NULL, q, more, more, memory, more + model.num_velocities
+    )
+
+
+cdef inline ArticulatedDof[T]* run_operational_space(
+    const Model* model, const Parameters[T]* p, int frame, int frame_E, const T* q, T* memory, int* path, T* more, T* A
+) noexcept nogil:
+    """J M^-1 J' of a frame, in frame E, (6, 6). `more` holds 2 nv scalars. Returns the pivots, in `memory`."""
+    cdef Articulated[T]* work = <Articulated[T]*>memory
+    cdef T X_WF[16]
+    cdef T X_WE[16]
+    cdef T R_FE[9]
+    cdef ArticulatedDof[T]* dofs
+    cdef int i, j
+    run_frame_pose(model, p, frame, q, memory, path, X_WF)
+    for i in range(3):
+        for j in range(3):
+            R_FE[3*i + j] = X_WF[4*j + i]
+    if frame_E != 0:
+        run_frame_pose(model, p, frame_E, q, memory, path, X_WE)
+        for i in range(3):
+            for j in range(3):
+                R_FE[3*i + j] = X_WF[i]*X_WE[j] + X_WF[4 + i]*X_WE[4 + j] + X_WF[8 + i]*X_WE[8 + j]
+    dofs = run_articulation(model, p, q, memory, more)
+    calc_inverse_inertia_of_frame(
+        model, frame, p.X_NB, p.X_BF, R_FE, work, <T*>(work + model.num_mobods), dofs, A
+    )
+    return dofs
+
+
 cdef inline ArticulatedDof[T]* run_mass_matrix_inverse(
     const Model* model, const Parameters[T]* p, const T* q, T* memory, T* more, T* M_inverse
 ) noexcept nogil:
     """M^-1, (nv, nv). `more` holds 6 nv (num_mobods + 1) + 3 nv scalars. Returns the pivots, in `memory`."""
     cdef Articulated[T]* work = <Articulated[T]*>memory
     cdef T* H_N = <T*>(work + model.num_mobods)
-    cdef ArticulatedDof[T]* dofs
-    cdef T* zeros = more
-    cdef T* row = zeros + model.num_velocities
-    cdef T* vdot = row + model.num_velocities
-    cdef T* F = vdot + model.num_velocities
-    cdef T no_gravity[3]
-    set_zero(no_gravity, 3)
-    set_zero(zeros, model.num_velocities)
-    dofs = run_forward_dynamics(model, p, p.reflected_inertia, no_gravity, NULL, q, zeros, zeros, memory, vdot)
+    cdef T* row = more + 2*model.num_velocities
+    cdef T* F = row + model.num_velocities
+    cdef ArticulatedDof[T]* dofs = run_articulation(model, p, q, memory, more)
     if T is not double:
         carry_first_dofs_to_parents(model, work, dofs)
     calc_mass_matrix_inverse(model, work, H_N, dofs, F, F + 6*model.num_velocities, row, M_inverse)

@@ -6,7 +6,7 @@ from mbt._core.algebra.derivative_columns cimport (
 )
 from mbt._core.algebra.records cimport ConstraintRates, Moving, Parameters
 from mbt._core.algebra.spatial cimport copy, set_zero
-from mbt._core.model.structs cimport Model, Switches
+from mbt._core.model.structs cimport MobodJoint, Model, Switches
 from mbt._core.passes.constrained_dynamics cimport factor_in
 from mbt._core.passes.constrained_dynamics_derivatives cimport (
     add_constraint_rates, solve_constraint_rates, solve_constraint_response, start_constraint_rates,
@@ -180,24 +180,39 @@ cdef inline T* run_mass_matrix_inverse_with_rates(
 
 
 cdef inline void multiply_by_mass_matrix_inverse(
-    const Model* model, T* matrices, T* dvdot_dq, T* dvdot_dv, T* M_inverse
+    const Model* model, bint is_dense, T* matrices, T* dvdot_dq, T* dvdot_dv, T* M_inverse
 ) noexcept nogil:
-    """dvdot = -M^-1 dtau, of the matrices above; and a copy of M^-1."""
+    """dvdot = -M^-1 dtau, of the matrices above; and a copy of M^-1. Dense: forces of Python are in dtau."""
     cdef Py_ssize_t nv = model.num_velocities
     cdef Py_ssize_t stride = row_stride(model)
     cdef const T* inverse = matrices + 2*nv*stride
+    cdef const T* dtau_dv = matrices + nv*stride
     cdef int* ends = <int*>(behind_pivots(model, matrices))
-    cdef int k
-    # Of doubles the whole is faster, and forces of Python may be in it; an element between bodies couples branches; in
-    # expressions what is zero is left out anyway.
-    if T is double or T is PyScalar or model.num_elements_between:
-        multiply_negative(inverse, matrices, stride, nv, dvdot_dq)
-        multiply_negative(inverse, matrices + nv*stride, stride, nv, dvdot_dv)
+    cdef const MobodJoint* base
+    cdef int i, k, first, end
+    # An element between bodies couples branches; in expressions what is zero is left out anyway.
+    if T is PyScalar or is_dense or model.num_elements_between:
+        multiply_negative(inverse, matrices, stride, nv, 0, nv, dvdot_dq)
+        multiply_negative(inverse, dtau_dv, stride, nv, 0, nv, dvdot_dv)
     else:
         for k in range(nv):
             ends[k] = model.joints[model.dof_mobod[k]].v_end
-        multiply_negative_of_branches(inverse, matrices, stride, nv, ends, ends + nv, dvdot_dq)
-        multiply_negative_of_branches(inverse, matrices + nv*stride, stride, nv, ends, ends + nv, dvdot_dv)
+        if nv > 0 and model.joints[1].v_end < nv:
+            set_zero(dvdot_dq, nv*nv)
+            set_zero(dvdot_dv, nv*nv)
+        for i in range(1, model.num_mobods):
+            base = &model.joints[i]
+            if base.parent != 0:
+                continue
+            first, end = base.v_start, base.v_end
+            if T is double:    # a register of columns has nearly all rows
+                multiply_negative(inverse, matrices, stride, nv, first, end, dvdot_dq)
+                multiply_negative(inverse, dtau_dv, stride, nv, first, end, dvdot_dv)
+            else:
+                multiply_negative_of_branches(
+                    inverse, matrices, stride, nv, first, end, ends, ends + nv, dvdot_dq
+                )
+                multiply_negative_of_branches(inverse, dtau_dv, stride, nv, first, end, ends, ends + nv, dvdot_dv)
     for k in range(nv):
         copy(inverse + stride*k, nv, M_inverse + nv*k)
 
@@ -262,8 +277,8 @@ cdef inline T* run_constrained_forward_dynamics_derivatives(
     cdef T* M_inverse = matrices + 2*nv*stride
     cdef Py_ssize_t e, k
     solve_constraint_rates(model, stride, rates, M_inverse, matrices, matrices + nv*stride)
-    multiply_negative(M_inverse, matrices, stride, nv, out)
-    multiply_negative(M_inverse, matrices + nv*stride, stride, nv, out + size)
+    multiply_negative(M_inverse, matrices, stride, nv, 0, nv, out)
+    multiply_negative(M_inverse, matrices + nv*stride, stride, nv, 0, nv, out + size)
     solve_constraint_response(model, stride, rates, M_inverse)
     for k in range(nv):
         copy(M_inverse + stride*k, nv, out + 2*size + nv*k)

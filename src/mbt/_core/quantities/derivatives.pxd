@@ -15,7 +15,8 @@ cdef int forward_dynamics_rates(
     const Model* model, const Parameters[double]* p, const Switches* switches, const double* q, const double* v,
     const double* tau, const double* F_Bo_W, double* memory, double** matrices) noexcept nogil
 cdef void forward_dynamics_derivatives(
-    const Model* model, double* matrices, double* dvdot_dq, double* dvdot_dv, double* M_inverse) noexcept nogil
+    const Model* model, bint is_dense, double* matrices, double* dvdot_dq, double* dvdot_dv, double* M_inverse
+) noexcept nogil
 cdef void subtract_from_rates(
     const Model* model, const double* dtau_dq, const double* dtau_dv, double* matrices) noexcept nogil
 

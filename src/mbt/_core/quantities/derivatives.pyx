@@ -83,9 +83,10 @@ cdef int find_massless_dof(const Model* model, const Switches* switches, double*
 
 
 cdef void forward_dynamics_derivatives(
-    const Model* model, double* matrices, double* dvdot_dq, double* dvdot_dv, double* M_inverse
+    const Model* model, bint is_dense, double* matrices, double* dvdot_dq, double* dvdot_dv, double* M_inverse
 ) noexcept nogil:
-    algorithms.multiply_by_mass_matrix_inverse[double](model, matrices, dvdot_dq, dvdot_dv, M_inverse)
+    """See `multiply_by_mass_matrix_inverse`; dense where `subtract_from_rates` has been called."""
+    algorithms.multiply_by_mass_matrix_inverse[double](model, is_dense, matrices, dvdot_dq, dvdot_dv, M_inverse)
 
 
 cdef void subtract_from_rates(

@@ -44,8 +44,7 @@ cdef inline Py_ssize_t count_inverse_memory(const int* integers, const Model* mo
 
 
 cdef inline Py_ssize_t count_operational_space_memory(const int* integers, const Model* model) noexcept nogil:
-    cdef Py_ssize_t nv = model.num_velocities
-    return count_inverse_memory(integers, model) + nv*nv + 14*nv + 12
+    return count_memory(integers, model) + 12
 
 
 # Inverse and forward dynamics -----------------------------------------------------------------------------------
@@ -157,23 +156,17 @@ cdef inline void calc_mass_matrix_by_inverse_dynamics(Call[T]* c) noexcept nogil
 
 
 cdef inline void calc_operational_space_inverse_inertia(Call[T]* c) noexcept nogil:
-    """J M^-1 J' of frame F in frame E. The pivots are those of M^-1, and six more."""
-    cdef Py_ssize_t k, nv = c.model.num_velocities
-    cdef Call[T] of_joints = c[0]
-    cdef int[4] integers = [c.integers[0], c.integers[1], 0, 0]
-    cdef T* M_inverse = c.memory + count_inverse_memory(c.integers, c.model)
-    cdef T* J = M_inverse + nv*nv
-    cdef T* D = J + 12*nv
+    """J M^-1 J' of frame F in frame E. The pivots are those of M^-1, with room for six more."""
+    cdef Py_ssize_t nv = c.model.num_velocities
+    cdef T* D = c.memory + algorithms.count_work(c.model)
     cdef T* scale = D + nv + 6
-    of_joints.integers = integers
-    of_joints.out = J
-    c.functions.call(FRAME_JACOBIAN, &of_joints)
-    of_joints.out = M_inverse
-    c.functions.call(MASS_MATRIX_INVERSE, &of_joints)
+    cdef Py_ssize_t k
+    cdef const ArticulatedDof[T]* dofs = algorithms.run_operational_space(
+        c.model, c.p, c.integers[0], c.integers[1], c.q, c.memory, c.base, scale + nv + 6, c.out
+    )
     for k in range(nv):
-        D[k] = of_joints.pivots.D[of_joints.pivots.stride*k]
-        scale[k] = of_joints.pivots.scale[of_joints.pivots.stride*k]
-    multiply_J_Minverse_Jt(nv, J, M_inverse, J + 6*nv, c.out)
+        D[k] = dofs[k].D
+        scale[k] = dofs[k].scale
     set_pivots_in_row(c, D, scale, NULL, 0)
 
 
@@ -182,25 +175,6 @@ cdef inline void calc_operational_space_inertia(Call[T]* c) noexcept nogil:
     c.functions.call(OPERATIONAL_SPACE_INVERSE_INERTIA, c)
     invert_symmetric6(c.out, <T*>c.pivots.D + nv, <T*>c.pivots.scale + nv)
     c.pivots.further = 6
-
-
-cdef inline void multiply_J_Minverse_Jt(Py_ssize_t nv, const T* J, const T* M_inverse, T* work, T* A) noexcept nogil:
-    """A = J M^-1 J', (6, 6); `work` holds 6 nv scalars."""
-    cdef Py_ssize_t i, j, k
-    cdef T total
-    for i in range(6):
-        for k in range(nv):
-            total = <T>0.0
-            for j in range(nv):
-                total = total + J[nv*i + j]*M_inverse[nv*j + k]
-            work[nv*i + k] = total
-    for i in range(6):
-        for j in range(i + 1):
-            total = <T>0.0
-            for k in range(nv):
-                total = total + work[nv*i + k]*J[nv*j + k]
-            A[6*i + j] = total
-            A[6*j + i] = total
 
 
 cdef inline void invert_symmetric6(T* A, T* D, T* scale) noexcept nogil:

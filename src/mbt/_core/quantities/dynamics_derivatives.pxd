@@ -56,7 +56,7 @@ cdef inline void calc_forward_dynamics_derivatives(Call[T]* c) noexcept nogil:
     cdef T* matrices = algorithms.run_mass_matrix_inverse_with_rates(
         c.model, c.p, c.switches, c.q, c.v, c.x, given_body_forces(c), <ConstraintRates[T]*>NULL, c.memory
     )
-    algorithms.multiply_by_mass_matrix_inverse(c.model, matrices, c.out, c.out + size, c.out + 2*size)
+    algorithms.multiply_by_mass_matrix_inverse(c.model, False, matrices, c.out, c.out + size, c.out + 2*size)
     set_pivots_of_matrices(c, matrices)
 
 

@@ -13,9 +13,12 @@ namespace mbt_convex {
 
 // Compliance of what would be rigid, beside the inertia that it moves; and of what sticks.
 constexpr double kRigid = 1e-6, kStiction = 1e-5;
+// Of the largest inverse inertia along the axes of a constraint: what it has along each of them at least.
+constexpr double kLeastShare = 1e-6;
 // Time in which a constraint that is open is closed, and in which a joint beyond its limit comes back [s]. Joints begin
-// there where a file has no pose of its own: they shall not snap.
-constexpr double kClosing = 0.02, kReturn = 0.2;
+// there where a file has no pose of its own: they shall not snap. What pulls them back is a spring with this period over
+// 2 pi, damped: against a loop that holds them a force without bound would feed energy into the loop.
+constexpr double kClosing = 0.02, kReturn = 0.2, kPull = 2e-3;
 
 // Of the terms of the gradient: what may be left of it.
 constexpr double kTolerance = 1e-9;
@@ -36,6 +39,8 @@ struct Problem {
   double* lower;     // (n,) velocities that limits allow
   double* upper;
   double* limit_slope;      // (n,) impulse per velocity beyond them
+  double* back;      // (n,) velocities at which joints beyond their limits come back
+  double* pull;      // (n,) impulse that brings them back from rest; less while they move, zero within limits
   double* friction;         // (n,) largest impulse of dry friction
   double* friction_slope;   // (n,) impulse per velocity at rest
   double* given;            // (n,) forces of inputs
@@ -106,8 +111,20 @@ inline void add_drives(const Problem& x, const double* v, double* total, double*
 }
 
 // Impulses against v along dof i, but for those of drives.
+inline double pull_slope(const Problem& x, int i) { return x.back[i] != 0.0 ? x.pull[i]/std::fabs(x.back[i]) : 0.0; }
+
+inline double pull_impulse(const Problem& x, int i, double v) {
+  const double wanted = pull_slope(x, i)*(v - x.back[i]);
+  return x.back[i] > 0.0 ? clip(wanted, -x.pull[i], 0.0) : clip(wanted, 0.0, x.pull[i]);
+}
+
 inline double limit_impulse(const Problem& x, int i, double v) {
-  return x.limit_slope[i]*(positive(v - x.upper[i]) - positive(x.lower[i] - v));
+  return x.limit_slope[i]*(positive(v - x.upper[i]) - positive(x.lower[i] - v)) + pull_impulse(x, i, v);
+}
+
+inline bool is_pulled(const Problem& x, int i, double v) {
+  const double impulse = pull_impulse(x, i, v);
+  return impulse != 0.0 && std::fabs(impulse) < x.pull[i];
 }
 
 inline double friction_impulse(const Problem& x, int i, double v) {
@@ -194,6 +211,7 @@ inline void calc_hessian(Problem& x, const double* v) {
     for (int j = 0; j <= i; ++j) x.H[std::ptrdiff_t(n)*i + j] = x.M[std::ptrdiff_t(n)*i + j];
     double diagonal = x.linear[i];
     if (v[i] < x.lower[i] || v[i] > x.upper[i]) diagonal += x.limit_slope[i];
+    if (is_pulled(x, i, v[i])) diagonal += pull_slope(x, i);
     if (std::fabs(x.friction_slope[i]*v[i]) < x.friction[i]) diagonal += x.friction_slope[i];
     if (x.total[i] > x.effort_lower[i] && x.total[i] < x.effort_upper[i]) diagonal += steepness[i];
     x.H[std::ptrdiff_t(n)*i + i] += diagonal;
@@ -281,7 +299,10 @@ inline void move_along(Problem& x, double length, double* v) {
 inline int minimize(Problem& x, double* v, double* residual) {
   const int n = x.n;
   int iterations = 0;
-  for (int i = 0; i < n; ++i) x.scale[i] = 1.0/std::sqrt(x.M[std::ptrdiff_t(n)*i + i]);
+  for (int i = 0; i < n; ++i) {
+    const double inertia = x.M[std::ptrdiff_t(n)*i + i];
+    x.scale[i] = 1.0/std::sqrt(inertia > 0.0 ? inertia : x.linear[i] > 0.0 ? x.linear[i] : 1.0);
+  }
   multiply(n, n, x.M, v, x.Mv);
   calc_rates(x, v, x.u);
   *residual = calc_gradient(x, v);

@@ -8,9 +8,10 @@ from libc.string cimport memcpy
 
 from mbt._core.algebra.records cimport Parameters
 from mbt._core.engines cimport double_engine
+from mbt._core.forces.constraints cimport num_equations_of
 from mbt._core.forces.force_elements cimport POINT_CONTACT
 from mbt._core.forces.point_contact cimport NUM_CONTACT_CONSTANTS
-from mbt._core.model.structs cimport ForceElement, Model, Switches
+from mbt._core.model.structs cimport Constraint, ForceElement, Model, Switches
 from mbt._core.quantities cimport kernels
 from mbt._core.quantities.call cimport Call
 from mbt._core.quantities.names cimport (
@@ -31,7 +32,9 @@ cdef extern from "solvers/convex_step.hpp" namespace "mbt_convex" nogil:
     const double RIGID "mbt_convex::kRigid"
     const double STICTION "mbt_convex::kStiction"
     const double CLOSING "mbt_convex::kClosing"
+    const double LEAST_SHARE "mbt_convex::kLeastShare"
     const double RETURN "mbt_convex::kReturn"
+    const double PULL "mbt_convex::kPull"
     cdef cppclass Problem:
         int n, num_servos, num_rows, num_points
         double h
@@ -41,6 +44,8 @@ cdef extern from "solvers/convex_step.hpp" namespace "mbt_convex" nogil:
         double* lower
         double* upper
         double* limit_slope
+        double* back
+        double* pull
         double* friction
         double* friction_slope
         double* given
@@ -125,7 +130,7 @@ cdef inline Py_ssize_t count_scratch(const Terms* x) noexcept nogil:
     cdef const Model* m = x.model
     cdef Py_ssize_t n = m.num_velocities
     return (
-        3*n*n + 14*n + 3 + m.num_positions + 28*m.num_bodies + 2*x.num_servos + m.num_equations*(n + 3)
+        3*n*n + 16*n + 3 + m.num_positions + 28*m.num_bodies + 2*x.num_servos + m.num_equations*(n + 3)
         + x.num_points*(3*n + 12) + count_memory(<int>n, m.num_equations, x.num_points)
     )
 
@@ -186,8 +191,9 @@ cdef inline double* set_constraints(
     cdef const Model* m = x.model
     cdef int n = m.num_velocities
     cdef int[5] integers = [0, 0, 0, 0, 0]
-    cdef double share
-    cdef int k
+    cdef const Constraint* x_c
+    cdef double share, most
+    cdef int i, j, k, count
     y.J = memory
     y.target = y.J + <Py_ssize_t>n*m.num_equations
     y.row_slope = y.target + m.num_equations
@@ -196,9 +202,19 @@ cdef inline double* set_constraints(
     call(CONSTRAINT_JACOBIAN, integers, c, NULL, y.J)
     call(CONSTRAINT_ERRORS, integers, c, NULL, y.target)
     for k in range(m.num_equations):
-        share = mask(x, y.J + <Py_ssize_t>n*k, L, columns, column)
-        y.row_slope[k] = 1.0/(RIGID*share) if share > 0.0 else 0.0
+        y.row_slope[k] = mask(x, y.J + <Py_ssize_t>n*k, L, columns, column)
         y.target[k] = -y.target[k]/(h + CLOSING)
+    # Three equations have one unit. One that follows from others in its direction is rounding beside them.
+    for i in range(m.num_constraints):
+        x_c = &m.constraints[i]
+        count = num_equations_of(x_c.type)
+        for k in range(x_c.row, x_c.row + count, 3):
+            most = 0.0
+            for j in range(k, min(k + 3, x_c.row + count)):
+                most = fmax(most, y.row_slope[j])
+            for j in range(k, min(k + 3, x_c.row + count)):
+                share = fmax(y.row_slope[j], LEAST_SHARE*most)
+                y.row_slope[j] = 1.0/(RIGID*share) if share > 0.0 else 0.0
     return y.row_slope + m.num_equations
 
 

@@ -3,7 +3,7 @@
 What each term means, and why, is in docs/implicit_steps.md. In NumPy: tests/support/convex_steps.py.
 """
 
-from libc.math cimport isfinite
+from libc.math cimport fabs, fmax, fmin, isfinite
 from libc.string cimport memcpy, memset
 
 from mbt._core.forces.force_elements cimport JOINT_FRICTION
@@ -11,8 +11,9 @@ from mbt._core.model.structs cimport ForceElement, Model
 from mbt._core.quantities cimport kernels
 from mbt._core.quantities.call cimport Call
 from mbt._core.solvers.implicit_rows cimport (
-    RETURN, RIGID, STICTION, Problem, Terms, add_momenta, calc_touch, factorize, friction_impulse, go_to, integrate,
-    limit_impulse, minimize, set_call, set_constraints, set_contacts, set_memory, solve_inner, solve_outer,
+    PULL, RETURN, RIGID, STICTION, Problem, Terms, add_momenta, calc_touch, factorize, friction_impulse, go_to,
+    integrate, limit_impulse, minimize, set_call, set_constraints, set_contacts, set_memory, solve_inner,
+    solve_outer,
 )
 
 
@@ -55,7 +56,9 @@ cdef inline int take_step(
     y.lower = y.linear + n
     y.upper = y.lower + n
     y.limit_slope = y.upper + n
-    y.friction = y.limit_slope + n
+    y.back = y.limit_slope + n
+    y.pull = y.back + n
+    y.friction = y.pull + n
     y.friction_slope = y.friction + n
     y.given = y.friction_slope + n
     y.carried = y.given + n
@@ -67,7 +70,7 @@ cdef inline int take_step(
     if x.has_locks:
         hold(x, M)
     memcpy(L, M, square*sizeof(double))
-    if not factorize(n, L, columns):
+    if not factorize(n, L, columns) and not factorize_with_damping(x, h, M, L, columns):
         bad = 0.0
         for i in range(<int>square):
             bad += M[i]
@@ -92,6 +95,18 @@ cdef inline int take_step(
         v1[i] = v1[i]*x.free[i] + 0.0
     integrate(c, v1, h, step, q1)
     return DONE
+
+
+cdef inline bint factorize_with_damping(
+    const Terms* x, double h, const double* M, double* L, int* columns
+) noexcept nogil:
+    """The same where no mass resists what dampers and springs resist: then M + h D + h^2 K takes the place of M."""
+    cdef int n = x.model.num_velocities
+    cdef int i
+    memcpy(L, M, <size_t>n*n*sizeof(double))
+    for i in range(n):
+        L[n*i + i] += (h*x.damping[i] + h*h*x.stiffness[i])*x.free[i]
+    return factorize(n, L, columns)
 
 
 cdef inline double* set_momenta(
@@ -167,18 +182,18 @@ cdef inline void set_dofs(
 ) noexcept nogil:
     """What acts on single dofs."""
     cdef int n = x.model.num_velocities
-    cdef double limit, share, inertia
+    cdef double below, above, beyond, share, inertia
     cdef int i
     y.effort_lower, y.effort_upper = x.effort_lower, x.effort_upper
     y.effort_limit, y.dofs = x.effort_limits, x.servo_dofs
     set_friction(x, v, h, y.friction)
     for i in range(n):
-        inertia = y.M[n*i + i]
         y.linear[i] = (h*x.damping[i] + h*h*x.stiffness[i])*x.free[i]
-        limit = q[x.position_of[i]] - x.lower[i]
-        y.lower[i] = -limit/(h if limit > 0.0 else h + RETURN)
-        limit = x.upper[i] - q[x.position_of[i]]
-        y.upper[i] = limit/(h if limit > 0.0 else h + RETURN)
+        inertia = y.M[n*i + i] if y.M[n*i + i] > 0.0 else y.linear[i]
+        below, above = x.lower[i] - q[x.position_of[i]], q[x.position_of[i]] - x.upper[i]
+        y.lower[i], y.upper[i] = fmin(below, 0.0)/h, fmax(-above, 0.0)/h
+        beyond = fmax(below, 0.0) - fmax(above, 0.0)
+        y.back[i], y.pull[i] = beyond/(h + RETURN), h*inertia*fabs(beyond)/(PULL*PULL)*x.free[i]
         y.limit_slope[i] = inertia/RIGID*x.free[i]
         y.friction[i] *= x.free[i]
         y.friction_slope[i] = inertia/STICTION if y.friction[i] > 0.0 else 0.0

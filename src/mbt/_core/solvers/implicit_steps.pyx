@@ -13,7 +13,7 @@ from mbt._core.engines.leading_axes cimport check_elements
 from mbt._core.model.structs cimport Model
 from mbt._core.quantities cimport kernels
 from mbt._core.solvers.implicit_rows cimport (
-    Principal, Problem, Terms, add_drives, count_scratch, count_work, find_principals,
+    Principal, Problem, Terms, add_drives, count_scratch, count_work, find_principals, limit_impulse,
 )
 from mbt._core.solvers.implicit_step cimport DONE, NOT_FINITE, SINGULAR, count_told, take_step, tell
 
@@ -126,6 +126,13 @@ cdef class ImplicitCore:
 
     # What Python calls.
 
+    def set_servo_targets(self, q_d, v_d):
+        """Let servos drive to these from the next step on, (num_servos,)."""
+        cdef int ns = self.terms.num_servos
+        q_d, v_d = in1(q_d, "q_d", ns), in1(v_d, "v_d", ns)
+        memcpy(<void*>self.terms.q_d, data(q_d), ns*sizeof(double))
+        memcpy(<void*>self.terms.v_d, data(v_d), ns*sizeof(double))
+
     def step(self, tree, q, v, tau, double dt):
         """Return the state one step later, NaN where the present one is not finite.
 
@@ -197,7 +204,7 @@ cdef class ImplicitCore:
                 if state == DONE:
                     add_drives(x, to_v, x.total, NULL)
                     for k in range(n):
-                        limits[k] = to_v[k] < x.lower[k] or to_v[k] > x.upper[k]
+                        limits[k] = limit_impulse(x, k, to_v[k]) != 0.0
                         clipped[k] = x.total[k] < x.effort_lower[k] or x.total[k] > x.effort_upper[k]
                         to_drive[k] = fmax(fmin(x.total[k], x.effort_upper[k]), x.effort_lower[k])
                     tell(&self.terms, &x, here_v, to_v, to_told)
