@@ -19,8 +19,8 @@ namespace MBT_NS {
 // [t; f] about No in N becomes [R t + p x R f; R f] about Po in P, in place.
 template <class T>
 static inline void carry_columns(const Pose<T>* X_PN, int n, std::ptrdiff_t stride, T* F) {
-  const T* R = X_PN->R;
-  const T* p = X_PN->p;
+  const T* R = numbers(X_PN->R);
+  const T* p = numbers(X_PN->p);
   const T R0 = R[0], R1 = R[1], R2 = R[2], R3 = R[3], R4 = R[4], R5 = R[5], R6 = R[6], R7 = R[7], R8 = R[8];
   const T p0 = p[0], p1 = p[1], p2 = p[2];
   MBT_INDEPENDENT
@@ -43,8 +43,8 @@ static inline void carry_columns(const Pose<T>* X_PN, int n, std::ptrdiff_t stri
 // [alpha; a] at Po in P becomes [R' alpha; R' (a + alpha x p)] at No in N.
 template <class T>
 static inline void carry_motion_columns(const Pose<T>* X_PN, int n, std::ptrdiff_t stride, const T* A_P, T* A_N) {
-  const T* R = X_PN->R;
-  const T* p = X_PN->p;
+  const T* R = numbers(X_PN->R);
+  const T* p = numbers(X_PN->p);
   const T R0 = R[0], R1 = R[1], R2 = R[2], R3 = R[3], R4 = R[4], R5 = R[5], R6 = R[6], R7 = R[7], R8 = R[8];
   const T p0 = p[0], p1 = p[1], p2 = p[2];
   MBT_INDEPENDENT

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "scalars/arctangent.hpp"
-#include "poses.hpp"
+#include "vectors.hpp"
 
 namespace MBT_NS {
 

@@ -31,14 +31,14 @@ struct ForceRows {
   Row t, f;
 };
 
-static MBT_INLINE Row load_three(const double* p) { return make_row(p[0], p[1], p[2], 0.0); }
+static MBT_INLINE Row load_three(const Vec3<double>& a) { return make_row(a.x, a.y, a.z, a.z); }
 static MBT_INLINE Row next_axes(const Row& x) { return pick<1, 2, 0, 3>(x, x); }
 
 static MBT_INLINE Rows spread(const Row& x) {
   return {pick<0, 0, 0, 0>(x, x), pick<1, 1, 1, 1>(x, x), pick<2, 2, 2, 2>(x, x)};
 }
-static MBT_INLINE Rows load_spread(const double* p) {
-  return {make_row(p[0], p[0], p[0], p[0]), make_row(p[1], p[1], p[1], p[1]), make_row(p[2], p[2], p[2], p[2])};
+static MBT_INLINE Rows load_spread(const Vec3<double>& a) {
+  return {make_row(a.x, a.x, a.x, a.x), make_row(a.y, a.y, a.y, a.y), make_row(a.z, a.z, a.z, a.z)};
 }
 
 // m x, with m column by column and x spread
@@ -51,14 +51,14 @@ static MBT_INLINE Row cross_shifted(const Row& x, const Row& y) { return x * nex
 static MBT_INLINE Rows load_turned_rotation(const Pose<double>* X_PF, double s, double c) {
   const Row along = c * make_row(1.0, 1.0, 0.0, 0.0) + make_row(0.0, 0.0, 1.0, 1.0);
   const Row across = s * make_row(1.0, -1.0, 0.0, 0.0);
-  const Row r0 = load_row(X_PF->R), r1 = load_row(X_PF->R + 3), r2 = load_row(X_PF->R + 6);
+  const Row r0 = load_row(&X_PF->R.x.x), r1 = load_row(&X_PF->R.y.x), r2 = load_row(&X_PF->R.z.x);
   return {r0 * along + pick<1, 0, 3, 2>(r0, r0) * across, r1 * along + pick<1, 0, 3, 2>(r1, r1) * across,
           r2 * along + pick<1, 0, 3, 2>(r2, r2) * across};
 }
 
 static MBT_INLINE void load_motion(const MotionForceRows<double>* x, MotionRows* y) {
-  y->w = load_spread(x->w);
-  y->alpha = load_spread(x->alpha);
+  y->w = load_spread(vector_at(x->w));
+  y->alpha = load_spread(vector_at(x->alpha));
   y->a = load_row(x->a);
   y->B = load_rows_of_four(x->B);
 }
@@ -90,9 +90,9 @@ static MBT_INLINE void set_motion_and_force(
   store_rows_of_four(x->B, y->B);
   store_row(x->f, mobod->mass * a + product(y->B, load_spread(mobod->h)));
 
-  const Row first = load_row(mobod->inertia), second = load_row(mobod->inertia + 2);
+  const Row first = load_row(&mobod->inertia.xx), second = load_row(&mobod->inertia.xz);
   const Rows I = {first, pick<1, 5, 6, 7>(first, second), pick<0, 2, 3, 3>(second, second)};
-  const Row turning = cross_shifted(w, product(I, y->w)) + cross_shifted(load_row(mobod->h), a);
+  const Row turning = cross_shifted(w, product(I, y->w)) + cross_shifted(load_row(&mobod->h.x), a);
   store_row(x->t, product(I, y->alpha) + next_axes(turning));
 }
 
@@ -102,7 +102,7 @@ static MBT_INLINE void carry_motion_through_revolute(
     MotionRows* y) {
   const Pose<double>* X_PF = &mobod->X_PF;
   const Rows R = load_turned_rotation(X_PF, s, c);
-  set_pose(R, load_row(X_PF->p), x);
+  set_pose(R, load_row(&X_PF->p.x), x);
   const Row Z = make_row(0.0, 0.0, 1.0, 0.0);
   const Row w_P = product(R, y->w);
   const Row bias = *v * (pick<1, 0, 3, 2>(w_P, w_P) * make_row(1.0, -1.0, 0.0, 0.0)) + *vdot * Z;
@@ -113,8 +113,7 @@ static MBT_INLINE void carry_motion_through_revolute(
 // The same in memory, for what a joint in general adds.
 static MBT_INLINE void carry_motion_to_memory(
     const Pose<double>* X_PN, MotionForceRows<double>* x, const MotionRows& y) {
-  const double* R_PN = X_PN->R;
-  const Rows R = {load_three(R_PN), load_three(R_PN + 3), load_three(R_PN + 6)};
+  const Rows R = {load_three(X_PN->R.x), load_three(X_PN->R.y), load_three(X_PN->R.z)};
   set_pose(R, load_three(X_PN->p), x);
   store_row(x->w, product(R, y.w));
   store_row(x->alpha, product(R, y.alpha));
@@ -123,7 +122,8 @@ static MBT_INLINE void carry_motion_to_memory(
 
 static MBT_INLINE void set_motion_and_force_from_memory(
     const Mobod<double>* mobod, MotionForceRows<double>* x, MotionRows* y) {
-  set_motion_and_force(mobod, load_three(x->w), load_three(x->alpha), load_three(x->a), x, y);
+  set_motion_and_force(
+      mobod, load_three(vector_at(x->w)), load_three(vector_at(x->alpha)), load_three(vector_at(x->a)), x, y);
 }
 
 static MBT_INLINE void load_force(const MotionForceRows<double>* x, ForceRows* y) {

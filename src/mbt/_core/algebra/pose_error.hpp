@@ -6,14 +6,8 @@
 namespace MBT_NS {
 
 template <class T>
-static MBT_INLINE Mat3<T> product(const Mat3<T>& A, const Mat3<T>& B) {
-  return {B.x * A.x.x + B.y * A.x.y + B.z * A.x.z, B.x * A.y.x + B.y * A.y.y + B.z * A.y.z,
-          B.x * A.z.x + B.y * A.z.y + B.z * A.z.z};
-}
-
-template <class T>
 static MBT_INLINE Pose<T> product(const Pose<T>& X, const Pose<T>& Y) {
-  return {product(X.R, Y.R), X.R * Y.p + X.p};
+  return {X.R * Y.R, X.p + X.R * Y.p};
 }
 
 // X_WF = X_WN X_NB X_BF, with N the mobod of body B, X_NB its rotation and then its position. Without X_WN N is World.
@@ -26,7 +20,7 @@ static inline void calc_pose_on_mobod(const double* X_WN, const double* X_NB, co
 static inline void calc_pose_error(const double* X_WF, const double* X_WG, double* e) {
   const Pose<double> F = pose_at(X_WF), G = pose_at(X_WG);
   const Mat3<double> R_FW = transpose(F.R);
-  const Twist<double> xi = log_se3(Pose<double>{product(R_FW, G.R), R_FW * (G.p - F.p)});
+  const Twist<double> xi = log_se3(Pose<double>{R_FW * G.R, R_FW * (G.p - F.p)});
   put(xi.phi, e);
   put(xi.rho, e + 3);
 }
@@ -36,7 +30,7 @@ static inline void calc_pose_error(const double* X_WF, const double* X_WG, doubl
 static inline void calc_pose_error_jacobian(const double* X_WF, const double* e, int nv, double* J) {
   const Mat3<double> R_FW = transpose(matrix_at(X_WF, 4));
   const Jacobian<double> inverse = left_jacobian_inverse_se3(vector_at(e), vector_at(e + 3));
-  const Mat3<double> A = product(inverse.J, R_FW) * -1.0, B = product(inverse.Q, R_FW) * -1.0;
+  const Mat3<double> A = inverse.J * R_FW * -1.0, B = inverse.Q * R_FW * -1.0;
   double *x = J, *y = x + nv, *z = y + nv, *a = z + nv, *b = a + nv, *c = b + nv;
   for (int k = 0; k < nv; ++k) {
     const Vec3<double> w = {x[k], y[k], z[k]}, v = {a[k], b[k], c[k]};

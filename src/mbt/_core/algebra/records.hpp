@@ -11,23 +11,19 @@
 #pragma once
 #include <cstddef>
 
+#include "algebra/articulated.hpp"
+#include "algebra/vectors.hpp"
 #include "scalars/config.hpp"
 
 namespace MBT_NS {
-
-template <class T>
-struct Pose {
-  T R[9];  // row-major
-  T p[3];  // [m]
-};
 
 // What the parameters of a Context make of one mobod.
 template <class T>
 struct Mobod {
   Pose<T> X_PF;
-  T mass;        // [kg]  from here on ten numbers in a row
-  T h[3];        // [kg m]  mass * p_NoNcm_N, of all bodies on the mobod
-  T inertia[6];  // [kg m^2]  about No in N: xx xy xz yy yz zz
+  T mass;           // [kg]  from here on ten numbers in a row
+  Vec3<T> h;        // [kg m]  mass * p_NoNcm_N, of all bodies on the mobod
+  Sym3<T> inertia;  // [kg m^2]  about No in N
 };
 
 // Everything physical that kernels read: one set per Context, shared while the values are the defaults.
@@ -50,46 +46,42 @@ struct Parameters {
 template <class T>
 struct MotionForce {
   Pose<T> X_PN;
-  T w[3];      // [rad/s]    angular velocity
-  T alpha[3];  // [rad/s^2]  angular acceleration
-  T a[3];      // [m/s^2]    acceleration of No, less gravity
-  T B[9];      // [1/s^2]    [alpha]x + [w]x [w]x
-  T t[3];      // [N m]      torque and
-  T f[3];      // [N]        force through the mobilizer
+  Vec3<T> w;      // [rad/s]    angular velocity
+  Vec3<T> alpha;  // [rad/s^2]  angular acceleration
+  Vec3<T> a;      // [m/s^2]    acceleration of No, less gravity
+  Mat3<T> B;      // [1/s^2]    [alpha]x + [w]x [w]x
+  Vec3<T> t;      // [N m]      torque and
+  Vec3<T> f;      // [N]        force through the mobilizer
 };
 
 // Mass matrix: composite inertia of a mobod and everything outboard of it, about No in N.
 template <class T>
 struct Composite {
   Pose<T> X_PN;
-  T mass;        // [kg]
-  T h[3];        // [kg m]
-  T inertia[6];  // [kg m^2]
+  T mass;           // [kg]
+  Vec3<T> h;        // [kg m]
+  Sym3<T> inertia;  // [kg m^2]
 };
 
 // Gravity: mass of a mobod and everything outboard of it, about No in N.
 template <class T>
 struct Weight {
   Pose<T> X_PN;
-  T mass;      // [kg]
-  T h[3];      // [kg m]
-  T g[3];      // [m/s^2]  gravity
+  T mass;     // [kg]
+  Vec3<T> h;  // [kg m]
+  Vec3<T> g;  // [m/s^2]  gravity
 };
 
-// Forward dynamics: articulated body inertia [A, B; B', C] and force Z at No, in N. A, B and C have rows of four, so
-// that one row of doubles is one vector; only doubles have the lower triangles of A and C, and a fourth column, of
-// numbers that nobody needs.
+// Forward dynamics: articulated body inertia and force at No, in N.
 template <class T>
 struct Articulated {
   Pose<T> X_PN;
-  T w[3];      // [rad/s]  angular velocity
-  T bias[6];   // [rad/s^2, m/s^2]  acceleration of N in World when vdot and the acceleration of P are zero
-  T A[12];     // [kg m^2]
-  T B[12];     // [kg m]
-  T C[12];     // [kg]
-  T Z[6];      // [N m, N]  torque and force
-  T acc[6];    // [rad/s^2, m/s^2]  alpha and a, less gravity
-  T size[2];   // [kg m^2, kg]  traces of A and C before any dof is eliminated; only of general joints
+  Vec3<T> w;                // [rad/s]  angular velocity
+  Motion<T> bias;           // [rad/s^2, m/s^2]  acceleration of N in World when vdot and the acceleration of P are zero
+  ArticulatedInertia<T> I;  // [kg m^2, kg m, kg]
+  Force<T> Z;               // [N m, N]
+  Motion<T> acc;            // [rad/s^2, m/s^2]  less gravity
+  T size[2];                // [kg m^2, kg]  traces of A and C before any dof is eliminated; only of general joints
 };
 
 // A frame in World, and how it moves.
@@ -162,7 +154,7 @@ struct Moving {
 // One degree of freedom in forward dynamics.
 template <class T>
 struct ArticulatedDof {
-  T U[6];      // [kg m^2, kg m, kg]  articulated inertia times the motion axis; of a joint's first dof at Po in P
+  Force<T> U;  // [kg m^2, kg m, kg]  articulated inertia times the motion axis; of a joint's first dof at Po in P
   T D;         // [kg m^2, kg]  pivot: H' U + reflected inertia
   T D_inverse;
   T scale;     // [kg m^2, kg]  size of the inertia that D is a part of: D / scale is zero, to rounding, where no mass

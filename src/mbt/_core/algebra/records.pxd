@@ -1,15 +1,13 @@
 """Cython view of records.hpp, which says what each field means."""
 
-cdef extern from "algebra/records.hpp" namespace "MBT_NS" nogil:
-    cdef cppclass Pose[S]:
-        S R[9]
-        S p[3]
+from mbt._core.algebra.vectors cimport ArticulatedInertia, Force, Mat3, Motion, Pose, Sym3, Vec3
 
+cdef extern from "algebra/records.hpp" namespace "MBT_NS" nogil:
     cdef cppclass Mobod[S]:
         Pose[S] X_PF
         S mass
-        S h[3]
-        S inertia[6]
+        Vec3[S] h
+        Sym3[S] inertia
 
     cdef cppclass Parameters[S]:
         const Mobod[S]* mobods
@@ -26,38 +24,36 @@ cdef extern from "algebra/records.hpp" namespace "MBT_NS" nogil:
 
     cdef cppclass MotionForce[S]:
         Pose[S] X_PN
-        S w[3]
-        S alpha[3]
-        S a[3]
-        S B[9]
-        S t[3]
-        S f[3]
+        Vec3[S] w
+        Vec3[S] alpha
+        Vec3[S] a
+        Mat3[S] B
+        Vec3[S] t
+        Vec3[S] f
 
     cdef cppclass Composite[S]:
         Pose[S] X_PN
         S mass
-        S h[3]
-        S inertia[6]
+        Vec3[S] h
+        Sym3[S] inertia
 
     cdef cppclass Weight[S]:
         Pose[S] X_PN
         S mass
-        S h[3]
-        S g[3]
+        Vec3[S] h
+        Vec3[S] g
 
     cdef cppclass Articulated[S]:
         Pose[S] X_PN
-        S w[3]
-        S bias[6]
-        S A[12]
-        S B[12]
-        S C[12]
-        S Z[6]
-        S acc[6]
+        Vec3[S] w
+        Motion[S] bias
+        ArticulatedInertia[S] I
+        Force[S] Z
+        Motion[S] acc
         S size[2]
 
     cdef cppclass ArticulatedDof[S]:
-        S U[6]
+        Force[S] U
         S D
         S D_inverse
         S scale

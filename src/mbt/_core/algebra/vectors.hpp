@@ -3,7 +3,20 @@
 // A scalar T has what scalars/__init__.pxd lists. A factor may be a double where T is something else.
 #pragma once
 
+#include <type_traits>
+#include <utility>
+
 #include "scalars/config.hpp"
+
+// What is computed with values is inlined. Where numbers are larger than registers, that makes code larger and nothing
+// faster: there compilers see for themselves.
+#ifdef MBT_LARGE_SCALARS
+#define MBT_VALUE inline
+#define MBT_AT_ONCE false
+#else
+#define MBT_VALUE MBT_INLINE
+#define MBT_AT_ONCE std::is_trivially_destructible<T>::value
+#endif
 
 namespace MBT_NS {
 
@@ -23,34 +36,59 @@ struct Vec3 {
 };
 
 template <class T>
-static MBT_INLINE Vec3<T> operator+(const Vec3<T>& a, const Vec3<T>& b) {
+static MBT_VALUE Vec3<T> operator+(const Vec3<T>& a, const Vec3<T>& b) {
   return {a.x + b.x, a.y + b.y, a.z + b.z};
 }
 template <class T>
-static MBT_INLINE Vec3<T> operator-(const Vec3<T>& a, const Vec3<T>& b) {
+static MBT_VALUE Vec3<T> operator-(const Vec3<T>& a, const Vec3<T>& b) {
   return {a.x - b.x, a.y - b.y, a.z - b.z};
 }
 template <class T>
-static MBT_INLINE Vec3<T> operator-(const Vec3<T>& a) {
+static MBT_VALUE Vec3<T> operator-(const Vec3<T>& a) {
   return {-a.x, -a.y, -a.z};
 }
 template <class T>
-static MBT_INLINE Vec3<T> operator*(const Vec3<T>& a, Factor<T> s) {
+static MBT_VALUE Vec3<T> operator*(const Vec3<T>& a, Factor<T> s) {
   return {a.x * s, a.y * s, a.z * s};
 }
 template <class T>
-static MBT_INLINE Vec3<T> operator/(const Vec3<T>& a, Factor<T> s) {
+static MBT_VALUE Vec3<T> operator/(const Vec3<T>& a, Factor<T> s) {
   return {a.x / s, a.y / s, a.z / s};
 }
 template <class T>
-static MBT_INLINE T dot(const Vec3<T>& a, const Vec3<T>& b) {
+static MBT_VALUE T dot(const Vec3<T>& a, const Vec3<T>& b) {
   return a.x * b.x + a.y * b.y + a.z * b.z;
 }
 template <class T>
-static MBT_INLINE Vec3<T> cross(const Vec3<T>& a, const Vec3<T>& b) {
+static MBT_VALUE Vec3<T> times(const Vec3<T>& a, const Vec3<T>& b) {
   return {a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
 }
+// A vector that knows what it is made of, so that u + A b and u + a × b are computed as multiplications that add: faster
+// for numbers in registers, and Python objects are asked for no 0 - x which is added where u - x would do. A large
+// number is computed when somebody wants it, others at once: that costs nothing where nobody does.
+template <class T, class A, bool = MBT_AT_ONCE>
+struct Made : Vec3<T> {
+  const A& a;
+  const Vec3<T>& b;
+  MBT_INLINE Made(const A& left, const Vec3<T>& right) : Vec3<T>(times(left, right)), a(left), b(right) {}
+};
+template <class T, class A>
+struct Made<T, A, false> {
+  const A& a;
+  const Vec3<T>& b;
+  MBT_INLINE Made(const A& left, const Vec3<T>& right) : a(left), b(right) {}
+  MBT_INLINE operator Vec3<T>() const { return times(a, b); }
+};
 
+template <class T>
+static MBT_VALUE Made<T, Vec3<T>> cross(const Vec3<T>& a, const Vec3<T>& b) {
+  return {a, b};
+}
+template <class T, bool at_once>
+static MBT_VALUE Vec3<T> operator+(const Vec3<T>& u, const Made<T, Vec3<T>, at_once>& m) {
+  const Vec3<T>&a = m.a, &b = m.b;
+  return {u.x + a.y * b.z - a.z * b.y, u.y + a.z * b.x - a.x * b.z, u.z + a.x * b.y - a.y * b.x};
+}
 // Matrices, by their rows -----------------------------------------------------------------------------------------
 
 template <class T>
@@ -59,29 +97,156 @@ struct Mat3 {
 };
 
 template <class T>
-static MBT_INLINE Mat3<T> operator+(const Mat3<T>& A, const Mat3<T>& B) {
+static MBT_VALUE Mat3<T> operator+(const Mat3<T>& A, const Mat3<T>& B) {
   return {A.x + B.x, A.y + B.y, A.z + B.z};
 }
 template <class T>
-static MBT_INLINE Mat3<T> operator*(const Mat3<T>& A, Factor<T> s) {
+static MBT_VALUE Mat3<T> operator-(const Mat3<T>& A, const Mat3<T>& B) {
+  return {A.x - B.x, A.y - B.y, A.z - B.z};
+}
+template <class T>
+static MBT_VALUE Mat3<T> operator*(const Mat3<T>& A, Factor<T> s) {
   return {A.x * s, A.y * s, A.z * s};
 }
 template <class T>
-static MBT_INLINE Vec3<T> operator*(const Mat3<T>& A, const Vec3<T>& b) {
+static MBT_VALUE Vec3<T> times(const Mat3<T>& A, const Vec3<T>& b) {
   return {dot(A.x, b), dot(A.y, b), dot(A.z, b)};
 }
 template <class T>
-static MBT_INLINE Mat3<T> transpose(const Mat3<T>& A) {
-  return {{A.x.x, A.y.x, A.z.x}, {A.x.y, A.y.y, A.z.y}, {A.x.z, A.y.z, A.z.z}};
+static MBT_VALUE Made<T, Mat3<T>> operator*(const Mat3<T>& A, const Vec3<T>& b) {
+  return {A, b};
 }
 template <class T>
-static MBT_INLINE T determinant(const Mat3<T>& A) {
+static MBT_VALUE T sum(const T& u, const Vec3<T>& a, const Vec3<T>& b) {
+  return u + a.x * b.x + a.y * b.y + a.z * b.z;
+}
+template <class T, bool at_once>
+static MBT_VALUE Vec3<T> operator+(const Vec3<T>& u, const Made<T, Mat3<T>, at_once>& m) {
+  return {sum(u.x, m.a.x, m.b), sum(u.y, m.a.y, m.b), sum(u.z, m.a.z, m.b)};
+}
+// What else is done with vectors, of those that are not computed yet.
+template <class T, class A, class B>
+static MBT_VALUE Vec3<T> operator+(const Made<T, A, false>& a, const Made<T, B, false>& b) {
+  return Vec3<T>(a) + b;
+}
+template <class T, class A>
+static MBT_VALUE Vec3<T> operator+(const Made<T, A, false>& a, const Vec3<T>& b) {
+  return Vec3<T>(a) + b;
+}
+template <class T, class A>
+static MBT_VALUE Vec3<T> operator-(const Made<T, A, false>& a) {
+  return -Vec3<T>(a);
+}
+template <class T, class A>
+static MBT_VALUE Vec3<T> operator*(const Mat3<T>& A_, const Made<T, A, false>& b) {
+  return times(A_, Vec3<T>(b));
+}
+template <class T, class A>
+static MBT_VALUE T dot(const Vec3<T>& a, const Made<T, A, false>& b) {
+  return dot(a, Vec3<T>(b));
+}
+template <class T>
+static MBT_VALUE Mat3<T> transpose(const Mat3<T>& A) {
+  return {{A.x.x, A.y.x, A.z.x}, {A.x.y, A.y.y, A.z.y}, {A.x.z, A.y.z, A.z.z}};
+}
+// A' b and u + A' b, where nine numbers are too many to copy.
+template <class T>
+static MBT_VALUE Vec3<T> times_transposed(const Mat3<T>& A, const Vec3<T>& b) {
+  return {A.x.x * b.x + A.y.x * b.y + A.z.x * b.z, A.x.y * b.x + A.y.y * b.y + A.z.y * b.z,
+          A.x.z * b.x + A.y.z * b.y + A.z.z * b.z};
+}
+template <class T>
+static MBT_VALUE Vec3<T> sum_transposed(const Vec3<T>& u, const Mat3<T>& A, const Vec3<T>& b) {
+  return {u.x + A.x.x * b.x + A.y.x * b.y + A.z.x * b.z, u.y + A.x.y * b.x + A.y.y * b.y + A.z.y * b.z,
+          u.z + A.x.z * b.x + A.y.z * b.y + A.z.z * b.z};
+}
+template <class T>
+static MBT_VALUE T determinant(const Mat3<T>& A) {
   return dot(A.x, cross(A.y, A.z));
 }
 // A + s 1
 template <class T>
-static MBT_INLINE Mat3<T> plus_identity(const Mat3<T>& A, Factor<T> s) {
+static MBT_VALUE Mat3<T> plus_identity(const Mat3<T>& A, Factor<T> s) {
   return {{A.x.x + s, A.x.y, A.x.z}, {A.y.x, A.y.y + s, A.y.z}, {A.z.x, A.z.y, A.z.z + s}};
+}
+
+template <class T>
+static MBT_VALUE Mat3<T> operator*(const Mat3<T>& A, const Mat3<T>& B) {
+  return {times_transposed(B, A.x), times_transposed(B, A.y), times_transposed(B, A.z)};
+}
+// R A R'
+template <class T>
+static MBT_VALUE Mat3<T> rotated(const Mat3<T>& R, const Mat3<T>& A) {
+  const Mat3<T> B = R * A;
+  return {R * B.x, R * B.y, R * B.z};
+}
+// a s + b t
+template <class T>
+static MBT_VALUE Vec3<T> combined(const Vec3<T>& a, const T& s, const Vec3<T>& b, const T& t) {
+  return {a.x * s + b.x * t, a.y * s + b.y * t, a.z * s + b.z * t};
+}
+// u - a s, and A - a b'
+template <class T>
+static MBT_VALUE Vec3<T> less(const Vec3<T>& u, const Vec3<T>& a, const T& s) {
+  return {u.x - a.x * s, u.y - a.y * s, u.z - a.z * s};
+}
+template <class T>
+static MBT_VALUE Mat3<T> less(const Mat3<T>& A, const Vec3<T>& a, const Vec3<T>& b) {
+  return {less(A.x, b, a.x), less(A.y, b, a.y), less(A.z, b, a.z)};
+}
+template <class T>
+static MBT_VALUE Vec3<T> z_axis(const Mat3<T>& R) {
+  return {R.x.z, R.y.z, R.z.z};
+}
+// R turned about its z axis, by an angle of sine s and cosine c. Number by number: nine at once are too many for registers.
+template <class T>
+static MBT_VALUE void turn_about_z(const Mat3<T>& R, Factor<T> s, Factor<T> c, Mat3<T>* turned) {
+  const T sine = s, cosine = c;  // which `turned` does not overwrite
+  for (int i = 0; i < 3; ++i) {
+    const Vec3<T> r = (&R.x)[i];
+    (&turned->x)[i] = {cosine * r.x + sine * r.y, cosine * r.y - sine * r.x, r.z};
+  }
+}
+
+// A symmetric matrix.
+template <class T>
+struct Sym3 {
+  T xx, xy, xz, yy, yz, zz;
+};
+
+template <class T>
+static MBT_VALUE Sym3<T> operator+(const Sym3<T>& A, const Sym3<T>& B) {
+  return {A.xx + B.xx, A.xy + B.xy, A.xz + B.xz, A.yy + B.yy, A.yz + B.yz, A.zz + B.zz};
+}
+template <class T>
+static MBT_VALUE Vec3<T> operator*(const Sym3<T>& A, const Vec3<T>& b) {
+  return {A.xx * b.x + A.xy * b.y + A.xz * b.z, A.xy * b.x + A.yy * b.y + A.yz * b.z,
+          A.xz * b.x + A.yz * b.y + A.zz * b.z};
+}
+template <class T>
+static MBT_VALUE Mat3<T> full(const Sym3<T>& A) {
+  return {{A.xx, A.xy, A.xz}, {A.xy, A.yy, A.yz}, {A.xz, A.yz, A.zz}};
+}
+template <class T>
+static MBT_VALUE T trace(const Sym3<T>& A) {
+  return A.xx + A.yy + A.zz;
+}
+// u + A b
+template <class T>
+static MBT_VALUE Vec3<T> sum(const Vec3<T>& u, const Sym3<T>& A, const Vec3<T>& b) {
+  return {u.x + A.xx * b.x + A.xy * b.y + A.xz * b.z, u.y + A.xy * b.x + A.yy * b.y + A.yz * b.z,
+          u.z + A.xz * b.x + A.yz * b.y + A.zz * b.z};
+}
+// A - a b', where a b' is symmetric: its upper triangle is computed.
+template <class T>
+static MBT_VALUE Sym3<T> less(const Sym3<T>& A, const Vec3<T>& a, const Vec3<T>& b) {
+  return {A.xx - a.x * b.x, A.xy - a.x * b.y, A.xz - a.x * b.z, A.yy - a.y * b.y, A.yz - a.y * b.z, A.zz - a.z * b.z};
+}
+// R A R'
+template <class T>
+static MBT_VALUE Sym3<T> rotated(const Mat3<T>& R, const Sym3<T>& A) {
+  const Vec3<T> x = A * R.x, y = A * R.y, z = A * R.z;
+  return {dot(x, R.x), dot(x, R.y), dot(x, R.z), dot(y, R.y), dot(y, R.z), dot(z, R.z)};
 }
 
 // [a]x, with [a]x b = a x b: a matrix without diagonal.
@@ -91,17 +256,17 @@ struct Skew {
 };
 
 template <class T>
-static MBT_INLINE Skew<T> skew(const Vec3<T>& a) {
+static MBT_VALUE Skew<T> skew(const Vec3<T>& a) {
   return {a};
 }
 template <class T>
-static MBT_INLINE Mat3<T> operator+(const Skew<T>& S, const Mat3<T>& A) {
+static MBT_VALUE Mat3<T> operator+(const Skew<T>& S, const Mat3<T>& A) {
   const Vec3<T>& a = S.a;
   return {{A.x.x, A.x.y - a.z, A.x.z + a.y}, {A.y.x + a.z, A.y.y, A.y.z - a.x}, {A.z.x - a.y, A.z.y + a.x, A.z.z}};
 }
 // [a]x [b]x + [b]x [a]x = a b' + b a' - 2 (a . b) 1
 template <class T>
-static MBT_INLINE Mat3<T> anticommutator(const Skew<T>& A, const Skew<T>& B) {
+static MBT_VALUE Mat3<T> anticommutator(const Skew<T>& A, const Skew<T>& B) {
   const Vec3<T>&a = A.a, &b = B.a;
   const T xx = a.x * b.x, yy = a.y * b.y, zz = a.z * b.z;
   const T xy = a.x * b.y + a.y * b.x, yz = a.y * b.z + a.z * b.y, zx = a.z * b.x + a.x * b.z;
@@ -109,14 +274,30 @@ static MBT_INLINE Mat3<T> anticommutator(const Skew<T>& A, const Skew<T>& B) {
 }
 // [a]x [a]x = a a' - (a . a) 1
 template <class T>
-static MBT_INLINE Mat3<T> square(const Skew<T>& A) {
+static MBT_VALUE Mat3<T> square(const Skew<T>& A) {
   const Vec3<T>& a = A.a;
   const T xx = a.x * a.x, yy = a.y * a.y, zz = a.z * a.z;
   const T xy = a.x * a.y, yz = a.y * a.z, zx = a.z * a.x;
   return {{-(yy + zz), xy, zx}, {xy, -(zz + xx), yz}, {zx, yz, -(xx + yy)}};
 }
 
-// Quaternions --------------------------------------------------------------------------------------------------------
+// B = [alpha]x + [w]x [w]x, number by number as above: B p is the acceleration of a point at p.
+template <class T>
+static MBT_VALUE void set_acceleration_of_points(const Vec3<T>& alpha, const Vec3<T>& w, Mat3<T>* B) {
+  const T xx = w.x * w.x, yy = w.y * w.y, zz = w.z * w.z;
+  const T xy = w.x * w.y, xz = w.x * w.z, yz = w.y * w.z;
+  B->x.x = -(yy + zz);
+  B->x.y = xy - alpha.z;
+  B->x.z = xz + alpha.y;
+  B->y.x = xy + alpha.z;
+  B->y.y = -(xx + zz);
+  B->y.z = yz - alpha.x;
+  B->z.x = xz - alpha.y;
+  B->z.y = yz + alpha.x;
+  B->z.z = -(xx + yy);
+}
+
+// Quaternions and poses -------------------------------------------------------------------------------------------
 
 // w + (x, y, z) = w + v; a rotation where it has unit length.
 template <class T>
@@ -125,29 +306,81 @@ struct Quaternion {
   Vec3<T> v;
 };
 
+// X_AB: the point p_B is at R p_B + p in A.
+template <class T>
+struct Pose {
+  Mat3<T> R;
+  Vec3<T> p;
+};
+
+template <class T>
+static MBT_VALUE Pose<T> inverse(const Pose<T>& X) {
+  const Mat3<T> R = transpose(X.R);
+  return {R, -(R * X.p)};
+}
+
 // In memory -------------------------------------------------------------------------------------------------------
 
 template <class T>
-static MBT_INLINE Vec3<T> vector_at(const T* a) {
+static MBT_VALUE Vec3<T> vector_at(const T* a) {
   return {a[0], a[1], a[2]};
+}
+// The numbers of a vector or of a matrix, row by row.
+template <class T>
+static MBT_VALUE T* numbers(Vec3<T>& a) {
+  return &a.x;
+}
+template <class T>
+static MBT_VALUE const T* numbers(const Vec3<T>& a) {
+  return &a.x;
+}
+template <class T>
+static MBT_VALUE T* numbers(Mat3<T>& A) {
+  return &A.x.x;
+}
+template <class T>
+static MBT_VALUE const T* numbers(const Mat3<T>& A) {
+  return &A.x.x;
+}
+template <class T>
+static MBT_VALUE T* numbers(Sym3<T>& A) {
+  return &A.xx;
+}
+template <class T>
+static MBT_VALUE const T* numbers(const Sym3<T>& A) {
+  return &A.xx;
 }
 // A matrix, or a block of one whose rows are longer.
 template <class T>
-static MBT_INLINE Mat3<T> matrix_at(const T* a, int row = 3) {
+static MBT_VALUE Mat3<T> matrix_at(const T* a, int row = 3) {
   return {vector_at(a), vector_at(a + row), vector_at(a + 2 * row)};
+}
+// A homogeneous matrix, (4, 4).
+template <class T>
+static MBT_VALUE Pose<T> pose_at(const T* X) {
+  return {matrix_at(X, 4), {X[3], X[7], X[11]}};
 }
 
 template <class T>
-static MBT_INLINE void put(const Vec3<T>& a, T* to) {
+static MBT_VALUE void put(const Vec3<T>& a, T* to) {
   to[0] = a.x;
   to[1] = a.y;
   to[2] = a.z;
 }
 template <class T>
-static MBT_INLINE void put(const Mat3<T>& A, T* to, int row = 3) {
+static MBT_VALUE void put(const Mat3<T>& A, T* to, int row = 3) {
   put(A.x, to);
   put(A.y, to + row);
   put(A.z, to + 2 * row);
+}
+template <class T>
+static MBT_VALUE void put(const Pose<T>& X, T* to) {
+  put(X.R, to, 4);
+  to[3] = X.p.x;
+  to[7] = X.p.y;
+  to[11] = X.p.z;
+  to[12] = to[13] = to[14] = T(0.0);
+  to[15] = T(1.0);
 }
 
 }  // namespace MBT_NS

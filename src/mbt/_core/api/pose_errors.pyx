@@ -3,6 +3,7 @@
 cimport numpy as cnp
 
 from mbt._core.algebra.records cimport Parameters
+from mbt._core.algebra.vectors cimport numbers
 from mbt._core.api.poses cimport are_poses, pose_errors, pose_on_mobod
 from mbt._core.api.stateless cimport compiled_of
 from mbt._core.api.tree_energy cimport TreeCore
@@ -129,7 +130,7 @@ cdef void pose_on_path(
     """X_WF of the poses of mobods that are at the front of the working memory of `frame_jacobian`, when it is done."""
     cdef int node = m.frame_node[frame]
     cdef int mobod = m.mobod[node]
-    pose_on_mobod(X_WN + 16*mobod if mobod > 0 else NULL, p.X_NB[node].R, p.X_BF + 16*frame, X_WF)
+    pose_on_mobod(X_WN + 16*mobod if mobod > 0 else NULL, numbers(p.X_NB[node].R), p.X_BF + 16*frame, X_WF)
 
 
 cdef object goal_of(X_WG):

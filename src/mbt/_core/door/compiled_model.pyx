@@ -341,7 +341,7 @@ cdef class CompiledModel:
         cdef list own = [0.0]*m.num_mobods, carried = [0.0]*m.num_mobods, turning = [0.0]*m.num_mobods
         for i in range(m.num_mobods - 1, 0, -1):
             own[i] = p.mobods[i].mass
-            turning[i] = fabs(p.mobods[i].inertia[0]) + fabs(p.mobods[i].inertia[3]) + fabs(p.mobods[i].inertia[5])
+            turning[i] = fabs(p.mobods[i].inertia.xx) + fabs(p.mobods[i].inertia.yy) + fabs(p.mobods[i].inertia.zz)
             carried[i] += own[i] + turning[i]
             carried[joint[i].parent] += carried[i]
             self.has_massless_inboard |= joint[i].nv > 0 and own[i] + turning[i] == 0.0 < carried[i]

@@ -6,7 +6,11 @@ in N about No, one row per dof.
 
 from mbt._core.algebra.records cimport Articulated, ArticulatedDof, Pose
 from mbt._core.algebra.spatial cimport (
-    add_cross, cross, dot3, dot6, multiply_rotations, rotate, rotate_inverse, set_zero, symmetric_multiply,
+    add_cross, cross, rotate_inverse, set_zero, symmetric_multiply,
+)
+from mbt._core.algebra.vectors cimport (
+    Motion, dot, matrix_at, motion_at, times_shift_along_z, times_turn_about_z, trace_of_A, trace_of_C, turn_about_z,
+    vector_at, z_axis,
 )
 from mbt._core.joints.mobilizers cimport (
     GENERAL, PRISMATIC_Z, REVOLUTE_Z, calc_across_H, calc_across_Hdot, calc_across_pose, has_constant_H_FM,
@@ -29,31 +33,28 @@ cdef inline void calc_X_PN(
     Pose[T]* X_PN,
     T* H_N,                # (nv, 6) of the tree; rows of this joint, only where it is general
 ) noexcept nogil:
-    cdef T s, c_q, x, y
+    if joint.kind == REVOLUTE_Z:
+        turn_about_z(X_PF.R, sin_q[joint.angle], cos_q[joint.angle], &X_PN.R)
+        X_PN.p = X_PF.p
+    elif joint.kind == PRISMATIC_Z:
+        X_PN[0] = X_PF[0]
+        X_PN.p = X_PF.p + z_axis(X_PF.R)*q[joint.q_start]
+    else:
+        calc_general_X_PN_and_H(joint, c, X_PF, q, X_PN, H_N)
+
+
+# Apart, so that what most joints need is small enough for compilers to put into the loops of its callers.
+cdef inline void calc_general_X_PN_and_H(
+    const MobodJoint* joint, const double* c, const Pose[T]* X_PF, const T* q, Pose[T]* X_PN, T* H_N
+) noexcept nogil:
     cdef T R_FM[9]
     cdef T H[36]
-    cdef int i, k
-    if joint.kind == REVOLUTE_Z:
-        s = sin_q[joint.angle]
-        c_q = cos_q[joint.angle]
-        for i in range(3):
-            x = X_PF.R[3*i]
-            y = X_PF.R[3*i + 1]
-            X_PN.R[3*i] = c_q*x + s*y
-            X_PN.R[3*i + 1] = c_q*y - s*x
-            X_PN.R[3*i + 2] = X_PF.R[3*i + 2]
-            X_PN.p[i] = X_PF.p[i]
-    elif joint.kind == PRISMATIC_Z:
-        for i in range(9):
-            X_PN.R[i] = X_PF.R[i]
-        for i in range(3):
-            X_PN.p[i] = X_PF.p[i] + X_PF.R[3*i + 2]*q[joint.q_start]
-    else:
-        calc_general_X_PN(joint, c, X_PF, q, R_FM, X_PN)
-        calc_across_H(joint.type, joint.reversed, c, q + joint.q_start, H)
-        for k in range(joint.nv):
-            rotate_inverse(R_FM, H + 6*k, H_N + 6*(joint.v_start + k))
-            rotate_inverse(R_FM, H + 6*k + 3, H_N + 6*(joint.v_start + k) + 3)
+    cdef int k
+    calc_general_X_PN(joint, c, X_PF, q, R_FM, X_PN)
+    calc_across_H(joint.type, joint.reversed, c, q + joint.q_start, H)
+    for k in range(joint.nv):
+        rotate_inverse(R_FM, H + 6*k, H_N + 6*(joint.v_start + k))
+        rotate_inverse(R_FM, H + 6*k + 3, H_N + 6*(joint.v_start + k) + 3)
 
 
 cdef inline void calc_general_X_PN(
@@ -61,12 +62,9 @@ cdef inline void calc_general_X_PN(
 ) noexcept nogil:
     """The pose alone, of a general mobilizer."""
     cdef T p_FM[3]
-    cdef int i
     calc_across_pose(joint.type, joint.reversed, c, q + joint.q_start, R_FM, p_FM)
-    multiply_rotations(X_PF.R, R_FM, X_PN.R)
-    rotate(X_PF.R, p_FM, X_PN.p)
-    for i in range(3):
-        X_PN.p[i] = X_PN.p[i] + X_PF.p[i]
+    X_PN.R = X_PF.R*matrix_at(&R_FM[0])
+    X_PN.p = X_PF.p + X_PF.R*vector_at(&p_FM[0])
 
 
 cdef inline void calc_general_bias(
@@ -200,8 +198,8 @@ cdef inline void calc_rigid_momentum(
 cdef inline void set_size(const MobodJoint* joint, Articulated[T]* x) noexcept nogil:
     """Remember how large I_A is, before the first dof of a general joint is eliminated."""
     if joint.kind == GENERAL:
-        x.size[0] = x.A[0] + x.A[5] + x.A[10]
-        x.size[1] = x.C[0] + x.C[5] + x.C[10]
+        x.size[0] = trace_of_A(x.I)
+        x.size[1] = trace_of_C(x.I)
 
 
 cdef inline void widen_size(const MobodJoint* joint, const ArticulatedDof[T]* dof, Articulated[T]* x) noexcept nogil:
@@ -209,8 +207,8 @@ cdef inline void widen_size(const MobodJoint* joint, const ArticulatedDof[T]* do
     cdef T error
     if joint.kind == GENERAL:
         error = dof.scale*dof.D_inverse*dof.D_inverse
-        x.size[0] = x.size[0] + error*dot3(dof.U, dof.U)
-        x.size[1] = x.size[1] + error*dot3(dof.U + 3, dof.U + 3)
+        x.size[0] = x.size[0] + error*dot(dof.U.t, dof.U.t)
+        x.size[1] = x.size[1] + error*dot(dof.U.f, dof.U.f)
 
 
 cdef inline int leaves_nothing_about_axis(const MobodJoint* joint, const int* locked) noexcept nogil:
@@ -222,43 +220,24 @@ cdef inline void calc_articulated_dof(
     const MobodJoint* joint, int k, const T* H_N, const Articulated[T]* x, T tau, T reflected_inertia,
     ArticulatedDof[T]* dof
 ) noexcept nogil:
-    """U = I_A H_N, D = H_N' U + reflected inertia, u = tau - H_N' Z, for dof k; I_A = [A, B; B', C]."""
-    cdef const T* e
-    cdef int i
+    """U = I_A H_N, D = H_N' U + reflected inertia, u = tau - H_N' Z, for dof k."""
+    cdef Motion[T] axis
     if joint.kind == REVOLUTE_Z:
-        dof.U[0] = x.A[2]
-        dof.U[1] = x.A[6]
-        dof.U[2] = x.A[10]
-        dof.U[3] = x.B[8]
-        dof.U[4] = x.B[9]
-        dof.U[5] = x.B[10]
-        dof.D = x.A[10] + reflected_inertia
-        dof.scale = x.A[0] + x.A[5] + x.A[10]
-        dof.u = tau - x.Z[2]
+        dof.U = times_turn_about_z(x.I)
+        dof.D = dof.U.t.z + reflected_inertia
+        dof.scale = trace_of_A(x.I)
+        dof.u = tau - x.Z.t.z
     elif joint.kind == PRISMATIC_Z:
-        dof.U[0] = x.B[2]
-        dof.U[1] = x.B[6]
-        dof.U[2] = x.B[10]
-        dof.U[3] = x.C[2]
-        dof.U[4] = x.C[6]
-        dof.U[5] = x.C[10]
-        dof.D = x.C[10] + reflected_inertia
-        dof.scale = x.C[0] + x.C[5] + x.C[10]
-        dof.u = tau - x.Z[5]
+        dof.U = times_shift_along_z(x.I)
+        dof.D = dof.U.f.z + reflected_inertia
+        dof.scale = trace_of_C(x.I)
+        dof.u = tau - x.Z.f.z
     else:
-        e = H_N + 6*k
-        for i in range(3):
-            dof.U[i] = x.B[4*i]*e[3] + x.B[4*i + 1]*e[4] + x.B[4*i + 2]*e[5]
-            dof.U[3 + i] = x.B[i]*e[0] + x.B[4 + i]*e[1] + x.B[8 + i]*e[2]
-        dof.U[0] = dof.U[0] + x.A[0]*e[0] + x.A[1]*e[1] + x.A[2]*e[2]
-        dof.U[1] = dof.U[1] + x.A[1]*e[0] + x.A[5]*e[1] + x.A[6]*e[2]
-        dof.U[2] = dof.U[2] + x.A[2]*e[0] + x.A[6]*e[1] + x.A[10]*e[2]
-        dof.U[3] = dof.U[3] + x.C[0]*e[3] + x.C[1]*e[4] + x.C[2]*e[5]
-        dof.U[4] = dof.U[4] + x.C[1]*e[3] + x.C[5]*e[4] + x.C[6]*e[5]
-        dof.U[5] = dof.U[5] + x.C[2]*e[3] + x.C[6]*e[4] + x.C[10]*e[5]
-        dof.D = dot6(e, dof.U) + reflected_inertia
-        dof.scale = x.size[0]*dot3(e, e) + x.size[1]*dot3(e + 3, e + 3)
-        dof.u = tau - dot6(e, x.Z)
+        axis = motion_at(H_N + 6*k)
+        dof.U = x.I*axis
+        dof.D = dot(dof.U, axis) + reflected_inertia
+        dof.scale = x.size[0]*dot(axis.w, axis.w) + x.size[1]*dot(axis.v, axis.v)
+        dof.u = tau - dot(x.Z, axis)
     dof.D_inverse = <T>1.0 / dof.D
 
 

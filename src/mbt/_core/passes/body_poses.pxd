@@ -6,6 +6,7 @@ In NumPy: tests/support/textbook.py, body_poses.
 
 from mbt._core.algebra.records cimport Mobod, Pose
 from mbt._core.algebra.spatial cimport compose_pose4, compose_turned_pose4, set_pose4, shift_axes4
+from mbt._core.algebra.vectors cimport numbers
 from mbt._core.joints.mobilizers cimport GENERAL, REVOLUTE_Z
 from mbt._core.joints.mobod_joints cimport calc_general_X_PN, calc_X_PN
 from mbt._core.model.structs cimport MobodJoint, Model
@@ -91,13 +92,13 @@ cdef inline PoseRows calc_node_pose_in_rows(
     cdef PoseRows X = PoseRows()
     if T is double:
         if joint.kind == REVOLUTE_Z:
-            X = turn_rows(load_constant_pose(mobods[i].X_PF.R), sin_q[joint.angle], cos_q[joint.angle])
+            X = turn_rows(load_constant_pose(numbers(mobods[i].X_PF.R)), sin_q[joint.angle], cos_q[joint.angle])
         else:
             if joint.kind == GENERAL:
                 calc_general_X_PN(joint, model.constants[joint.node], &mobods[i].X_PF, q, R_FM, &X_PN)
             else:
                 calc_X_PN(joint, model.constants[joint.node], &mobods[i].X_PF, q, sin_q, cos_q, &X_PN, <T*>NULL)
-            X = make_pose_rows(X_PN.R, X_PN.p)
+            X = make_pose_rows(numbers(X_PN.R), numbers(X_PN.p))
         if joint.parent != 0:
             X = multiply_rows(X_WP, X)
     return X
@@ -120,8 +121,8 @@ cdef inline void calc_node_pose(
     cdef const MobodJoint* joint = &model.joints[i]
     if joint.kind == REVOLUTE_Z and joint.parent != 0:
         compose_turned_pose4(
-            X_WN + 16*joint.parent, mobods[i].X_PF.R, mobods[i].X_PF.p, sin_q[joint.angle], cos_q[joint.angle],
-            X_WN + 16*i
+            X_WN + 16*joint.parent, numbers(mobods[i].X_PF.R), numbers(mobods[i].X_PF.p), sin_q[joint.angle],
+            cos_q[joint.angle], X_WN + 16*i
         )
     else:
         calc_pose_of_other_node(model, joint, &mobods[i].X_PF, q, sin_q, cos_q, X_WN, X_WN + 16*i)
@@ -151,9 +152,9 @@ cdef inline void calc_pose_of_other_node(
     else:
         calc_X_PN(joint, model.constants[joint.node], X_PF, q, sin_q, cos_q, &X_PN, <T*>NULL)
     if joint.parent == 0:
-        set_pose4(X_PN.R, X_PN.p, X_WC)
+        set_pose4(numbers(X_PN.R), numbers(X_PN.p), X_WC)
     else:
-        compose_pose4(X_WN + 16*joint.parent, X_PN.R, X_PN.p, X_WC)
+        compose_pose4(X_WN + 16*joint.parent, numbers(X_PN.R), numbers(X_PN.p), X_WC)
 
 
 cdef inline void calc_body_pose(
@@ -170,6 +171,6 @@ cdef inline void calc_body_pose(
     """X_WB = X_WN X_NB of body b, where that is more than a shift of axes."""
     cdef int i = model.mobod[b]
     if i == 0:
-        set_pose4(X_NB[b].R, X_NB[b].p, X_WB)
+        set_pose4(numbers(X_NB[b].R), numbers(X_NB[b].p), X_WB)
     else:
-        compose_pose4(X_WN + 16*i, X_NB[b].R, X_NB[b].p, X_WB)
+        compose_pose4(X_WN + 16*i, numbers(X_NB[b].R), numbers(X_NB[b].p), X_WB)

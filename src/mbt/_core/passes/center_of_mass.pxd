@@ -4,7 +4,6 @@ In NumPy: tests/support/textbook.py, center_of_mass.
 """
 
 from mbt._core.algebra.records cimport Mobod, Pose, Weight
-from mbt._core.algebra.spatial cimport rotate
 from mbt._core.joints.mobilizers cimport GENERAL
 from mbt._core.joints.mobod_joints cimport calc_general_X_PN, calc_X_PN
 from mbt._core.model.structs cimport MobodJoint, Model
@@ -29,15 +28,15 @@ cdef inline void calc_center_of_mass(
     """p_WCcm = sum of m p_WBcm / sum of m, tip to base: moments of mass in mobod frames. No mass: 0 / 0."""
     cdef const MobodJoint* joint
     cdef Pose[T] X_PN
+    cdef const Weight[T]* x
+    cdef Weight[T]* parent
     cdef T R_FM[9]
-    cdef T h[3]
-    cdef int i, k
+    cdef int i
 
     sincos_of_angles(q, model.angles, model.num_angles, sin_q, cos_q)
     for i in range(model.num_mobods):
         work[i].mass = mobods[i].mass
-        for k in range(3):
-            work[i].h[k] = mobods[i].h[k]
+        work[i].h = mobods[i].h
 
     for i in range(model.num_mobods - 1, 0, -1):
         joint = &model.joints[i]
@@ -46,12 +45,12 @@ cdef inline void calc_center_of_mass(
         else:
             calc_X_PN(joint, model.constants[joint.node], &mobods[i].X_PF, q, sin_q, cos_q, &X_PN, <T*>NULL)
 
-        # h_P += R_PN h_N + m p_PN
-        rotate(X_PN.R, work[i].h, h)
-        for k in range(3):
-            work[joint.parent].h[k] = work[joint.parent].h[k] + h[k] + X_PN.p[k]*work[i].mass
-        work[joint.parent].mass = work[joint.parent].mass + work[i].mass
+        x = &work[i]
+        parent = &work[joint.parent]
+        parent.h = parent.h + X_PN.R*x.h + X_PN.p*x.mass
+        parent.mass = parent.mass + x.mass
 
     total_mass[0] = work[0].mass
-    for k in range(3):
-        p_WCcm[k] = work[0].h[k] / work[0].mass
+    p_WCcm[0] = work[0].h.x / work[0].mass
+    p_WCcm[1] = work[0].h.y / work[0].mass
+    p_WCcm[2] = work[0].h.z / work[0].mass

@@ -28,6 +28,7 @@ from mbt._core.algebra.rotations cimport set_identity
 from mbt._core.algebra.spatial cimport (
     add_cross, copy, cross, dot3, multiply_rotations, rotate, rotate_inverse, set_zero,
 )
+from mbt._core.algebra.vectors cimport numbers
 from mbt._core.forces.constraints cimport (
     calc_axes_and_points, calc_constraint_accelerations, calc_constraint_errors, calc_constraint_rates,
     num_equations_of,
@@ -276,7 +277,7 @@ cdef inline void set_rates(
         joint = &model.joints[i]
         carry_acceleration(&work[joint.parent], &work[i])
         for k in range(joint.v_start, joint.v_start + joint.nv):
-            add_dof_acceleration(joint, k, H_N, v[k], work[i].acc)
+            add_dof_acceleration(joint, k, H_N, v[k], numbers(work[i].acc))
 
 
 cdef inline T* factor_in(const Model* model, T* memory) noexcept nogil:
@@ -301,23 +302,23 @@ cdef inline void place_mobods(
     cdef int i, k
     cdef const MobodJoint* joint
     cdef const Placed[T]* parent
-    set_identity(placed[0].X_WN.R)
-    set_zero(placed[0].X_WN.p, 3)
+    set_identity(numbers(placed[0].X_WN.R))
+    set_zero(numbers(placed[0].X_WN.p), 3)
     set_zero(placed[0].v, 3)
     for i in range(1, model.num_mobods):
         if model.through_start[i] == model.through_start[i + 1]:
             continue
         joint = &model.joints[i]
         parent = &placed[joint.parent]
-        multiply_rotations(parent.X_WN.R, work[i].X_PN.R, placed[i].X_WN.R)
-        rotate(parent.X_WN.R, work[i].X_PN.p, placed[i].X_WN.p)
+        multiply_rotations(numbers(parent.X_WN.R), numbers(work[i].X_PN.R), numbers(placed[i].X_WN.R))
+        rotate(numbers(parent.X_WN.R), numbers(work[i].X_PN.p), numbers(placed[i].X_WN.p))
         copy(parent.v, 3, v_P)
-        add_cross(work[joint.parent].w, work[i].X_PN.p, v_P)
-        rotate_inverse(work[i].X_PN.R, v_P, placed[i].v)
+        add_cross(numbers(work[joint.parent].w), numbers(work[i].X_PN.p), v_P)
+        rotate_inverse(numbers(work[i].X_PN.R), v_P, placed[i].v)
         set_zero(angular, 3)
         add_joint_acceleration(joint, H_N, v, angular, placed[i].v)
         for k in range(3):
-            placed[i].X_WN.p[k] = placed[i].X_WN.p[k] + parent.X_WN.p[k]
+            numbers(placed[i].X_WN.p)[k] = numbers(placed[i].X_WN.p)[k] + numbers(parent.X_WN.p)[k]
 
 
 cdef inline void calc_frame_in_mobod(
@@ -336,17 +337,17 @@ cdef inline void calc_frame_in_mobod(
     cdef T p_BF[3]
     cdef int j, k
     if model.frame_parent[frame] < 0:
-        copy(X_NB.R, 9, R_NF)
-        copy(X_NB.p, 3, p_NF)
+        copy(numbers(X_NB.R), 9, R_NF)
+        copy(numbers(X_NB.p), 3, p_NF)
     else:
         for j in range(3):
             for k in range(3):
                 R_BF[3*j + k] = X_BF[4*j + k]
             p_BF[j] = X_BF[4*j + 3]
-        multiply_rotations(X_NB.R, R_BF, R_NF)
-        rotate(X_NB.R, p_BF, p_NF)
+        multiply_rotations(numbers(X_NB.R), R_BF, R_NF)
+        rotate(numbers(X_NB.R), p_BF, p_NF)
         for j in range(3):
-            p_NF[j] = p_NF[j] + X_NB.p[j]
+            p_NF[j] = p_NF[j] + numbers(X_NB.p)[j]
 
 
 cdef inline void calc_frame_motion(
@@ -363,7 +364,7 @@ cdef inline void calc_frame_motion(
 ) noexcept nogil:
     """Of a frame in World, but for its acceleration."""
     cdef int i = model.mobod[model.frame_node[frame]]
-    cdef const T* R_WN = &placed[i].X_WN.R[0]
+    cdef const T* R_WN = numbers(placed[i].X_WN.R)
     cdef T R_NF[9]
     cdef T p_NF[3]
     cdef T y[3]
@@ -372,13 +373,13 @@ cdef inline void calc_frame_motion(
     multiply_rotations(R_WN, R_NF, F.R)
     rotate(R_WN, p_NF, F.p)
     for j in range(3):
-        F.p[j] = F.p[j] + placed[i].X_WN.p[j]
+        F.p[j] = F.p[j] + numbers(placed[i].X_WN.p)[j]
     # v + w × p
-    cross(work[i].w, p_NF, y)
+    cross(numbers(work[i].w), p_NF, y)
     for j in range(3):
         y[j] = y[j] + placed[i].v[j]
     rotate(R_WN, y, F.v)
-    rotate(R_WN, work[i].w, F.w)
+    rotate(R_WN, numbers(work[i].w), F.w)
 
 
 cdef inline void calc_frame_acceleration(
@@ -397,9 +398,9 @@ cdef inline void calc_frame_acceleration(
     cdef T wr[3]
     cdef int j
     for j in range(3):
-        r[j] = F.p[j] - placed[i].X_WN.p[j]
-    rotate(placed[i].X_WN.R, work[i].acc, F.alpha)
-    rotate(placed[i].X_WN.R, work[i].acc + 3, F.a)
+        r[j] = F.p[j] - numbers(placed[i].X_WN.p)[j]
+    rotate(numbers(placed[i].X_WN.R), numbers(work[i].acc.w), F.alpha)
+    rotate(numbers(placed[i].X_WN.R), numbers(work[i].acc.v), F.a)
     # a + alpha × r + w × (w × r)
     cross(F.w, r, wr)
     add_cross(F.alpha, r, F.a)
@@ -568,7 +569,7 @@ cdef inline void give_way(const ArticulatedDof[T]* dof, int n, T* y, T* F) noexc
     cdef int e
     for e in range(n):
         y[e] = -(y[e]*dof.D_inverse)
-    add_to_columns(dof.U, n, STRIDE, y, F)
+    add_to_columns(numbers(dof.U), n, STRIDE, y, F)
 
 
 cdef inline void add_row(
@@ -615,11 +616,13 @@ cdef inline void set_unit_forces(
     cdef int i, j
     cdef int first = 3 if with_torques else 0
     for i in range(3):
-        p_NP_W[i] = p_WP[i] - X_WN.p[i]
-    rotate_inverse(X_WN.R, p_NP_W, p_NP)
+        p_NP_W[i] = p_WP[i] - numbers(X_WN.p)[i]
+    rotate_inverse(numbers(X_WN.R), p_NP_W, p_NP)
     for j in range(3):
         for i in range(3):
-            f[i] = unit*(X_WN.R[i]*axes[j] + X_WN.R[3 + i]*axes[3 + j] + X_WN.R[6 + i]*axes[6 + j])
+            f[i] = unit*(
+                numbers(X_WN.R)[i]*axes[j] + numbers(X_WN.R)[3 + i]*axes[3 + j] + numbers(X_WN.R)[6 + i]*axes[6 + j]
+            )
         cross(p_NP, f, t)
         for i in range(3):
             F[STRIDE*i + first + j] = t[i]

@@ -9,14 +9,14 @@ In NumPy: tests/support/textbook.py, forward_dynamics.
 """
 
 from mbt._core.algebra.records cimport Articulated, ArticulatedDof, Mobod
-from mbt._core.algebra.spatial cimport dot6
+from mbt._core.algebra.vectors cimport add_in_parent, add_to_parent, dot, numbers, sum
 from mbt._core.joints.mobod_joints cimport add_dof_acceleration
 from mbt._core.model.structs cimport MobodJoint, Model
 from mbt._core.passes.articulated_bodies cimport (
-    add_force_to_parent, add_further_accelerations, calc_I_A_times, calc_motions_and_articulations, carry_acceleration,
-    carry_dof_to_parent, eliminate_further_dofs,
+    add_further_accelerations, calc_motions_and_articulations, carry_acceleration, carry_dof_to_parent,
+    eliminate_further_dofs,
 )
-from mbt._core.scalars cimport T, add_articulation_rows
+from mbt._core.scalars cimport T
 
 
 cdef inline void calc_forward_dynamics_in_parents(
@@ -69,9 +69,9 @@ cdef inline void calc_accelerations_in_parents(
         joint = &model.joints[i]
         x = &work[i]
         k = joint.v_start
-        vdot[k] = dofs[k].u - dot6(dofs[k].U, work[joint.parent].acc)*dofs[k].D_inverse
+        vdot[k] = dofs[k].u - dot(dofs[k].U, work[joint.parent].acc)*dofs[k].D_inverse
         carry_acceleration(&work[joint.parent], x)
-        add_dof_acceleration(joint, k, H_N, vdot[k], x.acc)
+        add_dof_acceleration(joint, k, H_N, vdot[k], numbers(x.acc))
         add_further_accelerations(joint, H_N, dofs, x, vdot)
 
 
@@ -87,14 +87,8 @@ cdef inline void carry_first_dofs_to_parents(
 cdef inline void add_articulation_rows_to_parent(
     const Articulated[T]* x, const ArticulatedDof[T]* dof, Articulated[T]* parent
 ) noexcept nogil:
-    """Add I_A and Z + I_A bias to the parent's, rotated into P and shifted to its origin; less U U' / D, plus U u."""
-    cdef T Z[6]
-    cdef int i
-    calc_I_A_times(x, x.bias, Z)
-    add_force_to_parent(x, Z, parent)
-    for i in range(6):
-        parent.Z[i] = parent.Z[i] + dof.U[i]*dof.u
+    """Add I_A and Z + I_A bias to the parent's, less U U' / D, plus U u."""
+    add_in_parent(x.X_PN, sum(x.Z, x.I, x.bias), &parent.Z)
+    parent.Z = sum(parent.Z, dof.U, dof.u)
     if T is double:  # no other comes here: rows are of doubles
-        add_articulation_rows(
-            x.X_PN.R, x.X_PN.p, x.A, x.B, x.C, dof.U, dof.D_inverse, parent.A, parent.B, parent.C
-        )
+        add_to_parent(x.I, x.X_PN, dof.U, dof.D_inverse, &parent.I)

@@ -6,7 +6,7 @@ In NumPy: tests/support/textbook.py, gravity_forces.
 """
 
 from mbt._core.algebra.records cimport Mobod, Weight
-from mbt._core.algebra.spatial cimport copy, cross, rotate, rotate_inverse
+from mbt._core.algebra.vectors cimport Vec3, cross, numbers, transpose, vector_at
 from mbt._core.joints.mobod_joints cimport calc_X_PN, project_force
 from mbt._core.model.structs cimport MobodJoint, Model
 from mbt._core.scalars cimport T, sincos_of_angles
@@ -29,39 +29,56 @@ cdef inline void calc_gravity_generalized_forces(
     T* tau_g,                      # (nv,)            [N m, N]
 ) noexcept nogil:
     """tau_g = H' [h × g; m g], with m and h those of all outboard. A third of inverse dynamics at rest."""
-    cdef int i, k
+    sincos_of_angles(q, model.angles, model.num_angles, sin_q, cos_q)
+    carry_gravity(model, mobods, gravity, q, sin_q, cos_q, work, H_N)
+    sum_weights(model, H_N, work, tau_g)
+
+
+cdef inline void carry_gravity(
+    # Topology:
+    const Model* model,
+    # Parameters:
+    const Mobod[T]* mobods,        # (num_mobods,)
+    const T* gravity,              # (3,)             [m/s^2]  in World
+    # In:
+    const T* q,                    # (nq,)            [rad, m]
+    const T* sin_q,                # (angle_stride,)  [1]
+    const T* cos_q,                # (angle_stride,)  [1]
+    # Out:
+    Weight[T]* work,               # (num_mobods,)
+    T* H_N,                        # (nv, 6)          [1, m]  of general joints
+) noexcept nogil:
+    """Base to tip: gravity in N, and the weight of N itself."""
+    cdef int i
     cdef const MobodJoint* joint
     cdef Weight[T]* x
-    cdef Weight[T]* parent
-    cdef T t[3]
-    cdef T f[3]
-
-    sincos_of_angles(q, model.angles, model.num_angles, sin_q, cos_q)
-    copy(gravity, 3, work[0].g)
-
-    # Base to tip: gravity in N.
+    work[0].g = vector_at(gravity)
     for i in range(1, model.num_mobods):
         joint = &model.joints[i]
         x = &work[i]
         calc_X_PN(
             joint, model.constants[joint.node], &mobods[i].X_PF, q, sin_q, cos_q, &x.X_PN, H_N
         )
-        rotate_inverse(x.X_PN.R, work[joint.parent].g, x.g)
+        x.g = transpose(x.X_PN.R)*work[joint.parent].g
         x.mass = mobods[i].mass
-        copy(mobods[i].h, 3, x.h)
+        x.h = mobods[i].h
 
-    # Tip to base: a composite is complete when its own turn comes.
+
+cdef inline void sum_weights(const Model* model, const T* H_N, Weight[T]* work, T* tau_g) noexcept nogil:
+    """Tip to base: a composite is complete when its own turn comes."""
+    cdef int i
+    cdef const MobodJoint* joint
+    cdef Weight[T]* x
+    cdef Weight[T]* parent
+    cdef Vec3[T] t
+    cdef Vec3[T] f
     for i in range(model.num_mobods - 1, 0, -1):
         joint = &model.joints[i]
         x = &work[i]
-        cross(x.h, x.g, t)
-        for k in range(3):
-            f[k] = x.g[k]*x.mass
-        project_force(joint, H_N, t, f, tau_g)
+        t = cross(x.h, x.g)
+        f = x.g*x.mass
+        project_force(joint, H_N, numbers(t), numbers(f), tau_g)
         if joint.parent != 0:
-            # h_P += R h + m p
             parent = &work[joint.parent]
-            rotate(x.X_PN.R, x.h, t)
-            for k in range(3):
-                parent.h[k] = parent.h[k] + t[k] + x.X_PN.p[k]*x.mass
+            parent.h = parent.h + x.X_PN.R*x.h + x.X_PN.p*x.mass
             parent.mass = parent.mass + x.mass

@@ -7,7 +7,10 @@ In NumPy: tests/support/textbook.py, inverse_dynamics.
 """
 
 from mbt._core.algebra.records cimport Mobod, MotionForce
-from mbt._core.algebra.spatial cimport copy, rotate, rotate_inverse, set_zero
+from mbt._core.algebra.spatial cimport set_zero
+from mbt._core.algebra.vectors cimport (
+    Mat3, Vec3, cross, numbers, set_acceleration_of_points, transpose, vector_at,
+)
 from mbt._core.joints.mobod_joints cimport (
     add_joint_acceleration, add_joint_angular_velocity, add_velocity_bias, calc_X_PN, project_force,
 )
@@ -39,11 +42,10 @@ cdef inline void calc_inverse_dynamics(
     cdef const MobodJoint* joint
 
     # World does not move. Gravity is an acceleration of World, upwards.
-    set_zero(work[0].w, 3)
-    set_zero(work[0].alpha, 3)
-    set_zero(work[0].B, 9)
-    for i in range(3):
-        work[0].a[i] = -gravity[i]
+    set_zero(numbers(work[0].w), 3)
+    set_zero(numbers(work[0].alpha), 3)
+    set_zero(numbers(work[0].B), 9)
+    work[0].a = -vector_at(gravity)
 
     sincos_of_angles(q, model.angles, model.num_angles, sin_q, cos_q)
 
@@ -59,7 +61,7 @@ cdef inline void calc_inverse_dynamics(
     # Tip to base.
     for i in range(model.num_mobods - 1, 0, -1):
         joint = &model.joints[i]
-        project_force(joint, H_N, work[i].t, work[i].f, tau)
+        project_force(joint, H_N, numbers(work[i].t), numbers(work[i].f), tau)
         if joint.parent != 0:
             add_force_to_parent(&work[i], &work[joint.parent])
 
@@ -82,77 +84,22 @@ cdef inline void calc_motion(
     MotionForce[T]* x,
 ) noexcept nogil:
     """Angular velocity and accelerations of N, and B = [alpha]x + [w]x [w]x, the acceleration of its points."""
-    cdef T a_P[3]
-    cdef T alpha_P[3]
-    cdef T w_P[3]
-    cdef T xx, xy, xz, yy, yz, zz
-    cdef int k
-    cdef const T* p = &x.X_PN.p[0]
-
-    # a = a_P + (alpha_P × p) + w_P × (w_P × p)
-    for k in range(3):
-        a_P[k] = parent.a[k] + parent.B[3*k]*p[0] + parent.B[3*k + 1]*p[1] + parent.B[3*k + 2]*p[2]
-    copy(parent.alpha, 3, alpha_P)
-    copy(parent.w, 3, w_P)
-    rotate_inverse(x.X_PN.R, a_P, x.a)
-    rotate_inverse(x.X_PN.R, alpha_P, x.alpha)
-    rotate_inverse(x.X_PN.R, w_P, x.w)
-
-    add_velocity_bias(joint, c, H_N, q, v, x.w, x.alpha, x.a)
-    add_joint_acceleration(joint, H_N, vdot, x.alpha, x.a)
-    add_joint_angular_velocity(joint, H_N, v, x.w)
-
-    xx = x.w[0]*x.w[0]
-    yy = x.w[1]*x.w[1]
-    zz = x.w[2]*x.w[2]
-    xy = x.w[0]*x.w[1]
-    xz = x.w[0]*x.w[2]
-    yz = x.w[1]*x.w[2]
-    x.B[0] = -(yy + zz)
-    x.B[1] = xy - x.alpha[2]
-    x.B[2] = xz + x.alpha[1]
-    x.B[3] = xy + x.alpha[2]
-    x.B[4] = -(xx + zz)
-    x.B[5] = yz - x.alpha[0]
-    x.B[6] = xz - x.alpha[1]
-    x.B[7] = yz + x.alpha[0]
-    x.B[8] = -(xx + yy)
+    cdef Mat3[T] R_NP = transpose(x.X_PN.R)
+    x.a = R_NP*(parent.a + parent.B*x.X_PN.p)
+    x.alpha = R_NP*parent.alpha
+    x.w = R_NP*parent.w
+    add_velocity_bias(joint, c, H_N, q, v, numbers(x.w), numbers(x.alpha), numbers(x.a))
+    add_joint_acceleration(joint, H_N, vdot, numbers(x.alpha), numbers(x.a))
+    add_joint_angular_velocity(joint, H_N, v, numbers(x.w))
+    set_acceleration_of_points(x.alpha, x.w, &x.B)
 
 
 cdef inline void calc_force(const Mobod[T]* mobod, MotionForce[T]* x) noexcept nogil:
-    """f = m a + B h, t = I alpha + w × (I w) + h × a."""
-    cdef T I_w[3]
-    cdef T I_alpha[3]
-    cdef const T* w = &x.w[0]
-    cdef const T* a = &x.a[0]
-    cdef const T* J = &mobod.inertia[0]
-    cdef const T* h = &mobod.h[0]
-    cdef T m = mobod.mass
-    cdef int k
-    for k in range(3):
-        x.f[k] = a[k]*m + x.B[3*k]*h[0] + x.B[3*k + 1]*h[1] + x.B[3*k + 2]*h[2]
-    I_w[0] = w[0]*J[0] + w[1]*J[1] + w[2]*J[2]
-    I_w[1] = w[0]*J[1] + w[1]*J[3] + w[2]*J[4]
-    I_w[2] = w[0]*J[2] + w[1]*J[4] + w[2]*J[5]
-    I_alpha[0] = x.alpha[0]*J[0] + x.alpha[1]*J[1] + x.alpha[2]*J[2]
-    I_alpha[1] = x.alpha[0]*J[1] + x.alpha[1]*J[3] + x.alpha[2]*J[4]
-    I_alpha[2] = x.alpha[0]*J[2] + x.alpha[1]*J[4] + x.alpha[2]*J[5]
-    x.t[0] = I_alpha[0] + w[1]*I_w[2] - w[2]*I_w[1] + a[2]*h[1] - a[1]*h[2]
-    x.t[1] = I_alpha[1] + w[2]*I_w[0] - w[0]*I_w[2] + a[0]*h[2] - a[2]*h[0]
-    x.t[2] = I_alpha[2] + w[0]*I_w[1] - w[1]*I_w[0] + a[1]*h[0] - a[0]*h[1]
+    x.f = x.a*mobod.mass + x.B*mobod.h
+    x.t = mobod.inertia*x.alpha + cross(x.w, mobod.inertia*x.w) + cross(mobod.h, x.a)
 
 
 cdef inline void add_force_to_parent(const MotionForce[T]* x, MotionForce[T]* parent) noexcept nogil:
-    """f_P += R f, t_P += R t + p × R f."""
-    cdef T f[3]
-    cdef T t[3]
-    cdef T p[3]
-    cdef int k
-    copy(x.X_PN.p, 3, p)
-    rotate(x.X_PN.R, x.f, f)
-    rotate(x.X_PN.R, x.t, t)
-    for k in range(3):
-        parent.f[k] = parent.f[k] + f[k]
-    parent.t[0] = parent.t[0] + t[0] + f[2]*p[1] - f[1]*p[2]
-    parent.t[1] = parent.t[1] + t[1] + f[0]*p[2] - f[2]*p[0]
-    parent.t[2] = parent.t[2] + t[2] + f[1]*p[0] - f[0]*p[1]
+    cdef Vec3[T] f = x.X_PN.R*x.f
+    parent.f = parent.f + f
+    parent.t = parent.t + x.X_PN.R*x.t + cross(x.X_PN.p, f)

@@ -30,6 +30,7 @@ from mbt._core.algebra.records cimport Mobod, Moving, Parameters, Pose
 from mbt._core.algebra.spatial cimport (
     add_cross, add_scaled, copy, cross, dot3, dot6, multiply_rotations, rotate, rotate_symmetric, set_zero,
 )
+from mbt._core.algebra.vectors cimport numbers
 from mbt._core.joints.mobilizers cimport (
     GENERAL, REVOLUTE_Z, add_second_rate_FM, calc_H_FM, calc_Hdot_FM, has_constant_H_FM,
 )
@@ -106,13 +107,13 @@ cdef inline void calc_pose(
     const MobodJoint* joint, const Pose[T]* X_PN, const Moving[T]* parent, Moving[T]* x
 ) noexcept nogil:
     cdef int i
-    multiply_rotations(parent.R, X_PN.R, x.R)
+    multiply_rotations(parent.R, numbers(X_PN.R), x.R)
     if joint.parent == 0:
         for i in range(3):
-            x.p_WO[i] = X_PN.p[i]
+            x.p_WO[i] = numbers(X_PN.p)[i]
             x.p[i] = <T>0.0
     else:
-        rotate(parent.R, X_PN.p, x.p)
+        rotate(parent.R, numbers(X_PN.p), x.p)
         for i in range(3):
             x.p_WO[i] = parent.p_WO[i]
             x.p[i] = x.p[i] + parent.p[i]
@@ -205,11 +206,11 @@ cdef inline void calc_mobilizer_frame(
     cdef int i
     if joint.reversed:
         copy(x.R, 9, R_WF)
-        rotate(parent.R, mobod.X_PF.p, p_OM)
+        rotate(parent.R, numbers(mobod.X_PF.p), p_OM)
         for i in range(3):
             p_OM[i] = p_OM[i] + (parent.p[i] if joint.parent != 0 else -x.p_WO[i])
     else:
-        multiply_rotations(parent.R, mobod.X_PF.R, R_WF)
+        multiply_rotations(parent.R, numbers(mobod.X_PF.R), R_WF)
         copy(x.p, 3, p_OM)
 
 
@@ -475,13 +476,13 @@ cdef inline void add_external_forces(
         m = model.mobod[b]
         if m == 0:
             continue
-        rotate(moving[m].R, p.X_NB[b].p, p_OB)
+        rotate(moving[m].R, numbers(p.X_NB[b].p), p_OB)
         for i in range(3):
             p_OB[i] = p_OB[i] + moving[m].p[i]
         if F_Bo_W != NULL:
             add_external_force(F_Bo_W + 6*b, p_OB, model.joints[m].v_start, columns)
         if weightless != NULL and not weightless[b]:
-            rotate(p.X_NB[b].R, p.p_BoBcm_B + 3*b, c)
+            rotate(numbers(p.X_NB[b].R), p.p_BoBcm_B + 3*b, c)
             rotate(moving[m].R, c, d)
             set_zero(F, 3)
             for i in range(3):

@@ -7,6 +7,7 @@ In NumPy: tests/support/textbook.py, jacobian.
 
 from mbt._core.algebra.records cimport Mobod, Pose
 from mbt._core.algebra.spatial cimport add_cross, add_rotated4, cross, rotate, rotate4, set_zero
+from mbt._core.algebra.vectors cimport numbers
 from mbt._core.joints.mobilizers cimport PRISMATIC_Z, REVOLUTE_Z, calc_across_H, calc_v
 from mbt._core.model.structs cimport MobodJoint, Model
 from mbt._core.passes.paths cimport calc_poses_on_path, find_path
@@ -45,9 +46,9 @@ cdef inline void calc_frame_jacobian(
         p_BoP_B[i] = X_BF[16*frame + 4*i + 3]
     if p_FoP_F != NULL:
         add_rotated4(X_BF + 16*frame, p_FoP_F, p_BoP_B)
-    rotate(X_NB[node].R, p_BoP_B, p_NoP_N)
+    rotate(numbers(X_NB[node].R), p_BoP_B, p_NoP_N)
     for i in range(3):
-        p_NoP_N[i] = p_NoP_N[i] + X_NB[node].p[i]
+        p_NoP_N[i] = p_NoP_N[i] + numbers(X_NB[node].p)[i]
     locate(model.mobod[node], X_WN, p_NoP_N, p_WoP)
 
     # Columns of what is not on the way.
@@ -139,8 +140,8 @@ cdef inline void set_other_columns(
             p[j] = p_WoFo[j] - X[4*j + 3]
         calc_across_H(joint.type, joint.reversed, model.constants[joint.node], q + joint.q_start, H)
         for k in range(joint.nv):
-            turn_to_world(X_WP, mobods[i].X_PF.R, H + 6*k, z)
-            turn_to_world(X_WP, mobods[i].X_PF.R, H + 6*k + 3, u)
+            turn_to_world(X_WP, numbers(mobods[i].X_PF.R), H + 6*k, z)
+            turn_to_world(X_WP, numbers(mobods[i].X_PF.R), H + 6*k + 3, u)
             add_cross(z, p, u)
             for j in range(3):
                 J[nv*j + joint.v_start + k] = z[j]

@@ -8,6 +8,7 @@ In NumPy: tests/support/textbook.py, mass_matrix.
 
 from mbt._core.algebra.records cimport Composite, Mobod, carry_columns, project_columns
 from mbt._core.algebra.spatial cimport add_shifted_inertia, rotate, rotate_symmetric, set_zero
+from mbt._core.algebra.vectors cimport numbers
 from mbt._core.joints.mobilizers cimport GENERAL, REVOLUTE_Z
 from mbt._core.joints.mobod_joints cimport calc_rigid_momentum, calc_X_PN
 from mbt._core.model.structs cimport MobodJoint, Model
@@ -50,10 +51,8 @@ cdef inline void calc_mass_matrix(
             joint, model.constants[joint.node], &mobods[i].X_PF, q, sin_q, cos_q, &work[i].X_PN, H_N
         )
         work[i].mass = mobods[i].mass
-        for k in range(3):
-            work[i].h[k] = mobods[i].h[k]
-        for k in range(6):
-            work[i].inertia[k] = mobods[i].inertia[k]
+        work[i].h = mobods[i].h
+        work[i].inertia = mobods[i].inertia
 
     # Tip to base: a composite is complete when its own turn comes.
     for i in range(model.num_mobods - 1, 0, -1):
@@ -66,7 +65,9 @@ cdef inline void calc_mass_matrix(
         n = joint.v_end - joint.v_start
         F = momenta + nv - joint.v_end
         for k in range(joint.nv):
-            calc_rigid_momentum(joint, joint.v_start + k, H_N, work[i].mass, work[i].h, work[i].inertia, t, f)
+            calc_rigid_momentum(
+                joint, joint.v_start + k, H_N, work[i].mass, numbers(work[i].h), numbers(work[i].inertia), t, f
+            )
             for j in range(3):
                 F[nv*j + n - 1 - k] = t[j]
                 F[nv*(3 + j) + n - 1 - k] = f[j]
@@ -82,9 +83,11 @@ cdef inline void calc_mass_matrix(
 cdef inline void add_composite_to_parent(const Composite[T]* x, Composite[T]* parent) noexcept nogil:
     cdef T h[3]
     cdef T inertia[6]
-    rotate(x.X_PN.R, x.h, h)
-    rotate_symmetric(x.X_PN.R, x.inertia, inertia)
-    add_shifted_inertia(x.mass, h, inertia, x.X_PN.p, &parent.mass, parent.h, parent.inertia)
+    rotate(numbers(x.X_PN.R), numbers(x.h), h)
+    rotate_symmetric(numbers(x.X_PN.R), numbers(x.inertia), inertia)
+    add_shifted_inertia(
+        x.mass, h, inertia, numbers(x.X_PN.p), &parent.mass, numbers(parent.h), numbers(parent.inertia)
+    )
 
 
 cdef inline void project_momenta(

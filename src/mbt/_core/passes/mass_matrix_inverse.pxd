@@ -8,6 +8,7 @@ from mbt._core.algebra.records cimport (
     Articulated, ArticulatedDof, add_to_columns, carry_columns, carry_motion_columns, project_columns,
 )
 from mbt._core.algebra.spatial cimport set_zero
+from mbt._core.algebra.vectors cimport numbers
 from mbt._core.joints.mobilizers cimport GENERAL, REVOLUTE_Z
 from mbt._core.model.structs cimport MobodJoint, Model
 from mbt._core.scalars cimport T
@@ -50,11 +51,11 @@ cdef inline void calc_mass_matrix_inverse(
                 y[k] = -(row[k]*dofs[l].D_inverse)
             y[l - joint.v_start] = y[l - joint.v_start] + dofs[l].D_inverse
             if l > joint.v_start:
-                add_to_columns(dofs[l].U, n, nv, y, F + joint.v_start)
+                add_to_columns(numbers(dofs[l].U), n, nv, y, F + joint.v_start)
         if joint.parent != 0:
             carry_columns(&work[i].X_PN, n, nv, F + joint.v_start)
             k = joint.v_start
-            add_to_columns(dofs[k].U, n, nv, M_inverse + nv*k + k, F + k)
+            add_to_columns(numbers(dofs[k].U), n, nv, M_inverse + nv*k + k, F + k)
 
     # Base to tip: accelerations, for unit forces on the dofs from this mobod's first on.
     for i in range(1, model.num_mobods):
@@ -97,7 +98,7 @@ cdef inline void subtract_reaction(
 ) noexcept nogil:
     """y -= U' A / D."""
     cdef int k
-    project_columns(dof.U, n, nv, A, row)
+    project_columns(numbers(dof.U), n, nv, A, row)
     for k in range(n):
         y[k] = y[k] - row[k]*dof.D_inverse
 

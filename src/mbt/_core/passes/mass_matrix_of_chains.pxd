@@ -21,6 +21,7 @@ from mbt._core.passes.jacobian cimport turn_to_world
 from mbt._core.scalars cimport (
     PoseRows, load_pose_rows, mirror_lower, project_row, rotation_rows, sincos_of_angles, store_pose_rows,
 )
+from mbt._core.algebra.vectors cimport numbers
 
 
 cdef inline Py_ssize_t stride_of_axes(const Model* model) noexcept nogil:
@@ -58,8 +59,8 @@ cdef inline void calc_mass_matrix_of_chains(
     for i in range(1, model.num_mobods):
         set_motion_axes(model, i, mobods, q, X_ON, stride, H)
         work[i].mass = mobods[i].mass
-        rotate4(X_ON + 16*i, mobods[i].h, work[i].h)
-        rotate_inertia_rows(X_ON + 16*i, mobods[i].inertia, work[i].inertia)
+        rotate4(X_ON + 16*i, numbers(mobods[i].h), work[i].h)
+        rotate_inertia_rows(X_ON + 16*i, numbers(mobods[i].inertia), work[i].inertia)
     calc_momenta(model, X_ON, stride, H, work, F)
     for i in range(1, model.num_mobods):
         joint = &model.joints[i]
@@ -128,8 +129,8 @@ cdef inline void set_motion_axes(
     else:
         calc_across_H(joint.type, joint.reversed, model.constants[joint.node], q + joint.q_start, H_FM)
         for k in range(joint.nv):
-            turn_to_world(X_OP, mobods[i].X_PF.R, H_FM + 6*k, w)
-            turn_to_world(X_OP, mobods[i].X_PF.R, H_FM + 6*k + 3, v)
+            turn_to_world(X_OP, numbers(mobods[i].X_PF.R), H_FM + 6*k, w)
+            turn_to_world(X_OP, numbers(mobods[i].X_PF.R), H_FM + 6*k + 3, v)
             add_cross(p, w, v)
             for j in range(3):
                 H[stride*j + joint.v_start + k] = w[j]

@@ -5,6 +5,7 @@ from mbt._core.algebra.spatial cimport (
     add_shifted_inertia, copy, get_pose4, invert_pose4, multiply_poses4, multiply_rotations, rotate, rotate_symmetric,
     set_pose4, set_zero,
 )
+from mbt._core.algebra.vectors cimport numbers
 from mbt._core.joints.mobilizers cimport WELD, calc_X_FM
 from mbt._core.model.structs cimport Model
 from mbt._core.scalars cimport T
@@ -70,7 +71,7 @@ cdef inline void calc_mobod_frames(
         invert_pose4(X_BF + 16*model.outboard_frame[b], X_MB)
 
         # X_NF = X_NP X_PF: the inboard frame, in the mobod frame of the mobod that carries it.
-        set_pose4(X_NB[model.parent[b]].R, X_NB[model.parent[b]].p, X_NP)
+        set_pose4(numbers(X_NB[model.parent[b]].R), numbers(X_NB[model.parent[b]].p), X_NP)
         multiply_poses4(X_NP, X_BF + 16*model.inboard_frame[b], X_NF)
 
         if model.type[b] == WELD:
@@ -78,19 +79,19 @@ cdef inline void calc_mobod_frames(
             set_pose4(R, p, X_FM)
             multiply_poses4(X_NF, X_FM, X_NM)
             multiply_poses4(X_NM, X_MB, X)
-            get_pose4(X, X_NB[b].R, X_NB[b].p)
+            get_pose4(X, numbers(X_NB[b].R), numbers(X_NB[b].p))
         else:
             C = model.R_MN + 9*j
-            get_pose4(X_NF, R, mobods[j].X_PF.p)
+            get_pose4(X_NF, R, numbers(mobods[j].X_PF.p))
             for i in range(9):
                 X[i] = <T>C[i]
-            multiply_rotations(R, X, mobods[j].X_PF.R)
+            multiply_rotations(R, X, numbers(mobods[j].X_PF.R))
             # X_NB = (R_MN)^-1 X_MB
             for i in range(3):
-                X_NB[b].p[i] = X_MB[3]*C[i] + X_MB[7]*C[3 + i] + X_MB[11]*C[6 + i]
-                X_NB[b].R[3*i] = X_MB[0]*C[i] + X_MB[4]*C[3 + i] + X_MB[8]*C[6 + i]
-                X_NB[b].R[3*i + 1] = X_MB[1]*C[i] + X_MB[5]*C[3 + i] + X_MB[9]*C[6 + i]
-                X_NB[b].R[3*i + 2] = X_MB[2]*C[i] + X_MB[6]*C[3 + i] + X_MB[10]*C[6 + i]
+                numbers(X_NB[b].p)[i] = X_MB[3]*C[i] + X_MB[7]*C[3 + i] + X_MB[11]*C[6 + i]
+                numbers(X_NB[b].R)[3*i] = X_MB[0]*C[i] + X_MB[4]*C[3 + i] + X_MB[8]*C[6 + i]
+                numbers(X_NB[b].R)[3*i + 1] = X_MB[1]*C[i] + X_MB[5]*C[3 + i] + X_MB[9]*C[6 + i]
+                numbers(X_NB[b].R)[3*i + 2] = X_MB[2]*C[i] + X_MB[6]*C[3 + i] + X_MB[10]*C[6 + i]
 
 
 cdef inline void calc_rotational_inertias(
@@ -125,18 +126,18 @@ cdef inline void calc_mobod_inertias(
     cdef int b, j
     for j in range(model.num_mobods):
         mobods[j].mass = <T>0.0
-        set_zero(mobods[j].h, 3)
-        set_zero(mobods[j].inertia, 6)
+        set_zero(numbers(mobods[j].h), 3)
+        set_zero(numbers(mobods[j].inertia), 6)
     for b in range(1, model.num_bodies):
         add_body_inertia(mass[b], p_BoBcm_B + 3*b, I_BBo_B + 6*b, &X_NB[b], &mobods[model.mobod[b]])
 
 
 cdef inline void set_identity_pose(Pose[T]* X) noexcept nogil:
-    set_zero(X.R, 9)
-    set_zero(X.p, 3)
-    X.R[0] = <T>1.0
-    X.R[4] = <T>1.0
-    X.R[8] = <T>1.0
+    set_zero(numbers(X.R), 9)
+    set_zero(numbers(X.p), 3)
+    X.R.x.x = <T>1.0
+    X.R.y.y = <T>1.0
+    X.R.z.z = <T>1.0
 
 
 cdef inline void add_body_inertia(
@@ -155,6 +156,8 @@ cdef inline void add_body_inertia(
     I_B[3] = I_BBo_B[1]
     I_B[4] = I_BBo_B[5]
     I_B[5] = I_BBo_B[2]
-    rotate(X_NB.R, h_B, h)
-    rotate_symmetric(X_NB.R, I_B, inertia)
-    add_shifted_inertia(mass, h, inertia, X_NB.p, &mobod.mass, mobod.h, mobod.inertia)
+    rotate(numbers(X_NB.R), h_B, h)
+    rotate_symmetric(numbers(X_NB.R), I_B, inertia)
+    add_shifted_inertia(
+        mass, h, inertia, numbers(X_NB.p), &mobod.mass, numbers(mobod.h), numbers(mobod.inertia)
+    )

@@ -10,6 +10,7 @@ K. Kreutz-Delgado, A. Jain, G. Rodriguez, "Recursive Formulation of Operational 
 
 from mbt._core.algebra.records cimport Articulated, ArticulatedDof, Pose, carry_columns
 from mbt._core.algebra.spatial cimport add_rotated4, rotate, set_zero
+from mbt._core.algebra.vectors cimport numbers
 from mbt._core.model.structs cimport MobodJoint, Model
 from mbt._core.passes.constrained_dynamics cimport give_way
 from mbt._core.passes.mass_matrix_inverse cimport project_motion
@@ -78,15 +79,15 @@ cdef inline void set_unit_forces(const Pose[T]* X_NB, const T* X_BF, const T* R_
     cdef int j, k
     for k in range(3):
         p_BoFo_B[k] = X_BF[4*k + 3]
-    rotate(X_NB.R, p_BoFo_B, p)
+    rotate(numbers(X_NB.R), p_BoFo_B, p)
     for k in range(3):
-        p[k] = p[k] + X_NB.p[k]
+        p[k] = p[k] + numbers(X_NB.p)[k]
     for j in range(3):
         for k in range(3):
             axis_F[k] = R_FE[3*k + j]
             axis_B[k] = <T>0.0
         add_rotated4(X_BF, axis_F, axis_B)
-        rotate(X_NB.R, axis_B, axis)
+        rotate(numbers(X_NB.R), axis_B, axis)
         for k in range(3):
             F[STRIDE*k + j] = axis[k]
             F[STRIDE*(3 + k) + 3 + j] = axis[k]

@@ -15,6 +15,7 @@ from mbt._core.algebra.records cimport Composite, Mobod, Pose
 from mbt._core.algebra.spatial cimport (
     add_shifted_inertia, copy, dot3, dot6, multiply_rotations, rotate, rotate_symmetric, symmetric_multiply,
 )
+from mbt._core.algebra.vectors cimport numbers
 from mbt._core.joints.mobilizers cimport GENERAL, QUATERNION_FLOATING, REVOLUTE_Z, RPY_FLOATING
 from mbt._core.joints.mobod_joints cimport calc_rigid_momentum, calc_X_PN
 from mbt._core.model.structs cimport MobodJoint, Model
@@ -100,8 +101,8 @@ cdef inline void calc_packed_mass_matrix(
                 M[0] = (F[2] if joint.kind == REVOLUTE_Z else F[5]) + reflected_inertia[k]
             M += 1
             if joint.parent != 0:
-                rotate(turned[i].R, F, t)
-                rotate(turned[i].R, F + 3, f)
+                rotate(numbers(turned[i].R), F, t)
+                rotate(numbers(turned[i].R), F + 3, f)
                 M = project_inboard(model, i, turned, H_N, H_B, t, f, M)
 
 
@@ -121,18 +122,17 @@ cdef inline void turn_joint(
         if is_free(joint):
             for k in range(3):
                 for j in range(3):
-                    turned[i].R[3*k + j] = H_N[6*(joint.v_start + k) + j]
+                    numbers(turned[i].R)[3*k + j] = H_N[6*(joint.v_start + k) + j]
         return
     if parent.parent == 0 and not is_free(parent):
-        copy(X_PN.R, 9, turned[i].R)
-        copy(X_PN.p, 3, turned[i].p)
+        turned[i] = X_PN[0]
     else:
-        multiply_rotations(turned[joint.parent].R, X_PN.R, turned[i].R)
-        rotate(turned[joint.parent].R, X_PN.p, turned[i].p)
+        turned[i].R = turned[joint.parent].R*X_PN.R
+        turned[i].p = turned[joint.parent].R*X_PN.p
     if joint.kind == GENERAL:
         for k in range(joint.v_start, joint.v_start + joint.nv):
-            rotate(turned[i].R, H_N + 6*k, H_B + 6*k)
-            rotate(turned[i].R, H_N + 6*k + 3, H_B + 6*k + 3)
+            rotate(numbers(turned[i].R), H_N + 6*k, H_B + 6*k)
+            rotate(numbers(turned[i].R), H_N + 6*k + 3, H_B + 6*k + 3)
 
 
 cdef inline const T* composite_of(const MobodJoint* joint, const Mobod[T]* mobod, const Composite[T]* x) noexcept nogil:
@@ -147,8 +147,8 @@ cdef inline void add_composite_to_parent(
     cdef const MobodJoint* joint = &model.joints[i]
     cdef const MobodJoint* parent = &model.joints[joint.parent]
     cdef Composite[T]* to = &work[joint.parent]
-    cdef const T* R = &work[i].X_PN.R[0]
-    cdef const T* p = &work[i].X_PN.p[0]
+    cdef const T* R = numbers(work[i].X_PN.R)
+    cdef const T* p = numbers(work[i].X_PN.p)
     cdef const T* sum = &mobods[joint.parent].mass if joint.v_end == parent.v_end else &to.mass
     cdef T mass = sum[0]
     cdef T h[3]
@@ -159,7 +159,7 @@ cdef inline void add_composite_to_parent(
     if parent.parent == 0 and parent.kind != GENERAL:
         # A base on one dof needs no more than what that moves.
         symmetric_multiply(x + 4, R + 6, inertia_P)
-        to.inertia[5] = (
+        to.inertia.zz = (
             sum[9] + dot3(inertia_P, R + 6) + (h_P[0] + p[0]*x[0] + h_P[0])*p[0] + (h_P[1] + p[1]*x[0] + h_P[1])*p[1]
         )
         to.mass = mass + x[0]
@@ -169,8 +169,8 @@ cdef inline void add_composite_to_parent(
     copy(sum + 4, 6, inertia)
     add_shifted_inertia(x[0], h_P, inertia_P, p, &mass, h, inertia)
     to.mass = mass
-    copy(h, 3, to.h)
-    copy(inertia, 6, to.inertia)
+    copy(h, 3, numbers(to.h))
+    copy(inertia, 6, numbers(to.inertia))
 
 
 cdef inline T* project_inboard(
@@ -198,7 +198,7 @@ cdef inline T* project_inboard(
     cdef T f1 = f[1]
     cdef T f2 = f[2]
     while True:
-        p = &turned[i].p[0]
+        p = &numbers(turned[i].p)[0]
         t0 = t0 + (p[1]*f2 - p[2]*f1)
         t1 = t1 + (p[2]*f0 - p[0]*f2)
         t2 = t2 + (p[0]*f1 - p[1]*f0)
@@ -206,7 +206,7 @@ cdef inline T* project_inboard(
         joint = &model.joints[i]
         if joint.parent == 0:
             break
-        R = &turned[i].R[0]
+        R = &numbers(turned[i].R)[0]
         if joint.kind == REVOLUTE_Z:
             M[0] = R[2]*t0 + R[5]*t1 + R[8]*t2
             M += 1

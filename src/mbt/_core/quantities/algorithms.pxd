@@ -337,13 +337,13 @@ cdef inline void run_gravity_forces(
 ) noexcept nogil:
     """Generalized forces of gravity."""
     cdef Kinematics[T] x
-    if weightless == NULL:
-        run_gravity_generalized_forces(model, p, q, memory, tau_g)
-    else:
+    if unlikely(weightless != NULL):
         run_positions(False, model, p, q, memory, &x)
         set_zero(x.F_Bo_W, 6*model.num_bodies)
         add_gravity_forces(model, weightless, p.mass, p.p_BoBcm_B, p.gravity, x.X_WB, x.F_Bo_W)
         calc_generalized_forces(model, x.X_WB, x.H_PB_W, x.F_Bo_W, tau_g)
+    else:
+        run_gravity_generalized_forces(model, p, q, memory, tau_g)
 
 
 cdef inline T run_potential_energy(

@@ -132,10 +132,6 @@ cdef extern from "scalars/rows.hpp" namespace "MBT_NS" nogil:
     void compose_pose_rows(const double* X_AB, const double* R, const double* p, double* X_AC)
     void compose_turned_rows(const double* X_AB, const double* R, const double* p, double s, double c, double* X_AC)
     void shift_axes_rows(const double* X, int shift, double* Y)
-    void set_articulation_rows(const double* M, double* A, double* B, double* C)
-    void add_articulation_rows(
-        const double* R, const double* p, const double* A, const double* B, const double* C, const double* U,
-        double D_inverse, double* A_P, double* B_P, double* C_P)
 
 
 cdef extern from "scalars/pose_rows.hpp" namespace "MBT_NS" nogil:

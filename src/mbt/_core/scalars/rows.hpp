@@ -188,38 +188,4 @@ static MBT_INLINE Rows subtract_product(const Rows& m, const double* x, const Ro
   return {m.r0 - x[0] * y, m.r1 - x[1] * y, m.r2 - x[2] * y};
 }
 
-// The articulated inertia [A, B; B', C] of a rigid body: A = J, B = [h]x, C = mass 1, of M = [mass, h, J]. Matrices are
-// (3, 4).
-static MBT_INLINE void set_articulation_rows(const double* M, double* A, double* B, double* C) {
-  const double mass = M[0], hx = M[1], hy = M[2], hz = M[3];
-  const Row first = load_row(M + 4), second = load_row(M + 5), third = load_row(M + 6);
-  store_row(A, first);
-  store_row(A + 4, pick<0, 2, 3, 3>(second, second));
-  store_row(A + 8, pick<0, 2, 3, 3>(third, third));
-  store_row(B, make_row(0.0, -hz, hy, 0.0));
-  store_row(B + 4, make_row(hz, 0.0, -hx, 0.0));
-  store_row(B + 8, make_row(-hy, hx, 0.0, 0.0));
-  store_row(C, make_row(mass, 0.0, 0.0, 0.0));
-  store_row(C + 4, make_row(0.0, mass, 0.0, 0.0));
-  store_row(C + 8, make_row(0.0, 0.0, mass, 0.0));
-}
-
-// [A_P, B_P; B_P', C_P] += [A, B; B', C] rotated by R and shifted by p, less U U' / D. U is (6,), matrices are (3, 4).
-static MBT_INLINE void add_articulation_rows(
-    const double* R, const double* p, const double* A, const double* B, const double* C, const double* U,
-    double D_inverse, double* A_P, double* B_P, double* C_P) {
-  // (R S R')' = R (R S)': for a symmetric S the same as R S R'.
-  const Rows a = rotate(R, transpose(rotate(R, load_rows_of_four(A))));
-  const Rows bt = rotate(R, transpose(rotate(R, load_rows_of_four(B))));
-  const Rows c = rotate(R, transpose(rotate(R, load_rows_of_four(C))));
-  // B + [p]x C, A + Y + Y' with Y = [p]x (B + [p]x C / 2)'
-  const Rows pc = cross(p, c);
-  const Rows pct = transpose(pc);
-  const Rows y = cross(p, {bt.r0 + 0.5 * pct.r0, bt.r1 + 0.5 * pct.r1, bt.r2 + 0.5 * pct.r2});
-  const Row e = D_inverse * make_row(U[0], U[1], U[2], 0.0), f = D_inverse * make_row(U[3], U[4], U[5], 0.0);
-  store_rows_of_four(A_P, subtract_product(load_rows_of_four(A_P) + a + (y + transpose(y)), U, e));
-  store_rows_of_four(B_P, subtract_product(load_rows_of_four(B_P) + (transpose(bt) + pc), U, f));
-  store_rows_of_four(C_P, subtract_product(load_rows_of_four(C_P) + c, U + 3, f));
-}
-
 }  // namespace MBT_NS

@@ -5,6 +5,7 @@ from libc.math cimport fabs
 from mbt._core.algebra.records cimport Kinematics, Parameters, Pose
 from mbt._core.algebra.rotations cimport calc_rotation_vector_between
 from mbt._core.algebra.spatial cimport compose_pose4, multiply_rotations, rotate4, set_pose4, set_zero
+from mbt._core.algebra.vectors cimport numbers, put, vector_at
 from mbt._core.joints.mobilizers cimport PLAIN, QUATERNION, difference_position, integrate_position, orientation_of
 from mbt._core.model.structs cimport MobodJoint, Model, Switches
 from mbt._core.passes.body_poses cimport calc_node_pose
@@ -87,14 +88,16 @@ cdef inline void calc_frame_pose(
     cdef const Lanes* X_BF = p.X_BF + 16*frame
     cdef const Pose[Lanes]* X_NB = &p.X_NB[node]
     cdef Lanes R_BF[9]
+    cdef Lanes p_BF[3]
     cdef Lanes R_NF[9]
     cdef Lanes p_NF[3]
     cdef int i, j
     for i in range(3):
         for j in range(3):
             R_BF[3*i + j] = X_BF[4*i + j]
-        p_NF[i] = X_NB.p[i] + X_NB.R[3*i]*X_BF[3] + X_NB.R[3*i + 1]*X_BF[7] + X_NB.R[3*i + 2]*X_BF[11]
-    multiply_rotations(X_NB.R, R_BF, R_NF)
+        p_BF[i] = X_BF[4*i + 3]
+    multiply_rotations(numbers(X_NB.R), R_BF, R_NF)
+    put(X_NB.p + X_NB.R*vector_at(&p_BF[0]), &p_NF[0])
     if mobod == 0:
         set_pose4(R_NF, p_NF, X_WF)
     else:
@@ -258,10 +261,9 @@ cdef inline void calc_composite_masses(const Owner* o, const Lanes* X_WN, Lanes*
     for i in range(model.num_mobods):
         masses[4*i] = o.p.mobods[i].mass
         if i == 0:
-            for j in range(3):
-                masses[1 + j] = o.p.mobods[0].h[j]
+            put(o.p.mobods[0].h, masses + 1)
         else:
-            rotate4(X_WN + 16*i, o.p.mobods[i].h, h)
+            rotate4(X_WN + 16*i, numbers(o.p.mobods[i].h), h)
             for j in range(3):
                 masses[4*i + 1 + j] = h[j] + X_WN[16*i + 4*j + 3]*o.p.mobods[i].mass
     for i in range(model.num_mobods - 1, 0, -1):

@@ -1,0 +1,268 @@
+// Motions, forces and the articulated inertias between them, at one point and in one frame.
+//
+// R. Featherstone, "Rigid Body Dynamics Algorithms", Springer 2008, chapter 7. X is the pose X_PN of a frame N in P.
+#pragma once
+
+#include "algebra/vectors.hpp"
+#include "scalars/rows.hpp"
+
+namespace MBT_NS {
+
+template <class T>
+struct Motion {
+  Vec3<T> w, v;  // angular and linear: of a velocity, of an acceleration, of an axis
+};
+template <class T>
+struct Force {
+  Vec3<T> t, f;  // torque and force
+};
+
+template <class T>
+static MBT_VALUE Motion<T> motion_at(const T* a) {
+  return {vector_at(a), vector_at(a + 3)};
+}
+template <class T>
+static MBT_VALUE T* numbers(Motion<T>& a) {
+  return &a.w.x;
+}
+template <class T>
+static MBT_VALUE const T* numbers(const Motion<T>& a) {
+  return &a.w.x;
+}
+template <class T>
+static MBT_VALUE T* numbers(Force<T>& a) {
+  return &a.t.x;
+}
+template <class T>
+static MBT_VALUE const T* numbers(const Force<T>& a) {
+  return &a.t.x;
+}
+
+template <class T>
+static MBT_VALUE Motion<T> operator+(const Motion<T>& a, const Motion<T>& b) {
+  return {a.w + b.w, a.v + b.v};
+}
+template <class T>
+static MBT_VALUE Force<T> operator+(const Force<T>& a, const Force<T>& b) {
+  return {a.t + b.t, a.f + b.f};
+}
+template <class T>
+static MBT_VALUE Force<T> operator*(const Force<T>& a, Factor<T> s) {
+  return {a.t * s, a.f * s};
+}
+// F + a s
+template <class T>
+static MBT_VALUE Force<T> sum(const Force<T>& F, const Force<T>& a, const T& s) {
+  return {{F.t.x + a.t.x * s, F.t.y + a.t.y * s, F.t.z + a.t.z * s},
+          {F.f.x + a.f.x * s, F.f.y + a.f.y * s, F.f.z + a.f.z * s}};
+}
+template <class T>
+static MBT_VALUE T dot(const Force<T>& a, const Motion<T>& b) {
+  return a.t.x * b.w.x + a.t.y * b.w.y + a.t.z * b.w.z + a.f.x * b.v.x + a.f.y * b.v.y + a.f.z * b.v.z;
+}
+
+// At the origin of N in N, of a motion at that of P in P.
+template <class T>
+static MBT_VALUE Motion<T> in_child(const Pose<T>& X, const Motion<T>& a) {
+  return {times_transposed(X.R, a.w), times_transposed(X.R, a.v + cross(a.w, X.p))};
+}
+// At the origin of P in P, of a force at that of N in N.
+template <class T>
+static MBT_VALUE Force<T> in_parent(const Pose<T>& X, const Force<T>& a) {
+  const Vec3<T> f = X.R * a.f;
+  return {X.R * a.t + cross(X.p, f), f};
+}
+// F_P += the same.
+template <class T>
+static MBT_VALUE void add_in_parent(const Pose<T>& X, const Force<T>& a, Force<T>* F_P) {
+  const Vec3<T> f = X.R * a.f;
+  F_P->t = F_P->t + X.R * a.t + cross(X.p, f);
+  F_P->f = F_P->f + f;
+}
+
+// Articulated inertias --------------------------------------------------------------------------------------------
+
+// I = [A, B; B', C]: the force that a motion takes.
+template <class T>
+struct ArticulatedInertia {
+  Sym3<T> A;  // [kg m^2]
+  Mat3<T> B;  // [kg m]
+  Sym3<T> C;  // [kg]
+};
+
+// Of one state all three have rows of four, so that one row is one vector. The fourth column is nobody's.
+template <>
+struct ArticulatedInertia<double> {
+  double A[12], B[12], C[12];
+};
+
+template <class T>
+static MBT_VALUE const Sym3<T>& symmetric(const Sym3<T>& A) {
+  return A;
+}
+static MBT_VALUE Sym3<double> symmetric(const double* A) { return {A[0], A[1], A[2], A[5], A[6], A[10]}; }
+template <class T>
+static MBT_VALUE const Mat3<T>& matrix(const Mat3<T>& B) {
+  return B;
+}
+static MBT_VALUE Mat3<double> matrix(const double* B) { return matrix_at(B, 4); }
+
+template <class T>
+static MBT_VALUE void set_inertia(
+    const Sym3<T>& A, const Mat3<T>& B, const Sym3<T>& C, ArticulatedInertia<T>* I) {
+  I->A = A;
+  I->B = B;
+  I->C = C;
+}
+static MBT_VALUE void set_inertia(
+    const Sym3<double>& A, const Mat3<double>& B, const Sym3<double>& C, ArticulatedInertia<double>* I) {
+  put(full(A), I->A, 4);
+  put(B, I->B, 4);
+  put(full(C), I->C, 4);
+}
+
+// Of a rigid body: A = J, B = [h]x, C = mass 1.
+template <class T>
+static MBT_VALUE void set_rigid_inertia(
+    const T& mass, const Vec3<T>& h, const Sym3<T>& J, ArticulatedInertia<T>* I) {
+  const T zero(0.0);
+  I->A = J;
+  I->B = {{zero, -h.z, h.y}, {h.z, zero, -h.x}, {-h.y, h.x, zero}};
+  I->C = {mass, zero, zero, mass, zero, mass};
+}
+template <>
+MBT_VALUE void set_rigid_inertia(
+    const double& mass, const Vec3<double>& h, const Sym3<double>& J, ArticulatedInertia<double>* I) {
+  const Row second = load_row(&J.xy), third = load_row(&J.xz);
+  store_rows_of_four(I->A, {load_row(&J.xx), pick<0, 2, 3, 3>(second, second), pick<0, 2, 3, 3>(third, third)});
+  store_rows_of_four(
+      I->B, {make_row(0.0, -h.z, h.y, 0.0), make_row(h.z, 0.0, -h.x, 0.0), make_row(-h.y, h.x, 0.0, 0.0)});
+  store_rows_of_four(
+      I->C, {make_row(mass, 0.0, 0.0, 0.0), make_row(0.0, mass, 0.0, 0.0), make_row(0.0, 0.0, mass, 0.0)});
+}
+
+template <class T>
+static MBT_VALUE Force<T> operator*(const ArticulatedInertia<T>& I, const Motion<T>& a) {
+  const Mat3<T>& B = matrix(I.B);
+  return {symmetric(I.A) * a.w + B * a.v, sum(times_transposed(B, a.w), symmetric(I.C), a.v)};
+}
+// F + I a
+template <class T>
+static MBT_VALUE Force<T> sum(const Force<T>& F, const ArticulatedInertia<T>& I, const Motion<T>& a) {
+  const Mat3<T>& B = matrix(I.B);
+  return {sum(F.t, symmetric(I.A), a.w) + B * a.v, sum(sum_transposed(F.f, B, a.w), symmetric(I.C), a.v)};
+}
+template <class T>
+static MBT_VALUE T trace_of_A(const ArticulatedInertia<T>& I) {
+  return trace(symmetric(I.A));
+}
+template <class T>
+static MBT_VALUE T trace_of_C(const ArticulatedInertia<T>& I) {
+  return trace(symmetric(I.C));
+}
+// I times a turn about z, and times a shift along z.
+template <class T>
+static MBT_VALUE Force<T> times_turn_about_z(const ArticulatedInertia<T>& I) {
+  const Sym3<T>& A = symmetric(I.A);
+  return {{A.xz, A.yz, A.zz}, matrix(I.B).z};
+}
+template <class T>
+static MBT_VALUE Force<T> times_shift_along_z(const ArticulatedInertia<T>& I) {
+  const Sym3<T>& C = symmetric(I.C);
+  return {z_axis(matrix(I.B)), {C.xz, C.yz, C.zz}};
+}
+
+// I -= U U' / D: one dof is free.
+template <class T>
+static MBT_VALUE void eliminate(const Force<T>& U, Factor<T> D_inverse, ArticulatedInertia<T>* I) {
+  const Force<T> e = U * D_inverse;
+  set_inertia(
+      less(symmetric(I->A), e.t, U.t), less(matrix(I->B), e.t, U.f), less(symmetric(I->C), e.f, U.f), I);
+}
+
+// I_P += [A, B; B', C] shifted by p: C; D = B + [p]x C; A - B [p]x + [p]x D', of which the upper triangle.
+template <class T>
+static MBT_VALUE void add_shifted(
+    const Sym3<T>& A, const Mat3<T>& B, const Sym3<T>& C, const Vec3<T>& p, ArticulatedInertia<T>* I_P) {
+  const Mat3<T> D = {
+      {B.x.x + p.y * C.xz - p.z * C.xy, B.x.y + p.y * C.yz - p.z * C.yy, B.x.z + p.y * C.zz - p.z * C.yz},
+      {B.y.x + p.z * C.xx - p.x * C.xz, B.y.y + p.z * C.xy - p.x * C.yz, B.y.z + p.z * C.xz - p.x * C.zz},
+      {B.z.x + p.x * C.xy - p.y * C.xx, B.z.y + p.x * C.yy - p.y * C.xy, B.z.z + p.x * C.yz - p.y * C.xz}};
+  const Sym3<T>& A_P = symmetric(I_P->A);
+  set_inertia(
+      {A_P.xx + A.xx + p.y * (B.x.z + D.x.z) - p.z * (B.x.y + D.x.y),
+       A_P.xy + A.xy + p.z * (B.x.x - D.y.y) - p.x * B.x.z + p.y * D.y.z,
+       A_P.xz + A.xz + p.y * (D.z.z - B.x.x) + p.x * B.x.y - p.z * D.z.y,
+       A_P.yy + A.yy + p.z * (B.y.x + D.y.x) - p.x * (B.y.z + D.y.z),
+       A_P.yz + A.yz + p.x * (B.y.y - D.z.z) - p.y * B.y.x + p.z * D.z.x,
+       A_P.zz + A.zz + p.x * (B.z.y + D.z.y) - p.y * (B.z.x + D.z.x)},
+      matrix(I_P->B) + D, symmetric(I_P->C) + C, I_P);
+}
+
+// I_P += I in P.
+template <class T>
+static MBT_VALUE void add_to_parent(const ArticulatedInertia<T>& I, const Pose<T>& X, ArticulatedInertia<T>* I_P) {
+  const Sym3<T> C = rotated(X.R, symmetric(I.C));
+  const Mat3<T> B = rotated(X.R, matrix(I.B));
+  add_shifted(rotated(X.R, symmetric(I.A)), B, C, X.p, I_P);
+}
+
+// What is left of an inertia when a hinge about z is free: its rows of A and B about z are zero.
+template <class T>
+struct HingedInertia {
+  T xx, xy, yy;  // of A
+  Vec3<T> x, y;  // rows of B
+  Sym3<T> C;
+};
+
+template <class T>
+static MBT_VALUE HingedInertia<T> hinged(const ArticulatedInertia<T>& I, const Force<T>& U, Factor<T> D_inverse) {
+  const Force<T> e = U * D_inverse;
+  const Sym3<T>& A = symmetric(I.A);
+  const Mat3<T>& B = matrix(I.B);
+  return {A.xx - e.t.x * U.t.x, A.xy - e.t.x * U.t.y, A.yy - e.t.y * U.t.y,
+          less(B.x, U.f, e.t.x), less(B.y, U.f, e.t.y), less(symmetric(I.C), e.f, U.f)};
+}
+template <class T>
+static MBT_VALUE Force<T> sum(const Force<T>& F, const HingedInertia<T>& I, const Motion<T>& a) {
+  const Vec3<T> f = {
+      F.f.x + I.x.x * a.w.x + I.y.x * a.w.y, F.f.y + I.x.y * a.w.x + I.y.y * a.w.y,
+      F.f.z + I.x.z * a.w.x + I.y.z * a.w.y};
+  return {
+      {sum(F.t.x + I.xx * a.w.x + I.xy * a.w.y, I.x, a.v), sum(F.t.y + I.xy * a.w.x + I.yy * a.w.y, I.y, a.v), F.t.z},
+      sum(f, I.C, a.v)};
+}
+template <class T>
+static MBT_VALUE void add_to_parent(const HingedInertia<T>& I, const Pose<T>& X, ArticulatedInertia<T>* I_P) {
+  const Mat3<T>& R = X.R;
+  const Vec3<T> x = R * I.x, y = R * I.y;  // rows of B R'
+  // Columns of R A, where they are not zero.
+  const T ax = R.x.x * I.xx + R.x.y * I.xy, ay = R.y.x * I.xx + R.y.y * I.xy, az = R.z.x * I.xx + R.z.y * I.xy;
+  const T bx = R.x.x * I.xy + R.x.y * I.yy, by = R.y.x * I.xy + R.y.y * I.yy, bz = R.z.x * I.xy + R.z.y * I.yy;
+  add_shifted(
+      {ax * R.x.x + bx * R.x.y, ax * R.y.x + bx * R.y.y, ax * R.z.x + bx * R.z.y, ay * R.y.x + by * R.y.y,
+       ay * R.z.x + by * R.z.y, az * R.z.x + bz * R.z.y},
+      {combined(x, R.x.x, y, R.x.y), combined(x, R.y.x, y, R.y.y), combined(x, R.z.x, y, R.z.y)}, rotated(R, I.C), X.p,
+      I_P);
+}
+
+// Of one state, [A_P, B_P; B_P', C_P] += I in P, less U U' / D: U is in P.
+static MBT_VALUE void add_to_parent(
+    const ArticulatedInertia<double>& I, const Pose<double>& X, const Force<double>& U, double D_inverse,
+    ArticulatedInertia<double>* I_P) {
+  const double *R = &X.R.x.x, *p = &X.p.x, *t = &U.t.x, *f = &U.f.x;
+  // (R S R')' = R (R S)': for a symmetric S the same as R S R'.
+  const Rows a = rotate(R, transpose(rotate(R, load_rows_of_four(I.A))));
+  const Rows bt = rotate(R, transpose(rotate(R, load_rows_of_four(I.B))));
+  const Rows c = rotate(R, transpose(rotate(R, load_rows_of_four(I.C))));
+  // B + [p]x C, A + Y + Y' with Y = [p]x (B + [p]x C / 2)'
+  const Rows pc = cross(p, c);
+  const Rows pct = transpose(pc);
+  const Rows y = cross(p, {bt.r0 + 0.5 * pct.r0, bt.r1 + 0.5 * pct.r1, bt.r2 + 0.5 * pct.r2});
+  const Row et = D_inverse * make_row(t[0], t[1], t[2], 0.0), ef = D_inverse * make_row(f[0], f[1], f[2], 0.0);
+  store_rows_of_four(I_P->A, subtract_product(load_rows_of_four(I_P->A) + a + (y + transpose(y)), t, et));
+  store_rows_of_four(I_P->B, subtract_product(load_rows_of_four(I_P->B) + (transpose(bt) + pc), t, ef));
+  store_rows_of_four(I_P->C, subtract_product(load_rows_of_four(I_P->C) + c, f, ef));
+}
+
+}  // namespace MBT_NS

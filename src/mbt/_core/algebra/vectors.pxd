@@ -1,0 +1,91 @@
+"""Cython view of vectors.hpp: vectors, matrices and poses as values."""
+
+cdef extern from "algebra/vectors.hpp" namespace "MBT_NS" nogil:
+    cdef cppclass Vec3[S]:
+        S x
+        S y
+        S z
+        Vec3[S] operator+(const Vec3[S]&)
+        Vec3[S] operator-(const Vec3[S]&)
+        Vec3[S] operator-()
+        Vec3[S] operator*(const S&)
+
+    cdef cppclass Mat3[S]:  # by rows
+        Vec3[S] x
+        Vec3[S] y
+        Vec3[S] z
+        Mat3[S] operator+(const Mat3[S]&)
+        Vec3[S] operator*(const Vec3[S]&)
+        Mat3[S] operator*(const Mat3[S]&)
+
+    cdef cppclass Sym3[S]:
+        S xx
+        S xy
+        S xz
+        S yy
+        S yz
+        S zz
+        Sym3[S] operator+(const Sym3[S]&)
+        Vec3[S] operator*(const Vec3[S]&)
+
+    cdef cppclass Pose[S]:
+        Mat3[S] R
+        Vec3[S] p
+
+    S dot[S](const Vec3[S]&, const Vec3[S]&)
+    Vec3[S] cross[S](const Vec3[S]&, const Vec3[S]&)
+    Mat3[S] transpose[S](const Mat3[S]&)
+    Vec3[S] z_axis[S](const Mat3[S]&)
+    void turn_about_z[S](const Mat3[S]& R, const S& s, const S& c, Mat3[S]* turned)
+    void set_acceleration_of_points[S](const Vec3[S]& alpha, const Vec3[S]& w, Mat3[S]* B)
+    # In memory
+    Vec3[S] vector_at[S](const S*)
+    Mat3[S] matrix_at[S](const S*)
+    S* numbers[S](Vec3[S]&)
+    S* numbers[S](Mat3[S]&)
+    S* numbers[S](Sym3[S]&)
+    void put[S](const Vec3[S]&, S* to)
+
+
+cdef extern from "algebra/articulated.hpp" namespace "MBT_NS" nogil:
+    cdef cppclass Motion[S]:
+        Vec3[S] w
+        Vec3[S] v
+        Motion[S] operator+(const Motion[S]&)
+
+    cdef cppclass Force[S]:
+        Vec3[S] t
+        Vec3[S] f
+        Force[S] operator+(const Force[S]&)
+
+    cdef cppclass ArticulatedInertia[S]:
+        Force[S] operator*(const Motion[S]&)
+
+    cdef cppclass HingedInertia[S]:
+        pass
+
+    Motion[S] motion_at[S](const S*)
+    S* numbers[S](Motion[S]&)
+    S* numbers[S](Force[S]&)
+    S dot[S](const Force[S]&, const Motion[S]&)
+    Motion[S] in_child[S](const Pose[S]& X_PN, const Motion[S]&)
+    Force[S] in_parent[S](const Pose[S]& X_PN, const Force[S]&)
+    void add_in_parent[S](const Pose[S]& X_PN, const Force[S]&, Force[S]* F_P)  # F_P += in_parent(...)
+    Force[S] sum[S](const Force[S]& F, const Force[S]& a, const S& s)  # F + a s
+    Force[S] sum[S](const Force[S]& F, const ArticulatedInertia[S]& I, const Motion[S]& a)  # F + I a
+    Force[S] sum[S](const Force[S]& F, const HingedInertia[S]& I, const Motion[S]& a)
+
+    S trace_of_A[S](const ArticulatedInertia[S]&)
+    S trace_of_C[S](const ArticulatedInertia[S]&)
+    void set_rigid_inertia[S](const S& mass, const Vec3[S]& h, const Sym3[S]& J, ArticulatedInertia[S]* I)
+    Force[S] times_turn_about_z[S](const ArticulatedInertia[S]& I)
+    Force[S] times_shift_along_z[S](const ArticulatedInertia[S]& I)
+    void eliminate[S](const Force[S]& U, const S& D_inverse, ArticulatedInertia[S]* I)  # I -= U U' / D
+    HingedInertia[S] hinged[S](const ArticulatedInertia[S]& I, const Force[S]& U, const S& D_inverse)
+    # I_P += I in P, less U U' / D where that is given, in P
+    void add_to_parent[S](const ArticulatedInertia[S]& I, const Pose[S]& X_PN, ArticulatedInertia[S]* I_P)
+    void add_to_parent[S](const HingedInertia[S]& I, const Pose[S]& X_PN, ArticulatedInertia[S]* I_P)
+    void add_to_parent(
+        const ArticulatedInertia[double]& I, const Pose[double]& X_PN, const Force[double]& U, double D_inverse,
+        ArticulatedInertia[double]* I_P
+    )
