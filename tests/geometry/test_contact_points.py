@@ -19,7 +19,7 @@ def make_scene(shape, obstacle, vertices=None):
         own, other = scene._shapes[0], scene._shapes[1]
         radius = np.linalg.norm(vertices, axis=1).max()
         hull = PlacedShape("body", "body", own.node, 6, (0.0, 0.0, 0.0), radius, own.pose, vertices)
-        scene._set(tree, [hull, other], scene._pairs)
+        scene._set(tree, [hull, other], scene._pairs, scene._obstacles, hulls=True)
     return mbt.ShapeContact(scene)
 
 
