@@ -103,7 +103,7 @@ def test_the_pages_that_have_examples() -> None:
     assert len(PAGES_WITH_ENGINES["jax.md"]) == 2
     assert len(PAGES_WITH_ENGINES["torch.md"]) == 2
     assert len(PAGES_WITH_ENGINES["which_one.md"]) == 1
-    assert len(PAGES_WITH_VIEWERS["viewer.md"]) == 5
+    assert len(PAGES_WITH_VIEWERS["viewer.md"]) == 6
     assert len(PAGES_WITH_CROCODDYL["crocoddyl.md"]) == 2
 
 

@@ -99,8 +99,8 @@ class ShapeContact:
     >>> touching = motion.contacts[-1]
     >>> touching.names
     (('box', 'floor'), ('box', 'floor'), ('box', 'floor'), ('box', 'floor'))
-    >>> -touching.force_W.sum(axis=0).round(6)  # on the floor
-    array([-0.  , -0.  ,  9.81])
+    >>> round(-float(touching.force_W[:, 2].sum()), 6)  # on the floor
+    9.81
     """
 
     def __init__(

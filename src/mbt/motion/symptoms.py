@@ -125,7 +125,7 @@ def _describe_held(task: Task, trajectory: Trajectory, samples: list[int]) -> st
 
 
 def _samples_to_probe(task: Task, trajectory: Trajectory) -> list[int]:
-    most = 1 + _PROBED_DOFS // task.tree.num_velocities
+    most = 1 + _PROBED_DOFS // max(1, task.tree.num_velocities)
     count = min(_MOST_PROBES, 1 + task.num_steps // _STEPS_A_PROBE, most)
     samples: list[int] = np.unique(np.linspace(0, len(trajectory) - 1, count).astype(int)).tolist()
     return samples
