@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import mbt
+from mbt import functional
 from mbt.errors import ArgumentTypeError, ArgumentValueError, UnknownNameError
 
 G = 9.81
@@ -322,3 +323,34 @@ def test_samples_of_a_batch_are_as_alone():
         np.testing.assert_array_equal(both.q[i], alone.q)
         np.testing.assert_array_equal(both.sample(i).contacts.force_W, alone.contacts.force_W)
         np.testing.assert_allclose(both.power[i], alone.power, rtol=1e-12)
+
+
+def test_steps_and_rollouts_take_contacts():
+    """The states are those of a simulation, to the last bit, of one and of a batch."""
+    tree = mbt.MultibodyTree()
+    box = tree.add_body(mbt.RigidBody("box", mbt.SpatialInertia.solid_box_with_mass(1.0, 0.2, 0.2, 0.2)))
+    box.add_collision(mbt.Shape("box", [0.2, 0.2, 0.2]))
+    tree.add_force_element(mbt.UniformGravityFieldElement())
+    tree.finalize()
+    contacts = mbt.ShapeContact(mbt.CollisionModel(tree, obstacles=[mbt.Shape("plane")]), friction=0.5)
+    options = {"method": "implicit", "contacts": contacts}
+    context = tree.create_default_context()
+    q0 = context.q = [1, 0, 0, 0, 0, 0, 0.11]
+    v0 = context.v = [0, 0.2, 0, 0.5, 0, 0]
+    motion = mbt.simulate(tree, context, 0.1, 5e-3, **options)
+    still = np.zeros((20, 6))
+    for q, v in (
+        functional.rollout(tree, q0, v0, still, 5e-3, **options),
+        tree.rollout(context, still, 5e-3, **options),
+        [x[1] for x in functional.rollout(tree, [q0, q0], [v0, v0], still, 5e-3, **options)],
+    ):
+        np.testing.assert_array_equal(q, motion.q)
+        np.testing.assert_array_equal(v, motion.v)
+    q, v = functional.step(tree, motion.q[7], motion.v[7], still[0], 5e-3, **options)
+    np.testing.assert_array_equal(q, motion.q[8])
+    assert motion.q[-1, 6] > 0.09
+    for method in ("rk4", "semi_implicit_euler"):
+        with pytest.raises(mbt.ArgumentValueError, match="needs method='implicit'"):
+            functional.step(tree, q0, v0, still[0], 5e-3, method=method, contacts=contacts)
+    with pytest.raises(mbt.ArgumentTypeError, match=r"contacts: expected a mbt\.ShapeContact"):
+        tree.rollout(context, still, 5e-3, method="implicit", contacts="floor")

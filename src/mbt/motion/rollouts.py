@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from mbt._core.solvers.implicit_steps import ImplicitCore
     from mbt.context.context import Context
     from mbt.math.arrays import FloatArray
+    from mbt.motion.shape_contacts import TouchingShapes
     from mbt.tree.multibody_tree import MultibodyTree
 
 __all__ = ["core_of", "rollout", "rollout_context", "step"]
@@ -55,6 +56,7 @@ def step(
     dt: float,
     *,
     method: str = "semi_implicit_euler",
+    contacts: TouchingShapes | None = None,
     out: tuple[FloatArray | None, FloatArray | None] | None = None,
 ) -> tuple[FloatArray, FloatArray]:
     """Return the state one step of time later.
@@ -73,6 +75,8 @@ def step(
         Length of the step [s], of either sign.
     method : {"semi_implicit_euler", "rk4", "implicit"}, optional
         How the step is made, see `rollout`.
+    contacts : ShapeContact, optional
+        Shapes that touch, with ``method="implicit"``.
     out : tuple of two (ndarray or None), optional
         Arrays of the shapes of the results, float64, C-contiguous, written in place and returned; they may be
         q and v themselves. Left untouched when an argument is rejected.
@@ -101,7 +105,10 @@ def step(
     """
     tree = standing_in(tree)
     number = check_method(method)
-    if number == IMPLICIT:
+    if contacts is not None:
+        _check_contacts(contacts, tree, method)
+        states = None
+    elif number == IMPLICIT:
         states = _step_implicitly(tree, q, v, tau, dt, out)
     else:
         states = steps.step(tree, q, v, tau, dt, number, out)
@@ -109,7 +116,8 @@ def step(
         return states
     batch, (*arrays, forces) = take_operands(tree, {"q": q, "v": v, "tau": tau})
     outs = check_tuple(out, 2)
-    path = _roll_out(tree, batch, [*arrays, forces[..., np.newaxis, :]], dt, method=method)
+    options: dict[str, Any] = {"method": method, "contacts": contacts}
+    path = _roll_out(tree, batch, [*arrays, forces[..., np.newaxis, :]], dt, **options)
     q1, v1 = write_parts(tree._numbers, outs, [x[..., 1, :].copy() for x in path])
     return q1, v1
 
@@ -123,6 +131,7 @@ def rollout(
     *,
     method: str = "semi_implicit_euler",
     every: int = 1,
+    contacts: TouchingShapes | None = None,
     out: tuple[FloatArray | None, FloatArray | None] | None = None,
 ) -> tuple[FloatArray, FloatArray]:
     """Return the initial state and the states after steps of equal length.
@@ -153,6 +162,8 @@ def rollout(
         than zero and trees of doubles; see the page "Implicit steps".
     every : int, optional
         Keep the state after every n-th step.
+    contacts : ShapeContact, optional
+        Shapes that touch, with ``method="implicit"``.
     out : tuple of two (ndarray or None), optional
         Arrays of the shapes of the results, float64, C-contiguous, written in place and returned; this saves
         the time to allocate memory. Left untouched when an argument is rejected.
@@ -203,11 +214,13 @@ def rollout(
     """
     tree = standing_in(tree)
     number = check_method(method)
+    if contacts is not None:
+        _check_contacts(contacts, tree, method)
     path = None if number == IMPLICIT else steps.roll_out(tree, q0, v0, tau, dt, number, every, out)
     if path is not None:
         return path
     batch, arrays = take_operands(tree, {"q0": q0, "v0": v0, "tau": tau}, of_steps=True)
-    return _roll_out(tree, batch, arrays, dt, out, method=method, every=every)
+    return _roll_out(tree, batch, arrays, dt, out, method=method, every=every, contacts=contacts)
 
 
 def rollout_context(
@@ -218,6 +231,7 @@ def rollout_context(
     *,
     method: object = "semi_implicit_euler",
     every: object = 1,
+    contacts: TouchingShapes | None = None,
     of_defaults: bool = False,
 ) -> tuple[Any, Any]:
     """Return the states that a Context gets to, with its parameters and inputs; it stays as it is.
@@ -225,6 +239,8 @@ def rollout_context(
     `of_defaults` says that all of these are the default ones.
     """
     tree, number = context.tree, check_method(method)
+    if contacts is not None:
+        _check_contacts(contacts, tree, method)
     states = None if number == IMPLICIT else steps.roll_out_context(context, tau, dt, number, every, out)
     if states is not None:
         return states
@@ -235,7 +251,8 @@ def rollout_context(
     num_kept = forces.shape[-2] // stride
     outs = _check_out(context, out, num_kept + 1)
     if number == IMPLICIT:
-        path = _move_implicitly(context, forces, h, num_kept, stride, of_defaults=of_defaults)
+        core = core_of(tree) if of_defaults and contacts is None else None
+        path = _move_implicitly(context, forces, h, num_kept, stride, core=core, contacts=contacts)
         return write_parts(context._numbers, outs, path)
     if tree._user_force_elements:
         path = _move_in_python(context, forces, h, number, num_kept, stride)
@@ -254,6 +271,12 @@ def rollout_context(
         # A state without accelerations: an error tells why.
         tree.calc_forward_dynamics(context, forces[0])
     return write_parts(context._numbers, outs, (q, v))
+
+
+def _check_contacts(contacts: object, tree: MultibodyTree, method: object) -> None:
+    from mbt.motion.shape_contacts import check_contacts
+
+    check_contacts(contacts, tree, method)
 
 
 def _check_out(context: Context, out: object, num_states: int) -> tuple[Any, Any]:
@@ -347,14 +370,21 @@ def core_of(tree: MultibodyTree) -> ImplicitCore | None:
 
 
 def _move_implicitly(
-    context: Context, forces: Any, dt: Any, num_kept: int, every: int, *, of_defaults: bool
+    context: Context,
+    forces: Any,
+    dt: Any,
+    num_kept: int,
+    every: int,
+    *,
+    core: ImplicitCore | None,
+    contacts: TouchingShapes | None,
 ) -> tuple[FloatArray, FloatArray]:
     """Return the states of implicit steps."""
     from mbt.motion.implicit import ImplicitSteps, check_step
 
     tree = context.tree
     check_step(tree, dt)
-    steps, h = ImplicitSteps(context, core=core_of(tree) if of_defaults else None), float(dt)
+    steps, h = ImplicitSteps(context, core=core, contacts=contacts), float(dt)
     forces = _without_repeats(forces)
     if tree.joint_actuators:
         dofs = [actuator.velocity_start for actuator in tree.joint_actuators]

@@ -15,12 +15,20 @@ from mbt.tree.servos import calc_efforts, read_servos
 
 if TYPE_CHECKING:
     from mbt.context.context import Context
+    from mbt.motion.shape_contacts import TouchingShapes
 
 __all__ = ["rollout_with_servos"]
 
 
 def rollout_with_servos(
-    context: Context, tau: object, dt: Any, out: object = None, *, method: object, every: object
+    context: Context,
+    tau: object,
+    dt: Any,
+    out: object = None,
+    *,
+    method: object,
+    every: object,
+    contacts: TouchingShapes | None,
 ) -> tuple[Any, Any]:
     """Return the states that a Context gets to, as `rollout_context`, with its servos.
 
@@ -37,7 +45,7 @@ def rollout_with_servos(
     if out is not None:
         outs = check_parts(out, [(*batch, num_kept + 1, n) for n in sizes], context._numbers)
     # What is refused of the first step, is refused of all.
-    rollout_context(context, forces[..., :0, :], dt, method=method)
+    rollout_context(context, forces[..., :0, :], dt, method=method, contacts=contacts)
     q, v = (np.full((*batch, num_kept + 1, n), np.nan) for n in sizes)
     moving, start = context.clone(), context.time
     q[..., 0, :], v[..., 0, :] = moving.q, moving.v

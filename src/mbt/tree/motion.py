@@ -78,6 +78,7 @@ class Motion(TreeCore):
         *,
         method: str = "semi_implicit_euler",
         every: int = 1,
+        contacts: object = None,
         out: tuple[FloatArray | None, FloatArray | None] | None = None,
     ) -> tuple[FloatArray, FloatArray]:
         """Return the states at the ends of steps of equal length from that of a Context, which is the first.
@@ -98,6 +99,8 @@ class Motion(TreeCore):
             How a step is made, see `mbt.functional.rollout`.
         every : int, optional
             The state behind each so many steps is kept.
+        contacts : ShapeContact, optional
+            Shapes that touch, with ``method="implicit"``.
         out : tuple of two (ndarray or None), optional
             Arrays of the shapes of the results, float64, C-contiguous, written in place and returned. Left
             untouched when an argument is rejected.
@@ -128,5 +131,6 @@ class Motion(TreeCore):
         # Implicit steps have servos in themselves.
         has_servos = any(actuator.is_servo for actuator in tree.joint_actuators) and method != "implicit"
         roll_out = above.rollout_with_servos if has_servos else above.rollout_context
-        path: tuple[FloatArray, FloatArray] = roll_out(context, tau, dt, out, method=method, every=every)
+        options = {"method": method, "every": every, "contacts": contacts}
+        path: tuple[FloatArray, FloatArray] = roll_out(context, tau, dt, out, **options)
         return path
