@@ -170,8 +170,8 @@ struct FourRows {
   }
 };
 
-// C = -A X, all (n, n); C has rows of n, the others of `stride`. Only the block from `first` to `end` of each, to the
-// right of which X is zero.
+// C = -A X, all (n, n); C has rows of n, the others of `stride`. Only the block from `first` to `end` of each, beside
+// which X is zero.
 template <class T>
 static MBT_INLINE void multiply_negative(
     const T* A, const T* X, std::ptrdiff_t stride, int n, int first, int end, T* C) {
@@ -180,7 +180,7 @@ static MBT_INLINE void multiply_negative(
   X += stride * first;
   for (int i = first; i < end; i += 4) {
     const FourRows four(i, end);
-    int k = first;
+    int k = first / width * width;  // what is behind the last whole register of a row was never written
     for (; k + 2 * width < end; k += 3 * width) multiply_tile<3>(A, X, stride, n, nullptr, terms, four.rows, k, C);
     if (k + width < end) {
       multiply_tile<2>(A, X, stride, n, nullptr, terms, four.rows, k, C);
