@@ -60,7 +60,7 @@ def calls_of(repeat, f, count):
 def both():
     return complex(count(), count_bytes())
 
-def allocations(f, count=count, repeat=20):
+def allocations(f, count=count, repeat=100):
     # The difference of two runs: what the measurement itself allocates cancels. Twice, for Python takes
     # memory in large pieces, one of which may fall into a run; what a call allocates is in both.
     calls_of(2 + repeat // 10, f, count)
@@ -73,8 +73,8 @@ def as_written(function, values, out):
     return eval(f"lambda: function({', '.join(arguments)})", {"function": function, "v": values, "out": out})
 
 result = {
-    "control": allocations(lambda: np.empty(100_000), repeat=100),
-    "control bytes": allocations(lambda: np.empty(100_000), count_bytes, repeat=100),
+    "control": allocations(lambda: np.empty(100_000)),
+    "control bytes": allocations(lambda: np.empty(100_000), count_bytes),
 }
 def models():
     for model in ("mixed8", "humanoid"):
@@ -100,7 +100,7 @@ for model, tree, (context, other) in models():
         out = call.function(tree)(*arguments)
         out = tuple(map(np.empty_like, out)) if isinstance(out, tuple) else np.empty_like(out)
         f = as_written(call.function(tree), arguments, out)
-        result[f"{model} batch {name}"] = allocations(f, count_bytes, repeat=1)
+        result[f"{model} batch {name}"] = allocations(f, count_bytes, repeat=2) / 2
     states = itertools.cycle([context.q.copy(), other.q.copy()])
     vdot, tau = np.ones(tree.num_velocities), np.ones(tree.num_velocities)
     # Bound here: Python 3.10 makes a bound method for each call with keywords.
@@ -126,7 +126,7 @@ for model, tree, (context, other) in models():
             batch, batch_vdot, include_force_elements=True, out=three
         ),
     }.items():
-        result[f"{model} Context of a batch: {name}"] = allocations(f, count_bytes, repeat=1)
+        result[f"{model} Context of a batch: {name}"] = allocations(f, count_bytes, repeat=2) / 2
 loops = tree_with_every_constraint()
 state, nv = random_state(loops, np.random.default_rng(1)), loops.num_velocities
 constrained_out = np.empty(nv), np.empty(loops.num_constraint_equations)
