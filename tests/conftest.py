@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 import zlib
 from collections import Counter
 from collections.abc import Iterator
@@ -91,6 +92,13 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     terminalreporter.section("why tests were skipped (-rs: which)", sep="-")
     for reason, count in reasons.most_common():
         terminalreporter.write_line(f"{count:6d}  {reason}")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _drawings_are_closed() -> None:
+    """What earlier files of tests drew, examples of documents among them, is no figure of this one."""
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
 
 
 @pytest.fixture(scope="module", autouse=True)
