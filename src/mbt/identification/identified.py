@@ -148,7 +148,7 @@ class Identified:
         """Return measured minus predicted forces of any log, (n, num_velocities), given as to `identify`."""
         q, v, vdot, tau = self._columns.as_log(q, v, vdot, tau)
         scaled = tau if self.motor_scales is None else self.motor_scales * tau
-        residuals = scaled + self._columns.as_applied(applied, tau)
+        residuals = scaled + self._columns.as_applied(applied, q, tau)
         for first in range(0, len(q), ROWS):
             part = slice(first, first + ROWS)
             X, known = self._columns.evaluate(q[part], v[part], vdot[part])
