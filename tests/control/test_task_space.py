@@ -56,7 +56,7 @@ def test_torques_and_contact_forces_give_the_accelerations(make, seed):
     tau = result.tau + contact_jacobian(tree, controller, q).T @ result.contact_forces.ravel()
     scale = max(1.0, np.abs(result.vdot).max())
     np.testing.assert_allclose(
-        functional.forward_dynamics(tree, q, v, tau), result.vdot, rtol=0, atol=1e-9 * scale
+        functional.forward_dynamics(tree, q, v, tau), result.vdot, rtol=0, atol=1e-10 * scale
     )
     assert not result.tau[:6].any()
     np.testing.assert_array_equal(tree.actuation_matrix @ result.actuation, result.tau)
@@ -154,6 +154,8 @@ def test_native_code_gives_the_same_ticks():
     v = np.array([0.1, -0.2, 0.3, 0.4])
     batch = q + 0.01 * np.arange(12.0).reshape(3, 4)
     plain, plain_batch = controller.solve(q, v, goals), controller.solve(batch, v, goals)
+    fast = np.array([0.0, 0.0, 5000.0, 0.0])  # no motor holds that
+    plain_violations = controller.solve(q, fast, goals).violations
     plain_contexts = check_batch_of_contexts(tree, controller, q, v, goals)
     native = controller.compile().solve(q, v, goals)
     assert abs(plain.contact_forces).max() > 10.0
@@ -169,6 +171,9 @@ def test_native_code_gives_the_same_ticks():
     finally:
         tracemalloc.stop()
     native_batch = controller.solve(batch, v, goals)
+    infeasible = controller.solve(q, fast, goals)
+    assert infeasible.status == "infeasible"
+    assert infeasible.violations == pytest.approx(plain_violations, rel=1e-4)
     native_contexts = check_batch_of_contexts(tree, controller, q, v, goals)
     pairs = (plain, native), (plain_batch, native_batch), (plain_contexts, native_contexts)
     for one, other in pairs:

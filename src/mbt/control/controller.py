@@ -297,7 +297,7 @@ class TaskSpaceController:
         """Put all but the quadratic program into native code, by `mbt.compile`.
 
         A tick is then several times faster. It needs a C compiler, and takes seconds, or milliseconds where
-        the code is in the cache.
+        the code is in the cache. The first tick with ``context=`` compiles, too.
 
         Parameters
         ----------

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mbt import functional
 from mbt.control.motions import GivenMotion, Motion, MotionInContext
 from mbt.control.problem import FREE, Problem
 from mbt.control.quadratic_programs import QuadraticProgram
@@ -31,6 +32,7 @@ class Ticks:
         self._native: Any = None
         self._native_of_given: Any = None
         self._native_finish: Any = None
+        self._options: dict[str, Any] = {}
         self._locked: list[tuple[int, int | None]] = []  # velocities, their rows of forces
         tree, n, nv = problem.tree, problem.size, problem.tree.num_velocities
         self._forces = slice(nv, nv + problem.num_forces)
@@ -42,6 +44,7 @@ class Ticks:
         )
         num_first *= any(task.priority for task in problem.tasks)
         of_forces, most, _ = problem.force_rows
+        assert problem.row_scales is not None  # numbers, before anything is traced
         num_constraints = tree.num_constraint_equations
         sizes = [n, len(problem.rows), num_constraints, len(of_forces), num_first]
         ends = np.cumsum(sizes).tolist()
@@ -98,6 +101,44 @@ class Ticks:
         """Put the assembly of programs into native code."""
         from mbt.compiling import compile
 
+        problem, tree, options = self._problem, self._problem.tree, {"compiler": compiler, "cache": cache}
+
+        def assemble(q: Any, v: Any, **rest: Any) -> dict[str, Any]:
+            return problem.assemble(Motion(tree, q, v), *rest.values())
+
+        native = compile(tree, assemble, arguments=self._arguments(), **options)
+        arguments = {"x": problem.size, "T": self._part["T"].shape, "h": tree.num_velocities}
+        arguments["axes"] = self._axes.shape
+        finish = compile(tree, problem.finish, arguments=arguments, **options)
+        self._native, self._native_of_given, self._native_finish = native, None, finish
+        self._options = options
+
+    def _compiled_of_given(self) -> Any:
+        """Return the assembly from quantities that are given, once it is native code."""
+        from mbt.compiling import compile
+
+        if self._native_of_given is None:
+            problem, tree, needs = self._problem, self._problem.tree, self._needs
+            of_given = {f"given_{k}": key for k, key in enumerate(needs)}
+            q = tree.random_positions(np.random.default_rng(0))
+            # Joints that do not carry a frame have no part in its motion, whatever the parameters are.
+            moves = {
+                key: functional.frame_jacobian(tree, q, *key[1:]).any(axis=0)
+                for key in needs
+                if key[0] == "frame_jacobian"
+            }
+
+            def assemble(q: Any, v: Any, **rest: Any) -> dict[str, Any]:
+                given = {key: rest.pop(name) for name, key in of_given.items()}
+                given |= {key: np.where(mask, given[key], 0.0) for key, mask in moves.items()}
+                return problem.assemble(GivenMotion(tree, q, v, given), *rest.values())
+
+            arguments = self._arguments() | {name: needs[key] for name, key in of_given.items()}
+            self._native_of_given = compile(tree, assemble, arguments=arguments, **self._options)
+        return self._native_of_given
+
+    def _arguments(self) -> dict[str, Any]:
+        """Return the shapes of what the assembly takes."""
         problem, tree = self._problem, self._problem.tree
         arguments: dict[str, Any] = {
             "q": tree.num_positions,
@@ -111,24 +152,7 @@ class Ticks:
                 f"velocity_{k}": task.num_rows,
                 f"acceleration_{k}": task.num_rows,
             }
-
-        def assemble(q: Any, v: Any, **rest: Any) -> dict[str, Any]:
-            return problem.assemble(Motion(tree, q, v), *rest.values())
-
-        needs = self._needs
-        of_given = {f"given_{k}": key for k, key in enumerate(needs)}
-
-        def assemble_given(q: Any, v: Any, **rest: Any) -> dict[str, Any]:
-            motion = GivenMotion(tree, q, v, {key: rest.pop(name) for name, key in of_given.items()})
-            return problem.assemble(motion, *rest.values())
-
-        native = compile(tree, assemble, arguments=arguments, compiler=compiler, cache=cache)
-        arguments |= {name: needs[key] for name, key in of_given.items()}
-        given = compile(tree, assemble_given, arguments=arguments, compiler=compiler, cache=cache)
-        arguments = {"x": problem.size, "T": self._part["T"].shape, "h": tree.num_velocities}
-        arguments["axes"] = self._axes.shape
-        finish = compile(tree, problem.finish, arguments=arguments, compiler=compiler, cache=cache)
-        self._native, self._native_of_given, self._native_finish = native, given, finish
+        return arguments
 
     @cached_property
     def _needs(self) -> dict[tuple[Any, ...], tuple[int, ...]]:
@@ -170,7 +194,7 @@ class Ticks:
             if given is None:
                 self._native(*arrays, out=part)
             else:
-                self._native_of_given(*arrays, *given, out=part)
+                self._compiled_of_given()(*arrays, *given, out=part)
             return
         q, v, *rest = arrays
         tree = self._problem.tree
@@ -246,7 +270,7 @@ class Ticks:
         given = None if context is None else self._given_of_batch(context, batch, rows)
         native = None
         if self._native is not None:
-            native = self._native(*rows) if given is None else self._native_of_given(*rows, *given)
+            native = self._native(*rows) if given is None else self._compiled_of_given()(*rows, *given)
         one = TaskSpaceResult.empty(*self._sizes)
         flat = [array.reshape(count, *array.shape[len(batch) :]) for array in result.arrays()]
         for k in range(count):
