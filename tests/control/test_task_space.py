@@ -224,12 +224,14 @@ def test_follows_a_reference_with_velocity_and_acceleration():
     assert np.abs(reached - wanted).max() < 2e-3
 
 
-def test_position_limits_stop_a_joint():
+@pytest.mark.parametrize("most", [np.inf, 5.0])
+def test_position_limits_stop_a_joint(most):
     tree = mbt.MultibodyTree()
     body = tree.add_body(mbt.RigidBody("b", mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)))
     joint = tree.add_joint(mbt.PrismaticJoint, "j", tree.world_body, None, body, None, axis=[1, 0, 0])
     joint.set_position_limits([-1.0], [0.5])
     joint.set_velocity_limits([-2.0], [1.0])
+    joint.set_acceleration_limits([-most], [most])
     tree.add_joint_actuator("m", joint, 100.0)
     tree.finalize()
     controller = mbt.TaskSpaceController(tree, dt=1e-2)
@@ -240,6 +242,7 @@ def test_position_limits_stop_a_joint():
             vdot = controller.solve(q, v, [[goal]]).vdot
             q, v = q + 1e-2 * v + 0.5e-4 * vdot, v + 1e-2 * vdot
             assert -1.0 - 1e-9 <= q[0] <= 0.5 + 1e-9
+            assert abs(vdot[0]) <= most + 1e-9
             top = max(top, abs(v[0]))
         assert q[0] == pytest.approx(end, abs=1e-3)
         assert top == pytest.approx(1.0 if goal > 0 else 2.0, abs=1e-6)

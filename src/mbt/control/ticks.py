@@ -339,6 +339,9 @@ class Ticks:
 
     def _lock(self, context: Context | None) -> None:
         """Take note of the velocities that a Context locks, and let those go that were locked before."""
+        locked = [] if context is None else np.flatnonzero(context._locked_dofs()).tolist()
+        if locked == [k for k, _ in self._locked]:
+            return
         problem = self._problem
         n, was = problem.size, [k if row is None else problem.size + row for k, row in self._locked]
         self._is_equation[was] = False
@@ -346,7 +349,6 @@ class Ticks:
         for k, _ in self._locked:
             self._lower[k], self._upper[k] = -FREE, FREE
         row_of = {int(k): row for row, k in enumerate(problem.rows)}
-        locked = [] if context is None else np.flatnonzero(context._locked_dofs()).tolist()
         self._locked = [(k, row_of.get(k)) for k in locked]
         self._is_equation[[k if row is None else n + row for k, row in self._locked]] = True
 
