@@ -115,6 +115,16 @@ def test_a_payload_of_a_loop(robot):
 def test_motors_are_independent_where_they_can_be(robot):
     for tree, drives in ((robot, [0, 1, 2]), (with_motors(four_bar(), ["swing"]), [2])):
         np.testing.assert_array_equal(Loops(tree).independent, drives)
+    fingers = mbt.MultibodyTree()
+    joints = []
+    for name in ("leader", "follower"):
+        body = fingers.add_body(mbt.RigidBody(name, mbt.SpatialInertia.solid_cube_with_mass(0.1, 0.02)))
+        joints.append(
+            fingers.add_joint(mbt.PrismaticJoint, name, fingers.world_body, None, body, None, axis=[0, 1, 0])
+        )
+    fingers.add_constraint(mbt.CouplerConstraint("grip", *joints[::-1]))
+    fingers.finalize()
+    np.testing.assert_array_equal(Loops(fingers).independent, [0])
     both = with_motors(four_bar(), ["drive", "swing"])
     assert len(Loops(both).independent) == 1
     with pytest.raises(mbt.ArgumentValueError, match="motors: expected a tree whose motors"):

@@ -97,7 +97,8 @@ def _choose_dependent(places: list[FloatArray], is_driven: Any) -> Any:
     chosen: list[int] = []
     for _ in range(rank):
         sizes = np.min([np.linalg.norm(G, axis=0) for G in rest], axis=0)
-        best = int(np.argmax(np.where(is_driven, _PREFERRED, 1.0) * sizes))
+        score = np.where(is_driven, _PREFERRED, 1.0) * sizes
+        best = int(np.flatnonzero(score >= 0.999 * score.max())[-1])  # a follower has a later place
         chosen.append(best)
         for k, G in enumerate(rest):
             unit = G[:, best] / max(float(np.linalg.norm(G[:, best])), 1e-300)
