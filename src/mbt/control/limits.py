@@ -28,6 +28,7 @@ def acceleration_bounds(
     upper = np.minimum(np.maximum(upper, -down), vdot_limits[1])
     lower = np.maximum(np.minimum(lower, up), vdot_limits[0])
     middle = np.minimum(np.maximum(-v / dt, -down), up)
+    middle = np.minimum(np.maximum(middle, vdot_limits[0]), vdot_limits[1])
     contradict = lower > upper
     return np.where(contradict, middle, lower), np.where(contradict, middle, upper)
 
