@@ -101,13 +101,14 @@ class Ticks:
         """Put the assembly of programs into native code."""
         from mbt.compiling import compile
 
-        problem, tree, options = self._problem, self._problem.tree, {"compiler": compiler, "cache": cache}
+        problem, tree = self._problem, self._problem.tree
+        options: dict[str, Any] = {"compiler": compiler, "cache": cache}
 
         def assemble(q: Any, v: Any, **rest: Any) -> dict[str, Any]:
             return problem.assemble(Motion(tree, q, v), *rest.values())
 
         native = compile(tree, assemble, arguments=self._arguments(), **options)
-        arguments = {"x": problem.size, "T": self._part["T"].shape, "h": tree.num_velocities}
+        arguments: dict[str, Any] = {"x": problem.size, "T": self._part["T"].shape, "h": tree.num_velocities}
         arguments["axes"] = self._axes.shape
         finish = compile(tree, problem.finish, arguments=arguments, **options)
         self._native, self._native_of_given, self._native_finish = native, None, finish
