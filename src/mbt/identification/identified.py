@@ -285,8 +285,8 @@ class Identified:
             if rest > _FEW * force > 0.0:
                 found.append(
                     f"{name}: the model does not explain most of the force (rms {force:.3g}, left over "
-                    f"{rest:.3g}): if that is not noise, check units, signs and the time stamps of forces against "
-                    "positions"
+                    f"{rest:.3g}): if that is not noise, check units, signs and the time stamps of forces "
+                    "against positions"
                 )
         found += self._doubts
         return tuple(found)
