@@ -358,6 +358,20 @@ def test_bad_arguments():
         mbt.TaskSpaceController(passive)
 
 
+def test_a_robot_without_limits_has_one_tick_after_the_other():
+    tree = mbt.MultibodyTree()
+    body = tree.add_body(mbt.RigidBody("b", mbt.SpatialInertia.solid_sphere_with_mass(2.0, 0.1)))
+    joint = tree.add_joint(mbt.PrismaticJoint, "j", tree.world_body, None, body, None, axis=[1, 0, 0])
+    tree.add_joint_actuator("m", joint)
+    tree.finalize()
+    controller = mbt.TaskSpaceController(tree, regularization=1e-9)
+    controller.add_posture(stiffness=10.0, damping=6.0)
+    for q in (0.1, 0.2, -0.3):  # programs without any row
+        assert controller.solve([q], [0.5], [None]).tau == pytest.approx(2.0 * (-10.0 * q - 3.0), rel=1e-6)
+    many = controller.solve([[0.1], [0.2]], [0.5], [None])
+    np.testing.assert_allclose(many.tau, [[-8.0], [-10.0]], rtol=1e-6)
+
+
 def test_orientations_turn_the_short_way():
     tree, controller = arm()
     tool = tree.bodies[-1]
