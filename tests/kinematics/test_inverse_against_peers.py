@@ -71,3 +71,32 @@ def test_best_compromises_are_those_of_scipy() -> None:
         )
         assert np.all((x >= limits[0]) & (x <= limits[1]))
         assert np.linalg.norm(error) <= np.sqrt(2.0 * best) + 1e-6
+
+
+def test_which_compromise_is_the_best_shows_late() -> None:
+    """A pose out of reach whose best two compromises differ by 6e-5: who stops early takes the other one."""
+    optimize = pytest.importorskip("scipy.optimize")
+    tree = mbt.load_model(model_path("mbt_arm"))
+    rng = np.random.default_rng(7)
+    limits = tree.position_lower_limits, tree.position_upper_limits
+    low, high = (np.clip(limit, -np.pi, np.pi) for limit in limits)
+    goal = functional.frame_pose(tree, rng.uniform(low, high, (5, 6))[4], "tool").copy()
+    goal[:3, 3] *= 2.5 / np.linalg.norm(goal[:3, 3])
+    ik = mbt.InverseKinematics(tree)
+    ik.add_pose("tool")
+    found = ik.solve([goal], seeds=128, max_steps=300)
+    assert not found.success
+    assert np.all((found.q >= limits[0]) & (found.q <= limits[1]))
+    best = min(
+        optimize.least_squares(
+            lambda q: functional.pose_error(tree, q, "tool", goal),
+            rng.uniform(low, high),
+            lambda q: functional.pose_error(tree, q, "tool", goal, jacobian=True)[1],
+            limits,
+            xtol=1e-12,
+            ftol=1e-12,
+            gtol=1e-12,
+        ).cost
+        for _ in range(8)
+    )
+    assert np.linalg.norm(found.error) <= np.sqrt(2.0 * best) + 1e-6
