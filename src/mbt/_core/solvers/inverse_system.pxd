@@ -115,7 +115,7 @@ cdef inline void calc_frame_pose(
 cdef inline void get_motion(
     const Model* model, int i, int dof, const Lanes* X_WN, const Lanes* p_WF, const Lanes* G, Lanes* z, Lanes* u
 ) noexcept nogil:
-    """Angular and linear velocity of F per rate of a dof of mobod i. G has the columns of joints that do not turn about z."""
+    """Angular and linear velocity of F per rate of a dof of mobod i. G: columns of joints not revolute about z."""
     cdef const Lanes* X = X_WN + 16*i
     cdef Lanes r[3]
     cdef int j
