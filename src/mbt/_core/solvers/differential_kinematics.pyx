@@ -2,7 +2,7 @@
 
 cimport numpy as cnp
 from cpython.exc cimport PyErr_CheckSignals
-from libc.math cimport fabs, sqrt
+from libc.math cimport INFINITY, fabs, sqrt
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
@@ -10,13 +10,13 @@ from mbt._core.door.compiled_model cimport CompiledModel, Derived
 from mbt._core.door.exact_arrays cimport adopt, data, in1, is_array1, is_array2, is_writeable, new1, overlap
 from mbt._core.engines.section cimport Section
 from mbt._core.forces.force_elements cimport COUPLER
-from mbt._core.joints.mobilizers cimport PLAIN, QUATERNION, orientation_of
+from mbt._core.joints.mobilizers cimport PLAIN, QUATERNION, RPY, orientation_of
 from mbt._core.model.structs cimport Model, Switches
+from mbt._core.solvers.distance_rows cimport AngleLimit, choose_rows, follow, set_angle_rows, set_wanted
 from mbt._core.solvers.differential_step cimport (
     CENTER, DIRECTION, POSE, BoundedProblem, BoundedSolver, Options, Problem, VelocityColumn, VelocityTask,
     count_doubles, solve_bounded, solve_state,
 )
-from mbt._core.solvers.distance_rows cimport choose_rows, follow, set_wanted
 
 import numpy as np
 
@@ -138,7 +138,10 @@ cdef class VelocityCore:
     cdef double* memory
     cdef double* goal
     cdef list scenes
-    cdef int num_pairs
+    cdef AngleLimit* angles      # of roll, pitch, yaw that move
+    cdef int num_angles
+    cdef int num_distances
+    cdef int num_pairs           # together
     cdef int most_rows
     cdef int more_rows
     cdef int rounds
@@ -167,10 +170,13 @@ cdef class VelocityCore:
         if posture is not None:
             x.posture, x.posture_weight = self.keep_doubles(posture[0]), posture[1]
         self.scenes, most, more, self.rounds = distances
-        self.num_pairs = sum([pairs for _, _, pairs in self.scenes])
-        self.most_rows, self.more_rows = min(self.num_pairs, most), min(self.num_pairs, more)
+        self.num_distances = sum([pairs for _, _, pairs in self.scenes])
+        self.set_up(tasks, posture is not None or self.num_distances > 0)
+        self.set_angles()
+        self.num_pairs = self.num_distances + self.num_angles
+        self.most_rows = min(self.num_distances, most) + self.num_angles
+        self.more_rows = min(self.num_distances, more) + self.num_angles
         x.num_distances = self.most_rows + self.rounds*self.more_rows
-        self.set_up(tasks, posture is not None or self.num_pairs > 0)
         self.memory = <double*>malloc((count_doubles(x) + x.num_goal)*sizeof(double))
         if self.memory == NULL:
             raise MemoryError
@@ -288,6 +294,27 @@ cdef class VelocityCore:
             for k in range(first, m.v_start[b + 1] - m.v_start[b]):
                 found[m.v_start[b] + k] = m.q_start[b] + k + (1 if orientation == QUATERNION else 0)
         self.problem.position = self.keep_ints(found)
+
+    cdef set_angles(self):
+        """List the limits of roll, pitch and yaw that the unknowns move."""
+        cdef const Model* m = &self.compiled.model
+        cdef const Problem* x = &self.problem
+        cdef int b, k, side
+        cdef double limit
+        cdef list found = []
+        for b in range(1, m.num_bodies):
+            if orientation_of(m.type[b]) != RPY or x.column[m.v_start[b]] < 0:
+                continue
+            for k in range(3):
+                for side in range(2):
+                    limit = x.q_limits[2*(m.q_start[b] + k) + side]
+                    if fabs(limit) < INFINITY:
+                        found.append((b, k, -1.0 if side else 1.0, limit))
+        memory = np.zeros(len(found)*sizeof(AngleLimit) + 1, dtype=np.uint8)
+        self.held.append(memory)
+        self.angles, self.num_angles = <AngleLimit*>cnp.PyArray_DATA(memory), len(found)
+        for k in range(self.num_angles):
+            self.angles[k].node, self.angles[k].axis, self.angles[k].sign, self.angles[k].limit = found[k]
 
     def step(self, q, list goals, double dt, double gain, double damping, bint velocity_limits, last, out):
         """Return velocities of one state; None unless all are exact arrays, and the goals valid ones."""
@@ -416,7 +443,7 @@ cdef class VelocityCore:
             np.empty((count, self.problem.model.num_positions)), np.empty((count, self.num_pairs)),
             np.empty((count, self.problem.num_distances, nv)), np.empty((count, self.problem.num_distances)),
             np.empty((count, self.num_pairs)),
-            parts[0][3] if len(parts) == 1 else np.empty((count, self.num_pairs, nv)), parts,
+            parts[0][3] if len(parts) == 1 and not self.num_angles else np.empty((count, self.num_pairs, nv)), parts,
         )
 
     cdef int run_apart(
@@ -424,8 +451,8 @@ cdef class VelocityCore:
     ) except -1:
         """Velocities of all samples, with which distances shrink by what they may.
 
-        A distance has kinks where other points become the nearest: so rows of where velocities lead are added, and
-        once more.
+        A distance has kinks where other points become the nearest, and angles are curved: so rows of where velocities
+        lead are added, and once more.
         """
         cdef const Model* m = self.problem.model
         cdef Py_ssize_t nq = m.num_positions, nv = m.num_velocities, i, first, pairs
@@ -453,15 +480,22 @@ cdef class VelocityCore:
                 for i in range(count):
                     for k in range(<int>pairs):
                         room[num_pairs*i + first + k] = room_of_scene[pairs*i + k] - least_distance
-                    if len(parts) > 1:
+                    if all_J is not J_of_scene:
                         memcpy(
                             J + nv*(num_pairs*i + first), data(J_of_scene) + nv*pairs*i, nv*pairs*sizeof(double)
                         )
                 first += pairs
             most = self.more_rows if turn else self.most_rows
             for i in range(count):
+                set_angle_rows(
+                    m, self.angles, self.num_angles, q + nq*i, room + num_pairs*i + first,
+                    J + nv*(num_pairs*i + first)
+                )
                 if turn == 0:
-                    set_wanted(room + num_pairs*i, num_pairs, job.options.gain, spare, wanted + num_pairs*i)
+                    set_wanted(
+                        room + num_pairs*i, num_pairs, self.num_distances, job.options.gain, spare,
+                        wanted + num_pairs*i
+                    )
                 v = job.v + nv*i if turn else NULL
                 choose_rows(
                     room + num_pairs*i, wanted + num_pairs*i, J + nv*num_pairs*i, num_pairs, <int>nv, v, dt, most,

@@ -1,19 +1,60 @@
-"""Rows of distances that the velocities of one state obey: those with the least room."""
+"""Rows of distances, and of angles with limits, that the velocities of one state obey: those with the least room."""
 
-from libc.math cimport INFINITY, NAN
+from libc.math cimport INFINITY, NAN, sqrt
 from libc.string cimport memcpy, memset
 
+from mbt._core.algebra.rotations cimport calc_rpy_rate
 from mbt._core.joints.mobilizers cimport integrate_position
 from mbt._core.model.structs cimport Model
 
 
-cdef inline void set_wanted(
-    const double* room, int num_pairs, double gain, double spare, double* wanted
+cdef struct AngleLimit:
+    int node
+    int axis        # roll, pitch, yaw
+    double sign     # 1: the lower one, -1: the upper one
+    double limit
+
+
+cdef inline void set_angle_rows(
+    const Model* m, const AngleLimit* limits, int count, const double* q, double* room, double* J
 ) noexcept nogil:
-    """The room that each pair shall have after the step."""
+    """How far angles are from their limits, and how that changes: divided alike, so that no row is longer than one."""
+    cdef double[3] unit
+    cdef double[3] rates
+    cdef const double* rpy
+    cdef double* row
+    cdef double size
+    cdef int i, k, v
+    memset(J, 0, count*m.num_velocities*sizeof(double))
+    for i in range(count):
+        rpy = q + m.q_start[limits[i].node]
+        v = m.v_start[limits[i].node]
+        row = J + <Py_ssize_t>m.num_velocities*i
+        size = 0.0
+        for k in range(3):
+            unit[0], unit[1], unit[2] = k == 0, k == 1, k == 2
+            calc_rpy_rate[double](rpy, unit, rates)
+            row[v + k] = limits[i].sign*rates[limits[i].axis]
+            size += row[v + k]*row[v + k]
+        size = max(sqrt(size), 1.0)
+        room[i] = limits[i].sign*(rpy[limits[i].axis] - limits[i].limit)/size
+        for k in range(3):
+            row[v + k] /= size
+        if size > 1e8:  # no rate is that of the angle: nothing is asked for
+            row[v] = row[v + 1] = row[v + 2] = 0.0
+            room[i] *= 0.0
+
+
+cdef inline void set_wanted(
+    const double* room, int num_pairs, int num_distances, double gain, double spare, double* wanted
+) noexcept nogil:
+    """The room that each pair shall have after the step. All that an angle has may be taken."""
     cdef int k
     for k in range(num_pairs):
-        wanted[k] = room[k] - gain*(room[k] - spare)
+        if k < num_distances:
+            wanted[k] = room[k] - gain*(room[k] - spare)
+        else:
+            wanted[k] = min(room[k], 0.0)*(1.0 - gain)
 
 
 cdef inline void choose_rows(
