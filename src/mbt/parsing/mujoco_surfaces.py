@@ -30,6 +30,8 @@ _FLOORS = (0, 1)
 _STANDARD = (0.02, 1.0)
 # Where the dissipation is compared: an impact of this speed [m/s].
 _SPEED = 1.0
+# A robot stands on so many points.
+_NUM_FEET = 4
 
 
 class _Solver(NamedTuple):
@@ -86,12 +88,17 @@ def read_surfaces(m: mujoco.MjModel) -> list[Surface]:
     floor = floors.pop() if len(floors) == 1 else None
     known: dict[object, Surface] = {}
     surfaces = []
+    # What a point carries, over the mass that it moves: itself, or a quarter of the whole.
+    masses = m.body_subtreemass[m.body_rootid[m.geom_bodyid]]
+    loads = np.maximum(1.0, masses * weights / _NUM_FEET).tolist()
     frictions, condims = m.geom_friction[:, 0].tolist(), m.geom_condim.tolist()
-    for row in zip(frictions, condims, solvers, weights, strict=True):
+    for row in zip(frictions, condims, solvers, weights, loads, strict=True):
         if row not in known:
-            friction, condim, solver, weight = row
+            friction, condim, solver, weight, load = row
             on_floor = solver.on(floor)
-            per_mass, dissipation = _calc_spring(on_floor.reference, on_floor.impedance, least_time, gravity)
+            per_mass, dissipation = _calc_spring(
+                on_floor.reference, on_floor.impedance, least_time, gravity * load
+            )
             stiffness = per_mass / weight if weight > 0.0 and per_mass > 0.0 else None
             own = friction if condim > 1 else 0.0
             known[row] = Surface(own, stiffness, dissipation, solver.priority, "largest")
@@ -100,11 +107,11 @@ def read_surfaces(m: mujoco.MjModel) -> list[Surface]:
 
 
 def _calc_spring(
-    reference: tuple[float, ...], impedance: tuple[float, ...], least_time: float, gravity: float
+    reference: tuple[float, ...], impedance: tuple[float, ...], least_time: float, acceleration: float
 ) -> tuple[float, float | None]:
     """Return the stiffness of a unit mass [1/s^2] and the dissipation [s/m].
 
-    The stiffness is that at the depth at which gravity holds a body on one point. MuJoCo's damper ``c u``
+    The stiffness is that at the depth at which the spring holds up `acceleration`. MuJoCo's damper ``c u``
     does not grow with the depth. That of Hunt and Crossley, ``k d x u``, is as large at the depth that an
     impact of 1 m/s would have on the spring alone.
     """
@@ -124,10 +131,10 @@ def _calc_spring(
         d = _calc_impedance(impedance, depth)
         return spring * d * d / (1.0 - d)
 
-    low, high = 0.0, gravity / stiffness_at(0.0)
+    low, high = 0.0, acceleration / stiffness_at(0.0)
     for _ in range(60):
         middle = 0.5 * (low + high)
-        low, high = (middle, high) if stiffness_at(middle) * middle < gravity else (low, middle)
+        low, high = (middle, high) if stiffness_at(middle) * middle < acceleration else (low, middle)
     d, per_mass = _calc_impedance(impedance, high), stiffness_at(high)
     return per_mass, damper / (spring * d) * math.sqrt(per_mass) / _SPEED
 
