@@ -64,7 +64,7 @@ def test_wrong_surfaces() -> None:
             mbt.Surface(**{name: -1.0})
         with pytest.raises(mbt.ArgumentTypeError, match=f"Surface: {name}"):
             mbt.Surface(**{name: "rough"})  # type: ignore[arg-type]
-    with pytest.raises(mbt.ArgumentTypeError, match="priority: expected an integer, got 1.5"):
+    with pytest.raises(mbt.ArgumentTypeError, match=r"priority: expected an integer, got 1\.5"):
         mbt.Surface(priority=1.5)  # type: ignore[arg-type]
     with pytest.raises(mbt.ArgumentValueError, match="combine: expected 'mean', 'least', 'largest', got"):
         mbt.Surface(combine="product")
@@ -141,12 +141,13 @@ def test_contacts_of_urdf() -> None:
 
 
 MJCF = """<mujoco><option timestep="0.002" cone="elliptic"/>
-<default><default class="foot"><geom condim="6" priority="1" friction="0.6 0.02 0.01" solimp="0.5 0.95 0.005"/>
-</default></default>
+<default><default class="foot">
+  <geom condim="6" priority="1" friction="0.6 0.02 0.01" solimp="0.5 0.95 0.005"/></default></default>
 <worldbody>
   <geom name="floor" type="plane" size="5 5 .1" friction="0.4"/>
   <geom name="step" type="box" size="0.3 0.3 0.05" pos="2 0 0.05"/>
-  <body name="box" pos="0 0 0.101"><freejoint/><geom type="box" size=".1 .1 .1" mass="2" friction="0.7"/></body>
+  <body name="box" pos="0 0 0.101"><freejoint/>
+    <geom type="box" size=".1 .1 .1" mass="2" friction="0.7"/></body>
   <body name="ball" pos="1 0 0.101"><freejoint/><geom size=".1" mass="1" solref="0.05 1"/></body>
   <body name="direct" pos="1 1 0.101"><freejoint/><geom size=".1" mass="5" solref="-3000 -90"/></body>
   <body name="rod" pos="2 0 0.151"><freejoint/>
