@@ -97,7 +97,7 @@ def test_a_capsule_in_a_valley_touches_both_walls():
     assert {tuple(x) for x in np.round(n, 6)} == {tuple(x) for x in np.round(walls, 6)}
 
 
-@pytest.mark.parametrize("seed", [0, 4])
+@pytest.mark.parametrize("seed", [4, 7])
 def test_a_box_comes_to_rest_on_hills(seed):
     rng = np.random.default_rng(seed)
     a, b, c = rng.uniform(1, 6, 4), rng.uniform(1, 6, 4), rng.uniform(0, 6, 4)
@@ -110,5 +110,5 @@ def test_a_box_comes_to_rest_on_hills(seed):
     last = motion.contacts[-1]
     assert len(last.pair) >= 3
     np.testing.assert_allclose(last.force_W.sum(axis=0), [0, 0, -9.81], atol=1e-3)
-    assert abs(motion.v[-1]).max() < 1e-3
+    assert abs(motion.v[-1]).max() < 1e-4
     assert -1e-3 < last.gap.min() < 0.0
