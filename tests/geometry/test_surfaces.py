@@ -140,6 +140,36 @@ def test_contacts_of_urdf() -> None:
         mbt.load_model(URDF, contacts=True, obstacles=["floor"])  # type: ignore[list-item]
 
 
+DRAKE = {
+    "mu_static": "1.0",
+    "mu_dynamic": "0.6",
+    "point_contact_stiffness": "2e5",
+    "hunt_crossley_dissipation": "1.5",
+}
+
+
+def test_proximity_properties_of_drake() -> None:
+    wanted = mbt.Surface(0.6, 2e5, 1.5)
+    parts = "".join(f'<drake:{tag} value="{x}"/>' for tag, x in DRAKE.items())
+    own = f"<drake:proximity_properties>{parts}</drake:proximity_properties>"
+    tree = mbt.load_model(URDF.replace("</collision>", f"{own}</collision>"), strict=True)
+    [shape] = tree.get_body_by_name("ball").collisions
+    assert shape.surface == wanted
+    ignored = {"link/collision/drake:proximity_properties/drake:mu_static": 1}
+    assert tree.parse_reports[0].ignored == ignored
+    parts = "".join(f"<drake:{tag}>{x}</drake:{tag}>" for tag, x in DRAKE.items())
+    ball = BALL.format(COLLISION.format(f"<drake:proximity_properties>{parts}</drake:proximity_properties>"))
+    tree = mbt.load_model(f'<sdf version="1.9"><model name="m">{ball}</model></sdf>')
+    [shape] = tree.get_body_by_name("ball").collisions
+    assert shape.surface == wanted
+    for wrong in ("-1", "rough", "nan"):
+        broken = URDF.replace("</collision>", own.replace('"0.6"', f'"{wrong}"') + "</collision>")
+        with pytest.warns(mbt.ModelWarning, match="expected a finite number >= 0, got"):
+            tree = mbt.load_model(broken)
+        [shape] = tree.get_body_by_name("ball").collisions
+        assert shape.surface == mbt.Surface(None, 2e5, 1.5)
+
+
 MJCF = """<mujoco><option timestep="0.002" cone="elliptic"/>
 <default><default class="foot">
   <geom condim="6" priority="1" friction="0.6 0.02 0.01" solimp="0.5 0.95 0.005"/></default></default>

@@ -8,6 +8,7 @@ from mbt.errors import MbtError, quote
 from mbt.math.arrays import FloatArray
 from mbt.math.poses import IDENTITY, normalize_axis
 from mbt.parsing.directions import calc_rotation_from_z
+from mbt.parsing.drake_surfaces import read_proximity
 from mbt.parsing.numbers import read_numbers
 from mbt.parsing.report import ParseReport
 from mbt.parsing.sdf_frames import SdfFrame, calc_pose_between
@@ -75,7 +76,7 @@ def _read_shape(element: Element, frame: SdfFrame, report: ParseReport) -> Shape
     name = element.peek("name") or ""
     color = _read_color(element)
     tag = kind.tag.removeprefix("drake:")
-    surface = _read_surface(element)
+    surface = _read_surface(element) or read_proximity(element)
     if tag == "mesh":
         return _read_mesh(kind, X_BG, name, color, surface)
     size: list[float] = []
