@@ -149,6 +149,7 @@ if _typing.TYPE_CHECKING:
     from mbt.tree.force_elements.door_hinge import DoorHinge, DoorHingeConfig
     from mbt.tree.locking import lock_joints
     from mbt.tree.report import FinalizeReport
+    from mbt.tree.surface import Surface
     from mbt.viewer import Viewer, record, view
 
 __version__ = "0.1.0"
@@ -193,6 +194,7 @@ __all__ = [
     "ModelInstance",
     "Shape",
     "ShapeContact",
+    "Surface",
     # Joints
     "Joint",
     "BallRpyJoint",
@@ -357,6 +359,7 @@ _MODULES_OF = {
     "Viewer": "mbt.viewer",
     "record": "mbt.viewer",
     "ShapeContact": "mbt.geometry",
+    "Surface": "mbt.tree.surface",
     "simulate": "mbt.motion.simulation",
     "view": "mbt.viewer",
 }

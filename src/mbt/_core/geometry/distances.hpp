@@ -5,6 +5,7 @@
 
 #include <limits>
 
+#include "geometry/bounds.hpp"
 #include "geometry/pair_distance.hpp"
 #include "geometry/scene.hpp"
 
@@ -134,21 +135,6 @@ static inline void find_distances_of_one(const SceneTables* scene, const Lanes* 
       put(w.n, results->n + 3 * pair[l].place);
     }
   }
-}
-
-// How far at least the spheres about two shapes are apart; of a half-space or a height field, it and the sphere.
-static MBT_INLINE Lanes bound_distance(
-    const SceneShape& a, const SceneShape& b, const PlacedShape<Lanes>& A, const PlacedShape<Lanes>& B) {
-  const Vec3<Lanes> c = B.p - A.p;
-  if (a.kind == HALF_SPACE) return dot(c, axis_z(A.R)) - Lanes(b.radius);
-  if (b.kind == HALF_SPACE) return -dot(c, axis_z(B.R)) - Lanes(a.radius);
-  if (b.kind == HEIGHT_FIELD) {
-    // Its radius is the largest height.
-    const Vec3<Lanes> x = -rotate_back(B.R, c);
-    const Lanes beside = larger(magnitude(x.x) - B.size[0], magnitude(x.y) - B.size[1]);
-    return larger(beside, x.z - Lanes(b.radius)) - Lanes(a.radius);
-  }
-  return sqrt_(dot(c, c)) - Lanes(a.radius + b.radius);
 }
 
 // 1 in each lane where two shapes are closer than `margin`, else 0; NaN where a pose is. Spheres about them tell most pairs
