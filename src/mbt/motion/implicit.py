@@ -15,6 +15,7 @@ import numpy as np
 from mbt._core.door.compiled_model import Derived
 from mbt._core.engines.lane_engine import get_num_threads
 from mbt._core.solvers.implicit_steps import ImplicitCore, derived_of, roll_out, take
+from mbt.autodiff import value
 from mbt.errors import ArgumentTypeError, ArgumentValueError, SingularityError, quote
 from mbt.motion.impulses import count_told
 from mbt.motion.stages import find_turning_dofs
@@ -378,7 +379,7 @@ def _read_servos(context: Context, count: int) -> dict[str, Any]:
     }
 
 
-def check_step(tree: MultibodyTree, dt: object) -> None:
+def check_step(tree: MultibodyTree, dt: Any) -> None:
     """Refuse steps back in time, and numbers that have no order.
 
     Raises
@@ -386,11 +387,12 @@ def check_step(tree: MultibodyTree, dt: object) -> None:
     ArgumentValueError
         Unless `dt` is greater than zero.
     ArgumentTypeError
-        Unless the tree is one of doubles.
+        Unless the tree is one of doubles or "autodiff".
     """
-    if tree.scalar_type.name != "double":
+    if tree.scalar_type.name not in ("double", "autodiff"):
         raise ArgumentTypeError(
-            f"tree: expected one of doubles with method='implicit', got one of {quote(tree.scalar_type.name)}"
+            "tree: expected one of doubles or 'autodiff' with method='implicit', got one of "
+            f"{quote(tree.scalar_type.name)}"
         )
-    if not np.all(np.asarray(dt) > 0.0):
+    if not np.all(value(dt) > 0.0):
         raise ArgumentValueError(f"dt: expected a number > 0 with method='implicit', got {dt}")
