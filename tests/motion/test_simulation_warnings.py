@@ -44,13 +44,37 @@ def moving(tree: mbt.MultibodyTree, v: Any) -> Any:
 
 
 def warned(tree: mbt.MultibodyTree, context: Any, *args: Any, **keywords: Any) -> tuple[mbt.Trajectory, str]:
-    """Return a trajectory, and the one message that it was simulated with, or none."""
+    """Return a trajectory, and the last message that it was simulated with, or none."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         trajectory = mbt.simulate(tree, context, *args, **keywords)
     assert all(x.category is mbt.SimulationWarning for x in caught)
-    assert len(caught) <= 1
-    return trajectory, str(caught[0].message) if caught else ""
+    # One before the first step, and one of the failure.
+    assert len(caught) <= 1 + (trajectory.status == "failed")
+    return trajectory, str(caught[-1].message) if caught else ""
+
+
+@pytest.mark.parametrize("method", ["semi_implicit_euler", "rk4"])
+def test_what_is_too_stiff_is_told_before_the_first_step(method: str) -> None:
+    tree = damped_box()
+    steps = []
+
+    def control(time: float, q: Any, v: Any) -> list[float]:
+        steps.append(time)
+        return [0.0]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", mbt.SimulationWarning)
+        with pytest.raises(mbt.SimulationWarning, match=r"^simulate: steps of 0.001 s are too long for the damping"):
+            mbt.simulate(tree, moving(tree, [1.0]), 0.5, method=method, control=control)
+    assert steps == []
+
+
+def test_what_comes_to_its_end_is_told_of_once() -> None:
+    tree = damped_box()
+    trajectory, message = warned(tree, moving(tree, [0.0]), 0.5)
+    assert trajectory.status == "completed"
+    assert "the damping of joint" in message
 
 
 @pytest.mark.parametrize("method", ["semi_implicit_euler", "rk4"])
