@@ -43,6 +43,8 @@ __all__ = [
     "SolverSteps",
     "Taken",
     "check_step",
+    "is_definite",
+    "is_resisted",
     "join_steps",
     "join_taken",
     "make_cores",
@@ -377,6 +379,25 @@ def _read_servos(context: Context, count: int) -> dict[str, Any]:
         "servo_positions": servos.positions,
         "effort_limits": servos.effort_limits,
     }
+
+
+def is_resisted(context: Context, dt: float) -> bool:
+    """Whether mass, damping or springs resist each motion in a step from one state, as `take_step` needs it."""
+    M = context.tree.calc_mass_matrix(context)
+    dofs = read_dofs(context, 1, False)
+    free = dofs["free"][0]
+    M = M * np.outer(free, free) + np.diag(1.0 - free)
+    M = M + dt * np.diag((dofs["damping"] + dt * dofs["stiffness"])[0] * free)
+    return is_definite(M)
+
+
+def is_definite(M: FloatArray) -> bool:
+    """Whether a symmetric matrix is positive definite."""
+    try:
+        np.linalg.cholesky(M)
+    except np.linalg.LinAlgError:
+        return False
+    return True
 
 
 def check_step(tree: MultibodyTree, dt: Any) -> None:

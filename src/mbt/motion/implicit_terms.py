@@ -13,7 +13,7 @@ import numpy as np
 
 from mbt import autodiff
 from mbt._core.solvers.implicit_steps import CONSTANTS
-from mbt.motion.implicit import read_dofs, take_anew
+from mbt.motion.implicit import is_definite, read_dofs, take_anew
 from mbt.motion.implicit_elements import (
     calc_bushing,
     calc_door_friction,
@@ -264,7 +264,7 @@ class Terms:
         try:
             np.linalg.cholesky(values)
         except np.linalg.LinAlgError:
-            is_definite = np.array([_is_definite(x) for x in values], dtype=np.float64)
+            is_definite = np.array([is_definite(x) for x in values], dtype=np.float64)
         if is_definite.all():
             return M
         linear = h * (self.damping + h * self.stiffness) * self.free
@@ -397,14 +397,6 @@ def _find_axes(A: Any) -> tuple[Any, Any]:
         autodiff.AutoDiffArray(moments, np.einsum("biin->bin", change)),
         autodiff.AutoDiffArray(Q, np.einsum("bik,bkjn->bijn", Q, turn)),
     )
-
-
-def _is_definite(M: FloatArray) -> bool:
-    try:
-        np.linalg.cholesky(M)
-    except np.linalg.LinAlgError:
-        return False
-    return True
 
 
 def _turned(A: Any, x: Any) -> Any:

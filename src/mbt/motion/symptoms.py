@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbt.errors import quote
 from mbt.motion.accelerations import calc_vdot
-from mbt.motion.implicit import read_dofs
+from mbt.motion.implicit import is_definite, read_dofs
 from mbt.motion.operands import EXPLICIT
 from mbt.motion.over_time import contacts_of
 from mbt.motion.stiffness import (
@@ -51,15 +50,21 @@ _MOST_MORE_STEPS = 1000
 _LARGE_TURN = 0.3
 # By what part of the velocity a step may then differ from two half ones.
 _MOST_TURNING_ERROR = 0.01
-# What part of the inertia along a dof rounding may be.
-_ROUNDING = 1e-12
+# Of the largest moment of inertia: files have few digits.
+_ROUNDING_OF_MOMENTS = 1e-6
 # Forces of a control that has run away [N m, N].
 _RUNAWAY = 1e30
 
 
 def find_early_cause(task: Task) -> str:
-    """Return which element is too fast for explicit steps at the first state, before a step is made."""
+    """Return what is wrong before a step is made.
+
+    An element that is too fast for explicit steps at the first state; a body whose inertia implicit steps make
+    energy of.
+    """
     context = task.context
+    if task.method == "implicit" and not context.batch_shape:
+        return _describe_impossible_bodies(context)
     is_looked_at = task.method in EXPLICIT and task.num_steps >= FEWEST_STEPS and not context.batch_shape
     if not is_looked_at or not task.tree.num_velocities or not _has_stiff_elements(task):
         return ""
@@ -122,33 +127,39 @@ def _find_cause_of_explicit(task: Task, trajectory: Trajectory) -> str:
     return ""
 
 
+def _describe_impossible_bodies(context: Context) -> str:
+    """Tell of a body with a negative moment of inertia: no motion has its energy."""
+    for body, M in zip(context.tree.bodies[1:], context.tree.eval_position_kinematics(context).M_Bo_W[1:], strict=True):
+        mass = M[3, 3]
+        c = np.array([M[2, 4], M[0, 5], M[1, 3]]) / (mass or 1.0)
+        moments = np.linalg.eigvalsh(M[:3, :3] - mass * (c @ c * np.eye(3) - np.outer(c, c)))
+        if moments[0] < -_ROUNDING_OF_MOMENTS * max(np.abs(moments).max(), mass * (c @ c)):
+            return (
+                f"{body._label} has a moment of inertia of {moments[0]:.3g} kg m^2 about its centre of mass, which no "
+                "body has: implicit steps may gain energy without bound. Mend its inertia, as with "
+                "mbt.SpatialInertia.solid_box_with_mass"
+            )
+    return ""
+
+
 def _describe_singular(task: Task, trajectory: Trajectory) -> str:
-    """Tell which dof neither mass nor damping resists at the last state, although rounding does."""
+    """Tell of the joint whose motion nothing resists at the last state, seen from the tips."""
     context = _context_at(task, trajectory, len(trajectory) - 1)
-    tree, h = task.tree, task.dt
-    M = tree.calc_mass_matrix(context)
-    if not np.isfinite(M).all():
-        return ""
+    tree = task.tree
     dofs = read_dofs(context, 1, False)
-    M = M + h * np.diag((dofs["damping"] + h * dofs["stiffness"])[0])
-    free = np.flatnonzero(dofs["free"])
-    M = M[np.ix_(free, free)]
-    # The last one, towards the tips, that follows from those behind it.
+    free = np.flatnonzero(dofs["free"][0])
+    M = tree.calc_mass_matrix(context) + task.dt * np.diag((dofs["damping"] + task.dt * dofs["stiffness"])[0])
     for k in range(free.size - 1, -1, -1):
-        inner = M[k:, k:]
-        rest = inner[0, 0]
-        if free.size - k > 1:
-            rest = rest - inner[0, 1:] @ np.linalg.lstsq(inner[1:, 1:], inner[1:, 0], rcond=None)[0]
-        if not rest > _ROUNDING * inner[0, 0]:
+        part = free[k:]
+        if not is_definite(M[np.ix_(part, part)]):
             break
     else:
         return ""
-    joint = next(
-        x for x in tree.joints if x.velocity_start <= free[k] < x.velocity_start + x.num_velocities
-    )
+    dof = free[k]
+    joint = next(x for x in tree.joints if x.velocity_start <= dof < x.velocity_start + x.num_velocities)
     return (
-        f"no inertia resists {joint._label} by itself, as body {quote(joint.child_body.name)} has next to none: give "
-        "it a mass, weld the joint, or add damping or a rotor inertia"
+        f"neither inertia nor damping resists {joint._label}: give {joint.child_body._label}, or what it carries, an "
+        "inertia that a body can have, weld the joint, or add damping or a rotor inertia"
     )
 
 
