@@ -207,7 +207,12 @@ def make_slider() -> mbt.MultibodyTree:
         mbt.JointFriction(rail, 0.2, 0.3),
         mbt.LinearSpringDamper(tree.world_body, [0, 0, 1], bodies[1], [0, 0, 0], 0.5, 100.0, 2.0),
         mbt.PointContact(
-            bodies[1], [[0, 0, -0.15]], stiffness=1e3, dissipation=0.5, static_friction=0.7, dynamic_friction=0.5
+            bodies[1],
+            [[0, 0, -0.15]],
+            stiffness=1e3,
+            dissipation=0.5,
+            static_friction=0.7,
+            dynamic_friction=0.5,
         ),
     ):
         tree.add_force_element(element)

@@ -48,12 +48,8 @@ CHANGES = {
     ),
     "spring": lambda tree, context, x: of(mbt.RevoluteSpring, tree)[0].set_stiffness(context, 30.0 * (1 + x)),
     "gains": set_gains,
-    "targets": lambda tree, context, x: context.__setattr__(
-        "servo_positions", x * np.array([0.1, 0.2, 0.3])
-    ),
-    "rotor": lambda tree, context, x: tree.joint_actuators[0].set_rotor_inertia(
-        context, 0.01 + 0.1 * x
-    ),
+    "targets": lambda tree, context, x: context.__setattr__("servo_positions", x * np.array([0.1, 0.2, 0.3])),
+    "rotor": lambda tree, context, x: tree.joint_actuators[0].set_rotor_inertia(context, 0.01 + 0.1 * x),
     "contact": lambda tree, context, x: of(mbt.PointContact, tree)[0].set_stiffness(context, 3e3 * (1.0 + x)),
     "dissipation": lambda tree, context, x: of(mbt.PointContact, tree)[0].set_dissipation(context, 0.5 + x),
     "slip": lambda tree, context, x: of(mbt.PointContact, tree)[0].set_friction(context, 0.8 + x),
@@ -134,7 +130,9 @@ def test_a_door_has_derivatives_by_its_state_and_by_the_length_of_the_step():
             for y in (x + size * np.eye(4)[i], x - size * np.eye(4)[i])
         ]
         for got, above, below in zip(along, *ends, strict=True):
-            np.testing.assert_allclose(got.derivatives[..., i], (above - below) / (2.0 * size), rtol=1e-6, atol=1e-7)
+            np.testing.assert_allclose(
+                got.derivatives[..., i], (above - below) / (2.0 * size), rtol=1e-6, atol=1e-7
+            )
 
 
 def test_bodies_of_equal_moments_have_derivatives_by_mass():
@@ -161,7 +159,12 @@ def test_other_numbers_and_directions_of_time_are_refused():
     zero = np.zeros(9)
     with pytest.raises(mbt.ArgumentTypeError, match="'autodiff'"):
         functional.step(
-            tree.clone_to_scalar("fraction"), tree.default_positions.tolist(), [0] * 9, [0] * 9, 1, method="implicit"
+            tree.clone_to_scalar("fraction"),
+            tree.default_positions.tolist(),
+            [0] * 9,
+            [0] * 9,
+            1,
+            method="implicit",
         )
     with pytest.raises(mbt.ArgumentValueError, match="dt"):
         functional.step(tree.to_autodiff(), tree.default_positions, zero, zero, -H, method="implicit")

@@ -65,7 +65,9 @@ def test_what_is_too_stiff_is_told_before_the_first_step(method: str) -> None:
 
     with warnings.catch_warnings():
         warnings.simplefilter("error", mbt.SimulationWarning)
-        with pytest.raises(mbt.SimulationWarning, match=r"^simulate: steps of 0.001 s are too long for the damping"):
+        with pytest.raises(
+            mbt.SimulationWarning, match=r"^simulate: steps of 0.001 s are too long for the damping"
+        ):
             mbt.simulate(tree, moving(tree, [1.0]), 0.5, method=method, control=control)
     assert steps == []
 

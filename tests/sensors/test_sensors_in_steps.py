@@ -20,7 +20,9 @@ def test_an_imu_on_a_robot_that_stands_feels_its_weight():
     body = tree.add_body(mbt.RigidBody("body", box()))
     tree.add_force_element(mbt.UniformGravityFieldElement())
     corners = [[x, y, -0.1] for x in (-0.1, 0.1) for y in (-0.1, 0.1)]
-    tree.add_force_element(mbt.PointContact(body, corners, stiffness=1e4, dissipation=20.0, static_friction=0.8))
+    tree.add_force_element(
+        mbt.PointContact(body, corners, stiffness=1e4, dissipation=20.0, static_friction=0.8)
+    )
     tree.add_sensor(mbt.Imu(body, "imu"))
     tree.finalize()
     context = tree.create_default_context()
@@ -34,7 +36,9 @@ def test_an_imu_on_a_robot_that_stands_feels_its_weight():
     context.q = [1, 0, 0, 0, 0, 0, 1.0]
     falling = mbt.simulate(tree, context, 0.1, H, method="implicit")
     # It falls, pushed by 5 N.
-    np.testing.assert_allclose(falling.sensors[3:-1, 3:], [[2.5, 0, 0]] * (len(falling) - 4), rtol=0, atol=1e-6)
+    np.testing.assert_allclose(
+        falling.sensors[3:-1, 3:], [[2.5, 0, 0]] * (len(falling) - 4), rtol=0, atol=1e-6
+    )
 
 
 def make_slider(**options):
@@ -65,9 +69,7 @@ def test_a_force_sensor_below_a_joint_that_sticks_feels_the_push():
     tree.add_force_element(mbt.JointFriction(joint, 10.0))
     tree.add_force_element(mbt.UniformGravityFieldElement())
     tip = tree.add_body(mbt.RigidBody("tip", box(1.0)))
-    wrist = tree.add_joint(
-        mbt.WeldJoint, "wrist", cart, None, tip, None, mbt.math.make_pose([0.5, 0, 0])
-    )
+    wrist = tree.add_joint(mbt.WeldJoint, "wrist", cart, None, tip, None, mbt.math.make_pose([0.5, 0, 0]))
     tree.add_sensor(mbt.ForceTorqueSensor(wrist, "wrist_force"))
     tree.add_sensor(mbt.ForceTorqueSensor(joint, "rail_force"))
     tree.finalize()
@@ -109,7 +111,9 @@ def test_an_imu_feels_shapes_and_springs_between_bodies_in_batches():
     ball.add_collision(mbt.Shape("sphere", [0.1]))
     hung = tree.add_body(mbt.RigidBody("hung", box(1.0)))
     tree.add_force_element(mbt.UniformGravityFieldElement())
-    tree.add_force_element(mbt.LinearSpringDamper(tree.world_body, [2, 0, 2], hung, [0, 0, 0], 0.5, 100.0, 20.0))
+    tree.add_force_element(
+        mbt.LinearSpringDamper(tree.world_body, [2, 0, 2], hung, [0, 0, 0], 0.5, 100.0, 20.0)
+    )
     tree.add_sensor(mbt.Imu(ball, "ball"))
     tree.add_sensor(mbt.Imu(hung, "hung"))
     tree.finalize()

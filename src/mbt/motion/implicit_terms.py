@@ -99,7 +99,11 @@ class Terms:
         self.free = self.dofs["free"]
         # Numbers of elements that have derivatives take the place of those of doubles.
         joints = [joint for joint in tree.joints if joint.num_velocities]
-        dofs = [k for joint in joints for k in range(joint.velocity_start, joint.velocity_start + joint.num_velocities)]
+        dofs = [
+            k
+            for joint in joints
+            for k in range(joint.velocity_start, joint.velocity_start + joint.num_velocities)
+        ]
         self.damping = self._along(dofs, [joint.get_damping_vector(context) for joint in joints])
         springs = [x for x in tree.force_elements if isinstance(x, RevoluteSpring | PrismaticSpring)]
         dofs = [x.joint.velocity_start for x in springs]
@@ -306,7 +310,10 @@ class Terms:
                 stiffness.append(np.atleast_1d(element.get_stiffness(c)))
                 damping.append(np.atleast_1d(element.get_damping(c)))
             elif isinstance(element, LinearBushingRollPitchYaw):
-                stiffness += [element.get_torque_stiffness_constants(c), element.get_force_stiffness_constants(c)]
+                stiffness += [
+                    element.get_torque_stiffness_constants(c),
+                    element.get_force_stiffness_constants(c),
+                ]
                 damping += [element.get_torque_damping_constants(c), element.get_force_damping_constants(c)]
         k, d = np.concatenate(stiffness), np.concatenate(damping)
         slope = h * d + h * h * k
@@ -329,7 +336,9 @@ class Terms:
         """Return Jacobians and what acts at points; see `set_contacts`."""
         counts = [element.num_points for element in self.elements]
         each = [
-            np.concatenate([np.zeros(0), *(np.ones(n) * x[i] for x, n in zip(self.contacts, counts, strict=True))])
+            np.concatenate(
+                [np.zeros(0), *(np.ones(n) * x[i] for x, n in zip(self.contacts, counts, strict=True))]
+            )
             for i in range(5)
         ]
         k, d, static, dynamic, vs = each
@@ -366,7 +375,9 @@ def calc_gradient(x: Problem, v: Any) -> Any:
     missing = x.row_slope * (x.target - np.einsum("bmi,bi->bm", x.rows, v))
     gradient = gradient - np.einsum("bmi,bm->bi", x.rows, missing)
     missing = x.least - np.einsum("bmi,bi->bm", x.angles, v)
-    gradient = gradient - np.einsum("bmi,bm->bi", x.angles, x.angle_slope * np.where(missing > 0.0, missing, 0.0))
+    gradient = gradient - np.einsum(
+        "bmi,bm->bi", x.angles, x.angle_slope * np.where(missing > 0.0, missing, 0.0)
+    )
     u = np.einsum("bcki,bi->bck", x.points, v)
     gap = x.depth - h * u[..., 2]
     damped = 1.0 - x.dissipation * u[..., 2]

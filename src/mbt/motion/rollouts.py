@@ -159,7 +159,7 @@ def rollout(
         step. Rotations take steps on their group, so quaternions keep their length. Or ``"implicit"``: the
         next velocity is the minimum of a convex function, in which joint damping, springs, dry friction,
         position limits, constraints and point contact depend on that velocity; of order one, for `dt` greater
-        than zero and trees of doubles; see the page "Implicit steps".
+        than zero and trees of doubles or "autodiff"; see the page "Implicit steps".
     every : int, optional
         Keep the state after every n-th step.
     contacts : ShapeContact, optional

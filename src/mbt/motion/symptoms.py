@@ -129,7 +129,9 @@ def _find_cause_of_explicit(task: Task, trajectory: Trajectory) -> str:
 
 def _describe_impossible_bodies(context: Context) -> str:
     """Tell of a body with a negative moment of inertia: no motion has its energy."""
-    for body, M in zip(context.tree.bodies[1:], context.tree.eval_position_kinematics(context).M_Bo_W[1:], strict=True):
+    for body, M in zip(
+        context.tree.bodies[1:], context.tree.eval_position_kinematics(context).M_Bo_W[1:], strict=True
+    ):
         mass = M[3, 3]
         c = np.array([M[2, 4], M[0, 5], M[1, 3]]) / (mass or 1.0)
         moments = np.linalg.eigvalsh(M[:3, :3] - mass * (c @ c * np.eye(3) - np.outer(c, c)))
