@@ -145,6 +145,23 @@ def test_bodies_of_equal_moments_have_derivatives_by_mass():
     check(tree, [change], np.array([0.1, 0.2, 0.3]), np.array([1.0, -2.0, 3.0]), np.array([0.1, 0.2, 0.3]))
 
 
+def test_a_massless_body_that_damping_resists_has_derivatives():
+    tree = mbt.MultibodyTree()
+    parent = tree.world_body
+    for name, mass in (("arm", mbt.SpatialInertia.solid_box_with_mass(1.0, 0.1, 0.2, 0.3)), ("tip", None)):
+        body = tree.add_body(mbt.RigidBody(name, mass or mbt.SpatialInertia.zero()))
+        tree.add_joint(mbt.RevoluteJoint, name, parent, None, body, None, axis=[0, 1, 0], damping=0.2)
+        parent = body
+    tree.finalize()
+    change = lambda tree, context, x: tree.joints[1].set_damping(context, 0.2 + x)  # noqa: E731
+    check(tree, [change], np.array([0.1, 0.2]), np.array([1.0, -2.0]), np.array([0.1, 0.2]))
+    _, B = functional.step_derivatives(
+        tree, np.zeros((2, 2)), np.ones((2, 2)), np.ones(2), H, method="implicit"
+    )
+    # The second joint has no inertia at all: its velocity is that of torque and damping.
+    np.testing.assert_allclose(B[:, 3], [[0.0, 1.0 / 0.2]] * 2, rtol=1e-6, atol=1e-9)
+
+
 def test_numbers_without_derivatives_take_the_steps_of_doubles():
     tree = make_leg(loop=False)
     q, v, tau = (x[0] for x in states_that_meet_all(tree))

@@ -1,4 +1,4 @@
-"""Parameters by the elements that own them: masses, poses of frames, gravity, damping, friction, stiffness."""
+"""Parameters by the elements that own them: masses, poses, gravity, damping, friction, stiffness."""
 
 from __future__ import annotations
 
@@ -18,7 +18,12 @@ from mbt.tree.force_elements import (
 
 __all__ = ["get_parameter", "parameter_shape", "set_parameter"]
 
-#: Elements with one parameter, or some that stand one behind the other: those that a Context has by these names.
+_SHAPES: tuple[tuple[type, tuple[int, ...]], ...] = (
+    (RigidBody, ()),
+    (FixedOffsetFrame, (4, 4)),
+    (UniformGravityFieldElement, (3,)),
+)
+#: Elements with one parameter, or some that stand one behind the other, by the names that a Context has.
 _NUMBERS: tuple[tuple[type, tuple[str, ...]], ...] = (
     (RevoluteSpring, ("stiffness",)),
     (PrismaticSpring, ("stiffness",)),
@@ -29,7 +34,7 @@ _NUMBERS: tuple[tuple[type, tuple[str, ...]], ...] = (
 
 
 def parameter_shape(tree: Any, owner: Any) -> tuple[int, ...]:
-    """Return the shape of an element's parameters, as the mass of a body, or the pose of a frame in its parent.
+    """Return the shape of the parameters of an element, such as the mass of a body or the pose of a frame.
 
     Raises
     ------
@@ -38,7 +43,7 @@ def parameter_shape(tree: Any, owner: Any) -> tuple[int, ...]:
     """
     if owner is tree:
         return (10 * (tree.num_bodies - 1),)
-    for kind, shape in ((RigidBody, ()), (FixedOffsetFrame, (4, 4)), (UniformGravityFieldElement, (3,))):
+    for kind, shape in _SHAPES:
         if isinstance(owner, kind):
             return shape
     if isinstance(owner, Joint):
@@ -51,8 +56,8 @@ def parameter_shape(tree: Any, owner: Any) -> tuple[int, ...]:
     raise ArgumentTypeError(
         "parameters: expected bodies (their masses), fixed offset frames (poses in their parents), uniform "
         "gravity (its vector), joints (damping), servos (stiffness and damping), springs (stiffness), "
-        "LinearSpringDamper, JointFriction or PointContact (their constants), or the tree (inertial parameters of all "
-        f"bodies) as keys, got {quote(owner)}"
+        "LinearSpringDamper, JointFriction or PointContact (their constants), or the tree (inertial "
+        f"parameters of all bodies) as keys, got {quote(owner)}"
     )
 
 

@@ -333,8 +333,8 @@ class ActionModelTree(_Action):  # type: ignore[misc]
 
     Notes
     -----
-    Servos drive to their default targets in implicit steps, limits and dry friction act, and points in contact
-    stick. At the end of a problem, and where there is no input, only the costs count.
+    In implicit steps servos drive to their default targets, limits and dry friction act, and points stick.
+    At the end of a problem, and where there is no input, only the costs count.
 
     Examples
     --------
@@ -372,8 +372,8 @@ class ActionModelTree(_Action):  # type: ignore[misc]
             data.xnext[:] = x
             data.cost = data.costs.cost
             return
-        state = d.take(x, u)
-        _fill(data.parts, lambda: functional.step(d.tree, *state, self._dt, method=self._method))
+        q, v, tau = d.take(x, u)
+        _fill(data.parts, lambda: functional.step(d.tree, q, v, tau, self._dt, method=self._method))
         d.costs.calc(data.costs, x, u)
         data.cost = self._dt * data.costs.cost
 
@@ -385,10 +385,10 @@ class ActionModelTree(_Action):  # type: ignore[misc]
             data.Fx[:] = np.eye(2 * d.nv)
             data.Lx[...], data.Lxx[...] = costs.Lx, costs.Lxx
             return
-        state = d.take(x, u)
+        q, v, tau = d.take(x, u)
 
         def differentiate() -> tuple[FloatArray, FloatArray]:
-            A, B = functional.step_derivatives(d.tree, *state, self._dt, method=self._method)
+            A, B = functional.step_derivatives(d.tree, q, v, tau, self._dt, method=self._method)
             return A, B if d.B is None else B @ d.B
 
         _fill([data.Fx, data.Fu], differentiate)

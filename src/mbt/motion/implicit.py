@@ -382,7 +382,7 @@ def _read_servos(context: Context, count: int) -> dict[str, Any]:
 
 
 def is_resisted(context: Context, dt: float) -> bool:
-    """Whether mass, damping or springs resist each motion in a step from one state, as `take_step` needs it."""
+    """Whether mass, damping or springs resist each motion in a step from one state."""
     M = context.tree.calc_mass_matrix(context)
     dofs = read_dofs(context, 1, False)
     free = dofs["free"][0]

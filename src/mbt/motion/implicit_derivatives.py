@@ -20,7 +20,6 @@ from mbt.motion.rollouts import core_of
 from mbt.scalars.tangents import take_values
 
 if TYPE_CHECKING:
-    from mbt._core.solvers.implicit_steps import ImplicitCore
     from mbt.math.arrays import FloatArray
     from mbt.tree.multibody_tree import MultibodyTree
 
@@ -55,13 +54,14 @@ def differentiate_velocities(
     changes = np.full((*v1.shape, 3 * nv), np.nan)
     one = tree.create_default_context()
     terms = Terms(one, one, make_tangent_context(one, None, None, None))
-    samples = [x.reshape(-1, x.shape[-1]) for x in (q, v, tau, v1)]
+    end, samples = v1, [x.reshape(-1, x.shape[-1]) for x in (q, v, tau, v1)]
     rows, found = np.flatnonzero(np.isfinite(samples[3]).all(axis=-1)), changes.reshape(-1, nv, 3 * nv)
     at_once = max(1, _NUMBERS_AT_ONCE // (2 * nv**3))
     for first in range(0, rows.size, at_once):
         part = rows[first : first + at_once]
-        found[part] = _differentiate(terms, *(x[part] for x in samples), h)
-    return v1, changes
+        q, v, tau, v1 = (x[part] for x in samples)
+        found[part] = _differentiate(terms, q, v, tau, v1, h)
+    return end, changes
 
 
 def _differentiate(
@@ -109,12 +109,12 @@ def roll_out_along(context: Any, forces: Any, dt: Any, kept: int, every: int) ->
     states = [(q, v)]
     for i in range(kept * every):
         tau, time = forces[min(i, forces.shape[0] - 1)], context.time + i * dt
-        plain = [autodiff.value(x) for x in (q, v, tau)]
-        v1 = steps.take(*plain[:2], plain[2][np.newaxis], h, autodiff.value(time)).v[0]
+        q0, v0, plain = (autodiff.value(x) for x in (q, v, tau))
+        v1 = steps.take(q0, v0, plain[np.newaxis], h, autodiff.value(time)).v[0]
         change = np.full((v1.size, 0), np.nan)
         if np.isfinite(v1).all():
             terms.here.time = time
-            problem = terms.set_up(*(x[np.newaxis] for x in (q, v, tau)), dt)
+            problem = terms.set_up(q[np.newaxis], v[np.newaxis], tau[np.newaxis], dt)
             H, change = (x[0] for x in _linearize(problem, v1[np.newaxis]))
             change = -np.linalg.solve(H, change)
         v = autodiff.AutoDiffArray(v1, change)

@@ -1,7 +1,7 @@
-"""The convex function of implicit steps in NumPy, of numbers with derivatives; docs/implicit_steps.md derives it.
+"""The convex function of implicit steps in NumPy, with derivatives; docs/implicit_steps.md derives it.
 
-A tree in numbers with derivatives computes what depends on states, one after the other; NumPy does the rest, of all
-samples at once. Arrays have one axis of samples in front.
+A tree in numbers with derivatives computes what depends on states, one after the other; NumPy does the rest,
+of all samples at once. Arrays have one axis of samples in front.
 """
 
 from __future__ import annotations
@@ -168,10 +168,11 @@ class Terms:
 
     def set_up(self, q: Any, v: Any, tau: Any, h: Any) -> Problem:
         """Return the problems of steps of length h from states (count, nq), (count, nv) on."""
-        dofs, free, nv, here = self.dofs, self.free, self.nv, self.here
+        dofs, free = self.dofs, self.free
         for_each = range(v.shape[0])
         kinematics = [self._kinematics_at(q[i], v[i], h) for i in for_each]
-        momenta = self._carried(*(np.stack(parts) for parts in zip(*kinematics, strict=True)), h)
+        R, R0, V0 = (np.stack(parts) for parts in zip(*kinematics, strict=True))
+        momenta = self._carried(R, R0, V0, h)
         samples = [self._parts_at(q[i], v[i], momenta[i], h) for i in for_each]
         parts: Any = [np.stack(part) for part in zip(*samples, strict=True)]
         M, forces, N, rows, errors, between, stretch, points, depth = parts
@@ -211,7 +212,7 @@ class Terms:
         return R, R0, tree.eval_velocity_kinematics(here).V_WB[1:]
 
     def _carried(self, R: Any, R0: Any, V0: Any, h: Any) -> Any:
-        """Return momenta about the origins of bodies, (count, num_bodies - 1, 6); see `carried_momenta.hpp`."""
+        """Return momenta about the origins of bodies, (..., num_bodies - 1, 6): `carried_momenta.hpp`."""
         roots, axes, mass = self.roots, self.axes, self.mass[:, np.newaxis]
         w0, c = V0[..., :3], self.com
         w = _turned(axes, _turned(np.swapaxes(R0, -1, -2), w0))
@@ -225,13 +226,13 @@ class Terms:
     def _parts_at(self, q: Any, v: Any, momenta: Any, h: Any) -> tuple[Any, ...]:
         """Return what the tree computes at a state.
 
-        The mass matrix; forces at rest, with the momenta that bodies bring along, per time; the map from velocities
-        to rates of positions, where angles have limits; Jacobian and errors of constraints; Jacobian and coordinates
-        of elements between bodies; Jacobians and depths of points.
+        The mass matrix; forces at rest, with the momenta that bodies bring along, per time; the map from
+        velocities to rates of positions, where angles have limits; Jacobian and errors of constraints;
+        Jacobian and coordinates of elements between bodies; Jacobians and depths of points.
         """
         here, tree, nv = self.here, self.twin, self.nv
         here.q, here.v = q, v
-        forces = here._new_forces()
+        forces: Any = here._new_forces()
         impulses = momenta / h
         forces._make_room([impulses])
         forces.body_forces[1:] = impulses
@@ -264,15 +265,11 @@ class Terms:
     def _resisting(self, M: Any, h: Any) -> Any:
         """Return M, but where no mass resists what dampers and springs do: with them."""
         values = autodiff.value(M)
-        is_definite = np.ones(values.shape[0])
-        try:
-            np.linalg.cholesky(values)
-        except np.linalg.LinAlgError:
-            is_definite = np.array([is_definite(x) for x in values], dtype=np.float64)
-        if is_definite.all():
+        if is_definite(values):  # All of them.
             return M
+        lacks = np.array([not is_definite(x) for x in values], dtype=np.float64)
         linear = h * (self.damping + h * self.stiffness) * self.free
-        return M + (1.0 - is_definite)[:, np.newaxis, np.newaxis] * (linear[:, np.newaxis] * np.eye(self.nv))
+        return M + lacks[:, np.newaxis, np.newaxis] * (linear[:, np.newaxis] * np.eye(self.nv))
 
     def _friction(self, v: Any, h: Any) -> Any:
         """Return the largest impulses of dry friction, (count, nv); see `add_hinges`."""

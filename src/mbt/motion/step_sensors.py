@@ -28,8 +28,8 @@ _STATES_A_CALL = 1 << 12
 def calc_sensors(trajectory: Trajectory, context: Context) -> FloatArray:
     """Return what the sensors of a tree measure at all samples, (..., n, num_sensor_values).
 
-    Forces on bodies are those of the steps behind the samples; generalized forces those that the accelerations
-    of the steps need, which pass through the joints.
+    Forces on bodies are those of the steps behind the samples. Generalized forces are those that the
+    accelerations of the steps need; they pass through the joints.
     """
     moved: Any = trajectory._moved
     # What a step computes anew is applied by hand.

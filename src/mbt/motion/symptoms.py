@@ -59,8 +59,8 @@ _RUNAWAY = 1e30
 def find_early_cause(task: Task) -> str:
     """Return what is wrong before a step is made.
 
-    An element that is too fast for explicit steps at the first state; a body whose inertia implicit steps make
-    energy of.
+    An element that is too fast for explicit steps at the first state; a body of whose inertia implicit steps
+    make energy.
     """
     context = task.context
     if task.method == "implicit" and not context.batch_shape:
@@ -137,8 +137,8 @@ def _describe_impossible_bodies(context: Context) -> str:
         moments = np.linalg.eigvalsh(M[:3, :3] - mass * (c @ c * np.eye(3) - np.outer(c, c)))
         if moments[0] < -_ROUNDING_OF_MOMENTS * max(np.abs(moments).max(), mass * (c @ c)):
             return (
-                f"{body._label} has a moment of inertia of {moments[0]:.3g} kg m^2 about its centre of mass, which no "
-                "body has: implicit steps may gain energy without bound. Mend its inertia, as with "
+                f"{body._label} has a moment of inertia of {moments[0]:.3g} kg m^2 about its centre of mass, "
+                "which no body has: implicit steps may gain energy without bound. Mend its inertia, as with "
                 "mbt.SpatialInertia.solid_box_with_mass"
             )
     return ""
@@ -160,8 +160,8 @@ def _describe_singular(task: Task, trajectory: Trajectory) -> str:
     dof = free[k]
     joint = next(x for x in tree.joints if x.velocity_start <= dof < x.velocity_start + x.num_velocities)
     return (
-        f"neither inertia nor damping resists {joint._label}: give {joint.child_body._label}, or what it carries, an "
-        "inertia that a body can have, weld the joint, or add damping or a rotor inertia"
+        f"neither inertia nor damping resists {joint._label}: give {joint.child_body._label}, or what it "
+        "carries, an inertia that a body can have, weld the joint, or add damping or a rotor inertia"
     )
 
 
