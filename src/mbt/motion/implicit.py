@@ -363,7 +363,7 @@ def read_dofs(context: Context, count: int, joint_limits: bool) -> dict[str, Any
         if isinstance(element, RevoluteSpring | PrismaticSpring):
             k = np.broadcast_to(element.get_stiffness(context), batch)
             stiffness[:, element.joint.velocity_start] += k.reshape(count)
-    sides = np.reshape(angles, (-1, 4)).T
+    sides = np.reshape(angles + angles, (-1, 4)).T  # A stop and a spring of each.
     return {
         "free": free, "damping": damping, "stiffness": stiffness, "lower": lower, "upper": upper,
         "position_of": position_of,

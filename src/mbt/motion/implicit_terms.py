@@ -295,7 +295,10 @@ class Terms:
         k, signs = self.dofs["angle_positions"].astype(int), self.dofs["angle_signs"]
         J = signs[:, np.newaxis] * N[:, k] * self.free
         gap = signs * (q[:, k] - self.dofs["angle_limits"])
-        return J, -gap / np.where(gap > 0.0, h, h + RETURN), _invert(RIGID * _shares(J, M))
+        stiffness, is_stop = _invert(_shares(J, M)), np.arange(k.size) < k.size // 2
+        springs = np.where(gap < 0.0, h * (h + RETURN) / PULL**2 * stiffness, 0.0)
+        least = -np.where(is_stop | (gap > 0.0), np.where(gap > 0.0, gap, 0.0) / h, gap / (h + RETURN))
+        return J, least, np.where(is_stop, stiffness / RIGID, springs)
 
     def _between(self, J: Any, s: Any, h: Any) -> tuple[Any, Any, Any]:
         """Return the rows of springs and bushings, velocities wanted, and slopes; see `set_elements`."""
