@@ -229,6 +229,15 @@ def check_out(out: object, name: str, shape: tuple[int, ...], dtype: Any = np.fl
     ShapeError
         Unless its shape is `shape`.
     """
+    # What is as usual is not worth a message.
+    if (
+        type(out) is np.ndarray
+        and out.dtype is _DOUBLE
+        and dtype is np.float64
+        and out.shape == shape
+        and out.flags.carray
+    ):
+        return out
     wanted = f"{name}: expected a {dtype.__name__}, C-contiguous, writeable numpy.ndarray"
     if type(out) is not np.ndarray:
         raise ArgumentTypeError(f"{wanted}, got {describe_type(out)}")

@@ -124,7 +124,7 @@ class UniformGravityFieldElement(ForceElement):
             context,
             "gravity",
             0,
-            numbers_of(self, context).as_finite_array(g_W, f"{self._label}: g_W", (3,)),
+            self._checked(numbers_of(self, context).as_finite_array, g_W, "g_W", (3,)),
         )
         return self
 
