@@ -309,9 +309,9 @@ class _Terms:
         nv = self.tree.num_velocities
         parts = []
         for element, (k, d, static, dynamic, vs) in zip(self.elements, self.contacts, strict=True):
-            A, depth = element._half_space_frame, element.calc_depths(here)
+            A, depth = element.half_space_frame, element.calc_depths(here)
             J = here.tree.calc_jacobian_translational_velocity(
-                here, "v", element._frame, element.get_p_FC(here).T, A, A
+                here, "v", element.frame, element.get_p_FC(here).T, A, A
             ).reshape(-1, 3, nv)
             u = np.einsum("cki,i->ck", J, here.v)
             # Without the root of zero, which has no derivative.

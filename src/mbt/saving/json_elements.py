@@ -35,23 +35,15 @@ from mbt.saving.json_values import (
     Value,
     as_written,
 )
+from mbt.tree import constraints, force_elements
 from mbt.tree.actuator import JointActuator
 from mbt.tree.body import RigidBody
-from mbt.tree.constraints import BallConstraint, CouplerConstraint, DistanceConstraint, WeldConstraint
-from mbt.tree.constraints.constraint import STABILIZATION
+from mbt.tree.compiled_numbers import CompiledNumbers
 from mbt.tree.element import MultibodyElement
-from mbt.tree.force_elements import (
-    ForceElement,
-    JointFriction,
-    LinearBushingRollPitchYaw,
-    LinearSpringDamper,
-    PointContact,
-    PrismaticSpring,
-    RevoluteSpring,
-    UniformGravityFieldElement,
-)
-from mbt.tree.force_elements.door_hinge import DoorHinge
+from mbt.tree.fields import Parameter, Reference, Vector
+from mbt.tree.force_elements import ForceElement, UniformGravityFieldElement
 from mbt.tree.frame import FixedOffsetFrame, Frame
+from mbt.tree.joint import Joint
 from mbt.tree.joints import (
     BallRpyJoint,
     CurvilinearJoint,
@@ -253,63 +245,52 @@ _CONNECTION_KINDS = (
 )
 
 
-def _force_kind(element_type: type[Any], *arguments: Field) -> Kind:
-    return Kind(element_type, arguments, (_GENERATED_NAME,))
+def _declared_kind(element_type: type[CompiledNumbers], settings: tuple[Field, ...] = ()) -> Kind:
+    """Return the kind of a class that declares its fields, in the order of its constructor."""
+    code = element_type.__init__.__code__
+    declared: tuple[Reference[Any] | Parameter[Any], ...] = (*element_type._references, *element_type._fields)
+    fields = {field.name: _field_of(field) for field in declared}
+    fields |= {field.key: field for field in (_NAME, _POINTS_IN_CONTACT, _DOOR_CONFIG)}
+    names = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
+    return Kind(element_type, tuple(fields[name] for name in names), settings)
 
+
+def _field_of(declared: Reference[Any] | Parameter[Any]) -> Field:
+    get = declared.fget
+    assert get is not None
+    if isinstance(declared, Reference):
+        section = next(value for base, value in _REFERENCES.items() if issubclass(declared.kind, base))
+        return Field(declared.name, section, get)
+    if declared.usual is not None:
+        return Field(declared.name, Numbers(declared.size, unwritten=declared.usual), get)
+    return Field(declared.name, NUMBERS if isinstance(declared, Vector) else NUMBER, get)
+
+
+def _compiled_types(room: Any) -> list[type[CompiledNumbers]]:
+    """Return the classes of a room that the core has a type for."""
+    classes = [getattr(room, name) for name in room.__all__]
+    return [x for x in classes if vars(x).get("_type") is not None]
+
+
+_REFERENCES: dict[type[Any], Value] = {Frame: _FRAME, RigidBody: _BODY, Joint: _JOINT}
+# Arguments that are no numbers or elements.
+_POINTS_IN_CONTACT = _argument("p_FC", POINTS)
+_DOOR_CONFIG = _argument("config", CONFIG)
 
 _ON_JOINT = _argument("joint", _JOINT)
-_FORCE_KINDS = (
-    _force_kind(
-        UniformGravityFieldElement,
+_GRAVITY_KIND = Kind(
+    UniformGravityFieldElement,
+    (
         _argument("g_W", NUMBERS, "_g_W"),
         _argument("disabled_model_instances", INSTANCES, "_disabled_model_instances"),
     ),
-    _force_kind(
-        RevoluteSpring, _ON_JOINT, _argument("nominal_angle", NUMBER), _argument("stiffness", NUMBER)
-    ),
-    _force_kind(
-        PrismaticSpring, _ON_JOINT, _argument("nominal_position", NUMBER), _argument("stiffness", NUMBER)
-    ),
-    _force_kind(
-        JointFriction,
-        _ON_JOINT,
-        _argument("coulomb_friction", NUMBER),
-        _argument("breakaway_friction", NUMBER),
-        _argument("stribeck_velocity", NUMBER),
-        _argument("transition_velocity", NUMBER),
-    ),
-    _force_kind(DoorHinge, _ON_JOINT, _argument("config", CONFIG)),
-    _force_kind(
-        LinearSpringDamper,
-        _argument("bodyA", _BODY),
-        _argument("p_AP", NUMBERS),
-        _argument("bodyB", _BODY),
-        _argument("p_BQ", NUMBERS),
-        _argument("free_length", NUMBER),
-        _argument("stiffness", NUMBER),
-        _argument("damping", NUMBER),
-    ),
-    _force_kind(
-        LinearBushingRollPitchYaw,
-        _argument("frameA", _FRAME),
-        _argument("frameC", _FRAME),
-        _argument("torque_stiffness_constants", NUMBERS),
-        _argument("torque_damping_constants", NUMBERS),
-        _argument("force_stiffness_constants", NUMBERS),
-        _argument("force_damping_constants", NUMBERS),
-    ),
-    _force_kind(
-        PointContact,
-        _argument("frame", _FRAME),
-        _argument("p_FC", POINTS),
-        _argument("half_space_frame", _FRAME),
-        _argument("stiffness", NUMBER),
-        _argument("dissipation", NUMBER),
-        _argument("static_friction", NUMBER),
-        _argument("dynamic_friction", NUMBER),
-        _argument("stiction_speed", NUMBER),
-    ),
+    (_GENERATED_NAME,),
 )
+_FORCE_KINDS = (
+    _GRAVITY_KIND,
+    *(_declared_kind(x, (_GENERATED_NAME,)) for x in _compiled_types(force_elements)),
+)
+_CONSTRAINT_KINDS = tuple(map(_declared_kind, _compiled_types(constraints)))
 _ACTUATOR_KINDS = (
     Kind(
         JointActuator,
@@ -326,32 +307,6 @@ _ACTUATOR_KINDS = (
     ),
 )
 
-
-def _constraint_kind(element_type: type[Any], *arguments: Field) -> Kind:
-    stabilization = _argument("stabilization", Numbers(2, unwritten=STABILIZATION), "default_stabilization")
-    return Kind(element_type, (_NAME, *arguments, stabilization))
-
-
-_FRAME_A, _FRAME_B = _argument("frame_A", _FRAME), _argument("frame_B", _FRAME)
-_CONSTRAINT_KINDS = (
-    _constraint_kind(BallConstraint, _FRAME_A, _FRAME_B),
-    _constraint_kind(WeldConstraint, _FRAME_A, _FRAME_B),
-    _constraint_kind(
-        DistanceConstraint,
-        _FRAME_A,
-        _argument("p_AP", NUMBERS, "default_p_AP"),
-        _FRAME_B,
-        _argument("p_BQ", NUMBERS, "default_p_BQ"),
-        _argument("distance", NUMBER, "default_distance"),
-    ),
-    _constraint_kind(
-        CouplerConstraint,
-        _argument("joint0", _JOINT),
-        _argument("joint1", _JOINT),
-        _argument("gear_ratio", NUMBER, "default_gear_ratio"),
-        _argument("offset", NUMBER, "default_offset"),
-    ),
-)
 
 _QUANTITIES = _argument("quantities", TEXTS)
 _SENSOR_KINDS = (
