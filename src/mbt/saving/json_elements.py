@@ -35,7 +35,7 @@ from mbt.saving.json_values import (
     Value,
     as_written,
 )
-from mbt.tree import constraints, force_elements
+from mbt.tree import constraints, force_elements, joints
 from mbt.tree.actuator import JointActuator
 from mbt.tree.body import RigidBody
 from mbt.tree.compiled_numbers import CompiledNumbers
@@ -44,32 +44,6 @@ from mbt.tree.fields import Parameter, Reference, Vector
 from mbt.tree.force_elements import ForceElement, UniformGravityFieldElement
 from mbt.tree.frame import FixedOffsetFrame, Frame
 from mbt.tree.joint import Joint
-from mbt.tree.joints import (
-    BallRpyJoint,
-    CurvilinearJoint,
-    CurvilinearMobilizer,
-    CylindricalJoint,
-    CylindricalMobilizer,
-    PlanarJoint,
-    PlanarMobilizer,
-    PrismaticJoint,
-    PrismaticMobilizer,
-    QuaternionBallJoint,
-    QuaternionBallMobilizer,
-    QuaternionFloatingJoint,
-    QuaternionFloatingMobilizer,
-    RevoluteJoint,
-    RevoluteMobilizer,
-    RpyBallMobilizer,
-    RpyFloatingJoint,
-    RpyFloatingMobilizer,
-    ScrewJoint,
-    ScrewMobilizer,
-    UniversalJoint,
-    UniversalMobilizer,
-    WeldJoint,
-    WeldMobilizer,
-)
 from mbt.tree.sensors import ForceTorqueSensor, FrameSensor, Imu, JointSensor
 
 __all__ = ["SECTIONS", "Kind", "kind_of", "read_element", "write_element"]
@@ -145,38 +119,22 @@ _SHAPES = (
 # Joints and mobilizers: what their constructors take after the frames.
 _AXIS = Field("axis", NUMBERS, attrgetter("_axis"))
 _AXIS_F = Field("axis_F", NUMBERS, attrgetter("_axis"))
-_PITCH = _argument("screw_pitch", NUMBER, "_screw_pitch")
-_PATH = _argument("curvilinear_path", PATH, "_path")
-_X_FM = _argument("X_FM", POSE, "_X_FM")
+_OF_JOINTS = (
+    _AXIS,
+    _AXIS_F,
+    _argument("screw_pitch", NUMBER, "_screw_pitch"),
+    _argument("curvilinear_path", PATH, "_path"),
+    _argument("X_FM", POSE, "_X_FM"),
+)
 
-_JOINT_ARGUMENTS: dict[type[Any], tuple[Field, ...]] = {
-    BallRpyJoint: (),
-    CurvilinearJoint: (_PATH,),
-    CylindricalJoint: (_AXIS,),
-    PlanarJoint: (),
-    PrismaticJoint: (_AXIS,),
-    QuaternionBallJoint: (),
-    QuaternionFloatingJoint: (),
-    RevoluteJoint: (_AXIS,),
-    RpyFloatingJoint: (),
-    ScrewJoint: (_AXIS, _PITCH),
-    UniversalJoint: (),
-    WeldJoint: (_X_FM,),
-}
-_MOBILIZER_ARGUMENTS: dict[type[Any], tuple[Field, ...]] = {
-    CurvilinearMobilizer: (_PATH,),
-    CylindricalMobilizer: (_AXIS_F,),
-    PlanarMobilizer: (),
-    PrismaticMobilizer: (_AXIS_F,),
-    QuaternionBallMobilizer: (),
-    QuaternionFloatingMobilizer: (),
-    RevoluteMobilizer: (_AXIS_F,),
-    RpyBallMobilizer: (),
-    RpyFloatingMobilizer: (),
-    ScrewMobilizer: (_AXIS_F, _PITCH),
-    UniversalMobilizer: (),
-    WeldMobilizer: (_X_FM,),
-}
+
+def _names_of_arguments(element_type: type[Any]) -> tuple[str, ...]:
+    """Return what a constructor takes."""
+    # Those of joints convert what they are given first.
+    make: Any = element_type.__init__
+    code = getattr(make, "__wrapped__", make).__code__
+    names: tuple[str, ...] = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
+    return names
 
 
 def _limits(what: str, *, of_path: bool = False) -> Field:
@@ -186,6 +144,13 @@ def _limits(what: str, *, of_path: bool = False) -> Field:
 
     value = NO_LIMITS_TOO if of_path else LIMITS
     return Field(f"{what}_limits", value, attrgetter(f"_{what}_limits"), set_limits)
+
+
+def _connection_kind(element_type: type[Any]) -> Kind:
+    names = _names_of_arguments(element_type)
+    arguments = tuple(sorted((f for f in _OF_JOINTS if f.key in names), key=lambda f: names.index(f.key)))
+    make = _joint_kind if issubclass(element_type, Joint) else _mobilizer_kind
+    return make(element_type, arguments)
 
 
 def _joint_kind(joint_type: type[Any], arguments: tuple[Field, ...]) -> Kind:
@@ -204,7 +169,7 @@ def _joint_kind(joint_type: type[Any], arguments: tuple[Field, ...]) -> Kind:
             attrgetter("_damping"),
             lambda joint, damping: joint.set_default_damping_vector(damping),
         ),
-        _limits("position", of_path=joint_type is CurvilinearJoint),
+        _limits("position", of_path=any(field.value is PATH for field in arguments)),
         _limits("velocity"),
         _limits("acceleration"),
     ]
@@ -239,20 +204,16 @@ _BODY_KINDS = (
         (_NAME, _INSTANCE, _argument("P", _FRAME, "_parent_frame"), _argument("X_PF", POSE, "_X_PF")),
     ),
 )
-_CONNECTION_KINDS = (
-    *(_joint_kind(*item) for item in _JOINT_ARGUMENTS.items()),
-    *(_mobilizer_kind(*item) for item in _MOBILIZER_ARGUMENTS.items()),
-)
+_CONNECTION_KINDS = tuple(_connection_kind(getattr(joints, name)) for name in joints.__all__)
 
 
 def _declared_kind(element_type: type[CompiledNumbers], settings: tuple[Field, ...] = ()) -> Kind:
     """Return the kind of a class that declares its fields, in the order of its constructor."""
-    code = element_type.__init__.__code__
     declared: tuple[Reference[Any] | Parameter[Any], ...] = (*element_type._references, *element_type._fields)
     fields = {field.name: _field_of(field) for field in declared}
     fields |= {field.key: field for field in (_NAME, _POINTS_IN_CONTACT, _DOOR_CONFIG)}
-    names = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
-    return Kind(element_type, tuple(fields[name] for name in names), settings)
+    arguments = tuple(fields[name] for name in _names_of_arguments(element_type))
+    return Kind(element_type, arguments, settings)
 
 
 def _field_of(declared: Reference[Any] | Parameter[Any]) -> Field:

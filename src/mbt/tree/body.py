@@ -438,11 +438,12 @@ class RigidBody(BodyMotion):
         F_E = self._checked(numbers.as_float_array, F_Bp_E, "F_Bp_E", (6,))
         X_WE = tree.calc_relative_transform(context, tree.world_frame, frame_E)
         if is_double_vector(F_E) and X_WE.ndim == 2 and not forces.batch_shape:
-            # The moment of the force, and both turned into World.
             F = F_E.tolist()
             moment = cross_of_floats(p_BoBp_E.tolist(), F[3:])
-            columns = ((F[0] + moment[0], F[3]), (F[1] + moment[1], F[4]), (F[2] + moment[2], F[5]))
-            F_Bo_W = X_WE[:3, :3].dot(columns).T.ravel()
+            torque_E = np.array((F[0] + moment[0], F[1] + moment[1], F[2] + moment[2]))
+            R, F_Bo_W = X_WE[:3, :3], np.empty(6)
+            R.dot(torque_E, F_Bo_W[:3])
+            R.dot(F_E[3:], F_Bo_W[3:])
             forces._add_to_body(self.node_index, F_Bo_W)
             return
         R_WE = X_WE[..., :3, :3]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+
 from mbt._core.forces.force_elements import ForceElementType
 from mbt.errors import ArgumentValueError
 from mbt.math.arrays import FloatArray
@@ -147,17 +149,18 @@ class LinearBushingRollPitchYaw(CompiledForceElement):
 
     def _force_on(self, frame: Frame, context: Any) -> FloatArray:
         check_context(self, context)
-        forces = context._new_forces()
-        self.calc_and_add_force_contribution(context, forces=forces)
-        F_Bo = forces.body_forces[..., frame.body.node_index, :]
+        start = 6 * frame.body.node_index
+        forces = self.parent_tree._calc_forces_of_element(context, self._core_index)
+        F_Bo = forces[..., start : start + 6]
         X_WF = frame.calc_pose_in_world(context)
         p_BoFo_W = X_WF[..., :3, 3] - frame.body.eval_pose_in_world(context)[..., :3, 3]
         # F_Fo = [t - p_BoFo × f; f]
         if is_double_vector(F_Bo):
             F = F_Bo.tolist()
             moment = cross_of_floats(p_BoFo_W.tolist(), F[3:])
-            columns = ((F[0] - moment[0], F[3]), (F[1] - moment[1], F[4]), (F[2] - moment[2], F[5]))
-            expressed_in_F: FloatArray = X_WF[:3, :3].T.dot(columns).T.ravel()
+            R, expressed_in_F = X_WF[:3, :3].T, np.empty(6)
+            R.dot(np.array((F[0] - moment[0], F[1] - moment[1], F[2] - moment[2])), expressed_in_F[:3])
+            R.dot(F_Bo[3:], expressed_in_F[3:])
             return expressed_in_F
         torque, force = cut(F_Bo, 3)
         R_FW = transpose(X_WF[..., :3, :3])
