@@ -213,7 +213,7 @@ class DoorHinge(JointForceElement):
             The Context whose constants are used; by default the default constants.
         """
         c, numbers = self._constants(context)
-        return numbers.apply(partial(_spring_torque, c, numbers), numbers.as_float_array(angle, "angle"))
+        return numbers.apply_to(partial(_spring_torque, c, numbers), angle=angle)
 
     def calc_hinge_frictional_torque(
         self, angular_rate: object, context: ContextCore | None = None
@@ -228,8 +228,7 @@ class DoorHinge(JointForceElement):
             The Context whose constants are used; by default the default constants.
         """
         c, numbers = self._constants(context)
-        rate = numbers.as_float_array(angular_rate, "angular_rate")
-        return numbers.apply(partial(_frictional_torque, c, numbers), rate)
+        return numbers.apply_to(partial(_frictional_torque, c, numbers), angular_rate=angular_rate)
 
     def calc_hinge_torque(
         self, angle: object, angular_rate: object, context: ContextCore | None = None
@@ -240,7 +239,7 @@ class DoorHinge(JointForceElement):
         def torque(q: Any, rate: Any) -> Any:
             return _spring_torque(c, numbers, q) + _frictional_torque(c, numbers, rate)
 
-        return numbers.apply(torque, *numbers.as_broadcast_arrays(angle=angle, angular_rate=angular_rate))
+        return numbers.apply_to(torque, angle=angle, angular_rate=angular_rate)
 
     def calc_hinge_stored_energy(self, angle: object, context: ContextCore | None = None) -> FloatArray:
         """Return the energy of spring and catch [J] at an angle [rad]; zero at the angle zero."""
@@ -253,7 +252,7 @@ class DoorHinge(JointForceElement):
             spring = c.spring_constant * q * (q / 2 - zero)
             return spring + c.catch_torque * half * (s0 - s) * (s0 + s)
 
-        return numbers.apply(energy, numbers.as_float_array(angle, "angle"))
+        return numbers.apply_to(energy, angle=angle)
 
     def calc_hinge_conservative_power(
         self, angle: object, angular_rate: object, context: ContextCore | None = None
@@ -264,7 +263,7 @@ class DoorHinge(JointForceElement):
         def power(q: Any, rate: Any) -> Any:
             return _spring_torque(c, numbers, q) * rate
 
-        return numbers.apply(power, *numbers.as_broadcast_arrays(angle=angle, angular_rate=angular_rate))
+        return numbers.apply_to(power, angle=angle, angular_rate=angular_rate)
 
     def calc_hinge_non_conservative_power(
         self, angular_rate: object, context: ContextCore | None = None
@@ -275,7 +274,7 @@ class DoorHinge(JointForceElement):
         def power(rate: Any) -> Any:
             return _frictional_torque(c, numbers, rate) * rate
 
-        return numbers.apply(power, numbers.as_float_array(angular_rate, "angular_rate"))
+        return numbers.apply_to(power, angular_rate=angular_rate)
 
     def _constants(self, context: ContextCore | None) -> tuple[Any, Numbers]:
         """Return the constants, and the numbers to compute with."""

@@ -166,4 +166,4 @@ class JointFriction(JointForceElement):
             x = v / vs
             return -(Fc + (Fs - Fc) / (1.0 + x * x)) * numbers.tanh(v / vt)
 
-        return numbers.apply(friction, numbers.as_float_array(velocity, "velocity"))
+        return numbers.apply_to(friction, velocity=velocity)
