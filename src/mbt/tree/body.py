@@ -16,7 +16,7 @@ from mbt.errors import (
 from mbt.math.arrays import FloatArray
 from mbt.math.leading_axes import cross_of_floats, cut, is_double_vector, join, rotate
 from mbt.math.numbers import DOUBLES
-from mbt.math.spatial_inertia import SpatialInertia
+from mbt.math.spatial_inertia import SpatialInertia, is_clearly_possible
 from mbt.math.unit_inertia import UnitInertia
 from mbt.tree.body_motion import BodyMotion
 from mbt.tree.context_access import (
@@ -305,9 +305,20 @@ class RigidBody(BodyMotion):
             When `context` belongs to another tree.
         """
         self._check_has_mass_properties()
-        p_BoBcm_B = self._checked(numbers_of(self, context).as_finite_array, com, "com", (3,))
-        self._check_valid(self._inertia_about(context, p_BoBcm_B))
-        set_parameter(self, context, "com", self.node_index, p_BoBcm_B)
+        numbers, node = numbers_of(self, context), self.node_index
+        p_BoBcm_B = self._checked(numbers.as_finite_array, com, "com", (3,))
+        is_known_possible = (
+            numbers is DOUBLES
+            and not any(context._get_parameter("massless_inertia", node).tolist())
+            and is_clearly_possible(
+                context._get_number("mass", node),
+                p_BoBcm_B.tolist(),
+                context._get_parameter("unit_inertia", node).tolist(),
+            )
+        )
+        if not is_known_possible:
+            self._check_valid(self._inertia_about(context, p_BoBcm_B))
+        context._set_parameter("com", node, p_BoBcm_B)
         return self
 
     def set_spatial_inertia_in_body_frame(self, context: ContextCore, M_BBo_B: SpatialInertia) -> Self:
