@@ -156,6 +156,10 @@ def as_finite_array(value: object, name: str, shape: Shape | None = None) -> Flo
     """Convert as `as_float_array` does, reject NaN and infinity, and return a new copy."""
     if is_list_of_floats(value, shape) and math.isfinite(sum(value)):
         return np.array(value)
+    if type(value) is np.ndarray and value.dtype is _DOUBLE and value.shape == shape and value.size <= 16:
+        own = value.copy()
+        if math.isfinite(sum(own.ravel().tolist())):
+            return own
     array = as_float_array(value, name, shape).copy()
     if not _are_finite(array):
         got = _describe_values(array, ~np.isfinite(array))

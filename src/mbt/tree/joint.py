@@ -319,9 +319,9 @@ class Joint(JointLimits):
         numbers = context._numbers
         tau = joint_tau
         if not (isinstance(tau, float) and numbers is DOUBLES):
-            tau = numbers.as_float_array(tau, f"{self._label}: joint_tau")
+            tau = self._checked(numbers.as_float_array, tau, "joint_tau")
             if tau.ndim:
-                tau = numbers.as_float_array(tau, f"{self._label}: joint_tau", forces.batch_shape)
+                tau = self._checked(numbers.as_float_array, tau, "joint_tau", forces.batch_shape)
         forces._add_to_dof(self.velocity_start + dof, tau)
 
     def add_in_damping(self, context: ContextCore, forces: Forces) -> None:

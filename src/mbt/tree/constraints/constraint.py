@@ -98,7 +98,7 @@ class Constraint(CompiledNumbers):
         disabled.
         """
         check_context(self, context)
-        context._set_disabled(self._placed(), not as_bool(enabled, f"{self._label}: enabled"))
+        context._set_disabled(self._placed(), not self._checked(as_bool, enabled, "enabled"))
         return self
 
     @property

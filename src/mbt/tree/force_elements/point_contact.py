@@ -146,8 +146,9 @@ class PointContact(CompiledForceElement):
         if dynamic_friction is None:
             return static, static
         dynamic = cls.dynamic_friction.checked(dynamic_friction, what, numbers)
-        label = getattr(what, "_label", what)
-        numbers.as_nonnegative(static - dynamic, f"{label}: static_friction - dynamic_friction")
+        if numbers.is_less(static, dynamic):
+            label = getattr(what, "_label", what)
+            numbers.as_nonnegative(static - dynamic, f"{label}: static_friction - dynamic_friction")
         return static, dynamic
 
     @property
@@ -196,7 +197,7 @@ class PointContact(CompiledForceElement):
 
     def set_p_FC(self, context: ContextCore, p_FC: object) -> Self:
         """Set the positions of the points in F in `context` [m], shape (num_points, 3)."""
-        points = numbers_of(self, context).as_finite_array(p_FC, f"{self._label}: p_FC", (self.num_points, 3))
+        points = self._checked(numbers_of(self, context).as_finite_array, p_FC, "p_FC", (self.num_points, 3))
         self._set_numbers(context, self._start_of_points, flatten(points, 2))
         return self
 
