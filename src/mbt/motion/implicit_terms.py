@@ -254,9 +254,9 @@ class Terms:
                 ends.append(calc_bushing(element, here))
         points = [(np.zeros((0, 3, nv)), np.zeros(0))]
         for element in self.elements:
-            A = element._half_space_frame
+            A = element.half_space_frame
             J = tree.calc_jacobian_translational_velocity(
-                here, "v", element._frame, element.get_p_FC(here).T, A, A
+                here, "v", element.frame, element.get_p_FC(here).T, A, A
             )
             points.append((J.reshape(-1, 3, nv), element.calc_depths(here)))
         joined = [np.concatenate(x) for pairs in (ends, points) for x in zip(*pairs, strict=True)]
