@@ -69,6 +69,8 @@ cdef extern from "algebra/dense_rows.hpp" namespace "MBT_NS" nogil:
 cdef extern from "algebra/semidefinite_rows.hpp" namespace "MBT_NS" nogil:
     void factor_semidefinite[S](Py_ssize_t m, S* A, S* D)
     void solve_semidefinite[S](Py_ssize_t m, const S* L, const S* D, S* y, S* x)
+    # Rows of eight.
+    void solve_reactions[S](Py_ssize_t m, const S* L, const S* D, const S* scale, const S* K, S* Y, S* W)
     void keep_independent[S](Py_ssize_t m, const S* L, S* y, S* t)
     bint leaves_much[S](const S* excess, int times)
     void keep_much[S](Py_ssize_t m, const S* excess, S* y)
