@@ -25,20 +25,37 @@ static MBT_INLINE bool is_zero(const T&) {  // who knows
   return false;
 }
 
+static const std::ptrdiff_t kManyRows = 8;
+
 // Of A (m, m) the lower triangle is read. D (m,) is 1 / D or 0, and before the pivots that a row must have more than not to
-// follow from others. What a row takes from those below is independent of each other, so that no operation waits.
+// follow from others. Of many rows, what each takes from all below is taken at once, so that no operation waits for the one before; of few,
+// each row takes what is its from those above.
 template <class T>
 static MBT_INLINE void factor_semidefinite(std::ptrdiff_t m, T* A, T* D) {
   typedef typename Wide<T>::type X;
   const T zero(0.0), one(1.0);
+  const std::ptrdiff_t end = m < kManyRows ? 0 : m;
   for (std::ptrdiff_t i = 0; i < m; ++i) {
     T* row = A + m * i;
+    if (m < kManyRows) {
+      for (std::ptrdiff_t j = 0; j < i; ++j) {
+        T s = row[j];
+        for (std::ptrdiff_t k = 0; k < j; ++k) s = s - row[k] * A[m * j + k];
+        row[j] = s;  // of L D until the row is done
+      }
+      T s = row[i];
+      for (std::ptrdiff_t k = 0; k < i; ++k) {
+        s = s - row[k] * row[k] * D[k];
+        row[k] = row[k] * D[k];
+      }
+      row[i] = s;
+    }
     const T s = row[i];
     const T follows = select_lt(s, D[i], one, zero);
     D[i] = (one - follows) / select_lt(s, D[i], one, s);
     row[i] = follows;
-    for (std::ptrdiff_t k = i + 1; k < m; ++k) row[k] = A[m * k + i];
-    for (std::ptrdiff_t k = i + 1; k < m; ++k) {
+    for (std::ptrdiff_t k = i + 1; k < end; ++k) row[k] = A[m * k + i];
+    for (std::ptrdiff_t k = i + 1; k < end; ++k) {
       T* below = A + m * k;
       below[i] = row[k] * D[i];
       const X l = Wide<T>::spread(below[i]);
@@ -177,6 +194,29 @@ static MBT_INLINE void solve_reactions(
       Wide<T>::put(Y + stride * e + j, Wide<T>::take(K + stride * e + j) * s);
     }
     solve_lower_columns<Wide>(m, stride, L, Y + j, Y + j);
+  }
+}
+
+// I += Y' Y / D, of rows of eight.
+template <class T>
+static MBT_INLINE void add_reactions(std::ptrdiff_t m, const T* D, const T* Y, ArticulatedInertia<T>* I) {
+  for (std::ptrdiff_t e = 0; e < m; ++e) {
+    const T* y = Y + 8 * e;
+    eliminate(Force<T>{vector_at(y), vector_at(y + 3)}, -D[e], I);
+  }
+}
+template <>
+MBT_INLINE void add_reactions(std::ptrdiff_t m, const double* D, const double* Y, ArticulatedInertia<double>* I) {
+  for (std::ptrdiff_t e = 0; e < m; ++e) {
+    const double* y = Y + 8 * e;
+    for (int i = 0; i < 3; ++i) {
+      const double t = y[i] * D[e], f = y[3 + i] * D[e];
+      for (int j = 0; j < 4; ++j) {  // the fourth column is nobody's
+        I->A[4 * i + j] += t * y[j];
+        I->B[4 * i + j] += t * y[3 + j];
+        I->C[4 * i + j] += f * y[3 + j];
+      }
+    }
   }
 }
 

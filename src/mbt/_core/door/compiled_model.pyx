@@ -293,6 +293,11 @@ cdef class CompiledModel:
             start += num_constraint_parameters_of(x[i].type)
         m.constraint_work = count_constraint_work(m.num_equations, m.num_mobods, m.num_velocities)
         m.constraints = x
+        self.group_constraints()
+
+    cdef group_constraints(self):
+        cdef Model* m = &self.model
+        m.groups = m.one_group = NULL
         if m.num_constraints:
             m.groups = make_groups(m, False, self._arrays)
             m.one_group = make_groups(m, True, self._arrays)

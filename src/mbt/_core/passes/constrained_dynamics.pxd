@@ -26,14 +26,15 @@ In NumPy: tests/support/constraints.py.
 """
 
 from mbt._core.algebra.derivative_columns cimport (
-    factor_semidefinite, keep_independent, keep_much, leaves_much, solve_reactions, solve_semidefinite,
+    add_reactions, factor_semidefinite, keep_independent, keep_much, leaves_much, solve_reactions,
+    solve_semidefinite,
 )
 from mbt._core.algebra.records cimport (
     Articulated, ArticulatedDof, ConstraintWork, FrameMotion, Parameters, Placed, add_to_columns, carry_columns,
     carry_motion_columns, project_columns,
 )
 from mbt._core.algebra.spatial cimport copy, dot3, dot6, set_zero
-from mbt._core.algebra.vectors cimport Force, eliminate, numbers, sum
+from mbt._core.algebra.vectors cimport Force, numbers, sum
 from mbt._core.forces.constraints cimport calc_constraint_accelerations, num_equations_of
 from mbt._core.forces.force_elements cimport COUPLER, DISTANCE, WELD
 from mbt._core.joints.mobod_joints cimport add_dof_acceleration
@@ -277,9 +278,8 @@ cdef inline void take_out_group(
     calc_remainders(model, groups, group, switches, p, vdot, work, w)
     solve_group(groups, group, w)
     if root > 0:
+        add_reactions(m, w.D + first, w.Y + STRIDE*first, &work[root].I)
         for e in range(first, first + m):
-            copy(w.Y + STRIDE*e, 6, numbers(F))
-            eliminate(F, -w.D[e], &work[root].I)
             copy(w.K + STRIDE*e, 6, numbers(F))
             work[root].Z = sum(work[root].Z, F, -w.step[e])
 

@@ -330,7 +330,7 @@ cdef inline void sweep(
     cdef int n = 3 if x.type == DISTANCE else num_equations_of(x.type)
     cdef int width = n
     if T is double:
-        width = STRIDE if n > 1 else 1
+        width = 1 if n == 1 else STRIDE//2 if n <= STRIDE//2 else STRIDE
     set_zero(F, MAX_EQUATIONS*STRIDE)
     if dof < 0:
         set_unit_forces(x.type == WELD, unit, axes, p_WP, &placed[i].X_WN, F)
