@@ -75,6 +75,15 @@ class SolverSteps(NamedTuple):
         parts: list[Any] = [part[index] for part in self]
         return SolverSteps(*parts)
 
+    def __repr__(self) -> str:
+        """Tell the worst of all steps."""
+        iterations, residual = (part.max(initial=0) for part in (self.iterations, self.residual))
+        limits, servos = (np.count_nonzero(part.any(axis=-1)) for part in (self.at_limit, self.saturated))
+        return (
+            f"<SolverSteps of {self.iterations.size}: at most {iterations} iterations, residual at most "
+            f"{residual:.2g}, {limits} with joints at limits, {servos} with saturated servos>"
+        )
+
 
 class Taken(NamedTuple):
     """Some steps, n: the states behind them, and what was found in each.

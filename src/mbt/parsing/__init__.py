@@ -165,7 +165,7 @@ def add_model(
     model_name: str | None = None,
     base: Base = None,
     base_pose: npt.ArrayLike | None = None,
-    parent: Frame | RigidBody | None = None,
+    parent: Frame | RigidBody | str | None = None,
     X_PF: npt.ArrayLike | None = None,
     child_frame: str | None = None,
     package_paths: Sequence[str | os.PathLike[str]] = (),
@@ -188,9 +188,9 @@ def add_model(
         As in `load_model`.
     user_elements : bool, or classes of elements, optional
         As in `load_model`.
-    parent : Frame or RigidBody, optional
-        A frame P of the tree, or a body (for its frame), on which to mount the model instead of World: its
-        root is welded there.
+    parent : Frame, RigidBody or str, optional
+        A frame P of the tree, a body (for its frame) or the name of either, on which to mount the model
+        instead of World: its root is welded there.
     X_PF : array_like, shape (4, 4), optional
         Pose of the model in the parent frame; by default the identity. If the model has several roots, or a
         link named ``world``, this is the pose of its World.
@@ -223,11 +223,10 @@ def add_model(
     >>> tree = mbt.MultibodyTree()
     >>> arm = mbt.parsing.add_model(tree, mbt.models.model_path("mbt_arm"))
     >>> tool = '<robot name="tool"><link name="camera"/></robot>'
-    >>> flange = tree.bodies[-1].body_frame
-    >>> mbt.parsing.add_model(tree, tool, parent=flange, X_PF=mbt.math.make_pose([0, 0, 0.1]))
+    >>> mbt.parsing.add_model(tree, tool, parent="flange", X_PF=mbt.math.make_pose([0, 0, 0.1]))
     3
-    >>> tree.get_joint_by_name("camera_to_" + flange.name).parent_body is flange.body
-    True
+    >>> tree.get_joint_by_name("camera_to_flange").parent_body.name
+    'flange'
 
     Two of them:
 
