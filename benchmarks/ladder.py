@@ -2,9 +2,9 @@
 
     python benchmarks/ladder.py [--counts 1 2 4 8 32 128] [--rounds 40]
 
-Printed, of interleaved rounds: the least time of a call for each linkage, the ratio, what is left of the equations
-of the constraints, and by how much the accelerations differ. `lcaba` eliminates constraints where their loops close,
-after `computeJointMinimalOrdering`; mu is 1e-9, for less makes its results wrong, and more of them.
+Printed, of interleaved rounds: the least time of a call for each linkage, the ratio, what is left of the
+equations of the constraints, and by how much the accelerations differ. `lcaba` eliminates constraints where
+their loops close, after `computeJointMinimalOrdering`.
 """
 
 from __future__ import annotations
@@ -104,8 +104,9 @@ def main() -> None:
         left = functional.constraint_jacobian(tree, q) @ own + functional.constraint_bias(tree, q, v)
         (mine, _), (theirs, _) = measure(list(calls), arguments.rounds)
         print(
-            f"{count}: mbt {mine / count:.2f} us for each, lcaba {theirs / count:.2f}, {mine / theirs:.2f} of it; "
-            f"left {abs(left).max():.1e}, difference {abs(own - peer).max() / abs(own).max():.1e}"
+            f"{count}: mbt {mine / count:.2f} us for each, lcaba {theirs / count:.2f}, "
+            f"{mine / theirs:.2f} of it; left {abs(left).max():.1e}, "
+            f"difference {abs(own - peer).max() / abs(own).max():.1e}"
         )
 
 

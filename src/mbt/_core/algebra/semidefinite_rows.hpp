@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstddef>
+#include <type_traits>
 
 #include "algebra/derivative_columns.hpp"
 
@@ -27,9 +28,9 @@ static MBT_INLINE bool is_zero(const T&) {  // who knows
 
 static const std::ptrdiff_t kManyRows = 8;
 
-// Of A (m, m) the lower triangle is read. D (m,) is 1 / D or 0, and before the pivots that a row must have more than not to
-// follow from others. Of many rows, what each takes from all below is taken at once, so that no operation waits for the one before; of few,
-// each row takes what is its from those above.
+// Of A (m, m) the lower triangle is read. D (m,) is 1 / D or 0, and before the pivots that a row must have more than not
+// to follow from others. Of few rows each is changed by those above it when its turn comes; of many, each changes all
+// below it at once, so that no operation waits for the one before.
 template <class T>
 static MBT_INLINE void factor_semidefinite(std::ptrdiff_t m, T* A, T* D) {
   typedef typename Wide<T>::type X;
@@ -179,21 +180,18 @@ template <class T>
 static MBT_INLINE void solve_reactions(
     std::ptrdiff_t m, const T* L, const T* D, const T* scale, const T* K, T* Y, T* W) {
   const std::ptrdiff_t stride = 8;
-  typedef typename Wide<T>::type X;
   for (int j = 0; j < 6; j += Wide<T>::width) {
-    for (std::ptrdiff_t e = 0; e < m; ++e) {
-      const X x = Wide<T>::take(K + stride * e + j) * Wide<T>::spread(scale[e]);
-      Wide<T>::put(W + stride * e + j, x);
+    // Twice where rows may follow in some lanes only: what is taken out overwrites those of Y that follow in any.
+    for (int times = 0; times < (std::is_same<T, double>::value ? 1 : 2); ++times) {
+      for (std::ptrdiff_t e = 0; e < m; ++e)
+        Wide<T>::put(Y + stride * e + j, Wide<T>::take(K + stride * e + j) * Wide<T>::spread(scale[e]));
+      solve_lower_columns<Wide>(m, stride, L, Y + j, Y + j);
+      if (times > 0) break;
+      solve_upper_columns<Wide>(m, stride, L, D, Y + j, W + j);
+      take_out_dependent<Wide>(m, stride, L, W + j, Y + j);
     }
-    solve_lower_columns<Wide>(m, stride, L, W + j, W + j);
-    solve_upper_columns<Wide>(m, stride, L, D, W + j, W + j);
-    take_out_dependent<Wide>(m, stride, L, W + j, Y + j);
-    for (std::ptrdiff_t e = 0; e < m; ++e) {
-      const X s = Wide<T>::spread(scale[e]);
-      Wide<T>::put(W + stride * e + j, Wide<T>::take(W + stride * e + j) * s);
-      Wide<T>::put(Y + stride * e + j, Wide<T>::take(K + stride * e + j) * s);
-    }
-    solve_lower_columns<Wide>(m, stride, L, Y + j, Y + j);
+    for (std::ptrdiff_t e = 0; e < m; ++e)
+      Wide<T>::put(W + stride * e + j, Wide<T>::take(W + stride * e + j) * Wide<T>::spread(scale[e]));
   }
 }
 

@@ -473,7 +473,7 @@ cdef void visit_paths(
 cdef const ConstraintGroups* make_groups(Model* m, bint as_one, dict arrays) except NULL:
     """Those that overlap; or all, `as_one`."""
     cdef Py_ssize_t count = m.num_constraints, total
-    cdef int i, j, k, group
+    cdef int i
     name = f"groups {as_one}"
     record = np.zeros(sizeof(ConstraintGroups), dtype=np.uint8)
     arrays[name] = [record]

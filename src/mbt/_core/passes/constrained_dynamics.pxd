@@ -42,7 +42,7 @@ from mbt._core.model.structs cimport Constraint, ConstraintGroups, MobodJoint, M
 from mbt._core.passes.articulated_bodies cimport calc_motions_and_articulations, carry_acceleration
 from mbt._core.passes.constraint_rows cimport (
     MAX_EQUATIONS, MUCH, STRIDE, add_constraint_forces, add_force_on_dof, calc_frame_accelerations, calc_Lambda,
-    place_mobods, set_ends, set_rows, unit_of,
+    is_off, place_mobods, set_ends, set_rows, unit_of,
 )
 from mbt._core.passes.forward_dynamics cimport calc_acceleration, take_out_joint
 from mbt._core.passes.forward_dynamics_in_parents cimport calc_acceleration_in_parent, take_out_joint_in_parent
@@ -177,10 +177,6 @@ cdef inline void accelerate(
         calc_acceleration(model, i, H_N, dofs, work, vdot)
 
 
-cdef inline bint is_off(const Switches* switches, int constraint) noexcept nogil:
-    return switches.disabled != NULL and switches.disabled[constraint]
-
-
 cdef inline void set_all_wanted(
     # Topology:
     const Model* model,
@@ -249,7 +245,7 @@ cdef inline void take_out_group(
     # In:
     const T* H_N,                  # (nv, 6)          [1, m]
     const ArticulatedDof[T]* dofs,  # (nv,)
-    # In and out:
+    # In, destroyed:
     Articulated[T]* work,          # (num_mobods,)
     # Work:
     T* vdot,                       # (nv,)            [rad/s^2, m/s^2]
@@ -353,9 +349,10 @@ cdef inline void add_group_forces(
     int group,
     # In:
     const T* acceleration,         # (6,)             [rad/s^2, m/s^2]  of the root
-    # In and out:
+    # In, destroyed:
     ConstraintWork[T]* w,          # step: in: while the root is at rest
     ArticulatedDof[T]* dofs,       # (nv,)
+    # Out:
     T* du,                         # (nv,)            [rad/s^2, m/s^2]  or NULL
     T* multipliers,                # (num_equations,) [N m, N]
 ) noexcept nogil:
@@ -453,9 +450,10 @@ cdef inline void respond(
     # In:
     const T* H_N,                  # (nv, 6)          [1, m]
     const Articulated[T]* work,    # (num_mobods,)
-    # In and out:
+    # In, destroyed:
     ArticulatedDof[T]* dofs,       # (nv,)
     ConstraintWork[T]* w,          # right, step
+    # Out:
     T* multipliers,                # (num_equations,) [N m, N]
 ) noexcept nogil:
     """Add the multipliers that give what is missing, and their forces: both ways again, with nothing else in them."""

@@ -436,6 +436,10 @@ cdef inline void set_unit_forces(
                 F[STRIDE*i + j] = f[i]
 
 
+cdef inline bint is_off(const Switches* switches, int constraint) noexcept nogil:
+    return switches.disabled != NULL and switches.disabled[constraint]
+
+
 cdef inline int unit_of(const Constraint* x, int e) noexcept nogil:
     """What an equation is between."""
     if x.type == COUPLER:
@@ -450,7 +454,7 @@ cdef inline void calc_Lambda(
     int group,
     # In:
     const ArticulatedDof[T]* dofs,  # (nv,)
-    const T* Z,                    # of all groups  [N m, N]
+    const T* Z,                    # (dofs, rows)   [N m, N]  of each group
     const T* scale,                # (m,)           [1]
     # Out:
     T* Lambda,                     # (m, m)         [1]  lower triangle
@@ -493,7 +497,7 @@ cdef inline void add_constraint_forces(
     const ConstraintGroups* groups,
     int group,
     # In:
-    const T* Z,                    # of all groups  [N m, N]
+    const T* Z,                    # (dofs, rows)   [N m, N]  of each group
     const T* multipliers,          # (m,)           [N m, N]
     # In, destroyed:
     ArticulatedDof[T]* dofs,       # (nv,)

@@ -50,8 +50,19 @@ cdef inline void calc_forward_dynamics_in_parents(
 
 
 cdef inline void take_out_joint_in_parent(
-    const Model* model, int i, const T* reflected_inertia, const int* locked, const T* H_N, const T* tau,
-    Articulated[T]* work, ArticulatedDof[T]* dofs
+    # Topology:
+    const Model* model,
+    int i,
+    # Parameters:
+    const T* reflected_inertia,    # (nv,)            [kg m^2, kg]
+    const int* locked,             # (nv,)            1 where a dof cannot move; NULL where all can
+    # In:
+    const T* H_N,                  # (nv, 6)          [1, m]
+    const T* tau,                  # (nv,)            [N m, N]
+    # In, destroyed:
+    Articulated[T]* work,          # (num_mobods,)
+    # Out:
+    ArticulatedDof[T]* dofs,       # (nv,)
 ) noexcept nogil:
     """From tip to base: take out one dof of a joint after the other, the first on the way to the parent."""
     cdef const MobodJoint* joint = &model.joints[i]
