@@ -464,11 +464,9 @@ cdef inline void respond(
         set_zero(w.A, 6*<Py_ssize_t>model.num_mobods)
         set_zero(w.du, model.num_velocities)
     for i in range(farthest, 0, -1):
-        while groups.root[group] == i:
+        while group < groups.num_groups and groups.root[group] == i:
             respond_of_group(model, groups, group, w)
             group += 1
-            if group == groups.num_groups:
-                break
         carry_force(model, i, H_N, work, dofs, w)
     while group < groups.num_groups:
         respond_of_group(model, groups, group, w)
