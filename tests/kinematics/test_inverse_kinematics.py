@@ -108,6 +108,19 @@ def test_out_of_reach(arm: mbt.MultibodyTree) -> None:
     assert not found.success
     assert np.isfinite(found.q).all()
     np.testing.assert_allclose(found.error, [5.0, 0.0, 0.3] - forward(found.q)[:3, 3], atol=1e-12)
+    assert f"not reached, largest error {np.abs(found.error).max():.2g}, " in repr(found)
+
+
+def test_results_in_short(arm: mbt.MultibodyTree) -> None:
+    _, X = goals(3)
+    X[1, 0, 3] += 9.0
+    found = functional.inverse_kinematics(arm, "l6", X)
+    assert repr(found) == "<InverseKinematicsResult: 2 of 3 goals reached>"
+    found = functional.inverse_kinematics(arm, "l6", X[0])
+    told = repr(found)
+    assert told.startswith(f"<InverseKinematicsResult: reached, {found.num_steps} steps, q = [")
+    shown = np.array(told[told.index("[") + 1 : told.index("]")].split(","), float)
+    np.testing.assert_allclose(shown, found.q, atol=5e-5)
 
 
 def test_nan_fails_alone(arm: mbt.MultibodyTree) -> None:

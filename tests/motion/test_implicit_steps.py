@@ -392,6 +392,9 @@ def test_trajectories_have_what_the_solver_did_in_each_step():
     assert solver.saturated.shape == (2, 3, 0)
     assert solver.iterations.shape == solver.residual.shape == (2, 3)
     assert solver.iterations[1].tolist() == [0, 0, 0]
+    told = f"<SolverSteps of 6: at most {solver.iterations.max()} iterations, residual at most "
+    assert repr(solver).startswith(told)
+    assert repr(solver).endswith(", 3 with joints at limits, 0 with saturated servos>")
     assert motion.sample(0).solver.at_limit.all()
     assert motion[:1].solver.iterations.shape == (2, 3)
     again = pickle.loads(pickle.dumps(motion))

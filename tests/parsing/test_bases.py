@@ -196,10 +196,12 @@ def test_a_model_on_a_frame_of_another(pose):
     np.testing.assert_allclose(pose_of(tree, "hand", context), flange @ POSE, atol=1e-14)
 
 
-def test_a_body_stands_for_its_frame():
+@pytest.mark.parametrize("name_of", [lambda body: body, lambda body: body.name], ids=["body", "name"])
+def test_a_body_or_its_name_stands_for_its_frame(name_of):
     tree = mbt.MultibodyTree()
     mbt.parsing.add_model(tree, robot(*TWO_LINKS, name="robot"))
-    mbt.parsing.add_model(tree, robot(link("hand"), name="tool"), parent=tree.get_body_by_name("arm"))
+    parent = name_of(tree.get_body_by_name("arm"))
+    mbt.parsing.add_model(tree, robot(link("hand"), name="tool"), parent=parent)
     assert tree.get_joint_by_name("hand_to_arm").parent_body.name == "arm"
 
 
@@ -221,7 +223,8 @@ OTHER = mbt.load_model(robot(*TWO_LINKS))
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"parent": "flange"}, mbt.ArgumentTypeError, "parent: expected a frame of the tree, got str"),
+        ({"parent": "flange"}, mbt.UnknownNameError, r"parent: .*'flange'"),
+        ({"parent": 3}, mbt.ArgumentTypeError, "parent: expected a frame of the tree, got int"),
         ({"parent": OTHER.world_frame}, mbt.ForeignElementError, "parent: expected a frame of this tree"),
         ({"X_PF": POSE}, mbt.ArgumentValueError, "X_PF: it is the pose in the frame `parent`"),
         ({"base_pose": np.ones((4, 4))}, mbt.ArgumentValueError, "base_pose: expected a pose"),

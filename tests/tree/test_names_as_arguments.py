@@ -190,6 +190,18 @@ def test_constructors_that_know_no_tree_name_the_look_up() -> None:
             call()
 
 
+def test_a_tree_knows_the_joint_that_an_actuator_drives() -> None:
+    tree = mbt.load_model(mbt.models.model_path("mbt_arm")).edit()
+    elbow = tree.get_joint_by_name("elbow")
+    assert tree.add_joint_actuator("first", "elbow", 3.0).joint is elbow
+    assert tree.add_joint_actuator("second", joint="elbow", effort_limit=3.0).joint is elbow
+    with pytest.raises(mbt.UnknownNameError, match=r"joint actuator 'third': joint: .*elbow"):
+        tree.add_joint_actuator("third", "elbwo")
+    assert "third" not in {actuator.name for actuator in tree.joint_actuators}
+    with pytest.raises(mbt.ArgumentTypeError, match=r"missing .* 'joint'"):
+        tree.add_joint_actuator("fourth")
+
+
 def test_efforts_of_actuators_in_place_of_generalized_forces() -> None:
     """Twelve torques for eighteen velocities, wherever generalized forces are taken."""
     tree = mbt.MultibodyTree()

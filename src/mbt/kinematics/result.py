@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from mbt.math.arrays import FloatArray
 
 __all__ = ["InverseKinematicsResult"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class InverseKinematicsResult:
     """What `InverseKinematics.solve` has found.
 
@@ -34,3 +36,13 @@ class InverseKinematicsResult:
     error: FloatArray
     num_steps: Any
     start_moved: Any
+
+    def __repr__(self) -> str:
+        """Tell whether goals were reached, and where one was."""
+        name = type(self).__name__
+        if np.ndim(self.success):
+            return f"<{name}: {np.count_nonzero(self.success)} of {np.size(self.success)} goals reached>"
+        errors = np.abs(self.error)
+        reached = "reached" if self.success else f"not reached, largest error {errors.max(initial=0.0):.2g}"
+        q = np.array2string(self.q, precision=4, separator=", ", max_line_width=1000, threshold=50)
+        return f"<{name}: {reached}, {self.num_steps} steps, q = {q}>"

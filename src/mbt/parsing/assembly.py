@@ -126,7 +126,7 @@ def make_mount(
 
     Raises
     ------
-    ArgumentTypeError, ArgumentValueError, ForeignElementError
+    ArgumentTypeError, ArgumentValueError, ForeignElementError, UnknownNameError
         When the frame is of another tree, a matrix is not a pose, or the arguments contradict each other.
     """
     poses = {"base_pose": base_pose, "X_PF": X_PF}
@@ -136,6 +136,8 @@ def make_mount(
         if X_PF is not None:
             raise ArgumentValueError("X_PF: it is the pose in the frame `parent`, and none is given")
         return Mount(tree.world_frame, X_FR, is_given=False)
+    if isinstance(parent, str):
+        parent = tree._elements.frame_named(parent, "parent")
     if isinstance(parent, RigidBody):
         parent = parent.body_frame
     if not isinstance(parent, Frame):

@@ -379,7 +379,7 @@ class MultibodyTree(
     def add_joint_actuator(
         self,
         name: str,
-        joint: Joint,
+        joint: Joint | str,
         effort_limit: float = math.inf,
         *,
         rotor_inertia: float = 0.0,
@@ -401,8 +401,8 @@ class MultibodyTree(
         name : str, or a JointActuator, or its class
             Name of the actuator, unique among those of the joint's model instance; or the actuator itself; or
             its class, followed by the arguments of the constructor.
-        joint : Joint
-            The joint that it drives.
+        joint : Joint or str
+            The joint that it drives, or its name.
         effort_limit : float, optional
             Largest effort [N m, N]. That of a servo is clipped to it; else nothing enforces it.
         rotor_inertia : float, optional
@@ -424,11 +424,18 @@ class MultibodyTree(
             When the tree is finalized.
         ArgumentValueError
             When the joint has no such degree of freedom, or the model instance has an actuator of that name.
+        UnknownNameError
+            When no joint has that name; the message lists the nearest names.
         ForeignElementError
             When the joint does not belong to this tree, or the actuator belongs to a tree already.
         """
         self._check_can_change("add_joint_actuator")
         if isinstance(name, str):
+            if "joint" in kwargs and not args:
+                args = (kwargs.pop("joint"),)
+            if args and isinstance(args[0], str):
+                joint = self._elements.joint_named(args[0], f"joint actuator {quote(name)}: joint")
+                args = (joint, *args[1:])
             name, args = JointActuator, (name, *args)
         actuator: JointActuator = make_element("add_joint_actuator", JointActuator, name, args, kwargs)
         self._elements.add_joint_actuator(actuator)

@@ -117,6 +117,10 @@ class ElementRegistry:
         """Return the frame whose name, or scoped name, was given as `argument`."""
         return self.frames.named(name, self.model_instances, argument)
 
+    def joint_named(self, name: str, argument: str) -> Joint:
+        """Return the joint whose name, or scoped name, was given as `argument`."""
+        return self.joints.named(name, self.model_instances, argument)
+
     def instance_at(self, value: object, argument: str) -> ModelInstance:
         """Return the model instance whose index or name was given as `argument`, or which was itself."""
         instances = self.model_instances
