@@ -44,6 +44,7 @@ struct LaneProblem {
   Lanes *u, *du, *utrial, *curvature;
 };
 
+static MBT_INLINE bool is_anywhere(const Lanes& x) { return any_nonzero(x.r); }
 static MBT_INLINE Lanes clip_lanes(const Lanes& x, const Lanes& lower, const Lanes& upper) {
   return select_lt(x, lower, lower, select_lt(upper, x, upper, x));
 }
@@ -91,16 +92,19 @@ static inline void solve_inner_lanes(const Branches& t, const Lanes* L, Lanes* x
   }
 }
 
-// x' A^-1 x of a row along the way of a dof, which gets lost.
-static inline Lanes measure_row(const Branches& t, const Lanes* L, int dof, Lanes* x) {
+// x' A^-1 x + y' A^-1 y of rows along the way of a dof, which get lost.
+static inline Lanes measure_rows(const Branches& t, const Lanes* L, int dof, Lanes* x, Lanes* y) {
   const int* dofs = t.dofs + t.row[dof];
   const int length = t.length[dof];
   Lanes sum = 0.0;
   for (int k = 0; k < length; ++k) {
     const Lanes* row = L + t.row[dofs[k]];
-    const Lanes value = x[k]*row[0];
-    sum += value*value;
-    for (int i = 1; i < length - k; ++i) x[k + i] -= value*row[i];
+    const Lanes a = x[k]*row[0], b = y[k]*row[0];
+    sum += a*a + b*b;
+    for (int i = 1; i < length - k; ++i) {
+      x[k + i] -= a*row[i];
+      y[k + i] -= b*row[i];
+    }
   }
   return sum;
 }
@@ -152,17 +156,18 @@ class LaneSolver {
     for (int i = 0; i < n; ++i) {
       const Lanes inertia = x.M[t.row[i]];
       const Lanes other = select_lt(zero, x.linear[i], x.linear[i], one);
-      x.scale[i] = one/sqrt_(select_lt(zero, inertia, inertia, other));
+      x.scale[i] = one/select_lt(zero, inertia, inertia, other);
     }
-    const Lanes there = begin_at(other);
     Lanes residual = begin_at(x.v);
-    const Lanes is_better = select_lt(there, residual, select_lt(kStepTolerance, residual, good, zero), zero);
-    if (any_nonzero(is_better.r)) {
+    if (is_anywhere(select_lt(kStepTolerance, residual, good, zero))) {
+      const Lanes there = begin_at(other);
+      const Lanes is_better = select_lt(there, residual, select_lt(kStepTolerance, residual, one, zero), zero);
       for (int i = 0; i < n; ++i) x.v[i] = select_lt(zero, is_better, other[i], x.v[i]);
-      residual = begin_at(x.v);
+      residual = select_lt(zero, is_better, there, residual);
+      if (is_anywhere(one - is_better)) residual = begin_at(x.v);
     }
     Lanes active = select_lt(kStepTolerance, residual, good, zero);
-    for (int iteration = 0; iteration < kStepIterations && any_nonzero(active.r); ++iteration) {
+    for (int iteration = 0; iteration < kStepIterations && is_anywhere(active); ++iteration) {
       calc_hessian();
       factorize_lanes(t, x.H, x.trial, &active);
       for (int i = 0; i < n; ++i) x.direction[i] = -x.gradient[i];
@@ -181,13 +186,13 @@ class LaneSolver {
       Lanes searching = select_lt(first, zero, active, zero);
       for (int trial = 0; ; ++trial) {
         next = try_length(length);
-        if (trial == kStepTrials || !any_nonzero(searching.r)) break;
+        if (trial == kStepTrials || !is_anywhere(searching)) break;
         Lanes slope = zero;
         for (int i = 0; i < n; ++i) slope += x.direction[i]*x.gradient[i];
         searching = select_lt(least, abs_(slope), searching, zero);
         // Far enough: the function still falls where Newton's step ends.
         searching = select_lt(slope, zero, select_lt(length, one, searching, zero), searching);
-        if (!any_nonzero(searching.r)) break;
+        if (!is_anywhere(searching)) break;
         const Lanes is_high = select_lt(zero, slope, searching, zero), is_low = searching - is_high;
         slope_low = select_lt(zero, is_high, select_lt(high, infinity, 0.5*slope_low, slope_low), slope_low);
         slope_high = select_lt(zero, is_low, 0.5*slope_high, select_lt(zero, is_high, slope, slope_high));
@@ -200,7 +205,7 @@ class LaneSolver {
         const Lanes changed = select_lt(zero, abs_(other - length), searching, zero);
         length = select_lt(zero, changed, other, length);
         searching = changed;
-        if (!any_nonzero(searching.r)) break;
+        if (!is_anywhere(searching)) break;
       }
       // The last digits may not get better.
       const Lanes worse = select_lt(residual, kStepRounding, select_lt(next, residual, zero, active), zero);
@@ -284,9 +289,8 @@ class LaneSolver {
     for (int k = 0; k < x.num_points; ++k) touch(k, u + 3*k);
     Lanes error = zero, size = zero;
     for (int i = 0; i < n; ++i) {
-      const Lanes square = x.scale[i]*x.scale[i];
-      error += x.gradient[i]*x.gradient[i]*square;
-      size += x.size[i]*x.size[i]*square;
+      error += x.gradient[i]*x.gradient[i]*x.scale[i];
+      size += x.size[i]*x.size[i]*x.scale[i];
     }
     return sqrt_(error)/larger_lanes(sqrt_(size), 1e-300);
   }
@@ -308,7 +312,7 @@ class LaneSolver {
     to[3] = select_lt(zero, elastic, x.h*x.h*x.stiffness[k]*damped, zero)
       + select_lt(zero, damped, elastic*x.dissipation[k], zero);
     const Lanes f0 = -across*u[0], f1 = -across*u[1], f2 = elastic*damped;
-    if (x.point_dofs[k] < 0 || !any_nonzero((across + f2).r)) return;
+    if (x.point_dofs[k] < 0 || !is_anywhere(across + f2)) return;
     const int* dofs = t.dofs + t.row[x.point_dofs[k]];
     const Lanes* rows = x.points + 3*std::ptrdiff_t(t.n)*k;
     for (int i = 0; i < t.length[x.point_dofs[k]]; ++i) {
@@ -328,7 +332,7 @@ class LaneSolver {
     }
     for (int k = 0; k < x.num_points; ++k) {
       const Lanes* G = x.curvature + 4*k;
-      if (x.point_dofs[k] < 0 || !any_nonzero((abs_(G[0]) + abs_(G[2]) + abs_(G[3])).r)) continue;
+      if (x.point_dofs[k] < 0 || !is_anywhere(abs_(G[0]) + abs_(G[2]) + abs_(G[3]))) continue;
       const int* dofs = t.dofs + t.row[x.point_dofs[k]];
       const int length = t.length[x.point_dofs[k]];
       const Lanes *J0 = x.points + 3*std::ptrdiff_t(t.n)*k, *J1 = J0 + t.n, *J2 = J1 + t.n;

@@ -30,6 +30,7 @@ cdef extern from "solvers/carried_momenta.hpp" namespace "mbt_convex" nogil:
         const S* V0_WB, double h, S* F)
 
 cdef extern from "solvers/convex_lanes.hpp" namespace "MBT_NS" nogil:
+    bint is_anywhere(const Lanes& x)  # not zero
     cdef cppclass Branches:
         int n
         const int* row
@@ -75,7 +76,7 @@ cdef extern from "solvers/convex_lanes.hpp" namespace "MBT_NS" nogil:
     void factorize_lanes(const Branches& t, Lanes* A, Lanes* diagonal, Lanes* good)
     void solve_outer_lanes(const Branches& t, const Lanes* L, Lanes* x)
     void solve_inner_lanes(const Branches& t, const Lanes* L, Lanes* x)
-    Lanes measure_row(const Branches& t, const Lanes* L, int dof, Lanes* x)
+    Lanes measure_rows(const Branches& t, const Lanes* L, int dof, Lanes* x, Lanes* y)
     void minimize_lanes(const LaneProblem& x, const Lanes* other, const Lanes& good)
     Lanes clip_lanes(const Lanes& x, const Lanes& lower, const Lanes& upper)
     Lanes positive_lanes(const Lanes& x)
@@ -311,9 +312,11 @@ cdef inline Lanes* set_lane_dofs(
         beyond = positive_lanes(below) - positive_lanes(above)
         back = clip_lanes(beyond*(1.0/(h + RETURN)), x.slowest[i], x.fastest[i])
         size = (h/(PULL*PULL))*inertia*abs_(beyond)*x.free[i]
-        y.back[i] = back
-        y.pull_slope[i] = size/select_lt(zero, abs_(back), abs_(back), <Lanes>1.0)
-        y.pull_slope[i] = select_lt(zero, abs_(back), y.pull_slope[i], zero)
+        y.back[i], y.pull_slope[i] = back, zero
+        if is_anywhere(back):
+            y.pull_slope[i] = select_lt(
+                zero, abs_(back), size/select_lt(zero, abs_(back), abs_(back), <Lanes>1.0), zero
+            )
         y.least_pull[i] = select_lt(zero, back, -size, zero)
         y.most_pull[i] = select_lt(zero, back, zero, size)
         y.limit_slope[i] = (1.0/RIGID)*inertia*x.free[i]
@@ -329,7 +332,7 @@ cdef inline Lanes* set_lane_dofs(
 
 cdef inline Lanes* set_lane_contacts(
     const LaneTerms* x, const LaneKinematics* k, const Lanes* L, const Lanes* v, double h, LaneProblem* y,
-    Lanes* memory, Lanes* column
+    Lanes* memory, Lanes* columns
 ) noexcept nogil:
     """See `set_contacts`."""
     cdef const Model* m = x.model
@@ -367,7 +370,7 @@ cdef inline Lanes* set_lane_contacts(
             )
             rows = y.points + 3*<Py_ssize_t>n*point
             set_point_rows(x, x.point_dofs[point], k, X_WA, p, rows)
-            set_point_friction(x, point, a, L, v, h, y, rows, column)
+            set_point_friction(x, point, a, L, v, h, y, rows, columns)
             point += 1
     return dissipation + x.num_points
 
@@ -414,7 +417,7 @@ cdef inline void set_point_rows(
 
 cdef inline void set_point_friction(
     const LaneTerms* x, int point, const Lanes* a, const Lanes* L, const Lanes* v, double h, LaneProblem* y,
-    const Lanes* rows, Lanes* column
+    const Lanes* rows, Lanes* columns
 ) noexcept nogil:
     """Friction of the normal force at the beginning, and how steep it is where the point sticks."""
     cdef Lanes u[3]
@@ -432,9 +435,10 @@ cdef inline void set_point_friction(
     r = clip_lanes(r, zero, one)
     mu = a[2] + (a[3] - a[2])*r*r*r*(<Lanes>10.0 + r*(6.0*r - <Lanes>15.0))
     normal = a[0]*positive_lanes(y.depth[point])*positive_lanes(one - a[1]*u[2])
-    for j in range(2 if dof >= 0 else 0):
-        copy(rows + n*j, length, column)
-        share = share + measure_row(x.tree, L, dof, column)
+    if dof >= 0:
+        copy(rows, length, columns)
+        copy(rows + n, length, columns + n)
+        share = measure_rows(x.tree, L, dof, columns, columns + n)
     y.point_friction[point] = h*mu*normal
     y.point_slope[point] = <Lanes>(2.0/STICTION)/select_lt(zero, share, share, one)
     y.point_slope[point] = select_lt(zero, share, select_lt(zero, normal, y.point_slope[point], zero), zero)
