@@ -104,7 +104,7 @@ def test_the_pages_that_have_examples() -> None:
     assert len(PAGES_WITH_ENGINES["torch.md"]) == 2
     assert len(PAGES_WITH_ENGINES["which_one.md"]) == 1
     assert len(PAGES_WITH_VIEWERS["viewer.md"]) == 6
-    assert len(PAGES_WITH_CROCODDYL["crocoddyl.md"]) == 2
+    assert len(PAGES_WITH_CROCODDYL["crocoddyl.md"]) == 3
 
 
 def test_every_example_program_is_on_its_page() -> None:

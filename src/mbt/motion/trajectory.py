@@ -318,7 +318,8 @@ class Trajectory:
     def sensors(self) -> FloatArray:
         """What the sensors of the tree measure, shape (..., n, num_sensor_values); see `sensor_names`.
 
-        As `MultibodyTree.calc_sensors` computes it with `tau`. ``trajectory.sensors[..., sensor.columns]``
+        As `MultibodyTree.calc_sensors` computes it with `tau`; of implicit steps with their accelerations and
+        the forces that the solver found. ``trajectory.sensors[..., sensor.columns]``
         are the values of one sensor.
         """
         return self._calc("sensors")
@@ -326,7 +327,11 @@ class Trajectory:
     def _calc(self, name: str) -> FloatArray:
         if name not in self._known:
             context = self._need_context(name)
-            if self._moved is None or name not in OF_IMPULSES:
+            if self._moved is not None and name == "sensors":
+                from mbt.motion.step_sensors import calc_sensors
+
+                array = calc_sensors(self, context)
+            elif self._moved is None or name not in OF_IMPULSES:
                 array = calc_over_time(name, context, self.time, self.q, self.v, self.tau)
             else:
                 array = calc_of_impulses(name, self, context)
