@@ -39,4 +39,4 @@ def read_proximity(collision: Element) -> Surface | None:
             found[name] = number
         else:
             child.repair(f"expected a finite number >= 0, got {quote(text)}", "nothing is taken")
-    return Surface(**found) if found else None
+    return Surface(*map(found.get, _NUMBERS.values())) if found else None
