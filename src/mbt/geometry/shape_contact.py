@@ -149,6 +149,12 @@ class ShapeContact:
         """What the pairs of the scene are called."""
         return self._scene.pairs
 
+    def nodes_of_pairs(self) -> npt.NDArray[np.intp]:
+        """Return the `node_index` of the two bodies of each pair, shape (num_pairs, 2); 0 of obstacles."""
+        shapes, pairs = self._scene._shapes, self._scene._pairs
+        nodes = [(shapes[i].node, shapes[j].node) for i, j, _ in pairs]
+        return np.array(nodes, dtype=np.intp).reshape(-1, 2)
+
     @property
     def friction(self) -> FloatArray:
         """Coefficient of friction of each pair, shape (num_pairs,), read-only."""

@@ -39,4 +39,6 @@ def read_proximity(collision: Element) -> Surface | None:
             found[name] = number
         else:
             child.repair(f"expected a finite number >= 0, got {quote(text)}", "nothing is taken")
-    return Surface(*map(found.get, _NUMBERS.values())) if found else None
+    if not found:
+        return None
+    return Surface(found.get("friction"), found.get("stiffness"), found.get("dissipation"))

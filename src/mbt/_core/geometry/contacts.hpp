@@ -87,7 +87,7 @@ static inline int find_contacts(
     }
     limits[i] = limit + pair.padding;
     where[i] = -1;
-    if (!(bound_distance(a, b, A, B) < limits[i])) continue;
+    if (!(bound_closeness(a, b, A, B, limits[i]) > 0.0)) continue;
     where[i] = count;
     near[count++] = i;
   }
