@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from mbt.math.arrays import FloatArray
     from mbt.tree.body import RigidBody
     from mbt.tree.multibody_tree import MultibodyTree
+    from mbt.tree.surface import Surface
 
 __all__ = ["KINDS", "PlacedShape", "list_shapes", "name_bodies", "name_obstacles", "place", "place_all"]
 
@@ -62,6 +63,8 @@ class PlacedShape:
         Of a convex hull; of a height field its heights, shape (rows, columns).
     contact_bits : tuple of two int, or None
         As those of a `Shape`.
+    surface : Surface or None
+        As that of a `Shape`.
     """
 
     name: str
@@ -73,6 +76,7 @@ class PlacedShape:
     pose: FloatArray
     vertices: FloatArray | None = None
     contact_bits: tuple[int, int] | None = None
+    surface: Surface | None = None
 
     @property
     def arrays(self) -> tuple[FloatArray | None, ...]:
@@ -163,7 +167,8 @@ def place(
         pose = pose.copy()
         pose[:3, 3] += pose[:3, :3] @ center
     size, radius = _measure(kind, shape.size, vertices)
-    return PlacedShape(name, owner, node, KINDS[kind], size, radius, pose, vertices, shape.contact_bits)
+    touching = shape.contact_bits, shape.surface
+    return PlacedShape(name, owner, node, KINDS[kind], size, radius, pose, vertices, *touching)
 
 
 def place_all(

@@ -3,6 +3,7 @@
 // Both ways call the same functions, so that a state has the same distances alone and in a batch, to the last bit.
 #pragma once
 
+#include "geometry/bounds.hpp"
 #include "geometry/pair_distance.hpp"
 #include "geometry/scene.hpp"
 
@@ -132,23 +133,6 @@ static inline void find_distances_of_one(const SceneTables* scene, const Lanes* 
       put_witness(pair[l], w, results);
     }
   }
-}
-
-// By how much, squared or not, two shapes are at least closer than `limit` where the spheres about them are; 0 or less where
-// these are not. Of a half-space or a height field, it and the sphere.
-static MBT_INLINE Lanes bound_closeness(
-    const SceneShape& a, const SceneShape& b, const PlacedShape<Lanes>& A, const PlacedShape<Lanes>& B, double limit) {
-  const Vec3<Lanes> c = B.p - A.p;
-  if (a.kind == HALF_SPACE) return Lanes(limit + b.radius) - dot(c, axis_z(A.R));
-  if (b.kind == HALF_SPACE) return Lanes(limit + a.radius) + dot(c, axis_z(B.R));
-  if (b.kind == HEIGHT_FIELD) {
-    // Its radius is the largest height.
-    const Vec3<Lanes> x = -rotate_back(B.R, c);
-    const Lanes beside = larger(magnitude(x.x) - B.size[0], magnitude(x.y) - B.size[1]);
-    return Lanes(limit + a.radius) - larger(beside, x.z - Lanes(b.radius));
-  }
-  const double reach = larger(limit + a.radius + b.radius, 0.0);
-  return Lanes(reach * reach) - dot(c, c);
 }
 
 // 1 in each lane where two shapes are closer than `margin`, else 0; NaN where a pose is. Spheres about them tell most pairs
