@@ -3,8 +3,9 @@
     python benchmarks/collisions.py [--batch 4096] [--rounds 9]
 
 An arm of seven joints with two fingers, in the proportions of a Panda, each body a capsule: 28 pairs. One
-thread. Contenders take turns in one process; a time is the least of the rounds. Pinocchio and MuJoCo have no
-batches: loops in Python over configurations are part of their times.
+thread. Contenders take turns in one process; a time is the least of the rounds, of the processor, so that
+other programs do not disturb it. Pinocchio and MuJoCo have no batches: loops in Python over configurations
+are part of their times.
 """
 
 from __future__ import annotations
@@ -163,9 +164,9 @@ def main() -> None:
     best = dict.fromkeys(calls, np.inf)
     for _ in range(arguments.rounds):
         for name, (call, count) in calls.items():
-            start = time.perf_counter()
+            start = time.process_time()
             call()
-            best[name] = min(best[name], (time.perf_counter() - start) / count)
+            best[name] = min(best[name], (time.process_time() - start) / count)
     for name, seconds in best.items():
         print(f"  {name:36} {1e6 * seconds:8.3f} us a configuration")
 

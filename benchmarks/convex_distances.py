@@ -3,8 +3,8 @@
     python benchmarks/convex_distances.py [--batch 512] [--rounds 9]
 
 Four bodies that float among seven obstacles, 28 pairs, all of them hulls with as many vertices. One thread.
-Contenders take turns in one process; a time is the least of the rounds. Pinocchio has no batches: its loop in
-Python is part of its time.
+Contenders take turns in one process; a time is the least of the rounds, in time of the processor, which other
+programs do not disturb. Pinocchio has no batches: its loop in Python is part of its time.
 """
 
 from __future__ import annotations
@@ -116,9 +116,9 @@ def compare(vertices: int, reach: float, batch: int, rounds: int) -> None:
     best = dict.fromkeys(calls, np.inf)
     for _ in range(rounds):
         for name, call in calls.items():
-            start = time.perf_counter()
+            start = time.process_time()
             call()
-            best[name] = min(best[name], time.perf_counter() - start)
+            best[name] = min(best[name], time.process_time() - start)
     print(
         f"{vertices:4} vertices, {100 * (ours < 0).mean():3.0f} % overlap, "
         f"median difference {np.median(off):.0e}: "
