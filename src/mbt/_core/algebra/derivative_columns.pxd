@@ -1,6 +1,7 @@
 """Cython view of derivative_columns.hpp, which says what each field means."""
 
 from mbt._core.algebra.records cimport Mobod, Moving
+from mbt._core.algebra.vectors cimport ArticulatedInertia
 
 
 cdef extern from "algebra/derivative_columns.hpp" namespace "MBT_NS" nogil:
@@ -69,6 +70,9 @@ cdef extern from "algebra/dense_rows.hpp" namespace "MBT_NS" nogil:
 cdef extern from "algebra/semidefinite_rows.hpp" namespace "MBT_NS" nogil:
     void factor_semidefinite[S](Py_ssize_t m, S* A, S* D)
     void solve_semidefinite[S](Py_ssize_t m, const S* L, const S* D, S* y, S* x)
+    # Rows of eight.
+    void solve_reactions[S](Py_ssize_t m, const S* L, const S* D, const S* scale, const S* K, S* Y, S* W)
+    void add_reactions[S](Py_ssize_t m, const S* D, const S* Y, ArticulatedInertia[S]* I)  # I += Y' Y / D
     void keep_independent[S](Py_ssize_t m, const S* L, S* y, S* t)
     bint leaves_much[S](const S* excess, int times)
     void keep_much[S](Py_ssize_t m, const S* excess, S* y)

@@ -102,6 +102,27 @@ struct Placed {
   T v[3];  // [m/s]
 };
 
+// Constraints: the working memory of forward dynamics. Rows are those of one group after the other.
+template <class T>
+struct ConstraintWork {
+  Placed<T>* placed;     // (num_mobods,)
+  T* Z;                  // (dofs, rows) [N m, N]  of each group
+  T* L;                  // (rows, rows) [1]  Lambda factored, in units of `scale`: see semidefinite_rows.hpp
+  T* scale;              // (m,)      [1]  1 / (size of the diagonal of Lambda)^(1/2)
+  T* right;              // (m,)      [1]  what is missing of `wanted`, in units of `scale`
+  T* D;                  // (m,)      [1]  1 / D
+  T* wanted;             // (m,)      [rad/s^2, m/s^2]  of J vdot + Jdot v
+  T* step;               // (m,)      [N m, N]
+  T* rest;               // (m,)      [1]
+  T* size;               // (m,)      [rad^2/s^4, m^2/s^4]
+  FrameMotion<T>* ends;  // (num_constraints, 2)
+  T* K;                  // (m, 8)    [N m, N]  on the root, of unit multipliers
+  T* Y;                  // (m, 8)    L^-1 K in units of `scale`
+  T* W;                  // (m, 8)    Lambda^-1 K
+  T* A;                  // (num_mobods, 6)  forces, then accelerations: what changes
+  T* du;                 // (nv,)     [rad/s^2, m/s^2]  of u / D
+};
+
 // Constraints: how frame B moves in A, about the point C of B that their force acts at, in World.
 template <class T>
 struct RelativeMotion {

@@ -71,6 +71,24 @@ cdef extern from "algebra/records.hpp" namespace "MBT_NS" nogil:
         Pose[S] X_WN
         S v[3]
 
+    cdef cppclass ConstraintWork[S]:
+        Placed[S]* placed
+        S* Z
+        S* L
+        S* scale
+        S* right
+        S* D
+        S* wanted
+        S* step
+        S* rest
+        S* size
+        FrameMotion[S]* ends
+        S* K
+        S* Y
+        S* W
+        S* A
+        S* du
+
     cdef cppclass RelativeMotion[S]:
         S R_WA[9]
         S p_WC[3]

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstddef>
+#include <type_traits>
 
 #include "algebra/derivative_columns.hpp"
 
@@ -25,26 +26,45 @@ static MBT_INLINE bool is_zero(const T&) {  // who knows
   return false;
 }
 
-// Of A (m, m) the lower triangle is read; above are zeros. D (m,) is 1 / D or 0, and before the pivots that a row must
-// have more than not to follow from others.
+static const std::ptrdiff_t kManyRows = 8;
+
+// Of A (m, m) the lower triangle is read. D (m,) is 1 / D or 0, and before the pivots that a row must have more than not
+// to follow from others. Of few rows each is changed by those above it when its turn comes; of many, each changes all
+// below it at once, so that no operation waits for the one before.
 template <class T>
 static MBT_INLINE void factor_semidefinite(std::ptrdiff_t m, T* A, T* D) {
+  typedef typename Wide<T>::type X;
   const T zero(0.0), one(1.0);
+  const std::ptrdiff_t end = m < kManyRows ? 0 : m;
   for (std::ptrdiff_t i = 0; i < m; ++i) {
     T* row = A + m * i;
-    for (std::ptrdiff_t j = 0; j < i; ++j) {
-      T s = row[j];
-      for (std::ptrdiff_t k = 0; k < j; ++k) s = s - row[k] * A[m * j + k];
-      row[j] = s;  // of L D until the row is done
+    if (m < kManyRows) {
+      for (std::ptrdiff_t j = 0; j < i; ++j) {
+        T s = row[j];
+        for (std::ptrdiff_t k = 0; k < j; ++k) s = s - row[k] * A[m * j + k];
+        row[j] = s;  // of L D until the row is done
+      }
+      T s = row[i];
+      for (std::ptrdiff_t k = 0; k < i; ++k) {
+        s = s - row[k] * row[k] * D[k];
+        row[k] = row[k] * D[k];
+      }
+      row[i] = s;
     }
-    T s = row[i];
-    for (std::ptrdiff_t k = 0; k < i; ++k) {
-      s = s - row[k] * row[k] * D[k];
-      row[k] = row[k] * D[k];
-    }
+    const T s = row[i];
     const T follows = select_lt(s, D[i], one, zero);
     D[i] = (one - follows) / select_lt(s, D[i], one, s);
     row[i] = follows;
+    for (std::ptrdiff_t k = i + 1; k < end; ++k) row[k] = A[m * k + i];
+    for (std::ptrdiff_t k = i + 1; k < end; ++k) {
+      T* below = A + m * k;
+      below[i] = row[k] * D[i];
+      const X l = Wide<T>::spread(below[i]);
+      std::ptrdiff_t j = i + 1;
+      for (; j <= k && j + Wide<T>::width <= m; j += Wide<T>::width)  // above the diagonal, too
+        Wide<T>::put(below + j, Wide<T>::take(below + j) - l * Wide<T>::take(row + j));
+      for (; j <= k; ++j) below[j] = below[j] - below[i] * row[j];
+    }
     if (is_zero(follows)) continue;
     // L' C = row of L, from behind.
     for (std::ptrdiff_t k = i - 2; k >= 0; --k) {
@@ -93,28 +113,127 @@ static MBT_INLINE void take_out_dependent(std::ptrdiff_t m, std::ptrdiff_t strid
   }
 }
 
-// y (m, stride) is destroyed, x (m, stride) the result.
+// x = L^-1 y, which may be x itself.
 template <template <class> class W, class T>
-static MBT_INLINE void solve_semidefinite_columns(
-    std::ptrdiff_t m, std::ptrdiff_t stride, const T* L, const T* D, T* y, T* x) {
+static MBT_INLINE void solve_lower_columns(std::ptrdiff_t m, std::ptrdiff_t stride, const T* L, const T* y, T* x) {
   typedef typename W<T>::type X;
-  take_out_dependent<W>(m, stride, L, y, x);
   for (std::ptrdiff_t i = 0; i < m; ++i) {
     X s = W<T>::take(y + stride * i);
     for (std::ptrdiff_t k = 0; k < i; ++k) s = s - W<T>::spread(L[m * i + k]) * W<T>::take(x + stride * k);
     W<T>::put(x + stride * i, s);
   }
+}
+
+// x = L'^-1 D^-1 y, which may be x itself.
+template <template <class> class W, class T>
+static MBT_INLINE void solve_upper_columns(
+    std::ptrdiff_t m, std::ptrdiff_t stride, const T* L, const T* D, const T* y, T* x) {
+  typedef typename W<T>::type X;
   for (std::ptrdiff_t i = m - 1; i >= 0; --i) {
-    X s = W<T>::take(x + stride * i) * W<T>::spread(D[i]);
+    X s = W<T>::take(y + stride * i) * W<T>::spread(D[i]);
     for (std::ptrdiff_t k = i + 1; k < m; ++k) s = s - W<T>::spread(L[m * k + i]) * W<T>::take(x + stride * k);
     W<T>::put(x + stride * i, s);
   }
+}
+
+// One column of doubles, in registers along the rows of L.
+static MBT_INLINE void solve_lower(std::ptrdiff_t m, const double* L, double* x) {
+  const int width = Wide<double>::width;
+  for (std::ptrdiff_t i = 1; i < m; ++i) {
+    const double* row = L + m * i;
+    double s = x[i];
+    std::ptrdiff_t k = 0;
+    if (i >= width) {
+      Register total = load(row) * load(x);
+      for (k = width; k + width <= i; k += width) total = total + load(row + k) * load(x + k);
+      s = s - Wide<double>::sum(total);
+    }
+    for (; k < i; ++k) s = s - row[k] * x[k];
+    x[i] = s;
+  }
+}
+static MBT_INLINE void solve_upper(std::ptrdiff_t m, const double* L, const double* D, double* x) {
+  const int width = Wide<double>::width;
+  for (std::ptrdiff_t i = 0; i < m; ++i) x[i] = x[i] * D[i];
+  for (std::ptrdiff_t i = m - 1; i > 0; --i) {
+    const double* row = L + m * i;
+    const Register a = broadcast(x[i]);
+    std::ptrdiff_t k = 0;
+    for (; k + width <= i; k += width) store(x + k, load(x + k) - a * load(row + k));
+    for (; k < i; ++k) x[k] = x[k] - x[i] * row[k];
+  }
+}
+
+// y (m, stride) is destroyed, x (m, stride) the result.
+template <template <class> class W, class T>
+static MBT_INLINE void solve_semidefinite_columns(
+    std::ptrdiff_t m, std::ptrdiff_t stride, const T* L, const T* D, T* y, T* x) {
+  take_out_dependent<W>(m, stride, L, y, x);
+  solve_lower_columns<W>(m, stride, L, y, x);
+  solve_upper_columns<W>(m, stride, L, D, x, x);
   take_out_dependent<W>(m, stride, L, x, y);
+}
+
+// Of forces K, (m, 8) of which six count, in units of `scale` Y = L^-1 K; and in their own W = A+ K. What rows are left
+// out of A, K has the same combinations of.
+template <class T>
+static MBT_INLINE void solve_reactions(
+    std::ptrdiff_t m, const T* L, const T* D, const T* scale, const T* K, T* Y, T* W) {
+  const std::ptrdiff_t stride = 8;
+  for (int j = 0; j < 6; j += Wide<T>::width) {
+    // Twice where rows may follow in some lanes only: what is taken out overwrites those of Y that follow in any.
+    for (int times = 0; times < (std::is_same<T, double>::value ? 1 : 2); ++times) {
+      for (std::ptrdiff_t e = 0; e < m; ++e)
+        Wide<T>::put(Y + stride * e + j, Wide<T>::take(K + stride * e + j) * Wide<T>::spread(scale[e]));
+      solve_lower_columns<Wide>(m, stride, L, Y + j, Y + j);
+      if (times > 0) break;
+      solve_upper_columns<Wide>(m, stride, L, D, Y + j, W + j);
+      take_out_dependent<Wide>(m, stride, L, W + j, Y + j);
+    }
+    for (std::ptrdiff_t e = 0; e < m; ++e)
+      Wide<T>::put(W + stride * e + j, Wide<T>::take(W + stride * e + j) * Wide<T>::spread(scale[e]));
+  }
+}
+
+// I += Y' Y / D, of rows of eight.
+template <class T>
+static MBT_INLINE void add_reactions(std::ptrdiff_t m, const T* D, const T* Y, ArticulatedInertia<T>* I) {
+  for (std::ptrdiff_t e = 0; e < m; ++e) {
+    const T* y = Y + 8 * e;
+    eliminate(Force<T>{vector_at(y), vector_at(y + 3)}, -D[e], I);
+  }
+}
+template <>
+MBT_INLINE void add_reactions(std::ptrdiff_t m, const double* D, const double* Y, ArticulatedInertia<double>* I) {
+  for (std::ptrdiff_t e = 0; e < m; ++e) {
+    const double* y = Y + 8 * e;
+    for (int i = 0; i < 3; ++i) {
+      const double t = y[i] * D[e], f = y[3 + i] * D[e];
+      for (int j = 0; j < 4; ++j) {  // the fourth column is nobody's
+        I->A[4 * i + j] += t * y[j];
+        I->B[4 * i + j] += t * y[3 + j];
+        I->C[4 * i + j] += f * y[3 + j];
+      }
+    }
+  }
+}
+
+template <class T>
+static MBT_INLINE void solve_triangles(std::ptrdiff_t m, const T* L, const T* D, T* x) {
+  solve_lower_columns<One>(m, 1, L, x, x);
+  solve_upper_columns<One>(m, 1, L, D, x, x);
+}
+static MBT_INLINE void solve_triangles(std::ptrdiff_t m, const double* L, const double* D, double* x) {
+  solve_lower(m, L, x);
+  solve_upper(m, L, D, x);
 }
 
 template <class T>
 static MBT_INLINE void solve_semidefinite(std::ptrdiff_t m, const T* L, const T* D, T* y, T* x) {
-  solve_semidefinite_columns<One>(m, 1, L, D, y, x);
+  take_out_dependent<One>(m, 1, L, y, x);
+  for (std::ptrdiff_t i = 0; i < m; ++i) x[i] = y[i];
+  solve_triangles(m, L, D, x);
+  take_out_dependent<One>(m, 1, L, x, y);
 }
 
 // What is left of y once N is taken out; work t (m,).

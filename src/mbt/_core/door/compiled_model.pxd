@@ -26,7 +26,7 @@ cdef class CompiledModel:
     cdef set_mobods(self)
     cdef set_force_elements(self, force_type, force_places, force_parameters)
     cdef set_constraints(self, constraint_type, constraint_places)
-    cdef set_paths_to_constraints(self)
+    cdef group_constraints(self)
     cdef set_parameters(self, sections)
     cdef set_fictive_inertia(self)
     cdef Py_ssize_t find_parameters(self, str section, int index, Py_ssize_t* first) except -1

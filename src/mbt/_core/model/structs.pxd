@@ -41,12 +41,35 @@ cdef struct Constraint:
     int start       # first of its numbers among those of all constraints
 
 
+# Constraints that overlap: their ways from end to end share a dof, all of which are outboard of one mobod. Rows are
+# those of one group after the other.
+cdef struct ConstraintGroups:
+    int num_groups
+    # By group, the farthest root first: (num_groups,) or, with where the last one ends, (num_groups + 1,)
+    const int* root              # mobod that it hangs on
+    const int* row_start
+    const int* constraint_start
+    const int* mobod_start
+    const Py_ssize_t* L_start
+    const int* constraints       # (num_constraints,)
+    const int* mobods            # outboard of the root up to the ends of the constraints
+    # By constraint, (num_constraints,)
+    const int* place             # of its first row
+    # By mobod: what passes through it on the way to the root, from through_start[i] to through_start[i + 1]
+    const int* through_start     # (num_mobods + 1,)
+    const int* through
+    const Py_ssize_t* Z_start    # (num_mobods,)
+    Py_ssize_t Z_size
+    Py_ssize_t L_size
+
+
 # What a Context turns on and off. Kernels may branch on it, unlike on parameters.
 cdef struct Switches "MbtSwitches":
     const int* locked            # (num_velocities,) 1 where a dof cannot move; NULL where all can
     const int* weightless        # (num_bodies,) 1 where gravity spares a body; NULL where it spares none
     const int* disabled          # (num_constraints,) 1 where a constraint is off; NULL where all are on
     int stabilized               # 1 where errors of constraints die away, -1 where they do as time goes back
+    int as_one_group             # 1 where all constraints are to be solved for at once
 
 
 cdef struct Model "MbtModel":
@@ -86,9 +109,8 @@ cdef struct Model "MbtModel":
     int num_equations            # of all of them
     Py_ssize_t constraint_work   # scalars of working memory that their forces need
     const Constraint* constraints
-    # The constraints that act on a mobod or outboard of it: from through_start[i] to through_start[i + 1]
-    const int* through_start     # (num_mobods + 1,)
-    const int* through
+    const ConstraintGroups* groups
+    const ConstraintGroups* one_group  # all of them, at World
     # Of dofs that carry no mass but a constraint, see run_constrained_dynamics; zero of others. NULL without any
     const double* fictive_inertia  # (num_velocities,) [kg m^2, kg]
     # Below so much a pivot is rounding, in units of its tolerance, where axes in series leave none: NULL without any

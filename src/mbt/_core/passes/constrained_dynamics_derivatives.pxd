@@ -20,6 +20,7 @@ from mbt._core.forces.constraints cimport num_equations_of
 from mbt._core.forces.force_elements cimport COUPLER, DISTANCE
 from mbt._core.joints.mobilizers cimport GENERAL
 from mbt._core.model.structs cimport Constraint, MobodJoint, Model, Switches
+from mbt._core.passes.constraint_rows cimport is_off
 from mbt._core.passes.constraint_variations cimport (
     calc_equation_rates, calc_rates_of, get_axis_at, set_relative_motion, set_relative_pose, shift_to_C,
 )
@@ -39,10 +40,6 @@ cdef inline int next_on_path(const Model* model, int* a, int* b, int* side) noex
         side[0] = -1
         a[0] = model.joints[i].parent
     return i
-
-
-cdef inline bint is_off(const Switches* switches, int constraint) noexcept nogil:
-    return switches.disabled != NULL and switches.disabled[constraint]
 
 
 # Before the accelerations are known -----------------------------------------------------------------------------

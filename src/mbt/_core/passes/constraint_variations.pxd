@@ -21,7 +21,7 @@ from mbt._core.algebra.spatial cimport (
 from mbt._core.forces.constraints cimport num_equations_of
 from mbt._core.forces.force_elements cimport DISTANCE, WELD
 from mbt._core.model.structs cimport Constraint, Model
-from mbt._core.passes.constrained_dynamics cimport calc_frame_in_mobod
+from mbt._core.passes.constraint_rows cimport calc_frame_in_mobod
 from mbt._core.passes.element_derivatives cimport get_shifted
 from mbt._core.passes.inverse_dynamics_derivatives cimport add_cross_motion, cross_motion
 from mbt._core.scalars cimport T, sqrt_

@@ -12,7 +12,7 @@ from mbt._core.algebra.records cimport Articulated, ArticulatedDof, Pose, carry_
 from mbt._core.algebra.spatial cimport add_rotated4, rotate, set_zero
 from mbt._core.algebra.vectors cimport numbers
 from mbt._core.model.structs cimport MobodJoint, Model
-from mbt._core.passes.constrained_dynamics cimport give_way
+from mbt._core.passes.constraint_rows cimport give_way
 from mbt._core.passes.mass_matrix_inverse cimport project_motion
 from mbt._core.scalars cimport T
 

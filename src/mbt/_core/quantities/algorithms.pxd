@@ -169,15 +169,21 @@ cdef inline ArticulatedDof[T]* solve_constrained_dynamics(
     const Model* model, const Parameters[T]* p, const T* reflected_inertia, const T* gravity, const Switches* switches,
     const T* q, const T* v, const T* jump, const T* tau, T* memory, T* vdot
 ) noexcept nogil:
-    cdef ArticulatedDof[T]* dofs = run_forward_dynamics(
-        model, p, reflected_inertia, gravity, switches.locked, q, v, tau, memory, vdot
-    )
+    cdef Articulated[T]* work = <Articulated[T]*>memory
+    cdef T* H_N = <T*>(work + model.num_mobods)
+    cdef T* sin_q = H_N + 6*model.num_velocities
+    cdef T* cos_q = sin_q + model.angle_stride
+    cdef ArticulatedDof[T]* dofs = <ArticulatedDof[T]*>(cos_q + model.angle_stride)
     cdef T* multipliers = multipliers_in(model, memory)
-    if model.num_constraints:
-        calc_constrained_accelerations(
-            model, switches, p, q, v, jump, <T*>(<Articulated[T]*>memory + model.num_mobods), <Articulated[T]*>memory,
-            dofs, multipliers + model.num_equations, vdot, multipliers
+    if model.num_constraints == 0:
+        return run_forward_dynamics(
+            model, p, reflected_inertia, gravity, switches.locked, q, v, tau, memory, vdot
         )
+    calc_constrained_accelerations(
+        model, switches, p, reflected_inertia, gravity, q, v, jump, tau, work, H_N, sin_q, cos_q,
+        multipliers + model.num_equations, dofs, vdot, multipliers
+    )
+    widen_scales(model, sizeof(ArticulatedDof[T])//sizeof(T), &dofs.scale)
     return dofs
 
 

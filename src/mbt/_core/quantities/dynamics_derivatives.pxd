@@ -79,6 +79,7 @@ cdef inline void calc_constrained_forward_dynamics_derivatives(Call[T]* c) noexc
         for k in range(nv):
             rates.tau[k] = rates.tau[k] + further[k]
     stabilized.stabilized = c.integers[1]
+    stabilized.as_one_group = 1  # its factor is read below
     dynamics.switches = &stabilized
     c.functions.call(FORWARD_DYNAMICS, &dynamics)
     algorithms.keep_factor(c.model, c.memory, &rates)

@@ -1,0 +1,536 @@
+"""Rows of the equations of constraints, on the articulated bodies of forward dynamics.
+
+A column of Z is what a unit multiplier leaves at each dof after those outboard have given way: one sweep from either
+frame to the mobod that its group hangs on, and K is the force that arrives there. Rows are in units in which the sweeps
+from both frames alone give entries of size one.
+
+J. Carpentier, R. Budhiraja, N. Mansard, "Proximal and Sparse Resolution of Constrained Dynamic Equations", RSS 2021,
+has the sweeps. In NumPy: tests/support/constraints.py.
+"""
+
+from mbt._core.algebra.records cimport (
+    Articulated, ArticulatedDof, ConstraintWork, FrameMotion, Parameters, Placed, Pose, add_to_columns, carry_columns,
+)
+from mbt._core.algebra.rotations cimport set_identity
+from mbt._core.algebra.spatial cimport (
+    add_cross, copy, cross, dot3, multiply_rotations, rotate, rotate_inverse, set_zero,
+)
+from mbt._core.algebra.vectors cimport numbers
+from mbt._core.forces.constraints cimport (
+    calc_axes_and_points, calc_constraint_accelerations, calc_constraint_errors, calc_constraint_rates,
+    num_equations_of,
+)
+from mbt._core.forces.force_elements cimport COUPLER, DISTANCE, WELD
+from mbt._core.joints.mobod_joints cimport add_joint_acceleration
+from mbt._core.model.structs cimport Constraint, ConstraintGroups, MobodJoint, Model, Switches
+from mbt._core.passes.mass_matrix_inverse cimport project_motion
+from mbt._core.scalars cimport T, select_lt, sqrt_
+
+
+cdef extern from *:
+    """
+    // Levers shorter than 1e-6 m count little: what they add is lost in the rounding of others.
+    static constexpr double kSquaredLever = 1e-12;
+    // More than all that rows leave.
+    static constexpr double kMuch = 1e300;
+    """
+    const double SQUARED_LEVER "kSquaredLever"
+    const double MUCH "kMuch"
+
+
+cdef enum:
+    MAX_EQUATIONS = 6
+    STRIDE = 8    # of columns, a multiple of what fits into a register
+    # Rows of one unit.
+    OF_DOFS = 0
+    OF_ROTATION = 1
+    OF_TRANSLATION = 2
+
+
+cdef inline void place_mobods(
+    # Topology:
+    const Model* model,
+    # In:
+    const T* v,                    # (nv,)          [rad/s, m/s]
+    const Articulated[T]* work,    # (num_mobods,)
+    const T* H_N,                  # (nv, 6)        [1, m]
+    # Out:
+    Placed[T]* placed,             # (num_mobods,)  those that constraints act through, and World
+) noexcept nogil:
+    """Poses in World, and velocities of origins."""
+    cdef T angular[3]
+    cdef T v_P[3]
+    cdef int i, k
+    cdef const MobodJoint* joint
+    cdef const Placed[T]* parent
+    set_identity(numbers(placed[0].X_WN.R))
+    set_zero(numbers(placed[0].X_WN.p), 3)
+    set_zero(placed[0].v, 3)
+    for i in range(1, model.num_mobods):
+        if model.one_group.through_start[i] == model.one_group.through_start[i + 1]:
+            continue
+        joint = &model.joints[i]
+        parent = &placed[joint.parent]
+        multiply_rotations(numbers(parent.X_WN.R), numbers(work[i].X_PN.R), numbers(placed[i].X_WN.R))
+        rotate(numbers(parent.X_WN.R), numbers(work[i].X_PN.p), numbers(placed[i].X_WN.p))
+        copy(parent.v, 3, v_P)
+        add_cross(numbers(work[joint.parent].w), numbers(work[i].X_PN.p), v_P)
+        rotate_inverse(numbers(work[i].X_PN.R), v_P, placed[i].v)
+        set_zero(angular, 3)
+        add_joint_acceleration(joint, H_N, v, angular, placed[i].v)
+        for k in range(3):
+            numbers(placed[i].X_WN.p)[k] = numbers(placed[i].X_WN.p)[k] + numbers(parent.X_WN.p)[k]
+
+
+cdef inline void calc_frame_in_mobod(
+    # Topology:
+    const Model* model,
+    int frame,
+    # Parameters:
+    const Parameters[T]* p,
+    # Out:
+    T* R_NF,                       # (3, 3)  [1]
+    T* p_NF,                       # (3,)    [m]
+) noexcept nogil:
+    cdef const Pose[T]* X_NB = &p.X_NB[model.frame_node[frame]]
+    cdef const T* X_BF = p.X_BF + 16*frame
+    cdef T R_BF[9]
+    cdef T p_BF[3]
+    cdef int j, k
+    if model.frame_parent[frame] < 0:
+        copy(numbers(X_NB.R), 9, R_NF)
+        copy(numbers(X_NB.p), 3, p_NF)
+    else:
+        for j in range(3):
+            for k in range(3):
+                R_BF[3*j + k] = X_BF[4*j + k]
+            p_BF[j] = X_BF[4*j + 3]
+        multiply_rotations(numbers(X_NB.R), R_BF, R_NF)
+        rotate(numbers(X_NB.R), p_BF, p_NF)
+        for j in range(3):
+            p_NF[j] = p_NF[j] + numbers(X_NB.p)[j]
+
+
+cdef inline void calc_frame_motion(
+    # Topology:
+    const Model* model,
+    int frame,
+    # Parameters:
+    const Parameters[T]* p,
+    # In:
+    const Articulated[T]* work,    # (num_mobods,)
+    const Placed[T]* placed,       # (num_mobods,)
+    # Out:
+    FrameMotion[T]* F,
+) noexcept nogil:
+    """Of a frame in World, but for its acceleration."""
+    cdef int i = model.mobod[model.frame_node[frame]]
+    cdef const T* R_WN = numbers(placed[i].X_WN.R)
+    cdef T R_NF[9]
+    cdef T p_NF[3]
+    cdef T y[3]
+    cdef int j
+    calc_frame_in_mobod(model, frame, p, R_NF, p_NF)
+    multiply_rotations(R_WN, R_NF, F.R)
+    rotate(R_WN, p_NF, F.p)
+    for j in range(3):
+        F.p[j] = F.p[j] + numbers(placed[i].X_WN.p)[j]
+    # v + w × p
+    cross(numbers(work[i].w), p_NF, y)
+    for j in range(3):
+        y[j] = y[j] + placed[i].v[j]
+    rotate(R_WN, y, F.v)
+    rotate(R_WN, numbers(work[i].w), F.w)
+
+
+cdef inline void calc_frame_acceleration(
+    # Topology:
+    const Model* model,
+    int frame,
+    # In:
+    const Articulated[T]* work,    # (num_mobods,)
+    const Placed[T]* placed,       # (num_mobods,)
+    # Out:
+    FrameMotion[T]* F,
+) noexcept nogil:
+    """And that, less gravity."""
+    cdef int i = model.mobod[model.frame_node[frame]]
+    cdef T r[3]
+    cdef T wr[3]
+    cdef int j
+    for j in range(3):
+        r[j] = F.p[j] - numbers(placed[i].X_WN.p)[j]
+    rotate(numbers(placed[i].X_WN.R), numbers(work[i].acc.w), F.alpha)
+    rotate(numbers(placed[i].X_WN.R), numbers(work[i].acc.v), F.a)
+    # a + alpha × r + w × (w × r)
+    cross(F.w, r, wr)
+    add_cross(F.alpha, r, F.a)
+    add_cross(F.w, wr, F.a)
+
+
+cdef inline void calc_frame_accelerations(
+    # Topology:
+    const Model* model,
+    const Constraint* x,
+    # In:
+    const Articulated[T]* work,    # (num_mobods,)
+    const Placed[T]* placed,       # (num_mobods,)
+    # Out:
+    FrameMotion[T]* ends,          # (2,)
+) noexcept nogil:
+    """Of both frames of a constraint that has some."""
+    if x.type != COUPLER:
+        calc_frame_acceleration(model, x.a, work, placed, &ends[0])
+        calc_frame_acceleration(model, x.b, work, placed, &ends[1])
+
+
+cdef inline void set_ends(
+    # Topology:
+    const Model* model,
+    const Constraint* x,
+    int stabilized,
+    # Parameters:
+    const Parameters[T]* p,
+    # In:
+    const T* q,                    # (nq,)          [rad, m]
+    const T* v,                    # (nv,)          [rad/s, m/s]
+    const Articulated[T]* work,    # (num_mobods,)
+    const Placed[T]* placed,       # (num_mobods,)
+    # Out:
+    FrameMotion[T]* ends,          # (2,)           but for accelerations
+    T* wanted,                     # (n,)           [rad/s^2, m/s^2]  of J vdot + Jdot v
+) noexcept nogil:
+    """Where the frames of a constraint are, and what is to become of its errors."""
+    cdef const T* c = p.constraints + x.start
+    cdef int n = num_equations_of(x.type)
+    cdef T y[MAX_EQUATIONS]
+    cdef int e
+    if x.type != COUPLER:
+        calc_frame_motion(model, x.a, p, work, placed, &ends[0])
+        calc_frame_motion(model, x.b, p, work, placed, &ends[1])
+    set_zero(wanted, n)
+    if stabilized:
+        calc_constraint_rates(x, c, v, &ends[0], &ends[1], y)
+        for e in range(n):
+            wanted[e] = -(c[1]*c[0]*(2.0*stabilized)*y[e])
+        calc_constraint_errors(x, c, q, &ends[0], &ends[1], y)
+        for e in range(n):
+            wanted[e] = wanted[e] - c[0]*c[0]*y[e]
+
+
+cdef inline void set_rows(
+    # Topology:
+    const Model* model,
+    const Constraint* x,
+    int root,                      # the mobod that the group hangs on
+    Py_ssize_t m,                  # equations of the group
+    # Parameters:
+    const Parameters[T]* p,
+    # In:
+    const Articulated[T]* work,    # (num_mobods,)
+    const Placed[T]* placed,       # (num_mobods,)
+    const T* H_N,                  # (nv, 6)        [1, m]
+    const ArticulatedDof[T]* dofs,  # (nv,)
+    const FrameMotion[T]* ends,    # (2,)
+    const Py_ssize_t* Z_start,     # (num_mobods,)
+    # Out:
+    T* Z,                          # (dofs of the group, m) [N m, N]  from the column of the first equation on
+    T* K,                          # (n, 8)         [N m, N]  on the root, at its origin; NULL of World
+    T* scale,                      # (n,)           [1]  1 / (size of the diagonal of Lambda)^(1/2)
+    T* compliance,                 # (2,)           [1/(kg m^2), 1/kg]  of all dofs between the ends as one
+) noexcept nogil:
+    cdef const T* c = p.constraints + x.start
+    cdef int n = num_equations_of(x.type)
+    cdef T size[2]
+    cdef T between[3]
+    cdef T axes[9]
+    cdef T u[3]
+    cdef T p_A[3]
+    cdef T p_B[3]
+    cdef int e
+    cdef int meet = common_mobod(model, x.mobod_a, x.mobod_b)
+    set_zero(size, 2)
+    set_zero(between, 3)
+    if x.type == COUPLER:
+        # Between dofs, not between points.
+        set_zero(axes, 9)
+        set_zero(u, 3)
+        set_zero(p_A, 3)
+        set_zero(p_B, 3)
+        sweep(
+            model, x, x.mobod_a, x.dof_a, <T>1.0, axes, u, p_A, work, placed, H_N, dofs, meet, root, m, Z_start,
+            size, between, Z, K
+        )
+        sweep(
+            model, x, x.mobod_b, x.dof_b, -c[2], axes, u, p_B, work, placed, H_N, dofs, meet, root, m, Z_start,
+            size, between, Z, K
+        )
+    else:
+        calc_axes_and_points(x, c, &ends[0], &ends[1], axes, u, p_A, p_B)
+        sweep(
+            model, x, x.mobod_a, -1, <T>(-1.0), axes, u, p_A, work, placed, H_N, dofs, meet, root, m, Z_start,
+            size, between, Z, K
+        )
+        sweep(
+            model, x, x.mobod_b, -1, <T>1.0, axes, u, p_B, work, placed, H_N, dofs, meet, root, m, Z_start,
+            size, between, Z, K
+        )
+    for e in range(2):
+        # Zero where all dofs are locked.
+        size[e] = <T>1.0/sqrt_(select_lt(<T>0.0, size[e], size[e], <T>1.0))
+    for e in range(n):
+        scale[e] = size[e//3]
+    for e in range(2):
+        compliance[e] = select_lt(
+            <T>SQUARED_LEVER, between[e],
+            between[e]/select_lt(<T>SQUARED_LEVER, between[e], between[2], <T>1.0), <T>MUCH
+        )
+
+
+cdef inline int common_mobod(const Model* model, int a, int b) noexcept nogil:
+    """The last that carries both."""
+    while a != b:
+        if a > b:
+            a = model.joints[a].parent
+        else:
+            b = model.joints[b].parent
+    return a
+
+
+cdef inline void sweep(
+    # Topology:
+    const Model* model,
+    const Constraint* x,
+    int i,                         # the mobod it begins at
+    int dof,                       # of a coupler the dof it begins at; else -1
+    # In:
+    T unit,                        # what a multiplier of one is there
+    const T* axes,                 # (3, 3)         [1]  columns, in World
+    const T* u,                    # (3,)           [1]  in World
+    const T* p_WP,                 # (3,)           [m]  where forces act
+    const Articulated[T]* work,    # (num_mobods,)
+    const Placed[T]* placed,       # (num_mobods,)
+    const T* H_N,                  # (nv, 6)        [1, m]
+    const ArticulatedDof[T]* dofs,  # (nv,)
+    int meet,                      # the mobod that carries both ends
+    int root,                      # the mobod that it ends at
+    Py_ssize_t m,                  # equations of the group
+    const Py_ssize_t* Z_start,     # (num_mobods,)
+    # Out:
+    T* size,                       # (2,)           [1/kg]  of the diagonal of Lambda, rotational rows of six first
+    T* between,                    # (3,)           [SI]  of dofs outboard of `meet` squares of y, as in size; sum of D
+    T* Z,                          # (dofs of the group, m) [N m, N]  from the column of the first equation on
+    T* K,                          # (n, 8)         [N m, N]  NULL of World
+) noexcept nogil:
+    """Add what unit multipliers at one end of a constraint leave at the dofs inboard of it, and at the root."""
+    cdef T F[MAX_EQUATIONS*STRIDE]
+    cdef T y[STRIDE]
+    cdef const MobodJoint* joint
+    cdef int l
+    cdef int n = 3 if x.type == DISTANCE else num_equations_of(x.type)
+    cdef int width = n
+    if T is double:
+        width = 1 if n == 1 else STRIDE//2 if n <= STRIDE//2 else STRIDE
+    set_zero(F, MAX_EQUATIONS*STRIDE)
+    if dof < 0:
+        set_unit_forces(x.type == WELD, unit, axes, p_WP, &placed[i].X_WN, F)
+    while i > root:
+        joint = &model.joints[i]
+        for l in range(joint.v_start + joint.nv - 1, joint.v_start - 1, -1):
+            project_motion(joint, l, H_N, width, STRIDE, F, y)
+            if l == dof:
+                y[0] = y[0] + unit
+            add_row(
+                x, n, u, y, &dofs[l], size, between if i > meet else NULL, Z + Z_start[i] + (l - joint.v_start)*m
+            )
+            if T is double:
+                # U of the first dof is that of the parent, see forward_dynamics_in_parents.
+                if l > joint.v_start:
+                    give_way(&dofs[l], width, y, F)
+            else:
+                give_way(&dofs[l], width, y, F)
+        if joint.parent != 0:
+            carry_columns(&work[i].X_PN, width, STRIDE, F)
+            if T is double:
+                give_way(&dofs[joint.v_start], width, y, F)
+        i = joint.parent
+    if K != NULL:
+        add_forces_on_root(x, n, u, F, K)
+
+
+cdef inline void give_way(const ArticulatedDof[T]* dof, int n, T* y, T* F) noexcept nogil:
+    """F -= U y / D."""
+    cdef int e
+    for e in range(n):
+        y[e] = -(y[e]*dof.D_inverse)
+    add_to_columns(numbers(dof.U), n, STRIDE, y, F)
+
+
+cdef inline void add_row(
+    # Topology:
+    const Constraint* x,
+    int n,
+    # In:
+    const T* u,                    # (3,)           [1]  in World
+    const T* y,                    # (n,)           [N m, N]
+    const ArticulatedDof[T]* dof,
+    # Out:
+    T* size,                       # (2,)           [1/kg]  of the diagonal of Lambda
+    T* between,                    # (3,)           [SI]  or NULL
+    T* Z,                          # (num_equations,) [N m, N]  from the column of the first equation on
+) noexcept nogil:
+    """Of one dof."""
+    cdef T moves
+    cdef int e
+    if x.type == DISTANCE:
+        Z[0] = Z[0] + dot3(u, y)
+    else:
+        for e in range(n):
+            Z[e] = Z[e] + y[e]
+    for e in range(n):
+        size[e//3] = size[e//3] + y[e]*y[e]*dof.D_inverse
+    for e in range(1 + n//6):
+        size[e] = size[e] + dof.D_inverse*SQUARED_LEVER
+    if between != NULL:
+        # One, or zero where the dof is locked.
+        moves = dof.D*dof.D_inverse
+        for e in range(n):
+            between[e//3] = between[e//3] + y[e]*y[e]*moves
+        between[2] = between[2] + dof.D*moves
+
+
+cdef inline void add_forces_on_root(const Constraint* x, int n, const T* u, const T* F, T* K) noexcept nogil:
+    cdef int e, j
+    if x.type == DISTANCE:
+        for j in range(6):
+            K[j] = K[j] + dot3(u, F + STRIDE*j)
+    else:
+        for e in range(n):
+            for j in range(6):
+                K[STRIDE*e + j] = K[STRIDE*e + j] + F[STRIDE*j + e]
+
+
+cdef inline void set_unit_forces(
+    bint with_torques, T unit, const T* axes, const T* p_WP, const Pose[T]* X_WN, T* F
+) noexcept nogil:
+    """Columns of [torque about No; force] in N: torques along the axes where there are any, and forces at P."""
+    cdef T f[3]
+    cdef T t[3]
+    cdef T p_NP_W[3]
+    cdef T p_NP[3]
+    cdef int i, j
+    cdef int first = 3 if with_torques else 0
+    for i in range(3):
+        p_NP_W[i] = p_WP[i] - numbers(X_WN.p)[i]
+    rotate_inverse(numbers(X_WN.R), p_NP_W, p_NP)
+    for j in range(3):
+        for i in range(3):
+            f[i] = unit*(
+                numbers(X_WN.R)[i]*axes[j] + numbers(X_WN.R)[3 + i]*axes[3 + j] + numbers(X_WN.R)[6 + i]*axes[6 + j]
+            )
+        cross(p_NP, f, t)
+        for i in range(3):
+            F[STRIDE*i + first + j] = t[i]
+            F[STRIDE*(3 + i) + first + j] = f[i]
+            if with_torques:
+                F[STRIDE*i + j] = f[i]
+
+
+cdef inline bint is_off(const Switches* switches, int constraint) noexcept nogil:
+    return switches.disabled != NULL and switches.disabled[constraint]
+
+
+cdef inline int unit_of(const Constraint* x, int e) noexcept nogil:
+    """What an equation is between."""
+    if x.type == COUPLER:
+        return OF_DOFS
+    return OF_ROTATION if x.type == WELD and e < 3 else OF_TRANSLATION
+
+
+cdef inline void calc_Lambda(
+    # Topology:
+    const Model* model,
+    const ConstraintGroups* groups,
+    int group,
+    # In:
+    const ArticulatedDof[T]* dofs,  # (nv,)
+    const T* Z,                    # (dofs, rows)   [N m, N]  of each group
+    const T* scale,                # (m,)           [1]
+    # Out:
+    T* Lambda,                     # (m, m)         [1]  lower triangle
+) noexcept nogil:
+    """Z D^-1 Z' in units of `scale`, from what acts through each mobod."""
+    cdef int first = groups.row_start[group]
+    cdef Py_ssize_t m = groups.row_start[group + 1] - first
+    cdef const Constraint* x
+    cdef const Constraint* y
+    cdef const T* row
+    cdef T* out
+    cdef int i, j, k, a, b, n
+    cdef Py_ssize_t e, f, from_e, from_f
+    cdef T s
+    set_zero(Lambda, m*m)
+    for j in range(groups.mobod_start[group], groups.mobod_start[group + 1]):
+        i = groups.mobods[j]
+        for k in range(model.joints[i].nv):
+            row = Z + groups.Z_start[i] + m*k
+            for a in range(groups.through_start[i], groups.through_start[i + 1]):
+                x = &model.constraints[groups.through[a]]
+                from_e = groups.place[groups.through[a]] - first
+                for e in range(from_e, from_e + num_equations_of(x.type)):
+                    s = row[e]*dofs[model.joints[i].v_start + k].D_inverse
+                    out = Lambda + m*e
+                    for b in range(groups.through_start[i], a + 1):
+                        y = &model.constraints[groups.through[b]]
+                        from_f = groups.place[groups.through[b]] - first
+                        n = num_equations_of(y.type)
+                        for f in range(from_f, from_f + n):
+                            out[f] = out[f] + s*row[f]
+    for e in range(m):
+        for f in range(e + 1):
+            Lambda[m*e + f] = Lambda[m*e + f]*(scale[e]*scale[f])
+
+
+cdef inline void add_constraint_forces(
+    # Topology:
+    const Model* model,
+    const ConstraintGroups* groups,
+    int group,
+    # In:
+    const T* Z,                    # (dofs, rows)   [N m, N]  of each group
+    const T* multipliers,          # (m,)           [N m, N]
+    # In, destroyed:
+    ArticulatedDof[T]* dofs,       # (nv,)
+    # Out:
+    T* du,                         # (nv,)          [rad/s^2, m/s^2]  their part of u / D, or NULL
+) noexcept nogil:
+    """u += Z' lambda; of doubles u / D, of the first dof of a joint."""
+    cdef int first = groups.row_start[group]
+    cdef Py_ssize_t m = groups.row_start[group + 1] - first
+    cdef const Constraint* x
+    cdef const T* row
+    cdef int i, j, k, l, a
+    cdef Py_ssize_t e, from_e
+    cdef T s
+    for j in range(groups.mobod_start[group], groups.mobod_start[group + 1]):
+        i = groups.mobods[j]
+        for l in range(model.joints[i].nv):
+            k = model.joints[i].v_start + l
+            row = Z + groups.Z_start[i] + m*l
+            s = <T>0.0
+            for a in range(groups.through_start[i], groups.through_start[i + 1]):
+                x = &model.constraints[groups.through[a]]
+                from_e = groups.place[groups.through[a]] - first
+                for e in range(from_e, from_e + num_equations_of(x.type)):
+                    s = s + row[e]*multipliers[e]
+            add_force_on_dof(l == 0, s, &dofs[k], du + k if du != NULL else NULL)
+
+
+cdef inline void add_force_on_dof(bint is_first, T force, ArticulatedDof[T]* dof, T* du) noexcept nogil:
+    cdef T s = force*dof.D_inverse
+    if du != NULL:
+        du[0] = du[0] + s
+    if T is double:
+        dof.u = dof.u + (s if is_first else force)
+    else:
+        dof.u = dof.u + force
