@@ -54,11 +54,13 @@ def arm_with_fingers() -> str:
 def contenders_of_mbt(scene: mbt.CollisionModel, q: Array) -> dict[str, Callable[[], object]]:
     """Return calls for the whole batch."""
     half = float(np.median(scene.nearest(q)[1]))
+    memory = scene.distances(q, witness=True, jacobian=True)
     return {
         "mbt, poses of bodies alone": lambda: mbt.functional.body_poses(scene.tree, q),
         "mbt, distances": lambda: scene.distances(q),
         "mbt, distances with witness points": lambda: scene.distances(q, witness=True),
-        "mbt, these and the Jacobian": lambda: scene.distances(q, witness=True, jacobian=True),
+        "mbt, these and the Jacobian": lambda: scene.distances(q, witness=True, jacobian=True, out=memory),
+        "mbt, the same in new memory": lambda: scene.distances(q, witness=True, jacobian=True),
         "mbt, is_free": lambda: scene.is_free(q),
         "mbt, is_free where half of them are": lambda: scene.is_free(q, margin=half),
     }

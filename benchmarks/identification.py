@@ -1,9 +1,10 @@
-"""Identification of an arm with six joints: what each part costs, beside Clarabel and `mujoco.sysid`.
+"""Identification of an arm with six joints: what each part costs, beside Clarabel, figaroh, `mujoco.sysid`.
 
     python benchmarks/identification.py [FILE.urdf] [--samples 20000] [--rounds 3] [--sysid-samples 300]
 
 The real arm has other masses than its description, other damping and other rotors. Clarabel solves the
-semidefinite program of the physical fit, from the same normal equations. `mujoco.sysid` minimizes the error
+semidefinite program of the physical fit, from the same normal equations. With a FILE, `figaroh` fits the same
+log without limits of physics. `mujoco.sysid` minimizes the error
 of a simulated motion (positions and velocities, open loop) by finite differences of rollouts; mbt fits the
 forces of the same motion. Both start from the description and fit ten inertial parameters of each moving
 body, damping and rotors, to a motion without noise. The error is that of forces at other states, in units of
@@ -16,6 +17,7 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 from time import process_time
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -129,6 +131,41 @@ def _bodies() -> list[Any]:
         .shift(rng.normal(size=3))
         for _ in range(10)
     ]
+
+
+def beside_figaroh(path: str, tree: Any, log: Any, rounds: int) -> None:
+    """Fit the same log without limits of physics, from figaroh's regressor and base parameters."""
+    try:
+        import pinocchio as pin
+        from figaroh.tools.qrdecomposition import QRDecomposer
+        from figaroh.tools.regressor import RegressorBuilder, RegressorConfig
+    except ImportError as error:
+        print(f"figaroh: not measured ({error})")
+        return
+    q, v, vdot, tau = log
+    robot = SimpleNamespace(model=pin.buildModelFromUrdf(path))
+    robot.data = robot.model.createData()
+    terms = {"has_friction": True, "has_actuator_inertia": True, "is_joint_torques": True}
+    builder = RegressorBuilder(robot, RegressorConfig(**terms, additional_columns=3))
+
+    def fit() -> Any:
+        W = builder.build_basic_regressor(q, v, vdot, terms | {"act_idxv": list(range(tau.shape[1]))})
+        W = W[:, (W**2).sum(axis=0) > 1e-6]
+        places = [str(k) for k in range(W.shape[1])]
+        kept, _ = QRDecomposer(tolerance=1e-6)._identify_base_parameters(W, places)
+        B = W[:, list(kept)]
+        return B, B @ np.linalg.lstsq(B, tau.T.ravel(), rcond=None)[0]
+
+    # The same weights, and friction that jumps as theirs does.
+    same: dict[str, Any] = {"friction": "viscous+coulomb", "rotors": True, "physical": False}
+    same |= {"noise": np.ones(tau.shape[1]), "prior": 0.0, "transition_velocity": 1e-9}
+    found, (B, predicted) = identification.identify(tree, *log, **same), fit()
+    difference = np.abs(predicted.reshape(tau.T.shape).T - (tau - found.residuals)).max()
+    print(
+        f"figaroh: {least(fit, rounds):.3f} s, mbt "
+        f"{least(lambda: identification.identify(tree, *log, **same), rounds):.3f} s; base parameters "
+        f"{B.shape[1]}, {found.rank}; predictions differ by at most {difference:.2g} N m"
+    )
 
 
 def beside_sysid(tree: Any, real: Any, samples: int) -> None:
@@ -284,7 +321,10 @@ def main() -> None:
         f"{arguments.samples} samples, {tree.num_velocities} joints, {tree.num_bodies - 1} bodies; CPU time"
     )
     ours(tree, (q, v, vdot, tau + 0.1 * rng.normal(size=tau.shape)), arguments.rounds)
-    if not arguments.robot:
+    if arguments.robot:
+        log = q, v, vdot, tau + 0.1 * rng.normal(size=tau.shape)
+        beside_figaroh(arguments.robot, tree, log, arguments.rounds)
+    else:
         beside_sysid(tree, real, arguments.sysid_samples)
 
 

@@ -37,6 +37,7 @@ SCALARS = {
     "engines/dual_engine": ["Dual"],
     "engines/object_engine": ["PyScalar"],
     "solvers/inverse_kinematics": ["Lanes"],
+    "solvers/implicit_lanes": ["Lanes"],
     "geometry/distances": ["Lanes"],
     "scalars/probe": ["double", "Lanes", "Dual", "PyScalar"],
 }

@@ -4,12 +4,15 @@ Build a `MultibodyTree` from bodies, joints and forces, or read one with `load_m
 compute with a `Context`, or with the stateless functions of `mbt.functional`.
 """
 
+# ruff: noqa: F403, F405
+
 import typing as _typing
 
 from mbt.importing import CollectorAtRest as _CollectorAtRest
 
 with _CollectorAtRest():
     from mbt import functional, math
+    from mbt import tree as _tree
     from mbt import wiring as _wiring  # noqa: F401 - it connects the rooms
     from mbt.config import get_num_threads, set_num_threads, show_config
     from mbt.context import (
@@ -51,11 +54,9 @@ with _CollectorAtRest():
         BodyIndex,
         BodyNodeIndex,
         CacheEntry,
-        Constraint,
         ConstraintIndex,
         DiscreteStateIndex,
         FixedOffsetFrame,
-        ForceElement,
         ForceElementIndex,
         Frame,
         FrameIndex,
@@ -72,10 +73,8 @@ with _CollectorAtRest():
         NumericParameterIndex,
         Parameters,
         RigidBody,
-        Sensor,
         SensorIndex,
         Shape,
-        UniformGravityFieldElement,
         default_model_instance,
         world_index,
         world_model_instance,
@@ -105,50 +104,14 @@ if _typing.TYPE_CHECKING:
     from mbt.saving import save_model
     from mbt.scalars import BatchContext
     from mbt.topology import SpanningForest
-    from mbt.tree import (
-        BallConstraint,
-        BallRpyJoint,
-        CouplerConstraint,
-        CurvilinearJoint,
-        CurvilinearMobilizer,
-        CylindricalJoint,
-        CylindricalMobilizer,
-        DistanceConstraint,
-        ForceTorqueSensor,
-        FrameSensor,
-        Imu,
-        JointFriction,
-        JointSensor,
-        LinearBushingRollPitchYaw,
-        LinearSpringDamper,
-        PlanarJoint,
-        PlanarMobilizer,
-        PointContact,
-        PrismaticJoint,
-        PrismaticMobilizer,
-        PrismaticSpring,
-        QuaternionBallJoint,
-        QuaternionBallMobilizer,
-        QuaternionFloatingJoint,
-        QuaternionFloatingMobilizer,
-        RevoluteJoint,
-        RevoluteMobilizer,
-        RevoluteSpring,
-        RpyBallMobilizer,
-        RpyFloatingJoint,
-        RpyFloatingMobilizer,
-        ScrewJoint,
-        ScrewMobilizer,
-        UniversalJoint,
-        UniversalMobilizer,
-        WeldConstraint,
-        WeldJoint,
-        WeldMobilizer,
-    )
+    from mbt.tree.constraints import *
     from mbt.tree.constraints.report import ConstraintReport
-    from mbt.tree.force_elements.door_hinge import DoorHinge, DoorHingeConfig
+    from mbt.tree.force_elements import *
+    from mbt.tree.joints import *
     from mbt.tree.locking import lock_joints
     from mbt.tree.report import FinalizeReport
+    from mbt.tree.sensors import *
+    from mbt.tree.surface import Surface
     from mbt.viewer import Viewer, record, view
 
 __version__ = "0.1.0"
@@ -193,57 +156,9 @@ __all__ = [
     "ModelInstance",
     "Shape",
     "ShapeContact",
-    # Joints
+    "Surface",
     "Joint",
-    "BallRpyJoint",
-    "CurvilinearJoint",
-    "CylindricalJoint",
-    "PlanarJoint",
-    "PrismaticJoint",
-    "QuaternionBallJoint",
-    "QuaternionFloatingJoint",
-    "RevoluteJoint",
-    "RpyFloatingJoint",
-    "ScrewJoint",
-    "UniversalJoint",
-    "WeldJoint",
-    # Mobilizers
     "Mobilizer",
-    "CurvilinearMobilizer",
-    "CylindricalMobilizer",
-    "PlanarMobilizer",
-    "PrismaticMobilizer",
-    "QuaternionBallMobilizer",
-    "QuaternionFloatingMobilizer",
-    "RevoluteMobilizer",
-    "RpyBallMobilizer",
-    "RpyFloatingMobilizer",
-    "ScrewMobilizer",
-    "UniversalMobilizer",
-    "WeldMobilizer",
-    # Force elements
-    "ForceElement",
-    "DoorHinge",
-    "DoorHingeConfig",
-    "JointFriction",
-    "LinearBushingRollPitchYaw",
-    "LinearSpringDamper",
-    "PointContact",
-    "PrismaticSpring",
-    "RevoluteSpring",
-    "UniformGravityFieldElement",
-    # Constraints
-    "Constraint",
-    "BallConstraint",
-    "CouplerConstraint",
-    "DistanceConstraint",
-    "WeldConstraint",
-    # Sensors
-    "Sensor",
-    "ForceTorqueSensor",
-    "FrameSensor",
-    "Imu",
-    "JointSensor",
     # What elements written in Python declare
     "CacheEntry",
     "Parameters",
@@ -321,6 +236,11 @@ __all__ = [
     "TopologyError",
     "UnknownNameError",
 ]
+# Their types.
+__all__ += _tree.constraints.__all__
+__all__ += _tree.force_elements.__all__
+__all__ += _tree.joints.__all__
+__all__ += _tree.sensors.__all__
 
 
 # What takes time to import and is not always used; types of elements come from `mbt.tree`.
@@ -332,8 +252,6 @@ _MODULES_OF = {
     "lock_joints": "mbt.tree.locking",
     "save_model": "mbt.saving",
     "BatchContext": "mbt.scalars",
-    "DoorHinge": "mbt.tree.force_elements.door_hinge",
-    "DoorHingeConfig": "mbt.tree.force_elements.door_hinge",
     "CompiledFunction": "mbt.compiling",
     "CompiledFunctions": "mbt.compiling",
     "compile": "mbt.compiling",
@@ -357,6 +275,7 @@ _MODULES_OF = {
     "Viewer": "mbt.viewer",
     "record": "mbt.viewer",
     "ShapeContact": "mbt.geometry",
+    "Surface": "mbt.tree.surface",
     "simulate": "mbt.motion.simulation",
     "view": "mbt.viewer",
 }

@@ -181,3 +181,10 @@ def _find_numbers(arguments: Any, present: Any) -> Any:
     from mbt.scalars.foreign import find_numbers
 
     return find_numbers(arguments, present)
+
+
+@above.bring("contacts_of_file")
+def _surfaces() -> ModuleType:
+    from mbt.geometry import surfaces
+
+    return surfaces

@@ -182,5 +182,24 @@ def test_shapes_that_touch(capsys: pytest.CaptureFixture[str], tmp_path: Path) -
     assert "--floor Z gives it a floor" in capsys.readouterr().err
     assert main(["simulate", str(file), *options, "--floor=-0.11", "--method=rk4"]) == 2
     assert "method='implicit'" in capsys.readouterr().err
-    assert main(["simulate", str(file), "--floor=0"]) == 2
-    assert "expected --contacts" in capsys.readouterr().err
+    for option in ("--floor=0", "--friction=0.5"):
+        assert main(["simulate", str(file), option]) == 2
+        assert f"{option[:7]}" in (err := capsys.readouterr().err)
+        assert "expected --contacts" in err
+
+
+@pytest.mark.parametrize(("options", "friction"), [([], 0.25), (["--friction=0.5"], 0.5)])
+def test_friction_of_the_file(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, options: list[str], friction: float
+) -> None:
+    file = tmp_path / "box.sdf"
+    file.write_text(
+        """<sdf version="1.9"><model name="box"><link name="box">
+        <inertial><mass>1</mass><inertia><ixx>0.01</ixx><iyy>0.01</iyy><izz>0.01</izz></inertia></inertial>
+        <collision name="c"><geometry><box><size>0.2 0.2 0.2</size></box></geometry>
+        <surface><friction><ode><mu>0.25</mu></ode></friction></surface></collision></link></model></sdf>"""
+    )
+    options = ["--contacts", "--floor=-0.1", "--dt=0.005", "--velocity=box=0,0,0,1,0,0", *options]
+    assert main(["simulate", str(file), *options, "--json", "--duration=1"]) == 0
+    report = capsys.readouterr().out
+    assert json.loads(report)["positions"]["box_x"] == pytest.approx(1.0 / (2 * friction * 9.81), abs=3e-3)

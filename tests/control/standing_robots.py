@@ -110,3 +110,24 @@ def make_hands():
     tree.add_force_element(mbt.UniformGravityFieldElement())
     tree.finalize()
     return tree, contacts
+
+
+def check_batch_of_contexts(tree, controller, q, v, goals):
+    """See that ticks of a batch with masses of each sample are those of each Context alone; return them."""
+    batch = tree.create_default_context(batch_shape=(2, 2))
+    masses = np.array([[0.5, 1.0], [2.0, 3.0]])
+    body = tree.bodies[-1]
+    body.set_mass(batch, masses)
+    qs = q + 0.02 * np.arange(2)[:, None]
+    found = controller.solve(qs, v, goals, context=batch)
+    assert found.tau.shape == (2, 2, tree.num_velocities)
+    assert np.ptp(found.tau[:, 0], axis=0).max() > 0.1
+    alone = tree.create_default_context()
+    for i, j in np.ndindex(2, 2):
+        body.set_mass(alone, masses[i, j])
+        one = controller.solve(qs[j], v, goals, context=alone)
+        np.testing.assert_allclose(found.tau[i, j], one.tau, atol=1e-6)
+        np.testing.assert_allclose(found.contact_forces[i, j], one.contact_forces, atol=1e-6)
+    of_all = controller.solve(qs, v, goals, context=alone)
+    np.testing.assert_allclose(of_all.tau[1], found.tau[1, 1], atol=1e-6)
+    return found

@@ -42,14 +42,18 @@ def test_a_quadruped_that_is_pushed_stays_where_it_is():
 
 
 @pytest.mark.oracle
-def test_random_programs_are_solved_as_clarabel_solves_them():
+@pytest.mark.parametrize(
+    ("seed", "count"),
+    [(0, 60), *(pytest.param(seed, 2500, marks=pytest.mark.exhaustive) for seed in range(1, 5))],
+)
+def test_random_programs_are_solved_as_clarabel_solves_them(seed, count):
     clarabel = pytest.importorskip("clarabel")
     sparse = pytest.importorskip("scipy.sparse")
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-11
-    rng = np.random.default_rng(0)
-    for _ in range(60):
+    rng = np.random.default_rng(seed)
+    for _ in range(count):
         n = int(rng.integers(3, 16))
         num_equations, m = int(rng.integers(0, n // 2 + 1)), int(rng.integers(0, 2 * n))
         root = rng.normal(size=(n, n))
@@ -61,7 +65,7 @@ def test_random_programs_are_solved_as_clarabel_solves_them():
         equal = np.zeros(values.size, dtype=bool)
         equal[n : n + num_equations] = True
         upper[equal] = lower[equal] = values[equal]
-        x, _ = QuadraticProgram(A, lower, upper, equal).solve(H, g)
+        x, multipliers = QuadraticProgram(A, lower, upper, equal).solve(H, g)
         rows, above, below = np.vstack([np.eye(n), A]), ~equal & (upper < 1e20), ~equal & (lower > -1e20)
         solver = clarabel.DefaultSolver(
             sparse.csc_matrix(np.triu(H)),
@@ -77,3 +81,10 @@ def test_random_programs_are_solved_as_clarabel_solves_them():
         solution = solver.solve()
         assert str(solution.status) == "Solved"
         np.testing.assert_allclose(x, solution.x, atol=1e-6 * max(1.0, np.abs(x).max()))
+        # Optimal by itself: no gradient along bounds in force, multipliers of the right sign.
+        scale = np.abs(H).max() * max(1.0, np.abs(x).max())
+        np.testing.assert_allclose(H @ x + g + rows.T @ multipliers, 0.0, atol=1e-10 * scale)
+        at_upper, at_lower = upper - rows @ x, rows @ x - lower
+        assert min(at_upper.min(), at_lower.min()) > -1e-8
+        assert np.all(np.abs(at_upper[~equal & (multipliers > 1e-8)]) < 1e-8)
+        assert np.all(np.abs(at_lower[~equal & (multipliers < -1e-8)]) < 1e-8)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import mbt
-from control.standing_robots import make_biped, make_hopper
+from control.standing_robots import check_batch_of_contexts, make_biped, make_hopper
 from mbt import functional
 from support.linkages import calc_four_bar_angles, four_bar
 
@@ -77,12 +77,45 @@ def test_contexts_of_others_are_refused():
         mbt.ContextMismatchError, match="context: expected one of the tree of this controller"
     ):
         controller.solve(q, v, goals, context=make_hopper()[0].create_default_context())
-    with pytest.raises(mbt.ArgumentValueError, match=r"context: expected one state, got a batch \(2,\)"):
-        controller.solve(q, v, goals, context=tree.create_default_context(batch_shape=2))
+    two = tree.create_default_context(batch_shape=2)
+    with pytest.raises(mbt.ShapeError, match=r"leading axes do not broadcast: \(3,\), \(\), and \(2,\)"):
+        controller.solve(np.tile(q, (3, 1)), v, goals, context=two)
+    with pytest.raises(mbt.ShapeError, match=r"context: expected one state or a batch \(3, 2\), got \(2,\)"):
+        controller.solve(np.tile(q, (3, 1, 1)), v, goals, context=two)
     context = tree.create_default_context()
     tree.joints[-1].lock(context)
-    with pytest.raises(mbt.ArgumentValueError, match="context: expected one without locked joints"):
-        controller.solve(q, v, goals, context=context)
+    with pytest.raises(mbt.ArgumentValueError, match="locked"):
+        controller.solve(q, v + 0.1, goals, context=context)
+
+
+def test_contexts_of_a_batch_have_parameters_of_each_sample():
+    tree, controller, q, goals = stand(make_hopper)
+    check_batch_of_contexts(tree, controller, q, np.array([0.1, -0.2, 0.3, 0.4]), goals)
+
+
+@pytest.mark.parametrize("joint", ["x", "leg1"])  # without a motor, with one
+@pytest.mark.parametrize("limits", [["effort"], []])
+def test_locked_joints_do_not_move_and_their_motors_rest(joint, limits):
+    tree, _, q = make_hopper()
+    controller = mbt.TaskSpaceController(tree, limits=limits)
+    controller.add_posture(q, stiffness=30, damping=11)
+    before = controller.solve(q, np.zeros(4), [q + 0.1])
+    context = tree.create_default_context()
+    locked = tree.get_joint_by_name(joint)
+    locked.lock(context)
+    k = locked.velocity_start
+    v = np.full(4, 0.2)
+    v[k] = 0.0
+    result = controller.solve(q, v, [q + 0.1], context=context)
+    assert result.status == "optimal"
+    assert result.vdot[k] == pytest.approx(0.0, abs=1e-12)
+    assert result.tau[k] == 0.0
+    np.testing.assert_array_equal(tree.actuation_matrix @ result.actuation, result.tau)
+    context.q, context.v = q, v
+    np.testing.assert_allclose(tree.calc_forward_dynamics(context, result.tau), result.vdot, atol=1e-9)
+    # Without the Context it moves again.
+    after = controller.solve(q, np.zeros(4), [q + 0.1])
+    check_equal(after, before, 1e-9)
 
 
 def test_a_batch_is_many_ticks():

@@ -454,6 +454,50 @@ def test_json_holds_a_model(tmp_path) -> None:
             mbt.CollisionModel.from_json(tree, text.replace(old, new))
 
 
+def test_editing_makes_the_model_that_arguments_make() -> None:
+    tree = arm(3)
+    post = mbt.Shape("capsule", [0.1, 2.0], mbt.math.make_pose([-0.4, 0.2, 0]))
+    ball = mbt.Shape("sphere", [0.2], name="ball")
+    scene = mbt.CollisionModel(tree, obstacles=[WALL, FLOOR], exclude=[("base", "pad")])
+    q = np.random.default_rng(8).uniform(-1.0, 1.0, (4, 3))
+    before = scene.distances(q)
+    edited = scene.edit(
+        add=[ball, post], remove=["wall"], exclude=[("link1", "ball")], padding={"ball": 0.01, "base": 0.02}
+    )
+    wanted = mbt.CollisionModel(
+        tree, obstacles=[FLOOR, ball, post], exclude=[("base", "pad"), ("link1", "ball")],
+        padding={"ball": 0.01, "base": 0.02},
+    )  # fmt: skip
+    # The floor keeps its name, and the post takes the next one.
+    renamed = {"obstacle[1]": "obstacle[0]", "obstacle[2]": "obstacle[2]"}
+    order = [wanted.pairs.index(tuple(renamed.get(name, name) for name in pair)) for pair in edited.pairs]
+    assert sorted(order) == list(range(wanted.num_pairs))
+    np.testing.assert_array_equal(edited.distances(q), wanted.distances(q)[:, order])
+    assert len(edited.obstacles) == 3
+    np.testing.assert_array_equal(scene.distances(q), before)
+    # Of what was read from text, too; and nothing changed is the same model.
+    again = mbt.CollisionModel.from_json(tree, edited.to_json()).edit()
+    assert again.to_json() == edited.to_json()
+    moved = mbt.Shape("sphere", [0.2], mbt.math.make_pose([0, 0, 0.3]), name="ball")
+    there = scene.edit(add=[ball]).edit(add=[moved], remove=["ball"])
+    np.testing.assert_array_equal(there.distances(q), scene.edit(add=[moved]).distances(q))
+    for arguments, words in [
+        ({"add": post}, "add: expected a list"),
+        ({"add": [5]}, r"add\[0\]: expected a mbt.Shape"),
+        ({"add": [WALL]}, r"add\[0\]: the name 'wall' is taken"),
+        ({"add": [mbt.Shape("mesh", mesh="a.obj")]}, "add: .* is a mesh"),
+        ({"remove": "wall"}, "remove: expected names"),
+        ({"remove": [WALL]}, "remove: expected the name of an obstacle"),
+        ({"remove": ["pad"]}, "remove: no obstacle is called 'pad'; there are obstacle"),
+        ({"exclude": [("wall", "door")]}, "no body and no obstacle is called 'door'"),
+        ({"padding": -1.0}, "padding"),
+    ]:
+        with pytest.raises(mbt.MbtError, match=words):
+            scene.edit(**arguments)
+    with pytest.raises(mbt.MbtError, match="padding: this model has some"):
+        edited.edit(add=[WALL])
+
+
 def test_two_half_spaces_have_no_distance() -> None:
     tree = mbt.MultibodyTree()
     tree.add_body(mbt.RigidBody("lid", BODY)).add_collision(mbt.Shape("plane", []))

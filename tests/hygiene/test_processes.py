@@ -33,3 +33,18 @@ def test_parts_of_a_batch(method: str) -> None:
         np.testing.assert_array_equal(functional.forward_dynamics(case.tree, *operands), desired)
     finally:
         mbt.set_num_threads(before)
+
+
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no fork here")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_forked_processes_draw_other_positions() -> None:
+    """A child of a process that has drawn positions without a seed does not draw those of its parent."""
+    tree = get_case("arm7").tree
+    first = tree.random_positions()
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        drawn = [first, tree.random_positions(), *pool.map(mbt.MultibodyTree.random_positions, [tree] * 2)]
+    assert len({q.tobytes() for q in drawn}) == 4
+    lower, upper = tree.position_lower_limits, tree.position_upper_limits
+    assert all((lower <= q).all() and (q <= upper).all() for q in drawn)
+    np.testing.assert_array_equal(tree.random_positions(3), tree.random_positions(np.random.default_rng(3)))
+    np.testing.assert_array_equal(tree.random_positions(3), tree.random_positions(3))

@@ -198,6 +198,24 @@ def test_one_operand_may_be_common_to_all_samples(arm: mbt.MultibodyTree) -> Non
     np.testing.assert_array_equal(got.T, functional.forward_dynamics(arm, q.T.copy(), v.T.copy(), tau))
 
 
+def test_implicit_steps_have_derivatives(arm: mbt.MultibodyTree) -> None:
+    q, v, tau = random_state(arm)
+    joint = arm.joints[2]
+    symbols = [casadi.MX.sym(name, 6) for name in ("q", "v", "tau")]
+    damping = casadi.MX.sym("d", 1)
+    _, v1 = mcasadi.step(arm, *symbols, 5e-3, method="implicit")
+    by_state = casadi.Function("by_state", symbols, [v1, *(casadi.jacobian(v1, x) for x in symbols)])
+    A, B = functional.step_derivatives(arm, q, v, tau, 5e-3, method="implicit")
+    end, *rates = (full(x) for x in by_state(q, v, tau))
+    expected = functional.step(arm, q, v, tau, 5e-3, method="implicit")[1]
+    np.testing.assert_array_equal(end.ravel(), expected)
+    np.testing.assert_allclose(np.hstack(rates), np.hstack([A[6:], B[6:]]), rtol=0, atol=1e-12)
+    _, v1 = mcasadi.step(arm, q, v, tau, 5e-3, method="implicit", parameters={joint: damping})
+    by_damping = casadi.Function("by_damping", [damping], [v1, casadi.jacobian(v1, damping)])
+    ends = [full(by_damping(0.4 + s)[0]) for s in (1e-4, -1e-4)]
+    np.testing.assert_allclose(full(by_damping(0.4)[1]), (ends[0] - ends[1]) / 2e-4, rtol=1e-6, atol=1e-7)
+
+
 def test_parameters_are_operands(arm: mbt.MultibodyTree) -> None:
     """Of every shape: a number, a vector, a pose; with derivatives."""
     q, v, tau = random_state(arm)
@@ -294,7 +312,7 @@ def test_errors_name_the_argument(arm: mbt.MultibodyTree) -> None:
     with pytest.raises(mbt.ArgumentTypeError, match="tree: expected a MultibodyTree, got str"):
         mcasadi.mass_matrix("arm", q)
     with pytest.raises(mbt.ArgumentTypeError, match="parameters: expected bodies"):
-        mcasadi.make_callback(arm, "forward_dynamics", parameters=[arm.joints[0]])
+        mcasadi.make_callback(arm, "forward_dynamics", parameters=[arm.mobilizers[0]])
     with pytest.raises(mbt.UnknownNameError, match="forward_dynamics"):
         mcasadi.make_callback(arm, "forwards_dynamics")
     with pytest.raises(mbt.ArgumentTypeError, match="function: expected a name, got function"):
@@ -487,4 +505,4 @@ def test_what_acados_cannot_have(arm: mbt.MultibodyTree) -> None:
     with pytest.raises(mbt.ShapeError, match="actuation"):
         acados.make_model(arm, "arm", actuation=np.eye(5))
     with pytest.raises(mbt.ArgumentTypeError, match="parameters: expected bodies"):
-        acados.make_model(arm, "arm", parameters=[arm.joints[0]])
+        acados.make_model(arm, "arm", parameters=[arm.mobilizers[0]])

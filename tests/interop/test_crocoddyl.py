@@ -167,6 +167,88 @@ def test_an_arm_reaches_by_the_same_inputs(solver: str) -> None:
     assert_close(inputs[1], inputs[0], 1e-6)
 
 
+# Steps of time --------------------------------------------------------------------------------------------
+
+
+def test_one_input_may_drive_several_velocities() -> None:
+    tree = mbt.load_model(model_path("mbt_arm"))
+    state, B = mcrocoddyl.make_state(tree), np.arange(1.0, 7.0)[:, np.newaxis]
+    (x, _), u = random_point(tree, 6), np.array([0.3])
+    data = run(mcrocoddyl.DifferentialActionModelTree(tree, make_costs(state, 1), actuation=B), x, u)
+    M = functional.mass_matrix(tree, x[:6])
+    assert_close(np.ravel(data.Fu), np.linalg.solve(M, B[:, 0]))
+
+
+def make_hinge() -> mbt.MultibodyTree:
+    """An arm with a servo, damping that no explicit step holds, and limits."""
+    tree = mbt.MultibodyTree()
+    arm = tree.add_body(mbt.RigidBody("arm", mbt.SpatialInertia.solid_box_with_mass(1.0, 0.1, 0.1, 0.4)))
+    joint = tree.add_joint(
+        mbt.RevoluteJoint, "hinge", tree.world_body, None, arm, mbt.math.make_pose([0, 0, 0.2]),
+        axis=[0, 1, 0], damping=5.0, pos_lower_limit=-0.5, pos_upper_limit=0.5,
+    )  # fmt: skip
+    tree.add_joint_actuator("servo", joint, effort_limit=100.0, stiffness=20.0, damping=1.0)
+    tree.add_force_element(mbt.UniformGravityFieldElement())
+    tree.finalize()
+    return tree
+
+
+@pytest.mark.parametrize("name", [*TREES, "hinge"])
+@pytest.mark.parametrize("method", ["implicit", "semi_implicit_euler"])
+def test_steps_of_time_are_those_of_the_tree(name: str, method: str) -> None:
+    tree = make_hinge() if name == "hinge" else TREES[name]()
+    state, dt = mcrocoddyl.make_state(tree), 0.01
+    model = mcrocoddyl.ActionModelTree(tree, make_costs(state, tree.num_velocities), dt, method=method)
+    x, u = random_point(tree, 5)
+    data = run(model, x, u)
+    q, v = x[: tree.num_positions], x[tree.num_positions :]
+    assert_close(data.xnext, np.concatenate(functional.step(tree, q, v, u, dt, method=method)))
+    A, B = functional.step_derivatives(tree, q, v, u, dt, method=method)
+    assert_close(data.Fx, A)
+    assert_close(np.reshape(data.Fu, B.shape), B)
+    reference = run(
+        crocoddyl.IntegratedActionModelEuler(
+            mcrocoddyl.DifferentialActionModelTree(tree, make_costs(state, tree.num_velocities)), dt
+        ),
+        x,
+        u,
+    )
+    for part in ("cost", "Lx", "Lu", "Lxx", "Lxu", "Luu"):
+        assert_close(getattr(data, part), getattr(reference, part))
+    if method == "semi_implicit_euler" and name == "floating arm":
+        assert_close(data.xnext, reference.xnext, 1e-8)
+    end = run(model, x, None)
+    assert_close(end.xnext, x)
+    assert_close(end.Fx, np.eye(state.ndx))
+
+
+def test_a_stiff_arm_on_a_servo_reaches_through_implicit_steps() -> None:
+    tree = make_hinge()
+    state = mcrocoddyl.make_state(tree)
+    costs = crocoddyl.CostModelSum(state, 1)
+    goal = crocoddyl.ResidualModelState(state, np.array([0.3, 0.0]), 1)
+    angle = crocoddyl.ActivationModelWeightedQuad(np.array([1.0, 1e-4]))
+    costs.addCost("x", crocoddyl.CostModelResidual(state, angle, goal), 1000.0)
+    costs.addCost("u", crocoddyl.CostModelResidual(state, crocoddyl.ResidualModelControl(state, 1)), 1e-4)
+    node = mcrocoddyl.ActionModelTree(tree, costs, 0.02)
+    solver = crocoddyl.SolverFDDP(crocoddyl.ShootingProblem(np.zeros(2), [node] * 10, node))
+    assert solver.solve([], [], 30)
+    q, v = np.zeros(1), np.zeros(1)
+    for u in solver.us:
+        q, v = functional.step(tree, q, v, u, 0.02, method="implicit")
+    assert_close(np.concatenate([q, v]), solver.xs[-1], 1e-6)
+    assert abs(q[0] - 0.3) < 0.01
+
+
+def test_steps_of_time_refuse_what_makes_no_step() -> None:
+    tree = make_hinge()
+    costs = make_costs(mcrocoddyl.make_state(tree), 1)
+    with pytest.raises(mbt.ArgumentValueError, match="dt: expected a number > 0, got 0"):
+        mcrocoddyl.ActionModelTree(tree, costs, 0)
+    with pytest.raises(mbt.ArgumentValueError, match="method"):
+        mcrocoddyl.ActionModelTree(tree, costs, 0.1, method="explicit")
+
+
 # Derivatives ----------------------------------------------------------------------------------------------
 
 

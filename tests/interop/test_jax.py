@@ -16,6 +16,7 @@ import pytest
 import mbt
 from mbt import functional
 from mbt.interop.host_calls import FUNCTIONS
+from mbt.interop.parameters import get_parameter
 from mbt.models import model_path
 from support.description import Array
 from support.host_cases import (
@@ -185,6 +186,70 @@ def test_parameters_are_operands(arm: mbt.MultibodyTree) -> None:
     masses = mass * np.array([0.5, 1.0, 2.0])
     many = jax.vmap(lambda m: vdot_of(m, g))(masses)
     np.testing.assert_allclose(many, np.stack([vdot_of(m, g) for m in masses]), rtol=1e-12)
+
+
+def make_slider() -> mbt.MultibodyTree:
+    """A box on a rail and a swinging rod, with one of each element whose constants may be operands."""
+    tree = mbt.MultibodyTree()
+    bodies = [
+        tree.add_body(mbt.RigidBody(name, mbt.SpatialInertia.solid_box_with_mass(1.0, 0.1, 0.2, 0.3)))
+        for name in ("box", "rod")
+    ]
+    rail = tree.add_joint(
+        mbt.PrismaticJoint, "rail", tree.world_body, None, bodies[0], None, axis=[1, 0, 0], damping=1.0
+    )
+    X = mbt.math.make_pose([0, 0, 0.15])
+    swing = tree.add_joint(mbt.RevoluteJoint, "swing", bodies[0], None, bodies[1], X, axis=[0, 1, 0])
+    tree.add_joint_actuator("servo", swing, effort_limit=50.0, stiffness=20.0, damping=1.0)
+    for element in (
+        mbt.UniformGravityFieldElement(),
+        mbt.PrismaticSpring(rail, 0.1, 50.0),
+        mbt.JointFriction(rail, 0.2, 0.3),
+        mbt.LinearSpringDamper(tree.world_body, [0, 0, 1], bodies[1], [0, 0, 0], 0.5, 100.0, 2.0),
+        mbt.PointContact(
+            bodies[1],
+            [[0, 0, -0.15]],
+            stiffness=1e3,
+            dissipation=0.5,
+            static_friction=0.7,
+            dynamic_friction=0.5,
+        ),
+    ):
+        tree.add_force_element(element)
+    tree.finalize()
+    return tree
+
+
+@pytest.mark.parametrize("method", ["implicit", "semi_implicit_euler"])
+def test_constants_of_elements_are_operands_of_steps(method: str) -> None:
+    tree = make_slider()
+    q, v, tau = np.array([0.05, 0.2]), np.array([0.5, -0.3]), np.array([0.4, 0.1])
+    owners = [tree.bodies[2], *tree.joints[:1], *tree.joint_actuators, *tree.force_elements[1:]]
+    assert len(owners) == 7
+    context = tree.create_default_context()
+    values = [get_parameter(tree, context, owner) for owner in owners]
+
+    def end(*values: Any) -> Any:
+        parameters = dict(zip(owners, values, strict=True))
+        return mjax.step(tree, q, v, tau, 5e-3, method=method, parameters=parameters)[1]
+
+    if method == "implicit":
+        expected = functional.step(tree, q, v, tau, 5e-3, method=method)[1]
+        np.testing.assert_allclose(end(*values), expected, rtol=0, atol=1e-12)
+    rates = jax.jacobian(end, argnums=tuple(range(len(values))))(*values)
+    acting = 0
+    for i, (value, rate) in enumerate(zip(values, rates, strict=True)):
+        for k in np.ndindex(np.shape(value)):
+            size = 1e-3 * max(0.1, abs(np.asarray(value)[k]))
+            ends = []
+            for s in (size, -size):
+                changed = np.array(value)
+                changed[k] += s
+                ends.append(end(*values[:i], changed, *values[i + 1 :]))
+            got = np.asarray(rate)[(slice(None), *k)]
+            np.testing.assert_allclose(got, (ends[0] - ends[1]) / (2.0 * size), rtol=1e-4, atol=1e-7)
+            acting += bool(np.abs(got).max() > 1e-6)
+    assert acting >= 8
 
 
 @pytest.mark.parametrize("tree_name", ["arm7", "every_kind"])

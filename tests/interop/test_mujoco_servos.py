@@ -93,6 +93,43 @@ def test_a_simulation_makes_the_steps_of_mujoco():
     np.testing.assert_allclose(motion.v[-1], data.qvel, rtol=1e-9, atol=1e-10)
 
 
+@pytest.mark.parametrize("kind", [kind for kind in ACTUATORS if kind != "filtered"])
+def test_implicit_steps_of_a_servo_are_those_of_mujoco_for_a_second(kind):
+    """`implicitfast` takes the damping of a servo at the end of a step, and its stiffness at the beginning.
+
+    With ``kv + h kp`` it has the servo of mbt, whose stiffness counts at the end, too. Where a servo leaves
+    its limit MuJoCo knows of it one step later.
+    """
+    h, steps = 2e-3, 500
+    option = f'<option timestep="{h}" integrator="implicitfast" gravity="0 0 0"/>'
+    text = f"""<mujoco>{option}<worldbody><body name="a" pos="0 0 1">
+        <joint name="slide" type="slide" axis="1 0 0.2" damping="0.3" ref="0.1" actuatorfrcrange="-90 90"/>
+        <geom type="capsule" fromto="0 0 0 0 0 -0.5" size="0.04"/></body></worldbody>
+        <actuator>{ACTUATORS[kind].format(j="slide")}</actuator></mujoco>"""
+    model = mujoco.MjModel.from_xml_string(text)
+    tree = mbt.interop.from_mujoco(model)
+    coordinates = mbt.interop.MujocoCoordinates(tree, model)
+    data = mujoco.MjData(model)
+    mujoco.mj_resetData(model, data)
+    data.ctrl[:] = 0.4
+    model.actuator_biasprm[:, 2] += h * model.actuator_biasprm[:, 1]
+    expected, targets = [], []
+    for _ in range(steps):
+        targets.append(coordinates.servo_targets_from_mujoco(data.ctrl.copy(), data.act.copy()))
+        mujoco.mj_step(model, data)
+        expected.append([*coordinates.q_from_mujoco(data.qpos), *data.qvel])
+    q_d, v_d = np.moveaxis(np.array(targets), 1, 0)
+    motion = mbt.simulate(
+        tree, tree.create_default_context(), steps * h, h, method="implicit",
+        servo_positions=q_d, servo_velocities=v_d,
+    )  # fmt: skip
+    assert np.abs(np.diff(expected, axis=0)).max() > 1e-4  # It moves.
+    is_limited = motion.solver.saturated.any()
+    assert is_limited == (kind == "force")
+    tolerance = 1e-9 if not is_limited else 1e-2
+    np.testing.assert_allclose(np.hstack([motion.q, motion.v])[1:], expected, rtol=0, atol=tolerance)
+
+
 def test_motors_and_what_pushes_away_stay_motors():
     others = """<motor joint="hinge"/><damper joint="hinge" kv="1" ctrlrange="0 1"/>
         <general joint="hinge" gainprm="1" biastype="affine" biasprm="0 4 -1"/>

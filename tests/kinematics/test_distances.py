@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -277,6 +278,20 @@ def test_batches_of_velocities_equal_single_states(arm, scene):
     assert ik.velocities(np.zeros((0, 6)), [goals[:1]], 0.1).shape == (0, 6)
     # A batch of goals from one state.
     assert ik.velocities(q[0], [goals[:4]], 0.1).shape == (4, 6)
+
+
+def test_threads_share_a_problem(arm, scene):
+    """Other threads come in while distances are computed: each has its own rows and goals."""
+    ik = make_problem(arm, scene)
+    q = reachable(arm, scene, 8)
+    goals = functional.frame_pose(arm, q, "tool")[:, :3, 3] + 0.1
+    wanted = [ik.velocities(x, [goal], 0.1) for x, goal in zip(q, goals, strict=True)]
+
+    def step(i):
+        return [np.array_equal(ik.velocities(q[i], [goals[i]], 0.1), wanted[i]) for _ in range(150)]
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(all(same) for same in pool.map(step, range(8)))
 
 
 def test_locked_joints_stay_and_parameters_of_a_context_apply(arm, scene):

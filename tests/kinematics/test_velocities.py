@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.optimize import lsq_linear
+from scipy.optimize import lsq_linear, minimize
 from scipy.spatial.transform import Rotation
 
 import mbt
@@ -308,6 +308,49 @@ def test_a_floating_base_with_a_ball_joint() -> None:
     ik.add_posture(there)
     v = ik.velocities(q, [], 0.5, damping=0.0)
     np.testing.assert_allclose(functional.integrate_positions(tree, q, v, 0.5), there, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["BallRpyJoint", "RpyFloatingJoint"])
+def test_limits_of_roll_pitch_and_yaw(kind: str) -> None:
+    """Goals beyond limits: the angles stay within, and come to rest where SciPy finds the least error."""
+    low, high = np.array([-0.4, -0.7, -0.5]), np.array([0.5, 0.6, 0.3])
+    tree = mbt.MultibodyTree()
+    head = tree.add_body(mbt.RigidBody("head", mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)))
+    neck = tree.add_joint(getattr(mbt, kind), "neck", tree.world_body, None, head, None)
+    others = np.full(neck.num_positions - 3, np.inf)
+    neck.set_position_limits(np.r_[low, -others], np.r_[high, others])
+    tree.finalize()
+    ik = mbt.InverseKinematics(tree)
+    ik.add_orientation("head")
+    rng = np.random.default_rng(0)
+    q = np.zeros((6, tree.num_positions))
+    q[:, :3] = rng.uniform(low, high, (6, 3))
+    goals = np.tile(np.eye(4), (6, 1, 1))
+    for X, angles in zip(goals, rng.uniform(-1.2, 1.2, (6, 3)), strict=True):
+        X[:] = mbt.math.make_pose([0, 0, 0], rpy=angles)
+    for _ in range(80):
+        v = ik.velocities(q, [goals[:, :3, :3]], 0.1, gain=0.3)
+        assert np.array_equal(v[2], ik.velocities(q[2], [goals[2, :3, :3]], 0.1, gain=0.3))
+        q = functional.integrate_positions(tree, q, v, 0.1)
+        assert np.all((q[:, :3] > low - 1e-3) & (q[:, :3] < high + 1e-3))
+    assert np.all((q[:, :3] > low - 1e-9) & (q[:, :3] < high + 1e-9))
+    on_limits = 0
+    for X, x in zip(goals, q, strict=True):
+
+        def cost(angles: np.ndarray, X: np.ndarray = X, x: np.ndarray = x) -> float:
+            return float(np.sum(functional.pose_error(tree, np.r_[angles, x[3:]], "head", X)[:3] ** 2))
+
+        best = minimize(
+            cost, 0.5 * (low + high), bounds=np.c_[low, high], options={"ftol": 1e-15, "gtol": 1e-9}
+        )
+        assert cost(x[:3]) <= best.fun + 1e-9
+        on_limits += np.isclose(x[:3], low).sum() + np.isclose(x[:3], high).sum()
+    assert on_limits > 3
+    # Back from beyond, by the gain.
+    beyond = np.zeros(tree.num_positions)
+    beyond[1] = 1.0
+    v = ik.velocities(beyond, [mbt.math.make_pose([0, 0, 0], rpy=[0, 1.0, 0])[:3, :3]], 0.1, gain=0.5)
+    np.testing.assert_allclose(0.1 * v[1], -0.2, atol=1e-9)
 
 
 def test_singular_and_out_of_reach() -> None:

@@ -92,9 +92,10 @@ def test_dry_friction_that_holds_or_slips_has_derivatives(v, tau):
         make_free_body(spring(1e4, 30.0)),
         make_door(mbt.DoorHingeConfig()),
         make_ball(mbt.BallRpyJoint, [-0.3, -0.2, 0.0], [0.4, 0.2, 0.1]),
+        make_ball(mbt.BallRpyJoint, [-2.0, -2.0, 0.8], [-0.7, 2.0, 2.0]),  # far beyond
         make_ball(mbt.RpyFloatingJoint, [-0.1, -1, -1, -2, -2, -2], [0.1, 1, 1, 2, 2, 2]),
     ],
-    ids=["bushing", "spring", "door", "ball", "floating"],
+    ids=["bushing", "spring", "door", "ball", "beyond", "floating"],
 )
 def test_elements_and_limits_of_angles_have_derivatives(tree):
     rng = np.random.default_rng(5)

@@ -250,3 +250,27 @@ def test_samples_do_not_depend_on_threads():
     assert found[0] == found[1]
     alone = functional.rollout(tree, q[7], v[7], tau[7], H, method="implicit", every=2)
     assert alone[1].tobytes() == np.frombuffer(found[0][1]).reshape(50, 4, 6)[7].tobytes()
+
+
+@pytest.mark.parametrize(("roll", "rate"), [(0.9, 0.0), (0.9, 3.0), (0.45, 2.0), (-0.6, -1.0)])
+def test_an_angle_beyond_its_limit_comes_back_as_a_hinge_does(roll, rate):
+    """Where only the roll moves it is that of a hinge."""
+    paths = []
+    for kind in (mbt.BallRpyJoint, mbt.RevoluteJoint):
+        tree = mbt.MultibodyTree()
+        body = tree.add_body(mbt.RigidBody("arm", mbt.SpatialInertia.solid_box_with_mass(1.0, 0.1, 0.2, 0.4)))
+        if kind is mbt.RevoluteJoint:
+            limits = {"pos_lower_limit": -0.4, "pos_upper_limit": 0.5}
+            joint = tree.add_joint(kind, "joint", tree.world_body, None, body, None, axis=[1, 0, 0], **limits)
+        else:
+            joint = tree.add_joint(kind, "joint", tree.world_body, None, body, None)
+            joint.set_position_limits([-0.4, -1.0, -2.0], [0.5, 1.0, 2.0])
+        tree.finalize()
+        context = tree.create_default_context()
+        context.q = np.eye(1, tree.num_positions)[0] * roll
+        context.v = np.eye(1, tree.num_velocities)[0] * rate
+        motion = mbt.simulate(tree, context, 1.0, H, method="implicit")
+        paths.append((motion.q[:, 0], motion.v[:, 0], motion.solver.at_limit[:, 0]))
+    for ball, hinge in zip(*paths, strict=True):
+        np.testing.assert_allclose(ball, hinge, rtol=0, atol=1e-6)
+    assert -0.4 - 1e-2 < paths[0][0][-1] < 0.5 + 1e-2

@@ -44,13 +44,39 @@ def moving(tree: mbt.MultibodyTree, v: Any) -> Any:
 
 
 def warned(tree: mbt.MultibodyTree, context: Any, *args: Any, **keywords: Any) -> tuple[mbt.Trajectory, str]:
-    """Return a trajectory, and the one message that it was simulated with, or none."""
+    """Return a trajectory, and the last message that it was simulated with, or none."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         trajectory = mbt.simulate(tree, context, *args, **keywords)
     assert all(x.category is mbt.SimulationWarning for x in caught)
-    assert len(caught) <= 1
-    return trajectory, str(caught[0].message) if caught else ""
+    # One before the first step, and one of the failure.
+    assert len(caught) <= 1 + (trajectory.status == "failed")
+    return trajectory, str(caught[-1].message) if caught else ""
+
+
+@pytest.mark.parametrize("method", ["semi_implicit_euler", "rk4"])
+def test_what_is_too_stiff_is_told_before_the_first_step(method: str) -> None:
+    tree = damped_box()
+    steps = []
+
+    def control(time: float, q: Any, v: Any) -> list[float]:
+        steps.append(time)
+        return [0.0]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", mbt.SimulationWarning)
+        with pytest.raises(
+            mbt.SimulationWarning, match=r"^simulate: steps of 0.001 s are too long for the damping"
+        ):
+            mbt.simulate(tree, moving(tree, [1.0]), 0.5, method=method, control=control)
+    assert steps == []
+
+
+def test_what_comes_to_its_end_is_told_of_once() -> None:
+    tree = damped_box()
+    trajectory, message = warned(tree, moving(tree, [0.0]), 0.5)
+    assert trajectory.status == "completed"
+    assert "the damping of joint" in message
 
 
 @pytest.mark.parametrize("method", ["semi_implicit_euler", "rk4"])
@@ -408,3 +434,49 @@ def test_a_driven_body_that_spins_too_fast_is_named() -> None:
     ball.finalize()
     assert warned(ball, moving(ball, context.v), 0.2, control=control)[1] == ""
     assert warned(tree, context, 0.01, dt=1e-5, control=control)[1] == ""
+
+
+# What implicit steps tell of bodies -----------------------------------------------------------------------
+
+
+def two_links(inertia: mbt.SpatialInertia, **options: Any) -> mbt.MultibodyTree:
+    tree = mbt.MultibodyTree()
+    arm = tree.add_body(mbt.RigidBody("arm", mbt.SpatialInertia.solid_box_with_mass(1.0, 0.1, 0.2, 0.3)))
+    tip = tree.add_body(mbt.RigidBody("tip", inertia))
+    tree.add_joint(mbt.RevoluteJoint, "shoulder", tree.world_body, None, arm, None, axis=[0, 0, 1])
+    tree.add_joint(mbt.RevoluteJoint, "wrist", arm, None, tip, None, axis=[1, 0, 0], **options)
+    tree.finalize()
+    return tree
+
+
+def impossible(*moments: float) -> mbt.SpatialInertia:
+    return mbt.SpatialInertia(0.5, np.zeros(3), mbt.UnitInertia(*moments), skip_validity_check=True)
+
+
+def test_a_body_with_a_moment_of_inertia_that_no_body_has_is_named() -> None:
+    tree = two_links(impossible(0.02, 0.02, -0.001))
+    context = moving(tree, [1.0, 1.0])
+    with pytest.warns(mbt.SimulationWarning, match=r"body 'tip' has a moment of inertia of -0.0005 kg"):
+        mbt.simulate(tree, context, 0.05, method="implicit")
+
+
+def test_a_joint_that_nothing_resists_is_named_where_implicit_steps_fail() -> None:
+    # It turns its impossible axis into that of the other joint.
+    tree = two_links(impossible(0.02, -1.0, 0.02))
+    with pytest.warns(mbt.SimulationWarning):
+        trajectory = mbt.simulate(tree, moving(tree, [0.0, 20.0]), 0.1, method="implicit")
+    assert trajectory.status == "failed"
+    assert "neither inertia nor damping resists joint 'shoulder': give body 'arm'" in trajectory.message
+
+
+def test_damping_is_enough_for_a_massless_body() -> None:
+    massless = mbt.SpatialInertia.zero()
+    tree = two_links(massless)
+    with pytest.raises(mbt.SingularityError, match="damping of the joint is enough"):
+        mbt.simulate(tree, tree.create_default_context(), 0.05, method="implicit")
+    tree = two_links(massless, damping=0.1)
+    with pytest.raises(mbt.SingularityError, match="wrist"):
+        mbt.simulate(tree, tree.create_default_context(), 0.05)
+    trajectory = mbt.simulate(tree, tree.create_default_context(), 0.5, method="implicit", control=[0.0, 0.2])
+    # What no mass resists moves with torque / damping.
+    np.testing.assert_allclose(trajectory.q[-1], [0.0, 0.2 / 0.1 * 0.5], rtol=1e-9)

@@ -192,7 +192,7 @@ def test_what_shapes_do_not_hold_is_reported():
             visual("<torus/>"),
             collision(
                 '<mesh filename="a"><drake:declare_convex/></mesh>',
-                '<drake:proximity_properties><drake:mu_dynamic value="x"/></drake:proximity_properties>',
+                "<drake:proximity_properties><drake:rigid_hydroelastic/></drake:proximity_properties>",
             ),
         ),
         strict=True,
@@ -202,7 +202,7 @@ def test_what_shapes_do_not_hold_is_reported():
         "link/collision without geometry": 1,
         "link/visual/geometry/torus": 1,
         "link/collision/geometry/mesh/drake:declare_convex": 1,
-        "link/collision/drake:proximity_properties": 1,
+        "link/collision/drake:proximity_properties/drake:rigid_hydroelastic": 1,
     }
     assert len(tree.bodies[1].collisions) == 1
 

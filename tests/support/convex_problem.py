@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 __all__ = ["Contacts", "Drives", "Problem", "solve"]
 
 #: Of the momenta in a step: what may be left of the condition of the minimum.
-TOLERANCE = 1e-9
+TOLERANCE = 1e-12
+# Below that, rounding may be all that is left.
+_ROUNDING = 1e-10
 _MOST_ITERATIONS = 60
 # A line search ends where the slope is so small a part of the first one.
 _SLOPE = 1e-3
@@ -238,12 +240,17 @@ class Problem:
         )
 
 
-def solve(problem: Problem, start: FloatArray) -> tuple[FloatArray, FloatArray, npt.NDArray[np.intp]]:
+def solve(
+    problem: Problem, start: FloatArray, other: FloatArray
+) -> tuple[FloatArray, FloatArray, npt.NDArray[np.intp]]:
     """Return the velocities of the minimum, (batch, nv), residuals and numbers of iterations, (batch,).
 
-    Newton's method with an exact line search. What one sample gets depends on no other: finished ones rest.
+    Newton's method with an exact line search, from one of two velocities, where less is left of the gradient.
+    What one sample gets depends on no other: finished ones rest.
     """
-    v = start.copy()
+    there, here = problem.gradient(other)[1], problem.gradient(start)[1]
+    is_better = (there < here) & (here > TOLERANCE)
+    v = np.where(is_better[:, np.newaxis], other, start)
     gradient, residual = problem.gradient(v)
     iterations = np.zeros(v.shape[0], dtype=np.intp)
     for _ in range(_MOST_ITERATIONS):
@@ -258,7 +265,7 @@ def solve(problem: Problem, start: FloatArray) -> tuple[FloatArray, FloatArray, 
         gradient1, residual1 = problem.gradient(v1)
         iterations += active
         # The last digits may not get better.
-        stuck = active & (residual1 >= residual) & (residual < 100.0 * TOLERANCE)
+        stuck = active & (residual1 >= residual) & (residual < _ROUNDING)
         v, gradient = (
             np.where(stuck[:, np.newaxis], old, new) for old, new in ((v, v1), (gradient, gradient1))
         )

@@ -163,7 +163,7 @@ class ConvexSteps:
         if bad.any():
             problem.silence(bad)
         start = np.linalg.solve(M, problem.p[..., np.newaxis])[..., 0]
-        v1, residual, iterations = solve(problem, start)
+        v1, residual, iterations = solve(problem, start, flat * free)
         self.carried, self.problem = v0, problem
         self._report(problem, v1, residual, iterations)
         v1 = np.where(bad[:, np.newaxis], np.nan, v1 * free + 0.0).reshape(*self.batch, self.nv)

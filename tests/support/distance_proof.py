@@ -2,13 +2,61 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import itertools
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from scipy.spatial import ConvexHull
 
 import mbt
-from support.shapes import Array, excess, random_q, random_shape, scene_of, separation, sides_of
+from mbt._core.geometry.distances import is_known
+from support.shape_pairs import (
+    BOX,
+    CAPSULE,
+    CYLINDER,
+    ELLIPSOID,
+    HULL,
+    NAMES,
+    PLANE,
+    SPHERE,
+    Found,
+    Shapes,
+    find,
+    gap,
+    outside,
+    poses,
+    vertices,
+)  # fmt: skip
+
+Array = np.ndarray[Any, np.dtype[np.float64]]
+
+#: Kinds with random pairs, all that both others know.
+PAIRS = [pair for pair in itertools.combinations_with_replacement(range(7), 2) if is_known(*pair)]
+#: Shapes closer than this, or less deep, are neither apart nor deep [m].
+TOUCHING = 1e-6
+
+
+def tolerance_of(kinds: tuple[int, int], *, single: bool = False) -> float:
+    """Return what others may differ by [m]: more where they search on curves, or compute in `single`."""
+    closed = kinds == (SPHERE, CYLINDER) or PLANE in kinds
+    if {CYLINDER, ELLIPSOID} & set(kinds) and not closed:
+        return 1e-6
+    return 1e-7 if single else 1e-9
+
+
+@dataclass
+class Peer:
+    """How far another library is off, of the pairs that are apart and those that are deep [m]."""
+
+    compared: int = 0
+    #: No distance, or one of more than a kilometre.
+    given_up: int = 0
+    #: Beyond `tolerance_of`.
+    apart_off: int = 0
+    apart_worst: float = 0.0
+    deep_off: int = 0
+    deep_worst: float = 0.0
 
 
 @dataclass
@@ -19,111 +67,154 @@ class Findings:
     apart: int = 0
     #: How far planes across the normal, which touch both shapes, are from the distance.
     gap: float = 0.0
-    #: How far witness points are from the surfaces.
+    #: How far witness points are outside of the shapes.
     surface: float = 0.0
-    #: Of pairs that are apart, how much less others find, which would be a shorter way; and how much more.
-    coal_less: float = 0.0
-    coal_more: float = 0.0
-    mujoco_less: float = 0.0
-    mujoco_more: float = 0.0
-    #: Of pairs that overlap, by how much others find a shorter way out.
-    coal_shallower: float = 0.0
-    mujoco_shallower: float = 0.0
-
-    def raise_to(self, **numbers: float) -> None:
-        """Keep the larger ones."""
-        for name, number in numbers.items():
-            setattr(self, name, max(getattr(self, name), float(number)))
+    #: Of pairs that overlap, by how much a direction that another library finds is a shorter way out.
+    shallower: float = 0.0
+    coal: Peer = field(default_factory=Peer)
+    mujoco: Peer = field(default_factory=Peer)
 
 
-def prove(kinds: tuple[str, str], count: int, rng: np.random.Generator, *, per_shape: int = 200) -> Findings:
-    """Compare random pairs of these kinds: `per_shape` poses of two shapes, then two others."""
+def random_side(kind: int, rng: np.random.Generator, count: int, far: tuple[float, ...]) -> Shapes:
+    """Return shapes of one kind, each of its own size; of hulls, all are the same."""
+    X = poses(rng, count, 1.0)
+    X[:, :3, 3] *= rng.choice(far, (count, 1))
+    corners = vertices(rng, int(rng.integers(8, 60))) if kind == HULL else None
+    return Shapes(kind, rng.uniform(0.05, 0.4, (count, 3)), X, corners)
+
+
+def prove(kinds: tuple[int, int], count: int, rng: np.random.Generator, *, at_once: int = 1000) -> Findings:
+    """Compare random pairs of these kinds."""
     found = Findings()
     while found.pairs < count:
-        scene = scene_of(*(random_shape(kind, rng) for kind in kinds))
-        q = random_q(scene, rng, min(per_shape, count - found.pairs), 1.5)
-        d, p_WA, p_WB, n = (x[:, 0] for x in scene.distances(q, witness=True))
-        sides = sides_of(scene, q)
-        (a, X_WA), (b, X_WB) = sides
-        found.pairs += len(q)
-        found.apart += int((d > 0.0).sum())
-        for i in range(len(q)):
-            found.raise_to(gap=abs(separation(a, X_WA[i], b, X_WB[i], n[i]) - d[i]))
-            for shape, X, p in ((a, X_WA[i], p_WA[i]), (b, X_WB[i], p_WB[i])):
-                found.raise_to(surface=abs(float(excess(shape, X[:3, :3].T @ (p - X[:3, 3])))))
-        for name, others in (("coal", coal_distances(sides)), ("mujoco", mujoco_distances(sides))):
-            known = np.isfinite(others)
-            apart, deep = known & (d > 1e-6), known & (d < -1e-6)
-            found.raise_to(
-                **{
-                    f"{name}_less": (d - others)[apart].max(initial=0.0),
-                    f"{name}_more": (others - d)[apart].max(initial=0.0),
-                    f"{name}_shallower": (others - d)[deep & (others < 0.0)].max(initial=0.0),
-                }
-            )
+        n = min(at_once, count - found.pairs)
+        A = random_side(kinds[0], rng, n, (0.1,))
+        B = random_side(kinds[1], rng, n, (0.1, 0.4, 1.0))
+        ours = find(A, B)
+        found.pairs += n
+        found.apart += int((ours.d > 0.0).sum())
+        found.gap = max(found.gap, float(np.abs(gap(A, B, ours.n) - ours.d).max()))
+        for S, p in ((A, ours.p_A), (B, ours.p_B)):
+            found.surface = max(found.surface, float(outside(S, p).max()))
+        # Meshes of MuJoCo are in single precision.
+        for peer, ask, single in ((found.coal, ask_coal, False), (found.mujoco, ask_mujoco, HULL in kinds)):
+            d, normals = ask(A, B)
+            compare(peer, ours, d, tolerance_of(kinds, single=single))
+            deep = (ours.d < -TOUCHING) & np.isfinite(normals).all(axis=1)
+            shorter = (gap(A, B, normals) - ours.d)[deep]
+            found.shallower = max(found.shallower, float(shorter.max(initial=0.0)))
     return found
 
 
-def of_coal(coal: Any, shape: mbt.Shape) -> Any:
-    """Return a geometry of Coal."""
-    make = {
-        "sphere": coal.Sphere,
-        "capsule": coal.Capsule,
-        "box": coal.Box,
-        "cylinder": coal.Cylinder,
-        "ellipsoid": coal.Ellipsoid,
-        "plane": lambda: coal.Halfspace(np.array([0.0, 0.0, 1.0]), 0.0),
-    }
-    return make[shape.kind](*shape.size)
+def add(total: Any, found: Any) -> None:
+    """Add counts of other pairs to these, and keep the larger numbers."""
+    for name, x in vars(found).items():
+        if isinstance(x, Peer):
+            add(getattr(total, name), x)
+        else:
+            setattr(
+                total, name, getattr(total, name) + x if isinstance(x, int) else max(getattr(total, name), x)
+            )
 
 
-def coal_distances(sides: list[tuple[mbt.Shape, Array]]) -> Array:
-    """Return the distances that Coal finds."""
+def compare(peer: Peer, ours: Found, d: Array, tolerance: float) -> None:
+    """Count where another library's distances differ."""
+    known = np.abs(np.nan_to_num(d, nan=np.inf)) < 1e3
+    peer.given_up += int((~known).sum())
+    off = np.abs(np.where(known, d, 0.0) - ours.d)
+    apart, deep = off[known & (ours.d > TOUCHING)], off[known & (ours.d < -TOUCHING)]
+    peer.compared += len(apart) + len(deep)
+    peer.apart_off += int((apart > tolerance).sum())
+    peer.deep_off += int((deep > tolerance).sum())
+    peer.apart_worst = max(peer.apart_worst, float(apart.max(initial=0.0)))
+    peer.deep_worst = max(peer.deep_worst, float(deep.max(initial=0.0)))
+
+
+def units(x: Array) -> Array:
+    """Return unit vectors (n, 3), NaN where they are no vectors."""
+    length = np.linalg.norm(x, axis=1, keepdims=True)
+    return np.where(length > 0.0, x, np.nan) / np.where(length > 0.0, length, 1.0)
+
+
+def ask_coal(A: Shapes, B: Shapes) -> tuple[Array, Array]:
+    """Return the distances that Coal finds, and its normals."""
     import coal
 
     request = coal.DistanceRequest()
+    request.enable_signed_distance = True
     request.gjk_tolerance = request.epa_tolerance = 1e-12
     request.gjk_max_iterations = request.epa_max_iterations = 1000
-    (a, X_WA), (b, X_WB) = sides
-    first, second = of_coal(coal, a), of_coal(coal, b)
-    found = np.empty(len(X_WA))
-    for i in range(len(found)):
-        result = coal.DistanceResult()
-        pose_a, pose_b = (coal.Transform3s(X[i, :3, :3], X[i, :3, 3]) for X in (X_WA, X_WB))
-        coal.distance(first, pose_a, second, pose_b, request, result)
-        found[i] = result.min_distance
-    return found
+    result = coal.DistanceResult()
+    d, n = np.empty(len(A.X)), np.empty((len(A.X), 3))
+    hulls = [hull_of_coal(coal, S.vertices) if S.kind == HULL else None for S in (A, B)]
+    for i in range(len(d)):
+        ends: list[Any] = []
+        for S, hull in zip((A, B), hulls, strict=True):
+            X = S.X[i]
+            ends += hull or shape_of_coal(coal, S.kind, S.size[i]), coal.Transform3s(X[:3, :3], X[:3, 3])
+        result.clear()
+        d[i] = coal.distance(*ends, request, result)
+        n[i] = result.normal
+    return d, units(n)
 
 
-def geom_of(shape: mbt.Shape, name: str) -> str:
-    """Return a geometry of MJCF."""
-    X = shape.X_BG
-    w = mbt.math.matrix_to_quaternion(X[:3, :3])
-    size = {
-        "sphere": shape.size,
-        "ellipsoid": shape.size,
-        "box": [0.5 * x for x in shape.size],
-        "plane": [1, 1, 1],
-    }.get(shape.kind) or [shape.size[0], 0.5 * shape.size[1]]
-
-    def text(numbers: Any) -> str:
-        return " ".join(repr(float(x)) for x in numbers)
-
-    pose = f'pos="{text(X[:3, 3])}" quat="{text(w)}"'
-    return f'<geom name="{name}" type="{shape.kind}" {pose} size="{text(size)}"/>'
+def shape_of_coal(coal: Any, kind: int, size: Array) -> Any:
+    """Return a geometry of Coal."""
+    if kind == SPHERE:
+        return coal.Sphere(size[0])
+    if kind == CAPSULE:
+        return coal.Capsule(size[0], 2.0 * size[1])
+    if kind == PLANE:
+        return coal.Halfspace(np.array([0.0, 0.0, 1.0]), 0.0)
+    if kind == BOX:
+        return coal.Box(*(2.0 * size))
+    if kind == CYLINDER:
+        return coal.Cylinder(size[0], 2.0 * size[1])
+    return coal.Ellipsoid(*size)
 
 
-def mujoco_distances(sides: list[tuple[mbt.Shape, Array]]) -> Array:
-    """Return what `mj_geomDistance` finds."""
+def hull_of_coal(coal: Any, corners: Array) -> Any:
+    """Return a convex geometry of Coal."""
+    points, triangles = coal.StdVec_Vec3s(), coal.StdVec_Triangle()
+    for face in ConvexHull(corners).simplices.tolist():
+        a, b, c = corners[face]
+        inward = np.cross(b - a, c - a) @ (a - corners.mean(axis=0)) < 0.0
+        triangles.append(coal.Triangle(*(face[::-1] if inward else face)))
+    for point in corners:
+        points.append(point)
+    return coal.Convex(points, triangles)
+
+
+def ask_mujoco(A: Shapes, B: Shapes) -> tuple[Array, Array]:
+    """Return what `mj_geomDistance` finds, NaN for nothing; and normals by its two points."""
     import mujoco
 
-    geoms = "".join(geom_of(shape, f"g{i}") for i, (shape, _) in enumerate(sides))
-    model = mujoco.MjModel.from_xml_string(f"<mujoco><worldbody>{geoms}</worldbody></mujoco>")
+    spec = mujoco.MjSpec()
+    spec.option.ccd_tolerance, spec.option.ccd_iterations = 1e-12, 1000
+    for i, S in enumerate((A, B)):
+        kind = "MESH" if S.kind == HULL else NAMES[S.kind].upper()
+        geom = spec.worldbody.add_geom(type=getattr(mujoco.mjtGeom, f"mjGEOM_{kind}"), size=[1, 1, 1])
+        if S.kind == HULL:
+            mesh = spec.add_mesh(name=f"hull{i}", uservert=S.vertices.ravel())
+            mesh.inertia = mujoco.mjtMeshInertia.mjMESH_INERTIA_CONVEX
+            geom.meshname = mesh.name
+    model = spec.compile()
     data, ends = mujoco.MjData(model), np.zeros(6)
-    found = np.empty(len(sides[0][1]))
-    for i in range(len(found)):
-        for g, (_, X) in enumerate(sides):
-            data.geom_xpos[g], data.geom_xmat[g] = X[i, :3, 3], X[i, :3, :3].ravel()
-        found[i] = mujoco.mj_geomDistance(model, data, 0, 1, 100.0, ends)
-    found[found >= 100.0] = np.nan
-    return found
+    # The axes of a mesh are its principal ones, in single precision.
+    R, p, radius = [], [], []
+    for i, S in enumerate((A, B)):
+        is_hull = S.kind == HULL
+        R_offset = mbt.math.quaternion_to_matrix(model.geom_quat[i]) if is_hull else np.eye(3)
+        R.append((S.X[:, :3, :3] @ R_offset).reshape(-1, 9))
+        p.append(S.X[:, :3, 3] + (S.X[:, :3, :3] @ model.geom_pos[i] if is_hull else 0.0))
+        radius.append(0.0 if S.kind == PLANE else 2.0 * np.linalg.norm(S.size, axis=1).max())
+    model.geom_rbound[:] = radius
+    d, n = np.empty(len(A.X)), np.empty((len(A.X), 3))
+    for i in range(len(d)):
+        model.geom_size[:] = A.size[i], B.size[i]
+        data.geom_xpos[:] = p[0][i], p[1][i]
+        data.geom_xmat[:] = R[0][i], R[1][i]
+        d[i] = mujoco.mj_geomDistance(model, data, 0, 1, 100.0, ends)
+        n[i] = (ends[3:] - ends[:3]) * np.sign(d[i])
+    d[d >= 100.0] = np.nan
+    return d, units(n)

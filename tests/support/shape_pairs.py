@@ -99,6 +99,8 @@ def support(S: Shapes, d: np.ndarray) -> np.ndarray:
         CYLINDER: lambda: size[..., 0] * np.hypot(e[..., 0], e[..., 1]) + size[..., 1] * np.abs(e[..., 2]),
         ELLIPSOID: lambda: np.linalg.norm(size * e, axis=-1),
         HULL: lambda: (e @ S.vertices.T).max(-1),
+        # Half-spaces reach to infinity along all directions but one.
+        PLANE: lambda: np.where(np.linalg.norm(e - [0.0, 0.0, 1.0], axis=-1) < 1e-9, 0.0, np.inf),
     }[S.kind]()
     return along + np.einsum("ni,n...i->n...", S.X[:, :3, 3], d)
 
@@ -122,6 +124,8 @@ def outside(S: Shapes, p: np.ndarray) -> np.ndarray:
         return np.maximum(np.hypot(x, y) - a, np.abs(z) - b)
     if S.kind == ELLIPSOID:
         return (np.linalg.norm(e / [a, b, c], axis=0) - 1.0) * S.size.max(1)
+    if S.kind == PLANE:
+        return z
     faces = ConvexHull(S.vertices).equations
     return (faces[:, :3] @ e + faces[:, 3:]).max(0)
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import mbt
+from mbt.motion.shape_contacts import ContactSample
+from mbt.viewer.films import Film, touching_of
 from mbt.viewer.scene import ModelScene
-from mbt.viewer.snapshots import take_snapshot
+from mbt.viewer.snapshots import Snapshot, take_snapshot
 from support.shapes import BODY
 
 YELLOW, VERMILION = (240, 228, 66), (213, 94, 0)
@@ -104,3 +107,62 @@ def test_height_fields_are_drawn() -> None:
         a, b, c = np.moveaxis(handle.vertices[handle.faces].astype(float), 1, 0)
         assert (np.cross(b - a, c - a)[:, 2] > 0.0).all()
         assert len(handle.faces) == 4
+
+
+@pytest.fixture
+def fall() -> mbt.Trajectory:
+    """A ball falls on a floor and is pushed by nothing else."""
+    tree = mbt.MultibodyTree()
+    ball = tree.add_body(mbt.RigidBody("ball", BODY)).add_collision(mbt.Shape("sphere", [0.1]))
+    tree.add_joint(mbt.PrismaticJoint, "up", tree.world_body, None, ball, None, axis=[0, 0, 1])
+    tree.add_force_element(mbt.UniformGravityFieldElement())
+    tree.finalize()
+    scene = mbt.CollisionModel(tree, obstacles=[mbt.Shape("plane", name="floor")])
+    context = tree.create_default_context()
+    context.q = [0.15]
+    contacts = mbt.ShapeContact(scene)
+    return mbt.simulate(tree, context, 0.3, 5e-3, method="implicit", contacts=contacts)
+
+
+def test_points_where_shapes_push(fall: mbt.Trajectory) -> None:
+    tree = fall.final_context.tree
+    scene = touching_of(tree, fall)
+    assert scene is not None
+    drawn = ModelScene(tree, touching=scene)
+    assert drawn.shown == {"collisions", "contacts", "obstacles"}
+    assert [drawn.has(layer) for layer in ("obstacles", "distances", "contacts")] == [True, False, True]
+    film = Film(tree, fall)
+    above = take_snapshot(drawn, fall.final_context, film.touching_at(0.0))
+    assert above is not None
+    assert above.contacts.shape == above.forces.shape == (0, 3)
+    snapshot = take_snapshot(drawn, fall.final_context, film.touching_at(1.0))
+    assert snapshot is not None
+    weight = 9.81 * tree.get_body_by_name("ball").default_mass
+    # On the ball, which can move: the floor is the second one of the pair.
+    np.testing.assert_allclose(snapshot.forces, [[0, 0, weight]], rtol=1e-6, atol=1e-12)
+    np.testing.assert_allclose(snapshot.contacts, [[0, 0, 0]], atol=1e-4)
+    assert Film(tree, fall.q, 5e-3).touching_at(1.0) is None
+
+
+@pytest.mark.viewer
+def test_forces_between_shapes_are_played(
+    fall: mbt.Trajectory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree = fall.final_context.tree
+    with mbt.view(tree, fall, open_browser=False) as viewer:
+        drawing = viewer.models[0]._drawing
+        assert [item.layer for item in drawing._scene.items if item.layer == "obstacles"] == ["obstacles"]
+        points, arrows = drawing._handles["contacts"]
+        wait_until(lambda: arrows.visible)
+        assert len(points.points) == 1
+    seen = []
+
+    def look(scene: ModelScene, context: mbt.Context, touching: ContactSample | None) -> Snapshot | None:
+        seen.append(snapshot := take_snapshot(scene, context, touching))
+        return snapshot
+
+    monkeypatch.setattr("mbt.viewer.model.take_snapshot", look)
+    mbt.record(tree, fall, tmp_path / "fall.html", fps=20)
+    assert (tmp_path / "fall.html").stat().st_size > 1e5
+    *_, last = (len(snapshot.contacts) for snapshot in seen if snapshot is not None)
+    assert last == 1

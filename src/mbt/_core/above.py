@@ -93,6 +93,9 @@ class _Above:
     steps_of_each_state: Function
     sum_of_forces: Function
 
+    # What touches.
+    contacts_of_file: Function
+
     # Motion.
     rollout_context: Function
     rollout_with_servos: Function

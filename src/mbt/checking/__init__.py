@@ -102,7 +102,7 @@ def check_model(
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ModelWarning)
-            tree = load_model(source, base=base, package_paths=package_paths)  # type: ignore[arg-type]
+            tree = load_model(source, base=base, package_paths=package_paths)  # type: ignore[call-overload]
     except ParseError as error:
         # What the text told already is not told again.
         if error.line not in {finding.line for finding in subject.findings if finding.severity == "error"}:

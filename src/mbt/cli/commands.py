@@ -135,8 +135,8 @@ def _add_simulate(commands: Any) -> None:
     )
     simulate.add_argument(
         "--contacts", action="store_true",
-        help="let the collision shapes of the file touch, meshes by their convex hulls; needs, and is by "
-        "default, --method implicit",
+        help="let the collision shapes of the file touch, meshes by their convex hulls, with the friction of "
+        "the file; needs, and is by default, --method implicit",
     )  # fmt: skip
     simulate.add_argument(
         "--floor", type=float, metavar="Z", help="with --contacts: a floor at this height [m]"
@@ -144,9 +144,8 @@ def _add_simulate(commands: Any) -> None:
     simulate.add_argument(
         "--friction",
         type=float,
-        default=0.8,
         metavar="MU",
-        help="with --contacts: of all pairs (default: 0.8)",
+        help="with --contacts: of all pairs (default: as the file says, else 0.8)",
     )
     simulate.add_argument("--save", metavar="OUT", help="write the trajectory to OUT.npz or OUT.csv")
     simulate.add_argument("--plot", metavar="OUT", help="draw it to OUT.png, .svg or .pdf, with matplotlib")

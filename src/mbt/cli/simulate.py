@@ -59,9 +59,8 @@ def run_simulation(options: Namespace, **reading: Any) -> tuple[str, str | None]
     if options.save is not None:
         as_target(options.save)
     figure = None if options.plot is None else _make_figure()
-    tree = load(options.file, **reading)
+    tree, contacts = _load(options, reading)
     context, tau = _prepare(tree, options)
-    contacts = _make_contacts(tree, options, reading)
     start = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", SimulationWarning)  # For the report.
@@ -96,25 +95,25 @@ def _prepare(tree: MultibodyTree, options: Namespace) -> tuple[Context, Any]:
     return context, tree.v_from_dict(as_values(options.torque, "--torque"))
 
 
-def _make_contacts(tree: MultibodyTree, options: Namespace, reading: dict[str, Any]) -> ShapeContact | None:
-    """Return what touches, None where nothing does."""
+def _load(options: Namespace, reading: dict[str, Any]) -> tuple[MultibodyTree, ShapeContact | None]:
+    """Return the tree, and what touches; None where nothing does."""
     if not options.contacts:
-        if options.floor is not None:
-            raise ArgumentValueError("--floor: expected --contacts, too: without it nothing touches")
-        return None
-    from mbt.geometry import CollisionModel, ShapeContact
+        for name in ("floor", "friction"):
+            if getattr(options, name) is not None:
+                raise ArgumentValueError(f"--{name}: expected --contacts, too: without it nothing touches")
+        return load(options.file, **reading), None
+    floors = () if options.floor is None else (make_pose([0, 0, options.floor]),)
+    obstacles = [Shape("plane", [], X_WG, name="floor") for X_WG in floors]
+    loaded: Any = load(options.file, contacts=True, obstacles=obstacles, **reading)
+    tree, contacts = loaded
+    if not contacts.pairs:
+        cure = ": --floor Z gives it a floor to stand on" if options.floor is None else ""
+        raise ArgumentValueError(f"--contacts: no shapes of this model can touch{cure}")
+    if options.friction is not None:
+        from mbt.geometry import ShapeContact
 
-    floor = (
-        [] if options.floor is None else [Shape("plane", [], make_pose([0, 0, options.floor]), name="floor")]
-    )
-    scene = CollisionModel(tree, obstacles=floor, hulls=True, package_paths=reading["package_paths"])
-    if not scene.num_pairs:
-        raise ArgumentValueError(
-            "--contacts: no shapes of this model can touch: --floor Z gives it a floor to stand on"
-            if options.floor is None
-            else "--contacts: no shapes of this model can touch"
-        )
-    return ShapeContact(scene, options.friction)
+        contacts = ShapeContact(contacts.scene, options.friction)
+    return tree, contacts
 
 
 def as_values(settings: Sequence[str], option: str) -> dict[str, Any]:

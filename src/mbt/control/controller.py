@@ -297,7 +297,7 @@ class TaskSpaceController:
         """Put all but the quadratic program into native code, by `mbt.compile`.
 
         A tick is then several times faster. It needs a C compiler, and takes seconds, or milliseconds where
-        the code is in the cache.
+        the code is in the cache. The first tick with ``context=`` compiles, too.
 
         Parameters
         ----------
@@ -330,9 +330,9 @@ class TaskSpaceController:
         out : TaskSpaceResult, optional
             A result of this controller, into whose arrays this one is written.
         context : Context, optional
-            One of this tree, whose parameters count: masses, gravity, poses of frames, disabled constraints.
-            Its positions and velocities do not matter. Native code of `compile` has default parameters and is
-            not used then.
+            One of this tree, whose parameters count: masses, gravity, poses of frames, disabled constraints,
+            locked joints. Its positions and velocities do not matter. One of a batch has parameters of each
+            sample.
 
         Returns
         -------
@@ -342,7 +342,7 @@ class TaskSpaceController:
         Raises
         ------
         ArgumentValueError
-            When a number is not finite, a goal is not a pose, or joints of the Context are locked.
+            When a number is not finite, a goal is not a pose, or a locked joint moves.
         ContextMismatchError
             When the Context is one of another tree.
         MissingPackageError
@@ -388,10 +388,6 @@ class TaskSpaceController:
             raise ArgumentTypeError(f"context: expected a Context, got {quote(context)}")
         if context.tree is not self._tree:
             raise ContextMismatchError("context: expected one of the tree of this controller")
-        if context.batch_shape:
-            raise ArgumentValueError(f"context: expected one state, got a batch {context.batch_shape}")
-        if any(context._locked_dofs()):
-            raise ArgumentValueError("context: expected one without locked joints")
 
     def _as_contact(self, contact: object, k: int) -> tuple[ContactPoints, Frame, Frame | None]:
         if not isinstance(contact, ContactPoints):

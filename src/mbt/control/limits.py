@@ -14,17 +14,20 @@ def acceleration_bounds(
 ) -> tuple[Any, Any]:
     """Return lower and upper bounds of accelerations that are held for `dt`, shapes (n,) each.
 
-    Within them, positions and velocities stay within limits, and a deceleration of `braking` can stop each
-    joint in front of its limit later (Del Prete 2018, "Joint position and velocity bounds in discrete-time
-    acceleration or torque control of robot arms", algorithms 1 to 3). Where bounds contradict, braking as
-    hard as is allowed comes first. Each of the limits is a pair of arrays (n,), lower and upper.
+    Within them, positions and velocities stay within limits, and a deceleration of `braking`, or what
+    acceleration limits allow of it, can stop each joint in front of its limit later (Del Prete 2018, "Joint
+    position and velocity bounds in discrete-time acceleration or torque control of robot arms", algorithms 1
+    to 3). Where bounds contradict, braking as hard as is allowed comes first. Each of the limits is a pair of
+    arrays (n,), lower and upper.
     """
-    upper = _calc_upper(q, v, q_limits[1], v_limits[1], braking, dt)
-    lower = -_calc_upper(-q, -v, -q_limits[0], -v_limits[0], braking, dt)
+    down = np.minimum(braking, np.maximum(-vdot_limits[0], 0.0))
+    up = np.minimum(braking, np.maximum(vdot_limits[1], 0.0))
+    upper = _calc_upper(q, v, q_limits[1], v_limits[1], down, dt)
+    lower = -_calc_upper(-q, -v, -q_limits[0], -v_limits[0], up, dt)
     # Nothing asks for more than braking: a velocity above its limit comes back as fast as that.
-    upper = np.minimum(np.maximum(upper, -braking), vdot_limits[1])
-    lower = np.maximum(np.minimum(lower, braking), vdot_limits[0])
-    middle = np.minimum(np.maximum(-v / dt, -braking), braking)
+    upper = np.minimum(np.maximum(upper, -down), vdot_limits[1])
+    lower = np.maximum(np.minimum(lower, up), vdot_limits[0])
+    middle = np.minimum(np.maximum(-v / dt, -down), up)
     middle = np.minimum(np.maximum(middle, vdot_limits[0]), vdot_limits[1])
     contradict = lower > upper
     return np.where(contradict, middle, lower), np.where(contradict, middle, upper)

@@ -1,7 +1,8 @@
-"""What a program needs to know of a state: with the default parameters of the tree, or those of a Context."""
+"""What a program needs to know of a state, with default parameters or with those of a Context."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from mbt.tree.frame import Frame
     from mbt.tree.multibody_tree import MultibodyTree
 
-__all__ = ["Motion", "MotionInContext"]
+__all__ = ["GivenMotion", "Motion", "MotionInContext"]
 
 
 class Motion:
@@ -82,7 +83,7 @@ class Motion:
 
 
 class MotionInContext(Motion):
-    """A state of doubles with the parameters of a Context."""
+    """States of doubles with the parameters of a Context; its leading axes are those of all quantities."""
 
     def __init__(self, context: Context, q: Any, v: Any) -> None:
         super().__init__(context.tree, q, v)
@@ -95,7 +96,7 @@ class MotionInContext(Motion):
 
     def bias_forces(self) -> Any:
         """See `Motion`."""
-        zero = np.zeros(self.tree.num_velocities)
+        zero = np.zeros_like(self._context.v)
         return self.tree.calc_inverse_dynamics(self._context, zero, include_force_elements=True)
 
     def frame_pose(self, frame: Frame) -> Any:
@@ -119,11 +120,14 @@ class MotionInContext(Motion):
 
     def center_jacobian(self) -> Any:
         """See `Motion`."""
-        return self.momentum_matrix()[3:] / self.tree.calc_total_mass(self._context)
+        return self.momentum_matrix()[..., 3:, :] / self._total_mass()[..., None, None]
 
     def center_bias(self) -> Any:
         """See `Motion`."""
-        return self.momentum_bias()[3:] / self.tree.calc_total_mass(self._context)
+        return self.momentum_bias()[..., 3:] / self._total_mass()[..., None]
+
+    def _total_mass(self) -> Any:
+        return np.asarray(self.tree.calc_total_mass(self._context))
 
     def momentum_matrix(self) -> Any:
         """See `Motion`."""
@@ -131,12 +135,11 @@ class MotionInContext(Motion):
 
     def momentum_bias(self) -> Any:
         """See `Motion`."""
-        forces = np.empty((self.tree.num_bodies, 6))
-        self.tree.calc_inverse_dynamics(
-            self._context, np.zeros(self.tree.num_velocities), F_BMo_W_array=forces
-        )
-        torque, force = forces[0, :3], forces[0, 3:]  # of World, about its origin
-        return np.concatenate([torque - skew(self.center_of_mass()) @ force, force])
+        zero = np.zeros_like(self._context.v)
+        forces = np.empty((*zero.shape[:-1], self.tree.num_bodies, 6))
+        self.tree.calc_inverse_dynamics(self._context, zero, F_BMo_W_array=forces)
+        torque, force = forces[..., 0, :3], forces[..., 0, 3:]  # of World, about its origin
+        return np.concatenate([torque - np.cross(self.center_of_mass(), force), force], axis=-1)
 
     def constraint_jacobian(self) -> Any:
         """See `Motion`."""
@@ -145,3 +148,31 @@ class MotionInContext(Motion):
     def constraint_bias(self) -> Any:
         """See `Motion`."""
         return self.tree.calc_constraint_bias(self._context)
+
+
+class GivenMotion(Motion):
+    """A state whose quantities are arrays, by name and frame: those that a `source` computes, if need be."""
+
+    def __init__(
+        self, tree: MultibodyTree, q: Any, v: Any, given: dict[Any, Any], source: Any = None
+    ) -> None:
+        super().__init__(tree, q, v)
+        self._given, self._source = given, source
+
+    def _get(self, name: str, *frames: Any) -> Any:
+        key = (name, *frames)
+        if self._source is not None and key not in self._given:
+            self._given[key] = getattr(self._source, name)(*frames)
+        return self._given[key]
+
+
+def _getter(name: str) -> Callable[..., Any]:
+    def get(self: GivenMotion, *frames: Any) -> Any:
+        return self._get(name, *frames)
+
+    return get
+
+
+for _name in vars(Motion):
+    if not _name.startswith("_") and _name != "point":
+        setattr(GivenMotion, _name, _getter(_name))

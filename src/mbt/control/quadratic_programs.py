@@ -42,7 +42,8 @@ class QuadraticProgram:
                 flag, _ = self._model.setup(H, g, self._A, self._upper, self._lower, self._sense)
             else:
                 start = (self._sense,) if is_cold else ()
-                flag = self._model.update(H, g, self._A, self._upper, self._lower, *start)
+                A = self._A if len(self._A) else None  # daqp refuses an update of no rows
+                flag = self._model.update(H, g, A, self._upper, self._lower, *start)
             if flag >= 0:
                 x, _, flag, info = self._model.solve()
                 self.num_iterations = info["iterations"]

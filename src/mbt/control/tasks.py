@@ -42,6 +42,10 @@ class Task:
             return np.ascontiguousarray(value)  # that its numbers are finite is seen in the result
         return as_finite_array(value, name, self.shape)
 
+    def any_goal(self) -> FloatArray:
+        """Return an array that is a goal."""
+        return np.eye(*self.shape) if len(self.shape) == 2 else np.zeros(self.shape)
+
     def calc_rows(self, motion: Motion, goal: Any, velocity: Any, acceleration: Any) -> tuple[Any, Any]:
         """Return J, shape (num_rows, num_velocities), and r, shape (num_rows,)."""
         J, bias, error = self._calc_motion(motion, goal)
@@ -120,6 +124,10 @@ class PostureTask(Task):
     def as_goal(self, value: object, name: str) -> FloatArray:
         """Return a configuration; that of the task for None."""
         return self.default if value is None else super().as_goal(value, name)
+
+    def any_goal(self) -> FloatArray:
+        """Return the configuration of the task."""
+        return self.default
 
     def _calc_motion(self, motion: Motion, goal: Any) -> tuple[Any, Any, Any]:
         rows = list(self.velocities)

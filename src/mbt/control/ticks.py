@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbt.control.motions import Motion, MotionInContext
+from mbt import functional
+from mbt.control.motions import GivenMotion, Motion, MotionInContext
 from mbt.control.problem import FREE, Problem
 from mbt.control.quadratic_programs import QuadraticProgram
 from mbt.control.references import References, as_numbers
@@ -28,7 +30,10 @@ class Ticks:
     def __init__(self, problem: Problem, places: tuple[tuple[bool, int], ...]) -> None:
         self._problem, self._references = problem, References(problem, places)
         self._native: Any = None
+        self._native_of_given: Any = None
         self._native_finish: Any = None
+        self._options: dict[str, Any] = {}
+        self._locked: list[tuple[int, int | None]] = []  # velocities, their rows of forces
         tree, n, nv = problem.tree, problem.size, problem.tree.num_velocities
         self._forces = slice(nv, nv + problem.num_forces)
         counts = [contact.num_points for contact, _, _ in problem.contacts]
@@ -39,6 +44,7 @@ class Ticks:
         )
         num_first *= any(task.priority for task in problem.tasks)
         of_forces, most, _ = problem.force_rows
+        assert problem.row_scales is not None  # numbers, before anything is traced
         num_constraints = tree.num_constraint_equations
         sizes = [n, len(problem.rows), num_constraints, len(of_forces), num_first]
         ends = np.cumsum(sizes).tolist()
@@ -51,6 +57,7 @@ class Ticks:
         A[friction.start - n : friction.stop - n, self._forces] = of_forces
         upper[friction], lower[self._forces] = most, 0.0
         self._lower, self._upper, self._first = lower, upper, first
+        self._is_equation = is_equation
         self._stands: tuple[float, ...] = ()
         self._part: dict[str, FloatArray] = {
             "T": np.empty((nv, n)),
@@ -95,6 +102,45 @@ class Ticks:
         from mbt.compiling import compile
 
         problem, tree = self._problem, self._problem.tree
+        options: dict[str, Any] = {"compiler": compiler, "cache": cache}
+
+        def assemble(q: Any, v: Any, **rest: Any) -> dict[str, Any]:
+            return problem.assemble(Motion(tree, q, v), *rest.values())
+
+        native = compile(tree, assemble, arguments=self._arguments(), **options)
+        arguments: dict[str, Any] = {"x": problem.size, "T": self._part["T"].shape, "h": tree.num_velocities}
+        arguments["axes"] = self._axes.shape
+        finish = compile(tree, problem.finish, arguments=arguments, **options)
+        self._native, self._native_of_given, self._native_finish = native, None, finish
+        self._options = options
+
+    def _compiled_of_given(self) -> Any:
+        """Return the assembly from quantities that are given, once it is native code."""
+        from mbt.compiling import compile
+
+        if self._native_of_given is None:
+            problem, tree, needs = self._problem, self._problem.tree, self._needs
+            of_given = {f"given_{k}": key for k, key in enumerate(needs)}
+            q = tree.random_positions(np.random.default_rng(0))
+            # Joints that do not carry a frame have no part in its motion, whatever the parameters are.
+            moves = {
+                key: functional.frame_jacobian(tree, q, *key[1:]).any(axis=0)
+                for key in needs
+                if key[0] == "frame_jacobian"
+            }
+
+            def assemble(q: Any, v: Any, **rest: Any) -> dict[str, Any]:
+                given = {key: rest.pop(name) for name, key in of_given.items()}
+                given |= {key: np.where(mask, given[key], 0.0) for key, mask in moves.items()}
+                return problem.assemble(GivenMotion(tree, q, v, given), *rest.values())
+
+            arguments = self._arguments() | {name: needs[key] for name, key in of_given.items()}
+            self._native_of_given = compile(tree, assemble, arguments=arguments, **self._options)
+        return self._native_of_given
+
+    def _arguments(self) -> dict[str, Any]:
+        """Return the shapes of what the assembly takes."""
+        problem, tree = self._problem, self._problem.tree
         arguments: dict[str, Any] = {
             "q": tree.num_positions,
             "v": tree.num_velocities,
@@ -107,23 +153,55 @@ class Ticks:
                 f"velocity_{k}": task.num_rows,
                 f"acceleration_{k}": task.num_rows,
             }
+        return arguments
 
-        def assemble(q: Any, v: Any, **rest: Any) -> dict[str, Any]:
-            return problem.assemble(Motion(tree, q, v), *rest.values())
+    @cached_property
+    def _needs(self) -> dict[tuple[Any, ...], tuple[int, ...]]:
+        """The quantities that a program is made of: their names and frames, and their shapes."""
+        problem, given = self._problem, dict[Any, Any]()
+        q, v = problem.tree.default_positions, np.zeros(problem.tree.num_velocities)
+        motion = GivenMotion(problem.tree, q, v, given, Motion(problem.tree, q, v))
+        references = [
+            array
+            for task in problem.tasks
+            for array in (task.any_goal(), np.zeros(task.num_rows), np.zeros(task.num_rows))
+        ]
+        problem.assemble(motion, np.ones(len(problem.contacts)), np.zeros(problem.num_forces), *references)
+        return {key: np.shape(value) for key, value in given.items()}
 
-        native = compile(tree, assemble, arguments=arguments, compiler=compiler, cache=cache)
-        arguments = {"x": problem.size, "T": self._part["T"].shape, "h": tree.num_velocities}
-        arguments["axes"] = self._axes.shape
-        finish = compile(tree, problem.finish, arguments=arguments, compiler=compiler, cache=cache)
-        self._native, self._native_finish = native, finish
+    def _given(self, context: Context, q: FloatArray, v: FloatArray) -> list[FloatArray]:
+        """Return what `_needs` names, with the parameters of a Context; its leading axes are made one."""
+        motion = MotionInContext(context, q, v)
+        lead = (q.size // q.shape[-1],) if q.ndim > 1 else ()
+        return [
+            np.ascontiguousarray(getattr(motion, name)(*frames)).reshape(*lead, *shape)
+            for (name, *frames), shape in self._needs.items()
+        ]
 
-    def _assemble(self, arrays: list[FloatArray], context: Context | None) -> None:
+    def _given_of_batch(
+        self, context: Context, batch: tuple[int, ...], rows: list[FloatArray]
+    ) -> list[FloatArray]:
+        """Return the same for a batch of states, with one leading axis."""
+        q, v = rows[:2]
+        if context.batch_shape:
+            return self._given(context, q.reshape(*batch, q.shape[-1]), v.reshape(*batch, v.shape[-1]))
+        each = [self._given(context, *state) for state in zip(q, v, strict=True)]
+        of_none = [np.zeros((0, *shape)) for shape in self._needs.values()]
+        return [np.stack(values) for values in zip(*each, strict=True)] if each else of_none
+
+    def _assemble(self, arrays: list[FloatArray], given: list[FloatArray] | None) -> None:
         part = self._part
-        if context is None and self._native is not None:
-            self._native(*arrays, out=part)
+        if self._native is not None:
+            if given is None:
+                self._native(*arrays, out=part)
+            else:
+                self._compiled_of_given()(*arrays, *given, out=part)
             return
         q, v, *rest = arrays
-        motion = Motion(self._problem.tree, q, v) if context is None else MotionInContext(context, q, v)
+        tree = self._problem.tree
+        motion = Motion(tree, q, v)
+        if given is not None:
+            motion = GivenMotion(tree, q, v, dict(zip(self._needs, given, strict=True)))
         for name, values in self._problem.assemble(motion, *rest).items():
             part[name][...] = values
 
@@ -137,7 +215,9 @@ class Ticks:
         context: Context | None,
     ) -> TaskSpaceResult:
         """Return the solution of one tick."""
-        if np.ndim(q) > 1 or np.ndim(v) > 1:
+        if context is not None or self._locked:
+            self._lock(context)
+        if np.ndim(q) > 1 or np.ndim(v) > 1 or (context is not None and context.batch_shape):
             return self._solve_batch(q, v, references, stands, out, context)
         result = TaskSpaceResult.empty(*self._sizes) if out is None else self._check_result(out, self._of_one)
         arrays = [
@@ -147,7 +227,8 @@ class Ticks:
             *self._references.as_arrays(references),
         ]
         try:
-            self._assemble(arrays, context)
+            given = None if context is None else self._given(context, arrays[0], arrays[1])
+            self._assemble(arrays, given)
         except ArgumentValueError:
             self._references.refuse_numbers(arrays)
             raise
@@ -169,11 +250,15 @@ class Ticks:
             for value, name, shape in ((q, "q", self._shapes[0]), (v, "v", self._shapes[1]))
         ]
         try:
-            batch = np.broadcast_shapes(*(state.shape[:-1] for state in states))
+            of_context = () if context is None else context.batch_shape
+            batch = np.broadcast_shapes(of_context, *(state.shape[:-1] for state in states))
         except ValueError:
             raise ShapeError(
                 f"q, v: leading axes do not broadcast: {states[0].shape[:-1]}, {states[1].shape[:-1]}"
+                + f", and {of_context} of the Context" * bool(of_context)
             ) from None
+        if of_context not in ((), batch):
+            raise ShapeError(f"context: expected one state or a batch {batch}, got {of_context}")
         count = int(np.prod(batch))
         result = TaskSpaceResult.empty(*self._sizes, batch) if out is None else out
         self._check_result(result, TaskSpaceResult.shapes(*self._sizes, batch))
@@ -183,13 +268,16 @@ class Ticks:
         ]
         rows += [np.broadcast_to(stands, (count, len(stands))), *self._references.as_batch(references, batch)]
         rows = [np.ascontiguousarray(row) for row in rows]
-        native = self._native(*rows) if context is None and self._native is not None else None
+        given = None if context is None else self._given_of_batch(context, batch, rows)
+        native = None
+        if self._native is not None:
+            native = self._native(*rows) if given is None else self._compiled_of_given()(*rows, *given)
         one = TaskSpaceResult.empty(*self._sizes)
         flat = [array.reshape(count, *array.shape[len(batch) :]) for array in result.arrays()]
         for k in range(count):
             arrays = [row[k] for row in rows]
             if native is None:
-                self._assemble(arrays, context)
+                self._assemble(arrays, None if given is None else [row[k] for row in given])
             else:
                 for name, values in native.items():
                     self._part[name][...] = values[k]
@@ -212,6 +300,11 @@ class Ticks:
             self._put_down(stands)
         if "constraint_bias" in part:
             self._equal[:] = part["constraint_bias"]
+        for k, row in self._locked:
+            self._lower[k], self._upper[k] = (0.0, 0.0) if row is None else (-FREE, FREE)
+            if row is not None:  # in place of a force: the acceleration is zero
+                part["rows"][row], part["rows"][row, k] = 0.0, 1.0
+                part["row_lower"][row] = part["row_upper"][row] = 0.0
         x, violations, steps = self._solve_level(0, part["H"], part["g"], is_cold)
         if "H2" in part and not violations:
             part["first"].dot(x, out=self._lower[self._first])
@@ -237,10 +330,28 @@ class Ticks:
         out = {name: getattr(result, name) for name in self._written}
         if self._native_finish is not None:
             self._native_finish(x, self._part["T"], self._part["h"], self._axes, out=out)
+        else:
+            found = self._problem.finish(x, self._part["T"], self._part["h"], self._axes)
+            for name, array in out.items():
+                array[...] = found[name]
+        if self._locked:
+            result.tau[[k for k, _ in self._locked]] = 0.0
+            self._problem.share.dot(result.tau, out=result.actuation)
+
+    def _lock(self, context: Context | None) -> None:
+        """Take note of the velocities that a Context locks, and let those go that were locked before."""
+        locked = [] if context is None else np.flatnonzero(context._locked_dofs()).tolist()
+        if locked == [k for k, _ in self._locked]:
             return
-        found = self._problem.finish(x, self._part["T"], self._part["h"], self._axes)
-        for name, array in out.items():
-            array[...] = found[name]
+        problem = self._problem
+        n, was = problem.size, [k if row is None else problem.size + row for k, row in self._locked]
+        self._is_equation[was] = False
+        self._is_equation[n : n + len(problem.undriven)] = True
+        for k, _ in self._locked:
+            self._lower[k], self._upper[k] = -FREE, FREE
+        row_of = {int(k): row for row, k in enumerate(problem.rows)}
+        self._locked = [(k, row_of.get(k)) for k in locked]
+        self._is_equation[[k if row is None else n + row for k, row in self._locked]] = True
 
     def _put_down(self, stands: FloatArray) -> None:
         """Bound the forces of points: nothing at contacts that are lifted."""

@@ -11,10 +11,10 @@ import numpy as np
 
 from mbt._core.engines.lane_engine import get_num_threads
 from mbt._core.geometry.distances import DistanceCore, is_known
-from mbt._core.geometry.scene import Scene
 from mbt.context.checks import compile_copy
 from mbt.context.context import Context
-from mbt.errors import ArgumentTypeError, ArgumentValueError, ContextMismatchError, ShapeError, quote
+from mbt.errors import ArgumentValueError
+from mbt.geometry.distance_cores import DistanceCores
 from mbt.geometry.outputs import check_outs
 from mbt.geometry.pair_rules import Names, check_known, find_pairs, read_disabled
 from mbt.geometry.placed_shapes import PlacedShape, list_shapes, name_bodies, name_obstacles, place, place_all
@@ -147,9 +147,7 @@ class CollisionModel:
         self._obstacles = obstacles
         self._hulls = hulls
         self._names = tuple((shapes[i].name, shapes[j].name) for i, j, _ in pairs)
-        # For default parameters; and for the last others, with these.
-        self._core: DistanceCore | None = None
-        self._last: tuple[FloatArray, DistanceCore] | None = None
+        self._cores = DistanceCores(tree, shapes, pairs)
 
     @property
     def tree(self) -> MultibodyTree:
@@ -333,6 +331,60 @@ class CollisionModel:
         smallest = np.take_along_axis(d, pair[..., np.newaxis], -1)[..., 0]
         return (pair, smallest) if pair.ndim else (int(pair), float(smallest))
 
+    def edit(
+        self,
+        *,
+        add: Iterable[Shape] = (),
+        remove: Iterable[str] = (),
+        exclude: Iterable[tuple[str | RigidBody, str | RigidBody]] = (),
+        padding: float | Mapping[str | RigidBody, float] | None = None,
+    ) -> Self:
+        """Return a model with these changes; this one stays as it is. No mesh that it has is read again.
+
+        Parameters
+        ----------
+        add : sequence of Shape, optional
+            More obstacles. Each makes a pair with all bodies that move.
+        remove : sequence of str, optional
+            Names of obstacles that go; new ones may have the same.
+        exclude : sequence of pairs, optional
+            Two bodies or obstacles each, which make no pair any more.
+        padding : float or mapping, optional
+            As that of the class, instead of the old one. By default all pairs keep theirs; a model that has
+            some wants to know it again where obstacles are added.
+
+        Returns
+        -------
+        CollisionModel
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentValueError, UnknownNameError
+            When an argument is not what it should be, or `padding` is missing.
+        MissingPackageError, ParseError
+            When a mesh among new obstacles cannot be read.
+
+        Examples
+        --------
+        >>> import mbt
+        >>> tree = mbt.MultibodyTree()
+        >>> ball = mbt.RigidBody("ball", mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1))
+        >>> _ = tree.add_body(ball.add_collision(mbt.Shape("sphere", [0.1])))
+        >>> tree.finalize()
+        >>> scene = mbt.CollisionModel(tree, obstacles=[mbt.Shape("plane", [], name="floor")])
+        >>> post = mbt.Shape("capsule", [0.05, 1.0], mbt.math.make_pose([1, 0, 0.5]), name="post")
+        >>> scene.edit(add=[post]).pairs
+        (('ball', 'floor'), ('ball', 'post'))
+        >>> scene.edit(add=[post], remove=["floor"], padding={"post": 0.02}).pairs
+        (('ball', 'post'),)
+        """
+        from mbt.geometry.scene_edits import edit_scene
+
+        shapes, pairs, obstacles = edit_scene(self, add, remove, exclude, padding)
+        model = type(self).__new__(type(self))
+        model._set(self._tree, shapes, pairs, obstacles, self._hulls)
+        return model
+
     def to_json(self) -> str:
         """Return obstacles, pairs and padding as text, which `from_json` reads; the tree is not part of it.
 
@@ -417,75 +469,25 @@ class CollisionModel:
         """Return arrays of results by name, shaped (..., *shape)."""
         nq = self._tree.num_positions
         positions = as_float_array(q, "q", (..., nq))
-        batch = positions.shape[:-1]
-        if context is not None:
-            self._check_context(context)
-            batch = _broadcast(batch, context.batch_shape)
+        batch = self._cores.join(positions.shape[:-1], context)
         count = math.prod(batch)
         rows = np.ascontiguousarray(np.broadcast_to(positions, (*batch, nq))).reshape(count, nq)
         dtype = np.bool_ if "is_free" in shapes else np.float64
         if out is None:
-            results = [np.empty((*batch, *shape), dtype) for shape in shapes.values()]
+            results: list[Any] = [np.empty((*batch, *shape), dtype) for shape in shapes.values()]
         else:
             results = check_outs(out, [(*batch, *shape) for shape in shapes.values()], dtype, positions)
         flat = {
             name: x.reshape(count, *shape) for (name, shape), x in zip(shapes.items(), results, strict=True)
         }
-        cores: Iterable[DistanceCore] = ()
-        size = 1
-        if context is not None and context.batch_shape:
-            of_batch: Any = context
-            numbers = np.arange(math.prod(context.batch_shape)).reshape(context.batch_shape)
-            of_each = np.broadcast_to(numbers, batch).ravel().tolist()
-            cores = (self._make(np.array(of_batch._parameters.of_sample(i))) for i in of_each)
-        elif count:
-            cores, size = [self._prepare(context)], count
-        for i, core in enumerate(cores):
-            parts = {name: x[size * i : size * (i + 1)] for name, x in flat.items()}
+        for core, part in self._cores.share(batch, context):
+            parts = {name: x[part] for name, x in flat.items()}
             d, p_WA, p_WB, n_W, J, free = map(parts.get, _RESULTS)
-            here = rows[size * i : size * (i + 1)]
-            core.run(here, get_num_threads(), d, p_WA, p_WB, n_W, J, free, margin)
+            core.run(rows[part], get_num_threads(), d, p_WA, p_WB, n_W, J, free, margin)
         return results
 
-    def _check_context(self, context: object) -> None:
-        if not isinstance(context, Context):
-            raise ArgumentTypeError(f"context: expected a Context, got {quote(context)}")
-        if context.tree is not self._tree:
-            raise ContextMismatchError("context: expected one of the tree of this model")
-
     def _prepare(self, context: Context | None) -> DistanceCore:
-        """Return the pairs with the parameters of a context of one state, or the default ones."""
-        if context is None and self._core is not None:
-            return self._core
-        compile_copy(self._tree)
-        compiled = self._tree._compiled
-        assert compiled is not None
-        if context is None:
-            self._core = self._make(compiled.default_parameters)
-            return self._core
-        self._check_context(context)
-        if context.batch_shape:
-            raise ArgumentValueError(f"context: expected one state, got a batch {context.batch_shape}")
-        vector = np.array(context._parameter_vector)
-        last = self._last
-        if last is None or not np.array_equal(last[0], vector):
-            # Threads may share a model: they see this whole, or not at all.
-            self._last = last = (vector, self._make(vector))
-        return last[1]
-
-    def _make(self, vector: FloatArray) -> DistanceCore:
-        shapes = [shape.as_tuple() for shape in self._shapes]
-        assert self._tree._compiled is not None
-        return DistanceCore(Scene(self._tree._compiled, shapes, self._pairs), vector)
-
-
-def _broadcast(first: tuple[int, ...], second: tuple[int, ...]) -> tuple[int, ...]:
-    try:
-        return np.broadcast_shapes(first, second)
-    except ValueError:
-        raise ShapeError(
-            f"expected leading axes that broadcast, got {first} of q and {second} of context"
-        ) from None
+        return self._cores.prepare(context)
 
 
 def _restore(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import warnings
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from mbt.math.arrays import FloatArray
     from mbt.tree.body import RigidBody
     from mbt.tree.multibody_tree import MultibodyTree
+    from mbt.tree.surface import Surface
 
 __all__ = ["KINDS", "PlacedShape", "list_shapes", "name_bodies", "name_obstacles", "place", "place_all"]
 
@@ -61,6 +63,8 @@ class PlacedShape:
         Of a convex hull; of a height field its heights, shape (rows, columns).
     contact_bits : tuple of two int, or None
         As those of a `Shape`.
+    surface : Surface or None
+        As that of a `Shape`.
     """
 
     name: str
@@ -72,6 +76,7 @@ class PlacedShape:
     pose: FloatArray
     vertices: FloatArray | None = None
     contact_bits: tuple[int, int] | None = None
+    surface: Surface | None = None
 
     @property
     def arrays(self) -> tuple[FloatArray | None, ...]:
@@ -96,17 +101,18 @@ def name_bodies(tree: MultibodyTree) -> dict[str, RigidBody]:
     return dict(zip(distinct_names_of(bodies), bodies, strict=True))
 
 
-def name_obstacles(obstacles: object, bodies: Mapping[str, RigidBody]) -> dict[str, Shape]:
-    """Return obstacles by name."""
+def name_obstacles(obstacles: object, taken: Container[str], argument: str = "obstacles") -> dict[str, Shape]:
+    """Return obstacles by name; those without one are called after the first place that is free."""
     if isinstance(obstacles, Shape) or not isinstance(obstacles, Iterable):
-        raise ArgumentTypeError(f"obstacles: expected a list of mbt.Shape, got {quote(obstacles)}")
+        raise ArgumentTypeError(f"{argument}: expected a list of mbt.Shape, got {quote(obstacles)}")
     found: dict[str, Shape] = {}
     for i, shape in enumerate(obstacles):
         if not isinstance(shape, Shape):
-            raise ArgumentTypeError(f"obstacles[{i}]: expected a mbt.Shape, got {quote(shape)}")
-        name = shape.name or f"obstacle[{i}]"
-        if name in found or name in bodies:
-            raise ArgumentValueError(f"obstacles[{i}]: the name {quote(name)} is taken")
+            raise ArgumentTypeError(f"{argument}[{i}]: expected a mbt.Shape, got {quote(shape)}")
+        places = (f"obstacle[{k}]" for k in itertools.count(i))
+        name = shape.name or next(name for name in places if name not in found and name not in taken)
+        if name in found or name in taken:
+            raise ArgumentValueError(f"{argument}[{i}]: the name {quote(name)} is taken")
         found[name] = shape
     return found
 
@@ -161,7 +167,8 @@ def place(
         pose = pose.copy()
         pose[:3, 3] += pose[:3, :3] @ center
     size, radius = _measure(kind, shape.size, vertices)
-    return PlacedShape(name, owner, node, KINDS[kind], size, radius, pose, vertices, shape.contact_bits)
+    touching = shape.contact_bits, shape.surface
+    return PlacedShape(name, owner, node, KINDS[kind], size, radius, pose, vertices, *touching)
 
 
 def place_all(

@@ -13,6 +13,7 @@ from mbt.context.checks import compile_copy
 from mbt.errors import ArgumentTypeError, ArgumentValueError, UnknownNameError, quote
 from mbt.geometry.collision_model import CollisionModel
 from mbt.geometry.placed_shapes import PlacedShape
+from mbt.geometry.surfaces import by_surfaces, in_a_row, mean, mean_of_inverses
 from mbt.math.arrays import FloatArray, as_finite, as_float_array, as_nonnegative
 
 if TYPE_CHECKING:
@@ -61,17 +62,19 @@ class ShapeContact:
     scene : CollisionModel
         The shapes and the pairs that touch.
     friction : float, mapping or array_like, optional
-        Coefficient of friction of all pairs; by default 0.8. A mapping has it by names of bodies and
-        obstacles, or pairs of them, ``{"foot": 1.0, ("foot", "ice"): 0.05}``. Two bodies that both have a
-        coefficient get ``2 a b / (a + b)``; where only one has, its own counts, and the default where none
-        has. An array has one of each pair of the scene.
+        Coefficient of friction of all pairs; by default what their surfaces say, see `Surface`, and 0.8 where
+        neither shape has one. A mapping has it by names of bodies and obstacles, or pairs of them,
+        ``{"foot": 1.0, ("foot", "ice"): 0.05}``. Two bodies that both have a coefficient get
+        ``2 a b / (a + b)``; where only one has, its own counts, and the default where none has. An array has
+        one of each pair of the scene.
     stiffness : float, mapping or array_like, optional
-        k of each point [N/m]. By default the larger of 100 kN/m and ``m / (5 ms)^2``, where 1/m is the sum of
-        the inverse masses of what touches: each with everything that it is connected to by joints, other
-        than through World. Two bodies of a mapping are two springs in a row: ``a b / (a + b)``.
+        k of each point [N/m]; by default that of the surfaces. Without them it is the larger of 100 kN/m and
+        ``m / (5 ms)^2``, where 1/m is the sum of the inverse masses of what touches: each with everything
+        that it is connected to by joints, other than through World. Two bodies of a mapping are two springs
+        in a row: ``a b / (a + b)``.
     dissipation : float, mapping or array_like, optional
-        d [s/m], by default 10: shapes leave each other with 1/d = 0.1 m/s at most. Two bodies of a mapping
-        get the mean.
+        d [s/m]; by default that of the surfaces, else 10: shapes leave each other with 1/d = 0.1 m/s at most.
+        Two bodies of a mapping get the mean.
 
     Raises
     ------
@@ -106,25 +109,20 @@ class ShapeContact:
     def __init__(
         self,
         scene: CollisionModel,
-        friction: float | Mapping[Any, float] | npt.ArrayLike = _FRICTION,
+        friction: float | Mapping[Any, float] | npt.ArrayLike | None = None,
         *,
         stiffness: float | Mapping[Any, float] | npt.ArrayLike | None = None,
-        dissipation: float | Mapping[Any, float] | npt.ArrayLike = _DISSIPATION,
+        dissipation: float | Mapping[Any, float] | npt.ArrayLike | None = None,
     ) -> None:
         if not isinstance(scene, CollisionModel):
             raise ArgumentTypeError(f"scene: expected a mbt.CollisionModel, got {quote(scene)}")
         compile_copy(scene.tree)
-        least = _find_stiffnesses(scene)
+        count = scene.num_pairs
         constants = (
-            _read(scene, friction, "friction", np.full(scene.num_pairs, _FRICTION), _mean_of_inverses),
-            least
-            if stiffness is None
-            else _read(scene, stiffness, "stiffness", least, lambda a, b: 0.5 * _mean_of_inverses(a, b)),
-            _read(
-                scene, dissipation, "dissipation", np.full(scene.num_pairs, _DISSIPATION),
-                lambda a, b: 0.5 * (a + b),
-            ),
-        )  # fmt: skip
+            _read(scene, friction, "friction", np.full(count, _FRICTION), mean_of_inverses),
+            _read(scene, stiffness, "stiffness", _find_stiffnesses(scene), in_a_row),
+            _read(scene, dissipation, "dissipation", np.full(count, _DISSIPATION), mean),
+        )
         self._set(scene, *constants)
 
     def _set(
@@ -150,6 +148,12 @@ class ShapeContact:
     def pairs(self) -> tuple[tuple[str, str], ...]:
         """What the pairs of the scene are called."""
         return self._scene.pairs
+
+    def nodes_of_pairs(self) -> npt.NDArray[np.intp]:
+        """Return the `node_index` of the two bodies of each pair, shape (num_pairs, 2); 0 of obstacles."""
+        shapes, pairs = self._scene._shapes, self._scene._pairs
+        nodes = [(shapes[i].node, shapes[j].node) for i, j, _ in pairs]
+        return np.array(nodes, dtype=np.intp).reshape(-1, 2)
 
     @property
     def friction(self) -> FloatArray:
@@ -237,10 +241,6 @@ def _restore(
     return contact
 
 
-def _mean_of_inverses(a: float, b: float) -> float:
-    return 2.0 * a * b / (a + b) if a + b > 0.0 else 0.0
-
-
 def _read(
     scene: CollisionModel,
     value: Any,
@@ -249,6 +249,10 @@ def _read(
     join: Callable[[float, float], float],
 ) -> FloatArray:
     """Return a number of each pair."""
+    if value is None or isinstance(value, Mapping):
+        default = by_surfaces(scene, what, default)
+    if value is None:
+        return default
     if not isinstance(value, Mapping):
         if np.ndim(value) == 0:
             return np.full(scene.num_pairs, as_nonnegative(value, what))

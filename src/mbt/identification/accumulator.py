@@ -10,7 +10,7 @@ import numpy as np
 
 from mbt.errors import ArgumentValueError
 from mbt.identification.columns import ROWS, Columns, velocities_with_motors
-from mbt.identification.doubts import doubts_of_ranges, doubts_of_sizes
+from mbt.identification.doubts import doubts_of_loops, doubts_of_ranges, doubts_of_sizes
 from mbt.identification.identified import Identified
 from mbt.identification.motors import MotorScales, MotorSums, fit_scales
 from mbt.identification.physical import fit_physical, inside
@@ -83,7 +83,12 @@ class Accumulator:
         self._total = np.zeros(nv)
         self._motors = MotorSums.zeros(nv, rank) if as_bool(motors, "motors") else None
         self._driven = velocities_with_motors(tree, "motors") if self._motors else np.arange(0)
+        if not np.isin(self._driven, self._columns.measured).all():
+            raise ArgumentValueError(
+                "motors: expected a tree whose motors move independently, got one with constraints among them"
+            )
         self._num_samples = 0
+        self._opening = 0.0
         self._q_least = np.full(tree.num_positions, np.inf)
         self._q_largest = np.full(tree.num_positions, -np.inf)
 
@@ -110,7 +115,7 @@ class Accumulator:
             When an array is not of the right shape or type, or has a number that is not finite.
         """
         q, v, vdot, tau = self._columns.as_log(q, v, vdot, tau)
-        extra = self._columns.as_applied(applied, tau)
+        extra = self._columns.as_applied(applied, q, tau)
         motors = self._motors
         A, b, c = np.zeros_like(self._A), np.zeros_like(self._b), np.zeros_like(self._c)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -130,6 +135,7 @@ class Accumulator:
         self._total += total
         self._motors = motors
         self._num_samples += len(q)
+        self._opening = max(self._opening, self._columns.opening(q))
         self._q_least = np.minimum(self._q_least, q.min(axis=0, initial=np.inf))
         self._q_largest = np.maximum(self._q_largest, q.max(axis=0, initial=-np.inf))
 
@@ -169,9 +175,10 @@ class Accumulator:
             raise ArgumentValueError(
                 "prior: expected a number > 0 with physical=True: motion does not tell all parameters"
             )
-        if self.num_samples * nv <= rank:
+        own = len(columns.measured)
+        if self.num_samples * own <= rank:
             raise ArgumentValueError(
-                f"the log is too short: {self.num_samples} samples of {nv} forces for {rank} base parameters"
+                f"the log is too short: {self.num_samples} samples of {own} forces for {rank} base parameters"
             )
         sigma = None
         if noise is not None:
@@ -208,6 +215,8 @@ class Accumulator:
         self, sigma: FloatArray, is_physical: bool, weight: float, motors: MotorScales | None = None
     ) -> Identified:
         columns = self._columns
+        is_measured = np.isin(np.arange(len(sigma)), columns.measured)
+        sigma = np.where(is_measured, sigma, np.inf)
         A, b = self._weighted(sigma)
         theta0 = columns.description()
         G = columns.base.regrouping
@@ -350,6 +359,7 @@ class Accumulator:
         described = np.einsum("k,jkl,l->j", phi0, self._A, phi0)
         return (
             *doubts_of_ranges(tree, self._q_least, self._q_largest),
+            *doubts_of_loops(self._opening),
             *doubts_of_sizes(tree.velocity_names, self._b @ phi0, described, self._c),
         )
 

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mbt.errors import ArgumentTypeError, ArgumentValueError, quote
+from mbt.identification.loops import Loops
 from mbt.math.arrays import FloatArray, as_bool, as_finite_array, as_positive
 from mbt.tree.base_parameters import BaseParameters, find_base_parameters
 
@@ -46,12 +47,8 @@ class Columns:
         as_tree(tree, "identification")
         if not tree.num_velocities:
             raise ArgumentValueError("tree: expected one that can move, got one without velocities")
-        if tree.constraints:
-            raise ArgumentValueError(
-                f"tree: has constraints ({tree.constraints[0].name!r}), whose forces a fit cannot tell from "
-                "those of the motors; only trees without constraints can be identified"
-            )
         self.tree = tree
+        self.loops = Loops(tree) if tree.constraints else None
         self.transition_velocity = as_positive(transition_velocity, "transition_velocity")
         self.stribeck_velocity = as_positive(stribeck_velocity, "stribeck_velocity")
         self.terms = _as_terms(friction, rotors)
@@ -73,6 +70,11 @@ class Columns:
     def num_inertial(self) -> int:
         """Number of inertial parameters that the fit may change."""
         return 10 * len(self.rows)
+
+    @property
+    def measured(self) -> npt.NDArray[np.intp]:
+        """The velocities whose forces have an equation: all, or the independent ones of a tree with loops."""
+        return np.arange(self.tree.num_velocities) if self.loops is None else self.loops.independent
 
     def parts(self) -> Iterator[tuple[str, npt.NDArray[np.intp], slice]]:
         """Yield each term of friction and rotors, its velocities, and its columns."""
@@ -107,13 +109,41 @@ class Columns:
         with np.errstate(over="ignore", invalid="ignore"):
             known = known - Y @ pi_free
         if not self.terms:
-            return Y[..., self.free], known
+            return self._reduced(context, Y[..., self.free]), self._reduced(context, known)
         nv = self.tree.num_velocities
         X = np.zeros((len(q), nv, len(self.names)))
         X[..., : self.num_inertial] = Y if self.free.all() else Y[..., self.free]
         for term, places, part in self.parts():
             X[:, places, np.arange(part.start, part.stop)] = self._values_of(term, v, vdot)[:, places]
-        return X, known
+        return self._reduced(context, X), self._reduced(context, known)
+
+    def _reduced(self, context: Any, forces: FloatArray) -> FloatArray:
+        if self.loops is None:
+            return forces
+        return self.loops.reduce(self.bare.calc_constraint_jacobian(context), forces)
+
+    def opening(self, q: FloatArray) -> float:
+        """Return the largest error of constraints [rad, m]."""
+        largest = 0.0
+        for first in range(0, len(q) if self.loops else 0, ROWS):
+            part = q[first : first + ROWS]
+            context = self._context(len(part))
+            context.q = part
+            errors = self.bare.calc_constraint_errors(context)
+            largest = max(largest, float(np.abs(errors).max(initial=0.0)))
+        return largest
+
+    def reduced(self, q: FloatArray, forces: FloatArray) -> FloatArray:
+        """Return forces (n, nv) as `evaluate` does: those of loops along the motions that they allow."""
+        if self.loops is None:
+            return forces
+        found = np.empty_like(forces)
+        for first in range(0, len(q), ROWS):
+            part = slice(first, first + ROWS)
+            context = self._context(len(q[part]))
+            context.q = q[part]
+            found[part] = self._reduced(context, forces[part])
+        return found
 
     def _values_of(self, term: str, v: FloatArray, vdot: FloatArray) -> FloatArray:
         values: FloatArray
@@ -137,8 +167,12 @@ class Columns:
         """Return the combinations of all columns that motion can tell, by random states."""
         rng = np.random.default_rng(0)
         nv, count = self.tree.num_velocities, 40
-        q = np.array([self.tree.random_positions(rng) for _ in range(count)])
-        X, _ = self.evaluate(q, rng.standard_normal((count, nv)), rng.standard_normal((count, nv)))
+        if self.loops is None:
+            q = np.array([self.tree.random_positions(rng) for _ in range(count)])
+            v, vdot = rng.standard_normal((2, count, nv))
+        else:
+            q, v, vdot = self.loops.random_motions(max(count, -(-2 * len(self.names) // len(self.measured))))
+        X, _ = self.evaluate(q, v, vdot)
         R = np.asarray(np.linalg.qr(X.reshape(-1, X.shape[-1]), mode="r"))
         n = self.num_inertial
         inertial = find_base_parameters(R[:, :n], self.names[:n], _TOLERANCE)
@@ -172,14 +206,16 @@ class Columns:
         log = as_finite_array(q, "q", (..., nq))
         if log.ndim != 2:
             raise ArgumentValueError(f"q: expected one row a sample, shape (n, {nq}), got {log.shape}")
-        rest = (
+        v, vdot, tau = (
             as_finite_array(x, name, (len(log), nv)) for x, name in ((v, "v"), (vdot, "vdot"), (tau, "tau"))
         )
-        return (log, *rest)  # type: ignore[return-value]
+        return log, v, vdot, self.reduced(log, tau)
 
-    def as_applied(self, applied: object, tau: FloatArray) -> FloatArray:
+    def as_applied(self, applied: object, q: FloatArray, tau: FloatArray) -> FloatArray:
         """Return known forces, of the shape of those measured; zeros by default."""
-        return np.zeros_like(tau) if applied is None else as_finite_array(applied, "applied", tau.shape)
+        if applied is None:
+            return np.zeros_like(tau)
+        return self.reduced(q, as_finite_array(applied, "applied", tau.shape))
 
 
 def as_tree(tree: object, what: str) -> MultibodyTree:

@@ -11,10 +11,17 @@ from mbt.math.arrays import FloatArray
 if TYPE_CHECKING:
     from mbt.tree.multibody_tree import MultibodyTree
 
-__all__ = ["doubts_of_motion", "doubts_of_ranges", "doubts_of_sizes", "first_guess_of_delay"]
+__all__ = [
+    "doubts_of_loops",
+    "doubts_of_motion",
+    "doubts_of_ranges",
+    "doubts_of_sizes",
+    "first_guess_of_delay",
+]
 
 # A joint may go so far beyond its limits, of their distance.
 _BEYOND = 0.5
+_OPEN = 1e-2
 # Forces so many times as large as described, or as small a part, have other units; friction may count much.
 _TIMES = 30.0
 # Rates are those of the positions if they agree so well, and up to this part.
@@ -36,6 +43,16 @@ def doubts_of_ranges(tree: MultibodyTree, least: FloatArray, largest: FloatArray
                 f"limits {lower[i]:.3g} and {upper[i]:.3g}: are these radians and metres?"
             )
     return doubts
+
+
+def doubts_of_loops(opening: float) -> list[str]:
+    """Return doubts of positions, by the largest error of constraints."""
+    if opening < _OPEN:
+        return []
+    return [
+        f"positions are up to {opening:.2g} (rad, m) off the constraints: find those of joints without "
+        "sensors by tree.assemble(context, fixed=joints_with_sensors), sample by sample"
+    ]
 
 
 def doubts_of_sizes(

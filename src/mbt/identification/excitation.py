@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from mbt.errors import ArgumentTypeError, ArgumentValueError, quote
-from mbt.identification.columns import Columns
+from mbt.identification.columns import Columns, as_tree
 from mbt.math.arrays import FloatArray, as_count, as_finite, as_finite_array, as_own_array, as_positive
 from mbt.motion.progress import Progress
 from mbt.tree.coordinate_names import as_generator
@@ -177,6 +177,12 @@ def design_excitation(
     >>> bool((abs(design.v) < tree.velocity_upper_limits).all())
     True
     """
+    as_tree(tree, "design_excitation")
+    if tree.constraints:
+        raise ArgumentValueError(
+            f"tree: has constraints ({tree.constraints[0].name!r}), by which its joints cannot all move "
+            "as they like; let the motors follow sums of sines, and tree.assemble() find the other joints"
+        )
     columns = Columns(tree, friction, rotors, bodies)
     generator = as_generator(rng)
     used = as_positive(margin, "margin")

@@ -48,7 +48,8 @@ def identify(
     q : array_like, shape (n, num_positions)
         Measured positions, one row a sample.
     v, vdot, tau : array_like, shape (n, num_velocities)
-        Velocities, accelerations, and generalized forces of the motors [N m, N].
+        Velocities, accelerations, and generalized forces of the motors [N m, N]. Of a tree with constraints,
+        positions of all joints are those that obey them, and forces of joints without motors zero.
     applied : array_like, shape (n, num_velocities), optional
         Known generalized forces that act besides the motors: those of contacts, or, negative, those that a
         known payload needs.
@@ -88,7 +89,9 @@ def identify(
     Raises
     ------
     ArgumentTypeError, ArgumentValueError, ShapeError
-        When an argument is invalid, the log too short, or the tree has constraints.
+        When an argument is invalid, or the log too short.
+    AssemblyError
+        When a tree has constraints that its default positions are too far from.
 
     Examples
     --------
@@ -117,7 +120,7 @@ def identify(
     )
     columns = sums._columns
     q, v, vdot, tau = columns.as_log(q, v, vdot, tau)
-    extra = columns.as_applied(applied, tau)
+    extra = columns.as_applied(applied, q, tau)
     is_robust = as_bool(robust, "robust")
     if is_robust and sums._motors is not None:
         raise ArgumentValueError("robust: not together with motors=True; take wild forces out of the log")

@@ -148,7 +148,7 @@ class Identified:
         """Return measured minus predicted forces of any log, (n, num_velocities), given as to `identify`."""
         q, v, vdot, tau = self._columns.as_log(q, v, vdot, tau)
         scaled = tau if self.motor_scales is None else self.motor_scales * tau
-        residuals = scaled + self._columns.as_applied(applied, tau)
+        residuals = scaled + self._columns.as_applied(applied, q, tau)
         for first in range(0, len(q), ROWS):
             part = slice(first, first + ROWS)
             X, known = self._columns.evaluate(q[part], v[part], vdot[part])
@@ -285,7 +285,8 @@ class Identified:
             if rest > _FEW * force > 0.0:
                 found.append(
                     f"{name}: the model does not explain most of the force (rms {force:.3g}, left over "
-                    f"{rest:.3g}): check units, signs and the time stamps of forces against positions"
+                    f"{rest:.3g}): if that is not noise, check units, signs and the time stamps of forces "
+                    "against positions"
                 )
         found += self._doubts
         return tuple(found)

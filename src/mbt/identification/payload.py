@@ -111,7 +111,7 @@ class PayloadEstimator:
         ]
         force = as_finite_array(tau, "tau", (nv,))
         X, known = columns.evaluate(*sample)
-        rest = force - known[0] - X[0] @ self._described
+        rest = columns.reduced(sample[0], force[None])[0] - known[0] - X[0] @ self._described
         weighted = X[0].T * self._weights
         self._A = self._forgetting * self._A + weighted @ X[0]
         self._b = self._forgetting * self._b + weighted @ rest

@@ -30,6 +30,7 @@ from mbt.math import (
 )
 from mbt.math.arrays import FloatArray, as_finite_array, as_float_array
 from mbt.math.poses import as_pose
+from mbt.motion.operands import check_method
 from mbt.motion.stages import find_turning_dofs
 from mbt.tree import Frame, MultibodyTree, RigidBody
 from mbt.tree.frame import as_frame
@@ -43,6 +44,7 @@ except ImportError as error:
     ) from error
 
 __all__ = [
+    "ActionModelTree",
     "DifferentialActionModelTree",
     "ResidualModelFramePose",
     "ResidualModelFrameTranslation",
@@ -54,6 +56,8 @@ __all__ = [
 _State: Any = crocoddyl.StateAbstract
 _Model: Any = crocoddyl.DifferentialActionModelAbstract
 _Data: Any = crocoddyl.DifferentialActionDataAbstract
+_Action: Any = crocoddyl.ActionModelAbstract
+_ActionData: Any = crocoddyl.ActionDataAbstract
 _Residual: Any = crocoddyl.ResidualModelAbstract
 _BOTH = crocoddyl.Jcomponent.both
 
@@ -71,7 +75,8 @@ def _fill(results: Sequence[Any], compute: Callable[[], Iterable[Any]]) -> None:
     except Exception:
         traceback.print_exc()
     for result, value in zip(results, values, strict=True):
-        result[...] = value
+        # Matrices of one column are vectors there.
+        result[...] = np.reshape(value, result.shape) if np.ndim(value) else value
 
 
 def make_state(tree: MultibodyTree) -> Any:
@@ -300,7 +305,105 @@ class _TreeData(_Data):  # type: ignore[misc]
         self.costs.shareMemory(self)
         self.vdot, self.derivatives = np.empty(nv), tuple(np.empty((3, nv, nv)))
         # Arrays on the memory of this object: to ask for one takes longer than to fill it.
-        self.of_vdot, self.of_state = self.xout, [self.Fx[:, :nv], self.Fx[:, nv:], self.Fu]
+        Fx = np.atleast_2d(self.Fx)  # a vector, of one row
+        self.of_vdot, self.of_state = self.xout, [Fx[:, :nv], Fx[:, nv:], self.Fu]
+
+
+class ActionModelTree(_Action):  # type: ignore[misc]
+    """Steps of time of a tree, with costs: a node that needs no integrator of Crocoddyl.
+
+    Parameters
+    ----------
+    tree : MultibodyTree
+        A finalized tree of doubles.
+    costs : crocoddyl.CostModelSum
+        The costs, made for ``make_state(tree)``; a step adds `dt` times their value.
+    dt : float
+        Length of the step [s], greater than zero.
+    actuation : array_like, shape (num_velocities, nu), optional
+        The matrix B of generalized forces ``tau = B u``; by default the identity, often
+        ``tree.actuation_matrix``.
+    method : {"implicit", "semi_implicit_euler", "rk4"}, optional
+        How the step is made, see `mbt.functional.rollout`.
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentValueError, ShapeError
+        When an argument is of another kind, or does not fit the tree.
+
+    Notes
+    -----
+    In implicit steps servos drive to their default targets, limits and dry friction act, and points stick.
+    At the end of a problem, and where there is no input, only the costs count.
+
+    Examples
+    --------
+    >>> import crocoddyl, mbt.interop.crocoddyl
+    >>> tree = mbt.load_model(mbt.models.model_path("mbt_arm"))
+    >>> state = mbt.interop.crocoddyl.make_state(tree)
+    >>> model = mbt.interop.crocoddyl.ActionModelTree(tree, crocoddyl.CostModelSum(state), 0.01)
+    >>> data = model.createData()
+    >>> model.calc(data, state.zero(), state.zero()[:6])
+    >>> data.xnext.shape
+    (12,)
+    """
+
+    def __init__(
+        self, tree: MultibodyTree, costs: Any, dt: float, *, actuation: Any = None, method: str = "implicit"
+    ) -> None:
+        self._dynamics = _Dynamics(tree, costs, actuation)
+        self._dt = float(as_finite_array(dt, "dt", ()))
+        if not self._dt > 0.0:
+            raise ArgumentValueError(f"dt: expected a number > 0, got {dt}")
+        check_method(method)
+        self._method = method
+        super().__init__(costs.state, self._dynamics.nu, costs.nr)
+        self._dynamics.set_limits(self)
+
+    def createData(self) -> Any:
+        """Return what `calc` and `calcDiff` write into."""
+        return _StepData(self, self._dynamics)
+
+    def calc(self, data: Any, x: FloatArray, u: FloatArray | None = None) -> None:
+        """Compute the next state and the cost."""
+        d = self._dynamics
+        if u is None:
+            d.costs.calc(data.costs, x)
+            data.xnext[:] = x
+            data.cost = data.costs.cost
+            return
+        q, v, tau = d.take(x, u)
+        _fill(data.parts, lambda: functional.step(d.tree, q, v, tau, self._dt, method=self._method))
+        d.costs.calc(data.costs, x, u)
+        data.cost = self._dt * data.costs.cost
+
+    def calcDiff(self, data: Any, x: FloatArray, u: FloatArray | None = None) -> None:
+        """Compute their derivatives."""
+        d, costs = self._dynamics, data.costs
+        if u is None:
+            d.costs.calcDiff(costs, x)
+            data.Fx[:] = np.eye(2 * d.nv)
+            data.Lx[...], data.Lxx[...] = costs.Lx, costs.Lxx
+            return
+        q, v, tau = d.take(x, u)
+
+        def differentiate() -> tuple[FloatArray, FloatArray]:
+            A, B = functional.step_derivatives(d.tree, q, v, tau, self._dt, method=self._method)
+            return A, B if d.B is None else B @ d.B
+
+        _fill([data.Fx, data.Fu], differentiate)
+        d.costs.calcDiff(costs, x, u)
+        for name in ("Lx", "Lu", "Lxx", "Lxu", "Luu"):
+            getattr(data, name)[...] = self._dt * getattr(costs, name)
+
+
+class _StepData(_ActionData):  # type: ignore[misc]
+    def __init__(self, model: Any, dynamics: _Dynamics) -> None:
+        super().__init__(model)
+        # Costs write into this object.
+        self.collector = crocoddyl.DataCollectorAbstract()
+        self.costs = dynamics.costs.createData(self.collector)
+        self.parts = [self.xnext[: dynamics.nq], self.xnext[dynamics.nq :]]
 
 
 class ResidualModelTreeState(_Residual):  # type: ignore[misc]

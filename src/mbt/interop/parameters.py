@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
 from mbt.context.owned_parameters import get_parameter, parameter_shape, set_parameter
 from mbt.errors import MbtError
+from mbt.motion.rollouts import rollout_context
 from mbt.tree import MultibodyTree
 
 __all__ = ["check_parametric", "evaluate_with_parameters", "get_parameter", "parameter_shape"]
@@ -25,8 +28,15 @@ _METHODS: dict[str, Callable[..., Any]] = {
         context
     ),
     "centroidal_momentum_matrix": lambda tree, context: tree.calc_centroidal_momentum_matrix(context),
+    "step": lambda tree, context, tau, dt, **options: _step(context, tau, dt, **options),
     "frame_pose": lambda tree, context, frame: frame.calc_pose_in_world(context),
 }
+
+
+def _step(context: Any, tau: Any, dt: Any, **options: Any) -> tuple[Any, Any]:
+    # As `mbt.functional.step`: servos act in implicit steps only.
+    path = rollout_context(context, tau[..., np.newaxis, :], dt, **options)
+    return path[0][..., 1, :], path[1][..., 1, :]
 
 
 def evaluate_with_parameters(

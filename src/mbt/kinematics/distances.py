@@ -21,10 +21,9 @@ __all__ = [
     "SPARE",
     "Distance",
     "as_distance",
-    "count_rows",
     "find_free",
     "find_room",
-    "find_velocities",
+    "prepare",
     "push_apart",
     "sort_by_distance",
 ]
@@ -48,6 +47,8 @@ class Scene(Protocol):
     def distances(self, q: Any, *, jacobian: bool = False, context: Context | None = None) -> Any: ...
 
     def is_free(self, q: Any, *, margin: float = 0.0, context: Context | None = None) -> Any: ...
+
+    def _prepare(self, context: Context | None) -> Any: ...
 
 
 @dataclass(frozen=True)
@@ -85,61 +86,14 @@ def find_room(distances: Sequence[Distance], q: FloatArray, context: Context | N
     return least
 
 
-def count_rows(distances: Sequence[Distance]) -> int:
-    """Return how many rows a step has for distances."""
-    count = sum(one.scene.num_pairs for one in distances)
-    return min(_MOST_ROWS, count) + _ROUNDS * min(_MORE_ROWS, count)
-
-
-def _evaluate(
-    distances: Sequence[Distance], q: FloatArray, context: Context | None
-) -> tuple[FloatArray, FloatArray]:
-    """Return by how much distances are larger than asked, (count, pairs), and their Jacobians."""
-    rooms, rows = [], []
-    for one in distances:
-        d, J = one.scene.distances(q, jacobian=True, context=context)
-        rooms.append(d - one.at_least)
-        rows.append(J)
-    return np.concatenate(rooms, axis=1), np.concatenate(rows, axis=1)
-
-
-def find_velocities(
-    tree: MultibodyTree,
-    distances: Sequence[Distance],
-    run: Callable[[FloatArray, FloatArray], FloatArray],
-    q: FloatArray,
-    dt: float,
-    gain: float,
-    spare: float,
-    context: Context | None,
-) -> FloatArray:
-    """Return velocities, (count, nv), of states q, (count, nq), so that distances shrink by what they may.
-
-    `run` returns velocities for rows of distances, (count, rows, nv), and their least values. A distance has
-    kinks where other points become the nearest: so rows of where velocities lead are added, and once more.
-    """
-    num_rows = count_rows(distances)
-    rows = np.zeros((len(q), num_rows, tree.num_velocities))
-    least = np.full((len(q), num_rows), -np.inf)
-    room, J = _evaluate(distances, q, context)
-    # The room that shall be left.
-    wanted = room - gain * (room - spare)
-    motion = np.zeros((len(q), tree.num_velocities))
-    at = 0
-    for turn in range(1 + _ROUNDS):
-        most = min(_MORE_ROWS if turn else _MOST_ROWS, room.shape[1])
-        chosen = np.argsort(room - wanted if turn else room, axis=1, kind="stable")[:, :most]
-        new = np.take_along_axis(J, chosen[..., np.newaxis], 1)
-        rows[:, at : at + most] = new
-        least[:, at : at + most] = np.take_along_axis(wanted - room, chosen, 1) + np.einsum(
-            "skv,sv->sk", new, motion
-        )
-        at += most
-        v = run(rows, least)
-        if turn < _ROUNDS:
-            motion = v * dt
-            room, J = _evaluate(distances, integrate_positions(tree, q, v, dt), context)
-    return v
+def prepare(distances: Sequence[Distance], context: Context | None) -> tuple[Any, int, int, int]:
+    """Return distances as `VelocityCore` takes them: scenes, and how many rows of them a step has."""
+    scenes = [
+        (one.scene._prepare(context), one.at_least, one.scene.num_pairs)
+        for one in distances
+        if one.scene.num_pairs
+    ]
+    return scenes, _MOST_ROWS, _MORE_ROWS, _ROUNDS
 
 
 def push_apart(tree: MultibodyTree, step: Callable[[FloatArray], FloatArray], q: FloatArray) -> FloatArray:

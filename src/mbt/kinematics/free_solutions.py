@@ -81,6 +81,6 @@ def _push(problem: InverseKinematics, goal: FloatArray, q: FloatArray, context: 
     core = problem._find_velocity_core(context)
 
     def step(q: FloatArray) -> FloatArray:
-        return problem._run(core, goal, q, None, len(q), 1.0, 1.0, 1.0, False, SPARE, context)
+        return problem._run(core, goal, q, None, len(q), 1.0, 1.0, 1.0, False, SPARE)
 
     return push_apart(problem.tree, step, q)

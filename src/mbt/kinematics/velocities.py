@@ -11,7 +11,7 @@ from mbt._core.engines.lane_engine import get_num_threads
 from mbt._core.solvers.differential_kinematics import VelocityCore
 from mbt.context.checks import compile_copy
 from mbt.errors import ArgumentTypeError, ArgumentValueError, ShapeError, quote
-from mbt.kinematics.distances import count_rows, find_velocities
+from mbt.kinematics.distances import prepare
 from mbt.kinematics.samples import check_context, find_common_axes, split_samples
 from mbt.kinematics.task_list import TaskList
 from mbt.kinematics.tasks import DIRECTION, POSE, Task
@@ -130,9 +130,7 @@ class DifferentialKinematics(TaskList):
         shape = (*batch, self._tree.num_velocities)
         result = np.empty(shape) if out is None else check_out(out, "out", shape)
         if math.prod(batch):
-            v = self._run(
-                core, rows, states, before, math.prod(batch), dt, gain, damping, limits, 0.0, context
-            )
+            v = self._run(core, rows, states, before, math.prod(batch), dt, gain, damping, limits, 0.0)
             result[...] = v.reshape(shape)
         return result
 
@@ -180,20 +178,11 @@ class DifferentialKinematics(TaskList):
         damping: float,
         limits: bool,
         spare: float,
-        context: Context | None,
     ) -> FloatArray:
         """Return velocities (count, nv), for rows of goals, positions and last velocities."""
-        nv = self._tree.num_velocities
-
-        def run(rows: FloatArray, least: FloatArray) -> FloatArray:
-            v = np.empty((count, nv))
-            core.run(goals, q, last, rows, least, dt, gain, damping, limits, get_num_threads(), v)
-            return v
-
-        if not count_rows(self._distances):
-            return run(np.zeros((1, 0, nv)), np.zeros((1, 0)))
-        states = np.ascontiguousarray(np.broadcast_to(q, (count, q.shape[-1])))
-        return find_velocities(self._tree, self._distances, run, states, dt, gain, spare, context)
+        v = np.empty((count, self._tree.num_velocities))
+        core.run(goals, q, last, dt, gain, damping, limits, spare, get_num_threads(), v)
+        return v
 
     def _find_velocity_goals(self, goals: Any, q: FloatArray, context: Context | None) -> FloatArray:
         """Return goals as `velocities` takes them, a row for each sample of q, or one."""
@@ -240,7 +229,7 @@ class DifferentialKinematics(TaskList):
             locked,
             disabled,
             self._posture,
-            count_rows(self._distances),
+            prepare(self._distances, context),
         )
         # Threads may share a problem: they see these whole, or not at all.
         if context is None:

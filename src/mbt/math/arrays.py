@@ -156,6 +156,10 @@ def as_finite_array(value: object, name: str, shape: Shape | None = None) -> Flo
     """Convert as `as_float_array` does, reject NaN and infinity, and return a new copy."""
     if is_list_of_floats(value, shape) and math.isfinite(sum(value)):
         return np.array(value)
+    if type(value) is np.ndarray and value.dtype is _DOUBLE and value.shape == shape and value.size <= 16:
+        own = value.copy()
+        if math.isfinite(sum(own.ravel().tolist())):
+            return own
     array = as_float_array(value, name, shape).copy()
     if not _are_finite(array):
         got = _describe_values(array, ~np.isfinite(array))
@@ -229,6 +233,15 @@ def check_out(out: object, name: str, shape: tuple[int, ...], dtype: Any = np.fl
     ShapeError
         Unless its shape is `shape`.
     """
+    # What is as usual is not worth a message.
+    if (
+        type(out) is np.ndarray
+        and out.dtype is _DOUBLE
+        and dtype is np.float64
+        and out.shape == shape
+        and out.flags.carray
+    ):
+        return out
     wanted = f"{name}: expected a {dtype.__name__}, C-contiguous, writeable numpy.ndarray"
     if type(out) is not np.ndarray:
         raise ArgumentTypeError(f"{wanted}, got {describe_type(out)}")

@@ -127,6 +127,12 @@ class Numbers:
             operands = tuple(map(float, operands))
         return self.as_float_array(function(*operands), "result")
 
+    def apply_to(self, function: Callable[..., Any], **values: object) -> FloatArray:
+        """Return a function of the entries of arguments, given by name, which broadcast; see `apply`."""
+        if type(self) is Numbers and all(type(value) is float for value in values.values()):
+            return np.array(function(*values.values()), dtype=np.float64)
+        return self.apply(function, *self.as_broadcast_arrays(**values))
+
     def tanh(self, x: Any) -> Any:
         """Return the hyperbolic tangent of an operand of `apply`."""
         return np.tanh(x)

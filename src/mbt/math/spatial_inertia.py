@@ -239,26 +239,9 @@ class SpatialInertia(SpatialInertiaShapes):
 
     def criticize_not_physically_valid(self) -> str | None:
         """Return why no physical body has these mass properties, or None."""
-        reason = None if self._is_clearly_possible() else self._criticize_mass()
+        com, G_SP = self._com.tolist(), self._unit_inertia.components.tolist()
+        reason = None if is_clearly_possible(self._mass, com, G_SP) else self._criticize_mass()
         return reason or self._criticize_massless_inertia()
-
-    def _is_clearly_possible(self) -> bool:
-        """Return whether the triangle inequality holds for sure, without an eigenvalue problem.
-
-        It does where the second moments ``tr(I) / 2 1 - I`` about the mass centre are positive definite, with
-        positive leading minors: of all bodies but points, rods and plates.
-        """
-        x, y, z = self._com.tolist()
-        xx, yy, zz, xy, xz, yz = self._unit_inertia.components.tolist()
-        if not (self._mass > 0.0 and math.isfinite(self._mass * (xx + yy + zz))):
-            return False
-        # Twice the second moments, per mass.
-        jx, jy, jz = yy + zz - xx - 2.0 * x * x, xx + zz - yy - 2.0 * y * y, xx + yy - zz - 2.0 * z * z
-        jxy, jxz, jyz = -2.0 * (xy + x * y), -2.0 * (xz + x * z), -2.0 * (yz + y * z)
-        minor = jx * jy - jxy * jxy
-        det = jz * minor - jx * jyz * jyz - jy * jxz * jxz + 2.0 * jxy * jxz * jyz
-        is_definite: bool = jx > 0.0 and minor > 0.0 and 0.0 < det < math.inf
-        return is_definite
 
     def _check_physically_valid(self) -> None:
         reason = self.criticize_not_physically_valid()
@@ -380,6 +363,24 @@ def _checked_mass(mass: object) -> float:
     if not (math.isfinite(m) and m >= 0.0):
         raise InvalidInertiaError(f"mass: expected a finite number >= 0 kg, got {m}")
     return m
+
+
+def is_clearly_possible(mass: float, com: Sequence[float], unit_inertia: Sequence[float]) -> bool:
+    """Return whether the triangle inequality holds for sure, without an eigenvalue problem.
+
+    It does where the second moments ``tr(I) / 2 1 - I`` about the mass centre are positive definite, with
+    positive leading minors: of all bodies but points, rods and plates.
+    """
+    x, y, z = com
+    xx, yy, zz, xy, xz, yz = unit_inertia
+    if not (mass > 0.0 and math.isfinite(mass * (xx + yy + zz))):
+        return False
+    # Twice the second moments, per mass.
+    jx, jy, jz = yy + zz - xx - 2.0 * x * x, xx + zz - yy - 2.0 * y * y, xx + yy - zz - 2.0 * z * z
+    jxy, jxz, jyz = -2.0 * (xy + x * y), -2.0 * (xz + x * z), -2.0 * (yz + y * z)
+    minor = jx * jy - jxy * jxy
+    det = jz * minor - jx * jyz * jyz - jy * jxz * jxz + 2.0 * jxy * jxz * jyz
+    return jx > 0.0 and minor > 0.0 and 0.0 < det < math.inf
 
 
 def _principal_moments(I_SP_E: Sequence[float]) -> list[float]:

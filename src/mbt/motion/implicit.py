@@ -15,6 +15,7 @@ import numpy as np
 from mbt._core.door.compiled_model import Derived
 from mbt._core.engines.lane_engine import get_num_threads
 from mbt._core.solvers.implicit_steps import ImplicitCore, derived_of, roll_out, take
+from mbt.autodiff import value
 from mbt.errors import ArgumentTypeError, ArgumentValueError, SingularityError, quote
 from mbt.motion.impulses import count_told
 from mbt.motion.stages import find_turning_dofs
@@ -42,6 +43,8 @@ __all__ = [
     "SolverSteps",
     "Taken",
     "check_step",
+    "is_definite",
+    "is_resisted",
     "join_steps",
     "join_taken",
     "make_cores",
@@ -369,7 +372,7 @@ def read_dofs(context: Context, count: int, joint_limits: bool) -> dict[str, Any
         if isinstance(element, RevoluteSpring | PrismaticSpring):
             k = np.broadcast_to(element.get_stiffness(context), batch)
             stiffness[:, element.joint.velocity_start] += k.reshape(count)
-    sides = np.reshape(angles, (-1, 4)).T
+    sides = np.reshape(angles + angles, (-1, 4)).T  # A stop and a spring of each.
     return {
         "free": free, "damping": damping, "stiffness": stiffness, "lower": lower, "upper": upper,
         "position_of": position_of,
@@ -387,7 +390,26 @@ def _read_servos(context: Context, count: int) -> dict[str, Any]:
     }
 
 
-def check_step(tree: MultibodyTree, dt: object) -> None:
+def is_resisted(context: Context, dt: float) -> bool:
+    """Whether mass, damping or springs resist each motion in a step from one state."""
+    M = context.tree.calc_mass_matrix(context)
+    dofs = read_dofs(context, 1, False)
+    free = dofs["free"][0]
+    M = M * np.outer(free, free) + np.diag(1.0 - free)
+    M = M + dt * np.diag((dofs["damping"] + dt * dofs["stiffness"])[0] * free)
+    return is_definite(M)
+
+
+def is_definite(M: FloatArray) -> bool:
+    """Whether a symmetric matrix is positive definite."""
+    try:
+        np.linalg.cholesky(M)
+    except np.linalg.LinAlgError:
+        return False
+    return True
+
+
+def check_step(tree: MultibodyTree, dt: Any) -> None:
     """Refuse steps back in time, and numbers that have no order.
 
     Raises
@@ -395,11 +417,12 @@ def check_step(tree: MultibodyTree, dt: object) -> None:
     ArgumentValueError
         Unless `dt` is greater than zero.
     ArgumentTypeError
-        Unless the tree is one of doubles.
+        Unless the tree is one of doubles or "autodiff".
     """
-    if tree.scalar_type.name != "double":
+    if tree.scalar_type.name not in ("double", "autodiff"):
         raise ArgumentTypeError(
-            f"tree: expected one of doubles with method='implicit', got one of {quote(tree.scalar_type.name)}"
+            "tree: expected one of doubles or 'autodiff' with method='implicit', got one of "
+            f"{quote(tree.scalar_type.name)}"
         )
-    if not np.all(np.asarray(dt) > 0.0):
+    if not np.all(value(dt) > 0.0):
         raise ArgumentValueError(f"dt: expected a number > 0 with method='implicit', got {dt}")

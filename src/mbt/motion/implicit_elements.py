@@ -14,7 +14,7 @@ _SUMMIT = 1.0 / np.sqrt(3.0)
 
 def calc_door_stiffness(config: Any, angle: Any) -> Any:
     """Return the stiffness of spring and catch at an angle [N m/rad]; none where they drive away."""
-    half = np.asarray(config.catch_width) / 2.0
+    half = config.catch_width / 2.0
     width = np.where(half > 0.0, half, 1.0)
     s = np.tanh((angle - half) / width)
     slope = 2.0 * config.catch_torque * (1.0 - 3.0 * s * s) * (1.0 - s * s) / width
@@ -24,7 +24,7 @@ def calc_door_stiffness(config: Any, angle: Any) -> Any:
 
 def calc_door_friction(config: Any, speed: Any) -> Any:
     """Return the largest torque of dry friction at a speed [N m]: of all, where it is slower than that."""
-    threshold = np.asarray(config.motion_threshold)
+    threshold = config.motion_threshold
     s = np.tanh(np.abs(speed) / np.where(threshold > 0.0, threshold, 1.0))
     s = np.where(s > _SUMMIT, s, _SUMMIT)
     torque = config.dynamic_friction_torque * s + config.static_friction_torque * 2.0 * s * (1.0 - s * s)

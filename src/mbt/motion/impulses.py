@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 #: What a trajectory of implicit steps computes of them, not of its states.
-OF_IMPULSES = frozenset(("vdot", "multipliers", "contact_forces", "passive_power"))
+OF_IMPULSES = frozenset(("vdot", "multipliers", "contact_forces", "passive_power", "sensors"))
 # So many states are computed at once.
 _STATES_A_CALL = 1 << 12
 
@@ -111,6 +111,10 @@ def calc_of_impulses(name: str, trajectory: Trajectory, context: Context) -> Flo
         return told.vdot.copy()
     if name == "multipliers":
         return told.multipliers.copy()
+    if name == "sensors":
+        from mbt.motion.step_sensors import calc_sensors
+
+        return calc_sensors(trajectory, context)
     from mbt.motion.powers import CONTROL, calc_given, place
 
     parts = []

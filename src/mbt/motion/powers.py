@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mbt.math.arrays import FloatArray
     from mbt.motion.trajectory import Trajectory
 
-__all__ = ["APPLIED", "CONTROL", "calc_given", "place", "potentials_of"]
+__all__ = ["APPLIED", "CONTROL", "at_end", "calc_given", "place", "potentials_of"]
 
 CONTROL = "control and actuators"
 APPLIED = "applied forces"
@@ -149,7 +149,7 @@ def _powers_of_steps(moving: Any, along: Any, tau: FloatArray, moved: FloatArray
             powers[element._label] = (forces * _velocities_of_points(element, along)).sum((-2, -1))
             first += element.num_points
         elif isinstance(element, LinearSpringDamper | LinearBushingRollPitchYaw):
-            powers[element._label] = _power_of_element(element, _at_end(element, moving, v1, moved), along)
+            powers[element._label] = _power_of_element(element, at_end(element, moving, v1, moved), along)
         elif not isinstance(element, JointFriction | DoorHinge):
             powers[element._label] = _power_of_element(element, moving, along)
         if isinstance(element, JointFriction | DoorHinge):
@@ -175,7 +175,7 @@ def _powers_of_steps(moving: Any, along: Any, tau: FloatArray, moved: FloatArray
     return powers | _powers_of_inputs(moving, along, tau)
 
 
-def _at_end(element: Any, moving: Any, v1: FloatArray, moved: FloatArray) -> Any:
+def at_end(element: Any, moving: Any, v1: FloatArray, moved: FloatArray) -> Any:
     """Return a Context in which an element exerts what it did in the steps: ``-k (s + h u) - d u``."""
     end, h = moving.clone(), moved[..., 0]
     end.v = v1

@@ -159,7 +159,7 @@ def rollout(
         step. Rotations take steps on their group, so quaternions keep their length. Or ``"implicit"``: the
         next velocity is the minimum of a convex function, in which joint damping, springs, dry friction,
         position limits, constraints and point contact depend on that velocity; of order one, for `dt` greater
-        than zero and trees of doubles; see the page "Implicit steps".
+        than zero and trees of doubles or "autodiff"; see the page "Implicit steps".
     every : int, optional
         Keep the state after every n-th step.
     contacts : ShapeContact, optional
@@ -384,12 +384,15 @@ def _move_implicitly(
 
     tree = context.tree
     check_step(tree, dt)
-    steps, h = ImplicitSteps(context, core=core, contacts=contacts), float(dt)
     forces = _without_repeats(forces)
     if tree.joint_actuators:
         dofs = [actuator.velocity_start for actuator in tree.joint_actuators]
-        held: Any = context._numbers.add_at(np.zeros(context.v.shape), dofs, context.actuation)
-        forces = forces + held[..., np.newaxis, :]
+        forces = context._numbers.add_at(forces, dofs, context.actuation[..., np.newaxis, :])
+    if tree.scalar_type.name != "double":
+        from mbt.motion.implicit_derivatives import roll_out_along
+
+        return roll_out_along(context, forces, dt, num_kept, every)
+    steps, h = ImplicitSteps(context, core=core, contacts=contacts), float(dt)
     path = steps.roll_out(context.q, context.v, forces, h, num_kept, every)
     if path is not None:
         return path

@@ -28,6 +28,7 @@ __all__ = [
     "calc_contacts",
     "calc_power",
     "check_contacts",
+    "find_touches",
 ]
 
 
@@ -45,6 +46,9 @@ class TouchingShapes(Protocol):
 
     def core(self) -> ContactCore:
         """Return what steps work with."""
+
+    def nodes_of_pairs(self) -> npt.NDArray[np.intp]:
+        """Return the nodes of the bodies of each pair, (num_pairs, 2)."""
 
 
 class ContactSample(NamedTuple):
@@ -146,7 +150,7 @@ def check_contacts(contacts: object, tree: MultibodyTree, method: object) -> Non
         )
 
 
-def _touch(
+def find_touches(
     trajectory: Trajectory, context: Context, along: FloatArray
 ) -> list[tuple[FloatArray, FloatArray]]:
     """Return what each sample of the batch did: rows of points, and powers."""
@@ -166,7 +170,7 @@ def _touch(
 
 def calc_contacts(trajectory: Trajectory, context: Context, contact: TouchingShapes) -> ContactsOverTime:
     """Return what touched, of a trajectory of one state."""
-    ((rows, _),) = _touch(trajectory, context, trajectory.v)
+    ((rows, _),) = find_touches(trajectory, context, trajectory.v)
     for array in (sample := rows[:, 0].astype(np.intp), pair := rows[:, 1].astype(np.intp), rows):
         array.flags.writeable = False
     return ContactsOverTime(
@@ -183,5 +187,5 @@ def calc_contacts(trajectory: Trajectory, context: Context, contact: TouchingSha
 
 def calc_power(trajectory: Trajectory, context: Context) -> FloatArray:
     """Return the power of contact of shapes in each step [W], (..., n)."""
-    power = np.array([x for _, x in _touch(trajectory, context, middle_velocities(trajectory))])
+    power = np.array([x for _, x in find_touches(trajectory, context, middle_velocities(trajectory))])
     return power.reshape(trajectory.q.shape[:-1])

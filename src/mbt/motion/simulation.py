@@ -11,7 +11,7 @@ from mbt.motion.fixed_steps import simulate_fixed_steps
 from mbt.motion.operands import METHODS
 from mbt.motion.progress import Progress
 from mbt.motion.solvers import SOLVERS, simulate_with_solver
-from mbt.motion.symptoms import FEWEST_STEPS, find_cause, find_symptoms
+from mbt.motion.symptoms import FEWEST_STEPS, find_cause, find_early_cause, find_symptoms
 from mbt.motion.task import make_task
 from mbt.motion.trajectory import Trajectory
 
@@ -176,6 +176,9 @@ def simulate(
             atol=atol,
             progress=bar,
         )
+        early = find_early_cause(task)
+        if early:
+            warnings.warn(f"simulate: {early}", SimulationWarning, stacklevel=2)
         run: Any = simulate_fixed_steps if method in METHODS else simulate_with_solver
         recording, passages = run(task)
     trajectory = Trajectory._of_recording(task, recording, passages)
@@ -185,7 +188,7 @@ def simulate(
             trajectory = replace(trajectory, message=f"{trajectory.message}: {cause}")
         symptoms = [trajectory.message]
     else:
-        symptoms = find_symptoms(task, trajectory)
+        symptoms = find_symptoms(task, trajectory, is_known_stiff=bool(early))
         is_looked_at = max(task.num_steps, trajectory.num_steps) >= FEWEST_STEPS
         if tree.num_constraints and is_looked_at and not context.batch_shape:
             from mbt.tree.constraints.closing import describe_stuck

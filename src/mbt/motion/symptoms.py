@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbt.motion.accelerations import calc_vdot
+from mbt.motion.implicit import is_definite, read_dofs
 from mbt.motion.operands import EXPLICIT
 from mbt.motion.over_time import contacts_of
 from mbt.motion.stiffness import (
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from mbt.motion.task import Task
     from mbt.motion.trajectory import Trajectory
 
-__all__ = ["FEWEST_STEPS", "find_cause", "find_symptoms"]
+__all__ = ["FEWEST_STEPS", "find_cause", "find_early_cause", "find_symptoms"]
 
 # One state is looked at for so many steps, and no more than so many in all.
 _STEPS_A_PROBE = 400
@@ -49,18 +50,39 @@ _MOST_MORE_STEPS = 1000
 _LARGE_TURN = 0.3
 # By what part of the velocity a step may then differ from two half ones.
 _MOST_TURNING_ERROR = 0.01
+# Of the largest moment of inertia: files have few digits.
+_ROUNDING_OF_MOMENTS = 1e-6
 # Forces of a control that has run away [N m, N].
 _RUNAWAY = 1e30
 
 
-def find_symptoms(task: Task, trajectory: Trajectory) -> list[str]:
+def find_early_cause(task: Task) -> str:
+    """Return what is wrong before a step is made.
+
+    An element that is too fast for explicit steps at the first state; a body of whose inertia implicit steps
+    make energy.
+    """
+    context = task.context
+    if task.method == "implicit" and not context.batch_shape:
+        return _describe_impossible_bodies(context)
+    is_looked_at = task.method in EXPLICIT and task.num_steps >= FEWEST_STEPS and not context.batch_shape
+    if not is_looked_at or not task.tree.num_velocities or not _has_stiff_elements(task):
+        return ""
+    with np.errstate(all="ignore"):
+        # How fast an element is hardly depends on inputs, and functions of users count their calls.
+        fast = _probe(task, context.clone(), np.zeros(context.v.shape))
+        return "" if fast is None or fast.element is None else _advise(task, context, fast)
+
+
+def find_symptoms(task: Task, trajectory: Trajectory, *, is_known_stiff: bool = False) -> list[str]:
     """Return what to warn of, of a simulation that came to its end.
 
     Of explicit methods of fixed steps: elements that are too fast for the steps, and energy from nowhere; of
     implicit ones, elements in Python that are. Of all methods: joints that passed their limits.
     """
     found = [_describe_limits(task, trajectory)]
-    is_looked_at = task.method in EXPLICIT and task.num_steps >= FEWEST_STEPS
+    # Nothing more is said of a motion that is known to be wrong.
+    is_looked_at = task.method in EXPLICIT and task.num_steps >= FEWEST_STEPS and not is_known_stiff
     if is_looked_at and not trajectory.batch_shape and task.tree.num_velocities:
         with np.errstate(all="ignore"):
             stiffness = _describe_stiffness(task, trajectory)
@@ -72,39 +94,94 @@ def find_symptoms(task: Task, trajectory: Trajectory) -> list[str]:
 
 def find_cause(task: Task, trajectory: Trajectory) -> str:
     """Return why a simulation failed and what would help, as far as that shows in its states."""
+    runaway = ""
     if np.abs(trajectory.tau[-1]).max(initial=0.0) > _RUNAWAY or not np.isfinite(trajectory.tau[-1]).all():
         k = int(np.argmax(np.abs(np.nan_to_num(trajectory.tau[-1], nan=np.inf))))
-        return f"the control along {trajectory.velocity_names[k]} had reached {trajectory.tau[-1, k]:.3g}"
+        runaway = f"the control along {trajectory.velocity_names[k]} had reached {trajectory.tau[-1, k]:.3g}"
+        if task.inputs.is_function:
+            return runaway
     if task.method == "implicit":
         last = len(trajectory) - 1
-        return _describe_held(task, trajectory, [0, *range(max(0, last - _PROBES_OF_FAILURE), last + 1)])
+        probes = [0, *range(max(0, last - _PROBES_OF_FAILURE), last + 1)]
+        return runaway or _describe_singular(task, trajectory) or _describe_held(task, trajectory, probes)
     if task.method not in EXPLICIT:
-        return ""
+        return runaway
+    # Efforts of servos run away where something else is too fast.
+    return _find_cause_of_explicit(task, trajectory) or runaway
+
+
+def _find_cause_of_explicit(task: Task, trajectory: Trajectory) -> str:
     with np.errstate(all="ignore"):
         last = len(trajectory) - 1
         late = range(max(0, last - _PROBES_OF_FAILURE // 2), last + 1)
         probes = np.unique([*np.linspace(0, last, _PROBES_OF_FAILURE // 2).astype(int), *late])
         for i in probes.tolist():
-            fast = _probe(task, trajectory, i)
+            context = _context_at(task, trajectory, i)
+            fast = _probe(task, context, trajectory.tau[i])
             if fast is not None:
-                return _advise(task, trajectory, i, fast, failed=True)
+                return _advise(task, context, fast, failed=True)
         for i in probes.tolist():
-            if find_fastest_body(_context_at(task, trajectory, i))[1] * task.dt > _LARGE_TURN:
-                return _advise(task, trajectory, i, None, failed=True)
+            context = _context_at(task, trajectory, i)
+            if find_fastest_body(context)[1] * task.dt > _LARGE_TURN:
+                return _advise(task, context, None, failed=True)
     return ""
+
+
+def _describe_impossible_bodies(context: Context) -> str:
+    """Tell of a body with a negative moment of inertia: no motion has its energy."""
+    for body, M in zip(
+        context.tree.bodies[1:], context.tree.eval_position_kinematics(context).M_Bo_W[1:], strict=True
+    ):
+        mass = M[3, 3]
+        c = np.array([M[2, 4], M[0, 5], M[1, 3]]) / (mass or 1.0)
+        moments = np.linalg.eigvalsh(M[:3, :3] - mass * (c @ c * np.eye(3) - np.outer(c, c)))
+        if moments[0] < -_ROUNDING_OF_MOMENTS * max(np.abs(moments).max(), mass * (c @ c)):
+            return (
+                f"{body._label} has a moment of inertia of {moments[0]:.3g} kg m^2 about its centre of mass, "
+                "which no body has: implicit steps may gain energy without bound. Mend its inertia, as with "
+                "mbt.SpatialInertia.solid_box_with_mass"
+            )
+    return ""
+
+
+def _describe_singular(task: Task, trajectory: Trajectory) -> str:
+    """Tell of the joint whose motion nothing resists at the last state, seen from the tips."""
+    context = _context_at(task, trajectory, len(trajectory) - 1)
+    tree = task.tree
+    dofs = read_dofs(context, 1, False)
+    free = np.flatnonzero(dofs["free"][0])
+    M = tree.calc_mass_matrix(context) + task.dt * np.diag((dofs["damping"] + task.dt * dofs["stiffness"])[0])
+    for k in range(free.size - 1, -1, -1):
+        part = free[k:]
+        if not is_definite(M[np.ix_(part, part)]):
+            break
+    else:
+        return ""
+    dof = free[k]
+    joint = next(x for x in tree.joints if x.velocity_start <= dof < x.velocity_start + x.num_velocities)
+    return (
+        f"neither inertia nor damping resists {joint._label}: give {joint.child_body._label}, or what it "
+        "carries, an inertia that a body can have, weld the joint, or add damping or a rotor inertia"
+    )
 
 
 def _describe_stiffness(task: Task, trajectory: Trajectory) -> str:
+    if not _has_stiff_elements(task):
+        return ""
+    for i in _samples_to_probe(task, trajectory):
+        context = _context_at(task, trajectory, i)
+        fast = _probe(task, context, trajectory.tau[i])
+        if fast is not None and fast.element is not None:
+            return _advise(task, context, fast)
+    return ""
+
+
+def _has_stiff_elements(task: Task) -> bool:
+    """Whether there is any element that may be too fast for steps."""
     tree = task.tree
     is_damped = any(np.any(joint.get_damping_vector(task.context)) for joint in tree.joints)
     are_weights = all(isinstance(x, UniformGravityFieldElement) for x in tree.force_elements)
-    if not is_damped and are_weights and not has_servos(tree):
-        return ""
-    for i in _samples_to_probe(task, trajectory):
-        fast = _probe(task, trajectory, i)
-        if fast is not None and fast.element is not None:
-            return _advise(task, trajectory, i, fast)
-    return ""
+    return is_damped or not are_weights or has_servos(tree)
 
 
 def _describe_held(task: Task, trajectory: Trajectory, samples: list[int]) -> str:
@@ -139,7 +216,7 @@ def _describe_turning(task: Task, trajectory: Trajectory) -> str:
             continue
         error = calc_turning_error(context, trajectory.tau[i], task.dt, task.method)
         if error > _MOST_TURNING_ERROR:
-            return _advise(task, trajectory, i, None)
+            return _advise(task, context, None)
     return ""
 
 
@@ -166,7 +243,7 @@ def _describe_gain(task: Task, trajectory: Trajectory) -> str:
     if not grown.size:
         return ""
     gain = (total - total[0]).max()
-    cause = _advise(task, trajectory, int(samples[grown[0]]), None, failed=True)
+    cause = _advise(task, _context_at(task, trajectory, int(samples[grown[0]])), None, failed=True)
     grew = f"the energy grew by {gain:.3g} J, from {scale:.3g} J of motion"
     return f"{grew}, and nothing drives the model: {cause}"
 
@@ -211,8 +288,7 @@ def _context_at(task: Task, trajectory: Trajectory, i: int) -> Context:
     return context
 
 
-def _probe(task: Task, trajectory: Trajectory, i: int) -> TooFast | None:
-    context, tau = _context_at(task, trajectory, i), trajectory.tau[i]
+def _probe(task: Task, context: Context, tau: FloatArray) -> TooFast | None:
     fast = find_too_fast(context, tau, task.dt, task.method)
     if fast is None and contacts_of(task.tree) and _is_near_rest(context, tau, task.dt):
         # Stiction that is too stiff chatters about rest, where alone it is stiff.
@@ -227,10 +303,10 @@ def _is_near_rest(context: Context, tau: FloatArray, dt: float) -> bool:
     return bool(context.v @ M @ context.v <= dv @ M @ dv)
 
 
-def _advise(task: Task, trajectory: Trajectory, i: int, fast: TooFast | None, *, failed: bool = False) -> str:
+def _advise(task: Task, context: Context, fast: TooFast | None, *, failed: bool = False) -> str:
     """Say what is too fast, and which step or method would do; `failed` where energy came from nowhere."""
     steps = f"steps of {task.dt:.3g} s are too long for"
-    when = f"at {trajectory.time[i]:.4g} s"
+    when = f"at {context.time:.4g} s"
     if fast is not None and fast.element is not None:
         dt = _rounded_down(fast.longest_step)
         is_in_python = fast.element in [
@@ -242,7 +318,7 @@ def _advise(task: Task, trajectory: Trajectory, i: int, fast: TooFast | None, *,
         else:
             cure = f"take dt = {dt:g} s, or method={methods}"
         return f"{steps} {fast.element}, which acts at a rate of {fast.rate:.3g} 1/s {when}: {cure}"
-    body, speed = find_fastest_body(_context_at(task, trajectory, i))
+    body, speed = find_fastest_body(context)
     # Implicit steps cannot gain energy, but are not more exact.
     others = ["'implicit'"] * failed + ["'rk4'"] * (task.method != "rk4")
     cure = f"take a shorter dt, or method={', '.join(others)}{' or ' if others else ''}'RK45'"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbt.errors import ArgumentTypeError, ArgumentValueError, quote
+from mbt.errors import ArgumentTypeError, ArgumentValueError, SingularityError, quote
 from mbt.math.arrays import as_bool, as_count, as_finite, as_positive
 from mbt.motion.events import Event, as_events
 from mbt.motion.inputs import Inputs
@@ -112,11 +112,12 @@ def make_task(tree: MultibodyTree, context: Context, duration: float, dt: float,
         When one of them cannot be used.
     """
     _check_context(tree, context)
+    duration, dt = as_positive(duration, "duration"), as_positive(dt, "dt")
+    _check_inertia(tree, context, dt, options["method"])
     if options["contacts"] is not None:
         from mbt.motion.shape_contacts import check_contacts
 
         check_contacts(options["contacts"], tree, options["method"])
-    duration, dt = as_positive(duration, "duration"), as_positive(dt, "dt")
     every = as_count(options["every"], "every")
     events = as_events(options["events"])
     if events and context.batch_shape:
@@ -177,8 +178,21 @@ def _check_context(tree: MultibodyTree, context: Context) -> None:
                 raise ArgumentValueError(
                     f"context.{name}: expected finite numbers, got {getattr(context, name)}"
                 )
-        # Where a degree of freedom has no inertia, this is an error that names it.
+
+
+def _check_inertia(tree: MultibodyTree, context: Context, dt: float, method: str) -> None:
+    """Raise where a degree of freedom has no inertia; an implicit step may do with damping in its place."""
+    if context.batch_shape:
+        return
+    try:
         tree.calc_forward_dynamics(context)
+    except SingularityError as error:
+        if method != "implicit":
+            raise
+        from mbt.motion.implicit import is_resisted
+
+        if not is_resisted(context, dt):
+            raise SingularityError(f"{error} For implicit steps, damping of the joint is enough.") from None
 
 
 def _check_clock(start: float, duration: float, dt: float) -> None:

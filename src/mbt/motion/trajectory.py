@@ -469,7 +469,7 @@ class Trajectory:
         return load(path)
 
     def plot(self, figure: Any = None) -> Any:
-        """Draw positions, velocities, forces and energies over time.
+        """Draw positions, velocities, forces, of shapes that touch too, and energies over time.
 
         Dotted lines are nearby limits, if the tree is known. The total energy only changes by the work of
         forces without a potential; if there is any, ``total - work`` is drawn too.

@@ -7,8 +7,9 @@ makes a tree of one robot; `add_model` adds a robot to a tree that may hold othe
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, overload
 
+from mbt._core.above import above
 from mbt.errors import ArgumentTypeError, ArgumentValueError, ModelWarning, quote, show_path
 from mbt.parsing.assembly import add_description, check_can_change, check_tree, finish_tree, make_mount
 from mbt.parsing.description import ModelDescription
@@ -31,12 +32,14 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from mbt.geometry import ShapeContact
     from mbt.saving.json_reader import JsonModel
     from mbt.tree.body import RigidBody
     from mbt.tree.element import MultibodyElement
     from mbt.tree.frame import Frame
     from mbt.tree.indices import ModelInstanceIndex
     from mbt.tree.multibody_tree import MultibodyTree
+    from mbt.tree.shape import Shape
 
 __all__ = [
     "MimicJoint",
@@ -49,6 +52,7 @@ __all__ = [
 ]
 
 
+@overload
 def load_model(
     path_or_text_or_bytes: str | os.PathLike[str] | bytes,
     *,
@@ -62,7 +66,42 @@ def load_model(
     joint_friction: bool = False,
     prefix: str = "",
     user_elements: bool | Iterable[type[MultibodyElement]] = False,
-) -> MultibodyTree:
+    contacts: Literal[False] = False,
+    obstacles: Iterable[Shape] = (),
+) -> MultibodyTree: ...
+@overload
+def load_model(
+    path_or_text_or_bytes: str | os.PathLike[str] | bytes,
+    *,
+    model_name: str | None = None,
+    base: Base = None,
+    base_pose: npt.ArrayLike | None = None,
+    gravity: npt.ArrayLike | Literal["file"] | None = "file",
+    package_paths: Sequence[str | os.PathLike[str]] = (),
+    strict: bool = False,
+    actuators: Actuators = "declared",
+    joint_friction: bool = False,
+    prefix: str = "",
+    user_elements: bool | Iterable[type[MultibodyElement]] = False,
+    contacts: Literal[True],
+    obstacles: Iterable[Shape] = (),
+) -> tuple[MultibodyTree, ShapeContact]: ...
+def load_model(
+    path_or_text_or_bytes: str | os.PathLike[str] | bytes,
+    *,
+    model_name: str | None = None,
+    base: Base = None,
+    base_pose: npt.ArrayLike | None = None,
+    gravity: npt.ArrayLike | Literal["file"] | None = "file",
+    package_paths: Sequence[str | os.PathLike[str]] = (),
+    strict: bool = False,
+    actuators: Actuators = "declared",
+    joint_friction: bool = False,
+    prefix: str = "",
+    user_elements: bool | Iterable[type[MultibodyElement]] = False,
+    contacts: bool = False,
+    obstacles: Iterable[Shape] = (),
+) -> MultibodyTree | tuple[MultibodyTree, ShapeContact]:
     """Load a robot into a new tree and finalize it.
 
     Links, joints and actuators are added depth first, children in the order of the file. So the index of a
@@ -109,11 +148,20 @@ def load_model(
     user_elements : bool, or classes of elements, optional
         User-written classes that a model in JSON may name; True allows everything that can be imported.
         Importing a module runs its code, so nothing is imported by default.
+    contacts : bool, optional
+        Also return the contact of shapes that the file means, for `simulate`: between the shapes in
+        ``body.collisions``, with the friction, stiffness and dissipation of their `Surface`. Pairs are those
+        that MuJoCo tests in MJCF, otherwise shapes of all bodies that no joint connects. Meshes are opened,
+        with the package trimesh, and replaced by their convex hulls.
+    obstacles : sequence of Shape, optional
+        With ``contacts=True``: shapes that stand still in World, such as the floor that a URDF does not have.
 
     Returns
     -------
-    MultibodyTree
+    tree : MultibodyTree
         Finalized. ``tree.parse_reports`` lists ignored and changed content.
+    contacts : ShapeContact
+        With ``contacts=True`` only.
 
     Warns
     -----
@@ -123,7 +171,8 @@ def load_model(
     Raises
     ------
     ParseError
-        When the description cannot be read; the error has the file and the line.
+        When the description cannot be read; the error has the file and the line. With ``contacts=True`` also
+        when a mesh cannot be.
 
     Examples
     --------
@@ -138,13 +187,33 @@ def load_model(
     >>> tree = mbt.load_model(text)
     >>> tree.num_bodies, tree.num_positions
     (3, 1)
+
+    A ball that falls on a floor:
+
+    >>> text = '''<robot name="ball"><link name="ball"><inertial><mass value="1"/>
+    ...     <inertia ixx="0.004" ixy="0" ixz="0" iyy="0.004" iyz="0" izz="0.004"/></inertial>
+    ...   <collision><geometry><sphere radius="0.1"/></geometry></collision></link></robot>'''
+    >>> floor = mbt.Shape("plane", name="floor")
+    >>> X_WB = mbt.math.make_pose([0, 0, 0.5])
+    >>> tree, contacts = mbt.load_model(
+    ...     text, base="floating", base_pose=X_WB, contacts=True, obstacles=[floor]
+    ... )
+    >>> context = tree.create_default_context()
+    >>> motion = mbt.simulate(tree, context, 1.0, 5e-3, method="implicit", contacts=contacts)
+    >>> motion.q[-1, 6].round(3)
+    np.float64(0.1)
     """
     from mbt.tree.multibody_tree import MultibodyTree
 
     gravity = as_gravity(gravity)
     tree = MultibodyTree()
     folders = tuple(as_folders(package_paths))
-    options = ReadOptions(model_name, base, strict, joint_friction, actuators, prefix, folders, gravity)
+    options = ReadOptions(
+        model_name, base, strict, joint_friction, actuators, prefix, folders, gravity, contacts
+    )
+    standing = list(obstacles)
+    if standing and not contacts:
+        raise ArgumentValueError("obstacles: nothing touches them without contacts=True")
     source = read_source(path_or_text_or_bytes, package_paths, "path_or_text_or_bytes")
     with collection_paused():
         _add_model(tree, source, options, base_pose, None, None, user_elements=as_permission(user_elements))
@@ -155,7 +224,10 @@ def load_model(
         else:
             finish_tree(tree, tree.parse_reports[0].gravity if isinstance(gravity, str) else gravity)
             _warn_of_closures(tree)
-    return tree
+    if not contacts:
+        return tree
+    rule = "mjcf" if tree.parse_reports[0].format == "MJCF" else "not adjacent"
+    return tree, above.contacts_of_file(tree, rule, standing, package_paths)
 
 
 def add_model(

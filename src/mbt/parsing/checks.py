@@ -39,10 +39,10 @@ def warn_of_held_base(model: ModelDescription, options: ReadOptions) -> None:
         model.report.warn(f'base="floating" has no effect: {why}', on_world[0].line)
 
 
-def count_elements(model: ModelDescription) -> None:
+def count_elements(model: ModelDescription, options: ReadOptions) -> None:
     """Record in the report the elements added to the tree, and those that do not act."""
     report = model.report
-    count_inactive(model)
+    count_inactive(model, with_contacts=options.contacts)
     report.num_links, report.num_joints = len(model.links), len(model.joints)
     report.num_actuators = len(model.actuators)
 

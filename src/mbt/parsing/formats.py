@@ -13,6 +13,7 @@ from mbt.parsing.xml_tree import Document
 
 __all__ = ["read_description"]
 
+_FORMATS = {"sdf": "SDF", "robot": "URDF", "mujoco": "MJCF"}
 # Formats that are not read, by the tag of the root element.
 _OTHER_FORMATS = {"mujocoinclude": "a part of MJCF"}
 
@@ -28,6 +29,7 @@ def read_description(source: Source, options: ReadOptions) -> ModelDescription:
     report = ParseReport(source.file)
     document = Document(source.file, bool(options.strict), report.warnings, source.folder)
     root = parse_xml(source.data, document, source.encoding)
+    report.format = _FORMATS.get(root.tag, "")
     if root.tag == "sdf":
         report.model_name = options.model_name or source.stem
         return read_sdf(root, report, options, source)

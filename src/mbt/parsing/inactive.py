@@ -17,15 +17,20 @@ from mbt.tree.shape import Shape
 __all__ = ["count_inactive", "count_inactive_elements"]
 
 
-def count_inactive(model: ModelDescription) -> None:
+def count_inactive(model: ModelDescription, *, with_contacts: bool) -> None:
     """Count joints with limits of their positions, and shapes that would touch those of other links."""
     limited = sum(_is_limited(joint.limits) or _is_limited(joint.second_limits) for joint in model.joints)
     model.report.leave_inactive("limits", limited)
-    _count_contacts(model.report, [model.world_collisions, *(link.collisions for link in model.links)])
+    if not with_contacts:
+        _count_contacts(model.report, [model.world_collisions, *(link.collisions for link in model.links)])
 
 
 def count_inactive_elements(
-    report: ParseReport, elements: Iterable[MultibodyElement], of_world: Sequence[Shape]
+    report: ParseReport,
+    elements: Iterable[MultibodyElement],
+    of_world: Sequence[Shape],
+    *,
+    with_contacts: bool,
 ) -> None:
     """Count the same of elements of a tree; some shapes are on World."""
     touching = [of_world]
@@ -37,7 +42,8 @@ def count_inactive_elements(
             limits = (element.position_lower_limits, element.position_upper_limits)
             limited += bool(np.isfinite(limits).any())
     report.leave_inactive("limits", limited)
-    _count_contacts(report, touching)
+    if not with_contacts:
+        _count_contacts(report, touching)
 
 
 def _count_contacts(report: ParseReport, of_bodies: Sequence[Sequence[Shape]]) -> None:

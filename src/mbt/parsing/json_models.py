@@ -46,7 +46,7 @@ def read_json_model(
             f"base: a model in JSON itself says which bodies are free: leave base={options.base!r} out, and "
             "change the joints of tree.edit()"
         )
-    report = ParseReport(source.file, options.model_name or source.stem)
+    report = ParseReport(source.file, options.model_name or source.stem, format="JSON")
     model = JsonModel(
         tree,
         source.data,
@@ -62,7 +62,8 @@ def read_json_model(
             prefix=options.prefix,
         ),
     )
-    count_inactive_elements(report, model.elements, model.shapes.get("collisions", ()))
+    of_world = model.shapes.get("collisions", ())
+    count_inactive_elements(report, model.elements, of_world, with_contacts=options.contacts)
     # A text in UTF-16 has zeros between its digits.
     if _HUGE.search(source.data.replace(b"\0", b"")):
         _check_magnitudes(model)

@@ -71,7 +71,7 @@ def describe_mujoco_model(
     add_sensors(m, names, links, model)
     report.gravity = calc_gravity(m)
     report.named_positions = split_positions(m, names)
-    report_losses(m, names, model, with_friction=options.joint_friction)
+    report_losses(m, names, model, options)
     if report.impossible_inertias:
         shown = ", ".join(quote(name, limit=30) for name in report.impossible_inertias[:10])
         text = f"bodies have inertias that no physical body has, loaded as they are: {shown}"

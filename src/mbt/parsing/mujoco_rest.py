@@ -9,6 +9,7 @@ import numpy as np
 from mbt.errors import quote
 from mbt.parsing.description import FrameDescription, ModelDescription
 from mbt.parsing.mujoco_names import FREE, ModelNames
+from mbt.parsing.options import ReadOptions
 from mbt.parsing.pose_stacks import stack_poses
 from mbt.parsing.report import ParseReport
 
@@ -78,7 +79,7 @@ def calc_gravity(m: mujoco.MjModel) -> tuple[float, float, float]:
 
 
 def report_losses(
-    m: mujoco.MjModel, names: ModelNames, model: ModelDescription, *, with_friction: bool
+    m: mujoco.MjModel, names: ModelNames, model: ModelDescription, options: ReadOptions
 ) -> None:
     """Report content without a counterpart."""
     report = model.report
@@ -100,7 +101,7 @@ def report_losses(
     driven = np.unique(m.dof_jntid[m.dof_damping < 0.0]).tolist()
     if driven:
         report.warn(f"damping is negative, and left out: {_list([names.joints[i] for i in driven])}")
-    _count_inactive(m, names, report, with_friction=with_friction)
+    _count_inactive(m, names, report, options)
     for path, count in (("mocap", m.nmocap), ("contact/pair", m.npair)):
         if count:
             report.ignored[path] = count
@@ -111,18 +112,17 @@ def report_losses(
         report.ignored["skin"] = m.nskin
 
 
-def _count_inactive(
-    m: mujoco.MjModel, names: ModelNames, report: ParseReport, *, with_friction: bool
-) -> None:
+def _count_inactive(m: mujoco.MjModel, names: ModelNames, report: ParseReport, options: ReadOptions) -> None:
     """Count what MuJoCo would move or hold bodies with; what makes the model fall is a warning."""
     disabled = m.opt.disableflags
     report.leave_inactive("tendons", m.ntendon)
-    if np.any(m.dof_frictionloss) and not disabled & (_NO_FRICTION | _NO_CONSTRAINT) and not with_friction:
+    has_friction = np.any(m.dof_frictionloss) and not disabled & (_NO_FRICTION | _NO_CONSTRAINT)
+    if has_friction and not options.joint_friction:
         report.ignored["joint@frictionloss"] = int(np.count_nonzero(m.dof_frictionloss))
         report.leave_inactive("frictions", len(np.unique(m.dof_jntid[m.dof_frictionloss != 0.0])))
     if not disabled & (_NO_LIMITS | _NO_CONSTRAINT):
         report.leave_inactive("limits", int(np.count_nonzero(m.jnt_limited)))
-    if not disabled & (_NO_CONTACTS | _NO_CONSTRAINT):
+    if not disabled & (_NO_CONTACTS | _NO_CONSTRAINT) and not options.contacts:
         _count_contacts(m, names, report)
     if report.floors or report.inactive.keys() & _MAKE_IT_FALL:
         report.warn_of_inactive()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mbt.math.arrays import FloatArray
 from mbt.math.poses import inverse_pose, make_pose
+from mbt.parsing.mujoco_surfaces import read_surfaces
 from mbt.parsing.pose_stacks import stack_poses
 from mbt.parsing.report import ParseReport
 from mbt.tree.shape import Claim, Shape
@@ -67,7 +68,7 @@ class Shapes:
         X_BG.setflags(write=False)  # Checked: all numbers of the model are.
         sizes, colors = m.geom_size.tolist(), _read_colors(m)
         touches = (m.geom_contype | m.geom_conaffinity).tolist()
-        bits = _read_bits(m)
+        bits, surfaces = _read_bits(m), read_surfaces(m)
         rows = zip(
             m.geom_bodyid.tolist(),
             m.geom_type.tolist(),
@@ -85,18 +86,18 @@ class Shapes:
                 pose = pose @ mesh.X_MF
                 file = Claim(mesh.file)
                 own = "mesh", tuple(mesh.scale), pose, name, color, file, folder
-                shape = Shape._of_checked(*own, None, bits[i])
+                shape = Shape._of_checked(*own, None, bits[i], surfaces[i])
             elif kind == _FIELD and i not in meshes:
                 lengths, heights = _read_field(m, int(m.geom_dataid[i]))
                 own = "height_field", lengths, pose, name, color, None, None
-                shape = Shape._of_checked(*own, heights, bits[i])
+                shape = Shape._of_checked(*own, heights, bits[i], surfaces[i])
             elif kind in _OTHERS:
                 report.ignore(f"geom/{_OTHERS[kind]}")
                 continue
             else:
                 shape_kind, size = _read_size(kind, sizes[i])
                 own = shape_kind, tuple(size), pose, name, color, None, None
-                shape = Shape._of_checked(*own, None, bits[i])
+                shape = Shape._of_checked(*own, None, bits[i], surfaces[i])
             if touches[i]:
                 self._collisions.setdefault(body, []).append(shape)
             if not touches[i] or group < _UNSEEN_GROUP:

@@ -40,6 +40,7 @@ class ReadOptions:
     prefix: str = ""
     package_folders: tuple[Path, ...] = ()
     gravity: Gravity = None
+    contacts: bool = False
 
     def __post_init__(self) -> None:
         """Check each option."""
@@ -49,7 +50,7 @@ class ReadOptions:
             raise ArgumentTypeError(f"prefix: expected text, got {type(self.prefix).__name__}")
         _check_choice("base", self.base, ("fixed", "floating"), may_be_none=True)
         _check_choice("actuators", self.actuators, ("declared", "all"))
-        for name in ("strict", "joint_friction"):
+        for name in ("strict", "joint_friction", "contacts"):
             value = getattr(self, name)
             if not isinstance(value, (bool, np.bool_)):
                 raise ArgumentTypeError(f"{name}: expected True or False, got {quote(value)}")

@@ -111,6 +111,8 @@ class ParseReport:
         another; `add_model` never does.
     num_links, num_joints, num_actuators : int
         Numbers of elements added to the tree: links without World, joints without those added for a base.
+    format : str
+        ``"URDF"``, ``"SDF"``, ``"MJCF"`` or ``"JSON"``; empty of a model in memory.
     """
 
     file: str
@@ -127,6 +129,7 @@ class ParseReport:
     num_links: int = 0
     num_joints: int = 0
     num_actuators: int = 0
+    format: str = ""
 
     def warn(self, text: str, line: int | None = None, about: str = "") -> None:
         """Add a warning."""

@@ -94,7 +94,7 @@ class _SdfReader:
         check_dynamics(self.root, model)
         for document in (self.root, *walker.documents):
             report_left_out(document, self.report)
-        count_elements(model)
+        count_elements(model, self.options)
         return model
 
     def _walk(self) -> None:

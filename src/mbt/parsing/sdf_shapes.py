@@ -8,12 +8,14 @@ from mbt.errors import MbtError, quote
 from mbt.math.arrays import FloatArray
 from mbt.math.poses import IDENTITY, normalize_axis
 from mbt.parsing.directions import calc_rotation_from_z
+from mbt.parsing.drake_surfaces import read_proximity
 from mbt.parsing.numbers import read_numbers
 from mbt.parsing.report import ParseReport
 from mbt.parsing.sdf_frames import SdfFrame, calc_pose_between
 from mbt.parsing.sdf_values import take_number, take_pose, take_text, take_vector
 from mbt.parsing.xml_tree import Element
 from mbt.tree.shape import Claim, Shape
+from mbt.tree.surface import Surface
 
 __all__ = ["calc_pose_on_link", "read_shapes"]
 
@@ -74,8 +76,9 @@ def _read_shape(element: Element, frame: SdfFrame, report: ParseReport) -> Shape
     name = element.peek("name") or ""
     color = _read_color(element)
     tag = kind.tag.removeprefix("drake:")
+    surface = _read_surface(element) or read_proximity(element)
     if tag == "mesh":
-        return _read_mesh(kind, X_BG, name, color)
+        return _read_mesh(kind, X_BG, name, color, surface)
     size: list[float] = []
     if tag == "box":
         size = take_vector(kind, "size", [1.0, 1.0, 1.0])
@@ -89,7 +92,7 @@ def _read_shape(element: Element, frame: SdfFrame, report: ParseReport) -> Shape
         X_BG = _turn_to_normal(kind, X_BG)
     else:
         raise kind.error("this kind is not known")
-    return Shape(tag, size, X_BG, name=name, color=color)
+    return Shape(tag, size, X_BG, name=name, color=color, surface=surface)
 
 
 def _read_semi_axes(kind: Element) -> list[float]:
@@ -110,13 +113,25 @@ def _read_mesh(
     X_BG: FloatArray,
     name: str,
     color: tuple[float, ...] | None,
+    surface: Surface | None,
 ) -> Shape:
     address = take_text(kind, "uri")
     if address is None:
         raise kind.error("it has no <uri>")
     scale = take_vector(kind, "scale", [1.0, 1.0, 1.0])
     folder = kind.document.folder
-    return Shape("mesh", scale, X_BG, name=name, color=color, mesh=Claim(address), folder=folder)
+    own = {"mesh": Claim(address), "folder": folder, "surface": surface}
+    return Shape("mesh", scale, X_BG, name=name, color=color, **own)  # type: ignore[arg-type]
+
+
+def _read_surface(element: Element) -> Surface | None:
+    """Return the friction of ODE, which is 1 where the file has an element for it without a number."""
+    for tag in ("surface", "friction", "ode"):
+        inner = element.take_first(tag)
+        if inner is None:
+            return None
+        element = inner
+    return Surface(take_number(element, "mu", 1.0), combine="least")
 
 
 def _read_color(element: Element) -> tuple[float, ...] | None:

@@ -53,7 +53,7 @@ def read_urdf(root: Element, report: ParseReport, options: ReadOptions) -> Model
     _report_roots(root, model, options)
     check_dynamics(root, model)
     _report_ignored(root, report)
-    count_elements(model)
+    count_elements(model, options)
     return model
 
 

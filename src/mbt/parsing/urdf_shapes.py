@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mbt.errors import ParseError, quote
 from mbt.parsing.description import ModelDescription
+from mbt.parsing.drake_surfaces import read_proximity
 from mbt.parsing.numbers import take_number, take_numbers, take_pose
 from mbt.parsing.xml_tree import Element
 from mbt.tree.shape import Claim, Shape
@@ -98,7 +99,8 @@ def _read_shape(
         link.document.repair(fault, f"the {element.tag} is left out", error.line, str(link), "looks")
         element.dismiss()
         return None
-    return Shape._of_checked(kind, size, X_BG, element.peek("name") or "", color, mesh, folder)
+    own = kind, size, X_BG, element.peek("name") or "", color, mesh, folder
+    return Shape._of_checked(*own, surface=read_proximity(element))
 
 
 def _find_geometry(element: Element, geometry: Element | None) -> Element | str:

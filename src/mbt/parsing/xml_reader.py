@@ -38,7 +38,7 @@ _TEXT_TAGS = {
 }
 _OPAQUE_TAGS = {
     "sdf": frozenset(
-        ("actor", "gui", "light", "physics", "plugin", "population", "scene", "sensor", "state", "surface")
+        ("actor", "gui", "light", "physics", "plugin", "population", "scene", "sensor", "state")
     ),
 }
 

@@ -87,7 +87,7 @@ def _panels_of(trajectory: Trajectory, tree: MultibodyTree | None) -> list[_Pane
             title = f"{label} [{unit}]" if unit else label
             own_names = tuple(names[i] for i in places)
             panels.append(_Panel(title, own_names, values[:, places], lower[places], upper[places]))
-    return [*panels, *_reactions_of(trajectory), _energies_of(trajectory)]
+    return [*panels, *_reactions_of(trajectory), *_touching_of(trajectory), _energies_of(trajectory)]
 
 
 def _reactions_of(trajectory: Trajectory) -> list[_Panel]:
@@ -103,6 +103,22 @@ def _reactions_of(trajectory: Trajectory) -> list[_Panel]:
         for label, names, values in parts
         if names
     ]
+
+
+def _touching_of(trajectory: Trajectory) -> list[_Panel]:
+    """Return with how much force shapes press on each other, of the pairs that ever touch."""
+    if trajectory._contact is None or trajectory._context is None:
+        return []
+    contacts = trajectory.contacts
+    pairs, columns = np.unique(contacts.pair, return_inverse=True)
+    if not pairs.size:
+        return []
+    values = np.zeros((len(trajectory), pairs.size))
+    pressure = np.einsum("ij,ij->i", contacts.force_W, contacts.n_W)
+    np.add.at(values, (contacts.sample, columns), pressure)
+    names = tuple(" on ".join(contacts.pairs[i]) for i in pairs)
+    none = np.full(pairs.size, np.inf)
+    return [_Panel("normal forces [N]", names, values, -none, none)]
 
 
 def _energies_of(trajectory: Trajectory) -> _Panel:

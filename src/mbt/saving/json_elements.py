@@ -35,49 +35,15 @@ from mbt.saving.json_values import (
     Value,
     as_written,
 )
+from mbt.tree import constraints, force_elements, joints
 from mbt.tree.actuator import JointActuator
 from mbt.tree.body import RigidBody
-from mbt.tree.constraints import BallConstraint, CouplerConstraint, DistanceConstraint, WeldConstraint
-from mbt.tree.constraints.constraint import STABILIZATION
+from mbt.tree.compiled_numbers import CompiledNumbers
 from mbt.tree.element import MultibodyElement
-from mbt.tree.force_elements import (
-    ForceElement,
-    JointFriction,
-    LinearBushingRollPitchYaw,
-    LinearSpringDamper,
-    PointContact,
-    PrismaticSpring,
-    RevoluteSpring,
-    UniformGravityFieldElement,
-)
-from mbt.tree.force_elements.door_hinge import DoorHinge
+from mbt.tree.fields import Parameter, Reference, Vector
+from mbt.tree.force_elements import ForceElement, UniformGravityFieldElement
 from mbt.tree.frame import FixedOffsetFrame, Frame
-from mbt.tree.joints import (
-    BallRpyJoint,
-    CurvilinearJoint,
-    CurvilinearMobilizer,
-    CylindricalJoint,
-    CylindricalMobilizer,
-    PlanarJoint,
-    PlanarMobilizer,
-    PrismaticJoint,
-    PrismaticMobilizer,
-    QuaternionBallJoint,
-    QuaternionBallMobilizer,
-    QuaternionFloatingJoint,
-    QuaternionFloatingMobilizer,
-    RevoluteJoint,
-    RevoluteMobilizer,
-    RpyBallMobilizer,
-    RpyFloatingJoint,
-    RpyFloatingMobilizer,
-    ScrewJoint,
-    ScrewMobilizer,
-    UniversalJoint,
-    UniversalMobilizer,
-    WeldJoint,
-    WeldMobilizer,
-)
+from mbt.tree.joint import Joint
 from mbt.tree.sensors import ForceTorqueSensor, FrameSensor, Imu, JointSensor
 
 __all__ = ["SECTIONS", "Kind", "kind_of", "read_element", "write_element"]
@@ -153,38 +119,22 @@ _SHAPES = (
 # Joints and mobilizers: what their constructors take after the frames.
 _AXIS = Field("axis", NUMBERS, attrgetter("_axis"))
 _AXIS_F = Field("axis_F", NUMBERS, attrgetter("_axis"))
-_PITCH = _argument("screw_pitch", NUMBER, "_screw_pitch")
-_PATH = _argument("curvilinear_path", PATH, "_path")
-_X_FM = _argument("X_FM", POSE, "_X_FM")
+_OF_JOINTS = (
+    _AXIS,
+    _AXIS_F,
+    _argument("screw_pitch", NUMBER, "_screw_pitch"),
+    _argument("curvilinear_path", PATH, "_path"),
+    _argument("X_FM", POSE, "_X_FM"),
+)
 
-_JOINT_ARGUMENTS: dict[type[Any], tuple[Field, ...]] = {
-    BallRpyJoint: (),
-    CurvilinearJoint: (_PATH,),
-    CylindricalJoint: (_AXIS,),
-    PlanarJoint: (),
-    PrismaticJoint: (_AXIS,),
-    QuaternionBallJoint: (),
-    QuaternionFloatingJoint: (),
-    RevoluteJoint: (_AXIS,),
-    RpyFloatingJoint: (),
-    ScrewJoint: (_AXIS, _PITCH),
-    UniversalJoint: (),
-    WeldJoint: (_X_FM,),
-}
-_MOBILIZER_ARGUMENTS: dict[type[Any], tuple[Field, ...]] = {
-    CurvilinearMobilizer: (_PATH,),
-    CylindricalMobilizer: (_AXIS_F,),
-    PlanarMobilizer: (),
-    PrismaticMobilizer: (_AXIS_F,),
-    QuaternionBallMobilizer: (),
-    QuaternionFloatingMobilizer: (),
-    RevoluteMobilizer: (_AXIS_F,),
-    RpyBallMobilizer: (),
-    RpyFloatingMobilizer: (),
-    ScrewMobilizer: (_AXIS_F, _PITCH),
-    UniversalMobilizer: (),
-    WeldMobilizer: (_X_FM,),
-}
+
+def _names_of_arguments(element_type: type[Any]) -> tuple[str, ...]:
+    """Return what a constructor takes."""
+    # Those of joints convert what they are given first.
+    make: Any = element_type.__init__
+    code = getattr(make, "__wrapped__", make).__code__
+    names: tuple[str, ...] = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
+    return names
 
 
 def _limits(what: str, *, of_path: bool = False) -> Field:
@@ -194,6 +144,13 @@ def _limits(what: str, *, of_path: bool = False) -> Field:
 
     value = NO_LIMITS_TOO if of_path else LIMITS
     return Field(f"{what}_limits", value, attrgetter(f"_{what}_limits"), set_limits)
+
+
+def _connection_kind(element_type: type[Any]) -> Kind:
+    names = _names_of_arguments(element_type)
+    arguments = tuple(sorted((f for f in _OF_JOINTS if f.key in names), key=lambda f: names.index(f.key)))
+    make = _joint_kind if issubclass(element_type, Joint) else _mobilizer_kind
+    return make(element_type, arguments)
 
 
 def _joint_kind(joint_type: type[Any], arguments: tuple[Field, ...]) -> Kind:
@@ -212,7 +169,7 @@ def _joint_kind(joint_type: type[Any], arguments: tuple[Field, ...]) -> Kind:
             attrgetter("_damping"),
             lambda joint, damping: joint.set_default_damping_vector(damping),
         ),
-        _limits("position", of_path=joint_type is CurvilinearJoint),
+        _limits("position", of_path=any(field.value is PATH for field in arguments)),
         _limits("velocity"),
         _limits("acceleration"),
     ]
@@ -247,69 +204,54 @@ _BODY_KINDS = (
         (_NAME, _INSTANCE, _argument("P", _FRAME, "_parent_frame"), _argument("X_PF", POSE, "_X_PF")),
     ),
 )
-_CONNECTION_KINDS = (
-    *(_joint_kind(*item) for item in _JOINT_ARGUMENTS.items()),
-    *(_mobilizer_kind(*item) for item in _MOBILIZER_ARGUMENTS.items()),
-)
+_CONNECTION_KINDS = tuple(_connection_kind(getattr(joints, name)) for name in joints.__all__)
 
 
-def _force_kind(element_type: type[Any], *arguments: Field) -> Kind:
-    return Kind(element_type, arguments, (_GENERATED_NAME,))
+def _declared_kind(element_type: type[CompiledNumbers], settings: tuple[Field, ...] = ()) -> Kind:
+    """Return the kind of a class that declares its fields, in the order of its constructor."""
+    declared: tuple[Reference[Any] | Parameter[Any], ...] = (*element_type._references, *element_type._fields)
+    fields = {field.name: _field_of(field) for field in declared}
+    fields |= {field.key: field for field in (_NAME, _POINTS_IN_CONTACT, _DOOR_CONFIG)}
+    arguments = tuple(fields[name] for name in _names_of_arguments(element_type))
+    return Kind(element_type, arguments, settings)
 
+
+def _field_of(declared: Reference[Any] | Parameter[Any]) -> Field:
+    get = declared.fget
+    assert get is not None
+    if isinstance(declared, Reference):
+        section = next(value for base, value in _REFERENCES.items() if issubclass(declared.kind, base))
+        return Field(declared.name, section, get)
+    if declared.usual is not None:
+        return Field(declared.name, Numbers(declared.size, unwritten=declared.usual), get)
+    return Field(declared.name, NUMBERS if isinstance(declared, Vector) else NUMBER, get)
+
+
+def _compiled_types(room: Any) -> list[type[CompiledNumbers]]:
+    """Return the classes of a room that the core has a type for."""
+    classes = [getattr(room, name) for name in room.__all__]
+    return [x for x in classes if vars(x).get("_type") is not None]
+
+
+_REFERENCES: dict[type[Any], Value] = {Frame: _FRAME, RigidBody: _BODY, Joint: _JOINT}
+# Arguments that are no numbers or elements.
+_POINTS_IN_CONTACT = _argument("p_FC", POINTS)
+_DOOR_CONFIG = _argument("config", CONFIG)
 
 _ON_JOINT = _argument("joint", _JOINT)
-_FORCE_KINDS = (
-    _force_kind(
-        UniformGravityFieldElement,
+_GRAVITY_KIND = Kind(
+    UniformGravityFieldElement,
+    (
         _argument("g_W", NUMBERS, "_g_W"),
         _argument("disabled_model_instances", INSTANCES, "_disabled_model_instances"),
     ),
-    _force_kind(
-        RevoluteSpring, _ON_JOINT, _argument("nominal_angle", NUMBER), _argument("stiffness", NUMBER)
-    ),
-    _force_kind(
-        PrismaticSpring, _ON_JOINT, _argument("nominal_position", NUMBER), _argument("stiffness", NUMBER)
-    ),
-    _force_kind(
-        JointFriction,
-        _ON_JOINT,
-        _argument("coulomb_friction", NUMBER),
-        _argument("breakaway_friction", NUMBER),
-        _argument("stribeck_velocity", NUMBER),
-        _argument("transition_velocity", NUMBER),
-    ),
-    _force_kind(DoorHinge, _ON_JOINT, _argument("config", CONFIG)),
-    _force_kind(
-        LinearSpringDamper,
-        _argument("bodyA", _BODY),
-        _argument("p_AP", NUMBERS),
-        _argument("bodyB", _BODY),
-        _argument("p_BQ", NUMBERS),
-        _argument("free_length", NUMBER),
-        _argument("stiffness", NUMBER),
-        _argument("damping", NUMBER),
-    ),
-    _force_kind(
-        LinearBushingRollPitchYaw,
-        _argument("frameA", _FRAME),
-        _argument("frameC", _FRAME),
-        _argument("torque_stiffness_constants", NUMBERS),
-        _argument("torque_damping_constants", NUMBERS),
-        _argument("force_stiffness_constants", NUMBERS),
-        _argument("force_damping_constants", NUMBERS),
-    ),
-    _force_kind(
-        PointContact,
-        _argument("frame", _FRAME),
-        _argument("p_FC", POINTS),
-        _argument("half_space_frame", _FRAME),
-        _argument("stiffness", NUMBER),
-        _argument("dissipation", NUMBER),
-        _argument("static_friction", NUMBER),
-        _argument("dynamic_friction", NUMBER),
-        _argument("stiction_speed", NUMBER),
-    ),
+    (_GENERATED_NAME,),
 )
+_FORCE_KINDS = (
+    _GRAVITY_KIND,
+    *(_declared_kind(x, (_GENERATED_NAME,)) for x in _compiled_types(force_elements)),
+)
+_CONSTRAINT_KINDS = tuple(map(_declared_kind, _compiled_types(constraints)))
 _ACTUATOR_KINDS = (
     Kind(
         JointActuator,
@@ -326,32 +268,6 @@ _ACTUATOR_KINDS = (
     ),
 )
 
-
-def _constraint_kind(element_type: type[Any], *arguments: Field) -> Kind:
-    stabilization = _argument("stabilization", Numbers(2, unwritten=STABILIZATION), "default_stabilization")
-    return Kind(element_type, (_NAME, *arguments, stabilization))
-
-
-_FRAME_A, _FRAME_B = _argument("frame_A", _FRAME), _argument("frame_B", _FRAME)
-_CONSTRAINT_KINDS = (
-    _constraint_kind(BallConstraint, _FRAME_A, _FRAME_B),
-    _constraint_kind(WeldConstraint, _FRAME_A, _FRAME_B),
-    _constraint_kind(
-        DistanceConstraint,
-        _FRAME_A,
-        _argument("p_AP", NUMBERS, "default_p_AP"),
-        _FRAME_B,
-        _argument("p_BQ", NUMBERS, "default_p_BQ"),
-        _argument("distance", NUMBER, "default_distance"),
-    ),
-    _constraint_kind(
-        CouplerConstraint,
-        _argument("joint0", _JOINT),
-        _argument("joint1", _JOINT),
-        _argument("gear_ratio", NUMBER, "default_gear_ratio"),
-        _argument("offset", NUMBER, "default_offset"),
-    ),
-)
 
 _QUANTITIES = _argument("quantities", TEXTS)
 _SENSOR_KINDS = (

@@ -23,6 +23,7 @@ from mbt.tree.shape import Claim, Shape
 if TYPE_CHECKING:
     from mbt.math.arrays import FloatArray
     from mbt.saving.json_names import NamesInFile, NamesOfTree
+    from mbt.tree.surface import Surface
 
 __all__ = [
     "CONFIG",
@@ -285,6 +286,7 @@ class _Shapes:
             "folder": shape.folder,
             "heights": None if shape.heights is None else shape.heights.tolist(),
             "contact_bits": None if shape.contact_bits is None else list(shape.contact_bits),
+            "surface": None if shape.surface is None else _write_surface(shape.surface),
         }
         return {key: value for key, value in values.items() if value is not None}
 
@@ -307,8 +309,26 @@ class _Shapes:
             values["heights"] = fields.take_rows("heights", None)
         if fields.has("contact_bits"):
             values["contact_bits"] = fields.take_list("contact_bits")
+        if fields.has("surface"):
+            values["surface"] = _read_surface(fields.take_fields("surface"))
         fields.finish()
         return fields.make(Shape, kind, size, X_BG, **values)
+
+
+def _write_surface(surface: Surface) -> dict[str, Any]:
+    return {
+        field.name: value
+        for field in fields_of(surface)
+        if (value := getattr(surface, field.name)) != field.default
+    }
+
+
+def _read_surface(fields: Fields) -> Surface:
+    from mbt.tree.surface import Surface
+
+    values = {field.name: fields.take(field.name) for field in fields_of(Surface) if fields.has(field.name)}
+    fields.finish()
+    return fields.make(Surface, **values)
 
 
 class _Config:

@@ -225,9 +225,19 @@ class ScalarContext(CachedContext):
         part = self.tree._compiled.parameter_slice(section, index)  # type: ignore[union-attr]
         return self._parameters[..., part].copy()
 
-    def _get_number(self, section: str, index: int) -> Any:
-        """Return the first of the numbers that one element has in a section of the parameters."""
-        return self._numbers.entry(self._get_parameter(section, index), 0)
+    def _get_number(self, section: str, index: int, entry: int = 0) -> Any:
+        """Return one of the numbers that one element has in a section of the parameters."""
+        return self._numbers.entry(self._get_parameter(section, index), entry)
+
+    def _set_number(self, section: str, index: int, entry: int, value: Any) -> None:
+        """Write one of the numbers that one element has in a section; the caller has checked it."""
+        self._set_entries(section, index, entry, self._numbers.stack([value]))
+
+    def _set_entries(self, section: str, index: int, first: int, values: Any) -> None:
+        """Write some of the numbers that one element has in a section; the caller has checked them."""
+        part = slice(first, first + values.shape[-1])
+        changed = self._numbers.replaced(self._get_parameter(section, index), part, values)
+        self._set_parameter(section, index, changed)
 
     def _set_parameters(self, index: int, sections: dict[str, Any]) -> None:
         """Write the numbers of elements from `index` on, section by section; the caller has checked them."""

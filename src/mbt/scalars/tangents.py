@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbt.autodiff.array import AutoDiffArray, wrap
+from mbt.autodiff.seeds import value
 from mbt.scalars.arrays import arrays_of
 from mbt.scalars.context import ScalarContext
 from mbt.symbolic import get_scalar_type
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from mbt.scalars.tree import ScalarTree
     from mbt.symbolic.dual import DualType
 
-__all__ = ["derivatives_of", "lift", "make_context_along"]
+__all__ = ["derivatives_of", "lift", "make_context_along", "take_values"]
 
 
 def make_context_along(
@@ -65,6 +66,30 @@ def make_context_along(
             "scalar_forces": None if forces is None else tuple(lifted(array) for array in forces),
         },
     )
+
+
+def take_values(context: Any) -> Context:
+    """Return a Context of doubles with the values of one of numbers with derivatives; its tree is a clone."""
+    tree, state = context.tree, context._get_state()
+    own, forces, declared = state.pop("scalars"), state.pop("scalar_forces"), state["declared"]
+    plain = tree.clone_to_scalar("double")
+    values: Context = plain.create_default_context()
+    read = {
+        "time": float(value(own["_time"])),
+        "q": value(own["q"]),
+        "v": value(own["v"]),
+        "actuation": value(own["_actuation"]),
+        "parameters": value(own["_parameters"]),
+        "applied_forces": None if forces is None else tuple(value(x) for x in forces),
+        "declared": {
+            "numeric": [value(x) for x in declared["numeric"]],
+            # Elements in them become those of the clone.
+            "abstract": copy.deepcopy(declared["abstract"], {id(tree): plain}),
+            "discrete": [value(x) for x in declared["discrete"]],
+        },
+    }
+    values._set_state({**state, **read})
+    return values
 
 
 def derivatives_of(twin: ScalarTree, result: Any, count: int) -> Any:

@@ -331,7 +331,7 @@ class JointActuator(MultibodyElement):
         return self
 
     def _checked_gain(self, value: object, name: str, numbers: Numbers = DOUBLES) -> float:
-        gain: float = numbers.as_nonnegative(value, f"{self._label}: {name}")
+        gain: float = self._checked(numbers.as_nonnegative, value, name)
         return gain
 
     def _check_servo_joint(self, stiffness: float, damping: float) -> None:
@@ -359,13 +359,13 @@ class JointActuator(MultibodyElement):
     def _checked_rotor_inertia(self, value: object, numbers: Numbers = DOUBLES) -> float:
         if numbers is DOUBLES and type(value) is float and 0.0 <= value < math.inf:
             return value  # Most are; no message is prepared.
-        inertia: float = numbers.as_nonnegative(value, f"{self._label}: rotor_inertia")
+        inertia: float = self._checked(numbers.as_nonnegative, value, "rotor_inertia")
         return inertia
 
     def _checked_gear_ratio(self, value: object, numbers: Numbers = DOUBLES) -> float:
         if numbers is DOUBLES and type(value) is float and -math.inf < value < math.inf:
             return value
-        ratio: float = numbers.as_finite(value, f"{self._label}: gear_ratio")
+        ratio: float = self._checked(numbers.as_finite, value, "gear_ratio")
         return ratio
 
     def _check_reflected_inertia(self, rotor_inertia: Any, gear_ratio: Any) -> None:

@@ -16,7 +16,7 @@ from mbt.errors import (
 from mbt.math.arrays import FloatArray
 from mbt.math.leading_axes import cross_of_floats, cut, is_double_vector, join, rotate
 from mbt.math.numbers import DOUBLES
-from mbt.math.spatial_inertia import SpatialInertia
+from mbt.math.spatial_inertia import SpatialInertia, is_clearly_possible
 from mbt.math.unit_inertia import UnitInertia
 from mbt.tree.body_motion import BodyMotion
 from mbt.tree.context_access import (
@@ -28,7 +28,7 @@ from mbt.tree.context_access import (
     numbers_of,
     set_parameter,
 )
-from mbt.tree.element import call_constructor, check_element
+from mbt.tree.element import call_constructor, check_element, is_constructed
 from mbt.tree.frame import BodyFrame, Frame
 from mbt.tree.indices import BodyIndex, BodyNodeIndex, ModelInstanceIndex, world_index
 from mbt.tree.samples import number_of_each_sample
@@ -261,11 +261,12 @@ class RigidBody(BodyMotion):
 
     def _inertia_about(self, context: ContextCore, com: FloatArray) -> SpatialInertia:
         """Return the mass properties that `context` has, with this mass centre."""
-        return numbers_of(self, context).make_inertia(
-            self.get_mass(context),
+        numbers, node = numbers_of(self, context), self.node_index
+        return numbers.make_inertia(
+            context._get_number("mass", node),
             com,
-            get_parameter(self, context, "unit_inertia", self.node_index),
-            get_parameter(self, context, "massless_inertia", self.node_index),
+            context._get_parameter("unit_inertia", node),
+            context._get_parameter("massless_inertia", node),
         )
 
     def set_mass(self, context: ContextCore, mass: object) -> Self:
@@ -286,7 +287,7 @@ class RigidBody(BodyMotion):
             context,
             "mass",
             self.node_index,
-            numbers_of(self, context).as_nonnegative(mass, f"{self._label}: mass"),
+            self._checked(numbers_of(self, context).as_nonnegative, mass, "mass"),
         )
         return self
 
@@ -304,9 +305,20 @@ class RigidBody(BodyMotion):
             When `context` belongs to another tree.
         """
         self._check_has_mass_properties()
-        p_BoBcm_B = numbers_of(self, context).as_finite_array(com, f"{self._label}: com", (3,))
-        self._check_valid(self._inertia_about(context, p_BoBcm_B))
-        set_parameter(self, context, "com", self.node_index, p_BoBcm_B)
+        numbers, node = numbers_of(self, context), self.node_index
+        p_BoBcm_B = self._checked(numbers.as_finite_array, com, "com", (3,))
+        is_known_possible = (
+            numbers is DOUBLES
+            and not any(context._get_parameter("massless_inertia", node).tolist())
+            and is_clearly_possible(
+                context._get_number("mass", node),
+                p_BoBcm_B.tolist(),
+                context._get_parameter("unit_inertia", node).tolist(),
+            )
+        )
+        if not is_known_possible:
+            self._check_valid(self._inertia_about(context, p_BoBcm_B))
+        context._set_parameter("com", node, p_BoBcm_B)
         return self
 
     def set_spatial_inertia_in_body_frame(self, context: ContextCore, M_BBo_B: SpatialInertia) -> Self:
@@ -326,7 +338,7 @@ class RigidBody(BodyMotion):
         """
         self._check_has_mass_properties()
         numbers = numbers_of(self, context)
-        M = numbers.as_inertia(M_BBo_B, f"{self._label}: M_BBo_B")
+        M = self._checked(numbers.as_inertia, M_BBo_B, "M_BBo_B")
         self._check_valid(M)
         parts = {
             "mass": numbers.stack([M.mass]),
@@ -385,10 +397,9 @@ class RigidBody(BodyMotion):
         """
         check_context(self, context)
         check_forces(self, forces)
-        what = f"{self._label}: F_Bo_W"
-        F = context._numbers.as_float_array(F_Bo_W, what)
+        F = self._checked(context._numbers.as_float_array, F_Bo_W, "F_Bo_W")
         if F.shape != (6,):
-            F = context._numbers.as_float_array(F, what, (*forces.batch_shape, 6))
+            F = self._checked(context._numbers.as_float_array, F, "F_Bo_W", (*forces.batch_shape, 6))
         forces._add_to_body(self.node_index, F)
 
     def add_in_force(
@@ -431,20 +442,22 @@ class RigidBody(BodyMotion):
         """
         check_context(self, context)
         check_forces(self, forces)
-        label, numbers = self._label, context._numbers
-        check_element(frame_E, Frame, f"{label}: frame_E")
-        p_BoBp_E = numbers.as_float_array(p_BP_E, f"{label}: p_BP_E", (3,))
-        F_E = numbers.as_float_array(F_Bp_E, f"{label}: F_Bp_E", (6,))
-        R_WE = self.parent_tree.calc_relative_transform(context, self.parent_tree.world_frame, frame_E)[
-            ..., :3, :3
-        ]
-        if is_double_vector(F_E) and R_WE.ndim == 2 and not forces.batch_shape:
+        numbers, tree = context._numbers, self.parent_tree
+        if not is_constructed(frame_E, Frame):
+            check_element(frame_E, Frame, f"{self._label}: frame_E")
+        p_BoBp_E = self._checked(numbers.as_float_array, p_BP_E, "p_BP_E", (3,))
+        F_E = self._checked(numbers.as_float_array, F_Bp_E, "F_Bp_E", (6,))
+        X_WE = tree.calc_relative_transform(context, tree.world_frame, frame_E)
+        if is_double_vector(F_E) and X_WE.ndim == 2 and not forces.batch_shape:
             F = F_E.tolist()
             moment = cross_of_floats(p_BoBp_E.tolist(), F[3:])
-            torque_E = np.array([F[0] + moment[0], F[1] + moment[1], F[2] + moment[2]])
-            F_Bo_W = np.concatenate([rotate(R_WE, torque_E), rotate(R_WE, F_E[3:])])
+            torque_E = np.array((F[0] + moment[0], F[1] + moment[1], F[2] + moment[2]))
+            R, F_Bo_W = X_WE[:3, :3], np.empty(6)
+            R.dot(torque_E, F_Bo_W[:3])
+            R.dot(F_E[3:], F_Bo_W[3:])
             forces._add_to_body(self.node_index, F_Bo_W)
             return
+        R_WE = X_WE[..., :3, :3]
         torque_E, force_E = cut(F_E, 3)
         torque_E = torque_E + np.cross(p_BoBp_E, force_E)
         forces._add_to_body(self.node_index, join([rotate(R_WE, torque_E), rotate(R_WE, force_E)]))

@@ -124,13 +124,13 @@ class BodyMotion(MultibodyElement):
 
     def calc_center_of_mass_translational_acceleration_in_world(self, context: ContextCore) -> FloatArray:
         """Return the acceleration a_WBcm of the mass centre [m/s^2], shape (3,)."""
-        w_WB, p_BoBcm_W = self.get_angular_velocity_in_world(context), self._p_BoBcm_W(context)
+        V_WB, p_BoBcm_W = self.eval_spatial_velocity_in_world(context), self._p_BoBcm_W(context)
         A_WB = self.eval_spatial_acceleration_in_world(context)
         if is_double_vector(A_WB):
-            A, w, p = A_WB.tolist(), w_WB.tolist(), p_BoBcm_W.tolist()
+            A, w, p = A_WB.tolist(), V_WB.tolist()[:3], p_BoBcm_W.tolist()
             turning = _sum(cross_of_floats(A[:3], p), cross_of_floats(w, cross_of_floats(w, p)))
             return np.array(_sum(A[3:], turning))
-        alpha_WB, a_WBo = cut(A_WB, 3)
+        (alpha_WB, a_WBo), w_WB = cut(A_WB, 3), V_WB[..., :3]
         # a_WBcm = a_WBo + alpha_WB × p_BoBcm_W + w_WB × (w_WB × p_BoBcm_W)
         with np.errstate(over="ignore", invalid="ignore"):
             a_BoBcm = np.cross(alpha_WB, p_BoBcm_W) + np.cross(w_WB, np.cross(w_WB, p_BoBcm_W))
@@ -138,7 +138,8 @@ class BodyMotion(MultibodyElement):
         return a_WBcm
 
     def _p_BoBcm_W(self, context: ContextCore) -> FloatArray:
-        R_WB = self.eval_pose_in_world(context)[..., :3, :3]
+        X_WB = self.parent_tree.eval_position_kinematics(context).X_WB
+        R_WB = X_WB[..., self._node_index, :3, :3]
         p_BoBcm_W: FloatArray = rotate(R_WB, self.calc_center_of_mass_in_body_frame(context))
         return p_BoBcm_W
 

@@ -7,16 +7,19 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from mbt.errors import quote
 from mbt.math.arrays import FloatArray
-from mbt.math.numbers import DOUBLES
-from mbt.tree.context_access import check_context, get_parameter, numbers_of, set_parameter
+from mbt.tree.context_access import check_context, get_parameter
 from mbt.tree.element import MultibodyElement
 from mbt.tree.joint_limits import frozen
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from typing_extensions import Self
 
     from mbt._core.engines.context import ContextCore
+    from mbt.tree.fields import Parameter, Reference
 
 __all__ = ["CompiledNumbers"]
 
@@ -27,7 +30,34 @@ class CompiledNumbers(MultibodyElement):
     # The section of the parameters that they are in.
     _section: ClassVar[str]
 
+    # What the class declares: its numbers, in the order of the core, and other elements that it needs.
+    _fields: ClassVar[tuple[Parameter[Any], ...]] = ()
+    _references: ClassVar[tuple[Reference[Any], ...]] = ()
+
     _defaults: FloatArray
+
+    def _refer_to(self, what: str, **elements: object) -> tuple[Any, ...]:
+        """Take elements, by the names of the references, and return them; errors begin with `what`."""
+        references = {reference.name: reference for reference in self._references}
+        found = tuple(references[name].checked(element, what) for name, element in elements.items())
+        for name, element in zip(elements, found, strict=True):
+            setattr(self, references[name].attribute, element)
+        return found
+
+    @classmethod
+    def _checked_numbers(cls, what: str, **values: Any) -> list[float]:
+        """Return numbers, by the names of the fields, in the order of the core."""
+        fields = [field for field in cls._fields if field.name in values]
+        numbers: list[float] = np.hstack([x.checked(values[x.name], what) for x in fields] or [[]]).tolist()
+        return numbers
+
+    def _needs(self) -> Iterator[tuple[MultibodyElement, str]]:
+        """Return the elements that must be of the same tree, each with the name it has here."""
+        return ((getattr(self, x.attribute), x.name) for x in self._references)
+
+    def _repr_details(self) -> str:
+        """Return what the representation tells beyond the name."""
+        return "".join(f" {name}={quote(element.name)}" for element, name in self._needs())
 
     @abstractmethod
     def _placed(self) -> int:
@@ -42,30 +72,10 @@ class CompiledNumbers(MultibodyElement):
         check_context(self, context)
         return get_parameter(self, context, self._section, self._placed())
 
-    def _set_number(self, context: ContextCore, index: int, value: float) -> None:
-        """Write one of the numbers; it was checked before."""
-        numbers = numbers_of(self, context)
-        if numbers is DOUBLES:
-            self._write(context, index, value)
-        else:
-            self._set_numbers(context, index, numbers.stack([value]))
-
     def _set_numbers(self, context: ContextCore, first: int, values: FloatArray) -> None:
         """Write some of the numbers, from entry `first` on; they were checked before."""
-        numbers = numbers_of(self, context)
-        part = slice(first, first + values.shape[-1])
-        if numbers is DOUBLES:
-            self._write(context, part, values)
-        else:
-            changed = numbers.replaced(self._get_numbers(context), part, values)
-            set_parameter(self, context, self._section, self._placed(), changed)
-
-    def _write(self, context: ContextCore, part: int | slice, values: Any) -> None:
-        """Write some of the numbers of one state of doubles."""
-        index = self._placed()
-        changed = context._get_parameter(self._section, index)
-        changed[part] = values
-        context._set_parameter(self._section, index, changed)
+        check_context(self, context)
+        context._set_entries(self._section, self._placed(), first, values)
 
     def _set_defaults(self, first: int, values: Any, setter: str) -> Self:
         """Write some of the numbers of a new Context, which were checked; `setter` is for those of one."""

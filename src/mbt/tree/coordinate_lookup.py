@@ -15,12 +15,14 @@ from mbt.errors import (
 from mbt.tree.coordinates import CoordinateOwner
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
+    import numpy as np
+
+    from mbt.math.arrays import FloatArray
     from mbt.tree.element import MultibodyElement
     from mbt.tree.finalization import FinalizationPlan
     from mbt.tree.mobilizer import Mobilizer
-    from mbt.tree.random_positions import Draw
 
 __all__ = ["CoordinateLookup", "distinct_names_of"]
 
@@ -34,14 +36,18 @@ class CoordinateLookup:
         That of the tree.
     keys : dict of Mobilizer to str
         A different name for each mobilizer that moves: that of its joint, scoped on a clash.
-    draws : list of Draw, or None
-        How one sample of random positions is drawn, once somebody has asked for one.
+    positions, velocities : list of (str, range)
+        The indices of the positions, and of the velocities, of each key.
+    draw : callable, or None
+        Returns a sample of random positions that a generator draws, once somebody has asked for one.
     """
 
     def __init__(self, plan: FinalizationPlan) -> None:
         self.plan = plan
         moving = [m for m in plan.mobilizer_of_node if m.num_positions]
         self.keys = dict(zip(moving, distinct_names_of(moving), strict=True))
+        self.positions = [(key, m._position_range()) for m, key in self.keys.items()]
+        self.velocities = [(key, m._velocity_range()) for m, key in self.keys.items()]
         self._by_key = {key: mobilizer for mobilizer, key in self.keys.items()}
         self._by_name: dict[str, list[Mobilizer]] = {}
         self._by_element: dict[CoordinateOwner | None, Mobilizer] = {}
@@ -49,7 +55,7 @@ class CoordinateLookup:
             for name in {mobilizer.name, mobilizer.scoped_name}:
                 self._by_name.setdefault(name, []).append(mobilizer)
             self._by_element[mobilizer] = self._by_element[mobilizer.joint or mobilizer] = mobilizer
-        self.draws: list[Draw] | None = None
+        self.draw: Callable[[np.random.Generator], FloatArray] | None = None
 
     def find(self, key: object, method: str) -> Mobilizer:
         """Return the mobilizer that a key of a dictionary means; `method` is for messages."""

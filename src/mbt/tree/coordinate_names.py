@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -216,7 +218,7 @@ class NamedCoordinates(InstanceState):
         Parameters
         ----------
         rng : numpy.random.Generator, or int, or None
-            The generator; or a seed for one; None takes a new seed each time.
+            The generator; or a seed for one; with None the numbers are different in each call.
         shape : int or tuple of int, optional
             Leading axes of the result: so many samples.
 
@@ -224,15 +226,17 @@ class NamedCoordinates(InstanceState):
         -------
         ndarray, shape (*shape, num_positions)
         """
-        from mbt.tree.random_positions import draw_one, draw_positions, plan_draws
-
         generator = as_generator(rng)
-        leading = as_shape(shape, "shape")
+        leading = as_shape(shape, "shape") if shape != () else ()
         if not leading:
             lookup = self._lookup("random_positions")
-            if lookup.draws is None:
-                lookup.draws = plan_draws(lookup.plan.mobilizer_of_node)
-            return draw_one(lookup.draws, generator, self.num_positions)
+            if lookup.draw is None:
+                from mbt.tree.random_positions import plan_sample
+
+                lookup.draw = plan_sample(lookup.plan.mobilizer_of_node)
+            return lookup.draw(generator)
+        from mbt.tree.random_positions import draw_positions
+
         try:
             q = np.empty((*leading, self.num_positions))
         except ValueError as error:
@@ -345,8 +349,8 @@ class NamedCoordinates(InstanceState):
     def _dict_from_array(self, array: FloatArray, *, is_position: bool) -> dict[str, float | FloatArray]:
         result: dict[str, float | FloatArray] = {}
         floats = array.tolist() if is_double_vector(array) else None
-        for mobilizer, key in self._lookup("The names").keys.items():
-            indices = mobilizer._position_range() if is_position else mobilizer._velocity_range()
+        lookup = self._lookup("The names")
+        for key, indices in lookup.positions if is_position else lookup.velocities:
             if floats is not None and len(indices) == 1:
                 result[key] = floats[indices.start]
                 continue
@@ -366,11 +370,24 @@ def as_shape(value: object, name: str) -> tuple[int, ...]:
     return tuple(int(n) for n in entries)
 
 
+@cache
+def _unseeded() -> np.random.Generator:
+    """Return a generator that the system has seeded: to make one takes much longer than to draw a sample."""
+    return np.random.default_rng()
+
+
+if hasattr(os, "register_at_fork"):
+    # A child process must not draw the numbers that its parent draws.
+    os.register_at_fork(after_in_child=_unseeded.cache_clear)
+
+
 def as_generator(value: object) -> np.random.Generator:
-    """Return a generator of random numbers: the one given, or one of this seed."""
+    """Return a generator of random numbers: the one given, or one of this seed, or one that has none."""
     if isinstance(value, np.random.Generator):
         return value
-    if value is None or (isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= 0):
+    if value is None:
+        return _unseeded()
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= 0:
         return np.random.default_rng(value)
     raise ArgumentTypeError(
         f"rng: expected a numpy.random.Generator, or an int >= 0 as seed, got {quote(value)}"

@@ -154,9 +154,7 @@ class CoordinateOwner(MultibodyElement):
         if type(value) is float and context._write_part(False, self._position_start, 1, value):
             return self
         numbers = context._numbers
-        return self.set_positions(
-            context, numbers.stack([numbers.as_float(value, f"{self._label}: {argument}")])
-        )
+        return self.set_positions(context, numbers.stack([self._checked(numbers.as_float, value, argument)]))
 
     @number_of_each_sample
     def _get_velocity(self, context: ContextCore) -> float:
@@ -168,9 +166,7 @@ class CoordinateOwner(MultibodyElement):
         if type(value) is float and context._write_part(True, self._velocity_start, 1, value):
             return self
         numbers = context._numbers
-        return self.set_velocities(
-            context, numbers.stack([numbers.as_float(value, f"{self._label}: {argument}")])
-        )
+        return self.set_velocities(context, numbers.stack([self._checked(numbers.as_float, value, argument)]))
 
     # A part of the coordinates, counted from the first one of this element.
 

@@ -13,6 +13,7 @@ from mbt.errors import (
     ArgumentTypeError,
     ArgumentValueError,
     ForeignElementError,
+    MbtError,
     NotFinalizedError,
     quote,
 )
@@ -379,6 +380,17 @@ class MultibodyElement:
                 "copy the tree with tree.clone(), or both with copy.deepcopy()."
             )
         return cast("Self", above.copy_element(self))
+
+    def _checked(self, check: Callable[..., Any], value: object, name: str, *extents: Any) -> Any:
+        """Return ``check(value, name, *extents)``; errors name this element too.
+
+        Its label takes longer than most checks, so it is made for errors only: what failed is checked again.
+        """
+        try:
+            return check(value, name, *extents)
+        except MbtError:
+            label = self._label
+        return check(value, f"{label}: {name}", *extents)
 
     def _checked_index(self) -> int:
         """Return the index; an element without a tree has none."""

@@ -88,7 +88,7 @@ class ElementAccess:
     def world_body(self) -> RigidBody:
         """The world body: body 0."""
         # Not of the tuple of all bodies, which is made anew after each addition.
-        return next(iter(self._elements.bodies))
+        return self._elements.bodies._elements[0]
 
     @property
     def world_frame(self) -> BodyFrame:

@@ -457,6 +457,9 @@ class BodyFrame(Frame):
     def _is_user_defined(self) -> bool:
         return False
 
+    def _default_pose_of_base(self) -> FloatArray:
+        return IDENTITY.copy()
+
     def _pose_of_base(self, context: ContextCore) -> FloatArray:
         batch_shape: tuple[int, ...] = context.batch_shape  # type: ignore[attr-defined]
         if not batch_shape:
@@ -589,7 +592,7 @@ class FixedOffsetFrame(Frame):
             context,
             "frame_pose",
             self.index,
-            numbers_of(self, context).as_pose(X_PF, f"{self._label}: X_PF"),
+            self._checked(numbers_of(self, context).as_pose, X_PF, "X_PF"),
         )
         return self
 

@@ -17,7 +17,6 @@ from mbt.tree.context_access import (
     Forces,
     check_context,
     check_forces,
-    get_scalar_parameter,
     set_parameter,
 )
 from mbt.tree.element import MultibodyElement, as_name, check_element, is_constructed
@@ -243,8 +242,7 @@ class Joint(JointLimits):
         """Return the damping that `context` has, shape (num_velocities,) [N m s/rad, N s/m]."""
         check_context(self, context)
         start = self.velocity_start
-        dofs = range(start, start + self.num_velocities)
-        damping = [get_scalar_parameter(self, context, "damping", dof) for dof in dofs]
+        damping = [context._get_number("damping", dof) for dof in range(start, start + self.num_velocities)]
         vector: FloatArray = context._numbers.stack(damping)
         return vector
 
@@ -253,6 +251,10 @@ class Joint(JointLimits):
         check_context(self, context)
         numbers, start = context._numbers, self.velocity_start
         vector = self._checked_damping(damping, numbers)
+        if numbers is DOUBLES and self.num_velocities:
+            # Those of neighbours stand side by side.
+            context._set_entries("damping", start, 0, vector)
+            return self
         for i in range(self.num_velocities):
             set_parameter(self, context, "damping", start + i, numbers.entry(vector, i))
         return self
@@ -266,8 +268,8 @@ class Joint(JointLimits):
             and min(damping, default=0.0) >= 0.0
         ):
             return shared_array(damping)
-        what = f"{self._label}: damping"
-        vector: FloatArray = numbers.frozen(numbers.as_nonnegative_array(damping, what, shape))
+        checked = self._checked(numbers.as_nonnegative_array, damping, "damping", shape)
+        vector: FloatArray = numbers.frozen(checked)
         return vector
 
     # Forces along this joint.
@@ -317,9 +319,9 @@ class Joint(JointLimits):
         numbers = context._numbers
         tau = joint_tau
         if not (isinstance(tau, float) and numbers is DOUBLES):
-            tau = numbers.as_float_array(tau, f"{self._label}: joint_tau")
+            tau = self._checked(numbers.as_float_array, tau, "joint_tau")
             if tau.ndim:
-                tau = numbers.as_float_array(tau, f"{self._label}: joint_tau", forces.batch_shape)
+                tau = self._checked(numbers.as_float_array, tau, "joint_tau", forces.batch_shape)
         forces._add_to_dof(self.velocity_start + dof, tau)
 
     def add_in_damping(self, context: ContextCore, forces: Forces) -> None:
@@ -339,6 +341,10 @@ class Joint(JointLimits):
         """
         check_context(self, context)
         check_forces(self, forces)
+        if self.num_velocities == 1 and context._numbers is DOUBLES:
+            start = self.velocity_start
+            forces._add_to_dof(start, -context._get_number("damping", start) * float(context.v[start]))
+            return
         tau = -self.get_damping_vector(context) * self.get_velocities(context)
         forces._add_to_dofs(self.velocity_start, tau)
 

@@ -23,19 +23,11 @@ from mbt.topology import SpanningForest
 from mbt.tree.actuator import JointActuator
 from mbt.tree.body import RigidBody
 from mbt.tree.constraints import Constraint, CouplerConstraint
-from mbt.tree.constraints.between_frames import ConstraintBetweenFrames
 from mbt.tree.coordinates import CoordinateOwner
 from mbt.tree.element import MultibodyElement
 from mbt.tree.finalization import FinalizationPlan
-from mbt.tree.force_elements import (
-    CompiledForceElement,
-    LinearBushingRollPitchYaw,
-    LinearSpringDamper,
-    PointContact,
-    UniformGravityFieldElement,
-)
+from mbt.tree.force_elements import CompiledForceElement, UniformGravityFieldElement
 from mbt.tree.force_elements.door_hinge import DoorHinge, DoorHingeConfig
-from mbt.tree.force_elements.on_joint import JointForceElement
 from mbt.tree.frame import BodyFrame, FixedOffsetFrame, Frame
 from mbt.tree.joint import Joint
 from mbt.tree.joints import CurvilinearJoint, CurvilinearMobilizer, ScrewJoint, ScrewMobilizer
@@ -96,7 +88,10 @@ def check_elements(tree: MultibodyTree) -> None:
 
 def attributes_of(kind: type[Any]) -> dict[str, Check]:
     """Return the attributes that an element has by the classes of mbt, and what each may be."""
-    return {name: check for base in kind.__mro__ for name, check in _ATTRIBUTES.get(base, {}).items()}
+    declared = {x.attribute: _element(x.kind) for x in getattr(kind, "_references", ())}
+    return declared | {
+        name: check for base in kind.__mro__ for name, check in _ATTRIBUTES.get(base, {}).items()
+    }
 
 
 def check_structure(tree: MultibodyTree) -> None:
@@ -321,11 +316,7 @@ _ATTRIBUTES: Mapping[type[Any], dict[str, Check]] = {
         ),
     },
     CompiledForceElement: {"_defaults": _are_parameters},
-    JointForceElement: {"_joint": _element(Joint)},
     DoorHinge: {"_config": _is_config},
-    LinearSpringDamper: {"_bodyA": _element(RigidBody), "_bodyB": _element(RigidBody)},
-    LinearBushingRollPitchYaw: {"_frameA": _element(Frame), "_frameC": _element(Frame)},
-    PointContact: {"_frame": _element(Frame), "_half_space_frame": _element(Frame)},
     JointActuator: {
         "_joint": _element(Joint),
         "_dof": _is_dof_of_joint,
@@ -341,7 +332,6 @@ _ATTRIBUTES: Mapping[type[Any], dict[str, Check]] = {
     ForceTorqueSensor: {"_joint": _element(Joint), "_frame": _element(Frame)},
     FrameSensor: {"_frame": _element(Frame), "_relative_to": _optional(_element(Frame))},
     JointSensor: {"_joint": _element(Joint)},
-    ConstraintBetweenFrames: {"_frame_A": _element(Frame), "_frame_B": _element(Frame)},
     CouplerConstraint: {
         "_joint0": _is_joint_of_one_dof,
         "_joint1": lambda value, element: (

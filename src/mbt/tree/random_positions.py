@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -11,11 +12,11 @@ from mbt.math.arrays import FloatArray
 from mbt.tree.joints import CurvilinearMobilizer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from mbt.tree.mobilizer import Mobilizer
 
-__all__ = ["Draw", "draw_one", "draw_positions", "plan_draws"]
+__all__ = ["draw_positions", "plan_draws", "plan_sample"]
 
 #: Part of q, lower ends and widths of intervals; or a joint that has its own way.
 Draw: TypeAlias = "tuple[slice, FloatArray, FloatArray] | Mobilizer"
@@ -73,8 +74,17 @@ def _join(start: int, ends: list[tuple[float, float]]) -> list[Draw]:
     return [(slice(start, start + len(ends)), low, high - low)] if ends else []
 
 
-def draw_one(draws: list[Draw], rng: np.random.Generator, size: int) -> FloatArray:
-    """Return one sample of all positions, the numbers that `draw_positions` draws joint by joint."""
+def plan_sample(mobilizers: Sequence[Mobilizer]) -> Callable[[np.random.Generator], FloatArray]:
+    """Return what draws one sample of all positions, the numbers of `draw_positions` joint by joint."""
+    size = sum(mobilizer.num_positions for mobilizer in mobilizers)
+    draws = plan_draws(mobilizers)
+    if len(draws) == 1 and isinstance(draws[0], tuple):
+        _, low, width = draws[0]
+        return lambda rng: low + width * rng.random(size)
+    return partial(_draw_one, draws, size)
+
+
+def _draw_one(draws: list[Draw], size: int, rng: np.random.Generator) -> FloatArray:
     q = np.empty(size)
     for draw in draws:
         if isinstance(draw, tuple):

@@ -67,11 +67,16 @@ def read_servos(tree: MultibodyTree, context: Context) -> Servos:
             "efforts of servos are not computed"
         )
     servos, actuators, positions, dofs, effort_limits = tree._fact("servos", lambda: _find_servos(tree))
-    values = np.empty((4, *context.batch_shape, len(servos)))
-    for i, servo in enumerate(servos):
-        gains, target = servo._servo_values(context)
-        for k, pair in enumerate((gains, target)):
-            values[2 * k, ..., i], values[2 * k + 1, ..., i] = pair[..., 0], pair[..., 1]
+    if context.batch_shape:
+        values = np.empty((4, *context.batch_shape, len(servos)))
+        for i, servo in enumerate(servos):
+            gains, target = servo._servo_values(context)
+            for k, pair in enumerate((gains, target)):
+                values[2 * k, ..., i], values[2 * k + 1, ..., i] = pair[..., 0], pair[..., 1]
+    else:
+        # Arrays of two are slow to write one by one.
+        pairs = [servo._servo_values(context) for servo in servos]
+        values = np.array(pairs, dtype=np.float64).reshape(-1, 4).T.copy()
     stiffness, damping, q_d, v_d = values
     return Servos(actuators, positions, dofs, stiffness, damping, q_d, v_d, effort_limits)
 

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from typing_extensions import Self
 
+    from mbt.tree.surface import Surface
+
 __all__ = ["Claim", "Shape"]
 
 #: What the numbers of each kind mean.
@@ -65,6 +67,8 @@ class Shape:
         The ``contype`` and the ``conaffinity`` of MJCF, 32 bits each: two shapes make a pair of a
         `CollisionModel` where a bit of the first number of one is in the second number of the other. None,
         the default: with all others.
+    surface : Surface, optional
+        How it touches others: friction, stiffness and dissipation. None, the default: nothing is said.
 
     Raises
     ------
@@ -82,7 +86,18 @@ class Shape:
     (<Shape cylinder size=(0.05, 0.4)>,)
     """
 
-    __slots__ = ("X_BG", "color", "contact_bits", "folder", "heights", "kind", "mesh", "name", "size")
+    __slots__ = (
+        "X_BG",
+        "color",
+        "contact_bits",
+        "folder",
+        "heights",
+        "kind",
+        "mesh",
+        "name",
+        "size",
+        "surface",
+    )
 
     #: The kind, as ``"box"``.
     kind: str
@@ -102,6 +117,8 @@ class Shape:
     heights: FloatArray | None
     #: ``contype`` and ``conaffinity`` of MJCF, or None.
     contact_bits: tuple[int, int] | None
+    #: How it touches others, or None.
+    surface: Surface | None
 
     def __init__(
         self,
@@ -115,6 +132,7 @@ class Shape:
         folder: str | None = None,
         heights: npt.ArrayLike | None = None,
         contact_bits: Sequence[int] | None = None,
+        surface: Surface | None = None,
     ) -> None:
         if not isinstance(kind, str) or kind not in _SIZES:
             raise ArgumentValueError(f"Shape: kind: expected one of {', '.join(_SIZES)}, got {quote(kind)}")
@@ -130,7 +148,10 @@ class Shape:
         checked_color = None if color is None else _checked_color(color)
         bits = None if contact_bits is None else _checked_bits(contact_bits)
         grid = _checked_heights(kind, heights)
-        self._set(kind, _checked_size(kind, size), pose, name, checked_color, mesh, folder, grid, bits)
+        if surface is not None:
+            _check_surface(surface)
+        own = kind, _checked_size(kind, size), pose, name, checked_color, mesh, folder
+        self._set(*own, grid, bits, surface)
 
     @classmethod
     def _of_checked(
@@ -144,16 +165,17 @@ class Shape:
         folder: str | None,
         heights: FloatArray | None = None,
         contact_bits: tuple[int, int] | None = None,
+        surface: Surface | None = None,
     ) -> Self:
         """Return a shape of what a reader has checked; the pose becomes its own."""
         shape = cls.__new__(cls)
-        shape._set(kind, size, X_BG, name, color, mesh, folder, heights, contact_bits)
+        shape._set(kind, size, X_BG, name, color, mesh, folder, heights, contact_bits, surface)
         return shape
 
     def _move_to(self, X_BG: FloatArray) -> Self:
         """Return the same shape in another pose, which becomes its own."""
         own = self.kind, self.size, X_BG, self.name, self.color, self.mesh, self.folder
-        return self._of_checked(*own, self.heights, self.contact_bits)
+        return self._of_checked(*own, self.heights, self.contact_bits, self.surface)
 
     def _set(
         self,
@@ -166,6 +188,7 @@ class Shape:
         folder: Any,
         heights: FloatArray | None,
         contact_bits: Any,
+        surface: Surface | None,
     ) -> None:
         X_BG.setflags(write=False)
         _put_X_BG(self, X_BG)
@@ -177,6 +200,7 @@ class Shape:
         _put_size(self, size)
         _put_heights(self, heights)
         _put_contact_bits(self, contact_bits)
+        _put_surface(self, surface)
 
     def __setattr__(self, name: str, value: object) -> None:
         """Refuse: bodies of many trees may share a shape."""
@@ -216,7 +240,7 @@ class Shape:
         pose = tuple(self.X_BG.ravel().tolist())
         grid = None if self.heights is None else (self.heights.shape, self.heights.tobytes())
         own = self.kind, self.size, pose, self.name, self.color, self.mesh, self.folder
-        return *own, grid, self.contact_bits
+        return *own, grid, self.contact_bits, self.surface
 
 
 # What writes each of the slots: `__setattr__` refuses.
@@ -230,10 +254,11 @@ class Shape:
     _put_mesh,
     _put_name,
     _put_size,
+    _put_surface,
 ) = [getattr(Shape, slot).__set__ for slot in Shape.__slots__]
 
-# In the order of `_make_shape`: the last two are not in older pickles.
-_PICKLED = ("X_BG", "color", "folder", "kind", "mesh", "name", "size", "heights", "contact_bits")
+# In the order of `_make_shape`: the last three are not in older pickles.
+_PICKLED = ("X_BG", "color", "folder", "kind", "mesh", "name", "size", "heights", "contact_bits", "surface")
 
 
 def _make_shape(
@@ -246,6 +271,7 @@ def _make_shape(
     size: Sequence[float],
     heights: FloatArray | None = None,
     contact_bits: Sequence[int] | None = None,
+    surface: Surface | None = None,
 ) -> Shape:
     return Shape(
         kind,
@@ -257,6 +283,7 @@ def _make_shape(
         folder=folder,
         heights=heights,
         contact_bits=contact_bits,
+        surface=surface,
     )
 
 
@@ -296,6 +323,13 @@ def _checked_bits(bits: Sequence[int]) -> tuple[int, int]:
     if not all(-(2**31) <= number < 2**32 for number in (first, second)):
         raise ArgumentValueError(f"Shape: contact_bits: {wanted}, got {quote(bits)}")
     return first, second
+
+
+def _check_surface(surface: object) -> None:
+    from mbt.tree.surface import Surface  # Few shapes have one.
+
+    if not isinstance(surface, Surface):
+        raise ArgumentTypeError(f"Shape: surface: expected a mbt.Surface, got {quote(surface)}")
 
 
 def _checked_color(color: Sequence[float]) -> tuple[float, float, float, float]:

@@ -104,7 +104,7 @@ class Drawing:
             ball.visible = bool(np.isfinite(snapshot.com).all())
             if ball.visible:
                 ball.position = snapshot.com
-        if self._shown["contacts"] and self._scene.contacts:
+        if self._shown["contacts"] and self._scene.has_contacts:
             self._draw_contacts(snapshot)
         if self._scene.collisions is not None:
             self._draw_distances(snapshot)
@@ -203,7 +203,7 @@ class Drawing:
     # Contacts.
 
     def _make_contacts(self) -> Iterator[Any]:
-        if self._scene.contacts:
+        if self._scene.has_contacts:
             size = _POINT * self._scene.extent
             nothing = np.zeros((0, 3))
             yield self._nodes.add_point_cloud(

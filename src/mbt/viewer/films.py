@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,10 +14,20 @@ from mbt.motion.trajectory import Trajectory
 
 if TYPE_CHECKING:
     from mbt.context.context import Context
+    from mbt.geometry import CollisionModel
     from mbt.math.arrays import FloatArray
+    from mbt.motion.shape_contacts import ContactSample, ContactsOverTime
     from mbt.tree.multibody_tree import MultibodyTree
 
-__all__ = ["Film"]
+__all__ = ["Film", "touching_of"]
+
+
+def touching_of(tree: MultibodyTree, trajectory: object) -> CollisionModel | None:
+    """Return the shapes that touch in a trajectory of this tree; None where none do."""
+    if not isinstance(trajectory, Trajectory) or trajectory._contact is None:
+        return None
+    contact: Any = trajectory._contact
+    return contact.scene if contact.tree is tree else None
 
 
 class Film:
@@ -41,6 +51,7 @@ class Film:
     def __init__(self, tree: MultibodyTree, trajectory: object, dt: float | None = None) -> None:
         self._tree = tree
         self._velocities: FloatArray | None = None
+        self._contacts: ContactsOverTime | None = None
         self.context: Context = tree.create_default_context()
         if isinstance(trajectory, Trajectory):
             self._take(trajectory, dt)
@@ -64,6 +75,15 @@ class Film:
         with suppress(ArgumentValueError):  # One from a file has no Context.
             context = trajectory.final_context
             self.context = context if context.tree is self._tree else self.context
+            if touching_of(self._tree, trajectory) is not None and self.q.ndim == 2:
+                self._contacts = trajectory.contacts
+
+    def touching_at(self, elapsed: float) -> ContactSample | None:
+        """Return which shapes push each other in the sample that is nearest to a time, if that is known."""
+        if self._contacts is None:
+            return None
+        time = self.time[0] + min(max(elapsed, 0.0), self.duration)
+        return self._contacts[int(abs(self.time - time).argmin())]
 
     @property
     def duration(self) -> float:

@@ -150,10 +150,11 @@ class ViewedModel:
     def _draw(self, elapsed: float | None) -> bool:
         """Draw what is wanted, or where the film is, and return whether anything is new."""
         wanted: _State
+        touching = None
         if self._wanted:
             wanted = self._wanted.pop()
         elif elapsed is not None and self._film is not None:
-            wanted = self._film.at(elapsed)
+            wanted, touching = self._film.at(elapsed), self._film.touching_at(elapsed)
             self._q = wanted[0]
         else:
             return False
@@ -161,7 +162,7 @@ class ViewedModel:
             self._context = wanted
         else:
             self._put(*wanted)
-        self._snapshot = take_snapshot(self._scene, self._context) or self._snapshot
+        self._snapshot = take_snapshot(self._scene, self._context, touching) or self._snapshot
         if self._snapshot is not None:
             self._drawing.draw(self._snapshot)
         if self._handles is not None:

@@ -17,7 +17,7 @@ from mbt.math.poses import IDENTITY
 from mbt.saving.files import as_path, write_file
 from mbt.viewer.clock import Clock
 from mbt.viewer.drawing import Drawing
-from mbt.viewer.films import Film
+from mbt.viewer.films import Film, touching_of
 from mbt.viewer.model import ViewedModel
 from mbt.viewer.scene import ModelScene
 from mbt.viewer.servers import start_server, stop_server
@@ -92,7 +92,7 @@ def record(
     target = as_path(path)
     film = Film(tree, trajectory, dt)
     period = as_positive(speed, "speed") / as_positive(fps, "fps")
-    scene = ModelScene(tree)
+    scene = ModelScene(tree, touching=touching_of(tree, trajectory))
     mesher = Mesher(package_paths, scene.extent)
     mesher.is_quiet = True  # One line tells of all.
     server = start_server(0, "record", "mbt")

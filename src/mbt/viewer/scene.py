@@ -82,11 +82,19 @@ class ModelScene:
         Finalized.
     collisions : CollisionModel, optional
         Whose obstacles are drawn, and distances.
+    touching : CollisionModel, optional
+        Whose shapes touch in the motion that is played; its obstacles are drawn if there are no `collisions`.
     """
 
-    def __init__(self, tree: MultibodyTree, collisions: CollisionModel | None = None) -> None:
+    def __init__(
+        self,
+        tree: MultibodyTree,
+        collisions: CollisionModel | None = None,
+        touching: CollisionModel | None = None,
+    ) -> None:
         self.tree = tree
         self.collisions = collisions
+        self.touching = touching
         self._context: Context = tree.create_default_context()
 
     @cached_property
@@ -116,10 +124,11 @@ class ModelScene:
         if self.collisions is not None:
             more = ("visuals",) if "visuals" in layers else ()
             return frozenset((*more, "collisions", "contacts", "obstacles", "distances"))
+        always = ("contacts",) if self.touching is None else ("contacts", "obstacles")
         for layer in ("visuals", "collisions"):
             if layer in layers:
-                return frozenset((layer, "contacts"))
-        return frozenset(("skeleton", "inertia", "contacts"))
+                return frozenset((layer, *always))
+        return frozenset(("skeleton", "inertia", *always))
 
     @cached_property
     def frames(self) -> tuple[FrameItem, ...]:
@@ -147,8 +156,15 @@ class ModelScene:
     def has(self, layer: str) -> bool:
         """Return whether there may be anything in a layer."""
         if layer == "contacts":
-            return bool(self.contacts)
-        return self.collisions is not None or layer not in ("obstacles", "distances")
+            return self.has_contacts
+        if layer == "obstacles":
+            return self.collisions is not None or self.touching is not None
+        return self.collisions is not None or layer != "distances"
+
+    @property
+    def has_contacts(self) -> bool:
+        """Whether there may be points and forces to show."""
+        return bool(self.contacts) or self.touching is not None
 
     @cached_property
     def contacts(self) -> tuple[PointContact, ...]:
@@ -168,8 +184,9 @@ class ModelScene:
             for layer, of_layer in shapes.items():
                 for i, shape in enumerate(of_layer):
                     yield self._make_item(layer, body, i, shape)
-        if self.collisions is not None:
-            for i, shape in enumerate(self.collisions.obstacles):
+        model = self.collisions or self.touching
+        if model is not None:
+            for i, shape in enumerate(model.obstacles):
                 yield self._make_item("obstacles", self.tree.world_body, i, shape)
 
     @staticmethod

@@ -12,6 +12,7 @@ from mbt.math.poses import matrix_to_quaternion
 if TYPE_CHECKING:
     from mbt.context.context import Context
     from mbt.math.arrays import FloatArray
+    from mbt.motion.shape_contacts import ContactSample
     from mbt.tree.multibody_tree import MultibodyTree
     from mbt.viewer.scene import ModelScene
 
@@ -38,11 +39,13 @@ class Snapshot(NamedTuple):
     witnesses: FloatArray  # (pairs, 2, 3), points on both shapes of each pair, in World [m]
 
 
-def take_snapshot(scene: ModelScene, context: Context) -> Snapshot | None:
+def take_snapshot(
+    scene: ModelScene, context: Context, touching: ContactSample | None = None
+) -> Snapshot | None:
     """Return where everything is, or None where that is nowhere: not finite, singular, or too far away.
 
-    States of a batch that are nowhere are left out; of more than `MOST_STATES` those at even
-    distances are taken.
+    States of a batch that are nowhere are left out; of more than `MOST_STATES` those at even distances are
+    taken. Shapes that are `touching` add their points to the contacts, and the forces on what can move.
     """
     tree = scene.tree
     try:
@@ -57,6 +60,11 @@ def take_snapshot(scene: ModelScene, context: Context) -> Snapshot | None:
         X_WF = _first(element.frame.calc_pose_in_world(context), 2)
         points.append(element.p_FC @ X_WF[:3, :3].T + X_WF[:3, 3])
         forces.append(np.nan_to_num(_first(element.calc_contact_forces(context), 2), posinf=0.0, neginf=0.0))
+    if touching is not None and scene.touching is not None:
+        shapes, pairs = scene.touching._shapes, scene.touching._pairs
+        stands = np.array([shapes[pairs[i][1]].node == 0 for i in touching.pair], dtype=np.bool_)
+        points.append(touching.p_W)
+        forces.append(np.where(stands[:, np.newaxis], -touching.force_W, touching.force_W))
     X_WB = X_WB[is_somewhere]
     if len(X_WB) > MOST_STATES:
         X_WB = X_WB[np.linspace(0, len(X_WB) - 1, MOST_STATES).astype(int)]

@@ -38,7 +38,7 @@ class Stage:
     def fit(self, models: Sequence[tuple[ModelScene, FloatArray]]) -> None:
         """Fit ground and camera to models, each with corners around what is drawn of it, shape (k, 3)."""
         corners = np.concatenate([cloud for _, cloud in models])
-        has_contacts = any(scene.contacts for scene, _ in models)
+        has_contacts = any(scene.has_contacts for scene, _ in models)
         self._set_ground(corners, find_ground(corners, has_contacts=has_contacts))
         position, look_at, distance = place_camera(corners)
         camera = self._server.initial_camera

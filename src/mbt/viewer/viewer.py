@@ -26,7 +26,7 @@ from mbt.math.poses import IDENTITY, as_pose
 from mbt.motion.trajectory import Trajectory
 from mbt.viewer.clock import Clock
 from mbt.viewer.drawing import Drawing
-from mbt.viewer.films import Film
+from mbt.viewer.films import Film, touching_of
 from mbt.viewer.handles import Handles, check_handles
 from mbt.viewer.model import ViewedModel
 from mbt.viewer.panel import ModelPanel, TimePanel
@@ -124,7 +124,8 @@ class Viewer:
             film = Film(tree, q_or_trajectory)
         else:
             state = tree.default_positions if q_or_trajectory is None else q_or_trajectory
-        model_scene = ModelScene(tree, _check_scene(tree, scene))
+        touching = touching_of(tree, q_or_trajectory)
+        model_scene = ModelScene(tree, _check_scene(tree, scene), touching)
         mesher = Mesher(package_paths, model_scene.extent)
         mesher.is_quiet = True  # One line tells of all.
         with self._drawing, self._server.atomic():
@@ -355,8 +356,9 @@ def view(
 
     The viewer draws the shapes and meshes of the description. If there are none, or meshes are not found, it
     draws a skeleton and the ellipsoids with the inertia of the bodies. Frames, names, the centre of mass and
-    collision shapes are one click away; contact points are drawn with their forces. Only this machine can
-    reach the page, which stays open until the viewer is closed or Python ends.
+    collision shapes are one click away; contact points are drawn with their forces. A trajectory with contact
+    of shapes brings its obstacles, and the points where shapes push each other. Only this machine can reach
+    the page, which stays open until the viewer is closed or Python ends.
 
     Parameters
     ----------

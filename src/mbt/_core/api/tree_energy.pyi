@@ -42,6 +42,7 @@ class TreeCore(TreeDerivatives):
         pc: PositionKinematicsCache | None = None,
         vc: VelocityKinematicsCache | None = None,
     ) -> Any: ...
+    def _calc_forces_of_element(self, context: ContextCore, index: int) -> FloatArray: ...
     def _add_force_element(
         self,
         context: ContextCore,

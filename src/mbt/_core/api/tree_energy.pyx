@@ -103,14 +103,21 @@ cdef class TreeCore(TreeDerivatives):
         cdef Section alone
         alone.enter(context)
         cdef ContextCore c = self.own(context)
-        cdef int[5] integers = [index, 0, 0, 0, 0]
         cdef Py_ssize_t size = 6*c.compiled.model.num_bodies
         self._position_of(c, pc)
         self._velocity_of(c, vc)
         self.own_pair(c, forces, "forces")
-        check_quantity(ELEMENT_FORCE, integers, &c.compiled.model)
-        both = c.evaluate(ELEMENT_FORCE, integers)
+        both = self._calc_forces_of_element(c, index)
         forces._add_arrays(of_bodies(both[..., :size]), both[..., size:])
+
+    def _calc_forces_of_element(self, context, int index):
+        """Return what one element adds: 6 numbers of each body, then the generalized forces."""
+        cdef Section alone
+        alone.enter(context)
+        cdef ContextCore c = self.own(context)
+        cdef int[5] integers = [index, 0, 0, 0, 0]
+        check_quantity(ELEMENT_FORCE, integers, &c.compiled.model)
+        return c.evaluate(ELEMENT_FORCE, integers)
 
     def _add_gravity(self, context, pc, forces):
         """Add the force of gravity on each body to `forces`."""

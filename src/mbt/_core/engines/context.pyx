@@ -612,45 +612,30 @@ cdef class ContextCore:
         memcpy(data(part), data(self._parameters) + start, width*sizeof(double))
         return part
 
-    def _get_number(self, str section, int index):
-        """The first of the numbers that one element has in a section of the parameters."""
+    def _get_number(self, str section, int index, int entry=0):
+        """One of the numbers that one element has in a section of the parameters."""
         cdef Section alone
         alone.enter(self)
         cdef Py_ssize_t start
-        if self.compiled.find_parameters(section, index, &start) == 0:
-            raise IndexError(f"{section} {index} has no numbers")
-        return data(self._parameters)[start]
+        if self.compiled.find_parameters(section, index, &start) <= entry:
+            raise IndexError(f"{section} {index} has no number {entry}")
+        return data(self._parameters)[start + entry]
 
     def _set_parameter(self, str section, int index, values):
         """Write the numbers of one element; the caller has checked them."""
         self._set_parameters(index, {section: values})
 
+    def _set_number(self, str section, int index, int entry, value):
+        """Write one of the numbers that one element has in a section; the caller has checked it."""
+        write_parameters(self, index, {section: value}, entry)
+
+    def _set_entries(self, str section, int index, int first, values):
+        """Write some of the numbers that one element has in a section; the caller has checked them."""
+        write_parameters(self, index, {section: values}, first)
+
     def _set_parameters(self, int index, dict sections):
         """Write the numbers of elements from `index` on, section by section; the caller has checked them."""
-        cdef Section alone
-        alone.enter(self)
-        cdef Py_ssize_t start, total = self.compiled.layout.size
-        self.check_user()
-        if self._is_frozen:
-            for section in sections:
-                self._check_thawed(section, index)
-        parameters = new1(total)
-        memcpy(data(parameters), data(self._parameters), total*sizeof(double))
-        for section, values in sections.items():
-            self.compiled.find_parameters(section, index, &start)
-            if type(values) is float and start < total:
-                data(parameters)[start] = values
-            elif (
-                cnp.PyArray_CheckExact(values) and cnp.PyArray_TYPE(values) == cnp.NPY_DOUBLE
-                and cnp.PyArray_ISCARRAY_RO(values) and start + size_of(values) <= total
-            ):
-                memcpy(data(parameters) + start, data(values), size_of(values)*sizeof(double))
-            else:
-                parameters[start:start + np.size(values)] = np.ravel(values)
-        parameters.flags.writeable = False
-        self._parameters = parameters
-        self._derived = None
-        self.parameter_serial = next_serial()
+        write_parameters(self, index, sections, 0)
 
     # What a copy has: `_get_state` and `_set_state` are the places for whatever else a Context may come to hold.
 
@@ -798,6 +783,35 @@ def _frozen_flags(flags, name, size):
         return None
     from mbt.math.arrays import as_float_array
     return _frozen_copy((as_float_array(flags, name, (size,)) != 0.0).astype(np.intc))
+
+
+cdef write_parameters(ContextCore self, int index, dict sections, int first):
+    """Write numbers, section by section, from entry `first` of the element `index` on."""
+    cdef Section alone
+    alone.enter(self)
+    cdef Py_ssize_t start, total = self.compiled.layout.size
+    self.check_user()
+    if self._is_frozen:
+        for section in sections:
+            self._check_thawed(section, index)
+    parameters = new1(total)
+    memcpy(data(parameters), data(self._parameters), total*sizeof(double))
+    for section, values in sections.items():
+        self.compiled.find_parameters(section, index, &start)
+        start += first
+        if type(values) is float and start < total:
+            data(parameters)[start] = values
+        elif (
+            cnp.PyArray_CheckExact(values) and cnp.PyArray_TYPE(values) == cnp.NPY_DOUBLE
+            and cnp.PyArray_ISCARRAY_RO(values) and start + size_of(values) <= total
+        ):
+            memcpy(data(parameters) + start, data(values), size_of(values)*sizeof(double))
+        else:
+            parameters[start:start + np.size(values)] = np.ravel(values)
+    cnp.PyArray_CLEARFLAGS(parameters, cnp.NPY_ARRAY_WRITEABLE)
+    self._parameters = parameters
+    self._derived = None
+    self.parameter_serial = next_serial()
 
 
 cdef check_positions(tree, CompiledModel compiled, const double* q):

@@ -17,12 +17,21 @@ static MBT_INLINE Witness<T> with_skins(const Witness<T>& w, const T& r_A, const
   return {w.distance - r_A - r_B, w.p_A + w.n * r_A, w.p_B - w.n * r_B, w.n};
 }
 
-// Of two points; the normal is `instead` where they are closer than `least`.
-template <class T>
-static MBT_INLINE Witness<T> between(const Vec3<T>& a, const Vec3<T>& b, const T& least, const Vec3<T>& instead) {
+// Whether any lane has a < b. What is skipped where none has, no other lane needs: results do not depend on it.
+static MBT_INLINE bool any_less(double a, double b) { return a < b; }
+static MBT_INLINE bool any_less(const Lanes& a, const Lanes& b) {
+  return any_not_within(select_lt(a, b, Lanes(1.0), Lanes(0.0)).r, 0.5);
+}
+
+// Of two points; the normal is `instead()` where they are closer than `least`, which is rare.
+template <class T, class Instead>
+static MBT_INLINE Witness<T> between(const Vec3<T>& a, const Vec3<T>& b, const T& least, const Instead& instead) {
   const Vec3<T> c = b - a;
   const T length = sqrt_(dot(c, c));
-  return {length, a, b, unit_or(c, length, least, instead)};
+  Witness<T> w = {length, a, b, c * (T(1.0) / larger(length, T(1e-300)))};
+  const T touches = select_lt(least, length, T(0.0), T(1.0));
+  if (MBT_UNLIKELY(any_less(T(0.5), touches))) w.n = select_lt(T(0.5), touches, instead(), w.n);
+  return w;
 }
 
 template <class T>
@@ -52,7 +61,8 @@ static MBT_INLINE Parameters2<T> closest_on_segments(
 
 template <class T>
 static MBT_INLINE Witness<T> sphere_sphere(const PlacedShape<T>& A, const PlacedShape<T>& B) {
-  return with_skins(between(A.p, B.p, T(1e-150), Vec3<T>{T(0.0), T(0.0), T(1.0)}), A.size[0], B.size[0]);
+  const auto up = [] { return Vec3<T>{T(0.0), T(0.0), T(1.0)}; };
+  return with_skins(between(A.p, B.p, T(1e-150), up), A.size[0], B.size[0]);
 }
 
 template <class T>
@@ -60,7 +70,7 @@ static MBT_INLINE Witness<T> sphere_capsule(const PlacedShape<T>& A, const Place
   const Vec3<T> u = axis_z(B.R), r = A.p - B.p;
   const Vec3<T> b = B.p + u * clamp(dot(r, u), B.size[1]);
   const T least = (sum_of_magnitudes(r) + B.size[1]) * kNoDirection;
-  return with_skins(between(A.p, b, least, across(u)), A.size[0], B.size[0]);
+  return with_skins(between(A.p, b, least, [&] { return across(u); }), A.size[0], B.size[0]);
 }
 
 template <class T>
@@ -68,8 +78,10 @@ static MBT_INLINE Witness<T> capsule_capsule(const PlacedShape<T>& A, const Plac
   const Vec3<T> u = axis_z(A.R), v = axis_z(B.R), r = B.p - A.p;
   const Parameters2<T> at = closest_on_segments(r, u, A.size[1], v, B.size[1]);
   // Segments that cross are pushed apart across both; those on one line, across that.
-  const Vec3<T> c = cross(u, v);
-  const Vec3<T> instead = unit_or(c, T(sqrt_(dot(c, c))), T(1e-8), across(u));
+  const auto instead = [&] {
+    const Vec3<T> c = cross(u, v);
+    return unit_or(c, T(sqrt_(dot(c, c))), T(1e-8), across(u));
+  };
   const T least = (sum_of_magnitudes(r) + A.size[1] + B.size[1]) * kNoDirection;
   return with_skins(between(A.p + u * at.s, B.p + v * at.t, least, instead), A.size[0], B.size[0]);
 }
@@ -233,12 +245,6 @@ static MBT_INLINE T closest_to_box(const Vec3<T>& p, const Vec3<T>& u, const Vec
   const T slope = high_rate - low_rate;
   const T share = select_lt(T(0.0), slope, -low_rate / larger(slope, T(1e-300)), T(0.5));
   return low + (high - low) * smaller(larger(share, T(0.0)), T(1.0));
-}
-
-// Whether any lane has a < b. What is skipped where none has, no other lane needs: results do not depend on it.
-static MBT_INLINE bool any_less(double a, double b) { return a < b; }
-static MBT_INLINE bool any_less(const Lanes& a, const Lanes& b) {
-  return any_not_within(select_lt(a, b, Lanes(1.0), Lanes(0.0)).r, 0.5);
 }
 
 // How a segment that cuts through a box gets out of it: across a face of the box, or across the segment and an edge. These

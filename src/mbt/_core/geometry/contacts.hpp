@@ -3,6 +3,7 @@
 
 #include <cstddef>
 
+#include "geometry/bounds.hpp"
 #include "geometry/manifold.hpp"
 
 namespace MBT_NS {
@@ -85,11 +86,8 @@ static inline int find_contacts(
       limit += kGrowth * h * (speed_of(relative) + speed_of(V) * smaller(a.radius, kFar) + speed_of(U) * smaller(b.radius, kFar));
     }
     limits[i] = limit + pair.padding;
-    const Vec3<double> c = B.p - A.p;
-    const double bound = a.kind == HALF_SPACE ? dot(c, axis_z(A.R)) - b.radius
-      : b.kind == HALF_SPACE ? -dot(c, axis_z(B.R)) - a.radius : std::sqrt(dot(c, c)) - a.radius - b.radius;
     where[i] = -1;
-    if (!(bound < limits[i])) continue;
+    if (!(bound_closeness(a, b, A, B, limits[i]) > 0.0)) continue;
     where[i] = count;
     near[count++] = i;
   }
@@ -111,10 +109,11 @@ static inline int find_contacts(
       x.a = tables->shapes[pair.swapped ? pair.b : pair.a].node;
       x.b = tables->shapes[pair.swapped ? pair.a : pair.b].node;
       x.gap = spots[k].gap - pair.padding;
+      const Vec3<double> n = spots[k].n, s = across(n), t = cross(n, s);
       put(f.origin + f.s * spots[k].x + f.t * spots[k].y + f.n * spots[k].z, x.p);
-      put(f.s, x.s);
-      put(pair.swapped ? -f.t : f.t, x.t);
-      put(pair.swapped ? -f.n : f.n, x.n);
+      put(s, x.s);
+      put(pair.swapped ? -t : t, x.t);
+      put(pair.swapped ? -n : n, x.n);
     }
   }
   return found;

@@ -78,7 +78,7 @@ static MBT_NOINLINE CoreWitness<double> from_afar(
     }
     if (curved) {
       const CoreWitness<double> from = best;
-      const double slacks[3] = {1e-3, 1e-5, 0.0};
+      const double slacks[] = {1e-3, 1e-5, 1e-7, 0.0};
       for (double slack : slacks) {
         const Polished p = polish(pair, from.n, from.a, slack);
         const double gap = gap_across(pair, p.n);
@@ -89,7 +89,11 @@ static MBT_NOINLINE CoreWitness<double> from_afar(
           // Corners tell which points are on both faces. Where they are beyond a rim, another normal has more of a gap.
           const CoreWitness<double> seen = from_afar(pair, now, scale);
           if (gap_across(pair, seen.n) > gap + rounding) continue;
-          if (square_of(seen.n - p.n) < 1e-12) now.a = seen.a;
+          if (square_of(seen.n - p.n) < 1e-12) {
+            // On a rim, corners have fewer digits than its point across n.
+            const Polished again = polish(pair, p.n, seen.a, 1e-9);
+            now.a = again.residual < 1e-12 * scale && square_of(again.n - p.n) < 1e-24 ? again.a : seen.a;
+          }
         }
         best = now;
         if (!fits) continue;

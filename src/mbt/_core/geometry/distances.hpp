@@ -3,8 +3,7 @@
 // Both ways call the same functions, so that a state has the same distances alone and in a batch, to the last bit.
 #pragma once
 
-#include <limits>
-
+#include "geometry/bounds.hpp"
 #include "geometry/pair_distance.hpp"
 #include "geometry/scene.hpp"
 
@@ -23,7 +22,7 @@ static MBT_INLINE Vec3<T> broadcast3(const double* a) {
   return {T(a[0]), T(a[1]), T(a[2])};
 }
 
-static inline int has_pair_function(int a, int b) { return pair_function<Lanes>(a, b) != nullptr; }
+static inline int has_pair_function(int a, int b) { return pair_functions<Lanes>(a, b).find != nullptr; }
 
 // Numbers of lanes that a scene works with, beside the poses of mobods.
 static inline std::ptrdiff_t count_placed_shapes(const SceneTables* scene) {
@@ -67,28 +66,28 @@ struct SceneResults {
   Lanes* n;
 };
 
-static MBT_INLINE Witness<Lanes> finish(Witness<Lanes> w, int swapped, const Lanes& padding) {
-  w.distance -= padding;
-  // Padding is shared: witness points are on the shapes themselves.
-  return swapped ? MBT_NS::swapped(w) : w;
+// Padding is shared: witness points are on the shapes themselves.
+static MBT_INLINE void put_witness(const ScenePair& pair, const Witness<Lanes>& found, const SceneResults* results) {
+  const Witness<Lanes> w = pair.swapped ? swapped(found) : found;
+  results->distance[pair.place] = w.distance - Lanes(pair.padding);
+  put(w.p_A, results->p_A + 3 * pair.place);
+  put(w.p_B, results->p_B + 3 * pair.place);
+  put(w.n, results->n + 3 * pair.place);
 }
 
 // A state in each lane.
 static inline void find_distances(const SceneTables* scene, const Lanes* memory, const SceneResults* results) {
   const PlacedShape<Lanes>* placed = reinterpret_cast<const PlacedShape<Lanes>*>(memory);
-  PairFunction<Lanes> find = nullptr;
+  PairFunctions<Lanes> functions = {nullptr, nullptr};
   int last = -1;
   for (int i = 0; i < scene->num_pairs; ++i) {
     const ScenePair& pair = scene->pairs[i];
+    const PlacedShape<Lanes>&A = placed[pair.a], &B = placed[pair.b];
     const int kinds = scene->shapes[pair.a].kind * NUM_KINDS + scene->shapes[pair.b].kind;
-    if (kinds != last) find = pair_function<Lanes>(kinds / NUM_KINDS, kinds % NUM_KINDS);
+    if (kinds != last) functions = pair_functions<Lanes>(kinds / NUM_KINDS, kinds % NUM_KINDS);
     last = kinds;
-    const Witness<Lanes> w = finish(find(placed[pair.a], placed[pair.b]), pair.swapped, Lanes(pair.padding));
-    results->distance[pair.place] = w.distance;
-    if (results->p_A == nullptr) continue;
-    put(w.p_A, results->p_A + 3 * pair.place);
-    put(w.p_B, results->p_B + 3 * pair.place);
-    put(w.n, results->n + 3 * pair.place);
+    if (results->p_A != nullptr) put_witness(pair, functions.find(A, B), results);
+    else results->distance[pair.place] = functions.measure(A, B) - Lanes(pair.padding);
   }
 }
 
@@ -119,43 +118,28 @@ static inline void find_distances_of_one(const SceneTables* scene, const Lanes* 
       copy_lane(placed[pair[l].a], l, &A);
       copy_lane(placed[pair[l].b], l, &B);
     }
-    const Witness<Lanes> found = pair_function<Lanes>(a.kind, b.kind)(A, B);
+    const PairFunctions<Lanes> functions = pair_functions<Lanes>(a.kind, b.kind);
+    if (results->p_A == nullptr) {
+      const Lanes d = functions.measure(A, B);
+      for (int l = 0; l < count; ++l) results->distance[pair[l].place] = Lanes(lane(d, l)) - Lanes(pair[l].padding);
+      continue;
+    }
+    const Witness<Lanes> found = functions.find(A, B);
     for (int l = 0; l < count; ++l) {
       const Lanes* x = &found.distance;
       Lanes numbers[10];
       for (int k = 0; k < 10; ++k) numbers[k] = Lanes(lane(x[k], l));
-      const Witness<Lanes> w = finish(
-          {numbers[0], vector_at(numbers + 1), vector_at(numbers + 4), vector_at(numbers + 7)}, pair[l].swapped,
-          Lanes(pair[l].padding));
-      results->distance[pair[l].place] = w.distance;
-      if (results->p_A == nullptr) continue;
-      put(w.p_A, results->p_A + 3 * pair[l].place);
-      put(w.p_B, results->p_B + 3 * pair[l].place);
-      put(w.n, results->n + 3 * pair[l].place);
+      const Witness<Lanes> w = {numbers[0], vector_at(numbers + 1), vector_at(numbers + 4), vector_at(numbers + 7)};
+      put_witness(pair[l], w, results);
     }
   }
-}
-
-// How far at least the spheres about two shapes are apart; of a half-space or a height field, it and the sphere.
-static MBT_INLINE Lanes bound_distance(
-    const SceneShape& a, const SceneShape& b, const PlacedShape<Lanes>& A, const PlacedShape<Lanes>& B) {
-  const Vec3<Lanes> c = B.p - A.p;
-  if (a.kind == HALF_SPACE) return dot(c, axis_z(A.R)) - Lanes(b.radius);
-  if (b.kind == HALF_SPACE) return -dot(c, axis_z(B.R)) - Lanes(a.radius);
-  if (b.kind == HEIGHT_FIELD) {
-    // Its radius is the largest height.
-    const Vec3<Lanes> x = -rotate_back(B.R, c);
-    const Lanes beside = larger(magnitude(x.x) - B.size[0], magnitude(x.y) - B.size[1]);
-    return larger(beside, x.z - Lanes(b.radius)) - Lanes(a.radius);
-  }
-  return sqrt_(dot(c, c)) - Lanes(a.radius + b.radius);
 }
 
 // 1 in each lane where two shapes are closer than `margin`, else 0; NaN where a pose is. Spheres about them tell most pairs
 // apart.
 static inline Lanes find_near(const SceneTables* scene, const Lanes* memory, double margin) {
   const PlacedShape<Lanes>* placed = reinterpret_cast<const PlacedShape<Lanes>*>(memory);
-  const Lanes one(1.0);
+  const Lanes zero(0.0), one(1.0);
   Lanes near(0.0);
   for (int i = 0; i < scene->num_shapes; ++i) {
     const Mat3<Lanes>& R = placed[i].R;
@@ -165,11 +149,11 @@ static inline Lanes find_near(const SceneTables* scene, const Lanes* memory, dou
     const ScenePair& pair = scene->pairs[i];
     const SceneShape &a = scene->shapes[pair.a], &b = scene->shapes[pair.b];
     const PlacedShape<Lanes>&A = placed[pair.a], &B = placed[pair.b];
-    const Lanes limit(margin + pair.padding);
-    // A state that touches already needs no more.
-    const Lanes bound = select_lt(near, Lanes(0.5), bound_distance(a, b, A, B), limit + one);
-    if (!any_less(bound, limit)) continue;
-    near = select_lt(pair_function<Lanes>(a.kind, b.kind)(A, B).distance, limit, one, near);
+    const double limit = margin + pair.padding;
+    // A state that touches already needs no more. Bounds are rounded otherwise than distances: 1e-9 m is for that.
+    const Lanes closeness = select_lt(near, Lanes(0.5), bound_closeness(a, b, A, B, limit + 1e-9), zero);
+    if (!any_less(zero, closeness)) continue;
+    near = select_lt(pair_functions<Lanes>(a.kind, b.kind).measure(A, B), Lanes(limit), one, near);
     if (!any_less(near, Lanes(0.5))) break;
   }
   return near;

@@ -174,29 +174,47 @@ cdef inline void store_jacobian(
     const Job* job, const Lanes* q, const Lanes* X_WN, const SceneResults* found, Lanes* J, Py_ssize_t at, int count,
     double* rows
 ) noexcept nogil:
-    """n . (v_B - v_A), where no dof that moves both alike counts: their witness points are on a line along n."""
+    """n . (v_B - v_A), where no dof that moves both alike counts: their witness points are on a line along n.
+
+    Columns are those of a point Q that all pairs share: n . (v + w x p_QA) = n . v + (p_QA x n) . w
+    """
     cdef const Model* m = job.model
+    cdef const SceneTables* scene = job.scene
     cdef const ScenePair* pair
     cdef const SceneMove* move
     cdef const MobodJoint* joint
     cdef const Lanes* n
-    cdef Py_ssize_t nv = m.num_velocities, n_J = job.scene.num_pairs*nv
+    cdef const Lanes* p
+    cdef const Lanes* column
+    cdef Py_ssize_t nv = m.num_velocities, n_J = scene.num_pairs*nv
     cdef Lanes* row = J + 6*nv
     cdef double* to = job.J + n_J*at
     cdef double* here = aligned_like(to, rows) if job.streamed and count == MBT_W else to
+    cdef Lanes p_WQ[3]
+    cdef Lanes x, y, z, a, b, c
     cdef int i, k, l
-    if nv == 0:
+    if n_J == 0:
         return
-    for i in range(job.scene.num_pairs):
-        pair = &job.scene.pairs[i]
+    for i in range(3):
+        p_WQ[i] = X_WN[16*scene.mobods[0] + 4*i + 3]
+    for i in range(scene.num_mobods):
+        set_columns(m, scene.mobods[i], job.mobods, q, X_WN, p_WQ, J)
+    for i in range(scene.num_pairs):
+        pair = &scene.pairs[i]
         n = found.n + 3*pair.place
+        p = found.p_A + 3*pair.place
+        x, y, z = p[0] - p_WQ[0], p[1] - p_WQ[1], p[2] - p_WQ[2]
+        a, b, c = y*n[2] - z*n[1], z*n[0] - x*n[2], x*n[1] - y*n[0]
         set_zero(row, <int>nv)
         for k in range(pair.first, pair.last):
-            move = &job.scene.moves[k]
+            move = &scene.moves[k]
             joint = &m.joints[move.mobod]
-            set_columns(m, move.mobod, job.mobods, q, X_WN, found.p_A + 3*pair.place, J)
             for l in range(joint.v_start, joint.v_start + joint.nv):
-                row[l] = (n[0]*J[3*nv + l] + n[1]*J[4*nv + l] + n[2]*J[5*nv + l])*move.sign
+                column = J + l
+                row[l] = (
+                    a*column[0] + b*column[nv] + c*column[2*nv]
+                    + n[0]*column[3*nv] + n[1]*column[4*nv] + n[2]*column[5*nv]
+                )*move.sign
         store_rows_partial(row, here + pair.place*nv, n_J, <int>nv, count)
     if here != to:
         stream_doubles(here, to, n_J*count)

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cmath>
+#include <utility>
 
 #include "geometry/supports.hpp"
 
@@ -32,7 +33,7 @@ class Polytope {
       }
       if (reach - side.offset <= tolerance_ * scale_ || count_ == kMostCorners) return best;
       corners_[count_++] = newest;
-      if (!grow(count_ - 1)) return best;
+      if (!grow(count_ - 1, nearest)) return best;
     }
   }
 
@@ -107,26 +108,41 @@ class Polytope {
     return larger(below, above) > 1e-12 * scale_;
   }
 
-  // Replace the sides that the corner sees by those between it and their rim.
-  bool grow(int corner) {
+  // Replace the sides that the corner sees by those between it and their rim: that at `nearest`, and those that hang
+  // together with it. Others that are on the plane of the corner stay.
+  bool grow(int corner, int nearest) {
     const Vec3<double>& w = corners_[corner].w;
-    int num_edges = 0;
-    for (int s = 0; s < num_sides_;) {
-      const Side side = sides_[s];
+    int seen[kMostSides], num_seen = 1, together = 1, num_edges = 0;
+    seen[0] = nearest;
+    for (int s = 0; s < num_sides_; ++s) {
+      const Side& side = sides_[s];
       const double height = side.offset < 1e299 ? dot(side.normal, w) - side.offset : 1.0;
-      if (height > -1e-15 * scale_) {
-        num_edges = toggle(num_edges, side.i, side.j);
-        num_edges = toggle(num_edges, side.j, side.k);
-        num_edges = toggle(num_edges, side.k, side.i);
-        if (num_edges < 0) return false;
-        sides_[s] = sides_[--num_sides_];
-      } else {
-        ++s;
-      }
+      if (s != nearest && height > -1e-15 * scale_) seen[num_seen++] = s;
     }
+    for (int s = 0; s < together; ++s)
+      for (int t = together; t < num_seen; ++t)
+        if (have_an_edge(sides_[seen[s]], sides_[seen[t]])) std::swap(seen[t], seen[together++]);
+    for (int s = 0; s < together; ++s) {
+      Side& side = sides_[seen[s]];
+      num_edges = toggle(num_edges, side.i, side.j);
+      num_edges = toggle(num_edges, side.j, side.k);
+      num_edges = toggle(num_edges, side.k, side.i);
+      if (num_edges < 0) return false;
+      side.i = -1;
+    }
+    int kept = 0;
+    for (int s = 0; s < num_sides_; ++s)
+      if (sides_[s].i >= 0) sides_[kept++] = sides_[s];
+    num_sides_ = kept;
     for (int e = 0; e < num_edges; ++e)
       if (!add(edges_[e].i, edges_[e].j, corner)) return false;
     return num_edges > 2;
+  }
+  static bool have_an_edge(const Side& a, const Side& b) {
+    return has_edge(b, a.j, a.i) || has_edge(b, a.k, a.j) || has_edge(b, a.i, a.k);
+  }
+  static bool has_edge(const Side& a, int i, int j) {
+    return (a.i == i && a.j == j) || (a.j == i && a.k == j) || (a.k == i && a.i == j);
   }
   // An edge that both its sides lose is not on the rim.
   int toggle(int num_edges, int i, int j) {

@@ -7,15 +7,23 @@
 
 namespace MBT_NS {
 
+// `measure` is what is left of `find` where points and normals are not asked for, with the same distances.
 template <class T>
-using PairFunction = Witness<T> (*)(const PlacedShape<T>&, const PlacedShape<T>&);
+struct PairFunctions {
+  Witness<T> (*find)(const PlacedShape<T>&, const PlacedShape<T>&);
+  T (*measure)(const PlacedShape<T>&, const PlacedShape<T>&);
+};
 
-// One function in the machine for each pair of kinds, called once for all lanes.
+// Two functions in the machine for each pair of kinds, called once for all lanes.
 #define MBT_PAIR(name)                                                                              \
   struct name##_pair {                                                                              \
     template <class T>                                                                              \
     MBT_NOINLINE static Witness<T> find(const PlacedShape<T>& A, const PlacedShape<T>& B) {         \
       return name(A, B);                                                                            \
+    }                                                                                               \
+    template <class T>                                                                              \
+    MBT_NOINLINE static T measure(const PlacedShape<T>& A, const PlacedShape<T>& B) {               \
+      return name(A, B).distance;                                                                   \
     }                                                                                               \
   };
 MBT_PAIR(sphere_sphere)
@@ -39,6 +47,10 @@ struct convex_pair_of {
   static Witness<T> find(const PlacedShape<T>& A, const PlacedShape<T>& B) {
     return convex_distance(a, A, b, B);
   }
+  template <class T>
+  static T measure(const PlacedShape<T>& A, const PlacedShape<T>& B) {
+    return convex_distance(a, A, b, B).distance;
+  }
 };
 
 template <int a>
@@ -47,47 +59,56 @@ struct field_pair_of {
   static Witness<T> find(const PlacedShape<T>& A, const PlacedShape<T>& B) {
     return field_distances(a, A, B);
   }
+  template <class T>
+  static T measure(const PlacedShape<T>& A, const PlacedShape<T>& B) {
+    return field_distances(a, A, B).distance;
+  }
 };
 
-// Null where there is none; a <= b.
+template <class pair, class T>
+static inline PairFunctions<T> functions_of() {
+  return {pair::template find<T>, pair::template measure<T>};
+}
+
+// Nulls where there are none; a <= b.
 template <class T>
-static inline PairFunction<T> pair_function(int a, int b) {
+static inline PairFunctions<T> pair_functions(int a, int b) {
   switch (a * NUM_KINDS + b) {
-    case SPHERE * NUM_KINDS + SPHERE: return sphere_sphere_pair::find<T>;
-    case SPHERE * NUM_KINDS + CAPSULE: return sphere_capsule_pair::find<T>;
-    case SPHERE * NUM_KINDS + HALF_SPACE: return sphere_half_space_pair::find<T>;
-    case SPHERE * NUM_KINDS + BOX: return sphere_box_pair::find<T>;
-    case SPHERE * NUM_KINDS + CYLINDER: return sphere_cylinder_pair::find<T>;
-    case CAPSULE * NUM_KINDS + CAPSULE: return capsule_capsule_pair::find<T>;
-    case CAPSULE * NUM_KINDS + HALF_SPACE: return capsule_half_space_pair::find<T>;
-    case CAPSULE * NUM_KINDS + BOX: return capsule_box_pair::find<T>;
-    case HALF_SPACE * NUM_KINDS + BOX: return half_space_box_pair::find<T>;
-    case HALF_SPACE * NUM_KINDS + CYLINDER: return half_space_cylinder_pair::find<T>;
-    case HALF_SPACE * NUM_KINDS + ELLIPSOID: return half_space_ellipsoid_pair::find<T>;
-    case HALF_SPACE * NUM_KINDS + HULL: return half_space_hull_pair::find<T>;
-    case SPHERE * NUM_KINDS + ELLIPSOID: return convex_pair_of<SPHERE, ELLIPSOID>::template find<T>;
-    case SPHERE * NUM_KINDS + HULL: return convex_pair_of<SPHERE, HULL>::template find<T>;
-    case CAPSULE * NUM_KINDS + CYLINDER: return convex_pair_of<CAPSULE, CYLINDER>::template find<T>;
-    case CAPSULE * NUM_KINDS + ELLIPSOID: return convex_pair_of<CAPSULE, ELLIPSOID>::template find<T>;
-    case CAPSULE * NUM_KINDS + HULL: return convex_pair_of<CAPSULE, HULL>::template find<T>;
-    case BOX * NUM_KINDS + BOX: return convex_pair_of<BOX, BOX>::template find<T>;
-    case BOX * NUM_KINDS + CYLINDER: return convex_pair_of<BOX, CYLINDER>::template find<T>;
-    case BOX * NUM_KINDS + ELLIPSOID: return convex_pair_of<BOX, ELLIPSOID>::template find<T>;
-    case BOX * NUM_KINDS + HULL: return convex_pair_of<BOX, HULL>::template find<T>;
-    case CYLINDER * NUM_KINDS + CYLINDER: return convex_pair_of<CYLINDER, CYLINDER>::template find<T>;
-    case CYLINDER * NUM_KINDS + ELLIPSOID: return convex_pair_of<CYLINDER, ELLIPSOID>::template find<T>;
-    case CYLINDER * NUM_KINDS + HULL: return convex_pair_of<CYLINDER, HULL>::template find<T>;
-    case ELLIPSOID * NUM_KINDS + ELLIPSOID: return convex_pair_of<ELLIPSOID, ELLIPSOID>::template find<T>;
-    case ELLIPSOID * NUM_KINDS + HULL: return convex_pair_of<ELLIPSOID, HULL>::template find<T>;
-    case HULL * NUM_KINDS + HULL: return convex_pair_of<HULL, HULL>::template find<T>;
-    case SPHERE * NUM_KINDS + HEIGHT_FIELD: return field_pair_of<SPHERE>::template find<T>;
-    case CAPSULE * NUM_KINDS + HEIGHT_FIELD: return field_pair_of<CAPSULE>::template find<T>;
-    case BOX * NUM_KINDS + HEIGHT_FIELD: return field_pair_of<BOX>::template find<T>;
-    case CYLINDER * NUM_KINDS + HEIGHT_FIELD: return field_pair_of<CYLINDER>::template find<T>;
-    case ELLIPSOID * NUM_KINDS + HEIGHT_FIELD: return field_pair_of<ELLIPSOID>::template find<T>;
-    case HULL * NUM_KINDS + HEIGHT_FIELD: return field_pair_of<HULL>::template find<T>;
+    case SPHERE * NUM_KINDS + SPHERE: return functions_of<sphere_sphere_pair, T>();
+    case SPHERE * NUM_KINDS + CAPSULE: return functions_of<sphere_capsule_pair, T>();
+    case SPHERE * NUM_KINDS + HALF_SPACE: return functions_of<sphere_half_space_pair, T>();
+    case SPHERE * NUM_KINDS + BOX: return functions_of<sphere_box_pair, T>();
+    case SPHERE * NUM_KINDS + CYLINDER: return functions_of<sphere_cylinder_pair, T>();
+    case CAPSULE * NUM_KINDS + CAPSULE: return functions_of<capsule_capsule_pair, T>();
+    case CAPSULE * NUM_KINDS + HALF_SPACE: return functions_of<capsule_half_space_pair, T>();
+    case CAPSULE * NUM_KINDS + BOX: return functions_of<capsule_box_pair, T>();
+    case HALF_SPACE * NUM_KINDS + BOX: return functions_of<half_space_box_pair, T>();
+    case HALF_SPACE * NUM_KINDS + CYLINDER: return functions_of<half_space_cylinder_pair, T>();
+    case HALF_SPACE * NUM_KINDS + ELLIPSOID: return functions_of<half_space_ellipsoid_pair, T>();
+    case HALF_SPACE * NUM_KINDS + HULL: return functions_of<half_space_hull_pair, T>();
+    case SPHERE * NUM_KINDS + ELLIPSOID: return functions_of<convex_pair_of<SPHERE, ELLIPSOID>, T>();
+    case SPHERE * NUM_KINDS + HULL: return functions_of<convex_pair_of<SPHERE, HULL>, T>();
+    case CAPSULE * NUM_KINDS + CYLINDER: return functions_of<convex_pair_of<CAPSULE, CYLINDER>, T>();
+    case CAPSULE * NUM_KINDS + ELLIPSOID: return functions_of<convex_pair_of<CAPSULE, ELLIPSOID>, T>();
+    case CAPSULE * NUM_KINDS + HULL: return functions_of<convex_pair_of<CAPSULE, HULL>, T>();
+    case BOX * NUM_KINDS + BOX: return functions_of<convex_pair_of<BOX, BOX>, T>();
+    case BOX * NUM_KINDS + CYLINDER: return functions_of<convex_pair_of<BOX, CYLINDER>, T>();
+    case BOX * NUM_KINDS + ELLIPSOID: return functions_of<convex_pair_of<BOX, ELLIPSOID>, T>();
+    case BOX * NUM_KINDS + HULL: return functions_of<convex_pair_of<BOX, HULL>, T>();
+    case CYLINDER * NUM_KINDS + CYLINDER: return functions_of<convex_pair_of<CYLINDER, CYLINDER>, T>();
+    case CYLINDER * NUM_KINDS + ELLIPSOID: return functions_of<convex_pair_of<CYLINDER, ELLIPSOID>, T>();
+    case CYLINDER * NUM_KINDS + HULL: return functions_of<convex_pair_of<CYLINDER, HULL>, T>();
+    case ELLIPSOID * NUM_KINDS + ELLIPSOID: return functions_of<convex_pair_of<ELLIPSOID, ELLIPSOID>, T>();
+    case ELLIPSOID * NUM_KINDS + HULL: return functions_of<convex_pair_of<ELLIPSOID, HULL>, T>();
+    case HULL * NUM_KINDS + HULL: return functions_of<convex_pair_of<HULL, HULL>, T>();
+    case SPHERE * NUM_KINDS + HEIGHT_FIELD: return functions_of<field_pair_of<SPHERE>, T>();
+    case CAPSULE * NUM_KINDS + HEIGHT_FIELD: return functions_of<field_pair_of<CAPSULE>, T>();
+    case BOX * NUM_KINDS + HEIGHT_FIELD: return functions_of<field_pair_of<BOX>, T>();
+    case CYLINDER * NUM_KINDS + HEIGHT_FIELD: return functions_of<field_pair_of<CYLINDER>, T>();
+    case ELLIPSOID * NUM_KINDS + HEIGHT_FIELD: return functions_of<field_pair_of<ELLIPSOID>, T>();
+    case HULL * NUM_KINDS + HEIGHT_FIELD: return functions_of<field_pair_of<HULL>, T>();
   }
-  return nullptr;
+  return {nullptr, nullptr};
 }
 
 }  // namespace MBT_NS

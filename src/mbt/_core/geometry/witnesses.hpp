@@ -27,7 +27,7 @@ static inline void find_witnesses(
         set_lane(to_b[k], together, from_b[k]);
       }
     }
-    const Witness<Lanes> w = pair_function<Lanes>(a.kind, b.kind)(A, B);
+    const Witness<Lanes> w = pair_functions<Lanes>(a.kind, b.kind).find(A, B);
     const Lanes* from = &w.distance;
     for (int l = 0; l < together; ++l) {
       double* to = &found[i + l].distance;

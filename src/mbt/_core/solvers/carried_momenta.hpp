@@ -5,33 +5,43 @@
 
 namespace mbt_convex {
 
+template <class S>
 struct Vector {
-  double x, y, z;
+  S x, y, z;
 };
 
-inline Vector vector_at(const double* a) { return {a[0], a[1], a[2]}; }
-inline Vector operator+(const Vector& a, const Vector& b) { return {a.x + b.x, a.y + b.y, a.z + b.z}; }
-inline Vector operator*(const Vector& a, double s) { return {a.x*s, a.y*s, a.z*s}; }
-inline double dot(const Vector& a, const Vector& b) { return a.x*b.x + a.y*b.y + a.z*b.z; }
-inline Vector cross(const Vector& a, const Vector& b) {
+template <class S>
+inline Vector<S> read_vector(const S* a) { return {a[0], a[1], a[2]}; }
+template <class S>
+inline Vector<S> operator+(const Vector<S>& a, const Vector<S>& b) { return {a.x + b.x, a.y + b.y, a.z + b.z}; }
+template <class S>
+inline Vector<S> operator*(const Vector<S>& a, const S& s) { return {a.x*s, a.y*s, a.z*s}; }
+template <class S>
+inline S dot(const Vector<S>& a, const Vector<S>& b) { return a.x*b.x + a.y*b.y + a.z*b.z; }
+template <class S>
+inline Vector<S> cross(const Vector<S>& a, const Vector<S>& b) {
   return {a.y*b.z - a.z*b.y, a.z*b.x - a.x*b.z, a.x*b.y - a.y*b.x};
 }
 // R a, and R' a, of rows so many numbers apart.
-inline Vector turn(const double* R, int row, const Vector& a) {
-  return {dot(vector_at(R), a), dot(vector_at(R + row), a), dot(vector_at(R + 2*row), a)};
+template <class S>
+inline Vector<S> turn(const S* R, int row, const Vector<S>& a) {
+  return {dot(read_vector(R), a), dot(read_vector(R + row), a), dot(read_vector(R + 2*row), a)};
 }
-inline Vector turn_back(const double* R, int row, const Vector& a) {
-  return vector_at(R)*a.x + vector_at(R + row)*a.y + vector_at(R + 2*row)*a.z;
+template <class S>
+inline Vector<S> turn_back(const S* R, int row, const Vector<S>& a) {
+  return read_vector(R)*a.x + read_vector(R + row)*a.y + read_vector(R + 2*row)*a.z;
 }
 
 // Of a body: about its centre of mass the axes (rows) of its moments of inertia I1 <= I2 <= I3.
-struct Principal {
-  double mass;
-  double com[3];
-  double axes[9];
-  double roots[3];  // of the moments
-  double turns[3];  // (Ii - I2)/sqrt(Ij Ik)
+template <class S>
+struct PrincipalOf {
+  S mass;
+  S com[3];
+  S axes[9];
+  S roots[3];  // of the moments
+  S turns[3];  // (Ii - I2)/sqrt(Ij Ik)
 };
+typedef PrincipalOf<double> Principal;
 
 // By turns about one axis at a time (Jacobi), until nothing is left beside the diagonal.
 inline void find_axes(double A[3][3], double Q[3][3]) {
@@ -62,7 +72,7 @@ inline void find_axes(double A[3][3], double Q[3][3]) {
 // I of the body about its origin: xx yy zz xy xz yz.
 inline Principal find_principal(double mass, const double* com, const double* I) {
   Principal x;
-  const double *c = com, square = dot(vector_at(c), vector_at(c));
+  const double *c = com, square = dot(read_vector(c), read_vector(c));
   double A[3][3] = {{I[0], I[3], I[4]}, {I[3], I[1], I[5]}, {I[4], I[5], I[2]}}, Q[3][3];
   for (int i = 0; i < 3; ++i)
     for (int j = 0; j < 3; ++j) A[i][j] -= mass*((i == j ? square : 0.0) - c[i]*c[j]);
@@ -85,7 +95,7 @@ inline Principal find_principal(double mass, const double* com, const double* I)
     for (int k = 0; k < 3; ++k) x.axes[3*i + k] = Q[order[i]][k];
   }
   // Right-handed.
-  const Vector third = cross(vector_at(x.axes), vector_at(x.axes + 3));
+  const Vector<double> third = cross(read_vector(x.axes), read_vector(x.axes + 3));
   x.axes[6] = third.x;
   x.axes[7] = third.y;
   x.axes[8] = third.z;
@@ -104,23 +114,24 @@ inline void find_principals(
 }
 
 // F (num_bodies, 6), about the origins of the bodies: F = h F + the momenta + h mass gravity.
+template <class S>
 inline void add_momenta(
-  int num_bodies, const Principal* bodies, const double* gravity, const double* X_WB, const double* X0_WB,
-  const double* V0_WB, double h, double* F) {
+  int num_bodies, const PrincipalOf<S>* bodies, const S* gravity, const S* X_WB, const S* X0_WB, const S* V0_WB,
+  double h, S* F) {
   for (int b = 1; b < num_bodies; ++b) {
-    const Principal& x = bodies[b];
-    const double *R = X_WB + 16*b, *R0 = X0_WB + 16*b;
-    const Vector c = vector_at(x.com), w0 = vector_at(V0_WB + 6*b), u0 = vector_at(V0_WB + 6*b + 3);
-    const Vector w = turn(x.axes, 3, turn_back(R0, 4, w0));
-    const Vector y{x.roots[0]*w.x, x.roots[1]*w.y, x.roots[2]*w.z};
-    const Vector s{0.5*h*x.turns[0]*w.x, 0.0, 0.5*h*x.turns[2]*w.z};
-    const Vector sy = cross(s, y), turned = y + (sy + cross(s, sy))*(2.0/(1.0 + dot(s, s)));
-    const Vector moved{x.roots[0]*turned.x, x.roots[1]*turned.y, x.roots[2]*turned.z};
-    const Vector L = turn(R, 4, turn_back(x.axes, 3, moved));
-    Vector p = (u0 + cross(w0, turn(R0, 4, c)))*x.mass;
-    if (gravity) p = p + vector_at(gravity)*(h*x.mass);
-    const Vector torque = L + cross(turn(R, 4, c), p);
-    double* f = F + 6*b;
+    const PrincipalOf<S>& x = bodies[b];
+    const S *R = X_WB + 16*b, *R0 = X0_WB + 16*b;
+    const Vector<S> c = read_vector(x.com), w0 = read_vector(V0_WB + 6*b), u0 = read_vector(V0_WB + 6*b + 3);
+    const Vector<S> w = turn(x.axes, 3, turn_back(R0, 4, w0));
+    const Vector<S> y{x.roots[0]*w.x, x.roots[1]*w.y, x.roots[2]*w.z};
+    const Vector<S> s{0.5*h*x.turns[0]*w.x, S(0.0), 0.5*h*x.turns[2]*w.z};
+    const Vector<S> sy = cross(s, y), turned = y + (sy + cross(s, sy))*(S(2.0)/(S(1.0) + dot(s, s)));
+    const Vector<S> moved{x.roots[0]*turned.x, x.roots[1]*turned.y, x.roots[2]*turned.z};
+    const Vector<S> L = turn(R, 4, turn_back(x.axes, 3, moved));
+    Vector<S> p = (u0 + cross(w0, turn(R0, 4, c)))*x.mass;
+    if (gravity) p = p + read_vector(gravity)*(h*x.mass);
+    const Vector<S> torque = L + cross(turn(R, 4, c), p);
+    S* f = F + 6*b;
     f[0] = h*f[0] + torque.x;
     f[1] = h*f[1] + torque.y;
     f[2] = h*f[2] + torque.z;

@@ -107,13 +107,15 @@ cdef inline bint take_over_normals(const Terms* x, Problem* y, const double* u) 
     return PARTS*change > largest
 
 
-cdef inline int minimize_with_friction(const Terms* x, Problem* y, double* v, double* residual) noexcept nogil:
-    """The minimum from where v is; returns the number of iterations."""
-    cdef int iterations = minimize(y[0], v, residual)
+cdef inline int minimize_with_friction(
+    const Terms* x, Problem* y, double* v, const double* other, double* residual
+) noexcept nogil:
+    """The minimum from where v or `other` is; returns the number of iterations."""
+    cdef int iterations = minimize(y[0], v, other, residual)
     if x.shapes == NULL or y.num_points == x.num_points:
         return iterations
     for _ in range(MOST_PASSES - 1):
         if not take_over_normals(x, y, y.u + y.num_rows):
             break
-        iterations += minimize(y[0], v, residual)
+        iterations += minimize(y[0], v, NULL, residual)
     return iterations

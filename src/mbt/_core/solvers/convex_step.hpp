@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <cstring>
 
 #include "solvers/symmetric_factors.hpp"
 
@@ -21,7 +22,9 @@ constexpr double kLeastShare = 1e-6;
 constexpr double kClosing = 0.02, kReturn = 0.2, kPull = 2e-3;
 
 // Of the terms of the gradient: what may be left of it.
-constexpr double kTolerance = 1e-9;
+constexpr double kTolerance = 1e-12;
+// Below that, rounding may be all that is left.
+constexpr double kRounding = 1e-10;
 constexpr int kMostIterations = 60;
 // A line search ends where the slope is so small a part of the first one.
 constexpr double kSlope = 1e-3;
@@ -303,17 +306,32 @@ inline void move_along(Problem& x, double length, double* v) {
   for (int k = 0; k < x.num_rows + 3*x.num_points; ++k) x.u[k] += length*x.du[k];
 }
 
-// v becomes the minimum, from where it is; returns the number of iterations.
-inline int minimize(Problem& x, double* v, double* residual) {
+// M v, the rates and the gradient at v; returns what is left of it.
+inline double begin_at(Problem& x, const double* v) {
+  multiply(x.n, x.n, x.M, v, x.Mv);
+  calc_rates(x, v, x.u);
+  return calc_gradient(x, v);
+}
+
+// v becomes the minimum, from where it is or, unless that is null, from `other`, where less is left of the gradient.
+// Returns the number of iterations.
+inline int minimize(Problem& x, double* v, const double* other, double* residual) {
   const int n = x.n;
   int iterations = 0;
   for (int i = 0; i < n; ++i) {
     const double inertia = x.M[std::ptrdiff_t(n)*i + i];
     x.scale[i] = 1.0/std::sqrt(inertia > 0.0 ? inertia : x.linear[i] > 0.0 ? x.linear[i] : 1.0);
   }
-  multiply(n, n, x.M, v, x.Mv);
-  calc_rates(x, v, x.u);
-  *residual = calc_gradient(x, v);
+  *residual = begin_at(x, v);
+  if (other && *residual > kTolerance) {
+    const double there = begin_at(x, other);
+    if (there < *residual) {
+      *residual = there;
+      std::memcpy(v, other, sizeof(double)*n);
+    } else {
+      begin_at(x, v);
+    }
+  }
   while (iterations < kMostIterations && *residual > kTolerance) {
     calc_hessian(x, v);
     for (int i = 0; i < n; ++i) x.direction[i] = -x.gradient[i];
@@ -325,7 +343,7 @@ inline int minimize(Problem& x, double* v, double* residual) {
     ++iterations;
     const double next = calc_gradient(x, v);
     // The last digits may not get better.
-    if (next >= *residual && *residual < 100.0*kTolerance) {
+    if (next >= *residual && *residual < kRounding) {
       move_along(x, -length, v);
       break;
     }

@@ -17,7 +17,7 @@ class VelocityCore:
         locked: Sequence[int],
         disabled: Sequence[int],
         posture: tuple[FloatArray, float] | None,
-        num_distances: int,
+        distances: tuple[list[tuple[Any, float, int]], int, int, int],
     ) -> Self: ...
     @property
     def num_goal(self) -> int: ...
@@ -40,12 +40,11 @@ class VelocityCore:
         goals: FloatArray,
         q: FloatArray,
         last: FloatArray | None,
-        rows: FloatArray,
-        least: FloatArray,
         dt: float,
         gain: float,
         damping: float,
         velocity_limits: bool,
+        spare: float,
         num_threads: int,
         v: FloatArray,
     ) -> None: ...

@@ -2,7 +2,7 @@
 
 cimport numpy as cnp
 from cpython.exc cimport PyErr_CheckSignals
-from libc.math cimport fabs, sqrt
+from libc.math cimport INFINITY, fabs, sqrt
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
@@ -10,8 +10,9 @@ from mbt._core.door.compiled_model cimport CompiledModel, Derived
 from mbt._core.door.exact_arrays cimport adopt, data, in1, is_array1, is_array2, is_writeable, new1, overlap
 from mbt._core.engines.section cimport Section
 from mbt._core.forces.force_elements cimport COUPLER
-from mbt._core.joints.mobilizers cimport PLAIN, QUATERNION, orientation_of
+from mbt._core.joints.mobilizers cimport PLAIN, QUATERNION, RPY, orientation_of
 from mbt._core.model.structs cimport Model, Switches
+from mbt._core.solvers.distance_rows cimport AngleLimit, choose_rows, follow, set_angle_rows, set_wanted
 from mbt._core.solvers.differential_step cimport (
     CENTER, DIRECTION, POSE, BoundedProblem, BoundedSolver, Options, Problem, VelocityColumn, VelocityTask,
     count_doubles, solve_bounded, solve_state,
@@ -47,6 +48,7 @@ cdef struct Job:
     Py_ssize_t q_stride
     const double* last           # NULL: not known
     Py_ssize_t last_stride
+    int num_distances            # of these in use:
     const double* distance_rows
     Py_ssize_t distance_stride   # in distances
     const double* distance_least
@@ -69,7 +71,7 @@ cdef int run_part(const void* shared, int part) noexcept nogil:
             solve_state(
                 x, job.options, job.q + job.q_stride*i, job.goals + job.goal_stride*i,
                 <const double*>NULL if job.last == NULL else job.last + job.last_stride*i,
-                job.distance_rows + x.model.num_velocities*job.distance_stride*i,
+                job.num_distances, job.distance_rows + x.model.num_velocities*job.distance_stride*i,
                 job.distance_least + job.distance_stride*i, memory,
                 job.v + x.model.num_velocities*i
             )
@@ -124,8 +126,9 @@ cdef class VelocityCore:
         Of the Context: dofs that cannot move, constraints that are off.
     posture : (ndarray, float) or None
         Positions and weight.
-    num_distances : int
-        How many distances `run` gets.
+    distances : tuple
+        A list of (DistanceCore, least distance, number of pairs); how many rows of the state itself there are at the
+        most, how many of where velocities lead, and how often these.
     """
     cdef CompiledModel compiled
     cdef Derived derived
@@ -134,12 +137,21 @@ cdef class VelocityCore:
     cdef Problem problem
     cdef double* memory
     cdef double* goal
+    cdef list scenes
+    cdef AngleLimit* angles      # of roll, pitch, yaw that move
+    cdef int num_angles
+    cdef int num_distances
+    cdef int num_pairs           # together
+    cdef int most_rows
+    cdef int more_rows
+    cdef int rounds
+    cdef tuple work              # for one state; None while a call has it
     cdef readonly int num_goal
     cdef readonly int num_columns
 
     def __cinit__(
         self, CompiledModel compiled not None, vector, list tasks not None, tuple limits not None, locked, disabled,
-        posture, int num_distances
+        posture, tuple distances not None
     ):
         cdef const Model* m = &compiled.model
         cdef Problem* x = &self.problem
@@ -157,12 +169,19 @@ cdef class VelocityCore:
         x.vdot_limits = self.keep_doubles(np.stack(limits[4:], -1).reshape(-1))
         if posture is not None:
             x.posture, x.posture_weight = self.keep_doubles(posture[0]), posture[1]
-        x.num_distances = num_distances
-        self.set_up(tasks, posture is not None or num_distances > 0)
+        self.scenes, most, more, self.rounds = distances
+        self.num_distances = sum([pairs for _, _, pairs in self.scenes])
+        self.set_up(tasks, posture is not None or self.num_distances > 0)
+        self.set_angles()
+        self.num_pairs = self.num_distances + self.num_angles
+        self.most_rows = min(self.num_distances, most) + self.num_angles
+        self.more_rows = min(self.num_distances, more) + self.num_angles
+        x.num_distances = self.most_rows + self.rounds*self.more_rows
         self.memory = <double*>malloc((count_doubles(x) + x.num_goal)*sizeof(double))
         if self.memory == NULL:
             raise MemoryError
         self.goal = self.memory + count_doubles(x)
+        self.work = self.make_work(1) if self.num_pairs else None
 
     def __dealloc__(self):
         free(self.memory)
@@ -276,15 +295,37 @@ cdef class VelocityCore:
                 found[m.v_start[b] + k] = m.q_start[b] + k + (1 if orientation == QUATERNION else 0)
         self.problem.position = self.keep_ints(found)
 
+    cdef set_angles(self):
+        """List the limits of roll, pitch and yaw that the unknowns move."""
+        cdef const Model* m = &self.compiled.model
+        cdef const Problem* x = &self.problem
+        cdef int b, k, side
+        cdef double limit
+        cdef list found = []
+        for b in range(1, m.num_bodies):
+            if orientation_of(m.type[b]) != RPY or x.column[m.v_start[b]] < 0:
+                continue
+            for k in range(3):
+                for side in range(2):
+                    limit = x.q_limits[2*(m.q_start[b] + k) + side]
+                    if fabs(limit) < INFINITY:
+                        found.append((b, k, -1.0 if side else 1.0, limit))
+        memory = np.zeros(len(found)*sizeof(AngleLimit) + 1, dtype=np.uint8)
+        self.held.append(memory)
+        self.angles, self.num_angles = <AngleLimit*>cnp.PyArray_DATA(memory), len(found)
+        for k in range(self.num_angles):
+            self.angles[k].node, self.angles[k].axis, self.angles[k].sign, self.angles[k].limit = found[k]
+
     def step(self, q, list goals, double dt, double gain, double damping, bint velocity_limits, last, out):
         """Return velocities of one state; None unless all are exact arrays, and the goals valid ones."""
         cdef Problem* x = &self.problem
         cdef Options options
+        cdef Job job
         cdef const VelocityTask* task
         cdef int i, j
         cdef Section alone
         cdef Py_ssize_t nv = x.model.num_velocities
-        if not is_array1(q, x.model.num_positions) or len(goals) != x.num_tasks or x.num_distances:
+        if not is_array1(q, x.model.num_positions) or len(goals) != x.num_tasks:
             return None
         if last is not None and not is_array1(last, nv):
             return None
@@ -316,8 +357,21 @@ cdef class VelocityCore:
             q = q.copy()
         if last is not None and overlap(last, out):
             last = last.copy()
+        if self.num_pairs:
+            # Other threads may come in while distances are computed.
+            work, self.work = self.work, None
+            if work is None:
+                work = self.make_work(1)
+            job.problem, job.options = x, &options
+            job.goals, job.q, job.v = data(work[0]), data(q), data(out)
+            memcpy(data(work[0]), self.goal, x.num_goal*sizeof(double))
+            job.last = <const double*>NULL if last is None else data(last)
+            job.goal_stride = job.q_stride = job.last_stride = 0
+            self.run_apart(&job, 1, 1, 0.0, work)
+            self.work = work
+            return out
         solve_state(
-            x, &options, data(q), self.goal, <const double*>NULL if last is None else data(last),
+            x, &options, data(q), self.goal, <const double*>NULL if last is None else data(last), 0,
             <const double*>NULL, <const double*>NULL, self.memory, data(out)
         )
         return out
@@ -340,7 +394,7 @@ cdef class VelocityCore:
         return -1
 
     def run(
-        self, goals, q, last, rows, least, double dt, double gain, double damping, bint velocity_limits,
+        self, goals, q, last, double dt, double gain, double damping, bint velocity_limits, double spare,
         int num_threads, v
     ):
         """Fill velocities `v`, (count, nv), of all samples.
@@ -350,18 +404,16 @@ cdef class VelocityCore:
         goals : ndarray, shape (1 or count, num_goal)
         q : ndarray, shape (1 or count, nq)
         last : ndarray, shape (1 or count, nv), or None
-        rows, least : ndarray, shape (1 or count, num_distances, nv) and (1 or count, num_distances)
-            What motions change of distances, and the least that this may be.
         dt, gain, damping : float
         velocity_limits : bool
+        spare : float
+            How much room distances shall have at the end.
         num_threads : int
         v : ndarray, shape (count, nv)
         """
         cdef Options options
         cdef Job job
-        cdef Py_ssize_t count = v.shape[0], at = 0
-        cdef Pool* pool
-        cdef int error, parts
+        cdef Py_ssize_t count = v.shape[0]
         options.dt, options.gain, options.damping, options.velocity_limits = dt, gain, damping, velocity_limits
         job.problem, job.options = &self.problem, &options
         job.goals, job.goal_stride = data(goals), self.num_goal if goals.shape[0] > 1 else 0
@@ -369,21 +421,116 @@ cdef class VelocityCore:
         job.last, job.last_stride = <const double*>NULL, 0
         if last is not None:
             job.last, job.last_stride = data(last), self.problem.model.num_velocities if last.shape[0] > 1 else 0
-        job.distance_rows, job.distance_least = data(rows), data(least)
-        job.distance_stride = self.problem.num_distances if least.shape[0] > 1 else 0
         job.v = data(v)
+        if self.num_pairs:
+            self.run_apart(&job, count, num_threads, spare, self.make_work(count))
+        else:
+            job.num_distances, job.distance_stride = 0, 0
+            job.distance_rows = job.distance_least = <const double*>NULL
+            self.run_all(&job, count, num_threads)
+
+    cdef tuple make_work(self, Py_ssize_t count):
+        """Return arrays: a goal and memory for one state; of samples the positions, wanted rooms, rows of motions,
+        their least values, all rooms and their Jacobians; and these of each scene.
+        """
+        cdef Py_ssize_t nv = self.problem.model.num_velocities
+        cdef list parts = [
+            (core, at_least, np.empty((count, pairs)), np.empty((count, pairs, nv)))
+            for core, at_least, pairs in self.scenes
+        ]
+        return (
+            np.empty(self.num_goal + 1), np.empty(count_doubles(&self.problem) if count == 1 else 0),
+            np.empty((count, self.problem.model.num_positions)), np.empty((count, self.num_pairs)),
+            np.empty((count, self.problem.num_distances, nv)), np.empty((count, self.problem.num_distances)),
+            np.empty((count, self.num_pairs)),
+            parts[0][3] if len(parts) == 1 and not self.num_angles else np.empty((count, self.num_pairs, nv)), parts,
+        )
+
+    cdef int run_apart(
+        self, Job* job, Py_ssize_t count, int num_threads, double spare, tuple work
+    ) except -1:
+        """Velocities of all samples, with which distances shrink by what they may.
+
+        A distance has kinks where other points become the nearest, and angles are curved: so rows of where velocities
+        lead are added, and once more.
+        """
+        cdef const Model* m = self.problem.model
+        cdef Py_ssize_t nq = m.num_positions, nv = m.num_velocities, i, first, pairs
+        cdef int num_pairs = self.num_pairs, at = 0, most, turn, k
+        cdef double dt = job.options.dt
+        cdef double least_distance
+        cdef double* room_of_scene
+        cdef double* v
+        _, memory, there, all_wanted, all_rows, all_least, all_room, all_J, parts = work
+        cdef double* q = data(there)
+        cdef double* wanted = data(all_wanted)
+        cdef double* rows = data(all_rows)
+        cdef double* least = data(all_least)
+        cdef double* room = data(all_room)
+        cdef double* J = data(all_J)
+        cdef Py_ssize_t num_rows = self.problem.num_distances
+        job.distance_rows, job.distance_least, job.distance_stride = rows, least, num_rows
+        for i in range(count):
+            memcpy(q + nq*i, job.q + job.q_stride*i, nq*sizeof(double))
+        for turn in range(1 + self.rounds):
+            first = 0
+            for core, at_least, d, J_of_scene in parts:
+                core.run(there, num_threads, d, None, None, None, J_of_scene, None, 0.0)
+                room_of_scene, least_distance, pairs = data(d), at_least, d.shape[1]
+                for i in range(count):
+                    for k in range(<int>pairs):
+                        room[num_pairs*i + first + k] = room_of_scene[pairs*i + k] - least_distance
+                    if all_J is not J_of_scene:
+                        memcpy(
+                            J + nv*(num_pairs*i + first), data(J_of_scene) + nv*pairs*i, nv*pairs*sizeof(double)
+                        )
+                first += pairs
+            most = self.more_rows if turn else self.most_rows
+            for i in range(count):
+                set_angle_rows(
+                    m, self.angles, self.num_angles, q + nq*i, room + num_pairs*i + first,
+                    J + nv*(num_pairs*i + first)
+                )
+                if turn == 0:
+                    set_wanted(
+                        room + num_pairs*i, num_pairs, self.num_distances, job.options.gain, spare,
+                        wanted + num_pairs*i
+                    )
+                v = job.v + nv*i if turn else NULL
+                choose_rows(
+                    room + num_pairs*i, wanted + num_pairs*i, J + nv*num_pairs*i, num_pairs, <int>nv, v, dt, most,
+                    rows + nv*(num_rows*i + at), least + num_rows*i + at
+                )
+            at += most
+            job.num_distances = at
+            if count == 1:
+                solve_state(
+                    job.problem, job.options, job.q, job.goals, job.last, at, rows, least, data(memory), job.v
+                )
+            else:
+                self.run_all(job, count, num_threads)
+            if turn < self.rounds:
+                for i in range(count):
+                    follow(m, job.q + job.q_stride*i, job.v + nv*i, dt, q + nq*i)
+        return 0
+
+    cdef int run_all(self, Job* job, Py_ssize_t count, int num_threads) except -1:
+        cdef Py_ssize_t at = 0
+        cdef Pool* pool
+        cdef int error, parts
         while at < count:
             job.begin, job.end = at, min(count, at + SAMPLES_PER_PART*PARTS_PER_RUN*num_threads)
             parts = min(num_threads, <int>((job.end - at + SAMPLES_PER_PART - 1)//SAMPLES_PER_PART))
             pool = get_pool() if parts > 1 else NULL
             job.num_parts = parts if pool != NULL else 1
             with nogil:
-                error = run_part(&job, 0) if pool == NULL else pool.run(run_part, &job, parts)
+                error = run_part(job, 0) if pool == NULL else pool.run(run_part, job, parts)
             if error:
                 raise MemoryError
             at = job.end
             if at < count:
                 PyErr_CheckSignals()
+        return 0
 
 
 def solve_bounded_least_squares(A, b, double damping, center, E, lower, upper, x):

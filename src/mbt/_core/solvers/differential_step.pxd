@@ -74,7 +74,7 @@ cdef struct Problem:
     const VelocityTask* tasks
     const VelocityColumn* columns
     int n                        # unknowns
-    int num_distances            # rows whose motions have a least value: the caller computes them
+    int num_distances            # the most rows whose motions have a least value: the caller computes them
     int num_goal
     int first_primary            # rows: constraints, then primary ones, then secondary ones
     int first_secondary
@@ -258,16 +258,18 @@ cdef inline Py_ssize_t count_doubles(const Problem* x) noexcept nogil:
     )
 
 
-cdef inline void widen(const Problem* x, const double* J, const double* rows, double* wide) noexcept nogil:
+cdef inline void widen(
+    const Problem* x, int num_distances, const double* J, const double* rows, double* wide
+) noexcept nogil:
     """Rows of constraints, of distances, and of tasks, with a column more for each distance: ``row d - s = 0``."""
-    cdef int size = x.n + x.num_distances
+    cdef int size = x.n + num_distances
     cdef int i, k, to
-    memset(wide, 0, (x.num_rows + x.num_distances)*size*sizeof(double))
+    memset(wide, 0, (x.num_rows + num_distances)*size*sizeof(double))
     for i in range(x.num_rows):
-        to = i if i < x.first_primary else i + x.num_distances
+        to = i if i < x.first_primary else i + num_distances
         for k in range(x.n):
             wide[size*to + k] = J[x.n*i + k]
-    for i in range(x.num_distances):
+    for i in range(num_distances):
         to = x.first_primary + i
         for k in range(x.model.num_velocities):
             if x.column[k] >= 0:
@@ -275,9 +277,11 @@ cdef inline void widen(const Problem* x, const double* J, const double* rows, do
         wide[size*to + x.n + i] = -1.0
 
 
-cdef inline double calc_motion(const Problem* x, const double* wide, int i, const double* d) noexcept nogil:
+cdef inline double calc_motion(
+    const Problem* x, int num_distances, const double* wide, int i, const double* d
+) noexcept nogil:
     """What a motion changes of a distance."""
-    cdef const double* row = wide + (x.n + x.num_distances)*(x.first_primary + i)
+    cdef const double* row = wide + (x.n + num_distances)*(x.first_primary + i)
     cdef double total = 0.0
     cdef int k
     for k in range(x.n):
@@ -286,39 +290,39 @@ cdef inline double calc_motion(const Problem* x, const double* wide, int i, cons
 
 
 cdef inline void keep_apart(
-    const Problem* x, const double* wide, const double* least, BoundedProblem* problem, double* work, double* low,
-    double* high, double* zeros, double* d
+    const Problem* x, int num_distances, const double* wide, const double* least, BoundedProblem* problem,
+    double* work, double* low, double* high, double* zeros, double* d
 ) noexcept nogil:
     """Motions of distances as unknowns, not below their least values; or as near to these as limits allow."""
     cdef int n = x.n
     cdef int i
     cdef bint is_short = False
     cdef double motion
-    for i in range(x.num_distances):
+    for i in range(num_distances):
         low[n + i], high[n + i] = least[i], INFINITY
-        motion = calc_motion(x, wide, i, d)
+        motion = calc_motion(x, num_distances, wide, i, d)
         d[n + i] = max(motion, least[i])
         is_short = is_short or motion < least[i]
-    problem.n = n + x.num_distances
+    problem.n = n + num_distances
     problem.E = wide
     if is_short:
-        problem.num_equations, problem.num_rows = x.first_primary, x.num_distances
+        problem.num_equations, problem.num_rows = x.first_primary, num_distances
         problem.A, problem.b, problem.damping = wide + problem.n*x.first_primary, zeros, 0.0
         memset(zeros, 0, problem.n*sizeof(double))
         solve_bounded(problem[0], work, d)
-    for i in range(x.num_distances):
-        d[n + i] = calc_motion(x, wide, i, d)
+    for i in range(num_distances):
+        d[n + i] = calc_motion(x, num_distances, wide, i, d)
         low[n + i] = min(least[i], d[n + i])
 
 
 cdef inline void solve_state(
     const Problem* x, const Options* options, const double* q, const double* goal, const double* last,
-    const double* distance_rows, const double* distance_least, double* memory, double* v
+    int num_distances, const double* distance_rows, const double* distance_least, double* memory, double* v
 ) noexcept nogil:
     """Velocities of one state. The distances have rows (num_distances, nv), and of their motions the least values."""
     cdef const Model* m = x.model
     cdef int n = x.n
-    cdef int more = x.num_distances
+    cdef int more = num_distances
     cdef int size = n + more
     cdef int nv = m.num_velocities
     cdef double* lower = memory
@@ -372,8 +376,8 @@ cdef inline void solve_state(
         solve_bounded(problem, work, d)
     if more:
         # Then distances.
-        widen(x, J, distance_rows, wide)
-        keep_apart(x, wide, distance_least, &problem, work, low, high, center, d)
+        widen(x, more, J, distance_rows, wide)
+        keep_apart(x, more, wide, distance_least, &problem, work, low, high, center, d)
         J = wide
     problem.num_equations, problem.num_rows = x.first_primary + more, x.first_secondary - x.first_primary
     problem.A, problem.b = J + size*problem.num_equations, e + x.first_primary

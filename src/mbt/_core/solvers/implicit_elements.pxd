@@ -16,7 +16,7 @@ from mbt._core.passes.element_forces cimport add_forces_on_ends, set_ends
 from mbt._core.quantities cimport kernels
 from mbt._core.quantities.call cimport Call
 from mbt._core.quantities.names cimport N_MATRIX
-from mbt._core.solvers.implicit_rows cimport RETURN, RIGID, Problem, Terms, call, mask
+from mbt._core.solvers.implicit_rows cimport PULL, RETURN, RIGID, Problem, Terms, call, mask
 
 
 cdef enum:
@@ -128,10 +128,14 @@ cdef inline void set_angle_limits(
     const Terms* x, Call[double]* c, const double* L, const int* columns, const double* q, double h, int row,
     Problem* y, double* N, double* column
 ) noexcept nogil:
-    """Rows of limits of positions that are no integrals of velocities; N is working memory, (num_positions, n)."""
+    """Rows of limits of positions that are no integrals of velocities; N is working memory, (num_positions, n).
+
+    The first half of the rows are stops; the second half, of the same limits, the damped springs that bring angles
+    beyond them back.
+    """
     cdef int[5] integers = [0, 0, 0, 0, 0]
     cdef int i, j, k, n = x.model.num_velocities
-    cdef double gap, share
+    cdef double gap, share, stiffness
     cdef double* J
     if not x.num_angles:
         return
@@ -143,8 +147,13 @@ cdef inline void set_angle_limits(
             J[j] = x.angle_signs[i]*N[<Py_ssize_t>n*k + j]
         share = mask(x, J, L, columns, column)
         gap = x.angle_signs[i]*(q[k] - x.angle_limits[i])
-        y.row_slope[row + i] = 1.0/(RIGID*share) if share > 0.0 else 0.0
-        y.target[row + i] = -gap/(h if gap > 0.0 else h + RETURN)
+        stiffness = 1.0/share if share > 0.0 else 0.0
+        if i < x.num_angles//2 or gap > 0.0:
+            y.row_slope[row + i] = stiffness/RIGID if i < x.num_angles//2 else 0.0
+            y.target[row + i] = -fmax(gap, 0.0)/h
+        else:
+            y.row_slope[row + i] = h*(h + RETURN)*stiffness/(PULL*PULL)
+            y.target[row + i] = -gap/(h + RETURN)
 
 
 cdef inline void add_hinges(

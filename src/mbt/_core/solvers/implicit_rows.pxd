@@ -25,7 +25,7 @@ cdef extern from "solvers/carried_momenta.hpp" namespace "mbt_convex" nogil:
         pass
     void find_principals(
         int num_bodies, const double* mass, const double* com, const double* inertia, Principal* bodies)
-    void add_momenta(
+    void add_momenta "mbt_convex::add_momenta<double>"(
         int num_bodies, const Principal* bodies, const double* gravity, const double* X_WB, const double* X0_WB,
         const double* V0_WB, double h, double* F)
 
@@ -80,7 +80,7 @@ cdef extern from "solvers/convex_step.hpp" namespace "mbt_convex" nogil:
     double friction_impulse(const Problem& x, int i, double v)
     double row_impulse(const Problem& x, int k, double u)
     void calc_touch(const Problem& x, int i, const double* u, double* impulse)
-    int minimize(Problem& x, double* v, double* residual)
+    int minimize(Problem& x, double* v, const double* other, double* residual)
 
 
 cdef struct Terms:

@@ -11,18 +11,12 @@ from mbt._core.quantities cimport kernels
 from mbt._core.quantities.call cimport Call
 from mbt._core.solvers.contact_rows cimport minimize_with_friction, set_shapes
 from mbt._core.solvers.implicit_elements cimport add_hinges, set_angle_limits, set_elements
+from mbt._core.solvers.implicit_job cimport DONE, NOT_FINITE, SINGULAR
 from mbt._core.solvers.implicit_rows cimport (
     PULL, RETURN, RIGID, STICTION, Problem, Terms, add_momenta, calc_touch, factorize, friction_impulse, go_to,
     integrate, limit_impulse, row_impulse, set_call, set_constraints, set_contacts, set_memory, solve_inner,
     solve_outer,
 )
-
-
-# What a step comes to.
-cdef enum StepState:
-    DONE
-    NOT_FINITE
-    SINGULAR
 
 
 cdef inline int take_step(
@@ -39,7 +33,9 @@ cdef inline int take_step(
     iterations[0], residual[0] = 0, 0.0
     if state != DONE:
         return state
-    iterations[0] = minimize_with_friction(x, y, v1, residual)
+    for i in range(y.n):
+        step[i] = v[i]*x.free[i]
+    iterations[0] = minimize_with_friction(x, y, v1, step, residual)
     for i in range(y.n):
         v1[i] = v1[i]*x.free[i] + 0.0
     integrate(&c, v1, h, step, q1)

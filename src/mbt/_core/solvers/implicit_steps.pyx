@@ -15,13 +15,13 @@ from mbt._core.quantities cimport kernels
 from mbt._core.quantities.call cimport Call
 from mbt._core.solvers.contact_rows cimport take_over_normals
 from mbt._core.solvers.implicit_elements cimport count_element_rows
+from mbt._core.solvers.implicit_job cimport DONE, NOT_FINITE, SINGULAR, Job
+from mbt._core.solvers.implicit_lanes cimport fits_lanes, roll_out_blocks
 from mbt._core.solvers.implicit_rows cimport (
     CLOSING, LEAST_SHARE, PULL, RETURN, RIGID, STICTION, Principal, Problem, Terms, add_drives, calc_touch,
     count_scratch, count_work, dot, find_principals, limit_impulse, multiply, spots_of,
 )
-from mbt._core.solvers.implicit_step cimport (
-    DONE, NOT_FINITE, SINGULAR, count_told, set_problem, take_step, tell,
-)
+from mbt._core.solvers.implicit_step cimport count_told, set_problem, take_step, tell
 from mbt._core.solvers.shape_contact cimport MOST_SPOTS, TouchPoint, ContactCore, count_memory_of_contacts
 
 import numpy as np
@@ -42,6 +42,7 @@ cdef enum:
     SAMPLES_A_CHECK = 256
     STEPS_A_CHECK = 1024
     FEWEST_STEPS = 8          # of a thread
+    STEPS_ANEW = 16           # see implicit_lanes.pyx
 
 # What docs/implicit_steps.md calls them; see `convex_step.hpp`.
 CONSTANTS = {
@@ -265,36 +266,6 @@ cdef inline void fill(const Model* m, double* q, double* v) noexcept nogil:
 
 # Many steps of many samples ----------------------------------------------------------------------------------------
 
-cdef struct Job:
-    const Terms** terms       # of each sample
-    Py_ssize_t begin
-    Py_ssize_t end
-    int num_parts
-    double h
-    double* q0                # states that the steps begin with; those of rollouts move along
-    double* v0
-    const double* tau
-    Py_ssize_t sample_stride  # of tau; none where all samples have the same
-    Py_ssize_t step_stride    # none where all steps have the same
-    Py_ssize_t first          # steps
-    Py_ssize_t last
-    Py_ssize_t every
-    Py_ssize_t num_rows       # of each sample in q, v and what follows
-    double* q
-    double* v
-    int* states               # StepState of each sample
-    char* singular            # 1 where the first step has no solution
-    # What `take` tells.
-    const double* bias
-    cnp.npy_intp* iterations
-    double* residual
-    char* at_limit
-    char* saturated
-    char* clipped
-    double* drive
-    double* told
-
-
 cdef int run(Job* job, PoolTask task, Py_ssize_t count, int num_threads) except -1:
     """Share samples among threads, some at a time."""
     cdef Pool* pool
@@ -316,6 +287,16 @@ cdef double* allocate(const Job* job) noexcept nogil:
                             + job.terms[job.begin].model.num_velocities)*sizeof(double))
 
 
+cdef int take_one(
+    const Terms* terms, double* work, const double* q, const double* v, const double* tau, double h, double* q1,
+    double* v1
+) noexcept nogil:
+    cdef Problem x
+    cdef int iterations
+    cdef double residual
+    return take_step(terms, work, q, v, tau, NULL, h, q1, v1, &x, &iterations, &residual, False)
+
+
 cdef int roll_out_part(const void* shared, int part) noexcept nogil:
     """Every `num_parts`-th sample from number `part` on."""
     cdef const Job* job = <const Job*>shared
@@ -325,18 +306,14 @@ cdef int roll_out_part(const void* shared, int part) noexcept nogil:
     cdef double* other = allocate(job)
     cdef double* work = other + nq + nv
     cdef Py_ssize_t sample = job.begin + part, i, row
-    cdef Problem x
-    cdef double residual
-    cdef int iterations
     if other == NULL:
         return 1
     while sample < job.end:
         for i in range(job.first, job.last):
             if job.states[sample] == DONE:
-                job.states[sample] = take_step(
+                job.states[sample] = take_one(
                     job.terms[sample], work, job.q0 + nq*sample, job.v0 + nv*sample,
-                    job.tau + job.sample_stride*sample + job.step_stride*i, NULL, job.h, other, other + nq, &x,
-                    &iterations, &residual, False
+                    job.tau + job.sample_stride*sample + job.step_stride*i, job.h, other, other + nq
                 )
                 if job.states[sample] == DONE:
                     memcpy(job.q0 + nq*sample, other, nq*sizeof(double))
@@ -459,7 +436,14 @@ def roll_out(list cores not None, q0, v0, tau, double dt, int kept, int every, q
     cdef _Samples samples = _Samples(cores)
     cdef Job job
     cdef Py_ssize_t count = len(cores), nv = v0.shape[1], total = <Py_ssize_t>kept*every, most, at
+    cdef PoolTask task = roll_out_blocks if count > 1 else roll_out_part
     samples.begin(&job, dt)
+    for at in range(count):
+        if not fits_lanes(samples.terms[at]):
+            task = roll_out_part
+            break
+    if count:
+        job.num_doubles, job.take_one = count_doubles(samples.terms[0]), take_one
     job.q0, job.v0, job.tau, job.q, job.v = data(q0), data(v0), data(tau), data(q), data(v)
     job.step_stride = nv if tau.shape[1] > 1 else 0
     job.sample_stride = nv*tau.shape[1] if tau.shape[0] > 1 else 0
@@ -468,11 +452,12 @@ def roll_out(list cores not None, q0, v0, tau, double dt, int kept, int every, q
     at = 0
     while at < count:
         job.begin, job.end = at, min(count, at + SAMPLES_A_CHECK*num_threads)
-        most = max(<Py_ssize_t>1, <Py_ssize_t>STEPS_A_CHECK*num_threads//(job.end - at))
+        most = max(<Py_ssize_t>STEPS_ANEW, <Py_ssize_t>STEPS_A_CHECK*num_threads//(job.end - at))
+        most -= most % STEPS_ANEW
         job.first = 0
         while job.first < total:
             job.last = min(total, job.first + most)
-            run(&job, roll_out_part, job.end - at, num_threads)
+            run(&job, task, job.end - at, num_threads)
             job.first = job.last
             if job.last < total or job.end < count:
                 PyErr_CheckSignals()

@@ -1,11 +1,14 @@
 // Which attempts are made for a goal, and which of their ends is the answer.
 #pragma once
 
+#include <algorithm>
+
 #include "solvers/inverse_search.hpp"
 
 namespace MBT_NS {
 
 static const double kNearReach = 0.3;
+static const int kMostCandidates = 32;  // ends of attempts that are improved where none meets the goal
 
 // The start of attempt `which`: number 0 is `start` itself.
 static inline void set_seed(
@@ -54,7 +57,7 @@ class InverseSolver {
  public:
   static std::ptrdiff_t count_memory(const InverseProblem* x) {
     return Flight::count_memory(x) + 4 * static_cast<std::ptrdiff_t>(x->nq) + x->num_columns + x->num_goal + x->num_rows +
-           x->num_work;
+           x->num_work + kMostCandidates / MBT_W * static_cast<std::ptrdiff_t>(x->nq);
   }
 
   InverseSolver(const InverseProblem* problem, Lanes* memory) : x(problem), flight(problem, memory) {
@@ -63,7 +66,8 @@ class InverseSolver {
     goals_of_places = places + x->nq;
     errors_of_places = goals_of_places + x->num_goal;
     work = errors_of_places + x->num_rows;
-    seed = reinterpret_cast<double*>(work + x->num_work);
+    candidates = reinterpret_cast<double*>(work + x->num_work);
+    seed = candidates + kMostCandidates * x->nq;
   }
 
   // Attempts from their starts at once, one a goal: what meets its goal from there. Others are left to `search`.
@@ -113,8 +117,9 @@ class InverseSolver {
       double* errors) {
     std::ptrdiff_t next = 0;
     int rounds = 0, last_round = std::numeric_limits<int>::max();
-    double nearest = std::numeric_limits<double>::infinity(), lowest = nearest;
+    double nearest = std::numeric_limits<double>::infinity();
     bool found = false, first_runs = true;
+    num_candidates = 0;
     for (int i = 0; i < x->nq; ++i) q[i] = start[i];
     *steps = 0;
     for (;;) {
@@ -132,18 +137,17 @@ class InverseSolver {
         if (is_first) first_runs = false;
         flight.get(l, seed);
         const Attempt attempt = flight.end(l);
-        if (attempt.met && accept(seed, start, goal, nullptr)) {
-          // From the start itself no other way is taken.
-          const double far = is_first ? -1.0 : x->distance(x, seed, start);
-          if (!(far < nearest)) continue;
-          nearest = far;
-          if (!found) last_round = rounds + rounds / 2 + 2;
-          found = true;
-          if (is_first) last_round = rounds;
-        } else if (found || !(attempt.cost < lowest)) {
+        if (!(attempt.met && accept(seed, start, goal, nullptr))) {
+          if (!found) add_candidate(attempt);
           continue;
         }
-        lowest = attempt.cost;
+        // From the start itself no other way is taken.
+        const double far = is_first ? -1.0 : x->distance(x, seed, start);
+        if (!(far < nearest)) continue;
+        nearest = far;
+        if (!found) last_round = rounds + rounds / 2 + 2;
+        found = true;
+        if (is_first) last_round = rounds;
         *steps = attempt.steps;
         for (int i = 0; i < x->nq; ++i) q[i] = seed[i];
       }
@@ -176,18 +180,54 @@ class InverseSolver {
   }
 
  private:
-  // Go on from the best that was found, as long as it gets better.
-  bool improve(const double* goal, const double* start, double* q, int* steps, double* errors) {
-    flight.begin(0, 0, q, goal, true);
-    flight.fill(0);
-    while (flight.step(true) == 0) {
+  // Keep `seed`, where an attempt ended, if it is one of the best.
+  void add_candidate(const Attempt& attempt) {
+    if (!(attempt.cost < std::numeric_limits<double>::infinity())) return;
+    int k = num_candidates;
+    if (k < kMostCandidates) {
+      ++num_candidates;
+    } else {
+      k = static_cast<int>(std::max_element(costs, costs + k) - costs);
+      if (!(attempt.cost < costs[k])) return;
     }
-    double* better = seed;
-    flight.get(0, better);
-    const Attempt attempt = flight.end(0);
-    *steps += attempt.steps;
-    for (int i = 0; i < x->nq; ++i) q[i] = better[i];
-    return accept(q, start, goal, errors) && attempt.met;
+    costs[k] = attempt.cost;
+    steps_made[k] = attempt.steps;
+    for (int i = 0; i < x->nq; ++i) candidates[x->nq * k + i] = seed[i];
+  }
+
+  // Go on from the best ends of attempts, as long as they get better: which is the best of all shows late.
+  bool improve(const double* goal, const double* start, double* q, int* steps, double* errors) {
+    double best = std::numeric_limits<double>::infinity();
+    bool met = false;
+    for (int left = num_candidates;;) {
+      for (int l = 0; l < MBT_W; ++l) {
+        if (flight.item[l] >= 0 || left == 0) continue;
+        const bool was_idle = flight.is_idle();
+        const int k = static_cast<int>(std::min_element(costs, costs + num_candidates) - costs);
+        costs[k] = std::numeric_limits<double>::infinity();
+        --left;
+        flight.begin(l, k, candidates + x->nq * k, goal, true);
+        if (was_idle) flight.fill(l);
+      }
+      if (flight.is_idle()) break;
+      unsigned done = flight.step(true);
+      for (int l = 0; done != 0; ++l, done >>= 1) {
+        if (!(done & 1u)) continue;
+        const std::ptrdiff_t k = flight.item[l];
+        flight.get(l, seed);
+        const Attempt attempt = flight.end(l);
+        met = attempt.met && accept(seed, start, goal, nullptr);
+        if (!met && !(attempt.cost < best)) continue;
+        flight.lowest = best = attempt.cost;
+        *steps = attempt.steps + steps_made[k];
+        for (int i = 0; i < x->nq; ++i) q[i] = seed[i];
+        if (met) break;
+      }
+      if (met) break;
+    }
+    for (int l = 0; l < MBT_W; ++l) flight.item[l] = -1;
+    flight.lowest = std::numeric_limits<double>::infinity();
+    return accept(q, start, goal, errors) && met;
   }
 
   bool accept(double* q, const double* start, const double* goal, double* errors) {
@@ -219,7 +259,9 @@ class InverseSolver {
   const InverseProblem* x;
   Flight flight;
   Lanes *lanes, *places, *goals_of_places, *errors_of_places, *work;
-  double* seed;
+  double *candidates, *seed;
+  double costs[kMostCandidates];
+  int steps_made[kMostCandidates], num_candidates = 0;
 };
 
 }  // namespace MBT_NS

@@ -5,7 +5,7 @@ from cpython.exc cimport PyErr_CheckSignals
 from libc.stddef cimport size_t
 from libc.stdint cimport uint64_t
 
-from mbt._core.algebra.records cimport Parameters
+from mbt._core.algebra.records cimport Parameters, Pose
 from mbt._core.door.compiled_model cimport CompiledModel
 from mbt._core.door.derived_parameters cimport EVERYTHING, count_derived, derive_parameters
 from mbt._core.door.exact_arrays cimport adopt, data, in1
@@ -13,7 +13,7 @@ from mbt._core.model.structs cimport Model, Switches
 from mbt._core.scalars cimport Lanes
 from mbt._core.solvers.inverse_layout cimport InverseLayout, Tables
 from mbt._core.solvers.inverse_system cimport (
-    InverseProblem, InverseSolver, Owner, count_system_memory, distance, evaluate, move,
+    InverseProblem, InverseSolver, Owner, calc_frame_on_mobod, count_system_memory, distance, evaluate, move,
 )
 
 import numpy as np
@@ -114,10 +114,11 @@ cdef class InverseCore:
         cdef const Model* m = &compiled.model
         cdef const Tables* t = &layout.tables
         cdef InverseProblem* x = &self.problem
-        cdef Py_ssize_t i, n = compiled.layout.size
+        cdef Py_ssize_t i, n = compiled.layout.size, derived = n + count_derived(m)
+        cdef Pose[Lanes]* X_NF
         self.layout = layout
         self.vector = vector = in1(vector, "vector", n)
-        self.memory = <Lanes*>allocate_aligned((n + count_derived(m) + 1)*sizeof(Lanes))
+        self.memory = <Lanes*>allocate_aligned((derived + 1)*sizeof(Lanes) + 2*t.num_tasks*sizeof(Pose[Lanes]))
         if self.memory == NULL:
             raise MemoryError
         for i in range(n):
@@ -127,6 +128,11 @@ cdef class InverseCore:
         self.owner.switches = &self.switches
         self.owner.p = &self.parameters
         self.owner.t = t[0]
+        X_NF = <Pose[Lanes]*>(self.memory + derived)
+        self.owner.X_NF = X_NF
+        for i in range(t.num_tasks):
+            calc_frame_on_mobod(m, &self.parameters, t.tasks[i].frame, &X_NF[2*i])
+            calc_frame_on_mobod(m, &self.parameters, t.tasks[i].base, &X_NF[2*i + 1])
         self.switches = m.switches
         if disabled is not None:
             self.disabled = np.array([*disabled, 0], dtype=np.intc)

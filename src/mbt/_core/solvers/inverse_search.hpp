@@ -53,6 +53,8 @@ struct Attempt {
 
 // What the lanes of a thread hold between steps.
 class Flight {
+  static constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
  public:
   static std::ptrdiff_t count_memory(const InverseProblem* x) {
     const std::ptrdiff_t n = x->num_columns, r = x->num_rows;
@@ -144,7 +146,8 @@ class Flight {
       const int window = is_patient[l] ? kPatientWindow : kWindow;
       if (++since[l] >= window) {
         const double ratio = is_patient[l] ? kPatientRatio : kRatio;
-        if (!(cost[l] < ratio * checkpoint[l])) {
+        const double expected = cost[l] - kOutlook * (checkpoint[l] - cost[l]);
+        if (!(cost[l] < ratio * checkpoint[l]) || expected > lowest) {
           const double s = lane(*secondary, l);
           if (x->is_secondary && s > 1e-6 && !is_met) {
             set_lane(*secondary, l, 0.1 * s);
@@ -215,15 +218,16 @@ class Flight {
   }
 
   std::ptrdiff_t item[MBT_W];  // what runs in each lane; -1: nothing
+  double lowest = kInfinity;   // cost that others have reached: attempts that will not get there are stalled
 
  private:
-  static constexpr double kInfinity = std::numeric_limits<double>::infinity();
   static constexpr double kLeastDamping = 1e-12;
   static constexpr double kLargestStep = 0.5;
   static constexpr double kShortStep = 0.02;
   static constexpr double kShorter = 0.3;
   static constexpr int kWindow = 5, kPatientWindow = 12;
   static constexpr double kRatio = 0.7, kPatientRatio = 1.0 - 1e-9;
+  static constexpr double kOutlook = 4.0;  // windows, each of which lessens the cost by as much as the last one
 
   unsigned running() const {
     unsigned bits = 0;

@@ -4,9 +4,11 @@ from libc.math cimport fabs
 
 from mbt._core.algebra.records cimport Kinematics, Parameters, Pose
 from mbt._core.algebra.rotations cimport calc_rotation_vector_between
-from mbt._core.algebra.spatial cimport compose_pose4, multiply_rotations, rotate4, set_pose4, set_zero
+from mbt._core.algebra.spatial cimport compose_pose4, cross, multiply_rotations, rotate4, set_pose4, set_zero
 from mbt._core.algebra.vectors cimport numbers, put, vector_at
-from mbt._core.joints.mobilizers cimport PLAIN, QUATERNION, difference_position, integrate_position, orientation_of
+from mbt._core.joints.mobilizers cimport (
+    PLAIN, QUATERNION, REVOLUTE_Z, difference_position, integrate_position, orientation_of,
+)
 from mbt._core.model.structs cimport MobodJoint, Model, Switches
 from mbt._core.passes.body_poses cimport calc_node_pose
 from mbt._core.passes.jacobian cimport locate, set_columns
@@ -20,6 +22,8 @@ from mbt._core.solvers.inverse_layout cimport CENTER, POSE, POSITION, Tables, Ta
 
 cdef extern from "solvers/pose_errors.hpp" namespace "MBT_NS" nogil:
     void pose_error[S](const S* R, const S* p, S* e, S* A, S* B, S* angle)
+    void set_pose_column[S](
+        const S* z, const S* u, const S* A, const S* B, const S* C, int rotation_row, int distance_row, S* J)
 
 
 cdef extern from "solvers/inverse_goals.hpp" namespace "MBT_NS" nogil:
@@ -68,6 +72,7 @@ cdef struct Owner:
     const Model* model
     const Switches* switches
     const Parameters[Lanes]* p
+    const Pose[Lanes]* X_NF      # (num_tasks, 2) on their mobods: frames, and their bases
     Tables t
 
 
@@ -79,29 +84,50 @@ cdef inline Py_ssize_t count_system_memory(const Model* model) noexcept nogil:
     )
 
 
-cdef inline void calc_frame_pose(
-    const Model* model, const Parameters[Lanes]* p, int frame, const Lanes* X_WN, Lanes* X_WF
+cdef inline void calc_frame_on_mobod(
+    const Model* model, const Parameters[Lanes]* p, int frame, Pose[Lanes]* X_NF
 ) noexcept nogil:
-    """X_WF = X_WN X_NB X_BF."""
-    cdef int node = model.frame_node[frame]
-    cdef int mobod = model.mobod[node]
+    """X_NF = X_NB X_BF."""
     cdef const Lanes* X_BF = p.X_BF + 16*frame
-    cdef const Pose[Lanes]* X_NB = &p.X_NB[node]
+    cdef const Pose[Lanes]* X_NB = &p.X_NB[model.frame_node[frame]]
     cdef Lanes R_BF[9]
     cdef Lanes p_BF[3]
-    cdef Lanes R_NF[9]
-    cdef Lanes p_NF[3]
     cdef int i, j
     for i in range(3):
         for j in range(3):
             R_BF[3*i + j] = X_BF[4*i + j]
         p_BF[i] = X_BF[4*i + 3]
-    multiply_rotations(numbers(X_NB.R), R_BF, R_NF)
-    put(X_NB.p + X_NB.R*vector_at(&p_BF[0]), &p_NF[0])
+    multiply_rotations(numbers(X_NB.R), R_BF, numbers(X_NF.R))
+    put(X_NB.p + X_NB.R*vector_at(&p_BF[0]), numbers(X_NF.p))
+
+
+cdef inline void calc_frame_pose(
+    const Model* model, int frame, const Pose[Lanes]* X_NF, const Lanes* X_WN, Lanes* X_WF
+) noexcept nogil:
+    """X_WF = X_WN X_NF."""
+    cdef int mobod = model.mobod[model.frame_node[frame]]
     if mobod == 0:
-        set_pose4(R_NF, p_NF, X_WF)
+        set_pose4(numbers(X_NF.R), numbers(X_NF.p), X_WF)
     else:
-        compose_pose4(X_WN + 16*mobod, R_NF, p_NF, X_WF)
+        compose_pose4(X_WN + 16*mobod, numbers(X_NF.R), numbers(X_NF.p), X_WF)
+
+
+cdef inline void get_motion(
+    const Model* model, int i, int dof, const Lanes* X_WN, const Lanes* p_WF, const Lanes* G, Lanes* z, Lanes* u
+) noexcept nogil:
+    """Angular and linear velocity of F per rate of a dof of mobod i. G: columns of joints not revolute about z."""
+    cdef const Lanes* X = X_WN + 16*i
+    cdef Lanes r[3]
+    cdef int j
+    if model.joints[i].kind == REVOLUTE_Z:
+        for j in range(3):
+            z[j] = X[4*j + 2]
+            r[j] = p_WF[j] - X[4*j + 3]
+        cross(z, r, u)
+    else:
+        for j in range(3):
+            z[j] = G[model.num_velocities*j + dof]
+            u[j] = G[model.num_velocities*(3 + j) + dof]
 
 
 cdef inline Lanes larger(Lanes a, Lanes b) noexcept nogil:
@@ -116,8 +142,8 @@ cdef inline void set_row(
 
 
 cdef inline Lanes evaluate_pose(
-    const InverseProblem* x, const Task* task, const Lanes* X_WN, const Lanes* q, const Lanes* goal, Lanes second,
-    Lanes* G, Lanes* e, Lanes* J
+    const InverseProblem* x, const Task* task, const Pose[Lanes]* X_NF, const Lanes* X_WN, const Lanes* q,
+    const Lanes* goal, Lanes second, Lanes* G, Lanes* e, Lanes* J
 ) noexcept nogil:
     cdef const Owner* o = <const Owner*>x.owner
     cdef const Model* model = o.model
@@ -132,19 +158,20 @@ cdef inline Lanes evaluate_pose(
     cdef Lanes B[9]
     cdef Lanes AR[9]
     cdef Lanes BR[9]
+    cdef Lanes CR[9]
     cdef Lanes p_WF[3]
+    cdef Lanes z[3]
+    cdef Lanes u[3]
     cdef Lanes angle, a, b, w
     cdef Lanes worst = Lanes(0.0)
-    cdef int i, j, k, l, c
-    cdef Py_ssize_t nv = model.num_velocities
+    cdef int i, j, k, l, m, c
     cdef const MobodJoint* joint
-    cdef double sign
-    calc_frame_pose(model, o.p, task.frame, X_WN, X_WF)
+    calc_frame_pose(model, task.frame, X_NF, X_WN, X_WF)
     for i in range(3):
         for j in range(4):
             X_WG[4*i + j] = goal[4*i + j]
     if task.base != 0:
-        calc_frame_pose(model, o.p, task.base, X_WN, X_WA)
+        calc_frame_pose(model, task.base, X_NF + 1, X_WN, X_WA)
         for i in range(3):
             for j in range(3):
                 R[3*i + j] = goal[4*i + j]
@@ -177,50 +204,49 @@ cdef inline Lanes evaluate_pose(
             e[task.distance_row + i] = error[3 + i]*b
     if J == NULL:
         return worst
-    # To World: A R', B R'
+    # To World, and weighted: A R', B R'
     for i in range(3):
         for j in range(3):
-            AR[3*i + j] = A[3*i]*X_WF[4*j] + A[3*i + 1]*X_WF[4*j + 1] + A[3*i + 2]*X_WF[4*j + 2]
-            BR[3*i + j] = B[3*i]*X_WF[4*j] + B[3*i + 1]*X_WF[4*j + 1] + B[3*i + 2]*X_WF[4*j + 2]
+            w = A[3*i]*X_WF[4*j] + A[3*i + 1]*X_WF[4*j + 1] + A[3*i + 2]*X_WF[4*j + 2]
+            AR[3*i + j] = w*a
+            CR[3*i + j] = w*b
+            BR[3*i + j] = (B[3*i]*X_WF[4*j] + B[3*i + 1]*X_WF[4*j + 1] + B[3*i + 2]*X_WF[4*j + 2])*b
     for k in range(task.path, task.path_end):
-        set_columns(model, o.t.path_mobod[k], o.p.mobods, q, X_WN, p_WF, G)
-        joint = &model.joints[o.t.path_mobod[k]]
-        sign = o.t.path_sign[k]
+        m = o.t.path_mobod[k]
+        joint = &model.joints[m]
+        if joint.kind != REVOLUTE_Z:
+            set_columns(model, m, o.p.mobods, q, X_WN, p_WF, G)
         for l in range(joint.v_start, joint.v_start + joint.nv):
             c = o.t.column[l]
             if c < 0:
                 continue
-            for i in range(3):
-                w = AR[3*i]*G[l] + AR[3*i + 1]*G[nv + l] + AR[3*i + 2]*G[2*nv + l]
-                if task.rotation_row >= 0:
-                    set_row(x, task.rotation_row + i, c, w*a*sign, J)
-                if task.distance_row >= 0:
-                    w = (
-                        BR[3*i]*G[l] + BR[3*i + 1]*G[nv + l] + BR[3*i + 2]*G[2*nv + l]
-                        + AR[3*i]*G[3*nv + l] + AR[3*i + 1]*G[4*nv + l] + AR[3*i + 2]*G[5*nv + l]
-                    )
-                    set_row(x, task.distance_row + i, c, w*b*sign, J)
+            get_motion(model, m, l, X_WN, p_WF, G, z, u)
+            if o.t.path_sign[k] < 0.0:
+                for i in range(3):
+                    z[i] = -z[i]
+                    u[i] = -u[i]
+            set_pose_column(z, u, AR, BR, CR, task.rotation_row, task.distance_row, J + x.num_rows*c)
     return worst
 
 
 cdef inline Lanes evaluate_vector(
-    const InverseProblem* x, const Task* task, const Lanes* X_WN, const Lanes* q, const Lanes* goal, Lanes second,
-    Lanes* G, Lanes* e, Lanes* J
+    const InverseProblem* x, const Task* task, const Pose[Lanes]* X_NF, const Lanes* X_WN, const Lanes* q,
+    const Lanes* goal, Lanes second, Lanes* G, Lanes* e, Lanes* J
 ) noexcept nogil:
     """Of a point, or of a direction: the chord between two unit vectors."""
     cdef const Owner* o = <const Owner*>x.owner
     cdef const Model* model = o.model
     cdef Lanes X_WF[16]
     cdef Lanes r[3]
+    cdef Lanes z[3]
     cdef Lanes u[3]
     cdef Lanes w
     cdef Lanes size = Lanes(0.0)
     cdef bint is_point = task.kind == POSITION
     cdef int row = task.distance_row if is_point else task.rotation_row
-    cdef int i, k, l, c
-    cdef Py_ssize_t nv = model.num_velocities
+    cdef int i, k, l, m, c
     cdef const MobodJoint* joint
-    calc_frame_pose(model, o.p, task.frame, X_WN, X_WF)
+    calc_frame_pose(model, task.frame, X_NF, X_WN, X_WF)
     w = Lanes(1.0 if J == NULL else task.distance_weight if is_point else task.rotation_weight)
     if task.distance_second if is_point else task.rotation_second:
         w = w*second
@@ -231,19 +257,17 @@ cdef inline Lanes evaluate_vector(
         e[row + i] = (goal[i] - r[i])*w
         size = size + (goal[i] - r[i])*(goal[i] - r[i])
     for k in range(task.path, task.path_end if J != NULL else task.path):
-        set_columns(model, o.t.path_mobod[k], o.p.mobods, q, X_WN, r, G)
-        joint = &model.joints[o.t.path_mobod[k]]
+        m = o.t.path_mobod[k]
+        joint = &model.joints[m]
+        if joint.kind != REVOLUTE_Z:
+            set_columns(model, m, o.p.mobods, q, X_WN, r, G)
         for l in range(joint.v_start, joint.v_start + joint.nv):
             c = o.t.column[l]
             if c < 0:
                 continue
-            if is_point:
-                for i in range(3):
-                    u[i] = G[(3 + i)*nv + l]
-            else:
-                u[0] = G[nv + l]*r[2] - G[2*nv + l]*r[1]
-                u[1] = G[2*nv + l]*r[0] - G[l]*r[2]
-                u[2] = G[l]*r[1] - G[nv + l]*r[0]
+            get_motion(model, m, l, X_WN, r, G, z, u)
+            if not is_point:
+                cross(z, r, u)
             for i in range(3):
                 set_row(x, row + i, c, u[i]*w, J)
     if task.distance_second if is_point else task.rotation_second:
@@ -387,11 +411,11 @@ cdef inline Lanes evaluate(
     for i in range(o.t.num_tasks):
         task = &o.t.tasks[i]
         if task.kind == POSE:
-            worst = larger(worst, evaluate_pose(x, task, X_WN, q, goal + task.goal, second[0], G, e, J))
+            worst = larger(worst, evaluate_pose(x, task, o.X_NF + 2*i, X_WN, q, goal + task.goal, second[0], G, e, J))
         elif task.kind == CENTER:
             worst = larger(worst, evaluate_center(x, task, X_WN, q, masses, goal + task.goal, second[0], G, e, J))
         else:
-            worst = larger(worst, evaluate_vector(x, task, X_WN, q, goal + task.goal, second[0], G, e, J))
+            worst = larger(worst, evaluate_vector(x, task, o.X_NF + 2*i, X_WN, q, goal + task.goal, second[0], G, e, J))
     if o.t.constraint_row >= 0:
         worst = larger(worst, evaluate_constraints(x, q, rest, sines, cosines, e, J))
     if z != NULL:

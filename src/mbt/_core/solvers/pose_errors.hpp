@@ -109,4 +109,17 @@ static inline void pose_error(const S* R, const S* p, S* e, S* A, S* B, S* angle
   set_rotation_rates_along<S>(e, e + 3, c, d, B);
 }
 
+// What a dof changes of the error of a pose: with its motion [z; u], rows A z of the rotation and B z + C u of the
+// translation; -1: not wanted.
+template <class S>
+static inline void set_pose_column(
+    const S* z, const S* u, const S* A, const S* B, const S* C, int rotation_row, int distance_row, S* J) {
+  if (rotation_row >= 0)
+    for (int i = 0; i < 3; ++i) J[rotation_row + i] = A[3 * i] * z[0] + A[3 * i + 1] * z[1] + A[3 * i + 2] * z[2];
+  if (distance_row >= 0)
+    for (int i = 0; i < 3; ++i)
+      J[distance_row + i] = B[3 * i] * z[0] + B[3 * i + 1] * z[1] + B[3 * i + 2] * z[2] + C[3 * i] * u[0] +
+                            C[3 * i + 1] * u[1] + C[3 * i + 2] * u[2];
+}
+
 }  // namespace MBT_NS

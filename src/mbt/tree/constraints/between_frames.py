@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from mbt.errors import ArgumentValueError, quote
 from mbt.tree.body import RigidBody
 from mbt.tree.constraints.constraint import Constraint
-from mbt.tree.element import MultibodyElement
-from mbt.tree.frame import Frame, as_frame
+from mbt.tree.fields import Reference
+from mbt.tree.frame import Frame
 from mbt.tree.indices import world_model_instance
 
 if TYPE_CHECKING:
@@ -42,6 +42,9 @@ class ConstraintBetweenFrames(Constraint):
         When both are on one body.
     """
 
+    frame_A = Reference(Frame, "The frame A.")
+    frame_B = Reference(Frame, "The frame B.")
+
     def __init__(
         self,
         name: str,
@@ -51,7 +54,7 @@ class ConstraintBetweenFrames(Constraint):
         stabilization: object,
     ) -> None:
         what = f"{self.kind} {quote(name)}"
-        A, B = as_frame(frame_A, f"{what}: frame_A"), as_frame(frame_B, f"{what}: frame_B")
+        A, B = self._refer_to(what, frame_A=frame_A, frame_B=frame_B)
         if A.body is B.body:
             raise ArgumentValueError(
                 f"{what}: expected frames on two bodies, but {A._label} and {B._label} are both "
@@ -59,29 +62,13 @@ class ConstraintBetweenFrames(Constraint):
             )
         owner = A if B.body.model_instance == world_model_instance() else B
         super().__init__(name, owner.body.model_instance, numbers, stabilization)
-        self._frame_A = A
-        self._frame_B = B
-
-    @property
-    def frame_A(self) -> Frame:
-        """The frame A."""
-        return self._frame_A
-
-    @property
-    def frame_B(self) -> Frame:
-        """The frame B."""
-        return self._frame_B
-
-    def _needs(self) -> Iterator[tuple[MultibodyElement, str]]:
-        yield self._frame_A, "frame_A"
-        yield self._frame_B, "frame_B"
 
     def _places(self, plan: FinalizationPlan) -> tuple[int, int, int, int]:
-        return self._frame_A._index, self._frame_B._index, -1, -1
+        return self.frame_A._index, self.frame_B._index, -1, -1
 
     def _names(self) -> tuple[str, str]:
         """Return what an equation calls the frames: their scoped names where instances differ."""
-        frames = self._frame_A, self._frame_B
+        frames = self.frame_A, self.frame_B
         is_inside = all(
             frame.model_instance in (self.model_instance, world_model_instance()) for frame in frames
         )

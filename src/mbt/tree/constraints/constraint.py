@@ -10,10 +10,11 @@ import numpy as np
 
 from mbt._core.forces.force_elements import ConstraintType, count_equations
 from mbt.errors import ArgumentTypeError, NotFinalizedError, quote
-from mbt.math.arrays import FloatArray, as_bool, as_nonnegative_array
+from mbt.math.arrays import as_bool
 from mbt.tree.compiled_numbers import CompiledNumbers
-from mbt.tree.context_access import check_context, numbers_of
-from mbt.tree.element import MultibodyElement, as_name
+from mbt.tree.context_access import check_context
+from mbt.tree.element import as_name
+from mbt.tree.fields import NONNEGATIVE, Vector
 from mbt.tree.indices import ConstraintIndex
 from mbt.tree.joint_limits import frozen
 
@@ -53,13 +54,18 @@ class Constraint(CompiledNumbers):
     # What it is, for the core.
     _type: ClassVar[ConstraintType]
 
+    default_stabilization = Vector(
+        "natural frequency and damping ratio", "rad/s, 1", NONNEGATIVE, 2, usual=STABILIZATION
+    )
+    set_default_stabilization, get_stabilization, set_stabilization = default_stabilization.accessors()
+
     def __init__(
         self, name: str, model_instance: int, numbers: Iterable[float], stabilization: object
     ) -> None:
         if not hasattr(type(self), "_type"):
             raise ArgumentTypeError(f"{type(self).__name__}: use one of mbt's constraints")
         super().__init__(as_name(name, f"{type(self).__name__}: name"), model_instance)
-        pair = as_nonnegative_array(stabilization, f"{self.kind} {quote(name)}: stabilization", (2,))
+        pair = self._checked_numbers(f"{self.kind} {quote(name)}", stabilization=stabilization)
         self._defaults = frozen(np.array([*pair, *numbers]))
 
     @property
@@ -78,29 +84,7 @@ class Constraint(CompiledNumbers):
         before = self.parent_tree.constraints[: self.index]
         return sum(constraint.num_equations for constraint in before)
 
-    @property
-    def default_stabilization(self) -> FloatArray:
-        """Natural frequency [rad/s] and damping ratio, shape (2,), read-only."""
-        return self._defaults[:2]
-
-    def set_default_stabilization(self, stabilization: object) -> Self:
-        """Set the natural frequency [rad/s] and the damping ratio, shape (2,), before ``finalize()``."""
-        pair = as_nonnegative_array(stabilization, f"{self._label}: stabilization", (2,))
-        return self._set_defaults(0, pair, "set_stabilization")
-
     # In one Context.
-
-    def get_stabilization(self, context: ContextCore) -> FloatArray:
-        """Return the natural frequency [rad/s] and the damping ratio that `context` has, shape (2,)."""
-        return self._get_numbers(context)[..., :2]
-
-    def set_stabilization(self, context: ContextCore, stabilization: object) -> Self:
-        """Set the natural frequency [rad/s] and the damping ratio in `context`, shape (2,), not negative."""
-        pair = numbers_of(self, context).as_nonnegative_array(
-            stabilization, f"{self._label}: stabilization", (2,)
-        )
-        self._set_numbers(context, 0, pair)
-        return self
 
     def is_enabled_in(self, context: ContextCore) -> bool:
         """Return whether computations with `context` obey this constraint, as they do by default."""
@@ -114,7 +98,7 @@ class Constraint(CompiledNumbers):
         disabled.
         """
         check_context(self, context)
-        context._set_disabled(self._placed(), not as_bool(enabled, f"{self._label}: enabled"))
+        context._set_disabled(self._placed(), not self._checked(as_bool, enabled, "enabled"))
         return self
 
     @property
@@ -124,10 +108,6 @@ class Constraint(CompiledNumbers):
 
     def _check_direction(self, context: ContextCore) -> None:
         """Refuse positions in which its Jacobian is undefined."""
-
-    @abstractmethod
-    def _needs(self) -> Iterable[tuple[MultibodyElement, str]]:
-        """Return the elements that it refers to, with the names of its arguments."""
 
     @abstractmethod
     def _places(self, plan: FinalizationPlan) -> tuple[int, int, int, int]:

@@ -8,15 +8,11 @@ import numpy as np
 
 from mbt._core.forces.force_elements import ConstraintType
 from mbt.errors import SingularityError, quote
-from mbt.math.arrays import FloatArray, as_finite_array, as_positive
 from mbt.tree.constraints.between_frames import ConstraintBetweenFrames
 from mbt.tree.constraints.constraint import STABILIZATION
-from mbt.tree.context_access import numbers_of
-from mbt.tree.samples import number_of_each_sample
+from mbt.tree.fields import POSITIVE, Number, Vector
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
-
     from mbt._core.engines.context import ContextCore
     from mbt.tree.body import RigidBody
     from mbt.tree.frame import Frame
@@ -66,6 +62,13 @@ class DistanceConstraint(ConstraintBetweenFrames):
 
     _type: ClassVar[ConstraintType] = ConstraintType.DISTANCE
 
+    default_distance = Number("distance", "m", POSITIVE)
+    default_p_AP = Vector("position of P in A", "m", size=3)
+    default_p_BQ = Vector("position of Q in B", "m", size=3)
+    set_default_distance, get_distance, set_distance = default_distance.accessors()
+    set_default_p_AP, get_p_AP, set_p_AP = default_p_AP.accessors()
+    set_default_p_BQ, get_p_BQ, set_p_BQ = default_p_BQ.accessors()
+
     def __init__(
         self,
         name: str,
@@ -78,75 +81,8 @@ class DistanceConstraint(ConstraintBetweenFrames):
         stabilization: object = STABILIZATION,
     ) -> None:
         what = f"{self.kind} {quote(name)}"
-        numbers = (
-            as_positive(distance, f"{what}: distance"),
-            *as_finite_array(p_AP, f"{what}: p_AP", (3,)),
-            *as_finite_array(p_BQ, f"{what}: p_BQ", (3,)),
-        )
+        numbers = self._checked_numbers(what, distance=distance, p_AP=p_AP, p_BQ=p_BQ)
         super().__init__(name, frame_A, frame_B, numbers, stabilization)
-
-    @property
-    def default_distance(self) -> float:
-        """The distance [m]."""
-        return float(self._defaults[2])
-
-    @property
-    def default_p_AP(self) -> FloatArray:
-        """Position of P in A [m], shape (3,), read-only."""
-        return self._defaults[3:6]
-
-    @property
-    def default_p_BQ(self) -> FloatArray:
-        """Position of Q in B [m], shape (3,), read-only."""
-        return self._defaults[6:9]
-
-    def set_default_distance(self, distance: object) -> Self:
-        """Set the distance [m], greater than zero, before ``finalize()``."""
-        return self._set_defaults(2, as_positive(distance, f"{self._label}: distance"), "set_distance")
-
-    def set_default_p_AP(self, p_AP: object) -> Self:
-        """Set the position of P in A [m], shape (3,), before ``finalize()``."""
-        return self._set_defaults(3, as_finite_array(p_AP, f"{self._label}: p_AP", (3,)), "set_p_AP")
-
-    def set_default_p_BQ(self, p_BQ: object) -> Self:
-        """Set the position of Q in B [m], shape (3,), before ``finalize()``."""
-        return self._set_defaults(6, as_finite_array(p_BQ, f"{self._label}: p_BQ", (3,)), "set_p_BQ")
-
-    # In one Context.
-
-    @number_of_each_sample
-    def get_distance(self, context: ContextCore) -> float:
-        """Return the distance that `context` has [m]."""
-        return numbers_of(self, context).entry(self._get_numbers(context), 2)
-
-    def set_distance(self, context: ContextCore, distance: object) -> Self:
-        """Set the distance in `context` [m], greater than zero."""
-        self._set_number(
-            context, 2, numbers_of(self, context).as_positive(distance, f"{self._label}: distance")
-        )
-        return self
-
-    def get_p_AP(self, context: ContextCore) -> FloatArray:
-        """Return the position of P in A that `context` has [m], shape (3,)."""
-        return self._get_numbers(context)[..., 3:6]
-
-    def set_p_AP(self, context: ContextCore, p_AP: object) -> Self:
-        """Set the position of P in A in `context` [m], shape (3,)."""
-        self._set_numbers(
-            context, 3, numbers_of(self, context).as_finite_array(p_AP, f"{self._label}: p_AP", (3,))
-        )
-        return self
-
-    def get_p_BQ(self, context: ContextCore) -> FloatArray:
-        """Return the position of Q in B that `context` has [m], shape (3,)."""
-        return self._get_numbers(context)[..., 6:9]
-
-    def set_p_BQ(self, context: ContextCore, p_BQ: object) -> Self:
-        """Set the position of Q in B in `context` [m], shape (3,)."""
-        self._set_numbers(
-            context, 6, numbers_of(self, context).as_finite_array(p_BQ, f"{self._label}: p_BQ", (3,))
-        )
-        return self
 
     @property
     def equation(self) -> str:
@@ -155,11 +91,11 @@ class DistanceConstraint(ConstraintBetweenFrames):
 
     def _check_direction(self, context: ContextCore) -> None:
         """Refuse positions in which the points coincide, to rounding."""
-        X_AB = self.parent_tree.calc_relative_transform(context, self._frame_A, self._frame_B)
+        X_AB = self.parent_tree.calc_relative_transform(context, self.frame_A, self.frame_B)
         p_AP, p_BQ = self.get_p_AP(context), self.get_p_BQ(context)
         p_AQ = X_AB[:3, :3] @ p_BQ + X_AB[:3, 3]
         if np.linalg.norm(p_AQ - p_AP) <= 1e-14 * (np.linalg.norm(p_AQ) + np.linalg.norm(p_AP)):
             raise SingularityError(
-                f"{self._label}: its points, on {self._frame_A._label} and {self._frame_B._label}, coincide, "
+                f"{self._label}: its points, on {self.frame_A._label} and {self.frame_B._label}, coincide, "
                 "so its force has no direction. Move them apart."
             )

@@ -3,18 +3,17 @@
 from typing import TYPE_CHECKING
 
 from mbt.importing import late_names
-from mbt.tree.force_elements.compiled import CompiledForceElement
+from mbt.tree.force_elements.compiled import CompiledForceElement as CompiledForceElement
 from mbt.tree.force_elements.force_element import ForceElement
 from mbt.tree.force_elements.uniform_gravity import UniformGravityFieldElement
 
 if TYPE_CHECKING:
     from mbt.tree.force_elements.door_hinge import DoorHinge, DoorHingeConfig
     from mbt.tree.force_elements.joint_friction import JointFriction
+    from mbt.tree.force_elements.joint_springs import PrismaticSpring, RevoluteSpring
     from mbt.tree.force_elements.linear_bushing_roll_pitch_yaw import LinearBushingRollPitchYaw
     from mbt.tree.force_elements.linear_spring_damper import LinearSpringDamper
     from mbt.tree.force_elements.point_contact import PointContact
-    from mbt.tree.force_elements.prismatic_spring import PrismaticSpring
-    from mbt.tree.force_elements.revolute_spring import RevoluteSpring
 else:
     __getattr__ = late_names(
         __name__,
@@ -23,15 +22,14 @@ else:
             "LinearBushingRollPitchYaw": "linear_bushing_roll_pitch_yaw",
             "LinearSpringDamper": "linear_spring_damper",
             "PointContact": "point_contact",
-            "PrismaticSpring": "prismatic_spring",
-            "RevoluteSpring": "revolute_spring",
+            "PrismaticSpring": "joint_springs",
+            "RevoluteSpring": "joint_springs",
             "DoorHinge": "door_hinge",
             "DoorHingeConfig": "door_hinge",
         },
     )
 
 __all__ = [
-    "CompiledForceElement",
     "DoorHinge",
     "DoorHingeConfig",
     "ForceElement",

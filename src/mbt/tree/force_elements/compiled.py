@@ -5,16 +5,16 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+
 from mbt.errors import NotFinalizedError
-from mbt.math.arrays import FloatArray
 from mbt.tree.compiled_numbers import CompiledNumbers
 from mbt.tree.context_access import check_context
-from mbt.tree.element import MultibodyElement
 from mbt.tree.force_elements.force_element import ForceElement
 from mbt.tree.joint_limits import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Sequence
 
     from mbt._core.engines.caches import PositionKinematicsCache, VelocityKinematicsCache
     from mbt._core.engines.context import ContextCore
@@ -31,7 +31,7 @@ class CompiledForceElement(CompiledNumbers, ForceElement):
     ----------
     model_instance : ModelInstanceIndex
         The model instance.
-    defaults : ndarray, shape (num_parameters,)
+    defaults : array_like, shape (num_parameters,)
         The numbers of a new Context.
     """
 
@@ -40,9 +40,9 @@ class CompiledForceElement(CompiledNumbers, ForceElement):
     # What it is, for the core.
     _type: ClassVar[ForceElementType]
 
-    def __init__(self, model_instance: int, defaults: FloatArray) -> None:
+    def __init__(self, model_instance: int, defaults: Sequence[float]) -> None:
         super().__init__(model_instance)
-        self._defaults = frozen(defaults)
+        self._defaults = frozen(np.array(defaults, dtype=np.float64))
 
     def calc_and_add_force_contribution(
         self,
@@ -93,10 +93,6 @@ class CompiledForceElement(CompiledNumbers, ForceElement):
     @property
     def _is_user_defined(self) -> bool:
         return False
-
-    @abstractmethod
-    def _needs(self) -> Iterator[tuple[MultibodyElement, str]]:
-        """Yield the elements that must be of the same tree, each with the name it has here."""
 
     @abstractmethod
     def _places(self, plan: FinalizationPlan) -> tuple[int, int]:

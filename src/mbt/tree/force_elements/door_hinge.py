@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from operator import add, mul
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from mbt._core.forces.force_elements import ForceElementType
@@ -12,7 +12,8 @@ from mbt.errors import ArgumentTypeError, ArgumentValueError
 from mbt.math.arrays import FloatArray, is_foreign
 from mbt.math.numbers import DOUBLES, Numbers
 from mbt.tree.context_access import numbers_of
-from mbt.tree.force_elements.on_joint import JointForceElement, check_joint
+from mbt.tree.fields import Reference
+from mbt.tree.force_elements.on_joint import JointForceElement
 from mbt.tree.joints import RevoluteJoint
 
 if TYPE_CHECKING:
@@ -100,18 +101,22 @@ class DoorHingeConfig:
     def _of_context(cls, constants: Sequence[Any]) -> DoorHingeConfig:
         """Return the constants that a Context has, in order; they were checked when it took them."""
         config = object.__new__(cls)
-        for field, value in zip(fields(cls), constants, strict=True):
-            object.__setattr__(config, field.name, value)
+        # As the dataclass is frozen, not by assignments.
+        vars(config).update(zip(_NAMES_OF_CONSTANTS, constants, strict=True))
         return config
 
-    def _checked(self, name: str, numbers: Numbers, what: str) -> Any:
+    def _checked(self, name: str, numbers: Numbers, what: str | DoorHinge) -> Any:
         """Return a constant as a number of the scalar of a Context."""
         check = numbers.as_finite if name == "spring_zero_angle_rad" else numbers.as_nonnegative
-        return check(getattr(self, name), f"{what}: {name}")
+        value = getattr(self, name)
+        return check(value, f"{what}: {name}") if isinstance(what, str) else what._checked(check, value, name)
 
-    def _as_array(self, numbers: Numbers, what: str) -> Any:
+    def _as_array(self, numbers: Numbers, what: str | DoorHinge) -> Any:
         """Return all constants, in the order of the core."""
-        return numbers.stack([self._checked(field.name, numbers, what) for field in fields(self)])
+        return numbers.stack([self._checked(name, numbers, what) for name in _NAMES_OF_CONSTANTS])
+
+
+_NAMES_OF_CONSTANTS = tuple(field.name for field in fields(DoorHingeConfig))
 
 
 class DoorHinge(JointForceElement):
@@ -154,19 +159,16 @@ class DoorHinge(JointForceElement):
 
     _type: ClassVar[ForceElementType] = ForceElementType.DOOR_HINGE
 
-    def __init__(self, joint: RevoluteJoint, config: DoorHingeConfig | None = None) -> None:
-        what = type(self).__name__
-        check_joint(joint, RevoluteJoint, what)
-        config = _as_config(DoorHingeConfig() if config is None else config, what)
-        defaults = config._as_array(DOUBLES, what)
-        super().__init__(joint, defaults)
-        self._config = DoorHingeConfig(*defaults.tolist())
+    joint = Reference(RevoluteJoint, "The joint.")
 
-    @property
-    def joint(self) -> RevoluteJoint:
-        """The joint."""
-        assert isinstance(self._joint, RevoluteJoint)
-        return self._joint
+    def __init__(self, joint: RevoluteJoint, config: DoorHingeConfig | None = None) -> None:
+        super().__init__(joint, config=DoorHingeConfig() if config is None else config)
+        self._config = DoorHingeConfig(*self._defaults.tolist())
+
+    @classmethod
+    def _checked_numbers(cls, what: str, **values: Any) -> list[float]:
+        numbers: list[float] = _as_config(values["config"], what)._as_array(DOUBLES, what).tolist()
+        return numbers
 
     @property
     def config(self) -> DoorHingeConfig:
@@ -193,7 +195,9 @@ class DoorHinge(JointForceElement):
         ``dataclasses.replace(hinge.get_config(context), spring_constant=k)``.
         """
         numbers = numbers_of(self, context)
-        self._set_numbers(context, 0, _as_config(config, self._label)._as_array(numbers, self._label))
+        if not isinstance(config, DoorHingeConfig):
+            _as_config(config, self._label)
+        self._set_numbers(context, 0, config._as_array(numbers, self))
         return self
 
     # The hinge by itself: what it would do at an angle and a rate. Arrays give arrays of the scalar.
@@ -209,12 +213,7 @@ class DoorHinge(JointForceElement):
             The Context whose constants are used; by default the default constants.
         """
         c, numbers = self._constants(context)
-
-        def torque(q: Any) -> Any:
-            catch = c.catch_torque * _doublet(numbers, c.catch_width / 2, q - c.catch_width / 2)
-            return catch - c.spring_constant * (q - c.spring_zero_angle_rad)
-
-        return numbers.apply(torque, numbers.as_float_array(angle, "angle"))
+        return numbers.apply_to(partial(_spring_torque, c, numbers), angle=angle)
 
     def calc_hinge_frictional_torque(
         self, angular_rate: object, context: ContextCore | None = None
@@ -229,22 +228,18 @@ class DoorHinge(JointForceElement):
             The Context whose constants are used; by default the default constants.
         """
         c, numbers = self._constants(context)
-
-        def torque(rate: Any) -> Any:
-            friction = c.dynamic_friction_torque * _step(numbers, c.motion_threshold, rate)
-            friction = friction + c.static_friction_torque * _doublet(numbers, c.motion_threshold, rate)
-            return -friction - c.viscous_friction * rate
-
-        return numbers.apply(torque, numbers.as_float_array(angular_rate, "angular_rate"))
+        return numbers.apply_to(partial(_frictional_torque, c, numbers), angular_rate=angular_rate)
 
     def calc_hinge_torque(
         self, angle: object, angular_rate: object, context: ContextCore | None = None
     ) -> FloatArray:
         """Return the whole torque [N m] at an angle [rad] and a rate [rad/s]."""
-        _, numbers = self._constants(context)
-        q, rate = numbers.as_broadcast_arrays(angle=angle, angular_rate=angular_rate)
-        spring = self.calc_hinge_spring_torque(q, context)
-        return numbers.apply(add, spring, self.calc_hinge_frictional_torque(rate, context))
+        c, numbers = self._constants(context)
+
+        def torque(q: Any, rate: Any) -> Any:
+            return _spring_torque(c, numbers, q) + _frictional_torque(c, numbers, rate)
+
+        return numbers.apply_to(torque, angle=angle, angular_rate=angular_rate)
 
     def calc_hinge_stored_energy(self, angle: object, context: ContextCore | None = None) -> FloatArray:
         """Return the energy of spring and catch [J] at an angle [rad]; zero at the angle zero."""
@@ -257,23 +252,29 @@ class DoorHinge(JointForceElement):
             spring = c.spring_constant * q * (q / 2 - zero)
             return spring + c.catch_torque * half * (s0 - s) * (s0 + s)
 
-        return numbers.apply(energy, numbers.as_float_array(angle, "angle"))
+        return numbers.apply_to(energy, angle=angle)
 
     def calc_hinge_conservative_power(
         self, angle: object, angular_rate: object, context: ContextCore | None = None
     ) -> FloatArray:
         """Return the power of spring and catch [W] at an angle [rad] and a rate [rad/s]."""
-        _, numbers = self._constants(context)
-        q, rate = numbers.as_broadcast_arrays(angle=angle, angular_rate=angular_rate)
-        return numbers.apply(mul, self.calc_hinge_spring_torque(q, context), rate)
+        c, numbers = self._constants(context)
+
+        def power(q: Any, rate: Any) -> Any:
+            return _spring_torque(c, numbers, q) * rate
+
+        return numbers.apply_to(power, angle=angle, angular_rate=angular_rate)
 
     def calc_hinge_non_conservative_power(
         self, angular_rate: object, context: ContextCore | None = None
     ) -> FloatArray:
         """Return the power of friction [W] at a rate [rad/s]: not positive."""
-        _, numbers = self._constants(context)
-        rate = numbers.as_float_array(angular_rate, "angular_rate")
-        return numbers.apply(mul, self.calc_hinge_frictional_torque(rate, context), rate)
+        c, numbers = self._constants(context)
+
+        def power(rate: Any) -> Any:
+            return _frictional_torque(c, numbers, rate) * rate
+
+        return numbers.apply_to(power, angular_rate=angular_rate)
 
     def _constants(self, context: ContextCore | None) -> tuple[Any, Numbers]:
         """Return the constants, and the numbers to compute with."""
@@ -284,6 +285,18 @@ def _as_config(config: object, what: str) -> DoorHingeConfig:
     if not isinstance(config, DoorHingeConfig):
         raise ArgumentTypeError(f"{what}: config: expected a DoorHingeConfig, got {type(config).__name__}")
     return config
+
+
+def _spring_torque(c: DoorHingeConfig, numbers: Numbers, q: Any) -> Any:
+    """Return the torque of spring and catch."""
+    catch = c.catch_torque * _doublet(numbers, c.catch_width / 2, q - c.catch_width / 2)
+    return catch - c.spring_constant * (q - c.spring_zero_angle_rad)
+
+
+def _frictional_torque(c: DoorHingeConfig, numbers: Numbers, rate: Any) -> Any:
+    friction = c.dynamic_friction_torque * _step(numbers, c.motion_threshold, rate)
+    friction = friction + c.static_friction_torque * _doublet(numbers, c.motion_threshold, rate)
+    return -friction - c.viscous_friction * rate
 
 
 def _step(numbers: Numbers, width: Any, x: Any) -> Any:

@@ -9,9 +9,9 @@ from mbt.errors import ArgumentValueError
 from mbt.math.arrays import FloatArray
 from mbt.math.numbers import DOUBLES, Numbers
 from mbt.tree.context_access import numbers_of
-from mbt.tree.force_elements.on_joint import JointForceElement, check_joint
+from mbt.tree.fields import NONNEGATIVE, POSITIVE, Number, Reference
+from mbt.tree.force_elements.on_joint import JointForceElement
 from mbt.tree.joint import Joint
-from mbt.tree.samples import number_of_each_sample
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -71,6 +71,19 @@ class JointFriction(JointForceElement):
 
     _type: ClassVar[ForceElementType] = ForceElementType.JOINT_FRICTION
 
+    joint = Reference(Joint, "The joint.")
+    coulomb_friction = Number("friction in motion", "N m, N", NONNEGATIVE)
+    breakaway_friction = Number("friction at the onset of motion", "N m, N", NONNEGATIVE)
+    stribeck_velocity = Number("Stribeck velocity", "rad/s, m/s", POSITIVE)
+    transition_velocity = Number("transition velocity", "rad/s, m/s", POSITIVE)
+    get_coulomb_friction, get_breakaway_friction = coulomb_friction.reader(), breakaway_friction.reader()
+    set_default_stribeck_velocity, get_stribeck_velocity, set_stribeck_velocity = (
+        stribeck_velocity.accessors()
+    )
+    set_default_transition_velocity, get_transition_velocity, set_transition_velocity = (
+        transition_velocity.accessors()
+    )
+
     def __init__(
         self,
         joint: Joint,
@@ -79,39 +92,33 @@ class JointFriction(JointForceElement):
         stribeck_velocity: float = 0.1,
         transition_velocity: float = 0.01,
     ) -> None:
-        what = type(self).__name__
-        check_joint(joint, None, what)
         super().__init__(
             joint,
-            _checked_constants(
-                what, coulomb_friction, breakaway_friction, stribeck_velocity, transition_velocity
-            ),
+            frictions=(coulomb_friction, breakaway_friction),
+            stribeck_velocity=stribeck_velocity,
+            transition_velocity=transition_velocity,
         )
 
-    @property
-    def joint(self) -> Joint:
-        """The joint."""
-        return self._joint
+    @classmethod
+    def _checked_numbers(cls, what: str, **values: Any) -> list[float]:
+        frictions = values.pop("frictions")
+        return [*cls._checked_frictions(what, *frictions), *super()._checked_numbers(what, **values)]
 
-    @property
-    def coulomb_friction(self) -> float:
-        """Default friction in motion [N m, N]."""
-        return float(self._defaults[0])
-
-    @property
-    def breakaway_friction(self) -> float:
-        """Default friction at the onset of motion [N m, N]."""
-        return float(self._defaults[1])
-
-    @property
-    def stribeck_velocity(self) -> float:
-        """Default Stribeck velocity [rad/s, m/s]."""
-        return float(self._defaults[2])
-
-    @property
-    def transition_velocity(self) -> float:
-        """Default transition velocity [rad/s, m/s]."""
-        return float(self._defaults[3])
+    @classmethod
+    def _checked_frictions(
+        cls, what: Any, coulomb_friction: object, breakaway_friction: object, numbers: Numbers = DOUBLES
+    ) -> tuple[float, float]:
+        coulomb = cls.coulomb_friction.checked(coulomb_friction, what, numbers)
+        if breakaway_friction is None:
+            return coulomb, coulomb
+        breakaway = cls.breakaway_friction.checked(breakaway_friction, what, numbers)
+        if numbers.is_less(breakaway, coulomb):
+            what = getattr(what, "_label", what)
+            raise ArgumentValueError(
+                f"{what}: breakaway_friction: expected a number >= coulomb_friction = {coulomb}, "
+                f"got {breakaway}"
+            )
+        return coulomb, breakaway
 
     def set_default_friction(self, coulomb_friction: object, breakaway_friction: object = None) -> Self:
         """Set both default frictions [N m, N], before ``finalize()``; the second defaults to the first.
@@ -123,39 +130,8 @@ class JointFriction(JointForceElement):
         AlreadyFinalizedError
             When the tree is finalized.
         """
-        rest = self.stribeck_velocity, self.transition_velocity
-        constants = _checked_constants(self._label, coulomb_friction, breakaway_friction, *rest)
-        return self._set_defaults(0, constants, "set_friction")
-
-    def set_default_stribeck_velocity(self, stribeck_velocity: object) -> Self:
-        """Set the default Stribeck velocity [rad/s, m/s], greater than zero, before ``finalize()``."""
-        value = DOUBLES.as_positive(stribeck_velocity, f"{self._label}: stribeck_velocity")
-        return self._set_defaults(2, value, "set_stribeck_velocity")
-
-    def set_default_transition_velocity(self, transition_velocity: object) -> Self:
-        """Set the default transition velocity [rad/s, m/s], greater than zero, before ``finalize()``."""
-        value = DOUBLES.as_positive(transition_velocity, f"{self._label}: transition_velocity")
-        return self._set_defaults(3, value, "set_transition_velocity")
-
-    @number_of_each_sample
-    def get_coulomb_friction(self, context: ContextCore) -> float:
-        """Return the friction in motion that `context` has [N m, N]."""
-        return numbers_of(self, context).entry(self._get_numbers(context), 0)
-
-    @number_of_each_sample
-    def get_breakaway_friction(self, context: ContextCore) -> float:
-        """Return the friction at the onset of motion that `context` has [N m, N]."""
-        return numbers_of(self, context).entry(self._get_numbers(context), 1)
-
-    @number_of_each_sample
-    def get_stribeck_velocity(self, context: ContextCore) -> float:
-        """Return the Stribeck velocity that `context` has [rad/s, m/s]."""
-        return numbers_of(self, context).entry(self._get_numbers(context), 2)
-
-    @number_of_each_sample
-    def get_transition_velocity(self, context: ContextCore) -> float:
-        """Return the transition velocity that `context` has [rad/s, m/s]."""
-        return numbers_of(self, context).entry(self._get_numbers(context), 3)
+        frictions = self._checked_frictions(self, coulomb_friction, breakaway_friction)
+        return self._set_defaults(0, frictions, "set_friction")
 
     def set_friction(
         self, context: ContextCore, coulomb_friction: object, breakaway_friction: object = None
@@ -167,33 +143,9 @@ class JointFriction(JointForceElement):
         ArgumentValueError
             Unless ``0 <= coulomb_friction <= breakaway_friction``.
         """
-        constants = _checked_constants(
-            self._label,
-            coulomb_friction,
-            breakaway_friction,
-            self.get_stribeck_velocity(context),
-            self.get_transition_velocity(context),
-            numbers_of(self, context),
-        )
-        self._set_numbers(context, 0, constants)
-        return self
-
-    def set_stribeck_velocity(self, context: ContextCore, stribeck_velocity: object) -> Self:
-        """Set the Stribeck velocity in `context` [rad/s, m/s], greater than zero."""
-        self._set_number(
-            context,
-            2,
-            numbers_of(self, context).as_positive(stribeck_velocity, f"{self._label}: stribeck_velocity"),
-        )
-        return self
-
-    def set_transition_velocity(self, context: ContextCore, transition_velocity: object) -> Self:
-        """Set the transition velocity in `context` [rad/s, m/s], greater than zero."""
-        self._set_number(
-            context,
-            3,
-            numbers_of(self, context).as_positive(transition_velocity, f"{self._label}: transition_velocity"),
-        )
+        numbers = numbers_of(self, context)
+        frictions = self._checked_frictions(self, coulomb_friction, breakaway_friction, numbers)
+        self._set_numbers(context, 0, numbers.stack(frictions))
         return self
 
     def calc_friction(self, velocity: object, context: ContextCore | None = None) -> FloatArray:
@@ -214,33 +166,4 @@ class JointFriction(JointForceElement):
             x = v / vs
             return -(Fc + (Fs - Fc) / (1.0 + x * x)) * numbers.tanh(v / vt)
 
-        return numbers.apply(friction, numbers.as_float_array(velocity, "velocity"))
-
-
-def _checked_constants(
-    what: str,
-    coulomb_friction: object,
-    breakaway_friction: object,
-    stribeck_velocity: object,
-    transition_velocity: object,
-    numbers: Numbers = DOUBLES,
-) -> FloatArray:
-    coulomb = numbers.as_nonnegative(coulomb_friction, f"{what}: coulomb_friction")
-    breakaway = (
-        coulomb
-        if breakaway_friction is None
-        else numbers.as_nonnegative(breakaway_friction, f"{what}: breakaway_friction")
-    )
-    if numbers.is_less(breakaway, coulomb):
-        raise ArgumentValueError(
-            f"{what}: breakaway_friction: expected a number >= coulomb_friction = {coulomb}, got {breakaway}"
-        )
-    constants: FloatArray = numbers.stack(
-        [
-            coulomb,
-            breakaway,
-            numbers.as_positive(stribeck_velocity, f"{what}: stribeck_velocity"),
-            numbers.as_positive(transition_velocity, f"{what}: transition_velocity"),
-        ]
-    )
-    return constants
+        return numbers.apply_to(friction, velocity=velocity)

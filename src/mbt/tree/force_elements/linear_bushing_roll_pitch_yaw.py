@@ -7,20 +7,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from mbt._core.forces.force_elements import ForceElementType
-from mbt.errors import ArgumentValueError, quote
-from mbt.math.arrays import FloatArray, as_nonnegative_array
-from mbt.math.leading_axes import cross, cut, join, rotate, transpose
+from mbt.errors import ArgumentValueError
+from mbt.math.arrays import FloatArray
+from mbt.math.leading_axes import cross, cross_of_floats, cut, is_double_vector, join, rotate, transpose
 from mbt.tree.body import RigidBody
-from mbt.tree.context_access import check_context, numbers_of
-from mbt.tree.element import MultibodyElement
+from mbt.tree.context_access import check_context
+from mbt.tree.fields import NONNEGATIVE, Reference, Vector
 from mbt.tree.force_elements.compiled import CompiledForceElement
-from mbt.tree.frame import Frame, as_frame
+from mbt.tree.frame import Frame
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from typing_extensions import Self
-
     from mbt._core.engines.context import ContextCore
     from mbt.tree.finalization import FinalizationPlan
 
@@ -87,6 +83,25 @@ class LinearBushingRollPitchYaw(CompiledForceElement):
 
     _type: ClassVar[ForceElementType] = ForceElementType.LINEAR_BUSHING_RPY
 
+    frameA = Reference(Frame, "The frame A.")
+    frameC = Reference(Frame, "The frame C.")
+    torque_stiffness_constants = Vector("stiffness for roll, pitch and yaw", "N m/rad", NONNEGATIVE, 3)
+    torque_damping_constants = Vector("damping for roll, pitch and yaw", "N m s/rad", NONNEGATIVE, 3)
+    force_stiffness_constants = Vector("stiffness along the axes of B", "N/m", NONNEGATIVE, 3)
+    force_damping_constants = Vector("damping along the axes of B", "N s/m", NONNEGATIVE, 3)
+    set_default_torque_stiffness_constants, get_torque_stiffness_constants, set_torque_stiffness_constants = (
+        torque_stiffness_constants.accessors()
+    )
+    set_default_torque_damping_constants, get_torque_damping_constants, set_torque_damping_constants = (
+        torque_damping_constants.accessors()
+    )
+    set_default_force_stiffness_constants, get_force_stiffness_constants, set_force_stiffness_constants = (
+        force_stiffness_constants.accessors()
+    )
+    set_default_force_damping_constants, get_force_damping_constants, set_force_damping_constants = (
+        force_damping_constants.accessors()
+    )
+
     def __init__(
         self,
         frameA: Frame | RigidBody,
@@ -97,174 +112,69 @@ class LinearBushingRollPitchYaw(CompiledForceElement):
         force_damping_constants: object,
     ) -> None:
         what = type(self).__name__
-        frame_A = as_frame(frameA, f"{what}: frameA")
-        frame_C = as_frame(frameC, f"{what}: frameC")
+        frame_A, frame_C = self._refer_to(what, frameA=frameA, frameC=frameC)
         if frame_A.body is frame_C.body:
             raise ArgumentValueError(
                 f"{what}: expected frames on two bodies, but {frame_A._label} and {frame_C._label} are both "
                 f"on {frame_A.body._label}"
             )
-        constants = {
-            "torque_stiffness_constants": torque_stiffness_constants,
-            "torque_damping_constants": torque_damping_constants,
-            "force_stiffness_constants": force_stiffness_constants,
-            "force_damping_constants": force_damping_constants,
-        }
-        defaults = np.concatenate(
-            [as_nonnegative_array(value, f"{what}: {name}", (3,)) for name, value in constants.items()]
+        numbers = self._checked_numbers(
+            what,
+            torque_stiffness_constants=torque_stiffness_constants,
+            torque_damping_constants=torque_damping_constants,
+            force_stiffness_constants=force_stiffness_constants,
+            force_damping_constants=force_damping_constants,
         )
-        super().__init__(frame_C.model_instance, defaults)
-        self._frameA = frame_A
-        self._frameC = frame_C
-
-    @property
-    def frameA(self) -> Frame:
-        """The frame A."""
-        return self._frameA
-
-    @property
-    def frameC(self) -> Frame:
-        """The frame C."""
-        return self._frameC
+        super().__init__(frame_C.model_instance, numbers)
 
     @property
     def link0(self) -> RigidBody:
         """The body of frame A."""
-        return self._frameA.body
+        return self.frameA.body
 
     @property
     def link1(self) -> RigidBody:
         """The body of frame C."""
-        return self._frameC.body
-
-    @property
-    def torque_stiffness_constants(self) -> FloatArray:
-        """Default stiffness for roll, pitch and yaw [N m/rad], shape (3,), read-only."""
-        return self._defaults[0:3]
-
-    @property
-    def torque_damping_constants(self) -> FloatArray:
-        """Default damping for roll, pitch and yaw [N m s/rad], shape (3,), read-only."""
-        return self._defaults[3:6]
-
-    @property
-    def force_stiffness_constants(self) -> FloatArray:
-        """Default stiffness along the axes of B [N/m], shape (3,), read-only."""
-        return self._defaults[6:9]
-
-    @property
-    def force_damping_constants(self) -> FloatArray:
-        """Default damping along the axes of B [N s/m], shape (3,), read-only."""
-        return self._defaults[9:12]
-
-    def set_default_torque_stiffness_constants(self, torque_stiffness_constants: object) -> Self:
-        """Set the default stiffness for roll, pitch and yaw [N m/rad], shape (3,), before ``finalize()``."""
-        value = as_nonnegative_array(
-            torque_stiffness_constants, f"{self._label}: torque_stiffness_constants", (3,)
-        )
-        return self._set_defaults(0, value, "set_torque_stiffness_constants")
-
-    def set_default_torque_damping_constants(self, torque_damping_constants: object) -> Self:
-        """Set the default damping for roll, pitch and yaw [N m s/rad], shape (3,), before ``finalize()``."""
-        value = as_nonnegative_array(
-            torque_damping_constants, f"{self._label}: torque_damping_constants", (3,)
-        )
-        return self._set_defaults(3, value, "set_torque_damping_constants")
-
-    def set_default_force_stiffness_constants(self, force_stiffness_constants: object) -> Self:
-        """Set the default stiffness along the axes of B [N/m], shape (3,), before ``finalize()``."""
-        value = as_nonnegative_array(
-            force_stiffness_constants, f"{self._label}: force_stiffness_constants", (3,)
-        )
-        return self._set_defaults(6, value, "set_force_stiffness_constants")
-
-    def set_default_force_damping_constants(self, force_damping_constants: object) -> Self:
-        """Set the default damping along the axes of B [N s/m], shape (3,), before ``finalize()``."""
-        value = as_nonnegative_array(force_damping_constants, f"{self._label}: force_damping_constants", (3,))
-        return self._set_defaults(9, value, "set_force_damping_constants")
-
-    # Parameters of one Context.
-
-    def get_torque_stiffness_constants(self, context: ContextCore) -> FloatArray:
-        """Return the stiffness for roll, pitch and yaw that `context` has [N m/rad], shape (3,)."""
-        return self._get_numbers(context)[..., 0:3]
-
-    def get_torque_damping_constants(self, context: ContextCore) -> FloatArray:
-        """Return the damping for roll, pitch and yaw that `context` has [N m s/rad], shape (3,)."""
-        return self._get_numbers(context)[..., 3:6]
-
-    def get_force_stiffness_constants(self, context: ContextCore) -> FloatArray:
-        """Return the stiffness along the axes of B that `context` has [N/m], shape (3,)."""
-        return self._get_numbers(context)[..., 6:9]
-
-    def get_force_damping_constants(self, context: ContextCore) -> FloatArray:
-        """Return the damping along the axes of B that `context` has [N s/m], shape (3,)."""
-        return self._get_numbers(context)[..., 9:12]
-
-    def set_torque_stiffness_constants(
-        self, context: ContextCore, torque_stiffness_constants: object
-    ) -> Self:
-        """Set the stiffness for roll, pitch and yaw in `context` [N m/rad], shape (3,), not negative."""
-        return self._set_constants(context, 0, torque_stiffness_constants, "torque_stiffness_constants")
-
-    def set_torque_damping_constants(self, context: ContextCore, torque_damping_constants: object) -> Self:
-        """Set the damping for roll, pitch and yaw in `context` [N m s/rad], shape (3,), not negative."""
-        return self._set_constants(context, 3, torque_damping_constants, "torque_damping_constants")
-
-    def set_force_stiffness_constants(self, context: ContextCore, force_stiffness_constants: object) -> Self:
-        """Set the stiffness along the axes of B in `context` [N/m], shape (3,), not negative."""
-        return self._set_constants(context, 6, force_stiffness_constants, "force_stiffness_constants")
-
-    def set_force_damping_constants(self, context: ContextCore, force_damping_constants: object) -> Self:
-        """Set the damping along the axes of B in `context` [N s/m], shape (3,), not negative."""
-        return self._set_constants(context, 9, force_damping_constants, "force_damping_constants")
+        return self.frameC.body
 
     # The force by itself.
 
     def calc_bushing_spatial_force_on_frame_a(self, context: ContextCore) -> FloatArray:
         """Return F_A_A, its force on A at Ao, expressed in A: ``[torque; force]``, shape (6,)."""
-        return self._force_on(self._frameA, context)
+        return self._force_on(self.frameA, context)
 
     def calc_bushing_spatial_force_on_frame_c(self, context: ContextCore) -> FloatArray:
         """Return F_C_C, its force on C at Co, expressed in C: ``[torque; force]``, shape (6,)."""
-        return self._force_on(self._frameC, context)
+        return self._force_on(self.frameC, context)
 
     def _force_on(self, frame: Frame, context: Any) -> FloatArray:
         check_context(self, context)
-        forces = context._new_forces()
-        self.calc_and_add_force_contribution(context, forces=forces)
-        torque, force = cut(forces.body_forces[..., frame.body.node_index, :], 3)
+        start = 6 * frame.body.node_index
+        forces = self.parent_tree._calc_forces_of_element(context, self._core_index)
+        F_Bo = forces[..., start : start + 6]
         X_WF = frame.calc_pose_in_world(context)
         p_BoFo_W = X_WF[..., :3, 3] - frame.body.eval_pose_in_world(context)[..., :3, 3]
         # F_Fo = [t - p_BoFo × f; f]
+        if is_double_vector(F_Bo):
+            F = F_Bo.tolist()
+            moment = cross_of_floats(p_BoFo_W.tolist(), F[3:])
+            R, expressed_in_F = X_WF[:3, :3].T, np.empty(6)
+            R.dot(np.array((F[0] - moment[0], F[1] - moment[1], F[2] - moment[2])), expressed_in_F[:3])
+            R.dot(F_Bo[3:], expressed_in_F[3:])
+            return expressed_in_F
+        torque, force = cut(F_Bo, 3)
         R_FW = transpose(X_WF[..., :3, :3])
         F_Fo: FloatArray = join([rotate(R_FW, torque - cross(p_BoFo_W, force)), rotate(R_FW, force)])
         return F_Fo
 
-    def _set_constants(self, context: ContextCore, first: int, values: object, name: str) -> Self:
-        self._set_numbers(
-            context,
-            first,
-            numbers_of(self, context).as_nonnegative_array(values, f"{self._label}: {name}", (3,)),
-        )
-        return self
-
     # For the tree.
 
-    def _needs(self) -> Iterator[tuple[MultibodyElement, str]]:
-        yield self._frameA, "frameA"
-        yield self._frameC, "frameC"
-
     def _places(self, plan: FinalizationPlan) -> tuple[int, int]:
-        return self._frameA._index, self._frameC._index
+        return self.frameA._index, self.frameC._index
 
     def _describe_singularity(self) -> str:
         """Return why there are positions in which the force is undefined."""
         return (
-            f"the pitch of {self._frameC._label} in {self._frameA._label} is 90 degrees, where roll and yaw "
+            f"the pitch of {self.frameC._label} in {self.frameA._label} is 90 degrees, where roll and yaw "
             "are undefined (gimbal lock). Turn both frames alike so that the pitch stays small."
         )
-
-    def _repr_details(self) -> str:
-        """Return what the representation tells beyond the name."""
-        return f" frameA={quote(self._frameA.name)} frameC={quote(self._frameC.name)}"

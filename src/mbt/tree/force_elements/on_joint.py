@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from mbt.errors import ArgumentTypeError, ArgumentValueError, quote
-from mbt.math.arrays import FloatArray
+from mbt.errors import ArgumentTypeError, ArgumentValueError
 from mbt.math.numbers import DOUBLES, Numbers
 from mbt.tree.context_access import numbers_of
-from mbt.tree.element import MultibodyElement, check_element
+from mbt.tree.element import check_element
 from mbt.tree.force_elements.compiled import CompiledForceElement
 from mbt.tree.joint import Joint
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from mbt._core.engines.context import ContextCore
     from mbt.tree.finalization import FinalizationPlan
 
@@ -24,16 +21,23 @@ __all__ = ["JointForceElement"]
 class JointForceElement(CompiledForceElement):
     """A force along the one velocity of a joint. It belongs to the model instance of the joint.
 
+    A class declares the joint as the reference ``joint``.
+
     Parameters
     ----------
     joint : Joint
         The joint.
-    defaults : ndarray, shape (num_parameters,)
-        The numbers of a new Context.
+    **numbers : float
+        The numbers that the class declares.
     """
 
-    def __init__(self, joint: Joint, defaults: FloatArray) -> None:
-        super().__init__(joint.model_instance, defaults)
+    _joint: Joint
+
+    def __init__(self, joint: Joint, **numbers: Any) -> None:
+        what = type(self).__name__
+        (reference,) = self._references
+        _check_joint(joint, reference.kind, what)
+        super().__init__(joint.model_instance, self._checked_numbers(what, **numbers))
         self._joint = joint
 
     def _numbers_in(self, context: ContextCore | None) -> Numbers:
@@ -42,20 +46,13 @@ class JointForceElement(CompiledForceElement):
             return numbers_of(self, context)
         return DOUBLES if self._tree is None else self._tree._numbers
 
-    def _needs(self) -> Iterator[tuple[MultibodyElement, str]]:
-        yield self._joint, "joint"
-
     def _places(self, plan: FinalizationPlan) -> tuple[int, int]:
         node = plan.node_of(self._joint)
         return plan.q_start[node], plan.v_start[node]
 
-    def _repr_details(self) -> str:
-        """Return what the representation tells beyond the name."""
-        return f" joint={quote(self._joint.name)}"
 
-
-def check_joint(joint: object, joint_type: type[Joint] | None, what: str) -> None:
-    """Check that an argument is a joint of this type (any type if None) with one degree of freedom.
+def _check_joint(joint: object, joint_type: type[Joint], what: str) -> None:
+    """Check that an argument is a joint of this type with one degree of freedom.
 
     Raises
     ------
@@ -64,10 +61,9 @@ def check_joint(joint: object, joint_type: type[Joint] | None, what: str) -> Non
     ArgumentValueError
         When it has another number of degrees of freedom.
     """
-    wanted = Joint if joint_type is None or isinstance(joint, Joint) else joint_type
-    check_element(joint, wanted, f"{what}: joint")
+    check_element(joint, Joint if isinstance(joint, Joint) else joint_type, f"{what}: joint")
     assert isinstance(joint, Joint)
-    if joint_type is not None and not isinstance(joint, joint_type):
+    if not isinstance(joint, joint_type):
         raise ArgumentTypeError(
             f"{what}: joint: expected a {joint_type.__name__}, got {joint._label}, a {type(joint).__name__}"
         )

@@ -2,34 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from mbt._core.forces.force_elements import ForceElementType
-from mbt.errors import ArgumentValueError, quote, shape_error
+from mbt.errors import ArgumentValueError, shape_error
 from mbt.math.arrays import FloatArray, as_finite_array
 from mbt.math.leading_axes import flatten, fold
 from mbt.math.numbers import DOUBLES, Numbers
 from mbt.tree.body import RigidBody
 from mbt.tree.context_access import check_context, numbers_of
-from mbt.tree.element import MultibodyElement
+from mbt.tree.fields import NONNEGATIVE, POSITIVE, Number, Reference
 from mbt.tree.force_elements.compiled import CompiledForceElement
-from mbt.tree.frame import Frame, as_frame
-from mbt.tree.samples import number_of_each_sample
+from mbt.tree.frame import Frame
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from typing_extensions import Self
 
     from mbt._core.engines.context import ContextCore
     from mbt.tree.finalization import FinalizationPlan
 
 __all__ = ["PointContact"]
-
-# The numbers in front of the points.
-_STIFFNESS, _DISSIPATION, _FRICTION, _STICTION_SPEED, _POINTS = 0, 1, 2, 4, 5
 
 
 class PointContact(CompiledForceElement):
@@ -104,6 +96,20 @@ class PointContact(CompiledForceElement):
 
     _type: ClassVar[ForceElementType] = ForceElementType.POINT_CONTACT
 
+    frame = Reference(Frame, "The frame F of the points.")
+    half_space_frame = Reference(Frame, "The frame A of the half-space z < 0.")
+    stiffness = Number("stiffness", "N/m", NONNEGATIVE)
+    dissipation = Number("dissipation", "s/m", NONNEGATIVE)
+    static_friction = Number("coefficient of static friction", bound=NONNEGATIVE)
+    dynamic_friction = Number("coefficient of dynamic friction", bound=NONNEGATIVE)
+    stiction_speed = Number("speed of the slip at which friction is largest", "m/s", POSITIVE)
+    set_default_stiffness, get_stiffness, set_stiffness = stiffness.accessors()
+    set_default_dissipation, get_dissipation, set_dissipation = dissipation.accessors()
+    get_static_friction, get_dynamic_friction = static_friction.reader(), dynamic_friction.reader()
+    set_default_stiction_speed, get_stiction_speed, set_stiction_speed = stiction_speed.accessors()
+    # The points are behind all these.
+    _start_of_points: ClassVar[int] = 5
+
     def __init__(
         self,
         frame: Frame | RigidBody,
@@ -117,129 +123,55 @@ class PointContact(CompiledForceElement):
         stiction_speed: float = 0.05,
     ) -> None:
         what = type(self).__name__
-        F = as_frame(frame, f"{what}: frame")
+        (F,) = self._refer_to(what, frame=frame)
         if half_space_frame is None:
             half_space_frame = F.parent_tree.world_frame
-        A = as_frame(half_space_frame, f"{what}: half_space_frame")
+        (A,) = self._refer_to(what, half_space_frame=half_space_frame)
         if A.body is F.body:
             raise ArgumentValueError(
                 f"{what}: expected frames on two bodies, but {F._label} and {A._label} are both on "
                 f"{F.body._label}"
             )
         points = _as_points(p_FC, f"{what}: p_FC")
-        constants = [
-            DOUBLES.as_nonnegative(stiffness, f"{what}: stiffness"),
-            DOUBLES.as_nonnegative(dissipation, f"{what}: dissipation"),
-            *_as_frictions(static_friction, dynamic_friction, what),
-            DOUBLES.as_positive(stiction_speed, f"{what}: stiction_speed"),
-        ]
-        super().__init__(F.model_instance, np.concatenate([constants, points.ravel()]))
-        self._frame = F
-        self._half_space_frame = A
+        numbers = self._checked_numbers(what, stiffness=stiffness, dissipation=dissipation)
+        numbers += self._checked_frictions(what, static_friction, dynamic_friction)
+        numbers += self._checked_numbers(what, stiction_speed=stiction_speed)
+        super().__init__(F.model_instance, [*numbers, *points.ravel().tolist()])
 
-    @property
-    def frame(self) -> Frame:
-        """The frame F of the points."""
-        return self._frame
-
-    @property
-    def half_space_frame(self) -> Frame:
-        """The frame A of the half-space z < 0."""
-        return self._half_space_frame
+    @classmethod
+    def _checked_frictions(
+        cls, what: Any, static_friction: object, dynamic_friction: object, numbers: Numbers = DOUBLES
+    ) -> tuple[float, float]:
+        static = cls.static_friction.checked(static_friction, what, numbers)
+        if dynamic_friction is None:
+            return static, static
+        dynamic = cls.dynamic_friction.checked(dynamic_friction, what, numbers)
+        if numbers.is_less(static, dynamic):
+            label = getattr(what, "_label", what)
+            numbers.as_nonnegative(static - dynamic, f"{label}: static_friction - dynamic_friction")
+        return static, dynamic
 
     @property
     def num_points(self) -> int:
         """Number of points."""
-        return (self._defaults.size - _POINTS) // 3
+        return (self._defaults.size - self._start_of_points) // 3
 
     @property
     def p_FC(self) -> FloatArray:
         """Default positions of the points in F [m], shape (num_points, 3), read-only."""
-        return self._defaults[_POINTS:].reshape(-1, 3)
-
-    @property
-    def stiffness(self) -> float:
-        """Default stiffness [N/m]."""
-        return float(self._defaults[_STIFFNESS])
-
-    @property
-    def dissipation(self) -> float:
-        """Default dissipation [s/m]."""
-        return float(self._defaults[_DISSIPATION])
-
-    @property
-    def static_friction(self) -> float:
-        """Default coefficient of static friction."""
-        return float(self._defaults[_FRICTION])
-
-    @property
-    def dynamic_friction(self) -> float:
-        """Default coefficient of dynamic friction."""
-        return float(self._defaults[_FRICTION + 1])
-
-    @property
-    def stiction_speed(self) -> float:
-        """Default speed of the slip at which friction is largest [m/s]."""
-        return float(self._defaults[_STICTION_SPEED])
-
-    def set_default_stiffness(self, stiffness: object) -> Self:
-        """Set the default stiffness [N/m], not negative, before ``finalize()``."""
-        value = DOUBLES.as_nonnegative(stiffness, f"{self._label}: stiffness")
-        return self._set_defaults(_STIFFNESS, value, "set_stiffness")
-
-    def set_default_dissipation(self, dissipation: object) -> Self:
-        """Set the default dissipation [s/m], not negative, before ``finalize()``."""
-        value = DOUBLES.as_nonnegative(dissipation, f"{self._label}: dissipation")
-        return self._set_defaults(_DISSIPATION, value, "set_dissipation")
+        return self._defaults[self._start_of_points :].reshape(-1, 3)
 
     def set_default_friction(self, static_friction: object, dynamic_friction: object = None) -> Self:
         """Set both default coefficients of friction, before ``finalize()``; see `set_friction`."""
-        values = _as_frictions(static_friction, dynamic_friction, self._label)
-        return self._set_defaults(_FRICTION, values, "set_friction")
-
-    def set_default_stiction_speed(self, stiction_speed: object) -> Self:
-        """Set the default stiction speed [m/s], greater than zero, before ``finalize()``."""
-        value = DOUBLES.as_positive(stiction_speed, f"{self._label}: stiction_speed")
-        return self._set_defaults(_STICTION_SPEED, value, "set_stiction_speed")
+        values = self._checked_frictions(self, static_friction, dynamic_friction)
+        return self._set_defaults(type(self).static_friction.first, values, "set_friction")
 
     def set_default_p_FC(self, p_FC: object) -> Self:
         """Set the default positions of the points in F [m], shape (num_points, 3), before ``finalize()``."""
         value = as_finite_array(p_FC, f"{self._label}: p_FC", (self.num_points, 3))
-        return self._set_defaults(_POINTS, value.ravel(), "set_p_FC")
+        return self._set_defaults(self._start_of_points, value.ravel(), "set_p_FC")
 
     # Parameters of one Context.
-
-    @number_of_each_sample
-    def get_stiffness(self, context: ContextCore) -> float:
-        """Return the stiffness that `context` has [N/m]."""
-        return numbers_of(self, context).entry(self._get_numbers(context), _STIFFNESS)
-
-    def set_stiffness(self, context: ContextCore, stiffness: object) -> Self:
-        """Set the stiffness in `context` [N/m], not negative."""
-        value = numbers_of(self, context).as_nonnegative(stiffness, f"{self._label}: stiffness")
-        self._set_number(context, _STIFFNESS, value)
-        return self
-
-    @number_of_each_sample
-    def get_dissipation(self, context: ContextCore) -> float:
-        """Return the dissipation that `context` has [s/m]."""
-        return numbers_of(self, context).entry(self._get_numbers(context), _DISSIPATION)
-
-    def set_dissipation(self, context: ContextCore, dissipation: object) -> Self:
-        """Set the dissipation in `context` [s/m], not negative."""
-        value = numbers_of(self, context).as_nonnegative(dissipation, f"{self._label}: dissipation")
-        self._set_number(context, _DISSIPATION, value)
-        return self
-
-    @number_of_each_sample
-    def get_static_friction(self, context: ContextCore) -> float:
-        """Return the coefficient of static friction that `context` has."""
-        return numbers_of(self, context).entry(self._get_numbers(context), _FRICTION)
-
-    @number_of_each_sample
-    def get_dynamic_friction(self, context: ContextCore) -> float:
-        """Return the coefficient of dynamic friction that `context` has."""
-        return numbers_of(self, context).entry(self._get_numbers(context), _FRICTION + 1)
 
     def set_friction(
         self, context: ContextCore, static_friction: object, dynamic_friction: object = None
@@ -252,30 +184,21 @@ class PointContact(CompiledForceElement):
             Unless ``0 <= dynamic_friction <= static_friction``.
         """
         numbers = numbers_of(self, context)
-        values = _as_frictions(static_friction, dynamic_friction, self._label, numbers)
-        self._set_numbers(context, _FRICTION, numbers.stack(values))
-        return self
-
-    @number_of_each_sample
-    def get_stiction_speed(self, context: ContextCore) -> float:
-        """Return the speed at which friction is largest that `context` has [m/s]."""
-        return numbers_of(self, context).entry(self._get_numbers(context), _STICTION_SPEED)
-
-    def set_stiction_speed(self, context: ContextCore, stiction_speed: object) -> Self:
-        """Set the speed at which friction is largest in `context` [m/s], greater than zero."""
-        value = numbers_of(self, context).as_positive(stiction_speed, f"{self._label}: stiction_speed")
-        self._set_number(context, _STICTION_SPEED, value)
+        values = self._checked_frictions(self, static_friction, dynamic_friction, numbers)
+        self._set_numbers(context, type(self).static_friction.first, numbers.stack(values))
         return self
 
     def get_p_FC(self, context: ContextCore) -> FloatArray:
         """Return the positions of the points in F that `context` has [m], shape (num_points, 3)."""
-        points: FloatArray = fold(self._get_numbers(context)[..., _POINTS:], self.num_points, 3)
+        points: FloatArray = fold(
+            self._get_numbers(context)[..., self._start_of_points :], self.num_points, 3
+        )
         return points
 
     def set_p_FC(self, context: ContextCore, p_FC: object) -> Self:
         """Set the positions of the points in F in `context` [m], shape (num_points, 3)."""
-        points = numbers_of(self, context).as_finite_array(p_FC, f"{self._label}: p_FC", (self.num_points, 3))
-        self._set_numbers(context, _POINTS, flatten(points, 2))
+        points = self._checked(numbers_of(self, context).as_finite_array, p_FC, "p_FC", (self.num_points, 3))
+        self._set_numbers(context, self._start_of_points, flatten(points, 2))
         return self
 
     # Which points touch, and how.
@@ -298,17 +221,12 @@ class PointContact(CompiledForceElement):
 
     # For the tree.
 
-    def _needs(self) -> Iterator[tuple[MultibodyElement, str]]:
-        yield self._frame, "frame"
-        yield self._half_space_frame, "half_space_frame"
-
     def _places(self, plan: FinalizationPlan) -> tuple[int, int]:
-        return self._half_space_frame._index, self._frame._index
+        return self.half_space_frame._index, self.frame._index
 
     def _repr_details(self) -> str:
         """Return what the representation tells beyond the name."""
-        frames = f"frame={quote(self._frame.name)} half_space_frame={quote(self._half_space_frame.name)}"
-        return f" {frames} num_points={self.num_points}"
+        return f"{super()._repr_details()} num_points={self.num_points}"
 
 
 def _as_points(p_FC: object, argument: str) -> FloatArray:
@@ -318,14 +236,3 @@ def _as_points(p_FC: object, argument: str) -> FloatArray:
     if points.size == 0:
         raise ArgumentValueError(f"{argument}: expected one point or more, got none")
     return points
-
-
-def _as_frictions(
-    static_friction: object, dynamic_friction: object, what: str, numbers: Numbers = DOUBLES
-) -> tuple[float, float]:
-    static = numbers.as_nonnegative(static_friction, f"{what}: static_friction")
-    if dynamic_friction is None:
-        return static, static
-    dynamic = numbers.as_nonnegative(dynamic_friction, f"{what}: dynamic_friction")
-    numbers.as_nonnegative(static - dynamic, f"{what}: static_friction - dynamic_friction")
-    return static, dynamic

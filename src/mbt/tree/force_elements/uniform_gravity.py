@@ -124,7 +124,7 @@ class UniformGravityFieldElement(ForceElement):
             context,
             "gravity",
             0,
-            numbers_of(self, context).as_finite_array(g_W, f"{self._label}: g_W", (3,)),
+            self._checked(numbers_of(self, context).as_finite_array, g_W, "g_W", (3,)),
         )
         return self
 
@@ -157,7 +157,7 @@ class UniformGravityFieldElement(ForceElement):
         """
         check_context(self, context)
         nodes = self._nodes_of(self._checked_instance(model_instance))
-        enabled = as_bool(is_enabled, f"{self._label}: is_enabled")
+        enabled = self._checked(as_bool, is_enabled, "is_enabled")
         context._set_weightless(np.array(nodes, dtype=np.intp), not enabled)
         return self
 
@@ -225,10 +225,11 @@ class UniformGravityFieldElement(ForceElement):
             as_model_instance(instance, f"{self._label}: disabled_model_instances", count)
 
     def _checked_instance(self, model_instance: object) -> ModelInstanceIndex:
-        argument = f"{self._label}: model_instance"
         if self._tree is None:
-            return as_model_instance(model_instance, argument)
-        return self._tree._elements.instance_at(model_instance, argument).index
+            return as_model_instance(model_instance, f"{self._label}: model_instance")
+        find = self._tree._elements.instance_at
+        index: ModelInstanceIndex = self._checked(find, model_instance, "model_instance").index
+        return index
 
     def _nodes_of(self, instance: int) -> list[int]:
         return [body._node_index for body in self.parent_tree.bodies if body.model_instance == instance]

@@ -32,7 +32,7 @@ class _CylindricalMotion(CoordinateOwner):
     def set_angle(self, context: ContextCore, angle: object) -> Self:
         """Set the angle [rad]."""
         numbers = numbers_of(self, context)
-        value = numbers.stack([numbers.as_float(angle, f"{self._label}: angle")])
+        value = numbers.stack([self._checked(numbers.as_float, angle, "angle")])
         return self._set_position_part(context, slice(0, 1), value, "angle")
 
     @number_of_each_sample
@@ -43,7 +43,7 @@ class _CylindricalMotion(CoordinateOwner):
     def set_translation(self, context: ContextCore, translation: object) -> Self:
         """Set the translation along the axis [m]."""
         numbers = numbers_of(self, context)
-        value = numbers.stack([numbers.as_float(translation, f"{self._label}: translation")])
+        value = numbers.stack([self._checked(numbers.as_float, translation, "translation")])
         return self._set_position_part(context, slice(1, 2), value, "translation")
 
     @number_of_each_sample
@@ -54,7 +54,7 @@ class _CylindricalMotion(CoordinateOwner):
     def set_angular_rate(self, context: ContextCore, theta_dot: object) -> Self:
         """Set the rate of the angle [rad/s]."""
         numbers = numbers_of(self, context)
-        value = numbers.stack([numbers.as_float(theta_dot, f"{self._label}: theta_dot")])
+        value = numbers.stack([self._checked(numbers.as_float, theta_dot, "theta_dot")])
         return self._set_velocity_part(context, slice(0, 1), value, "theta_dot")
 
     @number_of_each_sample
@@ -65,7 +65,7 @@ class _CylindricalMotion(CoordinateOwner):
     def set_translation_rate(self, context: ContextCore, translation_dot: object) -> Self:
         """Set the rate of the translation [m/s]."""
         numbers = numbers_of(self, context)
-        value = numbers.stack([numbers.as_float(translation_dot, f"{self._label}: translation_dot")])
+        value = numbers.stack([self._checked(numbers.as_float, translation_dot, "translation_dot")])
         return self._set_velocity_part(context, slice(1, 2), value, "translation_dot")
 
 

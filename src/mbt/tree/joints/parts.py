@@ -62,7 +62,7 @@ class Orientation(AngularVelocity):
 
     def set_orientation(self, context: ContextCore, R_FM: object) -> Self:
         """Set the orientation from a rotation matrix R_FM, shape (3, 3)."""
-        R = numbers_of(self, context).as_rotation(R_FM, f"{self._label}: R_FM")
+        R = self._checked(numbers_of(self, context).as_rotation, R_FM, "R_FM")
         part = slice(0, self._rotation_size)
         return self._set_position_part(
             context, part, self._positions_of_rotation(R, context._numbers), "R_FM"
@@ -141,14 +141,14 @@ class FreeMotion(Orientation):
         return self.set_positions(context, positions)
 
     def _positions_of_pose(self, X_FM: object, numbers: Numbers) -> FloatArray:
-        X = numbers.as_pose(X_FM, f"{self._label}: X_FM")
+        X = self._checked(numbers.as_pose, X_FM, "X_FM")
         rotation = self._positions_of_rotation(X[..., :3, :3], numbers)
         positions: FloatArray = numbers.concatenate([rotation, X[..., :3, 3]])
         return positions
 
     def _positions_of_pair(self, q_FM: object, p_FM: object, numbers: Numbers) -> FloatArray:
-        R = numbers.quaternion_to_matrix(numbers.as_finite_array(q_FM, f"{self._label}: q_FM", (4,)))
-        p = numbers.as_finite_array(p_FM, f"{self._label}: p_FM", (3,))
+        R = numbers.quaternion_to_matrix(self._checked(numbers.as_finite_array, q_FM, "q_FM", (4,)))
+        p = self._checked(numbers.as_finite_array, p_FM, "p_FM", (3,))
         positions: FloatArray = numbers.concatenate([self._positions_of_rotation(R, numbers), p])
         return positions
 
@@ -214,7 +214,7 @@ class UniformDamping(Joint):
             for dof in self._velocity_range():
                 context._set_parameter("damping", dof, damping)
             return self
-        value = numbers.as_float(damping, f"{self._label}: damping")
+        value = self._checked(numbers.as_float, damping, "damping")
         return self.set_damping_vector(context, numbers.stack([value] * self.num_velocities))
 
 

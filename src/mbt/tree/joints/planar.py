@@ -63,16 +63,16 @@ class _PlanarMotion(CoordinateOwner):
     def set_angular_velocity(self, context: ContextCore, theta_dot: object) -> Self:
         """Set the rate of the angle [rad/s]."""
         numbers = numbers_of(self, context)
-        rate = numbers.stack([numbers.as_float(theta_dot, f"{self._label}: theta_dot")])
+        rate = numbers.stack([self._checked(numbers.as_float, theta_dot, "theta_dot")])
         return self._set_velocity_part(context, slice(2, 3), rate, "theta_dot")
 
     def _planar_positions(self, p_FM: object, theta: object, numbers: Numbers = DOUBLES) -> FloatArray:
-        p = numbers.as_finite_array(p_FM, f"{self._label}: p_FM", (2,))
+        p = self._checked(numbers.as_finite_array, p_FM, "p_FM", (2,))
         positions: FloatArray = numbers.concatenate([p, self._angle(theta, numbers)])
         return positions
 
     def _angle(self, theta: object, numbers: Numbers) -> FloatArray:
-        return numbers.stack([numbers.as_float(theta, f"{self._label}: theta")])
+        return numbers.stack([self._checked(numbers.as_float, theta, "theta")])
 
 
 class PlanarMobilizer(_PlanarMotion, Mobilizer):

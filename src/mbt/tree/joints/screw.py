@@ -92,7 +92,7 @@ class _ScrewMotion(CoordinateOwner):
         )
 
     def _angle_of(self, translation: object, argument: str, numbers: Numbers = DOUBLES) -> float:
-        value: float = numbers.as_float(translation, f"{self._label}: {argument}")
+        value: float = self._checked(numbers.as_float, translation, argument)
         if self._screw_pitch == 0.0:
             raise ArgumentValueError(
                 f"{self._label}: {argument}: the screw pitch is zero, so that nothing moves along the "

@@ -1,0 +1,29 @@
+// How near two shapes can be, by spheres about them.
+#pragma once
+
+#include "scalars/real.hpp"
+
+#include "geometry/scene.hpp"
+#include "geometry/shapes.hpp"
+
+namespace MBT_NS {
+
+// By how much, squared or not, two shapes are at least closer than `limit` where the spheres about them are; 0 or less where
+// these are not. Of a half-space or a height field, it and the sphere.
+template <class T>
+static MBT_INLINE T bound_closeness(
+    const SceneShape& a, const SceneShape& b, const PlacedShape<T>& A, const PlacedShape<T>& B, double limit) {
+  const Vec3<T> c = B.p - A.p;
+  if (a.kind == HALF_SPACE) return T(limit + b.radius) - dot(c, axis_z(A.R));
+  if (b.kind == HALF_SPACE) return T(limit + a.radius) + dot(c, axis_z(B.R));
+  if (b.kind == HEIGHT_FIELD) {
+    // Its radius is the largest height.
+    const Vec3<T> x = -rotate_back(B.R, c);
+    const T beside = larger(magnitude(x.x) - B.size[0], magnitude(x.y) - B.size[1]);
+    return T(limit + a.radius) - larger(beside, x.z - T(b.radius));
+  }
+  const double reach = larger(limit + a.radius + b.radius, 0.0);
+  return T(reach * reach) - dot(c, c);
+}
+
+}  // namespace MBT_NS

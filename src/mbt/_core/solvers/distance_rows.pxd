@@ -1,0 +1,95 @@
+"""Rows of distances, and of angles with limits, that the velocities of one state obey: those with the least room."""
+
+from libc.math cimport INFINITY, NAN, sqrt
+from libc.string cimport memcpy, memset
+
+from mbt._core.algebra.rotations cimport calc_rpy_rate
+from mbt._core.joints.mobilizers cimport integrate_position
+from mbt._core.model.structs cimport Model
+
+
+cdef struct AngleLimit:
+    int node
+    int axis        # roll, pitch, yaw
+    double sign     # 1: the lower one, -1: the upper one
+    double limit
+
+
+cdef inline void set_angle_rows(
+    const Model* m, const AngleLimit* limits, int count, const double* q, double* room, double* J
+) noexcept nogil:
+    """How far angles are from their limits, and how that changes: divided alike, so that no row is longer than one."""
+    cdef double[3] unit
+    cdef double[3] rates
+    cdef const double* rpy
+    cdef double* row
+    cdef double size
+    cdef int i, k, v
+    memset(J, 0, count*m.num_velocities*sizeof(double))
+    for i in range(count):
+        rpy = q + m.q_start[limits[i].node]
+        v = m.v_start[limits[i].node]
+        row = J + <Py_ssize_t>m.num_velocities*i
+        size = 0.0
+        for k in range(3):
+            unit[0], unit[1], unit[2] = k == 0, k == 1, k == 2
+            calc_rpy_rate[double](rpy, unit, rates)
+            row[v + k] = limits[i].sign*rates[limits[i].axis]
+            size += row[v + k]*row[v + k]
+        size = max(sqrt(size), 1.0)
+        room[i] = limits[i].sign*(rpy[limits[i].axis] - limits[i].limit)/size
+        for k in range(3):
+            row[v + k] /= size
+        if size > 1e8:  # no rate is that of the angle: nothing is asked for
+            row[v] = row[v + 1] = row[v + 2] = 0.0
+            room[i] *= 0.0
+
+
+cdef inline void set_wanted(
+    const double* room, int num_pairs, int num_distances, double gain, double spare, double* wanted
+) noexcept nogil:
+    """The room that each pair shall have after the step. All that an angle has may be taken."""
+    cdef int k
+    for k in range(num_pairs):
+        if k < num_distances:
+            wanted[k] = room[k] - gain*(room[k] - spare)
+        else:
+            wanted[k] = min(room[k], 0.0)*(1.0 - gain)
+
+
+cdef inline void choose_rows(
+    const double* room, const double* wanted, const double* J, int num_pairs, int nv, const double* v, double dt,
+    int most, double* rows, double* least
+) noexcept nogil:
+    """Rows of the pairs with the least room, where `v` has led, and of their motions the least values.
+
+    Without `v`, of the state itself: by the room. Else by what it lacks of the wanted one.
+    """
+    cdef int before = -1
+    cdef int found, i, k, l
+    cdef double last = -INFINITY
+    cdef double key, smallest
+    for i in range(most):
+        found, smallest = -1, INFINITY
+        for k in range(num_pairs):
+            key = room[k] if v == NULL else room[k] - wanted[k]
+            # Those of the same room in their order.
+            if (key > last or key == last and k > before) and (found < 0 or key < smallest):
+                found, smallest = k, key
+        if found < 0:  # what is left is NaN
+            memset(rows + nv*i, 0, nv*sizeof(double))
+            least[i] = NAN
+            continue
+        last, before = smallest, found
+        memcpy(rows + nv*i, J + <Py_ssize_t>nv*found, nv*sizeof(double))
+        least[i] = wanted[found] - room[found]
+        for l in range(nv if v != NULL else 0):
+            least[i] += J[<Py_ssize_t>nv*found + l]*(v[l]*dt)
+
+
+cdef inline void follow(const Model* m, const double* q, const double* v, double dt, double* to) noexcept nogil:
+    """Where velocities lead."""
+    cdef int b
+    for b in range(1, m.num_bodies):
+        if m.q_start[b] < m.q_start[b + 1]:
+            integrate_position[double](m.type[b], q + m.q_start[b], v + m.v_start[b], dt, to + m.q_start[b])

@@ -1,0 +1,48 @@
+"""Implicit steps of many samples: what threads share, and what each does with its part."""
+
+cimport numpy as cnp
+
+from mbt._core.solvers.implicit_rows cimport Terms
+
+
+# What a step comes to.
+cdef enum StepState:
+    DONE
+    NOT_FINITE
+    SINGULAR
+
+# Takes one step of one sample, see `take_step`.
+ctypedef int (*SingleStep)(
+    const Terms* terms, double* work, const double* q, const double* v, const double* tau, double h, double* q1,
+    double* v1) noexcept nogil
+
+cdef struct Job:
+    const Terms** terms       # of each sample
+    Py_ssize_t begin
+    Py_ssize_t end
+    int num_parts
+    double h
+    double* q0                # states that the steps begin with; those of rollouts move along
+    double* v0
+    const double* tau
+    Py_ssize_t sample_stride  # of tau; none where all samples have the same
+    Py_ssize_t step_stride    # none where all steps have the same
+    Py_ssize_t first          # steps
+    Py_ssize_t last
+    Py_ssize_t every
+    Py_ssize_t num_rows       # of each sample in q, v and what follows
+    double* q
+    double* v
+    int* states               # StepState of each sample
+    char* singular            # 1 where the first step has no solution
+    Py_ssize_t num_doubles    # of working memory that one sample needs
+    SingleStep take_one
+    # What `take` tells.
+    const double* bias
+    cnp.npy_intp* iterations
+    double* residual
+    char* at_limit
+    char* saturated
+    char* clipped
+    double* drive
+    double* told

@@ -1,0 +1,83 @@
+"""What surfaces of two shapes say of their pair; and the contact that a description means."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from mbt.geometry.collision_model import CollisionModel
+from mbt.tree.surface import Surface
+
+if TYPE_CHECKING:
+    from mbt.geometry.shape_contact import ShapeContact
+    from mbt.math.arrays import FloatArray
+    from mbt.tree.multibody_tree import MultibodyTree
+    from mbt.tree.shape import Shape
+
+__all__ = ["by_surfaces", "contacts_of_file", "in_a_row", "mean", "mean_of_inverses"]
+
+_NOTHING = Surface()
+
+
+def mean_of_inverses(a: float, b: float) -> float:
+    """Return the inverse of the mean of 1/a and 1/b."""
+    return 2.0 * a * b / (a + b) if a + b > 0.0 else 0.0
+
+
+def mean(a: float, b: float) -> float:
+    """Return the mean."""
+    return 0.5 * (a + b)
+
+
+def in_a_row(a: float, b: float) -> float:
+    """Return the stiffness of two springs in a row."""
+    return 0.5 * mean_of_inverses(a, b)
+
+
+# In the order of precedence, see `Surface`.
+_FRICTIONS: dict[str, Callable[[float, float], float]] = {
+    "mean": mean_of_inverses,
+    "least": min,
+    "largest": max,
+}
+
+
+def by_surfaces(scene: CollisionModel, what: str, default: FloatArray) -> FloatArray:
+    """Return the friction, stiffness or dissipation of each pair, by default where no surface tells."""
+    numbers = default.copy()
+    for i, (j, k, _) in enumerate(scene._pairs):
+        a, b = (scene._shapes[place].surface or _NOTHING for place in (j, k))
+        known = [(s, x) for s in (a, b) if (x := getattr(s, what)) is not None]
+        if len(known) == 2 and what != "stiffness":
+            first = max(a.priority, b.priority)
+            known = [(s, x) for s, x in known if s.priority == first]
+        if len(known) == 2:
+            rules = {"stiffness": in_a_row, "dissipation": mean}
+            rule = rules.get(what) or _FRICTIONS[max(a.combine, b.combine, key=list(_FRICTIONS).index)]
+            numbers[i] = rule(*(x for _, x in known))
+        elif known:
+            numbers[i] = known[0][1]
+    return numbers
+
+
+def contacts_of_file(
+    tree: MultibodyTree,
+    rule: str,
+    obstacles: Iterable[Shape],
+    package_paths: Sequence[str | os.PathLike[str]],
+) -> ShapeContact:
+    """Return the contact that the description of a tree means, meshes by their convex hulls.
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentValueError
+        When an obstacle is not one, or the distance of two kinds of shapes is not known.
+    MissingPackageError, ParseError
+        When a mesh cannot be read.
+    """
+    from mbt.geometry.shape_contact import ShapeContact
+
+    return ShapeContact(
+        CollisionModel(tree, rule, obstacles=obstacles, hulls=True, package_paths=package_paths)
+    )
