@@ -53,6 +53,11 @@ def test_random_trees() -> None:
     assert sum(check(seed) for seed in SEEDS) >= len(SEEDS) // 2
 
 
+def test_what_remains_is_solved_for_within_a_tree() -> None:
+    """Light bodies in loops that close far from World."""
+    assert check(259)
+
+
 @pytest.mark.exhaustive
 def test_more_random_trees() -> None:
     assert sum(check(seed) for seed in EXHAUSTIVE) >= len(EXHAUSTIVE) // 2
