@@ -14,8 +14,8 @@
 namespace MBT_NS {
 
 // As in convex_step.hpp.
-constexpr double kStepTolerance = 1e-12, kStepRounding = 1e-10, kStepSlope = 1e-3;
-constexpr int kStepIterations = 60, kStepTrials = 40;
+constexpr double kStepTolerance = 1e-12, kStepRounding = 1e-10, kStepPoorRounding = 1e-7, kStepSlope = 1e-3;
+constexpr int kStepRises = 3, kStepIterations = 60, kStepTrials = 40;
 
 struct Branches {
   int n;              // dofs
@@ -166,7 +166,7 @@ class LaneSolver {
       residual = select_lt(zero, is_better, there, residual);
       if (is_anywhere(one - is_better)) residual = begin_at(x.v);
     }
-    Lanes active = select_lt(kStepTolerance, residual, good, zero);
+    Lanes active = select_lt(kStepTolerance, residual, good, zero), rises = zero;
     for (int iteration = 0; iteration < kStepIterations && is_anywhere(active); ++iteration) {
       calc_hessian();
       factorize_lanes(t, x.H, x.trial, &active);
@@ -181,7 +181,7 @@ class LaneSolver {
       multiply_lanes(t, x.M, x.direction, x.Md);
       calc_rates(x.direction, x.du);
       // The rule of Illinois, as in convex_step.hpp.
-      const Lanes least = kStepSlope*abs_(first);
+      const Lanes flat = kStepSlope*abs_(first);
       Lanes length = one, low = zero, high = infinity, slope_low = first, slope_high = zero, next;
       Lanes searching = select_lt(first, zero, active, zero);
       for (int trial = 0; ; ++trial) {
@@ -189,7 +189,7 @@ class LaneSolver {
         if (trial == kStepTrials || !is_anywhere(searching)) break;
         Lanes slope = zero;
         for (int i = 0; i < n; ++i) slope += x.direction[i]*x.gradient[i];
-        searching = select_lt(least, abs_(slope), searching, zero);
+        searching = select_lt(flat, abs_(slope), searching, zero);
         // Far enough: the function still falls where Newton's step ends.
         searching = select_lt(slope, zero, select_lt(length, one, searching, zero), searching);
         if (!is_anywhere(searching)) break;
@@ -208,14 +208,17 @@ class LaneSolver {
         if (!is_anywhere(searching)) break;
       }
       // The last digits may not get better.
-      const Lanes worse = select_lt(residual, kStepRounding, select_lt(next, residual, zero, active), zero);
+      rises += select_lt(residual, kStepPoorRounding, select_lt(next, residual, zero, active), zero);
+      const Lanes least = select_lt(rises, Lanes(kStepRises), Lanes(kStepRounding), Lanes(kStepPoorRounding));
+      const Lanes ends = select_lt(residual, least, select_lt(residual, 2.0*next, active, zero), zero);
+      const Lanes worse = select_lt(next, residual, zero, ends);
       for (int i = 0; i < n; ++i) {
         x.v[i] = select_lt(zero, worse, x.v[i], x.trial[i]);
         x.Mv[i] = x.Mtrial[i];
       }
       for (int i = 0; i < 3*x.num_points; ++i) x.u[i] = x.utrial[i];
       residual = next;
-      active = select_lt(kStepTolerance, residual, active - worse, zero);
+      active = select_lt(kStepTolerance, residual, active - ends, zero);
     }
   }
 

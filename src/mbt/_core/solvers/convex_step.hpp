@@ -23,8 +23,10 @@ constexpr double kClosing = 0.02, kReturn = 0.2, kPull = 2e-3;
 
 // Of the terms of the gradient: what may be left of it.
 constexpr double kTolerance = 1e-12;
-// Below that, rounding may be all that is left.
-constexpr double kRounding = 1e-10;
+// Below that, rounding may be all that is left; where a problem is conditioned badly, that is more, and shows by what is
+// left rising again and again.
+constexpr double kRounding = 1e-10, kPoorRounding = 1e-7;
+constexpr int kMostRises = 3;
 constexpr int kMostIterations = 60;
 // A line search ends where the slope is so small a part of the first one.
 constexpr double kSlope = 1e-3;
@@ -317,7 +319,7 @@ inline double begin_at(Problem& x, const double* v) {
 // Returns the number of iterations.
 inline int minimize(Problem& x, double* v, const double* other, double* residual) {
   const int n = x.n;
-  int iterations = 0;
+  int iterations = 0, rises = 0;
   for (int i = 0; i < n; ++i) {
     const double inertia = x.M[std::ptrdiff_t(n)*i + i];
     x.scale[i] = 1.0/std::sqrt(inertia > 0.0 ? inertia : x.linear[i] > 0.0 ? x.linear[i] : 1.0);
@@ -343,8 +345,10 @@ inline int minimize(Problem& x, double* v, const double* other, double* residual
     ++iterations;
     const double next = calc_gradient(x, v);
     // The last digits may not get better.
-    if (next >= *residual && *residual < kRounding) {
-      move_along(x, -length, v);
+    rises += next >= *residual && *residual < kPoorRounding;
+    if (2.0*next > *residual && *residual < (rises < kMostRises ? kRounding : kPoorRounding)) {
+      if (next >= *residual) move_along(x, -length, v);
+      else *residual = next;
       break;
     }
     *residual = next;

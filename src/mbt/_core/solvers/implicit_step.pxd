@@ -19,6 +19,14 @@ from mbt._core.solvers.implicit_rows cimport (
 )
 
 
+cdef extern from *:
+    """
+    // What a solution may leave of the gradient before it is sought from elsewhere.
+    static constexpr double kMuchLeft = 1e-7;
+    """
+    const double MUCH_LEFT "kMuchLeft"
+
+
 cdef inline int take_step(
     const Terms* x, double* work, const double* q, const double* v, const double* tau, const double* bias, double h,
     double* q1, double* v1, Problem* y, int* iterations, double* residual, bint with_carried
@@ -36,6 +44,14 @@ cdef inline int take_step(
     for i in range(y.n):
         step[i] = v[i]*x.free[i]
     iterations[0] = minimize_with_friction(x, y, v1, step, residual)
+    if residual[0] > MUCH_LEFT:
+        # On its way Newton's method may cross limits in short steps, and come to no end; from elsewhere it seldom does.
+        memcpy(v1, y.p, y.n*sizeof(double))
+        solve_free(y, v1)
+        iterations[0] += minimize_with_friction(x, y, v1, NULL, residual)
+    if residual[0] > MUCH_LEFT:
+        memcpy(v1, step, y.n*sizeof(double))
+        iterations[0] += minimize_with_friction(x, y, v1, NULL, residual)
     for i in range(y.n):
         v1[i] = v1[i]*x.free[i] + 0.0
     integrate(&c, v1, h, step, q1)
@@ -96,11 +112,9 @@ cdef inline int set_problem(
         bad += v1[i]
     if not isfinite(bad):
         return NOT_FINITE
-    solve_outer(n, L, columns, v1)
-    solve_inner(n, L, columns, v1)
+    solve_free(y, v1)
     if with_carried:
-        solve_outer(n, L, columns, y.carried)
-        solve_inner(n, L, columns, y.carried)
+        solve_free(y, y.carried)
     set_dofs(x, q, v, tau, h, y)
     rest = set_constraints(x, c, L, columns, h, y, rest, step)
     set_elements(x, c, h, m.num_equations, y, rest)
@@ -109,6 +123,14 @@ cdef inline int set_problem(
     rest = set_shapes(x, c, L, columns, h, y, rest, step)
     set_memory(y[0], rest)
     return DONE
+
+
+cdef inline void solve_free(const Problem* y, double* x) noexcept nogil:
+    """M^-1 x, by the factor that `set_problem` leaves behind M."""
+    cdef Py_ssize_t square = <Py_ssize_t>y.n*y.n
+    cdef const double* L = y.M + square
+    solve_outer(y.n, L, <const int*>(L + square), x)
+    solve_inner(y.n, L, <const int*>(L + square), x)
 
 
 cdef inline bint factorize_with_damping(
