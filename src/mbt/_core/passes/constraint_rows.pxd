@@ -123,7 +123,7 @@ cdef inline void calc_frame_motion(
     # Out:
     FrameMotion[T]* F,
 ) noexcept nogil:
-    """Of a frame in World, but for its acceleration."""
+    """Of a frame in World; its acceleration is zero as yet."""
     cdef int i = model.mobod[model.frame_node[frame]]
     cdef const T* R_WN = numbers(placed[i].X_WN.R)
     cdef T R_NF[9]
@@ -141,6 +141,8 @@ cdef inline void calc_frame_motion(
         y[j] = y[j] + placed[i].v[j]
     rotate(R_WN, y, F.v)
     rotate(R_WN, numbers(work[i].w), F.w)
+    set_zero(F.alpha, 3)
+    set_zero(F.a, 3)
 
 
 cdef inline void calc_frame_acceleration(
