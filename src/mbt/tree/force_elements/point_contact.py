@@ -146,7 +146,7 @@ class PointContact(CompiledForceElement):
         if dynamic_friction is None:
             return static, static
         dynamic = cls.dynamic_friction.checked(dynamic_friction, what, numbers)
-        if numbers.is_less(static, dynamic):
+        if not numbers.is_less(dynamic, static):
             label = getattr(what, "_label", what)
             numbers.as_nonnegative(static - dynamic, f"{label}: static_friction - dynamic_friction")
         return static, dynamic
