@@ -9,7 +9,7 @@ from mbt.kinematics.samples import check_context
 from mbt.kinematics.tasks import TOLERANCE
 from mbt.kinematics.velocities import DifferentialKinematics
 from mbt.math.arrays import as_finite_array, as_float_array
-from mbt.tree import BodyFrame
+from mbt.tree import BodyFrame, FixedOffsetFrame, RigidBody, UniformGravityFieldElement
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from mbt.kinematics.derivatives import InverseKinematicsDerivatives
 
 __all__ = ["SolutionDerivatives"]
+
+# Whose parameters positions may depend on.
+_OWNERS = (RigidBody, FixedOffsetFrame, UniformGravityFieldElement)
 
 
 class SolutionDerivatives(DifferentialKinematics):
@@ -108,4 +111,10 @@ class SolutionDerivatives(DifferentialKinematics):
             element = element.body
         if element is not self._tree and getattr(element, "_tree", self._tree) is not self._tree:
             raise ContextMismatchError("parameters: expected elements of the tree of this problem")
+        if element is not self._tree and not isinstance(element, _OWNERS):
+            raise ArgumentTypeError(
+                "parameters: expected bodies (their masses), fixed offset frames (poses in their parents), "
+                "uniform gravity (its vector), or the tree (inertial parameters of all bodies), got "
+                f"{quote(element)}"
+            )
         return element
