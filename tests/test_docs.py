@@ -81,7 +81,7 @@ def test_the_pages_that_have_examples() -> None:
     assert len(PAGES["contact.md"]) == 3
     assert len(PAGES["editing.md"]) == 8
     assert len(PAGES["extending.md"]) == 6
-    assert len(PAGES["identification.md"]) == 8
+    assert len(PAGES["identification.md"]) == 9
     assert len(PAGES["autodiff.md"]) == 5
     assert len(PAGES["motion.md"]) == 6
     assert len(PAGES["reading.md"]) == 2
