@@ -44,8 +44,10 @@ from mbt._core.passes.constraint_rows cimport (
     MAX_EQUATIONS, MUCH, STRIDE, add_constraint_forces, add_force_on_dof, calc_frame_accelerations, calc_Lambda,
     is_off, place_mobods, set_ends, set_rows, unit_of,
 )
-from mbt._core.passes.forward_dynamics cimport calc_acceleration, take_out_joint
-from mbt._core.passes.forward_dynamics_in_parents cimport calc_acceleration_in_parent, take_out_joint_in_parent
+from mbt._core.passes.forward_dynamics cimport calc_accelerations, take_out_joints
+from mbt._core.passes.forward_dynamics_in_parents cimport (
+    calc_accelerations_in_parents, take_out_joints_in_parents,
+)
 from mbt._core.passes.mass_matrix_inverse cimport add_motion, project_motion
 from mbt._core.scalars cimport T, select_lt
 
@@ -94,8 +96,7 @@ cdef inline void calc_constrained_accelerations(
 ) noexcept nogil:
     """M vdot = tau + J' lambda + tau_g - C v. Of a jump: the change of v that makes J v zero, and impulses."""
     cdef const ConstraintGroups* groups = groups_of(model, switches)
-    cdef int group = 0
-    cdef int i, times
+    cdef int group, i, times
     cdef ConstraintWork[T] w
     set_places(model, groups, memory, &w)
     calc_motions_and_articulations(model, p.mobods, gravity, q, v, sin_q, cos_q, work, H_N)
@@ -105,25 +106,22 @@ cdef inline void calc_constrained_accelerations(
 
     # Tip to base: take out one joint after the other, and at the root of a group its multipliers.
     set_zero(w.Z, groups.Z_size)
-    for i in range(model.num_mobods - 1, 0, -1):
-        while group < groups.num_groups and groups.root[group] == i:
-            take_out_group(model, groups, group, switches, p, H_N, dofs, work, vdot, &w)
-            group += 1
-        if T is double:
-            take_out_joint_in_parent(model, i, reflected_inertia, switches.locked, H_N, tau, work, dofs)
-        else:
-            take_out_joint(model, i, reflected_inertia, switches.locked, H_N, tau, work, dofs)
-    while group < groups.num_groups:
+    i = model.num_mobods - 1
+    for group in range(groups.num_groups):
+        take_out(model, i, groups.root[group], reflected_inertia, switches.locked, H_N, tau, work, dofs)
         take_out_group(model, groups, group, switches, p, H_N, dofs, work, vdot, &w)
-        group += 1
+        i = groups.root[group]
+    take_out(model, i, 0, reflected_inertia, switches.locked, H_N, tau, work, dofs)
 
     # Base to tip: the multipliers are known once their root is.
-    for i in range(model.num_mobods):
-        if i > 0:
-            accelerate(model, i, H_N, dofs, work, vdot)
-        while group > 0 and groups.root[group - 1] == i:
-            group -= 1
-            add_group_forces(model, groups, group, numbers(work[i].acc), &w, dofs, <T*>NULL, multipliers)
+    i = 1
+    for group in range(groups.num_groups - 1, -1, -1):
+        accelerate(model, i, groups.root[group] + 1, H_N, dofs, work, vdot)
+        add_group_forces(
+            model, groups, group, numbers(work[groups.root[group]].acc), &w, dofs, <T*>NULL, multipliers
+        )
+        i = groups.root[group] + 1
+    accelerate(model, i, model.num_mobods, H_N, dofs, work, vdot)
 
     for times in range(MAX_TIMES):
         for group in range(groups.num_groups):
@@ -131,8 +129,7 @@ cdef inline void calc_constrained_accelerations(
         if times + 1 == MAX_TIMES or not leaves_much_in_all(model, groups, times, &w):
             break
         respond(model, groups, H_N, work, dofs, &w, multipliers)
-        for i in range(1, model.num_mobods):
-            accelerate(model, i, H_N, dofs, work, vdot)
+        accelerate(model, 1, model.num_mobods, H_N, dofs, work, vdot)
 
 
 cdef inline const ConstraintGroups* groups_of(const Model* model, const Switches* switches) noexcept nogil:
@@ -168,13 +165,23 @@ cdef inline T* factor_in(const Model* model, T* memory) noexcept nogil:
     return w.L
 
 
-cdef inline void accelerate(
-    const Model* model, int i, const T* H_N, const ArticulatedDof[T]* dofs, Articulated[T]* work, T* vdot
+cdef inline void take_out(
+    const Model* model, int first, int end, const T* reflected_inertia, const int* locked, const T* H_N, const T* tau,
+    Articulated[T]* work, ArticulatedDof[T]* dofs
 ) noexcept nogil:
     if T is double:
-        calc_acceleration_in_parent(model, i, H_N, dofs, work, vdot)
+        take_out_joints_in_parents(model, first, end, reflected_inertia, locked, H_N, tau, work, dofs)
     else:
-        calc_acceleration(model, i, H_N, dofs, work, vdot)
+        take_out_joints(model, first, end, reflected_inertia, locked, H_N, tau, work, dofs)
+
+
+cdef inline void accelerate(
+    const Model* model, int first, int end, const T* H_N, const ArticulatedDof[T]* dofs, Articulated[T]* work, T* vdot
+) noexcept nogil:
+    if T is double:
+        calc_accelerations_in_parents(model, first, end, H_N, dofs, work, vdot)
+    else:
+        calc_accelerations(model, first, end, H_N, dofs, work, vdot)
 
 
 cdef inline void set_all_wanted(
@@ -270,7 +277,7 @@ cdef inline void take_out_group(
         )
         set_zero(numbers(work[root].acc), 6)
     for j in range(groups.mobod_start[group], groups.mobod_start[group + 1]):
-        accelerate(model, groups.mobods[j], H_N, dofs, work, vdot)
+        accelerate(model, groups.mobods[j], groups.mobods[j] + 1, H_N, dofs, work, vdot)
     calc_remainders(model, groups, group, switches, p, vdot, work, w)
     solve_group(groups, group, w)
     if root > 0:

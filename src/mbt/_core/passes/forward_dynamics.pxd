@@ -39,18 +39,16 @@ cdef inline void calc_forward_dynamics(
     T* vdot,                       # (nv,)            [rad/s^2, m/s^2]
 ) noexcept nogil:
     """vdot = M^-1 (tau + tau_g - C v), and zero where a dof is locked: the constraint forces do not appear."""
-    cdef int i
     calc_motions_and_articulations(model, mobods, gravity, q, v, sin_q, cos_q, work, H_N)
-    for i in range(model.num_mobods - 1, 0, -1):
-        take_out_joint(model, i, reflected_inertia, locked, H_N, tau, work, dofs)
-    for i in range(1, model.num_mobods):
-        calc_acceleration(model, i, H_N, dofs, work, vdot)
+    take_out_joints(model, model.num_mobods - 1, 0, reflected_inertia, locked, H_N, tau, work, dofs)
+    calc_accelerations(model, 1, model.num_mobods, H_N, dofs, work, vdot)
 
 
-cdef inline void take_out_joint(
+cdef inline void take_out_joints(
     # Topology:
     const Model* model,
-    int i,
+    int first,                     # the mobod most outboard
+    int end,                       # the one inboard of the last
     # Parameters:
     const T* reflected_inertia,    # (nv,)            [kg m^2, kg]
     const int* locked,             # (nv,)            1 where a dof cannot move; NULL where all can
@@ -62,30 +60,38 @@ cdef inline void take_out_joint(
     # Out:
     ArticulatedDof[T]* dofs,       # (nv,)
 ) noexcept nogil:
-    """From tip to base: take out one dof of a joint after the other, hand the rest to the parent."""
-    cdef const MobodJoint* joint = &model.joints[i]
-    cdef Articulated[T]* x = &work[i]
-    eliminate_further_dofs(joint, reflected_inertia, locked, H_N, tau, x, dofs)
-    if joint.parent == 0:
-        return
-    if leaves_nothing_about_axis(joint, locked):
-        add_rest_of_hinge_to_parent(x, &dofs[joint.v_start], &work[joint.parent])
-    else:
-        eliminate_dof(&dofs[joint.v_start], x)
-        add_articulation_to_parent(x, &work[joint.parent])
+    """Tip to base: take out one dof after the other, hand the rest to the parent."""
+    cdef int i
+    cdef const MobodJoint* joint
+    cdef Articulated[T]* x
+    for i in range(first, end, -1):
+        joint = &model.joints[i]
+        x = &work[i]
+        eliminate_further_dofs(joint, reflected_inertia, locked, H_N, tau, x, dofs)
+        if joint.parent == 0:
+            continue
+        if leaves_nothing_about_axis(joint, locked):
+            add_rest_of_hinge_to_parent(x, &dofs[joint.v_start], &work[joint.parent])
+        else:
+            eliminate_dof(&dofs[joint.v_start], x)
+            add_articulation_to_parent(x, &work[joint.parent])
 
 
-cdef inline void calc_acceleration(
-    const Model* model, int i, const T* H_N, const ArticulatedDof[T]* dofs, Articulated[T]* work, T* vdot
+cdef inline void calc_accelerations(
+    const Model* model, int first, int end, const T* H_N, const ArticulatedDof[T]* dofs, Articulated[T]* work, T* vdot
 ) noexcept nogil:
-    """From base to tip: of one mobod."""
-    cdef const MobodJoint* joint = &model.joints[i]
-    cdef Articulated[T]* x = &work[i]
-    cdef int k = joint.v_start
-    carry_acceleration(&work[joint.parent], x)
-    vdot[k] = (dofs[k].u - dot(dofs[k].U, x.acc))*dofs[k].D_inverse
-    add_dof_acceleration(joint, k, H_N, vdot[k], numbers(x.acc))
-    add_further_accelerations(joint, H_N, dofs, x, vdot)
+    """Base to tip: of the mobods from `first` to before `end`."""
+    cdef int i, k
+    cdef const MobodJoint* joint
+    cdef Articulated[T]* x
+    for i in range(first, end):
+        joint = &model.joints[i]
+        x = &work[i]
+        k = joint.v_start
+        carry_acceleration(&work[joint.parent], x)
+        vdot[k] = (dofs[k].u - dot(dofs[k].U, x.acc))*dofs[k].D_inverse
+        add_dof_acceleration(joint, k, H_N, vdot[k], numbers(x.acc))
+        add_further_accelerations(joint, H_N, dofs, x, vdot)
 
 
 cdef inline void add_articulation_to_parent(const Articulated[T]* x, Articulated[T]* parent) noexcept nogil:

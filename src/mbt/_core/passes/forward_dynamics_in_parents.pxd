@@ -41,18 +41,16 @@ cdef inline void calc_forward_dynamics_in_parents(
     T* vdot,                       # (nv,)            [rad/s^2, m/s^2]
 ) noexcept nogil:
     """vdot = M^-1 (tau + tau_g - C v), and zero where a dof is locked: the constraint forces do not appear."""
-    cdef int i
     calc_motions_and_articulations(model, mobods, gravity, q, v, sin_q, cos_q, work, H_N)
-    for i in range(model.num_mobods - 1, 0, -1):
-        take_out_joint_in_parent(model, i, reflected_inertia, locked, H_N, tau, work, dofs)
-    for i in range(1, model.num_mobods):
-        calc_acceleration_in_parent(model, i, H_N, dofs, work, vdot)
+    take_out_joints_in_parents(model, model.num_mobods - 1, 0, reflected_inertia, locked, H_N, tau, work, dofs)
+    calc_accelerations_in_parents(model, 1, model.num_mobods, H_N, dofs, work, vdot)
 
 
-cdef inline void take_out_joint_in_parent(
+cdef inline void take_out_joints_in_parents(
     # Topology:
     const Model* model,
-    int i,
+    int first,                     # the mobod most outboard
+    int end,                       # the one inboard of the last
     # Parameters:
     const T* reflected_inertia,    # (nv,)            [kg m^2, kg]
     const int* locked,             # (nv,)            1 where a dof cannot move; NULL where all can
@@ -64,26 +62,34 @@ cdef inline void take_out_joint_in_parent(
     # Out:
     ArticulatedDof[T]* dofs,       # (nv,)
 ) noexcept nogil:
-    """From tip to base: take out one dof of a joint after the other, the first on the way to the parent."""
-    cdef const MobodJoint* joint = &model.joints[i]
-    cdef Articulated[T]* x = &work[i]
-    eliminate_further_dofs(joint, reflected_inertia, locked, H_N, tau, x, dofs)
-    carry_dof_to_parent(x, &dofs[joint.v_start])
-    if joint.parent != 0:
-        add_articulation_rows_to_parent(x, &dofs[joint.v_start], &work[joint.parent])
+    """Tip to base: take out one dof after the other, the first on the way to the parent."""
+    cdef int i
+    cdef const MobodJoint* joint
+    cdef Articulated[T]* x
+    for i in range(first, end, -1):
+        joint = &model.joints[i]
+        x = &work[i]
+        eliminate_further_dofs(joint, reflected_inertia, locked, H_N, tau, x, dofs)
+        carry_dof_to_parent(x, &dofs[joint.v_start])
+        if joint.parent != 0:
+            add_articulation_rows_to_parent(x, &dofs[joint.v_start], &work[joint.parent])
 
 
-cdef inline void calc_acceleration_in_parent(
-    const Model* model, int i, const T* H_N, const ArticulatedDof[T]* dofs, Articulated[T]* work, T* vdot
+cdef inline void calc_accelerations_in_parents(
+    const Model* model, int first, int end, const T* H_N, const ArticulatedDof[T]* dofs, Articulated[T]* work, T* vdot
 ) noexcept nogil:
-    """From base to tip: of one mobod."""
-    cdef const MobodJoint* joint = &model.joints[i]
-    cdef Articulated[T]* x = &work[i]
-    cdef int k = joint.v_start
-    vdot[k] = dofs[k].u - dot(dofs[k].U, work[joint.parent].acc)*dofs[k].D_inverse
-    carry_acceleration(&work[joint.parent], x)
-    add_dof_acceleration(joint, k, H_N, vdot[k], numbers(x.acc))
-    add_further_accelerations(joint, H_N, dofs, x, vdot)
+    """Base to tip: of the mobods from `first` to before `end`."""
+    cdef int i, k
+    cdef const MobodJoint* joint
+    cdef Articulated[T]* x
+    for i in range(first, end):
+        joint = &model.joints[i]
+        x = &work[i]
+        k = joint.v_start
+        vdot[k] = dofs[k].u - dot(dofs[k].U, work[joint.parent].acc)*dofs[k].D_inverse
+        carry_acceleration(&work[joint.parent], x)
+        add_dof_acceleration(joint, k, H_N, vdot[k], numbers(x.acc))
+        add_further_accelerations(joint, H_N, dofs, x, vdot)
 
 
 cdef inline void carry_first_dofs_to_parents(
