@@ -166,8 +166,20 @@ cdef inline T* factor_in(const Model* model, T* memory) noexcept nogil:
 
 
 cdef inline void take_out(
-    const Model* model, int first, int end, const T* reflected_inertia, const int* locked, const T* H_N, const T* tau,
-    Articulated[T]* work, ArticulatedDof[T]* dofs
+    # Topology:
+    const Model* model,
+    int first,                     # the mobod most outboard
+    int end,                       # the one inboard of the last
+    # Parameters:
+    const T* reflected_inertia,    # (nv,)            [kg m^2, kg]
+    const int* locked,             # (nv,)            1 where a dof cannot move; NULL where all can
+    # In:
+    const T* H_N,                  # (nv, 6)          [1, m]
+    const T* tau,                  # (nv,)            [N m, N]
+    # In, destroyed:
+    Articulated[T]* work,          # (num_mobods,)
+    # Out:
+    ArticulatedDof[T]* dofs,       # (nv,)
 ) noexcept nogil:
     if T is double:
         take_out_joints_in_parents(model, first, end, reflected_inertia, locked, H_N, tau, work, dofs)
