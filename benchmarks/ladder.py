@@ -73,9 +73,10 @@ def prepare(count: int) -> tuple[mbt.MultibodyTree, Array, tuple[Call, Call], Ar
         )
         datas.append(constraints[-1].createData())
     tree.finalize()
-    order = np.array([model.joints[model.getJointId(joint.name)].idx_v for joint in tree.joints])
+    hinges = [joint for joint in tree.joints if joint.num_velocities]
+    order = np.array([model.joints[model.getJointId(joint.name)].idx_v for joint in hinges])
     q, peer_q = np.zeros(tree.num_positions), np.zeros(model.nq)
-    for joint in tree.joints:
+    for joint in hinges:
         name, i = joint.name.rstrip("0123456789"), int(joint.name.lstrip("abcdefghijklmnopqrstuvwxyz"))
         angle = -1.0 if i % 2 == 0 else -1.3
         q[joint.position_start] = -angle if name == "knee" else angle
