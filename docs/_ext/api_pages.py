@@ -36,7 +36,7 @@ def thing_of(dotted: str) -> Any:
 
 
 def groups_of_mbt() -> dict[str, list[str]]:
-    """Return the names of `mbt.__all__` by the comment above them, without modules."""
+    """Return the names of `mbt.__all__` by the comment above them, without modules; elements by their room."""
     text = inspect.getsource(mbt)
     text = text[text.index("__all__ = [") :]
     groups: dict[str, list[str]] = {}
@@ -47,7 +47,28 @@ def groups_of_mbt() -> dict[str, list[str]]:
             names = groups[heading] = []
         elif f"mbt.{name}" in public_names(mbt):
             names.append(f"mbt.{name}")
-    return groups
+    ordered: dict[str, list[str]] = {}
+    for title, listed in groups.items():
+        ordered[title] = listed
+        if "mbt.Joint" in listed:
+            ordered |= types_of_elements()
+    return ordered
+
+
+def types_of_elements() -> dict[str, list[str]]:
+    """Return the names of types of elements, which their rooms list."""
+    rooms = {
+        room: [f"mbt.{name}" for name in importlib.import_module(f"mbt.tree.{room}").__all__]
+        for room in ("joints", "force_elements", "constraints", "sensors")
+    }
+    mobilizers = [name for name in rooms["joints"] if name.endswith("Mobilizer")]
+    return {
+        "Joints": [name for name in rooms["joints"] if name not in mobilizers],
+        "Mobilizers": mobilizers,
+        "Force elements": rooms["force_elements"],
+        "Constraints": rooms["constraints"],
+        "Sensors": rooms["sensors"],
+    }
 
 
 def kind_of(dotted: str) -> str:
