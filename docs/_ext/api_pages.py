@@ -36,7 +36,7 @@ def thing_of(dotted: str) -> Any:
 
 
 def groups_of_mbt() -> dict[str, list[str]]:
-    """Return the names of `mbt.__all__` by the comment above them, without modules; elements by their room."""
+    """Return the names of `mbt.__all__` by the comment above them, without modules; elements by room."""
     text = inspect.getsource(mbt)
     text = text[text.index("__all__ = [") :]
     groups: dict[str, list[str]] = {}
