@@ -6,6 +6,7 @@ setters, and what JSON and pickles hold.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
 from operator import attrgetter
 from types import FunctionType
@@ -80,9 +81,9 @@ class _Field(property, Generic[ValueT]):
             self.name = name.removeprefix("default_")
             self._join(owner)
 
+    @abstractmethod
     def _join(self, owner: Any) -> None:
         """Become a field of a class."""
-        raise NotImplementedError
 
     if TYPE_CHECKING:
 
@@ -167,8 +168,9 @@ class Parameter(_Field[ValueT]):
         self.part = slice(self.first, self.first + self.size)
         owner._fields = (*before, self)
 
+    @abstractmethod
     def _default_of(self, element: Any) -> Any:
-        raise NotImplementedError
+        """Return the default of an element."""
 
     def checked(self, value: object, what: str | MultibodyElement, numbers: Numbers = DOUBLES) -> Any:
         """Return what was given for these numbers, in numbers of a Context.
