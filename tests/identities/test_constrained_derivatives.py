@@ -9,6 +9,7 @@ import pytest
 
 import mbt
 from mbt import functional
+from support.build import build_tree
 from support.constraints import (
     conditioning,
     derivatives_by_duals,
@@ -18,6 +19,7 @@ from support.constraints import (
 )
 from support.joint_types import random_state
 from support.kinds import values_of
+from support.random_trees import CATALOGUE
 
 STEP = 2e-6
 
@@ -232,6 +234,22 @@ def test_functions_of_one_state_and_of_many() -> None:
             for part, desired, alone in zip(all_of_them, own, single, strict=True):
                 assert_near(part[i], desired)
                 assert_near(alone, desired, 1e-13)
+
+
+@pytest.mark.parametrize("name", ["world_only", "arm7"])
+def test_trees_without_constraints(name: str) -> None:
+    """Also of World alone, and of many: the derivatives of forward dynamics, and none of multipliers."""
+    tree = build_tree(CATALOGUE[name]())
+    contexts = [random_state(tree, np.random.default_rng(i)) for i in range(3)]
+    q, v = (np.array([getattr(c, part) for c in contexts]) for part in ("q", "v"))
+    tau = np.random.default_rng(1).normal(size=tree.num_velocities)
+    for of in ((q, v), (q[0], v[0])):
+        found = functional.constrained_forward_dynamics_derivatives(tree, *of, tau)
+        for part, desired in zip(
+            found[:3], functional.forward_dynamics_derivatives(tree, *of, tau), strict=True
+        ):
+            assert_near(part, desired, 1e-12)
+        assert all(part.size == 0 for part in found[3:])
 
 
 def test_where_a_distance_has_no_direction() -> None:

@@ -297,7 +297,7 @@ cdef class CompiledModel:
 
     cdef group_constraints(self):
         cdef Model* m = &self.model
-        m.groups = m.one_group = NULL
+        m.groups = m.one_group = &NO_GROUPS
         if m.num_constraints:
             m.groups = make_groups(m, False, self._arrays)
             m.one_group = make_groups(m, True, self._arrays)
@@ -468,6 +468,10 @@ cdef void visit_paths(
                     through[places[j]] = i
                 places[j] += 1
                 j = m.joints[j].parent
+
+
+# Of a model without constraints.
+cdef ConstraintGroups NO_GROUPS
 
 
 cdef const ConstraintGroups* make_groups(Model* m, bint as_one, dict arrays) except NULL:
