@@ -142,10 +142,8 @@ class _Function:
         return self.add(f"shufflevector {kind} {a}, {kind} {b}, <{len(places)} x i32> <{mask}>")
 
 
-def _write_operations(
-    schedule: Schedule, outputs: list[list[int]], to: _Function, inputs: list[str], room: int
-) -> list[list[str]]:
-    """Write what is recorded, and return the names of the results; sines take a multiple of `room` angles."""
+def _write_operations(schedule: Schedule, to: _Function, inputs: list[str], room: int) -> None:
+    """Write what is recorded, and its results; sines take a multiple of `room` angles."""
     names: dict[int, str] = {}
     turned: dict[tuple[str, int], str] = {}
 
@@ -153,8 +151,20 @@ def _write_operations(
         name, *rest = schedule.operations[index]
         return to.number(struct.unpack("d", rest[0])[0]) if name == "constant" else names[index]
 
-    for index in schedule.before:
-        names[index] = _write_operation(schedule.operations[index], to, operand, inputs)
+    def store(index: int) -> None:
+        for k, i in schedule.places.get(index, ()):
+            to.store(operand(index), f"%o{k}", i)
+
+    def write(index: int) -> None:
+        name, *rest = schedule.operations[index]
+        known = turned.get((name, rest[0])) if name in ("sin", "cos") else None
+        names[index] = known or _write_operation(schedule.operations[index], to, operand, inputs)
+        store(index)
+
+    for index in schedule.constants:
+        store(index)
+    for index in (*schedule.inputs, *schedule.before):
+        write(index)
     if schedule.angles:
         angles = schedule.angles
         size = (len(angles) + room - 1) // room * room
@@ -167,19 +177,12 @@ def _write_operations(
             for name in ("sin", "cos"):
                 turned[name, angle] = to.load(f"%{name[0]}", i)
     for index in schedule.after:
-        name, *rest = schedule.operations[index]
-        if name in ("sin", "cos") and (name, rest[0]) in turned:
-            names[index] = turned[name, rest[0]]
-        else:
-            names[index] = _write_operation(schedule.operations[index], to, operand, inputs)
-    return [[operand(index) for index in output] for output in outputs]
+        write(index)
 
 
 def _write_operation(operation: tuple[Any, ...], to: _Function, operand: Any, inputs: list[str]) -> str:
     """Write one operation, and return the name of its result."""
     name, *rest = operation
-    if name == "constant":
-        return ""
     if name == "input":
         return to.load(inputs[rest[0]], rest[1])
     values = [operand(index) for index in rest]
@@ -223,27 +226,18 @@ def _write_one(
         to.do(f"{array} = load ptr, ptr {to.place('%inputs', k, 'ptr')}")
     for k in range(len(outputs)):
         to.do(f"%o{k} = load ptr, ptr {to.place('%outputs', k, 'ptr')}")
-    _write_results(schedule, outputs, to, arrays, lanes)
+    _write_operations(schedule, to, arrays, lanes)
     return (
         f"define void @mbt_one(ptr %inputs, ptr %outputs) #0 {{\n{_rooms(schedule, to, lanes)}\n"
         f"{to.take()}\n  ret void\n}}\n"
     )
 
 
-def _write_results(
-    schedule: Schedule, outputs: list[list[int]], to: _Function, inputs: list[str], room: int
-) -> None:
-    results = _write_operations(schedule, outputs, to, inputs, room)
-    for k, result in enumerate(results):
-        for i, value in enumerate(result):
-            to.store(value, f"%o{k}", i)
-
-
 def _write_block(schedule: Schedule, inputs: list[int], outputs: list[list[int]], to: _Function) -> str:
     """Return the function of as many states as a register has lanes, entry by entry in registers."""
     arrays = [f"ptr noalias readonly %i{k}" for k in range(len(inputs))]
     arrays += [f"ptr noalias %o{k}" for k in range(len(outputs))]
-    _write_results(schedule, outputs, to, [f"%i{k}" for k in range(len(inputs))], 1)
+    _write_operations(schedule, to, [f"%i{k}" for k in range(len(inputs))], 1)
     return (
         f"define internal void @block({', '.join(arrays)}) #2 {{\n{_rooms(schedule, to, 1)}\n"
         f"{to.take()}\n  ret void\n}}\n"

@@ -45,25 +45,43 @@ class Schedule:
     """Those operations that results depend on, in an order in which they can be computed.
 
     Sines and cosines of what depends on no other ones, which is nearly all of them, are computed together:
-    first what is in `before`, then those of `angles`, then `after`.
+    first `before`, then those of `angles`, then `after`. A result goes out when it is known, for most that
+    wait until the end are written to memory twice. All `inputs` are read before that, for a result may
+    replace one.
 
     Attributes
     ----------
+    inputs : list of int
+        What is read.
     angles : list of int
-        What they are of.
+        What sines and cosines are of.
     before, after : list of int
         The other operations; `after` has the sines and cosines themselves.
+    constants : list of int
+        Those that are results.
+    places : dict of int to list of tuple of two ints
+        Where an operation goes out: which output, and which entry.
     """
 
     def __init__(self, operations: list[Operation], outputs: list[list[int]]) -> None:
         self.operations = operations
         used = self._find_used(index for output in outputs for index in output)
         self.angles = self._find_angles(sorted(used))
-        first = self._find_used(self.angles)
+        leaves: dict[str, list[int]] = {name: [] for name in _LEAVES}
+        for index in sorted(used):
+            leaves.get(operations[index][0], []).append(index)
+        used.difference_update(*leaves.values())
+        first = self._find_used(self.angles) & used
         self.before, self.after = sorted(first), sorted(used - first)
+        self.inputs = leaves["input"]
+        self.places: dict[int, list[tuple[int, int]]] = {}
+        for k, output in enumerate(outputs):
+            for i, index in enumerate(output):
+                self.places.setdefault(index, []).append((k, i))
+        self.constants = [index for index in leaves["constant"] if index in self.places]
 
     def names(self) -> set[str]:
-        """Return the names of all operations."""
+        """Return the names of all operations but inputs and constants."""
         return {self.operations[index][0] for index in (*self.before, *self.after)}
 
     def _find_used(self, indices: Iterable[int]) -> set[int]:

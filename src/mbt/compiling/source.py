@@ -344,48 +344,52 @@ class _Body:
     """Statements for those operations that results depend on."""
 
     def __init__(self, operations: list[Operation], outputs: list[list[int]], single: bool) -> None:
-        self.operations, self.outputs, self.single = operations, outputs, single
+        self.operations, self.single = operations, single
         self.schedule = Schedule(operations, outputs)
 
     def lines(self) -> list[str]:
-        """Return them in an order in which they can be computed."""
-        angles = self.schedule.angles
+        """Return them in the order of the schedule."""
+        schedule, angles = self.schedule, self.schedule.angles
         places = {angle: place for place, angle in enumerate(angles)}
-        lines = [self._statement(index) for index in self.schedule.before]
+        lines = []
+        for index in schedule.constants:
+            lines += self._results(index)
+        for index in (*schedule.inputs, *schedule.before):
+            lines += self._statement(index, self._value(index))
         if angles:
             room = f"[ROOM({len(angles)})]"
             values = ", ".join(self._operand(angle) for angle in angles)
             lines.append(f"R x{room} = {{{values}}}, s{room}, c{room};")
             lines.append(f"SINCOS({len(angles)}, x, s, c);")
-        for index in self.schedule.after:
+        for index in schedule.after:
             name, *operands = self.operations[index]
             if name in ("sin", "cos") and operands[0] in places:
-                lines.append(f"const R t{index} = {name[0]}[{places[operands[0]]}];")
+                lines += self._statement(index, f"{name[0]}[{places[operands[0]]}]")
             else:
-                lines.append(self._statement(index))
-        for k, output in enumerate(self.outputs):
-            lines += [f"OUT({k}, {i}, {self._operand(index)});" for i, index in enumerate(output)]
-        return [line for line in lines if line]
+                lines += self._statement(index, self._value(index))
+        return lines
 
     def _operand(self, index: int) -> str:
         name, *rest = self.operations[index]
         return f"CONSTANT({_literal(rest[0], self.single)})" if name == "constant" else f"t{index}"
 
-    def _statement(self, index: int) -> str:
+    def _statement(self, index: int, value: str) -> list[str]:
+        kind = "TRUTH" if self.operations[index][0] in CONDITIONS else "R"
+        return [f"const {kind} t{index} = {value};", *self._results(index)]
+
+    def _results(self, index: int) -> list[str]:
+        return [f"OUT({k}, {i}, {self._operand(index)});" for k, i in self.schedule.places.get(index, ())]
+
+    def _value(self, index: int) -> str:
         name, *operands = self.operations[index]
-        if name == "constant":
-            return ""
         if name == "input":
-            value = f"IN({operands[0]}, {operands[1]})"
-        elif name == "negative":
-            value = f"-{self._operand(operands[0])}"
-        elif name in _SIGNS:
-            value = f" {_SIGNS[name]} ".join(map(self._operand, operands))
-        else:
-            values = ", ".join(map(self._operand, operands))
-            is_call = name in CALLED
-            value = f"CALL({name}, {values})" if is_call else f"{name.upper()}({values})"
-        return f"const {'TRUTH' if name in CONDITIONS else 'R'} t{index} = {value};"
+            return f"IN({operands[0]}, {operands[1]})"
+        if name == "negative":
+            return f"-{self._operand(operands[0])}"
+        if name in _SIGNS:
+            return f" {_SIGNS[name]} ".join(map(self._operand, operands))
+        values = ", ".join(map(self._operand, operands))
+        return f"CALL({name}, {values})" if name in CALLED else f"{name.upper()}({values})"
 
 
 def _literal(number: bytes, single: bool) -> str:
