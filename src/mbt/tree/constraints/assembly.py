@@ -28,6 +28,8 @@ _MAX_STEPS = 60
 # How far attempts begin from where the caller is, in radians and lengths of the model: where steps lead
 # nowhere, as in a mechanism that is stretched, a small push decides to which side it goes.
 _PUSHES = (0.0, 0.01, 0.1, 0.1, 0.5, 0.5, 1.0, 1.0, 2.0, 2.0)
+# Gaps that come from numbers with few digits are as large wherever a mechanism is: no attempt begins farther than this.
+_NEAR = 0.1
 # What weighs the damping of a step: at first, when a step has failed, when it has not, and at most.
 _DAMPING, _MORE, _LESS, _MOST = 1e-2, 8.0, 0.2, 1e12
 # So many steps in a row that change the sum of squares by less than this part of it end an attempt.
@@ -154,6 +156,8 @@ class _Problem:
         best = self._evaluate(self._q)
         rng = np.random.default_rng(0)
         for push in _PUSHES[: self._attempts]:
+            if push > _NEAR and np.all(best.largest < _FEW_DIGITS):
+                break
             begun = best if push == 0.0 else self._evaluate(self._step(self._q, self._draw(rng, push)))
             found = self._iterate(begun, _LEAST_GAIN)
             is_open = best.largest > self._tolerance
