@@ -357,6 +357,16 @@ def test_what_never_closes_is_left_soon(evaluations):
     assert len(evaluations) < 300
 
 
+def test_what_few_digits_lock_is_left_soon(evaluations):
+    """The gap stays what it is from wherever an attempt begins: more than six hundred were made."""
+    tree = bars.four_bar(pin_off=1e-5)
+    context = tree.create_default_context()
+    context.q = [-0.9, 0.7, 1.1]
+    with pytest.raises(AssemblyError, match="numbers with few digits"):
+        tree.assemble(context, fixed=["crank_pin"])
+    assert len(evaluations) < 250
+
+
 def test_velocities_that_obey_to_rounding_are_not_named():
     """Of two loops beside each other one is driven by two motors: only that one is named."""
     tree, rng = mbt.MultibodyTree(), np.random.default_rng(4)

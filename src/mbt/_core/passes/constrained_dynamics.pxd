@@ -17,8 +17,9 @@ one, see semidefinite_rows.hpp. A row follows from those of its group before it 
 - is less than the heaviest of what the constraints of its group hold together would leave, were it turned by an angle
   of a decimal number with five digits.
 
-Light bodies between heavy ones leave little of rows, too: so what comes out is put in, and the equations are solved
-once more for what remains of J vdot + Jdot v.
+Light bodies between heavy ones leave little of rows, too: where few digits are left, a group is factored with twice as
+many, see graded_rows.hpp; and what comes out is put in, and the equations are solved once more for what remains of
+J vdot + Jdot v.
 
 J. Carpentier, R. Budhiraja, N. Mansard, "Proximal and Sparse Resolution of Constrained Dynamic Equations", RSS 2021;
 A. S. Sathya, J. Carpentier, "Constrained Articulated Body Dynamics Algorithms", IEEE T-RO 2025, eliminate in the sweep.
