@@ -62,7 +62,8 @@ class Film:
             )
         else:
             self.q = as_float_array(trajectory, "trajectory", (..., None, tree.num_positions)).copy()
-            self.time = as_positive(dt, "dt") * np.arange(self.q.shape[-2])
+            with np.errstate(over="ignore"):
+                self.time = as_positive(dt, "dt") * np.arange(self.q.shape[-2])
         if not self.time.size:
             raise ShapeError("trajectory: expected one sample or more, got none")
 
