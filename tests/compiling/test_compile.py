@@ -614,7 +614,7 @@ def test_a_compiler_that_makes_something_else(arm: mbt.MultibodyTree, tmp_path: 
     compiler = tmp_path / "other-cc"
     compiler.write_text('#!/bin/sh\nexec gcc "$@" -Dmbt_one=mbt_two\n')
     compiler.chmod(0o755)
-    with pytest.raises(mbt.CompilerError, match="what it made is not what it was given: .*mbt_one"):
+    with pytest.raises(mbt.CompilerError, match=r"what it made is not what it was given: .*mbt_one"):
         mbt.compile(arm, "center_of_mass", compiler=str(compiler), cache=False)
 
 

@@ -105,7 +105,7 @@ def solve_in_free_directions(tree: mbt.MultibodyTree, context: Any) -> Array:
 
 @pytest.mark.parametrize("decades", [6.0, 10.0, 12.0, 15.0])
 def test_masses_of_a_context_in_every_attitude(decades: float) -> None:
-    """As many decades within one loop, of which the default masses tell nothing; of one state and of a batch."""
+    """Masses many decades apart within one loop, unlike the default masses; of one state and of a batch."""
     rng = np.random.default_rng(0)
     for _ in range(20):
         tree, context = make_loop((1.0, 1.0, 1.0), exp_so3(1.5 * rng.normal(size=3)))

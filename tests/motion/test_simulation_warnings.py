@@ -267,7 +267,7 @@ def test_limits_of_samples_and_of_what_begins_outside() -> None:
     assert "joint 'slide' passed its lower limit 0.1 m at 0.051 s" in message
 
 
-@pytest.mark.parametrize("method", (*METHODS, "implicit"))
+@pytest.mark.parametrize("method", [*METHODS, "implicit"])
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_all_solvers_treat_what_is_not_finite_alike(method: str, value: float) -> None:
     tree = pendulum()

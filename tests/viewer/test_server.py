@@ -277,7 +277,7 @@ def test_positions_that_are_nowhere_are_told(tmp_path: Path) -> None:
 )
 def test_a_page_of_too_many_pictures_is_refused(tmp_path: Path, settings: dict[str, float]) -> None:
     path = tmp_path / "long.html"
-    with pytest.raises(mbt.ArgumentValueError, match="pictures, but a page holds 1000000: take a larger speed"):
+    with pytest.raises(mbt.ArgumentValueError, match="pictures, but a page holds 1000000: take a larger"):
         mbt.record(pendulum(), [[0.0], [0.1], [0.2]], path, **settings)
     assert not path.exists()
     mbt.record(pendulum(), [[0.0], [1e308]], path, dt=0.01)

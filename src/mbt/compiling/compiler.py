@@ -219,7 +219,9 @@ def _compile(command: list[str], source: str, folder: Path, timeout: float) -> P
         said = output.read_text(encoding="utf-8", errors="replace")
         raise CompilerError(f"compiler: {quote(command[0])} failed: {_last_lines(said)}")
     if not made.exists():
-        raise CompilerError(f"compiler: {quote(command[0])} ended well, but made no library: is it a C compiler?")
+        raise CompilerError(
+            f"compiler: {quote(command[0])} ended well, but made no library: is it a C compiler?"
+        )
     return made
 
 

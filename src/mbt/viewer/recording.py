@@ -98,7 +98,7 @@ def record(
     num_pictures = film.duration * fps / speed
     if not num_pictures <= _MOST_PICTURES:
         raise ArgumentValueError(
-            f"trajectory: {film.duration:g} s, shown at speed={speed:g} and fps={fps:g}, make {num_pictures:.3g} "
+            f"trajectory: {film.duration:g} s, at speed={speed:g} and fps={fps:g}, make {num_pictures:.3g} "
             f"pictures, but a page holds {_MOST_PICTURES}: take a larger speed, or fewer fps"
         )
     period = speed / fps

@@ -1,6 +1,6 @@
-// Rows Z of constraints whose weights 1 / D differ by many decades: Z D^-1 Z' is computed, and factored as in
-// semidefinite_rows.hpp, with twice the digits. What light bodies leave of a row that heavy ones resist is then far above
-// rounding, in every attitude.
+// Z D^-1 Z' of constraint rows Z, computed and factored (semidefinite_rows.hpp) with twice the digits. Where pivots D
+// differ by many decades, a row that heavy bodies resist keeps few digits once the rows before it are taken out, which
+// light bodies let move far more easily. With twice the digits it stays far above rounding, in every attitude.
 //
 // T. J. Dekker, "A Floating-Point Technique for Extending the Available Precision", Numer. Math. 18 (1971).
 #pragma once
@@ -12,7 +12,7 @@
 
 namespace MBT_NS {
 
-// high + low, of which low is below the last digit of high.
+// The number high + low; low is less than the last digit of high.
 struct TwoDoubles {
   double high, low;
 
@@ -51,11 +51,11 @@ static MBT_INLINE bool is_zero(const TwoDoubles& a) { return a.high == 0.0; }
 static MBT_INLINE double lane(const double& a, int) { return a; }
 static MBT_INLINE void set_lane(double& a, int, double value) { a = value; }
 
-// What is left of a row, in parts of it, where so many of its digits are gone that those that remain are looked at.
+// A row that keeps less than this part of its size has lost too many digits.
 static constexpr double kFewDigits = 1e-5;
 
-// Whether any of m rows that are factored was judged by rounding alone, and by few digits. `least` is what a row had to
-// leave to count, and D the inverse of what it left, or zero.
+// Whether any of m factored rows has lost too many digits, or was left out as rounding. `least` has the pivots that
+// rows had to exceed: more than rounding where the few digits of files decide. D has the inverse pivots, or zero.
 template <class T>
 static MBT_INLINE bool is_graded(std::ptrdiff_t m, int l, double rounding, const T* least, const T* D) {
   for (std::ptrdiff_t e = 0; e < m; ++e)
@@ -73,7 +73,7 @@ MBT_COLD static void add_graded(std::ptrdiff_t m, int l, const T* z, const T& D_
   }
 }
 
-// L and D of A (m, m) in units of `scale`; A and the work t (m,) are destroyed.
+// L and D of A (m, m) in units of `scale`. A and t (m,) are working memory. Z itself has rounding, squared in a pivot.
 template <class T>
 MBT_COLD static void factor_graded(
     std::ptrdiff_t m, int l, double rounding, const T* scale, const T* least, TwoDoubles* A, TwoDoubles* t, T* L,
@@ -81,7 +81,6 @@ MBT_COLD static void factor_graded(
   for (std::ptrdiff_t e = 0; e < m; ++e) {
     for (std::ptrdiff_t f = 0; f <= e; ++f)
       A[m * e + f] = A[m * e + f] * (TwoDoubles(lane(scale[e], l)) * TwoDoubles(lane(scale[f], l)));
-    // What counts by few digits does so still; rounding is that of Z, squared.
     t[e] = lane(least[e], l) <= rounding ? rounding * rounding : lane(least[e], l);
   }
   factor_semidefinite(m, A, t);

@@ -27,8 +27,8 @@ In NumPy: tests/support/constraints.py.
 """
 
 from mbt._core.algebra.derivative_columns cimport (
-    TwoDoubles, add_graded, add_reactions, factor_graded, factor_semidefinite, is_graded, keep_independent, keep_much, leaves_much, solve_reactions,
-    solve_semidefinite,
+    TwoDoubles, add_graded, add_reactions, factor_graded, factor_semidefinite, is_graded, keep_independent,
+    keep_much, leaves_much, solve_reactions, solve_semidefinite,
 )
 from mbt._core.algebra.records cimport (
     Articulated, ArticulatedDof, ConstraintWork, FrameMotion, Parameters, Placed, add_to_columns, carry_columns,
@@ -365,17 +365,18 @@ cdef inline void factor_again_where_graded(
     # Out:
     ConstraintWork[T]* w,          # L, D; in: what they are by `calc_Lambda`, and the least that counts in `rest`
 ) noexcept nogil:
-    """With twice the digits, where light bodies leave little of what heavy ones resist; not of derivatives or symbols."""
+    """Factor doubles with twice the digits, where light bodies leave few digits of rows that heavy ones resist."""
     cdef int first = groups.row_start[group]
     cdef Py_ssize_t m = groups.row_start[group + 1] - first
     cdef TwoDoubles* A = <TwoDoubles*>w.graded
+    cdef Py_ssize_t e
     cdef int l, i, j, k
     if T is double or T is Lanes:
         for l in range(1 if T is double else MBT_W):
             if not is_graded(m, l, ROUNDING_OF_ROW, w.rest + first, w.D + first):
                 continue
-            for i in range(m*m):
-                A[i] = TwoDoubles(0.0)
+            for e in range(m*m):
+                A[e] = TwoDoubles(0.0)
             for j in range(groups.mobod_start[group], groups.mobod_start[group + 1]):
                 i = groups.mobods[j]
                 for k in range(model.joints[i].nv):

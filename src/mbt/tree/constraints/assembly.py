@@ -28,14 +28,13 @@ _MAX_STEPS = 60
 # How far attempts begin from where the caller is, in radians and lengths of the model: where steps lead
 # nowhere, as in a mechanism that is stretched, a small push decides to which side it goes.
 _PUSHES = (0.0, 0.01, 0.1, 0.1, 0.5, 0.5, 1.0, 1.0, 2.0, 2.0)
-# Gaps that come from numbers with few digits are as large wherever a mechanism is: no attempt to close them begins
-# farther away than this.
+# A gap due to few digits is the same everywhere: no attempt to close one begins farther away than this.
 _NEAR = 0.1
 # What weighs the damping of a step: at first, when a step has failed, when it has not, and at most.
 _DAMPING, _MORE, _LESS, _MOST = 1e-2, 8.0, 0.2, 1e12
 # So many steps in a row that change the sum of squares by less than this part of it end an attempt.
 _IDLE_STEPS, _LEAST_GAIN = 3, 1e-6
-# The same where only a gap of numbers with few digits is left: what closes gains far more.
+# The same where only a gap as small as few digits make it is left: steps that close it gain far more.
 _LEAST_GAIN_OF_FEW_DIGITS = 1e-2
 # Steps of velocities, each of which leaves a part of what the one before has left.
 _MAX_STEPS_OF_VELOCITIES = 20
