@@ -610,11 +610,21 @@ def test_a_command_that_no_shell_would_read(arm: mbt.MultibodyTree, monkeypatch:
         mbt.compile(arm, "mass_matrix", cache=False)
 
 
+def test_a_compiler_that_makes_something_else(arm: mbt.MultibodyTree, tmp_path: Path) -> None:
+    compiler = tmp_path / "other-cc"
+    compiler.write_text('#!/bin/sh\nexec gcc "$@" -Dmbt_one=mbt_two\n')
+    compiler.chmod(0o755)
+    with pytest.raises(mbt.CompilerError, match=r"what it made is not what it was given: .*mbt_one"):
+        mbt.compile(arm, "center_of_mass", compiler=str(compiler), cache=False)
+
+
 def test_no_compiler(arm: mbt.MultibodyTree, monkeypatch: Any) -> None:
     with pytest.raises(mbt.CompilerError, match="'no-such-cc', which is not found"):
         mbt.compile(arm, "mass_matrix", compiler="no-such-cc", cache=False)
     with pytest.raises(mbt.CompilerError, match="'false' failed: it says nothing"):
         mbt.compile(arm, "mass_matrix", compiler="false", cache=False)
+    with pytest.raises(mbt.CompilerError, match="'true' ended well, but made no library: is it a C compiler"):
+        mbt.compile(arm, "mass_matrix", compiler="true", cache=False)
     monkeypatch.delenv("CC", raising=False)
     monkeypatch.setenv("PATH", "")
     with pytest.raises(mbt.CompilerError, match="there is none of cc, gcc and clang"):

@@ -103,20 +103,59 @@ def solve_in_free_directions(tree: mbt.MultibodyTree, context: Any) -> Array:
     return a - N @ np.linalg.solve(N.T @ tree.calc_mass_matrix(context) @ N, N.T @ forces)
 
 
-def test_masses_of_a_context_in_every_attitude() -> None:
-    """Ten decades within one loop that the default masses tell nothing of."""
+@pytest.mark.parametrize("decades", [6.0, 10.0, 12.0, 15.0])
+def test_masses_of_a_context_in_every_attitude(decades: float) -> None:
+    """Masses many decades apart within one loop, unlike the default masses; of one state and of a batch."""
     rng = np.random.default_rng(0)
     for _ in range(20):
         tree, context = make_loop((1.0, 1.0, 1.0), exp_so3(1.5 * rng.normal(size=3)))
+        batch = tree.create_default_context(batch_shape=(5,))
+        batch.q, batch.v = np.tile(context.q, (5, 1)), np.tile(context.v, (5, 1))
         for light, heavy in ((0, 1), (1, 2), (2, 0)):
-            exponents = rng.uniform(-5.0, 5.0, 3)
-            exponents[[light, heavy]] = -5.0, 5.0
+            exponents = rng.uniform(-decades / 2, decades / 2, 3)
+            exponents[[light, heavy]] = -decades / 2, decades / 2
             for body, exponent in zip(tree.bodies[1:], exponents, strict=True):
                 body.set_mass(context, 10.0**exponent)
-            vdot = tree.calc_forward_dynamics(context)
-            assert remainder_of(tree, context, vdot) < 1e-9
+                # Of a single sample of the batch.
+                body.set_mass(batch, np.where(np.arange(5) == 3, 10.0**exponent, 1.0))
             desired = solve_in_free_directions(tree, context)
-            np.testing.assert_allclose(vdot, desired, atol=1e-8 * np.abs(desired).max())
+            for vdot in (tree.calc_forward_dynamics(context), tree.calc_forward_dynamics(batch)[3]):
+                assert remainder_of(tree, context, vdot) < 1e-12
+                np.testing.assert_allclose(vdot, desired, atol=1e-11 * np.abs(desired).max())
+
+
+def test_velocities_after_an_impact() -> None:
+    """v1 = v - M^-1 J' (J M^-1 J')^+ J v by free directions: N (N' M N)^-1 N' M v."""
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        tree, context = make_loop((1.0, 1.0, 1.0), exp_so3(1.5 * rng.normal(size=3)))
+        for body, exponent in zip(tree.bodies[1:], rng.permutation([-6.0, 0.0, 6.0]), strict=True):
+            body.set_mass(context, 10.0**exponent)
+        context.v = v = rng.normal(size=3)
+        J, M = tree.calc_constraint_jacobian(context), tree.calc_mass_matrix(context)
+        v1, _ = tree.calc_impulse_dynamics(context)
+        np.testing.assert_allclose(J @ v1, 0.0, atol=1e-12 * np.abs(v1).max())
+        N = np.linalg.svd(J)[2][2:].T
+        desired = N @ np.linalg.solve(N.T @ M @ N, N.T @ M @ v)
+        np.testing.assert_allclose(v1, desired, atol=1e-9 * np.abs(v1).max())
+
+
+@pytest.mark.parametrize("decades", [10.0, 15.0])
+def test_branches_with_masses_of_a_context(decades: float) -> None:
+    """Constraints hold, or the state is refused; 1e10 is never refused."""
+    num_refused = 0
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        tree, context = hang_rods(np.ones(10), rng)
+        for body in tree.bodies[1:]:
+            body.set_mass(context, 10.0 ** rng.uniform(-decades / 2, decades / 2))
+        try:
+            vdot = tree.calc_forward_dynamics(context, 10.0 * rng.normal(size=tree.num_velocities))
+        except mbt.SingularityError:
+            num_refused += 1
+        else:
+            assert remainder_of(tree, context, vdot) < 1e-9, seed
+    assert num_refused < (1 if decades == 10.0 else 8)
 
 
 def test_nothing_is_wrong_without_a_word() -> None:

@@ -8,6 +8,7 @@ import pytest
 import mbt
 from mbt import functional
 from support.case import FEW, MOVING, get_case
+from support.linkages import four_bar
 
 
 @pytest.mark.parametrize("model", MOVING)
@@ -140,3 +141,23 @@ def test_frames_off_their_bodies(model: str) -> None:
     for sample, x in zip(batch, q, strict=True):
         one = functional.operational_space_inverse_inertia(edited, x, off, expressed_in=E)
         np.testing.assert_allclose(one, sample, rtol=0.0, atol=1e-12 * scale)
+
+
+def test_constraints_and_locks_are_those_of_forward_dynamics_alone() -> None:
+    """With a loop closed and a joint locked it is what it is without them, as its page says."""
+    tree = four_bar()
+    context = tree.create_default_context()
+    context.q = [0.4, 0.3, 1.8]
+    tree.assemble(context)
+    body = tree.bodies[-1]
+    before = tree.calc_operational_space_inverse_inertia(context, body)
+    J = tree.calc_jacobian_spatial_velocity(
+        context, "v", body.body_frame, np.zeros(3), tree.world_frame, tree.world_frame
+    )
+    desired = J @ np.linalg.solve(tree.calc_mass_matrix(context), J.T)
+    np.testing.assert_allclose(before, desired, atol=1e-12 * np.abs(desired).max())
+    tree.joints[0].lock(context)
+    np.testing.assert_array_equal(tree.calc_operational_space_inverse_inertia(context, body), before)
+    for name in ("calc_operational_space_inertia", "calc_operational_space_inverse_inertia"):
+        text = " ".join(str(getattr(mbt.MultibodyTree, name).__doc__).split())
+        assert "without the constraints and locks" in text

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -357,6 +358,16 @@ def test_what_never_closes_is_left_soon(evaluations):
     assert len(evaluations) < 300
 
 
+def test_what_few_digits_lock_is_left_soon(evaluations):
+    """The gap stays what it is from wherever an attempt begins: more than six hundred were made."""
+    tree = bars.four_bar(pin_off=1e-5)
+    context = tree.create_default_context()
+    context.q = [-0.9, 0.7, 1.1]
+    with pytest.raises(AssemblyError, match="numbers with few digits"):
+        tree.assemble(context)
+    assert len(evaluations) < 250
+
+
 def test_velocities_that_obey_to_rounding_are_not_named():
     """Of two loops beside each other one is driven by two motors: only that one is named."""
     tree, rng = mbt.MultibodyTree(), np.random.default_rng(4)
@@ -411,6 +422,36 @@ def test_loops_beside_each_other_are_judged_one_by_one(monkeypatch):
     assert report.rank == np.linalg.matrix_rank(J, tol=1e-10)
     assert report.mobility == tree.num_velocities - report.rank
     assert {entry.num_redundant for entry in report.entries} == {1}
+
+
+def chain_of_balls(number):
+    """Free bodies, each on a ball of the one before, none where it should be."""
+    tree = mbt.MultibodyTree()
+    M = mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)
+    inboard = tree.world_frame
+    for i in range(number):
+        body = tree.add_body(mbt.RigidBody(f"body_{i}", M))
+        tree.add_constraint(mbt.BallConstraint(f"ball_{i}", inboard, body.body_frame))
+        inboard = _on(tree, body)
+    tree.finalize()
+    context = tree.create_default_context()
+    step = np.random.default_rng(0).normal(size=tree.num_velocities)
+    context.q = tree.integrate_positions(context.q, step, 1.0)
+    return tree, context
+
+
+def test_memory_grows_as_the_number_of_bodies():
+    peaks = []
+    for number in (40, 160):
+        tree, context = chain_of_balls(number)
+        tree.calc_constraint_errors(context)
+        tracemalloc.start()
+        tree.assemble(context)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        np.testing.assert_allclose(tree.calc_constraint_errors(context), 0.0, atol=1e-14)
+    # Of dense matrices sixteen times as much.
+    assert peaks[1] < 7.0 * peaks[0]
 
 
 def _on(tree, body):

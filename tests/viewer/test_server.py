@@ -270,6 +270,20 @@ def test_positions_that_are_nowhere_are_told(tmp_path: Path) -> None:
         mbt.record(pendulum(), [[np.nan], [np.nan]], tmp_path / "nothing.html", dt=0.1)
 
 
+@pytest.mark.parametrize(
+    "settings",
+    [{"dt": 1e308}, {"dt": 1e9}, {"dt": 0.1, "fps": 1e300}, {"dt": 0.1, "speed": 1e-300}],
+    ids=["endless", "years", "fps", "speed"],
+)
+def test_a_page_of_too_many_pictures_is_refused(tmp_path: Path, settings: dict[str, float]) -> None:
+    path = tmp_path / "long.html"
+    with pytest.raises(mbt.ArgumentValueError, match="pictures, but a page holds 1000000: take a larger"):
+        mbt.record(pendulum(), [[0.0], [0.1], [0.2]], path, **settings)
+    assert not path.exists()
+    mbt.record(pendulum(), [[0.0], [1e308]], path, dt=0.01)
+    assert path.exists()
+
+
 def test_arguments() -> None:
     tree = pendulum()
     with mbt.view(tree, open_browser=False) as viewer:

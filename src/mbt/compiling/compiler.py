@@ -68,8 +68,11 @@ class Library:
             self.handle = ctypes.CDLL(str(path))
         except OSError as error:
             raise CompilerError(f"compiler: what it made cannot be loaded: {error}") from error
-        self.one = _address(self.handle.mbt_one)
-        self.many = _address(self.handle.mbt_many)
+        try:
+            self.one = _address(self.handle.mbt_one)
+            self.many = _address(self.handle.mbt_many)
+        except AttributeError as error:
+            raise CompilerError(f"compiler: what it made is not what it was given: {error}") from error
 
 
 #: What `build` returns: two addresses.
@@ -215,6 +218,10 @@ def _compile(command: list[str], source: str, folder: Path, timeout: float) -> P
     if status:
         said = output.read_text(encoding="utf-8", errors="replace")
         raise CompilerError(f"compiler: {quote(command[0])} failed: {_last_lines(said)}")
+    if not made.exists():
+        raise CompilerError(
+            f"compiler: {quote(command[0])} ended well, but made no library: is it a C compiler?"
+        )
     return made
 
 

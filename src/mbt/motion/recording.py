@@ -39,6 +39,8 @@ class Recording:
         When an event function returned NaN for the first time [s], by its number.
     solver : SolverSteps or None
         Of implicit steps: what the solver did in each.
+    refused_tau : ndarray, shape (num_velocities,), or None
+        Forces for which a solver that chooses its steps found accelerations that were not finite.
     """
 
     def __init__(self, time: float, state: FloatArray) -> None:
@@ -48,6 +50,7 @@ class Recording:
         self.num_steps = 0
         self.undefined_events: dict[int, float] = {}
         self.solver: SolverSteps | None = None
+        self.refused_tau: FloatArray | None = None
         self.status = "completed"
         self.message = "the duration is over"
 

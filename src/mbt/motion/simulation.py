@@ -183,7 +183,7 @@ def simulate(
         recording, passages = run(task)
     trajectory = Trajectory._of_recording(task, recording, passages)
     if trajectory.status == "failed":
-        cause = find_cause(task, trajectory)
+        cause = find_cause(task, trajectory, recording.refused_tau)
         if cause:
             trajectory = replace(trajectory, message=f"{trajectory.message}: {cause}")
         symptoms = [trajectory.message]

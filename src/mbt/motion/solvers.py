@@ -136,6 +136,7 @@ class _Run:
                     raise _NotFiniteError
                 dense = self._call(solver.dense_output)
                 self.step_size, self.reached = solver.step_size, solver.t
+                self.recording.refused_tau = None
                 self.recording.num_steps += 1
                 q, v = chart.q(solver.y[:nv]), solver.y[nv:]
                 self._record(chart, solver, dense)
@@ -196,6 +197,7 @@ class _Run:
             self.own_error = error
             raise
         if not np.isfinite(rate).all():
+            self.recording.refused_tau = np.array(tau)
             raise _NotFiniteError
         self.last = y, rate
         return rate

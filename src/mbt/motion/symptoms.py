@@ -92,12 +92,16 @@ def find_symptoms(task: Task, trajectory: Trajectory, *, is_known_stiff: bool = 
     return [text for text in found if text]
 
 
-def find_cause(task: Task, trajectory: Trajectory) -> str:
-    """Return why a simulation failed and what would help, as far as that shows in its states."""
+def find_cause(task: Task, trajectory: Trajectory, refused_tau: FloatArray | None = None) -> str:
+    """Return why a simulation failed and what would help, as far as that shows in its states.
+
+    The control shows in the last forces, or in those that a solver could not continue with.
+    """
     runaway = ""
-    if np.abs(trajectory.tau[-1]).max(initial=0.0) > _RUNAWAY or not np.isfinite(trajectory.tau[-1]).all():
-        k = int(np.argmax(np.abs(np.nan_to_num(trajectory.tau[-1], nan=np.inf))))
-        runaway = f"the control along {trajectory.velocity_names[k]} had reached {trajectory.tau[-1, k]:.3g}"
+    tau = trajectory.tau[-1] if refused_tau is None else refused_tau
+    if np.abs(tau).max(initial=0.0) > _RUNAWAY or not np.isfinite(tau).all():
+        k = int(np.argmax(np.abs(np.nan_to_num(tau, nan=np.inf))))
+        runaway = f"the control along {trajectory.velocity_names[k]} had reached {tau[k]:.3g}"
         if task.inputs.is_function:
             return runaway
     if task.method == "implicit":

@@ -62,7 +62,8 @@ class Film:
             )
         else:
             self.q = as_float_array(trajectory, "trajectory", (..., None, tree.num_positions)).copy()
-            self.time = as_positive(dt, "dt") * np.arange(self.q.shape[-2])
+            with np.errstate(over="ignore"):
+                self.time = as_positive(dt, "dt") * np.arange(self.q.shape[-2])
         if not self.time.size:
             raise ShapeError("trajectory: expected one sample or more, got none")
 
@@ -106,7 +107,9 @@ class Film:
         share = (time - self.time[k]) / h if h > 0.0 else 0.0
         q: FloatArray = integrate_positions(self._tree, q0, step, share)
         near = k if share < 0.5 else k + 1
-        return q, self._velocity(near, step / h if h > 0.0 else np.zeros_like(step))
+        with np.errstate(over="ignore"):
+            mean = step / h if h > 0.0 else np.zeros_like(step)
+        return q, self._velocity(near, mean)
 
     def _velocity(self, k: int, mean: FloatArray) -> FloatArray:
         """Return the velocity of a sample, or what is known of it."""

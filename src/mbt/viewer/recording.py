@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbt.context.checks import compile_copy
-from mbt.errors import ModelWarning
+from mbt.errors import ArgumentValueError, ModelWarning
 from mbt.math.arrays import as_positive
 from mbt.math.poses import IDENTITY
 from mbt.saving.files import as_path, write_file
@@ -37,6 +37,8 @@ _LINE = (
     '<div style="position: fixed; left: 1em; right: 1em; bottom: 4em; z-index: 1000; pointer-events: none; '
     'font: 0.85em sans-serif; color: #555">{}</div>'
 )
+# A page with more of them is too large for browsers.
+_MOST_PICTURES = 1_000_000
 # The camera sees all of so many moments.
 _MOMENTS_IN_VIEW = 25
 
@@ -82,7 +84,8 @@ def record(
     MissingPackageError
         When viser is not installed: ``pip install "multibodytree[viz]"``.
     NotFinalizedError, ArgumentTypeError, ArgumentValueError, ShapeError
-        When an argument cannot be used, or the file cannot be written.
+        When an argument cannot be used, the page would hold more than a million pictures, or the file cannot
+        be written.
 
     See Also
     --------
@@ -91,7 +94,14 @@ def record(
     compile_copy(tree)
     target = as_path(path)
     film = Film(tree, trajectory, dt)
-    period = as_positive(speed, "speed") / as_positive(fps, "fps")
+    speed, fps = as_positive(speed, "speed"), as_positive(fps, "fps")
+    num_pictures = film.duration * fps / speed
+    if not num_pictures <= _MOST_PICTURES:
+        raise ArgumentValueError(
+            f"trajectory: {film.duration:g} s, at speed={speed:g} and fps={fps:g}, make {num_pictures:.3g} "
+            f"pictures, but a page holds {_MOST_PICTURES}: take a larger speed, or fewer fps"
+        )
+    period = speed / fps
     scene = ModelScene(tree, touching=touching_of(tree, trajectory))
     mesher = Mesher(package_paths, scene.extent)
     mesher.is_quiet = True  # One line tells of all.

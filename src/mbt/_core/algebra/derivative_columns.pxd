@@ -81,3 +81,12 @@ cdef extern from "algebra/semidefinite_rows.hpp" namespace "MBT_NS" nogil:
     void solve_columns[S](
         Py_ssize_t m, int n, Py_ssize_t stride, const S* L, const S* D, const S* scale, const S* A, const S* g,
         const S* J, S* y, S* x, S* dF)
+
+
+cdef extern from "algebra/graded_rows.hpp" namespace "MBT_NS" nogil:
+    cdef cppclass TwoDoubles:
+        TwoDoubles(double)
+    bint is_graded[S](Py_ssize_t m, int l, double rounding, const S* least, const S* D)
+    void add_graded[S](Py_ssize_t m, int l, const S* z, const S& D_inverse, TwoDoubles* A)
+    void factor_graded[S](
+        Py_ssize_t m, int l, double rounding, const S* scale, const S* least, TwoDoubles* A, TwoDoubles* t, S* L, S* D)

@@ -121,6 +121,7 @@ struct ConstraintWork {
   T* W;                  // (m, 8)    Lambda^-1 K
   T* A;                  // (num_mobods, 6)  forces, then accelerations: what changes
   T* du;                 // (nv,)     [rad/s^2, m/s^2]  of u / D
+  T* graded;             // (2, m + 1, m)  of graded_rows.hpp
 };
 
 // Constraints: how frame B moves in A, about the point C of B that their force acts at, in World.

@@ -88,6 +88,7 @@ cdef extern from "algebra/records.hpp" namespace "MBT_NS" nogil:
         S* W
         S* A
         S* du
+        S* graded
 
     cdef cppclass RelativeMotion[S]:
         S R_WA[9]

@@ -332,7 +332,8 @@ cdef class TreeMass(TreeAccelerations):
         """Return ``J M^-1 J'`` of a frame: the acceleration in World that a force on it gives to a tree at rest.
 
         J is the Jacobian of its spatial velocity in World, as returned by `mbt.functional.frame_jacobian` (Khatib
-        1987).
+        1987). M is the mass matrix of the tree alone, without the constraints and locks that `calc_forward_dynamics`
+        obeys.
 
         Parameters
         ----------

@@ -25,8 +25,11 @@ cdef inline int num_constraint_parameters_of(int type) noexcept nogil:
 
 
 cdef inline Py_ssize_t count_constraint_work(Py_ssize_t m, Py_ssize_t num_mobods, Py_ssize_t nv) noexcept nogil:
-    """Scalars that the forces of m equations need: mobods and frames in World, Z, Lambda, columns, forces on roots."""
-    return m + 21*num_mobods + nv + m*(nv + m + 7 + 48 + 24) if m > 0 else 0
+    """Scalars that the forces of m equations need.
+
+    Mobods and frames in World, Z, Lambda, also with twice the digits, columns, forces on roots.
+    """
+    return m + 21*num_mobods + nv + m*(nv + 3*m + 9 + 48 + 24) if m > 0 else 0
 
 
 cdef inline void calc_constraint_errors(

@@ -17,8 +17,9 @@ one, see semidefinite_rows.hpp. A row follows from those of its group before it 
 - is less than the heaviest of what the constraints of its group hold together would leave, were it turned by an angle
   of a decimal number with five digits.
 
-Light bodies between heavy ones leave little of rows, too: so what comes out is put in, and the equations are solved
-once more for what remains of J vdot + Jdot v.
+Light bodies between heavy ones leave little of rows, too: where few digits are left, a group is factored with twice as
+many, see graded_rows.hpp; and what comes out is put in, and the equations are solved once more for what remains of
+J vdot + Jdot v.
 
 J. Carpentier, R. Budhiraja, N. Mansard, "Proximal and Sparse Resolution of Constrained Dynamic Equations", RSS 2021;
 A. S. Sathya, J. Carpentier, "Constrained Articulated Body Dynamics Algorithms", IEEE T-RO 2025, eliminate in the sweep.
@@ -26,8 +27,8 @@ In NumPy: tests/support/constraints.py.
 """
 
 from mbt._core.algebra.derivative_columns cimport (
-    add_reactions, factor_semidefinite, keep_independent, keep_much, leaves_much, solve_reactions,
-    solve_semidefinite,
+    TwoDoubles, add_graded, add_reactions, factor_graded, factor_semidefinite, is_graded, keep_independent,
+    keep_much, leaves_much, solve_reactions, solve_semidefinite,
 )
 from mbt._core.algebra.records cimport (
     Articulated, ArticulatedDof, ConstraintWork, FrameMotion, Parameters, Placed, add_to_columns, carry_columns,
@@ -49,7 +50,7 @@ from mbt._core.passes.forward_dynamics_in_parents cimport (
     calc_accelerations_in_parents, take_out_joints_in_parents,
 )
 from mbt._core.passes.mass_matrix_inverse cimport add_motion, project_motion
-from mbt._core.scalars cimport T, select_lt
+from mbt._core.scalars cimport MBT_W, Lanes, T, select_lt
 
 
 cdef extern from *:
@@ -156,6 +157,7 @@ cdef inline void set_places(
     w.W = w.Y + STRIDE*m
     w.A = w.W + STRIDE*m
     w.du = w.A + 6*model.num_mobods
+    w.graded = w.du + model.num_velocities
 
 
 cdef inline T* factor_in(const Model* model, T* memory) noexcept nogil:
@@ -282,7 +284,9 @@ cdef inline void take_out_group(
         set_zero(w.K + STRIDE*first, STRIDE*m)
     set_group_rows(model, groups, group, switches, p, H_N, dofs, work, w)
     calc_Lambda(model, groups, group, dofs, w.Z, w.scale + first, L)
+    copy(w.D + first, m, w.rest + first)
     factor_semidefinite(m, L, w.D + first)
+    factor_again_where_graded(model, groups, group, dofs, w)
     if root > 0:
         solve_reactions(
             m, L, w.D + first, w.scale + first, w.K + STRIDE*first, w.Y + STRIDE*first, w.W + STRIDE*first
@@ -349,6 +353,40 @@ cdef inline void set_group_rows(
         for e in range(num_equations_of(x.type)):
             least = heaviest[unit_of(x, e)]*(w.scale[row + e]*w.scale[row + e])
             w.D[row + e] = select_lt(<T>ROUNDING_OF_ROW, least, least, <T>ROUNDING_OF_ROW)
+
+
+cdef inline void factor_again_where_graded(
+    # Topology:
+    const Model* model,
+    const ConstraintGroups* groups,
+    int group,
+    # In:
+    const ArticulatedDof[T]* dofs,  # (nv,)
+    # Out:
+    ConstraintWork[T]* w,          # L, D; in: what they are by `calc_Lambda`, and the least that counts in `rest`
+) noexcept nogil:
+    """Factor doubles with twice the digits, where light bodies leave few digits of rows that heavy ones resist."""
+    cdef int first = groups.row_start[group]
+    cdef Py_ssize_t m = groups.row_start[group + 1] - first
+    cdef TwoDoubles* A = <TwoDoubles*>w.graded
+    cdef Py_ssize_t e
+    cdef int l, i, j, k
+    if T is double or T is Lanes:
+        for l in range(1 if T is double else MBT_W):
+            if not is_graded(m, l, ROUNDING_OF_ROW, w.rest + first, w.D + first):
+                continue
+            for e in range(m*m):
+                A[e] = TwoDoubles(0.0)
+            for j in range(groups.mobod_start[group], groups.mobod_start[group + 1]):
+                i = groups.mobods[j]
+                for k in range(model.joints[i].nv):
+                    add_graded(
+                        m, l, w.Z + groups.Z_start[i] + m*k, dofs[model.joints[i].v_start + k].D_inverse, A
+                    )
+            factor_graded(
+                m, l, ROUNDING_OF_ROW, w.scale + first, w.rest + first, A, A + m*m, w.L + groups.L_start[group],
+                w.D + first
+            )
 
 
 cdef inline void solve_group(const ConstraintGroups* groups, int group, ConstraintWork[T]* w) noexcept nogil:

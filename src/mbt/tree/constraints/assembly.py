@@ -28,10 +28,14 @@ _MAX_STEPS = 60
 # How far attempts begin from where the caller is, in radians and lengths of the model: where steps lead
 # nowhere, as in a mechanism that is stretched, a small push decides to which side it goes.
 _PUSHES = (0.0, 0.01, 0.1, 0.1, 0.5, 0.5, 1.0, 1.0, 2.0, 2.0)
+# A gap due to few digits is the same everywhere: no attempt to close one begins farther away than this.
+_NEAR = 0.1
 # What weighs the damping of a step: at first, when a step has failed, when it has not, and at most.
 _DAMPING, _MORE, _LESS, _MOST = 1e-2, 8.0, 0.2, 1e12
 # So many steps in a row that change the sum of squares by less than this part of it end an attempt.
 _IDLE_STEPS, _LEAST_GAIN = 3, 1e-6
+# The same where only a gap as small as few digits make it is left: steps that close it gain far more.
+_LEAST_GAIN_OF_FEW_DIGITS = 1e-2
 # Steps of velocities, each of which leaves a part of what the one before has left.
 _MAX_STEPS_OF_VELOCITIES = 20
 # Of messages: names shown, and a gap that comes from numbers with few digits, in parts of the mechanism.
@@ -154,6 +158,8 @@ class _Problem:
         best = self._evaluate(self._q)
         rng = np.random.default_rng(0)
         for push in _PUSHES[: self._attempts]:
+            if push > _NEAR and np.all(best.largest < _FEW_DIGITS):
+                break
             begun = best if push == 0.0 else self._evaluate(self._step(self._q, self._draw(rng, push)))
             found = self._iterate(begun, _LEAST_GAIN)
             is_open = best.largest > self._tolerance
@@ -215,7 +221,9 @@ class _Problem:
             is_better = is_active & (ratio < 1.0)
             present.take(trial, is_better)
             damping = np.where(is_better, damping * _LESS, damping * _MORE)
-            num_idle = np.where(np.abs(1.0 - ratio) < least_gain, num_idle + 1, 0)
+            is_small = (present.largest < _FEW_DIGITS) & (least_gain > 0.0)
+            least = np.where(is_small, _LEAST_GAIN_OF_FEW_DIGITS, least_gain)
+            num_idle = np.where(np.abs(1.0 - ratio) < least, num_idle + 1, 0)
             is_moving = (damping < _MOST) & (num_idle < _IDLE_STEPS)
             # What holds goes on to rounding, as long as that gains much.
             is_closed = present.largest <= self._tolerance
