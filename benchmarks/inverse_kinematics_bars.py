@@ -98,7 +98,7 @@ def measure_out_of_reach(folder: Path, arm: Any, count: int) -> None:
     places = goals if is_position else goals[:, :3, 3]
     places *= 3.0 / np.linalg.norm(places, axis=1)[:, None]
     ik = problem(tree, frame, is_position)
-    found = ik.solve([goals], seeds=SEEDS, max_steps=400)
+    found = ik.solve([goals], seeds=SEEDS)
     worst = -np.inf
     for i, goal in enumerate(goals):
 

@@ -84,7 +84,7 @@ def test_which_compromise_is_the_best_shows_late() -> None:
     goal[:3, 3] *= 2.5 / np.linalg.norm(goal[:3, 3])
     ik = mbt.InverseKinematics(tree)
     ik.add_pose("tool")
-    found = ik.solve([goal], seeds=128, max_steps=300)
+    found = ik.solve([goal], seeds=128)
     assert not found.success
     assert np.all((found.q >= limits[0]) & (found.q <= limits[1]))
     best = min(

@@ -110,7 +110,7 @@ class InverseKinematics(SolutionDerivatives):
         tolerance : tuple of two floats, optional
             Angle of rotation [rad], and distance [m].
         max_steps : int, optional
-            Of an attempt.
+            Of an attempt. Where none meets its goal, the best ones may go on for four times as many.
         context : Context, optional
             Its parameters, locked joints and disabled constraints apply. The axes of a batch broadcast with
             those of goals and start.

@@ -87,7 +87,7 @@ class Flight {
     return true;
   }
 
-  // Begin attempt `which` in a lane. `patient`: it goes on where others would count as stalled.
+  // Begin attempt `which` in a lane. `patient`: it goes on where others would count as stalled, and longer.
   void begin(int l, std::ptrdiff_t which, const double* from, const double* to, bool patient) {
     for (int k = 0; k < x->nq; ++k) set_lane(q[k], l, from[k]);
     for (int k = 0; k < x->num_goal; ++k) set_lane(goal[k], l, to[k]);
@@ -128,8 +128,8 @@ class Flight {
       const double c = lane(now, l), before = cost[l];
       const bool is_met = lane(error, l) < 0.9;
       const bool settled = before - c <= 1e-4 * c || c < 1e-20;
-      ++steps[l];
-      if (is_met && (!x->is_secondary || settled || steps[l] >= x->max_steps)) {
+      const bool is_last = ++steps[l] >= static_cast<std::ptrdiff_t>(x->max_steps) * (is_patient[l] ? kPatience : 1);
+      if (is_met && (!x->is_secondary || settled || is_last)) {
         cost[l] = c;
         done |= 1u << l;
         met |= 1u << l;
@@ -137,7 +137,7 @@ class Flight {
       }
       const bool worse = !(c <= before) && steps[l] > 1;
       if (!worse) cost[l] = c;
-      if (!(c < std::numeric_limits<double>::infinity()) || steps[l] >= x->max_steps) {
+      if (!(c < std::numeric_limits<double>::infinity()) || is_last) {
         done |= 1u << l;
         if (worse) back |= 1u << l;  // and no step
         continue;
@@ -225,7 +225,7 @@ class Flight {
   static constexpr double kLargestStep = 0.5;
   static constexpr double kShortStep = 0.02;
   static constexpr double kShorter = 0.3;
-  static constexpr int kWindow = 5, kPatientWindow = 12;
+  static constexpr int kWindow = 5, kPatientWindow = 12, kPatience = 4;
   static constexpr double kRatio = 0.7, kPatientRatio = 1.0 - 1e-9;
   static constexpr double kOutlook = 4.0;  // windows, each of which lessens the cost by as much as the last one
 
