@@ -11,6 +11,7 @@ import pytest
 
 import mbt
 from motion.moving_models import falling_body, pendulum, tumbling_bodies
+from support.linkages import calc_four_bar_angles, four_bar
 
 SOLVERS = ("RK23", "RK45", "DOP853", "LSODA", "Radau", "BDF")
 METHODS = ("semi_implicit_euler", "rk4", *SOLVERS)
@@ -207,6 +208,27 @@ def test_the_bound_of_a_step_is_that_of_the_method(method: str, bound: float) ->
         dt = part * {2.0: 2.0, 2.785: 2.828}[bound] * np.sqrt(INERTIA)
         _, message = warned(tree, moving(tree, [1e-3]), 150 * dt, dt, method=method)
         assert bool(re.search(r"force element '\w+' \(RevoluteSpring\)", message)) != is_stable
+
+
+def test_energy_from_nowhere_is_told_of_loops_that_begin_open() -> None:
+    """What closing gives does not count, what the motion gains afterwards does."""
+    tree = four_bar().edit()
+    wheel = mbt.SpatialInertia.solid_cylinder_with_mass(1.0, 0.3, 0.05, [0, 0, 1.0])
+    body = tree.add_body(mbt.RigidBody("wheel", wheel))
+    tree.finalize()
+    joint = next(x for x in tree.joints if x.child_body is body)
+    context = tree.create_default_context()
+    q = context.q.copy()
+    q[:3] = calc_four_bar_angles(0.7) + [0.0, 1e-3, 0.0]
+    context.q = q
+    for speed, is_told in ((0.0, False), (50.0, True)):
+        v = np.zeros(tree.num_velocities)
+        v[joint.velocity_start : joint.velocity_start + 3] = [0.01 * speed, 0.0, speed]
+        context.v = v
+        trajectory, message = warned(tree, context, 10.0)
+        energy = trajectory.energy.total
+        assert (energy.max() > 1e3 * abs(energy[0])) == is_told
+        assert ("the energy grew" in message) == is_told, message
 
 
 def test_a_body_that_spins_too_fast_is_named() -> None:

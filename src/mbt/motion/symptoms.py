@@ -40,8 +40,10 @@ FEWEST_STEPS = 100
 _ENERGY_SAMPLES = 16
 # What part of the energy of a motion may come from nowhere: the method is of order one.
 _MOST_GAIN = 0.2
-# Constraints that begin farther apart are closed by their stabilization, which gives energy [m, rad].
+# Constraints that begin farther apart are closed by their stabilization, which gives energy [m, rad]; for so
+# many times as long as their errors take to decay.
 _CLOSED = 1e-6
+_TIMES_OF_CLOSING = 8.0
 # What part of its range a joint may be behind a limit.
 _PART_OF_RANGE = 1e-3
 # So many times as many steps are no cure: what needs them moves next to no mass.
@@ -231,12 +233,12 @@ def _describe_gain(task: Task, trajectory: Trajectory) -> str:
     is_driven = task.inputs.is_function or trajectory.tau.any() or is_pushed
     if is_driven or task.tree._user_force_elements:
         return ""
-    errors = task.tree.calc_constraint_errors(_context_at(task, trajectory, 0))
-    if np.abs(errors).max(initial=0.0) > _CLOSED:
+    settled = _find_settled(task, trajectory)
+    if settled == len(trajectory):
         return ""
-    samples = np.unique(np.linspace(0, len(trajectory) - 1, _ENERGY_SAMPLES).astype(int))
+    samples = np.unique(np.linspace(settled, len(trajectory) - 1, _ENERGY_SAMPLES).astype(int)).tolist()
     energies = []
-    for i in samples.tolist():  # A batch of so few costs more.
+    for i in samples:  # A batch of so few costs more.
         context = _context_at(task, trajectory, i)
         energies.append((task.tree.calc_kinetic_energy(context), task.tree.calc_potential_energy(context)))
     kinetic, potential = np.array(energies).T
@@ -247,9 +249,21 @@ def _describe_gain(task: Task, trajectory: Trajectory) -> str:
     if not grown.size:
         return ""
     gain = (total - total[0]).max()
-    cause = _advise(task, _context_at(task, trajectory, int(samples[grown[0]])), None, failed=True)
+    cause = _advise(task, _context_at(task, trajectory, samples[grown[0]]), None, failed=True)
     grew = f"the energy grew by {gain:.3g} J, from {scale:.3g} J of motion"
     return f"{grew}, and nothing drives the model: {cause}"
+
+
+def _find_settled(task: Task, trajectory: Trajectory) -> int:
+    """Return from which sample on constraints that began open are closed, or how many samples there are."""
+    context = _context_at(task, trajectory, 0)
+    errors = task.tree.calc_constraint_errors(context)
+    if np.abs(errors).max(initial=0.0) <= _CLOSED:
+        return 0
+    pairs = [constraint.get_stabilization(context) for constraint in task.tree.constraints]
+    rate = min(-np.roots([1.0, 2.0 * zeta * omega, omega**2]).real.max() for omega, zeta in pairs)
+    closed = trajectory.time[0] + _TIMES_OF_CLOSING / max(rate, 1e-9)
+    return int(np.searchsorted(trajectory.time, closed))
 
 
 def _describe_limits(task: Task, trajectory: Trajectory) -> str:
