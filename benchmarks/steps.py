@@ -1,11 +1,12 @@
-"""Implicit steps beside those of MuJoCo: an arm on servos, and a quadruped that stands on its servos.
+"""Implicit steps beside those of MuJoCo: an arm on servos, and robots that stand on their servos.
 
-    python benchmarks/steps.py [--dt 0.002] [--rounds 30]
+    python benchmarks/steps.py [--dt 0.002] [--rounds 30] [--h1 FILE.xml]
 
-Both have joint damping, position limits, and servos with effort limits; MuJoCo makes its steps with
-`implicitfast` and Newton's method. The feet of the quadruped are spheres on a plane in MuJoCo, points on a
-half-space in mbt. The libraries take turns. Wall-clock time of a step: the least of the rounds; of a call of
-one step from Python, of the steps of a rollout of one state, and of those of a batch on one thread.
+All have joint damping, position limits, and servos with effort limits; MuJoCo makes its steps with
+`implicitfast` and Newton's method. Feet are spheres on a plane in MuJoCo, points on a half-space in mbt:
+four of the quadruped, eight of the H1, a humanoid of 25 degrees of freedom from its MJCF file. The libraries
+take turns. Wall-clock time of a step: the least of the rounds; of a call of one step from Python, of the
+steps of a rollout of one state, and of those of a batch on one thread.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ import numpy as np
 
 import mbt
 
-STIFFNESS, DAMPING, LIMIT = 100.0, 2.0, 40.0
+# Stiffness, damping and effort limit of servos, and stiffness of feet: of small robots, and of the H1.
+SMALL, LARGE = (100.0, 2.0, 40.0, 2e4), (5000.0, 50.0, 300.0, 1e5)
+H1_HEIGHT = 1.044  # with straight legs
 CALLS, STEPS = 200, 500
 BATCH, STEPS_OF_BATCH = 64, 10
 LINK = '<geom type="box" size=".04 .04 {half}" pos="0 0 {middle}" mass="{mass}" contype="0" conaffinity="0"/>'
@@ -49,7 +52,7 @@ def quadruped() -> str:
         thigh, shank = (LINK.format(half=0.1, middle=-0.1, mass=mass) for mass in (1.0, 0.3))
         hip = LINK.format(half=0.03, middle=0.0, mass=0.6)
         foot = f'<geom name="{name}" type="sphere" size=".01" pos="0 0 -.2" mass="0.05"/>'
-        knee = f'<body pos="0 0 -.2">{hinge(name + "k", "0 1 0")}{shank}{foot}</body>'
+        knee = f'<body name="{name}" pos="0 0 -.2">{hinge(name + "k", "0 1 0")}{shank}{foot}</body>'
         legs += (
             f'<body pos="{x} {y} 0">{hinge(name + "x", "1 0 0")}{hip}'
             f"<body>{hinge(name + 'y', '0 1 0')}{thigh}{knee}</body></body>"
@@ -58,44 +61,73 @@ def quadruped() -> str:
     return f'<body pos="0 0 .41"><freejoint name="base"/>{trunk}{legs}</body>'
 
 
-def model(body: str, dt: float, *, with_servos: bool) -> Any:
+def spec_of(source: str, dt: float) -> Any:
+    """Return a description in MuJoCo's terms: of the bodies of a text, or of the H1 of a file."""
+    options = f'<option timestep="{dt}" integrator="implicitfast" solver="Newton"/>'
+    if source.startswith("<"):
+        return mujoco.MjSpec.from_string(f"""<mujoco><compiler angle="radian"/>{options}
+          <worldbody><geom type="plane" size="5 5 .1"/>{source}</worldbody></mujoco>""")
+    spec = mujoco.MjSpec.from_file(source)
+    spec.option.timestep, spec.option.integrator = dt, mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+    spec.option.solver = mujoco.mjtSolver.mjSOL_NEWTON
+    for actuator in list(spec.actuators):
+        spec.delete(actuator)
+    for geom in spec.geoms:
+        geom.contype = geom.conaffinity = 0
+    spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_PLANE, size=[5, 5, 0.1])
+    for side in ("left", "right"):
+        for x, y in ((-0.08, -0.03), (-0.08, 0.03), (0.15, -0.03), (0.15, 0.03)):
+            spec.body(f"{side}_ankle_link").add_geom(
+                type=mujoco.mjtGeom.mjGEOM_SPHERE, size=[0.01, 0, 0], pos=[x, y, -0.06], mass=0.0
+            )
+    spec.body("pelvis").pos = [0.0, 0.0, H1_HEIGHT]
+    return spec
+
+
+def size_of(source: str) -> tuple[float, float, float, float]:
+    """Return stiffness, damping and effort limit of servos, and the stiffness of feet."""
+    return SMALL if source.startswith("<") else LARGE
+
+
+def model(source: str, dt: float, *, with_servos: bool) -> Any:
     """Return the model as MuJoCo has it."""
-    text = f"""<mujoco><compiler angle="radian"/>
-      <option timestep="{dt}" integrator="implicitfast" solver="Newton"/>
-      <worldbody><geom type="plane" size="5 5 .1"/>{body}</worldbody></mujoco>"""
-    spec = mujoco.MjSpec.from_string(text)
+    spec = spec_of(source, dt)
+    stiffness, damping, limit, _ = size_of(source)
     for joint in spec.joints if with_servos else ():
         if joint.type == mujoco.mjtJoint.mjJNT_HINGE:
             actuator = spec.add_actuator(
                 name=joint.name, target=joint.name, trntype=mujoco.mjtTrn.mjTRN_JOINT
             )
-            actuator.set_to_position(kp=STIFFNESS, kv=DAMPING)
-            actuator.forcelimited, actuator.forcerange = True, [-LIMIT, LIMIT]
+            actuator.set_to_position(kp=stiffness, kv=damping)
+            actuator.forcelimited, actuator.forcerange = True, [-limit, limit]
     return spec.compile()
 
 
-def tree_of(body: str, dt: float) -> Any:
+def tree_of(source: str, dt: float) -> Any:
     """Return the same in mbt."""
-    tree = mbt.interop.from_mujoco(model(body, dt, with_servos=False)).edit()
+    compiled = model(source, dt, with_servos=False)
+    tree = mbt.interop.from_mujoco(compiled).edit()
+    stiffness, damping, limit, of_feet = size_of(source)
     for joint in list(tree.joints):
         if joint.num_velocities == 1:
             tree.add_joint_actuator(
-                f"{joint.name}_servo", joint, effort_limit=LIMIT, stiffness=STIFFNESS, damping=DAMPING
+                f"{joint.name}_servo", joint, effort_limit=limit, stiffness=stiffness, damping=damping
             )
-    for joint in list(tree.joints):
-        if joint.name.endswith("k"):  # a knee
-            shank = joint.child_body
-            foot = [[0.0, 0.0, -0.21]]
-            tree.add_force_element(
-                mbt.PointContact(shank, foot, stiffness=2e4, dissipation=1.0, static_friction=1.0)
-            )
+    is_sphere = compiled.geom_type == mujoco.mjtGeom.mjGEOM_SPHERE
+    spheres = np.flatnonzero(is_sphere & (compiled.geom_contype > 0))
+    for body in np.unique(compiled.geom_bodyid[spheres]):
+        lowest = compiled.geom_pos[spheres[compiled.geom_bodyid[spheres] == body]] - [0.0, 0.0, 0.01]
+        foot = tree.get_body_by_name(compiled.body(body).name)
+        tree.add_force_element(
+            mbt.PointContact(foot, lowest, stiffness=of_feet, dissipation=1.0, static_friction=1.0)
+        )
     tree.finalize()
     return tree
 
 
-def contenders(body: str, dt: float) -> dict[str, dict[str, tuple[Callable[[], Any], int]]]:
+def contenders(source: str, dt: float) -> dict[str, dict[str, tuple[Callable[[], Any], int]]]:
     """Return calls of each library, and how many steps one makes, by what they do."""
-    compiled, tree = model(body, dt, with_servos=True), tree_of(body, dt)
+    compiled, tree = model(source, dt, with_servos=True), tree_of(source, dt)
     data, again = mujoco.MjData(compiled), mujoco.MjData(compiled)
     for _ in range(CALLS):
         mujoco.mj_step(compiled, data)
@@ -146,11 +178,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--dt", type=float, default=2e-3)
     parser.add_argument("--rounds", type=int, default=30)
+    parser.add_argument("--h1", metavar="FILE", default="")
     arguments = parser.parse_args()
+    sources = {"arm, 7 dofs": arm(), "quadruped, 18 dofs": quadruped()}
+    if arguments.h1:
+        sources["H1, 25 dofs"] = arguments.h1
     mbt.set_num_threads(1)
     print(f"{'us a step':24} {'mbt':>7} {'mujoco':>7} {'ratio':>6}")
-    for name, body in (("arm, 7 dofs", arm()), ("quadruped, 18 dofs", quadruped())):
-        for what, calls in contenders(body, arguments.dt).items():
+    for name, source in sources.items():
+        for what, calls in contenders(source, arguments.dt).items():
             least = dict.fromkeys(calls, np.inf)
             for _ in range(arguments.rounds):
                 for library, (call, steps) in calls.items():
