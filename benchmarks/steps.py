@@ -22,7 +22,8 @@ import numpy as np
 
 import mbt
 
-# Stiffness, damping and effort limit of servos, and stiffness of feet: of small robots, and of the H1.
+# Stiffness, damping and effort limit of servos, and stiffness of feet: of small robots; of the H1, which
+# falls with softer ones.
 SMALL, LARGE = (100.0, 2.0, 40.0, 2e4), (5000.0, 50.0, 300.0, 1e5)
 H1_HEIGHT = 1.044  # with straight legs
 CALLS, STEPS = 200, 500
