@@ -22,11 +22,12 @@ settings.load_profile("mbt")
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> None:
     """The whole suite runs on all processors, some files on one; `-n` chooses otherwise."""
-    is_worker = hasattr(config, "workerinput")
+    if hasattr(config, "workerinput") or not config.pluginmanager.hasplugin("xdist"):
+        return
     is_whole = config.args_source is pytest.Config.ArgsSource.TESTPATHS
-    can = config.pluginmanager.hasplugin("xdist") and config.option.numprocesses is None
-    if can and is_whole and not is_worker:
+    if is_whole and config.option.numprocesses is None:
         config.option.numprocesses = "auto"
+    if config.option.numprocesses and config.option.dist == "no":
         # Linear algebra of NumPy on all processors, in a process for each of them, makes every one wait.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         # Neighbours stay together, so that what a file sets up is nearly always set up once, and nobody waits

@@ -125,9 +125,11 @@ class Task(NamedTuple):
 def digest(module: str, arguments: list[str]) -> str:
     """Return a digest of what the text of a module depends on: its own source, and every declaration.
 
-    Cython's own list of dependencies lacks modules that are cimported from their package.
+    Where the text is written does not matter, so that builds may copy it from each other. Cython's own list of
+    dependencies lacks modules that are cimported from their package.
     """
-    state = hashlib.sha256(repr((version("cython"), version("numpy"), arguments)).encode())
+    scalars = SCALARS.get(module)
+    state = hashlib.sha256(repr((version("cython"), version("numpy"), scalars, arguments)).encode())
     state.update(Path(argument_errors.__file__).read_bytes())
     sources = [] if module == SHARED else [CORE / f"{module}.pyx", *sorted(CORE.rglob("*.pxd"))]
     for path in sources:
@@ -138,10 +140,10 @@ def digest(module: str, arguments: list[str]) -> str:
 
 def make_task(module: str, output: Path, arguments: list[str]) -> Task:
     """Return the task to write a module with these options."""
-    arguments = [*arguments, "-I", str(write_fused_scalar(output, module))]
     if module not in ALONE:
-        arguments += ["--shared", f"mbt._core.{SHARED}"]
-    return Task(module, output, arguments, digest(module, arguments))
+        arguments = [*arguments, "--shared", f"mbt._core.{SHARED}"]
+    include = ["-I", str(write_fused_scalar(output, module))]
+    return Task(module, output, [*arguments, *include], digest(module, arguments))
 
 
 def write_shared(target: Path) -> None:
