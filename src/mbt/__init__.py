@@ -114,7 +114,7 @@ if _typing.TYPE_CHECKING:
     from mbt.tree.surface import Surface
     from mbt.viewer import Viewer, record, view
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     # Models

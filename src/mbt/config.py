@@ -81,7 +81,7 @@ def show_config() -> None:
     --------
     >>> import mbt
     >>> mbt.show_config()  # doctest: +SKIP
-    mbt             0.1.0
+    mbt             0.2.0
     python          3.11.7, Linux x86_64
     numpy           2.4.6
     instruction set v4, 8 states at a time; MBT_ISA may be v4, v3, v2

@@ -20,7 +20,7 @@ def frame_jacobian(
     out: FloatArray | None = None,
 ) -> FloatArray: ...
 @overload
-@deprecated("the order is frame_jacobian(tree, q, frame) now")
+@deprecated("write frame_jacobian(tree, q, frame); version 0.4 removes the old order")
 def frame_jacobian(
     tree: MultibodyTree,
     q: Frame | RigidBody | str,

@@ -145,8 +145,8 @@ cdef warn_of_old_order():
     import warnings
     # Compiled functions have no frame of their own: the warning is at the line that called.
     warnings.warn(
-        "frame_jacobian(tree, frame, q): the order is frame_jacobian(tree, q, frame) now, and the old one will be "
-        "an error", DeprecationWarning
+        "frame_jacobian(tree, frame, q) is deprecated: write frame_jacobian(tree, q, frame); version 0.4 removes the "
+        "old order", DeprecationWarning
     )
 
 

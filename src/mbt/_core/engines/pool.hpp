@@ -5,12 +5,13 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <exception>
 #include <mutex>
 #include <new>
-#include <thread>
 
-#if !defined(_WIN32)
+#if defined(_WIN32)
+#include <exception>
+#include <thread>
+#else
 #include <pthread.h>
 #include <signal.h>
 #endif
@@ -87,17 +88,21 @@ class Pool {
     sigset_t all, previous;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &previous);
-#endif
+    // Not by std::thread, which throws: what includes this needs no tables for exceptions.
+    pthread_t thread;
+    const auto work_in = [](void* pool) -> void* { static_cast<Pool*>(pool)->work(); };
+    const bool started = pthread_create(&thread, nullptr, work_in, this) == 0;
+    if (started) pthread_detach(thread);
+    pthread_sigmask(SIG_SETMASK, &previous, nullptr);
+#else
     bool started = true;
     try {
       std::thread([this] { work(); }).detach();
-      ++num_workers_;
     } catch (const std::exception&) {
       started = false;
     }
-#if !defined(_WIN32)
-    pthread_sigmask(SIG_SETMASK, &previous, nullptr);
 #endif
+    num_workers_ += started;
     return started;
   }
 
