@@ -19,7 +19,8 @@ PACKAGE = ROOT / "src" / "mbt"
 CORE = PACKAGE / "_core"
 TEXT = re.compile(r'""".*?"""|#[^\n]*', re.DOTALL)
 FUNCTION = re.compile(
-    r"^( *)(?:cdef|cpdef|def)\b[^\n=]*?\b(\w+)\((.*?)\)[^\n()]*:[ \t]*\n", re.DOTALL | re.MULTILINE
+    r"^( *)(?:cdef|cpdef|def)\b[^\n=]*?\b(\w+)\(((?:[^()]|\((?:[^()]|\([^()]*\))*\))*)\)[^\n()]*:[ \t]*\n",
+    re.MULTILINE,
 )
 COMPONENTS = re.compile(r"\w\[(?:\d+|[ij]|\d+ \+ [ij]|\d\*[ij](?: \+ [\dij])?)\]")
 

@@ -1,7 +1,7 @@
 """Check what the compiler does not: kernels are free of Python, and their signatures explain themselves.
 
 A kernel is a ``cdef`` function in a ``.pxd`` file of the core. Each is ``noexcept nogil`` and touches no
-Python object. One in ``passes/`` with more than `MAX_PLAIN` pointers has its arguments in the sections
+Python object. One of the `ROOMS` with more than `MAX_PLAIN` pointers has its arguments in the sections
 `SECTIONS`, in that order; inputs are const, what is written is not, and every array has its shape behind it.
 Behind the shape of an array of numbers stands their unit, as in ``(num_bodies, 6)  [rad/s, m/s]``: first of
 rotation, then of translation where there are both; ``[SI]`` where the numbers are of many kinds. Integers,
@@ -33,6 +33,8 @@ FILES = [
     ),
 ]
 
+#: Where signatures are checked, in definitions of modules too.
+ROOMS = ("algebra", "engines", "forces", "joints", "passes", "quantities")
 SECTIONS = ["Topology", "Parameters", "In", "In, destroyed", "Work", "Out"]
 READ_ONLY = {"Topology", "Parameters", "In"}
 WITH_UNITS = {"Parameters", "In", "Out"}
@@ -40,6 +42,11 @@ MAX_PLAIN = 5
 
 FUNCTION = re.compile(
     r"^cdef [^(\n=]*?\b(?P<name>\w+)\((?P<arguments>.*?)\)(?P<suffix>[^()\n]*):\n", re.S | re.M
+)
+# A method too, and only what has a body.
+DEFINITION = re.compile(
+    r"^ *cdef [^(\n=]*?\b(?P<name>\w+)\((?P<arguments>(?:[^()]|\((?:[^()]|\([^()]*\))*\))*)\)[^()\n]*:\n",
+    re.M,
 )
 POINTER = re.compile(r"(?P<const>const )?(?P<type>\w+(?:\[T\])?)\* ?(?P<name>\w+)")
 NUMBERS = {"T", "double"}
@@ -67,13 +74,19 @@ def lint(path: Path) -> Iterator[str]:
         place = f"{where}{line_of(source, match.start())}: {match['name']}"
         if match["suffix"].strip() != "noexcept nogil":
             yield f"{place}: expected 'noexcept nogil', got {match['suffix'].strip()!r}"
-        if path.parent.name == "passes":
-            for problem in lint_signature(match["arguments"]):
-                yield f"{place}: {problem}"
+
+
+def lint_signatures(path: Path) -> Iterator[str]:
+    """Yield the problems of the arguments of all functions of a file."""
+    source = path.read_text()
+    for match in DEFINITION.finditer(source):
+        place = f"{path.relative_to(CORE.parents[2])}:{line_of(source, match.start())}: {match['name']}"
+        for problem in lint_signature(match["arguments"]):
+            yield f"{place}: {problem}"
 
 
 def lint_signature(arguments: str) -> Iterator[str]:
-    """Yield the problems of the arguments of a pass."""
+    """Yield the problems of the arguments of a function."""
     section, seen = "", []
     pointers = len(POINTER.findall(TEXT.sub("", arguments)))
     for line in arguments.splitlines():
@@ -102,6 +115,9 @@ def line_of(source: str, position: int) -> int:
 def main() -> int:
     """Print the problems, one a line; return 1 if there are any."""
     problems = [problem for path in FILES for problem in lint(path)]
+    for room in ROOMS:
+        for path in sorted((CORE / room).glob("*.p[xy][dx]")):
+            problems += lint_signatures(path)
     functions = sum(len(FUNCTION.findall(path.read_text())) for path in FILES)
     print(*problems, f"{functions} kernels in {len(FILES)} files, {len(problems)} problems", sep="\n")
     return 1 if problems or not functions else 0

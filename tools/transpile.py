@@ -125,8 +125,8 @@ class Task(NamedTuple):
 def digest(module: str, arguments: list[str]) -> str:
     """Return a digest of what the text of a module depends on: its own source, and every declaration.
 
-    Where the text is written does not matter, so that builds may copy it from each other. Cython's own list of
-    dependencies lacks modules that are cimported from their package.
+    Where the text is written does not matter, so that builds may copy it from each other. Cython's own list
+    of dependencies lacks modules that are cimported from their package.
     """
     scalars = SCALARS.get(module)
     state = hashlib.sha256(repr((version("cython"), version("numpy"), scalars, arguments)).encode())

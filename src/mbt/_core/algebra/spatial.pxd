@@ -109,7 +109,15 @@ cdef inline void rotate_symmetric(const T* R, const T* S, T* y) noexcept nogil:
 
 
 cdef inline void add_shifted_inertia(
-    T mass, const T* h, const T* inertia, const T* p, T* out_mass, T* out_h, T* out_inertia
+    # In:
+    T mass,            #       [kg]
+    const T* h,        # (3,)  [kg m]
+    const T* inertia,  # (6,)  [kg m^2]  xx, xy, xz, yy, yz, zz
+    const T* p,        # (3,)  [m]
+    # Out:
+    T* out_mass,       # (1,)  [kg]  added to, as all
+    T* out_h,          # (3,)  [kg m]
+    T* out_inertia,    # (6,)  [kg m^2]
 ) noexcept nogil:
     """Add an inertia about Q, with h = mass * p_Qcm, to one about O, with p = p_OQ, in the same axes.
 

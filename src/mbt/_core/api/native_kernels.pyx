@@ -44,7 +44,7 @@ cdef int call(void* handle, const double* q, const double* v, const double* x, d
     if h.zeros != NULL:
         x = h.zeros
     if double_engine.evaluate_state_in(
-        h.memory, h.quantity, h.integers, m, &m.switches, h.p, q, v, x, out
+        h.quantity, h.integers, m, &m.switches, h.p, q, v, x, h.memory, out
     ) >= 0:
         return 1
     for i in range(h.num_results):

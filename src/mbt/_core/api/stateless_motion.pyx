@@ -361,7 +361,7 @@ def centroidal_momentum_bias(tree, q, v, *, out=None):
     vdot = F_BMo_W + size
     memset(vdot, 0, nv*sizeof(double))
     double_engine.evaluate_state_in(
-        memory, REACTION_FORCES, integers, m, &m.switches, p, data(q), data(v), vdot, F_BMo_W
+        REACTION_FORCES, integers, m, &m.switches, p, data(q), data(v), vdot, memory, F_BMo_W
     )
     move_to_center(F_BMo_W, p_WCcm, total)
     memcpy(data(out), total, 6*sizeof(double))

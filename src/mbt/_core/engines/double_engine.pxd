@@ -15,7 +15,7 @@ cdef int evaluate_state(
 
 # The same in the caller's memory, of so many doubles.
 cdef int evaluate_state_in(
-    double* memory, int quantity, const int* integers, const Model* model, const Switches* switches,
-    const Parameters[double]* p, const double* q, const double* v, const double* x, double* out
+    int quantity, const int* integers, const Model* model, const Switches* switches,
+    const Parameters[double]* p, const double* q, const double* v, const double* x, double* memory, double* out
 ) noexcept nogil
 cdef Py_ssize_t count_state_memory(int quantity, const int* integers, const Model* model) noexcept nogil

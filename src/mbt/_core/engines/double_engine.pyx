@@ -16,8 +16,21 @@ derivatives.register_derivatives_of_doubles(&kernels.of_doubles)
 
 
 cdef int evaluate(
-    int quantity, const int* integers, const Model* model, const Switches* switches, const Parameters[double]* p,
-    const double* q, const double* v, const double* x, Kinematics[double]* k, double* out
+    # Topology:
+    int quantity,
+    const int* integers,    # (num_integers,)  what the quantity is of: frames, bodies, a force element
+    const Model* model,
+    const Switches* switches,
+    # Parameters:
+    const Parameters[double]* p,
+    # In:
+    const double* q,        # (nq,)            [rad, m]
+    const double* v,        # (nv,)            [rad/s, m/s]
+    const double* x,        # (sizes.input,)   [SI]
+    # Work:
+    Kinematics[double]* k,  # kinematics, as far as the quantity reads them, and where it computes more
+    # Out:
+    double* out,            # (sizes.result,)  [SI]
 ) except -2 nogil:
     """Fill `out` from q and v, or from what the quantity reads of their kinematics.
 
@@ -28,14 +41,25 @@ cdef int evaluate(
 
 
 cdef int evaluate_state(
-    int quantity, const int* integers, const Model* model, const Switches* switches, const Parameters[double]* p,
-    const double* q, const double* v, const double* x, double* out
+    # Topology:
+    int quantity,
+    const int* integers,  # (num_integers,)  what the quantity is of: frames, bodies, a force element
+    const Model* model,
+    const Switches* switches,
+    # Parameters:
+    const Parameters[double]* p,
+    # In:
+    const double* q,      # (nq,)            [rad, m]
+    const double* v,      # (nv,)            [rad/s, m/s]
+    const double* x,      # (sizes.input,)   [SI]
+    # Out:
+    double* out,          # (sizes.result,)  [SI]
 ) except -2 nogil:
     """The same without caches: kinematics are computed in working memory."""
     cdef double* memory = kernels.get_work(
         model, count_state_memory(quantity, integers, model) - kernels.work_size(model)
     )
-    return evaluate_state_in(memory, quantity, integers, model, switches, p, q, v, x, out)
+    return evaluate_state_in(quantity, integers, model, switches, p, q, v, x, memory, out)
 
 
 cdef Py_ssize_t count_state_memory(int quantity, const int* integers, const Model* model) noexcept nogil:
@@ -46,8 +70,21 @@ cdef Py_ssize_t count_state_memory(int quantity, const int* integers, const Mode
 
 
 cdef int evaluate_state_in(
-    double* memory, int quantity, const int* integers, const Model* model, const Switches* switches,
-    const Parameters[double]* p, const double* q, const double* v, const double* x, double* out
+    # Topology:
+    int quantity,
+    const int* integers,  # (num_integers,)  what the quantity is of: frames, bodies, a force element
+    const Model* model,
+    const Switches* switches,
+    # Parameters:
+    const Parameters[double]* p,
+    # In:
+    const double* q,      # (nq,)            [rad, m]
+    const double* v,      # (nv,)            [rad/s, m/s]
+    const double* x,      # (sizes.input,)   [SI]
+    # Work:
+    double* memory,       # (count_work(model),)
+    # Out:
+    double* out,          # (sizes.result,)  [SI]
 ) noexcept nogil:
     cdef int reads = describe(quantity).reads
     cdef Py_ssize_t nb = model.num_bodies
@@ -87,8 +124,22 @@ cdef Py_ssize_t count_memory(int quantity, const int* integers, const Model* mod
 
 
 cdef int run(
-    int quantity, const int* integers, const Model* model, const Switches* switches, const Parameters[double]* p,
-    const double* q, const double* v, const double* x, Kinematics[double]* k, double* memory, double* out
+    # Topology:
+    int quantity,
+    const int* integers,  # (num_integers,)  what the quantity is of: frames, bodies, a force element
+    const Model* model,
+    const Switches* switches,
+    # Parameters:
+    const Parameters[double]* p,
+    # In:
+    const double* q,      # (nq,)            [rad, m]
+    const double* v,      # (nv,)            [rad/s, m/s]
+    const double* x,      # (sizes.input,)   [SI]
+    # Work:
+    Kinematics[double]* k,
+    double* memory,       # (count_work(model),)
+    # Out:
+    double* out,          # (sizes.result,)  [SI]
 ) noexcept nogil:
     cdef int flags = describe(quantity).flags
     cdef double* behind = memory + kernels.work_size(model) + count_work(quantity, integers, model)

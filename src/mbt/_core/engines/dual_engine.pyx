@@ -366,8 +366,19 @@ cdef class DualEngine(Engine):
         return directions
 
     cdef int compute(
-        self, ContextCore context, int quantity, const int* integers, const Sizes* sizes, const double* x,
-        const double* dx, Py_ssize_t directions, double* values, double* derivatives
+        self,
+        # Topology:
+        ContextCore context,
+        int quantity,
+        const int* integers,  # (num_integers,)             what the quantity is of: frames, bodies, a force element
+        const Sizes* sizes,
+        # In:
+        const double* x,      # (sizes.input,)              [SI]
+        const double* dx,     # (sizes.input, directions)   [SI]
+        Py_ssize_t directions,
+        # Out:
+        double* values,       # (sizes.result,)             [SI]
+        double* derivatives,  # (sizes.result, directions)  [SI]
     ) except -1:
         cdef int singular
         self.check(context, quantity, integers)
@@ -392,8 +403,19 @@ cdef class DualEngine(Engine):
         return 0
 
     cdef int compute_in_blocks(
-        self, ContextCore context, int quantity, const int* integers, const Sizes* sizes, const double* x,
-        const double* dx, Py_ssize_t directions, double* values, double* derivatives
+        self,
+        # Topology:
+        ContextCore context,
+        int quantity,
+        const int* integers,  # (num_integers,)             what the quantity is of: frames, bodies, a force element
+        const Sizes* sizes,
+        # In:
+        const double* x,      # (sizes.input,)              [SI]
+        const double* dx,     # (sizes.input, directions)   [SI]
+        Py_ssize_t directions,
+        # Out:
+        double* values,       # (sizes.result,)             [SI]
+        double* derivatives,  # (sizes.result, directions)  [SI]
     ) except -2:
         """Let kernels compute with MBT_W derivatives at a time. Returns -1, or the first dof that no mass resists."""
         cdef const Model* m = &self.compiled.model

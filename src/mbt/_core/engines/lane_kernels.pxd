@@ -46,8 +46,18 @@ cdef inline void calc_body_poses_in_rows(Call[Lanes]* c) noexcept nogil:
 
 
 cdef inline void roll_out_block(
-    const Job* job, Py_ssize_t first, Py_ssize_t count, const Parameters[Lanes]* p, Lanes* q, Lanes* v, Lanes* x,
-    Lanes* work
+    # Topology:
+    const Job* job,
+    Py_ssize_t first,
+    Py_ssize_t count,
+    # Parameters:
+    const Parameters[Lanes]* p,
+    # In, destroyed:
+    Lanes* q,  # (nq,)                        [rad, m]
+    Lanes* v,  # (nv,)                        [rad/s, m/s]
+    Lanes* x,  # (1,) or (1 + 6 num_bodies,)  [s; N m, N]
+    # Work:
+    Lanes* work,
 ) noexcept nogil:
     """Inputs and states of each step straight from and to arrays; q and v change."""
     cdef const Path* path = job.path
@@ -74,7 +84,18 @@ cdef inline void roll_out_block(
 
 
 cdef inline void take_lane_step(
-    const Job* job, const Parameters[Lanes]* p, const Lanes* x, const Lanes* tau, Lanes* work, Lanes* q, Lanes* v
+    # Topology:
+    const Job* job,
+    # Parameters:
+    const Parameters[Lanes]* p,
+    # In:
+    const Lanes* x,    # (1,) or (1 + 6 num_bodies,)  [s; N m, N]
+    const Lanes* tau,  # (nv,)                        [N m, N]
+    # Work:
+    Lanes* work,
+    # Out:
+    Lanes* q,          # (nq,)                        [rad, m]  at first of the beginning
+    Lanes* v,          # (nv,)                        [rad/s, m/s]  likewise
 ) noexcept nogil:
     """`x` is dt, and forces on bodies where there are any."""
     take_step[Lanes](

@@ -33,7 +33,16 @@ cdef inline Py_ssize_t count_constraint_work(Py_ssize_t m, Py_ssize_t num_mobods
 
 
 cdef inline void calc_constraint_errors(
-    const Constraint* x, const T* c, const T* q, const FrameMotion[T]* A, const FrameMotion[T]* B, T* errors
+    # Topology:
+    const Constraint* x,
+    # Parameters:
+    const T* c,  # (num_constraint_parameters_of,)  [SI]
+    # In:
+    const T* q,  # (nq,)                            [rad, m]
+    const FrameMotion[T]* A,
+    const FrameMotion[T]* B,
+    # Out:
+    T* errors,   # (num_equations_of,)              [rad, m]
 ) noexcept nogil:
     """How far positions are from obeying it; `A` and `B` are its frames, of a coupler none."""
     cdef FrameMotion[T] P
@@ -60,7 +69,16 @@ cdef inline void calc_constraint_errors(
 
 
 cdef inline void calc_constraint_rates(
-    const Constraint* x, const T* c, const T* v, const FrameMotion[T]* A, const FrameMotion[T]* B, T* rates
+    # Topology:
+    const Constraint* x,
+    # Parameters:
+    const T* c,  # (num_constraint_parameters_of,)  [SI]
+    # In:
+    const T* v,  # (nv,)                            [rad/s, m/s]
+    const FrameMotion[T]* A,
+    const FrameMotion[T]* B,
+    # Out:
+    T* rates,    # (num_equations_of,)              [rad/s, m/s]
 ) noexcept nogil:
     """J v: the rates of the errors; of a rotation vector the angular velocity of B in A."""
     cdef FrameMotion[T] P
@@ -88,7 +106,16 @@ cdef inline void calc_constraint_rates(
 
 
 cdef inline void calc_constraint_accelerations(
-    const Constraint* x, const T* c, const T* vdot, const FrameMotion[T]* A, const FrameMotion[T]* B, T* y
+    # Topology:
+    const Constraint* x,
+    # Parameters:
+    const T* c,     # (num_constraint_parameters_of,)  [SI]
+    # In:
+    const T* vdot,  # (nv,)                            [rad/s^2, m/s^2]
+    const FrameMotion[T]* A,
+    const FrameMotion[T]* B,
+    # Out:
+    T* y,           # (num_equations_of,)              [rad/s^2, m/s^2]
 ) noexcept nogil:
     """J vdot + Jdot v: the rates of J v."""
     cdef FrameMotion[T] P
@@ -131,7 +158,18 @@ cdef inline void calc_constraint_accelerations(
 
 
 cdef inline void calc_axes_and_points(
-    const Constraint* x, const T* c, const FrameMotion[T]* A, const FrameMotion[T]* B, T* axes, T* u, T* p_A, T* p_B
+    # Topology:
+    const Constraint* x,
+    # Parameters:
+    const T* c,  # (num_constraint_parameters_of,)  [SI]
+    # In:
+    const FrameMotion[T]* A,
+    const FrameMotion[T]* B,
+    # Out:
+    T* axes,     # (3, 3)                           [1]
+    T* u,        # (3,)                             [1]
+    T* p_A,      # (3,)                             [m]  in World
+    T* p_B,      # (3,)                             [m]  in World
 ) noexcept nogil:
     """Where unit multipliers act: forces along the columns of `axes` at a point of A and one of B, in World.
 

@@ -392,7 +392,18 @@ cdef inline void calc_bushing_force(const T* c, const Ends[T]* ends, T* p_AoCo_W
 # spatial vectors at Ao in World, as are the force F on C and its change dF.
 
 cdef inline void calc_force_change(
-    const ForceElement* e, const T* c, const Ends[T]* x, const T* V, const T* turn, const T* rate, T* F, T* dF
+    # Topology:
+    const ForceElement* e,
+    # Parameters:
+    const T* c,     # (num_parameters_of,)  [SI]  of the element
+    # In:
+    const Ends[T]* x,
+    const T* V,     # (6,)                  [rad/s, m/s]
+    const T* turn,  # (6,)                  [rad, m]
+    const T* rate,  # (6,)                  [rad/s, m/s]
+    # Out:
+    T* F,           # (6,)                  [N m, N]
+    T* dF,          # (6,)                  [N m, N]
 ) noexcept nogil:
     if e.type == LINEAR_SPRING_DAMPER:
         calc_stretch_force_change(c, x, V, turn, rate, F, dF)
@@ -403,7 +414,16 @@ cdef inline void calc_force_change(
 
 
 cdef inline void calc_stretch_force_change(
-    const T* c, const Ends[T]* ends, const T* V, const T* turn, const T* rate, T* F, T* dF
+    # Parameters:
+    const T* c,     # (num_parameters_of,)  [SI]  of the element
+    # In:
+    const Ends[T]* ends,
+    const T* V,     # (6,)                  [rad/s, m/s]
+    const T* turn,  # (6,)                  [rad, m]
+    const T* rate,  # (6,)                  [rad/s, m/s]
+    # Out:
+    T* F,           # (6,)                  [N m, N]
+    T* dF,          # (6,)                  [N m, N]
 ) noexcept nogil:
     """f = -(k (l - l0) + c ldot) p_PQ / l, on C at Q; l ldot = p_PQ·v_Q: A turning with C does not change l."""
     cdef Stretch[T] x
@@ -436,7 +456,16 @@ cdef inline void calc_stretch_force_change(
 
 
 cdef inline void calc_bushing_force_change(
-    const T* c, const Ends[T]* ends, const T* V, const T* turn, const T* rate, T* F, T* dF
+    # Parameters:
+    const T* c,     # (num_parameters_of,)  [SI]  of the element
+    # In:
+    const Ends[T]* ends,
+    const T* V,     # (6,)                  [rad/s, m/s]
+    const T* turn,  # (6,)                  [rad, m]
+    const T* rate,  # (6,)                  [rad/s, m/s]
+    # Out:
+    T* F,           # (6,)                  [N m, N]
+    T* dF,          # (6,)                  [N m, N]
 ) noexcept nogil:
     """Expressed in A: R_AC turns by theta, R_AB by phi; the force acts midway."""
     cdef Bushing[T] x

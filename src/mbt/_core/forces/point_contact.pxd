@@ -103,7 +103,17 @@ cdef inline void calc_contact_forces_on_ends(const T* c, int num_points, Ends[T]
 
 
 cdef inline void calc_contact_force_change(
-    const T* c, int num_points, const Ends[T]* ends, const T* V, const T* turn, const T* rate, T* F, T* dF
+    # Parameters:
+    const T* c,     # (num_parameters_of,)  [SI]  of the element
+    int num_points,
+    # In:
+    const Ends[T]* ends,
+    const T* V,     # (6,)                  [rad/s, m/s]
+    const T* turn,  # (6,)                  [rad, m]
+    const T* rate,  # (6,)                  [rad/s, m/s]
+    # Out:
+    T* F,           # (6,)                  [N m, N]
+    T* dF,          # (6,)                  [N m, N]
 ) noexcept nogil:
     """Of N (n - a slip) with A at rest, n too; see `calc_force_change`."""
     cdef Touch[T] x

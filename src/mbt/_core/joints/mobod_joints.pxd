@@ -23,15 +23,15 @@ cdef inline void calc_X_PN(
     # Topology:
     const MobodJoint* joint,
     # Parameters:
-    const double* c,       # (num_constants,) of the mobilizer
+    const double* c,       # (num_constants,)  [SI]  of the mobilizer
     const Pose[T]* X_PF,
     # In:
-    const T* q,            # (nq,) of the tree
-    const T* sin_q,        # (num_angles,) of the tree
-    const T* cos_q,        # (num_angles,)
+    const T* q,            # (nq,)             [rad, m]  of the tree
+    const T* sin_q,        # (num_angles,)     [1]  of the tree
+    const T* cos_q,        # (num_angles,)     [1]
     # Out:
     Pose[T]* X_PN,
-    T* H_N,                # (nv, 6) of the tree; rows of this joint, only where it is general
+    T* H_N,                # (nv, 6)           [1, m]  of the tree; rows of this joint, only where it is general
 ) noexcept nogil:
     if joint.kind == REVOLUTE_Z:
         turn_about_z(X_PF.R, sin_q[joint.angle], cos_q[joint.angle], &X_PN.R)
@@ -45,7 +45,16 @@ cdef inline void calc_X_PN(
 
 # Apart, so that what most joints need is small enough for compilers to put into the loops of its callers.
 cdef inline void calc_general_X_PN_and_H(
-    const MobodJoint* joint, const double* c, const Pose[T]* X_PF, const T* q, Pose[T]* X_PN, T* H_N
+    # Topology:
+    const MobodJoint* joint,
+    # Parameters:
+    const double* c,  # (num_constants,)  [SI]  of the mobilizer
+    const Pose[T]* X_PF,
+    # In:
+    const T* q,       # (nq,)             [rad, m]
+    # Out:
+    Pose[T]* X_PN,
+    T* H_N,           # (nv, 6)           [1, m]
 ) noexcept nogil:
     cdef T R_FM[9]
     cdef T H[36]
@@ -58,7 +67,17 @@ cdef inline void calc_general_X_PN_and_H(
 
 
 cdef inline void calc_general_X_PN(
-    const MobodJoint* joint, const double* c, const Pose[T]* X_PF, const T* q, T* R_FM, Pose[T]* X_PN
+    # Topology:
+    const MobodJoint* joint,
+    # Parameters:
+    const double* c,  # (num_constants,)  [SI]  of the mobilizer
+    const Pose[T]* X_PF,
+    # In:
+    const T* q,       # (nq,)             [rad, m]
+    # Work:
+    T* R_FM,          # (3, 3)
+    # Out:
+    Pose[T]* X_PN,
 ) noexcept nogil:
     """The pose alone, of a general mobilizer."""
     cdef T p_FM[3]
@@ -103,7 +122,18 @@ cdef inline void add_joint_angular_velocity(
 
 
 cdef inline void add_velocity_bias(
-    const MobodJoint* joint, const double* c, const T* H_N, const T* q, const T* v, const T* w, T* alpha, T* a
+    # Topology:
+    const MobodJoint* joint,
+    # Parameters:
+    const double* c,  # (num_constants,)  [SI]  of the mobilizer
+    # In:
+    const T* H_N,     # (nv, 6)           [1, m]
+    const T* q,       # (nq,)             [rad, m]
+    const T* v,       # (nv,)             [rad/s, m/s]
+    const T* w,       # (3,)              [rad/s]
+    # Out:
+    T* alpha,         # (3,)              [rad/s^2]  added to
+    T* a,             # (3,)              [m/s^2]  added to
 ) noexcept nogil:
     """alpha += w × w_PN + Hdot v, a += 2 w × v_PN + Hdot v: what the joint's rate adds to the acceleration.
 
@@ -169,7 +199,17 @@ cdef inline void project_force(
 
 
 cdef inline void calc_rigid_momentum(
-    const MobodJoint* joint, int k, const T* H_N, T mass, const T* h, const T* inertia, T* t, T* f
+    # Topology:
+    const MobodJoint* joint,
+    int k,
+    # In:
+    const T* H_N,      # (nv, 6)  [1, m]
+    T mass,            #          [kg]
+    const T* h,        # (3,)     [kg m]
+    const T* inertia,  # (6,)     [kg m^2]  xx, xy, xz, yy, yz, zz
+    # Out:
+    T* t,              # (3,)     [kg m^2, kg m]
+    T* f,              # (3,)     [kg m, kg]
 ) noexcept nogil:
     """[t; f] = M H_N for dof k: momentum about No of a rigid inertia moving along the motion axis."""
     if joint.kind == REVOLUTE_Z:

@@ -96,8 +96,19 @@ cdef inline void run_velocities_in_parents(const Model* model, const T* v, Kinem
 
 
 cdef inline void run_inverse_dynamics(
-    const Model* model, const Parameters[T]* p, const T* gravity,
-    const T* q, const T* v, const T* vdot, T* memory, T* tau
+    # Topology:
+    const Model* model,
+    # Parameters:
+    const Parameters[T]* p,
+    const T* gravity,  # (3,)   [m/s^2]  in World
+    # In:
+    const T* q,        # (nq,)  [rad, m]
+    const T* v,        # (nv,)  [rad/s, m/s]
+    const T* vdot,     # (nv,)  [rad/s^2, m/s^2]
+    # Work:
+    T* memory,         # (count_work(model),)
+    # Out:
+    T* tau,            # (nv,)  [N m, N]
 ) noexcept nogil:
     """tau = M vdot + C v - tau_g."""
     cdef T* sin_q = memory
@@ -137,8 +148,21 @@ cdef inline void widen_scales(const Model* model, Py_ssize_t stride, T* scale) n
 
 
 cdef inline ArticulatedDof[T]* run_forward_dynamics(
-    const Model* model, const Parameters[T]* p, const T* reflected_inertia, const T* gravity, const int* locked,
-    const T* q, const T* v, const T* tau, T* memory, T* vdot
+    # Topology:
+    const Model* model,
+    # Parameters:
+    const Parameters[T]* p,
+    const T* reflected_inertia,  # (nv,)  [kg m^2, kg]
+    const T* gravity,            # (3,)   [m/s^2]  in World
+    const int* locked,           # (nv,)  1 where a dof cannot move; NULL where all can
+    # In:
+    const T* q,                  # (nq,)  [rad, m]
+    const T* v,                  # (nv,)  [rad/s, m/s]
+    const T* tau,                # (nv,)  [N m, N]
+    # Work:
+    T* memory,                   # (count_work(model),)
+    # Out:
+    T* vdot,                     # (nv,)  [rad/s^2, m/s^2]
 ) noexcept nogil:
     """vdot = M^-1 (tau + tau_g - C v). Returns the pivots, in `memory`."""
     cdef Articulated[T]* work = <Articulated[T]*>memory
@@ -166,8 +190,22 @@ cdef inline T* multipliers_in(const Model* model, T* memory) noexcept nogil:
 
 
 cdef inline ArticulatedDof[T]* solve_constrained_dynamics(
-    const Model* model, const Parameters[T]* p, const T* reflected_inertia, const T* gravity, const Switches* switches,
-    const T* q, const T* v, const T* jump, const T* tau, T* memory, T* vdot
+    # Topology:
+    const Model* model,
+    # Parameters:
+    const Parameters[T]* p,
+    const T* reflected_inertia,  # (nv,)  [kg m^2, kg]
+    const T* gravity,            # (3,)   [m/s^2]  in World
+    const Switches* switches,
+    # In:
+    const T* q,                  # (nq,)  [rad, m]
+    const T* v,                  # (nv,)  [rad/s, m/s]
+    const T* jump,               # (nv,)  [rad/s, m/s]  or NULL: see `calc_constrained_accelerations`
+    const T* tau,                # (nv,)  [N m, N]
+    # Work:
+    T* memory,                   # (count_work(model),)
+    # Out:
+    T* vdot,                     # (nv,)  [rad/s^2, m/s^2]
 ) noexcept nogil:
     cdef Articulated[T]* work = <Articulated[T]*>memory
     cdef T* H_N = <T*>(work + model.num_mobods)
@@ -188,8 +226,21 @@ cdef inline ArticulatedDof[T]* solve_constrained_dynamics(
 
 
 cdef inline ArticulatedDof[T]* run_constrained_dynamics(
-    const Model* model, const Parameters[T]* p, const T* gravity, const Switches* switches,
-    const T* q, const T* v, const T* jump, const T* tau, T* memory, T* vdot
+    # Topology:
+    const Model* model,
+    # Parameters:
+    const Parameters[T]* p,
+    const T* gravity,  # (3,)   [m/s^2]  in World
+    const Switches* switches,
+    # In:
+    const T* q,        # (nq,)  [rad, m]
+    const T* v,        # (nv,)  [rad/s, m/s]
+    const T* jump,     # (nv,)  [rad/s, m/s]  or NULL: see `calc_constrained_accelerations`
+    const T* tau,      # (nv,)  [N m, N]
+    # Work:
+    T* memory,         # (count_work(model),)
+    # Out:
+    T* vdot,           # (nv,)  [rad/s^2, m/s^2]
 ) noexcept nogil:
     """The same with constraints: M vdot = tau + J' lambda + tau_g - C v. See `multipliers_in` for lambda.
 
@@ -241,8 +292,20 @@ cdef inline ArticulatedDof[T]* run_constrained_dynamics(
 
 
 cdef inline ArticulatedDof[T]* run_impulse_dynamics(
-    const Model* model, const Parameters[T]* p, const Switches* switches, const T* q, const T* v, const T* restitution,
-    T* memory, T* v1, T* impulses
+    # Topology:
+    const Model* model,
+    # Parameters:
+    const Parameters[T]* p,
+    const Switches* switches,
+    # In:
+    const T* q,            # (nq,)             [rad, m]
+    const T* v,            # (nv,)             [rad/s, m/s]
+    const T* restitution,  # (1,)              [1]
+    # Work:
+    T* memory,             # (count_work(model) + nv,)
+    # Out:
+    T* v1,                 # (nv,)             [rad/s, m/s]
+    T* impulses,           # (num_equations,)  [N m s, N s]
 ) noexcept nogil:
     """M (v1 - v) = J' impulses, J v1 = -restitution J v. Needs nv more scalars of memory. Returns the pivots."""
     cdef T* zeros = memory + count_work(model)
@@ -271,7 +334,16 @@ cdef inline void add_joint_forces(
 
 
 cdef inline void add_body_forces(
-    const Model* model, const Parameters[T]* p, const int* weightless, const T* X_WB, const T* V_WB, T* F_Bo_W
+    # Topology:
+    const Model* model,
+    # Parameters:
+    const Parameters[T]* p,
+    const int* weightless,  # (num_bodies,) or NULL
+    # In:
+    const T* X_WB,          # (num_bodies, 4, 4)  [1, m]
+    const T* V_WB,          # (num_bodies, 6)     [rad/s, m/s]
+    # Out:
+    T* F_Bo_W,              # (num_bodies, 6)     [N m, N]  added to
 ) noexcept nogil:
     """F_Bo_W += elements between two frames; and gravity, where it is not an acceleration of World."""
     add_forces_between(model, p.force_elements, p.X_BF, X_WB, V_WB, F_Bo_W)
@@ -292,7 +364,18 @@ cdef inline const T* gravity_acceleration(const Parameters[T]* p, const int* wei
 
 
 cdef inline void run_body_forces(
-    const Model* model, const Parameters[T]* p, const int* weightless, const T* q, const T* v, T* memory, T* tau
+    # Topology:
+    const Model* model,
+    # Parameters:
+    const Parameters[T]* p,
+    const int* weightless,  # (num_bodies,) or NULL
+    # In:
+    const T* q,             # (nq,)  [rad, m]
+    const T* v,             # (nv,)  [rad/s, m/s]
+    # Work:
+    T* memory,              # (count_work(model),)
+    # Out:
+    T* tau,                 # (nv,)  [N m, N]
 ) noexcept nogil:
     """tau = J' F of `add_body_forces`, straight from q and v."""
     cdef Kinematics[T] x
@@ -304,7 +387,18 @@ cdef inline void run_body_forces(
 
 
 cdef inline void subtract_body_forces(
-    const Model* model, const Parameters[T]* p, const int* weightless, const T* q, const T* v, T* memory, T* tau
+    # Topology:
+    const Model* model,
+    # Parameters:
+    const Parameters[T]* p,
+    const int* weightless,  # (num_bodies,) or NULL
+    # In:
+    const T* q,             # (nq,)  [rad, m]
+    const T* v,             # (nv,)  [rad/s, m/s]
+    # Work:
+    T* memory,              # (count_work(model) + nv,)
+    # Out:
+    T* tau,                 # (nv,)  [N m, N]
 ) noexcept nogil:
     """tau -= J' F of `add_body_forces`. Needs nv more scalars of memory."""
     cdef T* tau_of_bodies = memory + count_work(model)
@@ -315,8 +409,19 @@ cdef inline void subtract_body_forces(
 
 
 cdef inline ArticulatedDof[T]* run_forward_dynamics_with_elements(
-    const Model* model, const Parameters[T]* p, const Switches* switches,
-    const T* q, const T* v, const T* tau, T* memory, T* vdot
+    # Topology:
+    const Model* model,
+    # Parameters:
+    const Parameters[T]* p,
+    const Switches* switches,
+    # In:
+    const T* q,    # (nq,)  [rad, m]
+    const T* v,    # (nv,)  [rad/s, m/s]
+    const T* tau,  # (nv,)  [N m, N]
+    # Work:
+    T* memory,     # (count_work(model) + 2 nv,)
+    # Out:
+    T* vdot,       # (nv,)  [rad/s^2, m/s^2]
 ) noexcept nogil:
     """The accelerations that tau gives, besides gravity, joint damping, force elements and constraints.
 
@@ -339,7 +444,17 @@ cdef inline ArticulatedDof[T]* run_forward_dynamics_with_elements(
 
 
 cdef inline void run_gravity_forces(
-    const Model* model, const Parameters[T]* p, const int* weightless, const T* q, T* memory, T* tau_g
+    # Topology:
+    const Model* model,
+    # Parameters:
+    const Parameters[T]* p,
+    const int* weightless,  # (num_bodies,) or NULL
+    # In:
+    const T* q,             # (nq,)  [rad, m]
+    # Work:
+    T* memory,              # (count_work(model),)
+    # Out:
+    T* tau_g,               # (nv,)  [N m, N]
 ) noexcept nogil:
     """Generalized forces of gravity."""
     cdef Kinematics[T] x
@@ -364,8 +479,16 @@ cdef inline T run_potential_energy(
 
 
 cdef inline T run_conservative_power(
-    const Model* model, const Parameters[T]* p, const int* weightless, const T* q, const T* v, const T* X_WB,
-    const T* V_WB
+    # Topology:
+    const Model* model,
+    # Parameters:
+    const Parameters[T]* p,
+    const int* weightless,  # (num_bodies,) or NULL
+    # In:
+    const T* q,             # (nq,)               [rad, m]
+    const T* v,             # (nv,)               [rad/s, m/s]
+    const T* X_WB,          # (num_bodies, 4, 4)  [1, m]
+    const T* V_WB,          # (num_bodies, 6)     [rad/s, m/s]
 ) noexcept nogil:
     """Minus the rate of the potential energy."""
     cdef int i
@@ -376,7 +499,15 @@ cdef inline T run_conservative_power(
 
 
 cdef inline T run_non_conservative_power(
-    const Model* model, const Parameters[T]* p, const T* q, const T* v, const T* X_WB, const T* V_WB
+    # Topology:
+    const Model* model,
+    # Parameters:
+    const Parameters[T]* p,
+    # In:
+    const T* q,     # (nq,)               [rad, m]
+    const T* v,     # (nv,)               [rad/s, m/s]
+    const T* X_WB,  # (num_bodies, 4, 4)  [1, m]
+    const T* V_WB,  # (num_bodies, 6)     [rad/s, m/s]
 ) noexcept nogil:
     """Joint damping and the rest of the power of force elements."""
     cdef int i
@@ -397,8 +528,17 @@ cdef inline T run_element_potential_energy(
 
 
 cdef inline T run_element_power(
-    const Model* model, const Parameters[T]* p, int element, int conservative, const T* q, const T* v, const T* X_WB,
-    const T* V_WB
+    # Topology:
+    const Model* model,
+    # Parameters:
+    const Parameters[T]* p,
+    # In:
+    int element,
+    int conservative,
+    const T* q,     # (nq,)               [rad, m]
+    const T* v,     # (nv,)               [rad/s, m/s]
+    const T* X_WB,  # (num_bodies, 4, 4)  [1, m]
+    const T* V_WB,  # (num_bodies, 6)     [rad/s, m/s]
 ) noexcept nogil:
     """The conservative, or the other power of one force element."""
     cdef const ForceElement* e = &model.force_elements[element]
@@ -411,8 +551,19 @@ cdef inline T run_element_power(
 
 
 cdef inline void run_element_force(
-    const Model* model, const Parameters[T]* p, int element, const T* q, const T* v, const T* X_WB, const T* V_WB,
-    T* F_Bo_W, T* tau
+    # Topology:
+    const Model* model,
+    # Parameters:
+    const Parameters[T]* p,
+    # In:
+    int element,
+    const T* q,     # (nq,)               [rad, m]
+    const T* v,     # (nv,)               [rad/s, m/s]
+    const T* X_WB,  # (num_bodies, 4, 4)  [1, m]
+    const T* V_WB,  # (num_bodies, 6)     [rad/s, m/s]
+    # Out:
+    T* F_Bo_W,      # (num_bodies, 6)     [N m, N]  added to
+    T* tau,         # (nv,)               [N m, N]  added to
 ) noexcept nogil:
     """Add the force of one element."""
     cdef const ForceElement* e = &model.force_elements[element]
@@ -470,7 +621,18 @@ cdef inline void run_body_poses(
 
 
 cdef inline void run_frame_pose(
-    const Model* model, const Parameters[T]* p, int frame, const T* q, T* memory, int* path, T* X_WF
+    # Topology:
+    const Model* model,
+    # Parameters:
+    const Parameters[T]* p,
+    # In:
+    int frame,
+    const T* q,  # (nq,)   [rad, m]
+    # Work:
+    T* memory,   # (count_work(model),)
+    int* path,   # (num_bodies,)
+    # Out:
+    T* X_WF,     # (4, 4)  [1, m]
 ) noexcept nogil:
     """`path` has room for num_bodies."""
     cdef T* sin_q = memory + 16*model.num_mobods
@@ -479,7 +641,17 @@ cdef inline void run_frame_pose(
 
 
 cdef inline void run_center_of_mass(
-    const Model* model, const Parameters[T]* p, const T* q, T* memory, T* total_mass, T* p_WCcm
+    # Topology:
+    const Model* model,
+    # Parameters:
+    const Parameters[T]* p,
+    # In:
+    const T* q,     # (nq,)  [rad, m]
+    # Work:
+    T* memory,      # (count_work(model),)
+    # Out:
+    T* total_mass,  # (1,)   [kg]
+    T* p_WCcm,      # (3,)   [m]
 ) noexcept nogil:
     cdef T* sin_q = memory
     cdef T* cos_q = sin_q + model.angle_stride
@@ -489,7 +661,16 @@ cdef inline void run_center_of_mass(
 
 
 cdef inline void run_generalized_forces(
-    const Model* model, const T* X_WB, const T* H_PB_W, const T* F_Bo_W, T* memory, T* tau
+    # Topology:
+    const Model* model,
+    # In:
+    const T* X_WB,    # (num_bodies, 4, 4)  [1, m]
+    const T* H_PB_W,  # (nv, 6)             [1, m]
+    const T* F_Bo_W,  # (num_bodies, 6)     [N m, N]
+    # Work:
+    T* memory,        # (count_work(model),)
+    # Out:
+    T* tau,           # (nv,)               [N m, N]
 ) noexcept nogil:
     """tau = sum of J_WB' F_Bo_W; F_Bo_W is left as it is."""
     copy(F_Bo_W, 6*model.num_bodies, memory)
@@ -497,7 +678,17 @@ cdef inline void run_generalized_forces(
 
 
 cdef inline void run_stateless_generalized_forces(
-    const Model* model, const Parameters[T]* p, const T* q, const T* F_Bo_W, T* memory, T* tau
+    # Topology:
+    const Model* model,
+    # Parameters:
+    const Parameters[T]* p,
+    # In:
+    const T* q,       # (nq,)            [rad, m]
+    const T* F_Bo_W,  # (num_bodies, 6)  [N m, N]
+    # Work:
+    T* memory,        # (count_work(model),)
+    # Out:
+    T* tau,           # (nv,)            [N m, N]
 ) noexcept nogil:
     """tau = sum of J_WB' F_Bo_W, straight from q."""
     cdef Kinematics[T] x
@@ -507,8 +698,21 @@ cdef inline void run_stateless_generalized_forces(
 
 
 cdef inline void run_coriolis_matrix(
-    const Model* model, const Parameters[T]* p, const T* q, const T* v,
-    const T* X_WB, const T* H_FM, const T* V_WB, T* memory, int* base, T* C
+    # Topology:
+    const Model* model,
+    # Parameters:
+    const Parameters[T]* p,
+    # In:
+    const T* q,     # (nq,)               [rad, m]
+    const T* v,     # (nv,)               [rad/s, m/s]
+    const T* X_WB,  # (num_bodies, 4, 4)  [1, m]
+    const T* H_FM,  # (nv, 6)             [1, m]
+    const T* V_WB,  # (num_bodies, 6)     [rad/s, m/s]
+    # Work:
+    T* memory,      # (count_work(model),)
+    int* base,      # (num_bodies,)
+    # Out:
+    T* C,           # (nv, nv)            [N m s, N s]  times v a force
 ) noexcept nogil:
     cdef Composite6[T]* work = <Composite6[T]*>memory
     cdef T* h = <T*>(work + model.num_bodies)
@@ -531,7 +735,20 @@ cdef inline ArticulatedDof[T]* run_articulation(
 
 
 cdef inline ArticulatedDof[T]* run_operational_space(
-    const Model* model, const Parameters[T]* p, int frame, int frame_E, const T* q, T* memory, int* path, T* more, T* A
+    # Topology:
+    const Model* model,
+    # Parameters:
+    const Parameters[T]* p,
+    # In:
+    int frame,
+    int frame_E,
+    const T* q,  # (nq,)   [rad, m]
+    # Work:
+    T* memory,   # (count_work(model),)
+    int* path,   # (num_bodies,)
+    T* more,     # (2 nv,)
+    # Out:
+    T* A,        # (6, 6)  [1/(kg m^2), 1/(kg m), 1/kg]
 ) noexcept nogil:
     """J M^-1 J' of a frame, in frame E, (6, 6). `more` holds 2 nv scalars. Returns the pivots, in `memory`."""
     cdef Articulated[T]* work = <Articulated[T]*>memory
@@ -557,7 +774,17 @@ cdef inline ArticulatedDof[T]* run_operational_space(
 
 
 cdef inline ArticulatedDof[T]* run_mass_matrix_inverse(
-    const Model* model, const Parameters[T]* p, const T* q, T* memory, T* more, T* M_inverse
+    # Topology:
+    const Model* model,
+    # Parameters:
+    const Parameters[T]* p,
+    # In:
+    const T* q,    # (nq,)     [rad, m]
+    # Work:
+    T* memory,     # (count_work(model),)
+    T* more,       # (6 nv (num_mobods + 1) + 3 nv,)
+    # Out:
+    T* M_inverse,  # (nv, nv)  [1/(kg m^2), 1/(kg m), 1/kg]
 ) noexcept nogil:
     """M^-1, (nv, nv). `more` holds 6 nv (num_mobods + 1) + 3 nv scalars. Returns the pivots, in `memory`."""
     cdef Articulated[T]* work = <Articulated[T]*>memory

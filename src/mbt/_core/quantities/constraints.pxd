@@ -144,21 +144,43 @@ cdef inline void move_frame(
 
 
 cdef inline void add_columns(
-    const Model* model, const Constraint* x, const Parameters[T]* p, const Kinematics[T]* k, FrameMotion[T]* A,
-    FrameMotion[T]* B, T* J
+    # Topology:
+    const Model* model,
+    const Constraint* x,
+    # Parameters:
+    const Parameters[T]* p,
+    # In:
+    const Kinematics[T]* k,
+    # Work:
+    FrameMotion[T]* A,  # (1,)
+    FrameMotion[T]* B,  # (1,)
+    # Out:
+    T* J,               # (num_equations_of, nv)  [1, m]
 ) noexcept nogil:
     """The rows of one constraint."""
     if x.type == COUPLER:
         J[x.dof_a] = <T>1.0
         J[x.dof_b] = -p.constraints[x.start + 2]
     else:
-        add_columns_of_end(model, x, p, k, model.frame_node[x.a], A, A, B, J)
-        add_columns_of_end(model, x, p, k, model.frame_node[x.b], B, A, B, J)
+        add_columns_of_end(model, x, p, k, model.frame_node[x.a], A, B, A, J)
+        add_columns_of_end(model, x, p, k, model.frame_node[x.b], A, B, B, J)
 
 
 cdef inline void add_columns_of_end(
-    const Model* model, const Constraint* x, const Parameters[T]* p, const Kinematics[T]* k, int node,
-    FrameMotion[T]* end, const FrameMotion[T]* A, const FrameMotion[T]* B, T* J
+    # Topology:
+    const Model* model,
+    const Constraint* x,
+    # Parameters:
+    const Parameters[T]* p,
+    # In:
+    const Kinematics[T]* k,
+    int node,
+    const FrameMotion[T]* A,
+    const FrameMotion[T]* B,
+    # Work:
+    FrameMotion[T]* end,  # (1,)                    A or B
+    # Out:
+    T* J,                 # (num_equations_of, nv)  [1, m]
 ) noexcept nogil:
     """Each dof inboard of a node moves one of the two frames, `end`, while the other one rests."""
     cdef T r[3]
@@ -180,8 +202,19 @@ cdef inline void add_columns_of_end(
 
 
 cdef inline void add_forces(
-    const Model* model, const Constraint* x, const Parameters[T]* p, const T* X_WB, const T* multipliers,
-    const FrameMotion[T]* A, const FrameMotion[T]* B, T* F_Bo_W, T* tau
+    # Topology:
+    const Model* model,
+    const Constraint* x,
+    # Parameters:
+    const Parameters[T]* p,
+    # In:
+    const T* X_WB,         # (num_bodies, 4, 4)   [1, m]
+    const T* multipliers,  # (num_equations_of,)  [N m, N]
+    const FrameMotion[T]* A,
+    const FrameMotion[T]* B,
+    # Out:
+    T* F_Bo_W,             # (num_bodies, 6)      [N m, N]  added to
+    T* tau,                # (nv,)                [N m, N]  added to
 ) noexcept nogil:
     """What these multipliers do: forces on two bodies, or on two dofs."""
     cdef T axes[9]

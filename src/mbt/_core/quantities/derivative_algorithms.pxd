@@ -59,8 +59,23 @@ cdef inline bint has_sparse_derivatives(const Model* model) noexcept nogil:
 
 
 cdef inline void run_inverse_dynamics_derivatives(
-    const Model* model, const Parameters[T]* p, const int* weightless, bint with_elements, const T* q, const T* v,
-    const T* vdot, const T* F_Bo_W, T* memory, T* dtau_dq, T* dtau_dv, T* M
+    # Topology:
+    const Model* model,
+    # Parameters:
+    const Parameters[T]* p,
+    const int* weightless,  # (num_bodies,) or NULL
+    bint with_elements,
+    # In:
+    const T* q,             # (nq,)            [rad, m]
+    const T* v,             # (nv,)            [rad/s, m/s]
+    const T* vdot,          # (nv,)            [rad/s^2, m/s^2]
+    const T* F_Bo_W,        # (num_bodies, 6)  [N m, N]  or NULL
+    # Work:
+    T* memory,              # (count_work(model),)
+    # Out:
+    T* dtau_dq,             # (nv, nv)         [N m, N] per [rad, m]
+    T* dtau_dv,             # (nv, nv)         [N m, N] per [rad/s, m/s]
+    T* M,                   # (nv, nv)         [kg m^2, kg m, kg]
 ) noexcept nogil:
     """Of M vdot + C v - (gravity, joint damping, force elements) - J' F_Bo_W."""
     cdef Py_ssize_t nv = model.num_velocities
@@ -80,12 +95,25 @@ cdef inline void run_inverse_dynamics_derivatives(
         columns, dtau_dq, dtau_dv, M, T is Lanes and has_sparse_derivatives(model)
     )
     if with_elements:
-        add_element_derivatives(model, p, q, v, moving, columns, nv, rest, dtau_dq, dtau_dv)
+        add_element_derivatives(model, p, q, v, moving, nv, columns, rest, dtau_dq, dtau_dv)
 
 
 cdef inline void add_element_derivatives(
-    const Model* model, const Parameters[T]* p, const T* q, const T* v, const Moving[T]* moving,
-    DerivativeColumns[T]* columns, Py_ssize_t stride, T* memory, T* dtau_dq, T* dtau_dv
+    # Topology:
+    const Model* model,
+    # Parameters:
+    const Parameters[T]* p,
+    # In:
+    const T* q,               # (nq,)         [rad, m]
+    const T* v,               # (nv,)         [rad/s, m/s]
+    const Moving[T]* moving,  # (num_mobods,)
+    Py_ssize_t stride,
+    # Work:
+    DerivativeColumns[T]* columns,
+    T* memory,                # (count_work(model),)
+    # Out:
+    T* dtau_dq,               # (nv, stride)  [N m, N] per [rad, m]  added to
+    T* dtau_dv,               # (nv, stride)  [N m, N] per [rad/s, m/s]  added to
 ) noexcept nogil:
     """Joint damping and all force elements but gravity."""
     cdef T* X_WB = memory
@@ -105,8 +133,19 @@ cdef inline void add_element_derivatives(
 
 
 cdef inline T* run_mass_matrix_inverse_with_rates(
-    const Model* model, const Parameters[T]* p, const Switches* switches, const T* q, const T* v, const T* tau,
-    const T* F_Bo_W, ConstraintRates[T]* rates, T* memory
+    # Topology:
+    const Model* model,
+    # Parameters:
+    const Parameters[T]* p,
+    const Switches* switches,
+    # In:
+    const T* q,                 # (nq,)            [rad, m]
+    const T* v,                 # (nv,)            [rad/s, m/s]
+    const T* tau,               # (nv,)            [N m, N]
+    const T* F_Bo_W,            # (num_bodies, 6)  [N m, N]  or NULL
+    # Work:
+    ConstraintRates[T]* rates,  # (1,) or NULL
+    T* memory,                  # (count_work(model),)
 ) noexcept nogil:
     """Everything about forward dynamics that M_inverse, dvdot_dq and dvdot_dv are a product of: see below.
 
@@ -173,7 +212,7 @@ cdef inline T* run_mass_matrix_inverse_with_rates(
 
     calc_rates(model, p.mobods, q, v, vdot, with_external, moving, columns)
     calc_rows(model, p.mobods, q, with_external, moving, stride, columns, dtau_dq, dtau_dv, <T*>NULL, False)
-    add_element_derivatives(model, p, q, v, moving, columns, stride, rest, dtau_dq, dtau_dv)
+    add_element_derivatives(model, p, q, v, moving, stride, columns, rest, dtau_dq, dtau_dv)
     if rates != NULL:
         add_constraint_rates(model, switches, p, q, moving, stride, columns, rates, dtau_dq)
     return dtau_dq
@@ -263,8 +302,20 @@ cdef inline void keep_factor(const Model* model, T* memory, ConstraintRates[T]* 
 
 
 cdef inline T* run_constrained_forward_dynamics_derivatives(
-    const Model* model, const Parameters[T]* p, const Switches* switches, const T* q, const T* v, const T* F_Bo_W,
-    ConstraintRates[T]* rates, T* memory, T* out
+    # Topology:
+    const Model* model,
+    # Parameters:
+    const Parameters[T]* p,
+    const Switches* switches,
+    # In:
+    const T* q,                 # (nq,)                        [rad, m]
+    const T* v,                 # (nv,)                        [rad/s, m/s]
+    const T* F_Bo_W,            # (num_bodies, 6)              [N m, N]  or NULL
+    # Work:
+    ConstraintRates[T]* rates,  # (1,)
+    T* memory,                  # (count_work(model),)
+    # Out:
+    T* out,                     # (3, nv + num_equations, nv)  [SI]
 ) noexcept nogil:
     """Of accelerations and multipliers, (num_velocities + num_equations, num_velocities): by q, by v and by tau.
 

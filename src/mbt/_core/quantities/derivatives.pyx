@@ -48,9 +48,23 @@ cdef Py_ssize_t forward_work_size(const Model* model) noexcept nogil:
 
 
 cdef void inverse_dynamics_derivatives(
-    const Model* model, const Parameters[double]* p, const int* weightless, bint with_elements, const double* q,
-    const double* v, const double* vdot, const double* F_Bo_W, double* memory, double* dtau_dq, double* dtau_dv,
-    double* M
+    # Topology:
+    const Model* model,
+    # Parameters:
+    const Parameters[double]* p,
+    const int* weightless,  # (num_bodies,) or NULL
+    bint with_elements,
+    # In:
+    const double* q,        # (nq,)            [rad, m]
+    const double* v,        # (nv,)            [rad/s, m/s]
+    const double* vdot,     # (nv,)            [rad/s^2, m/s^2]
+    const double* F_Bo_W,   # (num_bodies, 6)  [N m, N]  or NULL
+    # Work:
+    double* memory,         # (inverse_work_size(model),)
+    # Out:
+    double* dtau_dq,        # (nv, nv)         [N m, N] per [rad, m]
+    double* dtau_dv,        # (nv, nv)         [N m, N] per [rad/s, m/s]
+    double* M,              # (nv, nv)         [kg m^2, kg m, kg]
 ) noexcept nogil:
     algorithms.run_inverse_dynamics_derivatives[double](
         model, p, weightless, with_elements, q, v, vdot, F_Bo_W, memory, dtau_dq, dtau_dv, M
@@ -58,8 +72,20 @@ cdef void inverse_dynamics_derivatives(
 
 
 cdef int forward_dynamics_rates(
-    const Model* model, const Parameters[double]* p, const Switches* switches, const double* q, const double* v,
-    const double* tau, const double* F_Bo_W, double* memory, double** matrices
+    # Topology:
+    const Model* model,
+    # Parameters:
+    const Parameters[double]* p,
+    const Switches* switches,
+    # In:
+    const double* q,       # (nq,)            [rad, m]
+    const double* v,       # (nv,)            [rad/s, m/s]
+    const double* tau,     # (nv,)            [N m, N]
+    const double* F_Bo_W,  # (num_bodies, 6)  [N m, N]  or NULL
+    # Work:
+    double* memory,        # (forward_work_size(model),)
+    # Out:
+    double** matrices,     # (1,)             where they begin
 ) noexcept nogil:
     """The matrices in `memory` that `forward_dynamics_derivatives` multiplies: first dtau_dq and dtau_dv.
 
@@ -151,8 +177,19 @@ cdef Py_ssize_t count_runge_kutta_work(Py_ssize_t nv) noexcept nogil:
 
 
 cdef void take_stage(
-    Py_ssize_t nv, const int* turning, int num_turning, int number, double dt, const double* v0, const double* vdot,
-    double* u, double* v, double* u_end
+    # Topology:
+    Py_ssize_t nv,
+    const int* turning,  # (num_turning,)  dofs
+    int num_turning,
+    # In:
+    int number,
+    double dt,           #                 [s]
+    const double* v0,    # (nv,)           [rad/s, m/s]
+    const double* vdot,  # (nv,)           [rad/s^2, m/s^2]
+    # Out:
+    double* u,           # (5, nv)         [rad, m]
+    double* v,           # (5, nv)         [rad/s, m/s]
+    double* u_end,       # (nv,)           [rad, m]  added to
 ) noexcept nogil:
     """Go on from a stage, of number 0 to 3, to u and v of the next one, (4, nv) each; u_end adds up, zero at first.
 
@@ -171,8 +208,22 @@ cdef void take_stage(
 
 
 cdef void differentiate_runge_kutta(
-    const Model* model, const int* turning, int num_turning, double dt, const double* u, const double* v,
-    const double* u_end, const StageRates* rates, const int* ends, double* memory, double* A, double* B
+    # Topology:
+    const Model* model,
+    const int* turning,       # (num_turning,)  dofs
+    int num_turning,
+    # In:
+    double dt,                #                 [s]
+    const double* u,          # (5, nv)         [rad, m]
+    const double* v,          # (5, nv)         [rad/s, m/s]
+    const double* u_end,      # (nv,)           [rad, m]
+    const StageRates* rates,  # (4,)
+    const int* ends,          # (nv,)
+    # Work:
+    double* memory,           # (count_runge_kutta_work(nv),)
+    # Out:
+    double* A,                # (2 nv, 2 nv)    [SI]
+    double* B,                # (2 nv, nv)      [SI]
 ) noexcept nogil:
     """A and B, as of a semi-implicit Euler step, of u, v and rates of all stages, and of the u that it gets to."""
     cdef RatesOfStage[4] all_rates

@@ -178,8 +178,18 @@ cdef inline void calc_frame_acceleration(Call[T]* c) noexcept nogil:
 
 
 cdef inline void calc_point_acceleration(
-    const Model* model, const Parameters[T]* p, const Kinematics[T]* k, const int* integers, const T* V_WB,
-    const T* A_WB, const T* p_WoP, T* A_AP_E
+    # Topology:
+    const Model* model,
+    # Parameters:
+    const Parameters[T]* p,
+    # In:
+    const Kinematics[T]* k,
+    const int* integers,  # (3,)             the frames B, A and E
+    const T* V_WB,        # (num_bodies, 6)  [rad/s, m/s]
+    const T* A_WB,        # (num_bodies, 6)  [rad/s^2, m/s^2]
+    const T* p_WoP,       # (3,)             [m]
+    # Out:
+    T* A_AP_E,            # (6,)             [rad/s^2, m/s^2]
 ) noexcept nogil:
     """Of a point P fixed to frame B, measured in frame A, expressed in E; all bodies moving as V_WB and A_WB say."""
     cdef int b = model.frame_node[integers[0]]
@@ -191,8 +201,21 @@ cdef inline void calc_point_acceleration(
 
 
 cdef inline void calc_acceleration_in(
-    const Model* model, const Parameters[T]* p, const Kinematics[T]* k, int frame_A, int frame_E, const T* V_WB,
-    const T* A_WB, const T* p_WoP, const T* V_WP, const T* A_WP, T* A_AP_E
+    # Topology:
+    const Model* model,
+    # Parameters:
+    const Parameters[T]* p,
+    # In:
+    const Kinematics[T]* k,
+    int frame_A,
+    int frame_E,
+    const T* V_WB,   # (num_bodies, 6)  [rad/s, m/s]
+    const T* A_WB,   # (num_bodies, 6)  [rad/s^2, m/s^2]
+    const T* p_WoP,  # (3,)             [m]
+    const T* V_WP,   # (6,)             [rad/s, m/s]
+    const T* A_WP,   # (6,)             [rad/s^2, m/s^2]
+    # Out:
+    T* A_AP_E,       # (6,)             [rad/s^2, m/s^2]
 ) noexcept nogil:
     """Of a point that moves as V_WP and A_WP say, measured in frame A, expressed in E."""
     cdef int a = model.frame_node[frame_A]
@@ -254,8 +277,20 @@ cdef inline T* start_jacobian(Call[T]* c, Py_ssize_t num_rows, T* memory) noexce
 
 
 cdef inline void finish_jacobian(
-    const Model* model, const Parameters[T]* p, const Kinematics[T]* k, int frame_E, bint by_qdot, int num_rows,
-    const T* q, T* J_v, T* J
+    # Topology:
+    const Model* model,
+    # Parameters:
+    const Parameters[T]* p,
+    # In:
+    const Kinematics[T]* k,
+    int frame_E,
+    bint by_qdot,
+    int num_rows,
+    const T* q,  # (nq,)           [rad, m]
+    # In, destroyed:
+    T* J_v,      # (num_rows, nv)  [1, m]
+    # Out:
+    T* J,        # (num_rows, nq)  [1, m]  by qdot
 ) noexcept nogil:
     """Express J_v in a frame, in place, and make a Jacobian with respect to qdot of it where that is wanted."""
     cdef T X_WE[16]
@@ -364,8 +399,18 @@ cdef inline Py_ssize_t bias_velocities(const Model* model) noexcept nogil:
 
 
 cdef inline void calc_bias_motion(
-    const Model* model, const Parameters[T]* p, const T* q, const T* v, const Kinematics[T]* k, bint by_qdot, int base,
-    T* motion
+    # Topology:
+    const Model* model,
+    # Parameters:
+    const Parameters[T]* p,
+    # In:
+    const T* q,  # (nq,)                    [rad, m]
+    const T* v,  # (nv,)                    [rad/s, m/s]
+    const Kinematics[T]* k,
+    bint by_qdot,
+    int base,
+    # Out:
+    T* motion,   # (2 nv + 24 num_bodies,)  [SI]  vdot, v, V_PB_W, V_PB, V_WB, A_WB
 ) noexcept nogil:
     """How bodies outboard of `base` move with vdot = 0, or with qddot = 0, while `base` rests.
 

@@ -23,8 +23,19 @@ cdef void (*subtract_body_forces)(
     double* memory, double* tau
 ) noexcept nogil
 cdef inline void inverse_dynamics_with_elements(
-    const Model* model, const Parameters[double]* p, const int* weightless, const double* q, const double* v,
-    const double* vdot, double* memory, double* tau
+    # Topology:
+    const Model* model,
+    # Parameters:
+    const Parameters[double]* p,
+    const int* weightless,  # (num_bodies,) or NULL
+    # In:
+    const double* q,        # (nq,)  [rad, m]
+    const double* v,        # (nv,)  [rad/s, m/s]
+    const double* vdot,     # (nv,)  [rad/s^2, m/s^2]
+    # Work:
+    double* memory,         # (count_work(model),)
+    # Out:
+    double* tau,            # (nv,)  [N m, N]
 ) noexcept nogil:
     """In three calls: in one, the rare third makes the others 10 % slower (benchmarks/instruction_counts.py)."""
     cdef double[3] zero = [0.0, 0.0, 0.0]
@@ -59,8 +70,20 @@ cdef void (*frame_pose)(
     const Model* model, const Parameters[double]* p, int frame, const double* q, double* memory, int* path,
     double* X_WF) noexcept nogil
 cdef inline void frame_jacobian(
-    const Model* model, const Parameters[double]* p, int frame, int frame_E, const double* q, const double* p_FoP_F,
-    double* memory, int* path, double* J
+    # Topology:
+    const Model* model,
+    # Parameters:
+    const Parameters[double]* p,
+    # In:
+    int frame,
+    int frame_E,
+    const double* q,        # (nq,)    [rad, m]
+    const double* p_FoP_F,  # (3,)     [m]  or NULL
+    # Work:
+    double* memory,         # (count_work(model),)
+    int* path,              # (num_bodies,)
+    # Out:
+    double* J,              # (6, nv)  [1, m]
 ) noexcept nogil:
     """Of a frame, or of a point fixed to it where there is one, with respect to v."""
     cdef int[4] integers = [frame, frame_E, 0, p_FoP_F != NULL]

@@ -88,8 +88,19 @@ cdef int find_singular_element_at(
 
 
 cdef int forward_dynamics(
-    const Model* model, const Parameters[double]* p, const Switches* switches,
-    const double* q, const double* v, const double* tau, double* memory, double* vdot
+    # Topology:
+    const Model* model,
+    # Parameters:
+    const Parameters[double]* p,
+    const Switches* switches,
+    # In:
+    const double* q,    # (nq,)  [rad, m]
+    const double* v,    # (nv,)  [rad/s, m/s]
+    const double* tau,  # (nv,)  [N m, N]
+    # Work:
+    double* memory,     # (count_work(model),)
+    # Out:
+    double* vdot,       # (nv,)  [rad/s^2, m/s^2]
 ) noexcept nogil:
     """Of tau and gravity on all bodies. Returns -1, or the last dof that no mass resists."""
     cdef double[3] zero
@@ -105,8 +116,19 @@ cdef const double* multipliers_in(const Model* model, double* memory) noexcept n
 
 
 cdef int forward_dynamics_with_elements(
-    const Model* model, const Parameters[double]* p, const Switches* switches,
-    const double* q, const double* v, const double* tau, double* memory, double* vdot
+    # Topology:
+    const Model* model,
+    # Parameters:
+    const Parameters[double]* p,
+    const Switches* switches,
+    # In:
+    const double* q,    # (nq,)  [rad, m]
+    const double* v,    # (nv,)  [rad/s, m/s]
+    const double* tau,  # (nv,)  [N m, N]
+    # Work:
+    double* memory,     # (count_work(model) + 2 nv,)
+    # Out:
+    double* vdot,       # (nv,)  [rad/s^2, m/s^2]
 ) noexcept nogil:
     """Needs 2 nv more doubles of memory. Returns -1, or the last dof that no mass resists."""
     return find_massless_dof(model, switches.locked, algorithms.run_forward_dynamics_with_elements[double](
@@ -130,8 +152,21 @@ cdef Py_ssize_t rollout_work_size(const Model* model) noexcept nogil:
 
 
 cdef void rollout(
-    const int* integers, const Model* model, const Switches* switches, const Parameters[double]* p, const double* q,
-    const double* v, double* x, double* memory, double* out
+    # Topology:
+    const int* integers,  # (num_integers,)
+    const Model* model,
+    const Switches* switches,
+    # Parameters:
+    const Parameters[double]* p,
+    # In:
+    const double* q,      # (nq,)                 [rad, m]
+    const double* v,      # (nv,)                 [rad/s, m/s]
+    # In, destroyed:
+    double* x,            # (num_inputs,)         [SI]  see `calc_rollout`
+    # Work:
+    double* memory,       # (count_work(model) + count_rollout_work(model),)
+    # Out:
+    double* out,          # (num_steps, nq + nv)  [SI]
 ) noexcept nogil:
     cdef Call[double] c
     c.integers, c.model, c.switches, c.p = integers, model, switches, p
@@ -162,8 +197,20 @@ cdef void mass_matrix_of_chains(
 
 
 cdef void complete_position_kinematics(
-    const Model* model, const Parameters[double]* p, const double* q, const double* X_WB, double* memory,
-    double* X_FM, double* X_PB, double* H_FM, double* H_PB_W
+    # Topology:
+    const Model* model,
+    # Parameters:
+    const Parameters[double]* p,
+    # In:
+    const double* q,     # (nq,)               [rad, m]
+    const double* X_WB,  # (num_bodies, 4, 4)  [1, m]
+    # Work:
+    double* memory,      # (count_work(model),)
+    # Out:
+    double* X_FM,        # (num_bodies, 4, 4)  [1, m]
+    double* X_PB,        # (num_bodies, 4, 4)  [1, m]
+    double* H_FM,        # (nv, 6)             [1, m]
+    double* H_PB_W,      # (nv, 6)             [1, m]
 ) noexcept nogil:
     position_kinematics.complete_position_kinematics[double](
         model, p.X_BF, q, X_WB, memory, memory + model.angle_stride, X_FM, X_PB, H_FM, H_PB_W

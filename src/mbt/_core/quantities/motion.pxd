@@ -55,8 +55,21 @@ cdef inline void calc_rollout(Call[T]* c) noexcept nogil:
 
 
 cdef inline void take_step(
-    int method, const Model* model, const Switches* switches, const Parameters[T]* p, const T* F_Bo_W, const T* tau,
-    T dt, T* memory, T* q, T* v
+    # Topology:
+    int method,
+    const Model* model,
+    # Parameters:
+    const Switches* switches,
+    const Parameters[T]* p,
+    # In:
+    const T* F_Bo_W,  # (num_bodies, 6)  [N m, N]  or NULL
+    const T* tau,     # (nv,)            [N m, N]
+    T dt,             #                  [s]
+    # Work:
+    T* memory,        # (count_work(model) + nq + 10 nv,)
+    # Out:
+    T* q,             # (nq,)            [rad, m]  at first of the beginning
+    T* v,             # (nv,)            [rad/s, m/s]  likewise
 ) noexcept nogil:
     """One step of the state in place; of positions u since its beginning, q = exp(u) q0.
 
@@ -103,7 +116,18 @@ cdef inline void take_step(
 
 
 cdef inline void move(
-    const Model* model, const T* q0, const T* v0, const T* rate, const T* vdot, T dt, T* u, T* q, T* v
+    # Topology:
+    const Model* model,
+    # In:
+    const T* q0,    # (nq,)  [rad, m]
+    const T* v0,    # (nv,)  [rad/s, m/s]
+    const T* rate,  # (nv,)  [rad/s, m/s]
+    const T* vdot,  # (nv,)  [rad/s^2, m/s^2]
+    T dt,           #        [s]
+    # Out:
+    T* u,           # (nv,)  [rad, m]
+    T* q,           # (nq,)  [rad, m]
+    T* v,           # (nv,)  [rad/s, m/s]
 ) noexcept nogil:
     """u = rate dt, q = exp(u) q0, v = v0 + vdot dt."""
     cdef Py_ssize_t i
@@ -114,8 +138,20 @@ cdef inline void move(
 
 
 cdef inline void calc_vdot(
-    const Model* model, const Switches* switches, const Parameters[T]* p, const T* q, const T* v, const T* F_Bo_W,
-    const T* tau, T* memory, T* vdot
+    # Topology:
+    const Model* model,
+    # Parameters:
+    const Switches* switches,
+    const Parameters[T]* p,
+    # In:
+    const T* q,       # (nq,)            [rad, m]
+    const T* v,       # (nv,)            [rad/s, m/s]
+    const T* F_Bo_W,  # (num_bodies, 6)  [N m, N]  or NULL
+    const T* tau,     # (nv,)            [N m, N]
+    # Work:
+    T* memory,        # (count_work(model) + 4 nv,)
+    # Out:
+    T* vdot,          # (nv,)            [rad/s^2, m/s^2]
 ) noexcept nogil:
     """Forward dynamics, NaN where no mass resists a dof. Needs 4 nv more scalars of memory."""
     cdef T* total = memory + algorithms.count_work(model) + 2*model.num_velocities
