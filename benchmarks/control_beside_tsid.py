@@ -8,8 +8,9 @@ For an environment of its own, in which mbt and TSID both run. The wheels of PyP
 
 The robot of `benchmarks/control.py`, or a Unitree Go1, sways on four points, and both solve the same program:
 tasks of the trunk's pose and of a posture, contacts whose rest is a cost, friction pyramids, limits of
-efforts and velocities. That torques agree to 1e-6 of the largest is asserted. Then efforts are limited to a part of what this takes, so that bounds are active. Ticks take
-turns on one thread; least and median of all, in microseconds. TSID is called from Python, as is mbt.
+efforts and velocities. Then efforts are limited to a part of what this takes, so that bounds are active.
+That torques agree to 1e-6 of the largest is asserted. Ticks take turns on one thread; least and median of
+all, in microseconds. TSID is called from Python, as is mbt.
 """
 
 from __future__ import annotations
