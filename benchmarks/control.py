@@ -160,6 +160,27 @@ class Workload:
         """Return the references of a tick."""
         return [self.rotation, self.positions[k], None]
 
+    def states_of_pinocchio(self, model: Any) -> tuple[list[tuple[Array, Array]], Array, list[int]]:
+        """Return states, the posture, and the places of the motors' velocities, in a model of Pinocchio."""
+        import pinocchio as pin
+
+        places = [model.joints[model.getJointId(joint.name)] for joint in self.motors]
+        at_q, at_v = [place.idx_q for place in places], [place.idx_v for place in places]
+        own_q = [joint.position_start for joint in self.motors]
+        own_v = [joint.velocity_start for joint in self.motors]
+
+        def convert(own: Array, rates: Array) -> tuple[Array, Array]:
+            X = functional.frame_pose(self.tree, own, self.robot.base)
+            V = functional.frame_velocity(self.tree, own, rates, self.robot.base)
+            q, v = pin.neutral(model), np.zeros(model.nv)
+            q[:7] = pin.SE3ToXYZQUAT(pin.SE3(X))
+            v[:3], v[3:6] = X[:3, :3].T @ V[3:], X[:3, :3].T @ V[:3]
+            q[at_q], v[at_v] = own[own_q], rates[own_v]
+            return q, v
+
+        states = [convert(q, v) for q, v in zip(self.q, self.v, strict=True)]
+        return states, convert(self.posture, np.zeros(self.tree.num_velocities))[0], at_v
+
 
 def ticks_of_mbt(work: Workload) -> dict[str, Tick]:
     """Return ticks of mbt: torques of the motors in the order of their names."""
@@ -181,25 +202,8 @@ def ticks_of_pinocchio(work: Workload) -> dict[str, Tick]:
     robot, tree = work.robot, work.tree
     model = pin.buildModelFromXML(robot.urdf, pin.JointModelFreeFlyer())
     data, nv = model.createData(), model.nv
-    places = [model.joints[model.getJointId(joint.name)] for joint in work.motors]
-    at_q, at_v = [place.idx_q for place in places], [place.idx_v for place in places]
-    own_q = [joint.position_start for joint in work.motors]
+    states, q0, at_v = work.states_of_pinocchio(model)
     own_v = [joint.velocity_start for joint in work.motors]
-    root = next(joint for joint in tree.joints if joint.num_velocities == 6)
-
-    def state(k: int) -> tuple[Array, Array]:
-        X = functional.frame_pose(tree, work.q[k], robot.base)
-        V = functional.frame_velocity(tree, work.q[k], work.v[k], robot.base)
-        q, v = pin.neutral(model), np.zeros(nv)
-        q[:7] = pin.SE3ToXYZQUAT(pin.SE3(X))
-        v[:3], v[3:6] = X[:3, :3].T @ V[3:], X[:3, :3].T @ V[:3]
-        q[at_q], v[at_v] = work.q[k][own_q], work.v[k][own_v]
-        return q, v
-
-    states = [state(k) for k in range(len(work.q))]
-    assert root.velocity_start == 0
-    q0 = pin.neutral(model)
-    q0[at_q] = work.posture[own_q]
     base = model.getFrameId(robot.base)
     feet = [(model.getFrameId(link), points) for link, points in robot.feet.items()]
     num_points = sum(map(len, robot.feet.values()))
@@ -276,7 +280,7 @@ def ticks_of_pinocchio(work: Workload) -> dict[str, Tick]:
         found[own_v] = tau[at_v]
         return found
 
-    assert num_motors == len(places)
+    assert num_motors == len(at_v)
     return {"NumPy with pin and daqp": tick}
 
 

@@ -1,0 +1,173 @@
+"""Ticks of a controller by tasks beside TSID: how much torques differ, and how long both take.
+
+    python benchmarks/control_beside_tsid.py [--go1 FILE] [--ticks 500] [--rounds 5]
+
+For an environment of its own, in which mbt and TSID both run. The wheels of PyPI do so together:
+
+    pip install daqp tsid==1.7.1 pin==3.4.0 "cmeel-urdfdom<5" "cmeel-tinyxml2<11"
+
+The robot of `benchmarks/control.py`, or a Unitree Go1, sways on four points, and both solve the same program:
+tasks of the trunk's pose and of a posture, contacts whose rest is a cost, friction pyramids, limits of
+efforts and velocities. Then efforts are limited to a part of what this takes, so that bounds are active.
+That torques agree to 1e-6 of the largest is asserted. Ticks take turns on one thread; least and median of
+all, in microseconds. TSID is called from Python, as is mbt.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import re
+import statistics
+import time
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pinocchio as pin
+from tsid import tsid_pywrap as tsid  # the wheel's package does not import it itself
+
+import mbt
+from control import DAMPING, DT, FRICTION, Robot, Tick, Workload, go1, quadruped
+from models import Array
+
+# Weights: forces count enough that the program is well conditioned, or no two solvers would agree.
+CONTACT, POSTURE, FORCE = 1e3, 1e-1, 1e-3
+# What TSID's solver adds to the diagonal of its cost.
+REGULAR = 1e-8
+
+
+def ticks_of_mbt(work: Workload) -> Tick:
+    """Return ticks of mbt: torques of the motors."""
+    robot = work.robot
+    places = [joint.velocity_start for joint in work.motors]
+    contacts = [
+        mbt.ContactPoints(link, points, friction=FRICTION, damping=DAMPING)
+        for link, points in robot.feet.items()
+    ]
+    controller = mbt.TaskSpaceController(
+        work.tree,
+        contacts,
+        dt=DT,
+        limits=["effort", "velocity"],
+        actuated=[joint.name for joint in work.motors],
+        contact_weight=CONTACT,
+        regularization=REGULAR,
+    )
+    controller.add_orientation(robot.base, stiffness=100, damping=20)
+    controller.add_position(robot.base, stiffness=100, damping=20)
+    controller.add_posture(work.posture, stiffness=30, damping=11, weight=POSTURE)
+    for contact in contacts:
+        controller.add_contact_force(contact, weight=FORCE)
+    controller.compile()
+    none = [np.zeros((contact.num_points, 3)) for contact in contacts]
+    result = controller.solve(work.q[0], work.v[0], [*work.goals(0), *none])
+
+    def tick(k: int) -> Array:
+        controller.solve(work.q[k], work.v[k], [*work.goals(k), *none], out=result)
+        return result.tau[places]
+
+    return tick
+
+
+def ticks_of_tsid(work: Workload) -> Tick:
+    """Return ticks of TSID."""
+    robot = work.robot
+    model = pin.buildModelFromXML(robot.urdf, pin.JointModelFreeFlyer())
+    states, posture, at_v = work.states_of_pinocchio(model)
+    own_v = [joint.velocity_start for joint in work.motors]
+    wrapper = tsid.RobotWrapper(model, tsid.FLOATING_BASE_SYSTEM, False)
+    program = tsid.InverseDynamicsFormulationAccForce("program", wrapper, False)
+    program.computeProblemData(0.0, *states[0])
+    kept: list[Any] = []
+    for link in robot.feet:
+        contact = tsid.ContactPoint(
+            link, wrapper, link, np.array([0.0, 0.0, 1.0]), FRICTION / np.sqrt(2.0), 0.0, 1e9
+        )
+        contact.setKp(np.zeros(3))
+        contact.setKd(np.full(3, DAMPING))
+        contact.useLocalFrame(False)
+        contact.setRegularizationTaskWeightVector(np.ones(3))
+        contact.setReference(wrapper.framePosition(program.data(), model.getFrameId(link)))
+        program.addRigidContact(contact, FORCE, CONTACT, 1)
+        kept.append(contact)
+    trunk = tsid.TaskSE3Equality("trunk", wrapper, robot.base)
+    trunk.setKp(np.full(6, 100.0))
+    trunk.setKd(np.full(6, 20.0))
+    trunk.useLocalFrame(False)
+    program.addMotionTask(trunk, 1.0, 1, 0.0)
+    joints = tsid.TaskJointPosture("posture", wrapper)
+    joints.setKp(np.full(len(at_v), 30.0))
+    joints.setKd(np.full(len(at_v), 11.0))
+    joints.setReference(tsid.TrajectoryEuclidianConstant("posture", posture[7:]).computeNext())
+    program.addMotionTask(joints, POSTURE, 1, 0.0)
+    top, most = np.zeros(len(at_v)), np.zeros(len(at_v))
+    top[np.array(at_v) - 6] = work.tree.velocity_upper_limits[own_v]
+    most[np.array(at_v) - 6] = work.tree.effort_upper_limits[own_v]
+    motors = tsid.TaskActuationBounds("efforts", wrapper)
+    motors.setBounds(-most, most)
+    program.addActuationTask(motors, 1.0, 0, 0.0)
+    speeds = tsid.TaskJointBounds("velocities", wrapper, DT)
+    speeds.setVelocityBounds(-top, top)
+    program.addMotionTask(speeds, 1.0, 0, 0.0)
+    goals = [
+        tsid.TrajectorySE3Constant("trunk", pin.SE3(work.rotation, p)).computeNext() for p in work.positions
+    ]
+    solver = tsid.SolverHQuadProgFast("solver")
+    solver.resize(program.nVar, program.nEq, program.nIn)
+    kept += [trunk, joints, motors, speeds, wrapper, model]
+
+    def tick(k: int) -> Array:
+        trunk.setReference(goals[k])
+        found = solver.solve(program.computeProblemData(DT * k, *states[k]))
+        assert found.status == 0, found.status
+        assert kept
+        torques: Array = program.getActuatorForces(found)[np.array(at_v) - 6]
+        return torques
+
+    return tick
+
+
+def compare(robot: Robot, count: int, rounds: int) -> float:
+    """Print differences and times of one robot, and return its largest torque."""
+    work = Workload(robot, count)
+    efforts = work.tree.effort_upper_limits[[joint.velocity_start for joint in work.motors]]
+    ticks = {"mbt": ticks_of_mbt(work), "TSID": ticks_of_tsid(work)}
+    torques = {name: np.array([tick(k).copy() for k in range(count)]) for name, tick in ticks.items()}
+    size = float(np.abs(torques["mbt"]).max())
+    off = np.abs(torques["mbt"] - torques["TSID"]).max() / size
+    bound = np.isclose(np.abs(torques["mbt"]), efforts, rtol=1e-9).any(axis=1).mean()
+    print(f"{robot.name}: torques up to {size:.4g} N m, at a limit in {100 * bound:.0f} % of ticks")
+    print(f"  largest difference, of the largest torque: {off:.1e}")
+    assert off < 1e-6, off
+    times: dict[str, list[float]] = {name: [] for name in ticks}
+    gc.disable()
+    for _ in range(rounds):
+        for k in range(count):
+            for name, tick in ticks.items():
+                start = time.perf_counter()
+                tick(k)
+                times[name].append(1e6 * (time.perf_counter() - start))
+    gc.enable()
+    for name, all_times in times.items():
+        print(f"  {name:6} {min(all_times):8.1f} {statistics.median(all_times):8.1f}")
+    return size
+
+
+def main() -> None:
+    """Compare."""
+    plain = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=plain)
+    parser.add_argument("--go1", metavar="FILE")
+    parser.add_argument("--ticks", type=int, default=500)
+    parser.add_argument("--rounds", type=int, default=5)
+    options = parser.parse_args()
+    mbt.set_num_threads(1)
+    robot = go1(options.go1) if options.go1 else quadruped()
+    size = compare(robot, options.ticks, options.rounds)
+    weaker = re.sub(r'effort="[^"]*"', f'effort="{0.9 * size}"', robot.urdf)
+    compare(replace(robot, urdf=weaker), options.ticks, options.rounds)
+
+
+if __name__ == "__main__":
+    main()
