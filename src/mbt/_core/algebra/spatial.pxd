@@ -110,7 +110,7 @@ cdef inline void rotate_symmetric(const T* R, const T* S, T* y) noexcept nogil:
 
 cdef inline void add_shifted_inertia(
     # In:
-    T mass,            #       [kg]
+    T mass,            # [kg]
     const T* h,        # (3,)  [kg m]
     const T* inertia,  # (6,)  [kg m^2]  xx, xy, xz, yy, yz, zz
     const T* p,        # (3,)  [m]

@@ -204,7 +204,7 @@ cdef inline void calc_rigid_momentum(
     int k,
     # In:
     const T* H_N,      # (nv, 6)  [1, m]
-    T mass,            #          [kg]
+    T mass,            # [kg]
     const T* h,        # (3,)     [kg m]
     const T* inertia,  # (6,)     [kg m^2]  xx, xy, xz, yy, yz, zz
     # Out:

@@ -183,7 +183,7 @@ cdef void take_stage(
     int num_turning,
     # In:
     int number,
-    double dt,           #                 [s]
+    double dt,           # [s]
     const double* v0,    # (nv,)           [rad/s, m/s]
     const double* vdot,  # (nv,)           [rad/s^2, m/s^2]
     # Out:
@@ -213,7 +213,7 @@ cdef void differentiate_runge_kutta(
     const int* turning,       # (num_turning,)  dofs
     int num_turning,
     # In:
-    double dt,                #                 [s]
+    double dt,                # [s]
     const double* u,          # (5, nv)         [rad, m]
     const double* v,          # (5, nv)         [rad/s, m/s]
     const double* u_end,      # (nv,)           [rad, m]

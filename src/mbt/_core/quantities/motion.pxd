@@ -64,7 +64,7 @@ cdef inline void take_step(
     # In:
     const T* F_Bo_W,  # (num_bodies, 6)  [N m, N]  or NULL
     const T* tau,     # (nv,)            [N m, N]
-    T dt,             #                  [s]
+    T dt,             # [s]
     # Work:
     T* memory,        # (count_work(model) + nq + 10 nv,)
     # Out:
@@ -123,7 +123,7 @@ cdef inline void move(
     const T* v0,    # (nv,)  [rad/s, m/s]
     const T* rate,  # (nv,)  [rad/s, m/s]
     const T* vdot,  # (nv,)  [rad/s^2, m/s^2]
-    T dt,           #        [s]
+    T dt,           # [s]
     # Out:
     T* u,           # (nv,)  [rad, m]
     T* q,           # (nq,)  [rad, m]
