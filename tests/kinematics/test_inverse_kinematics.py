@@ -111,6 +111,30 @@ def test_out_of_reach(arm: mbt.MultibodyTree) -> None:
     assert f"not reached, largest error {np.abs(found.error).max():.2g}, " in repr(found)
 
 
+def test_tasks_that_contradict_each_other(arm: mbt.MultibodyTree) -> None:
+    """The best compromise of two points is midway, and errors are those of each task."""
+    q = np.full(6, 0.3)
+    here, apart = forward(q)[:3, 3], np.array([0.05, 0.01, -0.02])
+    ik = mbt.InverseKinematics(arm)
+    ik.add_position("l6")
+    ik.add_position("l6")
+    found = ik.solve([here + apart, here - apart], q)
+    assert not found.success
+    np.testing.assert_allclose(forward(found.q)[:3, 3], here, atol=1e-8)
+    np.testing.assert_allclose(found.error, np.concatenate((apart, -apart)), atol=1e-8)
+
+
+def test_frames_of_another_tree_are_refused(arm: mbt.MultibodyTree) -> None:
+    other = mbt.load_model(mbt.models.model_path("mbt_arm")).get_frame_by_name("tool")
+    ik = mbt.InverseKinematics(arm)
+    message = r"^frame: expected a frame of this tree, got .* of another tree"
+    for add in (ik.add_pose, ik.add_position, ik.add_orientation):
+        with pytest.raises(mbt.ForeignElementError, match=message):
+            add(other)
+    with pytest.raises(mbt.ForeignElementError, match=message):
+        functional.inverse_kinematics(arm, other, np.eye(4))
+
+
 def test_results_in_short(arm: mbt.MultibodyTree) -> None:
     _, X = goals(3)
     X[1, 0, 3] += 9.0

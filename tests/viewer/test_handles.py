@@ -10,6 +10,7 @@ import pytest
 
 import mbt
 from mbt import functional
+from mbt.cli import main
 from mbt.models import model_path
 
 pytestmark = pytest.mark.viewer
@@ -45,6 +46,27 @@ def wait_until(is_so) -> None:
     while not is_so():
         assert time.monotonic() < end
         time.sleep(0.01)
+
+
+def test_handles_of_the_command_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, seen = str(model_path("mbt_arm")), []
+
+    def look(viewer: mbt.Viewer) -> None:
+        handles = viewer.models[0]._handles
+        seen.append(None if handles is None else len(handles._gizmos))
+
+    monkeypatch.setattr(mbt.Viewer, "wait", look)
+    assert main(["view", file, "--no-browser", "--ik", "tool", "--ik", "forearm"]) == 0
+    assert main(["view", file, "--no-browser"]) == 0
+    assert seen == [2, None]
+    for options, message in (
+        (["--ik", "tol"], "Did you mean 'tool'?"),
+        (["--ik", "tool", "--record", "page.html"], "--ik: a page that is recorded has no handles"),
+    ):
+        assert main(["view", file, "--no-browser", *options]) == 2
+        assert message in capsys.readouterr().err
 
 
 def test_the_model_follows_a_pose(arm: mbt.MultibodyTree) -> None:

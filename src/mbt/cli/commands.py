@@ -214,6 +214,13 @@ def _add_view(commands: Any) -> None:
     view.add_argument("--trajectory", metavar="FILE", help="play what `mbt simulate --save FILE.npz` wrote")
     view.add_argument("--speed", type=float, default=1.0, metavar="S", help="playing speed (default: 1)")
     view.add_argument(
+        "--ik",
+        action="append",
+        default=[],
+        metavar="FRAME",
+        help="a frame or link with a handle: drag it, and the robot follows; may be repeated",
+    )
+    view.add_argument(
         "--record", metavar="OUT", help="write a page, OUT.html, that plays the trajectory, or a still one"
     )
     view.add_argument("--port", type=int, default=0, help="port of the address (default: any free one)")

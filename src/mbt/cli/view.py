@@ -13,7 +13,8 @@ import numpy as np
 from mbt.cli.info import load
 from mbt.cli.simulate import as_values
 from mbt.cli.terminal import complain, write
-from mbt.errors import ModelWarning
+from mbt.errors import ArgumentValueError, ModelWarning
+from mbt.kinematics import InverseKinematics
 from mbt.motion.trajectory import Trajectory
 from mbt.viewer import Viewer, record, view
 
@@ -48,6 +49,8 @@ def run_view(options: Namespace, **reading: Any) -> tuple[str, int]:
     MbtError
         When the file or an option cannot be used, or something not written.
     """
+    if options.ik and options.record is not None:
+        raise ArgumentValueError("--ik: a page that is recorded has no handles; leave out --ik or --record")
     tree = load(options.file, **reading)
     q = tree.q_from_dict(as_values(options.position, "--position"))
     trajectory = None if options.trajectory is None else Trajectory.load(options.trajectory)
@@ -89,11 +92,15 @@ def _record(tree: MultibodyTree, q: FloatArray, trajectory: Trajectory | None, o
 
 
 def _open(tree: MultibodyTree, q: FloatArray, trajectory: Trajectory | None, options: Namespace) -> Viewer:
+    ik = InverseKinematics(tree)
+    for frame in options.ik:
+        ik.add_pose(frame)
     viewer = view(
         tree,
         q,
         package_paths=options.package_path,
         port=options.port,
+        ik=ik if options.ik else None,
         open_browser=not options.no_browser,
     )
     if trajectory is not None:
