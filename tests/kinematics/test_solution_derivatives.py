@@ -107,6 +107,67 @@ def test_postures_and_secondary_tasks_have_their_optimum(arm: mbt.MultibodyTree)
         np.testing.assert_allclose(found.goals[i], differences(ik, q, goals, i), atol=2e-5)
 
 
+@pytest.fixture(scope="module")
+def beside_a_ball() -> tuple[mbt.MultibodyTree, mbt.CollisionModel]:
+    """An arm whose forearm may come near a ball."""
+    tree = mbt.load_model(model_path("mbt_arm")).edit()
+    tree.get_body_by_name("forearm").add_collision(mbt.Shape("capsule", [0.05, 0.3]))
+    tree.finalize()
+    place = functional.frame_pose(tree, Q, "forearm")[:3, 3] + [0.02, 0.25, 0.03]
+    ball = mbt.Shape("sphere", [0.1], mbt.math.make_pose(place), name="ball")
+    return tree, mbt.CollisionModel(tree, [("forearm", "ball")], obstacles=[ball])
+
+
+def test_pairs_at_their_least_distance_keep_it(beside_a_ball: tuple) -> None:
+    """Beside optima with the distance as an equation, by SciPy; pairs farther apart change nothing."""
+    tree, scene = beside_a_ball
+    q0, at_least = Q + 0.1, float(scene.distances(Q)[0])
+    place = functional.frame_pose(tree, Q, "tool")[:3, 3]
+
+    def optimum(goal: np.ndarray, keep: bool) -> np.ndarray:
+        equations = [
+            {
+                "type": "eq",
+                "fun": lambda q: functional.frame_pose(tree, q, "tool")[:3, 3] - goal,
+                "jac": lambda q: functional.frame_jacobian(tree, q, "tool")[3:],
+            },
+            {
+                "type": "eq",
+                "fun": lambda q: scene.distances(q) - at_least,
+                "jac": lambda q: scene.distances(q, jacobian=True)[1],
+            },
+        ]
+        found = optimize.minimize(
+            lambda q: np.sum((q - q0) ** 2), Q, jac=lambda q: 2.0 * (q - q0), method="SLSQP",
+            constraints=equations[: 1 + keep], options={"ftol": 1e-16, "maxiter": 200},
+        )  # fmt: skip
+        return found.x
+
+    optimize = pytest.importorskip("scipy.optimize")
+    ik = mbt.InverseKinematics(tree)
+    ik.add_position("tool")
+    ik.add_posture(q0, weight=0.1)
+    ik.add_distance(scene, at_least)
+
+    def along(d: np.ndarray, keep: bool) -> np.ndarray:
+        """Of fourth order."""
+        near, far = (optimum(place + k * d, keep) - optimum(place - k * d, keep) for k in (1, 2))
+        return (8.0 * near - far) / (12.0 * np.linalg.norm(d))
+
+    for keep, problem in ((True, ik), (False, None)):
+        q = optimum(place, keep)
+        if problem is None:
+            problem = mbt.InverseKinematics(tree)
+            problem.add_position("tool")
+            problem.add_posture(q0, weight=0.1)
+            problem.add_distance(scene, float(scene.distances(q)[0]) - 0.001)
+        rates = problem.solution_derivatives(q, [place]).goals[0]
+        wanted = [along(d, keep) for d in 5e-4 * np.eye(3)]
+        np.testing.assert_allclose(rates, np.stack(wanted, -1), atol=2e-5)
+        kept = scene.distances(q, jacobian=True)[1] @ rates
+        assert np.abs(kept).max() < 1e-9 if keep else np.abs(kept).max() > 0.1
+
+
 @pytest.mark.oracle
 def test_out_of_reach_the_best_compromise_moves(arm: mbt.MultibodyTree) -> None:
     optimize = pytest.importorskip("scipy.optimize")

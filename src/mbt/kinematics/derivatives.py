@@ -19,14 +19,17 @@ from mbt.math.arrays import FloatArray
 from mbt.scalars.repeated_context import repeat_context
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from mbt.context.context import Context
+    from mbt.kinematics.distances import Distance
     from mbt.tree.multibody_tree import MultibodyTree
 
 __all__ = ["InverseKinematicsDerivatives", "differentiate_solutions"]
 
 # Steps of differences, of curvatures and of parameters; singular values that are zero, of the largest;
-# how near to a limit a position is on it.
-_STEP, _FINE_STEP, _RANK, _ON_LIMIT = 1e-4, 1e-5, 1e-8, 1e-9
+# how near to a limit a position is on it, and a pair to the distance that it has to keep [m].
+_STEP, _FINE_STEP, _RANK, _ON_LIMIT, _AT_LEAST = 1e-4, 1e-5, 1e-8, 1e-9, 1e-5
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,7 @@ class _Problem:
     posture: tuple[FloatArray, float] | None
     goals: list[FloatArray]
     is_met: bool
+    touching: list[tuple[Distance, npt.NDArray[np.intp]]]
 
     def evaluate(self, context: Any, goals: Sequence[FloatArray]) -> tuple[FloatArray, ...]:
         """Return equations (n, m) and rows (n, r), of n states, each with its Jacobian."""
@@ -71,6 +75,9 @@ class _Problem:
             (equations if self.is_met else rows).append((own[:, primary], J[:, primary]))
             if self.is_met:
                 rows.append((own[:, ~primary], J[:, ~primary]))
+        for one, pairs in self.touching:
+            d, J = one.scene.distances(context.q, jacobian=True, context=context)
+            equations.append((d[:, pairs] - one.at_least, J[:, pairs]))
         if self.posture is not None and self.is_met:
             rows.append(self._calc_posture(context.q))
         count = context.batch_shape[0]
@@ -107,6 +114,7 @@ def _differentiate_solution(
     tree: MultibodyTree,
     tasks: list[Task],
     posture: tuple[FloatArray, float] | None,
+    distances: Sequence[Distance],
     q: FloatArray,
     goals: list[FloatArray],
     owners: Sequence[Any],
@@ -115,7 +123,8 @@ def _differentiate_solution(
 ) -> tuple[list[FloatArray], list[FloatArray]]:
     """Return the derivatives of one solution q, (num_positions,), by goals and by parameters.
 
-    Of the dofs that no limit and no lock holds, d positions solve the derivative of the equations; where this
+    Of the dofs that no limit and no lock holds, d positions solve the derivative of the equations, among them
+    that pairs at their least distance keep it; where this
     leaves something open, that of the condition that the gradient of the squares vanishes there, with its
     curvature; and of what is still open the least is taken.
     """
@@ -126,7 +135,7 @@ def _differentiate_solution(
     if not (np.isfinite(q).all() and all(np.isfinite(goal).all() for goal in goals)):
         return [np.full((nv, k), np.nan) for k in sizes], [np.full((nv, k), np.nan) for k in counts]
     is_met = _is_met(tree, tasks, _at(context, q[None]), goals, tolerance)
-    problem = _Problem(tree, tasks, posture, goals, is_met)
+    problem = _Problem(tree, tasks, posture, goals, is_met, list(_find_touching(distances, q, context)))
     free = np.flatnonzero(~_find_held(tree, q, context))
     c, C, r, J = (part[0] for part in problem.evaluate(_at(context, q[None]), goals))
     C, J = C[:, free], J[:, free]
@@ -231,6 +240,16 @@ def _find_held(tree: MultibodyTree, q: FloatArray, context: Context) -> Any:
     return held
 
 
+def _find_touching(
+    distances: Sequence[Distance], q: FloatArray, context: Context
+) -> Iterator[tuple[Distance, npt.NDArray[np.intp]]]:
+    """Return the pairs of each scene that are not farther apart than they have to be."""
+    for one in distances:
+        pairs = np.flatnonzero(one.scene.distances(q, context=context) <= one.at_least + _AT_LEAST)
+        if pairs.size:
+            yield one, pairs
+
+
 def _is_met(
     tree: MultibodyTree, tasks: list[Task], context: Any, goals: list[FloatArray], tolerance: Any
 ) -> bool:
@@ -282,6 +301,7 @@ def differentiate_solutions(
     tree: MultibodyTree,
     tasks: list[Task],
     posture: tuple[FloatArray, float] | None,
+    distances: Sequence[Distance],
     q: Any,
     goals: Any,
     owners: Sequence[Any],
@@ -297,7 +317,9 @@ def differentiate_solutions(
     for i, (own, state_q, state) in enumerate(samples):
         where = default if state is None else state
         assert where is not None
-        parts = _differentiate_solution(tree, tasks, posture, state_q, own, owners, where, tolerance)
+        parts = _differentiate_solution(
+            tree, tasks, posture, distances, state_q, own, owners, where, tolerance
+        )
         for arrays, part in zip(results, parts, strict=True):
             for array, one in zip(arrays, part, strict=True):
                 array[i] = one

@@ -42,7 +42,8 @@ class SolutionDerivatives(DifferentialKinematics):
         A change of a goal or a parameter moves a solution so that tasks of weight one and more stay at their
         goals, and constraints hold. What this leaves open follows secondary tasks and the posture, as the
         optimum of their squares does; of what is open still, the least change is taken. Where a goal is out
-        of reach, the solution is that of least squares. Dofs on their limits, and locked ones, stay.
+        of reach, the solution is that of least squares. Dofs on their limits, and locked ones, stay; pairs of
+        `add_distance` that are as near as they may be stay so near.
 
         Parameters
         ----------
@@ -97,6 +98,7 @@ class SolutionDerivatives(DifferentialKinematics):
             self._tree,
             self._tasks,
             self._posture,
+            self._distances,
             q,
             goals,
             [self._find_owner(owner) for owner in parameters],
