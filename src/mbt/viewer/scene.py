@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mbt.errors import ArgumentTypeError, ArgumentValueError, quote
 from mbt.tree.force_elements.point_contact import PointContact
 from mbt.viewer.stand_ins import bones_of, ellipsoid_of
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from mbt.tree.multibody_tree import MultibodyTree
     from mbt.tree.shape import Shape
 
-__all__ = ["LAYERS", "FrameItem", "Item", "ModelScene"]
+__all__ = ["LAYERS", "FrameItem", "Item", "ModelScene", "check_scene"]
 
 #: What can be shown, in the order of the check boxes.
 LAYERS = (
@@ -71,6 +72,19 @@ class FrameItem:
     name: str
     node: int
     X_BF: FloatArray
+
+
+def check_scene(tree: MultibodyTree, scene: object) -> CollisionModel | None:
+    """Return `scene`, if it is None or a model of collisions of this tree."""
+    from mbt.geometry import CollisionModel
+
+    if scene is None:
+        return None
+    if not isinstance(scene, CollisionModel):
+        raise ArgumentTypeError(f"scene: expected a mbt.CollisionModel, got {quote(scene)}")
+    if scene.tree is not tree:
+        raise ArgumentValueError("scene: expected one of this tree")
+    return scene
 
 
 class ModelScene:
