@@ -547,6 +547,26 @@ def test_results_as_they_are_returned(arm: mbt.MultibodyTree) -> None:
     np.testing.assert_array_equal(constant()["M"], F.mass_matrix(arm, np.zeros(6)))
 
 
+COMPILERS = [None, pytest.param("llvm", marks=pytest.mark.engine)]
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("shape", [(), (3,)])
+def test_results_that_take_the_place_of_their_argument(
+    arm: mbt.MultibodyTree, compiler: str | None, shape: tuple[int, ...]
+) -> None:
+    """Also where results are arguments and constants, which are known before all arguments are read."""
+
+    def mix(q: Any) -> Any:
+        return np.concatenate((q[5:], np.zeros(1), q[4:5], np.sin(q[:1]), q[1:2] + q[5:], q[:1]))
+
+    q = np.random.default_rng(0).normal(size=(*shape, 6))
+    wanted = np.apply_along_axis(mix, -1, q)
+    tick = mbt.compile(arm, mix, arguments={"q": 6}, compiler=compiler)
+    assert tick(q, out=q) is q
+    np.testing.assert_allclose(q, wanted, rtol=1e-15)
+
+
 def test_no_python_frame_and_no_memory(tick: Any, states: Any) -> None:
     state = tuple(array[0].copy() for array in states)
     out = {name: array.copy() for name, array in tick(*state).items()}

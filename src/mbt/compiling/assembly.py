@@ -161,9 +161,11 @@ def _write_operations(schedule: Schedule, to: _Function, inputs: list[str], room
         names[index] = known or _write_operation(schedule.operations[index], to, operand, inputs)
         store(index)
 
-    for index in schedule.constants:
+    for index in schedule.inputs:
+        names[index] = _write_operation(schedule.operations[index], to, operand, inputs)
+    for index in (*schedule.inputs, *schedule.constants):
         store(index)
-    for index in (*schedule.inputs, *schedule.before):
+    for index in schedule.before:
         write(index)
     if schedule.angles:
         angles = schedule.angles

@@ -351,10 +351,10 @@ class _Body:
         """Return them in the order of the schedule."""
         schedule, angles = self.schedule, self.schedule.angles
         places = {angle: place for place, angle in enumerate(angles)}
-        lines = []
-        for index in schedule.constants:
+        lines = [f"const R t{index} = {self._value(index)};" for index in schedule.inputs]
+        for index in (*schedule.inputs, *schedule.constants):
             lines += self._results(index)
-        for index in (*schedule.inputs, *schedule.before):
+        for index in schedule.before:
             lines += self._statement(index, self._value(index))
         if angles:
             room = f"[ROOM({len(angles)})]"
