@@ -194,16 +194,22 @@ def test_points_that_coincide() -> None:
     assert not tree.calc_forward_dynamics(context).any()
 
 
-def test_a_floor_of_levers() -> None:
+@pytest.mark.parametrize("size", [1e-3, 1e-2, 1.0, 100.0, 1000.0])
+def test_a_floor_of_levers(size: float) -> None:
     """Constraints that nothing can move, to rounding, do nothing."""
+    for seed in range(10):
+        check_floor_of_levers(size, seed)
+
+
+def check_floor_of_levers(size: float, seed: int) -> None:
     tree = mbt.MultibodyTree()
     tree.add_force_element(mbt.UniformGravityFieldElement([1.0, 2.0, -10.0]))
     bodies = []
-    R = mbt.math.make_pose([0.1, 0.7, -0.3], rpy=[0.3, -0.5, 0.9])
+    place = np.array([0.1, 0.7, -0.3]) + 0.3 * np.random.default_rng(seed).normal(size=3)
+    R = mbt.math.make_pose(size * place, rpy=[0.3 + seed, -0.5, 0.9])
     for i in range(2):
-        body = tree.add_body(
-            mbt.RigidBody(f"body{i}", mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1).shift([1, 0, 0]))
-        )
+        inertia = mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1 * size).shift([size, 0, 0])
+        body = tree.add_body(mbt.RigidBody(f"body{i}", inertia))
         tree.add_joint(mbt.RevoluteJoint, f"hinge{i}", tree.world_body, R, body, R, [0.6, 0.0, 0.8])
         bodies.append(tree.add_frame(mbt.FixedOffsetFrame(f"hub{i}", body, R)))
     tree.add_constraint(mbt.BallConstraint("axle", *bodies))

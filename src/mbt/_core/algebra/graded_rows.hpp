@@ -73,21 +73,22 @@ MBT_COLD static void add_graded(std::ptrdiff_t m, int l, const T* z, const T& D_
   }
 }
 
-// Rounding of the levers in Z, squared [m^2]: more than that of numbers of some metres.
+// Rounding of levers, squared, as a part of the lengths that they are differences of.
 static constexpr double kSquaredRoundingOfLever = 1e-28;
 
-// L and D of A (m, m) in units of `scale`. A and t (m,) are working memory. Z itself has rounding, squared in a pivot: it
-// is more than that of a row's size where levers that add up to zero make the row, and dofs resist by `D_inverse` in all.
+// L and D of A (m, m) in units of `scale`. A and t (m,) are working memory. Z itself has rounding, squared in a pivot: more
+// than that of a row's size where its levers add up to zero. `moved` is what is left of levers as long as the squares of
+// lengths, 1 / D of all dofs together.
 template <class T>
 MBT_COLD static void factor_graded(
-    std::ptrdiff_t m, int l, double rounding, const T* scale, const T* least, const T& D_inverse, TwoDoubles* A,
+    std::ptrdiff_t m, int l, double rounding, const T* scale, const T* least, const T& moved, TwoDoubles* A,
     TwoDoubles* t, T* L, T* D) {
   for (std::ptrdiff_t e = 0; e < m; ++e) {
     const double s = lane(scale[e], l);
     for (std::ptrdiff_t f = 0; f <= e; ++f) A[m * e + f] = A[m * e + f] * (TwoDoubles(s) * TwoDoubles(lane(scale[f], l)));
     t[e] = lane(least[e], l) > rounding
         ? lane(least[e], l)
-        : std::fmax(rounding * rounding, kSquaredRoundingOfLever * s * s * lane(D_inverse, l));
+        : std::fmax(rounding * rounding, kSquaredRoundingOfLever * s * s * lane(moved, l));
   }
   factor_semidefinite(m, A, t);
   for (std::ptrdiff_t e = 0; e < m; ++e) {

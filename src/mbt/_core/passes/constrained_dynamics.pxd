@@ -286,7 +286,7 @@ cdef inline void take_out_group(
     calc_Lambda(model, groups, group, dofs, w.Z, w.scale + first, L)
     copy(w.D + first, m, w.rest + first)
     factor_semidefinite(m, L, w.D + first)
-    factor_again_where_graded(model, groups, group, dofs, w)
+    factor_again_where_graded(model, groups, group, switches, dofs, w)
     if root > 0:
         solve_reactions(
             m, L, w.D + first, w.scale + first, w.K + STRIDE*first, w.Y + STRIDE*first, w.W + STRIDE*first
@@ -360,6 +360,7 @@ cdef inline void factor_again_where_graded(
     const Model* model,
     const ConstraintGroups* groups,
     int group,
+    const Switches* switches,
     # In:
     const ArticulatedDof[T]* dofs,  # (nv,)
     # Out:
@@ -370,7 +371,7 @@ cdef inline void factor_again_where_graded(
     cdef Py_ssize_t m = groups.row_start[group + 1] - first
     cdef TwoDoubles* A = <TwoDoubles*>w.graded
     cdef Py_ssize_t e
-    cdef T D_inverse
+    cdef T D_inverse, squares
     cdef int l, i, j, k
     if T is double or T is Lanes:
         for l in range(1 if T is double else MBT_W):
@@ -378,16 +379,22 @@ cdef inline void factor_again_where_graded(
                 continue
             for e in range(m*m):
                 A[e] = TwoDoubles(0.0)
-            D_inverse = <T>0.0
+            D_inverse = squares = <T>0.0
             for j in range(groups.mobod_start[group], groups.mobod_start[group + 1]):
                 i = groups.mobods[j]
+                squares = squares + dot3(numbers(w.placed[i].X_WN.p), numbers(w.placed[i].X_WN.p))
                 for k in range(model.joints[i].v_start, model.joints[i].v_start + model.joints[i].nv):
                     add_graded(
                         m, l, w.Z + groups.Z_start[i] + m*(k - model.joints[i].v_start), dofs[k].D_inverse, A
                     )
                     D_inverse = D_inverse + dofs[k].D_inverse
+            for j in range(groups.constraint_start[group], groups.constraint_start[group + 1]):
+                i = groups.constraints[j]
+                if not is_off(switches, i) and model.constraints[i].type != COUPLER:
+                    for k in range(2):
+                        squares = squares + dot3(w.ends[2*i + k].p, w.ends[2*i + k].p)
             factor_graded(
-                m, l, ROUNDING_OF_ROW, w.scale + first, w.rest + first, D_inverse, A, A + m*m,
+                m, l, ROUNDING_OF_ROW, w.scale + first, w.rest + first, D_inverse*squares, A, A + m*m,
                 w.L + groups.L_start[group], w.D + first
             )
 
