@@ -82,7 +82,7 @@ cdef int evaluate_state_in(
     const double* v,      # (nv,)            [rad/s, m/s]
     const double* x,      # (sizes.input,)   [SI]
     # Work:
-    double* memory,       # (count_work(model),)
+    double* memory,       # (count_state_memory,)
     # Out:
     double* out,          # (sizes.result,)  [SI]
 ) noexcept nogil:
@@ -137,7 +137,7 @@ cdef int run(
     const double* x,      # (sizes.input,)   [SI]
     # Work:
     Kinematics[double]* k,
-    double* memory,       # (count_work(model),)
+    double* memory,       # (work_size + count_memory,)
     # Out:
     double* out,          # (sizes.result,)  [SI]
 ) noexcept nogil:

@@ -71,7 +71,7 @@ cdef inline void run_inverse_dynamics_derivatives(
     const T* vdot,          # (nv,)            [rad/s^2, m/s^2]
     const T* F_Bo_W,        # (num_bodies, 6)  [N m, N]  or NULL
     # Work:
-    T* memory,              # (count_work(model),)
+    T* memory,              # (count_derivative_work(model),)
     # Out:
     T* dtau_dq,             # (nv, nv)         [N m, N] per [rad, m]
     T* dtau_dv,             # (nv, nv)         [N m, N] per [rad/s, m/s]
@@ -145,7 +145,7 @@ cdef inline T* run_mass_matrix_inverse_with_rates(
     const T* F_Bo_W,            # (num_bodies, 6)  [N m, N]  or NULL
     # Work:
     ConstraintRates[T]* rates,  # (1,) or NULL
-    T* memory,                  # (count_work(model),)
+    T* memory,                  # (count_forward_derivative_work(model),)
 ) noexcept nogil:
     """Everything about forward dynamics that M_inverse, dvdot_dq and dvdot_dv are a product of: see below.
 
@@ -313,7 +313,7 @@ cdef inline T* run_constrained_forward_dynamics_derivatives(
     const T* F_Bo_W,            # (num_bodies, 6)              [N m, N]  or NULL
     # Work:
     ConstraintRates[T]* rates,  # (1,)
-    T* memory,                  # (count_work(model),)
+    T* memory,                  # (count_forward_derivative_work(model),)
     # Out:
     T* out,                     # (3, nv + num_equations, nv)  [SI]
 ) noexcept nogil:
