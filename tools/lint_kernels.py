@@ -40,13 +40,10 @@ READ_ONLY = {"Topology", "Parameters", "In"}
 WITH_UNITS = {"Parameters", "In", "Out"}
 MAX_PLAIN = 5
 
+# What has a body; methods too. Parentheses of comments nest twice at most.
+ARGUMENTS = r"(?:[^()]|\((?:[^()]|\([^()]*\))*\))*"
 FUNCTION = re.compile(
-    r"^cdef [^(\n=]*?\b(?P<name>\w+)\((?P<arguments>.*?)\)(?P<suffix>[^()\n]*):\n", re.S | re.M
-)
-# A method too, and only what has a body.
-DEFINITION = re.compile(
-    r"^ *cdef [^(\n=]*?\b(?P<name>\w+)\((?P<arguments>(?:[^()]|\((?:[^()]|\([^()]*\))*\))*)\)[^()\n]*:\n",
-    re.M,
+    rf"^ *cdef [^(\n=]*?\b(?P<name>\w+)\((?P<arguments>{ARGUMENTS})\)(?P<suffix>[^()\n]*):\n", re.M
 )
 POINTER = re.compile(r"(?P<const>const )?(?P<type>\w+(?:\[T\])?)\* ?(?P<name>\w+)")
 NUMBERS = {"T", "double"}
@@ -79,7 +76,7 @@ def lint(path: Path) -> Iterator[str]:
 def lint_signatures(path: Path) -> Iterator[str]:
     """Yield the problems of the arguments of all functions of a file."""
     source = path.read_text()
-    for match in DEFINITION.finditer(source):
+    for match in FUNCTION.finditer(source):
         place = f"{path.relative_to(CORE.parents[2])}:{line_of(source, match.start())}: {match['name']}"
         for problem in lint_signature(match["arguments"]):
             yield f"{place}: {problem}"
