@@ -11,18 +11,10 @@ import typing as _typing
 from mbt.importing import CollectorAtRest as _CollectorAtRest
 
 with _CollectorAtRest():
-    from mbt import functional, math
+    from mbt import math
     from mbt import tree as _tree
     from mbt import wiring as _wiring  # noqa: F401 - it connects the rooms
     from mbt.config import get_num_threads, set_num_threads, show_config
-    from mbt.context import (
-        AccelerationKinematicsCache,
-        Context,
-        FrameBodyPoseCache,
-        MultibodyForces,
-        PositionKinematicsCache,
-        VelocityKinematicsCache,
-    )
     from mbt.errors import (
         AlreadyFinalizedError,
         ArgumentTypeError,
@@ -85,6 +77,7 @@ if _typing.TYPE_CHECKING:
         autodiff,
         checking,
         compiling,
+        functional,
         identification,
         interop,
         models,
@@ -94,6 +87,14 @@ if _typing.TYPE_CHECKING:
     )
     from mbt.checking import CheckReport, Finding, SelftestReport, check_model, selftest
     from mbt.compiling import CompiledFunction, CompiledFunctions, compile
+    from mbt.context import (
+        AccelerationKinematicsCache,
+        Context,
+        FrameBodyPoseCache,
+        MultibodyForces,
+        PositionKinematicsCache,
+        VelocityKinematicsCache,
+    )
     from mbt.context.energy_report import EnergyReport
     from mbt.control import ContactPoints, TaskSpaceController, TaskSpaceResult
     from mbt.math import PiecewiseConstantCurvatureTrajectory
@@ -245,6 +246,12 @@ __all__ += _tree.sensors.__all__
 
 # What takes time to import and is not always used; types of elements come from `mbt.tree`.
 _MODULES_OF = {
+    "AccelerationKinematicsCache": "mbt.context",
+    "Context": "mbt.context",
+    "FrameBodyPoseCache": "mbt.context",
+    "MultibodyForces": "mbt.context",
+    "PositionKinematicsCache": "mbt.context",
+    "VelocityKinematicsCache": "mbt.context",
     "InverseKinematics": "mbt.kinematics",
     "InverseKinematicsDerivatives": "mbt.kinematics.derivatives",
     "InverseKinematicsResult": "mbt.kinematics",
@@ -284,6 +291,7 @@ _ROOMS = (
     "autodiff",
     "checking",
     "compiling",
+    "functional",
     "identification",
     "interop",
     "models",
@@ -303,6 +311,8 @@ def __getattr__(name: str) -> _typing.Any:
         return globals().setdefault(name, getattr(import_module(_MODULES_OF.get(name, "mbt.tree")), name))
     if name in ("load_urdf", "load_sdf", "load_mjcf", "load", "buildModelFromUrdf"):
         raise AttributeError(f"module 'mbt' has no attribute {name!r}; mbt.load_model reads all formats")
+    from mbt import functional
+
     if name in functional._ELSEWHERE or name in functional.__all__:
         name_here = functional._ELSEWHERE.get(name, name)
         raise AttributeError(
