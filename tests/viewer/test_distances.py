@@ -94,6 +94,30 @@ def test_what_is_near_has_a_colour_and_a_line(scene: mbt.CollisionModel) -> None
 
 
 @pytest.mark.viewer
+def test_distances_are_recorded(
+    scene: mbt.CollisionModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree, path = scene.tree, tmp_path / "page.html"
+    seen = []
+
+    def look(drawn: ModelScene, context: mbt.Context, touching: ContactSample | None) -> Snapshot | None:
+        seen.append((drawn, take_snapshot(drawn, context, touching)))
+        return seen[-1][1]
+
+    monkeypatch.setattr("mbt.viewer.model.take_snapshot", look)
+    mbt.record(tree, [[0.0, 0.0], [0.0, 0.75]], path, dt=0.1, fps=20, scene=scene)
+    drawn, last = seen[-1]
+    assert [item.layer for item in drawn.items].count("obstacles") == 1
+    assert last is not None
+    np.testing.assert_allclose(last.distances, scene.distances([0.0, 0.75]), atol=1e-15)
+    page = path.read_bytes()
+    mbt.record(tree, [[0.0, 0.0], [0.0, 0.75]], path, dt=0.1, fps=20)
+    assert path.read_bytes() != page
+    with pytest.raises(mbt.ArgumentTypeError, match=r"scene: expected a mbt\.CollisionModel, got 3"):
+        mbt.record(tree, [[0.0, 0.0]], path, dt=0.1, scene=3)
+
+
+@pytest.mark.viewer
 def test_height_fields_are_drawn() -> None:
     tree = mbt.MultibodyTree()
     heights = np.array([[0, 0.1, 0.2], [0.3, 0.2, 0.1]])

@@ -19,7 +19,7 @@ from mbt.viewer.clock import Clock
 from mbt.viewer.drawing import Drawing
 from mbt.viewer.films import Film, touching_of
 from mbt.viewer.model import ViewedModel
-from mbt.viewer.scene import ModelScene
+from mbt.viewer.scene import ModelScene, check_scene
 from mbt.viewer.servers import start_server, stop_server
 from mbt.viewer.stage import Stage
 from mbt.viewer.triangles import Mesher
@@ -27,6 +27,7 @@ from mbt.viewer.triangles import Mesher
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from mbt.geometry import CollisionModel
     from mbt.motion.trajectory import Trajectory
     from mbt.tree.multibody_tree import MultibodyTree
 
@@ -52,6 +53,7 @@ def record(
     speed: float = 1.0,
     fps: float = 60.0,
     package_paths: Sequence[str | os.PathLike[str]] = (),
+    scene: CollisionModel | None = None,
 ) -> None:
     """Write a page that plays a trajectory by itself: one file that needs no others and no network.
 
@@ -73,6 +75,9 @@ def record(
         Pictures per second.
     package_paths : sequence of paths, optional
         Where to look for packages of meshes; see `view`. A line in the page says which meshes are missing.
+    scene : CollisionModel, optional
+        A model of collisions of the tree: its obstacles are drawn, and what is near gets a colour and a line,
+        as in `view`.
 
     Warns
     -----
@@ -102,13 +107,13 @@ def record(
             f"pictures, but a page holds {_MOST_PICTURES}: take a larger speed, or fewer fps"
         )
     period = speed / fps
-    scene = ModelScene(tree, touching=touching_of(tree, trajectory))
-    mesher = Mesher(package_paths, scene.extent)
+    model_scene = ModelScene(tree, check_scene(tree, scene), touching_of(tree, trajectory))
+    mesher = Mesher(package_paths, model_scene.extent)
     mesher.is_quiet = True  # One line tells of all.
     server = start_server(0, "record", "mbt")
     try:
-        drawing = Drawing(server.scene, "/model", scene, mesher, IDENTITY)
-        model = ViewedModel(scene, "model", drawing, Clock(), _nobody)
+        drawing = Drawing(server.scene, "/model", model_scene, mesher, IDENTITY)
+        model = ViewedModel(model_scene, "model", drawing, Clock(), _nobody)
         page = _record(server, model, film, period, 1.0 / fps)
     finally:
         stop_server(server)

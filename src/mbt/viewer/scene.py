@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mbt.errors import ArgumentTypeError, ArgumentValueError, quote
 from mbt.tree.force_elements.point_contact import PointContact
 from mbt.viewer.stand_ins import bones_of, ellipsoid_of
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from mbt.tree.multibody_tree import MultibodyTree
     from mbt.tree.shape import Shape
 
-__all__ = ["LAYERS", "FrameItem", "Item", "ModelScene"]
+__all__ = ["LAYERS", "FrameItem", "Item", "ModelScene", "check_scene"]
 
 #: What can be shown, in the order of the check boxes.
 LAYERS = (
@@ -71,6 +72,25 @@ class FrameItem:
     name: str
     node: int
     X_BF: FloatArray
+
+
+def check_scene(tree: MultibodyTree, scene: object) -> CollisionModel | None:
+    """Return a model of collisions that belongs to a tree, or None.
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentValueError
+        When it is something else, or of another tree.
+    """
+    from mbt.geometry import CollisionModel
+
+    if scene is None:
+        return None
+    if not isinstance(scene, CollisionModel):
+        raise ArgumentTypeError(f"scene: expected a mbt.CollisionModel, got {quote(scene)}")
+    if scene.tree is not tree:
+        raise ArgumentValueError("scene: expected one of this tree")
+    return scene
 
 
 class ModelScene:

@@ -30,7 +30,7 @@ from mbt.viewer.films import Film, touching_of
 from mbt.viewer.handles import Handles, check_handles
 from mbt.viewer.model import ViewedModel
 from mbt.viewer.panel import ModelPanel, TimePanel
-from mbt.viewer.scene import ModelScene
+from mbt.viewer.scene import ModelScene, check_scene
 from mbt.viewer.servers import address_of, start_server, stop_server
 from mbt.viewer.stage import Stage
 from mbt.viewer.triangles import Mesher
@@ -125,7 +125,7 @@ class Viewer:
         else:
             state = tree.default_positions if q_or_trajectory is None else q_or_trajectory
         touching = touching_of(tree, q_or_trajectory)
-        model_scene = ModelScene(tree, _check_scene(tree, scene), touching)
+        model_scene = ModelScene(tree, check_scene(tree, scene), touching)
         mesher = Mesher(package_paths, model_scene.extent)
         mesher.is_quiet = True  # One line tells of all.
         with self._drawing, self._server.atomic():
@@ -417,18 +417,6 @@ def view(
     if opens:
         webbrowser.open(viewer.url)
     return viewer
-
-
-def _check_scene(tree: MultibodyTree, scene: object) -> CollisionModel | None:
-    from mbt.geometry import CollisionModel
-
-    if scene is None:
-        return None
-    if not isinstance(scene, CollisionModel):
-        raise ArgumentTypeError(f"scene: expected a mbt.CollisionModel, got {quote(scene)}")
-    if scene.tree is not tree:
-        raise ArgumentValueError("scene: expected one of this tree")
-    return scene
 
 
 def _tell(message: str) -> None:
