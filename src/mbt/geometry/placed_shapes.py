@@ -24,7 +24,16 @@ if TYPE_CHECKING:
     from mbt.tree.multibody_tree import MultibodyTree
     from mbt.tree.surface import Surface
 
-__all__ = ["KINDS", "PlacedShape", "list_shapes", "name_bodies", "name_obstacles", "place", "place_all"]
+__all__ = [
+    "KINDS",
+    "PlacedShape",
+    "list_shapes",
+    "name_bodies",
+    "name_obstacles",
+    "place",
+    "place_all",
+    "places_on",
+]
 
 #: Their numbers in the core, see `shapes.hpp`.
 KINDS = {
@@ -124,6 +133,14 @@ def list_shapes(named: Mapping[str, RigidBody]) -> list[tuple[Shape, str, str, i
         for owner, body in named.items()
         for shape, name in zip(body.collisions, _names_on(owner, body.collisions), strict=True)
     ]
+
+
+def places_on(tree: MultibodyTree) -> dict[tuple[RigidBody, int], int]:
+    """Return where the shapes of bodies are in a list of `place_all`, by body and place on it."""
+    keys = [
+        (tree.get_body(i), k) for i in range(tree.num_bodies) for k in range(len(tree.get_body(i).collisions))
+    ]
+    return {key: i for i, key in enumerate(keys)}
 
 
 def _names_on(owner: str, shapes: tuple[Shape, ...]) -> list[str]:
