@@ -189,13 +189,16 @@ def test_margins() -> None:
 PAIRS = """<mujoco><option cone="elliptic"/>
 <worldbody>
   <geom name="floor" type="plane" size="3 3 1" margin="0.004"/>
-  <body name="a" pos="0 0 0.1"><freejoint/><geom name="a" size="0.1" margin="0.01" gap="0.02" mass="1"/></body>
+  <body name="a" pos="0 0 0.1"><freejoint/>
+    <geom name="a" size="0.1" margin="0.01" gap="0.02" mass="1"/></body>
   <body name="b" pos="1 0 0.1"><freejoint/><geom size="0.05" pos="0 0 9" mass="1"/>
     <geom name="b" size="0.1" mass="2" margin="0.5"/></body>
-  <body name="c" pos="2 0 0.1"><freejoint/><geom name="c" size="0.1" mass="3" contype="0" conaffinity="0"/></body>
+  <body name="c" pos="2 0 0.1"><freejoint/>
+    <geom name="c" size="0.1" mass="3" contype="0" conaffinity="0"/></body>
   <body name="d" pos="2 0 0.3"><freejoint/>
     <geom name="d" size="0.1" mass="1" contype="0" conaffinity="0" group="4"/></body>
-  <body name="e" pos="-1 0 0.1"><freejoint/><geom name="e" size="0.1" mass="1" contype="0" conaffinity="0"/></body>
+  <body name="e" pos="-1 0 0.1"><freejoint/>
+    <geom name="e" size="0.1" mass="1" contype="0" conaffinity="0"/></body>
 </worldbody>
 <contact>
   <exclude body1="world" body2="b"/>

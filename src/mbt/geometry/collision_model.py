@@ -387,7 +387,11 @@ class CollisionModel:
         return model
 
     def _with_pairs(self, more: Iterable[tuple[int, int]]) -> CollisionModel:
-        """Return a model with more pairs, as places of shapes: those that move, and whose distance is known."""
+        """Return a model with more pairs, as places of shapes.
+
+        Those that never move against each other, or whose distance is not known, are passed over.
+        """
+        assert self._tree._compiled is not None
         groups = find_groups(self._tree._compiled)
         shapes, present = self._shapes, {(i, j) for i, j, _ in self._pairs}
         added = [

@@ -54,7 +54,7 @@ _BOTH_COUNT = ("stiffness", "margin")
 
 
 def by_surfaces(scene: CollisionModel, what: str, default: FloatArray) -> FloatArray:
-    """Return the friction, stiffness, dissipation or margin of each pair, by default where no surface tells."""
+    """Return one of `_NUMBERS` of each pair, by default where no surface tells."""
     numbers = default.copy()
     for i, (j, k, _) in enumerate(scene._pairs):
         a, b = (scene._shapes[place].surface or _NOTHING for place in (j, k))

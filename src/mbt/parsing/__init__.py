@@ -158,8 +158,8 @@ def load_model(
     contacts : bool, optional
         Also return the contact of shapes that the file means, for `simulate`: between the shapes in
         ``body.collisions``, with the friction, stiffness and dissipation of their `Surface`. Pairs are those
-        that MuJoCo tests in MJCF, ``<contact><pair>`` included, otherwise shapes of all bodies that no joint connects. Meshes are opened,
-        with the package trimesh, and replaced by their convex hulls.
+        that MuJoCo tests in MJCF, ``<contact><pair>`` included, otherwise shapes of all bodies that no joint
+        connects. Meshes are opened, with the package trimesh, and replaced by their convex hulls.
     obstacles : sequence of Shape, optional
         With ``contacts=True``: shapes that stand still in World, such as the floor that a URDF does not have.
 
