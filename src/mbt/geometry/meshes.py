@@ -64,8 +64,8 @@ def decompose_mesh(
     shape : Shape
         A mesh.
     folder : path
-        Where to write the parts, as ``bracket_0.obj`` and so on of a mesh ``bracket.stl``; it is made if there
-        is none. Files of these names are replaced.
+        Where to write the parts, as ``bracket_0.obj`` and so on of a mesh ``bracket.stl``; it is made if
+        there is none. Files of these names are replaced.
     threshold : float, optional
         How far a part may be from convex, from 0.01, fine, to 1: the concavity of CoACD.
     package_paths : sequence of paths, optional
