@@ -2,10 +2,11 @@
 
     python benchmarks/shape_contact.py GO1.urdf [--steps 400] [--rounds 15]
 
-The robot, a Unitree Go1 of its URDF file, is held by servos and stands in steps of 2 ms: on points in the middle
-of its feet, as far down as the balls reach; on the balls of its feet; with all its shapes on the floor; and with
-all its shapes on the floor and on one another. All take turns, with one thread; printed are microseconds of the processor a step,
-the least and the median, and the median of the ratios to contact of points in the same round.
+The robot, a Unitree Go1 of its URDF file, is held by servos and stands in steps of 2 ms: on points in the
+middle of its feet, as far down as the balls reach; on the balls of its feet; with all its shapes on the
+floor; and with all its shapes on the floor and on one another. All take turns, with one thread. Printed are
+microseconds of the processor a step, the least and the median, and the median of the ratios to contact of
+points in the same round.
 """
 
 from __future__ import annotations
@@ -63,7 +64,9 @@ def make_call(tree: mbt.MultibodyTree, steps: int, contacts: mbt.ShapeContact | 
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("file")
     parser.add_argument("--steps", type=int, default=400)
     parser.add_argument("--rounds", type=int, default=15)
