@@ -134,11 +134,11 @@ def pages_of_tree(by_task: str) -> dict[str, str]:
 
 
 @cache
-def overloads_of(cls: type) -> dict[str, list[str]]:
-    """Return the signatures of overloaded methods of a class, without annotations."""
-    [node_of_class] = ast.parse(inspect.getsource(cls)).body
+def overloads_of_tree() -> dict[str, list[str]]:
+    """Return the signatures of overloaded methods of `MultibodyTree`, without annotations."""
+    [tree] = ast.parse(inspect.cleandoc(inspect.getsource(mbt.MultibodyTree))).body
     found: dict[str, list[str]] = {}
-    for node in node_of_class.body if isinstance(node_of_class, ast.ClassDef) else []:
+    for node in tree.body if isinstance(tree, ast.ClassDef) else []:
         if isinstance(node, ast.FunctionDef) and any(map(_is_overload, node.decorator_list)):
             arguments = node.args
             del (arguments.posonlyargs or arguments.args)[0]
@@ -156,15 +156,11 @@ def _is_overload(decorator: ast.expr) -> bool:
 def show_overloads(
     app: Sphinx, what: str, name: str, obj: Any, options: Any, signature: str, annotation: str
 ) -> tuple[str, str] | None:
-    """Show what is overloaded with each of its signatures, not with `*args, **kwargs`."""
-    if what == "class" and "*args" in (signature or ""):
-        title, overloads = obj.__name__, overloads_of(obj)["__init__"]
-    elif name.startswith("mbt.MultibodyTree."):
-        title = name.removeprefix("mbt.")
-        overloads = overloads_of(mbt.MultibodyTree).get(title.removeprefix("MultibodyTree."), [])
-    else:
-        return None
-    return (f"\n{title}".join(overloads), annotation) if overloads else None
+    """Show an overloaded method with each of its signatures, not with `*args, **kwargs`."""
+    tree, _, method = name.rpartition(".")
+    if tree.endswith("MultibodyTree") and method in overloads_of_tree():
+        return f"\nMultibodyTree.{method}".join(overloads_of_tree()[method]), annotation
+    return None
 
 
 def pages(by_task: str) -> dict[str, str]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import mbt
 from mbt.motion.shape_contacts import ContactSample
+from mbt.viewer.drawing import Drawing
 from mbt.viewer.films import Film, touching_of
 from mbt.viewer.scene import ModelScene
 from mbt.viewer.snapshots import Snapshot, take_snapshot
@@ -94,27 +96,26 @@ def test_what_is_near_has_a_colour_and_a_line(scene: mbt.CollisionModel) -> None
 
 
 @pytest.mark.viewer
-def test_distances_are_recorded(
+def test_what_is_near_is_recorded(
     scene: mbt.CollisionModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tree, path = scene.tree, tmp_path / "page.html"
-    seen = []
+    drawings = []
 
-    def look(drawn: ModelScene, context: mbt.Context, touching: ContactSample | None) -> Snapshot | None:
-        seen.append((drawn, take_snapshot(drawn, context, touching)))
-        return seen[-1][1]
+    def keep(*arguments: Any) -> Drawing:
+        drawings.append(Drawing(*arguments))
+        return drawings[-1]
 
-    monkeypatch.setattr("mbt.viewer.model.take_snapshot", look)
-    mbt.record(tree, [[0.0, 0.0], [0.0, 0.75]], path, dt=0.1, fps=20, scene=scene)
-    drawn, last = seen[-1]
-    assert [item.layer for item in drawn.items].count("obstacles") == 1
-    assert last is not None
-    np.testing.assert_allclose(last.distances, scene.distances([0.0, 0.75]), atol=1e-15)
-    page = path.read_bytes()
-    mbt.record(tree, [[0.0, 0.0], [0.0, 0.75]], path, dt=0.1, fps=20)
-    assert path.read_bytes() != page
+    monkeypatch.setattr("mbt.viewer.recording.Drawing", keep)
+    page = tmp_path / "near.html"
+    # The last picture is that of what is near.
+    mbt.record(scene.tree, [[0.0, 0.0], [0.0, 0.75]], page, dt=0.1, fps=10, scene=scene)
+    [drawing] = drawings
+    near, touching = drawing._handles["distances"]
+    np.testing.assert_allclose(near.points, [[[1.85, 0, 0], [1.9, 0, 0]]], atol=1e-6)
+    assert (near.visible, touching.visible) == (True, False)
+    assert tuple(drawing._handles["obstacles"][0].color) == YELLOW
     with pytest.raises(mbt.ArgumentTypeError, match=r"scene: expected a mbt\.CollisionModel, got 3"):
-        mbt.record(tree, [[0.0, 0.0]], path, dt=0.1, scene=3)
+        mbt.record(scene.tree, [[0.0, 0.0]], page, dt=0.1, scene=3)
 
 
 @pytest.mark.viewer

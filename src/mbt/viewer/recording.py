@@ -76,8 +76,7 @@ def record(
     package_paths : sequence of paths, optional
         Where to look for packages of meshes; see `view`. A line in the page says which meshes are missing.
     scene : CollisionModel, optional
-        A model of collisions of the tree: its obstacles are drawn, and what is near gets a colour and a line,
-        as in `view`.
+        Its obstacles are drawn, and what is near or overlaps, as `view` draws them.
 
     Warns
     -----

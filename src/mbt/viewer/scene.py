@@ -75,13 +75,7 @@ class FrameItem:
 
 
 def check_scene(tree: MultibodyTree, scene: object) -> CollisionModel | None:
-    """Return a model of collisions that belongs to a tree, or None.
-
-    Raises
-    ------
-    ArgumentTypeError, ArgumentValueError
-        When it is something else, or of another tree.
-    """
+    """Return `scene`, if it is None or a model of collisions of this tree."""
     from mbt.geometry import CollisionModel
 
     if scene is None:

@@ -89,4 +89,5 @@ cdef extern from "algebra/graded_rows.hpp" namespace "MBT_NS" nogil:
     bint is_graded[S](Py_ssize_t m, int l, double rounding, const S* least, const S* D)
     void add_graded[S](Py_ssize_t m, int l, const S* z, const S& D_inverse, TwoDoubles* A)
     void factor_graded[S](
-        Py_ssize_t m, int l, double rounding, const S* scale, const S* least, TwoDoubles* A, TwoDoubles* t, S* L, S* D)
+        Py_ssize_t m, int l, double rounding, const S* scale, const S* least, const S& D_inverse, TwoDoubles* A,
+        TwoDoubles* t, S* L, S* D)

@@ -73,15 +73,21 @@ MBT_COLD static void add_graded(std::ptrdiff_t m, int l, const T* z, const T& D_
   }
 }
 
-// L and D of A (m, m) in units of `scale`. A and t (m,) are working memory. Z itself has rounding, squared in a pivot.
+// Rounding of the levers in Z, squared [m^2]: more than that of numbers of some metres.
+static constexpr double kSquaredRoundingOfLever = 1e-28;
+
+// L and D of A (m, m) in units of `scale`. A and t (m,) are working memory. Z itself has rounding, squared in a pivot: it
+// is more than that of a row's size where levers that add up to zero make the row, and dofs resist by `D_inverse` in all.
 template <class T>
 MBT_COLD static void factor_graded(
-    std::ptrdiff_t m, int l, double rounding, const T* scale, const T* least, TwoDoubles* A, TwoDoubles* t, T* L,
-    T* D) {
+    std::ptrdiff_t m, int l, double rounding, const T* scale, const T* least, const T& D_inverse, TwoDoubles* A,
+    TwoDoubles* t, T* L, T* D) {
   for (std::ptrdiff_t e = 0; e < m; ++e) {
-    for (std::ptrdiff_t f = 0; f <= e; ++f)
-      A[m * e + f] = A[m * e + f] * (TwoDoubles(lane(scale[e], l)) * TwoDoubles(lane(scale[f], l)));
-    t[e] = lane(least[e], l) <= rounding ? rounding * rounding : lane(least[e], l);
+    const double s = lane(scale[e], l);
+    for (std::ptrdiff_t f = 0; f <= e; ++f) A[m * e + f] = A[m * e + f] * (TwoDoubles(s) * TwoDoubles(lane(scale[f], l)));
+    t[e] = lane(least[e], l) > rounding
+        ? lane(least[e], l)
+        : std::fmax(rounding * rounding, kSquaredRoundingOfLever * s * s * lane(D_inverse, l));
   }
   factor_semidefinite(m, A, t);
   for (std::ptrdiff_t e = 0; e < m; ++e) {

@@ -370,6 +370,7 @@ cdef inline void factor_again_where_graded(
     cdef Py_ssize_t m = groups.row_start[group + 1] - first
     cdef TwoDoubles* A = <TwoDoubles*>w.graded
     cdef Py_ssize_t e
+    cdef T D_inverse
     cdef int l, i, j, k
     if T is double or T is Lanes:
         for l in range(1 if T is double else MBT_W):
@@ -377,15 +378,17 @@ cdef inline void factor_again_where_graded(
                 continue
             for e in range(m*m):
                 A[e] = TwoDoubles(0.0)
+            D_inverse = <T>0.0
             for j in range(groups.mobod_start[group], groups.mobod_start[group + 1]):
                 i = groups.mobods[j]
-                for k in range(model.joints[i].nv):
+                for k in range(model.joints[i].v_start, model.joints[i].v_start + model.joints[i].nv):
                     add_graded(
-                        m, l, w.Z + groups.Z_start[i] + m*k, dofs[model.joints[i].v_start + k].D_inverse, A
+                        m, l, w.Z + groups.Z_start[i] + m*(k - model.joints[i].v_start), dofs[k].D_inverse, A
                     )
+                    D_inverse = D_inverse + dofs[k].D_inverse
             factor_graded(
-                m, l, ROUNDING_OF_ROW, w.scale + first, w.rest + first, A, A + m*m, w.L + groups.L_start[group],
-                w.D + first
+                m, l, ROUNDING_OF_ROW, w.scale + first, w.rest + first, D_inverse, A, A + m*m,
+                w.L + groups.L_start[group], w.D + first
             )
 
 

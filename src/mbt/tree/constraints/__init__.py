@@ -21,4 +21,10 @@ else:
         },
     )
 
-__all__ = ["BallConstraint", "Constraint", "CouplerConstraint", "DistanceConstraint", "WeldConstraint"]
+__all__: list[str] = [
+    "BallConstraint",
+    "Constraint",
+    "CouplerConstraint",
+    "DistanceConstraint",
+    "WeldConstraint",
+]

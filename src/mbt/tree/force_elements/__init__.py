@@ -29,7 +29,7 @@ else:
         },
     )
 
-__all__ = [
+__all__: list[str] = [
     "DoorHinge",
     "DoorHingeConfig",
     "ForceElement",

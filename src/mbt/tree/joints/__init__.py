@@ -48,7 +48,7 @@ else:
         },
     )
 
-__all__ = [
+__all__: list[str] = [
     "BallRpyJoint",
     "CurvilinearJoint",
     "CurvilinearMobilizer",

@@ -21,4 +21,4 @@ else:
         },
     )
 
-__all__ = ["ForceTorqueSensor", "FrameSensor", "Imu", "JointSensor", "Sensor"]
+__all__: list[str] = ["ForceTorqueSensor", "FrameSensor", "Imu", "JointSensor", "Sensor"]
