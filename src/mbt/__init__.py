@@ -178,6 +178,7 @@ __all__ = [
     "InverseKinematicsDerivatives",
     "InverseKinematicsResult",
     "CollisionModel",
+    "decompose_mesh",
     "simulate",
     # Control
     "ContactPoints",
@@ -264,6 +265,7 @@ _MODULES_OF = {
     "compile": "mbt.compiling",
     "CheckReport": "mbt.checking",
     "CollisionModel": "mbt.geometry",
+    "decompose_mesh": "mbt.geometry",
     "Finding": "mbt.checking",
     "SelftestReport": "mbt.checking.selftest_report",
     "selftest": "mbt.checking.identities",

@@ -7,6 +7,7 @@ import pytest
 
 import mbt
 from mbt.geometry.placed_shapes import PlacedShape
+from support.shapes import pairs_known, random_q, random_shape, scene_of
 
 
 def make_scene(shape, obstacle, vertices=None):
@@ -170,3 +171,16 @@ def test_padding_belongs_to_the_surface():
     scene = mbt.CollisionModel(tree, obstacles=[mbt.Shape("plane")], padding=0.01)
     found = mbt.ShapeContact(scene).points([1, 0, 0, 0, 0, 0, 0.105])
     np.testing.assert_allclose(found.gap, [0.105 - 0.1 - 0.02], atol=1e-12)
+
+
+@pytest.mark.parametrize("kinds", pairs_known())
+def test_no_pair_that_is_near_is_passed_over(kinds):
+    rng = np.random.default_rng(7)
+    for _ in range(20):
+        scene = scene_of(*(random_shape(kind, rng) for kind in kinds))
+        contacts = mbt.ShapeContact(scene)
+        q = random_q(scene, rng, 10, 2.0)
+        for one, d in zip(q, scene.distances(q)[:, 0], strict=True):
+            for margin in (d + 1e-9, d + 0.3):
+                assert len(contacts.points(one, margin=margin).pair), (d, margin)
+            assert not len(contacts.points(one, margin=d - 1e-9).pair)

@@ -59,7 +59,7 @@ def test_arguments_come_first() -> None:
 
 
 def test_wrong_surfaces() -> None:
-    for name in ("friction", "stiffness", "dissipation"):
+    for name in ("friction", "stiffness", "dissipation", "margin"):
         with pytest.raises(mbt.ArgumentValueError, match=f"Surface: {name}: expected a finite number >= 0"):
             mbt.Surface(**{name: -1.0})
         with pytest.raises(mbt.ArgumentTypeError, match=f"Surface: {name}"):
@@ -73,7 +73,7 @@ def test_wrong_surfaces() -> None:
 
 
 def test_surfaces_stay_with_their_shapes() -> None:
-    contacts = make_contacts(mbt.Surface(0.7, 1e6, 3.0, priority=2, combine="largest"), ROUGH)
+    contacts = make_contacts(mbt.Surface(0.7, 1e6, 3.0, priority=2, combine="largest", margin=1e-3), ROUGH)
     [shape] = contacts.tree.get_body_by_name("ball").collisions
     text = mbt.save_model(contacts.tree, format="json")
     for tree in (
@@ -168,6 +168,76 @@ def test_proximity_properties_of_drake() -> None:
             tree = mbt.load_model(broken)
         [shape] = tree.get_body_by_name("ball").collisions
         assert shape.surface == mbt.Surface(None, 2e5, 1.5)
+
+
+def test_margins() -> None:
+    own, other = mbt.Surface(margin=0.01, priority=1), mbt.Surface(margin=0.002)
+    assert make_contacts(own, None).margin.tolist() == [0.01]
+    contacts = make_contacts(own, other)
+    assert contacts.margin == pytest.approx([0.012])
+    assert make_contacts(own, other, margin=0.0).margin.tolist() == [0.0]
+    named = make_contacts(own, other, margin={"ball": 0.03})
+    assert named.margin.tolist() == [0.03]
+    assert pickle.loads(pickle.dumps(named)).margin.tolist() == [0.03]
+    q = [1, 0, 0, 0, 0, 0, 0.11]
+    found = contacts.points(q)
+    assert found.gap == pytest.approx([-0.002])
+    assert contacts.scene.distances(q) == pytest.approx([0.01])
+    assert not len(make_contacts(None, None).points(q).gap)
+
+
+PAIRS = """<mujoco><option cone="elliptic"/>
+<worldbody>
+  <geom name="floor" type="plane" size="3 3 1" margin="0.004"/>
+  <body name="a" pos="0 0 0.1"><freejoint/>
+    <geom name="a" size="0.1" margin="0.01" gap="0.02" mass="1"/></body>
+  <body name="b" pos="1 0 0.1"><freejoint/><geom size="0.05" pos="0 0 9" mass="1"/>
+    <geom name="b" size="0.1" mass="2" margin="0.5"/></body>
+  <body name="c" pos="2 0 0.1"><freejoint/>
+    <geom name="c" size="0.1" mass="3" contype="0" conaffinity="0"/></body>
+  <body name="d" pos="2 0 0.3"><freejoint/>
+    <geom name="d" size="0.1" mass="1" contype="0" conaffinity="0" group="4"/></body>
+  <body name="e" pos="-1 0 0.1"><freejoint/>
+    <geom name="e" size="0.1" mass="1" contype="0" conaffinity="0"/></body>
+</worldbody>
+<contact>
+  <exclude body1="world" body2="b"/>
+  <pair geom1="b" geom2="floor" margin="0.02" solref="0.05 1" friction="0.3 0.3 0.1 0.1 0.1"/>
+  <pair geom1="c" geom2="floor" condim="1"/>
+  <pair geom1="c" geom2="d" solref="-2000 -90" friction="0.4 0.2 0.1 0.1 0.1" condim="6"/>
+</contact></mujoco>"""
+
+
+@pytest.mark.oracle
+def test_margins_and_pairs_of_mjcf_are_those_of_mujoco() -> None:
+    mujoco = pytest.importorskip("mujoco")
+    tree, contacts = mbt.load_model(PAIRS, contacts=True, prefix="my_")
+    numbers = zip(contacts.pairs, contacts.friction, contacts.margin, strict=True)
+    found = {names: (mu, margin) for names, mu, margin in numbers}
+    # A pair has its own numbers; those of both geometries do not count.
+    assert found["world", "my_b/b"] == (0.3, 0.02)
+    assert found["world", "my_c"] == (0.0, 0.0)
+    assert found["my_c", "my_d"] == (0.4, 0.0)
+    assert found["world", "my_a"] == (1.0, 0.014)
+    assert not any("my_e" in names for names in found)
+    assert not any(names == ("world", "my_b[0]") for names in found)
+    lost = {"contact/pair@condim": 1, "contact/pair@friction": 1}
+    assert tree.parse_reports[0].ignored == lost
+    model = mujoco.MjModel.from_xml_string(PAIRS)
+    data = mujoco.MjData(model)
+    for _ in range(1500):
+        mujoco.mj_step(model, data)
+    context = tree.create_default_context()
+    motion = mbt.simulate(tree, context, 3.0, 5e-3, method="implicit", contacts=contacts)
+    X_WB = mbt.functional.body_poses(tree, motion.q[-1])
+    z = {name: X_WB[tree.get_body_by_name(f"my_{name}").node_index, 2, 3] for name in "abcd"}
+    # Exactly, where a point carries nothing but its own body; the ball c carries another one.
+    for name, tolerance in (("a", 1e-6), ("b", 1e-6), ("c", 3e-4), ("d", 3e-4)):
+        assert z[name] == pytest.approx(data.body(name).xpos[2], abs=tolerance), name
+    # A tree of its own has its margins, but no pairs.
+    own = mbt.ShapeContact(mbt.CollisionModel(tree))
+    assert ("my_c", "my_d") not in own.pairs
+    assert own.margin[own.pairs.index(("world", "my_a"))] == 0.014
 
 
 MJCF = """<mujoco><option timestep="0.002" cone="elliptic"/>

@@ -11,6 +11,7 @@ import numpy as np
 
 from mbt._core.engines.lane_engine import get_num_threads
 from mbt._core.geometry.distances import DistanceCore, is_known
+from mbt._core.geometry.scene import find_groups
 from mbt.context.checks import compile_copy
 from mbt.context.context import Context
 from mbt.errors import ArgumentValueError
@@ -384,6 +385,23 @@ class CollisionModel:
         model = type(self).__new__(type(self))
         model._set(self._tree, shapes, pairs, obstacles, self._hulls)
         return model
+
+    def _with_pairs(self, more: Iterable[tuple[int, int]]) -> CollisionModel:
+        """Return a model with more pairs, as places of shapes.
+
+        Those that never move against each other, or whose distance is not known, are passed over.
+        """
+        assert self._tree._compiled is not None
+        groups = find_groups(self._tree._compiled)
+        shapes, present = self._shapes, {(i, j) for i, j, _ in self._pairs}
+        added = [
+            (i, j, 0.0)
+            for i, j in more
+            if (i, j) not in present
+            and groups[shapes[i].node][2] != groups[shapes[j].node][2]
+            and is_known(shapes[i].kind, shapes[j].kind)
+        ]
+        return _restore(self._tree, shapes, self._pairs + added, self._obstacles, self._hulls)
 
     def to_json(self) -> str:
         """Return obstacles, pairs and padding as text, which `from_json` reads; the tree is not part of it.

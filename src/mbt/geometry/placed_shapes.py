@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
-import warnings
 from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbt.errors import ArgumentTypeError, ArgumentValueError, MissingPackageError, ParseError, quote, shorten
+from mbt.errors import ArgumentTypeError, ArgumentValueError, quote
+from mbt.geometry.meshes import read_hull
 from mbt.tree.coordinate_lookup import distinct_names_of
 from mbt.tree.shape import Shape
 
@@ -24,7 +24,16 @@ if TYPE_CHECKING:
     from mbt.tree.multibody_tree import MultibodyTree
     from mbt.tree.surface import Surface
 
-__all__ = ["KINDS", "PlacedShape", "list_shapes", "name_bodies", "name_obstacles", "place", "place_all"]
+__all__ = [
+    "KINDS",
+    "PlacedShape",
+    "list_shapes",
+    "name_bodies",
+    "name_obstacles",
+    "place",
+    "place_all",
+    "places_on",
+]
 
 #: Their numbers in the core, see `shapes.hpp`.
 KINDS = {
@@ -126,6 +135,14 @@ def list_shapes(named: Mapping[str, RigidBody]) -> list[tuple[Shape, str, str, i
     ]
 
 
+def places_on(tree: MultibodyTree) -> dict[tuple[RigidBody, int], int]:
+    """Return where the shapes of bodies are in a list of `place_all`, by body and place on it."""
+    keys = [
+        (tree.get_body(i), k) for i in range(tree.num_bodies) for k in range(len(tree.get_body(i).collisions))
+    ]
+    return {key: i for i, key in enumerate(keys)}
+
+
 def _names_on(owner: str, shapes: tuple[Shape, ...]) -> list[str]:
     """Return what the shapes of a body are called."""
     if len(shapes) == 1:
@@ -157,7 +174,7 @@ def place(
             )
         key = shape.mesh, shape.folder, shape.size
         if key not in known:
-            known[key] = _read_hull(shape, package_paths)
+            known[key] = read_hull(shape, package_paths)
         # The sphere about it is smallest from its middle.
         center = 0.5 * (known[key].min(axis=0) + known[key].max(axis=0))
         centered = (*key, "centered")
@@ -205,32 +222,3 @@ def _measure(
         return (0.5 * size[0], 0.5 * size[1], 0.5 * size[2]), 0.5 * math.hypot(*size)
     half = 0.5 * size[1]
     return (size[0], half, 0.0), size[0] + half if kind == "capsule" else math.hypot(size[0], half)
-
-
-def _read_hull(shape: Shape, package_paths: Sequence[str | os.PathLike[str]]) -> FloatArray:
-    """Return the vertices of the convex hull of a mesh, scaled."""
-    from mbt.parsing.meshes import resolve_mesh
-
-    try:
-        import trimesh
-        from scipy.spatial import ConvexHull, QhullError
-    except ImportError as error:
-        raise MissingPackageError(
-            "hulls of meshes need trimesh and SciPy: pip install trimesh scipy", name=error.name
-        ) from error
-    path = resolve_mesh(shape, package_paths)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Of odd normals and units.
-            scene = trimesh.load_scene(path)
-            points = np.concatenate([np.asarray(part.vertices, dtype=np.float64) for part in scene.dump()])
-    except Exception as error:  # Whatever a file can do to a reader.
-        reason = f"{type(error).__name__}: {shorten(str(error))}"
-        raise ParseError(f"the mesh cannot be read ({reason})", file=str(path)) from error
-    points = points * np.array(shape.size)
-    if not np.isfinite(points).all():
-        raise ParseError("the mesh has vertices that are not finite", file=str(path))
-    try:
-        return np.ascontiguousarray(points[ConvexHull(points).vertices])
-    except (QhullError, ValueError) as error:
-        raise ParseError("the mesh has no volume, so it has no convex hull", file=str(path)) from error

@@ -13,7 +13,7 @@ from mbt.context.checks import compile_copy
 from mbt.errors import ArgumentTypeError, ArgumentValueError, UnknownNameError, quote
 from mbt.geometry.collision_model import CollisionModel
 from mbt.geometry.placed_shapes import PlacedShape
-from mbt.geometry.surfaces import by_surfaces, in_a_row, mean, mean_of_inverses
+from mbt.geometry.surfaces import by_surfaces, in_a_row, mean, mean_of_inverses, total
 from mbt.math.arrays import FloatArray, as_finite, as_float_array, as_nonnegative
 
 if TYPE_CHECKING:
@@ -75,6 +75,9 @@ class ShapeContact:
     dissipation : float, mapping or array_like, optional
         d [s/m]; by default that of the surfaces, else 10: shapes leave each other with 1/d = 0.1 m/s at most.
         Two bodies of a mapping get the mean.
+    margin : float, mapping or array_like, optional
+        The distance at which shapes touch already [m]; by default that of the surfaces, else zero. Two bodies
+        of a mapping get the sum.
 
     Raises
     ------
@@ -113,6 +116,7 @@ class ShapeContact:
         *,
         stiffness: float | Mapping[Any, float] | npt.ArrayLike | None = None,
         dissipation: float | Mapping[Any, float] | npt.ArrayLike | None = None,
+        margin: float | Mapping[Any, float] | npt.ArrayLike | None = None,
     ) -> None:
         if not isinstance(scene, CollisionModel):
             raise ArgumentTypeError(f"scene: expected a mbt.CollisionModel, got {quote(scene)}")
@@ -122,15 +126,14 @@ class ShapeContact:
             _read(scene, friction, "friction", np.full(count, _FRICTION), mean_of_inverses),
             _read(scene, stiffness, "stiffness", _find_stiffnesses(scene), in_a_row),
             _read(scene, dissipation, "dissipation", np.full(count, _DISSIPATION), mean),
+            _read(scene, margin, "margin", np.zeros(count), total),
         )
         self._set(scene, *constants)
 
-    def _set(
-        self, scene: CollisionModel, friction: FloatArray, stiffness: FloatArray, dissipation: FloatArray
-    ) -> None:
+    def _set(self, scene: CollisionModel, *constants: FloatArray) -> None:
         self._scene = scene
-        self._friction, self._stiffness, self._dissipation = friction, stiffness, dissipation
-        for array in (friction, stiffness, dissipation):
+        self._friction, self._stiffness, self._dissipation, self._margin = constants
+        for array in constants:
             array.flags.writeable = False
         self._core: ContactCore | None = None
 
@@ -169,6 +172,11 @@ class ShapeContact:
     def dissipation(self) -> FloatArray:
         """Dissipation of each pair [s/m], shape (num_pairs,), read-only."""
         return self._dissipation
+
+    @property
+    def margin(self) -> FloatArray:
+        """Distance at which each pair touches already [m], shape (num_pairs,), read-only."""
+        return self._margin
 
     def points(
         self, q: npt.ArrayLike, *, margin: float = 0.0, context: Context | None = None
@@ -220,7 +228,9 @@ class ShapeContact:
             compile_copy(self.tree)
             shapes = [shape.as_tuple() for shape in self._scene._shapes]
             assert self.tree._compiled is not None
-            scene = Scene(self.tree._compiled, shapes, self._scene._pairs)
+            margins = zip(self._scene._pairs, self._margin.tolist(), strict=True)
+            pairs = [(i, j, padding + margin) for (i, j, padding), margin in margins]
+            scene = Scene(self.tree._compiled, shapes, pairs)
             self._core = ContactCore(scene, self._stiffness, self._dissipation, self._friction)
         return self._core
 
@@ -230,14 +240,12 @@ class ShapeContact:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the scene and the numbers."""
-        return _restore, (self._scene, self._friction, self._stiffness, self._dissipation)
+        return _restore, (self._scene, self._friction, self._stiffness, self._dissipation, self._margin)
 
 
-def _restore(
-    scene: CollisionModel, friction: FloatArray, stiffness: FloatArray, dissipation: FloatArray
-) -> ShapeContact:
+def _restore(scene: CollisionModel, *constants: FloatArray) -> ShapeContact:
     contact = ShapeContact.__new__(ShapeContact)
-    contact._set(scene, friction, stiffness, dissipation)
+    contact._set(scene, *constants)
     return contact
 
 

@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Literal, overload
 
 from mbt._core.above import above
 from mbt.errors import ArgumentTypeError, ArgumentValueError, ModelWarning, quote, show_path
-from mbt.parsing.assembly import add_description, check_can_change, check_tree, finish_tree, make_mount
+from mbt.parsing.assembly import (
+    ListedPair,
+    add_description,
+    check_can_change,
+    check_tree,
+    finish_tree,
+    make_mount,
+)
 from mbt.parsing.description import ModelDescription
 from mbt.parsing.formats import read_description
 from mbt.parsing.garbage import collection_paused
@@ -151,8 +158,8 @@ def load_model(
     contacts : bool, optional
         Also return the contact of shapes that the file means, for `simulate`: between the shapes in
         ``body.collisions``, with the friction, stiffness and dissipation of their `Surface`. Pairs are those
-        that MuJoCo tests in MJCF, otherwise shapes of all bodies that no joint connects. Meshes are opened,
-        with the package trimesh, and replaced by their convex hulls.
+        that MuJoCo tests in MJCF, ``<contact><pair>`` included, otherwise shapes of all bodies that no joint
+        connects. Meshes are opened, with the package trimesh, and replaced by their convex hulls.
     obstacles : sequence of Shape, optional
         With ``contacts=True``: shapes that stand still in World, such as the floor that a URDF does not have.
 
@@ -216,7 +223,9 @@ def load_model(
         raise ArgumentValueError("obstacles: nothing touches them without contacts=True")
     source = read_source(path_or_text_or_bytes, package_paths, "path_or_text_or_bytes")
     with collection_paused():
-        _add_model(tree, source, options, base_pose, None, None, user_elements=as_permission(user_elements))
+        _, listed = _add_model(
+            tree, source, options, base_pose, None, None, user_elements=as_permission(user_elements)
+        )
         if is_json(source.data):
             from mbt.parsing.json_models import finish_json_tree
 
@@ -227,7 +236,7 @@ def load_model(
     if not contacts:
         return tree
     rule = "mjcf" if tree.parse_reports[0].format == "MJCF" else "not adjacent"
-    return tree, above.contacts_of_file(tree, rule, standing, package_paths)
+    return tree, above.contacts_of_file(tree, rule, standing, package_paths, listed)
 
 
 def add_model(
@@ -313,9 +322,10 @@ def add_model(
         as_name(child_frame, "child_frame")
     data = read_source(source, package_paths)
     with collection_paused():
-        return _add_model(
+        instance, _ = _add_model(
             tree, data, options, base_pose, parent, X_PF, user_elements=permission, child_frame=child_frame
         )
+    return instance
 
 
 def _add_model(
@@ -328,8 +338,8 @@ def _add_model(
     *,
     user_elements: Permission,
     child_frame: str | None = None,
-) -> ModelInstanceIndex:
-    """Add a model, and no gravity but that of a model in JSON."""
+) -> tuple[ModelInstanceIndex, list[ListedPair]]:
+    """Add a model, and no gravity but that of a model in JSON; return the contact that it lists, too."""
     from mbt.tree.multibody_tree import MultibodyTree
 
     if not isinstance(tree, MultibodyTree):
@@ -355,7 +365,7 @@ def _add_model(
         warnings.warn(model.report.summarize_warnings(), ModelWarning, stacklevel=3)
     if isinstance(model, ModelDescription):
         return add_description(tree, model, mount, base=options.base)
-    return model.add()
+    return model.add(), []
 
 
 def _warn_of_closures(tree: MultibodyTree) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from mbt.errors import (
     AlreadyFinalizedError,
@@ -52,10 +52,21 @@ from mbt.tree.shape import Shape
 
 if TYPE_CHECKING:
     from mbt.tree.multibody_tree import MultibodyTree
+    from mbt.tree.surface import Surface
 
 JointT = TypeVar("JointT", bound=Joint)
+#: Two shapes, each as a body and a place among its collision shapes, and how they touch.
+ListedPair: TypeAlias = "tuple[tuple[RigidBody, int], tuple[RigidBody, int], Surface]"
 
-__all__ = ["Mount", "add_description", "check_can_change", "check_tree", "finish_tree", "make_mount"]
+__all__ = [
+    "ListedPair",
+    "Mount",
+    "add_description",
+    "check_can_change",
+    "check_tree",
+    "finish_tree",
+    "make_mount",
+]
 
 
 @dataclass(frozen=True)
@@ -153,8 +164,10 @@ def make_mount(
 
 def add_description(
     tree: MultibodyTree, model: ModelDescription, mount: Mount, *, base: Base
-) -> ModelInstanceIndex:
-    """Add a checked description to a tree that passed `check_tree`, and return the new model instance.
+) -> tuple[ModelInstanceIndex, list[ListedPair]]:
+    """Add a checked description to a tree that passed `check_tree`.
+
+    Return the new model instance, and the pairs of shapes whose contact the description lists.
 
     Every element is constructed before the first is added, so an error in a constructor leaves the tree
     unchanged.
@@ -188,7 +201,10 @@ def add_description(
         tree.exclude_collisions(elements.bodies[first], elements.bodies[second])
     mount.frame.body._take_shapes(*elements.mounted_shapes)
     tree.parse_reports.append(model.report)
-    return elements.instance
+    listed = [
+        ((elements.bodies[a], i), (elements.bodies[b], j), how) for a, i, b, j, how in model.contact_pairs
+    ]
+    return elements.instance, listed
 
 
 def finish_tree(tree: MultibodyTree, g_W: Sequence[float] | FloatArray | None) -> None:

@@ -12,6 +12,7 @@ from mbt.math.poses import IDENTITY, inverse_pose
 from mbt.math.spatial_inertia import SpatialInertia
 from mbt.parsing.report import ParseReport
 from mbt.tree.shape import Shape
+from mbt.tree.surface import Surface
 
 __all__ = [
     "MODEL_FRAME",
@@ -301,6 +302,8 @@ class ModelDescription:
         Sensors.
     exclusions : list of (str, str)
         Links whose shapes do not touch each other.
+    contact_pairs : list of (str, int, str, int, Surface)
+        Shapes that touch whatever else is said, as links and places among their collision shapes; and how.
     twins : set of str
         Links that are halves of others, which a constraint holds together: never roots.
     scopes : list of str
@@ -338,6 +341,7 @@ class ModelDescription:
         self.constraints: list[ConstraintDescription] = []
         self.sensors: list[SensorDescription] = []
         self.exclusions: list[tuple[str, str]] = []
+        self.contact_pairs: list[tuple[str, int, str, int, Surface]] = []
         self.twins: set[str] = set()
         self.scopes: list[str] = []
         self.world_visuals: tuple[Shape, ...] = ()

@@ -20,6 +20,7 @@ from mbt.parsing.mujoco_rest import (
 )
 from mbt.parsing.mujoco_sensors import add_sensors
 from mbt.parsing.mujoco_shapes import MeshReference, Shapes
+from mbt.parsing.mujoco_surfaces import read_pairs
 from mbt.parsing.options import ReadOptions
 from mbt.parsing.report import ParseReport
 
@@ -65,6 +66,10 @@ def describe_mujoco_model(
     links = add_bodies(m, names, shapes, model, with_friction=options.joint_friction)
     # A number has the index of one body, and behind it that of the other.
     model.exclusions += [(links[n >> 16], links[n & 0xFFFF]) for n in m.exclude_signature.tolist()]
+    for i, j, surface in read_pairs(m):
+        if i in shapes.places and j in shapes.places:
+            (a, k), (b, n) = shapes.places[i], shapes.places[j]
+            model.contact_pairs.append((links[a], k, links[b], n, surface))
     add_frames(m, names, links, model)
     add_actuators(m, names, model, wants_all=options.actuators == "all")
     add_equalities(m, names, links, model)

@@ -23,6 +23,8 @@ _NO_CONSTRAINT, _NO_FRICTION, _NO_LIMITS, _NO_CONTACTS = 1 << 0, 1 << 2, 1 << 3,
 _NO_GRAVITY = 1 << 7
 # A plane and a height field.
 _FLOORS = (0, 1)
+# condim of contact that slides, but has no friction about its normal and of rolling.
+_SLIDING = 3
 _MAKE_IT_FALL = {"servos", "actuators", "tendons", "equalities"}
 _SIZES = {FREE: 7, 1: 4}
 
@@ -102,14 +104,29 @@ def report_losses(
     if driven:
         report.warn(f"damping is negative, and left out: {_list([names.joints[i] for i in driven])}")
     _count_inactive(m, names, report, options)
-    for path, count in (("mocap", m.nmocap), ("contact/pair", m.npair)):
-        if count:
-            report.ignored[path] = count
+    if m.nmocap:
+        report.ignored["mocap"] = m.nmocap
+    _count_contact_losses(m, report, options)
     is_ball = m.jnt_type == 1
     if np.any(m.jnt_limited[is_ball]):
         report.ignored["ball joint@range"] = int(np.count_nonzero(m.jnt_limited[is_ball]))
     if m.nskin:
         report.ignored["skin"] = m.nskin
+
+
+def _count_contact_losses(m: mujoco.MjModel, report: ParseReport, options: ReadOptions) -> None:
+    """Count what of geometries and pairs has no counterpart in contact of shapes."""
+    lost = {"geom@margin": m.geom_margin < 0.0}
+    if options.contacts:
+        lost |= {
+            "contact/pair@condim": m.pair_dim > _SLIDING,
+            "contact/pair@friction": m.pair_friction[:, 0] != m.pair_friction[:, 1],
+            "contact/pair@margin": m.pair_margin < 0.0,
+            "contact/pair@solreffriction": m.pair_solreffriction.any(axis=1),
+        }
+    elif m.npair:
+        report.ignored["contact/pair"] = m.npair
+    report.ignored |= {path: int(np.count_nonzero(are)) for path, are in lost.items() if are.any()}
 
 
 def _count_inactive(m: mujoco.MjModel, names: ModelNames, report: ParseReport, options: ReadOptions) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mbt.math.arrays import FloatArray
@@ -50,6 +50,11 @@ class Shapes:
     meshes : mapping of int to MeshReference, or None
         Meshes of geometries that the compiler never saw, by the index of the geometry; None stands for a
         height field whose file it never saw.
+
+    Attributes
+    ----------
+    places : dict of int to (int, int)
+        The body of each geometry that may touch, and its place among the collision shapes of that body.
     """
 
     def __init__(
@@ -62,13 +67,15 @@ class Shapes:
     ) -> None:
         self._visuals: dict[int, list[Shape]] = {}
         self._collisions: dict[int, list[Shape]] = {}
+        self.places: dict[int, tuple[int, int]] = {}
         if not m.ngeom:
             return
         X_BG = stack_poses(m.geom_pos, m.geom_quat)
         X_BG.setflags(write=False)  # Checked: all numbers of the model are.
         sizes, colors = m.geom_size.tolist(), _read_colors(m)
         touches = (m.geom_contype | m.geom_conaffinity).tolist()
-        bits, surfaces = _read_bits(m), read_surfaces(m)
+        listed = {*m.pair_geom1.tolist(), *m.pair_geom2.tolist()}
+        bits, surfaces = _read_bits(m, listed), read_surfaces(m)
         rows = zip(
             m.geom_bodyid.tolist(),
             m.geom_type.tolist(),
@@ -98,8 +105,10 @@ class Shapes:
                 shape_kind, size = _read_size(kind, sizes[i])
                 own = shape_kind, tuple(size), pose, name, color, None, None
                 shape = Shape._of_checked(*own, None, bits[i], surfaces[i])
-            if touches[i]:
-                self._collisions.setdefault(body, []).append(shape)
+            if touches[i] or i in listed:
+                of_body = self._collisions.setdefault(body, [])
+                self.places[i] = body, len(of_body)
+                of_body.append(shape)
             if not touches[i] or group < _UNSEEN_GROUP:
                 self._visuals.setdefault(body, []).append(shape)
 
@@ -125,10 +134,14 @@ def _read_size(kind: int, size: list[float]) -> tuple[str, list[float]]:
     return "box", [2.0 * a, 2.0 * b, 2.0 * c]
 
 
-def _read_bits(m: mujoco.MjModel) -> list[tuple[int, int] | None]:
-    """Return the bits of each geometry; None of all where those that touch anything have the default ones."""
+def _read_bits(m: mujoco.MjModel, listed: Collection[int]) -> list[tuple[int, int] | None]:
+    """Return the bits of each geometry; None of all where those that touch anything have the default ones.
+
+    Those of pairs that are `listed` touch, whatever their bits say.
+    """
     bits = list(zip(m.geom_contype.tolist(), m.geom_conaffinity.tolist(), strict=True))
-    return [None] * len(bits) if {*bits} <= {_DEFAULT_BITS, (0, 0)} else [*bits]
+    counting = {own for i, own in enumerate(bits) if any(own) or i in listed}
+    return [None] * len(bits) if counting <= {_DEFAULT_BITS} else [*bits]
 
 
 def _read_field(m: mujoco.MjModel, i: int) -> tuple[tuple[float, float], FloatArray]:

@@ -19,7 +19,9 @@ from mbt.tree.surface import Surface
 if TYPE_CHECKING:
     import mujoco
 
-__all__ = ["read_surfaces"]
+    from mbt.math.arrays import FloatArray
+
+__all__ = ["read_pairs", "read_surfaces"]
 
 # mjDSBL_REFSAFE: without it, t is at least two steps of time.
 _NO_REFSAFE = 1 << 12
@@ -69,8 +71,7 @@ def read_surfaces(m: mujoco.MjModel) -> list[Surface]:
     Stiffness and dissipation are those that a geometry has on the floors of the model, if these are alike.
     """
     weights = m.body_invweight0[m.geom_bodyid, 0].tolist()
-    least_time = 0.0 if m.opt.disableflags & _NO_REFSAFE else 2.0 * m.opt.timestep
-    gravity = math.hypot(*m.opt.gravity.tolist()) or 9.81
+    least_time, gravity = _find_least_time(m), _find_gravity(m)
     solvers = [
         _Solver(priority, share, tuple(reference), tuple(impedance))
         for priority, share, reference, impedance in zip(
@@ -88,22 +89,59 @@ def read_surfaces(m: mujoco.MjModel) -> list[Surface]:
     floor = floors.pop() if len(floors) == 1 else None
     known: dict[object, Surface] = {}
     surfaces = []
-    # What a point carries, over the mass that it moves: itself, or a quarter of the whole.
-    masses = m.body_subtreemass[m.body_rootid[m.geom_bodyid]]
-    loads = np.maximum(1.0, masses * weights / _NUM_FEET).tolist()
+    loads = _find_loads(m).tolist()
+    margins = np.maximum(m.geom_margin, 0.0).tolist()
     frictions, condims = m.geom_friction[:, 0].tolist(), m.geom_condim.tolist()
-    for row in zip(frictions, condims, solvers, weights, loads, strict=True):
+    for row in zip(frictions, condims, solvers, weights, loads, margins, strict=True):
         if row not in known:
-            friction, condim, solver, weight, load = row
+            friction, condim, solver, weight, load, margin = row
             on_floor = solver.on(floor)
             per_mass, dissipation = _calc_spring(
                 on_floor.reference, on_floor.impedance, least_time, gravity * load
             )
             stiffness = per_mass / weight if weight > 0.0 and per_mass > 0.0 else None
             own = friction if condim > 1 else 0.0
-            known[row] = Surface(own, stiffness, dissipation, solver.priority, "largest")
+            known[row] = Surface(own, stiffness, dissipation, solver.priority, "largest", margin or None)
         surfaces.append(known[row])
     return surfaces
+
+
+def read_pairs(m: mujoco.MjModel) -> list[tuple[int, int, Surface]]:
+    """Return the geometries of each pair of ``<contact>`` that can move, and the surface of the pair."""
+    weights, loads = m.body_invweight0[m.geom_bodyid, 0], _find_loads(m)
+    least_time, gravity = _find_least_time(m), _find_gravity(m)
+    pairs = []
+    for k, (i, j) in enumerate(zip(m.pair_geom1.tolist(), m.pair_geom2.tolist(), strict=True)):
+        # A is the sum of the inverse weights; the point carries what the one carries that carries more.
+        both = [g for g in (i, j) if weights[g] > 0.0]
+        weight = float(weights[both].sum())
+        if not weight:
+            continue
+        load = float(max(loads[g] / weights[g] for g in both)) * weight
+        reference, impedance = tuple(m.pair_solref[k].tolist()), tuple(m.pair_solimp[k].tolist())
+        per_mass, dissipation = _calc_spring(reference, impedance, least_time, gravity * load)
+        friction = float(m.pair_friction[k, 0]) if m.pair_dim[k] > 1 else 0.0
+        stiffness = per_mass / weight if per_mass > 0.0 else None
+        margin = max(float(m.pair_margin[k]), 0.0)
+        pairs.append((i, j, Surface(friction, stiffness, dissipation, margin=margin)))
+    return pairs
+
+
+def _find_loads(m: mujoco.MjModel) -> FloatArray:
+    """Return what a point carries over the mass that it moves: itself, or a quarter of the whole."""
+    masses = m.body_subtreemass[m.body_rootid[m.geom_bodyid]]
+    loads: FloatArray = np.maximum(1.0, masses * m.body_invweight0[m.geom_bodyid, 0] / _NUM_FEET)
+    return loads
+
+
+def _find_least_time(m: mujoco.MjModel) -> float:
+    """Return the least time constant that is taken [s]."""
+    return 0.0 if m.opt.disableflags & _NO_REFSAFE else 2.0 * float(m.opt.timestep)
+
+
+def _find_gravity(m: mujoco.MjModel) -> float:
+    """Return the acceleration by which depths are compared [m/s^2]."""
+    return math.hypot(*m.opt.gravity.tolist()) or 9.81
 
 
 def _calc_spring(

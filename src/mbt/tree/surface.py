@@ -32,6 +32,9 @@ class Surface:
         The friction of a pair of the same priority: ``2 a b / (a + b)`` as in Drake, the smaller one as in
         Gazebo, or the larger one as in MuJoCo. Where two shapes disagree, the one that stands later in this
         list wins.
+    margin : float, optional
+        At which distance it touches others already [m], as if it were thicker. Those of two shapes add up.
+        Distances of a `CollisionModel` do not change, `CollisionModel` has ``padding`` for that.
 
     Raises
     ------
@@ -51,10 +54,11 @@ class Surface:
     dissipation: float | None = None
     priority: int = 0
     combine: str = "mean"
+    margin: float | None = None
 
     def __post_init__(self) -> None:
         """Check each number."""
-        for name in ("friction", "stiffness", "dissipation"):
+        for name in ("friction", "stiffness", "dissipation", "margin"):
             value = getattr(self, name)
             if value is not None:
                 object.__setattr__(self, name, as_nonnegative(value, f"Surface: {name}"))

@@ -38,9 +38,32 @@ struct ContactTables {
 
 // Doubles of working memory.
 static inline std::ptrdiff_t count_contact_memory(const SceneTables* scene) {
-  const std::ptrdiff_t bytes = scene->num_shapes * (sizeof(PlacedShape<double>) + 6 * sizeof(double))
+  const std::ptrdiff_t bytes = scene->num_shapes * (sizeof(PlacedShape<double>) + 10 * sizeof(double))
     + scene->num_pairs * (sizeof(Witness<double>) + 2 * sizeof(double) + 2 * sizeof(int));
   return bytes / sizeof(double) + 2;
+}
+
+// That of the sphere that holds a shape. Where none does, the table may have another number, see bounds.hpp.
+static inline double radius_of(const SceneShape& s) {
+  return s.kind == HALF_SPACE || s.kind == HEIGHT_FIELD ? INFINITY : s.radius;
+}
+
+// Half lengths of the box along its axes that holds a shape; infinite of a hull, and of what has no bounds.
+static inline Vec3<double> half_lengths_of(const SceneShape& s) {
+  const double r = s.size[0], z = s.size[1];
+  if (s.kind == SPHERE) return {r, r, r};
+  if (s.kind == CAPSULE) return {r, r, z + r};
+  if (s.kind == CYLINDER) return {r, r, z};
+  if (s.kind == BOX || s.kind == ELLIPSOID) return vector_at(s.size);
+  return {INFINITY, INFINITY, INFINITY};
+}
+
+// Whether a point is farther than `reach` from the box that holds a shape.
+static inline bool is_beyond(const SceneShape& s, const PlacedShape<double>& S, const Vec3<double>& p, double reach) {
+  const Vec3<double> x = rotate_back(S.R, p - S.p), half = half_lengths_of(s);
+  const Vec3<double> out = {
+    larger(magnitude(x.x) - half.x, 0.0), larger(magnitude(x.y) - half.y, 0.0), larger(magnitude(x.z) - half.z, 0.0)};
+  return reach > 0.0 && dot(out, out) > reach * reach;
 }
 
 static inline double speed_of(const double* v) { return std::sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]); }
@@ -54,7 +77,8 @@ static inline int find_contacts(
   PlacedShape<double>* placed = reinterpret_cast<PlacedShape<double>*>(memory);
   Witness<double>* witnesses = reinterpret_cast<Witness<double>*>(placed + scene->num_shapes);
   double* velocities = reinterpret_cast<double*>(witnesses + scene->num_pairs);
-  double* limits = velocities + 6 * scene->num_shapes;
+  double* balls = velocities + 6 * scene->num_shapes;
+  double* limits = balls + 4 * scene->num_shapes;
   int* near = reinterpret_cast<int*>(limits + scene->num_pairs);
   int* where = near + scene->num_pairs;
   for (int i = 0; i < scene->num_shapes; ++i) {
@@ -68,15 +92,25 @@ static inline int find_contacts(
     at.p = r + Vec3<double>{X[3], X[7], X[11]};
     at.vertices = shape.vertices;
     at.count = shape.count;
+    // The sphere that holds it, and all places that it can reach within h.
+    double* ball = balls + 4 * i;
+    put(at.p, ball);
+    ball[3] = radius_of(shape);
     if (!V_WB) continue;
     const double* V = V_WB + 6 * shape.node;
     const Vec3<double> w = vector_at(V);
     put(w, velocities + 6 * i);
     put(vector_at(V + 3) + cross(w, r), velocities + 6 * i + 3);
+    ball[3] += kGrowth * h * (speed_of(velocities + 6 * i + 3) + speed_of(V) * smaller(shape.radius, kFar));
   }
   int count = 0;
   for (int i = 0; i < scene->num_pairs; ++i) {
     const ScenePair& pair = scene->pairs[i];
+    where[i] = -1;
+    // Most pairs are far apart, and it takes no root to see that.
+    const double *p = balls + 4 * pair.a, *u = balls + 4 * pair.b;
+    const double x = u[0] - p[0], y = u[1] - p[1], z = u[2] - p[2], reach = p[3] + u[3] + margin + pair.padding;
+    if (!(reach > 0.0) || x * x + y * y + z * z > reach * reach) continue;
     const SceneShape &a = scene->shapes[pair.a], &b = scene->shapes[pair.b];
     const PlacedShape<double>&A = placed[pair.a], &B = placed[pair.b];
     double limit = margin;
@@ -86,8 +120,8 @@ static inline int find_contacts(
       limit += kGrowth * h * (speed_of(relative) + speed_of(V) * smaller(a.radius, kFar) + speed_of(U) * smaller(b.radius, kFar));
     }
     limits[i] = limit + pair.padding;
-    where[i] = -1;
     if (!(bound_closeness(a, b, A, B, limits[i]) > 0.0)) continue;
+    if (is_beyond(a, A, B.p, radius_of(b) + limits[i]) || is_beyond(b, B, A.p, radius_of(a) + limits[i])) continue;
     where[i] = count;
     near[count++] = i;
   }

@@ -1,0 +1,168 @@
+"""Meshes as convex shapes: the hull of one, or several hulls that fill it."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mbt.errors import ArgumentValueError, MissingPackageError, ParseError, quote, shorten
+from mbt.math.arrays import as_positive
+from mbt.parsing.meshes import resolve_mesh
+from mbt.saving.files import as_path, write_file
+from mbt.tree.shape import Shape
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from mbt.math.arrays import FloatArray
+
+__all__ = ["decompose_mesh", "read_hull"]
+
+
+def read_hull(shape: Shape, package_paths: Sequence[str | os.PathLike[str]]) -> FloatArray:
+    """Return the vertices of the convex hull of a mesh, scaled.
+
+    Raises
+    ------
+    MissingPackageError, ParseError
+        When the mesh cannot be read, or has no volume.
+    """
+    try:
+        import trimesh  # noqa: F401
+        from scipy.spatial import ConvexHull, QhullError
+    except ImportError as error:
+        raise MissingPackageError(
+            "hulls of meshes need trimesh and SciPy: pip install trimesh scipy", name=error.name
+        ) from error
+    path = resolve_mesh(shape, package_paths)
+    points, _ = _read(path, shape)
+    try:
+        return np.ascontiguousarray(points[ConvexHull(points).vertices])
+    except (QhullError, ValueError) as error:
+        raise ParseError("the mesh has no volume, so it has no convex hull", file=str(path)) from error
+
+
+def decompose_mesh(
+    shape: Shape,
+    folder: str | os.PathLike[str],
+    *,
+    threshold: float = 0.05,
+    package_paths: Sequence[str | os.PathLike[str]] = (),
+) -> tuple[Shape, ...]:
+    """Cut a mesh into parts that are almost convex, and return shapes of their hulls to take in its place.
+
+    That takes seconds, or minutes of large meshes, so the parts are kept in files: build a model once, and
+    save it. `CollisionModel` reads them with ``hulls=True``.
+
+    Parameters
+    ----------
+    shape : Shape
+        A mesh.
+    folder : path
+        Where to write the parts, as ``bracket_0.obj`` and so on of a mesh ``bracket.stl``; it is made if
+        there is none. Files of these names are replaced.
+    threshold : float, optional
+        How far a part may be from convex, from 0.01, fine, to 1: the concavity of CoACD.
+    package_paths : sequence of paths, optional
+        Where the mesh is looked for, see `mbt.parsing.resolve_mesh`.
+
+    Returns
+    -------
+    tuple of Shape
+        Meshes with the pose, the colour, the bits and the surface of the whole; their names are numbered.
+
+    Raises
+    ------
+    MissingPackageError
+        When CoACD or trimesh are not installed: ``pip install "multibodytree[decomposition]"``.
+    ParseError
+        When the mesh cannot be found or read, or has no faces.
+    ArgumentTypeError, ArgumentValueError
+        When the shape is not a mesh, the threshold is not between 0.01 and 1, or a file cannot be written.
+
+    Notes
+    -----
+    The parts are those of CoACD: X. Wei, M. Liu, Z. Ling, H. Su, "Approximate convex decomposition for 3D
+    meshes with collision-aware concavity and tree search", ACM Transactions on Graphics 41, 2022.
+    """
+    threshold = as_positive(threshold, "threshold")
+    if not 0.01 <= threshold <= 1.0:
+        raise ArgumentValueError(f"threshold: expected a number from 0.01 to 1, got {quote(threshold)}")
+    target = as_path(folder).absolute()
+    path = resolve_mesh(shape, package_paths)
+    try:
+        import coacd
+        import trimesh  # noqa: F401
+    except ImportError as error:
+        raise MissingPackageError(
+            'convex parts of meshes need CoACD and trimesh: pip install "multibodytree[decomposition]"',
+            name=error.name,
+        ) from error
+    vertices, faces = _read(path, shape)
+    if not len(faces):
+        raise ParseError("the mesh has no faces", file=str(path))
+    if np.prod(shape.size) < 0.0:
+        faces = faces[:, ::-1]  # Mirrored: the outside is where it was.
+    coacd.set_log_level("error")
+    parts = coacd.run_coacd(coacd.Mesh(vertices, faces), threshold=threshold)
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ArgumentValueError(f"folder: {str(target)!r} cannot be made: {error.strerror}") from error
+    shapes = []
+    for i, (corners, triangles) in enumerate(parts):
+        file = target / f"{path.stem}_{i}.obj"
+        write_file(file, _as_obj(corners, triangles))
+        shapes.append(
+            Shape(
+                "mesh",
+                X_BG=shape.X_BG,
+                name=f"{shape.name or path.stem}_{i}",
+                color=shape.color,
+                mesh=file.name,
+                folder=str(target),
+                contact_bits=shape.contact_bits,
+                surface=shape.surface,
+            )
+        )
+    return tuple(shapes)
+
+
+def _read(path: Path, shape: Shape) -> tuple[FloatArray, npt.NDArray[np.intp]]:
+    """Return the vertices of a mesh, scaled, and its triangles.
+
+    Raises
+    ------
+    ParseError
+        When it cannot be read.
+    """
+    import trimesh
+
+    points, faces, count = [], [np.empty((0, 3), dtype=np.intp)], 0
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Of odd normals and units.
+            for part in trimesh.load_scene(path).dump():
+                points.append(np.asarray(part.vertices, dtype=np.float64))
+                if hasattr(part, "faces"):
+                    faces.append(np.asarray(part.faces, dtype=np.intp) + count)
+                count += len(part.vertices)
+        vertices = np.concatenate(points) * np.array(shape.size)
+    except Exception as error:  # Whatever a file can do to a reader.
+        reason = f"{type(error).__name__}: {shorten(str(error))}"
+        raise ParseError(f"the mesh cannot be read ({reason})", file=str(path)) from error
+    if not np.isfinite(vertices).all():
+        raise ParseError("the mesh has vertices that are not finite", file=str(path))
+    return vertices, np.concatenate(faces)
+
+
+def _as_obj(vertices: FloatArray, faces: npt.NDArray[np.intp]) -> str:
+    """Return a mesh in the format of Wavefront, whose vertices count from one."""
+    rows = [f"v {x!r} {y!r} {z!r}" for x, y, z in np.asarray(vertices, dtype=np.float64).tolist()]
+    rows += [f"f {i} {j} {k}" for i, j, k in (np.asarray(faces, dtype=np.intp) + 1).tolist()]
+    return "\n".join([*rows, ""])
