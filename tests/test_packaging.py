@@ -192,6 +192,12 @@ def test_import_brings_numpy_and_nothing_else(tmp_path: Path) -> None:
     assert packages - cython - sys.stdlib_module_names == {"mbt", "numpy"}
 
 
+@pytest.mark.parametrize("room", mbt._ROOMS)
+def test_rooms_are_imported_when_they_are_asked_for(tmp_path: Path, room: str) -> None:
+    code = f"import sys, mbt; print('mbt.{room}' in sys.modules, mbt.{room}.__name__)"
+    assert _run(code, tmp_path) == ["False", f"mbt.{room}"]
+
+
 def test_models_are_reached_through_the_package(tmp_path: Path) -> None:
     code = "import sys, mbt; print('mbt.models' in sys.modules, mbt.models.model_names()[0])"
     assert _run(code, tmp_path) == ["False", "mbt_arm"]
