@@ -77,7 +77,6 @@ if _typing.TYPE_CHECKING:
         autodiff,
         checking,
         compiling,
-        context,
         functional,
         identification,
         interop,
@@ -86,6 +85,7 @@ if _typing.TYPE_CHECKING:
         plotting,
         symbolic,
     )
+    from mbt import context as context
     from mbt.checking import CheckReport, Finding, SelftestReport, check_model, selftest
     from mbt.compiling import CompiledFunction, CompiledFunctions, compile
     from mbt.context import (
