@@ -7,6 +7,7 @@ import pytest
 
 import mbt
 from mbt import functional
+from mbt.motion.implicit import ImplicitSteps
 
 DT = 4e-3
 
@@ -151,3 +152,49 @@ def test_samples_have_their_own_parameters_locks_and_forces(leg, states):
         scale = max(1.0, np.abs(alone[1]).max())
         np.testing.assert_allclose(q1[i], alone[0], rtol=0, atol=1e-11 * scale)
         np.testing.assert_allclose(v1[i], alone[1], rtol=0, atol=1e-10 * scale)
+
+
+def make_shoulder():
+    """A heavy link on hinges about z, y, z with limits; where y is zero, the others have one axis."""
+    tree = mbt.MultibodyTree()
+    tree.add_force_element(mbt.UniformGravityFieldElement([0.3, -9.7, 1.0]))
+    light = mbt.SpatialInertia.solid_sphere_with_mass(1e-8, 0.01)
+    heavy = mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.05).shift([0.01, 0.3, -0.02])
+    parent = tree.world_body
+    for name, axis, lower, inertia in (
+        ("flex", [0, 0, 1], -np.pi, light), ("raise", [0, 1, 0], 0.0, light), ("turn", [0, 0, 1], 0.0, heavy),
+    ):  # fmt: skip
+        body = tree.add_body(mbt.RigidBody(f"{name} link", inertia))
+        tree.add_joint(
+            mbt.RevoluteJoint,
+            name,
+            parent,
+            None,
+            body,
+            None,
+            axis,
+            pos_lower_limit=lower,
+            pos_upper_limit=np.pi,
+        )
+        parent = body
+    tree.finalize()
+    return tree
+
+
+def test_steps_near_gimbal_lock_end_soon():
+    """Where two hinges may turn against each other next to freely, until a limit that is steeper by 1e16."""
+    tree, rng, count, h = make_shoulder(), np.random.default_rng(5), 1000, 1e-3
+    angles = rng.uniform(-1, 1, count), 10.0 ** rng.uniform(-8, -3, count), rng.uniform(0, 3, count)
+    q = np.stack(angles, axis=-1)
+    v = 10.0 ** rng.uniform(-1, 2, (count, 1)) * rng.normal(size=q.shape)
+    steps, none = ImplicitSteps(tree.create_default_context()), np.zeros((1, 3))
+    singles = [steps.take(*state, none, h) for state in zip(q, v, strict=True)]
+    assert max(one.solver.iterations.max() for one in singles) < 20
+    # How far limits at some thousand radians per second round.
+    assert max(one.solver.residual.max() for one in singles) < 1e-6
+    _, v1 = functional.step(tree, q, v, np.zeros_like(q), h, method="implicit")
+    # What the link does; the light ones turn as rounding has it.
+    turn = np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
+    expected = np.stack([one.v[0] for one in singles])
+    scale = 1.0 + np.abs(expected).max(axis=-1, keepdims=True)
+    assert np.abs((v1 - expected) @ turn.T / scale).max() < 1e-9

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["Contacts", "Drives", "Problem", "solve"]
 
 #: Of the momenta in a step: what may be left of the condition of the minimum.
-TOLERANCE = 1e-12
+TOLERANCE = 1e-13
 # Below that, rounding may be all that is left.
 _ROUNDING = 1e-10
 _MOST_ITERATIONS = 60

@@ -14,7 +14,7 @@
 namespace MBT_NS {
 
 // As in convex_step.hpp.
-constexpr double kStepTolerance = 1e-12, kStepRounding = 1e-10, kStepPoorRounding = 1e-7, kStepSlope = 1e-3;
+constexpr double kStepTolerance = 1e-13, kStepRounding = 1e-10, kStepPoorRounding = 1e-7, kStepSlope = 1e-3;
 constexpr int kStepRises = 3, kStepIterations = 60, kStepTrials = 40;
 
 struct Branches {
@@ -180,9 +180,9 @@ class LaneSolver {
       }
       multiply_lanes(t, x.M, x.direction, x.Md);
       calc_rates(x.direction, x.du);
-      // The rule of Illinois, as in convex_step.hpp.
+      // As in convex_step.hpp.
       const Lanes flat = kStepSlope*abs_(first);
-      Lanes length = one, low = zero, high = infinity, slope_low = first, slope_high = zero, next;
+      Lanes length = one, low = zero, high = infinity, slope_low = first, slope_high = infinity, next;
       Lanes searching = select_lt(first, zero, active, zero);
       for (int trial = 0; ; ++trial) {
         next = try_length(length);
@@ -193,31 +193,33 @@ class LaneSolver {
         // Far enough: the function still falls where Newton's step ends.
         searching = select_lt(slope, zero, select_lt(length, one, searching, zero), searching);
         if (!is_anywhere(searching)) break;
-        const Lanes is_high = select_lt(zero, slope, searching, zero), is_low = searching - is_high;
-        slope_low = select_lt(zero, is_high, select_lt(high, infinity, 0.5*slope_low, slope_low), slope_low);
-        slope_high = select_lt(zero, is_low, 0.5*slope_high, select_lt(zero, is_high, slope, slope_high));
+        const Lanes width = high - low, is_high = select_lt(zero, slope, one, zero);
+        const Lanes behind = (length*slope_high - high*slope)/(slope_high - slope);
         high = select_lt(zero, is_high, length, high);
-        low = select_lt(zero, is_low, length, low);
-        slope_low = select_lt(zero, is_low, slope, slope_low);
-        const Lanes between = (low*slope_high - high*slope_low)/(slope_high - slope_low);
-        // Where that is no number: half.
-        const Lanes other = select_lt(abs_(between), infinity, between, 0.5*(low + length));
-        const Lanes changed = select_lt(zero, abs_(other - length), searching, zero);
-        length = select_lt(zero, changed, other, length);
-        searching = changed;
+        slope_high = select_lt(zero, is_high, slope, slope_high);
+        low = select_lt(zero, is_high, low, length);
+        slope_low = select_lt(zero, is_high, slope_low, slope);
+        const Lanes middle = 0.5*(low + high), between = (low*slope_high - high*slope_low)/(slope_high - slope_low);
+        Lanes other = select_lt(low, between, select_lt(between, high, between, middle), middle);
+        other = select_lt(zero, is_high, select_lt(low, behind, select_lt(behind, high, behind, other), other), other);
+        if (trial > 1) other = select_lt(0.5*width, high - low, middle, other);
+        searching = select_lt(low, other, select_lt(other, high, searching, zero), zero);
+        length = select_lt(zero, searching, other, length);
         if (!is_anywhere(searching)) break;
       }
       // The last digits may not get better.
       rises += select_lt(residual, kStepPoorRounding, select_lt(next, residual, zero, active), zero);
       const Lanes least = select_lt(rises, Lanes(kStepRises), Lanes(kStepRounding), Lanes(kStepPoorRounding));
-      const Lanes ends = select_lt(residual, least, select_lt(residual, 2.0*next, active, zero), zero);
+      Lanes ends = select_lt(residual, least, select_lt(residual, 2.0*next, active, zero), zero), moved = zero;
       const Lanes worse = select_lt(next, residual, zero, ends);
       for (int i = 0; i < n; ++i) {
+        moved += abs_(x.trial[i] - x.v[i]);
         x.v[i] = select_lt(zero, worse, x.v[i], x.trial[i]);
         x.Mv[i] = x.Mtrial[i];
       }
       for (int i = 0; i < 3*x.num_points; ++i) x.u[i] = x.utrial[i];
       residual = next;
+      ends = select_lt(zero, moved, ends, active);
       active = select_lt(kStepTolerance, residual, active - ends, zero);
     }
   }
@@ -285,7 +287,9 @@ class LaneSolver {
       x.size[i] = abs_(Mv[i]) + abs_(x.p[i]) + abs_(linear) + abs_(limit) + abs_(friction) + abs_(drive);
       slopes[i] = select_lt(
         x.effort_lower[i], total, select_lt(total, x.effort_upper[i], slopes[i], zero), zero);
-      slopes[i] += x.linear[i] + select_lt(zero, abs_(beyond), x.limit_slope[i], zero);
+      // Also on a limit: a line search may end there.
+      const Lanes is_free = select_lt(x.lower[i], v[i], select_lt(v[i], x.upper[i], Lanes(1.0), zero), zero);
+      slopes[i] += x.linear[i] + select_lt(zero, is_free, zero, x.limit_slope[i]);
       slopes[i] += select_lt(x.least_pull[i], pull, select_lt(pull, x.most_pull[i], x.pull_slope[i], zero), zero);
       slopes[i] += select_lt(abs_(stick), x.friction[i], x.friction_slope[i], zero);
     }

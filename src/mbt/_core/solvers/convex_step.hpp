@@ -22,7 +22,7 @@ constexpr double kLeastShare = 1e-6;
 constexpr double kClosing = 0.02, kReturn = 0.2, kPull = 2e-3;
 
 // Of the terms of the gradient: what may be left of it.
-constexpr double kTolerance = 1e-12;
+constexpr double kTolerance = 1e-13;
 // Below that, rounding may be all that is left; where a problem is conditioned badly, that is more, and shows by what is
 // left rising again and again.
 constexpr double kRounding = 1e-10, kPoorRounding = 1e-7;
@@ -222,7 +222,8 @@ inline void calc_hessian(Problem& x, const double* v) {
   for (int i = 0; i < n; ++i) {
     for (int j = 0; j <= i; ++j) x.H[std::ptrdiff_t(n)*i + j] = x.M[std::ptrdiff_t(n)*i + j];
     double diagonal = x.linear[i];
-    if (v[i] < x.lower[i] || v[i] > x.upper[i]) diagonal += x.limit_slope[i];
+    // Also on a limit: a line search may end there.
+    if (v[i] <= x.lower[i] || v[i] >= x.upper[i]) diagonal += x.limit_slope[i];
     if (is_pulled(x, i, v[i])) diagonal += pull_slope(x, i);
     if (std::fabs(x.friction_slope[i]*v[i]) < x.friction[i]) diagonal += x.friction_slope[i];
     if (x.total[i] > x.effort_lower[i] && x.total[i] < x.effort_upper[i]) diagonal += steepness[i];
@@ -275,37 +276,42 @@ inline double calc_slope(Problem& x, const double* v, double length) {
 inline double find_length(Problem& x, const double* v) {
   const int n = x.n;
   const double first = dot(n, x.direction, x.gradient);
-  double length = 1.0, low = 0.0, high = INFINITY, slope_low = first, slope_high = 0.0;
+  double length = 1.0, low = 0.0, high = INFINITY, slope_low = first, slope_high = INFINITY;
   multiply(n, n, x.M, x.direction, x.Md);
   calc_rates(x, x.direction, x.du);
   for (int trial = 0; trial < kMostTrials; ++trial) {
-    const double slope = calc_slope(x, v, length);
+    const double slope = calc_slope(x, v, length), width = high - low;
     if (!(std::fabs(slope) > kSlope*std::fabs(first)) || !(first < 0.0) || (slope < 0.0 && length >= 1.0)) break;
-    // The rule of Illinois: the end that stays counts half.
+    double next = NAN;
     if (slope > 0.0) {
-      if (high < INFINITY) slope_low *= 0.5;
+      // Through the last two lengths that were too large: behind the last kink the slope is that line. A limit may be
+      // steeper than the fall in front of it by 1e16.
+      next = (length*slope_high - high*slope)/(slope_high - slope);
       high = length;
       slope_high = slope;
     } else {
-      slope_high *= 0.5;
       low = length;
       slope_low = slope;
     }
-    const double between = (low*slope_high - high*slope_low)/(slope_high - slope_low);
-    const double next = std::isfinite(between) ? between : 0.5*(low + length);
-    if (next == length) break;
+    if (!(next > low && next < high)) next = (low*slope_high - high*slope_low)/(slope_high - slope_low);
+    if (!(next > low && next < high) || (trial > 1 && high - low > 0.5*width)) next = 0.5*(low + high);
+    if (next == low || next == high) break;
     length = next;
   }
   return length;
 }
 
-// v + length direction: also M v and the rates.
-inline void move_along(Problem& x, double length, double* v) {
+// v + length direction: also M v and the rates. False where that is v to rounding.
+inline bool move_along(Problem& x, double length, double* v) {
+  bool is_moved = false;
   for (int i = 0; i < x.n; ++i) {
+    const double before = v[i];
     v[i] += length*x.direction[i];
+    is_moved |= v[i] != before;
     x.Mv[i] += length*x.Md[i];
   }
   for (int k = 0; k < x.num_rows + 3*x.num_points; ++k) x.u[k] += length*x.du[k];
+  return is_moved;
 }
 
 // M v, the rates and the gradient at v; returns what is left of it.
@@ -341,8 +347,8 @@ inline int minimize(Problem& x, double* v, const double* other, double* residual
     solve_outer(n, x.H, x.columns, x.direction);
     solve_inner(n, x.H, x.columns, x.direction);
     const double length = find_length(x, v);
-    move_along(x, length, v);
     ++iterations;
+    if (!move_along(x, length, v)) break;
     const double next = calc_gradient(x, v);
     // The last digits may not get better.
     rises += next >= *residual && *residual < kPoorRounding;
