@@ -16,7 +16,13 @@ if TYPE_CHECKING:
     from mbt.math.arrays import FloatArray
     from mbt.tree.multibody_tree import MultibodyTree
 
-__all__ = ["Servos", "calc_efforts", "has_servos", "read_servos"]
+__all__ = ["CURE_OF_MOTORS", "Servos", "calc_efforts", "has_servos", "read_servos"]
+
+#: What makes a servo of a plain motor. Files have motors alone, so most who read this have one.
+CURE_OF_MOTORS = (
+    "give it a stiffness or a damping, in add_joint_actuator or, of a model from a file, by "
+    "set_default_stiffness and set_default_damping in tree.edit()"
+)
 
 
 class Servos(NamedTuple):
