@@ -274,6 +274,8 @@ def _describe_degrees(task: Task, trajectory: Trajectory) -> str:
     lower, upper = task.tree.position_lower_limits, task.tree.position_upper_limits
     is_angle = np.array([unit == "rad" for unit in trajectory.position_units], dtype=bool)
     is_angle &= (lower >= -_TURN) & (upper <= _TURN)
+    if not is_angle.any():
+        return ""
     q = trajectory.q[..., 0, :].reshape(-1, len(lower))
     is_far = is_angle & (np.abs(q) > _TURN)
     if not is_far.any():
