@@ -282,9 +282,9 @@ class _Fit:
         if angle < _MISFIT and position < _MISFIT * spread:
             return []
         return [
-            f"the poses do not fit the description ({angle:.2g} rad are left over, and {position:.2g} m of poses "
-            f"that spread by {spread:.2g} m): are q in radians and X_CM in metres, is X_CM the pose of the marker "
-            "in the measuring system, not the inverse, and does this frame carry the marker?"
+            f"the poses do not fit the description ({angle:.2g} rad are left over, and {position:.2g} m of "
+            f"poses that spread by {spread:.2g} m): are q in radians and X_CM in metres, is X_CM the pose of "
+            "the marker in the measuring system, not the inverse, and does this frame carry the marker?"
         ]
 
     def linearize(self, *, guess: bool = False) -> tuple[FloatArray, FloatArray]:

@@ -85,5 +85,7 @@ def as_unit_vector(value: object, name: str) -> tuple[float, ...]:
 def as_axes(value: object) -> tuple[int, ...]:
     """Return which coordinates letters name: "xy" is (0, 1)."""
     if not isinstance(value, str) or not value or len(set(value)) < len(value) or set(value) - set("xyz"):
-        raise ArgumentValueError(f"axes: expected different letters of 'xyz', such as 'xy', got {quote(value)}")
+        raise ArgumentValueError(
+            f"axes: expected different letters of 'xyz', such as 'xy', got {quote(value)}"
+        )
     return tuple("xyz".index(letter) for letter in value)
