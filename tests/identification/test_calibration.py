@@ -149,3 +149,11 @@ def test_what_does_not_fit_is_doubted(arm, rng):
         assert any("the poses do not fit the description" in text for text in found.warnings), what
         assert all(f"warning: {text}" in found.report() for text in found.warnings)
     assert "waist_q goes from" in calibrate(arm, *wrong["degrees"]).warnings[0]
+
+
+def test_poses_that_only_turn_are_not_doubted(arm, rng):
+    """A marker on the axis of the last joint, which alone moves: positions spread by their noise."""
+    q = np.full((30, 6), 0.3)
+    q[:, 5] = rng.uniform(-2.0, 2.0, 30)
+    X = measure(arm, q, rng, marker=np.eye(4), noise=(1e-4, 1e-4))
+    assert calibrate(arm, q, X, "tool", marker=False).warnings == ()

@@ -91,7 +91,8 @@ class Context(ContextCore):
     def servo_positions(self) -> FloatArray:
         """Target position of each actuator, (..., num_actuators); those of plain motors read 0, for good.
 
-        Read-only; written as a whole. In a new Context it is the default position of the joint.
+        Read-only; written as a whole. In a new Context it is the default position of the joint. Where no
+        actuator of the tree is a servo, all but zeros raise an `ArgumentValueError`.
         """
         return self._servo_targets(0)
 
@@ -125,9 +126,9 @@ class Context(ContextCore):
     def _set_servo_targets(self, which: int, value: object, name: str) -> None:
         actuators = self.tree.joint_actuators
         targets = self._as_declared_vector(value, name, len(actuators), finite=False)
-        if actuators and not has_servos(self.tree):
+        if not has_servos(self.tree) and np.any(targets != 0.0):
             raise ArgumentValueError(
-                f"{name}: expected none, for no actuator of the tree is a servo: {CURE_OF_MOTORS}"
+                f"{name}: expected zeros, for no actuator of the tree is a servo: {CURE_OF_MOTORS}"
             )
         for i, actuator in enumerate(actuators):
             if actuator.is_servo:

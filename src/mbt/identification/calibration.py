@@ -29,7 +29,7 @@ _SEEN = 1e-5
 # First guesses of the noise of measured poses [rad, m], and of the least [rad, m].
 _GUESS, _LEAST = 1e-3, 1e-10
 _MOST_STEPS = 50
-# Poses fit if less is left over, in radians and of the spread of their positions.
+# Poses fit if less is left over: in radians, and of the spread of their positions or no more than a guess.
 _MISFIT = 0.1
 _TWIST = ("turn_x", "turn_y", "turn_z", "x", "y", "z")
 
@@ -279,7 +279,7 @@ class _Fit:
         """Return doubts of the poses, by what is left over."""
         angle, position = sigma
         spread = float(np.sqrt(self.measured[:, :3, 3].var(axis=0).sum()))
-        if angle < _MISFIT and position < _MISFIT * spread:
+        if angle < _MISFIT and position < max(_MISFIT * spread, _GUESS):
             return []
         return [
             f"the poses do not fit the description ({angle:.2g} rad are left over, and {position:.2g} m of "

@@ -64,7 +64,7 @@ class Task:
 def as_weights(value: object, count: int) -> tuple[float, ...]:
     """Return one weight or two, not negative, of which one at least is not zero; one number is both."""
     weights = as_finite_array(value, "weight")
-    if weights.shape not in ((), (count,)[count == 1 :]):
+    if weights.shape and (count == 1 or weights.shape != (count,)):
         wanted = "one number" if count == 1 else "one number, or two: of the rotation and of the distance"
         raise ShapeError(f"weight: expected {wanted}; got shape {weights.shape}")
     weights = np.broadcast_to(weights, (count,))

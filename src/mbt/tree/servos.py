@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 __all__ = ["CURE_OF_MOTORS", "Servos", "calc_efforts", "has_servos", "read_servos"]
 
-#: What makes a servo of a plain motor. Files have motors alone, so most who read this have one.
+#: What errors about plain motors say. URDF and SDF have no servos, so most readers have loaded a model.
 CURE_OF_MOTORS = (
-    "give it a stiffness or a damping, in add_joint_actuator or, of a model from a file, by "
-    "set_default_stiffness and set_default_damping in tree.edit()"
+    "motors become servos with a stiffness or a damping, in add_joint_actuator or, for a model from a file, "
+    "by set_default_stiffness and set_default_damping in tree.edit()"
 )
 
 
