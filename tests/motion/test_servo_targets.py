@@ -153,6 +153,9 @@ def test_motors_of_a_file_say_how_they_become_servos() -> None:
     with pytest.raises(mbt.ArgumentValueError, match=f"servo_velocities: expected zeros.*{cure}"):
         context.servo_velocities = np.full(6, 0.2)
     context.servo_positions, context.servo_velocities = np.zeros((2, 6))  # as read
+    for variant in (tree.to_autodiff(), tree.to_symbolic()):
+        other = variant.create_default_context()
+        other.servo_positions = other.servo_positions
     with pytest.raises(mbt.ArgumentValueError, match=f"servo_positions: expected none.*{cure}"):
         mbt.simulate(tree, context, 0.1, servo_positions=np.full(6, 0.2))
     with pytest.raises(mbt.ArgumentValueError, match=f"stiffness: expected a servo.*{cure}"):

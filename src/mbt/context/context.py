@@ -126,7 +126,8 @@ class Context(ContextCore):
     def _set_servo_targets(self, which: int, value: object, name: str) -> None:
         actuators = self.tree.joint_actuators
         targets = self._as_declared_vector(value, name, len(actuators), finite=False)
-        if not has_servos(self.tree) and np.any(targets != 0.0):
+        # Servos compute with doubles.
+        if targets.dtype == np.float64 and targets.any() and not has_servos(self.tree):
             raise ArgumentValueError(
                 f"{name}: expected zeros, for no actuator of the tree is a servo: {CURE_OF_MOTORS}"
             )
