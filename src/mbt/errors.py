@@ -259,6 +259,8 @@ def shape_error(name: str, expected: Sequence[object], got: Sequence[object]) ->
     >>> print(shape_error("tau", (..., 18), (12,)))
     tau: expected shape (..., 18), got (12,). If u are efforts of actuators: tau = tree.actuation_matrix @ u
     """
+    if not expected:
+        return ShapeError(f"{name}: expected one number, got shape {describe_shape(got)}")
     cure = cure_for_efforts(expected, got) if name in _GENERALIZED_FORCES else ""
     return ShapeError(f"{name}: expected shape {describe_shape(expected)}, got {describe_shape(got)}{cure}")
 

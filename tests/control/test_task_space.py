@@ -498,3 +498,13 @@ def test_a_velocity_above_its_limit_comes_back_at_the_deceleration_of_braking():
     result = controller.solve(np.full(6, 0.3), v, [None])
     assert result.status == "optimal"
     assert result.vdot[5] == pytest.approx(-50.0, abs=1e-6)
+
+
+def test_the_point_of_a_task_is_written_as_in_inverse_kinematics():
+    results = []
+    for arguments, keywords in ((([0.0, 0.1, 0.2],), {}), ((), {"p_FP": [0.0, 0.1, 0.2]})):
+        _, controller = arm()
+        controller.add_position("tool", *arguments, stiffness=100, damping=20, **keywords)
+        controller.add_posture(stiffness=10, damping=6, weight=1e-3)
+        results.append(controller.solve(np.full(6, 0.3), np.zeros(6), [[0.4, 0.1, 0.5], None]).tau)
+    np.testing.assert_array_equal(*results)

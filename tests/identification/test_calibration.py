@@ -130,3 +130,30 @@ def test_wrong_arguments_are_refused(arm, rng):
         calibrate(arm, q, X, "tool", noise=[0.0, 1.0])
     with pytest.raises(mbt.ArgumentValueError, match="frame: is not one of this tree"):
         calibrate(arm, q, X, mbt.load_model(mbt.models.model_path("mbt_arm")).world_frame)
+
+
+def test_what_does_not_fit_is_doubted(arm, rng):
+    q = rng.uniform(-1.5, 1.5, size=(30, 6))
+    X = measure(arm, q, rng, noise=(1e-3, 1e-3))
+    assert calibrate(arm, q, X, "tool").warnings == ()
+    millimetres = X.copy()
+    millimetres[:, :3, 3] *= 1e3
+    wrong = {
+        "degrees": (np.degrees(q), X, "tool"),
+        "millimetres": (q, millimetres, "tool"),
+        "inverses": (q, np.linalg.inv(X), "tool"),
+        "another frame": (q, X, "forearm"),
+    }
+    for what, arguments in wrong.items():
+        found = calibrate(arm, *arguments)
+        assert any("the poses do not fit the description" in text for text in found.warnings), what
+        assert all(f"warning: {text}" in found.report() for text in found.warnings)
+    assert "waist_q goes from" in calibrate(arm, *wrong["degrees"]).warnings[0]
+
+
+def test_poses_that_only_turn_are_not_doubted(arm, rng):
+    """A marker on the axis of the last joint, which alone moves: positions spread by their noise."""
+    q = np.full((30, 6), 0.3)
+    q[:, 5] = rng.uniform(-2.0, 2.0, 30)
+    X = measure(arm, q, rng, marker=np.eye(4), noise=(1e-4, 1e-4))
+    assert calibrate(arm, q, X, "tool", marker=False).warnings == ()

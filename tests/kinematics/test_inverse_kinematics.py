@@ -228,16 +228,33 @@ def test_pickle(arm: mbt.MultibodyTree) -> None:
     assert np.array_equal(copy.solve([X]).q, before.q)
 
 
+def test_one_weight_is_that_of_rotation_and_distance(arm: mbt.MultibodyTree) -> None:
+    _, X = goals(2)
+    results = []
+    for weight in (2.5, (2.5, 2.5)):
+        ik = mbt.InverseKinematics(arm)
+        ik.add_pose("l6", weight=weight)
+        ik.add_relative_pose("l1", "l5", weight=weight)
+        results.append(ik.velocities(np.full(6, 0.2), [X[0], X[1]], 0.01))
+    np.testing.assert_array_equal(*results)
+
+
 def test_bad_input(arm: mbt.MultibodyTree) -> None:
     ik = mbt.InverseKinematics(arm)
     with pytest.raises(mbt.ArgumentValueError, match="no task"):
         ik.solve([])
     with pytest.raises(mbt.ArgumentValueError, match="weight"):
         ik.add_pose("l6", weight=(0.0, 0.0))
+    with pytest.raises(mbt.ShapeError, match="weight: expected one number, or two: of the rotation and"):
+        ik.add_pose("l6", weight=(1.0, 1.0, 1.0))
+    with pytest.raises(mbt.ShapeError, match=r"weight: expected one number; got shape \(2,\)"):
+        ik.add_position("l6", weight=(1.0, 1.0))
     with pytest.raises(mbt.ArgumentValueError, match="axis"):
         ik.add_direction("l6", [0, 0, 0])
-    with pytest.raises(mbt.ArgumentValueError, match="axes"):
+    with pytest.raises(mbt.ArgumentValueError, match="axes: expected different letters of 'xyz', such as"):
         ik.add_center_of_mass("xx")
+    with pytest.raises(mbt.ShapeError, match=r"X_WG: expected shape \(\.\.\., 4, 4\), got \(3,\)"):
+        functional.inverse_kinematics(arm, "l6", [0.1, 0.2, 0.3])
     with pytest.raises(mbt.UnknownNameError):
         ik.add_pose("nothing")
     ik.add_pose("l6")

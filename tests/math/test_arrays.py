@@ -188,7 +188,7 @@ def test_as_float_refuses():
         as_float("2", "mass")
     with pytest.raises(ArgumentTypeError, match=r"^mass: .* got None"):
         as_float(None, "mass")
-    with pytest.raises(ShapeError, match=r"mass: expected shape \(\), got \(1,\)"):
+    with pytest.raises(ShapeError, match=r"mass: expected one number, got shape \(1,\)"):
         as_float([2.0], "mass")
 
 

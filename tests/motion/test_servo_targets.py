@@ -141,3 +141,29 @@ def test_a_tree_without_servos_takes_none() -> None:
     tree = mbt.load_model(mbt.models.model_path("mbt_arm"))
     with pytest.raises(mbt.ArgumentValueError, match="servo_velocities: expected none, for no actuator"):
         mbt.simulate(tree, tree.create_default_context(), 0.1, servo_velocities=np.zeros(6))
+
+
+def test_motors_of_a_file_say_how_they_become_servos() -> None:
+    """Targets would not act: they are refused, not dropped. The cure that the message names works."""
+    tree = mbt.load_model(mbt.models.model_path("mbt_arm"), actuators="all")
+    context = tree.create_default_context()
+    cure = r"set_default_stiffness and set_default_damping in tree\.edit\(\)$"
+    with pytest.raises(mbt.ArgumentValueError, match=f"servo_positions: expected zeros.*{cure}"):
+        context.servo_positions = np.full(6, 0.2)
+    with pytest.raises(mbt.ArgumentValueError, match=f"servo_velocities: expected zeros.*{cure}"):
+        context.servo_velocities = np.full(6, 0.2)
+    context.servo_positions, context.servo_velocities = np.zeros((2, 6))  # as read
+    for variant in (tree.to_autodiff(), tree.to_symbolic()):
+        other = variant.create_default_context()
+        other.servo_positions = other.servo_positions
+    with pytest.raises(mbt.ArgumentValueError, match=f"servo_positions: expected none.*{cure}"):
+        mbt.simulate(tree, context, 0.1, servo_positions=np.full(6, 0.2))
+    with pytest.raises(mbt.ArgumentValueError, match=f"stiffness: expected a servo.*{cure}"):
+        tree.joint_actuators[0].set_stiffness(context, 10.0)
+
+    work = tree.edit()
+    work.joint_actuators[0].set_default_stiffness(10.0)
+    work.finalize()
+    context = work.create_default_context()
+    context.servo_positions = np.full(6, 0.2)
+    assert context.servo_positions.tolist() == [0.2, 0.0, 0.0, 0.0, 0.0, 0.0]

@@ -506,3 +506,28 @@ def test_damping_is_enough_for_a_massless_body() -> None:
     trajectory = mbt.simulate(tree, tree.create_default_context(), 0.5, method="implicit", control=[0.0, 0.2])
     # What no mass resists moves with torque / damping.
     np.testing.assert_allclose(trajectory.q[-1], [0.0, 0.2 / 0.1 * 0.5], rtol=1e-9)
+
+
+def test_degrees_in_place_of_radians_are_told() -> None:
+    tree = mbt.load_model(mbt.models.model_path("mbt_arm"))
+    context = tree.create_default_context()
+    context.q = [0.0, 45.0, 0.0, 0.0, 0.0, 0.0]
+    for method in ("semi_implicit_euler", "implicit"):
+        with pytest.warns(mbt.SimulationWarning) as caught:
+            mbt.simulate(tree, context, 0.01, method=method)
+        (message,) = {str(x.message) for x in caught}
+        assert message.startswith("simulate: shoulder_q starts at 45 rad, far beyond its limits ")
+        assert message.endswith("are these degrees?")
+    batch = tree.create_default_context(2)
+    batch.q = [np.zeros(6), np.full(6, 30.0)]
+    with pytest.warns(mbt.SimulationWarning, match="waist_q starts at 30 rad"):
+        mbt.simulate(tree, batch, 0.01)
+    # Angles that can be meant: within a turn, of a joint without limits, and lengths.
+    context.q = [0.0, 5.0, 0.0, 0.0, 0.0, 0.0]
+    assert warned(tree, context, 0.01)[1] == ""
+    spinning = damped_box().create_default_context()
+    spinning.q = [100.0]
+    assert warned(spinning.tree, spinning, 0.01)[1] == ""
+    long = slider(0.1, 0.2).create_default_context()
+    long.q = [45.0]
+    assert warned(long.tree, long, 0.01)[1] == ""

@@ -262,6 +262,13 @@ def test_of_a_model_of_nothing_frames_are_drawn() -> None:
         assert viewer.models[0]._drawing._handles["frames"]
 
 
+def test_what_is_no_page_is_not_written(tmp_path: Path) -> None:
+    for name in ("fall.mp4", "fall.gif", "fall"):
+        with pytest.raises(mbt.ArgumentValueError, match=rf"path: expected a file \.html, got '.*{name}'"):
+            mbt.record(pendulum(), [[0.0], [0.1]], tmp_path / name, dt=0.1)
+    assert not list(tmp_path.iterdir())
+
+
 def test_positions_that_are_nowhere_are_told(tmp_path: Path) -> None:
     with pytest.warns(mbt.ModelWarning, match="model: nothing is drawn: its positions are not finite"):
         viewer = mbt.view(pendulum(), [np.nan], open_browser=False)

@@ -14,6 +14,7 @@ from mbt.context.multibody_forces import MultibodyForces
 from mbt.errors import ArgumentValueError
 from mbt.math.arrays import as_float
 from mbt.tree.parameters import as_declared_vector
+from mbt.tree.servos import CURE_OF_MOTORS, has_servos
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -90,7 +91,8 @@ class Context(ContextCore):
     def servo_positions(self) -> FloatArray:
         """Target position of each actuator, (..., num_actuators); those of plain motors read 0, for good.
 
-        Read-only; written as a whole. In a new Context it is the default position of the joint.
+        Read-only; written as a whole. In a new Context it is the default position of the joint. Where no
+        actuator of the tree is a servo, all but zeros raise an `ArgumentValueError`.
         """
         return self._servo_targets(0)
 
@@ -124,6 +126,11 @@ class Context(ContextCore):
     def _set_servo_targets(self, which: int, value: object, name: str) -> None:
         actuators = self.tree.joint_actuators
         targets = self._as_declared_vector(value, name, len(actuators), finite=False)
+        # Servos compute with doubles.
+        if targets.dtype == np.float64 and targets.any() and not has_servos(self.tree):
+            raise ArgumentValueError(
+                f"{name}: expected zeros, for no actuator of the tree is a servo: {CURE_OF_MOTORS}"
+            )
         for i, actuator in enumerate(actuators):
             if actuator.is_servo:
                 target = self.get_discrete_state(actuator._target_index)

@@ -169,8 +169,8 @@ class TaskSpaceController:
     def add_position(
         self,
         frame: Frame | str,
-        *,
         p_FP: Any = (0.0, 0.0, 0.0),
+        *,
         axes: str = "xyz",
         stiffness: float,
         damping: float,

@@ -10,7 +10,7 @@ import numpy as np
 from mbt._core.geometry.scene import Scene, find_groups
 from mbt._core.solvers.shape_contact import ContactCore
 from mbt.context.checks import compile_copy
-from mbt.errors import ArgumentTypeError, ArgumentValueError, UnknownNameError, quote
+from mbt.errors import ArgumentTypeError, ArgumentValueError, quote, unknown_name_error
 from mbt.geometry.collision_model import CollisionModel
 from mbt.geometry.placed_shapes import PlacedShape
 from mbt.geometry.surfaces import by_surfaces, in_a_row, mean, mean_of_inverses, total
@@ -303,10 +303,7 @@ def _read_mapping(
             raise ArgumentTypeError(f"{what}: expected names or pairs of names as keys, got {quote(key)}")
         for name in names:
             if name not in known:
-                raise UnknownNameError(
-                    f"{what}: nothing with a shape is called {quote(name)}; there are "
-                    f"{', '.join(sorted(known))}"
-                )
+                raise unknown_name_error("body or obstacle with a shape", name, known, f"for {what}")
         if len(names) == 1:
             single[names[0]] = checked
         elif len(names) == 2 and frozenset(names) in made:

@@ -10,6 +10,7 @@ import numpy as np
 
 from mbt.errors import ArgumentValueError
 from mbt.identification.columns import as_names, as_tree
+from mbt.identification.doubts import doubts_of_ranges
 from mbt.math import as_pose, exp_se3, inverse_pose, log_so3, skew
 from mbt.math.arrays import FloatArray, as_bool, as_finite_array
 from mbt.tree.frame import FixedOffsetFrame, as_frame
@@ -28,6 +29,8 @@ _SEEN = 1e-5
 # First guesses of the noise of measured poses [rad, m], and of the least [rad, m].
 _GUESS, _LEAST = 1e-3, 1e-10
 _MOST_STEPS = 50
+# Poses fit if less is left over: in radians, and of the spread of their positions or no more than a guess.
+_MISFIT = 0.1
 _TWIST = ("turn_x", "turn_y", "turn_z", "x", "y", "z")
 
 
@@ -59,6 +62,8 @@ class Calibration:
         [m].
     tree : MultibodyTree
         The description with the offsets and frames found, finalized: it takes positions as measured.
+    warnings : tuple of str
+        What makes the fit doubtful: positions far beyond the limits of the joints, poses that do not fit.
     """
 
     offsets: FloatArray
@@ -71,6 +76,7 @@ class Calibration:
     noise: FloatArray
     residuals: FloatArray
     tree: MultibodyTree
+    warnings: tuple[str, ...]
 
     def __repr__(self) -> str:
         """Tell how much was fitted, and how well."""
@@ -98,6 +104,7 @@ class Calibration:
                 f"warning: the poses do not tell {name} apart; it stays as described"
                 for name in self.undetermined
             ),
+            *(f"warning: {doubt}" for doubt in self.warnings),
         ]
         return "\n".join(lines)
 
@@ -265,7 +272,20 @@ class _Fit:
             sigma,
             residuals,
             self.result(),
+            (*doubts_of_ranges(self.tree, self.q.min(axis=0), self.q.max(axis=0)), *self.doubts(sigma)),
         )
+
+    def doubts(self, sigma: FloatArray) -> list[str]:
+        """Return doubts of the poses, by what is left over."""
+        angle, position = sigma
+        spread = float(np.sqrt(self.measured[:, :3, 3].var(axis=0).sum()))
+        if angle < _MISFIT and position < max(_MISFIT * spread, _GUESS):
+            return []
+        return [
+            f"the poses do not fit the description ({angle:.2g} rad are left over, and {position:.2g} m of "
+            f"poses that spread by {spread:.2g} m): are q in radians and X_CM in metres, is X_CM the pose of "
+            "the marker in the measuring system, not the inverse, and does this frame carry the marker?"
+        ]
 
     def linearize(self, *, guess: bool = False) -> tuple[FloatArray, FloatArray]:
         """Return measured minus predicted poses, (n, 6), and the rate of the latter, (n, 6, len(names))."""

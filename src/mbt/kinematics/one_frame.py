@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from mbt.kinematics.inverse_kinematics import InverseKinematics
 from mbt.kinematics.tasks import TOLERANCE
+from mbt.math.arrays import as_float_array
 
 if TYPE_CHECKING:
     import numpy as np
@@ -67,4 +68,5 @@ def inverse_kinematics(
     """
     ik = InverseKinematics(tree)
     ik.add_pose(frame)
+    X_WG = as_float_array(X_WG, "X_WG", (..., 4, 4))
     return ik.solve([X_WG], start, seeds=seeds, rng=rng, tolerance=tolerance, max_steps=max_steps)

@@ -58,8 +58,9 @@ class TaskList(ABC):
         ----------
         frame : Frame or str
             A frame or a body, or its name.
-        weight : array_like, shape (2,), optional
-            Of the rotation and of the distance; zero leaves one free, less than one makes it secondary.
+        weight : float or array_like, shape (2,), optional
+            Of the rotation and of the distance, or one number for both; zero leaves one free, less than one
+            makes it secondary.
 
         Raises
         ------
@@ -125,8 +126,9 @@ class TaskList(ABC):
         ----------
         base, frame : Frame or str
             Frames or bodies, or their names.
-        weight : array_like, shape (2,), optional
-            Of the rotation and of the distance; zero leaves one free, less than one makes it secondary.
+        weight : float or array_like, shape (2,), optional
+            Of the rotation and of the distance, or one number for both; zero leaves one free, less than one
+            makes it secondary.
         """
         index = frame_index(self._tree, base, "base")
         self._add("relative pose", (4, 4), POSE, frame, as_weights(weight, 2), base=index)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mbt.errors import ArgumentValueError, quote
+from mbt.errors import ArgumentValueError, ShapeError, quote
 from mbt.math.arrays import FloatArray, as_finite_array, as_float_array
 
 __all__ = [
@@ -62,11 +62,15 @@ class Task:
 
 
 def as_weights(value: object, count: int) -> tuple[float, ...]:
-    """Return one weight or two, not negative, of which one at least is not zero."""
-    weights = as_finite_array(value, "weight", (count,) if count > 1 else ())
+    """Return one weight or two, not negative, of which one at least is not zero; one number is both."""
+    weights = as_finite_array(value, "weight")
+    if weights.shape and (count == 1 or weights.shape != (count,)):
+        wanted = "one number" if count == 1 else "one number, or two: of the rotation and of the distance"
+        raise ShapeError(f"weight: expected {wanted}; got shape {weights.shape}")
+    weights = np.broadcast_to(weights, (count,))
     if np.any(weights < 0.0) or not np.any(weights > 0.0):
         raise ArgumentValueError(f"weight: expected numbers >= 0, not all zero, got {quote(value)}")
-    return tuple(weights.reshape(-1).tolist())
+    return tuple(weights.tolist())
 
 
 def as_unit_vector(value: object, name: str) -> tuple[float, ...]:
@@ -81,5 +85,7 @@ def as_unit_vector(value: object, name: str) -> tuple[float, ...]:
 def as_axes(value: object) -> tuple[int, ...]:
     """Return which coordinates letters name: "xy" is (0, 1)."""
     if not isinstance(value, str) or not value or len(set(value)) < len(value) or set(value) - set("xyz"):
-        raise ArgumentValueError(f"axes: expected different letters of 'xyz', got {quote(value)}")
+        raise ArgumentValueError(
+            f"axes: expected different letters of 'xyz', such as 'xy', got {quote(value)}"
+        )
     return tuple("xyz".index(letter) for letter in value)

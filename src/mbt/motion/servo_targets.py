@@ -9,6 +9,7 @@ import numpy as np
 from mbt.errors import ArgumentValueError, ShapeError, shape_error
 from mbt.math.arrays import as_finite_array, as_float_array
 from mbt.tree.hooks import add_note
+from mbt.tree.servos import CURE_OF_MOTORS
 
 if TYPE_CHECKING:
     from mbt.math.arrays import FloatArray
@@ -66,8 +67,7 @@ class ServoTargets:
             return None
         if not self._columns.size:
             raise ArgumentValueError(
-                f"{name}: expected none, for no actuator of the tree is a servo; pass stiffness= or damping= "
-                "to add_joint_actuator"
+                f"{name}: expected none, for no actuator of the tree is a servo: {CURE_OF_MOTORS}"
             )
         if callable(targets):
             return targets

@@ -143,7 +143,10 @@ def check_contacts(contacts: object, tree: MultibodyTree, method: object) -> Non
     if not isinstance(contacts, TouchingShapes):
         raise ArgumentTypeError(f"contacts: expected a mbt.ShapeContact, got {quote(contacts)}")
     if contacts.tree is not tree:
-        raise ArgumentValueError("contacts: expected those of this tree, got those of another one")
+        raise ArgumentValueError(
+            "contacts: expected those of this tree, got those of another one; of an edited tree they are "
+            "mbt.ShapeContact(mbt.CollisionModel(tree, obstacles=...))"
+        )
     if method != "implicit":
         raise ArgumentValueError(
             f"contacts: contact of shapes needs method='implicit', got method={quote(method)}"

@@ -44,6 +44,8 @@ _MOST_GAIN = 0.2
 # many times as long as their errors take to decay.
 _CLOSED = 1e-6
 _TIMES_OF_CLOSING = 8.0
+# A turn and a little: angles beyond it are degrees, where limits are within it [rad].
+_TURN = 6.5
 # What part of its range a joint may be behind a limit.
 _PART_OF_RANGE = 1e-3
 # So many times as many steps are no cure: what needs them moves next to no mass.
@@ -80,9 +82,10 @@ def find_symptoms(task: Task, trajectory: Trajectory, *, is_known_stiff: bool = 
     """Return what to warn of, of a simulation that came to its end.
 
     Of explicit methods of fixed steps: elements that are too fast for the steps, and energy from nowhere; of
-    implicit ones, elements in Python that are. Of all methods: joints that passed their limits.
+    implicit ones, elements in Python that are. Of all methods: joints that passed their limits, or that
+    start as if somebody had given degrees.
     """
-    found = [_describe_limits(task, trajectory)]
+    found = [_describe_degrees(task, trajectory), _describe_limits(task, trajectory)]
     # Nothing more is said of a motion that is known to be wrong.
     is_looked_at = task.method in EXPLICIT and task.num_steps >= FEWEST_STEPS and not is_known_stiff
     if is_looked_at and not trajectory.batch_shape and task.tree.num_velocities:
@@ -264,6 +267,24 @@ def _find_settled(task: Task, trajectory: Trajectory) -> int:
     rate = min(-np.roots([1.0, 2.0 * zeta * omega, omega**2]).real.max() for omega, zeta in pairs)
     closed = trajectory.time[0] + _TIMES_OF_CLOSING / max(rate, 1e-9)
     return int(np.searchsorted(trajectory.time, closed))
+
+
+def _describe_degrees(task: Task, trajectory: Trajectory) -> str:
+    """Tell which joint starts more than a turn from zero and outside its limits, which are within one."""
+    lower, upper = task.tree.position_lower_limits, task.tree.position_upper_limits
+    is_angle = np.array([unit == "rad" for unit in trajectory.position_units], dtype=bool)
+    is_angle &= (lower >= -_TURN) & (upper <= _TURN)
+    if not is_angle.any():
+        return ""
+    q = trajectory.q[..., 0, :].reshape(-1, len(lower))
+    is_far = is_angle & (np.abs(q) > _TURN)
+    if not is_far.any():
+        return ""
+    sample, k = np.argwhere(is_far)[0]
+    return (
+        f"{trajectory.position_names[k]} starts at {q[sample, k]:.4g} rad, far beyond its limits "
+        f"{lower[k]:.4g} and {upper[k]:.4g} rad: are these degrees?"
+    )
 
 
 def _describe_limits(task: Task, trajectory: Trajectory) -> str:

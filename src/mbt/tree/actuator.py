@@ -17,6 +17,7 @@ from mbt.tree.indices import JointActuatorIndex
 from mbt.tree.joint import Joint
 from mbt.tree.joint_limits import as_effort_limit
 from mbt.tree.samples import number_of_each_sample
+from mbt.tree.servos import CURE_OF_MOTORS
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -321,8 +322,7 @@ class JointActuator(MultibodyElement):
         gain = self._checked_gain(value, name, numbers_of(self, context))
         if not self.is_servo:
             raise ArgumentValueError(
-                f"{self._label}: {name}: expected a servo, but this is a plain motor: give it a stiffness or "
-                "a damping when you add it"
+                f"{self._label}: {name}: expected a servo, but this is a plain motor: {CURE_OF_MOTORS}"
             )
         numbers = context._numbers
         gains = context.get_numeric_parameter(self._gains_index)

@@ -16,7 +16,13 @@ if TYPE_CHECKING:
     from mbt.math.arrays import FloatArray
     from mbt.tree.multibody_tree import MultibodyTree
 
-__all__ = ["Servos", "calc_efforts", "has_servos", "read_servos"]
+__all__ = ["CURE_OF_MOTORS", "Servos", "calc_efforts", "has_servos", "read_servos"]
+
+#: What errors about plain motors say. URDF and SDF have no servos, so most readers have loaded a model.
+CURE_OF_MOTORS = (
+    "motors become servos with a stiffness or a damping, in add_joint_actuator or, for a model from a file, "
+    "by set_default_stiffness and set_default_damping in tree.edit()"
+)
 
 
 class Servos(NamedTuple):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbt.context.checks import compile_copy
-from mbt.errors import ArgumentValueError, ModelWarning
+from mbt.errors import ArgumentValueError, ModelWarning, quote
 from mbt.math.arrays import as_positive
 from mbt.math.poses import IDENTITY
 from mbt.saving.files import as_path, write_file
@@ -97,6 +97,8 @@ def record(
     """
     compile_copy(tree)
     target = as_path(path)
+    if target.suffix.lower() not in (".html", ".htm"):
+        raise ArgumentValueError(f"path: expected a file .html, got {quote(str(target))}")
     film = Film(tree, trajectory, dt)
     speed, fps = as_positive(speed, "speed"), as_positive(fps, "fps")
     num_pictures = film.duration * fps / speed
