@@ -17,7 +17,6 @@ from mbt.tree.indices import JointActuatorIndex
 from mbt.tree.joint import Joint
 from mbt.tree.joint_limits import as_effort_limit
 from mbt.tree.samples import number_of_each_sample
-from mbt.tree.servos import CURE_OF_MOTORS
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -321,6 +320,8 @@ class JointActuator(MultibodyElement):
     def _set_gain(self, context: Any, which: int, value: object, name: str) -> Self:
         gain = self._checked_gain(value, name, numbers_of(self, context))
         if not self.is_servo:
+            from mbt.tree.servos import CURE_OF_MOTORS
+
             raise ArgumentValueError(
                 f"{self._label}: {name}: expected a servo, but this is a plain motor: {CURE_OF_MOTORS}"
             )
