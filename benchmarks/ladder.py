@@ -3,8 +3,8 @@
     python benchmarks/ladder.py [--counts 1 2 4 8 32 128] [--rounds 40]
 
 Printed, of interleaved rounds: the least time of a call for each linkage, the ratio, what is left of the
-equations of the constraints, and by how much the accelerations differ. `lcaba` eliminates constraints where
-their loops close, after `computeJointMinimalOrdering`.
+equations of the constraints, by how much the accelerations differ, and the time of mbt's derivatives. `lcaba`
+eliminates constraints where their loops close, after `computeJointMinimalOrdering`.
 """
 
 from __future__ import annotations
@@ -92,6 +92,12 @@ def prepare(count: int) -> tuple[mbt.MultibodyTree, Array, tuple[Call, Call], Ar
     return tree, q, calls, order
 
 
+def derivatives_of(tree: mbt.MultibodyTree, q: Array) -> Call:
+    """Return the call of the derivatives, at rest."""
+    v = np.zeros(tree.num_velocities)
+    return lambda: functional.forward_dynamics_derivatives(tree, q, v, v)
+
+
 def main() -> None:
     """Print a line for each count."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -104,10 +110,12 @@ def main() -> None:
         v = np.zeros(tree.num_velocities)
         left = functional.constraint_jacobian(tree, q) @ own + functional.constraint_bias(tree, q, v)
         (mine, _), (theirs, _) = measure(list(calls), arguments.rounds)
+        ((derivatives, _),) = measure([derivatives_of(tree, q)], arguments.rounds)
         print(
             f"{count}: mbt {mine / count:.2f} us for each, lcaba {theirs / count:.2f}, "
             f"{mine / theirs:.2f} of it; left {abs(left).max():.1e}, "
-            f"difference {abs(own - peer).max() / abs(own).max():.1e}"
+            f"difference {abs(own - peer).max() / abs(own).max():.1e}; "
+            f"derivatives {derivatives / count:.2f} us"
         )
 
 

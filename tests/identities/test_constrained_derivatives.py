@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import mbt
 from mbt import functional
 from support.build import build_tree
 from support.constraints import (
+    beside_held_bodies,
     conditioning,
     derivatives_by_duals,
     equations_of,
@@ -22,6 +24,13 @@ from support.kinds import values_of
 from support.random_trees import CATALOGUE
 
 STEP = 2e-6
+BOTH_WAYS = pytest.mark.parametrize("by_groups", [False, True])
+
+
+def as_wanted(tree: mbt.MultibodyTree, by_groups: bool) -> mbt.MultibodyTree:
+    """Return the tree, or one in which its derivatives are computed by groups."""
+    assert tree._compiled.has_dense_derivatives
+    return beside_held_bodies(tree) if by_groups else tree
 
 
 def differences(tree: mbt.MultibodyTree, context: Any, tau: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -50,7 +59,7 @@ def assert_near(actual: Any, desired: Any, tolerance: float = 1e-10) -> None:
     np.testing.assert_allclose(actual, desired, rtol=0.0, atol=tolerance * scale)
 
 
-def check_against_duals(seed: int) -> bool:
+def check_against_duals(seed: int, by_groups: bool) -> bool:
     """Compare all six matrices of a random tree; return whether its constraints are independent."""
     tree = tree_with_loops(seed, num_bodies=3 + seed % 9, num_constraints=1 + seed % 4).edit()
     rng = np.random.default_rng(seed)
@@ -60,6 +69,7 @@ def check_against_duals(seed: int) -> bool:
         mbt.PointContact(tip, 9.0 * np.eye(3), stiffness=50.0, dissipation=0.1, static_friction=0.5)
     )
     tree.finalize()
+    tree = as_wanted(tree, by_groups)
     context = random_state(tree, rng)
     if conditioning(tree, context) < 1e-2:
         return False
@@ -79,18 +89,78 @@ def check_against_duals(seed: int) -> bool:
     return True
 
 
-def test_random_trees() -> None:
-    assert sum(check_against_duals(seed) for seed in range(12)) >= 6
+@BOTH_WAYS
+def test_random_trees(by_groups: bool) -> None:
+    assert sum(check_against_duals(seed, by_groups) for seed in range(12)) >= 6
 
 
 @pytest.mark.exhaustive
-def test_more_random_trees() -> None:
-    assert sum(check_against_duals(seed) for seed in range(12, 300)) >= 144
+@BOTH_WAYS
+def test_more_random_trees(by_groups: bool) -> None:
+    assert sum(check_against_duals(seed, by_groups) for seed in range(12, 300)) >= 144
 
 
-def check_off_and_locked(seed: int) -> bool:
+def with_redundant_rows() -> mbt.MultibodyTree:
+    tree = four_bar().edit()
+    tree.add_constraint(
+        mbt.BallConstraint("again", *(tree.get_frame_by_name(name) for name in ("post", "tip")))
+    )
+    tree.finalize()
+    return tree
+
+
+def with_held_feet() -> mbt.MultibodyTree:
+    tree = build_tree(CATALOGUE["humanoid"]()).edit()
+    for foot in ("leg_l6", "leg_r6"):
+        tree.add_constraint(mbt.WeldConstraint(foot, tree.world_body, tree.get_body_by_name(foot)))
+    tree.finalize()
+    return tree
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        with_redundant_rows,
+        with_held_feet,
+        lambda: build_tree(CATALOGUE["mixed8"]()),
+    ],
+    ids=["redundant", "feet", "unconstrained"],
+)
+def test_both_ways_agree(make: Callable[[], mbt.MultibodyTree]) -> None:
+    """A tree alone, and among others that it does not touch; a joint is locked, too."""
+    alone = as_wanted(make(), False)
+    among = as_wanted(alone, True)
+    state, other = random_state(alone, np.random.default_rng(3)), among.create_default_context()
+    tau, J = np.random.default_rng(4).normal(size=alone.num_velocities), alone.calc_constraint_jacobian(state)
+    q, v, all_tau = other.q.copy(), other.v.copy(), np.zeros(among.num_velocities)
+    own = []
+    for joint in alone.joints:
+        twin = among.get_joint_by_name(joint.name)
+        twin.get_mutable_positions_from_array(q)[:] = joint.get_positions_from_array(state.q)
+        places = twin.get_velocities_from_array(np.arange(len(v))).astype(int)
+        v[places] = joint.get_velocities_from_array(state.v)
+        all_tau[places] = joint.get_velocities_from_array(tau)
+        own.append(places)
+    other.q, other.v = q, v
+    at = np.sort(np.concatenate(own))
+    np.testing.assert_array_equal(at, range(len(tau)))  # in the same order
+    locked = next(joint for joint in alone.joints if joint.num_velocities == 1)
+    for _ in range(2):
+        found = among.calc_constrained_forward_dynamics_derivatives(other, all_tau, stabilize=True)
+        desired = alone.calc_constrained_forward_dynamics_derivatives(state, tau, stabilize=True)
+        for i in range(3):
+            assert_near(found[i][np.ix_(at, at)], desired[i], 1e-9)
+            assert not found[i][at, len(at) :].any()
+        # J depends on neither v nor tau; multipliers of rows that repeat others may differ.
+        for i in (4, 5):
+            assert_near(J.T @ found[i][: len(J), at], J.T @ desired[i], 1e-9)
+        locked.lock(state)
+        among.get_joint_by_name(locked.name).lock(other)
+
+
+def check_off_and_locked(seed: int, by_groups: bool) -> bool:
     """Compare a tree with one constraint off and one joint locked; return whether the rest is independent."""
-    tree = tree_with_loops(seed, num_bodies=8)
+    tree = as_wanted(tree_with_loops(seed, num_bodies=8), by_groups)
     rng = np.random.default_rng(seed)
     context = random_state(tree, rng)
     joint = next((joint for joint in tree.joints if joint.num_velocities == 1), None)
@@ -114,9 +184,10 @@ def check_off_and_locked(seed: int) -> bool:
     return True
 
 
-def test_what_is_off_or_locked() -> None:
+@BOTH_WAYS
+def test_what_is_off_or_locked(by_groups: bool) -> None:
     """A constraint that is off has no part in it; what is locked does not move."""
-    assert sum(check_off_and_locked(seed) for seed in range(9)) >= 3
+    assert sum(check_off_and_locked(seed, by_groups) for seed in range(9)) >= 3
 
 
 def test_near_and_far_from_the_rotation_that_a_weld_wants() -> None:
@@ -184,8 +255,9 @@ def jacobian_of(function: Any, x: np.ndarray) -> np.ndarray:
     return np.stack([(function(x + h) - function(x - h)) / (2.0 * STEP) for h in steps], axis=1)
 
 
-def test_parameters_of_samples_and_other_scalars() -> None:
-    tree = tree_with_loops(3, num_bodies=4, num_constraints=2)
+@BOTH_WAYS
+def test_parameters_of_samples_and_other_scalars(by_groups: bool) -> None:
+    tree = as_wanted(tree_with_loops(3, num_bodies=4, num_constraints=2), by_groups)
     rng = np.random.default_rng(4)
     contexts = [random_state(tree, np.random.default_rng(i)) for i in range(9)]
     tau = rng.normal(size=(9, tree.num_velocities))
@@ -218,8 +290,9 @@ def test_parameters_of_samples_and_other_scalars() -> None:
             assert part.shape == (1, *desired.shape)
 
 
-def test_functions_of_one_state_and_of_many() -> None:
-    tree = tree_with_loops(3, num_bodies=4, num_constraints=2)
+@BOTH_WAYS
+def test_functions_of_one_state_and_of_many(by_groups: bool) -> None:
+    tree = as_wanted(tree_with_loops(3, num_bodies=4, num_constraints=2), by_groups)
     contexts = [random_state(tree, np.random.default_rng(i)) for i in range(3)]
     q, v = (np.array([getattr(c, name) for c in contexts]) for name in ("q", "v"))
     tau = np.random.default_rng(1).normal(size=tree.num_velocities)

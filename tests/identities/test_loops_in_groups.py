@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -99,15 +100,20 @@ def test_many_in_series_leave_nothing() -> None:
     assert np.abs(left - force).max() < 1e-9 * np.abs(left).max()
 
 
-def test_groups_within_groups_of_every_kind() -> None:
+def with_groups_within_groups(count: int) -> tuple[mbt.MultibodyTree, np.ndarray]:
     """A loop around the root of others, loops that overlap, and dofs that are coupled across them."""
-    tree = ladder(4)[0].edit()
+    tree, q = ladder(count)
+    tree = tree.edit()
     first, last = tree.get_body_by_name("crank1"), tree.get_body_by_name("coupler3")
     tree.add_constraint(mbt.DistanceConstraint("around", first, [0.1, 0.2, 0], last, [0, 0.3, 0.1], 1.0))
     hinges = [tree.get_joint_by_name(name) for name in ("rocker_pin2", "crank_pin3")]
     tree.add_constraint(mbt.CouplerConstraint("gear", *hinges, 1.5, 0.0))
     tree.finalize()
-    q = ladder(4)[1]
+    return tree, q
+
+
+def test_groups_within_groups_of_every_kind() -> None:
+    tree, q = with_groups_within_groups(4)
     assert_as_dense(tree, q, *state_of(tree, q), 1e-9)
 
 
@@ -143,3 +149,46 @@ def test_batches_impulses_and_derivatives_agree() -> None:
     before, behind = (functional.forward_dynamics(tree, q, v, each) for each in (tau, 2 * tau))
     step = behind - before
     np.testing.assert_allclose(by_tau @ both[0], step, rtol=0, atol=1e-9 * np.abs(step).max())
+
+
+@pytest.mark.parametrize(
+    ("make", "is_dense"),
+    [
+        (lambda: ladder(7), True),
+        (lambda: ladder(8), False),
+        (lambda: ladder(8, in_series=False), False),
+        (lambda: ladder(12, slack=True), False),
+        (lambda: with_groups_within_groups(4), True),
+        (lambda: with_groups_within_groups(11), False),
+    ],
+    ids=["seven", "eight", "on_world", "slack", "few_within", "many_within"],
+)
+def test_derivatives_of_both_ways(
+    make: Callable[[], tuple[mbt.MultibodyTree, np.ndarray]], is_dense: bool
+) -> None:
+    """Against differences, of accelerations and multipliers; of a batch and of one state."""
+    tree, q = make()
+    assert tree._compiled.has_dense_derivatives == is_dense
+    v, tau = state_of(tree, q)
+    parts = functional.constrained_forward_dynamics_derivatives(tree, q, v, tau)
+    of_many = functional.constrained_forward_dynamics_derivatives(tree, [q] * 9, v, tau)
+    for part, many in zip(parts, of_many, strict=True):
+        np.testing.assert_allclose(many, [part] * 9, rtol=0, atol=1e-12 * np.abs(part).max())
+    context = tree.create_default_context()
+
+    def dynamics(*at: np.ndarray) -> np.ndarray:
+        context.q, context.v = at[:2]
+        return np.concatenate(tree.calc_constrained_forward_dynamics(context, at[2]))
+
+    state, h = [q, v, tau], 1e-6
+    for k in range(3):
+        by = np.concatenate([parts[k], parts[3 + k]])
+        for direction in np.eye(len(v)):
+            ends = [
+                dynamics(*(x + s * h * direction if i == k else x for i, x in enumerate(state)))
+                for s in (1, -1)
+            ]
+            difference = (ends[0] - ends[1]) / (2 * h)
+            np.testing.assert_allclose(
+                by @ direction, difference, rtol=0, atol=1e-6 * max(1.0, np.abs(by).max())
+            )

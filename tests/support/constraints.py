@@ -150,6 +150,19 @@ def tree_with_every_constraint() -> mbt.MultibodyTree:
     return tree
 
 
+def beside_held_bodies(tree: mbt.MultibodyTree) -> mbt.MultibodyTree:
+    """Return the tree beside free bodies that are held, with enough constraints for derivatives by groups."""
+    work = tree.edit()
+    for i in range(5):
+        body = work.add_body(
+            mbt.RigidBody(f"held{i}", mbt.SpatialInertia.solid_box_with_mass(2.0, 0.1, 0.2, 0.4))
+        )
+        work.add_constraint(mbt.WeldConstraint(f"hold{i}", work.world_body, body))
+    work.finalize()
+    assert not work._compiled.has_dense_derivatives
+    return work
+
+
 def conditioning(tree: mbt.MultibodyTree, context: Any) -> float:
     """Return the smallest singular value of J in units of each equation; zero: not independent."""
     J = equations_of(tree, context).J

@@ -109,6 +109,56 @@ static MBT_INLINE void add_unit_accelerations(
   }
 }
 
+// One register of columns, whose rows follow each other: from and to `count` of the numbers of a row; the others are zero.
+template <class T>
+static MBT_INLINE int num_columns_at_once(const T*) { return Wide<T>::width; }
+template <class T>
+static MBT_INLINE void load_columns(const T* row, int count, double sign, T* x) {
+  for (int i = 0; i < Wide<T>::width; ++i) x[i] = i < count ? row[i] * T(sign) : T(0.0);
+}
+template <class T>
+static MBT_INLINE void store_columns(const T* x, int count, T* row) {
+  for (int i = 0; i < count && i < Wide<T>::width; ++i) row[i] = x[i];
+}
+
+// y += a x, of n rows.
+template <class T>
+static MBT_INLINE void add_multiple(int n, const T& a, const T* x, T* y) {
+  const int width = Wide<T>::width;
+  for (int i = 0; i < n; ++i)
+    Wide<T>::put(y + width * i, Wide<T>::take(y + width * i) + Wide<T>::spread(a) * Wide<T>::take(x + width * i));
+}
+
+// From tip to base past a dof: y = (y - S' F) / D, F += U y.
+template <class T>
+static MBT_INLINE void take_forces(const T* S, const T* U, const T& D_inverse, T* F, T* y) {
+  typedef typename Wide<T>::type X;
+  const int width = Wide<T>::width;
+  X s[6], f[6];
+  for (int i = 0; i < 6; ++i) {
+    s[i] = Wide<T>::spread(S[i]);
+    f[i] = Wide<T>::take(F + width * i);
+  }
+  const X own = (Wide<T>::take(y) - dot6w(s, f)) * Wide<T>::spread(D_inverse);
+  Wide<T>::put(y, own);
+  for (int i = 0; i < 6; ++i) Wide<T>::put(F + width * i, f[i] + Wide<T>::spread(U[i]) * own);
+}
+
+// And from base to tip: y -= U' A / D, A += S y.
+template <class T>
+static MBT_INLINE void accelerate_columns(const T* S, const T* U, const T& D_inverse, T* A, T* y) {
+  typedef typename Wide<T>::type X;
+  const int width = Wide<T>::width;
+  X u[6], a[6];
+  for (int i = 0; i < 6; ++i) {
+    u[i] = Wide<T>::spread(U[i]);
+    a[i] = Wide<T>::take(A + width * i);
+  }
+  const X own = Wide<T>::take(y) - dot6w(u, a) * Wide<T>::spread(D_inverse);
+  Wide<T>::put(y, own);
+  for (int i = 0; i < 6; ++i) Wide<T>::put(A + width * i, a[i] + Wide<T>::spread(S[i]) * own);
+}
+
 // The part of A below the diagonal = that above it; A is (n, n).
 template <class T>
 static MBT_INLINE void mirror_upper(int n, std::ptrdiff_t stride, T* A) {

@@ -143,22 +143,29 @@ struct RelativeMotion {
   T a[3];      // [m/s^2]
 };
 
-// Derivatives of constrained dynamics: what forward dynamics leaves, and what is found with it, in working memory.
+// Derivatives of constrained dynamics with M^-1, in working memory: rows of `stride`.
 template <class T>
 struct ConstraintRates {
-  T* multipliers;  // (m,)     [N m, N]
-  T* L;            // (m, m)   [1]  Lambda factored, in units of `scale`: see semidefinite_rows.hpp
-  T* D;            // (m,)     [1]  1 / D
-  T* scale;        // (m,)     [1]
-  T* tau;          // (nv,)    [N m, N]  generalized forces that are applied
-  T* axes;         // (nv, 6)  [1, m]  S of the dofs that one constraint acts on, at C
-  // Rows of `stride`:
-  T* J;            // (m, stride)  [1, m]
-  T* J_inverse_M;  // (m, stride)  [1/(kg m), 1/kg]  J M^-1
-  T* by_q;         // (m, stride)  first of J vdot + Jdot v and of what lets errors die away, then of multipliers
-  T* by_v;         // (m, stride)
-  T* by_tau;       // (m, stride)  of multipliers
+  T* dtau;         // (2, nv, stride)  [N m, N] per [rad, m] and [rad/s, m/s]
+  T* M_inverse;    // (nv, stride)     [1/(kg m^2), 1/(kg m), 1/kg]
+  T* J;            // (m, stride)      [1, m]
+  T* J_inverse_M;  // (m, stride)      [1/(kg m), 1/kg]  J M^-1
+  T* by;           // (3, m, stride)   of multipliers, by q, v and tau; first, by q and v, of what is wanted of them
   T* work;         // (m, stride)
+};
+
+// And by groups: one register of columns of forces, of what equations want, and of what follows.
+template <class T>
+struct ConstraintColumns {
+  const T* S;  // (nv, 6)          [1, m]              of articulated bodies in World, about O
+  const T* U;  // (nv, 8)          [kg m^2, kg m, kg]
+  T* K;        // (m, 6)           [N m, N]            on the root, of unit multipliers
+  T* W;        // (m, 6)                               Lambda^-1 K
+  // Rows of registers:
+  T* A;        // (num_mobods, 6)  forces, then accelerations
+  T* y;        // (nv,)            forces on dofs, then accelerations
+  T* l;        // (m,)             multipliers
+  T* right;    // (m,)             what is wanted of the equations
 };
 
 // Derivatives: motion of a mobod about O, a point fixed in World where the node origin of its base mobod is, in World.

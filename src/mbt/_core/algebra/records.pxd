@@ -107,18 +107,22 @@ cdef extern from "algebra/records.hpp" namespace "MBT_NS" nogil:
         S a[3]
 
     cdef cppclass ConstraintRates[S]:
-        S* multipliers
-        S* L
-        S* D
-        S* scale
-        S* tau
-        S* axes
+        S* dtau
+        S* M_inverse
         S* J
         S* J_inverse_M
-        S* by_q
-        S* by_v
-        S* by_tau
+        S* by
         S* work
+
+    cdef cppclass ConstraintColumns[R]:
+        const R* S
+        const R* U
+        R* K
+        R* W
+        R* A
+        R* y
+        R* l
+        R* right
 
     cdef cppclass Pivots[S]:
         const S* D

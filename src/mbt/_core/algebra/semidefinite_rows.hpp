@@ -261,6 +261,17 @@ static MBT_INLINE void keep_much(std::ptrdiff_t m, const Lanes* excess, Lanes* y
   for (std::ptrdiff_t e = 0; e < m; ++e) y[e] = select_lt(Lanes(0.0), *excess, y[e], Lanes(0.0));
 }
 
+// One register of columns: x = A+ y, where A is factored in units of `scale` (m,); y is destroyed.
+template <class T>
+static MBT_INLINE void solve_register(
+    std::ptrdiff_t m, const T* L, const T* D, const T* scale, std::ptrdiff_t stride, T* y, T* x) {
+  for (std::ptrdiff_t e = 0; e < m; ++e)
+    Wide<T>::put(y + stride * e, Wide<T>::take(y + stride * e) * Wide<T>::spread(scale[e]));
+  solve_semidefinite_columns<Wide>(m, stride, L, D, y, x);
+  for (std::ptrdiff_t e = 0; e < m; ++e)
+    Wide<T>::put(x + stride * e, Wide<T>::take(x + stride * e) * Wide<T>::spread(scale[e]));
+}
+
 // y = A X, with rows of `stride`, n columns of A (m, n) and of X (n, n).
 template <class T>
 static MBT_INLINE void multiply_rows(
@@ -289,11 +300,9 @@ static MBT_INLINE void solve_columns(
       if (A)
         for (int k = 0; k < n; ++k)
           s = s + Wide<T>::spread(A[stride * e + k]) * Wide<T>::take(dF + stride * k + j);
-      Wide<T>::put(y + stride * e + j, s * Wide<T>::spread(scale[e]));
+      Wide<T>::put(y + stride * e + j, s);
     }
-    solve_semidefinite_columns<Wide>(m, stride, L, D, y + j, x + j);
-    for (std::ptrdiff_t e = 0; e < m; ++e)
-      Wide<T>::put(x + stride * e + j, Wide<T>::take(x + stride * e + j) * Wide<T>::spread(scale[e]));
+    solve_register(m, L, D, scale, stride, y + j, x + j);
     for (int k = 0; k < n; ++k) {
       R s = Wide<T>::spread(T(0.0));
       for (std::ptrdiff_t e = 0; e < m; ++e)

@@ -297,10 +297,11 @@ cdef class CompiledModel:
 
     cdef group_constraints(self):
         cdef Model* m = &self.model
-        m.groups = m.one_group = &NO_GROUPS
+        m.groups = m.one_group = m.derivative_groups = &NO_GROUPS
         if m.num_constraints:
             m.groups = make_groups(m, False, self._arrays)
             m.one_group = make_groups(m, True, self._arrays)
+            m.derivative_groups = m.one_group if is_one_group_quicker(m) else m.groups
 
     cdef set_parameters(self, sections):
         cdef Py_ssize_t[11] starts
@@ -363,6 +364,11 @@ cdef class CompiledModel:
     def has_long_branches(self):
         """Whether the mass matrix of one state of doubles is that of `passes/mass_matrix_of_chains.pxd`."""
         return bool(self.model.has_long_branches)
+
+    @property
+    def has_dense_derivatives(self):
+        """Whether derivatives of constrained dynamics take all constraints as one group."""
+        return self.model.derivative_groups == self.model.one_group
 
     def parameter_slice(self, str section, int index):
         """Slice of a parameter vector that holds one element of a section; behind the last one begins nothing."""
@@ -548,6 +554,17 @@ cdef const ConstraintGroups* make_groups(Model* m, bint as_one, dict arrays) exc
     groups.Z_size = lengths.sum()
     groups.L_size = L_start[len(firsts)]
     return groups
+
+
+cdef bint is_one_group_quicker(const Model* m) noexcept nogil:
+    """By multiplications for a column of each of the three derivatives of constrained dynamics.
+
+    With all constraints as one group: two products with M^-1, which take an eighth of the time of others, five with the
+    rows of all constraints, and three solutions. By groups: three times all dofs, each of which takes 40 with what it
+    waits for, and all groups. (benchmarks/ladder.py, benchmarks/constraints.py)
+    """
+    cdef double n = m.num_velocities, rows = m.num_equations
+    return (0.25*n + 5*rows)*n + 3*rows*rows <= 3*(40*n + 12*rows + 2*m.groups.Z_size + m.groups.L_size)
 
 
 cdef const int* keep(dict arrays, str name, array) except? NULL:

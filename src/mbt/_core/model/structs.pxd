@@ -69,7 +69,7 @@ cdef struct Switches "MbtSwitches":
     const int* weightless        # (num_bodies,) 1 where gravity spares a body; NULL where it spares none
     const int* disabled          # (num_constraints,) 1 where a constraint is off; NULL where all are on
     int stabilized               # 1 where errors of constraints die away, -1 where they do as time goes back
-    int as_one_group             # 1 where all constraints are to be solved for at once
+    int for_derivatives          # 1 where constraints are to be taken as derivatives take them
 
 
 cdef struct Model "MbtModel":
@@ -111,6 +111,7 @@ cdef struct Model "MbtModel":
     const Constraint* constraints
     const ConstraintGroups* groups
     const ConstraintGroups* one_group  # all of them, at World
+    const ConstraintGroups* derivative_groups  # one of both
     # Of dofs that carry no mass but a constraint, see run_constrained_dynamics; zero of others. NULL without any
     const double* fictive_inertia  # (num_velocities,) [kg m^2, kg]
     # Below so much a pivot is rounding, in units of its tolerance, where axes in series leave none: NULL without any

@@ -134,7 +134,7 @@ cdef inline void calc_constrained_accelerations(
 
 
 cdef inline const ConstraintGroups* groups_of(const Model* model, const Switches* switches) noexcept nogil:
-    return model.one_group if switches.as_one_group else model.groups
+    return model.derivative_groups if switches.for_derivatives else model.groups
 
 
 cdef inline void set_places(
@@ -158,13 +158,6 @@ cdef inline void set_places(
     w.A = w.W + STRIDE*m
     w.du = w.A + 6*model.num_mobods
     w.graded = w.du + model.num_velocities
-
-
-cdef inline T* factor_in(const Model* model, T* memory) noexcept nogil:
-    """Where `calc_constrained_accelerations` leaves L of one group, behind it the scale, what is missing and 1 / D."""
-    cdef ConstraintWork[T] w
-    set_places(model, model.one_group, memory, &w)
-    return w.L
 
 
 cdef inline void take_out(

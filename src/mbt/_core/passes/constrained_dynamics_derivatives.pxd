@@ -2,25 +2,35 @@
 
 With f = M vdot + C v - tau - J' lambda and g = J vdot + Jdot v, both zero, and lambda held fixed in df,
 
-    M dvdot - J' dlambda = -df,   J dvdot = -dg,   Lambda dlambda = -(dg - J M^-1 df)
+    M dvdot - J' dlambda = -df,   J dvdot = -dg
 
-in which M^-1 df is what unconstrained dynamics gives where J' lambda is among the forces. What lets errors die away
-is part of g. Where Lambda is singular, dlambda is the least of many, as lambda is, and dvdot is unique: found with
-the factor that forward dynamics leaves.
+What lets errors die away is part of g. Where Lambda is singular, dlambda is the least of many, as lambda is, and dvdot
+is unique. There are two ways, both with the articulated bodies and the factors that forward dynamics leaves:
+
+- with M^-1, where all constraints are one group: Lambda dlambda = -(dg - J M^-1 df), dvdot = -M^-1 (df - J' dlambda).
+  Dense matrices, O(n^3 + n^2 m + n m^2), which processors are quick at;
+- by groups: the equations are those of constrained dynamics again, of other forces, so columns go from tip to base and
+  back, a register of them at once. O(n^2), as the result, but for what each group costs.
 
 What a constraint changes by along one dof is in constraint_variations.
 
 J. Carpentier, N. Mansard, "Analytical Derivatives of Rigid Body Dynamics Algorithms", RSS 2018.
 """
 
-from mbt._core.algebra.derivative_columns cimport DerivativeColumns, S_of, get_column, multiply_rows, solve_columns
-from mbt._core.algebra.records cimport ConstraintRates, Moving, Parameters, RelativeMotion
-from mbt._core.algebra.spatial cimport add_cross, add_scaled, cross, dot3, dot6, set_zero
+from mbt._core.algebra.derivative_columns cimport (
+    ARTICULATED_ROW, DerivativeColumns, S_of, accelerate_columns, add_multiple, get_column, load_columns,
+    multiply_negative, multiply_rows, num_columns_at_once, solve_columns, solve_register, store_columns, take_forces,
+)
+from mbt._core.algebra.records cimport (
+    ArticulatedDof, ConstraintColumns, ConstraintRates, ConstraintWork, Moving, Parameters, RelativeMotion,
+)
+from mbt._core.algebra.spatial cimport add_cross, copy, cross, dot3, dot6, rotate, set_zero
+from mbt._core.algebra.vectors cimport numbers
 from mbt._core.forces.constraints cimport num_equations_of
 from mbt._core.forces.force_elements cimport COUPLER, DISTANCE
 from mbt._core.joints.mobilizers cimport GENERAL
-from mbt._core.model.structs cimport Constraint, MobodJoint, Model, Switches
-from mbt._core.passes.constraint_rows cimport is_off
+from mbt._core.model.structs cimport Constraint, ConstraintGroups, MobodJoint, Model, Switches
+from mbt._core.passes.constraint_rows cimport STRIDE, is_off
 from mbt._core.passes.constraint_variations cimport (
     calc_equation_rates, calc_rates_of, get_axis_at, set_relative_motion, set_relative_pose, shift_to_C,
 )
@@ -42,55 +52,7 @@ cdef inline int next_on_path(const Model* model, int* a, int* b, int* side) noex
     return i
 
 
-# Before the accelerations are known -----------------------------------------------------------------------------
-
-cdef inline void start_constraint_rates(
-    # Topology:
-    const Model* model,
-    const Switches* switches,
-    # Parameters:
-    const Parameters[T]* p,
-    # In:
-    const Moving[T]* moving,       # (num_mobods,)  poses
-    Py_ssize_t stride,
-    # Work:
-    DerivativeColumns[T]* columns,  # S
-    # Out:
-    ConstraintRates[T]* rates,     # J
-    T* tau,                        # (nv,)          [N m, N]
-) noexcept nogil:
-    """J, and tau += J' lambda."""
-    cdef const Constraint* x
-    cdef RelativeMotion[T] motion
-    cdef T y[6]
-    cdef T* J
-    cdef int i, k, l, e, a, b
-    cdef int side = 0
-    set_zero(rates.J, model.num_equations*stride)
-    for i in range(model.num_constraints):
-        x = &model.constraints[i]
-        J = rates.J + x.row*stride
-        if is_off(switches, i):
-            continue
-        if x.type == COUPLER:
-            J[x.dof_a] = <T>1.0
-            J[x.dof_b] = -p.constraints[x.start + 2]
-        else:
-            set_relative_pose(model, x, p, moving, &motion)
-            a = x.mobod_a
-            b = x.mobod_b
-            while a != b:
-                l = next_on_path(model, &a, &b, &side)
-                for k in range(model.joints[l].v_start, model.joints[l].v_start + model.joints[l].nv):
-                    get_axis_at(S_of(columns, k), &moving[l], &motion, rates.axes)
-                    calc_rates_of(x, &motion, rates.axes, y)
-                    for e in range(num_equations_of(x.type)):
-                        J[e*stride + k] = y[e]*<double>side
-    for e in range(model.num_equations):
-        add_scaled(rates.J + e*stride, rates.multipliers[e], model.num_velocities, tau)
-
-
-# With the accelerations -----------------------------------------------------------------------------------------
+# What equations and forces change by -----------------------------------------------------------------------------
 
 cdef inline void add_constraint_rates(
     # Topology:
@@ -100,49 +62,64 @@ cdef inline void add_constraint_rates(
     const Parameters[T]* p,
     # In:
     const T* q,                    # (nq,)         [rad, m]
+    const T* multipliers,          # (m,)          [N m, N]
     const Moving[T]* moving,       # (num_mobods,)
     Py_ssize_t stride,
     # Work:
     DerivativeColumns[T]* columns,  # S, P, Q, W
+    T* axes,                       # (nv, 6)       [1, m]  S of the dofs that one constraint acts on, at C
     # Out:
-    ConstraintRates[T]* rates,     # dg: by_q, by_v
+    T* by_q,                       # (m, stride)   [rad/s^2, m/s^2] per [rad, m]
+    T* by_v,                       # (m, stride)   [rad/s^2, m/s^2] per [rad/s, m/s]
     T* dtau_dq,                    # (nv, stride)  [N m, N] per [rad, m]
+    T* J,                          # (m, stride)   [1, m]  or NULL
 ) noexcept nogil:
     """dg, and dtau -= the change of J' lambda."""
     cdef const Constraint* x
     cdef const T* c
+    cdef T* dq
+    cdef T* dv
+    cdef T* J_x = NULL
     cdef RelativeMotion[T] motion
     cdef int i, l, a, b
     cdef int side = 0
-    set_zero(rates.by_q, model.num_equations*stride)
-    set_zero(rates.by_v, model.num_equations*stride)
+    set_zero(by_q, model.num_equations*stride)
+    set_zero(by_v, model.num_equations*stride)
+    if J != NULL:
+        set_zero(J, model.num_equations*stride)
     for i in range(model.num_constraints):
         x = &model.constraints[i]
         c = p.constraints + x.start
+        dq = by_q + x.row*stride
+        dv = by_v + x.row*stride
+        if J != NULL:
+            J_x = J + x.row*stride
         if is_off(switches, i):
             continue
         if x.type == COUPLER:
+            if J != NULL:
+                J_x[x.dof_a] = <T>1.0
+                J_x[x.dof_b] = -c[2]
             if switches.stabilized:
-                add_scaled(rates.J + x.row*stride, c[0]*c[0], model.num_velocities, rates.by_q + x.row*stride)
-                add_scaled(
-                    rates.J + x.row*stride, c[0]*c[1]*(2.0*switches.stabilized), model.num_velocities,
-                    rates.by_v + x.row*stride
-                )
+                dq[x.dof_a] = c[0]*c[0]
+                dv[x.dof_a] = c[0]*c[1]*(2.0*switches.stabilized)
+                dq[x.dof_b] = -(dq[x.dof_a]*c[2])
+                dv[x.dof_b] = -(dv[x.dof_a]*c[2])
             continue
         set_relative_pose(model, x, p, moving, &motion)
-        set_relative_motion(x, rates.multipliers + x.row, moving, &motion)
+        set_relative_motion(x, multipliers + x.row, moving, &motion)
         a = x.mobod_a
         b = x.mobod_b
         while a != b:
             l = next_on_path(model, &a, &b, &side)
-            get_axes(model, l, moving, &motion, columns, rates.axes)
+            get_axes(model, l, moving, &motion, columns, axes)
         a = x.mobod_a
         b = x.mobod_b
         while a != b:
             l = next_on_path(model, &a, &b, &side)
             add_rates_along(
-                model, x, switches.stabilized, c, p, q, rates.multipliers + x.row, rates.axes, moving, &motion, l, side,
-                stride, columns, rates.by_q + x.row*stride, rates.by_v + x.row*stride, dtau_dq
+                model, x, switches.stabilized, c, p, q, multipliers + x.row, axes, moving, &motion, l, side, stride,
+                columns, dq, dv, dtau_dq, J_x
             )
 
 
@@ -179,6 +156,7 @@ cdef inline void add_rates_along(
     T* by_q,                       # (num_equations_of, stride) [rad/s^2, m/s^2] per [rad, m]
     T* by_v,                       # (num_equations_of, stride) [rad/s^2, m/s^2] per [rad/s, m/s]
     T* dtau_dq,                    # (nv, stride)  [N m, N] per [rad, m]
+    T* J,                          # (num_equations_of, stride) [1, m]  or NULL
 ) noexcept nogil:
     """The columns of the dofs of one mobod."""
     cdef const MobodJoint* joint = &model.joints[mobod]
@@ -195,6 +173,10 @@ cdef inline void add_rates_along(
         for e in range(n):
             by_q[e*stride + j] = dq[e]*<double>side
             by_v[e*stride + j] = dv[e]*<double>side
+        if J != NULL:
+            calc_rates_of(x, motion, axes + 6*j, dq)
+            for e in range(n):
+                J[e*stride + j] = dq[e]*<double>side
         add_force_rates_along(model, x, multipliers, axes, motion, mobod, side, j, stride, dtau_dq)
     if joint.kind == GENERAL:
         # Axes of the joint change along its own dofs.
@@ -264,44 +246,274 @@ cdef inline void add_force_rates_along(
             at[0] = at[0] - dot6(axes + 6*k, dF + (6 if side_k == side and i > mobod else 0))*<double>side_k
 
 
-# What follows from both ------------------------------------------------------------------------------------------
+# What follows from both -----------------------------------------------------------------------------------------
 
-cdef inline void solve_constraint_rates(
+cdef inline void place_articulated_bodies(
     # Topology:
     const Model* model,
-    Py_ssize_t stride,
     # In:
-    const ConstraintRates[T]* rates,  # J, by_q, by_v
-    const T* M_inverse,            # (nv, stride)  [1/(kg m^2), 1/(kg m), 1/kg]
+    const Moving[T]* moving,       # (num_mobods,)
+    const ArticulatedDof[T]* dofs,  # (nv,)    of constrained forward dynamics, in N
+    # Work:
+    DerivativeColumns[T]* columns,  # S
     # Out:
-    T* dtau_dq,                    # (nv, stride)  [N m, N] per [rad, m]  in: df
-    T* dtau_dv,                    # (nv, stride)  [N m, N] per [rad/s, m/s]  in: df
+    T* S,                          # (nv, 6)  [1, m]
+    T* U,                          # (nv, 8)  [kg m^2, kg m, kg]
 ) noexcept nogil:
-    """dlambda, which takes the place of dg, and dtau = df - J' dlambda: then dvdot = -M^-1 dtau."""
+    """About O in World."""
+    cdef const MobodJoint* joint
+    cdef int i, k
+    for i in range(1, model.num_mobods):
+        joint = &model.joints[i]
+        for k in range(joint.v_start, joint.v_start + joint.nv):
+            get_column(S_of(columns, k), 6, S + 6*k)
+            if T is double:
+                # U of the first dof is that of the parent, see forward_dynamics_in_parents.
+                place_force(
+                    &moving[joint.parent if k == joint.v_start else i], numbers(dofs[k].U), U + ARTICULATED_ROW*k
+                )
+            else:
+                place_force(&moving[i], numbers(dofs[k].U), U + ARTICULATED_ROW*k)
+
+
+cdef inline void place_force(const Moving[T]* mobod, const T* F_N, T* F) noexcept nogil:
+    """From the origin of a mobod in its own axes."""
+    rotate(mobod.R, F_N, F)
+    rotate(mobod.R, F_N + 3, F + 3)
+    add_cross(mobod.p, F + 3, F)
+
+
+# With M^-1 ------------------------------------------------------------------------------------------------------
+
+cdef inline void solve_with_mass_matrix_inverse(
+    # Topology:
+    const Model* model,
+    # In:
+    Py_ssize_t stride,
+    const ConstraintWork[T]* w,    # L, D, scale of one group
+    # In, destroyed:
+    ConstraintRates[T]* rates,     # df, M_inverse, J, dg
+    # Out:
+    T* out,                        # (3, nv + m, nv)  [SI]
+) noexcept nogil:
     cdef int n = model.num_velocities
     cdef Py_ssize_t m = model.num_equations
-    multiply_rows(m, n, stride, rates.J, M_inverse, rates.J_inverse_M)
-    solve_columns(
-        m, n, stride, rates.L, rates.D, rates.scale, rates.J_inverse_M, rates.by_q, rates.J, rates.work, rates.by_q,
-        dtau_dq
-    )
-    solve_columns(
-        m, n, stride, rates.L, rates.D, rates.scale, rates.J_inverse_M, rates.by_v, rates.J, rates.work, rates.by_v,
-        dtau_dv
-    )
+    cdef Py_ssize_t e, k
+    cdef int part
+    cdef T* by
+    cdef T* dtau
+    multiply_rows(m, n, stride, rates.J, rates.M_inverse, rates.J_inverse_M)
+    for part in range(3):
+        by = rates.by + part*m*stride
+        if part < 2:    # dlambda, which takes the place of dg, and df - J' dlambda
+            dtau = rates.dtau + part*n*stride
+        else:           # dlambda by tau, and M^-1 + M^-1 J' dlambda
+            dtau = rates.M_inverse
+        solve_columns(
+            m, n, stride, w.L, w.D, w.scale, rates.J_inverse_M if part < 2 else NULL,
+            by if part < 2 else rates.J_inverse_M, rates.J if part < 2 else rates.J_inverse_M, rates.work, by, dtau
+        )
+        if part < 2:
+            multiply_negative(rates.M_inverse, dtau, stride, n, 0, n, out)
+        else:
+            for k in range(n):
+                copy(dtau + stride*k, n, out + n*k)
+        for e in range(m):
+            copy(by + stride*e, n, out + n*(n + e))
+        out += (n + m)*n
 
 
-cdef inline void solve_constraint_response(
+# By groups ------------------------------------------------------------------------------------------------------
+
+cdef inline void solve_by_groups(
     # Topology:
     const Model* model,
-    Py_ssize_t stride,
+    const ConstraintGroups* groups,
     # In:
-    const ConstraintRates[T]* rates,  # J_inverse_M
+    const Moving[T]* moving,       # (num_mobods,)
+    const ArticulatedDof[T]* dofs,  # (nv,)
+    const ConstraintWork[T]* w,    # Z, K, W, L, D, scale
+    # Work:
+    ConstraintColumns[T]* x,       # in: S, U
     # Out:
-    T* dvdot_dtau,                 # (nv, stride)  [1/(kg m^2), 1/(kg m), 1/kg]  in: M^-1
+    T* out,                        # (3, nv + m, nv)  [SI]  in: df and dg
 ) noexcept nogil:
-    """dlambda by tau, and dvdot = M^-1 + M^-1 J' dlambda."""
-    solve_columns(
-        model.num_equations, model.num_velocities, stride, rates.L, rates.D, rates.scale, <const T*>NULL,
-        rates.J_inverse_M, rates.J_inverse_M, rates.work, rates.by_tau, dvdot_dtau
+    cdef Py_ssize_t size = (<Py_ssize_t>model.num_velocities + model.num_equations)*model.num_velocities
+    cdef int part
+    place_reactions(groups, moving, w, x)
+    for part in range(3):
+        solve_columns_by_groups(model, groups, dofs, w, part == 2, x, out + part*size)
+
+
+cdef inline void place_reactions(
+    # Topology:
+    const ConstraintGroups* groups,
+    # In:
+    const Moving[T]* moving,       # (num_mobods,)
+    const ConstraintWork[T]* w,    # K, W
+    # Out:
+    ConstraintColumns[T]* x,       # K, W
+) noexcept nogil:
+    cdef int e, group, root
+    for group in range(groups.num_groups):
+        root = groups.root[group]
+        if root > 0:
+            for e in range(groups.row_start[group], groups.row_start[group + 1]):
+                place_force(&moving[root], w.K + STRIDE*e, x.K + 6*e)
+                place_force(&moving[root], w.W + STRIDE*e, x.W + 6*e)
+
+
+cdef inline void solve_columns_by_groups(
+    # Topology:
+    const Model* model,
+    const ConstraintGroups* groups,
+    # In:
+    const ArticulatedDof[T]* dofs,  # (nv,)
+    const ConstraintWork[T]* w,    # Z, L, D, scale
+    bint of_unit_forces,           # on dofs, in place of df and dg
+    # Work:
+    ConstraintColumns[T]* x,       # in: S, U, K, W
+    # Out:
+    T* columns,                    # (nv + m, nv)  [SI]  dvdot and dlambda; in: df and dg
+) noexcept nogil:
+    cdef int n = model.num_velocities
+    cdef int width = num_columns_at_once(x.A)
+    cdef int first = 0
+    cdef int i, k, e, row
+    while first < n:
+        if of_unit_forces:
+            set_zero(x.y, <Py_ssize_t>n*width)
+            set_zero(x.right, <Py_ssize_t>model.num_equations*width)
+            for k in range(first, min(first + width, n)):
+                x.y[width*k + k - first] = <T>1.0
+        else:
+            for k in range(n):
+                load_columns(columns + <Py_ssize_t>n*k + first, n - first, -1.0, x.y + width*k)
+            for i in range(model.num_constraints):
+                for e in range(num_equations_of(model.constraints[i].type)):
+                    row = n + model.constraints[i].row + e
+                    load_columns(
+                        columns + <Py_ssize_t>n*row + first, n - first, -1.0, x.right + width*(groups.place[i] + e)
+                    )
+        solve_one_register(model, groups, dofs, w, width, x)
+        for k in range(n):
+            store_columns(x.y + width*k, n - first, columns + <Py_ssize_t>n*k + first)
+        for i in range(model.num_constraints):
+            for e in range(num_equations_of(model.constraints[i].type)):
+                row = n + model.constraints[i].row + e
+                store_columns(
+                    x.l + width*(groups.place[i] + e), n - first, columns + <Py_ssize_t>n*row + first
+                )
+        first += width
+
+
+cdef inline void solve_one_register(
+    # Topology:
+    const Model* model,
+    const ConstraintGroups* groups,
+    # In:
+    const ArticulatedDof[T]* dofs,  # (nv,)
+    const ConstraintWork[T]* w,    # Z, L, D, scale
+    int width,
+    # In, destroyed:
+    ConstraintColumns[T]* x,       # y, right
+) noexcept nogil:
+    """As in constrained_dynamics: what groups do while their root is at rest, and back, what it does to them."""
+    cdef const MobodJoint* joint
+    cdef int group = 0
+    cdef int i, k
+    set_zero(x.A, 6*<Py_ssize_t>width*model.num_mobods)
+    for i in range(model.num_mobods - 1, -1, -1):
+        while group < groups.num_groups and groups.root[group] == i:
+            take_group(model, groups, group, w, width, x)
+            group += 1
+        joint = &model.joints[i]
+        if i > 0:
+            for k in range(joint.v_start + joint.nv - 1, joint.v_start - 1, -1):
+                take_forces(x.S + 6*k, x.U + ARTICULATED_ROW*k, dofs[k].D_inverse, x.A + 6*width*i, x.y + width*k)
+            if joint.parent > 0:
+                add_multiple(6, <T>1.0, x.A + 6*width*i, x.A + 6*width*joint.parent)
+    set_zero(x.A, 6*width)
+    for i in range(model.num_mobods):
+        joint = &model.joints[i]
+        if i > 0:
+            copy(x.A + 6*width*joint.parent, 6*width, x.A + 6*width*i)
+            for k in range(joint.v_start, joint.v_start + joint.nv):
+                accelerate_columns(
+                    x.S + 6*k, x.U + ARTICULATED_ROW*k, dofs[k].D_inverse, x.A + 6*width*i, x.y + width*k
+                )
+        while group > 0 and groups.root[group - 1] == i:
+            group -= 1
+            give_group(model, groups, group, dofs, w, width, x)
+
+
+cdef inline void take_group(
+    # Topology:
+    const Model* model,
+    const ConstraintGroups* groups,
+    int group,
+    # In:
+    const ConstraintWork[T]* w,    # Z, L, D, scale
+    int width,
+    # In, destroyed:
+    ConstraintColumns[T]* x,       # right
+) noexcept nogil:
+    """Multipliers while the root is at rest, and what they do to it."""
+    cdef int root = groups.root[group]
+    cdef int first = groups.row_start[group]
+    cdef int m = groups.row_start[group + 1] - first
+    cdef const Constraint* c
+    cdef const T* Z
+    cdef int a, e, i, j, k, row
+    for j in range(groups.mobod_start[group], groups.mobod_start[group + 1]):
+        i = groups.mobods[j]
+        for k in range(model.joints[i].nv):
+            Z = w.Z + groups.Z_start[i] + <Py_ssize_t>m*k
+            for a in range(groups.through_start[i], groups.through_start[i + 1]):
+                c = &model.constraints[groups.through[a]]
+                row = groups.place[groups.through[a]]
+                for e in range(row, row + num_equations_of(c.type)):
+                    add_multiple(1, -Z[e - first], x.y + width*(model.joints[i].v_start + k), x.right + width*e)
+    solve_register(
+        m, w.L + groups.L_start[group], w.D + first, w.scale + first, width, x.right + width*first,
+        x.l + width*first
     )
+    if root > 0:
+        for e in range(first, first + m):
+            for j in range(6):
+                add_multiple(1, -x.K[6*e + j], x.l + width*e, x.A + width*(6*root + j))
+
+
+cdef inline void give_group(
+    # Topology:
+    const Model* model,
+    const ConstraintGroups* groups,
+    int group,
+    # In:
+    const ArticulatedDof[T]* dofs,  # (nv,)
+    const ConstraintWork[T]* w,    # Z
+    int width,
+    # Out:
+    ConstraintColumns[T]* x,       # l; y
+) noexcept nogil:
+    """Multipliers now that the root moves, and what they do to dofs."""
+    cdef int root = groups.root[group]
+    cdef int first = groups.row_start[group]
+    cdef int m = groups.row_start[group + 1] - first
+    cdef const Constraint* c
+    cdef const T* Z
+    cdef int a, e, i, j, k, l, row
+    if root > 0:
+        for e in range(first, first + m):
+            for j in range(6):
+                add_multiple(1, -x.W[6*e + j], x.A + width*(6*root + j), x.l + width*e)
+    for j in range(groups.mobod_start[group], groups.mobod_start[group + 1]):
+        i = groups.mobods[j]
+        for k in range(model.joints[i].nv):
+            Z = w.Z + groups.Z_start[i] + <Py_ssize_t>m*k
+            l = model.joints[i].v_start + k
+            for a in range(groups.through_start[i], groups.through_start[i + 1]):
+                c = &model.constraints[groups.through[a]]
+                row = groups.place[groups.through[a]]
+                for e in range(row, row + num_equations_of(c.type)):
+                    add_multiple(1, Z[e - first]*dofs[l].D_inverse, x.l + width*e, x.y + width*l)

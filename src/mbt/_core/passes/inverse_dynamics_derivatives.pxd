@@ -682,6 +682,7 @@ cdef inline void calc_inverse_dynamics_derivatives(
     const T* v,                    # (nv,)            [rad/s, m/s]
     const T* vdot,                 # (nv,)            [rad/s^2, m/s^2]
     const T* F_Bo_W,               # (num_bodies, 6)  [N m, N]  external forces, or NULL
+    Py_ssize_t stride,
     # Work:
     T* H_N,                        # (nv, 6)          [1, m]
     T* sin_q,                      # (angle_stride,)  [1]
@@ -689,15 +690,14 @@ cdef inline void calc_inverse_dynamics_derivatives(
     Moving[T]* moving,             # (num_mobods,)
     DerivativeColumns[T]* columns,
     # Out:
-    T* dtau_dq,                    # (nv, nv)         [N m, N] per [rad, m]
-    T* dtau_dv,                    # (nv, nv)         [N m, N] per [rad/s, m/s]
-    T* M,                          # (nv, nv)         [kg m^2, kg m, kg]
+    T* dtau_dq,                    # (nv, stride)     [N m, N] per [rad, m]
+    T* dtau_dv,                    # (nv, stride)     [N m, N] per [rad/s, m/s]
+    T* M,                          # (nv, stride)     [kg m^2, kg m, kg]  or NULL
     bint sparse,                   # see calc_rows
 ) noexcept nogil:
     """Of M vdot + C v - tau_g - J' F_Bo_W."""
     cdef int k
     cdef bint with_external = F_Bo_W != NULL or weightless != NULL
-    cdef Py_ssize_t nv = model.num_velocities
     calc_motions(model, p.mobods, gravity, q, v, vdot, H_N, sin_q, cos_q, moving, columns)
     calc_bodies(model, p.mobods, moving, columns)
     if with_external:
@@ -705,6 +705,7 @@ cdef inline void calc_inverse_dynamics_derivatives(
     sum_composites(model, COMPOSITE_WITH_EXTERNAL if with_external else COMPOSITE, columns)
     calc_momenta(model, columns)
     calc_rates(model, p.mobods, q, v, vdot, with_external, moving, columns)
-    calc_rows(model, p.mobods, q, with_external, moving, nv, columns, dtau_dq, dtau_dv, M, sparse)
-    for k in range(nv):
-        M[nv*k + k] = M[nv*k + k] + p.reflected_inertia[k]
+    calc_rows(model, p.mobods, q, with_external, moving, stride, columns, dtau_dq, dtau_dv, M, sparse)
+    if M != NULL:
+        for k in range(model.num_velocities):
+            M[stride*k + k] = M[stride*k + k] + p.reflected_inertia[k]

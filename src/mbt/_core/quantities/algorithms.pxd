@@ -62,6 +62,11 @@ cdef inline Py_ssize_t count_work(const Model* model) noexcept nogil:
     )
 
 
+cdef inline Py_ssize_t count_dynamics_work(const Model* model) noexcept nogil:
+    """And what dynamics as a quantity needs."""
+    return count_work(model) + 7*model.num_velocities
+
+
 cdef inline void run_positions(
     bint with_mobilizers, const Model* model, const Parameters[T]* p, const T* q, T* memory, Kinematics[T]* x
 ) noexcept nogil:

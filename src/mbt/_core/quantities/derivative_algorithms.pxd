@@ -4,12 +4,14 @@ from mbt._core.algebra.derivative_columns cimport (
     ARTICULATED, ARTICULATED_ROW, COMPOSITE, COMPOSITE_WITH_EXTERNAL, DerivativeColumns, aligned,
     behind_columns, multiply_negative, multiply_negative_of_branches,
 )
-from mbt._core.algebra.records cimport ConstraintRates, Moving, Parameters
+from mbt._core.algebra.records cimport (
+    Articulated, ArticulatedDof, ConstraintColumns, ConstraintRates, ConstraintWork, Moving, Parameters,
+)
 from mbt._core.algebra.spatial cimport copy, set_zero
 from mbt._core.model.structs cimport MobodJoint, Model, Switches
-from mbt._core.passes.constrained_dynamics cimport factor_in
+from mbt._core.passes.constrained_dynamics cimport set_places
 from mbt._core.passes.constrained_dynamics_derivatives cimport (
-    add_constraint_rates, solve_constraint_rates, solve_constraint_response, start_constraint_rates,
+    add_constraint_rates, place_articulated_bodies, place_reactions, solve_by_groups, solve_with_mass_matrix_inverse,
 )
 from mbt._core.passes.element_derivatives cimport add_derivatives_between, add_joint_force_derivatives
 from mbt._core.passes.forward_dynamics_derivatives cimport (
@@ -22,7 +24,9 @@ from mbt._core.passes.inverse_dynamics_derivatives cimport (
 )
 from mbt._core.passes.position_kinematics cimport calc_position_kinematics
 from mbt._core.passes.velocity_kinematics cimport calc_velocity_kinematics
-from mbt._core.quantities.algorithms cimport add_joint_forces, count_work, multipliers_in, run_body_forces
+from mbt._core.quantities.algorithms cimport (
+    add_joint_forces, count_dynamics_work, count_work, multipliers_in, run_body_forces,
+)
 from mbt._core.scalars cimport Lanes, PyScalar, T
 
 
@@ -47,10 +51,13 @@ cdef inline Py_ssize_t count_forward_derivative_work(const Model* model) noexcep
 
 
 cdef inline Py_ssize_t count_constrained_derivative_work(const Model* model) noexcept nogil:
-    """And for those of constrained forward dynamics, multipliers included."""
+    """For those of constrained forward dynamics, which begin with forward dynamics."""
     cdef Py_ssize_t m = model.num_equations
     cdef Py_ssize_t nv = model.num_velocities
-    return count_forward_derivative_work(model) + m*(m + 4) + 8*nv + 6*m*row_stride(model) + 8
+    cdef Py_ssize_t size = count_dynamics_work(model) + nv + count_derivative_work(model) + 20*nv + 8
+    if are_derivatives_dense(model):
+        return size + 2*nv + row_stride(model)*(3*nv + 6*m + 6*(model.num_mobods + 1))
+    return size + 12*m + 8*(6*<Py_ssize_t>model.num_mobods + nv + 2*m)
 
 
 cdef inline bint has_sparse_derivatives(const Model* model) noexcept nogil:
@@ -70,12 +77,14 @@ cdef inline void run_inverse_dynamics_derivatives(
     const T* v,             # (nv,)            [rad/s, m/s]
     const T* vdot,          # (nv,)            [rad/s^2, m/s^2]
     const T* F_Bo_W,        # (num_bodies, 6)  [N m, N]  or NULL
+    Py_ssize_t stride,
+    bint sparse,            # see `calc_rows`
     # Work:
     T* memory,              # (count_derivative_work(model),)
     # Out:
-    T* dtau_dq,             # (nv, nv)         [N m, N] per [rad, m]
-    T* dtau_dv,             # (nv, nv)         [N m, N] per [rad/s, m/s]
-    T* M,                   # (nv, nv)         [kg m^2, kg m, kg]
+    T* dtau_dq,             # (nv, stride)     [N m, N] per [rad, m]
+    T* dtau_dv,             # (nv, stride)     [N m, N] per [rad/s, m/s]
+    T* M,                   # (nv, stride)     [kg m^2, kg m, kg]  or NULL
 ) noexcept nogil:
     """Of M vdot + C v - (gravity, joint damping, force elements) - J' F_Bo_W."""
     cdef Py_ssize_t nv = model.num_velocities
@@ -91,11 +100,11 @@ cdef inline void run_inverse_dynamics_derivatives(
     else:
         set_zero(gravity, 3)
     calc_inverse_dynamics_derivatives(
-        model, p, gravity, weightless if with_elements else NULL, q, v, vdot, F_Bo_W, H_N, sin_q, cos_q, moving,
-        columns, dtau_dq, dtau_dv, M, T is Lanes and has_sparse_derivatives(model)
+        model, p, gravity, weightless if with_elements else NULL, q, v, vdot, F_Bo_W, stride, H_N, sin_q, cos_q,
+        moving, columns, dtau_dq, dtau_dv, M, sparse
     )
     if with_elements:
-        add_element_derivatives(model, p, q, v, moving, nv, columns, rest, dtau_dq, dtau_dv)
+        add_element_derivatives(model, p, q, v, moving, stride, columns, rest, dtau_dq, dtau_dv)
 
 
 cdef inline void add_element_derivatives(
@@ -144,12 +153,9 @@ cdef inline T* run_mass_matrix_inverse_with_rates(
     const T* tau,               # (nv,)            [N m, N]
     const T* F_Bo_W,            # (num_bodies, 6)  [N m, N]  or NULL
     # Work:
-    ConstraintRates[T]* rates,  # (1,) or NULL
     T* memory,                  # (count_forward_derivative_work(model),)
 ) noexcept nogil:
     """Everything about forward dynamics that M_inverse, dvdot_dq and dvdot_dv are a product of: see below.
-
-    With `rates`, which holds the multipliers, constraint forces act too; without, it is NULL.
 
     Returns the matrices (nv, stride) dtau_dq, dtau_dv, M_inverse, then pivots and their scales, in `memory`.
     """
@@ -197,8 +203,6 @@ cdef inline T* run_mass_matrix_inverse_with_rates(
     calc_bodies(model, p.mobods, moving, columns)
     if with_external:
         add_external_forces(model, p, switches.weightless, F_Bo_W, moving, columns)
-    if rates != NULL:
-        start_constraint_rates(model, switches, p, moving, stride, columns, rates, total)
     start_articulated_bodies(model, columns, I_A)
     sum_composites(model, COMPOSITE_WITH_EXTERNAL if with_external else COMPOSITE, columns)
     calc_momenta(model, columns)
@@ -213,8 +217,6 @@ cdef inline T* run_mass_matrix_inverse_with_rates(
     calc_rates(model, p.mobods, q, v, vdot, with_external, moving, columns)
     calc_rows(model, p.mobods, q, with_external, moving, stride, columns, dtau_dq, dtau_dv, <T*>NULL, False)
     add_element_derivatives(model, p, q, v, moving, stride, columns, rest, dtau_dq, dtau_dv)
-    if rates != NULL:
-        add_constraint_rates(model, switches, p, q, moving, stride, columns, rates, dtau_dq)
     return dtau_dq
 
 
@@ -273,68 +275,92 @@ cdef inline const T* vdot_of(const Model* model, const T* matrices) noexcept nog
 
 # With constraints -----------------------------------------------------------------------------------------------
 
-cdef inline T* memory_of_constraints(const Model* model, T* memory, ConstraintRates[T]* rates) noexcept nogil:
-    """Places behind the memory of all else. Returns that of the accelerations, which have no place in `rates`."""
-    cdef Py_ssize_t m = model.num_equations
-    cdef Py_ssize_t nv = model.num_velocities
-    cdef Py_ssize_t size = m*row_stride(model)
-    rates.multipliers = memory + count_forward_derivative_work(model) + nv
-    rates.L = rates.multipliers + m
-    rates.scale = rates.L + m*m
-    rates.D = rates.scale + 2*m
-    rates.tau = rates.D + m
-    rates.axes = rates.tau + nv
-    rates.J = aligned(rates.axes + 6*nv)
-    rates.J_inverse_M = rates.J + size
-    rates.by_q = rates.J_inverse_M + size
-    rates.by_v = rates.by_q + size
-    rates.by_tau = rates.by_v + size
-    rates.work = rates.by_tau + size
-    return rates.multipliers - nv
+cdef inline bint are_derivatives_dense(const Model* model) noexcept nogil:
+    """Whether they take all constraints as one group, and M^-1."""
+    return model.derivative_groups == model.one_group
 
 
-cdef inline void keep_factor(const Model* model, T* memory, ConstraintRates[T]* rates) noexcept nogil:
-    """What constrained forward dynamics has left in `memory`."""
-    cdef Py_ssize_t m = model.num_equations
-    cdef T* multipliers = multipliers_in(model, memory)
-    copy(multipliers, m, rates.multipliers)
-    copy(factor_in(model, multipliers + m), m*m + 3*m, rates.L)
-
-
-cdef inline T* run_constrained_forward_dynamics_derivatives(
+cdef inline void run_constrained_forward_dynamics_derivatives(
     # Topology:
     const Model* model,
     # Parameters:
     const Parameters[T]* p,
     const Switches* switches,
     # In:
-    const T* q,                 # (nq,)                        [rad, m]
-    const T* v,                 # (nv,)                        [rad/s, m/s]
-    const T* F_Bo_W,            # (num_bodies, 6)              [N m, N]  or NULL
+    const T* q,       # (nq,)                        [rad, m]
+    const T* v,       # (nv,)                        [rad/s, m/s]
+    const T* F_Bo_W,  # (num_bodies, 6)              [N m, N]  or NULL
     # Work:
-    ConstraintRates[T]* rates,  # (1,)
-    T* memory,                  # (count_forward_derivative_work(model),)
+    T* memory,        # (count_constrained_derivative_work(model),)  in: what forward dynamics has left, and vdot
     # Out:
-    T* out,                     # (3, nv + num_equations, nv)  [SI]
+    T* out,           # (3, nv + num_equations, nv)  [SI]
 ) noexcept nogil:
-    """Of accelerations and multipliers, (num_velocities + num_equations, num_velocities): by q, by v and by tau.
-
-    Returns the matrices of `run_mass_matrix_inverse_with_rates`.
-    """
+    """Of accelerations and multipliers, (num_velocities + num_equations, num_velocities): by q, by v and by tau."""
     cdef Py_ssize_t nv = model.num_velocities
-    cdef Py_ssize_t stride = row_stride(model)
-    cdef Py_ssize_t size = (nv + model.num_equations)*nv
-    cdef T* matrices = run_mass_matrix_inverse_with_rates(model, p, switches, q, v, rates.tau, F_Bo_W, rates, memory)
-    cdef T* M_inverse = matrices + 2*nv*stride
-    cdef Py_ssize_t e, k
-    solve_constraint_rates(model, stride, rates, M_inverse, matrices, matrices + nv*stride)
-    multiply_negative(M_inverse, matrices, stride, nv, 0, nv, out)
-    multiply_negative(M_inverse, matrices + nv*stride, stride, nv, 0, nv, out + size)
-    solve_constraint_response(model, stride, rates, M_inverse)
-    for k in range(nv):
-        copy(M_inverse + stride*k, nv, out + 2*size + nv*k)
-    for e in range(model.num_equations):
-        copy(rates.by_q + stride*e, nv, out + nv*(nv + e))
-        copy(rates.by_v + stride*e, nv, out + size + nv*(nv + e))
-        copy(rates.by_tau + stride*e, nv, out + 2*size + nv*(nv + e))
-    return matrices
+    cdef Py_ssize_t m = model.num_equations
+    cdef Py_ssize_t size = (nv + m)*nv
+    cdef T* H_N = <T*>(<Articulated[T]*>memory + model.num_mobods)
+    cdef ArticulatedDof[T]* dofs = <ArticulatedDof[T]*>(H_N + 6*nv + 2*model.angle_stride)
+    cdef T* multipliers = multipliers_in(model, memory)
+    cdef T* vdot = memory + count_dynamics_work(model)
+    cdef T* S = vdot + nv
+    cdef T* U = S + 6*nv
+    cdef T* axes = U + ARTICULATED_ROW*nv
+    cdef T* work = axes + 6*nv
+    cdef T* rest = work + count_derivative_work(model)
+    cdef DerivativeColumns[T]* columns = <DerivativeColumns[T]*>aligned(work)
+    cdef Moving[T]* moving = <Moving[T]*>behind_columns(columns, model.num_velocities)
+    cdef bint is_dense = are_derivatives_dense(model)
+    cdef Py_ssize_t stride = row_stride(model) if is_dense else nv
+    cdef ConstraintRates[T] rates
+    cdef ConstraintColumns[T] x
+    cdef ConstraintWork[T] w
+    cdef T* D_inverse = rest
+    cdef T* unused = rest + nv
+    cdef T* dtau_dv
+    cdef T* by_v
+    cdef Py_ssize_t k
+    set_places(model, model.derivative_groups, multipliers + m, &w)
+    if model.fictive_inertia != NULL:
+        for k in range(nv):
+            if model.fictive_inertia[k] > 0.0:
+                dofs[k].D = <T>0.0  # there is no M^-1
+    if is_dense:
+        rates.dtau = aligned(rest + 2*nv)
+        rates.M_inverse = rates.dtau + 2*nv*stride
+        rates.by = rates.M_inverse + nv*stride
+        rates.J = rates.by + 3*m*stride
+        rates.J_inverse_M = rates.J + m*stride
+        rates.work = rates.J_inverse_M + m*stride
+    else:
+        rates.dtau = out
+        rates.by = out + nv*nv
+        rates.J = NULL
+    dtau_dv = rates.dtau + (nv*stride if is_dense else size)
+    by_v = rates.by + (m*stride if is_dense else size)
+    run_inverse_dynamics_derivatives(
+        model, p, switches.weightless, True, q, v, vdot, F_Bo_W, stride, False, work, rates.dtau, dtau_dv, <T*>NULL
+    )
+    add_constraint_rates(
+        model, switches, p, q, multipliers, moving, stride, columns, axes, rates.by, by_v, rates.dtau, rates.J
+    )
+    place_articulated_bodies(model, moving, dofs, columns, S, U)
+    if is_dense:
+        for k in range(nv):
+            D_inverse[k] = dofs[k].D_inverse
+            unused[k] = <T>0.0
+        calc_mass_matrix_inverse_in_world(
+            model, S, U, D_inverse, stride, rates.work + m*stride, rates.work + (m + 6)*stride, rates.M_inverse,
+            moving, unused
+        )
+        solve_with_mass_matrix_inverse(model, stride, &w, &rates, out)
+    else:
+        x.S = S
+        x.U = U
+        x.A = aligned(rest)
+        x.y = x.A + 48*model.num_mobods
+        x.l = x.y + 8*nv
+        x.right = x.l + 8*m
+        x.K = x.right + 8*m
+        x.W = x.K + 6*m
+        solve_by_groups(model, model.derivative_groups, moving, dofs, &w, &x, out)

@@ -67,7 +67,8 @@ cdef void inverse_dynamics_derivatives(
     double* M,              # (nv, nv)         [kg m^2, kg m, kg]
 ) noexcept nogil:
     algorithms.run_inverse_dynamics_derivatives[double](
-        model, p, weightless, with_elements, q, v, vdot, F_Bo_W, memory, dtau_dq, dtau_dv, M
+        model, p, weightless, with_elements, q, v, vdot, F_Bo_W, model.num_velocities, False, memory, dtau_dq, dtau_dv,
+        M
     )
 
 
@@ -92,7 +93,7 @@ cdef int forward_dynamics_rates(
     Returns -1, or the first dof that no mass resists.
     """
     matrices[0] = algorithms.run_mass_matrix_inverse_with_rates[double](
-        model, p, switches, q, v, tau, F_Bo_W, NULL, memory
+        model, p, switches, q, v, tau, F_Bo_W, memory
     )
     return find_massless_dof(model, switches, matrices[0])
 

@@ -36,7 +36,7 @@ cdef inline void register_mass_matrix(Functions[T]* functions) noexcept:
 
 
 cdef inline Py_ssize_t count_memory(const int* integers, const Model* model) noexcept nogil:
-    return algorithms.count_work(model) + 7*model.num_velocities
+    return algorithms.count_dynamics_work(model)
 
 
 cdef inline Py_ssize_t count_inverse_memory(const int* integers, const Model* model) noexcept nogil:

@@ -1,13 +1,11 @@
 """Derivatives of the dynamics, along each degree of freedom."""
 
-from mbt._core.algebra.records cimport ConstraintRates
-from mbt._core.algebra.spatial cimport copy
 from mbt._core.model.structs cimport Model, Switches
 from mbt._core.quantities cimport derivative_algorithms as algorithms
-from mbt._core.quantities.algorithms cimport widen_scales
+from mbt._core.quantities.algorithms cimport count_dynamics_work, widen_scales
 from mbt._core.quantities.call cimport Call, Functions, set_pivots_in_row
 from mbt._core.quantities.names cimport *
-from mbt._core.scalars cimport T
+from mbt._core.scalars cimport Lanes, T
 
 
 cdef inline void register_derivatives(Functions[T]* functions) noexcept:
@@ -46,7 +44,8 @@ cdef inline void calc_inverse_dynamics_derivatives(Call[T]* c) noexcept nogil:
 cdef inline void calc_rates_of_forces(Call[T]* c, bint with_elements) noexcept nogil:
     cdef Py_ssize_t size = <Py_ssize_t>c.model.num_velocities*c.model.num_velocities
     algorithms.run_inverse_dynamics_derivatives(
-        c.model, c.p, c.switches.weightless, with_elements, c.q, c.v, c.x, given_body_forces(c), c.memory, c.out,
+        c.model, c.p, c.switches.weightless, with_elements, c.q, c.v, c.x, given_body_forces(c),
+        c.model.num_velocities, T is Lanes and algorithms.has_sparse_derivatives(c.model), c.memory, c.out,
         c.out + size, c.out + 2*size
     )
 
@@ -54,7 +53,7 @@ cdef inline void calc_rates_of_forces(Call[T]* c, bint with_elements) noexcept n
 cdef inline void calc_forward_dynamics_derivatives(Call[T]* c) noexcept nogil:
     cdef Py_ssize_t size = <Py_ssize_t>c.model.num_velocities*c.model.num_velocities
     cdef T* matrices = algorithms.run_mass_matrix_inverse_with_rates(
-        c.model, c.p, c.switches, c.q, c.v, c.x, given_body_forces(c), <ConstraintRates[T]*>NULL, c.memory
+        c.model, c.p, c.switches, c.q, c.v, c.x, given_body_forces(c), c.memory
     )
     algorithms.multiply_by_mass_matrix_inverse(c.model, False, matrices, c.out, c.out + size, c.out + 2*size)
     set_pivots_of_matrices(c, matrices)
@@ -68,21 +67,14 @@ cdef inline void set_pivots_of_matrices(Call[T]* c, T* matrices) noexcept nogil:
 
 cdef inline void calc_constrained_forward_dynamics_derivatives(Call[T]* c) noexcept nogil:
     """Of vdot and multipliers. Integers are GIVEN and STABILIZED. Forward dynamics overwrites tau."""
-    cdef Py_ssize_t k, nv = c.model.num_velocities
-    cdef const T* further = c.x + nv + 6*c.model.num_bodies
-    cdef ConstraintRates[T] rates
-    cdef Switches stabilized = c.switches[0]
+    cdef Switches switches = c.switches[0]
     cdef Call[T] dynamics = c[0]
-    dynamics.out = algorithms.memory_of_constraints(c.model, c.memory, &rates)
-    copy(c.x, nv, rates.tau)
-    if c.integers[0]:
-        for k in range(nv):
-            rates.tau[k] = rates.tau[k] + further[k]
-    stabilized.stabilized = c.integers[1]
-    stabilized.as_one_group = 1  # its factor is read below
-    dynamics.switches = &stabilized
+    switches.stabilized = c.integers[1]
+    switches.for_derivatives = 1
+    dynamics.switches = &switches
+    dynamics.out = c.memory + count_dynamics_work(c.model)
     c.functions.call(FORWARD_DYNAMICS, &dynamics)
-    algorithms.keep_factor(c.model, c.memory, &rates)
-    set_pivots_of_matrices(c, algorithms.run_constrained_forward_dynamics_derivatives(
-        c.model, c.p, &stabilized, c.q, c.v, given_body_forces(c), &rates, c.memory, c.out
-    ))
+    c.pivots = dynamics.pivots
+    algorithms.run_constrained_forward_dynamics_derivatives(
+        c.model, c.p, &switches, c.q, c.v, given_body_forces(c), c.memory, c.out
+    )
