@@ -180,6 +180,9 @@ template <class T>
 static MBT_INLINE void solve_reactions(
     std::ptrdiff_t m, const T* L, const T* D, const T* scale, const T* K, T* Y, T* W) {
   const std::ptrdiff_t stride = 8;
+  // What is behind the six is read, and counts for nothing.
+  if (Wide<T>::width < 4)
+    for (std::ptrdiff_t e = 0; e < m; ++e) Y[stride * e + 6] = Y[stride * e + 7] = T(0.0);
   for (int j = 0; j < 6; j += Wide<T>::width) {
     // Twice where rows may follow in some lanes only: what is taken out overwrites those of Y that follow in any.
     for (int times = 0; times < (std::is_same<T, double>::value ? 1 : 2); ++times) {
