@@ -335,7 +335,7 @@ cdef inline void run_constrained_forward_dynamics_derivatives(
     else:
         rates.dtau = out
         rates.by = out + nv*nv
-        rates.J = NULL
+        rates.M_inverse = rates.J = rates.J_inverse_M = rates.work = NULL
     dtau_dv = rates.dtau + (nv*stride if is_dense else size)
     by_v = rates.by + (m*stride if is_dense else size)
     run_inverse_dynamics_derivatives(
