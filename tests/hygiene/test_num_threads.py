@@ -128,25 +128,25 @@ def test_forks() -> None:
         import warnings
         warnings.simplefilter("ignore", DeprecationWarning)  # of forks with threads
         mbt.set_num_threads(3)
-        desired = compute(20000)
+        desired = compute(5000)
         stop = False
         def busy():
             while not stop:
-                compute(5000)
+                compute(2000)
         thread = threading.Thread(target=busy)
         thread.start()
         for _ in range(10):
             pid = os.fork()
             if pid == 0:
-                same = np.array_equal(compute(20000), desired)
+                same = np.array_equal(compute(5000), desired)
                 pid = os.fork()
                 if pid == 0:
-                    os._exit(not np.array_equal(compute(20000), desired))
+                    os._exit(not np.array_equal(compute(5000), desired))
                 os._exit(not same or os.waitpid(pid, 0)[1] != 0)
             assert os.waitpid(pid, 0)[1] == 0
         stop = True
         thread.join()
-        assert np.array_equal(compute(20000), desired)
+        assert np.array_equal(compute(5000), desired)
     """)
 
 
