@@ -506,13 +506,21 @@ def test_of_a_large_batch_some_are_drawn() -> None:
 # The command line.
 
 
+def start_view(*options: str) -> subprocess.Popen[str]:
+    """Start `mbt view` of an arm so that it can be interrupted.
+
+    What a shell runs in the background ignores SIGINT, and its children would, too.
+    """
+    command = [sys.executable, "-m", "mbt", "view", str(model_path("mbt_arm")), "--no-browser", *options]
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def test_the_command_ends_cleanly_when_interrupted() -> None:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "mbt", "view", str(model_path("mbt_arm")), "--no-browser"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    process = start_view()
     assert process.stdout is not None
     line = process.stdout.readline()
     assert line.startswith("http://127.0.0.1:")
@@ -530,19 +538,15 @@ def test_the_command_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert json.loads(capsys.readouterr().out) == wanted
     assert main(["view", arm, "--position", "none=1", "--json"]) == 2
     assert json.loads(capsys.readouterr().out)["error"]["type"] == "UnknownNameError"
-    process = subprocess.Popen(
-        [sys.executable, "-m", "mbt", "view", arm, "--no-browser", "--json"],
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+    process = start_view("--json")
     assert process.stdout is not None
     text = ""
     while not text.endswith("}\n"):
         text += process.stdout.readline()
     assert json.loads(text)["url"].startswith("http://127.0.0.1:")
     process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=60)
-    assert (process.returncode, out) == (0, "")
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err) == (0, "", "")
 
 
 def test_the_command_records(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
