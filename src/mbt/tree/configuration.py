@@ -4,12 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mbt._core.api import configuration
 from mbt._core.api.tree_energy import TreeCore
 from mbt.math.arrays import FloatArray
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+
+    from mbt._core.api import configuration
+else:
+
+    class _Configuration:
+        """Stands for the compiled module until something of it is called: not every program takes steps."""
+
+        def __getattr__(self, name):
+            global configuration
+            from mbt._core.api import configuration
+
+            return getattr(configuration, name)
+
+    configuration = _Configuration()
 
 __all__ = ["ConfigurationSpace"]
 
