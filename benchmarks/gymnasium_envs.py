@@ -3,9 +3,10 @@
     python benchmarks/gymnasium_envs.py [--threads 2] [--rounds 7] [--seconds 0.3]
 
 A cart-pole, whose pole falls all the time, so that episodes begin in every step; and a quadruped of 18 dofs
-with twelve motors and four feet on the ground, with steps of 2 ms, one or five for each action. Each episode
-begins somewhere else, with masses of its own. Rounds take turns; the best and the median of all, and the load
-of the machine. Beside them the cart-pole that comes with Gymnasium, in NumPy, which knows one model.
+with twelve motors and four feet on the ground, with steps of 2 ms, one or five for each action, or with
+spheres for feet, in implicit steps. Each episode begins somewhere else, with masses of its own. Rounds take
+turns; the best and the median of all, and the load of the machine. Beside them the cart-pole that comes with
+Gymnasium, in NumPy, which knows one model.
 """
 
 from __future__ import annotations
@@ -40,8 +41,11 @@ def make_cart_pole() -> mbt.MultibodyTree:
     return tree
 
 
-def make_quadruped() -> mbt.MultibodyTree:
-    """Return a trunk of 1.5 kg on four legs of three joints each, of the size of Solo 12."""
+def make_quadruped(*, shapes: bool = False) -> mbt.MultibodyTree:
+    """Return a trunk of 1.5 kg on four legs of three joints each, of the size of Solo 12.
+
+    Its feet are points on the ground, or spheres for a `mbt.CollisionModel`.
+    """
     tree = mbt.MultibodyTree()
     trunk = tree.add_body(mbt.RigidBody("trunk", mbt.SpatialInertia.solid_box_with_mass(1.5, 0.4, 0.2, 0.08)))
     for end, x in (("front", 0.19), ("hind", -0.19)):
@@ -61,7 +65,10 @@ def make_quadruped() -> mbt.MultibodyTree:
                 )
                 tree.add_joint_actuator(name, hinge, effort_limit=2.7)
                 parent, place = link, [0, 0, -length if joint != "hip" else 0.0]
-            tree.add_force_element(mbt.PointContact(parent, [0, 0, -LINK], **GROUND))
+            if shapes:
+                parent.add_collision(mbt.Shape("sphere", [0.01], mbt.math.make_pose([0, 0, 0.01 - LINK])))
+            else:
+                tree.add_force_element(mbt.PointContact(parent, [0, 0, -LINK], **GROUND))
     tree.add_force_element(mbt.UniformGravityFieldElement())
     tree.finalize()
     return tree
@@ -84,9 +91,13 @@ def make_cart_pole_envs(count: int) -> Any:
     )  # fmt: skip
 
 
-def make_quadruped_envs(count: int, steps: int) -> Any:
+def make_quadruped_envs(count: int, steps: int, *, shapes: bool = False) -> Any:
     """Return quadrupeds that are to walk, whose actions are angles of the joints."""
-    tree = make_quadruped()
+    tree = make_quadruped(shapes=shapes)
+    how: dict[str, Any] = {"dt": 2e-3, "steps": steps}
+    if shapes:
+        scene = mbt.CollisionModel(tree, obstacles=[mbt.Shape("plane", name="floor")])
+        how |= {"method": "implicit", "contacts": mbt.ShapeContact(scene, friction=0.8)}
     trunk = tree.get_body_by_name("trunk")
     start = tree.create_default_context()
     start.q = [1, 0, 0, 0, 0, 0, 2 * LINK * np.cos(0.8), *CROUCH]
@@ -101,7 +112,7 @@ def make_quadruped_envs(count: int, steps: int) -> Any:
         return tau
 
     return VectorEnv(
-        start, count, dt=2e-3, steps=steps, max_episode_steps=1000, reset=reset, control=control,
+        start, count, **how, max_episode_steps=1000, reset=reset, control=control,
         action_space=gymnasium.spaces.Box(-1, 1, (12,)),
         reward=lambda context, actions: context.v[:, 3] - 0.01 * (actions**2).sum(axis=-1),
         terminated=lambda context: context.q[:, 6] < 0.1,
@@ -150,6 +161,7 @@ def main() -> None:
     for n in (256, 1024, 4096):
         for steps in (1, 5):
             envs[f"quadruped, {n} at once, {steps} steps of 2 ms"] = make_quadruped_envs(n, steps)
+        envs[f"with spheres, {n} at once, implicit"] = make_quadruped_envs(n, 1, shapes=True)
     for n in (1024, 4096):
         envs[f"gymnasium's CartPole-v1, {n} at once"] = gymnasium.make_vec("CartPole-v1", n)
     rates: dict[str, list[float]] = {name: [] for name in envs}

@@ -99,7 +99,7 @@ def test_the_pages_that_have_examples() -> None:
     assert len(PAGES_WITH_ORACLES["converters.md"]) == 1
     assert len(PAGES_WITH_ENGINES["batches.md"]) == 7
     assert len(PAGES_WITH_ENGINES["data.md"]) == 4
-    assert len(PAGES_WITH_ENGINES["gymnasium.md"]) == 4
+    assert len(PAGES_WITH_ENGINES["gymnasium.md"]) == 5
     assert len(PAGES_WITH_ENGINES["jax.md"]) == 2
     assert len(PAGES_WITH_ENGINES["torch.md"]) == 2
     assert len(PAGES_WITH_ENGINES["which_one.md"]) == 1

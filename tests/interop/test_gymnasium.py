@@ -23,6 +23,8 @@ interop: Any = pytest.importorskip("mbt.interop.gymnasium")
 AutoresetMode = gymnasium.vector.AutoresetMode
 MODES = list(AutoresetMode)
 Array = np.ndarray[Any, Any]
+# Of a frame whose y axis points up.
+TO_XZ = mbt.math.make_pose(rpy=(np.pi / 2, 0.0, 0.0))
 
 
 def make_cart_pole(effort_limit: float = 10.0) -> mbt.MultibodyTree:
@@ -194,6 +196,48 @@ def test_an_episode_is_a_rollout(name: str, method: str) -> None:
     q, v = functional.rollout(tree, path[0][:, :nq], path[0][:, nq:], tau, 2e-3, method=method, every=4)
     np.testing.assert_array_equal(np.stack(path, axis=1), np.concatenate([q, v], axis=-1))
     np.testing.assert_allclose(envs.context.time, 25 * 4 * 2e-3, rtol=1e-12)
+
+
+def make_sledge() -> tuple[mbt.MultibodyTree, mbt.ShapeContact]:
+    """A box on a floor, which a motor pushes to and fro."""
+    tree = mbt.MultibodyTree()
+    inertia = mbt.SpatialInertia.solid_box_with_mass(1.0, 0.2, 0.2, 0.1)
+    box = tree.add_body(mbt.RigidBody("box", inertia)).add_collision(mbt.Shape("box", (0.2, 0.2, 0.1)))
+    planar = tree.add_joint(mbt.PlanarJoint, "planar", tree.world_body, TO_XZ, box, TO_XZ)
+    tree.add_joint_actuator("push", planar, 20.0, dof=0)
+    tree.add_force_element(mbt.UniformGravityFieldElement())
+    tree.finalize()
+    scene = mbt.CollisionModel(tree, obstacles=[mbt.Shape("plane", name="floor")])
+    return tree, mbt.ShapeContact(scene, friction=0.5)
+
+
+def start_above(context: Any, rng: np.random.Generator, samples: Array) -> None:
+    context.q = np.stack(
+        [np.zeros(samples.size), rng.uniform(0.05, 0.1, samples.size), np.zeros(samples.size)], -1
+    )
+
+
+def test_shapes_touch() -> None:
+    tree, contacts = make_sledge()
+    envs = make_envs(tree, 5, reset=start_above, dt=5e-3, steps=4, method="implicit", contacts=contacts)
+    observations, _ = envs.reset(seed=2)
+    path, taus = [observations], []
+    for actions in sample_actions(envs, 25):
+        path.append(envs.step(actions)[0])
+        taus += [actions.astype(float) @ tree.actuation_matrix.T] * 4
+    tau, options = np.stack(taus, axis=1), {"method": "implicit", "contacts": contacts}
+    q, v = functional.rollout(tree, path[0][:, :3], path[0][:, 3:], tau, 5e-3, every=4, **options)
+    np.testing.assert_allclose(np.stack(path, axis=1), np.concatenate([q, v], axis=-1), rtol=1e-9, atol=1e-9)
+    # It lies on the floor, where friction of 4.9 N keeps what is pushed less.
+    envs.reset()
+    pushes = np.array([[-8.0], [-4.0], [0.0], [4.0], [8.0]])
+    for _ in range(50):
+        observations = envs.step(pushes)[0]
+    np.testing.assert_allclose(observations[:, 1], 0.05, atol=1e-3)
+    np.testing.assert_allclose(observations[1:4, 3], 0.0, atol=1e-4)
+    np.testing.assert_array_equal(np.sign(observations[[0, 4], 3]), [-1, 1])
+    with pytest.raises(mbt.ArgumentValueError, match="needs method='implicit'"):
+        make_envs(tree, 5, contacts=contacts)
 
 
 def randomize(context: Any, rng: np.random.Generator, samples: Array) -> None:
@@ -470,6 +514,8 @@ BAD_OPTIONS: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"steps": 0}, mbt.ArgumentValueError, "steps: expected an integer >= 1, got 0"),
     ({"steps": 1.5}, mbt.ArgumentTypeError, "steps"),
     ({"method": "euler"}, mbt.ArgumentValueError, "method"),
+    ({"contacts": 3}, mbt.ArgumentTypeError, "contacts: expected"),
+    ({"contacts": make_sledge()[1], "method": "implicit"}, mbt.ArgumentValueError, "of this tree"),
     ({"max_episode_steps": 0}, mbt.ArgumentValueError, "max_episode_steps"),
     ({"normalized_actions": 1}, mbt.ArgumentTypeError, "normalized_actions"),
     ({"autoreset_mode": "never"}, mbt.ArgumentValueError, "autoreset_mode"),
@@ -578,6 +624,12 @@ def test_a_copy_goes_on_alike(duplicate: Callable[[Any], Any]) -> None:
     twin = duplicate(envs)
     for actions in sample_actions(envs, 30):
         assert_same(envs.step(actions), twin.step(actions))
+    tree, contacts = make_sledge()
+    touching = make_envs(tree, 2, reset=start_above, method="implicit", contacts=contacts)
+    touching.reset(seed=6)
+    twin = duplicate(touching)
+    for actions in sample_actions(touching, 10):
+        assert_same(touching.step(actions), twin.step(actions))
 
 
 @pytest.mark.exhaustive

@@ -80,6 +80,8 @@ class VectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
         The number of steps that an action lasts.
     method : {"semi_implicit_euler", "rk4", "implicit"}, optional
         The integration method, see `mbt.functional.rollout`.
+    contacts : ShapeContact, optional
+        Shapes that touch, with ``method="implicit"``.
     max_episode_steps : int, optional
         An episode is truncated after this many actions.
     normalized_actions : bool, optional
@@ -133,6 +135,7 @@ class VectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
         dt: float = 0.01,
         steps: int = 1,
         method: str = "semi_implicit_euler",
+        contacts: Any = None,
         max_episode_steps: int | None = None,
         normalized_actions: bool = False,
         autoreset_mode: Any = AutoresetMode.NEXT_STEP,
@@ -147,7 +150,8 @@ class VectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
         self._observe = _observe_state if observe is None else _as_function(observe, "observe")
         self._control = None if control is None else _as_function(control, "control")
         self._steps = as_count(steps, "steps")
-        self._dt, self._method = as_positive(dt, "dt"), method
+        self._dt = as_positive(dt, "dt")
+        self._how: dict[str, Any] = {"method": method, "contacts": contacts}
         self._most = None if max_episode_steps is None else as_count(max_episode_steps, "max_episode_steps")
         if not isinstance(autoreset_mode, AutoresetMode):
             raise ArgumentValueError(
@@ -171,7 +175,7 @@ class VectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
         self._is_over = np.zeros(n, dtype=np.bool_)
         self._has_begun = False
         # What rollouts refuse is refused at once.
-        tree.rollout(self.context, np.empty((n, 0, nv)), self._dt, method=method)
+        tree.rollout(self.context, np.empty((n, 0, nv)), self._dt, **self._how)
 
     def _make_action_space(self, space: Any, is_normalized: bool) -> Any:
         if self._control is not None:
@@ -330,7 +334,7 @@ class VectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
         forces = tau[:, np.newaxis]
         if count > 1:
             forces = np.broadcast_to(forces, (self.num_envs, count, tau.shape[-1]))
-        self._tree.rollout(context, forces, self._dt, method=self._method, every=count, out=self._path)
+        self._tree.rollout(context, forces, self._dt, **self._how, every=count, out=self._path)
         q, v = (path[:, 1] for path in self._path)
         failed: Any = np.zeros(self.num_envs, dtype=np.bool_)
         # A sum that is finite has no other terms.
