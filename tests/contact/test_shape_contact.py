@@ -314,12 +314,17 @@ def test_trajectories_know_what_touched(tmp_path):
 
 def test_samples_of_a_batch_are_as_alone():
     contacts = make_contacts(make_boxes(1.0), 0.4)
-    context = contacts.tree.create_default_context(2)
+    tree, masses, options = contacts.tree, [1.0, 3.0], {"method": "implicit", "contacts": contacts}
+    context = tree.create_default_context(2)
     context.q = [pose(z=0.06), pose(z=0.08, angle=0.3)]
     context.v = [[0, 0, 0, 1, 0, 0], [1, 0, 0, 0, 0, 0]]
-    both = mbt.simulate(contacts.tree, context, 0.2, 5e-3, method="implicit", contacts=contacts)
+    tree.bodies[1].set_mass(context, masses)
+    both = mbt.simulate(tree, context, 0.2, 5e-3, **options)
     for i in range(2):
-        alone = run(contacts, context.q[i], context.v[i], duration=0.2)
+        single = tree.create_default_context()
+        single.q, single.v = context.q[i], context.v[i]
+        tree.bodies[1].set_mass(single, masses[i])
+        alone = mbt.simulate(tree, single, 0.2, 5e-3, **options)
         np.testing.assert_array_equal(both.q[i], alone.q)
         np.testing.assert_array_equal(both.sample(i).contacts.force_W, alone.contacts.force_W)
         np.testing.assert_allclose(both.power[i], alone.power, rtol=1e-12)

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from mbt._core.door.compiled_model import Derived
 from mbt._core.engines.lane_engine import get_num_threads
-from mbt._core.solvers.implicit_steps import ImplicitCore, derived_of, roll_out, take
+from mbt._core.solvers.implicit_steps import ImplicitCore, roll_out, take
 from mbt.autodiff import value
 from mbt.errors import ArgumentTypeError, ArgumentValueError, SingularityError, quote
 from mbt.motion.impulses import count_told
 from mbt.motion.stages import find_turning_dofs
+from mbt.scalars.sample_parameters import without_repeats
 from mbt.tree.force_elements import (
     DoorHinge,
     JointFriction,
@@ -47,7 +47,7 @@ __all__ = [
     "is_resisted",
     "join_steps",
     "join_taken",
-    "make_cores",
+    "make_core",
     "read_dofs",
     "take_anew",
 ]
@@ -149,21 +149,19 @@ class ImplicitSteps:
         self._moving = context.clone() if self.tree._user_force_elements is not None else None
         self._forces: Any = context.applied_forces if context._has_applied_forces else None
         if core is None:
-            self._cores = make_cores(
+            core = make_core(
                 context,
                 joint_limits=joint_limits,
                 velocity_limits=velocity_limits,
                 limit_efforts=limit_efforts,
                 contacts=contacts,
             )
-        else:
-            self._cores = [core] * math.prod(self.batch)
+        self._core, self._count = core, math.prod(self.batch)
 
     def set_servo_targets(self, q_d: FloatArray, v_d: FloatArray) -> None:
         """Let servos drive to these from now on, (..., num_servos)."""
-        rows = (np.ascontiguousarray(x).reshape(len(self._cores), self._servos.size) for x in (q_d, v_d))
-        for core, *targets in zip(self._cores, *rows, strict=True):
-            core.set_servo_targets(*targets)
+        rows = (np.ascontiguousarray(x).reshape(self._count, self._servos.size) for x in (q_d, v_d))
+        self._core.set_servo_targets(*rows)
 
     def take(self, q: FloatArray, v: FloatArray, tau: FloatArray, dt: float, time: Any = 0.0) -> Taken:
         """Take steps with these forces, (..., n, nv), from a state on.
@@ -183,8 +181,8 @@ class ImplicitSteps:
         return join_taken(parts)
 
     def _take(self, q: FloatArray, v: FloatArray, tau: FloatArray, dt: float, bias: Any) -> Taken:
-        tree, count, steps = self.tree, len(self._cores), tau.shape[-2]
-        nq, nv, rows = tree.num_positions, tree.num_velocities, (len(self._cores), tau.shape[-2])
+        tree, count, steps = self.tree, self._count, tau.shape[-2]
+        nq, nv, rows = tree.num_positions, tree.num_velocities, (self._count, tau.shape[-2])
         q, v = np.ascontiguousarray(q).reshape(count, nq), np.ascontiguousarray(v).reshape(count, nv)
         tau = np.broadcast_to(tau, (*self.batch, steps, nv)).reshape(*rows, nv)
         q1, v1, drive = (np.empty((*rows, size)) for size in (nq, nv, nv))
@@ -193,7 +191,7 @@ class ImplicitSteps:
         full = np.empty((*rows, len(self._servos)), dtype=np.bool_)
         told = np.empty((*rows, count_told(tree)))
         singular = take(
-            self._cores, q, v, np.ascontiguousarray(tau), bias, dt, q1, v1, iterations, residual, at_limit,
+            self._core, q, v, np.ascontiguousarray(tau), bias, dt, q1, v1, iterations, residual, at_limit,
             full, clipped, drive, told, get_num_threads(),
         )  # fmt: skip
         if not self.batch and singular[0] and steps == 1:
@@ -222,14 +220,14 @@ class ImplicitSteps:
         """
         if self._moving is not None:
             return None
-        count = len(self._cores)
+        count = self._count
         shape = tau.shape[-2:]
         tau = np.broadcast_to(tau, (*self.batch, *shape)) if tau.ndim > 2 else tau
         tau = np.ascontiguousarray(tau.reshape(count if tau.ndim > 2 else 1, *shape))
         qs, vs = (np.empty((count, kept + 1, x.shape[-1])) for x in (q, v))
         # They become those at the end.
         q, v = (np.array(x).reshape(count, x.shape[-1]) for x in (q, v))
-        singular = roll_out(self._cores, q, v, tau, dt, kept, every, qs, vs, get_num_threads())
+        singular = roll_out(self._core, q, v, tau, dt, kept, every, qs, vs, get_num_threads())
         if not self.batch and singular[0]:
             self._raise_singular(qs[0, 0], vs[0, 0])
         return qs.reshape(*self.batch, *qs.shape[1:]), vs.reshape(*self.batch, *vs.shape[1:])
@@ -241,7 +239,7 @@ class ImplicitSteps:
         bias: FloatArray = self.tree.calc_inverse_dynamics(
             context, np.zeros((*self.batch, v.shape[-1])), self._forces, include_force_elements=True
         )
-        return bias.reshape(len(self._cores), v.shape[-1])
+        return bias.reshape(self._count, v.shape[-1])
 
     def _raise_singular(self, q: FloatArray, v: FloatArray) -> None:
         context = self._context.clone()
@@ -268,16 +266,15 @@ def join_taken(parts: list[Taken]) -> Taken:
     return Taken(q, v, solver, clipped, drive, told)
 
 
-def make_cores(
+def make_core(
     context: Context,
     *,
     joint_limits: bool = True,
     velocity_limits: bool = False,
     limit_efforts: bool = False,
     contacts: TouchingShapes | None = None,
-) -> list[ImplicitCore]:
-    """Return what makes the steps of each sample."""
-    touching = None if contacts is None else contacts.core()
+) -> ImplicitCore:
+    """Return what makes the steps of all samples."""
     tree, batch = context.tree, context.batch_shape
     count, nv = math.prod(batch), tree.num_velocities
     constants = read_dofs(context, count, joint_limits) | _read_servos(context, count)
@@ -291,21 +288,33 @@ def make_cores(
         forces: Any = context.applied_forces
         constants["body_forces"] = forces.body_forces.reshape(count, 6 * tree.num_bodies)
         constants["generalized_forces"] = forces.generalized_forces.reshape(count, nv)
-    given, own = context.clone(), take_anew(context)
-    if not batch:
-        return [ImplicitCore(given, derived_of(given), derived_of(own), _row_of(constants, 0), touching)]
-    if not count:
-        return []
-    one: Any = given
-    locks, samples, of_own = one._sample((0,) * len(batch)), one._parameters, cast(Any, own)._parameters
-    compiled: Any = tree._compiled
-    is_same = not samples.rows.size
-    cores: list[ImplicitCore] = []
-    for i in range(count):
-        if i == 0 or not is_same:
-            pair = Derived(compiled, samples.of_sample(i)), Derived(compiled, of_own.of_sample(i))
-        cores.append(ImplicitCore(locks, *pair, _row_of(constants, i), touching))
-    return cores
+    # What all samples share is read once; targets of servos may come to differ.
+    constants |= {
+        name: without_repeats(array)
+        for name, array in constants.items()
+        if np.ndim(array) == 2 and name not in ("q_d", "v_d")
+    }
+    given, own = _parameters_of(context), _parameters_of(take_anew(context))
+    rows = own.vectors() if batch else own[np.newaxis]
+    touching = None if contacts is None else contacts.core()
+    return ImplicitCore(_one_of(context), count, given, rows, constants, touching)
+
+
+def _one_of(context: Any) -> Context:
+    """Return one state with the locks and the other switches."""
+    one: Context
+    if not context.batch_shape:
+        one = context.clone()
+    elif 0 in context.batch_shape:
+        one = context.tree.create_default_context()
+    else:
+        one = context._sample((0,) * len(context.batch_shape))
+    return one
+
+
+def _parameters_of(context: Any) -> Any:
+    """Return the parameters of one state, (n,), or the `SampleParameters` of many."""
+    return context._parameters if context.batch_shape else context._parameter_vector
 
 
 def take_anew(context: Context) -> Context:
@@ -333,13 +342,6 @@ def take_anew(context: Context) -> Context:
             element.set_force_stiffness_constants(own, np.zeros(3))
             element.set_force_damping_constants(own, np.zeros(3))
     return own
-
-
-def _row_of(constants: dict[str, Any], i: int) -> dict[str, Any]:
-    """Return those of one sample."""
-    return {
-        name: array[i] if array is not None and array.ndim > 1 else array for name, array in constants.items()
-    }
 
 
 def read_dofs(context: Context, count: int, joint_limits: bool) -> dict[str, Any]:

@@ -362,10 +362,9 @@ def core_of(tree: MultibodyTree) -> ImplicitCore | None:
         compile_copy(tree)
         if tree._user_force_elements is not None or tree.scalar_type.name != "double":
             return None
-        from mbt.motion.implicit import make_cores
+        from mbt.motion.implicit import make_core
 
-        (core,) = make_cores(tree.create_default_context())
-        _CORES[tree] = core
+        core = _CORES[tree] = make_core(tree.create_default_context())
     return core
 
 

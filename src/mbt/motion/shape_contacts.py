@@ -157,7 +157,7 @@ def find_touches(
     trajectory: Trajectory, context: Context, along: FloatArray
 ) -> list[tuple[FloatArray, FloatArray]]:
     """Return what each sample of the batch did: rows of points, and powers."""
-    from mbt.motion.implicit import make_cores
+    from mbt.motion.implicit import make_core
 
     moved: Any = trajectory._moved
     nv, n = trajectory.v.shape[-1], len(trajectory)
@@ -166,9 +166,9 @@ def find_touches(
         np.ascontiguousarray(x).reshape(-1, n, x.shape[-1]) for x in (trajectory.q, trajectory.v, v1, along)
     ]
     lengths = np.ascontiguousarray(moved[..., 0]).reshape(-1, n)
-    cores = make_cores(context, contacts=trajectory._contact)
+    core = make_core(context, contacts=trajectory._contact)
     q, v, end, middle = rows
-    return [core.touch(q[i], v[i], end[i], middle[i], lengths[i]) for i, core in enumerate(cores)]
+    return [core.touch(i, q[i], v[i], end[i], middle[i], lengths[i]) for i in range(len(q))]
 
 
 def calc_contacts(trajectory: Trajectory, context: Context, contact: TouchingShapes) -> ContactsOverTime:

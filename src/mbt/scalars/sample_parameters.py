@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     # (num_samples, k).
     Block = tuple[IndexArray, int, int, FloatArray]
 
-__all__ = ["SampleParameters"]
+__all__ = ["SampleParameters", "without_repeats"]
 
 
 class SampleParameters:
@@ -112,6 +112,14 @@ class SampleParameters:
             vector[columns] = rows[i]
         return vector
 
+    def vectors(self) -> FloatArray:
+        """Return the vector of each sample, (num_samples, n), or the one of all, (1, n)."""
+        columns, rows = self._assemble()
+        rows = without_repeats(rows)
+        vectors: FloatArray = np.repeat(self.common[np.newaxis], len(rows), axis=0)
+        vectors[:, columns] = rows
+        return vectors
+
     def copy(self) -> SampleParameters:
         """Return these: they never change."""
         return self
@@ -119,6 +127,11 @@ class SampleParameters:
     def __reduce__(self) -> Any:
         """Pickle as arrays."""
         return _restore, (self.common, self.columns, self.rows, self.batch_shape)
+
+
+def without_repeats(rows: FloatArray) -> FloatArray:
+    """Return the first of rows that are all the same, (1, n), else all of them."""
+    return rows[:1] if (rows == rows[:1]).all() else rows
 
 
 def _block(columns: IndexArray, rows: FloatArray) -> Block:

@@ -108,11 +108,6 @@ inline Principal find_principal(double mass, const double* com, const double* I)
   return x;
 }
 
-inline void find_principals(
-  int num_bodies, const double* mass, const double* com, const double* I, Principal* bodies) {
-  for (int b = 0; b < num_bodies; ++b) bodies[b] = find_principal(mass[b], com + 3*b, I + 6*b);
-}
-
 // F (num_bodies, 6), about the origins of the bodies: F = h F + the momenta + h mass gravity.
 template <class S>
 inline void add_momenta(

@@ -56,7 +56,7 @@ cdef inline void set_elements(
         e = &m.force_elements[i]
         if not count_rates(e.type):
             continue
-        a = x.given.force_elements + e.start
+        a = x.elements + e.start
         set_ends(m, e, <const double*>x.own.X_BF, <const double*>c.k.X_WB, <const double*>NULL, &ends)
         set_rates(e.type, a, &ends, s, from_A, from_C)
         for j in range(count_rates(e.type)):
@@ -172,7 +172,7 @@ cdef inline void add_hinges(
     memset(friction, 0, m.num_velocities*sizeof(double))
     for i in range(m.num_force_elements):
         e = &m.force_elements[i]
-        a = x.given.force_elements + e.start
+        a = x.elements + e.start
         if e.type == JOINT_FRICTION:
             ratio = v[e.b]/a[2]
             friction[e.b] += h*(a[0] + (a[1] - a[0])/(1.0 + ratio*ratio))

@@ -149,7 +149,6 @@ cdef void read_terms(Block* b) noexcept nogil:
     cdef LaneTerms* to = &b.terms
     cdef Lanes* memory = b.numbers
     cdef Py_ssize_t n = m.num_velocities
-    cdef const double* elements[<int>MBT_W]
     cdef int l
     to.position_of, to.servo_dofs, to.servo_positions = one.position_of, one.servo_dofs, one.servo_positions
     to.has_locks = False
@@ -161,10 +160,7 @@ cdef void read_terms(Block* b) noexcept nogil:
     to.p.X_BF = gather_parameters(b, &one.own.X_BF, 16*m.num_frames, &memory)
     to.p.gravity = gather_parameters(b, &one.own.gravity, 3, &memory)
     to.p.reflected_inertia = gather_parameters(b, &one.own.reflected_inertia, n, &memory)
-    # Of these friction and contact have theirs.
-    for l in range(<int>MBT_W):
-        elements[l] = b.of_lanes[l].given.force_elements
-    to.elements = fill_lanes(elements, count_elements(m), &memory)
+    to.elements = gather(b, &one.elements, count_elements(m), &memory)
     to.bodies = <const PrincipalOf[Lanes]*>gather(
         b, &one.bodies, sizeof(PrincipalOf[Lanes])//sizeof(Lanes)*m.num_bodies, &memory
     )

@@ -23,8 +23,7 @@ from mbt._core.solvers.shape_contact cimport TouchPoint, ContactTables
 cdef extern from "solvers/carried_momenta.hpp" namespace "mbt_convex" nogil:
     cdef cppclass Principal:
         pass
-    void find_principals(
-        int num_bodies, const double* mass, const double* com, const double* inertia, Principal* bodies)
+    Principal find_principal(double mass, const double* com, const double* inertia)
     void add_momenta "mbt_convex::add_momenta<double>"(
         int num_bodies, const Principal* bodies, const double* gravity, const double* X_WB, const double* X0_WB,
         const double* V0_WB, double h, double* F)
@@ -87,7 +86,7 @@ cdef struct Terms:
     # What acts in the steps of one Context.
     const Model* model
     Switches switches
-    const Parameters[double]* given
+    const double* elements                   # numbers of the force elements
     const Parameters[double]* own            # without the stiffness of contact and without friction of joints
     const double* free                       # (num_velocities,) 0.0 of what cannot move, else 1.0
     const double* damping
@@ -279,7 +278,7 @@ cdef inline double* set_contacts(
         e = &m.force_elements[i]
         if e.type != POINT_CONTACT:
             continue
-        a = x.given.force_elements + e.start
+        a = x.elements + e.start
         count = e.num_points
         for j in range(3):
             for k in range(count):

@@ -2,36 +2,43 @@ from typing import Any
 
 from typing_extensions import Self, disjoint_base
 
-from mbt._core.door.compiled_model import Derived
 from mbt._core.engines.context import ContextCore
 from mbt._core.solvers.shape_contact import ContactCore
 from mbt.math.arrays import FloatArray
+from mbt.scalars.sample_parameters import SampleParameters
 from mbt.tree.multibody_tree import MultibodyTree
 
 CONSTANTS: dict[str, float]
-
-def derived_of(context: ContextCore) -> Derived: ...
 
 @disjoint_base
 class ImplicitCore:
     def __new__(
         cls,
         context: ContextCore,
-        given: Derived,
-        own: Derived,
+        count: int,
+        given: FloatArray | SampleParameters,
+        own: FloatArray,
         constants: dict[str, Any],
         contacts: ContactCore | None = None,
     ) -> Self: ...
+    @property
+    def count(self) -> int: ...
     def set_servo_targets(self, q_d: FloatArray, v_d: FloatArray) -> None: ...
     def step(
         self, tree: MultibodyTree, q: FloatArray, v: FloatArray, tau: FloatArray, dt: float
     ) -> tuple[FloatArray, FloatArray] | None: ...
     def touch(
-        self, q: FloatArray, v: FloatArray, v1: FloatArray, along: FloatArray, lengths: FloatArray
+        self,
+        sample: int,
+        q: FloatArray,
+        v: FloatArray,
+        v1: FloatArray,
+        along: FloatArray,
+        lengths: FloatArray,
     ) -> tuple[FloatArray, FloatArray]: ...
 
 def roll_out(
-    cores: list[ImplicitCore],
+    core: ImplicitCore,
     q0: FloatArray,
     v0: FloatArray,
     tau: FloatArray,
@@ -43,7 +50,7 @@ def roll_out(
     num_threads: int,
 ) -> Any: ...
 def take(
-    cores: list[ImplicitCore],
+    core: ImplicitCore,
     q0: FloatArray,
     v0: FloatArray,
     tau: FloatArray,

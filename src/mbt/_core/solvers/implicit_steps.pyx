@@ -4,13 +4,15 @@ cimport numpy as cnp
 from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport NAN, fabs, fmax, fmin
 from libc.stdlib cimport free, malloc
-from libc.string cimport memcpy, memset
+from libc.string cimport memcmp, memcpy, memset
 
-from mbt._core.door.compiled_model cimport CompiledModel, Derived
+from mbt._core.algebra.records cimport Parameters
+from mbt._core.door.compiled_model cimport CompiledModel, derive_numbers
+from mbt._core.door.derived_parameters cimport count_derived
 from mbt._core.door.exact_arrays cimport adopt, data, in1, in2, is_array1, new1
 from mbt._core.engines.context cimport ContextCore, check_positions
 from mbt._core.engines.leading_axes cimport check_elements
-from mbt._core.model.structs cimport Model
+from mbt._core.model.structs cimport Model, ParameterLayout
 from mbt._core.quantities cimport kernels
 from mbt._core.quantities.call cimport Call
 from mbt._core.solvers.contact_rows cimport take_over_normals
@@ -19,7 +21,7 @@ from mbt._core.solvers.implicit_job cimport DONE, NOT_FINITE, SINGULAR, Job
 from mbt._core.solvers.implicit_lanes cimport fits_lanes, roll_out_blocks
 from mbt._core.solvers.implicit_rows cimport (
     CLOSING, LEAST_SHARE, PULL, RETURN, RIGID, STICTION, Principal, Problem, Terms, add_drives, calc_touch,
-    count_scratch, count_work, dot, find_principals, limit_impulse, multiply, spots_of,
+    count_scratch, count_work, dot, find_principal, limit_impulse, multiply, spots_of,
 )
 from mbt._core.solvers.implicit_step cimport count_told, set_problem, take_step, tell
 from mbt._core.solvers.shape_contact cimport MOST_SPOTS, TouchPoint, ContactCore, count_memory_of_contacts
@@ -43,6 +45,7 @@ cdef enum:
     STEPS_A_CHECK = 1024
     FEWEST_STEPS = 8          # of a thread
     STEPS_ANEW = 16           # see implicit_lanes.pyx
+    MOST_FIELDS = 24
 
 # What docs/implicit_steps.md calls them; see `convex_step.hpp`.
 CONSTANTS = {
@@ -50,123 +53,211 @@ CONSTANTS = {
     "pull": PULL,
 }
 
-# Those of the constants of a core that are integers.
+# Those of the constants of a core that are integers, and those that change.
 cdef frozenset WHOLE = frozenset(("position_of", "servo_dofs", "servo_positions", "angle_positions", "angle_dofs"))
+cdef frozenset WRITTEN = frozenset(("q_d", "v_d"))
 
 
-def derived_of(ContextCore context not None):
-    """Return what kernels read of the parameters of one state of doubles."""
-    return context.derived()
+cdef inline bint has_same_inertia(const Parameters[double]* x, const Parameters[double]* y, int body) noexcept nogil:
+    return (
+        x.mass[body] == y.mass[body]
+        and memcmp(x.p_BoBcm_B + 3*body, y.p_BoBcm_B + 3*body, 3*sizeof(double)) == 0
+        and memcmp(x.I_BBo_B + 6*body, y.I_BBo_B + 6*body, 6*sizeof(double)) == 0
+    )
+
+
+cdef struct Field:
+    # A pointer in terms that has a row of each sample.
+    Py_ssize_t offset         # in bytes, from their beginning
+    Py_ssize_t stride         # from row to row
 
 
 cdef class ImplicitCore:
-    """Implicit steps with the parameters of a Context.
+    """Implicit steps of one or more samples, with the parameters of a Context.
 
     Parameters
     ----------
     context : Context
         One state of doubles, with the locks and the other switches.
-    given, own : Derived
-        The parameters; and the same without the stiffness of contact and without friction of joints.
+    count : int
+        The number of samples.
+    given : ndarray or SampleParameters, shape (n,) or (..., n)
+        The parameters.
+    own : ndarray, shape (1, n) or (count, n)
+        The same, without the stiffness of contact and without friction of joints, of all samples or of each.
     constants : dict of str to ndarray
-        ``free``, ``damping``, ``stiffness``, ``lower``, ``upper`` (num_velocities,); ``position_of`` (num_velocities,)
-        of int; ``slowest``, ``fastest`` (num_velocities,), limits of velocities; of limits of angles
-        ``angle_positions``, ``angle_dofs`` of int, ``angle_signs``, ``angle_limits``; ``effort_lower``,
-        ``effort_upper`` (num_velocities,); of servos ``servo_dofs``, ``servo_positions`` of
-        int, ``kp``, ``kd``, ``q_d``, ``v_d``, ``effort_limits``; ``body_forces`` (num_bodies, 6) and
-        ``generalized_forces`` (num_velocities,), or None.
+        ``free``, ``damping``, ``stiffness``, ``lower``, ``upper`` (num_velocities,); ``slowest``, ``fastest``
+        (num_velocities,), limits of velocities; ``effort_lower``, ``effort_upper`` (num_velocities,); of limits of
+        angles ``angle_signs``, ``angle_limits``; of servos ``kp``, ``kd``, ``q_d``, ``v_d``, ``effort_limits``;
+        ``body_forces`` (6 num_bodies,) and ``generalized_forces`` (num_velocities,), or None. Each of all samples, or
+        with a row for each of them. And of all samples, of int: ``position_of`` (num_velocities,), ``angle_positions``,
+        ``angle_dofs``, ``servo_dofs``, ``servo_positions``.
     contacts : ContactCore, optional
         Shapes that touch.
     """
     # Not the Contexts: they hold the tree, which may hold this.
-    cdef Derived own_parameters, given_parameters
     cdef CompiledModel compiled
     cdef ContactCore contacts
     cdef tuple switched                      # keeps what the switches show alive
     cdef dict arrays                         # and the other pointers
-    cdef Terms terms
+    cdef readonly Py_ssize_t count
+    cdef Terms* terms                        # of each sample
+    cdef Field[MOST_FIELDS] fields           # that differ between samples
+    cdef int num_fields
+    cdef Py_ssize_t num_own                  # 1: all samples have the same parameters
+    cdef const double* own
+    cdef Parameters[double]* parameters      # made from these, as the next two
+    cdef double* derived
     cdef Principal* bodies
 
     def __cinit__(
-        self, ContextCore context not None, Derived given not None, Derived own not None, dict constants not None,
+        self, ContextCore context not None, Py_ssize_t count, given, own, dict constants not None,
         ContactCore contacts=None
     ):
         cdef Model* m = &context.compiled.model
-        cdef Terms* x = &self.terms
+        cdef const ParameterLayout* layout = &context.compiled.layout
+        self.compiled, self.contacts, self.count, self.num_own = context.compiled, contacts, count, len(own)
+        self.switched = context._locked, context._weightless, context._disabled
+        if count < 0 or self.num_own not in (1, count):
+            raise ValueError("count")
+        self.arrays = {name: None if array is None else np.array(
+            array, np.intc if name in WHOLE else np.float64, order="C", copy=name in WRITTEN or None
+        ) for name, array in constants.items()}
+        self.arrays["own"] = own = in2(own, "own", self.num_own, layout.size)
+        self.arrays["elements"] = np.ascontiguousarray(given[..., layout.force_element:layout.constraint])
+        self.own = data(own)
+        self.terms = <Terms*>malloc((count + 1)*sizeof(Terms))
+        self.parameters = <Parameters[double]*>malloc((self.num_own + 1)*sizeof(Parameters[double]))
+        self.derived = <double*>malloc((self.num_own*count_derived(m) + 1)*sizeof(double))
+        self.bodies = <Principal*>malloc((self.num_own + 1)*m.num_bodies*sizeof(Principal))
+        if self.terms == NULL or self.parameters == NULL or self.derived == NULL or self.bodies == NULL:
+            raise MemoryError
+        self.terms.model, self.terms.switches = m, context.switches
+        self.set_first()
+        with nogil:
+            self.derive()
+            self.set_others()
+
+    def __dealloc__(self):
+        free(self.bodies)
+        free(self.derived)
+        free(self.parameters)
+        free(self.terms)
+
+    cdef int set_first(self) except -1:
+        """Make the terms of the first sample."""
+        cdef Terms* x = self.terms
+        cdef const Model* m = x.model
         cdef Py_ssize_t nv = m.num_velocities
         cdef int i
-        self.compiled = context.compiled
-        self.switched = context._locked, context._weightless, context._disabled
-        self.given_parameters, self.own_parameters = given, own
-        self.arrays = {name: None if array is None else np.ascontiguousarray(
-            array, np.intc if name in WHOLE else np.float64
-        ) for name, array in constants.items()}
-        x.model, x.switches = m, context.switches
-        x.given, x.own = &given.parameters, &own.parameters
-        x.num_servos = <int>len(self.arrays["servo_dofs"])
-        x.free, x.damping = self.numbers("free", nv), self.numbers("damping", nv)
-        x.stiffness = self.numbers("stiffness", nv)
-        x.lower, x.upper = self.numbers("lower", nv), self.numbers("upper", nv)
-        x.slowest, x.fastest = self.numbers("slowest", nv), self.numbers("fastest", nv)
-        x.num_angles = <int>len(self.arrays["angle_positions"])
-        x.angle_positions = <const int*>self.whole_numbers("angle_positions", x.num_angles)
-        x.angle_dofs = <const int*>self.whole_numbers("angle_dofs", x.num_angles)
-        x.angle_signs = self.numbers("angle_signs", x.num_angles)
-        x.angle_limits = self.numbers("angle_limits", x.num_angles)
-        x.effort_lower, x.effort_upper = self.numbers("effort_lower", nv), self.numbers("effort_upper", nv)
-        x.kp, x.kd = self.numbers("kp", x.num_servos), self.numbers("kd", x.num_servos)
-        x.q_d, x.v_d = self.numbers("q_d", x.num_servos), self.numbers("v_d", x.num_servos)
-        x.effort_limits = self.numbers("effort_limits", x.num_servos)
+        x.own, x.bodies = self.parameters, self.bodies
+        x.num_servos, x.num_angles = <int>len(self.arrays["servo_dofs"]), <int>len(self.arrays["angle_positions"])
+        self.show("elements", self.compiled.layout.constraint - self.compiled.layout.force_element, &x.elements)
+        self.show("free", nv, &x.free)
+        self.show("damping", nv, &x.damping)
+        self.show("stiffness", nv, &x.stiffness)
+        self.show("lower", nv, &x.lower)
+        self.show("upper", nv, &x.upper)
+        self.show("slowest", nv, &x.slowest)
+        self.show("fastest", nv, &x.fastest)
+        self.show("effort_lower", nv, &x.effort_lower)
+        self.show("effort_upper", nv, &x.effort_upper)
+        self.show("angle_signs", x.num_angles, &x.angle_signs)
+        self.show("angle_limits", x.num_angles, &x.angle_limits)
+        self.show("kp", x.num_servos, &x.kp)
+        self.show("kd", x.num_servos, &x.kd)
+        self.show("q_d", x.num_servos, &x.q_d)
+        self.show("v_d", x.num_servos, &x.v_d)
+        self.show("effort_limits", x.num_servos, &x.effort_limits)
         x.body_forces = x.generalized_forces = NULL
         if self.arrays["body_forces"] is not None:
-            x.body_forces = self.numbers("body_forces", 6*m.num_bodies)
-            x.generalized_forces = self.numbers("generalized_forces", nv)
-        x.position_of = <const int*>self.whole_numbers("position_of", nv)
-        x.servo_dofs = <const int*>self.whole_numbers("servo_dofs", x.num_servos)
-        x.servo_positions = <const int*>self.whole_numbers("servo_positions", x.num_servos)
-        x.has_locks = not self.arrays["free"].all()
+            self.show("body_forces", 6*m.num_bodies, &x.body_forces)
+            self.show("generalized_forces", nv, &x.generalized_forces)
+        x.position_of = self.whole_numbers("position_of", nv)
+        x.angle_positions = self.whole_numbers("angle_positions", x.num_angles)
+        x.angle_dofs = self.whole_numbers("angle_dofs", x.num_angles)
+        x.servo_dofs = self.whole_numbers("servo_dofs", x.num_servos)
+        x.servo_positions = self.whole_numbers("servo_positions", x.num_servos)
         x.num_points = 0
         for i in range(m.num_force_elements):
             x.num_points += m.force_elements[i].num_points
         x.num_rows = m.num_equations + count_element_rows(m) + x.num_angles
         x.shapes = NULL
         x.num_spots = x.num_contact_work = 0
-        self.contacts = contacts
-        if contacts is not None:
-            x.shapes, x.num_spots = &contacts.tables, MOST_SPOTS*contacts.tables.scene.num_pairs
+        if self.contacts is not None:
+            x.shapes, x.num_spots = &self.contacts.tables, MOST_SPOTS*self.contacts.tables.scene.num_pairs
             x.num_contact_work = count_memory_of_contacts(x.shapes)
         x.num_work = count_work(m)
-        self.bodies = <Principal*>malloc(m.num_bodies*sizeof(Principal))
-        if self.bodies == NULL:
-            raise MemoryError
-        find_principals(
-            <int>m.num_bodies, x.own.mass, x.own.p_BoBcm_B, x.own.I_BBo_B, self.bodies
-        )
-        x.bodies = self.bodies
+        x.has_locks = False
+        return 0
 
-    def __dealloc__(self):
-        free(self.bodies)
-
-    cdef const double* numbers(self, str name, Py_ssize_t count) except? NULL:
+    cdef int show(self, str name, Py_ssize_t n, const double** field) except -1:
+        """Let a field of the terms of the first sample point to its n constants."""
         array = self.arrays[name]
-        if array.size != count:
+        cdef bint is_of_each = array.size != n
+        if is_of_each and array.size != n*self.count:
             raise ValueError(name)
-        return data(array)
+        field[0] = data(array)
+        if is_of_each:
+            self.fields[self.num_fields].offset = <const char*>field - <const char*>self.terms
+            self.fields[self.num_fields].stride = n
+            self.num_fields += 1
+        return 0
 
-    cdef const void* whole_numbers(self, str name, Py_ssize_t count) except? NULL:
+    cdef const int* whole_numbers(self, str name, Py_ssize_t n) except? NULL:
         array = self.arrays[name]
-        if array.size != count:
+        if array.size != n:
             raise ValueError(name)
-        return <const void*>data(array)
+        return <const int*><const void*>data(array)
+
+    cdef void derive(self) noexcept nogil:
+        """Compute what steps read of the parameters."""
+        cdef const Model* m = self.terms.model
+        cdef const ParameterLayout* layout = &self.compiled.layout
+        cdef Parameters[double]* p
+        cdef Principal* body = self.bodies
+        cdef Py_ssize_t k
+        cdef int b
+        for k in range(self.num_own):
+            p = self.parameters + k
+            derive_numbers(m, layout, self.own + k*layout.size, self.derived + k*count_derived(m), p)
+            for b in range(m.num_bodies):
+                # Most bodies are those of the sample before.
+                if k and has_same_inertia(p, p - 1, b):
+                    body[0] = (body - m.num_bodies)[0]
+                else:
+                    body[0] = find_principal(p.mass[b], p.p_BoBcm_B + 3*b, p.I_BBo_B + 6*b)
+                body += 1
+
+    cdef void set_others(self) noexcept nogil:
+        """Make the terms of the other samples from those of the first one; and say which have locks."""
+        cdef const Model* m = self.terms.model
+        cdef Terms* x
+        cdef const double** field
+        cdef Py_ssize_t i
+        cdef int k
+        for i in range(self.count):
+            x = self.terms + i
+            if i:
+                x[0] = self.terms[0]
+                for k in range(self.num_fields):
+                    field = <const double**>(<char*>x + self.fields[k].offset)
+                    field[0] += i*self.fields[k].stride
+                if self.num_own > 1:
+                    x.own += i
+                    x.bodies += i*m.num_bodies
+            x.has_locks = False
+            for k in range(m.num_velocities):
+                x.has_locks = x.has_locks or x.free[k] == 0.0
 
     # What Python calls.
 
     def set_servo_targets(self, q_d, v_d):
-        """Let servos drive to these from the next step on, (num_servos,)."""
-        cdef int ns = self.terms.num_servos
-        q_d, v_d = in1(q_d, "q_d", ns), in1(v_d, "v_d", ns)
-        memcpy(<void*>self.terms.q_d, data(q_d), ns*sizeof(double))
-        memcpy(<void*>self.terms.v_d, data(v_d), ns*sizeof(double))
+        """Let servos drive to these from the next step on, (count, num_servos)."""
+        cdef Py_ssize_t ns = self.terms.num_servos
+        for name, array in (("q_d", q_d), ("v_d", v_d)):
+            array = in2(array, name, self.count, ns)
+            memcpy(data(self.arrays[name]), data(array), self.count*ns*sizeof(double))
 
     def step(self, tree, q, v, tau, double dt):
         """Return the state one step later, NaN where the present one is not finite.
@@ -174,7 +265,7 @@ cdef class ImplicitCore:
         None where the arrays are not those of one state, or the mass matrix is singular.
         """
         cdef const Model* m = &self.compiled.model
-        cdef const Terms* terms = &self.terms
+        cdef const Terms* terms = self.terms
         cdef Problem x
         cdef int iterations
         cdef double residual
@@ -196,14 +287,16 @@ cdef class ImplicitCore:
             fill(m, data(q1), data(v1))
         return q1, v1
 
-    def touch(self, q, v, v1, along, lengths):
-        """Return what shapes did in steps from q and v to v1, arrays with T rows, of these lengths, (T,).
+    def touch(self, Py_ssize_t sample, q, v, v1, along, lengths):
+        """Return what shapes did to a sample in steps from q and v to v1, arrays with T rows, of these lengths, (T,).
 
         Of each point that pushed twelve numbers: the step, the pair, the point, the normal, the force on the second
         body, the gap; and of each step the power of these forces if the tree moves with `along`. A state that is not
         finite has none.
         """
-        cdef const Terms* x = &self.terms
+        if not 0 <= sample < self.count:
+            raise IndexError(sample)
+        cdef const Terms* x = self.terms + sample
         cdef const Model* m = x.model
         cdef int n = m.num_velocities
         cdef Py_ssize_t i, count = len(q)
@@ -401,19 +494,24 @@ cdef void take_sample(const Job* job, Py_ssize_t sample, double* work) noexcept 
 
 
 cdef class _Samples:
-    """The terms of the cores of some samples, and what has become of each."""
+    """The terms of some samples, and what has become of each."""
+    cdef ImplicitCore core
     cdef const Terms** terms
     cdef int* states
     cdef object singular
 
-    def __cinit__(self, list cores not None):
-        cdef Py_ssize_t i, count = len(cores)
+    def __cinit__(self, ImplicitCore core not None, Py_ssize_t count):
+        cdef Py_ssize_t i
+        if core.count not in (1, count):
+            raise ValueError("core")
+        self.core = core
         self.terms = <const Terms**>malloc((count + 1)*sizeof(Terms*))
         self.states = <int*>malloc((count + 1)*sizeof(int))
         if self.terms == NULL or self.states == NULL:
             raise MemoryError
         for i in range(count):
-            self.terms[i] = &(<ImplicitCore?>cores[i]).terms
+            # Lanes read those of all samples once.
+            self.terms[i] = core.terms + (i if core.num_own > 1 or core.num_fields else 0)
             self.states[i] = DONE
         self.singular = np.zeros(count, np.bool_)
 
@@ -427,23 +525,20 @@ cdef class _Samples:
         job.bias = NULL
 
 
-def roll_out(list cores not None, q0, v0, tau, double dt, int kept, int every, q, v, int num_threads):
+def roll_out(
+    ImplicitCore core not None, q0, v0, tau, double dt, int kept, int every, q, v, int num_threads
+):
     """Fill rows of q and v, (count, kept + 1, ...), with the states (count, ...), and those after every so many steps.
 
     `tau`, (count or 1, number of steps or 1, num_velocities), are the forces. The states become those at the end.
     Returns which samples have no first step, because their mass matrix is singular.
     """
-    cdef _Samples samples = _Samples(cores)
+    cdef Py_ssize_t count = len(q0), nv = v0.shape[1], total = <Py_ssize_t>kept*every, most, at
+    cdef _Samples samples = _Samples(core, count)
     cdef Job job
-    cdef Py_ssize_t count = len(cores), nv = v0.shape[1], total = <Py_ssize_t>kept*every, most, at
-    cdef PoolTask task = roll_out_blocks if count > 1 else roll_out_part
+    cdef PoolTask task = roll_out_blocks if count > 1 and fits_lanes(core.terms) else roll_out_part
     samples.begin(&job, dt)
-    for at in range(count):
-        if not fits_lanes(samples.terms[at]):
-            task = roll_out_part
-            break
-    if count:
-        job.num_doubles, job.take_one = count_doubles(samples.terms[0]), take_one
+    job.num_doubles, job.take_one = count_doubles(core.terms), take_one
     job.q0, job.v0, job.tau, job.q, job.v = data(q0), data(v0), data(tau), data(q), data(v)
     job.step_stride = nv if tau.shape[1] > 1 else 0
     job.sample_stride = nv*tau.shape[1] if tau.shape[0] > 1 else 0
@@ -466,8 +561,8 @@ def roll_out(list cores not None, q0, v0, tau, double dt, int kept, int every, q
 
 
 def take(
-    list cores not None, q0, v0, tau, bias, double dt, q, v, iterations, residual, at_limit, saturated, is_clipped,
-    drive, told, int num_threads
+    ImplicitCore core not None, q0, v0, tau, bias, double dt, q, v, iterations, residual, at_limit, saturated,
+    is_clipped, drive, told, int num_threads
 ):
     """Fill arrays, (count, number of steps, ...), with the states behind steps, and what the solver did.
 
@@ -476,12 +571,10 @@ def take(
     state that is not finite on all are NaN. Returns which samples have no first step, because their mass matrix is
     singular.
     """
-    cdef _Samples samples = _Samples(cores)
+    cdef Py_ssize_t count = len(q0), at = 0
+    cdef _Samples samples = _Samples(core, count)
     cdef Job job
-    cdef Py_ssize_t count = len(cores), at = 0
-    if not count:
-        return samples.singular
-    if told.shape[2] != count_told(samples.terms[0]):
+    if told.shape[2] != count_told(core.terms):
         raise ValueError("told")
     samples.begin(&job, dt)
     job.q0, job.v0, job.tau, job.q, job.v = data(q0), data(v0), data(tau), data(q), data(v)
