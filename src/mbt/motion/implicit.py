@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -51,6 +52,9 @@ __all__ = [
     "read_dofs",
     "take_anew",
 ]
+
+# What `_limits_of` has found.
+_LIMITS: WeakKeyDictionary[MultibodyTree, tuple[dict[str, Any], dict[str, Any]]] = WeakKeyDictionary()
 
 
 class SolverSteps(NamedTuple):
@@ -288,12 +292,13 @@ def make_core(
         forces: Any = context.applied_forces
         constants["body_forces"] = forces.body_forces.reshape(count, 6 * tree.num_bodies)
         constants["generalized_forces"] = forces.generalized_forces.reshape(count, nv)
-    # What all samples share is read once; targets of servos may come to differ.
-    constants |= {
-        name: without_repeats(array)
-        for name, array in constants.items()
-        if np.ndim(array) == 2 and name not in ("q_d", "v_d")
-    }
+    if batch:
+        # What all samples share is read once; targets of servos may come to differ.
+        constants |= {
+            name: without_repeats(array)
+            for name, array in constants.items()
+            if np.ndim(array) == 2 and name not in ("q_d", "v_d")
+        }
     given, own = _parameters_of(context), _parameters_of(take_anew(context))
     rows = own.vectors() if batch else own[np.newaxis]
     touching = None if contacts is None else contacts.core()
@@ -350,6 +355,29 @@ def read_dofs(context: Context, count: int, joint_limits: bool) -> dict[str, Any
     nv = tree.num_velocities
     free = np.broadcast_to(~np.asarray(context._locked_dofs()), (count, nv)).astype(np.float64)
     damping, stiffness = np.zeros((count, nv)), np.zeros((count, nv))
+    if nv:
+        compiled: Any = tree._compiled
+        first = compiled.parameter_slice("damping", 0).start
+        given = np.broadcast_to(_parameters_of(context)[..., first : first + nv], (*batch, nv))
+        damping[:] = given.reshape(count, nv)
+    for element in tree.force_elements:
+        if isinstance(element, RevoluteSpring | PrismaticSpring):
+            k = np.broadcast_to(element.get_stiffness(context), batch)
+            stiffness[:, element.joint.velocity_start] += k.reshape(count)
+    limits = _limits_of(tree)[joint_limits]
+    return {"free": free, "damping": damping, "stiffness": stiffness, **limits}
+
+
+def _limits_of(tree: MultibodyTree) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what stays of a finalized tree: which position goes with a velocity, without and with limits."""
+    limits = _LIMITS.get(tree)
+    if limits is None:
+        limits = _LIMITS[tree] = (_find_limits(tree, False), _find_limits(tree, True))
+    return limits
+
+
+def _find_limits(tree: MultibodyTree, joint_limits: bool) -> dict[str, Any]:
+    nv = tree.num_velocities
     lower, upper = np.full(nv, -np.inf), np.full(nv, np.inf)
     position_of = np.zeros(nv, dtype=np.intc)
     turning = find_turning_dofs(tree)
@@ -358,8 +386,6 @@ def read_dofs(context: Context, count: int, joint_limits: bool) -> dict[str, Any
     for joint in tree.joints:
         start, num = joint.velocity_start, joint.num_velocities
         dofs = slice(start, start + num)
-        joint_damping = np.broadcast_to(joint.get_damping_vector(context), (*batch, num))
-        damping[:, dofs] = joint_damping.reshape(count, num)
         # Positions are integrals of velocities, but of rotations.
         if joint.num_positions == num and not any(start <= k < start + num for k in turning):
             position_of[dofs] = np.arange(joint.position_start, joint.position_start + num)
@@ -370,16 +396,14 @@ def read_dofs(context: Context, count: int, joint_limits: bool) -> dict[str, Any
             for sign, bounds in limits:
                 for k in np.flatnonzero(np.isfinite(bounds)).tolist():
                     angles.append((joint.position_start + k, start + k, sign, float(bounds[k])))
-    for element in tree.force_elements:
-        if isinstance(element, RevoluteSpring | PrismaticSpring):
-            k = np.broadcast_to(element.get_stiffness(context), batch)
-            stiffness[:, element.joint.velocity_start] += k.reshape(count)
     sides = np.reshape(angles + angles, (-1, 4)).T  # A stop and a spring of each.
-    return {
-        "free": free, "damping": damping, "stiffness": stiffness, "lower": lower, "upper": upper,
-        "position_of": position_of,
+    found = {
+        "lower": lower, "upper": upper, "position_of": position_of,
         **dict(zip(("angle_positions", "angle_dofs", "angle_signs", "angle_limits"), sides, strict=True)),
     }  # fmt: skip
+    for array in found.values():
+        array.flags.writeable = False
+    return found
 
 
 def _read_servos(context: Context, count: int) -> dict[str, Any]:
