@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import inspect
+import operator
 import pickle
 import shutil
 import sys
@@ -355,19 +356,44 @@ def test_numpy(dtype: Any) -> None:
     assert_close(stacked(function, x, y, A), wanted, rtol)
 
 
+def test_operators_of_entries(arm: mbt.MultibodyTree) -> None:
+    names = "add", "sub", "mul", "truediv", "pow", "mod", "floordiv"
+    arithmetic = [getattr(operator, name) for name in names]
+    comparisons = operator.lt, operator.gt, operator.le, operator.ge, operator.eq, operator.ne
+
+    def function(x: Any) -> Any:
+        a, b = x[0], x[1]
+        pairs = [
+            (a, b),
+            *((a, n) for n in (0, 1, -1, 2, -0.5, 3.0)),
+            *((n, b) for n in (0, 1, -1, 2, 0.5, 3.0)),
+        ]
+        values = [f(*pair) for f in arithmetic for pair in pairs]
+        return np.stack([
+            *values, *(np.where(f(*pair), 1.0, 0.0) for f in comparisons for pair in pairs), -a, +a, abs(a),
+        ])  # fmt: skip
+
+    compiled = mbt.compile(arm, function, arguments={"x": 2})
+    for x in ([0.7, 1.3], [-2.5, 1.5], [2.5, -1.5], [-7.0, -2.0], [3.0, 3.0], [1.0, 0.5]):
+        with np.errstate(all="ignore"):
+            wanted = function(np.array(x))
+        np.testing.assert_allclose(compiled(np.array(x)), wanted, rtol=1e-14, atol=0)
+
+
 def test_not_a_number_as_in_numpy(arm: mbt.MultibodyTree) -> None:
     def function(x: Any, y: Any) -> Any:
         return np.stack([
             np.minimum(x, y), np.maximum(x, y), np.minimum(x, 1.0), np.maximum(1.0, x),
             np.fmin(x, y), np.fmax(x, y),
             np.where(x < y, 1.0, 2.0), np.where(x >= y, 1.0, 2.0), np.isnan(x), np.isfinite(y), np.isinf(y),
-            np.clip(x, -1, 1), np.sign(x),
+            np.clip(x, -1, 1), np.sign(x), x // y, x % y,
         ])  # fmt: skip
 
     compiled = mbt.compile(arm, function, arguments={"x": (), "y": ()})
-    values = np.array([np.nan, np.inf, -np.inf, 0.0, 2.0])
+    values = np.array([np.nan, np.inf, -np.inf, 0.0, 2.0, -1.5])
     x, y = (grid.ravel() for grid in np.meshgrid(values, values))
-    wanted = function(x, y).T
+    with np.errstate(all="ignore"):
+        wanted = function(x, y).T
     np.testing.assert_array_equal(compiled(x, y), wanted)
     np.testing.assert_array_equal([compiled(float(a), float(b)) for a, b in zip(x, y, strict=True)], wanted)
 

@@ -45,14 +45,19 @@ def _choose_number(t: Trace, x: Any, y: Any, is_less: bool) -> Any:
 
 
 def _remainder(t: Trace, x: Any, y: Any) -> Any:
-    y = t.lift(y)
+    r, is_across = _divide(t, x, y)
+    return t.select(is_across, r + y, r)
+
+
+def _divide(t: Trace, x: Any, y: Any) -> tuple[Any, Any]:
+    """Return the remainder, which has the sign of x, and whether that is not the sign of y."""
     r = t.apply("fmod", x, y)
     is_across = t.join(
         "both",
         t.negate(t.compare("equal", r, 0.0)),
         t.negate(_same(t, t.compare("less", r, 0.0), t.compare("less", y, 0.0))),
     )
-    return t.select(is_across, r + y, r)
+    return r, is_across
 
 
 def _same(t: Trace, a: Any, b: Any) -> Any:
@@ -61,7 +66,10 @@ def _same(t: Trace, a: Any, b: Any) -> Any:
 
 def _floor_divide(t: Trace, x: Any, y: Any) -> Any:
     x, y = t.lift(x), t.lift(y)
-    return t.apply("rint", (x - _remainder(t, x, y)) / y)
+    r, is_across = _divide(t, x, y)
+    quotient = (x - r) / y
+    whole = t.apply("rint", t.select(is_across, quotient - 1.0, quotient))
+    return t.select(t.compare("equal", y, 0.0), x / y, whole)
 
 
 def _sign(t: Trace, x: Any) -> Any:
