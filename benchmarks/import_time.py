@@ -3,7 +3,7 @@
     python benchmarks/import_time.py [--runs 40] [--limit-ms 30]
 
 Each import runs in a process of its own, the two in turns; the fastest of each counts, as other programs only
-ever make it slower. Above the limit it tries again, up to five times, and then exits with 1.
+ever make it slower. Above the limit it tries again, up to ten times, and then exits with 1.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def main() -> int:
     parser.add_argument("--limit-ms", type=float, default=float("inf"))
     arguments = parser.parse_args()
     times: list[list[float]] = []
-    for _ in range(5):
+    for _ in range(10):
         times += [[measure(statement) for statement in STATEMENTS] for _ in range(arguments.runs)]
         numpy_ms, both_ms = (min(column) for column in zip(*times, strict=True))
         cost = both_ms - numpy_ms
