@@ -150,7 +150,7 @@ def humanoid_tick() -> dict[str, Contenders]:
         }
         for i, end in enumerate(ends):
             found[f"J{i}"] = F.frame_jacobian(tree, q, end)
-            found[f"a{i}"] = F.frame_jacobian_rate(tree, q, v, end) @ v
+            found[f"a{i}"] = F.frame_bias_acceleration(tree, q, v, end)
             found[f"X{i}"] = F.frame_pose(tree, q, end)
         return found
 

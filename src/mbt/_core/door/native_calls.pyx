@@ -1,7 +1,7 @@
 """Calls of native code that was made for one tree: with the arrays of one state at once, and of many."""
 
 cimport numpy as cnp
-from cpython.dict cimport PyDict_GetItem
+from cpython.dict cimport PyDict_GetItemWithError, PyDict_Next
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.ref cimport PyObject
 from libc.stdlib cimport calloc, free
@@ -374,7 +374,7 @@ cdef class NativeTick:
         cdef PyObject* given
         cdef list positions = list(arguments)
         for i in range(len(arguments), self.num_inputs):
-            given = PyDict_GetItem(named, self.input_names[i])
+            given = PyDict_GetItemWithError(named, self.input_names[i])
             count += given != NULL
             positions.append(None if given == NULL else <object>given)
         if count < len(named):
@@ -427,6 +427,9 @@ cdef class NativeTick:
         """The arrays given, and new ones for those that are not; None where something else is given."""
         cdef int i, num_given = 0
         cdef PyObject* arrays[MAX_ARRAYS]
+        cdef PyObject* name
+        cdef PyObject* key
+        cdef Py_ssize_t place = 0
         if self._kind is dict:
             if type(out) is not dict:
                 return None
@@ -440,10 +443,12 @@ cdef class NativeTick:
             return out
         for i in range(self.num_outputs):
             targets[i] = NULL
+            name = PyTuple_GET_ITEM(self.output_names, i)
             if self._kind is tuple:
                 arrays[i] = PyTuple_GET_ITEM(out, i)
-            else:
-                arrays[i] = PyDict_GetItem(out, <object>PyTuple_GET_ITEM(self.output_names, i))
+            # A dict that a call has returned has them in order.
+            elif not PyDict_Next(out, &place, &key, &arrays[i]) or key != name:
+                arrays[i] = PyDict_GetItemWithError(out, <object>name)
             if arrays[i] == NULL:
                 continue
             num_given += 1
@@ -470,18 +475,21 @@ cdef class NativeTick:
 
     cdef bint are_mixed(self, Py_ssize_t count, void** targets) noexcept nogil:
         """Whether two of these arrays are in the same memory."""
-        cdef int i, k
         cdef Py_ssize_t size = (1 if count == -1 else count)*(4 if self.type == cnp.NPY_FLOAT else 8)
         cdef const Layout* of = self.layouts + self.num_inputs
+        cdef const char* begin[MAX_ARRAYS]
+        cdef const char* end[MAX_ARRAYS]
+        cdef int i, k, num_given = 0
+        cdef bint mixed = False
         for i in range(self.num_outputs):
+            if targets[i] != NULL:
+                begin[num_given] = <const char*>targets[i]
+                end[num_given] = begin[num_given] + size*of[i].size
+                num_given += 1
+        for i in range(num_given):
             for k in range(i):
-                if (
-                    targets[i] != NULL and targets[k] != NULL
-                    and <char*>targets[i] < <char*>targets[k] + size*of[k].size
-                    and <char*>targets[k] < <char*>targets[i] + size*of[i].size
-                ):
-                    return True
-        return False
+                mixed |= (begin[i] < end[k]) & (begin[k] < end[i])
+        return mixed
 
     cdef object make_output(self, int i, Py_ssize_t count):
         cdef const Layout* layout = self.layouts + self.num_inputs + i
