@@ -549,8 +549,13 @@ def test_contexts_that_are_refused() -> None:
     idle = tree.edit()
     idle.remove(idle.joint_actuators[0])
     idle.finalize()
-    with pytest.raises(mbt.ArgumentValueError, match="expected a tree with actuators"):
+    with pytest.raises(mbt.ArgumentValueError, match=r'expected a tree with actuators.* actuators="all"'):
         make_envs(idle)
+    stone = mbt.MultibodyTree()
+    stone.add_body(mbt.RigidBody("stone", mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)))
+    stone.finalize()
+    with pytest.raises(mbt.ArgumentValueError, match=r"give control and action_space$"):
+        make_envs(stone)
     with pytest.raises(mbt.ArgumentValueError, match="effort limits of all"):
         make_envs(make_cart_pole(effort_limit=np.inf), normalized_actions=True)
 

@@ -189,9 +189,10 @@ class VectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
                 "action_space: without control, actions are efforts of motors and targets of servos"
             )
         if not self._tree.num_actuators:
+            drivable = any(j.num_velocities == 1 and j.effort_limit != 0.0 for j in self._tree.joints)
             raise ArgumentValueError(
-                "context: expected a tree with actuators, got one without: give control and action_space, "
-                'or load it with actuators="all"'
+                "context: expected a tree with actuators, got one without: give control and action_space"
+                + (', or load it with actuators="all"' if drivable else "")
             )
         low, high = self._actions.limits(is_normalized)
         return Box(low.astype(np.float32), high.astype(np.float32))
