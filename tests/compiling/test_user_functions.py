@@ -130,6 +130,20 @@ def test_motion_and_momentum(arm: mbt.MultibodyTree, states: Any) -> None:
     assert_close(compiled(*states), stacked(motion, *states))
 
 
+def test_bias_accelerations_share_the_terms_of_a_bias_term(arm: mbt.MultibodyTree) -> None:
+    tool = arm.bodies[-1]
+
+    def count(*names: str) -> int:
+        def found(q: Any, v: Any) -> dict[str, Any]:
+            results = {"h": F.bias_term(arm, q, v), "a": F.frame_bias_acceleration(arm, q, v, tool)}
+            return {name: results[name] for name in names}
+
+        shapes = {"q": arm.num_positions, "v": arm.num_velocities}
+        return mbt.compile(arm, found, arguments=shapes).source.count(" = t")
+
+    assert count("h", "a") < count("h") + 0.6 * count("a")
+
+
 # Of the delta robot a compiler of C has work for long.
 @pytest.mark.parametrize("name", ["four-bar", pytest.param("delta", marks=pytest.mark.exhaustive)])
 def test_a_mechanism_with_loops(name: str) -> None:
@@ -182,6 +196,7 @@ def test_every_joint(tree: mbt.MultibodyTree) -> None:
             "X": F.frame_pose(tree, q, frame),
             "J": F.frame_jacobian(tree, q, frame, expressed_in=other),
             "Jdot v": F.frame_jacobian_rate(tree, q, v, frame) @ v,
+            "bias": F.frame_bias_acceleration(tree, q, v, frame),
             "com": F.center_of_mass(tree, q),
             "dq": F.difference_positions(tree, q, F.integrate_positions(tree, q, v, 0.1)),
         }

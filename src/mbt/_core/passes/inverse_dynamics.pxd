@@ -6,15 +6,16 @@ R. Featherstone, "Rigid Body Dynamics Algorithms", Springer 2008, table 5.1.
 In NumPy: tests/support/textbook.py, inverse_dynamics.
 """
 
-from mbt._core.algebra.records cimport Mobod, MotionForce
+from mbt._core.algebra.records cimport Mobod, MotionForce, Pose
 from mbt._core.algebra.spatial cimport set_zero
 from mbt._core.algebra.vectors cimport (
-    Mat3, Vec3, cross, numbers, set_acceleration_of_points, transpose, vector_at,
+    Mat3, Vec3, cross, numbers, pose_at, put, set_acceleration_of_points, transpose, vector_at,
 )
 from mbt._core.joints.mobod_joints cimport (
     add_joint_acceleration, add_joint_angular_velocity, add_velocity_bias, calc_X_PN, project_force,
 )
 from mbt._core.model.structs cimport MobodJoint, Model
+from mbt._core.passes.paths cimport calc_sines_on_path
 from mbt._core.scalars cimport T, sincos_of_angles
 
 
@@ -42,9 +43,7 @@ cdef inline void calc_inverse_dynamics(
     cdef const MobodJoint* joint
 
     # World does not move. Gravity is an acceleration of World, upwards.
-    set_zero(numbers(work[0].w), 3)
-    set_zero(numbers(work[0].alpha), 3)
-    set_zero(numbers(work[0].B), 9)
+    set_still(&work[0])
     work[0].a = -vector_at(gravity)
 
     sincos_of_angles(q, model.angles, model.num_angles, sin_q, cos_q)
@@ -67,6 +66,55 @@ cdef inline void calc_inverse_dynamics(
 
     for k in range(model.num_velocities):
         tau[k] = tau[k] + reflected_inertia[k]*vdot[k]
+
+
+cdef inline void calc_bias_acceleration(
+    # Topology:
+    const Model* model,
+    int node,
+    const int* path,               # (n,)                mobods, each the parent of the next one, the last with this body
+    int n,
+    # Parameters:
+    const Mobod[T]* mobods,        # (num_mobods,)
+    const Pose[T]* X_NB,           # (num_bodies,)
+    # In:
+    const T* q,                    # (nq,)               [rad, m]
+    const T* v,                    # (nv,)               [rad/s, m/s]
+    const T* X_WB,                 # (num_bodies, 4, 4)  [1, m]
+    const Vec3[T]& p_BoP_B,        #                     [m]
+    # Work:
+    MotionForce[T]* work,          # (num_mobods,)
+    T* vdot,                       # (nv,)               [rad/s^2, m/s^2]
+    T* H_N,                        # (nv, 6)             [1, m]
+    T* sin_q,                      # (angle_stride,)     [1]
+    T* cos_q,                      # (angle_stride,)     [1]
+    # Out:
+    T* A_WP,                       # (6,)                [rad/s^2, m/s^2]
+) noexcept nogil:
+    """Acceleration of a body with the origin at P, in World, with vdot = 0: all but `a` is as in the bias term."""
+    cdef int i, k
+    cdef Mat3[T] R_WB = pose_at(X_WB + 16*node).R
+    cdef Mat3[T] R_BN = transpose(X_NB[node].R)
+    cdef const MobodJoint* joint
+    cdef MotionForce[T]* x = work
+    set_still(x)
+    set_zero(vdot, model.num_velocities)
+    calc_sines_on_path(model, path, n, q, sin_q, cos_q)
+    for k in range(n):
+        i = path[k]
+        joint = &model.joints[i]
+        x = &work[i]
+        calc_X_PN(joint, model.constants[joint.node], &mobods[i].X_PF, q, sin_q, cos_q, &x.X_PN, H_N)
+        calc_motion(joint, model.constants[joint.node], q, v, vdot, H_N, &work[joint.parent], x)
+    put(R_WB*(R_BN*x.alpha), A_WP)
+    put(R_WB*(R_BN*(x.a + x.B*(X_NB[node].p + X_NB[node].R*p_BoP_B))), A_WP + 3)
+
+
+cdef inline void set_still(MotionForce[T]* world) noexcept nogil:
+    set_zero(numbers(world.w), 3)
+    set_zero(numbers(world.alpha), 3)
+    set_zero(numbers(world.a), 3)
+    set_zero(numbers(world.B), 9)
 
 
 cdef inline void calc_motion(

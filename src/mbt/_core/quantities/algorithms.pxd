@@ -9,6 +9,7 @@ from mbt._core.algebra.records cimport (
     Parameters, Pose, Weight,
 )
 from mbt._core.algebra.spatial cimport copy, set_zero
+from mbt._core.algebra.vectors cimport pose_at, vector_at
 from mbt._core.forces.force_elements cimport acts_on_joint, calc_forces_on_ends
 from mbt._core.forces.point_contact cimport calc_contact
 from mbt._core.model.structs cimport ForceElement, Model, Switches
@@ -28,13 +29,13 @@ from mbt._core.passes.forward_dynamics_in_parents cimport (
     calc_forward_dynamics_in_parents, carry_first_dofs_to_parents,
 )
 from mbt._core.passes.gravity_forces cimport calc_gravity_generalized_forces
-from mbt._core.passes.inverse_dynamics cimport calc_inverse_dynamics
+from mbt._core.passes.inverse_dynamics cimport calc_bias_acceleration, calc_inverse_dynamics
 from mbt._core.passes.inverse_dynamics_in_rows cimport calc_inverse_dynamics_in_rows
 from mbt._core.passes.mass_matrix cimport calc_mass_matrix
 from mbt._core.passes.mass_matrix_inverse cimport calc_mass_matrix_inverse
 from mbt._core.passes.operational_space cimport calc_inverse_inertia_of_frame
 from mbt._core.passes.packed_mass_matrix cimport calc_packed_mass_matrix
-from mbt._core.passes.paths cimport calc_frame_pose
+from mbt._core.passes.paths cimport calc_frame_pose, find_path
 from mbt._core.passes.position_kinematics cimport calc_position_kinematics
 from mbt._core.passes.velocity_kinematics cimport calc_velocities_in_world, calc_velocity_kinematics
 from mbt._core.scalars cimport MBT_W, PyScalar, T, select_lt
@@ -128,6 +129,38 @@ cdef inline void run_inverse_dynamics(
             return
     calc_inverse_dynamics(
         model, p.mobods, p.reflected_inertia, gravity, q, v, vdot, <MotionForce[T]*>work, H_N, sin_q, cos_q, tau
+    )
+
+
+cdef inline void run_bias_acceleration(
+    # Topology:
+    const Model* model,
+    int frame,
+    # Parameters:
+    const Parameters[T]* p,
+    # In:
+    const T* q,      # (nq,)  [rad, m]
+    const T* v,      # (nv,)  [rad/s, m/s]
+    const T* p_FoP,  # (3,)   [m]
+    const Kinematics[T]* k,
+    # Work:
+    T* memory,       # (count_work(model) + nv,)
+    int* path,       # (num_bodies,)
+    # Out:
+    T* A_WP,         # (6,)   [rad/s^2, m/s^2]
+) noexcept nogil:
+    """Jdot v of a point fixed to a frame, by inverse dynamics on the way to it."""
+    cdef int node = model.frame_node[frame]
+    cdef int first = find_path(model, node, path)
+    cdef MotionForce[T]* work = <MotionForce[T]*>memory
+    cdef T* H_N = <T*>(work + model.num_mobods)
+    cdef T* sin_q = H_N + 6*model.num_velocities
+    cdef T* cos_q = sin_q + model.angle_stride
+    cdef const T* numbers = p.X_BF + 16*frame
+    cdef Pose[T] X_BF = pose_at(numbers)
+    calc_bias_acceleration(
+        model, node, path + first, model.num_bodies - first, p.mobods, p.X_NB, q, v, k.X_WB,
+        X_BF.p + X_BF.R*vector_at(p_FoP), work, cos_q + model.angle_stride, H_N, sin_q, cos_q, A_WP
     )
 
 

@@ -15,10 +15,11 @@ from mbt._core.passes.relative_motion cimport (
     express_spatial,
 )
 from mbt._core.passes.velocity_kinematics cimport calc_velocity_kinematics
+from mbt._core.quantities cimport algorithms
 from mbt._core.quantities.call cimport Call, Functions
 from mbt._core.quantities.dynamics cimport count_memory
 from mbt._core.quantities.names cimport *
-from mbt._core.scalars cimport T
+from mbt._core.scalars cimport PyScalar, T
 
 
 cdef inline void register_frames(Functions[T]* functions) noexcept:
@@ -350,6 +351,13 @@ cdef inline void subtract_cross_columns(Py_ssize_t nv, const T* w, const T* J, T
 
 cdef inline void calc_spatial_bias(Call[T]* c) noexcept nogil:
     cdef T* p_WoP = c.k.rest
+    if T is PyScalar:
+        # Recorded with a bias term it shares nearly all of that.
+        if c.model.frame_node[c.integers[1]] == 0 and c.integers[2] == 0 and not c.integers[3]:
+            algorithms.run_bias_acceleration(
+                c.model, c.integers[0], c.p, c.q, c.v, c.x, &c.k, c.k.rest, c.base, c.out
+            )
+            return
     cdef const T* V_WB = calc_bias_motion_of_frames(c, p_WoP + 3)
     calc_points_in_world(c.model, c.p, &c.k, c.integers[0], 1, c.x, p_WoP)
     calc_point_acceleration(
