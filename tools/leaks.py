@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import ctypes
-import gc
 import os
 import pickle
 import sys
@@ -27,33 +25,6 @@ ALLOWED = 4
 WHOLE = ("load", "load a damaged file", "load and compute", "save", "edit", "pickle", "autodiff", "report")
 
 
-class _Info(ctypes.Structure):
-    # arena, ordblks, smblks, hblks, hblkhd, usmblks, fsmblks, uordblks, fordblks, keepcost
-    _fields_ = [(f"field{i}", ctypes.c_size_t) for i in range(10)]
-
-
-def live_bytes() -> int:
-    """Return the bytes that are in use."""
-    mallinfo2 = ctypes.CDLL(None).mallinfo2
-    mallinfo2.restype = _Info
-    gc.collect()
-    info = mallinfo2()
-    return int(info.field7 + info.field4)
-
-
-def bytes_a_call(call: Callable[[], object], calls: int) -> float:
-    """Return how many bytes each call leaves."""
-    counts = []
-    for repeat in (calls, 2 * calls):
-        for _ in range(10):
-            call()
-        before = live_bytes()
-        for _ in range(repeat):
-            call()
-        counts.append(live_bytes() - before)
-    return (counts[1] - counts[0]) / calls
-
-
 def tried(call: Callable[[], object]) -> Callable[[], None]:
     """Return what makes a call that may raise: None, for example, where an argument must not be left out."""
 
@@ -66,7 +37,6 @@ def tried(call: Callable[[], object]) -> Callable[[], None]:
 
 def all_calls() -> Iterator[tuple[str, Callable[[], object]]]:
     """Yield everything, by name."""
-    sys.path.insert(0, str(ROOT / "tests"))
     import numpy as np
 
     import mbt
@@ -135,6 +105,9 @@ def main() -> int:
         # One block for all threads: mallinfo2 tells of one.
         os.environ.update(MBT_NUM_THREADS="1", MALLOC_ARENA_MAX="1")
         os.execv(sys.executable, [sys.executable, *sys.argv])
+    sys.path.insert(0, str(ROOT / "tests"))
+    from support.live_memory import bytes_a_call
+
     warnings.simplefilter("ignore")
     count, leaking = 0, []
     for name, call in all_calls():
