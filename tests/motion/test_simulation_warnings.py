@@ -420,7 +420,7 @@ def test_short_simulations_are_looked_at_too(method: str) -> None:
     wheel.add_body(mbt.RigidBody("wheel", M))
     wheel.finalize()
     context = wheel.create_default_context()
-    context.v = [100.0, 0, 500.0, 0, 0, 0]
+    context.v = [1000.0, 0, 3000.0, 0, 0, 0]
     assert "wheel" in warned(wheel, context, 5e-3, method=method)[1]
 
 
