@@ -143,7 +143,7 @@ def test_mimics_hold() -> None:
     # Out of reach, with the error that SciPy finds for the dofs that are left.
     ik = mbt.InverseKinematics(tree)
     ik.add_position("b6")
-    places = np.random.default_rng(4).normal(size=(6, 3)) + [2.0, 0.0, 1.0]
+    places = np.random.default_rng(4).normal([2.0, 0.0, 1.0], size=(6, 3))
     places[2] = np.nan
     lost = ik.solve([places])
     assert not lost.success.any()

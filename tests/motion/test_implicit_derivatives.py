@@ -194,5 +194,7 @@ def test_derivatives_without_position_limits():
         floating=False, limits=False, servos=False, springs=False, friction=False, contact=False, loop=False
     )
     pairs = functional.step_derivatives(tree, *at, H, method="implicit", joint_limits=False)
-    for found, expected in zip(pairs, functional.step_derivatives(free, *at, H, method="implicit"), strict=True):
+    for found, expected in zip(
+        pairs, functional.step_derivatives(free, *at, H, method="implicit"), strict=True
+    ):
         assert np.array_equal(found, expected)

@@ -141,7 +141,11 @@ def test_effort_limits_hold_by_default_in_all_that_makes_steps():
     h, weak, strong = 5e-3, 40.0 / 2.0 * 5e-3, 70.0 / 2.0 * 5e-3
     tree = make_servo(0.0, 0.0, limit=40.0)
     context = tree.create_default_context()
-    for options, expected in (({}, weak), ({"limit_efforts": True}, weak), ({"limit_efforts": False}, strong)):
+    for options, expected in (
+        ({}, weak),
+        ({"limit_efforts": True}, weak),
+        ({"limit_efforts": False}, strong),
+    ):
         options = {"method": "implicit", **options}
         motion = mbt.simulate(tree, context, h, h, control=[70.0], **options)
         found = [
@@ -632,8 +636,8 @@ def test_from_rest_a_step_equals_that_of_mujoco():
 
 
 def test_a_loop_that_cannot_close_ends_at_its_least_gap():
-    # A rod of 1 m on a hinge shall reach a point 1.2 m above. The equations of the constraint are those along axes of
-    # the rod, or of World: it makes no difference.
+    # A rod of 1 m on a hinge shall reach a point 1.2 m above. The equations of the constraint are those along
+    # axes of the rod, or of World: it makes no difference.
     for order in (1, -1):
         tree = mbt.MultibodyTree()
         rod = tree.add_body(mbt.RigidBody("rod", mbt.SpatialInertia.thin_rod_with_mass(1.0, 1.0, [1, 0, 0])))

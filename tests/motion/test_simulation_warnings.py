@@ -412,7 +412,9 @@ def test_contact_that_is_too_stiff(method: str, settings: dict[str, float]) -> N
 @pytest.mark.parametrize("method", ["semi_implicit_euler", "rk4"])
 def test_short_simulations_are_looked_at_too(method: str) -> None:
     box = damped_box()
-    assert "too long for the damping of joint 'hinge'" in warned(box, moving(box, [1.0]), 3e-3, method=method)[1]
+    assert (
+        "too long for the damping of joint 'hinge'" in warned(box, moving(box, [1.0]), 3e-3, method=method)[1]
+    )
     tree = servo_box(1e5, 0.0)
     assert "too long for the servo" in warned(tree, moving(tree, [1e-3]), 3e-3, method=method)[1]
     wheel = mbt.MultibodyTree()

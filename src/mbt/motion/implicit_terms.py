@@ -431,7 +431,7 @@ def is_unclipped(x: Problem, v: Any) -> Any:
 
 
 def _calc_drive(x: Problem, v: Any) -> Any:
-    """Return what `tau` and servos exert together, (count, nv), before the effort limits of the tree clip it."""
+    """Return what `tau` and servos exert together, (count, nv), before limits of the tree clip it."""
     wanted = x.effort - x.effort_slope * (v @ x.drives)
     return x.tau + _clip(wanted, x.effort_limits) @ x.drives.T
 

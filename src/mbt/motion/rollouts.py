@@ -83,8 +83,9 @@ def step(
     joint_limits : bool, optional
         Whether position limits act in steps of ``method="implicit"``. Other methods know no limits.
     limit_efforts : bool, optional
-        Whether steps of ``method="implicit"`` clip `tau` and servos, together, to ``tree.effort_lower_limits``
-        and ``tree.effort_upper_limits``: by default they do. With other methods clip `tau` yourself.
+        Whether steps of ``method="implicit"`` clip `tau` and servos, together, to
+        ``tree.effort_lower_limits`` and ``tree.effort_upper_limits``: by default they do. With other methods
+        clip `tau` yourself.
     contacts : ShapeContact, optional
         Shapes that touch, with ``method="implicit"``.
     out : tuple of two (ndarray or None), optional
@@ -178,8 +179,9 @@ def rollout(
     joint_limits : bool, optional
         Whether position limits act in steps of ``method="implicit"``. Other methods know no limits.
     limit_efforts : bool, optional
-        Whether steps of ``method="implicit"`` clip `tau` and servos, together, to ``tree.effort_lower_limits``
-        and ``tree.effort_upper_limits``: by default they do. With other methods clip `tau` yourself.
+        Whether steps of ``method="implicit"`` clip `tau` and servos, together, to
+        ``tree.effort_lower_limits`` and ``tree.effort_upper_limits``: by default they do. With other methods
+        clip `tau` yourself.
     contacts : ShapeContact, optional
         Shapes that touch, with ``method="implicit"``.
     out : tuple of two (ndarray or None), optional
@@ -204,9 +206,9 @@ def rollout(
 
     Notes
     -----
-    There is no Context here that has the targets of servos: with ``method="implicit"`` they hold their default
-    ones, with other methods they exert nothing. `MultibodyTree.rollout` and `mbt.simulate` take targets. Or add
-    ``stiffness * (q_d - q) + damping * (v_d - v)`` to `tau` in each step, or
+    There is no Context here that has the targets of servos: with ``method="implicit"`` they hold their
+    default ones, with other methods they exert nothing. `MultibodyTree.rollout` and `mbt.simulate` take
+    targets. Or add ``stiffness * (q_d - q) + damping * (v_d - v)`` to `tau` in each step, or
     ``tree.calc_servo_efforts(context) @ tree.actuation_matrix.T``.
 
     The methods for rotations are those of [1]_: Runge-Kutta in the vectors u of the steps ``exp(u) q0``.
@@ -258,7 +260,7 @@ def rollout_context(
 ) -> tuple[Any, Any]:
     """Return the states that a Context gets to, with its parameters and inputs; it stays as it is.
 
-    `limits` are those of `check_limits`. `of_defaults` says that all parameters and inputs are the default ones.
+    `limits` are those of `check_limits`. `of_defaults` says that parameters and inputs are the default ones.
     """
     tree, number = context.tree, check_method(method)
     if contacts is not None:

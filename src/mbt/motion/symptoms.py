@@ -35,7 +35,7 @@ _MOST_PROBES = 8
 _PROBED_DOFS = 600
 # Of a failure, which happens within few steps.
 _PROBES_OF_FAILURE = 24
-#: In shorter simulations nobody looks for energy from nowhere, nor for what is stuck: that takes longer than they do.
+#: In shorter simulations nobody looks for energy from nowhere, nor for what is stuck: that takes longer.
 FEWEST_STEPS = 100
 _ENERGY_SAMPLES = 16
 # What part of the energy of a motion may come from nowhere: the method is of order one.
@@ -219,9 +219,10 @@ def _samples_to_probe(task: Task, trajectory: Trajectory) -> list[int]:
 
 
 def _find_jump(v: FloatArray) -> list[int]:
-    """Return before which step a velocity changes most, if it becomes larger: evenly spread samples may miss it.
+    """Return before which step a velocity changes most, if it becomes larger.
 
-    So a contact throws what falls onto it. What comes to a stop is stiff only in that moment.
+    Evenly spread samples may miss it: a stiff contact throws what lands on it within one step. What comes to
+    a stop is stiff in that moment only.
     """
     jumps = np.abs(np.diff(v, axis=0))
     if not jumps.size:
