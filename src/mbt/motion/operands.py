@@ -51,16 +51,16 @@ def check_method(method: object) -> int:
 
 def check_limits(method: object, joint_limits: object, limit_efforts: object) -> Limits:
     """Return which limits of the tree act in steps of a method."""
-    limits = as_bool(joint_limits, "joint_limits"), limit_efforts is None
-    if limit_efforts is None:
-        return limits
-    clips = as_bool(limit_efforts, "limit_efforts")
-    if clips and method != "implicit":
+    if joint_limits is True and limit_efforts is None:  # A step of one state takes microseconds.
+        return BOTH_LIMITS
+    acts = as_bool(joint_limits, "joint_limits")
+    clips = limit_efforts is None or as_bool(limit_efforts, "limit_efforts")
+    if limit_efforts is not None and clips and method != "implicit":
         raise ArgumentValueError(
             "limit_efforts: only steps with method='implicit' clip forces; with other methods pass "
             "np.clip(tau, tree.effort_lower_limits, tree.effort_upper_limits) as tau"
         )
-    return limits[0], clips
+    return acts, clips
 
 
 def goes_back(numbers: Any, dt: Any) -> bool:
