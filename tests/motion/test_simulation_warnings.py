@@ -556,3 +556,16 @@ def test_degrees_in_place_of_radians_are_told() -> None:
     long = slider(0.1, 0.2).create_default_context()
     long.q = [45.0]
     assert warned(long.tree, long, 0.01)[1] == ""
+
+
+def test_a_control_that_a_limit_of_zero_takes_is_told() -> None:
+    box = damped_box().edit()
+    box.joints[0].set_effort_limit(0.0)
+    box.finalize()
+    context = box.create_default_context()
+    with pytest.warns(mbt.SimulationWarning, match=r"effort limit of hinge\S* is 0, .* limit_efforts=False"):
+        still = mbt.simulate(box, context, 0.1, 5e-3, method="implicit", control=[1.0])
+    assert not still.v.any()
+    options = {"method": "implicit", "limit_efforts": False}
+    assert mbt.simulate(box, context, 0.1, 5e-3, control=[1.0], **options).v.any()
+    assert not mbt.simulate(box, context, 0.1, 5e-3, method="implicit").v.any()

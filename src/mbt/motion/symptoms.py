@@ -82,10 +82,14 @@ def find_symptoms(task: Task, trajectory: Trajectory, *, is_known_stiff: bool = 
     """Return what to warn of, of a simulation that came to its end.
 
     Of explicit methods of fixed steps: elements that are too fast for the steps, and energy from nowhere; of
-    implicit ones, elements in Python that are. Of all methods: joints that passed their limits, or that
-    start as if somebody had given degrees.
+    implicit ones, elements in Python that are, and efforts that limits of zero take. Of all methods: joints
+    that passed their limits, or that start as if somebody had given degrees.
     """
-    found = [_describe_degrees(task, trajectory), _describe_limits(task, trajectory)]
+    found = [
+        _describe_degrees(task, trajectory),
+        _describe_limits(task, trajectory),
+        _describe_powerless(task, trajectory),
+    ]
     # Nothing more is said of a motion that is known to be wrong.
     is_looked_at = task.method in EXPLICIT and not is_known_stiff
     if is_looked_at and not trajectory.batch_shape and task.tree.num_velocities:
@@ -298,6 +302,20 @@ def _describe_degrees(task: Task, trajectory: Trajectory) -> str:
     return (
         f"{trajectory.position_names[k]} starts at {q[sample, k]:.4g} rad, far beyond its limits "
         f"{lower[k]:.4g} and {upper[k]:.4g} rad: are these degrees?"
+    )
+
+
+def _describe_powerless(task: Task, trajectory: Trajectory) -> str:
+    """Tell which joint was driven in vain: exporters write effort="0" where they do not know better."""
+    if not task.limit_efforts:
+        return ""
+    clipped = trajectory.num_limited.reshape(-1, task.tree.num_velocities).any(axis=0)
+    idle = np.flatnonzero(clipped & (task.tree.effort_upper_limits == 0.0))
+    if not idle.size:
+        return ""
+    return (
+        f"the effort limit of {trajectory.velocity_names[idle[0]]} is 0, and clips all of its control: give it "
+        "a limit in the file or on tree.edit(), or pass limit_efforts=False"
     )
 
 
