@@ -314,8 +314,8 @@ def _describe_powerless(task: Task, trajectory: Trajectory) -> str:
     if not idle.size:
         return ""
     return (
-        f"the effort limit of {trajectory.velocity_names[idle[0]]} is 0, and clips all of its control: give it "
-        "a limit in the file or on tree.edit(), or pass limit_efforts=False"
+        f"the effort limit of {trajectory.velocity_names[idle[0]]} is 0, and clips all of its control: give "
+        "it a limit in the file or on tree.edit(), or pass limit_efforts=False"
     )
 
 
