@@ -423,12 +423,10 @@ def _move_implicitly(
 
         return roll_out_along(context, forces, dt, num_kept, every, limits)
     joint_limits, limit_efforts = limits
-    steps, h = (
-        ImplicitSteps(
-            context, joint_limits=joint_limits, limit_efforts=limit_efforts, core=core, contacts=contacts
-        ),
-        float(dt),
+    steps = ImplicitSteps(
+        context, joint_limits=joint_limits, limit_efforts=limit_efforts, core=core, contacts=contacts
     )
+    h = float(dt)
     path = steps.roll_out(context.q, context.v, forces, h, num_kept, every)
     if path is not None:
         return path

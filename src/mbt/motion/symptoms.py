@@ -309,7 +309,8 @@ def _describe_powerless(task: Task, trajectory: Trajectory) -> str:
     """Tell which joint was driven in vain: exporters write effort="0" where they do not know better."""
     if not task.limit_efforts:
         return ""
-    clipped = trajectory.num_limited.reshape(-1, task.tree.num_velocities).any(axis=0)
+    limited = trajectory.num_limited
+    clipped = limited.any(axis=tuple(range(limited.ndim - 1)))
     idle = np.flatnonzero(clipped & (task.tree.effort_upper_limits == 0.0))
     if not idle.size:
         return ""
