@@ -162,7 +162,7 @@ def _combined() -> ModuleType:
     return combined
 
 
-@above.bring("rollout_context")
+@above.bring("check_limits", "rollout_context")
 def _motion() -> ModuleType:
     from mbt.motion import rollouts
 

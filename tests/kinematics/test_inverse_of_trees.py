@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import optimize
 
 import mbt
 from mbt import functional
@@ -94,7 +95,7 @@ def test_loops_stay_closed(name: str) -> None:
     if dofs < 6:  # the legs of the other one have no limits
         lost = ik.solve([goal + np.array([0.0, 0.0, 3.0])], seeds=8)
         assert not lost.success
-        assert np.isfinite(lost.q).all()
+        assert np.abs(functional.constraint_errors(tree, lost.q)).max() <= 1e-8
 
 
 def test_a_four_bar_in_closed_form() -> None:
@@ -139,6 +140,29 @@ def test_mimics_hold() -> None:
     assert np.all(np.abs(found.q) <= 2.0)
     for x, goal in zip(found.q, goals, strict=True):
         assert_pose(tree, x, "b6", goal)
+    # Out of reach, with the error that SciPy finds for the dofs that are left.
+    ik = mbt.InverseKinematics(tree)
+    ik.add_position("b6")
+    places = np.random.default_rng(4).normal([2.0, 0.0, 1.0], size=(6, 3))
+    places[2] = np.nan
+    lost = ik.solve([places])
+    assert not lost.success.any()
+    assert np.isfinite(lost.q).all()
+    assert np.all(np.abs(lost.q) <= 2.0)
+    others = [0, 1, 3, 4, 5]
+    np.testing.assert_allclose(lost.q[others, 2], -0.5 * lost.q[others, 1] + 0.1, atol=1e-8)
+
+    def miss(x: np.ndarray, place: np.ndarray) -> np.ndarray:
+        q = np.insert(x, 2, -0.5 * x[1] + 0.1)
+        return functional.frame_pose(tree, q, "b6")[:3, 3] - place
+
+    for i in others:
+        ends = [
+            optimize.least_squares(miss, x, bounds=(-1.8, 2.0), args=(places[i],), xtol=1e-12)
+            for x in np.random.default_rng(i).uniform(-1.7, 1.7, (20, 6))
+        ]
+        least = min(np.linalg.norm(end.fun) for end in ends)
+        assert np.linalg.norm(lost.error[i]) <= least + 1e-6
     # A Context that disables the constraint, and one that does not.
     context = tree.create_default_context()
     ik = mbt.InverseKinematics(tree)

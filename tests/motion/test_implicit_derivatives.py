@@ -53,7 +53,7 @@ def states_that_meet_all(tree):
     q[:, 7:] = [0.1, 0.601, -0.2], [-0.05, 0.02, 0.03]
     tau = rng.normal(size=v.shape)
     q[1, 6] -= 0.1
-    tau[0, 7] = 30.0
+    v[0, 7], tau[0, 7] = 10.0, 30.0  # into its limit; more than the motor has
     return q, v, tau
 
 
@@ -172,3 +172,29 @@ def test_jax_differentiates_implicit_steps():
     with jax.enable_x64(True):
         found = jax.jacobian(lambda x: mbt_jax.step(tree, q, v, x, H, method="implicit")[1])(tau)
         np.testing.assert_allclose(np.asarray(found), B[9:], rtol=1e-9, atol=1e-12)
+
+
+def test_forces_beyond_effort_limits_have_no_derivatives():
+    tree = make_leg(limits=False, friction=False, contact=False, loop=False)
+    q, v = tree.default_positions, np.zeros(9)
+    tau = np.zeros(9)
+    tau[7] = 30.0
+    _, B = functional.step_derivatives(tree, q, v, tau, H, method="implicit")
+    assert not B[:, 7].any()
+    assert B[:, 8].any()
+    assert error_of(tree, q, v, tau) < 1e-7
+    _, B = functional.step_derivatives(tree, q, v, tau, H, method="implicit", limit_efforts=False)
+    assert B[:, 7].any()
+
+
+def test_derivatives_without_position_limits():
+    tree = make_leg(floating=False, servos=False, springs=False, friction=False, contact=False, loop=False)
+    at = np.array([0.6, 0.0, 0.0, 0.0]), np.array([1.0, 0.0, 0.0, 0.0]), np.zeros(4)
+    free = make_leg(
+        floating=False, limits=False, servos=False, springs=False, friction=False, contact=False, loop=False
+    )
+    pairs = functional.step_derivatives(tree, *at, H, method="implicit", joint_limits=False)
+    for found, expected in zip(
+        pairs, functional.step_derivatives(free, *at, H, method="implicit"), strict=True
+    ):
+        assert np.array_equal(found, expected)

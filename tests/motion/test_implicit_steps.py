@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import mbt
-from mbt import functional
+from mbt import autodiff, functional
 from mbt.motion.implicit import ImplicitSteps
 
 G = 9.81
@@ -135,6 +135,57 @@ def test_limit_efforts_holds_for_inputs_and_servos_together():
     motion = mbt.simulate(tree, context, 0.01, 5e-3, method="implicit", limit_efforts=True)
     np.testing.assert_allclose(motion.v[1, 0], 10.0 / 2.0 * 5e-3, rtol=1e-9)
     assert motion.num_limited.tolist() == [0]
+
+
+def test_effort_limits_hold_by_default_in_all_that_makes_steps():
+    h, weak, strong = 5e-3, 40.0 / 2.0 * 5e-3, 70.0 / 2.0 * 5e-3
+    tree = make_servo(0.0, 0.0, limit=40.0)
+    context = tree.create_default_context()
+    for options, expected in (
+        ({}, weak),
+        ({"limit_efforts": True}, weak),
+        ({"limit_efforts": False}, strong),
+    ):
+        options = {"method": "implicit", **options}
+        motion = mbt.simulate(tree, context, h, h, control=[70.0], **options)
+        found = [
+            motion.v[1],
+            functional.step(tree, [0.0], [0.0], [70.0], h, **options)[1],
+            functional.step(tree, np.zeros((3, 1)), [0.0], [70.0], h, **options)[1][2],
+            functional.rollout(tree, [0.0], [0.0], [[70.0]], h, **options)[1][1],
+            tree.rollout(context, [[70.0]], h, **options)[1][1],
+            autodiff.value(functional.step(tree.to_autodiff(), [0.0], [0.0], [70.0], h, **options)[1]),
+        ]
+        np.testing.assert_allclose(found, np.full((6, 1), expected), rtol=1e-9)
+    # Explicit steps stay as they are, and say so where one asks for more.
+    assert mbt.simulate(tree, context, h, h, control=[70.0]).v[1, 0] == strong
+    for call in (
+        lambda: functional.step(tree, [0.0], [0.0], [70.0], h, limit_efforts=True),
+        lambda: functional.rollout(tree, [0.0], [0.0], [[70.0]], h, method="rk4", limit_efforts=True),
+        lambda: tree.rollout(context, [[70.0]], h, limit_efforts=True),
+        lambda: functional.step_derivatives(tree, [0.0], [0.0], [70.0], h, limit_efforts=True),
+    ):
+        with pytest.raises(mbt.ArgumentValueError, match=r"limit_efforts: .*np\.clip"):
+            call()
+    with pytest.raises(mbt.ArgumentTypeError, match="joint_limits"):
+        functional.step(tree, [0.0], [0.0], [0.0], h, joint_limits=2)
+
+
+def test_position_limits_can_be_turned_off_in_all_that_makes_steps():
+    h = 5e-3
+    tree = make_slider(lower=-0.4, upper=0.5)
+    context = tree.create_default_context()
+    context.q, context.v = [0.499], [5.0]
+    options = {"method": "implicit", "joint_limits": False}
+    found = [
+        functional.step(tree, [0.499], [5.0], [0.0], h, **options)[0],
+        functional.rollout(tree, [0.499], [5.0], [[0.0]], h, **options)[0][1],
+        tree.rollout(context, [[0.0]], h, **options)[0][1],
+    ]
+    with pytest.warns(mbt.SimulationWarning, match="joint_limits=False"):
+        found.append(mbt.simulate(tree, context, h, h, **options).q[1])
+    np.testing.assert_allclose(found, np.full((4, 1), found[0]), rtol=1e-12)
+    assert found[0] > 0.52
 
 
 def test_gains_of_each_sample_of_a_batch_and_default_targets_act():
@@ -582,3 +633,20 @@ def test_from_rest_a_step_equals_that_of_mujoco():
     q1, v1 = functional.step(tree, q, np.zeros(2), tau, 5e-3, method="implicit")
     np.testing.assert_allclose(v1, data.qvel, rtol=1e-10)
     np.testing.assert_allclose(q1, data.qpos, rtol=1e-10)
+
+
+def test_a_loop_that_cannot_close_ends_at_its_least_gap():
+    # A rod of 1 m on a hinge shall reach a point 1.2 m above. The equations of the constraint are those along
+    # axes of the rod, or of World: it makes no difference.
+    for order in (1, -1):
+        tree = mbt.MultibodyTree()
+        rod = tree.add_body(mbt.RigidBody("rod", mbt.SpatialInertia.thin_rod_with_mass(1.0, 1.0, [1, 0, 0])))
+        end, start = (mbt.math.make_pose([x, 0, 0]) for x in (0.5, -0.5))
+        tree.add_joint(mbt.RevoluteJoint, "hinge", tree.world_body, None, rod, start, axis=[0, 1, 0])
+        tip = tree.add_frame(mbt.FixedOffsetFrame("tip", rod, end))
+        goal = tree.add_frame(mbt.FixedOffsetFrame("goal", tree.world_body, mbt.math.make_pose([0, 0, 1.2])))
+        tree.add_constraint(mbt.BallConstraint("reach", *(tip, goal)[::order]))
+        tree.finalize()
+        q, v = functional.rollout(tree, [0.0], [0.0], np.zeros((1000, 1)), 5e-3, method="implicit")
+        np.testing.assert_allclose(q[-1], -np.pi / 2, atol=1e-9)
+        np.testing.assert_allclose(v[-1], 0.0, atol=1e-9)

@@ -409,6 +409,31 @@ def test_contact_that_is_too_stiff(method: str, settings: dict[str, float]) -> N
     assert np.abs(cured.v[-1]).max() < 0.01
 
 
+@pytest.mark.parametrize("method", ["semi_implicit_euler", "rk4"])
+def test_short_simulations_are_looked_at_too(method: str) -> None:
+    box = damped_box()
+    assert (
+        "too long for the damping of joint 'hinge'" in warned(box, moving(box, [1.0]), 3e-3, method=method)[1]
+    )
+    tree = servo_box(1e5, 0.0)
+    assert "too long for the servo" in warned(tree, moving(tree, [1e-3]), 3e-3, method=method)[1]
+    wheel = mbt.MultibodyTree()
+    M = mbt.SpatialInertia.solid_cylinder_with_mass(1.0, 0.3, 0.05, [0, 0, 1])
+    wheel.add_body(mbt.RigidBody("wheel", M))
+    wheel.finalize()
+    context = wheel.create_default_context()
+    context.v = [1000.0, 0, 3000.0, 0, 0, 0]
+    assert "wheel" in warned(wheel, context, 5e-3, method=method)[1]
+
+
+@pytest.mark.parametrize("steps", [30, 300])
+def test_a_contact_that_throws_what_lands_is_found_between_samples(steps: int) -> None:
+    tree, context = standing_box(stiffness=1e8)
+    context.q, context.v = [1, 0, 0, 0, 0, 0, 0.1 + 1e-6], np.zeros(6)
+    message = warned(tree, context, steps * 1e-3)[1]
+    assert "too long for force element 'PointContact_0' (PointContact)" in message
+
+
 def servo_box(stiffness: float, damping: float, effort_limit: float = np.inf) -> mbt.MultibodyTree:
     tree = mbt.MultibodyTree()
     box = tree.add_body(mbt.RigidBody("box", mbt.SpatialInertia.solid_box_with_mass(1.0, 0.1, 0.1, 0.1)))
@@ -527,7 +552,20 @@ def test_degrees_in_place_of_radians_are_told() -> None:
     assert warned(tree, context, 0.01)[1] == ""
     spinning = damped_box().create_default_context()
     spinning.q = [100.0]
-    assert warned(spinning.tree, spinning, 0.01)[1] == ""
+    assert "degrees" not in warned(spinning.tree, spinning, 0.01)[1]
     long = slider(0.1, 0.2).create_default_context()
     long.q = [45.0]
     assert warned(long.tree, long, 0.01)[1] == ""
+
+
+def test_a_control_that_a_limit_of_zero_takes_is_told() -> None:
+    box = damped_box().edit()
+    box.joints[0].set_effort_limit(0.0)
+    box.finalize()
+    context = box.create_default_context()
+    with pytest.warns(mbt.SimulationWarning, match=r"effort limit of hinge\S* is 0, .* limit_efforts=False"):
+        still = mbt.simulate(box, context, 0.1, 5e-3, method="implicit", control=[1.0])
+    assert not still.v.any()
+    options = {"method": "implicit", "limit_efforts": False}
+    assert mbt.simulate(box, context, 0.1, 5e-3, control=[1.0], **options).v.any()
+    assert not mbt.simulate(box, context, 0.1, 5e-3, method="implicit").v.any()

@@ -40,8 +40,6 @@ _CLOSING = 0.02
 _RETURN = 0.2
 # Period over 2 pi of the spring that pulls no less than what brings it back [s].
 _PULL = 2e-3
-# Of the largest inverse inertia along the axes of a constraint: what counts along each of them at least.
-_LEAST_SHARE = 1e-6
 
 
 def carried_momenta(
@@ -114,7 +112,7 @@ class ConvexSteps:
         What the velocity at the end minimises.
     """
 
-    def __init__(self, context: Context, *, joint_limits: bool = True, limit_efforts: bool = False) -> None:
+    def __init__(self, context: Context, *, joint_limits: bool = True, limit_efforts: bool = True) -> None:
         tree = self.tree = context.tree
         self.batch = context.batch_shape
         self.count, self.nv = int(np.prod(self.batch, dtype=int)), tree.num_velocities
@@ -287,9 +285,9 @@ class ConvexSteps:
         share = np.einsum("bmi,bim->bm", J, np.linalg.solve(M, np.swapaxes(J, 1, 2)))
         for constraint in tree.constraints:
             first, last = constraint.first_equation, constraint.first_equation + constraint.num_equations
-            for k in range(first, last, 3):  # of one unit
+            for k in range(first, last, 3):  # along three axes
                 axes = share[:, k : min(k + 3, last)]
-                np.maximum(axes, _LEAST_SHARE * axes.max(axis=1, keepdims=True), out=axes)
+                axes[:] = axes.max(axis=1, keepdims=True)
         slope = np.where(share > 0.0, 1.0 / (_RIGID * np.where(share > 0.0, share, 1.0)), 0.0)
         return J, -error / (h + _CLOSING), slope
 

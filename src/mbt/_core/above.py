@@ -97,6 +97,7 @@ class _Above:
     contacts_of_file: Function
 
     # Motion.
+    check_limits: Function
     rollout_context: Function
     rollout_with_servos: Function
 

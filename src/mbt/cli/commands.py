@@ -131,8 +131,9 @@ def _add_simulate(commands: Any) -> None:
             help=f"{what}; VALUE,VALUE,... for several coordinates; may be repeated",
         )
     simulate.add_argument(
-        "--limit-efforts", action="store_true", help="clip torques to the limits of the file"
-    )
+        "--limit-efforts", action=argparse.BooleanOptionalAction,
+        help="clip torques to the limits of the file (by default with --method implicit)",
+    )  # fmt: skip
     simulate.add_argument(
         "--contacts", action="store_true",
         help="let the collision shapes of the file touch, meshes by their convex hulls, with the friction of "

@@ -144,8 +144,11 @@ if({guard}_BATCHES)
 endif()
 
 enable_testing()
-add_executable({name}_test EXCLUDE_FROM_ALL {name}_test.c)
+add_executable({name}_test {name}_test.c)
 target_link_libraries({name}_test {name})
+if(CMAKE_CROSSCOMPILING OR NOT CMAKE_SOURCE_DIR STREQUAL CMAKE_CURRENT_SOURCE_DIR)
+  set_target_properties({name}_test PROPERTIES EXCLUDE_FROM_ALL TRUE)  # It may need code of the board.
+endif()
 add_test(NAME {name} COMMAND {name}_test)
 """
 

@@ -16,6 +16,7 @@ from mbt._core.solvers.inverse_kinematics import InverseCore
 from mbt._core.solvers.inverse_layout import InverseLayout
 from mbt.context.checks import compile_copy
 from mbt.errors import ArgumentValueError, quote
+from mbt.kinematics.closed_compromises import close_compromises
 from mbt.kinematics.distances import find_free
 from mbt.kinematics.free_solutions import find_other_solutions
 from mbt.kinematics.result import InverseKinematicsResult
@@ -153,6 +154,10 @@ class InverseKinematics(SolutionDerivatives):
         success, steps = np.zeros(batch, np.bool_), np.zeros(batch, np.intc)
         if count:
             core.solve(rows, starts, *options, get_num_threads(), count, q, success, steps, error)
+            results = q.reshape(count, nq), success.reshape(count), error.reshape(count, error.shape[-1])
+            if self._tree.num_constraints and not success.all():
+                velocity_rows = self._find_velocity_goals(goals, q, context)
+                close_compromises(self, core, (rows, velocity_rows), options[2:4], context, results)
             if self._distances:
                 find_other_solutions(
                     self,
@@ -160,7 +165,7 @@ class InverseKinematics(SolutionDerivatives):
                     (rows, starts, lambda: self._find_velocity_goals(goals, q, context)),
                     options,
                     context,
-                    (q.reshape(count, nq), success.reshape(count), error.reshape(count, error.shape[-1])),
+                    results,
                 )
         if not batch:
             return InverseKinematicsResult(q, success[()], error, steps[()], moved[0])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mbt.errors import ArgumentValueError
 from mbt.kinematics.inverse_kinematics import InverseKinematics
 from mbt.kinematics.tasks import TOLERANCE
 from mbt.math.arrays import as_float_array
@@ -69,4 +70,7 @@ def inverse_kinematics(
     ik = InverseKinematics(tree)
     ik.add_pose(frame)
     X_WG = as_float_array(X_WG, "X_WG", (..., 4, 4))
-    return ik.solve([X_WG], start, seeds=seeds, rng=rng, tolerance=tolerance, max_steps=max_steps)
+    try:
+        return ik.solve([X_WG], start, seeds=seeds, rng=rng, tolerance=tolerance, max_steps=max_steps)
+    except ArgumentValueError as error:
+        raise ArgumentValueError(str(error).replace("goals[0]", "X_WG")) from None

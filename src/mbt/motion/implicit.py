@@ -142,7 +142,7 @@ class ImplicitSteps:
         *,
         joint_limits: bool = True,
         velocity_limits: bool = False,
-        limit_efforts: bool = False,
+        limit_efforts: bool = True,
         contacts: TouchingShapes | None = None,
         core: ImplicitCore | None = None,
     ) -> None:
@@ -275,7 +275,7 @@ def make_core(
     *,
     joint_limits: bool = True,
     velocity_limits: bool = False,
-    limit_efforts: bool = False,
+    limit_efforts: bool = True,
     contacts: TouchingShapes | None = None,
 ) -> ImplicitCore:
     """Return what makes the steps of all samples."""

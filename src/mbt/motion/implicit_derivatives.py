@@ -15,12 +15,13 @@ from mbt import autodiff
 from mbt.context.tangents import make_tangent_context
 from mbt.errors import ArgumentTypeError, quote
 from mbt.motion.implicit import ImplicitSteps, check_step
-from mbt.motion.implicit_terms import Problem, Terms, calc_gradient
+from mbt.motion.implicit_terms import Problem, Terms, calc_gradient, is_unclipped
 from mbt.motion.rollouts import core_of
 from mbt.scalars.tangents import take_values
 
 if TYPE_CHECKING:
     from mbt.math.arrays import FloatArray
+    from mbt.motion.operands import Limits
     from mbt.tree.multibody_tree import MultibodyTree
 
 __all__ = ["differentiate_velocities", "roll_out_along"]
@@ -30,7 +31,7 @@ _NUMBERS_AT_ONCE = 1 << 20
 
 
 def differentiate_velocities(
-    tree: MultibodyTree, q: FloatArray, v: FloatArray, tau: FloatArray, dt: Any
+    tree: MultibodyTree, q: FloatArray, v: FloatArray, tau: FloatArray, dt: Any, limits: Limits
 ) -> tuple[FloatArray, FloatArray]:
     """Return the velocity behind a step, (..., nv), and its changes with dq, dv and dtau, (..., nv, 3 nv).
 
@@ -50,10 +51,14 @@ def differentiate_velocities(
     check_step(tree, dt)
     h, nv = float(dt), tree.num_velocities
     context = tree.create_default_context(q.shape[:-1])
-    v1 = ImplicitSteps(context, core=core_of(tree)).take(q, v, tau[..., np.newaxis, :], h).v[..., 0, :]
+    joint_limits, limit_efforts = limits
+    steps = ImplicitSteps(
+        context, joint_limits=joint_limits, limit_efforts=limit_efforts, core=core_of(tree, limits)
+    )
+    v1 = steps.take(q, v, tau[..., np.newaxis, :], h).v[..., 0, :]
     changes = np.full((*v1.shape, 3 * nv), np.nan)
     one = tree.create_default_context()
-    terms = Terms(one, one, make_tangent_context(one, None, None, None))
+    terms = Terms(one, one, make_tangent_context(one, None, None, None), limits)
     end, samples = v1, [x.reshape(-1, x.shape[-1]) for x in (q, v, tau, v1)]
     rows, found = np.flatnonzero(np.isfinite(samples[3]).all(axis=-1)), changes.reshape(-1, nv, 3 * nv)
     at_once = max(1, _NUMBERS_AT_ONCE // (2 * nv**3))
@@ -74,7 +79,7 @@ def _differentiate(
     positions = np.stack([terms.twin.integrate_positions(x, dq, 1.0) for x in q])
     problem = terms.set_up(positions, autodiff.AutoDiffArray(v, along), tau, h)
     H, change = _linearize(problem, v1)
-    by_tau = np.broadcast_to(-h * np.eye(nv), (count, nv, nv))
+    by_tau = -h * np.eye(nv) * is_unclipped(problem, v1)[:, np.newaxis, :]
     changes: FloatArray = -np.linalg.solve(H, np.concatenate([change, by_tau], axis=-1))
     return changes
 
@@ -90,7 +95,9 @@ def _linearize(problem: Problem, v1: FloatArray) -> tuple[FloatArray, FloatArray
     return at_end.derivatives, calc_gradient(problem, v1).derivatives
 
 
-def roll_out_along(context: Any, forces: Any, dt: Any, kept: int, every: int) -> tuple[Any, Any]:
+def roll_out_along(
+    context: Any, forces: Any, dt: Any, kept: int, every: int, limits: Limits
+) -> tuple[Any, Any]:
     """Return the first state, and those after every so many steps, with the derivatives of a Context.
 
     Parameters
@@ -104,7 +111,9 @@ def roll_out_along(context: Any, forces: Any, dt: Any, kept: int, every: int) ->
     """
     tree, h = context.tree, float(autodiff.value(dt))
     values = take_values(context)
-    steps, terms = ImplicitSteps(values), Terms(values, context, context)
+    joint_limits, limit_efforts = limits
+    steps = ImplicitSteps(values, joint_limits=joint_limits, limit_efforts=limit_efforts)
+    terms = Terms(values, context, context, limits)
     q, v = context.q, context.v
     states = [(q, v)]
     for i in range(kept * every):

@@ -34,11 +34,12 @@ from mbt.tree.servos import read_servos
 if TYPE_CHECKING:
     from mbt.context.context import Context
     from mbt.math.arrays import FloatArray
+    from mbt.motion.operands import Limits
 
-__all__ = ["Problem", "Terms", "calc_gradient"]
+__all__ = ["Problem", "Terms", "calc_gradient", "is_unclipped"]
 
-RIGID, STICTION, CLOSING, LEAST_SHARE, RETURN, PULL = (
-    CONSTANTS[name] for name in ("rigid", "stiction", "closing", "least_share", "return", "pull")
+RIGID, STICTION, CLOSING, RETURN, PULL = (
+    CONSTANTS[name] for name in ("rigid", "stiction", "closing", "return", "pull")
 )
 # Principal moments that differ by less, as a part of the largest, are equal.
 _APART = 1e-9
@@ -62,6 +63,7 @@ class Problem(NamedTuple):
     effort: Any
     effort_slope: Any
     effort_limits: FloatArray
+    most_effort: FloatArray  # (num_velocities,) of tau and servos together
     linear: Any
     rows: Any
     target: Any
@@ -88,14 +90,19 @@ class Terms:
         The same, or one with the same values whose parameters have derivatives.
     here : Context
         Where a tree in numbers with derivatives computes, with the parameters of `context`.
+    limits : tuple of two bools
+        Those of `mbt.motion.operands.check_limits`.
     """
 
-    def __init__(self, values: Context, context: Any, here: Any) -> None:
+    def __init__(self, values: Context, context: Any, here: Any, limits: Limits) -> None:
         tree = self.tree = context.tree
         self.context, self.here = context, take_anew(here)
         self.twin = here.tree
         self.nv = tree.num_velocities
-        self.dofs = {name: x if x.ndim == 1 else x[0] for name, x in read_dofs(values, 1, True).items()}
+        joint_limits, limit_efforts = limits
+        dofs_of_one = read_dofs(values, 1, joint_limits)
+        self.dofs = {name: x if x.ndim == 1 else x[0] for name, x in dofs_of_one.items()}
+        self.most_effort = tree.effort_upper_limits if limit_efforts else np.full(self.nv, np.inf)
         self.free = self.dofs["free"]
         # Numbers of elements that have derivatives take the place of those of doubles.
         joints = [joint for joint in tree.joints if joint.num_velocities]
@@ -199,7 +206,7 @@ class Terms:
             h, tau * free, M, (h * (forces + self.damping * v) + self.rotor_inertia * v) * free, *bounds,
             inertia / RIGID * free, beyond / (h + RETURN), h / PULL**2 * inertia * np.abs(beyond) * free,
             friction, np.where(friction > 0.0, inertia / STICTION, 0.0), self.drives, effort,
-            share * (kd + h * kp), servos.effort_limits, linear, *rest,
+            share * (kd + h * kp), servos.effort_limits, self.most_effort, linear, *rest,
         )  # fmt: skip
 
     def _kinematics_at(self, q: Any, v: Any, h: Any) -> tuple[Any, Any, Any]:
@@ -322,13 +329,13 @@ class Terms:
     def _constraints(self, J: Any, errors: Any, M: Any, h: Any) -> tuple[Any, Any, Any]:
         """Return the rows of constraints, velocities wanted, and slopes; see `set_constraints`."""
         shares = _shares(J, M)
-        # Three equations have one unit.
+        # Three equations are those along three axes.
         groups = []
         for constraint in self.tree.constraints:
             end = constraint.first_equation + constraint.num_equations
             for first in range(constraint.first_equation, end, 3):
                 group = shares[:, first : min(first + 3, end)]
-                groups.append(np.maximum(group, LEAST_SHARE * np.max(group, axis=1, keepdims=True)))
+                groups += [np.max(group, axis=1, keepdims=True)] * group.shape[1]
         shares = np.concatenate(groups, axis=1) if groups else shares
         return J, errors / -(h + CLOSING), _invert(RIGID * shares)
 
@@ -365,8 +372,7 @@ def calc_gradient(x: Problem, v: Any) -> Any:
     wanted = x.pull / np.where(x.back == 0.0, 1.0, np.abs(x.back)) * (v - x.back)
     pulled = np.where(x.back > 0.0, _clip(np.where(wanted < 0.0, wanted, 0.0), x.pull), 0.0)
     pulled = np.where(x.back < 0.0, _clip(np.where(wanted > 0.0, wanted, 0.0), x.pull), pulled)
-    wanted = x.effort - x.effort_slope * (v @ x.drives)
-    drive = x.tau + _clip(wanted, x.effort_limits) @ x.drives.T
+    drive = _clip(_calc_drive(x, v), x.most_effort)
     gradient = (
         np.einsum("bij,bj->bi", x.M, v) - x.p + x.linear * v
         + x.limit_slope * (np.where(beyond > 0.0, beyond, 0.0) - np.where(short > 0.0, short, 0.0))
@@ -417,6 +423,17 @@ def _turned(A: Any, x: Any) -> Any:
 def _shares(J: Any, M: Any) -> Any:
     """Return J M^-1 J' of each row."""
     return np.einsum("bki,bik->bk", J, np.linalg.solve(M, np.swapaxes(J, 1, 2)))
+
+
+def is_unclipped(x: Problem, v: Any) -> Any:
+    """Return whether the effort limits of the tree leave the forces on a dof as they are, (count, nv)."""
+    return np.abs(autodiff.value(_calc_drive(x, v))) <= x.most_effort
+
+
+def _calc_drive(x: Problem, v: Any) -> Any:
+    """Return what `tau` and servos exert together, (count, nv), before limits of the tree clip it."""
+    wanted = x.effort - x.effort_slope * (v @ x.drives)
+    return x.tau + _clip(wanted, x.effort_limits) @ x.drives.T
 
 
 def _clip(x: Any, limit: Any) -> Any:

@@ -8,18 +8,21 @@ import numpy as np
 
 from mbt.context.checks import compile_copy
 from mbt.errors import ArgumentValueError, ShapeError, quote, shape_error
-from mbt.math.arrays import Shape, check_leading_axes, has_shape
+from mbt.math.arrays import Shape, as_bool, check_leading_axes, has_shape
 
 if TYPE_CHECKING:
     from mbt.tree.multibody_tree import MultibodyTree
 
 __all__ = [
     "BACKWARDS",
+    "BOTH_LIMITS",
     "EXPLICIT",
     "IMPLICIT",
     "METHODS",
+    "Limits",
     "as_spread_array",
     "broadcast",
+    "check_limits",
     "check_method",
     "goes_back",
     "take_operands",
@@ -34,12 +37,30 @@ EXPLICIT = ("semi_implicit_euler", "rk4")
 #: What a compiled step adds to it where time goes back: errors of constraints die away in that direction.
 BACKWARDS = 2
 
+#: Whether position limits act in implicit steps, and whether these clip forces to effort limits.
+Limits = tuple[bool, bool]
+BOTH_LIMITS: Limits = (True, True)
+
 
 def check_method(method: object) -> int:
     """Return the number of a method, by its name."""
     if not isinstance(method, str) or method not in METHODS:
         raise ArgumentValueError(f"method: expected {' or '.join(map(repr, METHODS))}, got {quote(method)}")
     return METHODS[method]
+
+
+def check_limits(method: object, joint_limits: object, limit_efforts: object) -> Limits:
+    """Return which limits of the tree act in steps of a method."""
+    if joint_limits is True and limit_efforts is None:  # A step of one state takes microseconds.
+        return BOTH_LIMITS
+    acts = as_bool(joint_limits, "joint_limits")
+    clips = limit_efforts is None or as_bool(limit_efforts, "limit_efforts")
+    if limit_efforts is not None and clips and method != "implicit":
+        raise ArgumentValueError(
+            "limit_efforts: only steps with method='implicit' clip forces; with other methods pass "
+            "np.clip(tau, tree.effort_lower_limits, tree.effort_upper_limits) as tau"
+        )
+    return acts, clips
 
 
 def goes_back(numbers: Any, dt: Any) -> bool:

@@ -17,9 +17,11 @@ from mbt.math.leading_axes import flatten, join
 from mbt.motion.accelerations import rest_where_locked
 from mbt.motion.operands import (
     BACKWARDS,
+    BOTH_LIMITS,
     IMPLICIT,
     as_spread_array,
     broadcast,
+    check_limits,
     check_method,
     goes_back,
     take_operands,
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from mbt._core.solvers.implicit_steps import ImplicitCore
     from mbt.context.context import Context
     from mbt.math.arrays import FloatArray
+    from mbt.motion.operands import Limits
     from mbt.motion.shape_contacts import TouchingShapes
     from mbt.tree.multibody_tree import MultibodyTree
 
@@ -42,7 +45,7 @@ __all__ = ["core_of", "rollout", "rollout_context", "step"]
 _WORK_A_CALL = 250_000
 
 # What makes implicit steps with the default parameters of a tree.
-_CORES: WeakKeyDictionary[MultibodyTree, ImplicitCore] = WeakKeyDictionary()
+_CORES: WeakKeyDictionary[MultibodyTree, dict[Limits, ImplicitCore]] = WeakKeyDictionary()
 
 # Of one call: its first step, and the integers of the quantity.
 Call = tuple[int, tuple[int, int, int, int, int]]
@@ -56,6 +59,8 @@ def step(
     dt: float,
     *,
     method: str = "semi_implicit_euler",
+    joint_limits: bool = True,
+    limit_efforts: bool | None = None,
     contacts: TouchingShapes | None = None,
     out: tuple[FloatArray | None, FloatArray | None] | None = None,
 ) -> tuple[FloatArray, FloatArray]:
@@ -75,6 +80,12 @@ def step(
         Length of the step [s], of either sign.
     method : {"semi_implicit_euler", "rk4", "implicit"}, optional
         How the step is made, see `rollout`.
+    joint_limits : bool, optional
+        Whether position limits act in steps of ``method="implicit"``. Other methods know no limits.
+    limit_efforts : bool, optional
+        Whether steps of ``method="implicit"`` clip `tau` and servos, together, to
+        ``tree.effort_lower_limits`` and ``tree.effort_upper_limits``: by default they do. With other methods
+        clip `tau` yourself.
     contacts : ShapeContact, optional
         Shapes that touch, with ``method="implicit"``.
     out : tuple of two (ndarray or None), optional
@@ -101,22 +112,23 @@ def step(
 
     Notes
     -----
-    Servos exert nothing here: there is no Context that has their targets. See `rollout`.
+    Servos act in steps of ``method="implicit"`` only, with their default gains and targets. See `rollout`.
     """
     tree = standing_in(tree)
     number = check_method(method)
+    limits = check_limits(method, joint_limits, limit_efforts)
     if contacts is not None:
         _check_contacts(contacts, tree, method)
         states = None
     elif number == IMPLICIT:
-        states = _step_implicitly(tree, q, v, tau, dt, out)
+        states = _step_implicitly(tree, q, v, tau, dt, out, limits)
     else:
         states = steps.step(tree, q, v, tau, dt, number, out)
     if states is not None:
         return states
     batch, (*arrays, forces) = take_operands(tree, {"q": q, "v": v, "tau": tau})
     outs = check_tuple(out, 2)
-    options: dict[str, Any] = {"method": method, "contacts": contacts}
+    options: dict[str, Any] = {"method": method, "contacts": contacts, "limits": limits}
     path = _roll_out(tree, batch, [*arrays, forces[..., np.newaxis, :]], dt, **options)
     q1, v1 = write_parts(tree._numbers, outs, [x[..., 1, :].copy() for x in path])
     return q1, v1
@@ -131,6 +143,8 @@ def rollout(
     *,
     method: str = "semi_implicit_euler",
     every: int = 1,
+    joint_limits: bool = True,
+    limit_efforts: bool | None = None,
     contacts: TouchingShapes | None = None,
     out: tuple[FloatArray | None, FloatArray | None] | None = None,
 ) -> tuple[FloatArray, FloatArray]:
@@ -162,6 +176,12 @@ def rollout(
         than zero and trees of doubles or "autodiff"; see the page "Implicit steps".
     every : int, optional
         Keep the state after every n-th step.
+    joint_limits : bool, optional
+        Whether position limits act in steps of ``method="implicit"``. Other methods know no limits.
+    limit_efforts : bool, optional
+        Whether steps of ``method="implicit"`` clip `tau` and servos, together, to
+        ``tree.effort_lower_limits`` and ``tree.effort_upper_limits``: by default they do. With other methods
+        clip `tau` yourself.
     contacts : ShapeContact, optional
         Shapes that touch, with ``method="implicit"``.
     out : tuple of two (ndarray or None), optional
@@ -186,9 +206,10 @@ def rollout(
 
     Notes
     -----
-    Servos exert nothing here, as there is no Context that has their targets: `MultibodyTree.rollout` and
-    `mbt.simulate` let them act. To step with them, add ``stiffness * (q_d - q) + damping * (v_d - v)`` to
-    `tau` in each step, or ``tree.calc_servo_efforts(context) @ tree.actuation_matrix.T``.
+    There is no Context here that has the targets of servos: with ``method="implicit"`` they hold their
+    default ones, with other methods they exert nothing. `MultibodyTree.rollout` and `mbt.simulate` take
+    targets. Or add ``stiffness * (q_d - q) + damping * (v_d - v)`` to `tau` in each step, or
+    ``tree.calc_servo_efforts(context) @ tree.actuation_matrix.T``.
 
     The methods for rotations are those of [1]_: Runge-Kutta in the vectors u of the steps ``exp(u) q0``.
 
@@ -214,13 +235,15 @@ def rollout(
     """
     tree = standing_in(tree)
     number = check_method(method)
+    options: dict[str, Any] = {"method": method, "every": every, "contacts": contacts}
+    options["limits"] = check_limits(method, joint_limits, limit_efforts)
     if contacts is not None:
         _check_contacts(contacts, tree, method)
     path = None if number == IMPLICIT else steps.roll_out(tree, q0, v0, tau, dt, number, every, out)
     if path is not None:
         return path
     batch, arrays = take_operands(tree, {"q0": q0, "v0": v0, "tau": tau}, of_steps=True)
-    return _roll_out(tree, batch, arrays, dt, out, method=method, every=every, contacts=contacts)
+    return _roll_out(tree, batch, arrays, dt, out, **options)
 
 
 def rollout_context(
@@ -232,11 +255,12 @@ def rollout_context(
     method: object = "semi_implicit_euler",
     every: object = 1,
     contacts: TouchingShapes | None = None,
+    limits: Limits = BOTH_LIMITS,
     of_defaults: bool = False,
 ) -> tuple[Any, Any]:
     """Return the states that a Context gets to, with its parameters and inputs; it stays as it is.
 
-    `of_defaults` says that all of these are the default ones.
+    `limits` are those of `check_limits`. `of_defaults` says that parameters and inputs are the default ones.
     """
     tree, number = context.tree, check_method(method)
     if contacts is not None:
@@ -251,8 +275,10 @@ def rollout_context(
     num_kept = forces.shape[-2] // stride
     outs = _check_out(context, out, num_kept + 1)
     if number == IMPLICIT:
-        core = core_of(tree) if of_defaults and contacts is None else None
-        path = _move_implicitly(context, forces, h, num_kept, stride, core=core, contacts=contacts)
+        core = core_of(tree, limits) if of_defaults and contacts is None else None
+        path = _move_implicitly(
+            context, forces, h, num_kept, stride, core=core, contacts=contacts, limits=limits
+        )
         return write_parts(context._numbers, outs, path)
     if tree._user_force_elements:
         path = _move_in_python(context, forces, h, number, num_kept, stride)
@@ -346,25 +372,29 @@ def _move_in_python(
 
 
 def _step_implicitly(
-    tree: MultibodyTree, q: Any, v: Any, tau: Any, dt: Any, out: object
+    tree: MultibodyTree, q: Any, v: Any, tau: Any, dt: Any, out: object, limits: Limits
 ) -> tuple[FloatArray, FloatArray] | None:
     """Return the next state, straight from exact arrays of one; None where there is more to do."""
     if out is not None or type(dt) is not float or not 0.0 < dt < math.inf:
         return None
-    core = core_of(tree)
+    core = core_of(tree, limits)
     return None if core is None else core.step(tree, q, v, tau, dt)
 
 
-def core_of(tree: MultibodyTree) -> ImplicitCore | None:
+def core_of(tree: MultibodyTree, limits: Limits) -> ImplicitCore | None:
     """Return what makes implicit steps with the default parameters; None where Python or other numbers do."""
-    core = _CORES.get(tree)
+    cores = _CORES.get(tree)
+    core = None if cores is None else cores.get(limits)
     if core is None:
         compile_copy(tree)
         if tree._user_force_elements is not None or tree.scalar_type.name != "double":
             return None
         from mbt.motion.implicit import make_core
 
-        core = _CORES[tree] = make_core(tree.create_default_context())
+        joint_limits, limit_efforts = limits
+        context = tree.create_default_context()
+        core = make_core(context, joint_limits=joint_limits, limit_efforts=limit_efforts)
+        _CORES.setdefault(tree, {})[limits] = core
     return core
 
 
@@ -377,6 +407,7 @@ def _move_implicitly(
     *,
     core: ImplicitCore | None,
     contacts: TouchingShapes | None,
+    limits: Limits,
 ) -> tuple[FloatArray, FloatArray]:
     """Return the states of implicit steps."""
     from mbt.motion.implicit import ImplicitSteps, check_step
@@ -390,8 +421,12 @@ def _move_implicitly(
     if tree.scalar_type.name != "double":
         from mbt.motion.implicit_derivatives import roll_out_along
 
-        return roll_out_along(context, forces, dt, num_kept, every)
-    steps, h = ImplicitSteps(context, core=core, contacts=contacts), float(dt)
+        return roll_out_along(context, forces, dt, num_kept, every, limits)
+    joint_limits, limit_efforts = limits
+    steps = ImplicitSteps(
+        context, joint_limits=joint_limits, limit_efforts=limit_efforts, core=core, contacts=contacts
+    )
+    h = float(dt)
     path = steps.roll_out(context.q, context.v, forces, h, num_kept, every)
     if path is not None:
         return path

@@ -39,7 +39,7 @@ def simulate(
     servo_velocities: npt.ArrayLike | Callable[..., npt.ArrayLike] | None = None,
     events: Callable[..., float] | Sequence[Callable[..., float]] = (),
     every: int = 1,
-    limit_efforts: bool = False,
+    limit_efforts: bool | None = None,
     joint_limits: bool = True,
     velocity_limits: bool = False,
     contacts: TouchingShapes | None = None,
@@ -88,7 +88,8 @@ def simulate(
         Keep every n-th step; the final state is always kept.
     limit_efforts : bool, optional
         Clip the control and the actuation, together, to ``tree.effort_lower_limits`` and
-        ``tree.effort_upper_limits``; ``trajectory.num_limited`` tells how often.
+        ``tree.effort_upper_limits``; ``trajectory.num_limited`` tells how often. By default steps of
+        ``method="implicit"`` do, servos included, and other methods do not.
     joint_limits : bool, optional
         Whether position limits act in steps of ``method="implicit"``. Other methods know no limits.
     velocity_limits : bool, optional

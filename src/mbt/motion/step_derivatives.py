@@ -17,7 +17,7 @@ from mbt._core.api.stateless_derivatives import (
 )
 from mbt.context.checks import check_tuple, write_parts
 from mbt.math.poses import skew
-from mbt.motion.operands import IMPLICIT, check_method, goes_back, take_operands
+from mbt.motion.operands import IMPLICIT, check_limits, check_method, goes_back, take_operands
 from mbt.motion.stages import STAGES, calc_step_rate, find_turning_dofs
 from mbt.scalars.stand_ins import standing_in
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from mbt.math.arrays import FloatArray
+    from mbt.motion.operands import Limits
     from mbt.tree.multibody_tree import MultibodyTree
 
 __all__ = ["step_derivatives"]
@@ -38,6 +39,8 @@ def step_derivatives(
     dt: float,
     *,
     method: str = "semi_implicit_euler",
+    joint_limits: bool = True,
+    limit_efforts: bool | None = None,
     out: tuple[FloatArray | None, FloatArray | None] | None = None,
 ) -> tuple[FloatArray, FloatArray]:
     """Return the derivatives of the state that `step` returns, with respect to the state and the forces.
@@ -60,6 +63,8 @@ def step_derivatives(
     method : {"semi_implicit_euler", "rk4", "implicit"}, optional
         How the step is made, see `rollout`. The derivatives of implicit steps are those of the terms that act
         in the step: contacts that touch, friction that sticks or slips, limits that push.
+    joint_limits, limit_efforts : bool, optional
+        As in `step`.
     out : tuple of two (ndarray or None), optional
         Arrays of the shapes of the results, float64, C-contiguous, written in place and returned. Left
         untouched when an argument is rejected.
@@ -82,6 +87,7 @@ def step_derivatives(
     """
     tree = standing_in(tree)
     number = check_method(method)
+    limits = check_limits(method, joint_limits, limit_efforts)
     matrices = None
     if number != IMPLICIT:
         matrices = steps.step_derivatives(tree, q, v, tau, dt, number, out)
@@ -91,7 +97,7 @@ def step_derivatives(
     batch, arrays = take_operands(tree, {"q": q, "v": v, "tau": tau})
     stages = _Stages(tree, batch, arrays, tree._numbers.as_finite_array(dt, "dt", ()))
     if number == IMPLICIT:
-        changes = stages.differentiate_implicit()
+        changes = stages.differentiate_implicit(limits)
     else:
         changes = stages.differentiate_runge_kutta() if number else stages.differentiate_euler()
     jacobian = np.concatenate(changes, axis=-2)
@@ -119,11 +125,11 @@ class _Stages:
         dv1 = self.dv + self.dt * self.change_of_vdot(self.q, self.v, self.dq, self.dv)
         return self.move(self.dt * (self.v + self.dt * vdot), self.dt * dv1), dv1
 
-    def differentiate_implicit(self) -> tuple[FloatArray, FloatArray]:
+    def differentiate_implicit(self, limits: Limits) -> tuple[FloatArray, FloatArray]:
         """v1 is where the convex function has its minimum, q1 = exp(v1 dt) q."""
         from mbt.motion.implicit_derivatives import differentiate_velocities
 
-        v1, dv1 = differentiate_velocities(self.tree, self.q, self.v, self.tau, self.dt)
+        v1, dv1 = differentiate_velocities(self.tree, self.q, self.v, self.tau, self.dt, limits)
         # Where there is no step its derivatives are NaN.
         return self.move(self.dt * np.nan_to_num(v1), self.dt * dv1), dv1
 

@@ -35,7 +35,7 @@ _MOST_PROBES = 8
 _PROBED_DOFS = 600
 # Of a failure, which happens within few steps.
 _PROBES_OF_FAILURE = 24
-#: Shorter simulations of steps that stay finite are not looked at.
+#: In shorter simulations nobody looks for energy from nowhere, nor for what is stuck: that takes longer.
 FEWEST_STEPS = 100
 _ENERGY_SAMPLES = 16
 # What part of the energy of a motion may come from nowhere: the method is of order one.
@@ -69,7 +69,7 @@ def find_early_cause(task: Task) -> str:
     context = task.context
     if task.method == "implicit" and not context.batch_shape:
         return _describe_impossible_bodies(context)
-    is_looked_at = task.method in EXPLICIT and task.num_steps >= FEWEST_STEPS and not context.batch_shape
+    is_looked_at = task.method in EXPLICIT and not context.batch_shape
     if not is_looked_at or not task.tree.num_velocities or not _has_stiff_elements(task):
         return ""
     with np.errstate(all="ignore"):
@@ -82,17 +82,22 @@ def find_symptoms(task: Task, trajectory: Trajectory, *, is_known_stiff: bool = 
     """Return what to warn of, of a simulation that came to its end.
 
     Of explicit methods of fixed steps: elements that are too fast for the steps, and energy from nowhere; of
-    implicit ones, elements in Python that are. Of all methods: joints that passed their limits, or that
-    start as if somebody had given degrees.
+    implicit ones, elements in Python that are, and efforts that limits of zero take. Of all methods: joints
+    that passed their limits, or that start as if somebody had given degrees.
     """
-    found = [_describe_degrees(task, trajectory), _describe_limits(task, trajectory)]
+    found = [
+        _describe_degrees(task, trajectory),
+        _describe_limits(task, trajectory),
+        _describe_powerless(task, trajectory),
+    ]
     # Nothing more is said of a motion that is known to be wrong.
-    is_looked_at = task.method in EXPLICIT and task.num_steps >= FEWEST_STEPS and not is_known_stiff
+    is_looked_at = task.method in EXPLICIT and not is_known_stiff
     if is_looked_at and not trajectory.batch_shape and task.tree.num_velocities:
         with np.errstate(all="ignore"):
             stiffness = _describe_stiffness(task, trajectory)
-            found.append(stiffness or _describe_gain(task, trajectory) or _describe_turning(task, trajectory))
-    if task.method == "implicit" and task.num_steps >= FEWEST_STEPS and not trajectory.batch_shape:
+            gain = "" if stiffness or task.num_steps < FEWEST_STEPS else _describe_gain(task, trajectory)
+            found.append(stiffness or gain or _describe_turning(task, trajectory))
+    if task.method == "implicit" and not trajectory.batch_shape:
         found.append(_describe_held(task, trajectory, _samples_to_probe(task, trajectory)))
     return [text for text in found if text]
 
@@ -213,8 +218,21 @@ def _describe_held(task: Task, trajectory: Trajectory, samples: list[int]) -> st
 def _samples_to_probe(task: Task, trajectory: Trajectory) -> list[int]:
     most = 1 + _PROBED_DOFS // max(1, task.tree.num_velocities)
     count = min(_MOST_PROBES, 1 + task.num_steps // _STEPS_A_PROBE, most)
-    samples: list[int] = np.unique(np.linspace(0, len(trajectory) - 1, count).astype(int)).tolist()
-    return samples
+    samples = np.linspace(0, len(trajectory) - 1, count).astype(int).tolist()
+    return sorted({*samples, *_find_jump(trajectory.v)})
+
+
+def _find_jump(v: FloatArray) -> list[int]:
+    """Return before which step a velocity changes most, if it becomes larger.
+
+    Evenly spread samples may miss it: a stiff contact throws what lands on it within one step. What comes to
+    a stop is stiff in that moment only.
+    """
+    jumps = np.abs(np.diff(v, axis=0))
+    if not jumps.size:
+        return []
+    sample, dof = divmod(int(np.argmax(jumps)), v.shape[1])
+    return [sample] if abs(v[sample + 1, dof]) > abs(v[sample, dof]) else []
 
 
 def _describe_turning(task: Task, trajectory: Trajectory) -> str:
@@ -284,6 +302,21 @@ def _describe_degrees(task: Task, trajectory: Trajectory) -> str:
     return (
         f"{trajectory.position_names[k]} starts at {q[sample, k]:.4g} rad, far beyond its limits "
         f"{lower[k]:.4g} and {upper[k]:.4g} rad: are these degrees?"
+    )
+
+
+def _describe_powerless(task: Task, trajectory: Trajectory) -> str:
+    """Tell which joint was driven in vain: exporters write effort="0" where they do not know better."""
+    if not task.limit_efforts:
+        return ""
+    limited = trajectory.num_limited
+    clipped = limited.any(axis=tuple(range(limited.ndim - 1)))
+    idle = np.flatnonzero(clipped & (task.tree.effort_upper_limits == 0.0))
+    if not idle.size:
+        return ""
+    return (
+        f"the effort limit of {trajectory.velocity_names[idle[0]]} is 0, and clips all of its control: give "
+        "it a limit in the file or on tree.edit(), or pass limit_efforts=False"
     )
 
 

@@ -122,8 +122,9 @@ def make_task(tree: MultibodyTree, context: Context, duration: float, dt: float,
     events = as_events(options["events"])
     if events and context.batch_shape:
         raise ArgumentValueError("events: expected none in a batch; simulate its samples one at a time")
-    limit_efforts = as_bool(options["limit_efforts"], "limit_efforts")
     is_implicit = options["method"] == "implicit"
+    limit_efforts = options["limit_efforts"]
+    limit_efforts = is_implicit if limit_efforts is None else as_bool(limit_efforts, "limit_efforts")
     own = context.clone()
     inputs = Inputs(
         tree,

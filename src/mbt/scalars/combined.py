@@ -61,6 +61,8 @@ def pose_error_of_others(tree: Any, q: Any, frame: Any, goal: Any, with_jacobian
     """Return errors of poses from a checked goal; the tree may be one of doubles, and the goal not."""
     outs = check_tuple(out, 2) if with_jacobian else (out,)
     X_FW = _apply("inverse_pose", inverse_pose, frame_pose(tree, q, frame))
+    if type(goal) is np.ndarray:
+        goal = _exact(tree, X_FW, goal)
     try:
         X_FG = X_FW @ goal
     except ValueError:
@@ -75,6 +77,13 @@ def pose_error_of_others(tree: Any, q: Any, frame: Any, goal: Any, with_jacobian
     J_F = frame_jacobian(tree, q, frame, expressed_in=frame)
     J = -_apply("left_jacobian_inverse_se3", left_jacobian_inverse_se3, e) @ J_F
     return (e, J) if out is None else numbers.write_all((outs[0], e, "out[0]"), (outs[1], J, "out[1]"))
+
+
+def _exact(tree: Any, results: Any, doubles: Any) -> Any:
+    """Return doubles as the objects that results are: Python makes doubles of doubles times exact numbers."""
+    if results.dtype != object or doubles.dtype != np.float64:
+        return doubles
+    return standing_in(tree)._numbers.as_float_array(doubles, "doubles", (..., *doubles.shape[-2:]))
 
 
 def _apply(name: str, function: Any, value: Any) -> Any:
@@ -206,7 +215,8 @@ def _share_forces(
     r, m = len(rows), len(kept)
     numbers = standing_in(tree)._numbers
     K, b = (numbers.zeros(shape, wanted, J) for shape in ((na + r + m,) * 2, (na + r + m,)))
-    K[:na, :na] = np.eye(na)
+    S = _exact(tree, wanted, S)
+    K[:na, :na] = _exact(tree, wanted, np.eye(na))
     K[:na, na + r :] = S[kept].T
     K[na + r :, :na] = S[kept]
     K[na : na + r, na + r :] = J_r[:, kept]

@@ -78,6 +78,8 @@ class Motion(TreeCore):
         *,
         method: str = "semi_implicit_euler",
         every: int = 1,
+        joint_limits: bool = True,
+        limit_efforts: bool | None = None,
         contacts: object = None,
         out: tuple[FloatArray | None, FloatArray | None] | None = None,
     ) -> tuple[FloatArray, FloatArray]:
@@ -99,6 +101,8 @@ class Motion(TreeCore):
             How a step is made, see `mbt.functional.rollout`.
         every : int, optional
             The state behind each so many steps is kept.
+        joint_limits, limit_efforts : bool, optional
+            As in `mbt.functional.rollout`.
         contacts : ShapeContact, optional
             Shapes that touch, with ``method="implicit"``.
         out : tuple of two (ndarray or None), optional
@@ -132,5 +136,8 @@ class Motion(TreeCore):
         has_servos = any(actuator.is_servo for actuator in tree.joint_actuators) and method != "implicit"
         roll_out = above.rollout_with_servos if has_servos else above.rollout_context
         options = {"method": method, "every": every, "contacts": contacts}
+        limits = above.check_limits(method, joint_limits, limit_efforts)
+        if not has_servos:
+            options["limits"] = limits
         path: tuple[FloatArray, FloatArray] = roll_out(context, tau, dt, out, **options)
         return path

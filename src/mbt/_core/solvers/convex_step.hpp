@@ -14,8 +14,6 @@ namespace mbt_convex {
 
 // Compliance of what would be rigid, beside the inertia that it moves; and of what sticks.
 constexpr double kRigid = 1e-6, kStiction = 1e-5;
-// Of the largest inverse inertia along the axes of a constraint: what it has along each of them at least.
-constexpr double kLeastShare = 1e-6;
 // Time in which a constraint that is open is closed, and in which a joint beyond its limit comes back [s]. Joints begin
 // there where a file has no pose of its own: they shall not snap. What pulls them back is a spring with this period over
 // 2 pi, damped: against a loop that holds them a force without bound would feed energy into the loop.

@@ -32,7 +32,6 @@ cdef extern from "solvers/convex_step.hpp" namespace "mbt_convex" nogil:
     const double RIGID "mbt_convex::kRigid"
     const double STICTION "mbt_convex::kStiction"
     const double CLOSING "mbt_convex::kClosing"
-    const double LEAST_SHARE "mbt_convex::kLeastShare"
     const double RETURN "mbt_convex::kReturn"
     const double PULL "mbt_convex::kPull"
     cdef cppclass Problem:
@@ -214,7 +213,7 @@ cdef inline double* set_constraints(
     cdef int n = m.num_velocities
     cdef int[5] integers = [0, 0, 0, 0, 0]
     cdef const Constraint* x_c
-    cdef double share, most
+    cdef double most
     cdef int i, j, k, count
     y.J = memory
     y.target = y.J + <Py_ssize_t>n*x.num_rows
@@ -226,7 +225,8 @@ cdef inline double* set_constraints(
     for k in range(m.num_equations):
         y.row_slope[k] = mask(x, y.J + <Py_ssize_t>n*k, L, columns, column)
         y.target[k] = -y.target[k]/(h + CLOSING)
-    # Three equations have one unit. One that follows from others in its direction is rounding beside them.
+    # Three equations are those along three axes: with one compliance the axes do not matter, what cannot close ends at
+    # the least gap, and an equation that follows from others is not rounding alone.
     for i in range(m.num_constraints):
         x_c = &m.constraints[i]
         count = num_equations_of(x_c.type)
@@ -235,8 +235,7 @@ cdef inline double* set_constraints(
             for j in range(k, min(k + 3, x_c.row + count)):
                 most = fmax(most, y.row_slope[j])
             for j in range(k, min(k + 3, x_c.row + count)):
-                share = fmax(y.row_slope[j], LEAST_SHARE*most)
-                y.row_slope[j] = 1.0/(RIGID*share) if share > 0.0 else 0.0
+                y.row_slope[j] = 1.0/(RIGID*most) if most > 0.0 else 0.0
     return y.row_slope + x.num_rows
 
 

@@ -20,7 +20,7 @@ from mbt._core.solvers.implicit_elements cimport count_element_rows
 from mbt._core.solvers.implicit_job cimport DONE, NOT_FINITE, SINGULAR, Job
 from mbt._core.solvers.implicit_lanes cimport fits_lanes, roll_out_blocks
 from mbt._core.solvers.implicit_rows cimport (
-    CLOSING, LEAST_SHARE, PULL, RETURN, RIGID, STICTION, Principal, Problem, Terms, add_drives, calc_touch,
+    CLOSING, PULL, RETURN, RIGID, STICTION, Principal, Problem, Terms, add_drives, calc_touch,
     count_scratch, count_work, dot, find_principal, limit_impulse, multiply, spots_of,
 )
 from mbt._core.solvers.implicit_step cimport count_told, set_problem, take_step, tell
@@ -49,8 +49,7 @@ cdef enum:
 
 # What docs/implicit_steps.md calls them; see `convex_step.hpp`.
 CONSTANTS = {
-    "rigid": RIGID, "stiction": STICTION, "closing": CLOSING, "least_share": LEAST_SHARE, "return": RETURN,
-    "pull": PULL,
+    "rigid": RIGID, "stiction": STICTION, "closing": CLOSING, "return": RETURN, "pull": PULL,
 }
 
 # Those of the constants of a core that are integers, and those that change.
