@@ -117,7 +117,7 @@ def test_a_lifted_contact_exerts_nothing_and_moves():
     before = controller.solve(q, v, goals)
     controller.lift(controller.contacts[0])
     result = controller.solve(q, v, goals)
-    np.testing.assert_allclose(result.contact_forces[0], 0.0, atol=1e-9)
+    assert not result.contact_forces[0].any()
     assert result.status == "optimal"
     controller.touch(0)
     again = controller.solve(q, v, goals)

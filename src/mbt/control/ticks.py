@@ -59,6 +59,7 @@ class Ticks:
         self._lower, self._upper, self._first = lower, upper, first
         self._is_equation = is_equation
         self._stands: tuple[float, ...] = ()
+        self._lifted = np.zeros(0, dtype=np.intp)
         self._part: dict[str, FloatArray] = {
             "T": np.empty((nv, n)),
             "h": np.empty(nv),
@@ -359,6 +360,8 @@ class Ticks:
             found = self._problem.finish(x, self._part["T"], self._part["h"], self._axes)
             for name, array in out.items():
                 array[...] = found[name]
+        if len(self._lifted):
+            result.contact_forces[self._lifted] = 0.0  # the solver leaves what rounding does
         if self._locked:
             result.tau[[k for k, _ in self._locked]] = 0.0
             self._problem.share.dot(result.tau, out=result.actuation)
@@ -381,6 +384,7 @@ class Ticks:
     def _put_down(self, stands: FloatArray) -> None:
         """Bound the forces of points: nothing at contacts that are lifted."""
         self._upper[self._forces] = np.repeat(np.where(stands, FREE, 0.0)[self._of_points], 3)
+        self._lifted = np.flatnonzero(stands[self._of_points] == 0.0)
         self._stands = tuple(stands.tolist())
 
     @staticmethod
