@@ -157,7 +157,9 @@ def test_batches_that_do_not_fit_are_refused():
     out = controller.solve(qs, v, goals)
     before = out.tau.copy()
     with pytest.raises(mbt.ArgumentValueError, match=r"references\[0\]: expected finite numbers"):
-        controller.solve(2.0 * qs, v, [np.tile(goals[0], (3, 1)) * [[1.0], [np.nan], [1.0]], *goals[1:]], out=out)
+        controller.solve(
+            2.0 * qs, v, [np.tile(goals[0], (3, 1)) * [[1.0], [np.nan], [1.0]], *goals[1:]], out=out
+        )
     np.testing.assert_array_equal(out.tau, before)
     with pytest.raises(mbt.ArgumentValueError, match="out: expected a result of this controller"):
         controller.solve(qs, v, goals, out=controller.solve(q, v, goals))

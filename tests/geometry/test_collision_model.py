@@ -327,7 +327,10 @@ def test_bad_arguments_name_themselves() -> None:
         (lambda: make(tree, [("base", other.get_body_by_name("link2"))]), "another tree"),
         (lambda: make(tree, 5), "pairs: expected pairs of bodies"),
         (lambda: make(tree, exclude="base"), "exclude: expected pairs"),
-        (lambda: make(tree, exclude=[("base", "camera")]), r"no body or obstacle named 'camera' for exclude\[0\]"),
+        (
+            lambda: make(tree, exclude=[("base", "camera")]),
+            r"no body or obstacle named 'camera' for exclude\[0\]",
+        ),
         (lambda: make(tree, obstacles=WALL), "obstacles: expected a list"),
         (lambda: make(tree, obstacles=["wall"]), r"obstacles\[0\]: expected a mbt.Shape"),
         (lambda: make(tree, obstacles=[WALL, WALL]), r"obstacles\[1\]: the name 'wall' is taken"),

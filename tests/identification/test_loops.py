@@ -201,7 +201,9 @@ def is_turned(q, expected):
 
 def test_a_designed_motion_of_a_mechanism_keeps_clear_of_obstacles():
     work = with_motors(four_bar(), ["drive"]).edit()
-    work.get_body_by_name("rocker").add_collision(mbt.Shape("sphere", [0.05], mbt.math.make_pose([0.7, 0, 0])))
+    work.get_body_by_name("rocker").add_collision(
+        mbt.Shape("sphere", [0.05], mbt.math.make_pose([0.7, 0, 0]))
+    )
     work.finalize()
     free = design_excitation(work, rng=0, starts=1, steps=2)
     high = free.q[:, 2].max()
@@ -213,5 +215,5 @@ def test_a_designed_motion_of_a_mechanism_keeps_clear_of_obstacles():
 
 
 def test_mechanisms_whose_motion_nothing_drives_are_refused():
-    with pytest.raises(mbt.ArgumentValueError, match="'plate' has 6 velocities.*give motors to joints"):
+    with pytest.raises(mbt.ArgumentValueError, match=r"'plate' has 6 velocities.*give motors to joints"):
         design_excitation(stewart())

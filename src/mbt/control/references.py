@@ -50,16 +50,11 @@ class References:
         """Return the leading axes of states and references; what does not fit is refused where it is read."""
         self._check_length(references)
         for (is_force, place), reference in zip(self._places, references, strict=True):
-            if is_force:
-                given = [(reference, (_points(self._problem.force_tasks[place][0]), 3))]
-            else:
-                task = self._problem.tasks[place]
-                parts = reference if type(reference) is tuple else (reference,)
-                shapes = (task.shape, (task.num_rows,), (task.num_rows,))
-                given = list(zip(parts, shapes, strict=False))
-            for value, shape in given:
+            parts = reference if type(reference) is tuple else (reference,)
+            goal = 2 if is_force else len(self._problem.tasks[place].shape)
+            for value, ndim in zip(parts, (goal, 1, 1), strict=False):
                 with suppress(ValueError):
-                    batch = np.broadcast_shapes(batch, _leading(value, shape))
+                    batch = np.broadcast_shapes(batch, _leading(value, ndim))
         return batch
 
     def as_batch(self, references: Sequence[Any], batch: tuple[int, ...]) -> list[FloatArray]:
@@ -78,7 +73,7 @@ class References:
             goal, *rates = (
                 self._split(reference, name) if type(reference) is tuple else (reference, None, None)
             )
-            if not _leading(goal, task.shape):
+            if not _leading(goal, len(task.shape)):
                 one = as_finite_array(task.as_goal(goal, name), name)
                 goals = np.broadcast_to(one, (count, *task.shape))
             else:
@@ -132,13 +127,13 @@ def _points(chosen: Any) -> int:
     return int(chosen.stop - chosen.start) // 3
 
 
-def _leading(value: object, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the axes of a value before those of one, none where it is no array."""
+def _leading(value: Any, ndim: int) -> tuple[int, ...]:
+    """Return the axes of a value before the last ones, none where it is no array."""
     try:
-        own = np.shape(value)  # type: ignore[arg-type]
+        own: tuple[int, ...] = np.shape(value)
     except ValueError:
         return ()
-    return own[: max(len(own) - len(shape), 0)]
+    return own[: max(len(own) - ndim, 0)]
 
 
 def _spread(value: FloatArray, name: str, batch: tuple[int, ...], shape: tuple[int, ...]) -> FloatArray:

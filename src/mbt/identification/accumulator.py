@@ -294,7 +294,7 @@ class Accumulator:
         noise: FloatArray,
         most: int,
     ) -> float:
-        """Return by how many samples forces come late, `most` of them: those with which the fit leaves least."""
+        """Return by how many samples, at most `most`, forces come late: with those the fit leaves least."""
         n, shifts = len(q), np.arange(-most, most + 1)
         w = np.where(np.isfinite(noise), 1.0 / noise**2, 0.0)
         rank = self._b.shape[1]

@@ -259,8 +259,8 @@ class _Search:
             if joint.num_velocities > 1 and np.isin(own, self.velocities).any():
                 raise ArgumentValueError(
                     f"tree: joint {joint.name!r} has {joint.num_velocities} velocities; Fourier series are "
-                    "for joints with one: fix the base of a robot that floats, and give motors to joints that "
-                    "move the others"
+                    "for joints with one: fix the base of a robot that floats, and give motors to joints "
+                    "that move the others"
                 )
         self.followers = None if columns.loops is None else Followers(tree, columns.loops, margin)
         places = slice(None) if self.followers is None else self.followers.places
@@ -268,7 +268,8 @@ class _Search:
         lower = np.where(np.isfinite(lower), lower, np.where(np.isfinite(upper), upper - 2 * _WIDE, -_WIDE))
         upper = np.where(np.isfinite(upper), upper, lower + 2 * _WIDE)
         if not (upper > lower).all():
-            name = tree.position_names[np.arange(tree.num_positions)[places][int(np.argmin(upper - lower))]]
+            place = np.arange(tree.num_positions)[places][int(np.argmin(upper - lower))]
+            name = tree.position_names[place]
             raise ArgumentValueError(f"tree: the limits of {name} leave no room to move")
         self.middle, self.half = 0.5 * (lower + upper), 0.5 * margin * (upper - lower)
         # Where motions are drawn to that are too large.
@@ -398,7 +399,7 @@ class _Search:
     def shrunk(
         self, coefficients: FloatArray, center: FloatArray, time: FloatArray
     ) -> tuple[FloatArray, FloatArray, _Rows]:
-        """Return a motion that keeps the limits between the points of the search too, and all at some times."""
+        """Return one that keeps the limits between the points of the search too, and all joints at `time`."""
         count = 8 * _POINTS * self.harmonics
         bases = _bases(np.arange(count) * self.period / count, self.period, self.harmonics)
         # A joint moves least between points, and finer ones are for collisions alone.
@@ -407,7 +408,9 @@ class _Search:
         times = np.arange(fine if self.scene is not None else 0) * self.period / fine
         while True:
             motion = self._complete(_moved(bases, coefficients, center))
-            if motion is not None and self._is_possible(motion, self._columns_of(motion)[1], self.period / count):
+            if motion is not None and self._is_possible(
+                motion, self._columns_of(motion)[1], self.period / count
+            ):
                 found = self._complete(_motion_at(time, self.period, coefficients, center))
                 between = self._complete(_motion_at(times, self.period, coefficients, center))
                 if found is not None and between is not None and self.is_free(between[0]):

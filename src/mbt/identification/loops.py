@@ -123,7 +123,7 @@ class Followers:
         start = tree.create_default_context()
         tree.assemble(start)
         self.anchor, self._firm = start.q, 0.0
-        # Loops close in several ways; places that the default positions cannot be moved to are of another one.
+        # Loops close in several ways; what the default positions cannot be moved to may be another one.
         elsewhere = loops.random_motions(_CANDIDATES)[0][:, self.places]
         reached = [q[0] for one in elsewhere if (q := self.positions(one[np.newaxis])) is not None]
         candidates = np.array([start.q, *reached])
@@ -185,8 +185,7 @@ class Followers:
     @staticmethod
     def _firmness(G: FloatArray) -> FloatArray:
         """Return the least eigenvalues of G'G."""
-        least: FloatArray = np.linalg.eigvalsh(G.swapaxes(1, 2) @ G)[:, 0]
-        return least
+        return np.asarray(np.linalg.eigvalsh(G.swapaxes(1, 2) @ G)[:, 0], dtype=np.float64)
 
     def _rates(self, q: FloatArray, v: FloatArray, vdot: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return all velocities and accelerations (n, num_velocities) for those of the independent joints."""
