@@ -33,6 +33,8 @@ _AT_ONCE = 8
 _CRITERIA = ("condition", "d_optimal")
 # States at random: of which forces are typical, and among which one without collisions is looked for.
 _RANDOM_STATES = 2000
+# Small steps towards rest, until next to nothing of a motion is left.
+_MOST_STEPS = 2000
 # Between points where collisions are looked for at last, no joint moves more than this [rad, m].
 _FINE = 0.02
 
@@ -406,7 +408,7 @@ class _Search:
         most = float(np.abs(bases[1] @ coefficients).max())
         fine = max(count, int(np.ceil(self.period * most / _FINE)))
         times = np.arange(fine if self.scene is not None else 0) * self.period / fine
-        while True:
+        for _ in range(_MOST_STEPS):
             motion = self._complete(_moved(bases, coefficients, center))
             if motion is not None and self._is_possible(
                 motion, self._columns_of(motion)[1], self.period / count
@@ -417,6 +419,10 @@ class _Search:
                     return coefficients, center, found
             coefficients = 0.995 * coefficients
             center = self.anchor + 0.995 * (center - self.anchor)
+        raise ArgumentValueError(
+            "tree: found no motion that keeps all limits between the points of the search; effort limits may "
+            "not hold the robot in the middle of its limits"
+        )
 
     def _is_possible(self, motion: _Rows, tau: FloatArray, step: float) -> bool:
         """Return whether a motion is within all limits, and goes from point to point as its rates say."""
