@@ -175,6 +175,8 @@ def test_designed_motions_keep_loops_closed(robot):
     later = pickle.loads(pickle.dumps(design)).evaluate(design.time[:9] + 2.0 * design.period)
     for array, expected in zip(later, (design.q, design.v, design.vdot), strict=True):
         np.testing.assert_allclose(array, expected[:9], atol=1e-8)
+    q, v, _ = design.evaluate(np.linspace(0.0, design.period, 3001))
+    np.testing.assert_allclose(work.difference_positions(q[:-2], q[2:]), v[1:-1] * 2 / 300, atol=1e-4)
     tau = tau + 0.01 * np.random.default_rng(0).normal(size=tau.shape) * work.actuation_matrix.any(axis=1)
     found = identify(work, design.q, design.v, design.vdot, tau)
     np.testing.assert_allclose(found.noise[design.velocities], 0.01, rtol=0.15)

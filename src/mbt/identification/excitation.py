@@ -95,7 +95,7 @@ class Excitation:
         motion = _motion_at(times, self.period, np.concatenate([self.sines, self.cosines]), self.center)
         if self._followers is None:
             return motion
-        found = self._followers.complete(*motion)
+        found = self._followers.complete(*motion, is_known=True)
         assert found is not None, "the design was seen to close its loops"
         return found
 

@@ -146,20 +146,21 @@ class Followers:
         return least
 
     def complete(
-        self, q: FloatArray, v: FloatArray, vdot: FloatArray
+        self, q: FloatArray, v: FloatArray, vdot: FloatArray, *, is_known: bool = False
     ) -> tuple[FloatArray, FloatArray, FloatArray] | None:
         """Return positions, velocities and accelerations of all joints for those of independent ones.
 
         None where `positions` finds none.
         """
-        found = self.positions(q)
+        found = self.positions(q, is_known=is_known)
         return None if found is None else (found, *self._rates(found, v, vdot))
 
-    def positions(self, q: FloatArray) -> FloatArray | None:
+    def positions(self, q: FloatArray, *, is_known: bool = False) -> FloatArray | None:
         """Return all positions (n, num_positions) for those of the independent joints.
 
         That is Newton's method, with a goal that moves from the anchor. None where a constraint does not
-        close, where followers are beyond their limits, or where they do not follow well any more.
+        close; or, unless the motion `is_known` to be possible, where followers are beyond their limits, or do
+        not follow well any more.
         """
         start = self.anchor[self.places]
         full = np.tile(self.anchor, (len(q), 1))
@@ -178,9 +179,10 @@ class Followers:
                 full = self._tree.integrate_positions(full, move, 1.0)
             else:
                 return None
-        if self._firmness(G).min(initial=np.inf) < self._firm or not (self.room(full) >= -1e-9).all():
-            return None
-        return full
+        if is_known:  # between the points that were looked at, it may be a little beyond a limit
+            return full
+        is_firm = self._firmness(G).min(initial=np.inf) >= self._firm
+        return full if is_firm and (self.room(full) >= -1e-9).all() else None
 
     @staticmethod
     def _firmness(G: FloatArray) -> FloatArray:
