@@ -184,7 +184,7 @@ def test_designed_motions_keep_loops_closed(robot):
 
 def test_a_designed_motion_of_a_four_bar_is_that_of_its_closed_form():
     tree = with_motors(four_bar(), ["drive"])
-    design = design_excitation(tree, rng=0, starts=1, steps=4, rate=50.0)
+    design = design_excitation(tree, rng=0, starts=1, steps=4, rate=50.0, margin=1.0)
     assert np.ptp(design.q[:, 0]) > 1.0
     # The loop closes in two ways; that of the default positions is kept.
     context = tree.create_default_context()

@@ -117,8 +117,8 @@ class Followers:
         joints = {joint.velocity_start: joint for joint in tree.joints}
         self.places = np.array([joints[int(k)].position_start for k in self._independent], dtype=np.intp)
         self._contexts: dict[int, Any] = {}
-        spare = 0.5 * (1.0 - margin) * (tree.position_upper_limits - tree.position_lower_limits)
-        spare[~np.isfinite(spare)] = 0.0
+        width = tree.position_upper_limits - tree.position_lower_limits
+        spare = 0.5 * (1.0 - margin) * np.where(np.isfinite(width), width, 0.0)
         self._lower, self._upper = tree.position_lower_limits + spare, tree.position_upper_limits - spare
         start = tree.create_default_context()
         tree.assemble(start)
@@ -141,7 +141,9 @@ class Followers:
     def room(self, q: FloatArray) -> FloatArray:
         """Return how far positions (n, num_positions) are from limits: 1 in the middle, below 0 outside."""
         half = 0.5 * (self._upper - self._lower)
-        inside = np.minimum(q - self._lower, self._upper - q) / np.where(np.isfinite(half), half, 1.0)
+        inside = np.minimum(q - self._lower, self._upper - q) / np.where(
+            np.isfinite(half) & (half > 0.0), half, 1.0
+        )
         least: FloatArray = inside.min(axis=1, initial=1.0)
         return least
 
@@ -222,7 +224,7 @@ class Followers:
 def _solve(G: FloatArray, right: FloatArray) -> FloatArray:
     """Return the least-squares solution of G x = right, of full column rank, sample by sample."""
     N = G.swapaxes(1, 2) @ G
-    N += 1e-14 * np.trace(N, axis1=1, axis2=2)[:, None, None] * np.eye(N.shape[-1])
+    N += (1e-14 * np.trace(N, axis1=1, axis2=2)[:, None, None] + 1e-300) * np.eye(N.shape[-1])
     b = np.einsum("nij,ni->nj", G, right)
     x: FloatArray = np.linalg.solve(N, b[..., np.newaxis])[..., 0]
     return x
