@@ -1,12 +1,13 @@
 """Ticks of a controller by tasks beside TSID: how much torques differ, and how long both take.
 
-    python benchmarks/control_beside_tsid.py [--go1 FILE] [--ticks 500] [--rounds 5]
+    python benchmarks/control_beside_tsid.py [--go1 FILE] [--h1 FILE] [--ticks 500] [--rounds 5]
 
 For an environment of its own, in which mbt and TSID both run. The wheels of PyPI do so together:
 
     pip install daqp tsid==1.7.1 pin==3.4.0 "cmeel-urdfdom<5" "cmeel-tinyxml2<11"
 
-The robot of `benchmarks/control.py`, or a Unitree Go1, sways on four points, and both solve the same program:
+The robots of `benchmarks/control.py`, or a Unitree Go1 and H1, sway on four and eight points, and both solve
+the same program:
 tasks of the trunk's pose and of a posture, contacts whose rest is a cost, friction pyramids, limits of
 efforts and velocities. Then efforts are limited to a part of what this takes, so that bounds are active.
 That torques agree to 1e-6 of the largest is asserted. Ticks take turns on one thread; least and median of
@@ -28,7 +29,7 @@ import pinocchio as pin
 from tsid import tsid_pywrap as tsid  # the wheel's package does not import it itself
 
 import mbt
-from control import DAMPING, DT, FRICTION, Robot, Tick, Workload, go1, quadruped
+from control import DAMPING, DT, FRICTION, Robot, Tick, Workload, biped, go1, h1, quadruped
 from models import Array
 
 # Weights: forces count enough that the program is well conditioned, or no two solvers would agree.
@@ -41,9 +42,10 @@ def ticks_of_mbt(work: Workload) -> Tick:
     """Return ticks of mbt: torques of the motors."""
     robot = work.robot
     places = [joint.velocity_start for joint in work.motors]
-    contacts = [
-        mbt.ContactPoints(link, points, friction=FRICTION, damping=DAMPING)
+    contacts = [  # of one point each, as in TSID: several of one contact would rest as one body
+        mbt.ContactPoints(link, p, friction=FRICTION, damping=DAMPING)
         for link, points in robot.feet.items()
+        for p in points
     ]
     controller = mbt.TaskSpaceController(
         work.tree,
@@ -70,25 +72,39 @@ def ticks_of_mbt(work: Workload) -> Tick:
     return tick
 
 
+def add_points(model: pin.Model, robot: Robot) -> list[str]:
+    """Add a frame for each point on which a robot stands, and return their names."""
+    names = []
+    for link, points in robot.feet.items():
+        index = model.getFrameId(link)
+        frame = model.frames[index]
+        for i, p in enumerate(points):
+            names.append(f"{link}_point_{i}")
+            X = frame.placement * pin.SE3(np.eye(3), p)
+            model.addFrame(pin.Frame(names[-1], frame.parentJoint, index, X, pin.FrameType.OP_FRAME))
+    return names
+
+
 def ticks_of_tsid(work: Workload) -> Tick:
     """Return ticks of TSID."""
     robot = work.robot
     model = pin.buildModelFromXML(robot.urdf, pin.JointModelFreeFlyer())
+    points = add_points(model, robot)
     states, posture, at_v = work.states_of_pinocchio(model)
     own_v = [joint.velocity_start for joint in work.motors]
     wrapper = tsid.RobotWrapper(model, tsid.FLOATING_BASE_SYSTEM, False)
     program = tsid.InverseDynamicsFormulationAccForce("program", wrapper, False)
     program.computeProblemData(0.0, *states[0])
     kept: list[Any] = []
-    for link in robot.feet:
+    for name in points:
         contact = tsid.ContactPoint(
-            link, wrapper, link, np.array([0.0, 0.0, 1.0]), FRICTION / np.sqrt(2.0), 0.0, 1e9
+            name, wrapper, name, np.array([0.0, 0.0, 1.0]), FRICTION / np.sqrt(2.0), 0.0, 1e9
         )
         contact.setKp(np.zeros(3))
         contact.setKd(np.full(3, DAMPING))
         contact.useLocalFrame(False)
         contact.setRegularizationTaskWeightVector(np.ones(3))
-        contact.setReference(wrapper.framePosition(program.data(), model.getFrameId(link)))
+        contact.setReference(wrapper.framePosition(program.data(), model.getFrameId(name)))
         program.addRigidContact(contact, FORCE, CONTACT, 1)
         kept.append(contact)
     trunk = tsid.TaskSE3Equality("trunk", wrapper, robot.base)
@@ -159,14 +175,16 @@ def main() -> None:
     plain = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=plain)
     parser.add_argument("--go1", metavar="FILE")
+    parser.add_argument("--h1", metavar="FILE")
     parser.add_argument("--ticks", type=int, default=500)
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
     mbt.set_num_threads(1)
-    robot = go1(options.go1) if options.go1 else quadruped()
-    size = compare(robot, options.ticks, options.rounds)
-    weaker = re.sub(r'effort="[^"]*"', f'effort="{0.9 * size}"', robot.urdf)
-    compare(replace(robot, urdf=weaker), options.ticks, options.rounds)
+    four = go1(options.go1) if options.go1 else quadruped()
+    for robot in (four, h1(options.h1) if options.h1 else biped()):
+        size = compare(robot, options.ticks, options.rounds)
+        weaker = re.sub(r'effort="[^"]*"', f'effort="{0.9 * size}"', robot.urdf)
+        compare(replace(robot, urdf=weaker), options.ticks, options.rounds)
 
 
 if __name__ == "__main__":

@@ -265,6 +265,18 @@ def shape_error(name: str, expected: Sequence[object], got: Sequence[object]) ->
     return ShapeError(f"{name}: expected shape {describe_shape(expected)}, got {describe_shape(got)}{cure}")
 
 
+def rows_error(name: str, got: Sequence[object]) -> ShapeError:
+    """Return the error of points that are not one a row, and of those that are one a column.
+
+    Examples
+    --------
+    >>> print(rows_error("p_FC", (3, 4)))
+    p_FC: expected shape (n, 3), got (3, 4); transpose it: one point a row
+    """
+    cure = "; transpose it: one point a row" if len(got) == 2 and got[0] == 3 else ""
+    return ShapeError(f"{name}: expected shape (n, 3), got {describe_shape(got)}{cure}")
+
+
 def cure_for_efforts(expected: Sequence[object], got: Sequence[object]) -> str:
     """Return what to do where an effort may be given for each actuator, not a force for each velocity."""
     if not got or got[-1:] == expected[-1:]:

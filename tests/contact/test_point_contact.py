@@ -306,3 +306,9 @@ def test_models_with_prefixes_have_contacts_of_their_own(tmp_path: Any) -> None:
     contacts = [element for element in tree.force_elements if isinstance(element, mbt.PointContact)]
     assert [contact.frame.name for contact in contacts] == ["one_foot", "two_foot"]
     assert all(contact.half_space_frame is tree.world_frame for contact in contacts)
+
+
+def test_points_in_columns_are_refused(model: Model) -> None:
+    numbers = {"stiffness": 1e4, "dissipation": 1.0, "static_friction": 0.5}
+    with pytest.raises(mbt.ShapeError, match=r"p_FC: expected shape \(n, 3\), got \(3, 4\); transpose it"):
+        mbt.PointContact(model.frame, np.zeros((3, 4)), **numbers)

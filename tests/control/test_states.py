@@ -26,6 +26,11 @@ def check_equal(one, other, tolerance):
         np.testing.assert_allclose(array, expected, rtol=0, atol=tolerance)
 
 
+def check_equal_row(batch, k, one):
+    for array, expected in zip(batch.arrays(), one.arrays(), strict=True):
+        np.testing.assert_allclose(array[k], expected, rtol=0, atol=1e-7)
+
+
 def test_parameters_of_a_context_count_as_those_of_a_tree_with_them():
     tree, controller, q, goals = stand(make_biped)
     rng = np.random.default_rng(0)
@@ -149,10 +154,60 @@ def test_batches_that_do_not_fit_are_refused():
         controller.solve(qs, np.zeros((2, 4)), goals)
     with pytest.raises(mbt.ShapeError, match=r"references\[0\]: expected shape \(..., 2\).* got \(2, 2\)"):
         controller.solve(qs, v, [np.zeros((2, 2)), *goals[1:]])
-    with pytest.raises(mbt.ArgumentValueError, match="q: expected finite numbers"):
-        controller.solve(qs * [[1.0], [np.nan], [1.0]], v, goals)
+    out = controller.solve(qs, v, goals)
+    before = out.tau.copy()
+    with pytest.raises(mbt.ArgumentValueError, match=r"references\[0\]: expected finite numbers"):
+        controller.solve(
+            2.0 * qs, v, [np.tile(goals[0], (3, 1)) * [[1.0], [np.nan], [1.0]], *goals[1:]], out=out
+        )
+    np.testing.assert_array_equal(out.tau, before)
     with pytest.raises(mbt.ArgumentValueError, match="out: expected a result of this controller"):
         controller.solve(qs, v, goals, out=controller.solve(q, v, goals))
+
+
+def test_a_batch_of_references_needs_one_state():
+    _, controller, q, goals = stand(make_hopper)
+    v = np.zeros(4)
+    centers = goals[0] + 0.01 * np.arange(6.0).reshape(3, 2)
+    found = controller.solve(q, v, [centers, *goals[1:]])
+    rates = controller.solve(q, v, [(goals[0], None, centers), *goals[1:]])
+    assert found.tau.shape == rates.tau.shape == (3, 4)
+    for k in range(3):
+        check_equal_row(found, k, controller.solve(q, v, [centers[k], *goals[1:]]))
+        check_equal_row(rates, k, controller.solve(q, v, [(goals[0], None, centers[k]), *goals[1:]]))
+    with pytest.raises(mbt.ShapeError, match=r"references\[1\]: expected shape \(..., 1\).* got \(2, 1\)"):
+        controller.solve(q, v, [centers, np.zeros((2, 1)), None])
+    with pytest.raises(mbt.ShapeError, match=r"references\[0\]: expected shape \(2,\), got \(3,\)"):
+        controller.solve(q, v, [np.zeros(3), *goals[1:]])
+
+
+@pytest.mark.parametrize("compiles", [False, True])
+def test_states_that_are_not_finite_have_no_torques(compiles):
+    tree, controller, q, goals = stand(make_hopper)
+    if compiles:
+        controller.compile()
+    qs, v = np.tile(q, (4, 1)), np.zeros(4)
+    whole = controller.solve(qs, v, goals)
+    qs[1, 2] = np.nan
+    vs = np.zeros((4, 4))
+    vs[3, 0] = np.inf
+    found = controller.solve(qs, vs, goals)
+    context = tree.create_default_context()
+    in_context = controller.solve(qs, vs, goals, context=context)
+    assert in_context.status.tolist() == found.status.tolist()
+    assert controller.solve(qs[1], v, goals, context=context).status == "not finite"
+    assert found.status.tolist() == ["optimal", "not finite", "optimal", "not finite"]
+    for array, expected in zip(found.arrays(), whole.arrays(), strict=True):
+        np.testing.assert_array_equal(array[::2], expected[::2])
+        assert np.isnan(array[1::2]).all()
+    before = controller.solve(q, v, goals)
+    tau = before.tau.copy()
+    lost = controller.solve(qs[1], v, goals, out=before)
+    assert lost is before
+    assert lost.status == "not finite"
+    assert np.isnan(lost.tau).all()
+    # The next tick goes on.
+    np.testing.assert_allclose(controller.solve(q, v, goals).tau, tau, rtol=0, atol=1e-9)
 
 
 def test_one_of_two_robots_is_controlled():

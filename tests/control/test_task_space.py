@@ -117,7 +117,7 @@ def test_a_lifted_contact_exerts_nothing_and_moves():
     before = controller.solve(q, v, goals)
     controller.lift(controller.contacts[0])
     result = controller.solve(q, v, goals)
-    np.testing.assert_allclose(result.contact_forces[0], 0.0, atol=1e-9)
+    assert not result.contact_forces[0].any()
     assert result.status == "optimal"
     controller.touch(0)
     again = controller.solve(q, v, goals)
@@ -328,8 +328,10 @@ def test_bad_arguments():
         controller.solve(q, v, [2.0 * np.eye(3), *goals[1:]])
     with pytest.raises(mbt.ArgumentValueError, match=r"references\[1\]"):
         controller.solve(q, v, [goals[0], np.array([0.0, np.nan, 0.0]), None])
-    with pytest.raises(mbt.ArgumentValueError, match="q: expected finite numbers"):
-        controller.solve(q * np.nan, v, goals)
+    with pytest.raises(mbt.ArgumentTypeError, match=r"contacts: expected a list of mbt\.ContactPoints"):
+        mbt.TaskSpaceController(tree, mbt.ContactPoints("trunk", [0.0, 0.0, 0.0]))
+    with pytest.raises(mbt.ArgumentValueError, match="limits: expected some of"):
+        mbt.TaskSpaceController(tree, limits=3)
     with pytest.raises(mbt.ShapeError, match="v: expected shape"):
         controller.solve(q, v[1:], goals)
     with pytest.raises(mbt.ArgumentTypeError, match="actuated: expected joints or their names, got 3"):
@@ -340,9 +342,7 @@ def test_bad_arguments():
         controller.add_posture(stiffness=1, damping=1)
     with pytest.raises(mbt.ArgumentValueError, match="contact: expected one of controller"):
         controller.lift(9)
-    with pytest.raises(
-        mbt.ArgumentValueError, match=r"p_FC: expected shape \(n, 3\), got \(3, 4\); transpose it"
-    ):
+    with pytest.raises(mbt.ShapeError, match=r"p_FC: expected shape \(n, 3\), got \(3, 4\); transpose it"):
         mbt.ContactPoints("trunk", np.zeros((3, 4)))
     with pytest.raises(mbt.ArgumentValueError, match="priority: expected 0 or 1"):
         mbt.TaskSpaceController(tree).add_posture(stiffness=1, damping=1, priority=2)

@@ -321,19 +321,22 @@ def test_bad_arguments_name_themselves() -> None:
         (lambda: make(tree, "adjacent"), "pairs: expected 'not adjacent', 'all', 'mjcf'"),
         (lambda: make(tree, [("base",)]), r"pairs\[0\]: expected two bodies"),
         (lambda: make(tree, ["ab"]), r"pairs\[0\]: expected two bodies"),
-        (lambda: make(tree, [("base", "lnik")]), r"pairs\[0\]: no body and no obstacle is called 'lnik'"),
+        (lambda: make(tree, [("base", "lnik")]), r"named 'lnik' for pairs\[0\]. Did you mean 'link"),
         (lambda: make(tree, [("base", 3)]), "expected a body"),
         (lambda: make(tree, [("link2", "pad")]), "do not move against each other"),
         (lambda: make(tree, [("base", other.get_body_by_name("link2"))]), "another tree"),
         (lambda: make(tree, 5), "pairs: expected pairs of bodies"),
         (lambda: make(tree, exclude="base"), "exclude: expected pairs"),
-        (lambda: make(tree, exclude=[("base", "camera")]), r"exclude\[0\]: no body"),
+        (
+            lambda: make(tree, exclude=[("base", "camera")]),
+            r"no body or obstacle named 'camera' for exclude\[0\]",
+        ),
         (lambda: make(tree, obstacles=WALL), "obstacles: expected a list"),
         (lambda: make(tree, obstacles=["wall"]), r"obstacles\[0\]: expected a mbt.Shape"),
         (lambda: make(tree, obstacles=[WALL, WALL]), r"obstacles\[1\]: the name 'wall' is taken"),
         (lambda: make(tree, padding=-1.0), "padding"),
         (lambda: make(tree, padding={"base": np.nan}), "padding"),
-        (lambda: make(tree, padding={"camera": 0.1}), "padding: no body"),
+        (lambda: make(tree, padding={"camera": 0.1}), "no body or obstacle named 'camera' for padding"),
         (lambda: make(tree, hulls="yes"), "hulls"),
         (lambda: make(tree, rules="<sdf/>"), "rules: expected a file of SRDF or MJCF"),
         (lambda: make(tree, rules="<robot><disable_collisions link1='base'/></robot>"), "link2"),
@@ -384,6 +387,10 @@ def test_results_are_written_into_memory_that_is_given() -> None:
         assert x is out
         np.testing.assert_array_equal(out, expected)
     d, J, free = np.empty_like(wanted[0]), np.empty_like(wanted[4]), np.empty((2, 5), bool)
+    some = scene.distances(q, witness=True, out=(d, None, None, outs[3]))
+    assert some[0] is d
+    assert some[3] is outs[3]
+    np.testing.assert_array_equal(some[1], scene.distances(q, witness=True)[1])
     assert scene.distances(q, out=d) is d
     assert scene.distance_jacobian(q, out=J) is J
     assert scene.is_free(q, out=free) is free
@@ -488,8 +495,8 @@ def test_editing_makes_the_model_that_arguments_make() -> None:
         ({"add": [mbt.Shape("mesh", mesh="a.obj")]}, "add: .* is a mesh"),
         ({"remove": "wall"}, "remove: expected names"),
         ({"remove": [WALL]}, "remove: expected the name of an obstacle"),
-        ({"remove": ["pad"]}, "remove: no obstacle is called 'pad'; there are obstacle"),
-        ({"exclude": [("wall", "door")]}, "no body and no obstacle is called 'door'"),
+        ({"remove": ["pad"]}, "no obstacle named 'pad' to remove"),
+        ({"exclude": [("wall", "door")]}, "no body or obstacle named 'door' for exclude"),
         ({"padding": -1.0}, "padding"),
     ]:
         with pytest.raises(mbt.MbtError, match=words):

@@ -84,6 +84,24 @@ def surface_at(heights: Array, size: tuple[float, float], x: float, y: float) ->
     return float(a + s * (b - a) + t * (c - b) if s > t else a + t * (d - a) + s * (c - d))
 
 
+@pytest.mark.parametrize("slope", [0.0, 0.5])
+def test_a_ball_whose_centre_is_on_the_field_has_a_normal(slope: float) -> None:
+    """Also where the centre is a corner of triangles, or on an edge."""
+    x = np.linspace(-1.0, 1.0, 5)
+    scene = scene_of(mbt.Shape("sphere", [0.125]), np.tile(slope * x, (5, 1)), (2.0, 2.0), np.eye(4))
+    places = np.array(list(itertools.product(np.linspace(-0.5, 0.5, 17), np.linspace(-0.5, 0.5, 17), [0.0])))
+    places[:, 2] = slope * places[:, 0]
+    q = np.array([at(p) for p in places])
+    d, p_WA, p_WB, n_W, J = scene.distances(q, witness=True, jacobian=True)
+    down = np.array([slope, 0.0, -1.0]) / np.hypot(slope, 1.0)
+    np.testing.assert_allclose(d, -0.125, atol=1e-9)
+    np.testing.assert_allclose(np.linalg.norm(n_W, axis=-1), 1.0, atol=1e-12)
+    inside = (places[:, 0] - places[:, 1]) % 0.5 != 0.0  # not on the diagonal of a cell
+    np.testing.assert_allclose(n_W[inside, 0], np.tile(down, (inside.sum(), 1)), atol=1e-7)
+    np.testing.assert_allclose(p_WB - p_WA, d[:, :, None] * n_W, atol=1e-12)
+    assert np.isfinite(J).all()
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_slope_is_a_plane(kind: str) -> None:
     """Where nothing reaches beyond its edges: depths too, and all that a call returns."""

@@ -1,12 +1,15 @@
 """Identification of mechanisms with loops: forces along the motions that constraints allow."""
 
+import pickle
+
 import numpy as np
 import pytest
 
 import mbt
+from mbt import functional
 from mbt.identification import Accumulator, PayloadEstimator, design_excitation, identify, validate
 from mbt.identification.loops import Loops
-from support.linkages import delta, four_bar
+from support.linkages import calc_four_bar_angles, delta, four_bar, stewart
 
 
 def with_motors(tree, names, damping=0.0):
@@ -147,6 +150,72 @@ def test_forces_along_the_motion_are_those_of_all_joints(robot):
     np.testing.assert_allclose(loops.reduce(G, reduced), reduced)
 
 
-def test_motions_of_loops_are_not_designed(robot):
-    with pytest.raises(mbt.ArgumentValueError, match="let the motors follow sums of sines"):
-        design_excitation(robot)
+def test_designed_motions_keep_loops_closed(robot):
+    work = robot.edit()
+    for i, motor in enumerate(work.joint_actuators):
+        motor.set_effort_limit(3.0 + i)
+        work.get_joint_by_name(f"motor_{i}").set_velocity_limits([-2.0], [2.0])
+    work.finalize()
+    design = design_excitation(work, rng=0, starts=1, steps=8, rate=50.0)
+    np.testing.assert_array_equal(design.velocities, np.flatnonzero(robot.actuation_matrix.any(axis=1)))
+    context = work.create_default_context(batch_shape=len(design.time))
+    context.q, context.v = design.q, design.v
+    np.testing.assert_allclose(work.calc_constraint_errors(context), 0.0, atol=1e-9)
+    G = work.calc_constraint_jacobian(context)
+    np.testing.assert_allclose(np.einsum("nij,nj->ni", G, design.v), 0.0, atol=1e-10)
+    still = np.einsum("nij,nj->ni", G, design.vdot) + work.calc_constraint_bias(context)
+    np.testing.assert_allclose(still, 0.0, atol=1e-9)
+    # Neighbours are where velocities lead: nothing jumps to another way to close the loops.
+    moved = work.difference_positions(design.q[:-1], design.q[1:])
+    np.testing.assert_allclose(moved, 0.5 * 0.02 * (design.v[:-1] + design.v[1:]), atol=1e-3)
+    tau, _ = functional.constrained_inverse_dynamics(work, design.q, design.v, design.vdot)
+    assert (np.abs(tau[:, design.velocities]) <= [3.0, 4.0, 5.0]).all()
+    assert np.abs(tau).max() > 2.0
+    assert (np.abs(design.v[:, design.velocities]) <= 2.0).all()
+    later = pickle.loads(pickle.dumps(design)).evaluate(design.time[:9] + 2.0 * design.period)
+    for array, expected in zip(later, (design.q, design.v, design.vdot), strict=True):
+        np.testing.assert_allclose(array, expected[:9], atol=1e-8)
+    q, v, _ = design.evaluate(np.linspace(0.0, design.period, 3001))
+    np.testing.assert_allclose(work.difference_positions(q[:-2], q[2:]), v[1:-1] * 2 / 300, atol=1e-4)
+    tau = tau + 0.01 * np.random.default_rng(0).normal(size=tau.shape) * work.actuation_matrix.any(axis=1)
+    found = identify(work, design.q, design.v, design.vdot, tau)
+    np.testing.assert_allclose(found.noise[design.velocities], 0.01, rtol=0.15)
+
+
+def test_a_designed_motion_of_a_four_bar_is_that_of_its_closed_form():
+    tree = with_motors(four_bar(), ["drive"])
+    design = design_excitation(tree, rng=0, starts=1, steps=4, rate=50.0, margin=1.0)
+    assert np.ptp(design.q[:, 0]) > 1.0
+    # The loop closes in two ways; that of the default positions is kept.
+    context = tree.create_default_context()
+    tree.assemble(context)
+    above, below = calc_four_bar_angles(design.q[:, 0]), -calc_four_bar_angles(-design.q[:, 0])
+    q = context.q
+    is_above = is_turned(q, calc_four_bar_angles(q[0]))
+    assert is_above != is_turned(q, -calc_four_bar_angles(-q[0]))
+    assert is_turned(design.q, above if is_above else below)
+
+
+def is_turned(q, expected):
+    """Return whether angles are the same, but for turns."""
+    return np.abs(np.exp(1j * q) - np.exp(1j * expected)).max() < 1e-8
+
+
+def test_a_designed_motion_of_a_mechanism_keeps_clear_of_obstacles():
+    work = with_motors(four_bar(), ["drive"]).edit()
+    work.get_body_by_name("rocker").add_collision(
+        mbt.Shape("sphere", [0.05], mbt.math.make_pose([0.7, 0, 0]))
+    )
+    work.finalize()
+    free = design_excitation(work, rng=0, starts=1, steps=2)
+    high = free.q[:, 2].max()
+    tip = mbt.math.make_pose([1.0 + 0.7 * np.cos(high), 0.7 * np.sin(high), 0])
+    scene = mbt.CollisionModel(work, obstacles=[mbt.Shape("sphere", [0.05], tip)])
+    assert not scene.is_free(free.q).all()
+    kept = design_excitation(work, rng=0, starts=1, steps=2, scene=scene, criterion="d_optimal")
+    assert scene.is_free(kept.q).all()
+
+
+def test_mechanisms_whose_motion_nothing_drives_are_refused():
+    with pytest.raises(mbt.ArgumentValueError, match=r"'plate' has 6 velocities.*give motors to joints"):
+        design_excitation(stewart())

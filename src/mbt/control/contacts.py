@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mbt.errors import ArgumentTypeError, ArgumentValueError, quote
+from mbt.errors import ArgumentTypeError, ArgumentValueError, quote, rows_error
 from mbt.math.arrays import FloatArray, as_finite_array, as_nonnegative, as_positive
 
 __all__ = ["ContactPoints"]
@@ -62,8 +62,7 @@ class ContactPoints:
     def __post_init__(self) -> None:
         points = np.atleast_2d(as_finite_array(self.p_FC, "p_FC", None))
         if points.ndim != 2 or points.shape[1] != 3 or not len(points):
-            cure = "; transpose it: one point a row" if points.ndim == 2 and points.shape[0] == 3 else ""
-            raise ArgumentValueError(f"p_FC: expected shape (n, 3), got {points.shape}{cure}")
+            raise rows_error("p_FC", points.shape)
         normal = as_finite_array(self.normal, "normal", (3,))
         length = float(np.linalg.norm(normal))
         if length < 1e-6:

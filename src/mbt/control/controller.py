@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -102,8 +102,10 @@ class TaskSpaceController:
         regularization: float = 1e-4,
     ) -> None:
         compile_copy(tree)
-        if isinstance(limits, str) or not _LIMITS.issuperset(limits):
+        if isinstance(limits, str) or not isinstance(limits, Iterable) or not _LIMITS.issuperset(limits):
             raise ArgumentValueError(f"limits: expected some of {sorted(_LIMITS)}, got {quote(limits)}")
+        if not isinstance(contacts, Iterable):
+            raise ArgumentTypeError(f"contacts: expected a list of mbt.ContactPoints, got {quote(contacts)}")
         self._tree, self._instance = tree, model_instance
         self._options: dict[str, Any] = {
             "is_driven": _driven(tree, actuated, model_instance),
@@ -324,9 +326,10 @@ class TaskSpaceController:
             Positions.
         v : array_like, shape (..., num_velocities)
             Velocities. Leading axes broadcast: a batch of states, whose ticks do not depend on each other.
+            Where a state is not finite, neither are the results of its tick.
         references : sequence
             An entry for each task, in their order: a goal, or (goal, velocity, acceleration), as a tuple. All
-            of them may have the leading axes of a batch.
+            of them may have the leading axes of a batch, also where there is one state.
         out : TaskSpaceResult, optional
             A result of this controller, into whose arrays this one is written.
         context : Context, optional
@@ -342,7 +345,7 @@ class TaskSpaceController:
         Raises
         ------
         ArgumentValueError
-            When a number is not finite, a goal is not a pose, or a locked joint moves.
+            When a reference is not finite, a goal is not a pose, or a locked joint moves.
         ContextMismatchError
             When the Context is one of another tree.
         MissingPackageError

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,17 @@ class References:
                 arrays += [self._as_rate(rate, task, f"{name}[{i}]") for i, rate in enumerate(rates, 1)]
         return arrays
 
+    def batch_of(self, references: Sequence[Any], batch: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the leading axes of states and references; what does not fit is refused where it is read."""
+        self._check_length(references)
+        for (is_force, place), reference in zip(self._places, references, strict=True):
+            parts = reference if type(reference) is tuple else (reference,)
+            goal = 2 if is_force else len(self._problem.tasks[place].shape)
+            for value, ndim in zip(parts, (goal, 1, 1), strict=False):
+                with suppress(ValueError):
+                    batch = np.broadcast_shapes(batch, _leading(value, ndim))
+        return batch
+
     def as_batch(self, references: Sequence[Any], batch: tuple[int, ...]) -> list[FloatArray]:
         """Return the same for a batch of states, with one leading axis, along which all of it broadcasts."""
         self._check_length(references)
@@ -61,10 +73,11 @@ class References:
             goal, *rates = (
                 self._split(reference, name) if type(reference) is tuple else (reference, None, None)
             )
-            if goal is None or np.ndim(goal) <= len(task.shape):
-                goals = np.broadcast_to(task.as_goal(goal, name), (count, *task.shape))
+            if not _leading(goal, len(task.shape)):
+                one = as_finite_array(task.as_goal(goal, name), name)
+                goals = np.broadcast_to(one, (count, *task.shape))
             else:
-                goals = _spread(as_float_array(goal, name), name, batch, task.shape)
+                goals = _spread(as_finite_array(goal, name), name, batch, task.shape)
                 goals = np.array([task.as_goal(one, name) for one in goals]).reshape(count, *task.shape)
             arrays.append(goals)
             for i, rate in enumerate(rates, 1):
@@ -73,8 +86,8 @@ class References:
         return arrays
 
     def refuse_numbers(self, arrays: list[FloatArray]) -> None:
-        """Raise an error that names what is not finite among q, v, contacts and `as_arrays`."""
-        names = ["q", "v", "stands", "forces wanted"]
+        """Raise an error that names what is not finite among contacts and `as_arrays`."""
+        names = ["stands", "forces wanted"]
         for name, (is_force, _) in zip(self._names, self._places, strict=True):
             names += [] if is_force else [name] * 3
         for name, array in zip(names, arrays, strict=True):
@@ -112,6 +125,15 @@ def as_numbers(value: object, name: str, shape: tuple[int, ...]) -> FloatArray:
 
 def _points(chosen: Any) -> int:
     return int(chosen.stop - chosen.start) // 3
+
+
+def _leading(value: Any, ndim: int) -> tuple[int, ...]:
+    """Return the axes of a value before the last ones, none where it is no array."""
+    try:
+        own: tuple[int, ...] = np.shape(value)
+    except ValueError:
+        return ()
+    return own[: max(len(own) - ndim, 0)]
 
 
 def _spread(value: FloatArray, name: str, batch: tuple[int, ...], shape: tuple[int, ...]) -> FloatArray:

@@ -35,7 +35,8 @@ class TaskSpaceResult:
     actuation : ndarray, shape (num_actuators,)
         Efforts of the actuators: ``tau = tree.actuation_matrix @ actuation``.
     status : str
-        "optimal", or "infeasible": bounds contradict each other, and the least violation was taken.
+        "optimal"; "infeasible": bounds contradict each other, and the least violation was taken; or
+        "not finite": a position or velocity is not, and neither are the results.
     violations : dict of str to float
         By which bounds, where there is no solution within all of them, and by how much.
     num_iterations : int

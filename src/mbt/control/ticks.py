@@ -16,7 +16,7 @@ from mbt.control.quadratic_programs import QuadraticProgram
 from mbt.control.references import References, as_numbers
 from mbt.control.results import TaskSpaceResult
 from mbt.errors import ArgumentTypeError, ArgumentValueError, ShapeError, quote
-from mbt.math.arrays import FloatArray, as_finite_array
+from mbt.math.arrays import FloatArray, as_float_array
 
 if TYPE_CHECKING:
     from mbt.context import Context
@@ -59,6 +59,7 @@ class Ticks:
         self._lower, self._upper, self._first = lower, upper, first
         self._is_equation = is_equation
         self._stands: tuple[float, ...] = ()
+        self._lifted = np.zeros(0, dtype=np.intp)
         self._part: dict[str, FloatArray] = {
             "T": np.empty((nv, n)),
             "h": np.empty(nv),
@@ -198,6 +199,8 @@ class Ticks:
                 self._compiled_of_given()(*arrays, *given, out=part)
             return
         q, v, *rest = arrays
+        if not (np.isfinite(q).all() and np.isfinite(v).all()):
+            raise ArgumentValueError("q, v: expected finite numbers")
         tree = self._problem.tree
         motion = Motion(tree, q, v)
         if given is not None:
@@ -219,19 +222,22 @@ class Ticks:
             self._lock(context)
         if np.ndim(q) > 1 or np.ndim(v) > 1 or (context is not None and context.batch_shape):
             return self._solve_batch(q, v, references, stands, out, context)
+        state = [as_numbers(q, "q", self._shapes[0]), as_numbers(v, "v", self._shapes[1])]
+        try:
+            wanted = self._references.as_arrays(references)
+        except ShapeError:
+            if not self._references.batch_of(references, ()):
+                raise
+            return self._solve_batch(q, v, references, stands, out, context)
         result = TaskSpaceResult.empty(*self._sizes) if out is None else self._check_result(out, self._of_one)
-        arrays = [
-            as_numbers(q, "q", self._shapes[0]),
-            as_numbers(v, "v", self._shapes[1]),
-            stands,
-            *self._references.as_arrays(references),
-        ]
+        arrays = [*state, stands, *wanted]
         try:
             given = None if context is None else self._given(context, arrays[0], arrays[1])
             self._assemble(arrays, given)
         except ArgumentValueError:
-            self._references.refuse_numbers(arrays)
-            raise
+            if not self._is_lost(arrays, result):
+                raise
+            return result
         self._solve_assembled(arrays, result)
         return result
 
@@ -246,7 +252,7 @@ class Ticks:
     ) -> TaskSpaceResult:
         """Return the solutions of many ticks, none of which starts from another."""
         states = [
-            as_finite_array(value, name, (..., *shape))
+            as_float_array(value, name, (..., *shape))
             for value, name, shape in ((q, "q", self._shapes[0]), (v, "v", self._shapes[1]))
         ]
         try:
@@ -257,6 +263,7 @@ class Ticks:
                 f"q, v: leading axes do not broadcast: {states[0].shape[:-1]}, {states[1].shape[:-1]}"
                 + f", and {of_context} of the Context" * bool(of_context)
             ) from None
+        batch = self._references.batch_of(references, batch)
         if of_context not in ((), batch):
             raise ShapeError(f"context: expected one state or a batch {batch}, got {of_context}")
         count = int(np.prod(batch))
@@ -276,12 +283,17 @@ class Ticks:
         flat = [array.reshape(count, *array.shape[len(batch) :]) for array in result.arrays()]
         for k in range(count):
             arrays = [row[k] for row in rows]
-            if native is None:
-                self._assemble(arrays, None if given is None else [row[k] for row in given])
+            try:
+                if native is None:
+                    self._assemble(arrays, None if given is None else [row[k] for row in given])
+                else:
+                    for name, values in native.items():
+                        self._part[name][...] = values[k]
+            except ArgumentValueError:
+                if not self._is_lost(arrays, one):
+                    raise
             else:
-                for name, values in native.items():
-                    self._part[name][...] = values[k]
-            self._solve_assembled(arrays, one, is_cold=True)
+                self._solve_assembled(arrays, one, is_cold=True)
             for row, value in zip(flat, one.arrays(), strict=True):
                 row[k] = value
             place = np.unravel_index(k, batch)
@@ -294,7 +306,8 @@ class Ticks:
     ) -> None:
         part, stands = self._part, arrays[2]
         if not isfinite(part["total"]):
-            self._references.refuse_numbers(arrays)
+            if self._is_lost(arrays, result):
+                return
             raise ArgumentValueError("q, v: expected a state whose accelerations and forces are finite")
         if tuple(stands.tolist()) != self._stands:
             self._put_down(stands)
@@ -315,6 +328,19 @@ class Ticks:
         result.violations, result.num_iterations = violations, steps
         self._write(x, result)
 
+    def _is_lost(self, arrays: list[FloatArray], result: TaskSpaceResult) -> bool:
+        """Return whether the state is not finite, and let the result say so.
+
+        A control loop does not end because of one sensor; references that are not finite are refused.
+        """
+        self._references.refuse_numbers(arrays[2:])
+        if np.isfinite(arrays[0]).all() and np.isfinite(arrays[1]).all():
+            return False
+        for array in result.arrays():
+            array.fill(np.nan)
+        result.status, result.violations, result.num_iterations = "not finite", {}, 0
+        return True
+
     def _solve_level(
         self, level: int, H: FloatArray, g: FloatArray, is_cold: bool
     ) -> tuple[FloatArray, dict[str, float], int]:
@@ -334,6 +360,8 @@ class Ticks:
             found = self._problem.finish(x, self._part["T"], self._part["h"], self._axes)
             for name, array in out.items():
                 array[...] = found[name]
+        if len(self._lifted):
+            result.contact_forces[self._lifted] = 0.0  # the solver leaves what rounding does
         if self._locked:
             result.tau[[k for k, _ in self._locked]] = 0.0
             self._problem.share.dot(result.tau, out=result.actuation)
@@ -356,6 +384,7 @@ class Ticks:
     def _put_down(self, stands: FloatArray) -> None:
         """Bound the forces of points: nothing at contacts that are lifted."""
         self._upper[self._forces] = np.repeat(np.where(stands, FREE, 0.0)[self._of_points], 3)
+        self._lifted = np.flatnonzero(stands[self._of_points] == 0.0)
         self._stands = tuple(stands.tolist())
 
     @staticmethod

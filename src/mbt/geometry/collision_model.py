@@ -197,8 +197,8 @@ class CollisionModel:
             Its parameters apply, poses of frames for example. Those of a batch apply to each sample, and its
             leading axes broadcast with those of `q`. Without a context, the default parameters apply.
         out : ndarray or tuple of ndarray, optional
-            Where to write the results, one array for each in their order, and what to return: memory that
-            is used again takes less time than new memory, up to half of it for large results.
+            Where to write the results, one array or None for each in their order, and what to return: memory
+            that is used again takes less time than new memory, up to half of it for large results.
 
         Returns
         -------

@@ -16,6 +16,8 @@ __all__ = ["check_outs"]
 def check_outs(out: object, shapes: Sequence[tuple[int, ...]], dtype: Any, q: FloatArray) -> list[FloatArray]:
     """Return the arrays of `out` if results of these shapes can be written straight into them.
 
+    An entry of a tuple may be None, for a new array.
+
     Raises
     ------
     ArgumentTypeError, ArgumentValueError, ShapeError
@@ -24,7 +26,8 @@ def check_outs(out: object, shapes: Sequence[tuple[int, ...]], dtype: Any, q: Fl
     if len(shapes) == 1:
         named = {"out": out}
     elif isinstance(out, (tuple, list)) and len(out) == len(shapes):
-        named = {f"out[{i}]": x for i, x in enumerate(out)}
+        arrays = [np.empty(own, dtype) if x is None else x for x, own in zip(out, shapes, strict=True)]
+        named = {f"out[{i}]": x for i, x in enumerate(arrays)}
     else:
         got = f"{len(out)} of them" if isinstance(out, (tuple, list)) else quote(out)
         raise ArgumentTypeError(f"out: expected a tuple of {len(shapes)} arrays, got {got}")

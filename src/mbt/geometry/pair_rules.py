@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from mbt._core.geometry.distances import is_known
 from mbt._core.geometry.scene import find_groups
-from mbt.errors import ArgumentTypeError, ArgumentValueError, UnknownNameError, quote
+from mbt.errors import ArgumentTypeError, ArgumentValueError, quote, unknown_name_error
 from mbt.geometry.placed_shapes import KINDS
 from mbt.math.arrays import as_nonnegative
 from mbt.tree import RigidBody
@@ -44,10 +44,7 @@ class Names:
                 f"{argument}: expected a body, its name, or that of an obstacle, got {quote(value)}"
             )
         if value not in self._known:
-            raise UnknownNameError(
-                f"{argument}: no body and no obstacle is called {quote(value)}; there are "
-                f"{', '.join(sorted(self._known))}"
-            )
+            raise unknown_name_error("body or obstacle", value, self._known, f"for {argument}")
         return value
 
     def read_pairs(self, value: object, argument: str) -> set[frozenset[str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from mbt.errors import ArgumentTypeError, ArgumentValueError, UnknownNameError, quote
+from mbt.errors import ArgumentTypeError, ArgumentValueError, quote, unknown_name_error
 from mbt.geometry.pair_rules import Names, check_known, find_pairs
 from mbt.geometry.placed_shapes import PlacedShape, name_bodies, name_obstacles, place
 
@@ -58,7 +58,6 @@ def _read_obstacles(value: object, obstacles: Iterable[str]) -> set[str]:
         if not isinstance(name, str):
             raise ArgumentTypeError(f"remove: expected the name of an obstacle, got {quote(name)}")
         if name not in obstacles:
-            known = ", ".join(sorted(obstacles)) or "none"
-            raise UnknownNameError(f"remove: no obstacle is called {quote(name)}; there are {known}")
+            raise unknown_name_error("obstacle", name, obstacles, "to remove")
         found.add(name)
     return found

@@ -289,19 +289,32 @@ class Accumulator:
         q: FloatArray,
         v: FloatArray,
         vdot: FloatArray,
-        residuals: FloatArray,
-        rate: FloatArray,
+        tau: FloatArray,
+        applied: FloatArray,
         noise: FloatArray,
+        most: int,
     ) -> float:
-        """Return by how many samples forces come late, by what of their rate no parameter can mimic."""
+        """Return by how many samples, at most `most`, forces come late: with those the fit leaves least."""
+        n, shifts = len(q), np.arange(-most, most + 1)
         w = np.where(np.isfinite(noise), 1.0 / noise**2, 0.0)
-        b = sum(
-            np.einsum("jnk,nj,j->k", X, rate[part], w)
-            for part, X, _ in self._blocks(q, v, vdot, np.zeros_like(rate))
-        )
-        mimic = _solve_base(self._weighted(noise)[0], np.asarray(b), np.zeros(len(self._b[0])))[0]
-        own = float((w * rate * rate).sum() - mimic @ b)
-        return -float((w * rate * residuals).sum()) / max(own, 1e-300)
+        rank = self._b.shape[1]
+        A, b, c = np.zeros((rank, rank)), np.zeros((rank, len(shifts))), np.zeros(len(shifts))
+        inner = slice(most, n - most)
+        for part, X, known in self._blocks(q[inner], v[inner], vdot[inner], applied[inner]):
+            rows = np.arange(n)[inner][part]
+            forces = tau[rows[:, np.newaxis] + shifts].transpose(2, 0, 1) - known.T[..., np.newaxis]
+            weighted = w[:, np.newaxis, np.newaxis] * X
+            A += np.einsum("jnk,jnl->kl", weighted, X, optimize=True)
+            b += (weighted.swapaxes(1, 2) @ forces).sum(axis=0)
+            c += np.einsum("j,jns,jns->s", w, forces, forces)
+        inverse = _solve_base(A, b[:, 0], np.zeros(rank))[1]
+        left = c - (b * (inverse @ b)).sum(axis=0)
+        k = int(np.argmin(left))
+        if k in (0, len(shifts) - 1):
+            return float(shifts[k])
+        # The vertex of a parabola through three points.
+        below, at, above = left[k - 1 : k + 2]
+        return float(shifts[k] + 0.5 * (below - above) / max(below - 2.0 * at + above, 1e-300))
 
     def _fit_all(
         self,

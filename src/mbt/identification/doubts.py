@@ -96,14 +96,12 @@ def doubts_of_motion(tree: MultibodyTree, q: FloatArray, v: FloatArray, vdot: Fl
     return doubts
 
 
-def first_guess_of_delay(
-    predicted: FloatArray, residuals: FloatArray, noise: FloatArray
-) -> tuple[FloatArray, bool]:
-    """Return the rate of the forces by sample, and whether residuals look like a delay of the forces."""
+def first_guess_of_delay(predicted: FloatArray, residuals: FloatArray, noise: FloatArray) -> float:
+    """Return by how many samples forces come late, to first order; zero unless residuals look like that."""
     if len(predicted) < 3:
-        return np.zeros_like(predicted), False
+        return 0.0
     rate = np.gradient(predicted, axis=0)
     finite = np.isfinite(noise)
     d, r = rate[:, finite] / noise[finite], residuals[:, finite] / noise[finite]
-    squares = float((d * d).sum())
-    return rate, squares > 0.0 and abs(float((d * r).sum())) > _SURE * np.sqrt(squares)
+    squares, product = float((d * d).sum()), float((d * r).sum())
+    return -product / squares if squares > 0.0 and abs(product) > _SURE * np.sqrt(squares) else 0.0

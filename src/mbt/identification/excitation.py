@@ -11,11 +11,14 @@ import numpy as np
 
 from mbt.errors import ArgumentTypeError, ArgumentValueError, quote
 from mbt.identification.columns import Columns, as_tree
+from mbt.identification.loops import Followers
 from mbt.math.arrays import FloatArray, as_count, as_finite, as_finite_array, as_own_array, as_positive
 from mbt.motion.progress import Progress
 from mbt.tree.coordinate_names import as_generator
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from mbt.geometry.collision_model import CollisionModel
     from mbt.tree.multibody_tree import MultibodyTree
 
@@ -30,6 +33,8 @@ _AT_ONCE = 8
 _CRITERIA = ("condition", "d_optimal")
 # States at random: of which forces are typical, and among which one without collisions is looked for.
 _RANDOM_STATES = 2000
+# Small steps towards rest, until next to nothing of a motion is left.
+_MOST_STEPS = 2000
 # Between points where collisions are looked for at last, no joint moves more than this [rad, m].
 _FINE = 0.02
 
@@ -44,17 +49,21 @@ class Excitation:
     ----------
     time : ndarray, shape (n,)
         Times of one period [s].
-    q, v, vdot : ndarray, shape (n, num_velocities)
-        Positions, velocities, accelerations.
+    q : ndarray, shape (n, num_positions)
+        Positions.
+    v, vdot : ndarray, shape (n, num_velocities)
+        Velocities, accelerations.
     condition_number : float
         Of the columns of the base parameters, each of norm one, forces in units of their root mean squares,
         or of the noise where that was given.
         `Identified.condition_number` is the same in units of the noise.
     period : float
         Period [s].
-    center : ndarray, shape (num_velocities,)
-        Constant part of the positions.
-    sines, cosines : ndarray, shape (harmonics, num_velocities)
+    velocities : ndarray of int, shape (k,)
+        Velocities whose joints follow the series: all, or the independent ones of a tree with constraints.
+    center : ndarray, shape (k,)
+        Constant part of their positions.
+    sines, cosines : ndarray, shape (harmonics, k)
         The coefficients a_l and b_l.
     """
 
@@ -67,6 +76,8 @@ class Excitation:
     center: FloatArray
     sines: FloatArray
     cosines: FloatArray
+    velocities: npt.NDArray[np.intp]
+    _followers: Followers | None
 
     def evaluate(self, time: object) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return positions, velocities and accelerations at some times, any number of periods long.
@@ -78,14 +89,15 @@ class Excitation:
 
         Returns
         -------
-        tuple of three ndarrays, shape (n, num_velocities)
+        tuple of three ndarrays, shape (n, num_positions) and (n, num_velocities)
         """
         times = as_finite_array(time, "time", (None,))
-        q, v, vdot = (
-            basis @ np.concatenate([self.sines, self.cosines])
-            for basis in _bases(times, self.period, len(self.sines))
-        )
-        return self.center + q, v, vdot
+        motion = _motion_at(times, self.period, np.concatenate([self.sines, self.cosines]), self.center)
+        if self._followers is None:
+            return motion
+        found = self._followers.complete(*motion, is_known=True)
+        assert found is not None, "the design was seen to close its loops"
+        return found
 
     def __repr__(self) -> str:
         """Tell how long it is, and how well it tells parameters apart."""
@@ -122,10 +134,13 @@ def design_excitation(
     actuators. Collisions are looked for when there is a `scene`; without one, look at the motion before a
     robot does it.
 
+    In a tree with constraints, the independent joints, those with motors first, follow the series, and the
+    others are where all constraints are closed.
+
     Parameters
     ----------
     tree : MultibodyTree
-        The description, finalized, of joints with one velocity each.
+        The description, finalized; joints that follow a series have one velocity each.
     period : float, optional
         Period of the motion [s].
     harmonics : int, optional
@@ -163,7 +178,7 @@ def design_excitation(
     Raises
     ------
     ArgumentTypeError, ArgumentValueError
-        When an argument is invalid, a joint has several velocities, or the tree has constraints; and when the
+        When an argument is invalid, or a joint has several velocities that nothing else says; and when the
         actuators cannot hold the robot at rest in the middle of its limits, or no positions are found in
         which it is free of collisions.
 
@@ -178,11 +193,6 @@ def design_excitation(
     True
     """
     as_tree(tree, "design_excitation")
-    if tree.constraints:
-        raise ArgumentValueError(
-            f"tree: has constraints ({tree.constraints[0].name!r}), by which its joints cannot all move "
-            "as they like; let the motors follow sums of sines, and tree.assemble() find the other joints"
-        )
     columns = Columns(tree, friction, rotors, bodies)
     generator = as_generator(rng)
     used = as_positive(margin, "margin")
@@ -212,16 +222,22 @@ def design_excitation(
             "in the middle of its limits; or no motion tells the parameters apart"
             + ("" if scene is None else "; or none in this scene, that the search came upon, touches nothing")
         )
-    coefficients, center = search.shrunk(best.coefficients, best.center)
     time = np.arange(round(samples)) / (round(samples) / search.period)
-    q, v, vdot = (basis @ coefficients for basis in _bases(time, search.period, search.harmonics))
+    coefficients, center, motion = search.shrunk(best.coefficients, best.center, time)
     sines, cosines = np.split(coefficients, 2)
-    return Excitation(time, q + center, v, vdot, best.condition, search.period, center, sines, cosines)
+    return Excitation(
+        time, *motion, best.condition, search.period, center, sines, cosines, search.velocities,
+        search.followers,
+    )  # fmt: skip
 
 
 def _report(bar: Progress, start: int, num_starts: int, share: float) -> None:
     """Tell what is done, from the share of one start."""
     bar.report((start + share) / num_starts)
+
+
+# Positions, velocities and accelerations, one row a sample.
+_Rows = tuple[FloatArray, FloatArray, FloatArray]
 
 
 class _Motion(NamedTuple):
@@ -238,25 +254,32 @@ class _Search:
 
     def __init__(self, columns: Columns, period: float, harmonics: int, margin: float) -> None:
         tree = columns.tree
+        self.columns, self.period, self.harmonics = columns, period, harmonics
+        self.velocities = columns.measured
         for joint in tree.joints:
-            if joint.num_velocities > 1:
+            own = range(joint.velocity_start, joint.velocity_start + joint.num_velocities)
+            if joint.num_velocities > 1 and np.isin(own, self.velocities).any():
                 raise ArgumentValueError(
                     f"tree: joint {joint.name!r} has {joint.num_velocities} velocities; Fourier series are "
-                    "for joints with one: fix the base of a robot that floats"
+                    "for joints with one: fix the base of a robot that floats, and give motors to joints "
+                    "that move the others"
                 )
-        self.columns, self.period, self.harmonics = columns, period, harmonics
-        self.nv = tree.num_velocities
-        lower, upper = tree.position_lower_limits, tree.position_upper_limits
+        self.followers = None if columns.loops is None else Followers(tree, columns.loops, margin)
+        places = slice(None) if self.followers is None else self.followers.places
+        lower, upper = tree.position_lower_limits[places], tree.position_upper_limits[places]
         lower = np.where(np.isfinite(lower), lower, np.where(np.isfinite(upper), upper - 2 * _WIDE, -_WIDE))
         upper = np.where(np.isfinite(upper), upper, lower + 2 * _WIDE)
         if not (upper > lower).all():
-            name = tree.position_names[int(np.argmin(upper - lower))]
+            place = np.arange(tree.num_positions)[places][int(np.argmin(upper - lower))]
+            name = tree.position_names[place]
             raise ArgumentValueError(f"tree: the limits of {name} leave no room to move")
         self.middle, self.half = 0.5 * (lower + upper), 0.5 * margin * (upper - lower)
         # Where motions are drawn to that are too large.
         self.anchor = self.middle
         self.scene: CollisionModel | None = None
         self.clearance = 0.0
+        if self.followers is not None:
+            self.anchor = self.followers.anchor[self.followers.places]
         self.most_v = margin * np.minimum(-tree.velocity_lower_limits, tree.velocity_upper_limits)
         self.most_vdot = margin * np.minimum(-tree.acceleration_lower_limits, tree.acceleration_upper_limits)
         self.most_tau = margin * np.minimum(-tree.effort_lower_limits, tree.effort_upper_limits)
@@ -273,18 +296,21 @@ class _Search:
         self.is_d_optimal = is_d_optimal
         self.units: FloatArray | None = None
         if noise is not None:
-            self.units = as_own_array(noise, "noise", (self.nv,))
+            self.units = as_own_array(noise, "noise", (self.columns.tree.num_velocities,))
             if not (self.units > 0.0).all() or not np.isfinite(self.units).any():
                 raise ArgumentValueError("noise: expected numbers > 0, inf for velocities to leave out")
         elif is_d_optimal:
-            rng = np.random.default_rng(0)
-            most = [np.where(np.isfinite(most), most, 1.0) for most in (self.most_v, self.most_vdot)]
-            q, v, vdot = (
-                rng.uniform(-1.0, 1.0, (3, _RANDOM_STATES, self.nv))
-                * np.array([self.half, *most])[:, np.newaxis]
-            )
-            tau = self._columns_of(self.middle + q, v, vdot)[1]
-            self.units = self._sizes(tau)
+            if self.columns.loops is not None:
+                states = self.columns.loops.random_motions(_RANDOM_STATES // 20)
+            else:
+                rng = np.random.default_rng(0)
+                most = [np.where(np.isfinite(most), most, 1.0) for most in (self.most_v, self.most_vdot)]
+                q, v, vdot = (
+                    rng.uniform(-1.0, 1.0, (3, _RANDOM_STATES, len(self.middle)))
+                    * np.array([self.half, *most])[:, np.newaxis]
+                )
+                states = self.middle + q, v, vdot
+            self.units = self._sizes(self._columns_of(states)[1])
 
     def set_scene(self, scene: CollisionModel, clearance: float) -> None:
         """Keep clear of collisions."""
@@ -295,28 +321,40 @@ class _Search:
         if scene.tree.position_names != self.columns.tree.position_names:
             raise ArgumentValueError("scene: expected one of this tree, got one of a tree with other joints")
         self.scene, self.clearance = scene, clearance
-        if self.is_free(self.middle):
+        followers = self.followers
+        if self.is_free(self.anchor if followers is None else followers.anchor):
             return
-        tried = np.random.default_rng(0).uniform(-1.0, 1.0, (_RANDOM_STATES, self.nv))
+        if followers is None:
+            tried = np.random.default_rng(0).uniform(-1.0, 1.0, (_RANDOM_STATES, len(self.middle)))
+            places, to_limits = self.middle + self.half * tried, 1.0 - np.abs(tried).max(axis=1)
+        else:
+            places = followers.candidates
+            to_limits = np.maximum(followers.room(places), 0.0)
         # Room to touch something, and to the limits.
-        room = scene.distances(self.middle + self.half * tried).min(axis=1) - clearance
-        best = int(np.argmax(room * (1.0 - np.abs(tried).max(axis=1))))
-        if not room[best] > 0.0:
+        room = scene.distances(places).min(axis=1) - clearance
+        best = int(np.argmax(room * to_limits))
+        if not room[best] * to_limits[best] > 0.0:
             raise ArgumentValueError(
-                f"scene: of {_RANDOM_STATES} positions at random, none is free of collisions; is the "
+                f"scene: of {len(places)} positions at random, none is free of collisions; is the "
                 f"clearance of {clearance:.3g} m too large, or does a pair always touch? See exclude= of "
                 "CollisionModel"
             )
-        self.anchor = self.middle + self.half * tried[best]
+        self.anchor = places[best]
+        if followers is not None:
+            followers.anchor, self.anchor = self.anchor, self.anchor[followers.places]
 
     def is_free(self, q: FloatArray) -> bool:
         """Return whether all positions are free of collisions."""
         return self.scene is None or bool(np.all(self.scene.is_free(q, margin=self.clearance)))
 
-    def _columns_of(self, q: FloatArray, v: FloatArray, vdot: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def _complete(self, motion: _Rows) -> _Rows | None:
+        """Return a motion of all joints for that of those which follow series; None where there is none."""
+        return motion if self.followers is None else self.followers.complete(*motion)
+
+    def _columns_of(self, motion: _Rows) -> tuple[FloatArray, FloatArray]:
         """Return the columns of base parameters, and the forces of the description."""
         columns = self.columns
-        X, known = columns.evaluate(q, v, vdot)
+        X, known = columns.evaluate(*motion)
         X = X[..., columns.base.independent]
         return X, known + X @ (columns.base.regrouping @ columns.description())
 
@@ -326,7 +364,7 @@ class _Search:
 
     def run(self, rng: np.random.Generator, steps: int, tell: Callable[[float], object]) -> _Motion:
         """Return what an evolution strategy comes to."""
-        shape = (self.at_rest.shape[1] + 1, self.nv)
+        shape = (self.at_rest.shape[1] + 1, len(self.middle))
         x, size = rng.standard_normal(shape), 1.0
         best = self.evaluate(x)
         for i in range(steps):
@@ -350,40 +388,54 @@ class _Search:
         """
         coefficients = self.at_rest @ x[:-1]
         q, v, vdot = (basis @ coefficients for basis in self.bases)
+        most_v, most_vdot = self.most_v[self.velocities], self.most_vdot[self.velocities]
         size = np.minimum(
-            np.minimum(2.0 * self.half / np.ptp(q, axis=0), self.most_v / np.abs(v).max(axis=0)),
-            self.most_vdot / np.abs(vdot).max(axis=0),
+            np.minimum(2.0 * self.half / np.ptp(q, axis=0), most_v / np.abs(v).max(axis=0)),
+            most_vdot / np.abs(vdot).max(axis=0),
         )
         low, high = q.min(axis=0) * size, q.max(axis=0) * size
         room = np.maximum(self.half - 0.5 * (high - low), 0.0)
         center = self.middle - 0.5 * (low + high) + room * np.tanh(x[-1])
         return self._within_efforts(coefficients * size, center, (q * size, v * size, vdot * size))
 
-    def shrunk(self, coefficients: FloatArray, center: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return a motion that keeps the limits between the points of the search too."""
+    def shrunk(
+        self, coefficients: FloatArray, center: FloatArray, time: FloatArray
+    ) -> tuple[FloatArray, FloatArray, _Rows]:
+        """Return one that keeps the limits between the points of the search too, and all joints at `time`."""
         count = 8 * _POINTS * self.harmonics
         bases = _bases(np.arange(count) * self.period / count, self.period, self.harmonics)
         # A joint moves least between points, and finer ones are for collisions alone.
         most = float(np.abs(bases[1] @ coefficients).max())
         fine = max(count, int(np.ceil(self.period * most / _FINE)))
         times = np.arange(fine if self.scene is not None else 0) * self.period / fine
-        fine_basis = _bases(times, self.period, self.harmonics)[0]
-        while True:
-            q, v, vdot = (basis @ coefficients for basis in bases)
-            _, tau = self._columns_of(center + q, v, vdot)
-            excess = max(
-                np.max(np.abs(size) / most, initial=0.0)
-                for size, most in (
-                    (center + q - self.middle, self.half),
-                    (v, self.most_v),
-                    (vdot, self.most_vdot),
-                    (tau, self.most_tau),
-                )
-            )
-            if excess <= 1.0 and self.is_free(center + fine_basis @ coefficients):
-                return coefficients, center
+        for _ in range(_MOST_STEPS):
+            motion = self._complete(_moved(bases, coefficients, center))
+            if motion is not None and self._is_possible(
+                motion, self._columns_of(motion)[1], self.period / count
+            ):
+                found = self._complete(_motion_at(time, self.period, coefficients, center))
+                between = self._complete(_motion_at(times, self.period, coefficients, center))
+                if found is not None and between is not None and self.is_free(between[0]):
+                    return coefficients, center, found
             coefficients = 0.995 * coefficients
             center = self.anchor + 0.995 * (center - self.anchor)
+        raise ArgumentValueError(
+            "tree: found no motion that keeps all limits between the points of the search; effort limits may "
+            "not hold the robot in the middle of its limits"
+        )
+
+    def _is_possible(self, motion: _Rows, tau: FloatArray, step: float) -> bool:
+        """Return whether a motion is within all limits, and goes from point to point as its rates say."""
+        q, v, vdot = motion
+        limited = [(v, self.most_v), (vdot, self.most_vdot), (tau, self.most_tau)]
+        if self.followers is None:
+            limited.append((q - self.middle, self.half))
+        else:
+            # Loops may close in several ways: followers that jump are between two of them.
+            moved = self.columns.tree.difference_positions(q[:-1], q[1:])
+            limited.append((moved - 0.5 * step * (v[:-1] + v[1:]), np.array(_FINE)))
+            limited.append((q[:, self.followers.places] - self.middle, self.half))
+        return all((np.abs(size) <= most).all() for size, most in limited)
 
     def _within_efforts(
         self, coefficients: FloatArray, center: FloatArray, motion: tuple[FloatArray, ...]
@@ -392,9 +444,11 @@ class _Search:
         q, v, vdot = motion
         part = 1.0
         for _ in range(20):
-            if self.is_free(center + part * q):
-                X, tau = self._columns_of(center + part * q, part * v, part * vdot)
-                if (np.abs(tau).max(axis=0) <= self.most_tau).all():
+            tried = self._complete((center + part * q, part * v, part * vdot))
+            if tried is not None and self.is_free(tried[0]):
+                X, tau = self._columns_of(tried)
+                rates = ((tried[1], self.most_v), (tried[2], self.most_vdot)) if self.followers else ()
+                if all((np.abs(size) <= most).all() for size, most in (*rates, (tau, self.most_tau))):
                     break
             part *= 0.8
             center = self.anchor + 0.8 * (center - self.anchor)
@@ -413,6 +467,17 @@ class _Search:
         condition = float(np.sqrt(values[-1] / values[0]))
         cost = -float(np.log(values).sum() + 2.0 * np.log(norms).sum()) if self.is_d_optimal else condition
         return _Motion(cost, condition, coefficients, center)
+
+
+def _moved(bases: tuple[FloatArray, ...], coefficients: FloatArray, center: FloatArray) -> _Rows:
+    """Return positions, velocities and accelerations of series."""
+    q, v, vdot = (basis @ coefficients for basis in bases)
+    return center + q, v, vdot
+
+
+def _motion_at(time: FloatArray, period: float, coefficients: FloatArray, center: FloatArray) -> _Rows:
+    """Return the same at some times."""
+    return _moved(_bases(time, period, len(coefficients) // 2), coefficients, center)
 
 
 def _bases(time: FloatArray, period: float, harmonics: int) -> tuple[FloatArray, FloatArray, FloatArray]:

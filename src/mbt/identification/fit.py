@@ -18,6 +18,7 @@ __all__ = ["identify"]
 
 # Shorter ones, in samples, change nothing.
 _LEAST_DELAY = 0.01
+_MOST_DELAY = 200
 
 
 def identify(
@@ -133,9 +134,11 @@ def identify(
         tau = found.motor_scales * tau
     found._residuals = residuals
     found._doubts += tuple(doubts_of_motion(tree, q, v, vdot))
-    rate, is_late = first_guess_of_delay(tau - residuals, residuals, found.noise)
-    if is_late:
-        delay = sums._delay(q, v, vdot, residuals, rate, found.noise)
+    guess = first_guess_of_delay(tau - residuals, residuals, found.noise)
+    if guess:
+        # Parameters mimic a part of a delay, so it is larger than it looks.
+        most = min(_MOST_DELAY, int(10.0 * abs(guess)) + 5, (len(q) - 1) // 4)
+        delay = sums._delay(q, v, vdot, tau, extra, found.noise, most)
         if abs(delay) >= _LEAST_DELAY:
             side = "after" if delay > 0.0 else "before"
             found._doubts += (

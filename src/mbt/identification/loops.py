@@ -17,13 +17,21 @@ from mbt.math.arrays import FloatArray
 if TYPE_CHECKING:
     from mbt.tree.multibody_tree import MultibodyTree
 
-__all__ = ["Loops"]
+__all__ = ["Followers", "Loops"]
 
 _TOLERANCE = 1e-8
 # A motor's velocity is dependent only where velocities without one are worse by so much.
 _PREFERRED = 1e-3
 _PLACES = 5
 _TRIES = 100
+# Followers are searched for in steps in which no independent joint moves more [rad, m].
+_STEP = 0.5
+_NEWTON_STEPS = 20
+_CLOSED = 1e-10
+# The least eigenvalue of G'G, of followers, beside that elsewhere: below it they hardly follow.
+_FIRM = 1e-3
+# Places at random, among which a motion begins at the best.
+_CANDIDATES = 60
 
 
 class Loops:
@@ -88,6 +96,138 @@ class Loops:
         own = flat[:, free] + rates.swapaxes(1, 2) @ flat[:, bound]
         reduced[:, free] = (own * tells[:, None, None]).reshape(len(forces), len(free), *forces.shape[2:])
         return reduced
+
+
+class Followers:
+    """The joints that follow the independent ones, from one place where all constraints are closed.
+
+    Attributes
+    ----------
+    places : ndarray of int
+        Positions of the independent joints, which have one velocity each.
+    anchor : ndarray, shape (num_positions,)
+        The place: the default positions, assembled, or one that is farther from limits and singularities.
+    candidates : ndarray, shape (n, num_positions)
+        More of such places.
+    """
+
+    def __init__(self, tree: MultibodyTree, loops: Loops, margin: float) -> None:
+        self._tree = tree
+        self._independent, self._dependent = loops.independent, loops.dependent
+        joints = {joint.velocity_start: joint for joint in tree.joints}
+        self.places = np.array([joints[int(k)].position_start for k in self._independent], dtype=np.intp)
+        self._contexts: dict[int, Any] = {}
+        width = tree.position_upper_limits - tree.position_lower_limits
+        spare = 0.5 * (1.0 - margin) * np.where(np.isfinite(width), width, 0.0)
+        self._lower, self._upper = tree.position_lower_limits + spare, tree.position_upper_limits - spare
+        start = tree.create_default_context()
+        tree.assemble(start)
+        self.anchor, self._firm = start.q, 0.0
+        # Loops close in several ways; what the default positions cannot be moved to may be another one.
+        elsewhere = loops.random_motions(_CANDIDATES)[0][:, self.places]
+        reached = [q[0] for one in elsewhere if (q := self.positions(one[np.newaxis])) is not None]
+        candidates = np.array([start.q, *reached])
+        firmness = self._firmness(self._open(candidates)[1])
+        self._firm = _FIRM * float(firmness.max())
+        self.candidates = candidates[firmness >= 0.1 * firmness.max()]
+        room = self.room(self.candidates)
+        first = 0 if firmness[0] >= 0.1 * firmness.max() and room[0] > 0.3 else int(np.argmax(room))
+        if not room[first] > 0.0:
+            raise ArgumentValueError(
+                f"tree: none of {_CANDIDATES} positions at random, with loops closed, is within the limits"
+            )
+        self.anchor = self.candidates[first]
+
+    def room(self, q: FloatArray) -> FloatArray:
+        """Return how far positions (n, num_positions) are from limits: 1 in the middle, below 0 outside."""
+        half = 0.5 * (self._upper - self._lower)
+        inside = np.minimum(q - self._lower, self._upper - q) / np.where(
+            np.isfinite(half) & (half > 0.0), half, 1.0
+        )
+        least: FloatArray = inside.min(axis=1, initial=1.0)
+        return least
+
+    def complete(
+        self, q: FloatArray, v: FloatArray, vdot: FloatArray, *, is_known: bool = False
+    ) -> tuple[FloatArray, FloatArray, FloatArray] | None:
+        """Return positions, velocities and accelerations of all joints for those of independent ones.
+
+        None where `positions` finds none.
+        """
+        found = self.positions(q, is_known=is_known)
+        return None if found is None else (found, *self._rates(found, v, vdot))
+
+    def positions(self, q: FloatArray, *, is_known: bool = False) -> FloatArray | None:
+        """Return all positions (n, num_positions) for those of the independent joints.
+
+        That is Newton's method, with a goal that moves from the anchor. None where a constraint does not
+        close; or, unless the motion `is_known` to be possible, where followers are beyond their limits, or do
+        not follow well any more.
+        """
+        start = self.anchor[self.places]
+        full = np.tile(self.anchor, (len(q), 1))
+        count = max(1, int(np.ceil(np.abs(q - start).max(initial=0.0) / _STEP)))
+        G = np.zeros((len(q), 0, len(self._dependent)))
+        for step in range(1, count + 1):
+            full[:, self.places] = start + step / count * (q - start)
+            for _ in range(_NEWTON_STEPS):
+                error, G = self._open(full)
+                if (most := np.abs(error).max(initial=0.0)) < (_CLOSED if step == count else 1e-2):
+                    break
+                if not most < 1e3:
+                    return None
+                move = np.zeros((len(q), self._tree.num_velocities))
+                move[:, self._dependent] = -_solve(G, error)
+                full = self._tree.integrate_positions(full, move, 1.0)
+            else:
+                return None
+        if is_known:  # between the points that were looked at, it may be a little beyond a limit
+            return full
+        is_firm = self._firmness(G).min(initial=np.inf) >= self._firm
+        return full if is_firm and (self.room(full) >= -1e-9).all() else None
+
+    @staticmethod
+    def _firmness(G: FloatArray) -> FloatArray:
+        """Return the least eigenvalues of G'G."""
+        return np.asarray(np.linalg.eigvalsh(G.swapaxes(1, 2) @ G)[:, 0], dtype=np.float64)
+
+    def _rates(self, q: FloatArray, v: FloatArray, vdot: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return all velocities and accelerations (n, num_velocities) for those of the independent joints."""
+        tree, context = self._tree, self._context(len(q))
+        all_v, all_vdot = np.zeros((2, len(q), tree.num_velocities))
+        context.q = q
+        G = tree.calc_constraint_jacobian(context)
+        free, bound = G[..., self._independent], G[..., self._dependent]
+        all_v[:, self._independent], all_vdot[:, self._independent] = v, vdot
+        all_v[:, self._dependent] = -_solve(bound, np.einsum("nij,nj->ni", free, v))
+        context.v = all_v
+        known = np.einsum("nij,nj->ni", free, vdot) + tree.calc_constraint_bias(context)
+        all_vdot[:, self._dependent] = -_solve(bound, known)
+        return all_v, all_vdot
+
+    def _open(self, q: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return errors of constraints, and their Jacobian by the velocities of followers."""
+        context = self._context(len(q))
+        context.q = q
+        G = self._tree.calc_constraint_jacobian(context)[..., self._dependent]
+        return self._tree.calc_constraint_errors(context), G
+
+    def _context(self, count: int) -> Any:
+        if count not in self._contexts:
+            self._contexts = {count: self._tree.create_default_context(batch_shape=count)}
+        return self._contexts[count]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_contexts": {}}
+
+
+def _solve(G: FloatArray, right: FloatArray) -> FloatArray:
+    """Return the least-squares solution of G x = right, of full column rank, sample by sample."""
+    N = G.swapaxes(1, 2) @ G
+    N += (1e-14 * np.trace(N, axis1=1, axis2=2)[:, None, None] + 1e-300) * np.eye(N.shape[-1])
+    b = np.einsum("nij,ni->nj", G, right)
+    x: FloatArray = np.linalg.solve(N, b[..., np.newaxis])[..., 0]
+    return x
 
 
 def _choose_dependent(places: list[FloatArray], is_driven: Any) -> Any:

@@ -218,7 +218,7 @@ class RigidBody(BodyMotion):
 
     @property
     def collisions(self) -> tuple[Shape, ...]:
-        """Its collision shapes, in the body frame. No computation reads them."""
+        """Its collision shapes, in the body frame: a `CollisionModel` reads them, dynamics does not."""
         return self._collisions
 
     def add_visual(self, shape: Shape) -> Self:

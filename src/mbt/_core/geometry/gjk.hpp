@@ -73,7 +73,7 @@ static MBT_NOINLINE Nearest<T> nearest_difference(const ConvexPair<T>& pair, dou
   at.share[0] = one;
   at.share[1] = at.share[2] = zero;
   at.v = first.w;
-  at.scale = size;
+  at.scale = larger(size, T(1e-280));  // a point on a corner of the other shape overlaps, too
   at.lower = T(-1e300);
   at.overlap = zero;
   T square = dot(at.v, at.v), open = one;

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from mbt._core.forces.force_elements import ForceElementType
-from mbt.errors import ArgumentValueError, shape_error
+from mbt.errors import ArgumentValueError, rows_error
 from mbt.math.arrays import FloatArray, as_finite_array
 from mbt.math.leading_axes import flatten, fold
 from mbt.math.numbers import DOUBLES, Numbers
@@ -232,7 +232,7 @@ class PointContact(CompiledForceElement):
 def _as_points(p_FC: object, argument: str) -> FloatArray:
     points = as_finite_array(p_FC, argument)
     if points.ndim not in (1, 2) or points.shape[-1] != 3:
-        raise shape_error(argument, (None, 3), points.shape)
+        raise rows_error(argument, points.shape)
     if points.size == 0:
         raise ArgumentValueError(f"{argument}: expected one point or more, got none")
     return points
