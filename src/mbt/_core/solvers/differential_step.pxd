@@ -103,10 +103,10 @@ cdef struct State:
     # What the velocities of one state are for.
     const double* q
     const double* goal
-    const double* last           # (nv,) velocities of the step before, or NULL
+    const double* last            # (nv,) velocities of the step before, or NULL
     int num_distances
-    const double* distance_rows  # (num_distances, nv)
-    const double* distance_least # (num_distances,) least values of their motions
+    const double* distance_rows   # (num_distances, nv)
+    const double* distance_least  # (num_distances,) least values of their motions
 
 
 cdef struct Unknowns:

@@ -212,8 +212,8 @@ cdef inline double* set_momenta(
         for i in range(n):
             forces[i] -= at.bias[i]
     add_momenta(
-        <int>nb, x.bodies, x.own.gravity if at.bias == NULL and x.switches.weightless == NULL else NULL, c.k.X_WB, X0_WB,
-        V0_WB, h, F
+        <int>nb, x.bodies, x.own.gravity if at.bias == NULL and x.switches.weightless == NULL else NULL, c.k.X_WB,
+        X0_WB, V0_WB, h, F
     )
     kernels.generalized_forces(m, c.k.X_WB, c.k.H_PB_W, F, c.memory, p)
     for i in range(n):
