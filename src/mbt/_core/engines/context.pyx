@@ -200,6 +200,7 @@ cdef class ContextCore(StateCore):
             memcpy(target, data(part), size_of(part)*sizeof(double))
             target += size_of(part)
         return joined
+
     def _write_part(self, bint of_v, Py_ssize_t start, Py_ssize_t count, values):
         """Write some positions or velocities, one float or a vector; False, if there is more to do than that.
 
@@ -231,6 +232,7 @@ cdef class ContextCore(StateCore):
             from mbt.math.numbers import DOUBLES
             doubles = DOUBLES
         return doubles
+
     # What a copy has: `_get_state` and `_set_state` are the places for whatever else a Context may come to hold.
 
     def _get_state(self):

@@ -91,6 +91,7 @@ cdef class StateCore:
         else:
             above.raise_concurrent_use()
         return 0
+
     cdef _reset(self):
         """Everything to its default."""
         cdef const Model* m = &self.compiled.model
@@ -224,6 +225,7 @@ cdef class StateCore:
     def _has_applied_forces(self):
         """Whether anybody has asked for the applied forces. Until then they are zero, and cost nothing."""
         return self._applied_forces is not None
+
     cdef bint write_part(self, bint of_v, Py_ssize_t start, Py_ssize_t count, values) except -1:
         """Write some positions or velocities, one float or a vector; False, if it is not a vector of this length."""
         cdef Memory memory = self._v if of_v else self._q

@@ -1,4 +1,4 @@
-"""Implicit steps of many samples: what threads share, and what each does with its part."""
+"""Implicit steps of many samples: what threads share."""
 
 cimport numpy as cnp
 

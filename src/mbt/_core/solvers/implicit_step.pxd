@@ -27,7 +27,7 @@ cdef extern from *:
     const double MUCH_LEFT "kMuchLeft"
 
 
-# What a step comes to.
+# Where a step writes, and what it says of its solution.
 cdef struct StepResult:
     double* q
     double* v
@@ -162,7 +162,8 @@ cdef inline bint factorize_with_damping(
 cdef inline double* set_momenta(
     const Terms* x, const StepInput* at, Call[double]* c, const Problem* y, bint with_carried, double* memory
 ) noexcept nogil:
-    """Momenta that the bodies bring along, with the impulses of the forces at q and v: `y.p`; and without, if wanted.
+    """Momenta that the bodies bring along, with the impulses of the forces at q and v, `y.p`; and, if wanted, those
+    without these impulses, `y.carried`.
 
     The velocity belongs to the positions one step back. The call becomes that at q and v.
     """
