@@ -360,6 +360,7 @@ def _frozen_flags(flags, name, size):
     from mbt.math.arrays import as_float_array
     return _frozen_copy((as_float_array(flags, name, (size,)) != 0.0).astype(np.intc))
 
+
 cdef check_maps(tree, CompiledModel compiled, const double* q, int node):
     """Refuse positions in which qdot = N(q) v is undefined: gimbal lock of one mobilizer, or of any: -1."""
     cdef const Model* m = &compiled.model
