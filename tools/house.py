@@ -68,7 +68,7 @@ def functions_with_pointers(at_least: int) -> list[str]:
         if path.parent.name == "passes":
             continue
         for match in FUNCTION.finditer(path.read_text(encoding="utf-8")):
-            if TEXT.sub("", match[3]).count("*") >= at_least and "# In:" not in match[3]:
+            if TEXT.sub("", match[3]).count("*") >= at_least and "# In" not in match[3]:
                 found.append(f"{path.name}: {match[2]}")
     return found
 

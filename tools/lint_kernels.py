@@ -34,7 +34,7 @@ FILES = [
 ]
 
 #: Where signatures are checked, in definitions of modules too.
-ROOMS = ("algebra", "engines", "forces", "joints", "passes", "quantities")
+ROOMS = sorted(path.parent.name for path in CORE.glob("*/__init__.pxd"))
 SECTIONS = ["Topology", "Parameters", "In", "In, destroyed", "Work", "Out"]
 READ_ONLY = {"Topology", "Parameters", "In"}
 WITH_UNITS = {"Parameters", "In", "Out"}
@@ -45,8 +45,8 @@ ARGUMENTS = r"(?:[^()]|\((?:[^()]|\([^()]*\))*\))*"
 FUNCTION = re.compile(
     rf"^ *cdef [^(\n=]*?\b(?P<name>\w+)\((?P<arguments>{ARGUMENTS})\)(?P<suffix>[^()\n]*):\n", re.M
 )
-POINTER = re.compile(r"(?P<const>const )?(?P<type>\w+(?:\[T\])?)\* ?(?P<name>\w+)")
-NUMBERS = {"T", "double"}
+POINTER = re.compile(r"(?P<const>const )?(?P<type>\w+(?:\[\w+\])?)\* ?(?P<name>\w+)")
+NUMBERS = {"T", "double", "Lanes"}
 ARRAYS_OF = NUMBERS | {"int"}
 # A shape may hold products, as in (6, 10 (num_bodies - 1)).
 SHAPE = r"\((?:[^()]|\([^()]*\))*\)"

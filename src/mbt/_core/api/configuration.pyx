@@ -7,8 +7,8 @@ from mbt._core.api.stateless cimport compiled_of
 from mbt._core.api.tree_energy cimport TreeCore
 from mbt._core.door.compiled_model cimport CompiledModel
 from mbt._core.door.exact_arrays cimport adopt, apart, data, is_array1, out1
-from mbt._core.engines.context cimport check_positions
 from mbt._core.engines.leading_axes cimport Batch, Operand, is_alone, is_singular
+from mbt._core.engines.state cimport check_positions
 from mbt._core.model.structs cimport Model
 from mbt._core.passes cimport configuration
 from mbt._core.quantities.table cimport INTEGRATED_POSITIONS, POSITION_DIFFERENCE

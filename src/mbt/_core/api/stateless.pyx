@@ -14,9 +14,9 @@ from mbt._core.door.compiled_model cimport CompiledModel
 from mbt._core.door.exact_arrays cimport (
     adopt, apart, data, direction, is_array1, option, out1, out2, out3, overlap,
 )
-from mbt._core.engines.context cimport check_positions
 from mbt._core.engines.lane_engine cimport run_batch
 from mbt._core.engines.leading_axes cimport Batch, add_forces_operands, check_elements
+from mbt._core.engines.state cimport check_positions
 from mbt._core.model.structs cimport Model, Switches
 from mbt._core.quantities cimport kernels
 from mbt._core.quantities.table cimport (

@@ -11,9 +11,9 @@ from mbt._core.api.tree_energy cimport TreeCore
 from mbt._core.door.compiled_model cimport CompiledModel
 from mbt._core.door.exact_arrays cimport adopt, apart, data, direction, is_array1, new2, new3, option
 from mbt._core.engines cimport double_engine
-from mbt._core.engines.context cimport check_positions
 from mbt._core.engines.lane_engine cimport run_batch
 from mbt._core.engines.leading_axes cimport Batch, add_forces_operands, check_elements
+from mbt._core.engines.state cimport check_positions
 from mbt._core.model.structs cimport Model
 from mbt._core.quantities cimport derivatives, kernels
 from mbt._core.quantities.table cimport (

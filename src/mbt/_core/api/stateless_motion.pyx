@@ -10,9 +10,9 @@ from mbt._core.api.tree_energy cimport TreeCore
 from mbt._core.door.compiled_model cimport CompiledModel
 from mbt._core.door.exact_arrays cimport adopt, apart, data, is_array1, out1
 from mbt._core.engines cimport double_engine
-from mbt._core.engines.context cimport check_positions
 from mbt._core.engines.lane_engine cimport run_batch
 from mbt._core.engines.leading_axes cimport Batch
+from mbt._core.engines.state cimport check_positions
 from mbt._core.model.structs cimport Model
 from mbt._core.quantities cimport kernels
 from mbt._core.quantities.table cimport (

@@ -15,10 +15,11 @@ from mbt._core.api.tree_dynamics cimport two_outputs
 from mbt._core.api.tree_energy cimport TreeCore
 from mbt._core.door.compiled_model cimport CompiledModel, Derived
 from mbt._core.door.exact_arrays cimport adopt, data, is_array1, is_array2, new1, new2, option, overlap
-from mbt._core.engines.context cimport ContextCore, check_elements_at, check_positions
+from mbt._core.engines.context cimport ContextCore, check_elements_at
 from mbt._core.engines.lane_engine cimport roll_out_batch, run_batch
 from mbt._core.engines.leading_axes cimport Batch, check_elements, is_singular
 from mbt._core.engines.section cimport Section
+from mbt._core.engines.state cimport check_positions
 from mbt._core.joints.mobilizers cimport PLAIN, orientation_of
 from mbt._core.model.structs cimport Model, Switches
 from mbt._core.passes cimport configuration
@@ -128,6 +129,7 @@ cdef tuple step_of_state(tree, CompiledModel compiled, const int* integers, q, v
 
 cdef struct Inputs:
     # What acts in the steps of one state. NULL: nothing.
+    const Switches* switches
     const double* tau
     Py_ssize_t tau_of_step       # stride; zero where one input is for all
     const double* F_Bo_W         # (num_bodies, 6)
@@ -188,10 +190,11 @@ def roll_out(tree, q0, v0, tau, dt, int method, every, out):
             roll_out_batch(batch, compiled, integers, dt, q, v, kept + 1, 1)
             return q, v
         q0, v0, tau = batch.arrays
+    inputs.switches = &m.switches
     inputs.F_Bo_W = inputs.held = inputs.actuation = NULL
     check_state(tree, compiled, data(q0))
     return roll_out_state(
-        m, &m.switches, &compiled.defaults.parameters, data(q0), data(v0), dt, &inputs, tau, integers[0], kept, every,
+        m, &compiled.defaults.parameters, data(q0), data(v0), dt, &inputs, tau, integers[0], kept, every,
         out, (q0, v0)
     )
 
@@ -225,6 +228,7 @@ def roll_out_context(ContextCore context not None, tau, dt, int method, every, o
     derived = context.derived()
     if m.num_elements_between:
         check_elements_at(context.tree, m, &derived.parameters, context.poses().X_WB_data, -1)
+    inputs.switches = &switches
     inputs.F_Bo_W = inputs.held = NULL
     inputs.actuation = <const double*>context._actuation.data
     forces = None
@@ -232,14 +236,14 @@ def roll_out_context(ContextCore context not None, tau, dt, int method, every, o
         forces = (<TreeCore>context.tree).arrays_of(m, context._applied_forces, "context.applied_forces")
         inputs.F_Bo_W, inputs.held = data(forces[0]), data(forces[1])
     return roll_out_state(
-        m, &switches, &derived.parameters, context.q_data, context.v_data, dt, &inputs, tau, way_of(method, dt), kept,
+        m, &derived.parameters, context.q_data, context.v_data, dt, &inputs, tau, way_of(method, dt), kept,
         every, out, () if forces is None else forces
     )
 
 
 cdef object roll_out_state(
-    const Model* m, const Switches* switches, const Parameters[double]* p, const double* q0, const double* v0,
-    double dt, Inputs* inputs, tau, int way, Py_ssize_t kept, Py_ssize_t every, out, tuple others
+    const Model* m, const Parameters[double]* p, const double* q0, const double* v0, double dt, Inputs* inputs, tau,
+    int way, Py_ssize_t kept, Py_ssize_t every, out, tuple others
 ):
     """None where a state has no accelerations, or arrays share memory."""
     cdef Py_ssize_t nq = m.num_positions
@@ -282,7 +286,7 @@ cdef object roll_out_state(
             if inputs.held != NULL:
                 for k in range(nv):
                     input[k] += inputs.held[k]
-        kernels.rollout(integers, m, switches, p, state, state + nq, x, memory, state)
+        kernels.rollout(integers, m, inputs.switches, p, state, state + nq, x, memory, state)
         if (i + 1) % every:
             continue
         if i + 1 == every:
@@ -494,8 +498,20 @@ cdef Py_ssize_t count_stage_memory(const Model* m) noexcept nogil:
 
 
 cdef int differentiate_stages(
-    const Model* m, const Parameters[double]* p, const double* q, const double* v, const double* tau, double dt,
-    double* memory, double* A, double* B
+    # Topology:
+    const Model* m,
+    # Parameters:
+    const Parameters[double]* p,
+    double dt,
+    # In:
+    const double* q,    # (nq,)  [rad, m]
+    const double* v,    # (nv,)  [rad/s, m/s]
+    const double* tau,  # (nv,)  [N m, N]
+    # Work:
+    double* memory,     # (as forward_dynamics_rates, and count_stage_memory,)
+    # Out:
+    double* A,          # (2 nv, 2 nv)  [SI]
+    double* B,          # (2 nv, nv)    [SI]
 ) noexcept nogil:
     """A and B of one Runge-Kutta step, without constraints; -1, or the first dof that no mass resists."""
     cdef Py_ssize_t nv = m.num_velocities
@@ -541,7 +557,7 @@ cdef int differentiate_runge_kutta_step(
     cdef int singular
     check_state(tree, compiled, data(q))
     singular = differentiate_stages(
-        m, &compiled.defaults.parameters, data(q), data(v), data(tau), dt,
+        m, &compiled.defaults.parameters, dt, data(q), data(v), data(tau),
         kernels.get_work(m, derivatives.forward_work_size(m) + count_stage_memory(m)), A, B
     )
     if singular >= 0:
@@ -560,8 +576,8 @@ cdef int differentiate_runge_kutta_steps(
     for i in range(batch.count):
         q = batch.operands[0].data + batch.operands[0].stride*i
         if is_singular(m, q) or differentiate_stages(
-            m, &compiled.defaults.parameters, q, batch.operands[1].data + batch.operands[1].stride*i,
-            batch.operands[2].data + batch.operands[2].stride*i, dt,
+            m, &compiled.defaults.parameters, dt, q, batch.operands[1].data + batch.operands[1].stride*i,
+            batch.operands[2].data + batch.operands[2].stride*i,
             kernels.get_work(m, derivatives.forward_work_size(m) + count_stage_memory(m)), A + 4*nv*nv*i, B + 2*nv*nv*i
         ) >= 0:
             for k in range(4*nv*nv):

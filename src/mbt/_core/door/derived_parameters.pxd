@@ -41,9 +41,9 @@ cdef inline void derive_parameters(
     const ParameterLayout* layout,
     int changed,           # what is made; the rest stays as it was
     # In:
-    const T* parameters,   # (layout.size,)
+    const T* parameters,   # (layout.size,)    [SI]
     # Out:
-    T* derived,            # (count_derived,)
+    T* derived,            # (count_derived,)  [SI]
     Parameters[T]* p,
 ) noexcept nogil:
     """Both arrays must live as long as `p`."""

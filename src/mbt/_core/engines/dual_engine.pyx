@@ -10,8 +10,9 @@ from mbt._core.algebra.records cimport Parameters
 from mbt._core.door.compiled_model cimport CompiledModel, Derived
 from mbt._core.door.derived_parameters cimport EVERYTHING, count_derived, derive_parameters
 from mbt._core.door.exact_arrays cimport adopt, count_columns, data, is_array1, new1, new2
-from mbt._core.engines.context cimport ContextCore, Engine, check_maps, check_positions
+from mbt._core.engines.context cimport ContextCore, Engine, check_maps
 from mbt._core.engines.section cimport Section, publish
+from mbt._core.engines.state cimport check_positions
 from mbt._core.model.structs cimport Model
 from mbt._core.quantities cimport derivatives as partials, kernels
 from mbt._core.quantities.call cimport Call, Functions, find_pivot_of_zero

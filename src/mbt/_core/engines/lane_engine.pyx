@@ -14,12 +14,13 @@ from mbt._core.door.derived_parameters cimport (
     EVERYTHING, FRAMES, count_derived, derive_parameters, section_of,
 )
 from mbt._core.door.exact_arrays cimport adopt, apart, data, in1, is_array1, size
-from mbt._core.engines.context cimport ContextCore, Engine, Exclusive
+from mbt._core.engines.context cimport ContextCore, Engine
 from mbt._core.engines.lane_blocks cimport run_samples
 from mbt._core.engines.lane_job cimport Job, Path
 from mbt._core.engines.lane_kernels cimport register_quantities_of_lanes
 from mbt._core.engines.leading_axes cimport Batch, Operand, hold, is_alone
 from mbt._core.engines.section cimport Section, publish
+from mbt._core.engines.state cimport Exclusive
 from mbt._core.model.structs cimport Model, Switches
 from mbt._core.quantities.derivative_algorithms cimport has_sparse_derivatives
 from mbt._core.quantities.call cimport Functions

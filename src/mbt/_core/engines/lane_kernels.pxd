@@ -53,11 +53,11 @@ cdef inline void roll_out_block(
     # Parameters:
     const Parameters[Lanes]* p,
     # In, destroyed:
-    Lanes* q,  # (nq,)                        [rad, m]
-    Lanes* v,  # (nv,)                        [rad/s, m/s]
-    Lanes* x,  # (1,) or (1 + 6 num_bodies,)  [s; N m, N]
+    Lanes* q,     # (nq,)                         [rad, m]
+    Lanes* v,     # (nv,)                         [rad/s, m/s]
+    Lanes* x,     # (1 or 1 + 6 num_bodies,)      [s, N m, N]
     # Work:
-    Lanes* work,
+    Lanes* work,  # (count_work and count_rollout_work,)
 ) noexcept nogil:
     """Inputs and states of each step straight from and to arrays; q and v change."""
     cdef const Path* path = job.path
@@ -89,10 +89,10 @@ cdef inline void take_lane_step(
     # Parameters:
     const Parameters[Lanes]* p,
     # In:
-    const Lanes* x,    # (1,) or (1 + 6 num_bodies,)  [s; N m, N]
+    const Lanes* x,    # (1 or 1 + 6 num_bodies,)     [s, N m, N]
     const Lanes* tau,  # (nv,)                        [N m, N]
     # Work:
-    Lanes* work,
+    Lanes* work,       # (count_work and count_rollout_work,)
     # Out:
     Lanes* q,          # (nq,)                        [rad, m]  at first of the beginning
     Lanes* v,          # (nv,)                        [rad/s, m/s]  likewise

@@ -5,7 +5,7 @@ from cpython.weakref cimport PyWeakref_NewRef
 
 from mbt._core.door.compiled_model cimport CompiledModel
 from mbt._core.door.exact_arrays cimport adopt, apart, data, is_writeable
-from mbt._core.engines.context cimport check_positions
+from mbt._core.engines.state cimport check_positions
 from mbt._core.model.structs cimport Model
 from mbt._core.quantities cimport kernels
 

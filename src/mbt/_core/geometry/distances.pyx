@@ -139,7 +139,7 @@ cdef int run_part(const void* shared, int part) noexcept nogil:
             store(job, found.p_B, 3*scene.num_pairs, job.p_B, at, count, rows)
             store(job, found.n, 3*scene.num_pairs, job.n, at, count, rows)
             if job.J != NULL:
-                store_jacobian(job, q, X_WN, &found, J, at, count, rows)
+                store_jacobian(job, at, count, q, X_WN, &found, J, rows)
         at += count
     if job.streamed:
         finish_streaming()
@@ -171,8 +171,17 @@ cdef inline void store(
 
 
 cdef inline void store_jacobian(
-    const Job* job, const Lanes* q, const Lanes* X_WN, const SceneResults* found, Lanes* J, Py_ssize_t at, int count,
-    double* rows
+    # Topology:
+    const Job* job,
+    Py_ssize_t at,
+    int count,
+    # In:
+    const Lanes* q,     # (nq,)                [rad, m]
+    const Lanes* X_WN,  # (num_mobods, 4, 4)   [1, m]
+    const SceneResults* found,
+    # Work:
+    Lanes* J,           # (7, nv)
+    double* rows,       # (MBT_W, num_pairs, nv)
 ) noexcept nogil:
     """n . (v_B - v_A), where no dof that moves both alike counts: their witness points are on a line along n.
 

@@ -122,11 +122,10 @@ cdef inline void add_derivatives_along(
     T* dtau_dv,                # (nv, stride)          [N m, N] per [rad/s, m/s]
 ) noexcept nogil:
     """The columns of the dofs of one mobod: tau_k -= S_k' F, or += S_k' F where dof k moves A."""
-    cdef int a, c, i, j, k, other, side_k
+    cdef int a, c, j, k, other, side_k
     cdef const MobodJoint* joint = &model.joints[mobod]
     cdef const MobodJoint* outer
     cdef T p[3]
-    cdef T zero[6]
     cdef T S_O[36]
     cdef T D[216]
     cdef T S[6]
@@ -138,7 +137,6 @@ cdef inline void add_derivatives_along(
     cdef T change[6]
     cdef T work, work_v
     cdef T* at
-    set_zero(zero, 6)
     if joint.kind == GENERAL:
         for k in range(joint.nv):
             get_column(S_of(columns, joint.v_start + k), 6, S_O + 6*k)
@@ -150,16 +148,7 @@ cdef inline void add_derivatives_along(
         get_shifted(S_of(columns, j), p, S)
         get_shifted(P_of(columns, j), p, P)
         add_cross_motion(S, V_C, P)
-        calc_force_change(e, constants, ends, V, S, P, F, dF_q)
-        calc_force_change(e, constants, ends, V, zero, S, F, dF_v)
-        if side < 0:
-            # S × F - y
-            for i in range(6):
-                dF_q[i] = -dF_q[i]
-                dF_v[i] = -dF_v[i]
-            add_cross(S, F, dF_q)
-            add_cross(S + 3, F + 3, dF_q)
-            add_cross(S, F + 3, dF_q + 3)
+        calc_force_rates(e, constants, ends, V, S, P, side, F, dF_q, dF_v)
         a = model.mobod[model.frame_node[e.a]]
         c = model.mobod[model.frame_node[e.b]]
         while a != c:
@@ -187,6 +176,37 @@ cdef inline void add_derivatives_along(
                 c = model.joints[c].parent
             else:
                 a = model.joints[a].parent
+
+
+cdef inline void calc_force_rates(
+    # Topology:
+    const ForceElement* e,
+    # Parameters:
+    const T* constants,        # (num_parameters_of,)  [SI]  the element
+    # In:
+    const Ends[T]* ends,
+    const T* V,                # (6,)                  [rad/s, m/s]
+    const T* S,                # (6,)                  [1, m]  the motion of a dof
+    const T* P,                # (6,)                  [rad/s, m/s]  its rate, as A sees it
+    int side,                  # 1: the dof moves C; -1: it moves A
+    # Out:
+    T* F,                      # (6,)                  [N m, N]
+    T* dF_q,                   # (6,)                  [N m, N] per [rad, m]
+    T* dF_v,                   # (6,)                  [N m, N] per [rad/s, m/s]
+) noexcept nogil:
+    """F on C, and how it changes along a dof: by y, or by S × F - y."""
+    cdef int i
+    cdef T zero[6]
+    set_zero(zero, 6)
+    calc_force_change(e, constants, ends, V, S, P, F, dF_q)
+    calc_force_change(e, constants, ends, V, zero, S, F, dF_v)
+    if side < 0:
+        for i in range(6):
+            dF_q[i] = -dF_q[i]
+            dF_v[i] = -dF_v[i]
+        add_cross(S, F, dF_q)
+        add_cross(S + 3, F + 3, dF_q)
+        add_cross(S, F + 3, dF_q + 3)
 
 
 cdef inline void calc_p_OA(const Moving[T]* x, const Ends[T]* ends, T* p_OA) noexcept nogil:

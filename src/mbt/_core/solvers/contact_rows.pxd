@@ -5,7 +5,7 @@ from libc.math cimport fabs, fmax
 from mbt._core.model.structs cimport Model
 from mbt._core.quantities.call cimport Call
 from mbt._core.solvers.implicit_rows cimport (
-    STICTION, Problem, Terms, calc_touch, dot, mask, minimize, multiply, spots_of,
+    STICTION, MassFactor, Problem, Terms, calc_touch, dot, mask, minimize, multiply, spots_of,
 )
 from mbt._core.solvers.shape_contact cimport MOST_SPOTS, UNFORESEEN, TouchPoint, find_contacts_of
 
@@ -18,8 +18,7 @@ cdef enum:
 
 
 cdef inline double* set_shapes(
-    const Terms* x, Call[double]* c, const double* L, const int* columns, double h, Problem* y, double* memory,
-    double* column
+    const Terms* x, Call[double]* c, const MassFactor* factor, Problem* y, double* memory
 ) noexcept nogil:
     """Points of shapes, behind those of elements. How many there are, the problem knows then."""
     cdef TouchPoint* contacts = spots_of(x, y)
@@ -31,20 +30,20 @@ cdef inline double* set_shapes(
     cdef int i, k
     if x.shapes == NULL:
         return memory
-    cdef int count = find_contacts_of(x.shapes, c.k.X_WB, c.k.V_WB, h, UNFORESEEN*h*h, memory, contacts)
+    cdef int count = find_contacts_of(x.shapes, c.k.X_WB, c.k.V_WB, y.h, UNFORESEEN*y.h*y.h, memory, contacts)
     for i in range(count):
         contact = &contacts[i]
         k = x.num_points + i
         rows = y.points + 3*<Py_ssize_t>n*k
         set_rows(c.model, c, contact, rows)
-        share = mask(x, rows, L, columns, column) + mask(x, rows + n, L, columns, column)
-        mask(x, rows + 2*n, L, columns, column)
+        share = mask(x, factor, rows) + mask(x, factor, rows + n)
+        mask(x, factor, rows + 2*n)
         multiply(3, n, rows, c.v, u)
         y.stiffness[k] = x.shapes.stiffness[contact.pair]
         y.dissipation[k] = x.shapes.dissipation[contact.pair]
         y.depth[k] = -contact.gap
         y.point_slope[k] = 2.0/(STICTION*share) if share > 0.0 else 0.0
-        y.point_friction[k] = h*x.shapes.friction[contact.pair]*y.stiffness[k]*fmax(y.depth[k], 0.0)*fmax(
+        y.point_friction[k] = y.h*x.shapes.friction[contact.pair]*y.stiffness[k]*fmax(y.depth[k], 0.0)*fmax(
             1.0 - y.dissipation[k]*u[2], 0.0)
     y.num_points = x.num_points + count
     return memory

@@ -12,9 +12,9 @@ from mbt._core.engines.section cimport Section
 from mbt._core.forces.force_elements cimport COUPLER
 from mbt._core.joints.mobilizers cimport PLAIN, QUATERNION, RPY, orientation_of
 from mbt._core.model.structs cimport Model, Switches
-from mbt._core.solvers.distance_rows cimport AngleLimit, choose_rows, follow, set_angle_rows, set_wanted
+from mbt._core.solvers.distance_rows cimport AngleLimit, PairRows, choose_rows, follow, set_angle_rows, set_wanted
 from mbt._core.solvers.differential_step cimport (
-    CENTER, DIRECTION, POSE, BoundedProblem, BoundedSolver, Options, Problem, VelocityColumn, VelocityTask,
+    CENTER, DIRECTION, POSE, BoundedProblem, BoundedSolver, Options, Problem, State, VelocityColumn, VelocityTask,
     count_doubles, solve_bounded, solve_state,
 )
 
@@ -64,17 +64,17 @@ cdef int run_part(const void* shared, int part) noexcept nogil:
     cdef const Problem* x = job.problem
     cdef double* memory = <double*>malloc(count_doubles(x)*sizeof(double))
     cdef Py_ssize_t i, at = job.begin + SAMPLES_PER_PART*part
+    cdef State state
     if memory == NULL:
         return 1
     while at < job.end:
         for i in range(at, min(job.end, at + SAMPLES_PER_PART)):
-            solve_state(
-                x, job.options, job.q + job.q_stride*i, job.goals + job.goal_stride*i,
-                <const double*>NULL if job.last == NULL else job.last + job.last_stride*i,
-                job.num_distances, job.distance_rows + x.model.num_velocities*job.distance_stride*i,
-                job.distance_least + job.distance_stride*i, memory,
-                job.v + x.model.num_velocities*i
-            )
+            state.q, state.goal = job.q + job.q_stride*i, job.goals + job.goal_stride*i
+            state.last = <const double*>NULL if job.last == NULL else job.last + job.last_stride*i
+            state.num_distances = job.num_distances
+            state.distance_rows = job.distance_rows + x.model.num_velocities*job.distance_stride*i
+            state.distance_least = job.distance_least + job.distance_stride*i
+            solve_state(x, job.options, &state, memory, job.v + x.model.num_velocities*i)
         at += SAMPLES_PER_PART*job.num_parts
     free(memory)
     return 0
@@ -319,6 +319,7 @@ cdef class VelocityCore:
     def step(self, q, list goals, double dt, double gain, double damping, bint velocity_limits, last, out):
         """Return velocities of one state; None unless all are exact arrays, and the goals valid ones."""
         cdef Problem* x = &self.problem
+        cdef State state
         cdef Options options
         cdef Job job
         cdef const VelocityTask* task
@@ -370,10 +371,11 @@ cdef class VelocityCore:
             self.run_apart(&job, 1, 1, 0.0, work)
             self.work = work
             return out
-        solve_state(
-            x, &options, data(q), self.goal, <const double*>NULL if last is None else data(last), 0,
-            <const double*>NULL, <const double*>NULL, self.memory, data(out)
-        )
+        state.q, state.goal = data(q), self.goal
+        state.last = <const double*>NULL if last is None else data(last)
+        state.num_distances = 0
+        state.distance_rows = state.distance_least = NULL
+        solve_state(x, &options, &state, self.memory, data(out))
         return out
 
     def find_bad_goal(self, goals):
@@ -469,6 +471,9 @@ cdef class VelocityCore:
         cdef double* room = data(all_room)
         cdef double* J = data(all_J)
         cdef Py_ssize_t num_rows = self.problem.num_distances
+        cdef PairRows found
+        cdef State state
+        found.num_pairs, found.nv = num_pairs, <int>nv
         job.distance_rows, job.distance_least, job.distance_stride = rows, least, num_rows
         for i in range(count):
             memcpy(q + nq*i, job.q + job.q_stride*i, nq*sizeof(double))
@@ -497,16 +502,15 @@ cdef class VelocityCore:
                         wanted + num_pairs*i
                     )
                 v = job.v + nv*i if turn else NULL
-                choose_rows(
-                    room + num_pairs*i, wanted + num_pairs*i, J + nv*num_pairs*i, num_pairs, <int>nv, v, dt, most,
-                    rows + nv*(num_rows*i + at), least + num_rows*i + at
-                )
+                found.room, found.wanted = room + num_pairs*i, wanted + num_pairs*i
+                found.J = J + nv*num_pairs*i
+                choose_rows(&found, v, dt, most, rows + nv*(num_rows*i + at), least + num_rows*i + at)
             at += most
             job.num_distances = at
             if count == 1:
-                solve_state(
-                    job.problem, job.options, job.q, job.goals, job.last, at, rows, least, data(memory), job.v
-                )
+                state.q, state.goal, state.last = job.q, job.goals, job.last
+                state.num_distances, state.distance_rows, state.distance_least = at, rows, least
+                solve_state(job.problem, job.options, &state, data(memory), job.v)
             else:
                 self.run_all(job, count, num_threads)
             if turn < self.rounds:

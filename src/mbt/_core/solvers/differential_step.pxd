@@ -99,13 +99,33 @@ cdef struct Options:
     bint velocity_limits
 
 
+cdef struct State:
+    # What the velocities of one state are for.
+    const double* q
+    const double* goal
+    const double* last            # (nv,) velocities of the step before, or NULL
+    int num_distances
+    const double* distance_rows   # (num_distances, nv)
+    const double* distance_least  # (num_distances,) least values of their motions
+
+
+cdef struct Unknowns:
+    # Motions during a step: of dofs, then of distances.
+    double* d
+    double* low
+    double* high
+    double* center               # where damping draws them to
+
+
 # Rows ---------------------------------------------------------------------------------------------------------------
 
 cdef inline void set_rows(
-    const Problem* x, const double* q, const double* goal, double* memory, double* e, double* J
+    const Problem* x, const State* s, double* memory, double* e, double* J
 ) noexcept nogil:
     """Weighted errors of tasks, and of constraints with a minus, and how velocities lessen them."""
     cdef const Model* m = x.model
+    cdef const double* q = s.q
+    cdef const double* goal = s.goal
     cdef Py_ssize_t nb = m.num_bodies
     cdef Py_ssize_t nv = m.num_velocities
     cdef double* X_WB = memory
@@ -209,9 +229,11 @@ cdef inline double to_stop(double room, double most, double dt) noexcept nogil:
 
 
 cdef inline void set_box(
-    const Problem* x, const Options* options, const double* q, const double* last, double* lower, double* upper
+    const Problem* x, const Options* options, const State* s, double* lower, double* upper
 ) noexcept nogil:
     """Least and largest velocity of each dof: position limits first, then those of velocity, then of acceleration."""
+    cdef const double* q = s.q
+    cdef const double* last = s.last
     cdef int k, i
     cdef double low, high, slowest, fastest, down, up
     cdef double dt = options.dt
@@ -258,10 +280,9 @@ cdef inline Py_ssize_t count_doubles(const Problem* x) noexcept nogil:
     )
 
 
-cdef inline void widen(
-    const Problem* x, int num_distances, const double* J, const double* rows, double* wide
-) noexcept nogil:
+cdef inline void widen(const Problem* x, const State* s, const double* J, double* wide) noexcept nogil:
     """Rows of constraints, of distances, and of tasks, with a column more for each distance: ``row d - s = 0``."""
+    cdef int num_distances = s.num_distances
     cdef int size = x.n + num_distances
     cdef int i, k, to
     memset(wide, 0, (x.num_rows + num_distances)*size*sizeof(double))
@@ -273,15 +294,15 @@ cdef inline void widen(
         to = x.first_primary + i
         for k in range(x.model.num_velocities):
             if x.column[k] >= 0:
-                wide[size*to + x.column[k]] = rows[x.model.num_velocities*i + k]
+                wide[size*to + x.column[k]] = s.distance_rows[x.model.num_velocities*i + k]
         wide[size*to + x.n + i] = -1.0
 
 
 cdef inline double calc_motion(
-    const Problem* x, int num_distances, const double* wide, int i, const double* d
+    const Problem* x, const BoundedProblem* problem, int i, const double* d
 ) noexcept nogil:
     """What a motion changes of a distance."""
-    cdef const double* row = wide + (x.n + num_distances)*(x.first_primary + i)
+    cdef const double* row = problem.E + problem.n*(x.first_primary + i)
     cdef double total = 0.0
     cdef int k
     for k in range(x.n):
@@ -290,48 +311,46 @@ cdef inline double calc_motion(
 
 
 cdef inline void keep_apart(
-    const Problem* x, int num_distances, const double* wide, const double* least, BoundedProblem* problem,
-    double* work, double* low, double* high, double* zeros, double* d
+    const Problem* x, const State* s, BoundedProblem* problem, const Unknowns* u, double* work
 ) noexcept nogil:
     """Motions of distances as unknowns, not below their least values; or as near to these as limits allow."""
     cdef int n = x.n
     cdef int i
     cdef bint is_short = False
     cdef double motion
-    for i in range(num_distances):
-        low[n + i], high[n + i] = least[i], INFINITY
-        motion = calc_motion(x, num_distances, wide, i, d)
-        d[n + i] = max(motion, least[i])
+    cdef const double* least = s.distance_least
+    for i in range(s.num_distances):
+        u.low[n + i], u.high[n + i] = least[i], INFINITY
+        motion = calc_motion(x, problem, i, u.d)
+        u.d[n + i] = max(motion, least[i])
         is_short = is_short or motion < least[i]
-    problem.n = n + num_distances
-    problem.E = wide
     if is_short:
-        problem.num_equations, problem.num_rows = x.first_primary, num_distances
-        problem.A, problem.b, problem.damping = wide + problem.n*x.first_primary, zeros, 0.0
-        memset(zeros, 0, problem.n*sizeof(double))
-        solve_bounded(problem[0], work, d)
-    for i in range(num_distances):
-        d[n + i] = calc_motion(x, num_distances, wide, i, d)
-        low[n + i] = min(least[i], d[n + i])
+        problem.num_equations, problem.num_rows = x.first_primary, s.num_distances
+        problem.A, problem.b, problem.damping = problem.E + problem.n*x.first_primary, u.center, 0.0
+        memset(u.center, 0, problem.n*sizeof(double))
+        solve_bounded(problem[0], work, u.d)
+    for i in range(s.num_distances):
+        u.d[n + i] = calc_motion(x, problem, i, u.d)
+        u.low[n + i] = min(least[i], u.d[n + i])
 
 
 cdef inline void solve_state(
-    const Problem* x, const Options* options, const double* q, const double* goal, const double* last,
-    int num_distances, const double* distance_rows, const double* distance_least, double* memory, double* v
+    const Problem* x, const Options* options, const State* s, double* memory, double* v
 ) noexcept nogil:
-    """Velocities of one state. The distances have rows (num_distances, nv), and of their motions the least values."""
+    """Velocities of one state."""
     cdef const Model* m = x.model
+    cdef const double* q = s.q
+    cdef const double* last = s.last
     cdef int n = x.n
-    cdef int more = num_distances
+    cdef int more = s.num_distances
     cdef int size = n + more
     cdef int nv = m.num_velocities
     cdef double* lower = memory
     cdef double* upper = lower + nv
-    cdef double* low = upper + nv
-    cdef double* high = low + size
-    cdef double* center = high + size
-    cdef double* d = center + size
-    cdef double* e = d + size
+    cdef double* d = upper + nv
+    cdef Unknowns u
+    u.d, u.low, u.high, u.center = d, d + size, d + 2*size, d + 3*size
+    cdef double* e = d + 4*size
     cdef double* J = e + x.num_rows
     cdef double* wide = J + x.num_rows*n
     cdef double* work = wide + (x.num_rows + more)*size
@@ -341,11 +360,11 @@ cdef inline void solve_state(
     cdef double check = 0.0
     cdef BoundedProblem problem
     cdef int i, k, c
-    set_rows(x, q, goal, rest, e, J)
+    set_rows(x, s, rest, e, J)
     for i in range(m.num_positions):
         check += q[i]*0.0
     for i in range(x.num_goal):
-        check += goal[i]*0.0
+        check += s.goal[i]*0.0
     for i in range(x.num_rows):
         e[i] *= options.gain
         check += e[i]*0.0
@@ -353,21 +372,21 @@ cdef inline void solve_state(
         for k in range(nv):
             check += last[k]*0.0
     for i in range(more*nv):
-        check += distance_rows[i]*0.0
+        check += s.distance_rows[i]*0.0
     for i in range(more):
-        check += 0.0 if distance_least[i] == distance_least[i] else NAN
+        check += 0.0 if s.distance_least[i] == s.distance_least[i] else NAN
     if check != 0.0:  # NaN, or infinite
         for k in range(nv):
             v[k] = NAN
         return
-    set_box(x, options, q, last, lower, upper)
+    set_box(x, options, s, lower, upper)
     for k in range(nv):
         c = x.column[k]
         v[k] = within(0.0, lower[k], upper[k])
         if c >= 0:
-            low[c], high[c] = lower[k]*dt, upper[k]*dt
+            u.low[c], u.high[c] = lower[k]*dt, upper[k]*dt
             d[c] = v[k]*dt
-    problem.n, problem.lower, problem.upper, problem.E, problem.center = n, low, high, J, <const double*>NULL
+    problem.n, problem.lower, problem.upper, problem.E, problem.center = n, u.low, u.high, J, <const double*>NULL
     problem.num_damped = n
     # Constraints first: what they leave open is for the tasks.
     problem.num_equations, problem.num_rows, problem.A, problem.b = 0, x.first_primary, J, e
@@ -376,8 +395,9 @@ cdef inline void solve_state(
         solve_bounded(problem, work, d)
     if more:
         # Then distances.
-        widen(x, more, J, distance_rows, wide)
-        keep_apart(x, more, wide, distance_least, &problem, work, low, high, center, d)
+        widen(x, s, J, wide)
+        problem.n, problem.E = size, wide
+        keep_apart(x, s, &problem, &u, work)
         J = wide
     problem.num_equations, problem.num_rows = x.first_primary + more, x.first_secondary - x.first_primary
     problem.A, problem.b = J + size*problem.num_equations, e + x.first_primary
@@ -390,8 +410,8 @@ cdef inline void solve_state(
         problem.A, problem.b = J + size*problem.num_equations, e + x.first_secondary
         problem.damping = calc_damping(options, x.secondary_weight, &problem) + posture
         if posture != 0.0:
-            set_way_to_posture(x, q, options.gain*posture/problem.damping, center)
-            problem.center = center
+            set_way_to_posture(x, q, options.gain*posture/problem.damping, u.center)
+            problem.center = u.center
         solve_bounded(problem, work, d)
     for k in range(nv):
         c = x.column[k]

@@ -15,6 +15,15 @@ cdef struct AngleLimit:
     double limit
 
 
+cdef struct PairRows:
+    # Of the pairs of one state, angles with limits behind them.
+    int num_pairs
+    int nv
+    const double* room    # (num_pairs,)
+    const double* wanted  # (num_pairs,) what of it shall be left after the step
+    const double* J       # (num_pairs, nv)
+
+
 cdef inline void set_angle_rows(
     const Model* m, const AngleLimit* limits, int count, const double* q, double* room, double* J
 ) noexcept nogil:
@@ -58,21 +67,21 @@ cdef inline void set_wanted(
 
 
 cdef inline void choose_rows(
-    const double* room, const double* wanted, const double* J, int num_pairs, int nv, const double* v, double dt,
-    int most, double* rows, double* least
+    const PairRows* x, const double* v, double dt, int most, double* rows, double* least
 ) noexcept nogil:
     """Rows of the pairs with the least room, where `v` has led, and of their motions the least values.
 
     Without `v`, of the state itself: by the room. Else by what it lacks of the wanted one.
     """
+    cdef int nv = x.nv
     cdef int before = -1
     cdef int found, i, k, l
     cdef double last = -INFINITY
     cdef double key, smallest
     for i in range(most):
         found, smallest = -1, INFINITY
-        for k in range(num_pairs):
-            key = room[k] if v == NULL else room[k] - wanted[k]
+        for k in range(x.num_pairs):
+            key = x.room[k] if v == NULL else x.room[k] - x.wanted[k]
             # Those of the same room in their order.
             if (key > last or key == last and k > before) and (found < 0 or key < smallest):
                 found, smallest = k, key
@@ -81,10 +90,10 @@ cdef inline void choose_rows(
             least[i] = NAN
             continue
         last, before = smallest, found
-        memcpy(rows + nv*i, J + <Py_ssize_t>nv*found, nv*sizeof(double))
-        least[i] = wanted[found] - room[found]
+        memcpy(rows + nv*i, x.J + <Py_ssize_t>nv*found, nv*sizeof(double))
+        least[i] = x.wanted[found] - x.room[found]
         for l in range(nv if v != NULL else 0):
-            least[i] += J[<Py_ssize_t>nv*found + l]*(v[l]*dt)
+            least[i] += x.J[<Py_ssize_t>nv*found + l]*(v[l]*dt)
 
 
 cdef inline void follow(const Model* m, const double* q, const double* v, double dt, double* to) noexcept nogil:

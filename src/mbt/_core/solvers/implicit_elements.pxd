@@ -16,7 +16,7 @@ from mbt._core.passes.element_forces cimport add_forces_on_ends, set_ends
 from mbt._core.quantities cimport kernels
 from mbt._core.quantities.call cimport Call
 from mbt._core.quantities.names cimport N_MATRIX
-from mbt._core.solvers.implicit_rows cimport PULL, RETURN, RIGID, Problem, Terms, call, mask
+from mbt._core.solvers.implicit_rows cimport PULL, RETURN, RIGID, MassFactor, Problem, Terms, call, mask
 
 
 cdef enum:
@@ -36,7 +36,7 @@ cdef inline int count_element_rows(const Model* m) noexcept nogil:
 
 
 cdef inline void set_elements(
-    const Terms* x, Call[double]* c, double h, int row, Problem* y, double* F
+    const Terms* x, Call[double]* c, int row, Problem* y, double* F
 ) noexcept nogil:
     """Rows of springs and bushings, from one on, at the end of a step; F is working memory, (6 num_bodies,).
 
@@ -50,7 +50,7 @@ cdef inline void set_elements(
     cdef double[36] from_A
     cdef double[36] from_C
     cdef double[6] s
-    cdef double k, d
+    cdef double k, d, h = y.h
     cdef int i, j, n = m.num_velocities
     for i in range(m.num_force_elements):
         e = &m.force_elements[i]
@@ -125,8 +125,7 @@ cdef inline void find_rates(
 
 
 cdef inline void set_angle_limits(
-    const Terms* x, Call[double]* c, const double* L, const int* columns, const double* q, double h, int row,
-    Problem* y, double* N, double* column
+    const Terms* x, Call[double]* c, const MassFactor* factor, int row, Problem* y, double* N
 ) noexcept nogil:
     """Rows of limits of positions that are no integrals of velocities; N is working memory, (num_positions, n).
 
@@ -145,15 +144,15 @@ cdef inline void set_angle_limits(
         J = y.J + <Py_ssize_t>n*(row + i)
         for j in range(n):
             J[j] = x.angle_signs[i]*N[<Py_ssize_t>n*k + j]
-        share = mask(x, J, L, columns, column)
-        gap = x.angle_signs[i]*(q[k] - x.angle_limits[i])
+        share = mask(x, factor, J)
+        gap = x.angle_signs[i]*(c.q[k] - x.angle_limits[i])
         stiffness = 1.0/share if share > 0.0 else 0.0
         if i < x.num_angles//2 or gap > 0.0:
             y.row_slope[row + i] = stiffness/RIGID if i < x.num_angles//2 else 0.0
-            y.target[row + i] = -fmax(gap, 0.0)/h
+            y.target[row + i] = -fmax(gap, 0.0)/y.h
         else:
-            y.row_slope[row + i] = h*(h + RETURN)*stiffness/(PULL*PULL)
-            y.target[row + i] = -gap/(h + RETURN)
+            y.row_slope[row + i] = y.h*(y.h + RETURN)*stiffness/(PULL*PULL)
+            y.target[row + i] = -gap/(y.h + RETURN)
 
 
 cdef inline void add_hinges(

@@ -1,8 +1,8 @@
-"""Implicit steps of many samples: what threads share, and what each does with its part."""
+"""Implicit steps of many samples: what threads share."""
 
 cimport numpy as cnp
 
-from mbt._core.solvers.implicit_rows cimport Terms
+from mbt._core.solvers.implicit_rows cimport StepInput, Terms
 
 
 # What a step comes to.
@@ -13,8 +13,7 @@ cdef enum StepState:
 
 # Takes one step of one sample, see `take_step`.
 ctypedef int (*SingleStep)(
-    const Terms* terms, double* work, const double* q, const double* v, const double* tau, double h, double* q1,
-    double* v1) noexcept nogil
+    const Terms* terms, const StepInput* at, double* work, double* q1, double* v1) noexcept nogil
 
 cdef struct Job:
     const Terms** terms       # of each sample

@@ -122,6 +122,17 @@ cdef struct LaneKinematics:
     Lanes* H_PB_W
 
 
+# One step, in place.
+cdef struct LaneStep:
+    LaneKinematics before                    # one step back, where they are known
+    LaneKinematics now                       # become those at q
+    bint is_known
+    const Lanes* tau
+    double h
+    Lanes* q
+    Lanes* v
+
+
 cdef inline Py_ssize_t count_kinematics(const Model* m) noexcept nogil:
     return 16*<Py_ssize_t>m.num_bodies + 6*<Py_ssize_t>m.num_velocities
 
@@ -146,7 +157,7 @@ cdef inline Py_ssize_t count_work_of_passes(const Model* m) noexcept nogil:
 
 
 cdef inline void go_to_positions(
-    const LaneTerms* x, const Lanes* q, Lanes* work, LaneKinematics* k
+    const LaneTerms* x, const Lanes* q, Lanes* work, const LaneKinematics* k
 ) noexcept nogil:
     cdef const Model* m = x.model
     calc_position_kinematics(
@@ -155,14 +166,8 @@ cdef inline void go_to_positions(
     )
 
 
-cdef inline Lanes take_lane_step(
-    const LaneTerms* x, Lanes* work, LaneKinematics* before, LaneKinematics* now, bint is_known, const Lanes* tau,
-    double h, Lanes* q, Lanes* v
-) noexcept nogil:
-    """The step in place; zero in each lane where it has not been computed. `now` becomes the kinematics at q.
-
-    `before` are the kinematics one step back, where they are known.
-    """
+cdef inline Lanes take_lane_step(const LaneTerms* x, const LaneStep* s, Lanes* work) noexcept nogil:
+    """Zero in each lane where the step has not been computed."""
     cdef const Model* m = x.model
     cdef Py_ssize_t n = m.num_velocities
     cdef Lanes* M = work + count_work_of_passes(m)
@@ -170,21 +175,23 @@ cdef inline Lanes take_lane_step(
     cdef Lanes* rest = L + x.packed
     cdef Lanes good = <Lanes>1.0
     cdef Lanes sum = <Lanes>0.0
+    cdef Lanes* q = s.q
+    cdef Lanes* v = s.v
     cdef LaneProblem y
     cdef int i
-    y.tree, y.h, y.num_servos, y.num_points, y.M = x.tree, h, x.num_servos, x.num_points, M
-    rest = set_lane_momenta(x, work, before, now, is_known, h, q, v, &y, rest)
+    y.tree, y.h, y.num_servos, y.num_points, y.M = x.tree, s.h, x.num_servos, x.num_points, M
+    rest = set_lane_momenta(x, s, work, &y, rest)
     calc_lane_mass_matrix(x, q, work, M)
     if x.has_locks:
         hold_lanes(x, M)
     copy(M, x.packed, L)
     factorize_lanes(x.tree, L, work, &good)
     for i in range(n):
-        sum = sum + abs_(v[i]) + abs_(tau[i]) + abs_(y.p[i])
+        sum = sum + abs_(v[i]) + abs_(s.tau[i]) + abs_(y.p[i])
     # Not where numbers are not finite.
     good = select_lt(sum, <Lanes>1e300, good, <Lanes>0.0)
-    rest = set_lane_dofs(x, q, v, tau, h, &y, rest)
-    rest = set_lane_contacts(x, now, L, v, h, &y, rest, work)
+    rest = set_lane_dofs(x, s, &y, rest)
+    rest = set_lane_contacts(x, s, &y, rest, work)
     LaneSolver.set_memory(y, x.packed, rest)
     for i in range(n):
         y.v[i] = y.p[i]
@@ -195,7 +202,7 @@ cdef inline Lanes take_lane_step(
     minimize_lanes(y, v, good)
     for i in range(n):
         v[i] = y.v[i]*x.free[i] + <Lanes>0.0
-    integrate_positions(m, <const Lanes*>copy_of(q, m.num_positions, work), <const Lanes*>v, <Lanes>h, q)
+    integrate_positions(m, <const Lanes*>copy_of(q, m.num_positions, work), <const Lanes*>v, <Lanes>s.h, q)
     return good
 
 
@@ -205,8 +212,7 @@ cdef inline Lanes* copy_of(const Lanes* x, Py_ssize_t count, Lanes* to) noexcept
 
 
 cdef inline Lanes* set_lane_momenta(
-    const LaneTerms* x, Lanes* work, LaneKinematics* before, LaneKinematics* now, bint is_known, double h,
-    const Lanes* q, const Lanes* v, LaneProblem* y, Lanes* memory
+    const LaneTerms* x, const LaneStep* s, Lanes* work, LaneProblem* y, Lanes* memory
 ) noexcept nogil:
     """See `set_momenta`."""
     cdef const Model* m = x.model
@@ -216,11 +222,16 @@ cdef inline Lanes* set_lane_momenta(
     cdef Lanes* V_PB_W = F + 6*nb
     cdef Lanes* V0_WB = V_PB_W + 6*nb
     cdef Lanes* q0 = V0_WB + 6*nb
+    cdef const LaneKinematics* before = &s.before
+    cdef const LaneKinematics* now = &s.now
+    cdef const Lanes* q = s.q
+    cdef const Lanes* v = s.v
+    cdef double h = s.h
     cdef const ForceElement* e
     cdef const Lanes* a
     cdef int i
     y.p = q0 + m.num_positions
-    if not is_known:
+    if not s.is_known:
         integrate_positions(m, q, v, <Lanes>(-h), q0)
         go_to_positions(x, q0, work, before)
     calc_velocities_in_world(m, <const Lanes*>before.X_WB, <const Lanes*>before.H_PB_W, v, V_PB_W, V0_WB)
@@ -270,9 +281,11 @@ cdef inline void hold_lanes(const LaneTerms* x, Lanes* M) noexcept nogil:
 
 
 cdef inline Lanes* set_lane_dofs(
-    const LaneTerms* x, const Lanes* q, const Lanes* v, const Lanes* tau, double h, LaneProblem* y, Lanes* memory
+    const LaneTerms* x, const LaneStep* s, LaneProblem* y, Lanes* memory
 ) noexcept nogil:
     """See `set_dofs`."""
+    cdef const Lanes* q = s.q
+    cdef double h = s.h
     cdef const Model* m = x.model
     cdef int n = m.num_velocities
     cdef const ForceElement* e
@@ -300,7 +313,7 @@ cdef inline Lanes* set_lane_dofs(
         e = &m.force_elements[i]
         if e.type == JOINT_FRICTION:
             a = x.elements + e.start
-            ratio = v[e.b]/a[2]
+            ratio = s.v[e.b]/a[2]
             y.friction[e.b] = y.friction[e.b] + h*(a[0] + (a[1] - a[0])/(<Lanes>1.0 + ratio*ratio))
     for i in range(n):
         y.linear[i] = (h*x.damping[i] + (h*h)*x.stiffness[i])*x.free[i]
@@ -322,7 +335,7 @@ cdef inline Lanes* set_lane_dofs(
         y.limit_slope[i] = (1.0/RIGID)*inertia*x.free[i]
         y.friction[i] = y.friction[i]*x.free[i]
         y.friction_slope[i] = select_lt(zero, y.friction[i], (1.0/STICTION)*inertia, zero)
-        y.given[i] = tau[i]*x.free[i]
+        y.given[i] = s.tau[i]*x.free[i]
     for i in range(x.num_servos):
         ratio = x.free[x.servo_dofs[i]]
         y.effort[i] = ratio*(x.kp[i]*(x.q_d[i] - q[x.servo_positions[i]]) + x.kd[i]*x.v_d[i])
@@ -331,10 +344,10 @@ cdef inline Lanes* set_lane_dofs(
 
 
 cdef inline Lanes* set_lane_contacts(
-    const LaneTerms* x, const LaneKinematics* k, const Lanes* L, const Lanes* v, double h, LaneProblem* y,
-    Lanes* memory, Lanes* columns
+    const LaneTerms* x, const LaneStep* s, LaneProblem* y, Lanes* memory, Lanes* columns
 ) noexcept nogil:
     """See `set_contacts`."""
+    cdef const LaneKinematics* k = &s.now
     cdef const Model* m = x.model
     cdef const ForceElement* e
     cdef const Lanes* a
@@ -370,7 +383,7 @@ cdef inline Lanes* set_lane_contacts(
             )
             rows = y.points + 3*<Py_ssize_t>n*point
             set_point_rows(x, x.point_dofs[point], k, X_WA, p, rows)
-            set_point_friction(x, point, a, L, v, h, y, rows, columns)
+            set_point_friction(x, point, a, s.v, y, columns)
             point += 1
     return dissipation + x.num_points
 
@@ -416,10 +429,12 @@ cdef inline void set_point_rows(
 
 
 cdef inline void set_point_friction(
-    const LaneTerms* x, int point, const Lanes* a, const Lanes* L, const Lanes* v, double h, LaneProblem* y,
-    const Lanes* rows, Lanes* columns
+    const LaneTerms* x, int point, const Lanes* a, const Lanes* v, LaneProblem* y, Lanes* columns
 ) noexcept nogil:
-    """Friction of the normal force at the beginning, and how steep it is where the point sticks."""
+    """Friction of the normal force at the beginning, and how steep it is where the point sticks.
+
+    The factor of the mass matrix is behind it.
+    """
     cdef Lanes u[3]
     cdef Lanes zero = <Lanes>0.0
     cdef Lanes one = <Lanes>1.0
@@ -427,6 +442,7 @@ cdef inline void set_point_friction(
     cdef Lanes share = zero
     cdef int i, j, n = x.tree.n, dof = x.point_dofs[point]
     cdef int length = x.tree.length[dof] if dof >= 0 else 0
+    cdef const Lanes* rows = y.points + 3*<Py_ssize_t>n*point
     for j in range(3):
         u[j] = zero
         for i in range(length):
@@ -438,7 +454,7 @@ cdef inline void set_point_friction(
     if dof >= 0:
         copy(rows, length, columns)
         copy(rows + n, length, columns + n)
-        share = measure_rows(x.tree, L, dof, columns, columns + n)
-    y.point_friction[point] = h*mu*normal
+        share = measure_rows(x.tree, y.M + x.packed, dof, columns, columns + n)
+    y.point_friction[point] = y.h*mu*normal
     y.point_slope[point] = <Lanes>(2.0/STICTION)/select_lt(zero, share, share, one)
     y.point_slope[point] = select_lt(zero, share, select_lt(zero, normal, y.point_slope[point], zero), zero)

@@ -11,9 +11,9 @@ from mbt._core.model.structs cimport MobodJoint, Model
 from mbt._core.scalars cimport MBT_W, Lanes, lane, load_rows_partial, set_lane, store_rows_partial
 from mbt._core.solvers.implicit_job cimport DONE, SINGULAR, Job
 from mbt._core.solvers.implicit_lane_step cimport (
-    LaneKinematics, LaneTerms, PrincipalOf, count_kinematics, count_lanes_of_step, take_lane_step,
+    LaneKinematics, LaneStep, LaneTerms, PrincipalOf, count_kinematics, count_lanes_of_step, take_lane_step,
 )
-from mbt._core.solvers.implicit_rows cimport Terms
+from mbt._core.solvers.implicit_rows cimport StepInput, Terms
 
 cdef extern from "engines/aligned.hpp" namespace "MBT_NS" nogil:
     void* allocate_aligned(size_t size)
@@ -44,10 +44,8 @@ cdef struct Block:
     LaneTerms terms
     const Terms* of_lanes[<int>MBT_W]        # what has been read into them
     Lanes* numbers
-    Lanes* q
-    Lanes* v
+    LaneStep step
     Lanes* tau
-    LaneKinematics here[2]
     Lanes* work
     double* single                           # a state before and after, and the working memory of one sample
 
@@ -207,13 +205,15 @@ cdef int roll_out_blocks(const void* shared, int part) noexcept nogil:
     if memory == NULL:
         return 1
     b.numbers = memory
-    b.q = b.numbers + count_numbers(one)
-    b.v = b.q + nq
-    b.tau = b.v + nv
-    for i in range(2):
-        b.here[i].X_WB = b.tau + nv + i*count_kinematics(m)
-        b.here[i].H_PB_W = b.here[i].X_WB + 16*m.num_bodies
-    b.work = b.tau + nv + 2*count_kinematics(m)
+    b.step.q = b.numbers + count_numbers(one)
+    b.step.v = b.step.q + nq
+    b.tau = b.step.v + nv
+    b.step.tau, b.step.h = b.tau, job.h
+    b.step.before.X_WB = b.tau + nv
+    b.step.now.X_WB = b.step.before.X_WB + count_kinematics(m)
+    b.step.before.H_PB_W = b.step.before.X_WB + 16*m.num_bodies
+    b.step.now.H_PB_W = b.step.now.X_WB + 16*m.num_bodies
+    b.work = b.step.now.X_WB + count_kinematics(m)
     b.single = <double*>(b.work + count_lanes_of_step(&b.terms))
     ints = <int*>(b.single + job.num_doubles + nq + nv)
     count_packed(m, ints, ints + nv, ints + 2*nv)
@@ -247,26 +247,25 @@ cdef void roll_out_block(const Job* job, Block* b, Py_ssize_t first, int count) 
         b.of_lanes[l] = terms
     if is_new:
         read_terms(b)
-    load(job.q0 + nq*first, nq, nq, count, b.q)
-    load(job.v0 + nv*first, nv, nv, count, b.v)
+    load(job.q0 + nq*first, nq, nq, count, b.step.q)
+    load(job.v0 + nv*first, nv, nv, count, b.step.v)
     for i in range(job.first, job.last):
         if i == job.first or job.step_stride:
             load(tau + job.step_stride*i, job.sample_stride, nv, count, b.tau)
-        good = take_lane_step(
-            &b.terms, b.work, &b.here[0], &b.here[1], i % STEPS_ANEW != 0, b.tau, job.h, b.q, b.v
-        )
+        b.step.is_known = i % STEPS_ANEW != 0
+        good = take_lane_step(&b.terms, &b.step, b.work)
         for l in range(count):
             if lane(good, l) == 0.0 or job.states[first + l] != DONE:
                 take_alone(job, b, first + l, l, i)
-        store_rows_partial(b.q, job.q0 + nq*first, nq, nq, count)
-        store_rows_partial(b.v, job.v0 + nv*first, nv, nv, count)
-        swapped = b.here[0]
-        b.here[0] = b.here[1]
-        b.here[1] = swapped
+        store_rows_partial(b.step.q, job.q0 + nq*first, nq, nq, count)
+        store_rows_partial(b.step.v, job.v0 + nv*first, nv, nv, count)
+        swapped = b.step.before
+        b.step.before = b.step.now
+        b.step.now = swapped
         if (i + 1) % job.every == 0:
             row = job.num_rows*first + (i + 1)//job.every
-            store_rows_partial(b.q, job.q + nq*row, job.num_rows*nq, nq, count)
-            store_rows_partial(b.v, job.v + nv*row, job.num_rows*nv, nv, count)
+            store_rows_partial(b.step.q, job.q + nq*row, job.num_rows*nq, nq, count)
+            store_rows_partial(b.step.v, job.v + nv*row, job.num_rows*nv, nv, count)
 
 
 cdef void load(const double* rows, Py_ssize_t stride, int n, int count, Lanes* out) noexcept nogil:
@@ -283,17 +282,18 @@ cdef void take_alone(const Job* job, Block* b, Py_ssize_t sample, int l, Py_ssiz
     cdef int nv = b.terms.model.num_velocities
     cdef double* q = b.single
     cdef double* v = q + nq
+    cdef StepInput at
     cdef int i
     if job.states[sample] == DONE:
-        job.states[sample] = job.take_one(
-            job.terms[sample], v + nv, job.q0 + nq*sample, job.v0 + nv*sample,
-            job.tau + job.sample_stride*sample + job.step_stride*step, job.h, q, v
-        )
+        at.q, at.v = job.q0 + nq*sample, job.v0 + nv*sample
+        at.tau, at.h = job.tau + job.sample_stride*sample + job.step_stride*step, job.h
+        at.bias = NULL
+        job.states[sample] = job.take_one(job.terms[sample], &at, v + nv, q, v)
         job.singular[sample] = step == 0 and job.states[sample] == SINGULAR
     if job.states[sample] != DONE:
         for i in range(nq + nv):
             q[i] = NAN
     for i in range(nq):
-        set_lane(b.q[i], l, q[i])
+        set_lane(b.step.q[i], l, q[i])
     for i in range(nv):
-        set_lane(b.v[i], l, v[i])
+        set_lane(b.step.v[i], l, v[i])

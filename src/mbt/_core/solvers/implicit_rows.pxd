@@ -123,6 +123,22 @@ cdef struct Terms:
     Py_ssize_t num_work                      # doubles that any quantity needs which a step asks for
 
 
+cdef struct StepInput:
+    # What one step begins with.
+    const double* q
+    const double* v
+    const double* tau
+    const double* bias                       # NULL, or: forces of inverse dynamics without acceleration
+    double h
+
+
+cdef struct MassFactor:
+    # M = L' L, and room for one of its columns.
+    const double* L
+    const int* columns
+    double* column
+
+
 cdef inline Py_ssize_t count_work(const Model* m) noexcept:
     cdef int[5] points = [0, 0, 0, 0, 0]
     cdef Py_ssize_t most = double_engine.count_state_memory(CONSTRAINT_ERRORS, points, m)
@@ -205,8 +221,7 @@ cdef inline void integrate(
 
 
 cdef inline double* set_constraints(
-    const Terms* x, Call[double]* c, const double* L, const int* columns, double h, Problem* y, double* memory,
-    double* column
+    const Terms* x, Call[double]* c, const MassFactor* factor, Problem* y, double* memory
 ) noexcept nogil:
     """Rows of constraints, the first ones of all; see `implicit_elements.pxd`."""
     cdef const Model* m = x.model
@@ -223,8 +238,8 @@ cdef inline double* set_constraints(
     call(CONSTRAINT_JACOBIAN, integers, c, NULL, y.J)
     call(CONSTRAINT_ERRORS, integers, c, NULL, y.target)
     for k in range(m.num_equations):
-        y.row_slope[k] = mask(x, y.J + <Py_ssize_t>n*k, L, columns, column)
-        y.target[k] = -y.target[k]/(h + CLOSING)
+        y.row_slope[k] = mask(x, factor, y.J + <Py_ssize_t>n*k)
+        y.target[k] = -y.target[k]/(y.h + CLOSING)
     # Three equations are those along three axes: with one compliance the axes do not matter, what cannot close ends at
     # the least gap, and an equation that follows from others is not rounding alone.
     for i in range(m.num_constraints):
@@ -239,22 +254,19 @@ cdef inline double* set_constraints(
     return y.row_slope + x.num_rows
 
 
-cdef inline double mask(
-    const Terms* x, double* row, const double* L, const int* columns, double* column
-) noexcept nogil:
+cdef inline double mask(const Terms* x, const MassFactor* factor, double* row) noexcept nogil:
     """Take dofs that cannot move out of a row J, and return J M^-1 J'."""
     cdef int n = x.model.num_velocities
     cdef int i
     for i in range(n):
         row[i] *= x.free[i]
-        column[i] = row[i]
-    solve_outer(n, L, columns, column)
-    return dot(n, column, column)
+        factor.column[i] = row[i]
+    solve_outer(n, factor.L, factor.columns, factor.column)
+    return dot(n, factor.column, factor.column)
 
 
 cdef inline double* set_contacts(
-    const Terms* x, Call[double]* c, const double* L, const int* columns, double h, Problem* y, double* memory,
-    double* column
+    const Terms* x, Call[double]* c, const MassFactor* factor, Problem* y, double* memory
 ) noexcept nogil:
     cdef const Model* m = x.model
     cdef const ForceElement* e
@@ -297,10 +309,10 @@ cdef inline double* set_contacts(
             r = 0.0 if r < 0.0 else 1.0 if r > 1.0 else r
             mu = a[2] + (a[3] - a[2])*r*r*r*(10.0 + r*(6.0*r - 15.0))
             normal = a[0]*fmax(y.depth[first], 0.0)*fmax(1.0 - a[1]*u[2], 0.0)
-            share = mask(x, rows, L, columns, column) + mask(x, rows + n, L, columns, column)
+            share = mask(x, factor, rows) + mask(x, factor, rows + n)
             for j in range(n):
                 rows[2*n + j] *= x.free[j]
-            y.point_friction[first] = h*mu*normal
+            y.point_friction[first] = y.h*mu*normal
             y.point_slope[first] = 2.0/(STICTION*share) if share > 0.0 and normal > 0.0 else 0.0
             rows += 3*n
             first += 1

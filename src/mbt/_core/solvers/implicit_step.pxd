@@ -13,9 +13,9 @@ from mbt._core.solvers.contact_rows cimport minimize_with_friction, set_shapes
 from mbt._core.solvers.implicit_elements cimport add_hinges, set_angle_limits, set_elements
 from mbt._core.solvers.implicit_job cimport DONE, NOT_FINITE, SINGULAR
 from mbt._core.solvers.implicit_rows cimport (
-    PULL, RETURN, RIGID, STICTION, Problem, Terms, add_momenta, calc_touch, factorize, friction_impulse, go_to,
-    integrate, limit_impulse, row_impulse, set_call, set_constraints, set_contacts, set_memory, solve_inner,
-    solve_outer,
+    PULL, RETURN, RIGID, STICTION, MassFactor, Problem, StepInput, Terms, add_momenta, calc_touch, factorize,
+    friction_impulse, go_to, integrate, limit_impulse, row_impulse, set_call, set_constraints, set_contacts, set_memory,
+    solve_inner, solve_outer,
 )
 
 
@@ -27,56 +27,70 @@ cdef extern from *:
     const double MUCH_LEFT "kMuchLeft"
 
 
-cdef inline int take_step(
-    const Terms* x, double* work, const double* q, const double* v, const double* tau, const double* bias, double h,
-    double* q1, double* v1, Problem* y, int* iterations, double* residual, bint with_carried
-) noexcept nogil:
-    """One step. `bias` are the forces of inverse dynamics without acceleration, where Python has computed them.
+# Where a step writes, and what it says of its solution.
+cdef struct StepResult:
+    double* q
+    double* v
+    int iterations
+    double residual
 
-    What is in `y` lasts as long as the working memory.
-    """
+
+cdef inline int take_step(
+    const Terms* x, const StepInput* at, double* work, Problem* y, bint with_carried, StepResult* out
+) noexcept nogil:
+    """One step. What is in `y` lasts as long as the working memory."""
     cdef Call[double] c
-    cdef double* step
-    cdef int i, state = set_problem(x, work, &c, q, v, tau, bias, h, v1, y, &step, with_carried)
-    iterations[0], residual[0] = 0, 0.0
+    cdef double* v1 = out.v
+    cdef double* step = place_of_step(x, work)
+    cdef double* residual = &out.residual
+    cdef int i
+    out.iterations, out.residual = 0, 0.0
+    set_call(x, work, &c)
+    cdef int state = set_problem(x, at, &c, y, with_carried, v1)
     if state != DONE:
         return state
     for i in range(y.n):
-        step[i] = v[i]*x.free[i]
-    iterations[0] = minimize_with_friction(x, y, v1, step, residual)
-    if residual[0] > MUCH_LEFT:
+        step[i] = at.v[i]*x.free[i]
+    out.iterations = minimize_with_friction(x, y, v1, step, residual)
+    if out.residual > MUCH_LEFT:
         # On its way Newton's method may cross limits in short steps, and come to no end; from elsewhere it seldom does.
         memcpy(v1, y.p, y.n*sizeof(double))
         solve_free(y, v1)
-        iterations[0] += minimize_with_friction(x, y, v1, NULL, residual)
-    if residual[0] > MUCH_LEFT:
+        out.iterations += minimize_with_friction(x, y, v1, NULL, residual)
+    if out.residual > MUCH_LEFT:
         memcpy(v1, step, y.n*sizeof(double))
-        iterations[0] += minimize_with_friction(x, y, v1, NULL, residual)
+        out.iterations += minimize_with_friction(x, y, v1, NULL, residual)
     for i in range(y.n):
         v1[i] = v1[i]*x.free[i] + 0.0
-    integrate(&c, v1, h, step, q1)
+    integrate(&c, v1, at.h, step, out.q)
     return DONE
 
 
+cdef inline double* place_of_step(const Terms* x, double* work) noexcept nogil:
+    """Working memory of what integrates positions: behind a mass matrix, its factor, and the columns of that."""
+    return work + x.num_work + 3*<Py_ssize_t>x.model.num_velocities*x.model.num_velocities
+
+
 cdef inline int set_problem(
-    const Terms* x, double* work, Call[double]* c, const double* q, const double* v, const double* tau,
-    const double* bias, double h, double* v1, Problem* y, double** free_memory, bint with_carried
+    const Terms* x, const StepInput* at, Call[double]* c, Problem* y, bint with_carried, double* v1
 ) noexcept nogil:
     """All that the function is made of; v1 becomes the velocity where nothing but the impulses acts that do not depend
-    on it. Behind `free_memory` is what integrates positions."""
+    on it. The call is as `set_call` leaves it."""
     cdef const Model* m = x.model
     cdef int n = m.num_velocities
     cdef Py_ssize_t square = <Py_ssize_t>n*n
-    cdef double* M = work + x.num_work
-    cdef double* L = M + square              # M = L' L
+    cdef double* step = place_of_step(x, c.k.X_WB)
+    cdef double* M = step - 3*square
+    cdef double* L = M + square
     cdef int* columns = <int*>(L + square)
-    cdef double* step = L + 2*square         # what integrates positions
     cdef double* rest = step + n + 1
+    cdef double h = at.h
     cdef double bad = h
+    cdef MassFactor factor
     cdef int i
-    free_memory[0] = step
+    factor.L, factor.columns, factor.column = L, columns, step
     for i in range(n):
-        bad += v[i] + tau[i]
+        bad += at.v[i] + at.tau[i]
     if not isfinite(bad):
         return NOT_FINITE
     y.n, y.h, y.num_servos, y.num_points = n, h, x.num_servos, x.num_points
@@ -96,8 +110,8 @@ cdef inline int set_problem(
     y.effort = y.carried + n
     y.effort_slope = y.effort + x.num_servos
     rest = y.effort_slope + x.num_servos
-    rest = set_momenta(x, c, q, v, bias, h, work, y.p, y.carried if with_carried else NULL, step, rest)
-    kernels.mass_matrix(m, x.own, q, c.memory, M)
+    rest = set_momenta(x, at, c, y, with_carried, rest)
+    kernels.mass_matrix(m, x.own, at.q, c.memory, M)
     if x.has_locks:
         hold(x, M)
     memcpy(L, M, square*sizeof(double))
@@ -115,12 +129,12 @@ cdef inline int set_problem(
     solve_free(y, v1)
     if with_carried:
         solve_free(y, y.carried)
-    set_dofs(x, q, v, tau, h, y)
-    rest = set_constraints(x, c, L, columns, h, y, rest, step)
-    set_elements(x, c, h, m.num_equations, y, rest)
-    set_angle_limits(x, c, L, columns, q, h, x.num_rows - x.num_angles, y, rest, step)
-    rest = set_contacts(x, c, L, columns, h, y, rest, step)
-    rest = set_shapes(x, c, L, columns, h, y, rest, step)
+    set_dofs(x, at, y)
+    rest = set_constraints(x, c, &factor, y, rest)
+    set_elements(x, c, m.num_equations, y, rest)
+    set_angle_limits(x, c, &factor, x.num_rows - x.num_angles, y, rest)
+    rest = set_contacts(x, c, &factor, y, rest)
+    rest = set_shapes(x, c, &factor, y, rest)
     set_memory(y[0], rest)
     return DONE
 
@@ -146,10 +160,10 @@ cdef inline bint factorize_with_damping(
 
 
 cdef inline double* set_momenta(
-    const Terms* x, Call[double]* c, const double* q, const double* v, const double* bias, double h, double* work,
-    double* p, double* carried, double* step, double* memory
+    const Terms* x, const StepInput* at, Call[double]* c, const Problem* y, bint with_carried, double* memory
 ) noexcept nogil:
-    """Momenta that the bodies bring along, with the impulses of the forces at q and v; and without, unless NULL.
+    """Momenta that the bodies bring along, with the impulses of the forces at q and v, `y.p`; and, if wanted, those
+    without these impulses, `y.carried`.
 
     The velocity belongs to the positions one step back. The call becomes that at q and v.
     """
@@ -162,9 +176,14 @@ cdef inline double* set_momenta(
     cdef double* V0_WB = X0_WB + 16*nb
     cdef double* before = V0_WB + 6*nb
     cdef double* forces = before + m.num_positions
+    cdef double* step = place_of_step(x, c.k.X_WB)
+    cdef double* p = y.p
+    cdef double* carried = y.carried
+    cdef const double* q = at.q
+    cdef const double* v = at.v
+    cdef double h = at.h
     cdef Py_ssize_t k
     cdef int i
-    set_call(x, work, c)
     c.q = q
     integrate(c, v, -h, step, before)
     go_to(c, before, v)
@@ -173,13 +192,13 @@ cdef inline double* set_momenta(
     go_to(c, q, v)
     memset(F, 0, 6*nb*sizeof(double))
     memset(forces, 0, n*sizeof(double))
-    if carried != NULL:
+    if with_carried:
         add_momenta(<int>nb, x.bodies, NULL, c.k.X_WB, X0_WB, V0_WB, h, F)
         kernels.generalized_forces(m, c.k.X_WB, c.k.H_PB_W, F, c.memory, carried)
         for i in range(n):
             carried[i] = (carried[i] + x.own.reflected_inertia[i]*v[i])*x.free[i]
         memset(F, 0, 6*nb*sizeof(double))
-    if bias == NULL:
+    if at.bias == NULL:
         kernels.add_body_forces(m, x.own, x.switches.weightless, c.k.X_WB, c.k.V_WB, F)
         kernels.add_joint_forces(m, x.own, q, v, 0, forces)
         if x.body_forces != NULL:
@@ -192,10 +211,10 @@ cdef inline double* set_momenta(
         memset(step, 0, n*sizeof(double))
         kernels.inverse_dynamics(m, x.own, zero, q, v, step, c.memory, forces)
         for i in range(n):
-            forces[i] -= bias[i]
+            forces[i] -= at.bias[i]
     add_momenta(
-        <int>nb, x.bodies, x.own.gravity if bias == NULL and x.switches.weightless == NULL else NULL, c.k.X_WB, X0_WB,
-        V0_WB, h, F
+        <int>nb, x.bodies, x.own.gravity if at.bias == NULL and x.switches.weightless == NULL else NULL, c.k.X_WB,
+        X0_WB, V0_WB, h, F
     )
     kernels.generalized_forces(m, c.k.X_WB, c.k.H_PB_W, F, c.memory, p)
     for i in range(n):
@@ -213,10 +232,10 @@ cdef inline void hold(const Terms* x, double* A) noexcept nogil:
                 A[n*i + j] = 1.0 if i == j else 0.0
 
 
-cdef inline void set_dofs(
-    const Terms* x, const double* q, const double* v, const double* tau, double h, Problem* y
-) noexcept nogil:
+cdef inline void set_dofs(const Terms* x, const StepInput* at, Problem* y) noexcept nogil:
     """What acts on single dofs."""
+    cdef const double* q = at.q
+    cdef double h = at.h
     cdef int n = x.model.num_velocities
     cdef double below, above, beyond, share, inertia
     cdef int i
@@ -224,7 +243,7 @@ cdef inline void set_dofs(
     y.effort_limit, y.dofs = x.effort_limits, x.servo_dofs
     for i in range(n):
         y.linear[i] = (h*x.damping[i] + h*h*x.stiffness[i])*x.free[i]
-    add_hinges(x, q, v, h, y.linear, y.friction)
+    add_hinges(x, q, at.v, h, y.linear, y.friction)
     for i in range(n):
         inertia = y.M[n*i + i] if y.M[n*i + i] > 0.0 else y.linear[i]
         below, above = x.lower[i] - q[x.position_of[i]], q[x.position_of[i]] - x.upper[i]
@@ -238,7 +257,7 @@ cdef inline void set_dofs(
         y.limit_slope[i] = inertia/RIGID*x.free[i]
         y.friction[i] *= x.free[i]
         y.friction_slope[i] = inertia/STICTION if y.friction[i] > 0.0 else 0.0
-        y.given[i] = tau[i]*x.free[i]
+        y.given[i] = at.tau[i]*x.free[i]
     for i in range(x.num_servos):
         share = x.free[x.servo_dofs[i]]
         y.effort[i] = share*(x.kp[i]*(x.q_d[i] - q[x.servo_positions[i]]) + x.kd[i]*x.v_d[i])

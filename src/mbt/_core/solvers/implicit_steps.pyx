@@ -2,16 +2,16 @@
 
 cimport numpy as cnp
 from cpython.exc cimport PyErr_CheckSignals
-from libc.math cimport NAN, fabs, fmax, fmin
 from libc.stdlib cimport free, malloc
-from libc.string cimport memcmp, memcpy, memset
+from libc.string cimport memcmp, memcpy
 
 from mbt._core.algebra.records cimport Parameters
 from mbt._core.door.compiled_model cimport CompiledModel, derive_numbers
 from mbt._core.door.derived_parameters cimport count_derived
 from mbt._core.door.exact_arrays cimport adopt, data, in1, in2, is_array1, new1
-from mbt._core.engines.context cimport ContextCore, check_positions
+from mbt._core.engines.context cimport ContextCore
 from mbt._core.engines.leading_axes cimport check_elements
+from mbt._core.engines.state cimport check_positions
 from mbt._core.model.structs cimport Model, ParameterLayout
 from mbt._core.quantities cimport kernels
 from mbt._core.quantities.call cimport Call
@@ -19,11 +19,12 @@ from mbt._core.solvers.contact_rows cimport take_over_normals
 from mbt._core.solvers.implicit_elements cimport count_element_rows
 from mbt._core.solvers.implicit_job cimport DONE, NOT_FINITE, SINGULAR, Job
 from mbt._core.solvers.implicit_lanes cimport fits_lanes, roll_out_blocks
+from mbt._core.solvers.implicit_parts cimport count_doubles, fill, roll_out_part, take_one, take_part
 from mbt._core.solvers.implicit_rows cimport (
-    CLOSING, PULL, RETURN, RIGID, STICTION, Principal, Problem, Terms, add_drives, calc_touch,
-    count_scratch, count_work, dot, find_principal, limit_impulse, multiply, spots_of,
+    CLOSING, PULL, RETURN, RIGID, STICTION, Principal, Problem, StepInput, Terms, calc_touch, count_work, dot,
+    find_principal, multiply, set_call, spots_of,
 )
-from mbt._core.solvers.implicit_step cimport count_told, set_problem, take_step, tell
+from mbt._core.solvers.implicit_step cimport count_told, set_problem
 from mbt._core.solvers.shape_contact cimport MOST_SPOTS, TouchPoint, ContactCore, count_memory_of_contacts
 
 import numpy as np
@@ -265,9 +266,7 @@ cdef class ImplicitCore:
         """
         cdef const Model* m = &self.compiled.model
         cdef const Terms* terms = self.terms
-        cdef Problem x
-        cdef int iterations
-        cdef double residual
+        cdef StepInput at
         cdef double* work
         if not (is_array1(q, m.num_positions) and is_array1(v, m.num_velocities) and is_array1(tau, m.num_velocities)):
             return None
@@ -277,9 +276,9 @@ cdef class ImplicitCore:
             check_elements(tree, self.compiled, data(q))
         q1, v1 = new1(m.num_positions), new1(m.num_velocities)
         work = kernels.get_work(m, count_doubles(terms) - kernels.work_size(m))
-        cdef int state = take_step(
-            terms, work, data(q), data(v), data(tau), NULL, dt, data(q1), data(v1), &x, &iterations, &residual, False
-        )
+        at.q, at.v, at.tau, at.h = data(q), data(v), data(tau), dt
+        at.bias = NULL
+        cdef int state = take_one(terms, &at, work, data(q1), data(v1))
         if state == SINGULAR:
             return None
         if state == NOT_FINITE:
@@ -302,9 +301,8 @@ cdef class ImplicitCore:
         cdef int j, k, state
         cdef Problem y
         cdef Call[double] c
-        cdef double* work
-        cdef double* rest
         cdef double* row
+        cdef StepInput at
         cdef double[3] f
         cdef const TouchPoint* contact
         q, v = in2(q, "q", count, m.num_positions), in2(v, "v", count, n)
@@ -313,15 +311,15 @@ cdef class ImplicitCore:
         nothing, power, free_v = np.zeros(n), np.zeros(count), np.zeros(n)
         rows = np.empty((x.num_spots, 12))
         cdef double* to_power = data(power)
+        at.tau = data(nothing)
+        at.bias = NULL
         cdef const double* h = data(lengths)
         found = [rows[:0]]
         for i in range(count):
             # Python in between: memory is taken anew.
-            work = kernels.get_work(m, x.num_work + count_scratch(x) - kernels.work_size(m))
-            state = set_problem(
-                x, work, &c, data(q) + i*m.num_positions, data(v) + i*n, data(nothing), NULL, h[i], data(free_v), &y,
-                &rest, False
-            )
+            set_call(x, kernels.get_work(m, count_doubles(x) - kernels.work_size(m)), &c)
+            at.q, at.v, at.h = data(q) + i*m.num_positions, data(v) + i*n, h[i]
+            state = set_problem(x, &at, &c, &y, False, data(free_v))
             if state != DONE or y.num_points == x.num_points:
                 continue
             multiply(3*y.num_points, n, y.points, data(v1) + i*n, y.u)
@@ -342,20 +340,6 @@ cdef class ImplicitCore:
         return np.concatenate(found), power
 
 
-cdef inline Py_ssize_t count_doubles(const Terms* x) noexcept nogil:
-    """Working memory of a step."""
-    return x.num_work + count_scratch(x)
-
-
-cdef inline void fill(const Model* m, double* q, double* v) noexcept nogil:
-    """A state that does not exist."""
-    cdef int i
-    for i in range(m.num_positions):
-        q[i] = NAN
-    for i in range(m.num_velocities):
-        v[i] = NAN
-
-
 # Many steps of many samples ----------------------------------------------------------------------------------------
 
 cdef int run(Job* job, PoolTask task, Py_ssize_t count, int num_threads) except -1:
@@ -371,125 +355,6 @@ cdef int run(Job* job, PoolTask task, Py_ssize_t count, int num_threads) except 
     if error:
         raise MemoryError
     return 0
-
-
-cdef double* allocate(const Job* job) noexcept nogil:
-    """Working memory for steps of any sample. They have the same tree."""
-    return <double*>malloc((count_doubles(job.terms[job.begin]) + job.terms[job.begin].model.num_positions
-                            + job.terms[job.begin].model.num_velocities)*sizeof(double))
-
-
-cdef int take_one(
-    const Terms* terms, double* work, const double* q, const double* v, const double* tau, double h, double* q1,
-    double* v1
-) noexcept nogil:
-    cdef Problem x
-    cdef int iterations
-    cdef double residual
-    return take_step(terms, work, q, v, tau, NULL, h, q1, v1, &x, &iterations, &residual, False)
-
-
-cdef int roll_out_part(const void* shared, int part) noexcept nogil:
-    """Every `num_parts`-th sample from number `part` on."""
-    cdef const Job* job = <const Job*>shared
-    cdef const Model* m = job.terms[job.begin].model
-    cdef Py_ssize_t nq = m.num_positions
-    cdef Py_ssize_t nv = m.num_velocities
-    cdef double* other = allocate(job)
-    cdef double* work = other + nq + nv
-    cdef Py_ssize_t sample = job.begin + part, i, row
-    if other == NULL:
-        return 1
-    while sample < job.end:
-        for i in range(job.first, job.last):
-            if job.states[sample] == DONE:
-                job.states[sample] = take_one(
-                    job.terms[sample], work, job.q0 + nq*sample, job.v0 + nv*sample,
-                    job.tau + job.sample_stride*sample + job.step_stride*i, job.h, other, other + nq
-                )
-                if job.states[sample] == DONE:
-                    memcpy(job.q0 + nq*sample, other, nq*sizeof(double))
-                    memcpy(job.v0 + nv*sample, other + nq, nv*sizeof(double))
-                else:
-                    fill(m, job.q0 + nq*sample, job.v0 + nv*sample)
-                    job.singular[sample] = i == 0 and job.states[sample] == SINGULAR
-            if (i + 1) % job.every == 0:
-                row = job.num_rows*sample + (i + 1)//job.every
-                memcpy(job.q + nq*row, job.q0 + nq*sample, nq*sizeof(double))
-                memcpy(job.v + nv*row, job.v0 + nv*sample, nv*sizeof(double))
-        sample += job.num_parts
-    free(other)
-    return 0
-
-
-cdef int take_part(const void* shared, int part) noexcept nogil:
-    """Every `num_parts`-th sample from number `part` on."""
-    cdef const Job* job = <const Job*>shared
-    cdef double* memory = allocate(job)
-    cdef Py_ssize_t sample = job.begin + part
-    if memory == NULL:
-        return 1
-    while sample < job.end:
-        take_sample(job, sample, memory)
-        sample += job.num_parts
-    free(memory)
-    return 0
-
-
-cdef void take_sample(const Job* job, Py_ssize_t sample, double* work) noexcept nogil:
-    cdef const Terms* terms = job.terms[sample]
-    cdef Py_ssize_t nq = terms.model.num_positions
-    cdef Py_ssize_t n = terms.model.num_velocities
-    cdef Py_ssize_t ns = terms.num_servos, num_told = count_told(terms), row = job.num_rows*sample
-    cdef const double* q0 = job.q0 + nq*sample
-    cdef const double* v0 = job.v0 + n*sample
-    cdef const double* bias = NULL
-    cdef const double* force
-    cdef double* q
-    cdef double* v
-    cdef double* drive
-    cdef char* limits
-    cdef char* clipped
-    cdef char* full
-    cdef Problem x
-    cdef int k, number, first_angle, state = DONE
-    if job.bias != NULL:
-        bias = job.bias + n*sample
-    for i in range(job.num_rows):
-        force = job.tau + n*row
-        q, v, drive = job.q + nq*row, job.v + n*row, job.drive + n*row
-        limits, clipped, full = job.at_limit + n*row, job.clipped + n*row, job.saturated + ns*row
-        job.residual[row] = 0.0
-        number = 0
-        if state == DONE:
-            state = take_step(
-                terms, work, q0, v0, force, bias, job.h, q, v, &x, &number, job.residual + row, True
-            )
-            job.singular[sample] = i == 0 and state == SINGULAR
-        job.iterations[row] = number
-        if state == DONE:
-            add_drives(x, v, x.total, NULL)
-            for k in range(<int>n):
-                limits[k] = limit_impulse(x, k, v[k]) != 0.0
-                clipped[k] = x.total[k] < x.effort_lower[k] or x.total[k] > x.effort_upper[k]
-                drive[k] = fmax(fmin(x.total[k], x.effort_upper[k]), x.effort_lower[k])
-            first_angle = x.num_rows - x.num_sided
-            for k in range(x.num_sided):
-                if x.u[first_angle + k] < x.target[first_angle + k]:
-                    limits[terms.angle_dofs[k]] = 1
-            tell(terms, &x, v0, v, job.told + num_told*row)
-            for k in range(<int>ns):
-                full[k] = fabs(x.effort[k] - x.effort_slope[k]*v[x.dofs[k]]) > x.effort_limit[k]
-        else:
-            fill(terms.model, q, v)
-            memcpy(drive, force, n*sizeof(double))
-            memset(limits, 0, n)
-            memset(clipped, 0, n)
-            memset(full, 0, ns)
-            for k in range(<int>num_told):
-                job.told[num_told*row + k] = NAN
-        q0, v0 = q, v
-        row += 1
 
 
 cdef class _Samples:

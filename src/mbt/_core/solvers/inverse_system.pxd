@@ -76,6 +76,22 @@ cdef struct Owner:
     Tables t
 
 
+cdef struct Search:
+    # One evaluation, of a state in each lane.
+    const InverseProblem* problem
+    const Owner* owner
+    const Model* model
+    const Lanes* q
+    const Lanes* second          # what the weights of secondary tasks are multiplied by
+    Lanes* X_WN                  # (num_mobods, 4, 4)
+    Lanes* masses                # (num_mobods, 4)   mass and first moment, with what is outboard
+    Lanes* sines
+    Lanes* cosines
+    Lanes* G                     # (6, nv)           columns of joints not revolute about z
+    Lanes* e                     # (num_rows,)       errors
+    Lanes* J                     # (num_columns, num_rows)  how velocities lessen them, or NULL
+
+
 cdef inline Py_ssize_t count_system_memory(const Model* model) noexcept nogil:
     """Lanes that `evaluate` works with."""
     return (
@@ -113,10 +129,11 @@ cdef inline void calc_frame_pose(
 
 
 cdef inline void get_motion(
-    const Model* model, int i, int dof, const Lanes* X_WN, const Lanes* p_WF, const Lanes* G, Lanes* z, Lanes* u
+    const Search* s, int i, int dof, const Lanes* p_WF, Lanes* z, Lanes* u
 ) noexcept nogil:
-    """Angular and linear velocity of F per rate of a dof of mobod i. G: columns of joints not revolute about z."""
-    cdef const Lanes* X = X_WN + 16*i
+    """Angular and linear velocity of F per rate of a dof of mobod i."""
+    cdef const Model* model = s.model
+    cdef const Lanes* X = s.X_WN + 16*i
     cdef Lanes r[3]
     cdef int j
     if model.joints[i].kind == REVOLUTE_Z:
@@ -126,8 +143,8 @@ cdef inline void get_motion(
         cross(z, r, u)
     else:
         for j in range(3):
-            z[j] = G[model.num_velocities*j + dof]
-            u[j] = G[model.num_velocities*(3 + j) + dof]
+            z[j] = s.G[model.num_velocities*j + dof]
+            u[j] = s.G[model.num_velocities*(3 + j) + dof]
 
 
 cdef inline Lanes larger(Lanes a, Lanes b) noexcept nogil:
@@ -135,18 +152,18 @@ cdef inline Lanes larger(Lanes a, Lanes b) noexcept nogil:
     return select_lt(a, b, b, a) + Lanes(0.0)*b
 
 
-cdef inline void set_row(
-    const InverseProblem* x, int row, int column, Lanes value, Lanes* J
-) noexcept nogil:
-    J[x.num_rows*column + row] = value
+cdef inline void set_row(const Search* s, int row, int column, Lanes value) noexcept nogil:
+    s.J[s.problem.num_rows*column + row] = value
 
 
 cdef inline Lanes evaluate_pose(
-    const InverseProblem* x, const Task* task, const Pose[Lanes]* X_NF, const Lanes* X_WN, const Lanes* q,
-    const Lanes* goal, Lanes second, Lanes* G, Lanes* e, Lanes* J
+    const Search* s, const Task* task, const Pose[Lanes]* X_NF, const Lanes* goal
 ) noexcept nogil:
-    cdef const Owner* o = <const Owner*>x.owner
-    cdef const Model* model = o.model
+    cdef const InverseProblem* x = s.problem
+    cdef const Owner* o = s.owner
+    cdef const Model* model = s.model
+    cdef Lanes* e = s.e
+    cdef Lanes* J = s.J
     cdef Lanes X_WF[16]
     cdef Lanes X_WA[16]
     cdef Lanes X_WG[16]
@@ -166,12 +183,12 @@ cdef inline Lanes evaluate_pose(
     cdef Lanes worst = Lanes(0.0)
     cdef int i, j, k, l, m, c
     cdef const MobodJoint* joint
-    calc_frame_pose(model, task.frame, X_NF, X_WN, X_WF)
+    calc_frame_pose(model, task.frame, X_NF, s.X_WN, X_WF)
     for i in range(3):
         for j in range(4):
             X_WG[4*i + j] = goal[4*i + j]
     if task.base != 0:
-        calc_frame_pose(model, task.base, X_NF + 1, X_WN, X_WA)
+        calc_frame_pose(model, task.base, X_NF + 1, s.X_WN, X_WA)
         for i in range(3):
             for j in range(3):
                 R[3*i + j] = goal[4*i + j]
@@ -187,12 +204,12 @@ cdef inline Lanes evaluate_pose(
     pose_error[Lanes](R, p, error, A, B, &angle)
     a = Lanes(task.rotation_weight if J != NULL else 1.0)
     if task.rotation_second:
-        a = a*second
+        a = a*s.second[0]
     elif task.rotation_row >= 0:
         worst = angle*angle*(1.0/(x.rotation_tolerance*x.rotation_tolerance))
     b = Lanes(task.distance_weight if J != NULL else 1.0)
     if task.distance_second:
-        b = b*second
+        b = b*s.second[0]
     elif task.distance_row >= 0:
         worst = larger(
             worst, (p[0]*p[0] + p[1]*p[1] + p[2]*p[2])*(1.0/(x.distance_tolerance*x.distance_tolerance))
@@ -215,12 +232,12 @@ cdef inline Lanes evaluate_pose(
         m = o.t.path_mobod[k]
         joint = &model.joints[m]
         if joint.kind != REVOLUTE_Z:
-            set_columns(model, m, o.p.mobods, q, X_WN, p_WF, G)
+            set_columns(model, m, o.p.mobods, s.q, s.X_WN, p_WF, s.G)
         for l in range(joint.v_start, joint.v_start + joint.nv):
             c = o.t.column[l]
             if c < 0:
                 continue
-            get_motion(model, m, l, X_WN, p_WF, G, z, u)
+            get_motion(s, m, l, p_WF, z, u)
             if o.t.path_sign[k] < 0.0:
                 for i in range(3):
                     z[i] = -z[i]
@@ -230,12 +247,14 @@ cdef inline Lanes evaluate_pose(
 
 
 cdef inline Lanes evaluate_vector(
-    const InverseProblem* x, const Task* task, const Pose[Lanes]* X_NF, const Lanes* X_WN, const Lanes* q,
-    const Lanes* goal, Lanes second, Lanes* G, Lanes* e, Lanes* J
+    const Search* s, const Task* task, const Pose[Lanes]* X_NF, const Lanes* goal
 ) noexcept nogil:
     """Of a point, or of a direction: the chord between two unit vectors."""
-    cdef const Owner* o = <const Owner*>x.owner
-    cdef const Model* model = o.model
+    cdef const InverseProblem* x = s.problem
+    cdef const Owner* o = s.owner
+    cdef const Model* model = s.model
+    cdef Lanes* e = s.e
+    cdef Lanes* J = s.J
     cdef Lanes X_WF[16]
     cdef Lanes r[3]
     cdef Lanes z[3]
@@ -246,10 +265,10 @@ cdef inline Lanes evaluate_vector(
     cdef int row = task.distance_row if is_point else task.rotation_row
     cdef int i, k, l, m, c
     cdef const MobodJoint* joint
-    calc_frame_pose(model, task.frame, X_NF, X_WN, X_WF)
+    calc_frame_pose(model, task.frame, X_NF, s.X_WN, X_WF)
     w = Lanes(1.0 if J == NULL else task.distance_weight if is_point else task.rotation_weight)
     if task.distance_second if is_point else task.rotation_second:
-        w = w*second
+        w = w*s.second[0]
     for i in range(3):
         r[i] = X_WF[4*i]*task.point[0] + X_WF[4*i + 1]*task.point[1] + X_WF[4*i + 2]*task.point[2]
         if is_point:
@@ -260,16 +279,16 @@ cdef inline Lanes evaluate_vector(
         m = o.t.path_mobod[k]
         joint = &model.joints[m]
         if joint.kind != REVOLUTE_Z:
-            set_columns(model, m, o.p.mobods, q, X_WN, r, G)
+            set_columns(model, m, o.p.mobods, s.q, s.X_WN, r, s.G)
         for l in range(joint.v_start, joint.v_start + joint.nv):
             c = o.t.column[l]
             if c < 0:
                 continue
-            get_motion(model, m, l, X_WN, r, G, z, u)
+            get_motion(s, m, l, r, z, u)
             if not is_point:
                 cross(z, r, u)
             for i in range(3):
-                set_row(x, row + i, c, u[i]*w, J)
+                set_row(s, row + i, c, u[i]*w)
     if task.distance_second if is_point else task.rotation_second:
         return Lanes(0.0)
     if is_point:
@@ -296,12 +315,13 @@ cdef inline void calc_composite_masses(const Owner* o, const Lanes* X_WN, Lanes*
             masses[4*k + j] = masses[4*k + j] + masses[4*i + j]
 
 
-cdef inline Lanes evaluate_center(
-    const InverseProblem* x, const Task* task, const Lanes* X_WN, const Lanes* q, const Lanes* masses,
-    const Lanes* goal, Lanes second, Lanes* G, Lanes* e, Lanes* J
-) noexcept nogil:
-    cdef const Owner* o = <const Owner*>x.owner
-    cdef const Model* model = o.model
+cdef inline Lanes evaluate_center(const Search* s, const Task* task, const Lanes* goal) noexcept nogil:
+    cdef const InverseProblem* x = s.problem
+    cdef const Owner* o = s.owner
+    cdef const Model* model = s.model
+    cdef const Lanes* masses = s.masses
+    cdef Lanes* e = s.e
+    cdef Lanes* J = s.J
     cdef Lanes center[3]
     cdef Lanes share, w, y, inverse
     cdef Lanes size = Lanes(0.0)
@@ -310,7 +330,7 @@ cdef inline Lanes evaluate_center(
     cdef int i, j, k, l, c
     w = Lanes(task.distance_weight if J != NULL else 1.0)
     if task.distance_second:
-        w = w*second
+        w = w*s.second[0]
     inverse = Lanes(1.0)/masses[0]
     for i in range(task.num_rows):
         y = goal[i] - masses[1 + task.axes[i]]*inverse
@@ -322,29 +342,28 @@ cdef inline Lanes evaluate_center(
         share = Lanes(1.0)/select_lt(Lanes(0.0), masses[4*k], masses[4*k], Lanes(1.0))
         for j in range(3):
             center[j] = masses[4*k + 1 + j]*share
-        set_columns(model, k, o.p.mobods, q, X_WN, center, G)
+        set_columns(model, k, o.p.mobods, s.q, s.X_WN, center, s.G)
         for l in range(joint.v_start, joint.v_start + joint.nv):
             c = o.t.column[l]
             if c >= 0:
                 for i in range(task.num_rows):
                     set_row(
-                        x, task.distance_row + i, c, G[(3 + task.axes[i])*nv + l]*w*masses[4*k]*inverse, J
+                        s, task.distance_row + i, c, s.G[(3 + task.axes[i])*nv + l]*w*masses[4*k]*inverse
                     )
     if task.distance_second:
         return Lanes(0.0)
     return size*(1.0/(x.distance_tolerance*x.distance_tolerance))
 
 
-cdef inline Lanes evaluate_constraints(
-    const InverseProblem* x, const Lanes* q, Lanes* memory, Lanes* sines, Lanes* cosines, Lanes* e, Lanes* J
-) noexcept nogil:
-    cdef const Owner* o = <const Owner*>x.owner
-    cdef const Model* model = o.model
+cdef inline Lanes evaluate_constraints(const Search* s, Lanes* memory) noexcept nogil:
+    cdef const InverseProblem* x = s.problem
+    cdef const Owner* o = s.owner
+    cdef const Model* model = s.model
     cdef Call[Lanes] call
     cdef Lanes worst = Lanes(0.0)
     cdef Lanes* out
     cdef int i, l
-    call.model, call.switches, call.p, call.q = model, o.switches, o.p, q
+    call.model, call.switches, call.p, call.q = model, o.switches, o.p, s.q
     call.k.X_FM = memory
     call.k.X_PB = call.k.X_FM + 16*model.num_bodies
     call.k.X_WB = call.k.X_PB + 16*model.num_bodies
@@ -352,20 +371,20 @@ cdef inline Lanes evaluate_constraints(
     call.k.H_PB_W = call.k.H_FM + 6*model.num_velocities
     out = call.k.H_PB_W + 6*model.num_velocities
     calc_position_kinematics(
-        model, o.p.X_BF, q, sines, cosines, <Lanes*>NULL, <Lanes*>NULL, call.k.X_WB, call.k.H_FM, call.k.H_PB_W
+        model, o.p.X_BF, s.q, s.sines, s.cosines, <Lanes*>NULL, <Lanes*>NULL, call.k.X_WB, call.k.H_FM, call.k.H_PB_W
     )
     call.out = out
     calc_errors(&call)
     for i in range(model.num_equations):
-        e[o.t.constraint_row + i] = -out[i]
+        s.e[o.t.constraint_row + i] = -out[i]
         worst = larger(worst, out[i]*out[i])
-    if J == NULL:
+    if s.J == NULL:
         return worst*(1.0/(x.constraint_tolerance*x.constraint_tolerance))
     calc_jacobian(&call)
     for i in range(model.num_equations):
         for l in range(model.num_velocities):
             if o.t.column[l] >= 0:
-                set_row(x, o.t.constraint_row + i, o.t.column[l], out[model.num_velocities*i + l], J)
+                set_row(s, o.t.constraint_row + i, o.t.column[l], out[model.num_velocities*i + l])
     return worst*(1.0/(x.constraint_tolerance*x.constraint_tolerance))
 
 
@@ -388,36 +407,47 @@ cdef inline void calc_way_to_posture(const InverseProblem* x, const Lanes* q, La
 
 
 cdef inline Lanes evaluate(
-    const InverseProblem* x, const Lanes* q, const Lanes* goal, const Lanes* second, Lanes* work, Lanes* e, Lanes* J,
-    Lanes* z
+    # Topology:
+    const InverseProblem* x,
+    # In:
+    const Lanes* q,       # (nq,)        [rad, m]
+    const Lanes* goal,    # (num_goal,)  [rad, m]
+    const Lanes* second,  # (1,)         [1]
+    # Work:
+    Lanes* work,          # (count_system_memory,)
+    # Out:
+    Lanes* e,             # (num_rows,)  [rad, m]              weighted
+    Lanes* J,             # (num_columns, num_rows)  [1, m]    or NULL
+    Lanes* z,             # (num_columns,)  [rad, m]           way to the posture, or NULL
 ) noexcept nogil:
     """Errors and derivatives of all tasks and constraints, see `inverse_search.hpp`."""
     cdef const Owner* o = <const Owner*>x.owner
     cdef const Model* model = o.model
-    cdef Lanes* X_WN = work
-    cdef Lanes* masses = X_WN + 16*model.num_mobods
-    cdef Lanes* sines = masses + 4*model.num_mobods
-    cdef Lanes* cosines = sines + model.angle_stride
-    cdef Lanes* G = cosines + model.angle_stride
-    cdef Lanes* rest = G + 6*model.num_velocities
     cdef Lanes worst = Lanes(0.0)
     cdef const Task* task
+    cdef Search s
     cdef int i
-    calc_sines_on_path(model, o.t.mobods, o.t.num_mobods, q, sines, cosines)
+    s.problem, s.owner, s.model, s.q, s.second, s.e, s.J = x, o, model, q, second, e, J
+    s.X_WN = work
+    s.masses = s.X_WN + 16*model.num_mobods
+    s.sines = s.masses + 4*model.num_mobods
+    s.cosines = s.sines + model.angle_stride
+    s.G = s.cosines + model.angle_stride
+    calc_sines_on_path(model, o.t.mobods, o.t.num_mobods, q, s.sines, s.cosines)
     for i in range(o.t.num_mobods):
-        calc_node_pose(model, o.t.mobods[i], o.p.mobods, q, sines, cosines, X_WN)
+        calc_node_pose(model, o.t.mobods[i], o.p.mobods, q, s.sines, s.cosines, s.X_WN)
     if o.t.needs_masses:
-        calc_composite_masses(o, X_WN, masses)
+        calc_composite_masses(o, s.X_WN, s.masses)
     for i in range(o.t.num_tasks):
         task = &o.t.tasks[i]
         if task.kind == POSE:
-            worst = larger(worst, evaluate_pose(x, task, o.X_NF + 2*i, X_WN, q, goal + task.goal, second[0], G, e, J))
+            worst = larger(worst, evaluate_pose(&s, task, o.X_NF + 2*i, goal + task.goal))
         elif task.kind == CENTER:
-            worst = larger(worst, evaluate_center(x, task, X_WN, q, masses, goal + task.goal, second[0], G, e, J))
+            worst = larger(worst, evaluate_center(&s, task, goal + task.goal))
         else:
-            worst = larger(worst, evaluate_vector(x, task, o.X_NF + 2*i, X_WN, q, goal + task.goal, second[0], G, e, J))
+            worst = larger(worst, evaluate_vector(&s, task, o.X_NF + 2*i, goal + task.goal))
     if o.t.constraint_row >= 0:
-        worst = larger(worst, evaluate_constraints(x, q, rest, sines, cosines, e, J))
+        worst = larger(worst, evaluate_constraints(&s, s.G + 6*model.num_velocities))
     if z != NULL:
         set_zero(z, x.num_columns)
         calc_way_to_posture(x, q, z)
