@@ -72,7 +72,7 @@ cdef inline void calc_bias_acceleration(
     # Topology:
     const Model* model,
     int node,
-    const int* path,               # (n,)                mobods, each the parent of the next one, the last with this body
+    const int* path,               # (n,)                mobods, each the parent of the next, the last with the body
     int n,
     # Parameters:
     const Mobod[T]* mobods,        # (num_mobods,)
@@ -81,7 +81,7 @@ cdef inline void calc_bias_acceleration(
     const T* q,                    # (nq,)               [rad, m]
     const T* v,                    # (nv,)               [rad/s, m/s]
     const T* X_WB,                 # (num_bodies, 4, 4)  [1, m]
-    const Vec3[T]& p_BoP_B,        #                     [m]
+    const Vec3[T]& p_BoP_B,        # (3,)                [m]
     # Work:
     MotionForce[T]* work,          # (num_mobods,)
     T* vdot,                       # (nv,)               [rad/s^2, m/s^2]
