@@ -48,6 +48,10 @@ def rollout_with_servos(
     rollout_context(context, forces[..., :0, :], dt, method=method, contacts=contacts)
     q, v = (np.full((*batch, num_kept + 1, n), np.nan) for n in sizes)
     moving, start = context.clone(), context.time
+    # In the order of `mbt.simulate`: sums round alike.
+    dofs = [actuator.velocity_start for actuator in tree.joint_actuators]
+    forces = context._numbers.add_at(forces, dofs, context.actuation[..., np.newaxis, :])
+    moving.actuation = np.zeros_like(context.actuation)
     q[..., 0, :], v[..., 0, :] = moving.q, moving.v
     B = tree.actuation_matrix[:, servos.actuators].T
     for i in range(num_kept * stride):
