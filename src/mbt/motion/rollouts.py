@@ -176,12 +176,8 @@ def rollout(
         than zero and trees of doubles or "autodiff"; see the page "Implicit steps".
     every : int, optional
         Keep the state after every n-th step.
-    joint_limits : bool, optional
-        Whether position limits act in steps of ``method="implicit"``. Other methods know no limits.
-    limit_efforts : bool, optional
-        Whether steps of ``method="implicit"`` clip `tau` and servos, together, to
-        ``tree.effort_lower_limits`` and ``tree.effort_upper_limits``: by default they do. With other methods
-        clip `tau` yourself.
+    joint_limits, limit_efforts : bool, optional
+        As in `step`.
     contacts : ShapeContact, optional
         Shapes that touch, with ``method="implicit"``.
     out : tuple of two (ndarray or None), optional
