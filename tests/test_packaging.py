@@ -144,6 +144,16 @@ def test_methods_have_signatures(cls: type) -> None:
             assert inspect.signature(getattr(cls, member.name)), member.name
 
 
+@pytest.mark.parametrize("cls", [cls for cls in CLASSES if not issubclass(cls, BaseException)])
+def test_constructors_name_their_arguments(cls: type) -> None:
+    try:
+        signature = inspect.signature(cls)
+    except ValueError:
+        return  # A type that trees alone make.
+    kinds = {parameter.kind for parameter in signature.parameters.values()}
+    assert not kinds & {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}, signature
+
+
 # Examples -------------------------------------------------------------------------------------------------
 
 

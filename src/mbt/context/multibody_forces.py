@@ -77,6 +77,9 @@ class MultibodyForces(Forces):
         self._body_forces: FloatArray = np.zeros((*shape, tree.num_bodies, 6))
         self._tree = tree
 
+    # What `help` and editors show.
+    __new__.__wrapped__ = __init__  # type: ignore[attr-defined]
+
     @property
     def tree(self) -> MultibodyTree:
         """The tree these forces act on."""

@@ -98,6 +98,9 @@ class RigidBody(BodyMotion):
         super().__init__(name, model_instance)
         self._hold(self._checked_inertia(M_BBo_B))
 
+    # What `help` and editors show.
+    __init__.__wrapped__ = _construct  # type: ignore[attr-defined]
+
     @classmethod
     def _of_checked(cls, name: str, M_BBo_B: SpatialInertia, model_instance: ModelInstanceIndex) -> Self:
         """Return a body of what a reader has checked."""

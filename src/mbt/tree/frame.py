@@ -533,6 +533,9 @@ class FixedOffsetFrame(Frame):
         self._parent_frame = parent
         self._X_PF = X
 
+    # What `help` and editors show.
+    __init__.__wrapped__ = _construct  # type: ignore[attr-defined]
+
     @classmethod
     def _of_checked(cls, name: str, P: Frame, X_PF: FloatArray, model_instance: ModelInstanceIndex) -> Self:
         """Return a frame of what a reader has checked; the pose becomes its own."""
