@@ -487,6 +487,8 @@ def call_constructor(
     """
     try:
         return constructor(*args, **kwargs)
+    except ArgumentTypeError:
+        raise
     except TypeError:
         check_arguments(class_name, constructor, args, kwargs)
         raise
