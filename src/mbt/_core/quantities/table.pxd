@@ -73,6 +73,7 @@ cdef enum Flag:
 
 
 cdef enum:
+    NO_QUANTITY = -1
     MAX_INTEGERS = 5
 
 
@@ -84,6 +85,7 @@ cdef struct Description:
     Size input
     int reads
     int flags
+    int derivatives    # the quantity that is these with respect to q, along each dof, to v, and to the input; or none
 
 
 # How many numbers a quantity of one state reads and makes.
