@@ -348,7 +348,7 @@ cdef inline ArticulatedDof[T]* run_impulse_dynamics(
     """M (v1 - v) = J' impulses, J v1 = -restitution J v. Needs nv more scalars of memory. Returns the pivots."""
     cdef T* zeros = memory + count_work(model)
     cdef T* multipliers = multipliers_in(model, memory)
-    cdef T no_gravity[3]
+    cdef T[3] no_gravity
     cdef T factor = restitution[0] + <T>1.0
     cdef Switches at_rest = switches[0]
     cdef ArticulatedDof[T]* dofs
@@ -465,7 +465,7 @@ cdef inline ArticulatedDof[T]* run_forward_dynamics_with_elements(
 
     Needs 2 nv more scalars of memory. Returns the pivots, in `memory`.
     """
-    cdef T zero[3]
+    cdef T[3] zero
     cdef T* total = memory + count_work(model)
     cdef T* tau_of_bodies = total + model.num_velocities
     cdef int k
@@ -764,7 +764,7 @@ cdef inline ArticulatedDof[T]* run_articulation(
     const Model* model, const Parameters[T]* p, const T* q, T* memory, T* more
 ) noexcept nogil:
     """Articulated bodies, at rest and without forces, in `memory`. `more` holds 2 nv scalars. Returns the pivots."""
-    cdef T no_gravity[3]
+    cdef T[3] no_gravity
     set_zero(no_gravity, 3)
     set_zero(more, model.num_velocities)
     return run_forward_dynamics(
@@ -790,9 +790,8 @@ cdef inline ArticulatedDof[T]* run_operational_space(
 ) noexcept nogil:
     """J M^-1 J' of a frame, in frame E, (6, 6). `more` holds 2 nv scalars. Returns the pivots, in `memory`."""
     cdef Articulated[T]* work = <Articulated[T]*>memory
-    cdef T X_WF[16]
-    cdef T X_WE[16]
-    cdef T R_FE[9]
+    cdef T[16] X_WF, X_WE
+    cdef T[9] R_FE
     cdef ArticulatedDof[T]* dofs
     cdef int i, j
     run_frame_pose(model, p, frame, q, memory, path, X_WF)

@@ -118,10 +118,9 @@ cdef inline void calc_joint_reactions(Call[T]* c) noexcept nogil:
     """On the child of each joint at the origin of the frame on it, in that frame."""
     cdef const Model* model = c.model
     cdef T* F_BMo_W = c.k.rest + 12*model.num_bodies
-    cdef T X_WJc[16]
-    cdef T p_WoMo[3]
-    cdef T p_JcMo[3]
-    cdef T F[6]
+    cdef T[16] X_WJc
+    cdef T[3] p_WoMo, p_JcMo
+    cdef T[6] F
     cdef double sign
     cdef int i, j, frame, node
     run_reactions(c, True, c.integers[0], F_BMo_W)

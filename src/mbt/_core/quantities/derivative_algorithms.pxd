@@ -94,7 +94,7 @@ cdef inline void run_inverse_dynamics_derivatives(
     cdef T* sin_q = H_N + 6*nv
     cdef T* cos_q = sin_q + model.angle_stride
     cdef T* rest = cos_q + model.angle_stride
-    cdef T gravity[3]
+    cdef T[3] gravity
     if weightless == NULL and with_elements:
         copy(p.gravity, 3, gravity)
     else:
@@ -182,7 +182,7 @@ cdef inline T* run_mass_matrix_inverse_with_rates(
     cdef T* cos_q = sin_q + model.angle_stride
     cdef T* rest = cos_q + model.angle_stride
     cdef bint with_external = F_Bo_W != NULL or switches.weightless != NULL
-    cdef T gravity[3]
+    cdef T[3] gravity
     cdef int k
     if switches.weightless == NULL:
         copy(p.gravity, 3, gravity)

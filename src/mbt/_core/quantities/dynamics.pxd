@@ -51,7 +51,7 @@ cdef inline Py_ssize_t count_operational_space_memory(const int* integers, const
 
 cdef inline void calc_motion_forces(Call[T]* c) noexcept nogil:
     """M vdot + C v less body forces and generalized forces; and less the call's gravity, where it has one."""
-    cdef T no_gravity[3]
+    cdef T[3] no_gravity
     cdef const T* gravity = c.gravity
     if gravity == NULL:
         set_zero(no_gravity, 3)
@@ -62,7 +62,7 @@ cdef inline void calc_motion_forces(Call[T]* c) noexcept nogil:
 
 cdef inline void calc_inverse_dynamics(Call[T]* c) noexcept nogil:
     """The same less gravity, joint damping and force elements."""
-    cdef T zero[3]
+    cdef T[3] zero
     c.gravity = algorithms.gravity_acceleration(c.p, c.switches.weightless, zero)
     c.functions.call(MOTION_FORCES, c)
     c.gravity = NULL
@@ -179,8 +179,7 @@ cdef inline void calc_operational_space_inertia(Call[T]* c) noexcept nogil:
 
 cdef inline void invert_symmetric6(T* A, T* D, T* scale) noexcept nogil:
     """A = A^-1 in place, by A = L D L'. The pivots D (6,), and the entries of A they began as, (6,)."""
-    cdef T L[36]
-    cdef T X[36]
+    cdef T[36] L, X
     cdef T total
     cdef int i, j, k
     for i in range(6):
@@ -229,7 +228,7 @@ cdef inline void calc_frame_jacobian(Call[T]* c) noexcept nogil:
     cdef T* sin_q = c.memory + 16*c.model.num_mobods
     cdef T* cos_q = sin_q + c.model.angle_stride
     cdef T* J_v = c.memory + algorithms.count_work(c.model) if by_qdot else c.out
-    cdef T X_WE[16]
+    cdef T[16] X_WE
     jacobian.calc_frame_jacobian(
         c.model, c.integers[0], c.p.mobods, c.p.X_NB, c.p.X_BF, c.q, p_FoP_F, c.base, sin_q, cos_q, c.memory, J_v
     )

@@ -106,8 +106,8 @@ cdef inline void calc_frame_on_mobod(
     """X_NF = X_NB X_BF."""
     cdef const Lanes* X_BF = p.X_BF + 16*frame
     cdef const Pose[Lanes]* X_NB = &p.X_NB[model.frame_node[frame]]
-    cdef Lanes R_BF[9]
-    cdef Lanes p_BF[3]
+    cdef Lanes[9] R_BF
+    cdef Lanes[3] p_BF
     cdef int i, j
     for i in range(3):
         for j in range(3):
@@ -134,7 +134,7 @@ cdef inline void get_motion(
     """Angular and linear velocity of F per rate of a dof of mobod i."""
     cdef const Model* model = s.model
     cdef const Lanes* X = s.X_WN + 16*i
-    cdef Lanes r[3]
+    cdef Lanes[3] r
     cdef int j
     if model.joints[i].kind == REVOLUTE_Z:
         for j in range(3):
@@ -164,21 +164,12 @@ cdef inline Lanes evaluate_pose(
     cdef const Model* model = s.model
     cdef Lanes* e = s.e
     cdef Lanes* J = s.J
-    cdef Lanes X_WF[16]
-    cdef Lanes X_WA[16]
-    cdef Lanes X_WG[16]
-    cdef Lanes R[9]
-    cdef Lanes p[3]
-    cdef Lanes difference[3]
-    cdef Lanes error[6]
-    cdef Lanes A[9]
-    cdef Lanes B[9]
-    cdef Lanes AR[9]
-    cdef Lanes BR[9]
-    cdef Lanes CR[9]
-    cdef Lanes p_WF[3]
-    cdef Lanes z[3]
-    cdef Lanes u[3]
+    cdef Lanes[16] X_WF, X_WA, X_WG
+    cdef Lanes[9] R
+    cdef Lanes[3] p, difference
+    cdef Lanes[6] error
+    cdef Lanes[9] A, B, AR, BR, CR
+    cdef Lanes[3] p_WF, z, u
     cdef Lanes angle, a, b, w
     cdef Lanes worst = Lanes(0.0)
     cdef int i, j, k, l, m, c
@@ -255,10 +246,8 @@ cdef inline Lanes evaluate_vector(
     cdef const Model* model = s.model
     cdef Lanes* e = s.e
     cdef Lanes* J = s.J
-    cdef Lanes X_WF[16]
-    cdef Lanes r[3]
-    cdef Lanes z[3]
-    cdef Lanes u[3]
+    cdef Lanes[16] X_WF
+    cdef Lanes[3] r, z, u
     cdef Lanes w
     cdef Lanes size = Lanes(0.0)
     cdef bint is_point = task.kind == POSITION
@@ -299,7 +288,7 @@ cdef inline Lanes evaluate_vector(
 cdef inline void calc_composite_masses(const Owner* o, const Lanes* X_WN, Lanes* masses) noexcept nogil:
     """Of each mobod with what is outboard of it: mass, and its first moment about the origin of World."""
     cdef const Model* model = o.model
-    cdef Lanes h[3]
+    cdef Lanes[3] h
     cdef int i, j, k
     for i in range(model.num_mobods):
         masses[4*i] = o.p.mobods[i].mass
@@ -322,7 +311,7 @@ cdef inline Lanes evaluate_center(const Search* s, const Task* task, const Lanes
     cdef const Lanes* masses = s.masses
     cdef Lanes* e = s.e
     cdef Lanes* J = s.J
-    cdef Lanes center[3]
+    cdef Lanes[3] center
     cdef Lanes share, w, y, inverse
     cdef Lanes size = Lanes(0.0)
     cdef Py_ssize_t nv = model.num_velocities
@@ -391,8 +380,8 @@ cdef inline Lanes evaluate_constraints(const Search* s, Lanes* memory) noexcept 
 cdef inline void calc_way_to_posture(const InverseProblem* x, const Lanes* q, Lanes* z) noexcept nogil:
     cdef const Owner* o = <const Owner*>x.owner
     cdef const Model* model = o.model
-    cdef Lanes there[8]
-    cdef Lanes d[6]
+    cdef Lanes[8] there
+    cdef Lanes[6] d
     cdef int i, k, b, c, nq
     for i in range(o.t.num_posture_nodes):
         b = o.t.posture_nodes[i]
@@ -458,7 +447,7 @@ cdef inline void move(const InverseProblem* x, const Lanes* q, const Lanes* d, L
     """Along the rates d for one second, within limits."""
     cdef const Owner* o = <const Owner*>x.owner
     cdef const Model* model = o.model
-    cdef Lanes rates[6]
+    cdef Lanes[6] rates
     cdef Lanes there
     cdef int i, k, b, c
     for i in range(x.nq):
