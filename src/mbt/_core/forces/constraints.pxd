@@ -9,7 +9,7 @@ adds J' lambda to the generalized forces, where J v are the rates.
 from mbt._core.algebra.records cimport FrameMotion
 from mbt._core.algebra.rotations cimport calc_rotation_vector, set_identity
 from mbt._core.algebra.spatial cimport (
-    add_cross, copy, cross, dot3, multiply_rotations, rotate, rotate_inverse, set_zero, transpose3,
+    add_cross, copy, cross, dot3, multiply_rotations, rotate, rotate_inverse, transpose3,
 )
 from mbt._core.forces.force_elements cimport BALL, COUPLER, DISTANCE, WELD
 from mbt._core.model.structs cimport Constraint

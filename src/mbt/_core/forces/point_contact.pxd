@@ -14,7 +14,7 @@ Mechanics 42 (1975). In NumPy: tests/support/reference_contact.py.
 """
 
 from mbt._core.algebra.records cimport Contact, Ends, Touch
-from mbt._core.algebra.spatial cimport add_cross, copy, cross, dot3, rotate4, set_zero
+from mbt._core.algebra.spatial cimport add_cross, copy, dot3, rotate4, set_zero
 from mbt._core.scalars cimport T, select_lt, sqrt_
 
 

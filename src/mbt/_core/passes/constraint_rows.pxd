@@ -9,7 +9,7 @@ has the sweeps. In NumPy: tests/support/constraints.py.
 """
 
 from mbt._core.algebra.records cimport (
-    Articulated, ArticulatedDof, ConstraintWork, FrameMotion, Parameters, Placed, Pose, add_to_columns, carry_columns,
+    Articulated, ArticulatedDof, FrameMotion, Parameters, Placed, Pose, add_to_columns, carry_columns,
 )
 from mbt._core.algebra.rotations cimport set_identity
 from mbt._core.algebra.spatial cimport (
@@ -17,8 +17,7 @@ from mbt._core.algebra.spatial cimport (
 )
 from mbt._core.algebra.vectors cimport numbers
 from mbt._core.forces.constraints cimport (
-    calc_axes_and_points, calc_constraint_accelerations, calc_constraint_errors, calc_constraint_rates,
-    num_equations_of,
+    calc_axes_and_points, calc_constraint_errors, calc_constraint_rates, num_equations_of,
 )
 from mbt._core.forces.force_elements cimport COUPLER, DISTANCE, WELD
 from mbt._core.joints.mobod_joints cimport add_joint_acceleration

@@ -28,7 +28,7 @@ from mbt._core.algebra.derivative_columns cimport (
 )
 from mbt._core.algebra.records cimport Mobod, Moving, Parameters, Pose
 from mbt._core.algebra.spatial cimport (
-    add_cross, add_scaled, copy, cross, dot3, dot6, multiply_rotations, rotate, rotate_symmetric, set_zero,
+    add_cross, add_scaled, copy, cross, dot3, dot6, multiply_rotations, rotate, set_zero,
 )
 from mbt._core.algebra.vectors cimport numbers
 from mbt._core.joints.mobilizers cimport (

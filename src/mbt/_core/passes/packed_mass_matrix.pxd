@@ -13,7 +13,7 @@ In NumPy: tests/support/textbook.py, mass_matrix.
 
 from mbt._core.algebra.records cimport Composite, Mobod, Pose
 from mbt._core.algebra.spatial cimport (
-    add_shifted_inertia, copy, dot3, dot6, multiply_rotations, rotate, rotate_symmetric, symmetric_multiply,
+    add_shifted_inertia, copy, dot3, dot6, rotate, rotate_symmetric, symmetric_multiply,
 )
 from mbt._core.algebra.vectors cimport numbers
 from mbt._core.joints.mobilizers cimport GENERAL, QUATERNION_FLOATING, REVOLUTE_Z, RPY_FLOATING

@@ -11,7 +11,7 @@ from mbt._core.algebra.spatial cimport copy, set_zero
 from mbt._core.model.structs cimport MobodJoint, Model, Switches
 from mbt._core.passes.constrained_dynamics cimport set_places
 from mbt._core.passes.constrained_dynamics_derivatives cimport (
-    add_constraint_rates, place_articulated_bodies, place_reactions, solve_by_groups, solve_with_mass_matrix_inverse,
+    add_constraint_rates, place_articulated_bodies, solve_by_groups, solve_with_mass_matrix_inverse,
 )
 from mbt._core.passes.element_derivatives cimport add_derivatives_between, add_joint_force_derivatives
 from mbt._core.passes.forward_dynamics_derivatives cimport (
@@ -27,7 +27,7 @@ from mbt._core.passes.velocity_kinematics cimport calc_velocity_kinematics
 from mbt._core.quantities.algorithms cimport (
     add_joint_forces, count_dynamics_work, count_work, multipliers_in, run_body_forces,
 )
-from mbt._core.scalars cimport Lanes, PyScalar, T
+from mbt._core.scalars cimport PyScalar, T
 
 
 cdef inline Py_ssize_t row_stride(const Model* model) noexcept nogil:

@@ -2,21 +2,18 @@
 
 from libc.math cimport fabs
 
-from mbt._core.algebra.records cimport Kinematics, Parameters, Pose
-from mbt._core.algebra.rotations cimport calc_rotation_vector_between
+from mbt._core.algebra.records cimport Parameters, Pose
 from mbt._core.algebra.spatial cimport compose_pose4, cross, multiply_rotations, rotate4, set_pose4, set_zero
 from mbt._core.algebra.vectors cimport numbers, put, vector_at
-from mbt._core.joints.mobilizers cimport (
-    PLAIN, QUATERNION, REVOLUTE_Z, difference_position, integrate_position, orientation_of,
-)
+from mbt._core.joints.mobilizers cimport QUATERNION, REVOLUTE_Z, difference_position, integrate_position, orientation_of
 from mbt._core.model.structs cimport MobodJoint, Model, Switches
 from mbt._core.passes.body_poses cimport calc_node_pose
-from mbt._core.passes.jacobian cimport locate, set_columns
+from mbt._core.passes.jacobian cimport set_columns
 from mbt._core.passes.paths cimport calc_sines_on_path
 from mbt._core.passes.position_kinematics cimport calc_position_kinematics
 from mbt._core.quantities.call cimport Call
 from mbt._core.quantities.constraints cimport calc_errors, calc_jacobian
-from mbt._core.scalars cimport Lanes, lane, select_lt
+from mbt._core.scalars cimport Lanes, select_lt
 from mbt._core.solvers.inverse_layout cimport CENTER, POSE, POSITION, Tables, Task
 
 
