@@ -1,21 +1,23 @@
 """Frames and points fixed to them: where they are, how they move, and how that depends on velocities."""
 
-from mbt._core.algebra.records cimport Kinematics, Parameters
+from mbt._core.algebra.records cimport Kinematics, MotionForce, Parameters, Pose
 from mbt._core.algebra.spatial cimport copy, cross, invert_pose4, multiply_poses4, set_zero
+from mbt._core.algebra.vectors cimport pose_at, vector_at
 from mbt._core.model.structs cimport Model, common_ancestor
 from mbt._core.passes.acceleration_kinematics cimport calc_acceleration_kinematics
+from mbt._core.passes.inverse_dynamics cimport calc_bias_acceleration
 from mbt._core.passes.jacobian cimport (
     add_angular_velocity_jacobian, add_spatial_velocity_jacobian, add_translational_velocity_jacobian,
     express_jacobian, multiply_by_Nplus,
 )
 from mbt._core.passes.jacobian_rate cimport add_jacobian_rate
+from mbt._core.passes.paths cimport find_path
 from mbt._core.passes.qdot_maps cimport calc_vdot_of_steady_qdot
 from mbt._core.passes.relative_motion cimport (
     calc_acceleration_of_point, calc_relative_acceleration, calc_relative_velocity, calc_velocity_of_point,
     express_spatial,
 )
 from mbt._core.passes.velocity_kinematics cimport calc_velocity_kinematics
-from mbt._core.quantities cimport algorithms
 from mbt._core.quantities.call cimport Call, Functions
 from mbt._core.quantities.dynamics cimport count_memory
 from mbt._core.quantities.names cimport *
@@ -340,14 +342,29 @@ cdef inline void subtract_cross_columns(Py_ssize_t nv, const T* w, const T* J, T
 
 # Bias accelerations: of points of frame B in frame A, with vdot = 0, or with qddot = 0 ---------------------------
 
+cdef inline void calc_bias_on_the_way(Call[T]* c) noexcept nogil:
+    """Jdot v of a point of frame B in World, by inverse dynamics on the way to it."""
+    cdef int node = c.model.frame_node[c.integers[0]]
+    cdef int first = find_path(c.model, node, c.base)
+    cdef MotionForce[T]* work = <MotionForce[T]*>c.k.rest
+    cdef T* H_N = <T*>(work + c.model.num_mobods)
+    cdef T* sin_q = H_N + 6*c.model.num_velocities
+    cdef T* cos_q = sin_q + c.model.angle_stride
+    cdef const T* numbers = c.p.X_BF + 16*c.integers[0]
+    cdef const T* p_FoP = c.x
+    cdef Pose[T] X_BF = pose_at(numbers)
+    calc_bias_acceleration(
+        c.model, node, c.base + first, c.model.num_bodies - first, c.p.mobods, c.p.X_NB, c.q, c.v, c.k.X_WB,
+        X_BF.p + X_BF.R*vector_at(p_FoP), work, cos_q + c.model.angle_stride, H_N, sin_q, cos_q, c.out
+    )
+
+
 cdef inline void calc_spatial_bias(Call[T]* c) noexcept nogil:
     cdef T* p_WoP = c.k.rest
     if T is PyScalar:
         # Recorded with a bias term it shares nearly all of that.
         if c.model.frame_node[c.integers[1]] == 0 and c.integers[2] == 0 and not c.integers[3]:
-            algorithms.run_bias_acceleration(
-                c.model, c.integers[0], c.p, c.q, c.v, c.x, &c.k, c.k.rest, c.base, c.out
-            )
+            calc_bias_on_the_way(c)
             return
     cdef const T* V_WB = calc_bias_motion_of_frames(c, p_WoP + 3)
     calc_points_in_world(c.model, c.p, &c.k, c.integers[0], 1, c.x, p_WoP)
