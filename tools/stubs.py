@@ -1,6 +1,6 @@
 """Stubs of the compiled modules: signatures are written in `.pyi` files, docstrings in `.pyx` files.
 
-python tools/stubs.py                 update what stubs copy: members of enumerations, names of quantities
+python tools/stubs.py                 update what stubs copy: members of enumerations
 python tools/stubs.py --check         exit with 1 where one differs
 python tools/stubs.py --write FOLDER  write stubs with docstrings, as the build does: editors read these
 """
@@ -19,9 +19,6 @@ from enum import IntEnum
 from pathlib import Path
 
 CORE = Path(__file__).resolve().parent.parent / "src" / "mbt" / "_core"
-
-#: Names of quantities in Python, and where they are declared.
-NAMES = CORE / "quantities" / "names.py"
 
 #: The module through which tests call scalar types: wheels leave it out.
 OF_TESTS = CORE / "scalars" / "probe.pyi"
@@ -45,14 +42,6 @@ def render(path: Path) -> str:
         if isinstance(node, ast.ClassDef) and ast.unparse(node.bases[0] if node.bases else node) == "IntEnum":
             replace_members(lines, node, getattr(module, node.name))
     return "\n".join(lines) + "\n"
-
-
-def render_names() -> str:
-    """Return the text of `names.py` with the members that its declaration has."""
-    declared = NAMES.with_suffix(".pxd").read_text(encoding="utf-8").partition("cdef enum Quantity:\n")[2]
-    names = re.findall(r"^    (\w+)$", declared, re.MULTILINE)
-    head = re.split(r"^    \w+ = \d+$", NAMES.read_text(encoding="utf-8"), maxsplit=1, flags=re.MULTILINE)[0]
-    return head + "".join(f"    {name} = {i}\n" for i, name in enumerate(names))
 
 
 def replace_members(lines: list[str], node: ast.ClassDef, enumeration: Iterable[IntEnum]) -> None:
@@ -156,8 +145,8 @@ def main() -> int:
         write_all(arguments.write)
         return 0
     stale = []
-    for path in [*sorted(CORE.rglob("*.pyi")), NAMES]:
-        text = render_names() if path == NAMES else render(path)
+    for path in sorted(CORE.rglob("*.pyi")):
+        text = render(path)
         if text != path.read_text(encoding="utf-8"):
             stale.append(str(path.relative_to(CORE)))
             if not arguments.check:

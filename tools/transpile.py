@@ -14,6 +14,7 @@ import gc
 import hashlib
 import multiprocessing
 import os
+import runpy
 import sys
 from concurrent.futures import ProcessPoolExecutor
 from importlib.metadata import version
@@ -29,6 +30,9 @@ import argument_errors
 from declarations import Declarations
 
 CORE = Path(__file__).resolve().parent.parent / "src" / "mbt" / "_core"
+
+#: The names of quantities, in Python.
+QUANTITIES = CORE / "quantities" / "names.py"
 
 #: What `T` stands for in a module, where that is not `double`. Cython works on every fused function
 #: that a module can see, once for each type, whether it is called or not.
@@ -81,8 +85,8 @@ def cython_arguments(checked: bool) -> list[str]:
     return [*arguments, "--line-directives"] if checked else arguments
 
 
-def write_fused_scalar(output: Path, module: str) -> Path:
-    """Write `fused_scalar.pxd`, from which `scalars/__init__.pxd` takes `T`; return its directory."""
+def write_declarations(output: Path, module: str) -> Path:
+    """Write what no source declares, the scalars that `T` stands for and quantities; return the directory."""
     scalars = SCALARS.get(module, ["double"])
     directory = output / "fused" / "_".join(scalars)
     directory.mkdir(parents=True, exist_ok=True)
@@ -90,6 +94,11 @@ def write_fused_scalar(output: Path, module: str) -> Path:
     lines = [f"from mbt._core.scalars cimport {', '.join(classes)}"] if classes else []
     text = "\n".join([*lines, "ctypedef fused T:", *(f"    {name}" for name in scalars), ""])
     (directory / "fused_scalar.pxd").write_text(text, encoding="utf-8")
+    quantities = runpy.run_path(str(QUANTITIES))["Quantity"]
+    members = [f"    {quantity.name} = {quantity.value}" for quantity in quantities]
+    lines = ["cdef enum Quantity:", *members, "cdef enum:", f"    NUM_QUANTITIES = {len(quantities)}", ""]
+    text = "\n".join(lines)
+    (directory / "quantity_names.pxd").write_text(text, encoding="utf-8")
     return directory
 
 
@@ -131,7 +140,7 @@ def digest(module: str, arguments: list[str]) -> str:
     scalars = SCALARS.get(module)
     state = hashlib.sha256(repr((version("cython"), version("numpy"), scalars, arguments)).encode())
     state.update(Path(argument_errors.__file__).read_bytes())
-    sources = [] if module == SHARED else [CORE / f"{module}.pyx", *sorted(CORE.rglob("*.pxd"))]
+    sources = [] if module == SHARED else [CORE / f"{module}.pyx", QUANTITIES, *sorted(CORE.rglob("*.pxd"))]
     for path in sources:
         state.update(str(path.relative_to(CORE)).encode())
         state.update(path.read_bytes())
@@ -142,7 +151,7 @@ def make_task(module: str, output: Path, arguments: list[str]) -> Task:
     """Return the task to write a module with these options."""
     if module not in ALONE:
         arguments = [*arguments, "--shared", f"mbt._core.{SHARED}"]
-    include = ["-I", str(write_fused_scalar(output, module))]
+    include = ["-I", str(write_declarations(output, module))]
     return Task(module, output, [*arguments, *include], digest(module, arguments))
 
 

@@ -48,7 +48,7 @@ def test_the_order_of_quantities_means_nothing(room: str) -> None:
 
 
 def test_engines_tell_quantities_apart_where_they_are_named_here() -> None:
-    """Partial derivatives in place of blocks; where sparse results go; the words of an error."""
+    """Where sparse results go; the words of an error."""
     found = Counter(
         path.name
         for path in sorted((CORE / "engines").glob("*.p[yx][xd]"))

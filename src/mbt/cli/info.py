@@ -16,6 +16,7 @@ from mbt.parsing.sources import Source
 from mbt.parsing.xml_reader import MAX_BYTES
 from mbt.tree.joints.prismatic import PrismaticJoint
 from mbt.tree.joints.revolute import RevoluteJoint
+from mbt.tree.report_tables import plural
 
 if TYPE_CHECKING:
     from mbt.parsing import ParseReport
@@ -84,11 +85,11 @@ def _describe_sizes(tree: MultibodyTree, report: ParseReport, show_all: bool) ->
     moving = sum(joint.num_velocities > 0 for joint in tree.joints)
     mass = sum(body.default_mass for body in tree.bodies)
     sizes = (
-        f"{_count(tree.num_bodies - 1, 'body', 'bodies')} of {number(mass)} kg",
-        f"{_count(tree.num_joints, 'joint')}, {moving} moving",
-        _count(tree.num_positions, "position"),
-        _count(tree.num_velocities, "velocity", "velocities"),
-        _count(tree.num_actuators, "actuator"),
+        f"{plural(tree.num_bodies - 1, 'body', 'bodies')} of {number(mass)} kg",
+        f"{plural(tree.num_joints, 'joint')}, {moving} moving",
+        plural(tree.num_positions, "position"),
+        plural(tree.num_velocities, "velocity", "velocities"),
+        plural(tree.num_actuators, "actuator"),
         *_describe_gravity(tree),
     )
     title, counts = f"{report.model_name} · {report.file}", " · ".join(sizes)
@@ -215,7 +216,3 @@ def _wrap(text: str, show_all: bool) -> list[str]:
         max_lines=None if show_all else 6,
         break_long_words=not show_all,
     )
-
-
-def _count(count: int, one: str, many: str | None = None) -> str:
-    return f"{count} {one if count == 1 else many or one + 's'}"

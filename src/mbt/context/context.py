@@ -18,6 +18,7 @@ from mbt.tree.servos import CURE_OF_MOTORS, has_servos
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Protocol, TypeVar
 
     from mbt.context.explanation import CacheExplanation, Freezing
     from mbt.math.arrays import FloatArray
@@ -30,6 +31,15 @@ if TYPE_CHECKING:
     )
     from mbt.tree.multibody_tree import MultibodyTree
     from mbt.tree.parameters import CacheEntry, Parameters
+
+    A = TypeVar("A")
+
+    class ContextOf(Protocol[A]):
+        """A Context of arrays of this type, for type checkers: results are of the same, and so is `out`."""
+
+        def _get_parameter(self, section: str, index: int) -> A: ...
+        def _set_entries(self, section: str, index: int, first: int, values: A) -> None: ...
+
 
 __all__ = ["Context"]
 

@@ -117,6 +117,10 @@ class BatchContext(ScalarContext):
         """Copy of the numbers that one element has in a section of the parameters."""
         return np.array(self._spread(super()._get_parameter(section, index), 1))
 
+    if TYPE_CHECKING:
+
+        def _set_entries(self, section: str, index: int, first: int, values: FloatArray) -> None: ...
+
     def _new_forces(self) -> Any:
         return MultibodyForces(self.tree, self._batch_shape)
 

@@ -326,14 +326,15 @@ class NamedCoordinates(InstanceState):
             mobilizer = lookup.find(key, method)
             if mobilizer in given:
                 raise ArgumentValueError(
-                    f"{method}: {quote(given[mobilizer])} and {quote(key)} are the same: {_label(mobilizer)}"
+                    f"{method}: {quote(given[mobilizer])} and {quote(key)} are the same: "
+                    f"{mobilizer._label_of_joint}"
                 )
             given[mobilizer] = key
             indices = mobilizer._position_range() if is_position else mobilizer._velocity_range()
             if type(value) is float and numbers is DOUBLES and array.ndim == len(indices) == 1:
                 array[indices.start] = value
                 continue
-            name = f"{method}: {letter} of {_label(mobilizer)}"
+            name = f"{method}: {letter} of {mobilizer._label_of_joint}"
             part = numbers.as_float_array(value, name)
             given_shape = part.shape
             count = len(indices)
@@ -400,7 +401,3 @@ def _fits(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
         return np.broadcast_shapes(shape, wanted) == wanted
     except (ValueError, RuntimeError):  # Of more axes than NumPy broadcasts.
         return False
-
-
-def _label(mobilizer: Mobilizer) -> str:
-    return mobilizer._label if mobilizer.joint is None else mobilizer.joint._label

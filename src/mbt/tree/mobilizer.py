@@ -138,6 +138,10 @@ class Mobilizer(CoordinateOwner):
         return self._joint
 
     @property
+    def _label_of_joint(self) -> str:
+        return self._label if self._joint is None else self._joint._label
+
+    @property
     def is_reversed(self) -> bool:
         """Whether the child of the joint is the inboard body.
 

@@ -58,7 +58,7 @@ class MasslessBranch:
     def __str__(self) -> str:
         """Return a sentence or two."""
         where = "" if self.is_everywhere else " (at the default positions, not everywhere)"
-        return f"{_label(self.mobilizer)}: {self.reason}{where}. {self.cure}"
+        return f"{self.mobilizer._label_of_joint}: {self.reason}{where}. {self.cure}"
 
 
 def find_massless_branches(tree: MultibodyTree) -> tuple[MasslessBranch, ...]:
@@ -292,7 +292,7 @@ def _explain(
             what += ", nor has anything farther out"
         cures = [f"give {rigid[0]._label} mass and inertia", weld, *rotor]
     elif partners:
-        others = _enumerate([_label(partner) for partner in partners])
+        others = _enumerate([partner._label_of_joint for partner in partners])
         what = f"it can move while {others} moves the other way, and no mass moves"
         if not any(body.default_mass for body in rigid):
             what += f": {names}, between them, {'has' if len(rigid) == 1 else 'have'} no mass"
@@ -304,10 +304,6 @@ def _explain(
         cures = [f"give {rigid[0]._label} an inertia about its centre of mass", weld, *rotor]
     cure = _enumerate(cures, "or")
     return what, f"{cure[0].upper()}{cure[1:]}.", rigid
-
-
-def _label(mobilizer: Mobilizer) -> str:
-    return mobilizer._label if mobilizer.joint is None else mobilizer.joint._label
 
 
 def _enumerate(words: list[str], conjunction: str = "and", limit: int = 4) -> str:

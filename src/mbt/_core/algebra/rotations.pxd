@@ -93,8 +93,7 @@ cdef inline void calc_quaternion_of_rotation_vector(const T* r, T* q) noexcept n
 
 cdef inline void calc_rotation_vector_between(const T* q0, const T* q1, T* r) noexcept nogil:
     """The shortest r with R1 = exp([r]x) R0, at most pi long; any norms."""
-    cdef T conjugate[4]
-    cdef T d[4]
+    cdef T[4] conjugate, d
     cdef T n_squared, n, w_squared, limit, x_squared, f
     cdef int i
     conjugate[0] = q0[0]
@@ -123,9 +122,8 @@ cdef inline void calc_rotation_vector_between(const T* q0, const T* q1, T* r) no
 
 cdef inline void calc_rotation_vector(const T* R, T* r) noexcept nogil:
     """The shortest r with R = exp([r]x), at most pi long."""
-    cdef T K[16]
-    cdef T none[4]
-    cdef T q[4]
+    cdef T[16] K
+    cdef T[4] none, q
     cdef T largest
     cdef int i, j
     # K = 4 q q': of its rows, which are all multiples of q, the one whose entry on the diagonal is the largest.
@@ -160,8 +158,7 @@ cdef inline void multiply_by_inverse_left_jacobian(const T* r, const T* w, T* y)
     cdef T square = select_lt(h_squared, tiny, <T>1.0, h_squared)
     cdef T h = sqrt_(square)
     cdef T s, c, k
-    cdef T rw[3]
-    cdef T rrw[3]
+    cdef T[3] rw, rrw
     cdef int i
     sincos_(h, &s, &c)
     k = select_lt(
@@ -271,8 +268,7 @@ cdef inline void rotation_to_rpy(const T* R, T target_yaw, const T* target, T* r
 cdef inline void rotation_to_nearest_rpy(const T* R, const T* target, T* rpy) noexcept nogil:
     """Of all angles that give R, those nearest to `target`: two families differ by half turns."""
     cdef double half_turn = 3.141592653589793
-    cdef T a[3]
-    cdef T b[3]
+    cdef T[3] a, b
     cdef T distance_a = <T>0.0
     cdef T distance_b = <T>0.0
     cdef T level = R[0]*R[0] + R[3]*R[3]

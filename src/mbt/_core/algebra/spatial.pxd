@@ -94,7 +94,7 @@ cdef inline void symmetric_multiply(const T* S, const T* x, T* y) noexcept nogil
 
 cdef inline void rotate_symmetric(const T* R, const T* S, T* y) noexcept nogil:
     """y = R S R', both [xx xy xz yy yz zz]."""
-    cdef T t[9]
+    cdef T[9] t
     cdef int i
     for i in range(3):
         t[3*i] = R[3*i]*S[0] + R[3*i + 1]*S[1] + R[3*i + 2]*S[2]
@@ -123,7 +123,7 @@ cdef inline void add_shifted_inertia(
 
     I_O = I_Q + (2 h·p + m p·p) 1 - (h p' + p h' + m p p')
     """
-    cdef T g[3]
+    cdef T[3] g
     cdef T d0, d1, d2
     cdef int i
     for i in range(3):
@@ -206,7 +206,7 @@ cdef inline void compose_pose4(const T* X_AB, const T* R_BC, const T* p_BC, T* X
 cdef inline void compose_turned_pose4(const T* X_AB, const T* R_BC, const T* p_BC, T s, T c, T* X_AC) noexcept nogil:
     """X_AC = X_AB X_BC, turned about the z axis of C by an angle of sine s and cosine c."""
     cdef int i
-    cdef T X[16]
+    cdef T[16] X
     if T is double:
         compose_turned_rows(X_AB, R_BC, p_BC, s, c, X_AC)
     else:
@@ -282,7 +282,7 @@ cdef inline void shift_velocity(const T* V_A, const T* p, T* V_B) noexcept nogil
 
 cdef inline void shift_acceleration(const T* A_A, const T* w, const T* p, T* A_B) noexcept nogil:
     """A_B = [alpha; a + alpha × p + w × (w × p)]."""
-    cdef T wp[3]
+    cdef T[3] wp
     cdef int i
     for i in range(6):
         A_B[i] = A_A[i]

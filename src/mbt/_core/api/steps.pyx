@@ -26,8 +26,8 @@ from mbt._core.passes cimport configuration
 from mbt._core.quantities cimport derivatives, kernels
 from mbt._core.quantities.derivatives cimport StageRates, StepRates
 from mbt._core.quantities.table cimport (
-    BACKWARDS, CONSTRAINED_FORWARD_DYNAMICS, CONSTRAINED_FORWARD_DYNAMICS_DERIVATIVES, FORWARD_DYNAMICS,
-    FORWARD_DYNAMICS_DERIVATIVES, INVERSE_DYNAMICS_DERIVATIVES, MASS_MATRIX_INVERSE, MAX_INTEGERS, RUNGE_KUTTA_4,
+    BACKWARDS, CONSTRAINED_FORWARD_DYNAMICS, CONSTRAINED_FORWARD_DYNAMICS_DERIVATIVES, FORWARD_DYNAMICS_DERIVATIVES,
+    INVERSE_DYNAMICS_DERIVATIVES, MASS_MATRIX_INVERSE, MAX_INTEGERS, RUNGE_KUTTA_4,
 )
 
 import numpy as np
@@ -347,10 +347,8 @@ cdef class _Rates:
         if lead:
             batch = Batch(["q", "v", "tau"], [q, v, tau], [(nq,), (nv,), (nv,)])
             if self.needs_vdot:
-                run_batch(
-                    batch, self.compiled, CONSTRAINED_FORWARD_DYNAMICS if has_constraints else FORWARD_DYNAMICS,
-                    integers, (self.vdot[:lead[0]],)
-                )
+                # Without constraints the accelerations are all of it.
+                run_batch(batch, self.compiled, CONSTRAINED_FORWARD_DYNAMICS, integers, (self.vdot[:lead[0]],))
             if self.of_forces:
                 self.find_forces(q, v, lead)
                 return 0

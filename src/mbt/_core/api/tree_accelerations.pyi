@@ -1,12 +1,10 @@
-from typing import Any, overload
-
 from typing_extensions import disjoint_base
 
 from mbt._core.api.tree_jacobians import TreeJacobians
 from mbt._core.engines.caches import AccelerationKinematicsCache
 from mbt._core.engines.context import ContextCore
+from mbt.context.context import A, ContextOf
 from mbt.math.arrays import FloatArray
-from mbt.scalars import BatchContext, ScalarContext
 from mbt.tree import Frame, RigidBody
 
 @disjoint_base
@@ -15,16 +13,7 @@ class ForwardAccelerations: ...
 class TreeAccelerations(TreeJacobians):
     def eval_acceleration_kinematics(self, context: ContextCore) -> AccelerationKinematicsCache: ...
     def _find_massless_dofs(self, context: ContextCore) -> list[int]: ...
-    @overload
-    def eval_body_spatial_acceleration_in_world(
-        self, context: BatchContext, body: RigidBody
-    ) -> FloatArray: ...
-    @overload
-    def eval_body_spatial_acceleration_in_world(self, context: ScalarContext, body: RigidBody) -> Any: ...
-    @overload
-    def eval_body_spatial_acceleration_in_world(
-        self, context: ContextCore, body: RigidBody
-    ) -> FloatArray: ...
+    def eval_body_spatial_acceleration_in_world(self, context: ContextOf[A], body: RigidBody) -> A: ...
     def _calc_frame_acceleration(
         self,
         context: ContextCore,
@@ -34,9 +23,4 @@ class TreeAccelerations(TreeJacobians):
         name_M: str,
         name_E: str,
     ) -> FloatArray: ...
-    @overload
-    def calc_reaction_forces(self, context: BatchContext, *, out: FloatArray | None = None) -> FloatArray: ...
-    @overload
-    def calc_reaction_forces(self, context: ScalarContext, *, out: Any | None = None) -> Any: ...
-    @overload
-    def calc_reaction_forces(self, context: ContextCore, *, out: FloatArray | None = None) -> FloatArray: ...
+    def calc_reaction_forces(self, context: ContextOf[A], *, out: A | None = None) -> A: ...

@@ -1,12 +1,11 @@
-from typing import Any, overload
+from typing import Any
 
 from typing_extensions import disjoint_base
 
 from mbt._core.door.compiled_model import CompiledModel
 from mbt._core.engines.caches import PositionKinematicsCache, VelocityKinematicsCache
 from mbt._core.engines.context import ContextCore
-from mbt.math.arrays import FloatArray
-from mbt.scalars import BatchContext, ScalarContext
+from mbt.context.context import A, ContextOf
 from mbt.tree import RigidBody
 from mbt.tree.force_elements import ForceElement
 
@@ -36,19 +35,5 @@ class TreeCaches:
     ) -> VelocityKinematicsCache: ...
     def eval_position_kinematics(self, context: ContextCore) -> PositionKinematicsCache: ...
     def eval_velocity_kinematics(self, context: ContextCore) -> VelocityKinematicsCache: ...
-    @overload
-    def eval_body_pose_in_world(self, context: BatchContext, body: RigidBody | str) -> FloatArray: ...
-    @overload
-    def eval_body_pose_in_world(self, context: ScalarContext, body: RigidBody | str) -> Any: ...
-    @overload
-    def eval_body_pose_in_world(self, context: ContextCore, body: RigidBody | str) -> FloatArray: ...
-    @overload
-    def eval_body_spatial_velocity_in_world(
-        self, context: BatchContext, body: RigidBody | str
-    ) -> FloatArray: ...
-    @overload
-    def eval_body_spatial_velocity_in_world(self, context: ScalarContext, body: RigidBody | str) -> Any: ...
-    @overload
-    def eval_body_spatial_velocity_in_world(
-        self, context: ContextCore, body: RigidBody | str
-    ) -> FloatArray: ...
+    def eval_body_pose_in_world(self, context: ContextOf[A], body: RigidBody | str) -> A: ...
+    def eval_body_spatial_velocity_in_world(self, context: ContextOf[A], body: RigidBody | str) -> A: ...

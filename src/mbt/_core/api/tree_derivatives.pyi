@@ -1,100 +1,41 @@
 from collections.abc import Sequence
-from typing import Any, Literal, overload
+from typing import Literal
 
 import numpy.typing as npt
 
 from mbt._core.api.tree_identification import TreeIdentification
 from mbt._core.engines.context import ContextCore
 from mbt.context import MultibodyForces
+from mbt.context.context import A, ContextOf
 from mbt.math.arrays import FloatArray
-from mbt.scalars import BatchContext, ScalarContext
 from mbt.tree.force_elements import ForceElement
 
 class TreeDerivatives(TreeIdentification):
-    @overload
     def calc_inverse_dynamics_derivatives(
         self,
-        context: BatchContext,
+        context: ContextOf[A],
         known_vdot: npt.ArrayLike,
         external_forces: MultibodyForces | None = None,
         *,
         include_force_elements: bool = False,
-        out: tuple[FloatArray | None, FloatArray | None, FloatArray | None] | None = None,
-    ) -> tuple[FloatArray, FloatArray, FloatArray]: ...
-    @overload
-    def calc_inverse_dynamics_derivatives(
-        self,
-        context: ScalarContext,
-        known_vdot: npt.ArrayLike,
-        external_forces: MultibodyForces | None = None,
-        *,
-        include_force_elements: bool = False,
-        out: tuple[Any | None, Any | None, Any | None] | None = None,
-    ) -> Any: ...
-    @overload
-    def calc_inverse_dynamics_derivatives(
-        self,
-        context: ContextCore,
-        known_vdot: npt.ArrayLike,
-        external_forces: MultibodyForces | None = None,
-        *,
-        include_force_elements: bool = False,
-        out: tuple[FloatArray | None, FloatArray | None, FloatArray | None] | None = None,
-    ) -> tuple[FloatArray, FloatArray, FloatArray]: ...
-    @overload
+        out: tuple[A | None, A | None, A | None] | None = None,
+    ) -> tuple[A, A, A]: ...
     def calc_forward_dynamics_derivatives(
         self,
-        context: BatchContext,
+        context: ContextOf[A],
         tau_applied: npt.ArrayLike | None = None,
         external_forces: MultibodyForces | None = None,
         *,
-        out: tuple[FloatArray | None, FloatArray | None, FloatArray | None] | None = None,
-    ) -> tuple[FloatArray, FloatArray, FloatArray]: ...
-    @overload
-    def calc_forward_dynamics_derivatives(
-        self,
-        context: ScalarContext,
-        tau_applied: npt.ArrayLike | None = None,
-        external_forces: MultibodyForces | None = None,
-        *,
-        out: tuple[Any | None, Any | None, Any | None] | None = None,
-    ) -> Any: ...
-    @overload
-    def calc_forward_dynamics_derivatives(
-        self,
-        context: ContextCore,
-        tau_applied: npt.ArrayLike | None = None,
-        external_forces: MultibodyForces | None = None,
-        *,
-        out: tuple[FloatArray | None, FloatArray | None, FloatArray | None] | None = None,
-    ) -> tuple[FloatArray, FloatArray, FloatArray]: ...
-    @overload
+        out: tuple[A | None, A | None, A | None] | None = None,
+    ) -> tuple[A, A, A]: ...
     def calc_constrained_forward_dynamics_derivatives(
         self,
-        context: BatchContext,
+        context: ContextOf[A],
         tau_applied: npt.ArrayLike | None = None,
         external_forces: MultibodyForces | None = None,
         *,
         stabilize: bool | Literal[-1] = False,
-    ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]: ...
-    @overload
-    def calc_constrained_forward_dynamics_derivatives(
-        self,
-        context: ScalarContext,
-        tau_applied: npt.ArrayLike | None = None,
-        external_forces: MultibodyForces | None = None,
-        *,
-        stabilize: bool | Literal[-1] = False,
-    ) -> Any: ...
-    @overload
-    def calc_constrained_forward_dynamics_derivatives(
-        self,
-        context: ContextCore,
-        tau_applied: npt.ArrayLike | None = None,
-        external_forces: MultibodyForces | None = None,
-        *,
-        stabilize: bool | Literal[-1] = False,
-    ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]: ...
+    ) -> tuple[A, A, A, A, A, A]: ...
     def _calc_constrained_dynamics_rates(
         self,
         context: ContextCore,

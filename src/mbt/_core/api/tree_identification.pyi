@@ -1,55 +1,17 @@
-from typing import Any, overload
-
 import numpy.typing as npt
 
 from mbt._core.api.tree_mass import TreeMass
 from mbt._core.engines.context import ContextCore
+from mbt.context.context import A, ContextOf
 from mbt.math.arrays import FloatArray
-from mbt.scalars import BatchContext, ScalarContext
 
 class TreeIdentification(TreeMass):
-    @overload
     def calc_inverse_dynamics_regressor(
-        self, context: BatchContext, known_vdot: npt.ArrayLike, *, out: FloatArray | None = None
-    ) -> FloatArray: ...
-    @overload
-    def calc_inverse_dynamics_regressor(
-        self, context: ScalarContext, known_vdot: npt.ArrayLike, *, out: Any | None = None
-    ) -> Any: ...
-    @overload
-    def calc_inverse_dynamics_regressor(
-        self, context: ContextCore, known_vdot: npt.ArrayLike, *, out: FloatArray | None = None
-    ) -> FloatArray: ...
-    @overload
+        self, context: ContextOf[A], known_vdot: npt.ArrayLike, *, out: A | None = None
+    ) -> A: ...
     def calc_momentum_regressor(
-        self, context: BatchContext, p_WoP_W: npt.ArrayLike, *, out: FloatArray | None = None
-    ) -> FloatArray: ...
-    @overload
-    def calc_momentum_regressor(
-        self, context: ScalarContext, p_WoP_W: npt.ArrayLike, *, out: Any | None = None
-    ) -> Any: ...
-    @overload
-    def calc_momentum_regressor(
-        self, context: ContextCore, p_WoP_W: npt.ArrayLike, *, out: FloatArray | None = None
-    ) -> FloatArray: ...
-    @overload
-    def calc_kinetic_energy_regressor(
-        self, context: BatchContext, *, out: FloatArray | None = None
-    ) -> FloatArray: ...
-    @overload
-    def calc_kinetic_energy_regressor(self, context: ScalarContext, *, out: Any | None = None) -> Any: ...
-    @overload
-    def calc_kinetic_energy_regressor(
-        self, context: ContextCore, *, out: FloatArray | None = None
-    ) -> FloatArray: ...
-    @overload
-    def calc_potential_energy_regressor(
-        self, context: BatchContext, *, out: FloatArray | None = None
-    ) -> FloatArray: ...
-    @overload
-    def calc_potential_energy_regressor(self, context: ScalarContext, *, out: Any | None = None) -> Any: ...
-    @overload
-    def calc_potential_energy_regressor(
-        self, context: ContextCore, *, out: FloatArray | None = None
-    ) -> FloatArray: ...
+        self, context: ContextOf[A], p_WoP_W: npt.ArrayLike, *, out: A | None = None
+    ) -> A: ...
+    def calc_kinetic_energy_regressor(self, context: ContextOf[A], *, out: A | None = None) -> A: ...
+    def calc_potential_energy_regressor(self, context: ContextOf[A], *, out: A | None = None) -> A: ...
     def get_inertial_parameters(self, context: ContextCore | None = None) -> FloatArray: ...

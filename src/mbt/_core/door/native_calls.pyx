@@ -54,9 +54,9 @@ cdef class NativeFunction:
     cdef int type
     cdef int num_inputs
     cdef int num_outputs
-    cdef cnp.npy_intp sizes[MAX]
-    cdef int num_axes[MAX]
-    cdef cnp.npy_intp shapes[MAX][MAX]
+    cdef cnp.npy_intp[MAX] sizes
+    cdef int[MAX] num_axes
+    cdef cnp.npy_intp[MAX][MAX] shapes
 
     def __cinit__(self, library, Py_ssize_t one, Py_ssize_t many, tuple sizes, tuple shapes, otherwise, bint single):
         cdef int i, k
@@ -111,7 +111,7 @@ cdef class NativeFunction:
         """Call with contiguous arrays of `count` rows, or of one row for all states; outputs have `count` rows."""
         cdef const void* sources[MAX]
         cdef void* targets[MAX]
-        cdef Py_ssize_t strides[MAX]
+        cdef Py_ssize_t[MAX] strides
         cdef int i
         if len(inputs) != self.num_inputs or len(outputs) != self.num_outputs:
             raise ValueError("another number of arrays")
@@ -155,7 +155,7 @@ cdef class NativeFunction:
         """With arrays that are exactly those of one state, or of one axis of not too many; all others go elsewhere."""
         cdef const void* inputs[MAX]
         cdef void* targets[MAX]
-        cdef Py_ssize_t strides[MAX]
+        cdef Py_ssize_t[MAX] strides
         cdef Py_ssize_t count = self.count_states(arrays)
         cdef int i
         if count < -1 or count >= SHARED:
@@ -214,7 +214,7 @@ cdef class NativeFunction:
     cdef tuple take_outputs(self, out, Py_ssize_t count, void** targets):
         """The arrays to write into, by default new ones; None where something else is given."""
         cdef int i, axes = 0 if count == -1 else 1
-        cdef cnp.npy_intp shape[MAX + 1]
+        cdef cnp.npy_intp[MAX + 1] shape
         shape[0] = count
         if out is None:
             arrays = []
@@ -320,8 +320,8 @@ cdef class NativeTick:
         """Call with arrays, one for each input, of one state or with leading axes."""
         cdef const void* inputs[MAX_ARRAYS]
         cdef void* targets[MAX_ARRAYS]
-        cdef double numbers[MAX_ARRAYS]
-        cdef Py_ssize_t strides[MAX_ARRAYS]
+        cdef double[MAX_ARRAYS] numbers
+        cdef Py_ssize_t[MAX_ARRAYS] strides
         cdef Py_ssize_t count = -1
         cdef int i
         out = None
@@ -352,7 +352,7 @@ cdef class NativeTick:
         """Call with contiguous arrays of `count` rows, or of one row for all states; outputs have `count` rows."""
         cdef const void* sources[MAX_ARRAYS]
         cdef void* targets[MAX_ARRAYS]
-        cdef Py_ssize_t strides[MAX_ARRAYS]
+        cdef Py_ssize_t[MAX_ARRAYS] strides
         cdef int i
         if <int>len(inputs) != self.num_inputs or <int>len(outputs) != self.num_outputs:
             raise ValueError("another number of arrays")
@@ -493,7 +493,7 @@ cdef class NativeTick:
 
     cdef object make_output(self, int i, Py_ssize_t count):
         cdef const Layout* layout = self.layouts + self.num_inputs + i
-        cdef cnp.npy_intp shape[MAX_AXES]
+        cdef cnp.npy_intp[MAX_AXES] shape
         cdef int axes = 0 if count == -1 else 1
         shape[0] = count
         memcpy(shape + axes, layout.shape, layout.num_axes*sizeof(cnp.npy_intp))

@@ -11,16 +11,17 @@ from mbt._core.door.compiled_model cimport CompiledModel, Derived
 from mbt._core.door.derived_parameters cimport EVERYTHING, count_derived, derive_parameters
 from mbt._core.door.exact_arrays cimport adopt, count_columns, data, is_array1, new1, new2
 from mbt._core.engines.context cimport ContextCore, Engine, check_maps
+from mbt._core.engines.double_engine cimport evaluate_state
 from mbt._core.engines.section cimport Section, publish
 from mbt._core.engines.state cimport check_positions
 from mbt._core.model.structs cimport Model
-from mbt._core.quantities cimport derivatives as partials, kernels
+from mbt._core.quantities cimport kernels
 from mbt._core.quantities.call cimport Call, Functions, find_pivot_of_zero
 from mbt._core.quantities.dispatch cimport calc_quantity, count_work_of
 from mbt._core.quantities.dynamics cimport register_mass_matrix
 from mbt._core.quantities.every cimport register_quantities
 from mbt._core.quantities.table cimport (
-    FORWARD_DYNAMICS, IMPULSE_DYNAMICS, INVERSE_DYNAMICS, MAX_INTEGERS, MOBILIZER, MOTION_FORCES, Sizes, element_of,
+    DIVIDES, IMPULSE_DYNAMICS, MAX_INTEGERS, MOBILIZER, NO_QUANTITY, Description, Sizes, describe, element_of,
     integer_of, needs_element_forces, needs_maps, shape_tuple, sizes_of, take_integers,
 )
 from mbt._core.scalars cimport MBT_W, Dual, load_duals, store_duals
@@ -382,17 +383,18 @@ cdef class DualEngine(Engine):
         double* derivatives,  # (sizes.result, directions)  [SI]
     ) except -1:
         cdef int singular
+        cdef const Description* row = describe(quantity)
         self.check(context, quantity, integers)
         # Of the dynamics there are partial derivatives along all dofs at once. With products they take the time of 1.4
-        # blocks of forward dynamics, of 2 to 2.4 of inverse dynamics (6 to 30 dofs).
+        # blocks of forward dynamics, of 2 to 2.4 of inverse dynamics (6 to 30 dofs). Those of what divides are without
+        # constraints.
         if (
-            (
-                quantity == MOTION_FORCES or quantity == INVERSE_DYNAMICS
-                or quantity == FORWARD_DYNAMICS and self.compiled.model.num_constraints == 0
-            )
+            row.derivatives != NO_QUANTITY and not (row.flags & DIVIDES and self.compiled.model.num_constraints)
             and not integers[0] and directions > MBT_W and not self.parameters.directions
         ):
-            singular = self.compute_by_partials(context, quantity, x, dx, directions, values, derivatives)
+            singular = self.compute_by_partials(
+                context, quantity, row.derivatives, integers, x, dx, directions, values, derivatives
+            )
         else:
             singular = self.compute_in_blocks(
                 context, quantity, integers, sizes, x, dx, directions, values, derivatives
@@ -451,8 +453,19 @@ cdef class DualEngine(Engine):
         return singular
 
     cdef int compute_by_partials(
-        self, ContextCore context, int quantity, const double* x, const double* dx, Py_ssize_t directions,
-        double* values, double* derivatives
+        self,
+        # Topology:
+        ContextCore context,
+        int quantity,
+        int partials,         # the quantity of its derivatives
+        const int* integers,  # (num_integers,)   what the quantity is of
+        # In:
+        const double* x,      # (nv,)             [SI]
+        const double* dx,     # (nv, directions)  [SI]
+        Py_ssize_t directions,
+        # Out:
+        double* values,       # (nv,)             [SI]
+        double* derivatives,  # (nv, directions)  [SI]
     ) except -2:
         """The same from partial derivatives along each dof: y' = y_q N+ q' + y_v v' + y_x x'."""
         cdef const Model* m = &self.compiled.model
@@ -460,34 +473,18 @@ cdef class DualEngine(Engine):
         cdef const double* q = self.q.values
         cdef const double* v = self.v.values
         cdef Py_ssize_t nv = m.num_velocities
-        cdef Py_ssize_t num_work = partials.forward_work_size(m)
         cdef Py_ssize_t num_rows = nv*directions if self.q.directions else 0
-        cdef double* memory = arena_doubles(num_work + 3*nv*nv + num_rows + (nv*sizeof(Seed))//sizeof(double))
-        if memory == NULL:
+        cdef double* by_q = arena_doubles(3*nv*nv + num_rows + (nv*sizeof(Seed))//sizeof(double))
+        if by_q == NULL:
             raise MemoryError
-        cdef double* by_q = memory + num_work
         cdef double* by_v = by_q + nv*nv
         cdef double* by_x = by_v + nv*nv
         cdef double* rows = by_x + nv*nv
         cdef Seed* seeds = <Seed*>(rows + num_rows)
-        cdef double* matrices
-        cdef double[3] no_gravity = [0.0, 0.0, 0.0]
-        cdef int singular = -1
-        if quantity == FORWARD_DYNAMICS:
-            singular = kernels.forward_dynamics_with_elements(m, p, &context.switches, q, v, x, memory, values)
-            if singular >= 0:
-                return singular
-            partials.forward_dynamics_rates(m, p, &context.switches, q, v, x, NULL, memory, &matrices)
-            partials.forward_dynamics_derivatives(m, False, matrices, by_q, by_v, by_x)
-        else:
-            if quantity == INVERSE_DYNAMICS:
-                kernels.inverse_dynamics_with_elements(m, p, context.switches.weightless, q, v, x, memory, values)
-            else:
-                kernels.inverse_dynamics(m, p, no_gravity, q, v, x, memory, values)
-            partials.inverse_dynamics_derivatives(
-                m, p, context.switches.weightless, quantity == INVERSE_DYNAMICS, q, v, x, NULL, memory, by_q, by_v,
-                by_x
-            )
+        cdef int singular = evaluate_state(quantity, integers, m, &context.switches, p, q, v, x, values)
+        if singular >= 0:
+            return singular
+        evaluate_state(partials, integers, m, &context.switches, p, q, v, x, by_q)
         memset(derivatives, 0, nv*directions*sizeof(double))
         if self.q.directions:
             set_velocity_seeds(m, q, self.q.derivatives(), directions, rows, seeds)

@@ -1,8 +1,9 @@
 """What blocks of samples go through where lanes have a way of their own."""
 
-from mbt._core.algebra.records cimport Parameters
+from mbt._core.algebra.records cimport Composite, Parameters, Pose
 from mbt._core.engines.lane_job cimport Job, Path
 from mbt._core.model.structs cimport Model
+from mbt._core.passes cimport packed_mass_matrix
 from mbt._core.passes.body_poses cimport calc_body_pose, calc_node_pose
 from mbt._core.quantities cimport algorithms
 from mbt._core.quantities.call cimport Call, Functions
@@ -20,7 +21,15 @@ cdef inline void register_quantities_of_lanes(Functions[Lanes]* functions) noexc
 
 
 cdef inline void calc_packed_mass_matrix(Call[Lanes]* c) noexcept nogil:
-    algorithms.run_packed_mass_matrix[Lanes](c.model, c.p, c.q, c.memory, c.out)
+    cdef Composite[Lanes]* work = <Composite[Lanes]*>c.memory
+    cdef Pose[Lanes]* turned = <Pose[Lanes]*>(work + c.model.num_mobods)
+    cdef Lanes* H_N = <Lanes*>(turned + c.model.num_mobods)
+    cdef Lanes* H_B = H_N + 6*c.model.num_velocities
+    cdef Lanes* sin_q = H_B + 6*c.model.num_velocities
+    cdef Lanes* cos_q = sin_q + c.model.angle_stride
+    packed_mass_matrix.calc_packed_mass_matrix[Lanes](
+        c.model, c.p.mobods, c.p.reflected_inertia, c.q, work, H_N, sin_q, cos_q, H_B, turned, c.out
+    )
 
 
 cdef inline void calc_body_poses_in_rows(Call[Lanes]* c) noexcept nogil:

@@ -9,7 +9,7 @@ adds J' lambda to the generalized forces, where J v are the rates.
 from mbt._core.algebra.records cimport FrameMotion
 from mbt._core.algebra.rotations cimport calc_rotation_vector, set_identity
 from mbt._core.algebra.spatial cimport (
-    add_cross, copy, cross, dot3, multiply_rotations, rotate, rotate_inverse, set_zero, transpose3,
+    add_cross, copy, cross, dot3, multiply_rotations, rotate, rotate_inverse, transpose3,
 )
 from mbt._core.forces.force_elements cimport BALL, COUPLER, DISTANCE, WELD
 from mbt._core.model.structs cimport Constraint
@@ -47,9 +47,8 @@ cdef inline void calc_constraint_errors(
     """How far positions are from obeying it; `A` and `B` are its frames, of a coupler none."""
     cdef FrameMotion[T] P
     cdef FrameMotion[T] Q
-    cdef T r[3]
-    cdef T R_AW[9]
-    cdef T R_AB[9]
+    cdef T[3] r
+    cdef T[9] R_AW, R_AB
     cdef int i
     if x.type == COUPLER:
         errors[0] = q[x.a] - c[2]*q[x.b] - c[3]
@@ -83,9 +82,7 @@ cdef inline void calc_constraint_rates(
     """J v: the rates of the errors; of a rotation vector the angular velocity of B in A."""
     cdef FrameMotion[T] P
     cdef FrameMotion[T] Q
-    cdef T u[3]
-    cdef T y[3]
-    cdef T w[3]
+    cdef T[3] u, y, w
     cdef T length
     cdef int i
     if x.type == COUPLER:
@@ -120,10 +117,7 @@ cdef inline void calc_constraint_accelerations(
     """J vdot + Jdot v: the rates of J v."""
     cdef FrameMotion[T] P
     cdef FrameMotion[T] Q
-    cdef T u[3]
-    cdef T d[3]
-    cdef T e[3]
-    cdef T f[3]
+    cdef T[3] u, d, e, f
     cdef T length, rate
     cdef int i
     if x.type == COUPLER:
@@ -192,7 +186,7 @@ cdef inline void calc_axes_and_points(
 
 cdef inline void calc_relative_velocity(const FrameMotion[T]* A, const FrameMotion[T]* B, T* v_rel) noexcept nogil:
     """Of Bo in A, in World: v_B - v_A - w_A × r."""
-    cdef T minus_r[3]
+    cdef T[3] minus_r
     cdef int i
     for i in range(3):
         minus_r[i] = A.p[i] - B.p[i]
@@ -210,8 +204,7 @@ cdef inline void calc_motions_of_ends(
 
 cdef inline void calc_motion_of_point(const FrameMotion[T]* F, const T* p_FP, FrameMotion[T]* P) noexcept nogil:
     """Position, velocity and acceleration of a point of F."""
-    cdef T r[3]
-    cdef T wr[3]
+    cdef T[3] r, wr
     cdef int i
     rotate(F.R, p_FP, r)
     cross(F.w, r, wr)

@@ -154,7 +154,7 @@ cdef inline T step_doublet_slope(T width, T x) noexcept nogil:
 cdef inline void calc_forces_on_ends(const ForceElement* e, const T* c, Ends[T]* x) noexcept nogil:
     """F_A, F_C from the poses and velocities of both frames."""
     cdef Stretch[T] stretch
-    cdef T p[3]
+    cdef T[3] p
     cdef T force
     cdef int i
     set_zero(x.F_A, 6)
@@ -261,8 +261,7 @@ cdef inline T calc_singularity_between(const ForceElement* e, const T* c, const 
 
 
 cdef inline void calc_stretch(const T* c, const Ends[T]* x, Stretch[T]* stretch) noexcept nogil:
-    cdef T v_P[3]
-    cdef T v_Q[3]
+    cdef T[3] v_P, v_Q
     cdef int i
     rotate4(x.X_WA, c + 3, stretch.p_AoP)
     rotate4(x.X_WC, c + 6, stretch.p_CoQ)
@@ -285,16 +284,10 @@ cdef inline void calc_bushing(const Ends[T]* ends, Bushing[T]* x) noexcept nogil
     cdef const T* V_WA = &ends.V_WA[0]
     cdef const T* X_WC = &ends.X_WC[0]
     cdef const T* V_WC = &ends.V_WC[0]
-    cdef T R[9]
-    cdef T w_W[3]
-    cdef T v_W[3]
-    cdef T p_W[3]
-    cdef T e[4]
-    cdef T half[3]
-    cdef T s[3]
-    cdef T k[3]
-    cdef T w_AB[3]
-    cdef T y[3]
+    cdef T[9] R
+    cdef T[3] w_W, v_W, p_W
+    cdef T[4] e
+    cdef T[3] half, s, k, w_AB, y
     cdef T e0, sign
     cdef int i, j
     # R_AC, p_AoCo_A, and the velocity of C in A, expressed in A.
@@ -371,9 +364,8 @@ cdef inline void calc_bushing(const Ends[T]* ends, Bushing[T]* x) noexcept nogil
 cdef inline void calc_bushing_force(const T* c, const Ends[T]* ends, T* p_AoCo_W, T* F_C_W) noexcept nogil:
     """The force on C at the point midway, in World."""
     cdef Bushing[T] x
-    cdef T tau[3]
-    cdef T f_B[3]
-    cdef T F_A[6]
+    cdef T[3] tau, f_B
+    cdef T[6] F_A
     cdef int i
     calc_bushing(ends, &x)
     for i in range(3):
@@ -427,10 +419,7 @@ cdef inline void calc_stretch_force_change(
 ) noexcept nogil:
     """f = -(k (l - l0) + c ldot) p_PQ / l, on C at Q; l ldot = p_PQ·v_Q: A turning with C does not change l."""
     cdef Stretch[T] x
-    cdef T p_AoQ[3]
-    cdef T d[3]
-    cdef T v[3]
-    cdef T dv[3]
+    cdef T[3] p_AoQ, d, v, dv
     cdef T slope, dl, dslope
     cdef int i
     calc_stretch(c, ends, &x)
@@ -469,25 +458,11 @@ cdef inline void calc_bushing_force_change(
 ) noexcept nogil:
     """Expressed in A: R_AC turns by theta, R_AB by phi; the force acts midway."""
     cdef Bushing[T] x
-    cdef T turn_A[6]
-    cdef T rate_A[6]
-    cdef T dp[3]
-    cdef T dv[3]
-    cdef T tan[3]
-    cdef T phi[3]
-    cdef T drpy[3]
-    cdef T drpydot[3]
-    cdef T dN[9]
-    cdef T tau[3]
-    cdef T dtau[3]
-    cdef T rdot[3]
-    cdef T drdot[3]
-    cdef T dr[3]
-    cdef T f_B[3]
-    cdef T df_B[3]
-    cdef T y[3]
-    cdef T F_A[6]
-    cdef T dF_A[6]
+    cdef T[6] turn_A, rate_A
+    cdef T[3] dp, dv, tan, phi, drpy, drpydot
+    cdef T[9] dN
+    cdef T[3] tau, dtau, rdot, drdot, dr, f_B, df_B, y
+    cdef T[6] F_A, dF_A
     cdef T trace, tan_pitch, by_pitch
     cdef int i
     calc_bushing(ends, &x)

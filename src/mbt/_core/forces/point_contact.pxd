@@ -14,7 +14,7 @@ Mechanics 42 (1975). In NumPy: tests/support/reference_contact.py.
 """
 
 from mbt._core.algebra.records cimport Contact, Ends, Touch
-from mbt._core.algebra.spatial cimport add_cross, copy, cross, dot3, rotate4, set_zero
+from mbt._core.algebra.spatial cimport add_cross, copy, dot3, rotate4, set_zero
 from mbt._core.scalars cimport T, select_lt, sqrt_
 
 
@@ -55,9 +55,7 @@ cdef inline void calc_touch(const T* c, const T* normal, T height, const T* v, T
 cdef inline void calc_contact(const T* c, int num_points, const Ends[T]* ends, Contact[T]* y, T* each) noexcept nogil:
     """The sums over all points; and of `each` the force on it, in World, and its depth, unless that is NULL."""
     cdef Touch[T] x
-    cdef T arm[3]
-    cdef T v[3]
-    cdef T f[3]
+    cdef T[3] arm, v, f
     cdef T height, height_of_Co, force
     cdef int i, k
     for i in range(3):
@@ -117,13 +115,7 @@ cdef inline void calc_contact_force_change(
 ) noexcept nogil:
     """Of N (n - a slip) with A at rest, n too; see `calc_force_change`."""
     cdef Touch[T] x
-    cdef T normal[3]
-    cdef T p[3]
-    cdef T d[3]
-    cdef T v[3]
-    cdef T dv[3]
-    cdef T f[3]
-    cdef T df[3]
+    cdef T[3] normal, p, d, v, dv, f, df
     cdef T height, climb, drate, force, dforce, ddrag
     cdef T zero = <T>0.0
     cdef T one = <T>1.0

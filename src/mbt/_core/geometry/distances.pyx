@@ -199,7 +199,7 @@ cdef inline void store_jacobian(
     cdef Lanes* row = J + 6*nv
     cdef double* to = job.J + n_J*at
     cdef double* here = aligned_like(to, rows) if job.streamed and count == MBT_W else to
-    cdef Lanes p_WQ[3]
+    cdef Lanes[3] p_WQ
     cdef Lanes x, y, z, a, b, c
     cdef int i, k, l
     if n_J == 0:

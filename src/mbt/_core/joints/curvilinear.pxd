@@ -39,7 +39,7 @@ cdef inline void calc_path_rotation(const double* c, T cos_heading, T sin_headin
 
 cdef inline void calc_path_pose(const double* c, T s, T* curvature, T* R, T* p) noexcept nogil:
     """Along an arc that turns by a: p moves by radius (sin a, 1 - cos a), along a straight line by s."""
-    cdef T piece[8]
+    cdef T[8] piece
     cdef T half_sin, half_cos, sin_a, versine, along, across, x, y
     cdef int i
     select_piece(c, &s, piece)
@@ -60,8 +60,8 @@ cdef inline void calc_path_pose(const double* c, T s, T* curvature, T* R, T* p) 
 
 cdef inline void calc_path_H(const double* c, T s, T* H) noexcept nogil:
     """H = [curvature z; x], axes of M in F."""
-    cdef T R[9]
-    cdef T p[3]
+    cdef T[9] R
+    cdef T[3] p
     cdef T curvature
     cdef int i
     calc_path_pose(c, s, &curvature, R, p)
@@ -72,8 +72,8 @@ cdef inline void calc_path_H(const double* c, T s, T* H) noexcept nogil:
 
 cdef inline void calc_path_Hdot(const double* c, T s, T v, T* Hdot) noexcept nogil:
     """Hdot = [0; curvature v y]: inside a piece the curvature does not change."""
-    cdef T R[9]
-    cdef T p[3]
+    cdef T[9] R
+    cdef T[3] p
     cdef T curvature
     cdef int i
     calc_path_pose(c, s, &curvature, R, p)

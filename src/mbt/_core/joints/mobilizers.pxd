@@ -177,8 +177,8 @@ cdef inline void calc_Hdot_FM(int type, const double* c, const T* q, const T* v,
 
 cdef inline void add_second_rate_FM(int type, const double* c, const T* q, const T* v, int j, T* y) noexcept nogil:
     """y += the change along dof j of Hdot v, v held fixed. Zero where H is constant."""
-    cdef T R[9]
-    cdef T p[3]
+    cdef T[9] R
+    cdef T[3] p
     cdef T s, cos_q, rate
     cdef int i
     if type == UNIVERSAL:
@@ -227,7 +227,7 @@ cdef inline void apply_Ndot(int type, const double* c, const T* q, const T* v, c
     """y = Ndot(q, v) x, x like v."""
     cdef Orientation orientation = orientation_of(type)
     cdef int nv = num_velocities_of(type)
-    cdef T rate[4]
+    cdef T[4] rate
     if orientation == QUATERNION:
         # N is linear in q.
         calc_quaternion_rate(q, v, rate)
@@ -245,7 +245,7 @@ cdef inline void apply_Nplusdot(int type, const double* c, const T* q, const T* 
     """y = N+dot(q, v) x, x like qdot."""
     cdef Orientation orientation = orientation_of(type)
     cdef int nv = num_velocities_of(type)
-    cdef T rate[4]
+    cdef T[4] rate
     if orientation == QUATERNION:
         # N+ is linear in q but for |q|, which does not change.
         calc_quaternion_rate(q, v, rate)
@@ -289,11 +289,9 @@ cdef inline void integrate_position(int type, const T* q0, const T* v, T dt, T* 
     cdef int nv = num_velocities_of(type)
     cdef int rotational = 0 if orientation == PLAIN else 3
     cdef int shift = 1 if orientation == QUATERNION else 0
-    cdef T r[3]
-    cdef T step[4]
-    cdef T before[4]
-    cdef T after[4]
-    cdef T R[9]
+    cdef T[3] r
+    cdef T[4] step, before, after
+    cdef T[9] R
     cdef int i
     if orientation != PLAIN:
         for i in range(3):
@@ -316,8 +314,7 @@ cdef inline void difference_position(int type, const T* q0, const T* q1, T* v) n
     cdef int nv = num_velocities_of(type)
     cdef int rotational = 0 if orientation == PLAIN else 3
     cdef int shift = 1 if orientation == QUATERNION else 0
-    cdef T before[4]
-    cdef T after[4]
+    cdef T[4] before, after
     cdef int i
     if orientation == QUATERNION:
         calc_rotation_vector_between(q0, q1, v)
@@ -347,8 +344,8 @@ cdef inline void normalize_position(int type, const T* q, T* y) noexcept nogil:
 cdef inline void calc_across_pose(
     int type, int reversed, const double* c, const T* q, T* R, T* p
 ) noexcept nogil:
-    cdef T R_FM[9]
-    cdef T p_FM[3]
+    cdef T[9] R_FM
+    cdef T[3] p_FM
     cdef int i
     if not reversed:
         calc_X_FM(type, c, q, R, p)
@@ -371,10 +368,9 @@ cdef inline int moves_about_axis(int type) noexcept nogil:
 
 
 cdef inline void calc_across_H(int type, int reversed, const double* c, const T* q, T* H) noexcept nogil:
-    cdef T H_FM[36]
-    cdef T R_FM[9]
-    cdef T p_FM[3]
-    cdef T y[3]
+    cdef T[36] H_FM
+    cdef T[9] R_FM
+    cdef T[3] p_FM, y
     cdef int i, k
     if not reversed:
         calc_H_FM(type, c, q, H)
@@ -395,14 +391,11 @@ cdef inline void calc_across_H(int type, int reversed, const double* c, const T*
 cdef inline void calc_across_Hdot(
     int type, int reversed, const double* c, const T* q, const T* v, T* Hdot
 ) noexcept nogil:
-    cdef T H_FM[36]
-    cdef T Hdot_FM[36]
-    cdef T R_FM[9]
-    cdef T p_FM[3]
-    cdef T V[6]
-    cdef T e[3]
-    cdef T y[3]
-    cdef T ydot[3]
+    cdef T[36] H_FM, Hdot_FM
+    cdef T[9] R_FM
+    cdef T[3] p_FM
+    cdef T[6] V
+    cdef T[3] e, y, ydot
     cdef int i, k
     if not reversed:
         calc_Hdot_FM(type, c, q, v, Hdot)

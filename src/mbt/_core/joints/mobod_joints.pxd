@@ -56,8 +56,8 @@ cdef inline void calc_general_X_PN_and_H(
     Pose[T]* X_PN,
     T* H_N,           # (nv, 6)           [1, m]
 ) noexcept nogil:
-    cdef T R_FM[9]
-    cdef T H[36]
+    cdef T[9] R_FM
+    cdef T[36] H
     cdef int k
     calc_general_X_PN(joint, c, X_PF, q, R_FM, X_PN)
     calc_across_H(joint.type, joint.reversed, c, q + joint.q_start, H)
@@ -80,7 +80,7 @@ cdef inline void calc_general_X_PN(
     Pose[T]* X_PN,
 ) noexcept nogil:
     """The pose alone, of a general mobilizer."""
-    cdef T p_FM[3]
+    cdef T[3] p_FM
     calc_across_pose(joint.type, joint.reversed, c, q + joint.q_start, R_FM, p_FM)
     X_PN.R = X_PF.R*matrix_at(&R_FM[0])
     X_PN.p = X_PF.p + X_PF.R*vector_at(&p_FM[0])
@@ -90,10 +90,10 @@ cdef inline void calc_general_bias(
     const MobodJoint* joint, const double* c, const T* q, const T* v, T* bias_N
 ) noexcept nogil:
     """bias_N = Hdot_N v, in N about No, of a general mobilizer."""
-    cdef T R_FM[9]
-    cdef T p_FM[3]
-    cdef T Hdot[36]
-    cdef T A[6]
+    cdef T[9] R_FM
+    cdef T[3] p_FM
+    cdef T[36] Hdot
+    cdef T[6] A
     cdef int i, k
     if has_constant_H_FM(joint.type) and not joint.reversed:
         set_zero(bias_N, 6)
@@ -139,8 +139,7 @@ cdef inline void add_velocity_bias(
 
     `w` is the angular velocity of P (not of N) in World, expressed in N.
     """
-    cdef T V[6]
-    cdef T bias[6]
+    cdef T[6] V, bias
     cdef T rate
     cdef int i, k
     if joint.kind == REVOLUTE_Z:

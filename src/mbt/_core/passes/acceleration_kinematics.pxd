@@ -32,8 +32,7 @@ cdef inline void calc_acceleration_kinematics(
 ) noexcept nogil:
     """A_WB = shift(A_WP, p_PB_W, w_WP) + [w_WP × w_PB; 2 w_WP × v_PB] + A_PB_W."""
     cdef int b, i, k
-    cdef T p_PB_W[3]
-    cdef T two_v[3]
+    cdef T[3] p_PB_W, two_v
     cdef const T* w_WP
     set_zero(A_WB, 6)
     for b in range(1, model.num_bodies):
@@ -65,12 +64,10 @@ cdef inline void add_mobilizer_bias(
     T* A_WB,               # (num_bodies, 6)     [rad/s^2, m/s^2]  row b added to
 ) noexcept nogil:
     """A_WB += A_PB_W at vdot = 0: shift(R_WF Hdot_FM v, p_MoBo, w_PB)."""
-    cdef T Hdot[36]
-    cdef T A_FM[6]
-    cdef T A_W[6]
-    cdef T X_WF[16]
-    cdef T p_MoBo_W[3]
-    cdef T wp[3]
+    cdef T[36] Hdot
+    cdef T[6] A_FM, A_W
+    cdef T[16] X_WF
+    cdef T[3] p_MoBo_W, wp
     cdef int k
     if not is_body_frame(model, model.outboard_frame[b]):
         calc_p_MoBo_W(X_WB + 16*b, X_BF + 16*model.outboard_frame[b], p_MoBo_W)

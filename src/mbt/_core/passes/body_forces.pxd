@@ -1,7 +1,7 @@
 """Spatial forces on bodies, in World: their generalized forces, and the reactions that balance them."""
 
 from mbt._core.algebra.spatial cimport (
-    add_cross, add_shifted_force, add_to, copy, cross, dot6, position_between4, rotate, rotate4, set_zero,
+    add_cross, add_shifted_force, copy, cross, dot6, position_between4, rotate, rotate4, set_zero,
 )
 from mbt._core.model.structs cimport Model
 from mbt._core.passes.position_kinematics cimport calc_inertia_in_world, calc_p_MoBo_W
@@ -25,7 +25,7 @@ cdef inline void calc_generalized_forces(
     In NumPy: tests/support/textbook.py, generalized_forces.
     """
     cdef int b, k
-    cdef T p_PB_W[3]
+    cdef T[3] p_PB_W
     for b in range(model.num_bodies - 1, 0, -1):
         for k in range(model.v_start[b], model.v_start[b + 1]):
             tau[k] = dot6(H_PB_W + 6*k, F_Bo_W + 6*b)
@@ -57,7 +57,7 @@ cdef inline void calc_reaction_forces(
     In NumPy: tests/support/textbook.py, reaction_forces.
     """
     cdef int b
-    cdef T p[3]
+    cdef T[3] p
     for b in range(model.num_bodies):
         calc_inertial_force(
             mass[b], p_BoBcm_B + 3*b, I_BBo_B + 6*b, X_WB + 16*b, V_WB + 6*b, A_WB + 6*b, F_Bo_W + 6*b
@@ -91,10 +91,8 @@ cdef inline void calc_inertial_force(
     T* F_Bo_W,             # (6,)    [N m, N]
 ) noexcept nogil:
     """[I alpha + w × I w + m c × a; m a + alpha × m c + w × (w × m c)], c = p_BoBcm_W."""
-    cdef T J[9]
-    cdef T c[3]
-    cdef T y[3]
-    cdef T h[3]
+    cdef T[9] J
+    cdef T[3] c, y, h
     cdef int i
     rotate4(X_WB, p_BoBcm_B, c)
     for i in range(3):

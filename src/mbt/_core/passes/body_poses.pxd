@@ -88,7 +88,7 @@ cdef inline PoseRows calc_node_pose_in_rows(
     """Of doubles, X_WN = X_WP X_PN of mobod i. What does not wait for the parent comes first."""
     cdef const MobodJoint* joint = &model.joints[i]
     cdef Pose[T] X_PN
-    cdef T R_FM[9]
+    cdef T[9] R_FM
     cdef PoseRows X = PoseRows()
     if T is double:
         if joint.kind == REVOLUTE_Z:
@@ -146,7 +146,7 @@ cdef inline void calc_pose_of_other_node(
 ) noexcept nogil:
     """X_WN = X_WP X_PN of a mobod that hangs on World, or whose joint is not revolute about z."""
     cdef Pose[T] X_PN
-    cdef T R_FM[9]
+    cdef T[9] R_FM
     if joint.kind == GENERAL:
         calc_general_X_PN(joint, model.constants[joint.node], X_PF, q, R_FM, &X_PN)
     else:

@@ -30,7 +30,7 @@ cdef inline void calc_center_of_mass(
     cdef Pose[T] X_PN
     cdef const Weight[T]* x
     cdef Weight[T]* parent
-    cdef T R_FM[9]
+    cdef T[9] R_FM
     cdef int i
 
     sincos_of_angles(q, model.angles, model.num_angles, sin_q, cos_q)

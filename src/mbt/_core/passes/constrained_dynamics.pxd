@@ -210,7 +210,7 @@ cdef inline void set_all_wanted(
 ) noexcept nogil:
     cdef const Constraint* x
     cdef T* wanted
-    cdef T y[MAX_EQUATIONS]
+    cdef T[MAX_EQUATIONS] y
     cdef int i, e, n
     if jump != NULL:
         set_rates(model, jump, H_N, work)
@@ -316,7 +316,7 @@ cdef inline void set_group_rows(
     cdef Py_ssize_t m = groups.row_start[group + 1] - first
     cdef const Constraint* x
     cdef T heaviest[3]             # [1/(kg m^2), 1/kg]  least compliance
-    cdef T compliance[2]
+    cdef T[2] compliance
     cdef T least
     cdef int a, i, e, n, row
     for i in range(3):
@@ -448,8 +448,8 @@ cdef inline void calc_remainders(
     cdef const T* c
     cdef const FrameMotion[T]* A
     cdef const FrameMotion[T]* B
-    cdef T y[MAX_EQUATIONS]
-    cdef T squares[2]
+    cdef T[MAX_EQUATIONS] y
+    cdef T[2] squares
     cdef int a, i, e, n, row
     for a in range(groups.constraint_start[group], groups.constraint_start[group + 1]):
         i = groups.constraints[a]

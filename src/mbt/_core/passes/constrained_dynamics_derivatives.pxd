@@ -162,11 +162,9 @@ cdef inline void add_rates_along(
     cdef const MobodJoint* joint = &model.joints[mobod]
     cdef int n = num_equations_of(x.type)
     cdef int e, j, k
-    cdef T S_O[36]
-    cdef T D[216]
-    cdef T change[6]
-    cdef T dq[6]
-    cdef T dv[6]
+    cdef T[36] S_O
+    cdef T[216] D
+    cdef T[6] change, dq, dv
     cdef T* at
     for j in range(joint.v_start, joint.v_start + joint.nv):
         calc_equation_rates(x, stabilized, c, axes + 6*j, &moving[mobod], motion, j, columns, dq, dv)
@@ -213,8 +211,8 @@ cdef inline void add_force_rates_along(
     """
     cdef const T* S = axes + 6*j
     cdef const MobodJoint* joint
-    cdef T turned[6]
-    cdef T dF[12]
+    cdef T[6] turned
+    cdef T[12] dF
     cdef T along
     cdef T* at
     cdef int a, b, i, k

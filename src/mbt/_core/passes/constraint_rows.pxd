@@ -9,7 +9,7 @@ has the sweeps. In NumPy: tests/support/constraints.py.
 """
 
 from mbt._core.algebra.records cimport (
-    Articulated, ArticulatedDof, ConstraintWork, FrameMotion, Parameters, Placed, Pose, add_to_columns, carry_columns,
+    Articulated, ArticulatedDof, FrameMotion, Parameters, Placed, Pose, add_to_columns, carry_columns,
 )
 from mbt._core.algebra.rotations cimport set_identity
 from mbt._core.algebra.spatial cimport (
@@ -17,8 +17,7 @@ from mbt._core.algebra.spatial cimport (
 )
 from mbt._core.algebra.vectors cimport numbers
 from mbt._core.forces.constraints cimport (
-    calc_axes_and_points, calc_constraint_accelerations, calc_constraint_errors, calc_constraint_rates,
-    num_equations_of,
+    calc_axes_and_points, calc_constraint_errors, calc_constraint_rates, num_equations_of,
 )
 from mbt._core.forces.force_elements cimport COUPLER, DISTANCE, WELD
 from mbt._core.joints.mobod_joints cimport add_joint_acceleration
@@ -58,8 +57,7 @@ cdef inline void place_mobods(
     Placed[T]* placed,             # (num_mobods,)  those that constraints act through, and World
 ) noexcept nogil:
     """Poses in World, and velocities of origins."""
-    cdef T angular[3]
-    cdef T v_P[3]
+    cdef T[3] angular, v_P
     cdef int i, k
     cdef const MobodJoint* joint
     cdef const Placed[T]* parent
@@ -94,8 +92,8 @@ cdef inline void calc_frame_in_mobod(
 ) noexcept nogil:
     cdef const Pose[T]* X_NB = &p.X_NB[model.frame_node[frame]]
     cdef const T* X_BF = p.X_BF + 16*frame
-    cdef T R_BF[9]
-    cdef T p_BF[3]
+    cdef T[9] R_BF
+    cdef T[3] p_BF
     cdef int j, k
     if model.frame_parent[frame] < 0:
         copy(numbers(X_NB.R), 9, R_NF)
@@ -126,9 +124,8 @@ cdef inline void calc_frame_motion(
     """Of a frame in World; its acceleration is zero as yet."""
     cdef int i = model.mobod[model.frame_node[frame]]
     cdef const T* R_WN = numbers(placed[i].X_WN.R)
-    cdef T R_NF[9]
-    cdef T p_NF[3]
-    cdef T y[3]
+    cdef T[9] R_NF
+    cdef T[3] p_NF, y
     cdef int j
     calc_frame_in_mobod(model, frame, p, R_NF, p_NF)
     multiply_rotations(R_WN, R_NF, F.R)
@@ -157,8 +154,7 @@ cdef inline void calc_frame_acceleration(
 ) noexcept nogil:
     """And that, less gravity."""
     cdef int i = model.mobod[model.frame_node[frame]]
-    cdef T r[3]
-    cdef T wr[3]
+    cdef T[3] r, wr
     cdef int j
     for j in range(3):
         r[j] = F.p[j] - numbers(placed[i].X_WN.p)[j]
@@ -205,7 +201,7 @@ cdef inline void set_ends(
     """Where the frames of a constraint are, and what is to become of its errors."""
     cdef const T* c = p.constraints + x.start
     cdef int n = num_equations_of(x.type)
-    cdef T y[MAX_EQUATIONS]
+    cdef T[MAX_EQUATIONS] y
     cdef int e
     if x.type != COUPLER:
         calc_frame_motion(model, x.a, p, work, placed, &ends[0])
@@ -243,12 +239,10 @@ cdef inline void set_rows(
 ) noexcept nogil:
     cdef const T* c = p.constraints + x.start
     cdef int n = num_equations_of(x.type)
-    cdef T size[2]
-    cdef T between[3]
-    cdef T axes[9]
-    cdef T u[3]
-    cdef T p_A[3]
-    cdef T p_B[3]
+    cdef T[2] size
+    cdef T[3] between
+    cdef T[9] axes
+    cdef T[3] u, p_A, p_B
     cdef int e
     cdef int meet = common_mobod(model, x.mobod_a, x.mobod_b)
     set_zero(size, 2)
@@ -325,8 +319,8 @@ cdef inline void sweep(
     T* K,                          # (n, 8)         [N m, N]  NULL of World
 ) noexcept nogil:
     """Add what unit multipliers at one end of a constraint leave at the dofs inboard of it, and at the root."""
-    cdef T F[MAX_EQUATIONS*STRIDE]
-    cdef T y[STRIDE]
+    cdef T[MAX_EQUATIONS*STRIDE] F
+    cdef T[STRIDE] y
     cdef const MobodJoint* joint
     cdef int l
     cdef int n = 3 if x.type == DISTANCE else num_equations_of(x.type)
@@ -416,10 +410,7 @@ cdef inline void set_unit_forces(
     bint with_torques, T unit, const T* axes, const T* p_WP, const Pose[T]* X_WN, T* F
 ) noexcept nogil:
     """Columns of [torque about No; force] in N: torques along the axes where there are any, and forces at P."""
-    cdef T f[3]
-    cdef T t[3]
-    cdef T p_NP_W[3]
-    cdef T p_NP[3]
+    cdef T[3] f, t, p_NP_W, p_NP
     cdef int i, j
     cdef int first = 3 if with_torques else 0
     for i in range(3):

@@ -32,11 +32,8 @@ cdef inline void set_relative_pose(
 ) noexcept nogil:
     """R_WA, p_WC, and of a distance u and the length; of a weld the error."""
     cdef const T* c = p.constraints + x.start
-    cdef T R_WB[9]
-    cdef T R_AW[9]
-    cdef T R_AB[9]
-    cdef T p_WA[3]
-    cdef T y[3]
+    cdef T[9] R_WB, R_AW, R_AB
+    cdef T[3] p_WA, y
     cdef int i
     place_frame(model, x.a, p, moving, motion.R_WA, p_WA)
     place_frame(model, x.b, p, moving, R_WB, motion.p_WC)
@@ -63,8 +60,8 @@ cdef inline void place_frame(
     const Model* model, int frame, const Parameters[T]* p, const Moving[T]* moving, T* R_WF, T* p_WF
 ) noexcept nogil:
     cdef const Moving[T]* x = &moving[model.mobod[model.frame_node[frame]]]
-    cdef T R_NF[9]
-    cdef T p_NF[3]
+    cdef T[9] R_NF
+    cdef T[3] p_NF
     cdef int i
     calc_frame_in_mobod(model, frame, p, R_NF, p_NF)
     multiply_rotations(x.R, R_NF, R_WF)
@@ -77,7 +74,7 @@ cdef inline void get_axis_at(
     const T* field, const Moving[T]* x, const RelativeMotion[T]* motion, T* S
 ) noexcept nogil:
     """A motion of a column, of mobod `x`, about C."""
-    cdef T p_OC[3]
+    cdef T[3] p_OC
     cdef int i
     for i in range(3):
         p_OC[i] = motion.p_WC[i] - x.p_WO[i]
@@ -100,8 +97,7 @@ cdef inline void set_relative_motion(
     """Velocities, accelerations, and the force."""
     cdef const Moving[T]* A = &moving[x.mobod_a]
     cdef const Moving[T]* B = &moving[x.mobod_b]
-    cdef T A_A[6]
-    cdef T y[6]
+    cdef T[6] A_A, y
     cdef int i
     shift_to_C(A.V, A, motion, motion.V_A)
     shift_to_C(B.V, B, motion, motion.V_B)
@@ -128,7 +124,7 @@ cdef inline void set_relative_motion(
 
 cdef inline void shift_to_C(const T* V, const Moving[T]* x, const RelativeMotion[T]* motion, T* V_C) noexcept nogil:
     """The same motion about C."""
-    cdef T p_OC[3]
+    cdef T[3] p_OC
     cdef int i
     for i in range(3):
         p_OC[i] = motion.p_WC[i] - x.p_WO[i]
@@ -154,11 +150,7 @@ cdef inline void calc_equation_rates(
     T* by_v,                       # (num_equations_of,) [rad/s^2, m/s^2] per [rad/s, m/s]
 ) noexcept nogil:
     """Along one dof, as if it moved B."""
-    cdef T P[6]
-    cdef T dA[6]
-    cdef T dV[6]
-    cdef T y[6]
-    cdef T at_rest[6]
+    cdef T[6] P, dA, dV, y, at_rest
     cdef int i
     # S × A_B + P × (V_A + V_B) + Q - V_A × (S × V_B)
     get_axis_at(P_of(columns, j), mobod, motion, P)
@@ -192,10 +184,7 @@ cdef inline void calc_change_of_equations(
     T* change,                     # (num_equations_of,) [rad/s^2, m/s^2]
 ) noexcept nogil:
     """While B moves in A by S, and velocity and acceleration of this motion change by dV and dA: all about C."""
-    cdef T v[3]
-    cdef T a[3]
-    cdef T w[3]
-    cdef T y[3]
+    cdef T[3] v, a, w, y
     cdef T rate, drate, length, across
     cdef int i
     # Of the point of B that is at C: dv + w × S, da + alpha × S + dw × v + w × that.

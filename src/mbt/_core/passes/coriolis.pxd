@@ -46,10 +46,7 @@ cdef inline void calc_coriolis_matrix(
 ) noexcept nogil:
     cdef int b, j, k, l
     cdef Py_ssize_t nv = model.num_velocities
-    cdef T Mhdot_Bh[6]
-    cdef T Mh[6]
-    cdef T Bth[6]
-    cdef T y[6]
+    cdef T[6] Mhdot_Bh, Mh, Bth, y
 
     set_zero(C, nv*nv)
     base[0] = 0
@@ -97,14 +94,9 @@ cdef inline void calc_axes_at_point(
     T* hdot,               # (nv, 6)             [1/s, m/s]  the rows of body b
 ) noexcept nogil:
     """h = [e; u - e × p_OMo], hdot its derivative in World, for the dofs of body b."""
-    cdef T X_WF[16]
-    cdef T Hdot[36]
-    cdef T p_OMo[3]
-    cdef T p_MoBo[3]
-    cdef T v_Mo[3]
-    cdef T u[3]
-    cdef T udot[3]
-    cdef T y[3]
+    cdef T[16] X_WF
+    cdef T[36] Hdot
+    cdef T[3] p_OMo, p_MoBo, v_Mo, u, udot, y
     cdef const T* w_WP = V_WB + 6*model.parent[b]
     cdef int i, k
     if model.v_start[b + 1] == model.v_start[b]:
@@ -155,13 +147,9 @@ cdef inline void calc_body_matrices(
 
     M_O = Phi' M Phi, B_O = Phi' (M Phidot + B Phi), B = [([w]x I - I [w]x - [I w]x) / 2, 0; -m [w × c]x, 0].
     """
-    cdef T M[36]
-    cdef T MPhi[36]
-    cdef T BPhi[36]
-    cdef T J[9]
-    cdef T c[3]
-    cdef T wc[3]
-    cdef T p[3]
+    cdef T[36] M, MPhi, BPhi
+    cdef T[9] J
+    cdef T[3] c, wc, p
     cdef int i
     rotate4(X_WB, p_BoBcm_B, c)
     calc_inertia_in_world(I_BBo_B, X_WB, J)
@@ -184,8 +172,8 @@ cdef inline void calc_body_matrices(
 
 cdef inline void calc_B11(const T* J, const T* w, T* B) noexcept nogil:
     """Upper left block of B: ([w]x J - J [w]x - [J w]x) / 2."""
-    cdef T Jw[3]
-    cdef T wJ[9]
+    cdef T[3] Jw
+    cdef T[9] wJ
     cdef int i, j
     rotate(J, w, Jw)
     for j in range(3):

@@ -2,7 +2,7 @@
 
 from mbt._core.algebra.derivative_columns cimport DerivativeColumns, P_of, S_of, get_column
 from mbt._core.algebra.records cimport Ends, Mobod, Moving
-from mbt._core.algebra.spatial cimport add_cross, copy, cross, dot6, set_zero
+from mbt._core.algebra.spatial cimport add_cross, copy, dot6, set_zero
 from mbt._core.forces.force_elements cimport (
     acts_on_joint, calc_force_change, calc_joint_force_by_position, calc_joint_force_by_velocity,
 )
@@ -69,9 +69,8 @@ cdef inline void add_derivatives_between(
     cdef int i, a, c, j, side
     cdef const ForceElement* e
     cdef Ends[T] ends
-    cdef T V[6]
-    cdef T V_C[6]
-    cdef T y[3]
+    cdef T[6] V, V_C
+    cdef T[3] y
     for i in range(model.num_force_elements):
         e = &model.force_elements[i]
         if acts_on_joint(e.type):
@@ -125,16 +124,10 @@ cdef inline void add_derivatives_along(
     cdef int a, c, j, k, other, side_k
     cdef const MobodJoint* joint = &model.joints[mobod]
     cdef const MobodJoint* outer
-    cdef T p[3]
-    cdef T S_O[36]
-    cdef T D[216]
-    cdef T S[6]
-    cdef T P[6]
-    cdef T F[6]
-    cdef T dF_q[6]
-    cdef T dF_v[6]
-    cdef T S_k[6]
-    cdef T change[6]
+    cdef T[3] p
+    cdef T[36] S_O
+    cdef T[216] D
+    cdef T[6] S, P, F, dF_q, dF_v, S_k, change
     cdef T work, work_v
     cdef T* at
     if joint.kind == GENERAL:
@@ -196,7 +189,7 @@ cdef inline void calc_force_rates(
 ) noexcept nogil:
     """F on C, and how it changes along a dof: by y, or by S × F - y."""
     cdef int i
-    cdef T zero[6]
+    cdef T[6] zero
     set_zero(zero, 6)
     calc_force_change(e, constants, ends, V, S, P, F, dF_q)
     calc_force_change(e, constants, ends, V, zero, S, F, dF_v)

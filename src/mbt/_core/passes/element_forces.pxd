@@ -74,8 +74,7 @@ cdef inline void add_gravity_forces(
 ) noexcept nogil:
     """F_Bo_W += [p_BoBcm × m g; m g]; World weighs nothing."""
     cdef int b, i
-    cdef T weight[3]
-    cdef T p_BoBcm_W[3]
+    cdef T[3] weight, p_BoBcm_W
     for b in range(1, model.num_bodies):
         if weightless != NULL and weightless[b]:
             continue
@@ -125,7 +124,7 @@ cdef inline void set_ends(
     """Poses and velocities of the frames that an element acts between."""
     cdef int a = model.frame_node[e.a]
     cdef int c = model.frame_node[e.b]
-    cdef T p[3]
+    cdef T[3] p
     multiply_poses4(X_WB + 16*a, X_BF + 16*e.a, ends.X_WA)
     multiply_poses4(X_WB + 16*c, X_BF + 16*e.b, ends.X_WC)
     if V_WB == NULL:
@@ -143,7 +142,7 @@ cdef inline void add_forces_on_ends(
 ) noexcept nogil:
     cdef int a = model.frame_node[e.a]
     cdef int c = model.frame_node[e.b]
-    cdef T p[3]
+    cdef T[3] p
     position_between4(X_WB + 16*a, ends.X_WA, p)
     add_shifted_force(ends.F_A, p, F_Bo_W + 6*a)
     position_between4(X_WB + 16*c, ends.X_WC, p)
@@ -166,7 +165,7 @@ cdef inline T calc_gravity_potential_energy(
     """-sum over bodies of m g·p_WBcm: zero at the World origin."""
     cdef int b, i
     cdef T total = <T>0.0
-    cdef T p[3]
+    cdef T[3] p
     for b in range(1, model.num_bodies):
         if weightless != NULL and weightless[b]:
             continue
@@ -191,8 +190,8 @@ cdef inline T calc_gravity_power(
     """Sum over bodies of m g·v_WBcm."""
     cdef int b, i
     cdef T total = <T>0.0
-    cdef T p[3]
-    cdef T v[6]
+    cdef T[3] p
+    cdef T[6] v
     for b in range(1, model.num_bodies):
         if weightless != NULL and weightless[b]:
             continue

@@ -23,8 +23,7 @@ cdef inline void calc_kinetic_energy(
     """Sum over bodies of (m (v·v + 2 v·(w × c)) + w·I w)/2, plus the rotors' half of reflected inertia times v^2."""
     cdef int b, k
     cdef T total = <T>0.0
-    cdef T w[3]
-    cdef T u[3]
+    cdef T[3] w, u
     cdef T c_w
     cdef const T* c
     cdef const T* J

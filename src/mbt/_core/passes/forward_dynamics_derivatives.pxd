@@ -24,7 +24,7 @@ cdef inline void start_articulated_bodies(
 ) noexcept nogil:
     """I_A (num_mobods, 6, 8): the inertias of the mobods alone, [J, [h]x; -[h]x, m]."""
     cdef int i, j
-    cdef T I[10]
+    cdef T[10] I
     cdef T* y
     for i in range(1, model.num_mobods):
         get_column(I_of(columns, model.joints[i].v_start), 10, I)
@@ -82,7 +82,7 @@ cdef inline void calc_articulated_dofs(
     cdef T* S
     cdef T* parent
     cdef T angular, linear
-    cdef T F[6]
+    cdef T[6] F
     cdef T* dF
     for i in range(model.num_mobods):
         set_zero(moving[i].dF, 6)
@@ -187,9 +187,9 @@ cdef inline void add_accelerations(
     cdef int i, k, l
     cdef const MobodJoint* joint
     cdef Moving[T]* x
-    cdef T S[6]
-    cdef T I[10]
-    cdef T F[6]
+    cdef T[6] S
+    cdef T[10] I
+    cdef T[6] F
     for i in range(model.num_mobods):
         set_zero(moving[i].dF, 6)
     for i in range(model.num_mobods - 1, 0, -1):
@@ -217,7 +217,7 @@ cdef inline void add_accelerations(
 
 cdef inline void add_inertia_force(const T* I, const T* A, T* F) noexcept nogil:
     """F += [J alpha + h × a; m a - h × alpha], I = [m, h, J]."""
-    cdef T y[3]
+    cdef T[3] y
     cdef int i
     symmetric_multiply(I + 4, A, y)
     add_cross(I + 1, A + 3, y)

@@ -28,7 +28,7 @@ from mbt._core.algebra.derivative_columns cimport (
 )
 from mbt._core.algebra.records cimport Mobod, Moving, Parameters, Pose
 from mbt._core.algebra.spatial cimport (
-    add_cross, add_scaled, copy, cross, dot3, dot6, multiply_rotations, rotate, rotate_symmetric, set_zero,
+    add_cross, add_scaled, copy, cross, dot3, dot6, multiply_rotations, rotate, set_zero,
 )
 from mbt._core.algebra.vectors cimport numbers
 from mbt._core.joints.mobilizers cimport (
@@ -65,8 +65,7 @@ cdef inline void calc_motions(
     cdef const Moving[T]* parent
     cdef Moving[T]* x
     cdef Pose[T] X_PN
-    cdef T S[6]
-    cdef T P[6]
+    cdef T[6] S, P
 
     # World does not move. Gravity is an acceleration of World, upwards.
     for i in range(9):
@@ -165,9 +164,9 @@ cdef inline void calc_general_motion(
     DerivativeColumns[T]* columns,  # S
 ) noexcept nogil:
     """V = V_P + S v, A = A_P + S vdot + V_P × S v + sum over j, k of D_jk v_j v_k."""
-    cdef T S[36]
-    cdef T D[216]
-    cdef T Sv[6]
+    cdef T[36] S
+    cdef T[216] D
+    cdef T[6] Sv
     cdef T rate
     cdef int i, j, k
     set_zero(S, 36)
@@ -234,12 +233,11 @@ cdef inline void calc_axis_changes(
 
     A reversed mobilizer turns F instead: the same with S_j × S_k before it and a minus.
     """
-    cdef T R_WF[9]
-    cdef T p_OM[3]
-    cdef T u[3]
-    cdef T unit[6]
-    cdef T dH[36]
-    cdef T a[6]
+    cdef T[9] R_WF
+    cdef T[3] p_OM, u
+    cdef T[6] unit
+    cdef T[36] dH
+    cdef T[6] a
     cdef T* y
     cdef int i, j, k
     cdef int is_constant = has_constant_H_FM(joint.type)
@@ -292,13 +290,10 @@ cdef inline void calc_general_rates(
     P_j = D_jv + V × S_j,  W_j = P_j + V_P × S_j + sum of D_lj v_l,
     Q_j = D_jvdot + V_P × D_jv + E_j + A × S_j + V × P_j.
     """
-    cdef T S[36]
-    cdef T D[216]
-    cdef T Dv[36]
-    cdef T DT_v[36]
-    cdef T Dvv[6]
-    cdef T P[6]
-    cdef T Q[6]
+    cdef T[36] S
+    cdef T[216] D
+    cdef T[36] Dv, DT_v
+    cdef T[6] Dvv, P, Q
     cdef int i, j, k
     set_zero(S, 36)
     for k in range(joint.nv):
@@ -352,17 +347,10 @@ cdef inline void calc_bias_change(
         [dde; ddu - de_v × u_j - d_j e_v × u_v - e_v × d_j u_v]
     with e_v = sum of e_k v_k, de_v = sum of d_l e_k v_l v_k.
     """
-    cdef T R_WF[9]
-    cdef T p_OM[3]
-    cdef T H[36]
-    cdef T Hdot[36]
-    cdef T dH[36]
-    cdef T unit[6]
-    cdef T Hv[6]
-    cdef T Hdot_v[6]
-    cdef T dH_v[6]
-    cdef T y[6]
-    cdef T a[6]
+    cdef T[9] R_WF
+    cdef T[3] p_OM
+    cdef T[36] H, Hdot, dH
+    cdef T[6] unit, Hv, Hdot_v, dH_v, y, a
     cdef int i, k
     set_zero(E, 6)
     if not has_constant_H_FM(joint.type):
@@ -408,9 +396,9 @@ cdef inline void add_same_joint_terms(
     T* dtau_dq,                    # (nv, stride)      [N m, N] per [rad, m]
 ) noexcept nogil:
     """dtau_k/dq_j += D_jk' F."""
-    cdef T S[36]
-    cdef T D[216]
-    cdef T F[6]
+    cdef T[36] S
+    cdef T[216] D
+    cdef T[6] F
     cdef T* y
     cdef int j, k
     set_zero(S, 36)
@@ -466,10 +454,8 @@ cdef inline void add_external_forces(
 ) noexcept nogil:
     """Take forces that are constant in World off F. Gravity is one of them where it spares some bodies."""
     cdef int b, i, m
-    cdef T F[6]
-    cdef T p_OB[3]
-    cdef T c[3]
-    cdef T d[3]
+    cdef T[6] F
+    cdef T[3] p_OB, c, d
     for i in range(count_registers(model, columns)):
         clear_external_forces(columns + i)
     for b in range(1, model.num_bodies):
@@ -497,7 +483,7 @@ cdef inline void add_external_force(const T* F_B, const T* p, int k, DerivativeC
     cdef T* F = F_of(columns, k)
     cdef T* G = G_of(columns, k)
     cdef const T* f = F_B + 3
-    cdef T t[3]
+    cdef T[3] t
     cdef T pf = dot3(p, f)
     cdef int i, j
     copy(F_B, 3, t)

@@ -36,9 +36,7 @@ cdef inline void calc_frame_jacobian(
     """V_WP = J v, straight from q. Only what is inboard of the frame is computed."""
     cdef int node = model.frame_node[frame]
     cdef int first = find_path(model, node, path)
-    cdef T p_BoP_B[3]
-    cdef T p_NoP_N[3]
-    cdef T p_WoP[3]
+    cdef T[3] p_BoP_B, p_NoP_N, p_WoP
     cdef int i, k
 
     calc_poses_on_path(model, path + first, model.num_bodies - first, mobods, q, sin_q, cos_q, X_WN)
@@ -126,10 +124,8 @@ cdef inline void set_other_columns(
     cdef const T* X = X_WN + 16*i
     cdef const T* X_WP = X_WN + 16*joint.parent if joint.parent != 0 else <const T*>NULL
     cdef Py_ssize_t nv = model.num_velocities
-    cdef T p[3]
-    cdef T z[3]
-    cdef T u[3]
-    cdef T H[36]
+    cdef T[3] p, z, u
+    cdef T[36] H
     cdef int j, k
     if joint.kind == PRISMATIC_Z:
         for j in range(3):
@@ -150,7 +146,7 @@ cdef inline void set_other_columns(
 
 cdef inline void turn_to_world(const T* X_WP, const T* R_PF, const T* x_F, T* x_W) noexcept nogil:
     """x_W = R_WP R_PF x_F. Without X_WP, P is World."""
-    cdef T x_P[3]
+    cdef T[3] x_P
     if X_WP == NULL:
         rotate(R_PF, x_F, x_W)
     else:
@@ -174,8 +170,7 @@ cdef inline void add_spatial_velocity_jacobian(
     cdef int b = node
     cdef Py_ssize_t nv = model.num_velocities
     cdef int i, k
-    cdef T p[3]
-    cdef T u[3]
+    cdef T[3] p, u
     while b > 0:
         for i in range(3):
             p[i] = p_WoBp_W[i] - X_WB[16*b + 4*i + 3]
@@ -226,8 +221,7 @@ cdef inline void add_translational_velocity_jacobian(
     cdef int b = node
     cdef Py_ssize_t nv = model.num_velocities
     cdef int i, k
-    cdef T p[3]
-    cdef T u[3]
+    cdef T[3] p, u
     while b > 0:
         for i in range(3):
             p[i] = p_WoBp_W[i] - X_WB[16*b + 4*i + 3]
@@ -246,7 +240,7 @@ cdef inline void express_jacobian(
 ) noexcept nogil:
     """J_E = R_EW J_W, in place."""
     cdef int i, k, row
-    cdef T y[3]
+    cdef T[3] y
     for row in range(0, num_rows, 3):
         for k in range(nv):
             for i in range(3):
@@ -269,8 +263,8 @@ cdef inline void multiply_by_Nplus(
     cdef int b, i, k, l, row, nq_b, nv_b
     cdef Py_ssize_t nq = model.num_positions
     cdef Py_ssize_t nv = model.num_velocities
-    cdef T unit[7]
-    cdef T v[6]
+    cdef T[7] unit
+    cdef T[6] v
     cdef T total
     for b in range(1, model.num_bodies):
         nq_b = model.q_start[b + 1] - model.q_start[b]

@@ -35,10 +35,9 @@ cdef inline void add_jacobian_rate(
     cdef Py_ssize_t nv = model.num_velocities
     cdef int b = node
     cdef int i, k
-    cdef T p_BoP[3]
-    cdef T v_BoP[3]
-    cdef T rates[36]
-    cdef T y[3]
+    cdef T[3] p_BoP, v_BoP
+    cdef T[36] rates
+    cdef T[3] y
     while b > 0:
         for i in range(3):
             p_BoP[i] = p_WoP_W[i] - X_WB[16*b + 4*i + 3]
@@ -77,13 +76,10 @@ cdef inline void calc_rates_of_axes(
     cdef int num_v = model.v_start[b + 1] - model.v_start[b]
     cdef const T* w_WP = V_WB + 6*model.parent[b]
     cdef const T* z
-    cdef T X_WF[16]
-    cdef T H[36]
-    cdef T Hdot[36]
-    cdef T p[3]
-    cdef T wp[3]
-    cdef T u[3]
-    cdef T turned[6]
+    cdef T[16] X_WF
+    cdef T[36] H, Hdot
+    cdef T[3] p, wp, u
+    cdef T[6] turned
     cdef T* y
     cdef int k
     calc_p_MoBo_W(X_WB + 16*b, X_BF + 16*model.outboard_frame[b], p)

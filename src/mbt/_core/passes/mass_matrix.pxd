@@ -38,8 +38,7 @@ cdef inline void calc_mass_matrix(
     cdef Py_ssize_t nv = model.num_velocities
     cdef const MobodJoint* joint
     cdef T* F
-    cdef T t[3]
-    cdef T f[3]
+    cdef T[3] t, f
 
     set_zero(M, nv*nv)
 
@@ -81,8 +80,8 @@ cdef inline void calc_mass_matrix(
 
 
 cdef inline void add_composite_to_parent(const Composite[T]* x, Composite[T]* parent) noexcept nogil:
-    cdef T h[3]
-    cdef T inertia[6]
+    cdef T[3] h
+    cdef T[6] inertia
     rotate(numbers(x.X_PN.R), numbers(x.h), h)
     rotate_symmetric(numbers(x.X_PN.R), numbers(x.inertia), inertia)
     add_shifted_inertia(

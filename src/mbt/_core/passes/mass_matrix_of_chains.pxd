@@ -111,10 +111,8 @@ cdef inline void set_motion_axes(
     cdef const MobodJoint* joint = &model.joints[i]
     cdef const double* X = X_ON + 16*i
     cdef const double* X_OP = X_ON + 16*joint.parent if joint.parent != 0 else <const double*>NULL
-    cdef double p[3]
-    cdef double w[3]
-    cdef double v[3]
-    cdef double H_FM[36]
+    cdef double[3] p, w, v
+    cdef double[36] H_FM
     cdef int j, k
     for j in range(3):
         p[j] = X[4*j + 3]
@@ -155,8 +153,7 @@ cdef inline void calc_momenta(
     """
     cdef const MobodJoint* joint
     cdef CompositeRows x = CompositeRows()
-    cdef double p[3]
-    cdef double w[3]
+    cdef double[3] p, w
     cdef int parent = 0    # of what `x` is outboard of
     cdef int i, j, k
     for i in range(model.num_mobods - 1, 0, -1):
@@ -192,8 +189,7 @@ cdef inline void finish_momentum(
     double* F,                     # (6,)         [kg m^2, kg m, kg]  torque, force about O; the torque begins with I w
 ) noexcept nogil:
     """F = M_c H: [I w + h × v; m v + w × h] about No, with the velocity v of No."""
-    cdef double p[3]
-    cdef double v[3]
+    cdef double[3] p, v
     cdef int j
     for j in range(3):
         p[j] = X_ON[4*j + 3]

@@ -21,7 +21,7 @@ cdef inline void calc_mass_moment(
     T* moment,             # (3,)                [kg m]  sum of m p_WBcm
 ) noexcept nogil:
     cdef int b, i
-    cdef T c[3]
+    cdef T[3] c
     total_mass[0] = <T>0.0
     set_zero(moment, 3)
     for b in range(1, model.num_bodies):
@@ -46,11 +46,8 @@ cdef inline void calc_momentum_about_world_origin(
 ) noexcept nogil:
     """Sum over bodies of [I w + m c × v + p_WoBo × l; l], with l = m (v + w × c)."""
     cdef int b, i
-    cdef T J[9]
-    cdef T c[3]
-    cdef T l[3]
-    cdef T y[3]
-    cdef T p[3]
+    cdef T[9] J
+    cdef T[3] c, l, y, p
     set_zero(L_WWo_W, 6)
     for b in range(1, model.num_bodies):
         rotate4(X_WB + 16*b, p_BoBcm_B + 3*b, c)
@@ -83,9 +80,7 @@ cdef inline void calc_mass_acceleration(
 ) noexcept nogil:
     """Sum over bodies of m (a + alpha × c + w × (w × c)), c = p_BoBcm_W."""
     cdef int b, i
-    cdef T c[3]
-    cdef T wc[3]
-    cdef T a[3]
+    cdef T[3] c, wc, a
     set_zero(force, 3)
     for b in range(1, model.num_bodies):
         rotate4(X_WB + 16*b, p_BoBcm_B + 3*b, c)
@@ -113,7 +108,7 @@ cdef inline void calc_composite_inertia(
 ) noexcept nogil:
     """One rigid inertia of all bodies as they are posed."""
     cdef int b
-    cdef T X_FB[16]
+    cdef T[16] X_FB
     total_mass[0] = <T>0.0
     set_zero(moment, 3)
     set_zero(inertia, 6)
@@ -134,10 +129,9 @@ cdef inline void add_posed_inertia(
     T* moment,             # (3,)    [kg m]  added to
     T* inertia,            # (6,)    [kg m^2]  added to: about Fo in F, xx xy xz yy yz zz
 ) noexcept nogil:
-    cdef T J[9]
-    cdef T S[6]
-    cdef T h[3]
-    cdef T p[3]
+    cdef T[9] J
+    cdef T[6] S
+    cdef T[3] h, p
     cdef int i
     rotate4(X_FB, p_BoBcm_B, h)
     calc_inertia_in_world(I_BBo_B, X_FB, J)

@@ -53,14 +53,9 @@ cdef inline void calc_mobod_frames(
 ) noexcept nogil:
     """Let welded bodies ride on their mobod, and turn every one-dof axis into z."""
     cdef int b, i, j
-    cdef T X_MB[16]
-    cdef T X_NP[16]
-    cdef T X_NF[16]
-    cdef T X_FM[16]
-    cdef T X_NM[16]
-    cdef T X[16]
-    cdef T R[9]
-    cdef T p[3]
+    cdef T[16] X_MB, X_NP, X_NF, X_FM, X_NM, X
+    cdef T[9] R
+    cdef T[3] p
     cdef const double* C
 
     set_identity_pose(&mobods[0].X_PF)
@@ -143,10 +138,8 @@ cdef inline void set_identity_pose(Pose[T]* X) noexcept nogil:
 cdef inline void add_body_inertia(
     T mass, const T* p_BoBcm_B, const T* I_BBo_B, const Pose[T]* X_NB, Mobod[T]* mobod
 ) noexcept nogil:
-    cdef T h_B[3]
-    cdef T h[3]
-    cdef T I_B[6]
-    cdef T inertia[6]
+    cdef T[3] h_B, h
+    cdef T[6] I_B, inertia
     cdef int i
     for i in range(3):
         h_B[i] = mass*p_BoBcm_B[i]

@@ -31,10 +31,8 @@ cdef inline void calc_momentum_matrix(
     """A_P[:, k] = [I w + h × v + p_PBo × l; l], l = m v + w × h, with [w; v] = H_PB_W[k] and the composite m, h, I."""
     cdef int b, i, k
     cdef Py_ssize_t nv = model.num_velocities
-    cdef T X[16]
-    cdef T p[3]
-    cdef T t[3]
-    cdef T l[3]
+    cdef T[16] X
+    cdef T[3] p, t, l
     cdef T* c
 
     # Each body for itself, turned into World and not moved.
@@ -88,7 +86,7 @@ cdef inline void calc_linear_momentum_matrix(
     """P[:, k] = m v + w × h, with [w; v] = H_PB_W[k]: the lower half of `calc_momentum_matrix`."""
     cdef int b, i, k
     cdef Py_ssize_t nv = model.num_velocities
-    cdef T l[3]
+    cdef T[3] l
     cdef T* c
     cdef T* parent
 

@@ -37,8 +37,8 @@ cdef inline void calc_inverse_inertia_of_frame(
     T* A,                          # (6, 6)              [1/(kg m^2), 1/(kg m), 1/kg]
 ) noexcept nogil:
     """Accelerations of frame F to unit moments and forces at its origin, all along the axes of E, from rest."""
-    cdef T F[6*STRIDE]
-    cdef T y[STRIDE]
+    cdef T[6*STRIDE] F
+    cdef T[STRIDE] y
     cdef const MobodJoint* joint
     cdef int node = model.frame_node[frame]
     cdef int i = model.mobod[node]
@@ -71,11 +71,7 @@ cdef inline void calc_inverse_inertia_of_frame(
 
 cdef inline void set_unit_forces(const Pose[T]* X_NB, const T* X_BF, const T* R_FE, T* F) noexcept nogil:
     """Moments, then forces at Fo, as columns of (moment about No; force) in N."""
-    cdef T axis_F[3]
-    cdef T axis_B[3]
-    cdef T axis[3]
-    cdef T p_BoFo_B[3]
-    cdef T p[3]
+    cdef T[3] axis_F, axis_B, axis, p_BoFo_B, p
     cdef int j, k
     for k in range(3):
         p_BoFo_B[k] = X_BF[4*k + 3]

@@ -13,7 +13,7 @@ In NumPy: tests/support/textbook.py, mass_matrix.
 
 from mbt._core.algebra.records cimport Composite, Mobod, Pose
 from mbt._core.algebra.spatial cimport (
-    add_shifted_inertia, copy, dot3, dot6, multiply_rotations, rotate, rotate_symmetric, symmetric_multiply,
+    add_shifted_inertia, copy, dot3, dot6, rotate, rotate_symmetric, symmetric_multiply,
 )
 from mbt._core.algebra.vectors cimport numbers
 from mbt._core.joints.mobilizers cimport GENERAL, QUATERNION_FLOATING, REVOLUTE_Z, RPY_FLOATING
@@ -69,9 +69,8 @@ cdef inline void calc_packed_mass_matrix(
     cdef int i, k, l
     cdef const MobodJoint* joint
     cdef const T* x
-    cdef T F[6]
-    cdef T t[3]
-    cdef T f[3]
+    cdef T[6] F
+    cdef T[3] t, f
 
     sincos_of_angles(q, model.angles, model.num_angles, sin_q, cos_q)
 
@@ -151,10 +150,10 @@ cdef inline void add_composite_to_parent(
     cdef const T* p = numbers(work[i].X_PN.p)
     cdef const T* sum = &mobods[joint.parent].mass if joint.v_end == parent.v_end else &to.mass
     cdef T mass = sum[0]
-    cdef T h[3]
-    cdef T inertia[6]
-    cdef T h_P[3]
-    cdef T inertia_P[6]
+    cdef T[3] h
+    cdef T[6] inertia
+    cdef T[3] h_P
+    cdef T[6] inertia_P
     rotate(R, x + 1, h_P)
     if parent.parent == 0 and parent.kind != GENERAL:
         # A base on one dof needs no more than what that moves.

@@ -29,7 +29,7 @@ cdef inline void calc_frame_pose(
     """X_WF = X_WN X_NB X_BF, straight from q."""
     cdef int node = model.frame_node[frame]
     cdef int first = find_path(model, node, path)
-    cdef T X_WB[16]
+    cdef T[16] X_WB
     calc_poses_on_path(model, path + first, model.num_bodies - first, mobods, q, sin_q, cos_q, X_WN)
     if model.frame_parent[frame] < 0:
         calc_body_pose(model, node, X_NB, X_WN, X_WF)

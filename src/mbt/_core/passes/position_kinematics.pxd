@@ -32,7 +32,7 @@ cdef inline void calc_position_kinematics(
 ) noexcept nogil:
     """X_WB = X_WP X_PB, X_PB = X_PF X_FM X_MB; H_PB_W = shift(R_WF H_FM, p_MoBo_W)."""
     cdef int b
-    cdef T X_PB_here[16]
+    cdef T[16] X_PB_here
     cdef T* X_FM_b = NULL
     cdef T* X_PB_b = X_PB_here
     start_position_kinematics(model, q, sin_q, cos_q, X_FM, X_PB)
@@ -102,8 +102,8 @@ cdef inline void calc_pose_in_parent(
     T* X_FM,               # (4, 4)              [1, m]  or NULL
     T* X_PB,               # (4, 4)              [1, m]
 ) noexcept nogil:
-    cdef T R[9]
-    cdef T p[3]
+    cdef T[9] R
+    cdef T[3] p
     cdef int i
     if model.type[b] == REVOLUTE:
         i = model.joints[model.mobod[b]].angle
@@ -149,8 +149,7 @@ cdef inline void calc_X_PB(
     const Model* model, int b, const T* X_BF, const T* R_FM, const T* p_FoMo_F, T* X_PB
 ) noexcept nogil:
     """X_PB = X_PF X_FM X_MB."""
-    cdef T X_PM[16]
-    cdef T X_MB[16]
+    cdef T[16] X_PM, X_MB
     if is_body_frame(model, model.outboard_frame[b]):
         compose_pose4(X_BF + 16*model.inboard_frame[b], R_FM, p_FoMo_F, X_PB)
     else:
@@ -163,8 +162,8 @@ cdef inline void calc_H_PB_W(
     const Model* model, int b, const T* X_BF, const T* X_WB, const T* H_FM, T* H_PB_W
 ) noexcept nogil:
     """H_PB_W = shift(R_WF H_FM, p_MoBo_W)."""
-    cdef T X_WF[16]
-    cdef T p_MoBo_W[3]
+    cdef T[16] X_WF
+    cdef T[3] p_MoBo_W
     cdef int k
     multiply_poses4(X_WB + 16*model.parent[b], X_BF + 16*model.inboard_frame[b], X_WF)
     calc_p_MoBo_W(X_WB + 16*b, X_BF + 16*model.outboard_frame[b], p_MoBo_W)
@@ -175,7 +174,7 @@ cdef inline void calc_H_PB_W(
 
 
 cdef inline void calc_p_MoBo_W(const T* X_WB, const T* X_BM, T* p_MoBo_W) noexcept nogil:
-    cdef T p_MoBo_B[3]
+    cdef T[3] p_MoBo_B
     cdef int i
     for i in range(3):
         p_MoBo_B[i] = -X_BM[4*i + 3]
@@ -197,7 +196,7 @@ cdef inline void calc_spatial_inertias_in_world(
 ) noexcept nogil:
     """M_Bo_W = [I, m [c]x; -m [c]x, m 1], with c = p_BoBcm_W."""
     cdef int b
-    cdef T J[9]
+    cdef T[9] J
     for b in range(model.num_bodies):
         rotate4(X_WB + 16*b, p_BoBcm_B + 3*b, p_BoBcm_W + 3*b)
         calc_inertia_in_world(I_BBo_B + 6*b, X_WB + 16*b, J)
@@ -206,7 +205,7 @@ cdef inline void calc_spatial_inertias_in_world(
 
 cdef inline void calc_inertia_in_world(const T* I, const T* X_WB, T* J) noexcept nogil:
     """J = R I R', full 3x3."""
-    cdef T IR[9]
+    cdef T[9] IR
     cdef int i, j
     for j in range(3):
         # I R'

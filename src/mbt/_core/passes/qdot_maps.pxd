@@ -17,8 +17,8 @@ cdef inline void calc_N(
     """qdot = N(q) v."""
     cdef int b, i, k
     cdef Py_ssize_t nv = model.num_velocities
-    cdef T unit[6]
-    cdef T qdot[7]
+    cdef T[6] unit
+    cdef T[7] qdot
     set_zero(N, model.num_positions*nv)
     for b in range(1, model.num_bodies):
         for k in range(model.v_start[b], model.v_start[b + 1]):
@@ -40,8 +40,8 @@ cdef inline void calc_Nplus(
     """v = N+(q) qdot."""
     cdef int b, i, k
     cdef Py_ssize_t nq = model.num_positions
-    cdef T unit[7]
-    cdef T v[6]
+    cdef T[7] unit
+    cdef T[6] v
     set_zero(Nplus, model.num_velocities*nq)
     for b in range(1, model.num_bodies):
         for i in range(model.q_start[b], model.q_start[b + 1]):
@@ -64,7 +64,7 @@ cdef inline void map_acceleration_to_qddot(
 ) noexcept nogil:
     """qddot = N vdot + Ndot v."""
     cdef int b, i
-    cdef T y[7]
+    cdef T[7] y
     cdef const double* c
     for b in range(1, model.num_bodies):
         c = model.constants[b]
@@ -85,7 +85,7 @@ cdef inline void calc_vdot_of_steady_qdot(
 ) noexcept nogil:
     """vdot = N+dot qdot, which is -N+ Ndot v because N+ N = 1: the acceleration for which qddot is zero."""
     cdef int b
-    cdef T qdot[7]
+    cdef T[7] qdot
     cdef const double* c
     for b in range(1, model.num_bodies):
         c = model.constants[b]
@@ -107,7 +107,7 @@ cdef inline void map_qddot_to_acceleration(
 ) noexcept nogil:
     """vdot = N+ qddot + N+dot qdot, exact when qddot = N vdot + Ndot v for some vdot."""
     cdef int b, k
-    cdef T y[6]
+    cdef T[6] y
     calc_vdot_of_steady_qdot(model, q, v, vdot)
     for b in range(1, model.num_bodies):
         k = model.v_start[b]

@@ -37,16 +37,9 @@ cdef inline void calc_inverse_dynamics_regressor(
     cdef T* y = Y
     cdef int b, i, inboard, k
     cdef const T* X
-    cdef T w[3]
-    cdef T alpha[3]
-    cdef T a_W[3]
-    cdef T a[3]
-    cdef T p[3]
-    cdef T h_W[3]
-    cdef T h_w[3]
-    cdef T h_v[3]
-    cdef T W[9]
-    cdef T K[18]
+    cdef T[3] w, alpha, a_W, a, p, h_W, h_w, h_v
+    cdef T[9] W
+    cdef T[18] K
     if T is not Lanes:
         set_zero(Y, columns*model.num_velocities)
     for b in range(1, model.num_bodies):
@@ -156,8 +149,7 @@ cdef inline void calc_kinetic_energy_regressor(
 ) noexcept nogil:
     """y pi = sum over bodies of m v·v/2 + m c·(v × w) + w·I w/2, without rotors."""
     cdef int b
-    cdef T w[3]
-    cdef T v[3]
+    cdef T[3] w, v
     cdef T* x
     for b in range(1, model.num_bodies):
         x = y + 10*(b - 1)
@@ -186,7 +178,7 @@ cdef inline void calc_momentum_regressor(
 ) noexcept nogil:
     """Y pi = sum over bodies of [I w + m c × v + p_PBo × l; l], l = m v + w × m c, without rotors."""
     cdef Py_ssize_t columns = 10*<Py_ssize_t>(model.num_bodies - 1)
-    cdef T y[60]
+    cdef T[60] y
     cdef int b, i
     for b in range(1, model.num_bodies):
         if T is Lanes:
@@ -209,11 +201,7 @@ cdef inline void calc_body_momentum_regressor(
     cdef const T* w = V_WB
     cdef const T* v = V_WB + 3
     cdef int i, j, k, r
-    cdef T p[3]
-    cdef T e[3]
-    cdef T t[3]
-    cdef T l[3]
-    cdef T w_B[3]
+    cdef T[3] p, e, t, l, w_B
     for i in range(3):
         p[i] = X_WB[4*i + 3] - p_WP[i]
     cross(p, v, t)
@@ -259,7 +247,7 @@ cdef inline void calc_potential_energy_regressor(
 ) noexcept nogil:
     """y pi = -sum over bodies of g·(m p_WBo + R_WB m c): gravity alone."""
     cdef int b, i
-    cdef T g[3]
+    cdef T[3] g
     cdef T* x
     set_zero(y, 10*<Py_ssize_t>(model.num_bodies - 1))
     for b in range(1, model.num_bodies):

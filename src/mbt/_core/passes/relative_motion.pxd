@@ -12,7 +12,7 @@ cdef inline void calc_velocity_of_point(
     # Out:
     T* V_WBp,              # (6,)    [rad/s, m/s]
 ) noexcept nogil:
-    cdef T p[3]
+    cdef T[3] p
     cdef int i
     for i in range(3):
         p[i] = p_WoBp_W[i] - X_WB[4*i + 3]
@@ -28,7 +28,7 @@ cdef inline void calc_acceleration_of_point(
     # Out:
     T* A_WBp,              # (6,)    [rad/s^2, m/s^2]
 ) noexcept nogil:
-    cdef T p[3]
+    cdef T[3] p
     cdef int i
     for i in range(3):
         p[i] = p_WoBp_W[i] - X_WB[4*i + 3]
@@ -45,7 +45,7 @@ cdef inline void calc_relative_velocity(
     T* V_ABp,              # (6,)    [rad/s, m/s]  expressed in World
 ) noexcept nogil:
     """V_ABp = V_WBp - shift(V_WA, p_AoBp)."""
-    cdef T V_WAp[6]
+    cdef T[6] V_WAp
     cdef int i
     calc_velocity_of_point(X_WA, V_WA, p_WoBp_W, V_WAp)
     for i in range(6):
@@ -64,9 +64,8 @@ cdef inline void calc_relative_acceleration(
     T* A_ABp,              # (6,)    [rad/s^2, m/s^2]  expressed in World
 ) noexcept nogil:
     """A_ABp = A_WBp - shift(A_WA, p_AoBp, w_WA) - [w_WA × w_AB; 2 w_WA × v_ABp]: centripetal and Coriolis terms."""
-    cdef T V_ABp[6]
-    cdef T A_WAp[6]
-    cdef T y[3]
+    cdef T[6] V_ABp, A_WAp
+    cdef T[3] y
     cdef int i
     calc_relative_velocity(X_WA, V_WA, p_WoBp_W, V_WBp, V_ABp)
     calc_acceleration_of_point(X_WA, V_WA, A_WA, p_WoBp_W, A_WAp)

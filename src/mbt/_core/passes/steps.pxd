@@ -21,8 +21,7 @@ cdef inline void calc_step_rate(
 ) noexcept nogil:
     """Velocities but of rotations: there w - u x w / 2 + u x (u x w) / 12, the inverse of dexp up to order two."""
     cdef int b, i, k
-    cdef T uw[3]
-    cdef T uuw[3]
+    cdef T[3] uw, uuw
     copy(v, model.num_velocities, rate)
     for b in range(1, model.num_bodies):
         if orientation_of(model.type[b]) != PLAIN:

@@ -66,7 +66,7 @@ cdef inline void calc_body_velocity(
     T* V_WB,               # (num_bodies, 6)     [rad/s, m/s]  row b
 ) noexcept nogil:
     """Of body b, after its parent."""
-    cdef T p_PB_W[3]
+    cdef T[3] p_PB_W
     cdef int k
     set_zero(V_PB_W + 6*b, 6)
     for k in range(model.v_start[b], model.v_start[b + 1]):

@@ -5,39 +5,25 @@ zero for the bias term.
 """
 
 from mbt._core.algebra.records cimport (
-    Articulated, ArticulatedDof, Composite, Composite6, Contact, Ends, Kinematics, MotionForce, MotionForceRows,
-    Parameters, Pose, Weight,
+    Articulated, ArticulatedDof, Composite, Kinematics, MotionForce, MotionForceRows, Parameters, Weight,
 )
 from mbt._core.algebra.spatial cimport copy, set_zero
-from mbt._core.algebra.vectors cimport pose_at, vector_at
-from mbt._core.forces.force_elements cimport acts_on_joint, calc_forces_on_ends
-from mbt._core.forces.point_contact cimport calc_contact
-from mbt._core.model.structs cimport ForceElement, Model, Switches
+from mbt._core.model.structs cimport Model, Switches
 from mbt._core.passes cimport element_forces
 from mbt._core.passes.body_forces cimport calc_generalized_forces
 from mbt._core.passes.body_poses cimport calc_body_poses
 from mbt._core.passes.center_of_mass cimport calc_center_of_mass
 from mbt._core.passes.constrained_dynamics cimport calc_constrained_accelerations
-from mbt._core.passes.coriolis cimport calc_coriolis_matrix
-from mbt._core.passes.element_forces cimport (
-    acts_on_bodies, add_forces_between, add_forces_on_ends, add_gravity_forces, calc_damping_power,
-    calc_element_conservative_power, calc_element_non_conservative_power, calc_element_potential_energy,
-    calc_gravity_potential_energy, calc_gravity_power, calc_joint_force, set_ends,
-)
+from mbt._core.passes.element_forces cimport acts_on_bodies, add_forces_between, add_gravity_forces
 from mbt._core.passes.forward_dynamics cimport calc_forward_dynamics
-from mbt._core.passes.forward_dynamics_in_parents cimport (
-    calc_forward_dynamics_in_parents, carry_first_dofs_to_parents,
-)
+from mbt._core.passes.forward_dynamics_in_parents cimport calc_forward_dynamics_in_parents
 from mbt._core.passes.gravity_forces cimport calc_gravity_generalized_forces
-from mbt._core.passes.inverse_dynamics cimport calc_bias_acceleration, calc_inverse_dynamics
+from mbt._core.passes.inverse_dynamics cimport calc_inverse_dynamics
 from mbt._core.passes.inverse_dynamics_in_rows cimport calc_inverse_dynamics_in_rows
 from mbt._core.passes.mass_matrix cimport calc_mass_matrix
-from mbt._core.passes.mass_matrix_inverse cimport calc_mass_matrix_inverse
-from mbt._core.passes.operational_space cimport calc_inverse_inertia_of_frame
-from mbt._core.passes.packed_mass_matrix cimport calc_packed_mass_matrix
-from mbt._core.passes.paths cimport calc_frame_pose, find_path
+from mbt._core.passes.paths cimport calc_frame_pose
 from mbt._core.passes.position_kinematics cimport calc_position_kinematics
-from mbt._core.passes.velocity_kinematics cimport calc_velocities_in_world, calc_velocity_kinematics
+from mbt._core.passes.velocity_kinematics cimport calc_velocities_in_world
 from mbt._core.scalars cimport MBT_W, PyScalar, T, select_lt
 
 
@@ -96,11 +82,6 @@ cdef inline void run_velocities(const Model* model, const T* v, Kinematics[T]* x
     calc_velocities_in_world(model, x.X_WB, x.H_PB_W, v, x.V_PB_W, x.V_WB)
 
 
-cdef inline void run_velocities_in_parents(const Model* model, const T* v, Kinematics[T]* x) noexcept nogil:
-    """V_PB too."""
-    calc_velocity_kinematics(model, x.X_WB, x.H_PB_W, v, x.V_PB_W, x.V_PB, x.V_WB)
-
-
 cdef inline void run_inverse_dynamics(
     # Topology:
     const Model* model,
@@ -130,48 +111,6 @@ cdef inline void run_inverse_dynamics(
     calc_inverse_dynamics(
         model, p.mobods, p.reflected_inertia, gravity, q, v, vdot, <MotionForce[T]*>work, H_N, sin_q, cos_q, tau
     )
-
-
-cdef inline void run_bias_acceleration(
-    # Topology:
-    const Model* model,
-    int frame,
-    # Parameters:
-    const Parameters[T]* p,
-    # In:
-    const T* q,      # (nq,)  [rad, m]
-    const T* v,      # (nv,)  [rad/s, m/s]
-    const T* p_FoP,  # (3,)   [m]
-    const Kinematics[T]* k,
-    # Work:
-    T* memory,       # (count_work(model) + nv,)
-    int* path,       # (num_bodies,)
-    # Out:
-    T* A_WP,         # (6,)   [rad/s^2, m/s^2]
-) noexcept nogil:
-    """Jdot v of a point fixed to a frame, by inverse dynamics on the way to it."""
-    cdef int node = model.frame_node[frame]
-    cdef int first = find_path(model, node, path)
-    cdef MotionForce[T]* work = <MotionForce[T]*>memory
-    cdef T* H_N = <T*>(work + model.num_mobods)
-    cdef T* sin_q = H_N + 6*model.num_velocities
-    cdef T* cos_q = sin_q + model.angle_stride
-    cdef const T* numbers = p.X_BF + 16*frame
-    cdef Pose[T] X_BF = pose_at(numbers)
-    calc_bias_acceleration(
-        model, node, path + first, model.num_bodies - first, p.mobods, p.X_NB, q, v, k.X_WB,
-        X_BF.p + X_BF.R*vector_at(p_FoP), work, cos_q + model.angle_stride, H_N, sin_q, cos_q, A_WP
-    )
-
-
-cdef inline void run_gravity_generalized_forces(
-    const Model* model, const Parameters[T]* p, const T* q, T* memory, T* tau_g
-) noexcept nogil:
-    cdef Weight[T]* work = <Weight[T]*>memory
-    cdef T* H_N = <T*>(work + model.num_mobods)
-    cdef T* sin_q = H_N + 6*model.num_velocities
-    cdef T* cos_q = sin_q + model.angle_stride
-    calc_gravity_generalized_forces(model, p.mobods, p.gravity, q, work, H_N, sin_q, cos_q, tau_g)
 
 
 cdef inline void widen_scales(const Model* model, Py_ssize_t stride, T* scale) noexcept nogil:
@@ -329,41 +268,6 @@ cdef inline ArticulatedDof[T]* run_constrained_dynamics(
     return dofs
 
 
-cdef inline ArticulatedDof[T]* run_impulse_dynamics(
-    # Topology:
-    const Model* model,
-    # Parameters:
-    const Parameters[T]* p,
-    const Switches* switches,
-    # In:
-    const T* q,            # (nq,)             [rad, m]
-    const T* v,            # (nv,)             [rad/s, m/s]
-    const T* restitution,  # (1,)              [1]
-    # Work:
-    T* memory,             # (count_work(model) + nv,)
-    # Out:
-    T* v1,                 # (nv,)             [rad/s, m/s]
-    T* impulses,           # (num_equations,)  [N m s, N s]
-) noexcept nogil:
-    """M (v1 - v) = J' impulses, J v1 = -restitution J v. Needs nv more scalars of memory. Returns the pivots."""
-    cdef T* zeros = memory + count_work(model)
-    cdef T* multipliers = multipliers_in(model, memory)
-    cdef T no_gravity[3]
-    cdef T factor = restitution[0] + <T>1.0
-    cdef Switches at_rest = switches[0]
-    cdef ArticulatedDof[T]* dofs
-    cdef int k
-    at_rest.stabilized = 0
-    set_zero(no_gravity, 3)
-    set_zero(zeros, model.num_velocities)
-    dofs = run_constrained_dynamics(model, p, no_gravity, &at_rest, q, zeros, v, zeros, memory, v1)
-    for k in range(model.num_velocities):
-        v1[k] = v[k] + factor*v1[k]
-    for k in range(model.num_equations):
-        impulses[k] = factor*multipliers[k]
-    return dofs
-
-
 cdef inline void add_joint_forces(
     const Model* model, const Parameters[T]* p, const T* q, const T* v, int subtract, T* tau
 ) noexcept nogil:
@@ -465,7 +369,7 @@ cdef inline ArticulatedDof[T]* run_forward_dynamics_with_elements(
 
     Needs 2 nv more scalars of memory. Returns the pivots, in `memory`.
     """
-    cdef T zero[3]
+    cdef T[3] zero
     cdef T* total = memory + count_work(model)
     cdef T* tau_of_bodies = total + model.num_velocities
     cdef int k
@@ -495,6 +399,9 @@ cdef inline void run_gravity_forces(
     T* tau_g,               # (nv,)  [N m, N]
 ) noexcept nogil:
     """Generalized forces of gravity."""
+    cdef Weight[T]* work = <Weight[T]*>memory
+    cdef T* H_N = <T*>(work + model.num_mobods)
+    cdef T* sin_q = H_N + 6*model.num_velocities
     cdef Kinematics[T] x
     if unlikely(weightless != NULL):
         run_positions(False, model, p, q, memory, &x)
@@ -502,129 +409,9 @@ cdef inline void run_gravity_forces(
         add_gravity_forces(model, weightless, p.mass, p.p_BoBcm_B, p.gravity, x.X_WB, x.F_Bo_W)
         calc_generalized_forces(model, x.X_WB, x.H_PB_W, x.F_Bo_W, tau_g)
     else:
-        run_gravity_generalized_forces(model, p, q, memory, tau_g)
-
-
-cdef inline T run_potential_energy(
-    const Model* model, const Parameters[T]* p, const int* weightless, const T* q, const T* X_WB
-) noexcept nogil:
-    """Gravity and force elements."""
-    cdef int i
-    cdef T total = calc_gravity_potential_energy(model, weightless, p.mass, p.p_BoBcm_B, p.gravity, X_WB)
-    for i in range(model.num_force_elements):
-        total = total + run_element_potential_energy(model, p, i, q, X_WB)
-    return total
-
-
-cdef inline T run_conservative_power(
-    # Topology:
-    const Model* model,
-    # Parameters:
-    const Parameters[T]* p,
-    const int* weightless,  # (num_bodies,) or NULL
-    # In:
-    const T* q,             # (nq,)               [rad, m]
-    const T* v,             # (nv,)               [rad/s, m/s]
-    const T* X_WB,          # (num_bodies, 4, 4)  [1, m]
-    const T* V_WB,          # (num_bodies, 6)     [rad/s, m/s]
-) noexcept nogil:
-    """Minus the rate of the potential energy."""
-    cdef int i
-    cdef T total = calc_gravity_power(model, weightless, p.mass, p.p_BoBcm_B, p.gravity, X_WB, V_WB)
-    for i in range(model.num_force_elements):
-        total = total + run_element_power(model, p, i, 1, q, v, X_WB, V_WB)
-    return total
-
-
-cdef inline T run_non_conservative_power(
-    # Topology:
-    const Model* model,
-    # Parameters:
-    const Parameters[T]* p,
-    # In:
-    const T* q,     # (nq,)               [rad, m]
-    const T* v,     # (nv,)               [rad/s, m/s]
-    const T* X_WB,  # (num_bodies, 4, 4)  [1, m]
-    const T* V_WB,  # (num_bodies, 6)     [rad/s, m/s]
-) noexcept nogil:
-    """Joint damping and the rest of the power of force elements."""
-    cdef int i
-    cdef T total = calc_damping_power(model, p.damping, v)
-    for i in range(model.num_force_elements):
-        total = total + run_element_power(model, p, i, 0, q, v, X_WB, V_WB)
-    return total
-
-
-cdef inline T run_element_potential_energy(
-    const Model* model, const Parameters[T]* p, int element, const T* q, const T* X_WB
-) noexcept nogil:
-    cdef const ForceElement* e = &model.force_elements[element]
-    cdef Ends[T] ends
-    if not acts_on_joint(e.type):
-        set_ends(model, e, p.X_BF, X_WB, <const T*>NULL, &ends)
-    return calc_element_potential_energy(e, p.force_elements, q, &ends)
-
-
-cdef inline T run_element_power(
-    # Topology:
-    const Model* model,
-    # Parameters:
-    const Parameters[T]* p,
-    # In:
-    int element,
-    int conservative,
-    const T* q,     # (nq,)               [rad, m]
-    const T* v,     # (nv,)               [rad/s, m/s]
-    const T* X_WB,  # (num_bodies, 4, 4)  [1, m]
-    const T* V_WB,  # (num_bodies, 6)     [rad/s, m/s]
-) noexcept nogil:
-    """The conservative, or the other power of one force element."""
-    cdef const ForceElement* e = &model.force_elements[element]
-    cdef Ends[T] ends
-    if not acts_on_joint(e.type):
-        set_ends(model, e, p.X_BF, X_WB, V_WB, &ends)
-    if conservative:
-        return calc_element_conservative_power(e, p.force_elements, q, v, &ends)
-    return calc_element_non_conservative_power(e, p.force_elements, v, &ends)
-
-
-cdef inline void run_element_force(
-    # Topology:
-    const Model* model,
-    # Parameters:
-    const Parameters[T]* p,
-    # In:
-    int element,
-    const T* q,     # (nq,)               [rad, m]
-    const T* v,     # (nv,)               [rad/s, m/s]
-    const T* X_WB,  # (num_bodies, 4, 4)  [1, m]
-    const T* V_WB,  # (num_bodies, 6)     [rad/s, m/s]
-    # Out:
-    T* F_Bo_W,      # (num_bodies, 6)     [N m, N]  added to
-    T* tau,         # (nv,)               [N m, N]  added to
-) noexcept nogil:
-    """Add the force of one element."""
-    cdef const ForceElement* e = &model.force_elements[element]
-    cdef Ends[T] ends
-    cdef T force
-    if acts_on_joint(e.type):
-        force = calc_joint_force(e, p.force_elements, q, v)
-        tau[e.b] = tau[e.b] + force
-    else:
-        set_ends(model, e, p.X_BF, X_WB, V_WB, &ends)
-        calc_forces_on_ends(e, p.force_elements + e.start, &ends)
-        add_forces_on_ends(model, e, X_WB, &ends, F_Bo_W)
-
-
-cdef inline void run_contact_forces(
-    const Model* model, const Parameters[T]* p, int element, const T* X_WB, const T* V_WB, T* each
-) noexcept nogil:
-    """Of each point in contact of one element the force on it, in World, and its depth."""
-    cdef const ForceElement* e = &model.force_elements[element]
-    cdef Ends[T] ends
-    cdef Contact[T] contact
-    set_ends(model, e, p.X_BF, X_WB, V_WB, &ends)
-    calc_contact(p.force_elements + e.start, e.num_points, &ends, &contact, each)
+        calc_gravity_generalized_forces(
+            model, p.mobods, p.gravity, q, work, H_N, sin_q, sin_q + model.angle_stride, tau_g
+        )
 
 
 cdef inline void run_mass_matrix(
@@ -637,18 +424,6 @@ cdef inline void run_mass_matrix(
     cdef T* momenta = cos_q + model.angle_stride
     cdef T* row = momenta + 6*model.num_velocities
     calc_mass_matrix(model, p.mobods, p.reflected_inertia, q, work, H_N, sin_q, cos_q, momenta, row, M)
-
-
-cdef inline void run_packed_mass_matrix(
-    const Model* model, const Parameters[T]* p, const T* q, T* memory, T* M
-) noexcept nogil:
-    cdef Composite[T]* work = <Composite[T]*>memory
-    cdef Pose[T]* turned = <Pose[T]*>(work + model.num_mobods)
-    cdef T* H_N = <T*>(turned + model.num_mobods)
-    cdef T* H_B = H_N + 6*model.num_velocities
-    cdef T* sin_q = H_B + 6*model.num_velocities
-    cdef T* cos_q = sin_q + model.angle_stride
-    calc_packed_mass_matrix(model, p.mobods, p.reflected_inertia, q, work, H_N, sin_q, cos_q, H_B, turned, M)
 
 
 cdef inline void run_body_poses(
@@ -698,23 +473,6 @@ cdef inline void run_center_of_mass(
     )
 
 
-cdef inline void run_generalized_forces(
-    # Topology:
-    const Model* model,
-    # In:
-    const T* X_WB,    # (num_bodies, 4, 4)  [1, m]
-    const T* H_PB_W,  # (nv, 6)             [1, m]
-    const T* F_Bo_W,  # (num_bodies, 6)     [N m, N]
-    # Work:
-    T* memory,        # (count_work(model),)
-    # Out:
-    T* tau,           # (nv,)               [N m, N]
-) noexcept nogil:
-    """tau = sum of J_WB' F_Bo_W; F_Bo_W is left as it is."""
-    copy(F_Bo_W, 6*model.num_bodies, memory)
-    calc_generalized_forces(model, X_WB, H_PB_W, memory, tau)
-
-
 cdef inline void run_stateless_generalized_forces(
     # Topology:
     const Model* model,
@@ -733,104 +491,3 @@ cdef inline void run_stateless_generalized_forces(
     run_positions(False, model, p, q, memory, &x)
     copy(F_Bo_W, 6*model.num_bodies, x.F_Bo_W)
     calc_generalized_forces(model, x.X_WB, x.H_PB_W, x.F_Bo_W, tau)
-
-
-cdef inline void run_coriolis_matrix(
-    # Topology:
-    const Model* model,
-    # Parameters:
-    const Parameters[T]* p,
-    # In:
-    const T* q,     # (nq,)               [rad, m]
-    const T* v,     # (nv,)               [rad/s, m/s]
-    const T* X_WB,  # (num_bodies, 4, 4)  [1, m]
-    const T* H_FM,  # (nv, 6)             [1, m]
-    const T* V_WB,  # (num_bodies, 6)     [rad/s, m/s]
-    # Work:
-    T* memory,      # (count_work(model),)
-    int* base,      # (num_bodies,)
-    # Out:
-    T* C,           # (nv, nv)            [N m s, N s]  times v a force
-) noexcept nogil:
-    cdef Composite6[T]* work = <Composite6[T]*>memory
-    cdef T* h = <T*>(work + model.num_bodies)
-    cdef T* hdot = h + 6*model.num_velocities
-    calc_coriolis_matrix(
-        model, p.mass, p.p_BoBcm_B, p.I_BBo_B, p.X_BF, q, v, X_WB, H_FM, V_WB, base, work, h, hdot, C
-    )
-
-
-cdef inline ArticulatedDof[T]* run_articulation(
-    const Model* model, const Parameters[T]* p, const T* q, T* memory, T* more
-) noexcept nogil:
-    """Articulated bodies, at rest and without forces, in `memory`. `more` holds 2 nv scalars. Returns the pivots."""
-    cdef T no_gravity[3]
-    set_zero(no_gravity, 3)
-    set_zero(more, model.num_velocities)
-    return run_forward_dynamics(
-        model, p, p.reflected_inertia, no_gravity, NULL, q, more, more, memory, more + model.num_velocities
-    )
-
-
-cdef inline ArticulatedDof[T]* run_operational_space(
-    # Topology:
-    const Model* model,
-    # Parameters:
-    const Parameters[T]* p,
-    # In:
-    int frame,
-    int frame_E,
-    const T* q,  # (nq,)   [rad, m]
-    # Work:
-    T* memory,   # (count_work(model),)
-    int* path,   # (num_bodies,)
-    T* more,     # (2 nv,)
-    # Out:
-    T* A,        # (6, 6)  [1/(kg m^2), 1/(kg m), 1/kg]
-) noexcept nogil:
-    """J M^-1 J' of a frame, in frame E, (6, 6). `more` holds 2 nv scalars. Returns the pivots, in `memory`."""
-    cdef Articulated[T]* work = <Articulated[T]*>memory
-    cdef T X_WF[16]
-    cdef T X_WE[16]
-    cdef T R_FE[9]
-    cdef ArticulatedDof[T]* dofs
-    cdef int i, j
-    run_frame_pose(model, p, frame, q, memory, path, X_WF)
-    for i in range(3):
-        for j in range(3):
-            R_FE[3*i + j] = X_WF[4*j + i]
-    if frame_E != 0:
-        run_frame_pose(model, p, frame_E, q, memory, path, X_WE)
-        for i in range(3):
-            for j in range(3):
-                R_FE[3*i + j] = X_WF[i]*X_WE[j] + X_WF[4 + i]*X_WE[4 + j] + X_WF[8 + i]*X_WE[8 + j]
-    dofs = run_articulation(model, p, q, memory, more)
-    calc_inverse_inertia_of_frame(
-        model, frame, p.X_NB, p.X_BF, R_FE, work, <T*>(work + model.num_mobods), dofs, A
-    )
-    return dofs
-
-
-cdef inline ArticulatedDof[T]* run_mass_matrix_inverse(
-    # Topology:
-    const Model* model,
-    # Parameters:
-    const Parameters[T]* p,
-    # In:
-    const T* q,    # (nq,)     [rad, m]
-    # Work:
-    T* memory,     # (count_work(model),)
-    T* more,       # (6 nv (num_mobods + 1) + 3 nv,)
-    # Out:
-    T* M_inverse,  # (nv, nv)  [1/(kg m^2), 1/(kg m), 1/kg]
-) noexcept nogil:
-    """M^-1, (nv, nv). `more` holds 6 nv (num_mobods + 1) + 3 nv scalars. Returns the pivots, in `memory`."""
-    cdef Articulated[T]* work = <Articulated[T]*>memory
-    cdef T* H_N = <T*>(work + model.num_mobods)
-    cdef T* row = more + 2*model.num_velocities
-    cdef T* F = row + model.num_velocities
-    cdef ArticulatedDof[T]* dofs = run_articulation(model, p, q, memory, more)
-    if T is not double:
-        carry_first_dofs_to_parents(model, work, dofs)
-    calc_mass_matrix_inverse(model, work, H_N, dofs, F, F + 6*model.num_velocities, row, M_inverse)
-    return dofs

@@ -1,10 +1,16 @@
 """Kinematics of all bodies, forces on them, and regressors: from the kinematics in World."""
 
+from mbt._core.algebra.records cimport Composite6, Contact, Ends
 from mbt._core.algebra.spatial cimport add_shifted_force, copy, rotate_inverse4, set_zero
-from mbt._core.model.structs cimport Model
+from mbt._core.forces.force_elements cimport acts_on_joint, calc_forces_on_ends
+from mbt._core.forces.point_contact cimport calc_contact
+from mbt._core.model.structs cimport ForceElement, Model
 from mbt._core.passes.acceleration_kinematics cimport calc_acceleration_kinematics
 from mbt._core.passes.body_forces cimport calc_generalized_forces, calc_reaction_forces
-from mbt._core.passes.element_forces cimport add_forces_between, add_gravity_forces
+from mbt._core.passes.coriolis cimport calc_coriolis_matrix
+from mbt._core.passes.element_forces cimport (
+    add_forces_between, add_forces_on_ends, add_gravity_forces, calc_joint_force, set_ends,
+)
 from mbt._core.passes.position_kinematics cimport calc_spatial_inertias_in_world
 from mbt._core.passes.regressor cimport (
     calc_inverse_dynamics_regressor, calc_kinetic_energy_regressor, calc_momentum_regressor,
@@ -118,10 +124,9 @@ cdef inline void calc_joint_reactions(Call[T]* c) noexcept nogil:
     """On the child of each joint at the origin of the frame on it, in that frame."""
     cdef const Model* model = c.model
     cdef T* F_BMo_W = c.k.rest + 12*model.num_bodies
-    cdef T X_WJc[16]
-    cdef T p_WoMo[3]
-    cdef T p_JcMo[3]
-    cdef T F[6]
+    cdef T[16] X_WJc
+    cdef T[3] p_WoMo, p_JcMo
+    cdef T[6] F
     cdef double sign
     cdef int i, j, frame, node
     run_reactions(c, True, c.integers[0], F_BMo_W)
@@ -143,8 +148,12 @@ cdef inline void calc_joint_reactions(Call[T]* c) noexcept nogil:
 
 
 cdef inline void calc_coriolis(Call[T]* c) noexcept nogil:
-    algorithms.run_coriolis_matrix(
-        c.model, c.p, c.q, c.v, c.k.X_WB, c.k.H_FM, c.k.V_WB, c.k.rest, c.base, c.out
+    cdef Composite6[T]* work = <Composite6[T]*>c.k.rest
+    cdef T* h = <T*>(work + c.model.num_bodies)
+    cdef T* hdot = h + 6*c.model.num_velocities
+    calc_coriolis_matrix(
+        c.model, c.p.mass, c.p.p_BoBcm_B, c.p.I_BBo_B, c.p.X_BF, c.q, c.v, c.k.X_WB, c.k.H_FM, c.k.V_WB, c.base, work,
+        h, hdot, c.out
     )
 
 
@@ -164,15 +173,26 @@ cdef inline void calc_gravity_forces(Call[T]* c) noexcept nogil:
 
 
 cdef inline void calc_element_force(Call[T]* c) noexcept nogil:
+    """Of one: F_Bo_W, tau."""
     cdef Py_ssize_t nb = c.model.num_bodies
+    cdef const ForceElement* e = &c.model.force_elements[c.integers[0]]
+    cdef Ends[T] ends
     set_zero(c.out, 6*nb + c.model.num_velocities)
-    algorithms.run_element_force(
-        c.model, c.p, c.integers[0], c.q, c.v, c.k.X_WB, c.k.V_WB, c.out, c.out + 6*nb
-    )
+    if acts_on_joint(e.type):
+        c.out[6*nb + e.b] = c.out[6*nb + e.b] + calc_joint_force(e, c.p.force_elements, c.q, c.v)
+    else:
+        set_ends(c.model, e, c.p.X_BF, c.k.X_WB, c.k.V_WB, &ends)
+        calc_forces_on_ends(e, c.p.force_elements + e.start, &ends)
+        add_forces_on_ends(c.model, e, c.k.X_WB, &ends, c.out)
 
 
 cdef inline void calc_contact_forces(Call[T]* c) noexcept nogil:
-    algorithms.run_contact_forces(c.model, c.p, c.integers[0], c.k.X_WB, c.k.V_WB, c.out)
+    """Of each point of one element the force on it, in World, and its depth."""
+    cdef const ForceElement* e = &c.model.force_elements[c.integers[0]]
+    cdef Ends[T] ends
+    cdef Contact[T] contact
+    set_ends(c.model, e, c.p.X_BF, c.k.X_WB, c.k.V_WB, &ends)
+    calc_contact(c.p.force_elements + e.start, e.num_points, &ends, &contact, c.out)
 
 
 # What is linear in the inertial parameters ------------------------------------------------------------------------

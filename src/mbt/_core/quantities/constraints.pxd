@@ -128,8 +128,7 @@ cdef inline void move_frame(
 ) noexcept nogil:
     """Velocity and acceleration, from those of its body."""
     cdef int b = model.frame_node[frame]
-    cdef T r[3]
-    cdef T wr[3]
+    cdef T[3] r, wr
     cdef int i
     for i in range(3):
         r[i] = F.p[i] - X_WB[16*b + 4*i + 3]
@@ -183,8 +182,8 @@ cdef inline void add_columns_of_end(
     T* J,                 # (num_equations_of, nv)  [1, m]
 ) noexcept nogil:
     """Each dof inboard of a node moves one of the two frames, `end`, while the other one rests."""
-    cdef T r[3]
-    cdef T rates[6]
+    cdef T[3] r
+    cdef T[6] rates
     cdef int i, l
     while node > 0:
         for i in range(3):
@@ -217,12 +216,8 @@ cdef inline void add_forces(
     T* tau,                # (nv,)                [N m, N]  added to
 ) noexcept nogil:
     """What these multipliers do: forces on two bodies, or on two dofs."""
-    cdef T axes[9]
-    cdef T u[3]
-    cdef T p_A[3]
-    cdef T p_B[3]
-    cdef T f[3]
-    cdef T t[3]
+    cdef T[9] axes
+    cdef T[3] u, p_A, p_B, f, t
     cdef int i
     if x.type == COUPLER:
         tau[x.dof_a] = tau[x.dof_a] + multipliers[0]
@@ -243,8 +238,7 @@ cdef inline void add_forces(
 
 cdef inline void add_force(const T* X_WB, double sign, const T* t, const T* f, const T* p_WP, T* F_Bo_W) noexcept nogil:
     """A torque and a force at P, times `sign`."""
-    cdef T r[3]
-    cdef T moment[3]
+    cdef T[3] r, moment
     cdef int i
     for i in range(3):
         r[i] = p_WP[i] - X_WB[4*i + 3]

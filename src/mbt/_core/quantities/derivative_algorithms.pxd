@@ -11,7 +11,7 @@ from mbt._core.algebra.spatial cimport copy, set_zero
 from mbt._core.model.structs cimport MobodJoint, Model, Switches
 from mbt._core.passes.constrained_dynamics cimport set_places
 from mbt._core.passes.constrained_dynamics_derivatives cimport (
-    add_constraint_rates, place_articulated_bodies, place_reactions, solve_by_groups, solve_with_mass_matrix_inverse,
+    add_constraint_rates, place_articulated_bodies, solve_by_groups, solve_with_mass_matrix_inverse,
 )
 from mbt._core.passes.element_derivatives cimport add_derivatives_between, add_joint_force_derivatives
 from mbt._core.passes.forward_dynamics_derivatives cimport (
@@ -27,7 +27,7 @@ from mbt._core.passes.velocity_kinematics cimport calc_velocity_kinematics
 from mbt._core.quantities.algorithms cimport (
     add_joint_forces, count_dynamics_work, count_work, multipliers_in, run_body_forces,
 )
-from mbt._core.scalars cimport Lanes, PyScalar, T
+from mbt._core.scalars cimport PyScalar, T
 
 
 cdef inline Py_ssize_t row_stride(const Model* model) noexcept nogil:
@@ -94,7 +94,7 @@ cdef inline void run_inverse_dynamics_derivatives(
     cdef T* sin_q = H_N + 6*nv
     cdef T* cos_q = sin_q + model.angle_stride
     cdef T* rest = cos_q + model.angle_stride
-    cdef T gravity[3]
+    cdef T[3] gravity
     if weightless == NULL and with_elements:
         copy(p.gravity, 3, gravity)
     else:
@@ -182,7 +182,7 @@ cdef inline T* run_mass_matrix_inverse_with_rates(
     cdef T* cos_q = sin_q + model.angle_stride
     cdef T* rest = cos_q + model.angle_stride
     cdef bint with_external = F_Bo_W != NULL or switches.weightless != NULL
-    cdef T gravity[3]
+    cdef T[3] gravity
     cdef int k
     if switches.weightless == NULL:
         copy(p.gravity, 3, gravity)

@@ -1,6 +1,7 @@
 """A quantity by its number, over the fused scalar: its memory, what it reads, and its function."""
 
 from mbt._core.model.structs cimport Model
+from mbt._core.passes.velocity_kinematics cimport calc_velocity_kinematics
 from mbt._core.quantities cimport algorithms
 from mbt._core.quantities.call cimport Call, Functions
 from mbt._core.quantities.table cimport IN_FULL, POSES, POSITIONS, VELOCITIES, Description, describe
@@ -38,7 +39,9 @@ cdef inline void calc_kinematics(const Description* row, Call[T]* c) noexcept no
         algorithms.run_positions(in_full and row.reads == POSITIONS, c.model, c.p, c.q, c.memory, &c.k)
         if row.reads == VELOCITIES:
             if in_full:
-                algorithms.run_velocities_in_parents(c.model, c.v, &c.k)
+                calc_velocity_kinematics(
+                    c.model, c.k.X_WB, c.k.H_PB_W, c.v, c.k.V_PB_W, c.k.V_PB, c.k.V_WB
+                )
             else:
                 algorithms.run_velocities(c.model, c.v, &c.k)
     else:

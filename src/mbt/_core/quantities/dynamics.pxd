@@ -1,10 +1,12 @@
 """Dynamics, and what else goes straight from q into mobod frames."""
 
-from mbt._core.algebra.records cimport ArticulatedDof
+from mbt._core.algebra.records cimport Articulated, ArticulatedDof
 from mbt._core.algebra.spatial cimport copy, set_zero
 from mbt._core.model.structs cimport Model, Switches
-from mbt._core.passes cimport jacobian
+from mbt._core.passes cimport jacobian, mass_matrix_inverse
 from mbt._core.passes.element_forces cimport acts_on_bodies
+from mbt._core.passes.forward_dynamics_in_parents cimport carry_first_dofs_to_parents
+from mbt._core.passes.operational_space cimport calc_inverse_inertia_of_frame
 from mbt._core.quantities cimport algorithms
 from mbt._core.quantities.call cimport Call, Functions, set_pivots, set_pivots_in_row
 from mbt._core.quantities.names cimport *
@@ -51,7 +53,7 @@ cdef inline Py_ssize_t count_operational_space_memory(const int* integers, const
 
 cdef inline void calc_motion_forces(Call[T]* c) noexcept nogil:
     """M vdot + C v less body forces and generalized forces; and less the call's gravity, where it has one."""
-    cdef T no_gravity[3]
+    cdef T[3] no_gravity
     cdef const T* gravity = c.gravity
     if gravity == NULL:
         set_zero(no_gravity, 3)
@@ -62,7 +64,7 @@ cdef inline void calc_motion_forces(Call[T]* c) noexcept nogil:
 
 cdef inline void calc_inverse_dynamics(Call[T]* c) noexcept nogil:
     """The same less gravity, joint damping and force elements."""
-    cdef T zero[3]
+    cdef T[3] zero
     c.gravity = algorithms.gravity_acceleration(c.p, c.switches.weightless, zero)
     c.functions.call(MOTION_FORCES, c)
     c.gravity = NULL
@@ -112,14 +114,26 @@ cdef inline void calc_constrained_forward_dynamics(Call[T]* c) noexcept nogil:
 
 
 cdef inline void calc_impulse_dynamics(Call[T]* c) noexcept nogil:
-    """Velocities after the impulses, and behind them these. The input is the coefficient of restitution."""
-    set_pivots(
-        c,
-        algorithms.run_impulse_dynamics(
-            c.model, c.p, c.switches, c.q, c.v, c.x, c.memory, c.out, c.out + c.model.num_velocities
-        ),
-        c.switches.locked,
+    """M (v1 - v) = J' impulses, J v1 = -restitution J v: v1, and behind it the impulses."""
+    cdef Py_ssize_t nv = c.model.num_velocities
+    cdef T* zeros = c.memory + algorithms.count_work(c.model)
+    cdef T* multipliers = algorithms.multipliers_in(c.model, c.memory)
+    cdef T[3] no_gravity
+    cdef T factor = c.x[0] + <T>1.0
+    cdef Switches at_rest = c.switches[0]
+    cdef ArticulatedDof[T]* dofs
+    cdef Py_ssize_t k
+    at_rest.stabilized = 0
+    set_zero(no_gravity, 3)
+    set_zero(zeros, nv)
+    dofs = algorithms.run_constrained_dynamics(
+        c.model, c.p, no_gravity, &at_rest, c.q, zeros, c.v, zeros, c.memory, c.out
     )
+    for k in range(nv):
+        c.out[k] = c.v[k] + factor*c.out[k]
+    for k in range(c.model.num_equations):
+        c.out[nv + k] = factor*multipliers[k]
+    set_pivots(c, dofs, c.switches.locked)
 
 
 cdef inline void calc_gravity_generalized_forces(Call[T]* c) noexcept nogil:
@@ -133,8 +147,29 @@ cdef inline void calc_mass_matrix(Call[T]* c) noexcept nogil:
 
 
 cdef inline void calc_mass_matrix_inverse(Call[T]* c) noexcept nogil:
+    cdef Articulated[T]* work = <Articulated[T]*>c.memory
+    cdef T* H_N = <T*>(work + c.model.num_mobods)
     cdef T* more = c.memory + algorithms.count_work(c.model)
-    set_pivots(c, algorithms.run_mass_matrix_inverse(c.model, c.p, c.q, c.memory, more, c.out), NULL)
+    cdef T* row = more + 2*c.model.num_velocities
+    cdef T* F = row + c.model.num_velocities
+    cdef ArticulatedDof[T]* dofs = run_articulation(c, more)
+    if T is not double:
+        carry_first_dofs_to_parents(c.model, work, dofs)
+    mass_matrix_inverse.calc_mass_matrix_inverse(
+        c.model, work, H_N, dofs, F, F + 6*c.model.num_velocities, row, c.out
+    )
+    set_pivots(c, dofs, NULL)
+
+
+cdef inline ArticulatedDof[T]* run_articulation(Call[T]* c, T* more) noexcept nogil:
+    """Articulated bodies, at rest and without forces, in the memory. `more` holds 2 nv scalars. Returns the pivots."""
+    cdef T[3] no_gravity
+    set_zero(no_gravity, 3)
+    set_zero(more, c.model.num_velocities)
+    return algorithms.run_forward_dynamics(
+        c.model, c.p, c.p.reflected_inertia, no_gravity, NULL, c.q, more, more, c.memory,
+        more + c.model.num_velocities
+    )
 
 
 cdef inline void calc_mass_matrix_by_inverse_dynamics(Call[T]* c) noexcept nogil:
@@ -160,9 +195,24 @@ cdef inline void calc_operational_space_inverse_inertia(Call[T]* c) noexcept nog
     cdef Py_ssize_t nv = c.model.num_velocities
     cdef T* D = c.memory + algorithms.count_work(c.model)
     cdef T* scale = D + nv + 6
+    cdef Articulated[T]* work = <Articulated[T]*>c.memory
+    cdef ArticulatedDof[T]* dofs
+    cdef T[16] X_WF, X_WE
+    cdef T[9] R_FE
     cdef Py_ssize_t k
-    cdef const ArticulatedDof[T]* dofs = algorithms.run_operational_space(
-        c.model, c.p, c.integers[0], c.integers[1], c.q, c.memory, c.base, scale + nv + 6, c.out
+    cdef int i, j
+    algorithms.run_frame_pose(c.model, c.p, c.integers[0], c.q, c.memory, c.base, X_WF)
+    for i in range(3):
+        for j in range(3):
+            R_FE[3*i + j] = X_WF[4*j + i]
+    if c.integers[1] != 0:
+        algorithms.run_frame_pose(c.model, c.p, c.integers[1], c.q, c.memory, c.base, X_WE)
+        for i in range(3):
+            for j in range(3):
+                R_FE[3*i + j] = X_WF[i]*X_WE[j] + X_WF[4 + i]*X_WE[4 + j] + X_WF[8 + i]*X_WE[8 + j]
+    dofs = run_articulation(c, scale + nv + 6)
+    calc_inverse_inertia_of_frame(
+        c.model, c.integers[0], c.p.X_NB, c.p.X_BF, R_FE, work, <T*>(work + c.model.num_mobods), dofs, c.out
     )
     for k in range(nv):
         D[k] = dofs[k].D
@@ -179,8 +229,7 @@ cdef inline void calc_operational_space_inertia(Call[T]* c) noexcept nogil:
 
 cdef inline void invert_symmetric6(T* A, T* D, T* scale) noexcept nogil:
     """A = A^-1 in place, by A = L D L'. The pivots D (6,), and the entries of A they began as, (6,)."""
-    cdef T L[36]
-    cdef T X[36]
+    cdef T[36] L, X
     cdef T total
     cdef int i, j, k
     for i in range(6):
@@ -229,7 +278,7 @@ cdef inline void calc_frame_jacobian(Call[T]* c) noexcept nogil:
     cdef T* sin_q = c.memory + 16*c.model.num_mobods
     cdef T* cos_q = sin_q + c.model.angle_stride
     cdef T* J_v = c.memory + algorithms.count_work(c.model) if by_qdot else c.out
-    cdef T X_WE[16]
+    cdef T[16] X_WE
     jacobian.calc_frame_jacobian(
         c.model, c.integers[0], c.p.mobods, c.p.X_NB, c.p.X_BF, c.q, p_FoP_F, c.base, sin_q, cos_q, c.memory, J_v
     )

@@ -73,7 +73,7 @@ cdef inline void calc_constrained_forward_dynamics_derivatives(Call[T]* c) noexc
     switches.for_derivatives = 1
     dynamics.switches = &switches
     dynamics.out = c.memory + count_dynamics_work(c.model)
-    c.functions.call(FORWARD_DYNAMICS, &dynamics)
+    c.functions.call(CONSTRAINED_FORWARD_DYNAMICS, &dynamics)
     c.pivots = dynamics.pivots
     algorithms.run_constrained_forward_dynamics_derivatives(
         c.model, c.p, &switches, c.q, c.v, given_body_forces(c), c.memory, c.out

@@ -1,8 +1,13 @@
 """Energy and power, of all or of one element."""
 
-from mbt._core.passes.element_forces cimport calc_gravity_potential_energy, calc_gravity_power
+from mbt._core.algebra.records cimport Ends
+from mbt._core.forces.force_elements cimport acts_on_joint
+from mbt._core.model.structs cimport ForceElement
+from mbt._core.passes.element_forces cimport (
+    calc_damping_power, calc_element_conservative_power, calc_element_non_conservative_power,
+    calc_element_potential_energy, calc_gravity_potential_energy, calc_gravity_power, set_ends,
+)
 from mbt._core.passes.energy cimport calc_kinetic_energy
-from mbt._core.quantities cimport algorithms
 from mbt._core.quantities.call cimport Call, Functions
 from mbt._core.quantities.dynamics cimport count_memory
 from mbt._core.quantities.names cimport *
@@ -28,17 +33,27 @@ cdef inline void calc_energy_of_motion(Call[T]* c) noexcept nogil:
 
 
 cdef inline void calc_potential_energy(Call[T]* c) noexcept nogil:
-    c.out[0] = algorithms.run_potential_energy(c.model, c.p, c.switches.weightless, c.q, c.k.X_WB)
+    """Of gravity and all force elements."""
+    cdef int i
+    calc_energy_of_gravity(c)
+    for i in range(c.model.num_force_elements):
+        c.out[0] = c.out[0] + energy_of_element(c, i)
 
 
 cdef inline void calc_conservative_power(Call[T]* c) noexcept nogil:
-    c.out[0] = algorithms.run_conservative_power(
-        c.model, c.p, c.switches.weightless, c.q, c.v, c.k.X_WB, c.k.V_WB
-    )
+    """Minus the rate of the potential energy."""
+    cdef int i
+    calc_power_of_gravity(c)
+    for i in range(c.model.num_force_elements):
+        c.out[0] = c.out[0] + power_of_element(c, i, True)
 
 
 cdef inline void calc_non_conservative_power(Call[T]* c) noexcept nogil:
-    c.out[0] = algorithms.run_non_conservative_power(c.model, c.p, c.q, c.v, c.k.X_WB, c.k.V_WB)
+    """Of joint damping, and the rest of the power of force elements."""
+    cdef int i
+    c.out[0] = calc_damping_power(c.model, c.p.damping, c.v)
+    for i in range(c.model.num_force_elements):
+        c.out[0] = c.out[0] + power_of_element(c, i, False)
 
 
 cdef inline void calc_energy_of_gravity(Call[T]* c) noexcept nogil:
@@ -54,12 +69,30 @@ cdef inline void calc_power_of_gravity(Call[T]* c) noexcept nogil:
 
 
 cdef inline void calc_energy_of_element(Call[T]* c) noexcept nogil:
-    c.out[0] = algorithms.run_element_potential_energy(c.model, c.p, c.integers[0], c.q, c.k.X_WB)
+    c.out[0] = energy_of_element(c, c.integers[0])
 
 
 cdef inline void calc_conservative_power_of_element(Call[T]* c) noexcept nogil:
-    c.out[0] = algorithms.run_element_power(c.model, c.p, c.integers[0], 1, c.q, c.v, c.k.X_WB, c.k.V_WB)
+    c.out[0] = power_of_element(c, c.integers[0], True)
 
 
 cdef inline void calc_non_conservative_power_of_element(Call[T]* c) noexcept nogil:
-    c.out[0] = algorithms.run_element_power(c.model, c.p, c.integers[0], 0, c.q, c.v, c.k.X_WB, c.k.V_WB)
+    c.out[0] = power_of_element(c, c.integers[0], False)
+
+
+cdef inline T energy_of_element(Call[T]* c, int element) noexcept nogil:
+    cdef const ForceElement* e = &c.model.force_elements[element]
+    cdef Ends[T] ends
+    if not acts_on_joint(e.type):
+        set_ends(c.model, e, c.p.X_BF, c.k.X_WB, <const T*>NULL, &ends)
+    return calc_element_potential_energy(e, c.p.force_elements, c.q, &ends)
+
+
+cdef inline T power_of_element(Call[T]* c, int element, bint is_conservative) noexcept nogil:
+    cdef const ForceElement* e = &c.model.force_elements[element]
+    cdef Ends[T] ends
+    if not acts_on_joint(e.type):
+        set_ends(c.model, e, c.p.X_BF, c.k.X_WB, c.k.V_WB, &ends)
+    if is_conservative:
+        return calc_element_conservative_power(e, c.p.force_elements, c.q, c.v, &ends)
+    return calc_element_non_conservative_power(e, c.p.force_elements, c.v, &ends)

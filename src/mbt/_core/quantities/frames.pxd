@@ -1,21 +1,23 @@
 """Frames and points fixed to them: where they are, how they move, and how that depends on velocities."""
 
-from mbt._core.algebra.records cimport Kinematics, Parameters
+from mbt._core.algebra.records cimport Kinematics, MotionForce, Parameters, Pose
 from mbt._core.algebra.spatial cimport copy, cross, invert_pose4, multiply_poses4, set_zero
+from mbt._core.algebra.vectors cimport pose_at, vector_at
 from mbt._core.model.structs cimport Model, common_ancestor
 from mbt._core.passes.acceleration_kinematics cimport calc_acceleration_kinematics
+from mbt._core.passes.inverse_dynamics cimport calc_bias_acceleration
 from mbt._core.passes.jacobian cimport (
     add_angular_velocity_jacobian, add_spatial_velocity_jacobian, add_translational_velocity_jacobian,
     express_jacobian, multiply_by_Nplus,
 )
 from mbt._core.passes.jacobian_rate cimport add_jacobian_rate
+from mbt._core.passes.paths cimport find_path
 from mbt._core.passes.qdot_maps cimport calc_vdot_of_steady_qdot
 from mbt._core.passes.relative_motion cimport (
     calc_acceleration_of_point, calc_relative_acceleration, calc_relative_velocity, calc_velocity_of_point,
     express_spatial,
 )
 from mbt._core.passes.velocity_kinematics cimport calc_velocity_kinematics
-from mbt._core.quantities cimport algorithms
 from mbt._core.quantities.call cimport Call, Functions
 from mbt._core.quantities.dynamics cimport count_memory
 from mbt._core.quantities.names cimport *
@@ -58,9 +60,7 @@ cdef inline Py_ssize_t num_points(const int* integers) noexcept nogil:
 
 cdef inline void calc_relative_transform(Call[T]* c) noexcept nogil:
     """X_AB."""
-    cdef T X_WA[16]
-    cdef T X_AW[16]
-    cdef T X_WB[16]
+    cdef T[16] X_WA, X_AW, X_WB
     calc_X_WF(c.model, c.p, &c.k, c.integers[0], X_WA)
     calc_X_WF(c.model, c.p, &c.k, c.integers[1], X_WB)
     invert_pose4(X_WA, X_AW)
@@ -81,7 +81,7 @@ cdef inline void calc_p_WoFo(
     const Model* model, const Parameters[T]* p, const Kinematics[T]* k, int frame, T* p_WoFo
 ) noexcept nogil:
     """Origin of a frame in World."""
-    cdef T X_WF[16]
+    cdef T[16] X_WF
     cdef int i
     calc_X_WF(model, p, k, frame, X_WF)
     for i in range(3):
@@ -93,7 +93,7 @@ cdef inline void calc_points_in_world(
     T* p_WoPi
 ) noexcept nogil:
     """Points given in a frame as columns, (3, n), in World as rows, (n, 3)."""
-    cdef T X_WF[16]
+    cdef T[16] X_WF
     cdef Py_ssize_t l
     cdef int i
     calc_X_WF(model, p, k, frame, X_WF)
@@ -107,8 +107,7 @@ cdef inline void calc_points_in_world(
 
 cdef inline void calc_relative_rotation(Call[T]* c) noexcept nogil:
     """R_AB."""
-    cdef T X_WA[16]
-    cdef T X_WB[16]
+    cdef T[16] X_WA, X_WB
     cdef int i, j
     calc_X_WF(c.model, c.p, &c.k, c.integers[0], X_WA)
     calc_X_WF(c.model, c.p, &c.k, c.integers[1], X_WB)
@@ -123,10 +122,7 @@ cdef inline void calc_point_positions(Call[T]* c) noexcept nogil:
     cdef const T* p_BQi = c.x
     cdef Py_ssize_t l
     cdef int i
-    cdef T X_WA[16]
-    cdef T X_AW[16]
-    cdef T X_WB[16]
-    cdef T X_AB[16]
+    cdef T[16] X_WA, X_AW, X_WB, X_AB
     calc_X_WF(c.model, c.p, &c.k, c.integers[0], X_WB)
     if c.integers[1] == 0:
         copy(X_WB, 16, X_AB)
@@ -147,7 +143,7 @@ cdef inline void express(
     const Model* model, const Parameters[T]* p, const Kinematics[T]* k, int frame_E, const T* V_W, T* V_E
 ) noexcept nogil:
     """A spatial vector, in World and then in a frame."""
-    cdef T X_WE[16]
+    cdef T[16] X_WE
     if frame_E == 0:
         copy(V_W, 6, V_E)
     else:
@@ -159,9 +155,8 @@ cdef inline void calc_frame_velocity(Call[T]* c) noexcept nogil:
     """V_MF_E of the origin of frame F, measured in frame M, expressed in E. Integers are F, M and E."""
     cdef int b = c.model.frame_node[c.integers[0]]
     cdef int a = c.model.frame_node[c.integers[1]]
-    cdef T p_WoFo[3]
-    cdef T V_WFo[6]
-    cdef T V_MFo[6]
+    cdef T[3] p_WoFo
+    cdef T[6] V_WFo, V_MFo
     calc_p_WoFo(c.model, c.p, &c.k, c.integers[0], p_WoFo)
     calc_velocity_of_point(c.k.X_WB + 16*b, c.k.V_WB + 6*b, p_WoFo, V_WFo)
     if a == 0:
@@ -173,7 +168,7 @@ cdef inline void calc_frame_velocity(Call[T]* c) noexcept nogil:
 
 cdef inline void calc_frame_acceleration(Call[T]* c) noexcept nogil:
     """A_MF_E, from A_WB of all bodies."""
-    cdef T p_WoFo[3]
+    cdef T[3] p_WoFo
     calc_p_WoFo(c.model, c.p, &c.k, c.integers[0], p_WoFo)
     calc_point_acceleration(c.model, c.p, &c.k, c.integers, c.k.V_WB, c.x, p_WoFo, c.out)
 
@@ -194,8 +189,7 @@ cdef inline void calc_point_acceleration(
 ) noexcept nogil:
     """Of a point P fixed to frame B, measured in frame A, expressed in E; all bodies moving as V_WB and A_WB say."""
     cdef int b = model.frame_node[integers[0]]
-    cdef T V_WP[6]
-    cdef T A_WP[6]
+    cdef T[6] V_WP, A_WP
     calc_velocity_of_point(k.X_WB + 16*b, V_WB + 6*b, p_WoP, V_WP)
     calc_acceleration_of_point(k.X_WB + 16*b, V_WB + 6*b, A_WB + 6*b, p_WoP, A_WP)
     calc_acceleration_in(model, p, k, integers[1], integers[2], V_WB, A_WB, p_WoP, V_WP, A_WP, A_AP_E)
@@ -220,7 +214,7 @@ cdef inline void calc_acceleration_in(
 ) noexcept nogil:
     """Of a point that moves as V_WP and A_WP say, measured in frame A, expressed in E."""
     cdef int a = model.frame_node[frame_A]
-    cdef T A_AP[6]
+    cdef T[6] A_AP
     if a == 0:
         copy(A_WP, 6, A_AP)
     else:
@@ -294,7 +288,7 @@ cdef inline void finish_jacobian(
     T* J,        # (num_rows, nq)  [1, m]  by qdot
 ) noexcept nogil:
     """Express J_v in a frame, in place, and make a Jacobian with respect to qdot of it where that is wanted."""
-    cdef T X_WE[16]
+    cdef T[16] X_WE
     if frame_E != 0:
         calc_X_WF(model, p, k, frame_E, X_WE)
         express_jacobian(num_rows, model.num_velocities, X_WE, J_v)
@@ -312,8 +306,8 @@ cdef inline void calc_jacobian_rate(Call[T]* c) noexcept nogil:
     cdef Py_ssize_t nv = model.num_velocities
     cdef int b = model.frame_node[c.integers[0]]
     cdef int a = model.frame_node[c.integers[1]]
-    cdef T p_WoP[3]
-    cdef T V_WP[6]
+    cdef T[3] p_WoP
+    cdef T[6] V_WP
     cdef T* J = k.rest
     calc_points_in_world(model, c.p, k, c.integers[0], 1, c.x, p_WoP)
     calc_velocity_of_point(k.X_WB + 16*b, k.V_WB + 6*b, p_WoP, V_WP)
@@ -335,8 +329,7 @@ cdef inline void calc_jacobian_rate(Call[T]* c) noexcept nogil:
 
 cdef inline void subtract_cross_columns(Py_ssize_t nv, const T* w, const T* J, T* Jdot) noexcept nogil:
     """Jdot -= w × J, column by column of (3, nv)."""
-    cdef T column[3]
-    cdef T y[3]
+    cdef T[3] column, y
     cdef Py_ssize_t i
     cdef int j
     for i in range(nv):
@@ -349,14 +342,29 @@ cdef inline void subtract_cross_columns(Py_ssize_t nv, const T* w, const T* J, T
 
 # Bias accelerations: of points of frame B in frame A, with vdot = 0, or with qddot = 0 ---------------------------
 
+cdef inline void calc_bias_on_the_way(Call[T]* c) noexcept nogil:
+    """Jdot v of a point of frame B in World, by inverse dynamics on the way to it."""
+    cdef int node = c.model.frame_node[c.integers[0]]
+    cdef int first = find_path(c.model, node, c.base)
+    cdef MotionForce[T]* work = <MotionForce[T]*>c.k.rest
+    cdef T* H_N = <T*>(work + c.model.num_mobods)
+    cdef T* sin_q = H_N + 6*c.model.num_velocities
+    cdef T* cos_q = sin_q + c.model.angle_stride
+    cdef const T* numbers = c.p.X_BF + 16*c.integers[0]
+    cdef const T* p_FoP = c.x
+    cdef Pose[T] X_BF = pose_at(numbers)
+    calc_bias_acceleration(
+        c.model, node, c.base + first, c.model.num_bodies - first, c.p.mobods, c.p.X_NB, c.q, c.v, c.k.X_WB,
+        X_BF.p + X_BF.R*vector_at(p_FoP), work, cos_q + c.model.angle_stride, H_N, sin_q, cos_q, c.out
+    )
+
+
 cdef inline void calc_spatial_bias(Call[T]* c) noexcept nogil:
     cdef T* p_WoP = c.k.rest
     if T is PyScalar:
         # Recorded with a bias term it shares nearly all of that.
         if c.model.frame_node[c.integers[1]] == 0 and c.integers[2] == 0 and not c.integers[3]:
-            algorithms.run_bias_acceleration(
-                c.model, c.integers[0], c.p, c.q, c.v, c.x, &c.k, c.k.rest, c.base, c.out
-            )
+            calc_bias_on_the_way(c)
             return
     cdef const T* V_WB = calc_bias_motion_of_frames(c, p_WoP + 3)
     calc_points_in_world(c.model, c.p, &c.k, c.integers[0], 1, c.x, p_WoP)
@@ -366,8 +374,8 @@ cdef inline void calc_spatial_bias(Call[T]* c) noexcept nogil:
 
 
 cdef inline void calc_angular_bias(Call[T]* c) noexcept nogil:
-    cdef T p_WoBo[3]
-    cdef T A_AP_E[6]
+    cdef T[3] p_WoBo
+    cdef T[6] A_AP_E
     cdef const T* V_WB = calc_bias_motion_of_frames(c, c.k.rest)
     calc_p_WoFo(c.model, c.p, &c.k, c.integers[0], p_WoBo)
     calc_point_acceleration(
@@ -380,7 +388,7 @@ cdef inline void calc_translational_bias(Call[T]* c) noexcept nogil:
     """Of each point a column."""
     cdef Py_ssize_t l, n = num_points(c.integers)
     cdef int i
-    cdef T A_AP_E[6]
+    cdef T[6] A_AP_E
     cdef T* p_WoPi = c.k.rest
     cdef const T* V_WB = calc_bias_motion_of_frames(c, p_WoPi + 3*n)
     calc_points_in_world(c.model, c.p, &c.k, c.integers[0], n, c.x, p_WoPi)

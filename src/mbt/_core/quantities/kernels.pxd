@@ -107,7 +107,7 @@ cdef void (*velocity_kinematics)(
     const Model* model, const double* X_WB, const double* H_PB_W, const double* v, double* V_PB_W, double* V_PB,
     double* V_WB
 ) noexcept nogil
-cdef void (*generalized_forces)(
+cdef void generalized_forces(
     const Model* model, const double* X_WB, const double* H_PB_W, const double* F_Bo_W, double* memory, double* tau
 ) noexcept nogil
 

@@ -1,8 +1,10 @@
 from mbt._core.algebra.records cimport PIVOT_TOLERANCE, ArticulatedDof, CompositeInWorld, Ends, Parameters
+from mbt._core.algebra.spatial cimport copy
 from mbt._core.forces.force_elements cimport acts_on_joint, calc_singularity_between
 from mbt._core.joints.mobilizers cimport calc_v
 from mbt._core.model.structs cimport ForceElement, Model, Switches
 from mbt._core.passes cimport element_forces, jacobian, position_kinematics
+from mbt._core.passes.body_forces cimport calc_generalized_forces
 from mbt._core.passes.mass_matrix_of_chains cimport calc_mass_matrix_of_chains, stride_of_axes
 from mbt._core.passes.position_kinematics cimport calc_spatial_inertias_in_world
 from mbt._core.passes.velocity_kinematics cimport calc_velocity_kinematics
@@ -27,7 +29,6 @@ frame_pose = algorithms.run_frame_pose[double]
 center_of_mass = algorithms.run_center_of_mass[double]
 multiply_by_Nplus = jacobian.multiply_by_Nplus[double]
 velocity_kinematics = calc_velocity_kinematics[double]
-generalized_forces = algorithms.run_generalized_forces[double]
 velocities_of_mobilizer = calc_v[double]
 
 # Of the dynamics and of motion, which are compiled here; other modules add theirs.
@@ -215,6 +216,23 @@ cdef void complete_position_kinematics(
     position_kinematics.complete_position_kinematics[double](
         model, p.X_BF, q, X_WB, memory, memory + model.angle_stride, X_FM, X_PB, H_FM, H_PB_W
     )
+
+
+cdef void generalized_forces(
+    # Topology:
+    const Model* model,
+    # In:
+    const double* X_WB,    # (num_bodies, 4, 4)  [1, m]
+    const double* H_PB_W,  # (nv, 6)             [1, m]
+    const double* F_Bo_W,  # (num_bodies, 6)     [N m, N]
+    # Work:
+    double* memory,        # (count_work(model),)
+    # Out:
+    double* tau,           # (nv,)               [N m, N]
+) noexcept nogil:
+    """tau = sum of J_WB' F_Bo_W; F_Bo_W is left as it is."""
+    copy[double](F_Bo_W, 6*model.num_bodies, memory)
+    calc_generalized_forces[double](model, X_WB, H_PB_W, memory, tau)
 
 
 cdef void spatial_inertias(

@@ -62,7 +62,7 @@ cdef inline T* behind_masses(Call[T]* c) noexcept nogil:
 
 cdef inline T calc_mass_center(Call[T]* c, const T* mass, T* p_WScm) noexcept nogil:
     """Returns the total mass."""
-    cdef T total[1]
+    cdef T[1] total
     calc_mass_moment(c.model, mass, c.p.p_BoBcm_B, c.k.X_WB, total, p_WScm)
     divide3(p_WScm, total[0])
     return total[0]
@@ -77,7 +77,7 @@ cdef inline void divide3(T* x, T divisor) noexcept nogil:
 cdef inline void run_mass_center_velocity(
     Call[T]* c, const T* mass, const T* I_BBo_B, T total_mass, const T* V_WB, T* v_WScm
 ) noexcept nogil:
-    cdef T L[6]
+    cdef T[6] L
     calc_momentum_about_world_origin(c.model, mass, c.p.p_BoBcm_B, I_BBo_B, c.k.X_WB, V_WB, L)
     copy(L + 3, 3, v_WScm)
     divide3(v_WScm, total_mass)
@@ -116,7 +116,7 @@ cdef inline void calc_momentum(Call[T]* c) noexcept nogil:
     """About P: L_P = L_Wo - p_WP × l."""
     cdef bint given = c.integers[0]
     cdef const T* mass = masses_of(c, given, c.x + 3)
-    cdef T y[3]
+    cdef T[3] y
     cdef int i
     calc_momentum_about_world_origin(
         c.model, mass, c.p.p_BoBcm_B, inertias_of(c, given), c.k.X_WB, c.k.V_WB, c.out
@@ -130,8 +130,7 @@ cdef inline void calc_inertia_of_bodies(Call[T]* c) noexcept nogil:
     """About the origin of a frame, in it."""
     cdef bint given = c.integers[1]
     cdef const T* mass = masses_of(c, given, c.x)
-    cdef T X_WF[16]
-    cdef T X_FW[16]
+    cdef T[16] X_WF, X_FW
     calc_X_WF(c.model, c.p, &c.k, c.integers[0], X_WF)
     invert_pose4(X_WF, X_FW)
     calc_composite_inertia(
@@ -146,7 +145,7 @@ cdef inline void calc_center_of_mass_position(Call[T]* c) noexcept nogil:
 cdef inline void calc_center_of_mass_velocity(Call[T]* c) noexcept nogil:
     cdef bint given = c.integers[0]
     cdef const T* mass = masses_of(c, given, c.x)
-    cdef T p_WScm[3]
+    cdef T[3] p_WScm
     cdef T total_mass = calc_mass_center(c, mass, p_WScm)
     run_mass_center_velocity(c, mass, inertias_of(c, given), total_mass, c.k.V_WB, c.out)
 
@@ -154,14 +153,14 @@ cdef inline void calc_center_of_mass_velocity(Call[T]* c) noexcept nogil:
 cdef inline void calc_center_of_mass_acceleration(Call[T]* c) noexcept nogil:
     """From A_WB of all bodies."""
     cdef const T* mass = masses_of(c, c.integers[0], c.x + 6*c.model.num_bodies)
-    cdef T p_WScm[3]
+    cdef T[3] p_WScm
     cdef T total_mass = calc_mass_center(c, mass, p_WScm)
     calc_mass_acceleration(c.model, mass, c.p.p_BoBcm_B, c.k.X_WB, c.k.V_WB, c.x, c.out)
     divide3(c.out, total_mass)
 
 
 cdef inline void calc_centroidal_momentum_matrix(Call[T]* c) noexcept nogil:
-    cdef T p_WScm[3]
+    cdef T[3] p_WScm
     calc_mass_center(c, c.p.mass, p_WScm)
     calc_momentum_matrix(
         c.model, c.p.mass, c.p.p_BoBcm_B, c.p.I_BBo_B, c.k.X_WB, c.k.H_PB_W, p_WScm, c.k.rest, c.out
@@ -173,7 +172,7 @@ cdef inline void calc_center_of_mass_jacobian(Call[T]* c) noexcept nogil:
     cdef Py_ssize_t i
     cdef bint by_qdot = c.integers[2]
     cdef const T* mass = masses_of(c, c.integers[3], c.x)
-    cdef T p_WScm[3]
+    cdef T[3] p_WScm
     cdef T total_mass = calc_mass_center(c, mass, p_WScm)
     cdef T* memory = behind_masses(c)
     cdef T* J_v = memory + 4*c.model.num_bodies if by_qdot else c.out
@@ -193,10 +192,8 @@ cdef inline void calc_center_of_mass_bias(Call[T]* c) noexcept nogil:
     cdef T* memory = behind_masses(c)
     cdef const T* V_WB = memory + bias_velocities(c.model)
     cdef const T* A_WB = V_WB + 6*c.model.num_bodies
-    cdef T p_WScm[3]
-    cdef T V_WScm[6]
-    cdef T A_WScm[6]
-    cdef T A_AScm_E[6]
+    cdef T[3] p_WScm
+    cdef T[6] V_WScm, A_WScm, A_AScm_E
     cdef T total_mass = calc_mass_center(c, mass, p_WScm)
     calc_bias_motion(c.model, c.p, c.q, c.v, &c.k, c.integers[3], c.integers[2], memory)
     set_zero(V_WScm, 3)

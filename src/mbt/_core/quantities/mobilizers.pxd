@@ -48,8 +48,8 @@ cdef inline const T* v_of(const Call[T]* c) noexcept nogil:
 cdef inline void calc_transform(Call[T]* c) noexcept nogil:
     """X_FM."""
     cdef int b = c.integers[0]
-    cdef T R[9]
-    cdef T p[3]
+    cdef T[9] R
+    cdef T[3] p
     calc_across_pose(c.model.type[b], c.model.reversed[b], c.model.constants[b], q_of(c), R, p)
     set_pose4(R, p, c.out)
 
@@ -78,7 +78,7 @@ cdef inline void calc_H(Call[T]* c) noexcept nogil:
     """(6, nv)."""
     cdef int b = c.integers[0]
     cdef int i, k, nv = num_v(c)
-    cdef T columns[36]
+    cdef T[36] columns
     set_zero(columns, 36)
     calc_across_H(c.model.type[b], c.model.reversed[b], c.model.constants[b], q_of(c), columns)
     for k in range(nv):
@@ -88,7 +88,7 @@ cdef inline void calc_H(Call[T]* c) noexcept nogil:
 
 cdef inline void calc_projection(Call[T]* c) noexcept nogil:
     """H' F."""
-    cdef T H[36]
+    cdef T[36] H
     cdef int i, k, nv = num_v(c)
     run(c, MOBILIZER_H, NULL, H)
     set_zero(c.out, nv)
@@ -99,7 +99,7 @@ cdef inline void calc_projection(Call[T]* c) noexcept nogil:
 
 cdef inline void calc_spatial_velocity(Call[T]* c) noexcept nogil:
     """H v."""
-    cdef T H[36]
+    cdef T[36] H
     run(c, MOBILIZER_H, NULL, H)
     set_zero(c.out, 6)
     multiply(6, num_v(c), H, c.x, c.out)
@@ -110,7 +110,7 @@ cdef inline void calc_spatial_acceleration(Call[T]* c) noexcept nogil:
     cdef int b = c.integers[0]
     cdef int i, k
     cdef const T* v = v_of(c)
-    cdef T columns[36]
+    cdef T[36] columns
     run(c, MOBILIZER_SPATIAL_VELOCITY, c.x, c.out)
     set_zero(columns, 36)
     calc_across_Hdot(c.model.type[b], c.model.reversed[b], c.model.constants[b], q_of(c), v, columns)
@@ -131,7 +131,7 @@ cdef inline void calc_mobilizer_velocity(Call[T]* c) noexcept nogil:
 
 cdef inline void calc_mobilizer_qddot(Call[T]* c) noexcept nogil:
     """N vdot + Ndot v."""
-    cdef T Ndot[42]
+    cdef T[42] Ndot
     run(c, MOBILIZER_QDOT, c.x, c.out)
     run(c, MOBILIZER_NDOT, NULL, Ndot)
     multiply(num_q(c), num_v(c), Ndot, v_of(c), c.out)
@@ -139,8 +139,8 @@ cdef inline void calc_mobilizer_qddot(Call[T]* c) noexcept nogil:
 
 cdef inline void calc_mobilizer_acceleration(Call[T]* c) noexcept nogil:
     """N+ qddot + N+dot qdot."""
-    cdef T qdot[7]
-    cdef T Nplusdot[42]
+    cdef T[7] qdot
+    cdef T[42] Nplusdot
     run(c, MOBILIZER_VELOCITY, c.x, c.out)
     run(c, MOBILIZER_QDOT, v_of(c), qdot)
     run(c, MOBILIZER_NPLUSDOT, NULL, Nplusdot)
@@ -149,8 +149,7 @@ cdef inline void calc_mobilizer_acceleration(Call[T]* c) noexcept nogil:
 
 cdef inline void calc_mobilizer_N(Call[T]* c) noexcept nogil:
     """(nq, nv), column by column, as all below."""
-    cdef T unit[7]
-    cdef T column[7]
+    cdef T[7] unit, column
     cdef int k
     for k in range(num_v(c)):
         set_unit(k, unit)
@@ -159,8 +158,7 @@ cdef inline void calc_mobilizer_N(Call[T]* c) noexcept nogil:
 
 
 cdef inline void calc_mobilizer_Nplus(Call[T]* c) noexcept nogil:
-    cdef T unit[7]
-    cdef T column[7]
+    cdef T[7] unit, column
     cdef int k
     for k in range(num_q(c)):
         set_unit(k, unit)
@@ -170,8 +168,7 @@ cdef inline void calc_mobilizer_Nplus(Call[T]* c) noexcept nogil:
 
 cdef inline void calc_mobilizer_Ndot(Call[T]* c) noexcept nogil:
     cdef int b = c.integers[0]
-    cdef T unit[7]
-    cdef T column[7]
+    cdef T[7] unit, column
     cdef int k
     for k in range(num_v(c)):
         set_unit(k, unit)
@@ -181,8 +178,7 @@ cdef inline void calc_mobilizer_Ndot(Call[T]* c) noexcept nogil:
 
 cdef inline void calc_mobilizer_Nplusdot(Call[T]* c) noexcept nogil:
     cdef int b = c.integers[0]
-    cdef T unit[7]
-    cdef T column[7]
+    cdef T[7] unit, column
     cdef int k
     for k in range(num_q(c)):
         set_unit(k, unit)

@@ -1,6 +1,7 @@
-"""The numbers of quantities in Python: those of `names.pxd`; `tools/stubs.py` writes them.
+"""Everything that a tree computes, by number; what each is, the table of quantities tells.
 
-Not exported by a compiled module: an enumeration of so many names takes a millisecond of every import there.
+The only list of them: `tools/transpile.py` declares these numbers to the compiled modules. No compiled
+module exports them: an enumeration of so many names takes a millisecond of every import there.
 """
 
 from enum import IntEnum
@@ -9,8 +10,9 @@ __all__ = ["Quantity"]
 
 
 class Quantity(IntEnum):
-    """What a tree computes; the table of quantities says what each is."""
+    """What a tree computes."""
 
+    # Dynamics, in mobod frames, straight from q.
     MOTION_FORCES = 0
     INVERSE_DYNAMICS = 1
     FORWARD_DYNAMICS = 2
@@ -24,12 +26,14 @@ class Quantity(IntEnum):
     CENTER_OF_MASS = 10
     OPERATIONAL_SPACE_INVERSE_INERTIA = 11
     OPERATIONAL_SPACE_INERTIA = 12
+    # Along each dof, with respect to v, and to the input.
     MOTION_FORCES_DERIVATIVES = 13
     INVERSE_DYNAMICS_DERIVATIVES = 14
     FORWARD_DYNAMICS_DERIVATIVES = 15
     CONSTRAINED_FORWARD_DYNAMICS = 16
     IMPULSE_DYNAMICS = 17
     CONSTRAINED_FORWARD_DYNAMICS_DERIVATIVES = 18
+    # Maps between v and qdot, and steps between positions.
     QDOT = 19
     VELOCITY = 20
     QDDOT = 21
@@ -39,6 +43,7 @@ class Quantity(IntEnum):
     INTEGRATED_POSITIONS = 25
     POSITION_DIFFERENCE = 26
     NORMALIZED_POSITIONS = 27
+    # Of one mobilizer.
     MOBILIZER_TRANSFORM = 28
     MOBILIZER_H = 29
     MOBILIZER_SPATIAL_VELOCITY = 30
@@ -52,6 +57,7 @@ class Quantity(IntEnum):
     MOBILIZER_NPLUS = 38
     MOBILIZER_NDOT = 39
     MOBILIZER_NPLUSDOT = 40
+    # Kinematics of bodies, frames and points.
     FRAME_POSES = 41
     POSITION_KINEMATICS = 42
     SPATIAL_INERTIAS = 43
@@ -62,6 +68,7 @@ class Quantity(IntEnum):
     POINT_POSITIONS = 48
     FRAME_VELOCITY = 49
     FRAME_ACCELERATION = 50
+    # Jacobians, and the part of accelerations that they do not explain.
     SPATIAL_JACOBIAN = 51
     ANGULAR_JACOBIAN = 52
     TRANSLATIONAL_JACOBIAN = 53
@@ -69,6 +76,7 @@ class Quantity(IntEnum):
     SPATIAL_BIAS = 55
     ANGULAR_BIAS = 56
     TRANSLATIONAL_BIAS = 57
+    # Forces on bodies, and what they do.
     GENERALIZED_FORCES = 58
     REACTION_FORCES = 59
     JOINT_REACTIONS = 60
@@ -77,10 +85,12 @@ class Quantity(IntEnum):
     GRAVITY_FORCES = 63
     ELEMENT_FORCE = 64
     CONTACT_FORCES = 65
+    # Constraints.
     CONSTRAINT_ERRORS = 66
     CONSTRAINT_JACOBIAN = 67
     CONSTRAINT_BIAS = 68
     CONSTRAINT_FORCES = 69
+    # Energy and power.
     KINETIC_ENERGY = 70
     POTENTIAL_ENERGY = 71
     CONSERVATIVE_POWER = 72
@@ -90,6 +100,7 @@ class Quantity(IntEnum):
     ELEMENT_POTENTIAL_ENERGY = 76
     ELEMENT_CONSERVATIVE_POWER = 77
     ELEMENT_NON_CONSERVATIVE_POWER = 78
+    # Mass and momentum, of all bodies or of those whose mask is 1.
     TOTAL_MASS = 79
     CENTER_OF_MASS_POSITION = 80
     CENTER_OF_MASS_VELOCITY = 81
@@ -99,9 +110,11 @@ class Quantity(IntEnum):
     MOMENTUM = 85
     CENTROIDAL_MOMENTUM_MATRIX = 86
     COMPOSITE_INERTIA = 87
+    # What is linear in the inertial parameters of all bodies, ten each.
     INERTIAL_PARAMETERS = 88
     INVERSE_DYNAMICS_REGRESSOR = 89
     KINETIC_ENERGY_REGRESSOR = 90
     POTENTIAL_ENERGY_REGRESSOR = 91
     MOMENTUM_REGRESSOR = 92
+    # Motion.
     ROLLOUT = 93

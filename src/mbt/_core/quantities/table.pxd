@@ -1,8 +1,8 @@
 """Everything that a tree computes, by number: what it is, what it reads, and the shape of the result.
 
-A quantity is one entry of `Quantity`, one row of `describe_quantities`, and one function over the fused scalar in
-`quantities/`, with the line that registers it there. All else - checks, conversion of arguments, batches, derivatives,
-objects - follows from these.
+A quantity is one entry of `Quantity` in `names.py`, one row of `describe_quantities`, and one function over the fused
+scalar in `quantities/`, with the line that registers it there. All else - checks, conversion of arguments, batches,
+derivatives, objects - follows from these.
 """
 
 from mbt._core.model.structs cimport Model
@@ -73,9 +73,8 @@ cdef enum Flag:
 
 
 cdef enum:
-    NUM_QUANTITIES = <int>ROLLOUT + 1
+    NO_QUANTITY = -1
     MAX_INTEGERS = 5
-    MAX_RESULT_AXES = 3
 
 
 cdef struct Description:
@@ -86,6 +85,7 @@ cdef struct Description:
     Size input
     int reads
     int flags
+    int derivatives    # the quantity that is these with respect to q, along each dof, to v, and to the input; or none
 
 
 # How many numbers a quantity of one state reads and makes.

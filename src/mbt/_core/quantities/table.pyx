@@ -40,6 +40,7 @@ cdef Description* row(int quantity, Size input, int reads, int flags=0) noexcept
     x.input = input
     x.reads = reads
     x.flags = flags
+    x.derivatives = NO_QUANTITY
     return x
 
 
@@ -120,6 +121,9 @@ cdef void describe_quantities() noexcept:
         block(row(FORWARD_DYNAMICS_DERIVATIVES, NV + 6*GIVEN_B, FROM_Q_AND_V, AT_ELEMENTS | DIVIDES), THREE, NV, NV),
         GIVEN
     )
+    descriptions[<int>MOTION_FORCES].derivatives = MOTION_FORCES_DERIVATIVES
+    descriptions[<int>INVERSE_DYNAMICS].derivatives = INVERSE_DYNAMICS_DERIVATIVES
+    descriptions[<int>FORWARD_DYNAMICS].derivatives = FORWARD_DYNAMICS_DERIVATIVES
 
     # tau, F_Bo_W, more tau -> vdot, multipliers.
     of(

@@ -91,8 +91,7 @@ cdef inline void calc_expression(const T* x, double factor, T* out) noexcept nog
     """out = min(y, z),  y = -sum_i (factor x_i - sin x_i) cos x_i / x_0,  z = sqrt(y^2 + sin^2 x_2)."""
     cdef T y = <T>0.0
     cdef T z
-    cdef T s[3]
-    cdef T c[3]
+    cdef T[3] s, c
     cdef int i
     for i in range(3):
         sincos_(x[i], &s[i], &c[i])
@@ -162,7 +161,7 @@ def lane_count():
 def apply_real(str operation, *operands, double factor=1.0):
     """Apply an operation to doubles."""
     cdef int code = _find(operation, len(operands))
-    cdef double x[4]
+    cdef double[4] x
     cdef double out = 0.0
     cdef Py_ssize_t k
     for k in range(len(operands)):
@@ -174,7 +173,7 @@ def apply_real(str operation, *operands, double factor=1.0):
 def apply_lanes(str operation, *operands, double factor=1.0):
     """Apply an operation to arrays of shape (W,)."""
     cdef int code = _find(operation, len(operands))
-    cdef Lanes x[4]
+    cdef Lanes[4] x
     cdef Lanes out = Lanes(0.0)
     cdef Py_ssize_t k
     cdef int i
@@ -189,7 +188,7 @@ def apply_lanes(str operation, *operands, double factor=1.0):
 def apply_dual(str operation, *operands, double factor=1.0):
     """Apply an operation to arrays of shape (1 + W,): a value and its partial derivatives."""
     cdef int code = _find(operation, len(operands))
-    cdef Dual x[4]
+    cdef Dual[4] x
     cdef Dual out = Dual(0.0)
     cdef Py_ssize_t k
     cdef int i
@@ -313,7 +312,7 @@ def sincos_angles(x):
 def load_states(cnp.ndarray rows not None, Py_ssize_t stride, int n, int count=0):
     """Load `count` states (0: load_rows, all W) from a flat array; return the lanes, shape (n, W)."""
     data = _as_flat(rows, stride, n, count)
-    cdef Lanes lanes[64]
+    cdef Lanes[64] lanes
     cdef int k, i
     if count == 0:
         load_rows(<const double*>cnp.PyArray_DATA(data), stride, n, lanes)
@@ -332,7 +331,7 @@ def store_states(lanes, cnp.ndarray rows not None, Py_ssize_t stride, int n, int
     values = np.asarray(lanes, dtype=np.float64)
     if values.shape != (n, MBT_W):
         raise ValueError(f"lanes: expected shape {(n, MBT_W)}, got {values.shape}")
-    cdef Lanes x[64]
+    cdef Lanes[64] x
     cdef int k, i
     for k in range(n):
         for i in range(MBT_W):

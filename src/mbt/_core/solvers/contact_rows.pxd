@@ -5,9 +5,9 @@ from libc.math cimport fabs, fmax
 from mbt._core.model.structs cimport Model
 from mbt._core.quantities.call cimport Call
 from mbt._core.solvers.implicit_rows cimport (
-    STICTION, MassFactor, Problem, Terms, calc_touch, dot, mask, minimize, multiply, spots_of,
+    STICTION, MassFactor, Problem, Terms, calc_touch, mask, minimize, multiply, spots_of,
 )
-from mbt._core.solvers.shape_contact cimport MOST_SPOTS, UNFORESEEN, TouchPoint, find_contacts_of
+from mbt._core.solvers.shape_contact cimport UNFORESEEN, TouchPoint, find_contacts_of
 
 
 # Friction goes by the normal force at the end of the step: the problem is solved at most so often until that is the one

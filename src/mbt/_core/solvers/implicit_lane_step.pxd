@@ -351,9 +351,8 @@ cdef inline Lanes* set_lane_contacts(
     cdef const Model* m = x.model
     cdef const ForceElement* e
     cdef const Lanes* a
-    cdef Lanes X_WA[12]
-    cdef Lanes X_WC[12]
-    cdef Lanes p[3]
+    cdef Lanes[12] X_WA, X_WC
+    cdef Lanes[3] p
     cdef Lanes* rows
     cdef int i, j, l, point = 0, n = m.num_velocities
     y.points = memory
@@ -408,8 +407,7 @@ cdef inline void set_point_rows(
     cdef const Model* m = x.model
     cdef const Lanes* X_WB
     cdef const Lanes* H
-    cdef Lanes r[3]
-    cdef Lanes u[3]
+    cdef Lanes[3] r, u
     cdef int i, j, l, body, last = -1, n = m.num_velocities
     set_zero(r, 3)
     for i in range(x.tree.length[dof] if dof >= 0 else 0):
@@ -435,7 +433,7 @@ cdef inline void set_point_friction(
 
     The factor of the mass matrix is behind it.
     """
-    cdef Lanes u[3]
+    cdef Lanes[3] u
     cdef Lanes zero = <Lanes>0.0
     cdef Lanes one = <Lanes>1.0
     cdef Lanes r, mu, normal

@@ -2,21 +2,18 @@
 
 from libc.math cimport fabs
 
-from mbt._core.algebra.records cimport Kinematics, Parameters, Pose
-from mbt._core.algebra.rotations cimport calc_rotation_vector_between
+from mbt._core.algebra.records cimport Parameters, Pose
 from mbt._core.algebra.spatial cimport compose_pose4, cross, multiply_rotations, rotate4, set_pose4, set_zero
 from mbt._core.algebra.vectors cimport numbers, put, vector_at
-from mbt._core.joints.mobilizers cimport (
-    PLAIN, QUATERNION, REVOLUTE_Z, difference_position, integrate_position, orientation_of,
-)
+from mbt._core.joints.mobilizers cimport QUATERNION, REVOLUTE_Z, difference_position, integrate_position, orientation_of
 from mbt._core.model.structs cimport MobodJoint, Model, Switches
 from mbt._core.passes.body_poses cimport calc_node_pose
-from mbt._core.passes.jacobian cimport locate, set_columns
+from mbt._core.passes.jacobian cimport set_columns
 from mbt._core.passes.paths cimport calc_sines_on_path
 from mbt._core.passes.position_kinematics cimport calc_position_kinematics
 from mbt._core.quantities.call cimport Call
 from mbt._core.quantities.constraints cimport calc_errors, calc_jacobian
-from mbt._core.scalars cimport Lanes, lane, select_lt
+from mbt._core.scalars cimport Lanes, select_lt
 from mbt._core.solvers.inverse_layout cimport CENTER, POSE, POSITION, Tables, Task
 
 
@@ -106,8 +103,8 @@ cdef inline void calc_frame_on_mobod(
     """X_NF = X_NB X_BF."""
     cdef const Lanes* X_BF = p.X_BF + 16*frame
     cdef const Pose[Lanes]* X_NB = &p.X_NB[model.frame_node[frame]]
-    cdef Lanes R_BF[9]
-    cdef Lanes p_BF[3]
+    cdef Lanes[9] R_BF
+    cdef Lanes[3] p_BF
     cdef int i, j
     for i in range(3):
         for j in range(3):
@@ -134,7 +131,7 @@ cdef inline void get_motion(
     """Angular and linear velocity of F per rate of a dof of mobod i."""
     cdef const Model* model = s.model
     cdef const Lanes* X = s.X_WN + 16*i
-    cdef Lanes r[3]
+    cdef Lanes[3] r
     cdef int j
     if model.joints[i].kind == REVOLUTE_Z:
         for j in range(3):
@@ -164,21 +161,12 @@ cdef inline Lanes evaluate_pose(
     cdef const Model* model = s.model
     cdef Lanes* e = s.e
     cdef Lanes* J = s.J
-    cdef Lanes X_WF[16]
-    cdef Lanes X_WA[16]
-    cdef Lanes X_WG[16]
-    cdef Lanes R[9]
-    cdef Lanes p[3]
-    cdef Lanes difference[3]
-    cdef Lanes error[6]
-    cdef Lanes A[9]
-    cdef Lanes B[9]
-    cdef Lanes AR[9]
-    cdef Lanes BR[9]
-    cdef Lanes CR[9]
-    cdef Lanes p_WF[3]
-    cdef Lanes z[3]
-    cdef Lanes u[3]
+    cdef Lanes[16] X_WF, X_WA, X_WG
+    cdef Lanes[9] R
+    cdef Lanes[3] p, difference
+    cdef Lanes[6] error
+    cdef Lanes[9] A, B, AR, BR, CR
+    cdef Lanes[3] p_WF, z, u
     cdef Lanes angle, a, b, w
     cdef Lanes worst = Lanes(0.0)
     cdef int i, j, k, l, m, c
@@ -255,10 +243,8 @@ cdef inline Lanes evaluate_vector(
     cdef const Model* model = s.model
     cdef Lanes* e = s.e
     cdef Lanes* J = s.J
-    cdef Lanes X_WF[16]
-    cdef Lanes r[3]
-    cdef Lanes z[3]
-    cdef Lanes u[3]
+    cdef Lanes[16] X_WF
+    cdef Lanes[3] r, z, u
     cdef Lanes w
     cdef Lanes size = Lanes(0.0)
     cdef bint is_point = task.kind == POSITION
@@ -299,7 +285,7 @@ cdef inline Lanes evaluate_vector(
 cdef inline void calc_composite_masses(const Owner* o, const Lanes* X_WN, Lanes* masses) noexcept nogil:
     """Of each mobod with what is outboard of it: mass, and its first moment about the origin of World."""
     cdef const Model* model = o.model
-    cdef Lanes h[3]
+    cdef Lanes[3] h
     cdef int i, j, k
     for i in range(model.num_mobods):
         masses[4*i] = o.p.mobods[i].mass
@@ -322,7 +308,7 @@ cdef inline Lanes evaluate_center(const Search* s, const Task* task, const Lanes
     cdef const Lanes* masses = s.masses
     cdef Lanes* e = s.e
     cdef Lanes* J = s.J
-    cdef Lanes center[3]
+    cdef Lanes[3] center
     cdef Lanes share, w, y, inverse
     cdef Lanes size = Lanes(0.0)
     cdef Py_ssize_t nv = model.num_velocities
@@ -391,8 +377,8 @@ cdef inline Lanes evaluate_constraints(const Search* s, Lanes* memory) noexcept 
 cdef inline void calc_way_to_posture(const InverseProblem* x, const Lanes* q, Lanes* z) noexcept nogil:
     cdef const Owner* o = <const Owner*>x.owner
     cdef const Model* model = o.model
-    cdef Lanes there[8]
-    cdef Lanes d[6]
+    cdef Lanes[8] there
+    cdef Lanes[6] d
     cdef int i, k, b, c, nq
     for i in range(o.t.num_posture_nodes):
         b = o.t.posture_nodes[i]
@@ -458,7 +444,7 @@ cdef inline void move(const InverseProblem* x, const Lanes* q, const Lanes* d, L
     """Along the rates d for one second, within limits."""
     cdef const Owner* o = <const Owner*>x.owner
     cdef const Model* model = o.model
-    cdef Lanes rates[6]
+    cdef Lanes[6] rates
     cdef Lanes there
     cdef int i, k, b, c
     for i in range(x.nq):
