@@ -9,6 +9,7 @@ import pytest
 import mbt
 from control.standing_robots import check_batch_of_contexts, make_biped, make_hopper, make_quadruped
 from mbt import functional
+from mbt.control.limits import acceleration_bounds
 from mbt.math import exp_so3
 from support.linkages import calc_four_bar_angles, four_bar
 
@@ -224,8 +225,7 @@ def test_follows_a_reference_with_velocity_and_acceleration():
     assert np.abs(reached - wanted).max() < 2e-3
 
 
-@pytest.mark.parametrize("most", [np.inf, 5.0])
-def test_position_limits_stop_a_joint(most):
+def slider(most=np.inf):
     tree = mbt.MultibodyTree()
     body = tree.add_body(mbt.RigidBody("b", mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)))
     joint = tree.add_joint(mbt.PrismaticJoint, "j", tree.world_body, None, body, None, axis=[1, 0, 0])
@@ -236,16 +236,65 @@ def test_position_limits_stop_a_joint(most):
     tree.finalize()
     controller = mbt.TaskSpaceController(tree, dt=1e-2)
     controller.add_posture(stiffness=100, damping=0.0)
+    return tree, controller
+
+
+@pytest.mark.parametrize("most", [np.inf, 5.0])
+@pytest.mark.parametrize("share", [0.5, 1.0])
+def test_position_limits_stop_a_joint(most, share):
+    """Both where accelerations are held and in semi-implicit steps."""
+    _, controller = slider(most)
     for goal, end in ((3.0, 0.5), (-3.0, -1.0)):
         q, v, top = np.zeros(1), np.zeros(1), 0.0
         for _ in range(300):
             vdot = controller.solve(q, v, [[goal]]).vdot
-            q, v = q + 1e-2 * v + 0.5e-4 * vdot, v + 1e-2 * vdot
+            q, v = q + 1e-2 * v + share * 1e-4 * vdot, v + 1e-2 * vdot
             assert -1.0 - 1e-9 <= q[0] <= 0.5 + 1e-9
             assert abs(vdot[0]) <= most + 1e-9
             top = max(top, abs(v[0]))
         assert q[0] == pytest.approx(end, abs=1e-3)
         assert top == pytest.approx(1.0 if goal > 0 else 2.0, abs=1e-6)
+
+
+@pytest.mark.parametrize("dt", [1e-2, 1e-3])
+@pytest.mark.parametrize("method", ["semi_implicit_euler", "rk4", "implicit"])
+def test_a_simulated_joint_that_is_driven_into_its_limit_stops_there(method, dt):
+    """Without a warning that it passed, in steps as long as the ticks and in shorter ones."""
+    tree, controller = slider()
+    controller.references = [np.array([3.0])]
+    held = {}
+
+    def control(time, q, v):
+        tick = round(time / dt) * dt // 1e-2
+        return held.setdefault(tick, controller(time, q, v).copy())
+
+    context = tree.create_default_context()
+    motion = mbt.simulate(tree, context, 2.0, dt, method=method, control=control, joint_limits=False)
+    assert motion.q.max() <= 0.5 + 1e-9
+    assert motion.q[-1, 0] == pytest.approx(0.5, abs=1e-6)
+    assert abs(motion.v[-1, 0]) < 1e-6
+
+
+def test_within_bounds_joints_stay_within_limits_from_any_state():
+    """Whoever takes the largest acceleration at each tick, in steps of either kind."""
+    rng = np.random.default_rng(0)
+    n, dt, braking = 2000, 1e-2, rng.uniform(1.0, 80.0, 2000)
+    limits = (np.full(n, -1.0), np.full(n, 0.5)), (np.full(n, -2.0), np.full(n, 2.0))
+    limits += ((np.full(n, -np.inf), np.full(n, np.inf)),)
+    q = rng.uniform(-1.0, 0.5, n)
+    # Slow enough to stop with half of the braking.
+    v = rng.uniform(-1.0, 1.0, n) * np.minimum(2.0, np.sqrt(braking * np.minimum(q + 1.0, 0.5 - q)))
+    v *= np.minimum(1.0, np.minimum(q + 1.0, 0.5 - q) / (2.0 * dt * np.abs(v) + 1e-12))
+    side, share = rng.random(n) < 0.5, rng.choice([0.5, 1.0], n)
+    for _ in range(600):
+        lower, upper = acceleration_bounds(q, v, *limits, braking, dt)
+        assert (lower <= upper).all()
+        vdot = np.where(side, lower, upper)
+        q, v = q + dt * v + share * dt**2 * vdot, v + dt * vdot
+        assert (q >= -1.0 - 1e-9).all()
+        assert (q <= 0.5 + 1e-9).all()
+    assert np.where(side, q + 1.0, 0.5 - q).max() < 1e-6
+    assert abs(v).max() < 1e-6
 
 
 def test_contradicting_bounds_are_named_and_violated_least():

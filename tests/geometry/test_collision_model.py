@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -374,6 +375,70 @@ def test_a_mesh_among_obstacles_is_not_of_the_tree() -> None:
     cup = mbt.Shape("mesh", mesh="cup.stl", name="cup")
     with pytest.raises(mbt.ArgumentValueError, match="obstacles: cup is a mesh"):
         mbt.CollisionModel(arm(2), obstacles=[cup])
+
+
+CUBE = "".join(f"v {x} {y} {z}\n" for x in (0, 1) for y in (0, 1) for z in (0, 1))
+
+
+def test_meshes_that_are_in_no_pair_stay_closed(tmp_path: Path) -> None:
+    """A file that is missing, or hulls that nobody allowed, matter where a distance is asked for."""
+    pytest.importorskip("trimesh")
+    pytest.importorskip("scipy")
+    faces = "".join(f"f {i} {j} {k}\n" for i, j, k in ((1, 2, 3), (2, 3, 4), (5, 6, 7), (6, 7, 8)))
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "cube.obj").write_text(CUBE + faces, encoding="utf-8")
+    tree = mbt.MultibodyTree()
+    for name, file in (("cube", "cube.obj"), ("ghost", "nowhere.obj")):
+        body = tree.add_body(mbt.RigidBody(name, BODY))
+        body.add_collision(mbt.Shape("mesh", [0.1, 0.1, 0.1], mesh=f"package://parts/{file}"))
+    tree.add_body(mbt.RigidBody("ball", BODY)).add_collision(mbt.Shape("sphere", [0.1]))
+    tree.finalize()
+    excluded = [("ghost", "ball"), ("ghost", "cube")]
+    settings = {"hulls": True, "package_paths": [tmp_path]}
+    with pytest.raises(mbt.ParseError, match="nowhere"):
+        mbt.CollisionModel(tree, **settings)
+    scene = mbt.CollisionModel(tree, exclude=excluded, **settings)
+    assert scene.pairs == (("cube", "ball"),)
+    q = np.tile([1.0, 0, 0, 0, 0, 0, 0], (3, 1))
+    q[2, 4] = 0.5
+    assert scene.distances(q.ravel()) == pytest.approx(0.3)
+    listed = mbt.CollisionModel(tree, [("cube", "ball")], **settings)
+    for again in (pickle.loads(pickle.dumps(scene)), scene.edit(), listed):
+        assert again.distances(q.ravel()) == pytest.approx(0.3)
+    # Nothing may be opened, and nothing has to be.
+    none = mbt.CollisionModel(tree, exclude=[*excluded, ("cube", "ball")])
+    assert none.num_pairs == 0
+    text = scene.to_json()
+    assert mbt.CollisionModel.from_json(tree, text, package_paths=[tmp_path]).pairs == scene.pairs
+    # What a new pair needs is opened then, and found where the model was told to look.
+    lonely = mbt.CollisionModel(tree, exclude=[*excluded, ("cube", "ball")], **settings)
+    ghosts = [("ghost", "post")]
+    post = mbt.Shape("sphere", [0.1], mbt.math.make_pose([-0.4, 0, 0]), name="post")
+    d = lonely.edit(add=[post], exclude=ghosts).distances(q.ravel())
+    assert d == pytest.approx([0.3, 0.7])
+    with pytest.raises(mbt.ParseError, match="nowhere"):
+        lonely.edit(add=[post])
+    with pytest.raises(mbt.ArgumentValueError, match="tree: cube is a mesh"):
+        none.edit(add=[post], exclude=ghosts)
+    # Of obstacles, too.
+    stone = mbt.Shape("mesh", mesh="nowhere.obj", name="stone")
+    pairs = [(name, "stone") for name in ("cube", "ghost", "ball")]
+    assert mbt.CollisionModel(tree, exclude=[*excluded, *pairs], obstacles=[stone], **settings).num_pairs == 1
+
+
+def test_a_description_need_not_have_meshes_that_touch_nothing(tmp_path: Path) -> None:
+    pytest.importorskip("trimesh")
+    (tmp_path / "model.xml").write_text(
+        """<mujoco><asset><mesh name="ghost" file="nowhere.obj"/></asset><worldbody>
+        <geom type="plane" size="1 1 1"/>
+        <body><freejoint/><geom size="0.1"/>
+        <geom type="mesh" mesh="ghost" mass="0" contype="2" conaffinity="2"/>
+        </body></worldbody></mujoco>""",
+        encoding="utf-8",
+    )
+    tree, contacts = mbt.load_model(tmp_path / "model.xml", contacts=True)
+    assert contacts.scene.num_pairs == 1
+    assert len(tree.get_body(1).collisions) == 2
 
 
 def test_results_are_written_into_memory_that_is_given() -> None:

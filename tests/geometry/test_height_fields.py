@@ -96,10 +96,52 @@ def test_a_ball_whose_centre_is_on_the_field_has_a_normal(slope: float) -> None:
     down = np.array([slope, 0.0, -1.0]) / np.hypot(slope, 1.0)
     np.testing.assert_allclose(d, -0.125, atol=1e-9)
     np.testing.assert_allclose(np.linalg.norm(n_W, axis=-1), 1.0, atol=1e-12)
-    inside = (places[:, 0] - places[:, 1]) % 0.5 != 0.0  # not on the diagonal of a cell
-    np.testing.assert_allclose(n_W[inside, 0], np.tile(down, (inside.sum(), 1)), atol=1e-7)
+    np.testing.assert_allclose(n_W[:, 0], np.tile(down, (len(places), 1)), atol=1e-7)
     np.testing.assert_allclose(p_WB - p_WA, d[:, :, None] * n_W, atol=1e-12)
     assert np.isfinite(J).all()
+
+
+def test_a_ball_below_the_surface_goes_out_where_that_is_nearest() -> None:
+    """Its depth is the distance of its centre from the triangles; so it changes as fast as the ball moves."""
+    rng = np.random.default_rng(3)
+    heights, size, X, radius = 0.3 * rng.normal(size=(5, 6)), (2.0, 1.5), random_pose(rng), 0.1
+    scene = scene_of(mbt.Shape("sphere", [radius]), heights, size, X)
+    all_of = triangles(heights, size)
+    local = rng.uniform([-0.9, -0.7, 0.0], [0.9, 0.7, 0.6], (40, 3))
+    local[:, 2] = [surface_at(heights, size, *p[:2]) - p[2] for p in local]
+    # Below a ridge, a valley and a summit, too.
+    local[:3, :2] = [[0.2, 0.0], [-0.2, 0.375], [0.6, -0.375]]
+    q = np.array([at(X[:3, :3] @ p + X[:3, 3]) for p in local])
+    d, p_WA, p_WB, n_W, J = scene.distances(q, witness=True, jacobian=True)
+    for p, one, on_field, normal in zip(local, d[:, 0], p_WB[:, 0], n_W[:, 0], strict=True):
+        best = min((nearest_on(t, p) for t in all_of), key=lambda x: float(np.linalg.norm(p - x)))
+        depth = np.linalg.norm(p - best)
+        assert abs(one + depth + radius) < 1e-13
+        np.testing.assert_allclose(on_field, X[:3, :3] @ best + X[:3, 3], atol=1e-12)
+        np.testing.assert_allclose(normal, X[:3, :3] @ (p - best) / depth, atol=1e-10)
+    np.testing.assert_allclose(p_WB - p_WA, d[..., None] * n_W, atol=1e-14)
+    np.testing.assert_allclose(J[:, 0, 3:], -n_W[:, 0], atol=1e-12)
+    # Along straight lines, through the surface.
+    for end in rng.uniform([-0.9, -0.7, -1.0], [0.9, 0.7, 1.0], (20, 3)):
+        path = np.linspace(local[0], end, 400)
+        along = scene.distances(np.array([at(X[:3, :3] @ p + X[:3, 3]) for p in path]))[:, 0]
+        assert abs(np.diff(along)).max() <= np.linalg.norm(path[1] - path[0]) + 1e-9
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_slope_has_no_edges(kind: str) -> None:
+    """Deep shapes that stand on corners and diagonals of the grid get the normal of the slope."""
+    y, x = np.meshgrid(np.linspace(-2, 2, 9), np.linspace(-2, 2, 9), indexing="ij")
+    rng = np.random.default_rng(4)
+    places = np.array([[0.0, 0.0], [0.25, 0.25], [0.5, 0.125], [-0.375, -0.375], [0.1, 0.0], [0.0, -0.5]])
+    for slope in ([0.5, 0.0], [0.0, -0.7], [0.4, 0.3]):
+        scene = scene_of(random_shape(kind, rng, 0.3), slope[0] * x + slope[1] * y, (4.0, 4.0), np.eye(4))
+        up = np.array([-slope[0], -slope[1], 1.0]) / np.hypot(1.0, np.hypot(*slope))
+        for depth in (0.0, 0.1, 0.3):
+            points = np.column_stack([places, places @ slope - depth])
+            d, _, _, n_W = scene.distances(np.array([at(p) for p in points]), witness=True)
+            np.testing.assert_allclose(n_W[:, 0], np.tile(-up, (len(points), 1)), atol=1e-6)
+            np.testing.assert_allclose(d[:, 0], d[0, 0], atol=1e-9)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -14,6 +14,7 @@ def acceleration_bounds(
 ) -> tuple[Any, Any]:
     """Return lower and upper bounds of accelerations that are held for `dt`, shapes (n,) each.
 
+    A step may hold them exactly, or be one of semi-implicit Euler.
     Within them, positions and velocities stay within limits, and a deceleration of `braking`, or what
     acceleration limits allow of it, can stop each joint in front of its limit later (Del Prete 2018, "Joint
     position and velocity bounds in discrete-time acceleration or torque control of robot arms", algorithms 1
@@ -35,14 +36,20 @@ def acceleration_bounds(
 
 def _calc_upper(q: Any, v: Any, q_max: Any, v_max: Any, braking: Any, dt: float) -> Any:
     room, stopping = q_max - q, -v / dt
-    # The position after dt (algorithm 1); where it turns round within dt, that at the turn.
-    at_end = 2.0 / dt**2 * (room - dt * v)
+    # The position after dt (algorithm 1); where it turns round within dt, that at the turn. Steps that take
+    # the velocity of their end for all of dt go further than dt^2 / 2 where the joint speeds up.
+    to_limit = room - dt * v
+    at_end = np.where(to_limit > 0.0, 1.0, 2.0) / dt**2 * to_limit
     at_turn = np.minimum(stopping, -(v**2) / (2.0 * np.maximum(room, 1e-12)))
     of_position = np.where((v > 0.0) & (at_end <= stopping), at_turn, at_end)
-    # Viability (algorithm 2): braking from the velocity after dt stops in front of the limit.
-    b = dt * (2.0 * v + braking * dt)
-    c = v**2 - 2.0 * braking * (room - dt * v)
+    # Viability (algorithm 2): braking from the velocity after dt stops in front of the limit. Where c < 0 the
+    # joint may speed up.
+    c = v**2 - 2.0 * braking * to_limit
+    b = dt * (2.0 * v + np.where(c < 0.0, 2.0, 1.0) * braking * dt)
     discriminant = b**2 - 4.0 * dt**2 * c
     root = (np.sqrt(np.maximum(discriminant, 0.0)) - b) / (2.0 * dt**2)
     of_viability = np.where(discriminant >= 0.0, np.maximum(root, stopping), stopping)
-    return np.minimum(np.minimum(of_position, of_viability), (v_max - v) / dt)
+    # The next tick can stop at its end: who stops earlier turns round, and shakes in front of the limit.
+    to_stop = to_limit - 0.5 * dt * v
+    of_rest = np.where(to_stop > 0.0, 2.0 / 3.0, 1.0) / dt**2 * to_stop
+    return np.minimum(np.minimum(of_position, of_viability), np.minimum(of_rest, (v_max - v) / dt))

@@ -18,7 +18,14 @@ from mbt.errors import ArgumentValueError
 from mbt.geometry.distance_cores import DistanceCores
 from mbt.geometry.outputs import check_outs
 from mbt.geometry.pair_rules import Names, check_known, find_pairs, read_disabled
-from mbt.geometry.placed_shapes import PlacedShape, list_shapes, name_bodies, name_obstacles, place, place_all
+from mbt.geometry.placed_shapes import (
+    KINDS,
+    PlacedShape,
+    name_bodies,
+    name_obstacles,
+    open_meshes,
+    place_all,
+)
 from mbt.math.arrays import FloatArray, as_bool, as_finite, as_float_array
 from mbt.tree.shape import Shape
 
@@ -65,8 +72,8 @@ class CollisionModel:
         A file of SRDF, whose ``disable_collisions`` are left out, or of MJCF, whose ``exclude`` are; or its
         text. Names of bodies that the tree does not have are passed over.
     hulls : bool, optional
-        Whether meshes are opened, by trimesh, and replaced by their convex hulls. By default a mesh is an
-        error.
+        Whether meshes that are in a pair are opened, by trimesh, and replaced by their convex hulls. By
+        default a mesh in a pair is an error.
     package_paths : sequence of paths, optional
         Where meshes are looked for, see `mbt.parsing.resolve_mesh`.
 
@@ -75,7 +82,7 @@ class CollisionModel:
     ArgumentTypeError, ArgumentValueError, UnknownNameError, NotFinalizedError
         When an argument is not what it should be, or the distance of two kinds of shapes is not known.
     MissingPackageError, ParseError
-        When a mesh or a file of rules cannot be read.
+        When a mesh that is in a pair or a file of rules cannot be read.
 
     Examples
     --------
@@ -127,7 +134,7 @@ class CollisionModel:
         if rules is not None:
             left_out |= read_disabled(rules, named)
         hulls = as_bool(hulls, "hulls")
-        shapes = place_all(named, standing, hulls, package_paths)
+        shapes = place_all(named, standing, package_paths)
         found = find_pairs(tree._compiled, shapes, pairs, left_out, names)
         check_known(shapes, found)
         thickness = names.read_padding(padding)
@@ -143,7 +150,7 @@ class CollisionModel:
         hulls: bool,
     ) -> None:
         self._tree = tree
-        self._shapes = shapes
+        self._shapes = shapes = open_meshes(shapes, pairs, hulls)
         self._pairs = pairs
         self._obstacles = obstacles
         self._hulls = hulls
@@ -363,7 +370,7 @@ class CollisionModel:
         ArgumentTypeError, ArgumentValueError, UnknownNameError
             When an argument is not what it should be, or `padding` is missing.
         MissingPackageError, ParseError
-            When a mesh among new obstacles cannot be read.
+            When a mesh of a new pair cannot be read.
 
         Examples
         --------
@@ -524,10 +531,14 @@ def model_without_meshes(tree: MultibodyTree, rules: Any = None) -> CollisionMod
     """Return what can be compared without opening a file: no meshes, no pairs of unknown distance."""
     compile_copy(tree)
     named = name_bodies(tree)
-    shapes = [place(*one, False, (), {}) for one in list_shapes(named) if one[0].kind != "mesh"]
+    shapes = place_all(named, {})
     names = Names(named, ())
     left_out = {frozenset(map(names.of, pair)) for pair in tree.collision_exclusions}
     if rules is not None:
         left_out |= read_disabled(rules, named)
-    pairs = find_pairs(tree._compiled, shapes, "not adjacent", left_out, names)
-    return _restore(tree, shapes, [(i, j, 0.0) for i, j in pairs if is_known(shapes[i].kind, shapes[j].kind)])
+    pairs = []
+    for i, j in find_pairs(tree._compiled, shapes, "not adjacent", left_out, names):
+        kinds = shapes[i].kind, shapes[j].kind
+        if KINDS["mesh"] not in kinds and is_known(*kinds):
+            pairs.append((i, j, 0.0))
+    return _restore(tree, shapes, pairs)

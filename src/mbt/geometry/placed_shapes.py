@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Container, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 __all__ = [
     "KINDS",
     "PlacedShape",
-    "list_shapes",
     "name_bodies",
     "name_obstacles",
+    "open_meshes",
     "place",
     "place_all",
     "places_on",
@@ -46,6 +46,15 @@ KINDS = {
     "mesh": 6,
     "height_field": 7,
 }
+
+
+@dataclass(frozen=True)
+class _ClosedMesh:
+    """A mesh whose file is not opened yet: where to look for it, and which argument it is from."""
+
+    shape: Shape
+    package_paths: tuple[str | os.PathLike[str], ...]
+    argument: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +83,8 @@ class PlacedShape:
         As those of a `Shape`.
     surface : Surface or None
         As that of a `Shape`.
+    closed : _ClosedMesh or None
+        Of a mesh that no pair has needed so far.
     """
 
     name: str
@@ -86,6 +97,7 @@ class PlacedShape:
     vertices: FloatArray | None = None
     contact_bits: tuple[int, int] | None = None
     surface: Surface | None = None
+    closed: _ClosedMesh | None = None
 
     @property
     def arrays(self) -> tuple[FloatArray | None, ...]:
@@ -100,7 +112,9 @@ class PlacedShape:
         return bool(kind & other_affinity or other_kind & affinity)
 
     def as_tuple(self) -> tuple[Any, ...]:
-        """Return what the core takes."""
+        """Return what the core takes, of a closed mesh a point: it is in no pair."""
+        if self.closed is not None:
+            return KINDS["sphere"], self.node, (0.0, 0.0, 0.0), 0.0, self.pose, None
         return self.kind, self.node, self.size, self.radius, self.pose, self.vertices
 
 
@@ -126,7 +140,7 @@ def name_obstacles(obstacles: object, taken: Container[str], argument: str = "ob
     return found
 
 
-def list_shapes(named: Mapping[str, RigidBody]) -> list[tuple[Shape, str, str, int]]:
+def _list_shapes(named: Mapping[str, RigidBody]) -> list[tuple[Shape, str, str, int]]:
     """Return the shapes of bodies, what they are called, and names and nodes of their bodies."""
     return [
         (shape, name, owner, body.node_index)
@@ -156,64 +170,83 @@ def place(
     name: str,
     owner: str,
     node: int,
-    hulls: bool,
-    package_paths: Sequence[str | os.PathLike[str]],
-    known: dict[Any, FloatArray],
-    where: str = "tree",
+    package_paths: Sequence[str | os.PathLike[str]] = (),
+    argument: str = "tree",
 ) -> PlacedShape:
-    """Return a shape of a body as the core takes it.
-
-    `known` keeps vertices of meshes: hulls of the same mesh share them. Errors begin with `where`.
-    """
-    kind, pose, vertices = shape.kind, shape.X_BG, shape.heights
-    if kind == "mesh":
-        if not hulls:
-            raise ArgumentValueError(
-                f"{where}: {name} is a mesh ({quote(shape.mesh)}): hulls=True opens meshes and takes their "
-                "convex hulls"
-            )
-        key = shape.mesh, shape.folder, shape.size
-        if key not in known:
-            known[key] = read_hull(shape, package_paths)
-        # The sphere about it is smallest from its middle.
-        center = 0.5 * (known[key].min(axis=0) + known[key].max(axis=0))
-        centered = (*key, "centered")
-        if centered not in known:
-            known[centered] = np.ascontiguousarray(known[key] - center)
-        vertices = known[centered]
-        pose = pose.copy()
-        pose[:3, 3] += pose[:3, :3] @ center
-    size, radius = _measure(kind, shape.size, vertices)
-    touching = shape.contact_bits, shape.surface
-    return PlacedShape(name, owner, node, KINDS[kind], size, radius, pose, vertices, *touching)
+    """Return a shape of a body as the core takes it, of a mesh a closed one."""
+    size, radius, closed = (0.0, 0.0, 0.0), 0.0, None
+    if shape.kind == "mesh":
+        closed = _ClosedMesh(shape, tuple(package_paths), argument)
+    else:
+        size, radius = _measure(shape.kind, shape.size, shape.heights)
+    own = shape.heights, shape.contact_bits, shape.surface
+    return PlacedShape(name, owner, node, KINDS[shape.kind], size, radius, shape.X_BG, *own, closed)
 
 
 def place_all(
     bodies: Mapping[str, RigidBody],
     obstacles: Mapping[str, Shape],
-    hulls: bool,
-    package_paths: Sequence[str | os.PathLike[str]],
+    package_paths: Sequence[str | os.PathLike[str]] = (),
 ) -> list[PlacedShape]:
-    """Return the shapes of bodies, and obstacles behind them."""
-    known: dict[Any, FloatArray] = {}
-    shapes = [place(*one, hulls, package_paths, known) for one in list_shapes(bodies)]
+    """Return the shapes of bodies, and obstacles behind them; meshes are closed."""
+    shapes = [place(*one, package_paths) for one in _list_shapes(bodies)]
     for name, shape in obstacles.items():
-        shapes.append(place(shape, name, name, 0, hulls, package_paths, known, "obstacles"))
+        shapes.append(place(shape, name, name, 0, package_paths, "obstacles"))
     return shapes
 
 
+def open_meshes(
+    shapes: Sequence[PlacedShape], pairs: Iterable[tuple[int, int, float]], hulls: bool
+) -> list[PlacedShape]:
+    """Return shapes with the meshes open that are in a pair.
+
+    Raises
+    ------
+    ArgumentValueError
+        When there is one, and `hulls` does not allow to open it.
+    MissingPackageError, ParseError
+        When one cannot be read.
+    """
+    # Hulls of the same mesh share their vertices.
+    known: dict[Any, FloatArray] = {}
+    needed = {i for a, b, _ in pairs for i in (a, b)}
+    return [_open(shape, hulls, known) if i in needed else shape for i, shape in enumerate(shapes)]
+
+
+def _open(placed: PlacedShape, hulls: bool, known: dict[Any, FloatArray]) -> PlacedShape:
+    closed = placed.closed
+    if closed is None:
+        return placed
+    shape = closed.shape
+    if not hulls:
+        raise ArgumentValueError(
+            f"{closed.argument}: {placed.name} is a mesh ({quote(shape.mesh)}): hulls=True opens meshes and "
+            "takes their convex hulls"
+        )
+    key = shape.mesh, shape.folder, shape.size
+    if key not in known:
+        known[key] = read_hull(shape, closed.package_paths)
+    # The sphere about it is smallest from its middle.
+    center = 0.5 * (known[key].min(axis=0) + known[key].max(axis=0))
+    centered = (*key, "centered")
+    if centered not in known:
+        known[centered] = np.ascontiguousarray(known[key] - center)
+    vertices = known[centered]
+    pose = shape.X_BG.copy()
+    pose[:3, 3] += pose[:3, :3] @ center
+    radius = float(np.linalg.norm(vertices, axis=1).max())
+    return replace(placed, radius=radius, pose=pose, vertices=vertices, closed=None)
+
+
 def _measure(
-    kind: str, size: tuple[float, ...], vertices: FloatArray | None
+    kind: str, size: tuple[float, ...], heights: FloatArray | None
 ) -> tuple[tuple[float, float, float], float]:
     """Return radii and half lengths, and the radius of the sphere about it."""
     if kind == "plane":
         return (0.0, 0.0, 0.0), math.inf
-    if kind == "mesh":
-        assert vertices is not None
-        return (0.0, 0.0, 0.0), float(np.linalg.norm(vertices, axis=1).max())
     if kind == "height_field":
-        assert vertices is not None
-        return (0.5 * size[0], 0.5 * size[1], 0.0), float(vertices.max())
+        assert heights is not None
+        return (0.5 * size[0], 0.5 * size[1], 0.0), float(heights.max())
     if kind == "sphere":
         return (size[0], 0.0, 0.0), size[0]
     if kind == "ellipsoid":

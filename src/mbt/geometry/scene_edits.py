@@ -36,9 +36,7 @@ def edit_scene(
     place_of = {old: i for i, old in enumerate(kept)}
     shapes = [scene._shapes[i] for i in kept]
     pairs = [(place_of[i], place_of[j], pad) for i, j, pad in scene._pairs if i in place_of and j in place_of]
-    known: dict[Any, Any] = {}
-    for name, shape in new.items():
-        shapes.append(place(shape, name, name, 0, scene._hulls, (), known, "add"))
+    shapes += [place(shape, name, name, 0, argument="add") for name, shape in new.items()]
     made = find_pairs(tree._compiled, shapes, "all", set(), names) if new else []
     added = [(i, j) for i, j in made if j >= len(kept)]
     check_known(shapes, added)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mbt.context.context import Context
     from mbt.math.arrays import FloatArray
 
-__all__ = ["TooFast", "calc_turning_error", "find_fastest_body", "find_held_too_long", "find_too_fast"]
+__all__ = ["TooFast", "calc_step_error", "find_fastest_body", "find_held_too_long", "find_too_fast"]
 
 # How far a state moves along a mode for a difference: velocities [rad/s, m/s].
 _REACH = 1e-5
@@ -140,14 +140,20 @@ def _differentiate_element(context: Context, element: Any) -> tuple[FloatArray, 
     return (q_up - q_down).T / (2.0 * _REACH), (v_up - v_down).T / (2.0 * _REACH)
 
 
-def calc_turning_error(context: Context, tau: FloatArray, dt: float, method: str) -> float:
-    """Return by how much a step differs from two half ones, in parts of the velocity, by kinetic energy."""
+def calc_step_error(
+    context: Context, tau: FloatArray, dt: float, method: str, num_steps: int = 1, parts: int = 2
+) -> float:
+    """Return by how much steps differ from shorter ones, in parts of the velocity, by kinetic energy."""
     tree = context.tree
     # Without servos: their efforts are in the forces.
-    ends = [rollout_context(context, np.tile(tau, (n, 1)), dt / n, method=method)[1][-1] for n in (1, 2)]
-    M, dv = tree.calc_mass_matrix(context), ends[1] - ends[0]
-    energy = float(context.v @ M @ context.v)
-    return math.sqrt(abs(float(dv @ M @ dv)) / energy) if energy > 0.0 else 0.0
+    ends = [
+        rollout_context(context, np.tile(tau, (num_steps * n, 1)), dt / n, method=method)[1][-1]
+        for n in (1, parts)
+    ]
+    M = tree.calc_mass_matrix(context)
+    error, *energies = (float(v @ M @ v) for v in (ends[1] - ends[0], context.v, *ends))
+    energy = max(energies)
+    return math.sqrt(abs(error) / energy) if energy > 0.0 else 0.0
 
 
 def find_fastest_body(context: Context) -> tuple[str, float]:

@@ -12,7 +12,7 @@ from mbt.motion.operands import EXPLICIT
 from mbt.motion.over_time import contacts_of
 from mbt.motion.stiffness import (
     TooFast,
-    calc_turning_error,
+    calc_step_error,
     find_fastest_body,
     find_held_too_long,
     find_too_fast,
@@ -33,7 +33,7 @@ _STEPS_A_PROBE = 400
 _MOST_PROBES = 8
 # Nor of more velocities than this, in all: a look costs as their cube.
 _PROBED_DOFS = 600
-# Of a failure, which happens within few steps.
+# Of a failure, which happens within few steps; and of what is too stiff, for advice that holds all the time.
 _PROBES_OF_FAILURE = 24
 #: In shorter simulations nobody looks for energy from nowhere, nor for what is stuck: that takes longer.
 FEWEST_STEPS = 100
@@ -54,6 +54,10 @@ _MOST_MORE_STEPS = 1000
 _LARGE_TURN = 0.3
 # By what part of the velocity a step may then differ from two half ones.
 _MOST_TURNING_ERROR = 0.01
+# The same after an impact: how many steps are looked at, how many of them before, and of how many impacts.
+_THROWN = 0.05
+_IMPACT, _BEFORE_IMPACT = 40, 5
+_MOST_IMPACTS = 3
 # Of the largest moment of inertia: files have few digits.
 _ROUNDING_OF_MOMENTS = 1e-6
 # Forces of a control that has run away [N m, N].
@@ -98,7 +102,8 @@ def find_symptoms(task: Task, trajectory: Trajectory, *, is_known_stiff: bool = 
             gain = "" if stiffness or task.num_steps < FEWEST_STEPS else _describe_gain(task, trajectory)
             found.append(stiffness or gain or _describe_turning(task, trajectory))
     if task.method == "implicit" and not trajectory.batch_shape:
-        found.append(_describe_held(task, trajectory, _samples_to_probe(task, trajectory)))
+        samples = [*_spread_samples(task, trajectory), *_find_jump(trajectory.v)]
+        found.append(_describe_held(task, trajectory, samples))
     return [text for text in found if text]
 
 
@@ -182,12 +187,21 @@ def _describe_singular(task: Task, trajectory: Trajectory) -> str:
 def _describe_stiffness(task: Task, trajectory: Trajectory) -> str:
     if not _has_stiff_elements(task):
         return ""
-    for i in _samples_to_probe(task, trajectory):
-        context = _context_at(task, trajectory, i)
-        fast = _probe(task, context, trajectory.tau[i])
-        if fast is not None and fast.element is not None:
-            return _advise(task, context, fast)
-    return ""
+    samples = _spread_samples(task, trajectory)
+    found = _find_fastest(task, trajectory, [*samples, *_find_impact(task, trajectory)])
+    if found is None:
+        return ""
+    # What sticks and slips is as stiff as it is pressed: one moment tells little of another.
+    later = _find_fastest(task, trajectory, _spread_samples(task, trajectory, _PROBES_OF_FAILURE))
+    sample, fast = min((x for x in (found, later) if x is not None), key=lambda x: x[1].longest_step)
+    return _advise(task, _context_at(task, trajectory, sample), fast)
+
+
+def _find_fastest(task: Task, trajectory: Trajectory, samples: list[int]) -> tuple[int, TooFast] | None:
+    """Return the sample that needs the shortest steps, and the element that does."""
+    probes = ((i, _probe(task, _context_at(task, trajectory, i), trajectory.tau[i])) for i in samples)
+    found = [(i, fast) for i, fast in probes if fast is not None and fast.element is not None]
+    return min(found, key=lambda x: x[1].longest_step, default=None)
 
 
 def _has_stiff_elements(task: Task) -> bool:
@@ -215,11 +229,16 @@ def _describe_held(task: Task, trajectory: Trajectory, samples: list[int]) -> st
     return ""
 
 
-def _samples_to_probe(task: Task, trajectory: Trajectory) -> list[int]:
-    most = 1 + _PROBED_DOFS // max(1, task.tree.num_velocities)
-    count = min(_MOST_PROBES, 1 + task.num_steps // _STEPS_A_PROBE, most)
-    samples = np.linspace(0, len(trajectory) - 1, count).astype(int).tolist()
-    return sorted({*samples, *_find_jump(trajectory.v)})
+def _spread_samples(task: Task, trajectory: Trajectory, count: int | None = None) -> list[int]:
+    """Return evenly spread samples, at most `count`, and fewer of large models."""
+    if count is None:
+        count = min(_MOST_PROBES, 1 + task.num_steps // _STEPS_A_PROBE)
+    places = np.linspace(0, len(trajectory) - 1, min(count, _most_probes(task))).astype(int)
+    return sorted(set(places.tolist()))
+
+
+def _most_probes(task: Task) -> int:
+    return 1 + _PROBED_DOFS // max(1, task.tree.num_velocities)
 
 
 def _find_jump(v: FloatArray) -> list[int]:
@@ -235,13 +254,34 @@ def _find_jump(v: FloatArray) -> list[int]:
     return [sample] if abs(v[sample + 1, dof]) > abs(v[sample, dof]) else []
 
 
+def _find_impact(task: Task, trajectory: Trajectory) -> list[int]:
+    """Return the samples of an impact that shorter steps get another way out of.
+
+    Evenly spread samples may miss it. What bounces as it should, or chatters and passes, is no symptom.
+    """
+    if not contacts_of(task.tree) or task.tree._user_force_elements:
+        return []
+    bends = np.abs(np.diff(trajectory.v, 2, axis=0)).max(axis=1, initial=0.0)
+    firsts: list[int] = []
+    for bend in np.argsort(-bends, kind="stable")[: _MOST_IMPACTS * _IMPACT].tolist():
+        first = max(0, bend + 1 - _BEFORE_IMPACT)
+        if len(firsts) < _MOST_IMPACTS and all(abs(first - x) >= _IMPACT for x in firsts):
+            firsts.append(first)
+    for first in firsts:
+        context, tau = _context_at(task, trajectory, first), trajectory.tau[first]
+        if calc_step_error(context, tau, task.dt, task.method, _IMPACT, 4) > _THROWN:
+            stride = -(-_IMPACT // _most_probes(task))
+            return list(range(first, min(first + _IMPACT, len(trajectory)), stride))
+    return []
+
+
 def _describe_turning(task: Task, trajectory: Trajectory) -> str:
     """Tell of a body that turns so far in a step that steps of half the length lead elsewhere."""
-    for i in _samples_to_probe(task, trajectory):
+    for i in [*_spread_samples(task, trajectory), *_find_jump(trajectory.v)]:
         context = _context_at(task, trajectory, i)
         if find_fastest_body(context)[1] * task.dt < _LARGE_TURN:
             continue
-        error = calc_turning_error(context, trajectory.tau[i], task.dt, task.method)
+        error = calc_step_error(context, trajectory.tau[i], task.dt, task.method)
         if error > _MOST_TURNING_ERROR:
             return _advise(task, context, None)
     return ""
@@ -362,10 +402,12 @@ def _context_at(task: Task, trajectory: Trajectory, i: int) -> Context:
 
 def _probe(task: Task, context: Context, tau: FloatArray) -> TooFast | None:
     fast = find_too_fast(context, tau, task.dt, task.method)
-    if fast is None and contacts_of(task.tree) and _is_near_rest(context, tau, task.dt):
-        # Stiction that is too stiff chatters about rest, where alone it is stiff.
+    if contacts_of(task.tree) and _is_near_rest(context, tau, task.dt):
+        # Stiction that is too stiff chatters about rest, where it is stiffest.
         context.v = np.zeros_like(context.v)
-        fast = find_too_fast(context, tau, task.dt, task.method)
+        at_rest = find_too_fast(context, tau, task.dt, task.method)
+        if at_rest is not None and (fast is None or at_rest.longest_step < fast.longest_step):
+            return at_rest
     return fast
 
 

@@ -122,8 +122,9 @@ struct FieldSearch {
   }
 };
 
-// Outside, to the nearest triangle. A shape that goes through triangles, or is below them, is lifted until it only touches:
-// then its depth is how far it was lifted, along the normal there.
+// Outside, to the nearest triangle. So also of a ball whose centre is below them, but the other way: the nearest is its way
+// out. Another shape that goes through triangles, or is below them, is lifted until it only touches: then its depth is how
+// far it was lifted, along the normal of what is nearest there.
 static MBT_NOINLINE Witness<double> field_distance(int kind, const PlacedShape<double>& A, const PlacedShape<double>& field) {
   const FieldGrid grid(field);
   PlacedShape<double> local = A;
@@ -152,6 +153,11 @@ static MBT_NOINLINE Witness<double> field_distance(int kind, const PlacedShape<d
       const double tolerance = 1e-6 * (scale + grid.x.step + grid.y.step);
       search.falls = true;
       search.slack = 1e-3 * tolerance;
+      const double away = w.distance + local.size[0];
+      if (kind == SPHERE && away > search.slack) {
+        const Witness<double> out = {-away - local.size[0], local.p - w.n * local.size[0], w.p_B, -w.n};
+        return to_world(field, out);
+      }
       search.lift = larger(grid.top_under(search.low, search.high) - search.low[2], 0.0) + 0.1 * scale + tolerance;
       for (int step = 0; step < kMostSteps; ++step) {
         search.run();
@@ -159,13 +165,18 @@ static MBT_NOINLINE Witness<double> field_distance(int kind, const PlacedShape<d
         search.lift -= search.best - 0.5 * tolerance;
       }
       if (cut || search.lift > 0.0) {
+        // Of triangles that meet below it, the nearest has the normal; the others have a point of their edge.
+        const FieldTriangle below = search.found;
+        search.falls = false;
+        search.run();
+        if (search.touches) search.found = below;
         w = search.witness();
         w.distance += search.lift * w.n.z;
         w.p_B = w.p_A + w.n * w.distance;
       }
     }
   }
-  return {w.distance, field.R * w.p_A + field.p, field.R * w.p_B + field.p, field.R * w.n};
+  return to_world(field, w);
 }
 
 // One lane after the other; those that repeat the one before take its result.
