@@ -2,7 +2,8 @@
 
 Everything happens in a copy of the repository in DIRECTORY. What is compiled comes from the installation of
 mbt that runs this, which must be of the same sources. Mutants of Python change an operator, a comparison, a
-condition or a number; then the tests of their room run. Mutants of kernels change a sign, an index, a
+condition or a number; then the tests of their room run, first those that reach its lines (which pytest-cov
+tells). Mutants of kernels change a sign, an index, a
 comparison or a factor in a `.pxd` or `.hpp` file. Of these one module is built again, and tests run that
 compare nothing with the other modules: identities, references in NumPy, and geometry.
 
@@ -25,6 +26,8 @@ import venv
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+from coverage import CoverageData
 
 from mbt import _core
 
@@ -352,25 +355,43 @@ class Copy:
         inside = Path(path).relative_to("src")
         (self.site / inside).write_text(text, encoding="utf-8")
 
-    def test(self, tests: list[str]) -> bool:
+    def find_tests_of_lines(self, tests: list[str]) -> dict[tuple[str, int], set[str]]:
+        """Run some tests; return by file and line which of them reach it."""
+        data = self.directory / "coverage"
+        if not self.test(
+            tests, f"--cov={self.site / 'mbt'}", "--cov-context=test", "--cov-report=", data=data
+        ):
+            raise SystemExit(f"without a mutant, tests fail of: {' '.join(tests)}")
+        covered = CoverageData(data)
+        covered.read()
+        reached: dict[tuple[str, int], set[str]] = {}
+        for path in covered.measured_files():
+            name = (Path("src") / Path(path).relative_to(self.site)).as_posix()
+            for line, contexts in covered.contexts_by_lineno(path).items():
+                for context in filter(None, contexts):
+                    test, _, phase = context.rpartition("|")
+                    # What a fixture makes, other tests of the file use.
+                    found = test if phase == "run" else test.partition("::")[0]
+                    reached.setdefault((name, line), set()).add(found)
+        return reached
+
+    def test(self, tests: list[str], *options: str, data: Path | None = None) -> bool:
         """Run some tests; return whether all passed."""
-        present = [path for name in tests for path in sorted(self.source.glob(name))]
+        present = [
+            path
+            for name in tests
+            for path in ([name] if name.startswith("tests/") else sorted(self.source.glob(f"tests/{name}")))
+        ]
         command = [
-            self.python,
-            "-m",
-            "pytest",
-            "-x",
-            "-q",
-            "-n",
-            "0",
-            "-p",
-            "no:cacheprovider",
-            "--no-header",
+            *(self.python, "-m", "pytest", "-x", "-q", "-n", "0", "-p", "no:cacheprovider", "--no-header"),
+            *options,
             *present,
         ]
         environment = {**os.environ, "MBT_ISA": self.isa, "PYTHONDONTWRITEBYTECODE": "1"}
         environment["OPENBLAS_NUM_THREADS"] = "1"
         environment.pop("PYTHONPATH", None)
+        if data is not None:
+            environment["COVERAGE_FILE"] = str(data)
         try:
             run = subprocess.run(
                 list(map(str, command)),
@@ -430,35 +451,40 @@ def main() -> None:
     survivors: list[str] = []
     counts = {"killed": 0, "survived": 0, "refused": 0}
 
-    def judge(mutant: Mutant, text: str, tests: list[str]) -> None:
-        survived = copy.test([f"tests/{name}" for name in tests])
+    def judge(mutant: Mutant, text: str, tests: list[str], first: set[str]) -> None:
+        survived = (not first or copy.test(sorted(first))) and copy.test(tests)
         verdict = "survived" if survived else "killed"
         counts[verdict] += 1
         print(f"{verdict:8}  {mutant.describe(text)}", flush=True)
         if survived:
             survivors.append(mutant.describe(text))
 
+    tests_of_lines: dict[str, dict[tuple[str, int], set[str]]] = {}
     for mutant in chosen:
-        text = copy.original(mutant.path)
+        room, text = room_of(mutant.path), copy.original(mutant.path)
+        if room not in tests_of_lines:
+            tests_of_lines[room] = copy.find_tests_of_lines(TESTS_OF[room])
+        lines = range(text.count("\n", 0, mutant.start) + 1, text.count("\n", 0, mutant.end) + 2)
+        first = set[str]().union(*(tests_of_lines[room].get((mutant.path, line), ()) for line in lines))
         copy.write(mutant.path, mutant.apply(text))
         try:
-            judge(mutant, text, TESTS_OF[room_of(mutant.path)])
+            judge(mutant, text, TESTS_OF[room], first)
         finally:
             copy.write(mutant.path, text)
     made = 0
     if options.kernels:
         copy.prepare_kernels()
-    for mutant, room in kernels:
+    for mutant, group in kernels:
         if made == options.kernels:
             break
-        text, library = copy.original(mutant.path), copy.library_of(room.module)
+        text, library = copy.original(mutant.path), copy.library_of(group.module)
         unchanged = library.read_bytes()
         copy.write(mutant.path, mutant.apply(text))
         try:
-            built = copy.build_kernels(mutant, room.module)
+            built = copy.build_kernels(mutant, group.module)
             if built == "built":
                 made += 1
-                judge(mutant, text, room.tests)
+                judge(mutant, text, group.tests, set())
             elif built == "refused":
                 counts["refused"] += 1
         finally:
