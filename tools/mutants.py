@@ -2,10 +2,10 @@
 
 Everything happens in a copy of the repository in DIRECTORY. What is compiled comes from the installation of
 mbt that runs this, which must be of the same sources. Mutants of Python change an operator, a comparison, a
-condition or a number; then the tests of their room run. Mutants of kernels change a sign, an index, a
-comparison or a factor in a `.pxd` file. Of these only the modules of one state of doubles are built again,
-without optimization, and tests run that compare nothing with the other modules: identities, and references in
-NumPy.
+condition or a number; then the tests of their room run, first those that reach its lines (which pytest-cov
+tells). Mutants of kernels change a sign, an index, a
+comparison or a factor in a `.pxd` or `.hpp` file. Of these one module is built again, and tests run that
+compare nothing with the other modules: identities, references in NumPy, and geometry.
 
 Which mutants are made follows from `--seed`. Each is killed or has survived; survivors are listed at the
 end, and in DIRECTORY/survivors.txt.
@@ -27,13 +27,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from coverage import CoverageData
+
 from mbt import _core
 
 ROOT = Path(__file__).resolve().parents[1]
 #: Seconds for the tests of one mutant. One that never ends is killed.
 TIMEOUT = 3600
 
-#: What tests a room of Python, by its folder in `src/mbt`.
+#: What tests a room of Python: what the paths of its files in `src/mbt` begin with. The longest counts.
 TESTS_OF = {
     "topology": ["topology", "tree/test_finalize.py", "tree/test_report.py", "parsing/test_loops.py"],
     "math": ["math", "tree/test_frames.py", "parsing/test_numbers.py"],
@@ -42,11 +44,15 @@ TESTS_OF = {
     "tree": ["tree", "topology", "context"],
     "context": ["context", "tree", "hygiene/test_concurrent_use.py", "hygiene/test_inputs.py"],
     "motion": ["motion", "plotting"],
+    "motion/implicit": ["motion/test_implicit*.py"],
     "checking": ["checking", "cli"],
+    "kinematics": ["kinematics"],
+    "geometry": ["geometry", "contact/test_shape_contact.py", "checking/test_overlaps.py"],
+    "control": ["control"],
+    "identification": ["identification"],
+    "compiling": ["compiling"],
 }
-#: What the module with the hot algorithms is made of, and what tests that without a comparison with lanes,
-#: dual numbers or objects.
-KERNELS = """
+_PASSES = """
     joints/mobilizers joints/mobod_joints forces/force_elements forces/point_contact algebra/spatial
     algebra/rotations passes/body_forces passes/body_poses passes/center_of_mass passes/constrained_dynamics
     passes/coriolis passes/element_forces passes/forward_dynamics passes/forward_dynamics_in_parents
@@ -63,14 +69,44 @@ _IDENTITIES = """
     constrained_dynamics constraint_physics
     velocities_vs_position_rates accelerations_vs_velocities accelerations_by_forward_dynamics
 """
-TESTS_OF_KERNELS = [
-    *(f"tests/identities/test_{name}.py" for name in _IDENTITIES.split()),
-    "tests/tree/test_force_elements.py",
-    "tests/tree/test_constraints_between_frames.py",
-    "tests/contact",
-]
-#: The module with the hot algorithms for one state of doubles.
-MODULES = ("quantities/kernels",)
+_DISTANCES = """
+    bounds closed_forms convex distances epa gjk height_field height_grid pair_distance polish shapes supports
+    witnesses
+"""
+
+
+@dataclass(frozen=True)
+class Kernels:
+    """A module that is built again, what it is made of, and its tests."""
+
+    module: str
+    files: list[str]
+    tests: list[str]
+
+
+#: Kernels for one state of doubles, for distances, and for the points of contact of shapes.
+KERNELS = {
+    "dynamics": Kernels(
+        "quantities/kernels",
+        [f"{name}.pxd" for name in _PASSES.split()],
+        [
+            *(f"identities/test_{name}.py" for name in _IDENTITIES.split()),
+            "tree/test_force_elements.py",
+            "tree/test_constraints_between_frames.py",
+            "contact",
+        ],
+    ),
+    "distances": Kernels(
+        "geometry/distances",
+        [f"geometry/{name}.hpp" for name in _DISTANCES.split()],
+        ["geometry", "kinematics/test_distances.py"],
+    ),
+    "contacts": Kernels(
+        "solvers/shape_contact",
+        [f"geometry/{name}.hpp" for name in ("contacts", "field_spots", "manifold", "outlines")],
+        ["geometry", "contact"],
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -171,21 +207,25 @@ _SIGNS = [
     (re.compile(r"\[1\]"), "[2]"), (re.compile(r"\[2\]"), "[1]"), (re.compile(r"\[3\]"), "[4]"),
     (re.compile(r"\[4\]"), "[5]"), (re.compile(r"\[5\]"), "[4]"), (re.compile(r" == "), " != "),
     (re.compile(r" < "), " <= "), (re.compile(r" > "), " >= "), (re.compile(r" and "), " or "),
+    (re.compile(r" && "), " || "), (re.compile(r" \|\| "), " && "),
 ]  # fmt: skip
 
 
+#: Of Cython: a declaration, or a line of a signature or of a call.
+_DECLARATION = re.compile(r"\s*(cdef|cimport|from|const)|.*,\s*$")
+
+
 def mutants_of_kernel(path: str, text: str) -> Iterator[Mutant]:
-    """Yield every mutant of a `.pxd` file: of code, not of declarations, comments and docstrings."""
+    """Yield every mutant of a `.pxd` or `.hpp` file: of code, not of declarations, comments or text."""
     position, in_docstring = 0, False
+    is_cpp = path.endswith(".hpp")
     for line in text.splitlines(keepends=True):
-        code = line.partition("#")[0]
+        code = line.partition("//" if is_cpp else "#")[0]
         quotes = code.count('"""')
         is_text = in_docstring or quotes > 0
         in_docstring ^= quotes == 1
-        indented = line.startswith("    ") and not code.lstrip().startswith(
-            ("cdef", "cimport", "from", "const")
-        )
-        if indented and not is_text and not code.rstrip().endswith(","):
+        is_code = line.startswith("  ") and (is_cpp or not _DECLARATION.match(code))
+        if is_code and not is_text:
             for pattern, replacement in _SIGNS:
                 for match in pattern.finditer(code):
                     yield Mutant(path, position + match.start(), position + match.end(), replacement)
@@ -231,8 +271,10 @@ class Copy:
     def prepare_kernels(self) -> None:
         """Make the C++ of the kernels as they are."""
         self._configure()
-        self._transpile()
-        self.built = {module: self._text_of(module) for module in MODULES}
+        self.built = {}
+        for module in {kernels.module for kernels in KERNELS.values()}:
+            self._transpile(module)
+            self.built[module] = self._text_of(module)
 
     def _make_environment(self) -> None:
         # Without what an editable installation puts in the way of imports.
@@ -270,36 +312,42 @@ class Copy:
     def _text_of(self, module: str) -> str:
         return self._core(module).read_text(encoding="utf-8")
 
-    def _transpile(self) -> bool:
+    def _transpile(self, module: str) -> bool:
         output = self.build / "src" / "mbt" / "_core"
-        command = [sys.executable, self.source / "tools" / "transpile.py", output, *MODULES]
+        command = [sys.executable, self.source / "tools" / "transpile.py", output, module]
         return subprocess.run(list(map(str, command)), capture_output=True, check=False).returncode == 0
 
-    def build_kernels(self) -> str:
-        """Build the kernels again: `built`, `refused` by a compiler, or `same` as without the mutant."""
-        output = self.build / "src" / "mbt" / "_core"
-        if not self._transpile():
+    def build_kernels(self, mutant: Mutant, module: str) -> str:
+        """Build a module again: `built`, `refused` by a compiler, or `same` as without the mutant."""
+        if not self._transpile(module):
             return "refused"
-        if all(self._text_of(module) == self.built[module] for module in MODULES):
+        if mutant.path.endswith(".pxd") and self._text_of(module) == self.built[module]:
             return "same"
-        for module in MODULES:
-            target = f"{Path(module).name}_{self.isa}"
-            commands = subprocess.run(
-                ["ninja", "-C", str(self.build), "-t", "commands", target],
-                capture_output=True, text=True, check=True,
-                env={**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"},
-            ).stdout.splitlines()  # fmt: skip
-            for command in commands:
-                if "transpile.py" in command or command.startswith("ninja:"):
-                    continue
-                if subprocess.run(
-                    command, shell=True, cwd=self.build, capture_output=True, check=False
-                ).returncode:
-                    return "refused"
-            suffix = sysconfig.get_config_var("EXT_SUFFIX")
-            library = output / target / f"{Path(module).name}{suffix}"
-            shutil.copy(library, self.site / "mbt" / "_core" / self.isa / Path(module).parent / library.name)
+        library = self.library_of(module)
+        name = Path(module).name
+        target = f"{name}_{self.isa}" if self.isa in library.parts else name
+        commands = subprocess.run(
+            ["ninja", "-C", str(self.build), "-t", "commands", target],
+            capture_output=True, text=True, check=True,
+            env={**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"},
+        ).stdout.splitlines()  # fmt: skip
+        for command in commands:
+            if "transpile.py" in command or command.startswith("ninja:"):
+                continue
+            if subprocess.run(
+                command, shell=True, cwd=self.build, capture_output=True, check=False
+            ).returncode:
+                return "refused"
+        shutil.copy(self.build / "src" / "mbt" / "_core" / target / library.name, library)
         return "built"
+
+    def library_of(self, module: str) -> Path:
+        """Return what of a module is imported."""
+        path = f"{module}{sysconfig.get_config_var('EXT_SUFFIX')}"
+        core = self.site / "mbt" / "_core"
+        # Those with kernels are built for each instruction set.
+        library = core / self.isa / path
+        return library if library.exists() else core / path
 
     def write(self, path: str, text: str) -> None:
         """Put a text into the copy, and where it is imported from."""
@@ -307,25 +355,43 @@ class Copy:
         inside = Path(path).relative_to("src")
         (self.site / inside).write_text(text, encoding="utf-8")
 
-    def test(self, tests: list[str]) -> bool:
+    def find_tests_of_lines(self, tests: list[str]) -> dict[tuple[str, int], set[str]]:
+        """Run some tests; return by file and line which of them reach it."""
+        data = self.directory / "coverage"
+        if not self.test(
+            tests, f"--cov={self.site / 'mbt'}", "--cov-context=test", "--cov-report=", data=data
+        ):
+            raise SystemExit(f"without a mutant, tests fail of: {' '.join(tests)}")
+        covered = CoverageData(data)
+        covered.read()
+        reached: dict[tuple[str, int], set[str]] = {}
+        for path in covered.measured_files():
+            name = (Path("src") / Path(path).relative_to(self.site)).as_posix()
+            for line, contexts in covered.contexts_by_lineno(path).items():
+                for context in filter(None, contexts):
+                    test, _, phase = context.rpartition("|")
+                    # What a fixture makes, other tests of the file use.
+                    found = test if phase == "run" else test.partition("::")[0]
+                    reached.setdefault((name, line), set()).add(found)
+        return reached
+
+    def test(self, tests: list[str], *options: str, data: Path | None = None) -> bool:
         """Run some tests; return whether all passed."""
-        present = [name for name in tests if (self.source / name).exists()]
+        present = [
+            path
+            for name in tests
+            for path in ([name] if name.startswith("tests/") else sorted(self.source.glob(f"tests/{name}")))
+        ]
         command = [
-            self.python,
-            "-m",
-            "pytest",
-            "-x",
-            "-q",
-            "-n",
-            "0",
-            "-p",
-            "no:cacheprovider",
-            "--no-header",
+            *(self.python, "-m", "pytest", "-x", "-q", "-n", "0", "-p", "no:cacheprovider", "--no-header"),
+            *options,
             *present,
         ]
         environment = {**os.environ, "MBT_ISA": self.isa, "PYTHONDONTWRITEBYTECODE": "1"}
         environment["OPENBLAS_NUM_THREADS"] = "1"
         environment.pop("PYTHONPATH", None)
+        if data is not None:
+            environment["COVERAGE_FILE"] = str(data)
         try:
             run = subprocess.run(
                 list(map(str, command)),
@@ -340,17 +406,26 @@ class Copy:
         return run.returncode == 0
 
 
-def candidates(copy: Copy, folders: list[str]) -> tuple[list[Mutant], list[Mutant]]:
-    """Return every mutant of Python in some rooms, and every mutant of kernels."""
+def room_of(path: str) -> str:
+    """Return the room of a file, or nothing if it has none."""
+    inside = path.removeprefix("src/mbt/")
+    return max((room for room in TESTS_OF if inside.startswith(room)), key=len, default="")
+
+
+def candidates(
+    copy: Copy, rooms: list[str], kernel_rooms: list[str]
+) -> tuple[list[Mutant], list[tuple[Mutant, Kernels]]]:
+    """Return every mutant of Python in some rooms, and every mutant of some kernels."""
     python: list[Mutant] = []
-    for folder in folders:
-        for path in sorted((copy.source / "src" / "mbt" / folder).rglob("*.py")):
-            name = str(path.relative_to(copy.source))
-            python += mutants_of_python(name, path.read_text(encoding="utf-8"))
-    kernels: list[Mutant] = []
-    for file in KERNELS.split():
-        name = f"src/mbt/_core/{file}.pxd"
-        kernels += mutants_of_kernel(name, (copy.source / name).read_text(encoding="utf-8"))
+    for path in sorted((copy.source / "src" / "mbt").rglob("*.py")):
+        name = path.relative_to(copy.source).as_posix()
+        if room_of(name) in rooms:
+            python += mutants_of_python(name, copy.original(name))
+    kernels: list[tuple[Mutant, Kernels]] = []
+    for room in map(KERNELS.__getitem__, kernel_rooms):
+        for file in room.files:
+            name = f"src/mbt/_core/{file}"
+            kernels += [(mutant, room) for mutant in mutants_of_kernel(name, copy.original(name))]
     return python, kernels
 
 
@@ -363,50 +438,58 @@ def main() -> None:
     parser.add_argument("--python", type=int, default=44, help="how many mutants of Python")
     parser.add_argument("--kernels", type=int, default=24, help="how many mutants of kernels")
     parser.add_argument("--rooms", nargs="*", default=sorted(TESTS_OF), choices=sorted(TESTS_OF))
+    parser.add_argument("--kernel-rooms", nargs="*", default=sorted(KERNELS), choices=sorted(KERNELS))
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     options.directory.mkdir(parents=True, exist_ok=True)
     copy = Copy(options.directory)
     rng = random.Random(options.seed)
-    python, kernels = candidates(copy, options.rooms)
+    python, kernels = candidates(copy, options.rooms, options.kernel_rooms)
     print(f"{len(python)} mutants of Python, {len(kernels)} of kernels to choose from", flush=True)
     chosen = rng.sample(python, min(options.python, len(python)))
     rng.shuffle(kernels)
     survivors: list[str] = []
     counts = {"killed": 0, "survived": 0, "refused": 0}
 
-    def judge(mutant: Mutant, text: str, tests: list[str]) -> None:
-        survived = copy.test(tests)
+    def judge(mutant: Mutant, text: str, tests: list[str], first: set[str]) -> None:
+        survived = (not first or copy.test(sorted(first))) and copy.test(tests)
         verdict = "survived" if survived else "killed"
         counts[verdict] += 1
         print(f"{verdict:8}  {mutant.describe(text)}", flush=True)
         if survived:
             survivors.append(mutant.describe(text))
 
+    tests_of_lines: dict[str, dict[tuple[str, int], set[str]]] = {}
     for mutant in chosen:
-        text = copy.original(mutant.path)
+        room, text = room_of(mutant.path), copy.original(mutant.path)
+        if room not in tests_of_lines:
+            tests_of_lines[room] = copy.find_tests_of_lines(TESTS_OF[room])
+        lines = range(text.count("\n", 0, mutant.start) + 1, text.count("\n", 0, mutant.end) + 2)
+        first = set[str]().union(*(tests_of_lines[room].get((mutant.path, line), ()) for line in lines))
         copy.write(mutant.path, mutant.apply(text))
         try:
-            judge(mutant, text, [f"tests/{name}" for name in TESTS_OF[Path(mutant.path).parts[2]]])
+            judge(mutant, text, TESTS_OF[room], first)
         finally:
             copy.write(mutant.path, text)
     made = 0
     if options.kernels:
         copy.prepare_kernels()
-    for mutant in kernels:
+    for mutant, group in kernels:
         if made == options.kernels:
             break
-        text = copy.original(mutant.path)
+        text, library = copy.original(mutant.path), copy.library_of(group.module)
+        unchanged = library.read_bytes()
         copy.write(mutant.path, mutant.apply(text))
         try:
-            built = copy.build_kernels()
+            built = copy.build_kernels(mutant, group.module)
             if built == "built":
                 made += 1
-                judge(mutant, text, TESTS_OF_KERNELS)
+                judge(mutant, text, group.tests, set())
             elif built == "refused":
                 counts["refused"] += 1
         finally:
             copy.write(mutant.path, text)
+            library.write_bytes(unchanged)
     (options.directory / "survivors.txt").write_text("\n".join(survivors) + "\n", encoding="utf-8")
     print(*survivors, sep="\n")
     print(

@@ -549,6 +549,22 @@ def test_a_velocity_above_its_limit_comes_back_at_the_deceleration_of_braking():
     assert result.vdot[5] == pytest.approx(-50.0, abs=1e-6)
 
 
+@pytest.mark.parametrize(("v", "vdot"), [(3.0, -50.0), (0.25, -25.0), (-3.0, 50.0), (-0.25, 25.0)])
+def test_where_limits_contradict_one_another_a_joint_stops(v, vdot):
+    """Beyond a limit of positions it is to move back, but does so faster than it may."""
+    tree = mbt.load_model(mbt.models.model_path("mbt_arm")).edit()
+    last = tree.joints[-2]
+    last.set_position_limits([-1.0], [1.0])
+    last.set_velocity_limits([-0.125], [0.125])
+    tree.finalize()
+    controller = mbt.TaskSpaceController(tree, dt=0.01, braking=50.0)
+    controller.add_posture(stiffness=0.0, damping=0.0)
+    outside = -2.0 * np.sign(v)
+    result = controller.solve(np.r_[np.full(5, 0.3), outside], np.r_[np.zeros(5), v], [None])
+    # It would stop within a tick, or as soon as braking allows.
+    assert result.vdot[5] == pytest.approx(vdot, abs=1e-6)
+
+
 def test_the_point_of_a_task_is_written_as_in_inverse_kinematics():
     results = []
     for arguments, keywords in ((([0.0, 0.1, 0.2],), {}), ((), {"p_FP": [0.0, 0.1, 0.2]})):

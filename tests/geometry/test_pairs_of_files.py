@@ -59,16 +59,22 @@ def pairs_of(scene: mbt.CollisionModel) -> set[frozenset[tuple[str, str]]]:
     return {frozenset(named[name] for name in pair) for pair in scene.pairs}
 
 
-@pytest.mark.oracle
-def test_pairs_are_those_that_mujoco_tests(path: Path) -> None:
-    mujoco: Any = pytest.importorskip("mujoco")
-    m = mujoco.MjModel.from_xml_path(str(path))
+def pairs_of_mujoco(m: Any) -> set[frozenset[str]]:
+    """Return the pairs that it tests, by names of geometries."""
+    import mujoco
+
     # All that it tests is near.
     m.geom_margin[:] = 100.0
     m.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_MIDPHASE)
     data = mujoco.MjData(m)
     mujoco.mj_forward(m, data)
-    tested = {frozenset(m.geom(int(g)).name for g in pair) for pair in data.contact.geom}
+    return {frozenset(m.geom(int(g)).name for g in pair) for pair in data.contact.geom}
+
+
+@pytest.mark.oracle
+def test_pairs_are_those_that_mujoco_tests(path: Path) -> None:
+    mujoco: Any = pytest.importorskip("mujoco")
+    tested = pairs_of_mujoco(mujoco.MjModel.from_xml_path(str(path)))
     tree = mbt.load_model(path)
     scene = mbt.CollisionModel(tree)
     # The base is welded to World: what carries a link, here, and as World for MuJoCo.
@@ -81,6 +87,21 @@ def test_pairs_are_those_that_mujoco_tests(path: Path) -> None:
         assert mbt.CollisionModel(twin).pairs == scene.pairs
     # A list of pairs is as it says.
     assert mbt.CollisionModel(tree, [("left", "upper"), ("ball", "other")]).num_pairs == 2
+
+
+@pytest.mark.oracle
+def test_what_the_first_link_carries_is_adjacent_to_it() -> None:
+    mujoco: Any = pytest.importorskip("mujoco")
+    text = """<mujoco><worldbody><geom name="floor" type="plane" size="1 1 1"/>
+      <body name="first"><joint name="j1" axis="0 1 0"/><geom name="first" size="0.1"/>
+        <body name="second"><joint name="j2" axis="0 1 0"/><geom name="second" size="0.1"/>
+          <body name="third"><joint name="j3" axis="0 1 0"/><geom name="third" size="0.1"/>
+          </body></body></body></worldbody></mujoco>"""
+    tree = mbt.load_model(text)
+    tested = pairs_of_mujoco(mujoco.MjModel.from_xml_string(text))
+    assert frozenset(("first", "third")) in tested
+    for rule in ("mjcf", "not adjacent"):
+        assert pairs_of(mbt.CollisionModel(tree, rule)) == tested
 
 
 @pytest.mark.oracle

@@ -135,6 +135,21 @@ def make_problem_of_slide(tree, scene):
     return ik
 
 
+def test_compromises_of_mechanisms_keep_distances_and_no_more():
+    """A goal above a post, out of the plane: the nearest place on the circle that the last cart keeps to."""
+    tree = slide().edit()
+    tree.add_constraint(mbt.CouplerConstraint("half", tree.joints[0], tree.joints[2], gear_ratio=0.5))
+    tree.finalize()
+    post = mbt.Shape("sphere", [0.1], mbt.math.make_pose([0.5, 0.0, 0.0]), name="post")
+    scene = mbt.CollisionModel(tree, [("cart2", "post")], obstacles=[post])
+    found = make_problem_of_slide(tree, scene).solve([[[0.45, 0.05, 0.3], [0.45, -0.05, 0.2]]])
+    assert not found.success.any()
+    y = (0.2 + MARGIN) / np.sqrt(2.0)
+    x = [(0.5 - y) / 3.0, (0.5 - y) / 1.5]
+    assert np.allclose(found.q, [[x[0], y, x[1]], [x[0], -y, x[1]]], atol=1e-8)
+    assert np.allclose(found.error, [[y - 0.05, 0.05 - y, 0.3], [y - 0.05, y - 0.05, 0.2]], atol=1e-8)
+
+
 def test_all_solutions_keep_distances(arm, scene):
     X = functional.frame_pose(arm, reachable(arm, scene, 40), "tool")
     counts = []

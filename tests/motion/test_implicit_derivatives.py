@@ -105,6 +105,15 @@ def test_elements_and_limits_of_angles_have_derivatives(tree):
         assert error_of(tree, q, rng.normal(size=nv), rng.normal(size=nv), size=1e-3) < 1e-7
 
 
+@pytest.mark.parametrize(("v", "tau"), [(0.4, 20.0), (-0.8, -20.0)])
+def test_friction_of_a_door_that_depends_on_its_speed_has_derivatives(v, tau):
+    config = mbt.DoorHingeConfig(
+        dynamic_friction_torque=3.0, static_friction_torque=4.0, motion_threshold=0.5, viscous_friction=0.2
+    )
+    tree = make_door(config)
+    assert error_of(tree, np.array([0.1]), np.array([v]), np.array([tau]), size=1e-3) < 1e-7
+
+
 def test_samples_of_a_batch_are_those_of_single_states():
     tree = make_leg(contact=False)
     rng = np.random.default_rng(6)
