@@ -38,8 +38,8 @@ class QuadraticProgram:
     def solve(self, H: FloatArray, g: FloatArray, is_cold: bool = False) -> Any:
         """Return x and the multipliers of all bounds; None where there is no x within the bounds.
 
-        From the bounds that were active before it is often a step, which takes a fraction of the time that the
-        solver does. With `is_cold`, the result does not depend on the program before.
+        It starts from the bounds that were active before, and leaves to daqp what does not succeed. With
+        `is_cold`, the result does not depend on the program before.
         """
         if is_cold:
             self._side.fill(0)
