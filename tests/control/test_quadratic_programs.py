@@ -119,7 +119,7 @@ def test_there_is_no_solution_where_bounds_contradict():
     np.testing.assert_allclose(program.solve(H, g)[0], 1.0, atol=1e-12)
 
 
-def test_arrays_of_another_shape_or_type_are_refused():
+def test_arrays_of_another_size_or_type_are_refused():
     H, g, A = np.eye(2), np.ones(2), np.array([[1.0, 1.0]])
     bound, memory = np.ones(3), np.empty(5 * 4 + 7 * 2 + 1)
     side, multipliers = np.zeros(3, dtype=np.intc), np.empty(3)
@@ -128,5 +128,5 @@ def test_arrays_of_another_shape_or_type_are_refused():
     bad = [np.eye(3), g, np.ones((1, 3)), bound[:2], bound[:2], np.zeros(3), np.empty(2), np.empty(3)]
     for k, value in enumerate(bad):
         if value is not g:
-            with pytest.raises(ValueError, match="another type or shape"):
+            with pytest.raises(ValueError, match="another type or size"):
                 solve_by_active_set(*good[:k], value, *good[k + 1 :])

@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "scalars/config.hpp"
 #include "solvers/symmetric_factors.hpp"
 
 namespace mbt_convex {
@@ -29,6 +30,21 @@ struct QuadraticProgram {
   const double* lower;  // (n + num_rows,)
   const double* upper;  // (n + num_rows,)
 };
+
+// One copy of each loop in place of one at each call, which would be half of the code.
+static MBT_NOINLINE double product(int n, const double* a, const double* b) { return dot(n, a, b); }
+
+static MBT_NOINLINE void subtract_row(int n, double factor, const double* x, double* y) { subtract(n, factor, x, y); }
+
+static MBT_NOINLINE bool decompose(int n, double* A, int* columns) { return factorize(n, A, columns); }
+
+static MBT_NOINLINE void apply_outer(int n, const double* L, const int* columns, double* x) {
+  solve_outer(n, L, columns, x);
+}
+
+static MBT_NOINLINE void apply_inner(int n, const double* L, const int* columns, double* x) {
+  solve_inner(n, L, columns, x);
+}
 
 class ActiveSet {
  public:
@@ -57,9 +73,9 @@ class ActiveSet {
   int solve(int* side, double* x, double* multipliers) {
     const int n = z.n, m = n + z.num_rows;
     std::memcpy(L, z.H, sizeof(double) * n * n);
-    if (!factorize(n, L, columns)) return -1;
+    if (!decompose(n, L, columns)) return -1;
     std::memcpy(c, z.g, sizeof(double) * n);
-    solve_outer(n, L, columns, c);
+    apply_outer(n, L, columns, c);
     for (int i = 0; i < m; ++i) {
       if (std::fabs(bound(i, side)) >= kFree) side[i] = 0;
       if (is_equation(i)) side[i] = 1;
@@ -105,12 +121,12 @@ class ActiveSet {
 
   double* row_of_Y(int k) const { return Y + std::ptrdiff_t(z.n) * k; }
 
-  double value(int i, const double* x) const { return i < z.n ? x[i] : dot(z.n, row(i), x); }
+  double value(int i, const double* x) const { return i < z.n ? x[i] : product(z.n, row(i), x); }
 
   double bound(int i, const int* side) const { return side[i] > 0 ? z.upper[i] : z.lower[i]; }
 
   // next = L'^-1 of the row of a bound
-  void set_row(int i) {
+  MBT_NOINLINE void set_row(int i) {
     const int n = z.n;
     if (i < n) {
       std::memset(next, 0, sizeof(double) * n);
@@ -118,21 +134,21 @@ class ActiveSet {
     } else {
       std::memcpy(next, row(i), sizeof(double) * n);
     }
-    solve_outer(n, L, columns, next);
+    apply_outer(n, L, columns, next);
   }
 
   // The bound of `next` joins W.
-  bool add(int i) {
+  MBT_NOINLINE bool add(int i) {
     const int n = z.n;
     if (count == n) return false;
     std::memcpy(row_of_Y(count), next, sizeof(double) * n);
-    for (int k = 0; k <= count; ++k) S[n * count + k] = S[n * k + count] = dot(n, row_of_Y(k), next);
+    for (int k = 0; k <= count; ++k) S[n * count + k] = S[n * k + count] = product(n, row_of_Y(k), next);
     rows[count++] = i;
     return true;
   }
 
   // The last one takes its place.
-  void drop(int k, int* side) {
+  MBT_NOINLINE void drop(int k, int* side) {
     const int n = z.n, last = --count;
     side[rows[k]] = 0;
     rows[k] = rows[last];
@@ -144,35 +160,35 @@ class ActiveSet {
     for (int j = 0; j < count; ++j) S[n * j + k] = S[n * k + j];
   }
 
-  bool factor() {
+  MBT_NOINLINE bool factor() {
     for (int k = 0; k < count; ++k) std::memcpy(F + count * k, S + z.n * k, sizeof(double) * (k + 1));
-    return factorize(count, F, columns_of_F);
+    return decompose(count, F, columns_of_F);
   }
 
   void solve_factored(double* u) const {
-    solve_outer(count, F, columns_of_F, u);
-    solve_inner(count, F, columns_of_F, u);
+    apply_outer(count, F, columns_of_F, u);
+    apply_inner(count, F, columns_of_F, u);
   }
 
   void set_x(double* x) const {
     std::memcpy(x, y, sizeof(double) * z.n);
-    solve_inner(z.n, L, columns, x);
+    apply_inner(z.n, L, columns, x);
   }
 
   // x, y and lambda for the bounds in W. False where rounding does not let these hold.
-  bool optimize(const int* side, double* x) {
+  MBT_NOINLINE bool optimize(const int* side, double* x) {
     const int n = z.n;
     for (int k = 0; k < n; ++k) y[k] = -c[k];
     for (int k = 0; k < count; ++k) {
       lambda[k] = 0.0;
-      change[k] = dot(n, row_of_Y(k), y) - bound(rows[k], side);
+      change[k] = product(n, row_of_Y(k), y) - bound(rows[k], side);
     }
     // Once more with what rounding left.
     for (int time = 0; time < 2; ++time) {
       solve_factored(change);
       for (int k = 0; k < count; ++k) {
         lambda[k] += change[k];
-        subtract(n, change[k], row_of_Y(k), y);
+        subtract_row(n, change[k], row_of_Y(k), y);
       }
       set_x(x);
       for (int k = 0; k < count; ++k) change[k] = value(rows[k], x) - bound(rows[k], side);
@@ -219,13 +235,13 @@ class ActiveSet {
     for (;;) {
       // With t more in the multiplier of `next`: lambda - t sign change, y - t sign way.
       std::memcpy(way, next, sizeof(double) * n);
-      for (int k = 0; k < count; ++k) change[k] = dot(n, row_of_Y(k), next);
+      for (int k = 0; k < count; ++k) change[k] = product(n, row_of_Y(k), next);
       solve_factored(change);
-      for (int k = 0; k < count; ++k) subtract(n, change[k], row_of_Y(k), way);
-      const double open = dot(n, way, way), all = dot(n, next, next);
+      for (int k = 0; k < count; ++k) subtract_row(n, change[k], row_of_Y(k), way);
+      const double open = product(n, way, way), all = product(n, next, next);
       int stop = -1;
       double step = INFINITY;
-      if (open > kDependent * all) step = sign * (dot(n, next, y) - bound(i, side)) / open;
+      if (open > kDependent * all) step = sign * (product(n, next, y) - bound(i, side)) / open;
       for (int k = 0; k < count; ++k) {
         const double rate = side[rows[k]] * sign * change[k];
         if (is_equation(rows[k]) || !(rate > 0.0) || !(side[rows[k]] * lambda[k] < step * rate)) continue;
@@ -234,7 +250,7 @@ class ActiveSet {
       }
       if (!(step < INFINITY)) return false;
       for (int k = 0; k < count; ++k) lambda[k] -= step * sign * change[k];
-      subtract(n, step * sign, way, y);
+      subtract_row(n, step * sign, way, y);
       own += step * sign;
       if (stop < 0) {
         if (!add(i)) return false;

@@ -567,6 +567,14 @@ def solve_bounded_least_squares(A, b, double damping, center, E, lower, upper, x
     return solve_bounded(problem, data(memory), data(x))
 
 
+cdef bint has_size(object array, int type, Py_ssize_t size):
+    """Whether it is a contiguous array of so many numbers."""
+    return (
+        cnp.PyArray_CheckExact(array) and cnp.PyArray_TYPE(array) == type and cnp.PyArray_ISCARRAY(array)
+        and cnp.PyArray_SIZE(array) == size
+    )
+
+
 def solve_by_active_set(H, g, A, lower, upper, side, multipliers, memory):
     """Return x of least ``x' H x / 2 + g' x`` where ``lower <= (x, A x) <= upper``, and the number of rounds.
 
@@ -576,13 +584,13 @@ def solve_by_active_set(H, g, A, lower, upper, side, multipliers, memory):
     cdef QuadraticProgram program
     cdef Py_ssize_t n = g.shape[0], num_rows = A.shape[0]
     cdef int rounds
-    if (
-        not is_array2(H, n, n) or not is_array1(g, n) or not is_array2(A, num_rows, n)
-        or not is_array1(lower, n + num_rows) or not is_array1(upper, n + num_rows)
-        or not is_array1(multipliers, n + num_rows) or not is_array1(memory, ActiveSet.count_memory(n))
-        or cnp.PyArray_TYPE(side) != cnp.NPY_INT or cnp.PyArray_SIZE(side) != n + num_rows
+    if not (
+        has_size(H, cnp.NPY_DOUBLE, n*n) and has_size(g, cnp.NPY_DOUBLE, n) and has_size(A, cnp.NPY_DOUBLE, num_rows*n)
+        and has_size(lower, cnp.NPY_DOUBLE, n + num_rows) and has_size(upper, cnp.NPY_DOUBLE, n + num_rows)
+        and has_size(side, cnp.NPY_INT, n + num_rows) and has_size(multipliers, cnp.NPY_DOUBLE, n + num_rows)
+        and has_size(memory, cnp.NPY_DOUBLE, ActiveSet.count_memory(n))
     ):
-        raise ValueError("an array of another type or shape")
+        raise ValueError("an array of another type or size")
     program.n, program.num_rows, program.H, program.g, program.A = n, num_rows, data(H), data(g), data(A)
     program.lower, program.upper = data(lower), data(upper)
     x = new1(n)
