@@ -15,6 +15,8 @@ from mbt.math.arrays import FloatArray, as_finite_array, as_float_array
 
 __all__ = ["References", "as_numbers"]
 
+_DOUBLE = np.dtype(np.float64)
+
 
 class References:
     """What a list of references must be, and what becomes of it."""
@@ -22,23 +24,35 @@ class References:
     def __init__(self, problem: Problem, places: tuple[tuple[bool, int], ...]) -> None:
         self._problem, self._places = problem, places
         self._zeros = {rows: np.zeros(rows) for rows in {task.num_rows for task in problem.tasks}}
-        self._no_forces = np.zeros(problem.num_forces)
+        self._wanted = np.zeros(problem.num_forces)
         self._names = [f"references[{k}]" for k in range(len(places))]
+        self._of_forces: list[tuple[int, str, FloatArray, float, bool]] = []
+        seen = set()
+        for k, (is_force, place) in enumerate(places):
+            if is_force:
+                chosen, weight = problem.force_tasks[place]
+                forces = self._wanted[chosen].reshape(-1, 3)
+                self._of_forces.append((k, self._names[k], forces, weight, chosen.start not in seen))
+                seen.add(chosen.start)
+        self._of_tasks = [
+            (k, self._names[k], problem.tasks[place], self._zeros[problem.tasks[place].num_rows])
+            for k, (is_force, place) in enumerate(places)
+            if not is_force
+        ]
 
     def as_arrays(self, references: Sequence[Any]) -> list[FloatArray]:
         """Return the forces wanted, times weights, and goal, velocity and acceleration of each task."""
-        problem = self._problem
         self._check_length(references)
-        wanted = self._no_forces.copy() if problem.force_tasks else self._no_forces
-        arrays = [wanted]
-        for name, (is_force, place), reference in zip(self._names, self._places, references, strict=True):
-            if is_force:
-                chosen, weight = problem.force_tasks[place]
-                wanted[chosen] += weight * as_finite_array(reference, name, (_points(chosen), 3)).ravel()
-                continue
-            task = problem.tasks[place]
+        for k, name, forces, weight, is_first in self._of_forces:
+            given = as_numbers(references[k], name, forces.shape)
+            if is_first:
+                np.multiply(given, weight, forces)
+            else:
+                forces += weight * given
+        arrays = [self._wanted]
+        for k, name, task, zero in self._of_tasks:
+            reference = references[k]
             if type(reference) is not tuple:
-                zero = self._zeros[task.num_rows]
                 arrays += (task.as_goal(reference, name), zero, zero)
             else:
                 goal, *rates = self._split(reference, name)
@@ -87,6 +101,9 @@ class References:
 
     def refuse_numbers(self, arrays: list[FloatArray]) -> None:
         """Raise an error that names what is not finite among contacts and `as_arrays`."""
+        if arrays[1] is self._wanted:
+            for _, name, forces, _, _ in self._of_forces:
+                as_finite_array(forces, name)
         names = ["stands", "forces wanted"]
         for name, (is_force, _) in zip(self._names, self._places, strict=True):
             names += [] if is_force else [name] * 3
@@ -113,12 +130,7 @@ class References:
 
 def as_numbers(value: object, name: str, shape: tuple[int, ...]) -> FloatArray:
     """Return an array; that its numbers are finite is seen in the result."""
-    if (
-        type(value) is np.ndarray
-        and value.dtype == np.float64
-        and value.shape == shape
-        and value.flags.c_contiguous
-    ):
+    if type(value) is np.ndarray and value.dtype is _DOUBLE and value.shape == shape:
         return value
     return as_float_array(value, name, shape)
 

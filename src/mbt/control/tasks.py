@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["CenterOfMassTask", "FrameTask", "MomentumTask", "PostureTask", "Task"]
 
+_DOUBLE = np.dtype(np.float64)
+
 
 @dataclass(frozen=True, eq=False)
 class Task:
@@ -38,8 +40,8 @@ class Task:
 
     def as_goal(self, value: object, name: str) -> FloatArray:
         """Return a goal as an array, once it is seen to be one."""
-        if type(value) is np.ndarray and value.dtype == np.float64 and value.shape == self.shape:
-            return np.ascontiguousarray(value)  # that its numbers are finite is seen in the result
+        if type(value) is np.ndarray and value.dtype is _DOUBLE and value.shape == self.shape:
+            return value  # that its numbers are finite is seen in the result
         return as_finite_array(value, name, self.shape)
 
     def any_goal(self) -> FloatArray:

@@ -58,7 +58,7 @@ class Ticks:
         upper[friction], lower[self._forces] = most, 0.0
         self._lower, self._upper, self._first = lower, upper, first
         self._is_equation = is_equation
-        self._stands: tuple[float, ...] = ()
+        self._stands = b""
         self._lifted = np.zeros(0, dtype=np.intp)
         self._part: dict[str, FloatArray] = {
             "T": np.empty((nv, n)),
@@ -67,6 +67,7 @@ class Ticks:
             "g": np.empty(n),
             "total": np.empty(()),
         }
+        self._total = self._part["total"]
         self._programs = [self._make_program(A, is_equation, first.start)]
         if num_first:
             self._part |= {"H2": np.empty((n, n)), "g2": np.empty(n), "first": A[first.start - n :]}
@@ -88,10 +89,7 @@ class Ticks:
         self._shapes = (tree.num_positions,), (nv,)
         self._sizes = nv, len(self._of_points), num_constraints, len(problem.share)
         self._of_one = TaskSpaceResult.shapes(*self._sizes)
-        self._written = ["tau", "vdot", "actuation"]
-        self._written += ["contact_forces"] * bool(problem.num_forces) + ["multipliers"] * bool(
-            num_constraints
-        )
+        self._has_forces, self._has_multipliers = problem.num_forces > 0, num_constraints > 0
 
     def _make_program(self, A: FloatArray, is_equation: Any, end: int) -> QuadraticProgram:
         return QuadraticProgram(
@@ -113,6 +111,7 @@ class Ticks:
         arguments["axes"] = self._axes.shape
         finish = compile(tree, problem.finish, arguments=arguments, **options)
         self._native, self._native_of_given, self._native_finish = native, None, finish
+        self._part = {name: self._part[name] for name in native.outputs}  # found at once in its order
         self._options = options
 
     def _compiled_of_given(self) -> Any:
@@ -220,9 +219,9 @@ class Ticks:
         """Return the solution of one tick."""
         if context is not None or self._locked:
             self._lock(context)
-        if np.ndim(q) > 1 or np.ndim(v) > 1 or (context is not None and context.batch_shape):
+        if _ndim(q) > 1 or _ndim(v) > 1 or (context is not None and context.batch_shape):
             return self._solve_batch(q, v, references, stands, out, context)
-        state = [as_numbers(q, "q", self._shapes[0]), as_numbers(v, "v", self._shapes[1])]
+        state = as_numbers(q, "q", self._shapes[0]), as_numbers(v, "v", self._shapes[1])
         try:
             wanted = self._references.as_arrays(references)
         except ShapeError:
@@ -305,13 +304,13 @@ class Ticks:
         self, arrays: list[FloatArray], result: TaskSpaceResult, *, is_cold: bool = False
     ) -> None:
         part, stands = self._part, arrays[2]
-        if not isfinite(part["total"]):
+        if not isfinite(self._total):
             if self._is_lost(arrays, result):
                 return
             raise ArgumentValueError("q, v: expected a state whose accelerations and forces are finite")
-        if tuple(stands.tolist()) != self._stands:
+        if stands.tobytes() != self._stands:
             self._put_down(stands)
-        if "constraint_bias" in part:
+        if self._has_multipliers:
             self._equal[:] = part["constraint_bias"]
         for k, row in self._locked:
             self._lower[k], self._upper[k] = (0.0, 0.0) if row is None else (-FREE, FREE)
@@ -353,7 +352,11 @@ class Ticks:
         return x, self._name_violations(excess), program.num_iterations
 
     def _write(self, x: FloatArray, result: TaskSpaceResult) -> None:
-        out = {name: getattr(result, name) for name in self._written}
+        out = {"tau": result.tau, "vdot": result.vdot, "actuation": result.actuation}
+        if self._has_forces:
+            out["contact_forces"] = result.contact_forces
+        if self._has_multipliers:
+            out["multipliers"] = result.multipliers
         if self._native_finish is not None:
             self._native_finish(x, self._part["T"], self._part["h"], self._axes, out=out)
         else:
@@ -385,13 +388,14 @@ class Ticks:
         """Bound the forces of points: nothing at contacts that are lifted."""
         self._upper[self._forces] = np.repeat(np.where(stands, FREE, 0.0)[self._of_points], 3)
         self._lifted = np.flatnonzero(stands[self._of_points] == 0.0)
-        self._stands = tuple(stands.tolist())
+        self._stands = stands.tobytes()
 
     @staticmethod
     def _check_result(out: object, shapes: tuple[tuple[int, ...], ...]) -> TaskSpaceResult:
         if not isinstance(out, TaskSpaceResult):
             raise ArgumentTypeError(f"out: expected a result of this controller, got {quote(out)}")
-        if shapes != tuple([array.shape for array in out.arrays()]):
+        of_motion = out.tau.shape, out.vdot.shape, out.contact_forces.shape
+        if shapes != (*of_motion, out.multipliers.shape, out.actuation.shape):
             raise ArgumentValueError(
                 "out: expected a result of this controller, got one of another, or of other states"
             )
@@ -418,3 +422,7 @@ class Ticks:
             if not amount <= 1e-7:
                 found[label] = max(found.get(label, 0.0), float(amount))
         return found
+
+
+def _ndim(value: Any) -> int:
+    return value.ndim if type(value) is np.ndarray else np.ndim(value)
