@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from mbt._core.solvers.differential_kinematics import solve_by_active_set
 from mbt.errors import MissingPackageError
 from mbt.math.arrays import FloatArray
 
@@ -28,49 +27,30 @@ class QuadraticProgram:
     def __init__(self, A: FloatArray, lower: FloatArray, upper: FloatArray, is_equation: Any) -> None:
         self._A, self._lower, self._upper, self._is_equation = A, lower, upper, is_equation
         self._sense = np.where(is_equation, _EQUALITY, 0).astype(np.int32)
-        self._daqp = _import_daqp()
         self._model: Any = None
-        n, m = A.shape[1], len(upper)
-        self._side, self._multipliers = np.zeros(m, dtype=np.intc), np.zeros(m)
-        self._memory = np.empty(5 * n * n + 7 * n + 1)
         self.num_iterations = 0
 
     def solve(self, H: FloatArray, g: FloatArray, is_cold: bool = False) -> Any:
         """Return x and the multipliers of all bounds; None where there is no x within the bounds.
 
-        It starts from the bounds that were active before, and leaves to daqp what does not succeed. With
-        `is_cold`, the result does not depend on the program before.
+        With `is_cold`, the result does not depend on the program before.
         """
-        if is_cold:
-            self._side.fill(0)
-        found = solve_by_active_set(
-            H, g, self._A, self._lower, self._upper, self._side, self._multipliers, self._memory
-        )
-        if found is not None:
-            self.num_iterations = found[1]
-            return found[0], self._multipliers
-        return self._solve_by_daqp(H, g, is_cold=True)
-
-    def _solve_by_daqp(self, H: FloatArray, g: FloatArray, *, is_cold: bool) -> Any:
-        """Return the same, from the equations on, or from what was active when this was called before."""
         for _ in range(2):
             if self._model is None:
-                self._model = self._daqp.Model()
+                self._model = _import_daqp().Model()
                 self._model.settings = _SETTINGS
                 flag, _ = self._model.setup(H, g, self._A, self._upper, self._lower, self._sense)
             else:
-                A = self._A if len(self._A) else None  # daqp refuses an update of no rows
                 start = (self._sense,) if is_cold else ()
+                A = self._A if len(self._A) else None  # daqp refuses an update of no rows
                 flag = self._model.update(H, g, A, self._upper, self._lower, *start)
             if flag >= 0:
                 x, _, flag, info = self._model.solve()
                 self.num_iterations = info["iterations"]
                 if flag > 0:
-                    self._side[:] = np.sign(info["lam"])
                     return x, info["lam"]
-            # The model before can lead astray: once more without it.
+            # The active set of the tick before can lead astray: once more without it.
             self._model = None
-        self._side.fill(0)
         return None
 
     def solve_with_least_violation(self, H: FloatArray, g: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -99,8 +79,7 @@ class QuadraticProgram:
         squares = np.diag(np.repeat([_NEAR, 1.0], [n, len(loosened)]))
         y = np.zeros(size)
         for _ in range(_ROUNDS):
-            near = -_NEAR * np.concatenate([y[:n], np.zeros(len(loosened))])
-            found = loose._solve_by_daqp(squares, near, is_cold=False)
+            found = loose.solve(squares, -_NEAR * np.concatenate([y[:n], np.zeros(len(loosened))]))
             if found is None:
                 break
             y, last = found[0], y

@@ -1,8 +1,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 from typing_extensions import Self, disjoint_base
 
 from mbt._core.door.compiled_model import CompiledModel
@@ -61,13 +59,3 @@ def solve_bounded_least_squares(
     upper: FloatArray,
     x: FloatArray,
 ) -> int: ...
-def solve_by_active_set(
-    H: FloatArray,
-    g: FloatArray,
-    A: FloatArray,
-    lower: FloatArray,
-    upper: FloatArray,
-    side: npt.NDArray[np.intc],
-    multipliers: FloatArray,
-    memory: FloatArray,
-) -> tuple[FloatArray, int] | None: ...

@@ -25,21 +25,6 @@ from mbt.math.read_only import ReadOnlyArray
 cnp.import_array()
 adopt(ReadOnlyArray)
 
-cdef extern from "solvers/active_sets.hpp" namespace "mbt_convex" nogil:
-    cdef cppclass QuadraticProgram:
-        int n
-        int num_rows
-        const double* H
-        const double* g
-        const double* A
-        const double* lower
-        const double* upper
-    cdef cppclass ActiveSet:
-        @staticmethod
-        Py_ssize_t count_memory(Py_ssize_t n)
-        ActiveSet(const QuadraticProgram& program, double* memory)
-        int solve(int* side, double* x, double* multipliers)
-
 cdef extern from "engines/pool.hpp" namespace "MBT_NS" nogil:
     ctypedef int (*PoolTask)(const void* job, int part) noexcept nogil
     cdef cppclass Pool:
@@ -565,34 +550,3 @@ def solve_bounded_least_squares(A, b, double damping, center, E, lower, upper, x
     problem.E, problem.lower, problem.upper = data(E), data(lower), data(upper)
     memory = np.empty(BoundedSolver.count_memory(n, E.shape[0]))
     return solve_bounded(problem, data(memory), data(x))
-
-
-cdef bint has_size(object array, int type, Py_ssize_t size):
-    """Whether it is a contiguous array of so many numbers."""
-    return (
-        cnp.PyArray_CheckExact(array) and cnp.PyArray_TYPE(array) == type and cnp.PyArray_ISCARRAY(array)
-        and cnp.PyArray_SIZE(array) == size
-    )
-
-
-def solve_by_active_set(H, g, A, lower, upper, side, multipliers, memory):
-    """Return x of least ``x' H x / 2 + g' x`` where ``lower <= (x, A x) <= upper``, and the number of rounds.
-
-    None where a few rounds do not find it. `side`, int32, is -1 and 1 where a bound is active, before and after. All
-    other arguments are arrays of doubles; `multipliers` and `memory`, of at least 5 n^2 + 7 n + 1, are written to.
-    """
-    cdef QuadraticProgram program
-    cdef Py_ssize_t n = g.shape[0], num_rows = A.shape[0]
-    cdef int rounds
-    if not (
-        has_size(H, cnp.NPY_DOUBLE, n*n) and has_size(g, cnp.NPY_DOUBLE, n) and has_size(A, cnp.NPY_DOUBLE, num_rows*n)
-        and has_size(lower, cnp.NPY_DOUBLE, n + num_rows) and has_size(upper, cnp.NPY_DOUBLE, n + num_rows)
-        and has_size(side, cnp.NPY_INT, n + num_rows) and has_size(multipliers, cnp.NPY_DOUBLE, n + num_rows)
-        and has_size(memory, cnp.NPY_DOUBLE, ActiveSet.count_memory(n))
-    ):
-        raise ValueError("an array of another type or size")
-    program.n, program.num_rows, program.H, program.g, program.A = n, num_rows, data(H), data(g), data(A)
-    program.lower, program.upper = data(lower), data(upper)
-    x = new1(n)
-    rounds = ActiveSet(program, data(memory)).solve(<int*>cnp.PyArray_DATA(side), data(x), data(multipliers))
-    return None if rounds < 0 else (x, rounds)
