@@ -11,7 +11,6 @@ from mbt._core.door.compiled_model cimport CompiledModel, Derived
 from mbt._core.door.derived_parameters cimport EVERYTHING, count_derived, derive_parameters
 from mbt._core.door.exact_arrays cimport adopt, count_columns, data, is_array1, new1, new2
 from mbt._core.engines.context cimport ContextCore, Engine, check_maps
-from mbt._core.engines.double_engine cimport evaluate_state
 from mbt._core.engines.section cimport Section, publish
 from mbt._core.engines.state cimport check_positions
 from mbt._core.model.structs cimport Model
@@ -473,18 +472,33 @@ cdef class DualEngine(Engine):
         cdef const double* q = self.q.values
         cdef const double* v = self.v.values
         cdef Py_ssize_t nv = m.num_velocities
+        cdef Functions[double]* functions = &kernels.of_doubles
+        cdef Py_ssize_t num_work = max(
+            functions.count_memory(quantity, integers, m), functions.count_memory(partials, integers, m)
+        )
         cdef Py_ssize_t num_rows = nv*directions if self.q.directions else 0
-        cdef double* by_q = arena_doubles(3*nv*nv + num_rows + (nv*sizeof(Seed))//sizeof(double))
-        if by_q == NULL:
+        cdef double* memory = arena_doubles(num_work + 3*nv*nv + num_rows + (nv*sizeof(Seed))//sizeof(double))
+        if memory == NULL:
             raise MemoryError
+        cdef double* by_q = memory + num_work
         cdef double* by_v = by_q + nv*nv
         cdef double* by_x = by_v + nv*nv
         cdef double* rows = by_x + nv*nv
         cdef Seed* seeds = <Seed*>(rows + num_rows)
-        cdef int singular = evaluate_state(quantity, integers, m, &context.switches, p, q, v, x, values)
-        if singular >= 0:
-            return singular
-        evaluate_state(partials, integers, m, &context.switches, p, q, v, x, by_q)
+        cdef int singular
+        cdef Call[double] c
+        c.functions, c.integers, c.model, c.switches, c.p = functions, integers, m, &context.switches, p
+        c.q, c.v, c.x, c.memory, c.out = q, v, <double*>x, memory, values
+        c.gravity = NULL
+        if describe(quantity).flags & DIVIDES:
+            # Forward dynamics: it tells which dof no mass resists.
+            singular = kernels.forward_dynamics_with_elements(m, p, &context.switches, q, v, x, memory, values)
+            if singular >= 0:
+                return singular
+        else:
+            functions.call(quantity, &c)
+        c.out = by_q
+        functions.call(partials, &c)
         memset(derivatives, 0, nv*directions*sizeof(double))
         if self.q.directions:
             set_velocity_seeds(m, q, self.q.derivatives(), directions, rows, seeds)
