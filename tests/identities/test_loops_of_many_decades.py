@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -194,3 +195,53 @@ def test_nothing_is_refused_that_doubles_tell_apart(seed: int) -> None:
     right = np.concatenate([tau - bias, -tree.calc_constraint_bias(context)])
     desired = np.linalg.lstsq(system, right, rcond=1e-11)[0][: tree.num_velocities]
     np.testing.assert_allclose(vdot, desired, atol=1e-7 * np.abs(desired).max())
+
+
+def result_or_error(call: Any, names: str, context: Any) -> Any:
+    """Return what a call does, or None where its error has these words."""
+    try:
+        return call(context)
+    except mbt.SingularityError as error:
+        message = str(error)
+    assert re.search(names, message)
+    return None
+
+
+@pytest.mark.parametrize("decades", [10.0, 12.0, 15.0, 18.0, 20.0, 22.0, 25.0, 30.0])
+def test_masses_that_leave_no_digits_are_refused_by_name(decades: float) -> None:
+    """Results hold the constraints, or an error names the lightest body and the heaviest."""
+    rng = np.random.default_rng(2)
+    num_refused = np.zeros(2, dtype=int)
+    for _ in range(12):
+        tree, context = make_loop((1.0, 1.0, 1.0), exp_so3(1.5 * rng.normal(size=3)))
+        batch = tree.create_default_context(batch_shape=(3,))
+        batch.q, batch.v = np.tile(context.q, (3, 1)), np.tile(context.v, (3, 1))
+        ordinary = tree.calc_forward_dynamics(context)
+        light, middle, heavy = rng.permutation(3)
+        exponents = np.zeros(3)
+        exponents[[light, middle, heavy]] = -decades / 2, rng.uniform(-decades / 2, decades / 2), decades / 2
+        for body, exponent in zip(tree.bodies[1:], exponents, strict=True):
+            body.set_mass(context, 10.0**exponent)
+            body.set_mass(batch, np.where(np.arange(3) == 1, 10.0**exponent, 1.0))
+        names = rf"body 'rod{light}', \S+ kg, and body 'rod{heavy}', \S+ kg, are so far apart"
+        vdot = tree.calc_forward_dynamics(batch)
+        np.testing.assert_allclose(vdot[[0, 2]], [ordinary, ordinary], rtol=1e-9)
+        one = result_or_error(tree.calc_forward_dynamics, names, context)
+        if one is None:
+            num_refused[0] += 1
+            assert np.isnan(vdot[1]).all()
+            with pytest.raises(mbt.SingularityError, match=names):
+                tree.calc_constrained_forward_dynamics(context)
+        else:
+            assert remainder_of(tree, context, one) < 1e-9
+            np.testing.assert_allclose(vdot[1], one, rtol=1e-6, atol=1e-9 * np.abs(one).max())
+        found = result_or_error(tree.calc_constrained_forward_dynamics_derivatives, names, context)
+        if found is None:
+            num_refused[1] += 1
+        else:
+            N = np.linalg.svd(tree.calc_constraint_jacobian(context))[2][2:].T
+            desired = N @ np.linalg.solve(N.T @ tree.calc_mass_matrix(context) @ N, N.T)
+            assert np.abs(found[2] - desired).max() < 1e-2 * np.abs(desired).max()
+    # What is not refused is right, and what is ordinary is not refused.
+    assert (num_refused > 0).all() if decades > 18.0 else num_refused[0] <= max(0, decades - 17)
+    assert num_refused[1] == 0 or decades > 10.0

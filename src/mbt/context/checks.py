@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from mbt.context.context import Context
     from mbt.tree.mobilizer import Mobilizer
 
+# Masses that leave derivatives no digits differ by more, see `constrained_dynamics.pxd`.
+_FAR_APART = 1e10
+
 __all__ = [
     "as_points",
     "body_node_index",
@@ -208,16 +211,27 @@ def raise_singular_element(tree: MultibodyTree, core_index: int) -> NoReturn:
 
 
 def check_constraints_at(context: Context) -> None:
-    """Refuse positions in which the direction of a constraint is undefined; what else is NaN comes through.
+    """Refuse what leaves constraints without forces; what else is NaN comes through.
 
     Raises
     ------
     SingularityError
-        When the points of a `DistanceConstraint` coincide.
+        When the points of a `DistanceConstraint` coincide, or when masses differ by too much.
     """
     for constraint in context.tree.constraints:
         if constraint.is_enabled_in(context):
             constraint._check_direction(context)
+    masses = {body: float(body.get_mass(context)) for body in context.tree.bodies[1:]}
+    with_mass = {body: mass for body, mass in masses.items() if mass > 0.0}
+    light, heavy = (choose(with_mass, key=masses.__getitem__, default=None) for choose in (min, max))
+    if light is None or heavy is None or masses[heavy] < _FAR_APART * masses[light]:
+        return
+    if np.isfinite(context.q).all() and np.isfinite(context.v).all():
+        raise SingularityError(
+            f"constraints: the masses of {light._label}, {masses[light]:.3g} kg, and {heavy._label}, "
+            f"{masses[heavy]:.3g} kg, are so far apart that too few digits are left of what the constraints "
+            "say: give them masses that differ by less, or weld the light one to another"
+        )
 
 
 def raise_locked(context: Context, v: FloatArray) -> NoReturn:

@@ -13,6 +13,7 @@ from mbt.identification.columns import as_names, as_tree
 from mbt.identification.doubts import doubts_of_ranges
 from mbt.math import as_pose, exp_se3, inverse_pose, log_so3, skew
 from mbt.math.arrays import FloatArray, as_bool, as_finite_array
+from mbt.motion.units import velocity_units
 from mbt.tree.frame import FixedOffsetFrame, as_frame
 from mbt.tree.joints.prismatic import PrismaticJoint
 from mbt.tree.joints.revolute import RevoluteJoint
@@ -89,17 +90,24 @@ class Calibration:
     def report(self) -> str:
         """Return what was found as text."""
         angle, position = self.noise
+        of_joints = [unit.removesuffix("/s") for unit in velocity_units(self.tree)]
+        units = {name: "rad" if name.endswith(_TWIST[:3]) else "m" for name in self.names}
+        for name, unit in zip(self.tree.velocity_names, of_joints, strict=True):
+            units[f"{name}_offset"] = unit
         lines = [
             f"{len(self.residuals)} poses; left over: {angle:.3g} rad, {position:.3g} m in each axis",
             "",
-            f"{'joint velocity':24} {'offset':>11}",
+            f"{'joint velocity':24} {'offset':>11}  unit",
             *(
-                f"{name:24} {offset:11.4g}"
-                for name, offset in zip(self.tree.velocity_names, self.offsets, strict=True)
+                f"{name:24} {offset:11.4g}  {unit}"
+                for name, offset, unit in zip(self.tree.velocity_names, self.offsets, of_joints, strict=True)
             ),
             "",
-            f"{'std. error':>11}  number",
-            *(f"{error:11.3g}  {name}" for name, error in zip(self.names, self.standard_errors, strict=True)),
+            f"{'std. error':>11}  unit  number",
+            *(
+                f"{error:11.3g}  {units[name]:4}  {name}"
+                for name, error in zip(self.names, self.standard_errors, strict=True)
+            ),
             *(
                 f"warning: the poses do not tell {name} apart; it stays as described"
                 for name in self.undetermined

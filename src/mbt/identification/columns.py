@@ -11,6 +11,7 @@ import numpy.typing as npt
 from mbt.errors import ArgumentTypeError, ArgumentValueError, quote
 from mbt.identification.loops import Loops
 from mbt.math.arrays import FloatArray, as_bool, as_finite_array, as_positive
+from mbt.motion.units import effort_unit, velocity_units
 from mbt.tree.base_parameters import BaseParameters, find_base_parameters
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ FRICTION_TERMS = ("viscous", "coulomb", "stribeck", "offset")
 # Samples in one call of kernels: the columns of so many stay in cache.
 ROWS = 512
 _TOLERANCE = 1e-9
+# Mass, its moments, and moments of inertia.
+_INERTIAL_UNITS = ("kg", *("kg m",) * 3, *("kg m^2",) * 6)
 
 
 class Columns:
@@ -65,6 +68,20 @@ class Columns:
         )
         self._contexts: dict[int, Any] = {}
         self.base = self._find_base()
+
+    @property
+    def force_units(self) -> tuple[str, ...]:
+        """Of the force along each velocity."""
+        return tuple(map(effort_unit, velocity_units(self.tree)))
+
+    @property
+    def units(self) -> tuple[str, ...]:
+        """Of the number of each column, and so of the base parameter that it stands for."""
+        of_velocities = velocity_units(self.tree)
+        units = [unit for _ in self.rows for unit in _INERTIAL_UNITS]
+        for term, places, _ in self.parts():
+            units += [_unit_of(term, of_velocities[place]) for place in places]
+        return tuple(units)
 
     @property
     def num_inertial(self) -> int:
@@ -237,6 +254,15 @@ def as_names(names: object, argument: str) -> list[Any]:
     if not isinstance(names, Iterable):
         raise ArgumentTypeError(f"{argument}: expected a list of names, got {quote(names)}")
     return list(names)
+
+
+def _unit_of(term: str, velocity_unit: str) -> str:
+    turns = velocity_unit == "rad/s"
+    if term == "rotor":
+        return "kg m^2" if turns else "kg"
+    if term == "viscous":
+        return "N m s/rad" if turns else "N s/m"
+    return effort_unit(velocity_unit)
 
 
 def _as_terms(friction: object, rotors: object) -> tuple[str, ...]:

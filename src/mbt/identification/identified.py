@@ -50,9 +50,9 @@ class Identified:
         What measured forces are multiplied by to get the true ones, when fitted, one where no motor is; and
         its standard errors. The forces in all else are the true ones.
     noise : ndarray, shape (num_velocities,)
-        Standard deviation of each force, as estimated, or as given.
+        Standard deviation of each force [N m, N], as estimated, or as given.
     residual_rms : ndarray, shape (num_velocities,)
-        Root mean square of measured minus predicted forces.
+        Root mean square of measured minus predicted forces [N m, N].
     condition_number : float
         Of the weighted columns of the base parameters, each of norm one; infinite when some were not seen.
     num_samples : int
@@ -128,7 +128,7 @@ class Identified:
 
     @property
     def residuals(self) -> FloatArray:
-        """Measured minus predicted forces, (n, num_velocities).
+        """Measured minus predicted forces [N m, N], (n, num_velocities), not divided by the noise.
 
         Raises
         ------
@@ -145,7 +145,7 @@ class Identified:
     def calc_residuals(
         self, q: object, v: object, vdot: object, tau: object, applied: object = None
     ) -> FloatArray:
-        """Return measured minus predicted forces of any log, (n, num_velocities), given as to `identify`."""
+        """Return measured minus predicted forces [N m, N] of a log given as to `identify`, (n, nv)."""
         q, v, vdot, tau = self._columns.as_log(q, v, vdot, tau)
         scaled = tau if self.motor_scales is None else self.motor_scales * tau
         residuals = scaled + self._columns.as_applied(applied, q, tau)
@@ -222,24 +222,27 @@ class Identified:
             f"{self.rank} base parameters of {len(self._theta)} numbers, from {self.num_samples} samples; "
             f"condition number {self.condition_number:.3g}",
             "",
-            f"{'joint velocity':24} {'force rms':>11} {'residual':>11} {'noise':>11}",
+            f"{'joint velocity':24} {'force rms':>11} {'residual':>11} {'noise':>11}  unit",
         ]
-        for row in zip(names, self._force_rms, self.residual_rms, self.noise, strict=True):
-            lines.append(f"{row[0]:24} {row[1]:11.4g} {row[2]:11.4g} {row[3]:11.4g}")
+        units = self._columns.force_units
+        for row in zip(names, self._force_rms, self.residual_rms, self.noise, units, strict=True):
+            lines.append(f"{row[0]:24} {row[1]:11.4g} {row[2]:11.4g} {row[3]:11.4g}  {row[4]}")
         if self.motor_scales is not None and self.motor_scale_errors is not None:
             lines += ["", f"{'scale of measured force':24} {'found':>11} {'std. error':>11}"]
             for name, scale, error in zip(names, self.motor_scales, self.motor_scale_errors, strict=True):
                 if error > 0.0:
                     lines.append(f"{name:24} {scale:11.4g} {error:11.4g}")
-        lines += ["", f"{'described':>11} {'found':>11} {'std. error':>11}  base parameter"]
-        for old, new, error, text in zip(
+        lines += ["", f"{'described':>11} {'found':>11} {'std. error':>11}  {'unit':9}  base parameter"]
+        units = self._columns.units
+        for old, new, error, place, text in zip(
             self.described_base_values,
             self.base_values,
             self.base_standard_errors,
+            self.base.independent.tolist(),
             self.base.descriptions,
             strict=True,
         ):
-            lines.append(f"{old:11.4g} {new:11.4g} {error:11.4g}  {text}")
+            lines.append(f"{old:11.4g} {new:11.4g} {error:11.4g}  {units[place]:9}  {text}")
         warnings = self.warnings
         return "\n".join([*lines, *([""] if warnings else []), *(f"warning: {text}" for text in warnings)])
 
@@ -281,12 +284,13 @@ class Identified:
                 "parameters apart; let the joints move more"
             )
         names = self._columns.tree.velocity_names
-        for name, force, rest in zip(names, self._force_rms, self.residual_rms, strict=True):
+        units = self._columns.force_units
+        for name, force, rest, unit in zip(names, self._force_rms, self.residual_rms, units, strict=True):
             if rest > _FEW * force > 0.0:
                 found.append(
-                    f"{name}: the model does not explain most of the force (rms {force:.3g}, left over "
-                    f"{rest:.3g}): if that is not noise, check units, signs and the time stamps of forces "
-                    "against positions"
+                    f"{name}: the model does not explain most of the force (rms {force:.3g} {unit}, "
+                    f"left over {rest:.3g} {unit}): if that is not noise, check units, signs and the time "
+                    "stamps of forces against positions"
                 )
         found += self._doubts
         return tuple(found)
@@ -307,9 +311,9 @@ class Validation:
     Attributes
     ----------
     residuals : ndarray, shape (n, num_velocities)
-        Measured minus predicted forces.
+        Measured minus predicted forces [N m, N].
     rms : ndarray, shape (num_velocities,)
-        Their root mean squares.
+        Their root mean squares [N m, N].
     noise_ratio : ndarray, shape (num_velocities,)
         `rms` in units of the noise of the fit: near one for a model that predicts all that can be.
     explained : ndarray, shape (num_velocities,)

@@ -101,3 +101,5 @@ cdef extern from "algebra/graded_rows.hpp" namespace "MBT_NS" nogil:
     void factor_graded[S](
         Py_ssize_t m, int l, double rounding, const S* scale, const S* least, const S& moved, TwoDoubles* A,
         TwoDoubles* t, S* L, S* D)
+    bint has_lost[S](Py_ssize_t m, int l, double most, const S& least, const S& moved, const S* D)
+    void refuse[S](Py_ssize_t m, int l, S* D)

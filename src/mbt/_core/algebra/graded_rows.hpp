@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <limits>
 
 #include "algebra/semidefinite_rows.hpp"
 
@@ -95,6 +96,23 @@ MBT_COLD static void factor_graded(
     for (std::ptrdiff_t f = 0; f < m; ++f) set_lane(L[m * e + f], l, A[m * e + f].high);
     set_lane(D[e], l, t[e].high);
   }
+}
+
+// Whether one of m factored rows has lost its digits: less of it is left than 1 / `most`, or it was left out while dofs
+// differ by more than any row can show. `least` is 1 / D of the heaviest dof, `moved` of all together.
+template <class T>
+MBT_COLD static bool has_lost(
+    std::ptrdiff_t m, int l, double most, const T& least, const T& moved, const T* D) {
+  const bool are_far_apart = lane(moved, l) > most * lane(least, l);
+  for (std::ptrdiff_t e = 0; e < m; ++e)
+    if (lane(D[e], l) > most || (are_far_apart && lane(D[e], l) == 0.0)) return true;
+  return false;
+}
+
+// Then nothing that follows from them is a number.
+template <class T>
+MBT_COLD static void refuse(std::ptrdiff_t m, int l, T* D) {
+  for (std::ptrdiff_t e = 0; e < m; ++e) set_lane(D[e], l, std::numeric_limits<double>::quiet_NaN());
 }
 
 }  // namespace MBT_NS

@@ -4,7 +4,6 @@ One state in exact arrays goes straight into the kernel. Anything else is conver
 """
 
 cimport numpy as cnp
-from libc.math cimport isnan
 from libc.string cimport memcpy, memset
 
 from mbt._core.algebra.records cimport Parameters
@@ -260,7 +259,7 @@ def forward_dynamics(tree, q, v, tau, *, external_forces=None, out=None):
 
 cdef int check_multipliers(tree, CompiledModel compiled, const double* multipliers, q) except -1:
     """Raise where constraints have no forces."""
-    if isnan(multipliers[0]):
+    if kernels.any_is_nan(multipliers, compiled.model.num_equations, 1):
         context = above.Context(tree)
         context.q = q
         above.check_constraints_at(context)

@@ -1,7 +1,6 @@
 """The derivatives of `mbt.functional`: from arrays to arrays, without a Context, over any leading axes."""
 
 cimport numpy as cnp
-from libc.math cimport isnan
 from libc.string cimport memcpy
 
 from mbt._core.algebra.records cimport Parameters
@@ -258,7 +257,7 @@ cdef object constrained_derivatives_of_state(tree, CompiledModel compiled, q, v,
     )
     if singular >= 0:
         above.raise_massless_dof(tree, singular)
-    if nv and m.num_equations and isnan(data(parts)[nv*nv]):
+    if nv and kernels.any_is_nan(data(parts) + nv*nv, m.num_equations, nv):
         context = above.Context(tree)
         context.q = q
         above.check_constraints_at(context)

@@ -1,7 +1,6 @@
 """Partial derivatives of the dynamics of a Context along each degree of freedom."""
 
 cimport numpy as cnp
-from libc.math cimport isnan
 from libc.string cimport memcpy, memset
 
 from mbt._core.api.tree_dynamics cimport flat, sum_of
@@ -312,7 +311,7 @@ cdef class TreeDerivatives(TreeIdentification):
             tau = c.concatenate((tau, flat(c, F_Bo_W), further))
         if c._engine is None:
             parts = c.evaluate(CONSTRAINED_FORWARD_DYNAMICS_DERIVATIVES, integers, tau)
-            if size(parts) and isnan(data(parts)[nv*nv]):
+            if size(parts) and kernels.any_is_nan(data(parts) + nv*nv, m.num_equations, nv):
                 above.check_constraints_at(c)
             parts = (parts[0], parts[1], parts[2])
         else:

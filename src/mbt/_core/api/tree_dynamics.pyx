@@ -1,7 +1,6 @@
 """Dynamics of a Context: inverse and forward dynamics, and the terms of the equations of motion."""
 
 cimport numpy as cnp
-from libc.math cimport isnan
 from libc.string cimport memcpy, memset
 
 from mbt._core.api.tree_kinematics cimport TreeKinematics
@@ -589,7 +588,7 @@ cdef class TreeDynamics(TreeKinematics):
             found = kernels.multipliers_in(m, memory)
             if multipliers is not None:
                 memcpy(data(multipliers), found, m.num_equations*sizeof(double))
-            if isnan(found[0]):
+            if kernels.any_is_nan(found, m.num_equations, 1):
                 above.check_constraints_at(c)
         return 0
 

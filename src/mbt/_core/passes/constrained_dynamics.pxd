@@ -27,8 +27,8 @@ In NumPy: tests/support/constraints.py.
 """
 
 from mbt._core.algebra.derivative_columns cimport (
-    TwoDoubles, add_graded, add_reactions, factor_graded, factor_semidefinite, is_graded, keep_independent,
-    keep_much, leaves_much, solve_reactions, solve_semidefinite,
+    TwoDoubles, add_graded, add_reactions, factor_graded, factor_semidefinite, has_lost, is_graded,
+    keep_independent, keep_much, leaves_much, refuse, solve_reactions, solve_semidefinite,
 )
 from mbt._core.algebra.records cimport (
     Articulated, ArticulatedDof, ConstraintWork, FrameMotion, Parameters, Placed, add_to_columns, carry_columns,
@@ -61,10 +61,15 @@ cdef extern from *:
     static constexpr double kSquaredAngle = 1e-9;
     // Rounding of the accelerations that J vdot + Jdot v is a difference of, squared.
     static constexpr double kSquaredRounding = 1e-25;
+    // A part of a row that leaves 1e-9 of twice the digits; and 1e-3 of doubles, which derivatives are solved with.
+    static constexpr double kMostLost = 1e19;
+    static constexpr double kMostLostOfDerivatives = 1e12;
     """
     const double ROUNDING_OF_ROW "kRoundingOfRow"
     const double SQUARED_ANGLE "kSquaredAngle"
     const double SQUARED_ROUNDING "kSquaredRounding"
+    const double MOST_LOST "kMostLost"
+    const double MOST_LOST_OF_DERIVATIVES "kMostLostOfDerivatives"
 
 
 cdef enum:
@@ -359,12 +364,16 @@ cdef inline void factor_again_where_graded(
     # Out:
     ConstraintWork[T]* w,          # L, D; in: what they are by `calc_Lambda`, and the least that counts in `rest`
 ) noexcept nogil:
-    """Factor doubles with twice the digits, where light bodies leave few digits of rows that heavy ones resist."""
+    """Factor doubles with twice the digits, where light bodies leave few digits of rows that heavy ones resist.
+
+    Where these do not do either, nothing is a number.
+    """
     cdef int first = groups.row_start[group]
     cdef Py_ssize_t m = groups.row_start[group + 1] - first
     cdef TwoDoubles* A = <TwoDoubles*>w.graded
     cdef Py_ssize_t e
-    cdef T D_inverse, squares
+    cdef T D_inverse, least, squares
+    cdef double most = MOST_LOST_OF_DERIVATIVES if switches.for_derivatives else MOST_LOST
     cdef int l, i, j, k
     if T is double or T is Lanes:
         for l in range(1 if T is double else MBT_W):
@@ -373,6 +382,7 @@ cdef inline void factor_again_where_graded(
             for e in range(m*m):
                 A[e] = TwoDoubles(0.0)
             D_inverse = squares = <T>0.0
+            least = <T>MUCH
             for j in range(groups.mobod_start[group], groups.mobod_start[group + 1]):
                 i = groups.mobods[j]
                 squares = squares + dot3(numbers(w.placed[i].X_WN.p), numbers(w.placed[i].X_WN.p))
@@ -381,6 +391,9 @@ cdef inline void factor_again_where_graded(
                         m, l, w.Z + groups.Z_start[i] + m*(k - model.joints[i].v_start), dofs[k].D_inverse, A
                     )
                     D_inverse = D_inverse + dofs[k].D_inverse
+                    least = select_lt(
+                        <T>0.0, dofs[k].D_inverse, select_lt(dofs[k].D_inverse, least, dofs[k].D_inverse, least), least
+                    )
             for j in range(groups.constraint_start[group], groups.constraint_start[group + 1]):
                 i = groups.constraints[j]
                 if not is_off(switches, i) and model.constraints[i].type != COUPLER:
@@ -390,6 +403,8 @@ cdef inline void factor_again_where_graded(
                 m, l, ROUNDING_OF_ROW, w.scale + first, w.rest + first, D_inverse*squares, A, A + m*m,
                 w.L + groups.L_start[group], w.D + first
             )
+            if has_lost(m, l, most, least, D_inverse, w.D + first):
+                refuse(m, l, w.D + first)
 
 
 cdef inline void solve_group(const ConstraintGroups* groups, int group, ConstraintWork[T]* w) noexcept nogil:

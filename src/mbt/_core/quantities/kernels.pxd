@@ -62,6 +62,12 @@ cdef void rollout(
     const int* integers, const Model* model, const Switches* switches, const Parameters[double]* p, const double* q,
     const double* v, double* x, double* memory, double* out) noexcept nogil
 cdef const double* multipliers_in(const Model* model, double* memory) noexcept nogil
+cdef inline bint any_is_nan(const double* x, Py_ssize_t count, Py_ssize_t stride) noexcept nogil:
+    cdef double sum = 0.0
+    cdef Py_ssize_t i
+    for i in range(count):
+        sum += x[stride*i]
+    return sum != sum
 cdef void mass_matrix(
     const Model* model, const Parameters[double]* p, const double* q, double* memory, double* M) noexcept nogil
 cdef void (*body_poses)(
