@@ -268,11 +268,11 @@ class Copy:
         """Return the text of a file that is not mutated now."""
         return (self.source / path).read_text(encoding="utf-8")
 
-    def prepare_kernels(self) -> None:
-        """Make the C++ of the kernels as they are."""
+    def prepare_kernels(self, modules: list[str]) -> None:
+        """Make the C++ of some modules as they are."""
         self._configure()
         self.built = {}
-        for module in {kernels.module for kernels in KERNELS.values()}:
+        for module in modules:
             self._transpile(module)
             self.built[module] = self._text_of(module)
 
@@ -473,7 +473,7 @@ def main() -> None:
             copy.write(mutant.path, text)
     made = 0
     if options.kernels:
-        copy.prepare_kernels()
+        copy.prepare_kernels([KERNELS[room].module for room in options.kernel_rooms])
     for mutant, group in kernels:
         if made == options.kernels:
             break

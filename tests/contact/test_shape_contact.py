@@ -148,6 +148,16 @@ def test_bodies_that_collide_keep_their_momentum():
     np.testing.assert_allclose(L, np.broadcast_to(L[0], (len(L), 3)), atol=3e-3 * np.abs(L[0]).max())
 
 
+@pytest.mark.parametrize("speed", [1.0, 10.0, 100.0])
+def test_what_is_fast_does_not_pass_through(speed):
+    """A step would lead it to the other side, and the spheres about the shapes are apart before it."""
+    block = mbt.Shape("box", [0.1, 0.1, 0.1], name="block")
+    contacts = make_contacts(make_boxes(1.0, gravity=(0, 0, 0)), obstacles=[block])
+    motion = run(contacts, pose(0.45), [0, 0, 0, -speed, 0, 0], dt=0.5 / speed, duration=2.0 / speed)
+    assert len(motion.contacts[0].pair) == 4
+    assert motion.q[:, 4].min() > 0.09
+
+
 @pytest.mark.parametrize("dt", [1e-3, 5e-3])
 def test_contact_never_gives_energy(dt):
     size = (0.1, 0.14, 0.2)

@@ -526,6 +526,19 @@ def test_json_holds_a_model(tmp_path) -> None:
             mbt.CollisionModel.from_json(tree, text.replace(old, new))
 
 
+def test_obstacles_that_are_added_do_not_move() -> None:
+    """Not even with the first body of the tree, which does."""
+    tree = mbt.MultibodyTree()
+    cart = tree.add_body(mbt.RigidBody("cart", BODY))
+    tree.add_joint(mbt.PrismaticJoint, "rail", tree.world_body, None, cart, None, axis=[1, 0, 0])
+    cart.add_collision(mbt.Shape("sphere", [0.25]))
+    tree.finalize()
+    ball = mbt.Shape("sphere", [0.5], mbt.math.make_pose([2.0, 0.0, 0.0]), name="ball")
+    scene = mbt.CollisionModel(tree).edit(add=[ball])
+    assert scene.pairs == (("cart", "ball"),)
+    np.testing.assert_allclose(scene.distances([[0.0], [1.0], [4.0]])[:, 0], [1.25, 0.25, 1.25], atol=1e-15)
+
+
 def test_editing_makes_the_model_that_arguments_make() -> None:
     tree = arm(3)
     post = mbt.Shape("capsule", [0.1, 2.0], mbt.math.make_pose([-0.4, 0.2, 0]))

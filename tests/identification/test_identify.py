@@ -7,6 +7,7 @@ import pytest
 
 import mbt
 from mbt.identification import Accumulator, identify, validate
+from mbt.identification.physical import inside
 
 ALL = {"friction": "viscous+coulomb", "rotors": True}
 
@@ -116,6 +117,18 @@ def test_few_noisy_samples_give_bodies_that_exist(robot, rng):
     assert mbt.math.is_physically_consistent(found.parameters).all()
     assert min(found.rotors.min(), found.friction["viscous"].min(), found.friction["coulomb"].min()) > 0.0
     assert found.tree.num_bodies == robot.tree.num_bodies
+
+
+def test_a_fit_starts_from_a_body_that_exists():
+    """A ball stays as it is; what violates the triangle inequality becomes a body, by a margin."""
+    ball = [2.0, 0.0, 0.0, 0.0, 0.072, 0.0, 0.072, 0.0, 0.0, 0.072]
+    flat = [2.0, 0.0, 0.0, 0.0, 0.072, 0.0, 0.072, 0.0, 0.0, 0.3]
+    start = inside(np.array([ball, flat]), 1e-3, 0.3)
+    np.testing.assert_allclose(start[0], ball, atol=1e-15)
+    # The second moments about the planes of x and y are 0.15 each, that of z would be -0.078.
+    least = 1e-3 * 2.0 * 0.3**2
+    np.testing.assert_allclose(start[1, [4, 6, 9]], [0.15 + least, 0.15 + least, 0.3], atol=1e-15)
+    np.testing.assert_allclose(start[1, [0, 1, 2, 3, 5, 7, 8]], [2.0, 0, 0, 0, 0, 0, 0], atol=1e-15)
 
 
 def test_the_physical_fit_is_the_best_one(robot, rng):
