@@ -35,7 +35,7 @@ ROOT = Path(__file__).resolve().parents[1]
 #: Seconds for the tests of one mutant. One that never ends is killed.
 TIMEOUT = 3600
 
-#: What tests a room of Python: what the paths of its files in `src/mbt` begin with. The longest counts.
+#: What tests a room of Python: what the paths of its files in `src/mbt` begin with; the longest one counts.
 TESTS_OF = {
     "topology": ["topology", "tree/test_finalize.py", "tree/test_report.py", "parsing/test_loops.py"],
     "math": ["math", "tree/test_frames.py", "parsing/test_numbers.py"],
