@@ -428,6 +428,7 @@ def test_meshes_that_are_in_no_pair_stay_closed(tmp_path: Path) -> None:
 
 def test_a_description_need_not_have_meshes_that_touch_nothing(tmp_path: Path) -> None:
     pytest.importorskip("trimesh")
+    pytest.importorskip("mujoco", reason="MJCF is read with mujoco")
     (tmp_path / "model.xml").write_text(
         """<mujoco><asset><mesh name="ghost" file="nowhere.obj"/></asset><worldbody>
         <geom type="plane" size="1 1 1"/>
