@@ -360,6 +360,27 @@ def test_writes_into_a_result_and_refuses_others():
         controller.solve(q, v, goals, out=other.solve(np.zeros(6), np.zeros(6), []))
 
 
+@pytest.mark.parametrize("is_native", [False, True])
+def test_arrays_may_lie_in_memory_as_they_like(is_native):
+    tree, contacts, q = make_quadruped()
+    controller = mbt.TaskSpaceController(tree, contacts=contacts, dt=1e-3)
+    controller.add_pose("trunk", stiffness=100.0, damping=20.0)
+    controller.add_posture(stiffness=10.0, damping=1.0, weight=1e-3)
+    controller.add_contact_force(contacts[0], weight=1e-3)
+    if is_native:
+        controller.compile()
+    context = tree.create_default_context()
+    context.q = q
+    X = tree.eval_body_pose_in_world(context, tree.get_body_by_name("trunk"))
+    v = np.linspace(-0.1, 0.1, tree.num_velocities)
+    references = [X @ mbt.math.make_pose([0.01, 0, 0], rpy=[0.1, 0.2, 0.3]), q, np.array([[1.0, 2.0, 30.0]])]
+    wanted = controller.solve(q, v, references).tau.copy()
+    spread_out = [np.repeat(x, 2, axis=-1)[..., ::2] for x in (q, v, *references)]
+    assert not any(x.flags.c_contiguous for x in spread_out)
+    found = controller.solve(*spread_out[:2], spread_out[2:]).tau
+    np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-9)
+
+
 def test_a_pickled_controller_gives_the_same():
     tree, controller, q, goals = standing()
     v = np.zeros(tree.num_velocities)

@@ -14,12 +14,11 @@ def acceleration_bounds(
 ) -> tuple[Any, Any]:
     """Return lower and upper bounds of accelerations that are held for `dt`, shapes (n,) each.
 
-    A step may hold them exactly, or be one of semi-implicit Euler.
-    Within them, positions and velocities stay within limits, and a deceleration of `braking`, or what
-    acceleration limits allow of it, can stop each joint in front of its limit later (Del Prete 2018, "Joint
-    position and velocity bounds in discrete-time acceleration or torque control of robot arms", algorithms 1
-    to 3). Where bounds contradict, braking as hard as is allowed comes first. Each of the limits is a pair of
-    arrays (n,), lower and upper.
+    Within them, positions and velocities stay within limits, whether a step holds the accelerations or is one
+    of semi-implicit Euler, and a deceleration of `braking`, or what acceleration limits allow of it, can stop
+    each joint in front of its limit later (Del Prete 2018, "Joint position and velocity bounds in
+    discrete-time acceleration or torque control of robot arms", algorithms 1 to 3). Where bounds contradict,
+    braking as hard as is allowed comes first. Each of the limits is a pair of arrays (n,), lower and upper.
     """
     down = np.minimum(braking, np.maximum(-vdot_limits[0], 0.0))
     up = np.minimum(braking, np.maximum(vdot_limits[1], 0.0))
