@@ -7,11 +7,10 @@ cimport numpy as cnp
 from libc.string cimport memcpy, memset
 
 from mbt._core.algebra.records cimport Parameters
-from mbt._core.api.tree_dynamics cimport two_outputs
 from mbt._core.api.tree_energy cimport TreeCore
 from mbt._core.door.compiled_model cimport CompiledModel
 from mbt._core.door.exact_arrays cimport (
-    adopt, apart, data, direction, is_array1, option, out1, out2, out3, overlap,
+    adopt, apart, data, direction, is_array1, option, out1, out2, out3, overlap, two_outputs,
 )
 from mbt._core.engines.lane_engine cimport run_batch
 from mbt._core.engines.leading_axes cimport Batch, add_forces_operands, check_elements

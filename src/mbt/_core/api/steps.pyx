@@ -11,10 +11,11 @@ from libc.string cimport memcpy, memset
 
 from mbt._core.algebra.records cimport Parameters
 from mbt._core.api.stateless cimport compiled_of
-from mbt._core.api.tree_dynamics cimport two_outputs
 from mbt._core.api.tree_energy cimport TreeCore
 from mbt._core.door.compiled_model cimport CompiledModel, Derived
-from mbt._core.door.exact_arrays cimport adopt, data, is_array1, is_array2, new1, new2, option, overlap
+from mbt._core.door.exact_arrays cimport (
+    adopt, data, is_array1, is_array2, new1, new2, option, overlap, two_outputs,
+)
 from mbt._core.engines.context cimport ContextCore, check_elements_at
 from mbt._core.engines.lane_engine cimport roll_out_batch, run_batch
 from mbt._core.engines.leading_axes cimport Batch, check_elements, is_singular

@@ -32,7 +32,6 @@ cdef class TreeDynamics(TreeKinematics):
     cdef tuple arrays_of(self, const Model* m, object forces, str name)
 
 
-cdef tuple two_outputs(object out, object n0, object n1)
 cdef tuple sum_of(list pairs)
 cdef object flat(ContextCore c, object F_Bo_W)
 cdef object of_bodies(object F)

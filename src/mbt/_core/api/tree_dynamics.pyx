@@ -6,7 +6,7 @@ from libc.string cimport memcpy, memset
 from mbt._core.api.tree_kinematics cimport TreeKinematics
 from mbt._core.door.compiled_model cimport Derived
 from mbt._core.door.exact_arrays cimport (
-    adopt, apart, data, direction, flag, is_array1, is_writeable, new1, option, out1, out2, overlap, size,
+    adopt, apart, data, direction, flag, option, out1, out2, size, two_outputs,
 )
 from mbt._core.engines.caches cimport PositionKinematicsCache, VelocityKinematicsCache
 from mbt._core.engines.context cimport ContextCore, check_elements_at
@@ -649,17 +649,6 @@ cdef class TreeDynamics(TreeKinematics):
         if m.num_elements_between:
             check_elements_at(self, m, &derived.parameters, pc.X_WB_data, -1)
         return 0
-
-
-cdef tuple two_outputs(object out, object n0, object n1):
-    """The two arrays of `out`, (n0,) and (n1,), those that are None made new."""
-    if out is None:
-        return new1(n0), new1(n1)
-    if type(out) is tuple and len(<tuple>out) == 2:
-        a, b = <tuple>out
-        if is_array1(a, n0) and is_array1(b, n1) and is_writeable(a) and is_writeable(b) and not overlap(a, b):
-            return out
-    return above.check_outputs(out, ((n0,), (n1,)))
 
 
 cdef tuple sum_of(list pairs):
