@@ -202,7 +202,7 @@ def test_wrong_arguments_are_refused(model, rng):
 
 
 def test_good_logs_leave_no_doubt_and_bad_ones_do(model, rng):
-    """Late forces, a wrong step, a robot at rest, too few iterations, values that nothing tells or a limit holds."""
+    """Late forces, wrong steps, rest, too few iterations, values that nothing tells or a limit holds."""
     tree, apply = model
     q, v, tau = motion(model, rng)
     q, v = q + 1e-3 * rng.normal(size=q.shape), v + 5e-3 * rng.normal(size=v.shape)
@@ -218,9 +218,13 @@ def test_good_logs_leave_no_doubt_and_bad_ones_do(model, rng):
     assert "is not noise" in long.report()
     still = np.zeros((401, 2)) + 1e-3 * rng.normal(size=(2, 401, 2))
     rest = refine(tree, *still, np.zeros((400, 2)), DT, **given)
-    assert "simulations do not explain most of the positions of upper_w, lower_w: check units" in rest.report()
+    assert (
+        "simulations do not explain most of the positions of upper_w, lower_w: check units" in rest.report()
+    )
     short = refine(tree, q, v, tau, DT, iterations=1, **given)
     assert "the search was not at its end after 1 steps: allow more iterations" in short.warnings
     held = {"lower": np.zeros(5), "upper": [np.inf] * 3 + [5.0, np.inf]}
     more = refine(tree, q, v, tau, DT, apply=apply, start=[*0.8 * TRUTH, 1.0], **held)
-    assert {"the motion does not tell value 4; it stays as it began", "value 3 is at its limit"} <= set(more.warnings)
+    assert {"the motion does not tell value 4; it stays as it began", "value 3 is at its limit"} <= set(
+        more.warnings
+    )

@@ -309,8 +309,8 @@ def velocities_with_motors(tree: MultibodyTree, argument: str) -> npt.NDArray[np
     places = sorted({actuator.velocity_start for actuator in tree.joint_actuators})
     if not places:
         raise ArgumentValueError(
-            f"{argument}: the tree has no actuators; load_model(..., actuators='all') gives joints of a file some, "
-            "and add_joint_actuator() a joint"
+            f"{argument}: the tree has no actuators; load_model(..., actuators='all') gives each joint one, "
+            "add_joint_actuator() a single one"
         )
     return np.array(places, dtype=np.intp)
 

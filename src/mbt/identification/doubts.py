@@ -31,7 +31,7 @@ _SAME_COURSE = 0.95
 _SAME_SIZE = 0.1
 # A delay is told from this many of its standard errors.
 _SURE = 6.0
-# What is left over of a motion: this part of it; how much neighbours in time may have in common; what is rounding.
+# Of what is left over of a motion: how much is a lot, how alike neighbours in time may be, what is rounding.
 _MUCH = 0.5
 _ALIKE = 0.3
 _ROUNDING = 1e-6
@@ -137,13 +137,14 @@ def doubts_of_rest(
         large = [name for name, part in zip(names, noise[k] > _MUCH * sizes[k], strict=True) if part]
         if large:
             doubts.append(
-                f"simulations do not explain most of the {quantity} of {', '.join(large)}: check units, dt, and "
-                "the time stamps of forces"
+                f"simulations do not explain most of the {quantity} of {', '.join(large)}: check units, "
+                "dt, and the time stamps of forces"
             )
         other = [name for name, good in zip(names, is_noise[k], strict=True) if not good]
         if other:
             doubts.append(
-                f"what is left over of the {quantity} of {', '.join(other)} is not noise, as neighbours in time "
-                "are alike: the model lacks something, or forces come early or late; standard errors are too small"
+                f"what is left over of the {quantity} of {', '.join(other)} is not noise, as neighbours "
+                "in time are alike: the model lacks something, or forces come early or late; standard errors "
+                "are too small"
             )
     return doubts

@@ -82,7 +82,9 @@ def _draw_parameters(found: Identified, axes: Any) -> None:
 
 def _add_legend(axes: Any) -> None:
     """Add a legend above the axes, where it covers nothing."""
-    axes.legend(fontsize=8, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=3, frameon=False, columnspacing=1.0)
+    axes.legend(
+        fontsize=8, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=3, frameon=False, columnspacing=1.0
+    )
 
 
 def _short(text: str) -> str:

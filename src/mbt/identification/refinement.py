@@ -270,7 +270,9 @@ class _Search:
         equations = _Equations(*segments.rates(x, s, rest), rest, noise)
         errors = self._errors(equations, x)
         names = segments.tree.velocity_names
-        doubts = [] if has_ended else [f"the search was not at its end after {count} steps: allow more iterations"]
+        doubts = (
+            [] if has_ended else [f"the search was not at its end after {count} steps: allow more iterations"]
+        )
         doubts += doubts_of_values(errors) + doubts_of_rest(names, rest, noise, segments.moves)
         return Refinement(x, errors, noise, first, count, names, tuple(doubts))
 
