@@ -111,7 +111,7 @@ def _solve_positive(M: FloatArray, rhs: FloatArray) -> FloatArray:
     for jitter in _JITTERS:
         shifted = M + (jitter * unit) * np.eye(len(M))
         try:
-            L = np.linalg.cholesky(shifted)
+            L = np.asarray(np.linalg.cholesky(shifted), dtype=np.float64)
         except np.linalg.LinAlgError:
             continue
         return _substitute(L, rhs)
@@ -121,8 +121,8 @@ def _solve_positive(M: FloatArray, rhs: FloatArray) -> FloatArray:
 def _substitute(L: FloatArray, rhs: FloatArray) -> FloatArray:
     """Return ``(L L')^-1 rhs``, block by block.
 
-    The whole, of a hundred unknowns, would be shared by threads of BLAS, which on a busy machine do little but
-    wait for each other.
+    The whole, of a hundred unknowns, would be shared by threads of BLAS, which on a busy machine do little
+    but wait for each other.
     """
     x = rhs.copy()
     blocks = [slice(i, i + _BLOCK) for i in range(0, len(x), _BLOCK)]
