@@ -65,8 +65,15 @@ static MBT_NOINLINE CoreWitness<double> from_afar(
   const bool curved = is_curved(pair.kind_A) || is_curved(pair.kind_B), overlap = at.overlap != 0.0;
   const double scale = at.scale, rounding = 1e-14 * scale;
   CoreWitness<double> best = separated(at);
-  if (overlap) best.n = deepest_normal(pair, scale, curved ? kDepth : 1e-13);
+  bool sure = false;
+  if (overlap) {
+    const Deepest found = find_deepest(pair, at, curved ? kDepth : 1e-13);
+    best.n = found.n;
+    best.a = found.a;
+    sure = found.is_sure && !curved;
+  }
   best.distance = gap_across(pair, best.n);
+  if (sure) return best;
   bool settled = !overlap && at.distance - best.distance <= kVerified * scale;
   for (int trial = overlap; trial < kMostTrials; ++trial) {
     if (trial > 0) {

@@ -2,36 +2,44 @@
 //
 // G. van den Bergen, "Proximity queries and penetration depth computation on 3D game objects", GDC 2001. A polytope within
 // B - A grows where a face of it is nearest: that gives a lower bound of the depth, and a plane across its normal an upper one.
+// It begins as the tetrahedron in which GJK found the origin.
 #pragma once
 
 #include <cmath>
 #include <utility>
 
-#include "geometry/supports.hpp"
+#include "geometry/gjk.hpp"
 
 namespace MBT_NS {
+
+struct Deepest {
+  Vec3<double> n;  // from A to B, across which planes touch that are least deep in one another
+  Vec3<double> a;  // a point of A on its plane, if
+  bool is_sure;    // the last side is broad enough to tell it, and n to the last digits
+};
 
 class Polytope {
  public:
   Polytope(const ConvexPair<double>& pair, double scale, double tolerance)
       : pair_(pair), scale_(scale), tolerance_(tolerance) {}
 
-  // The normal from A to B across which planes touch that are least deep in one another.
-  Vec3<double> expand() {
+  Deepest expand(const Nearest<double>& at) {
     double depth = 1e300;
-    Vec3<double> best = {0.0, 0.0, 1.0};
-    if (!start(&best)) return best;
+    Deepest best = {{0.0, 0.0, 1.0}, {0.0, 0.0, 0.0}, false};
+    if (!start_from(at) && !start(&best.n)) return best;
     while (true) {
       const int nearest = nearest_side();
       if (nearest < 0) return best;
       const Side& side = sides_[nearest];
       const Difference<double> newest = farthest_difference(pair_, -side.normal);
       const double reach = dot(newest.w, side.normal);
-      if (reach < depth) {
+      const bool is_best = reach < depth, is_last = reach - side.offset <= tolerance_ * scale_;
+      if (is_best) {
         depth = reach;
-        best = -side.normal;
+        best.n = -side.normal;
       }
-      if (reach - side.offset <= tolerance_ * scale_ || count_ == kMostCorners) return best;
+      if (is_last && is_best) put_point(side, &best);
+      if (is_last || count_ == kMostCorners) return best;
       corners_[count_++] = newest;
       if (!grow(count_ - 1, nearest)) return best;
     }
@@ -54,11 +62,11 @@ class Polytope {
     if (num_sides_ == kMostSides) return false;
     const Vec3<double>&a = corners_[i].w, &b = corners_[j].w, &c = corners_[k].w;
     const Vec3<double> u = b - a, v = c - a, n = cross(u, v);
-    const double length = std::sqrt(dot(n, n));
+    const double nn = dot(n, n);
     Side side = {i, j, k, {0.0, 0.0, 0.0}, 1e300};
-    if (length > 1e-13 * std::sqrt(dot(u, u) * dot(v, v))) {
-      side.normal = n / length;
-      side.offset = (dot(side.normal, a) + dot(side.normal, b) + dot(side.normal, c)) / 3.0;
+    if (nn > 1e-26 * dot(u, u) * dot(v, v)) {
+      side.normal = n * (1.0 / std::sqrt(nn));
+      side.offset = dot(side.normal, a + b + c) * (1.0 / 3.0);
     }
     sides_[num_sides_++] = side;
     return true;
@@ -75,6 +83,34 @@ class Polytope {
     return nearest;
   }
 
+  // Where the origin is nearest to a side, by the areas of the three triangles that it makes there.
+  void put_point(const Side& side, Deepest* best) const {
+    const Difference<double>&i = corners_[side.i], &j = corners_[side.j], &k = corners_[side.k];
+    const Vec3<double> u = j.w - i.w, v = k.w - i.w, n = cross(u, v), p = side.normal * side.offset - i.w;
+    const double nn = dot(n, n), s = dot(cross(p, v), n) / nn, t = dot(cross(u, p), n) / nn, r = 1.0 - s - t;
+    const double longest = larger(larger(dot(u, u), dot(v, v)), dot(v - u, v - u));
+    best->a = i.a * r + j.a * s + k.a * t;
+    best->is_sure = smaller(smaller(r, s), t) > -1e-13 && nn > 1e-4 * scale_ * scale_ * longest;
+  }
+
+  // The corners that GJK had, with its next one.
+  bool start_from(const Nearest<double>& at) {
+    for (int i = 0; i < 3; ++i) corners_[i] = at.corner[i];
+    corners_[3] = farthest_difference(pair_, at.v);
+    if (!close()) return false;
+    for (int s = 0; s < 4; ++s)
+      if (!(sides_[s].offset >= 0.0 && sides_[s].offset < 1e299)) return false;
+    return true;
+  }
+  // The sides of the first four corners.
+  bool close() {
+    const Vec3<double> n = cross(corners_[1].w - corners_[0].w, corners_[2].w - corners_[0].w);
+    const bool turned = dot(corners_[3].w - corners_[0].w, n) > 0.0;
+    const int j = turned ? 2 : 1, k = turned ? 1 : 2;
+    count_ = 4;
+    num_sides_ = 0;
+    return add(0, j, k) && add(0, k, 3) && add(0, 3, j) && add(j, 3, k);
+  }
   // A tetrahedron that has a volume. Where B - A is flat there is none, and *across_all is across it.
   bool start(Vec3<double>* across_all) {
     const Vec3<double> directions[3] = {{1.0, 0.0, 0.0}, {0.0, 1.0, 0.0}, {0.0, 0.0, 1.0}};
@@ -94,11 +130,7 @@ class Polytope {
     if (!extend(*across_all, 2) && !extend(cross(u, *across_all), 2)) return false;
     const Vec3<double> n = cross(u, corners_[2].w - corners_[0].w);
     *across_all = n / std::sqrt(dot(n, n));
-    if (!extend(*across_all, 3)) return false;
-    count_ = 4;
-    const bool turned = dot(corners_[3].w - corners_[0].w, n) > 0.0;
-    const int j = turned ? 2 : 1, k = turned ? 1 : 2;
-    return add(0, j, k) && add(0, k, 3) && add(0, 3, j) && add(j, 3, k);
+    return extend(*across_all, 3) && close();
   }
   // The corner that is farther from corner 0 of the two along d and against it.
   bool extend(const Vec3<double>& d, int corner) {
@@ -165,10 +197,10 @@ class Polytope {
   Edge edges_[kMostEdges];
 };
 
-[[maybe_unused]] static MBT_NOINLINE Vec3<double> deepest_normal(
-    const ConvexPair<double>& pair, double scale, double tolerance) {
-  Polytope polytope(pair, scale, tolerance);
-  return polytope.expand();
+[[maybe_unused]] static MBT_NOINLINE Deepest find_deepest(
+    const ConvexPair<double>& pair, const Nearest<double>& at, double tolerance) {
+  Polytope polytope(pair, at.scale, tolerance);
+  return polytope.expand(at);
 }
 
 }  // namespace MBT_NS
