@@ -6,70 +6,68 @@
 #pragma once
 
 #include <cmath>
-#include <utility>
 
 #include "geometry/gjk.hpp"
 
 namespace MBT_NS {
-
-struct Deepest {
-  Vec3<double> n;  // from A to B, across which planes touch that are least deep in one another
-  Vec3<double> a;  // a point of A on its plane, if
-  bool is_sure;    // the last side is broad enough to tell it, and n to the last digits
-};
 
 class Polytope {
  public:
   Polytope(const ConvexPair<double>& pair, double scale, double tolerance)
       : pair_(pair), scale_(scale), tolerance_(tolerance) {}
 
-  Deepest expand(const Nearest<double>& at) {
-    double depth = 1e300;
-    Deepest best = {{0.0, 0.0, 1.0}, {0.0, 0.0, 0.0}, false};
-    if (!start_from(at) && !start(&best.n)) return best;
+  // The direction across which planes touch that are least deep in one another. True: the last side is broad enough to
+  // tell its last digits, and a point of A.
+  bool expand(const Nearest<double>& at, CoreWitness<double>* best) {
+    best->distance = -1e300;
+    best->n = {0.0, 0.0, 1.0};
+    if (!start_from(at) && !start(&best->n)) return false;
     while (true) {
       const int nearest = nearest_side();
-      if (nearest < 0) return best;
+      if (nearest < 0) return false;
       const Side& side = sides_[nearest];
       const Difference<double> newest = farthest_difference(pair_, -side.normal);
       const double reach = dot(newest.w, side.normal);
-      const bool is_best = reach < depth, is_last = reach - side.offset <= tolerance_ * scale_;
+      const bool is_best = -reach > best->distance;
       if (is_best) {
-        depth = reach;
-        best.n = -side.normal;
+        best->distance = -reach;
+        best->n = -side.normal;
       }
-      if (is_last && is_best) put_point(side, &best);
-      if (is_last || count_ == kMostCorners) return best;
+      if (reach - side.offset <= tolerance_ * scale_) return is_best && put_point(side, &best->a);
+      if (count_ == kMostCorners) return false;
       corners_[count_++] = newest;
-      if (!grow(count_ - 1, nearest)) return best;
+      if (!grow(count_ - 1, nearest)) return false;
     }
   }
 
  private:
   static constexpr int kMostCorners = 128;
-  static constexpr int kMostSides = 2 * kMostCorners;
-  static constexpr int kMostEdges = 3 * kMostCorners;
+  static constexpr int kMostSides = 3 * kMostCorners;
   struct Side {
-    int i, j, k;          // corners, counterclockwise seen from outside
+    int corner[3];        // counterclockwise seen from outside
+    int beside[3];        // sides beyond the edges from each corner to the next
+    bool is_seen;         // from the newest corner
     Vec3<double> normal;  // outward
     double offset;        // of the plane along it
   };
   struct Edge {
-    int i, j;
+    int from, to, side;   // the side that stays
   };
 
-  bool add(int i, int j, int k) {
-    if (num_sides_ == kMostSides) return false;
+  MBT_NOINLINE void put_side(int s, int i, int j, int k) {
     const Vec3<double>&a = corners_[i].w, &b = corners_[j].w, &c = corners_[k].w;
     const Vec3<double> u = b - a, v = c - a, n = cross(u, v);
     const double nn = dot(n, n);
-    Side side = {i, j, k, {0.0, 0.0, 0.0}, 1e300};
+    Side& side = sides_[s];
+    side.corner[0] = i;
+    side.corner[1] = j;
+    side.corner[2] = k;
+    side.is_seen = false;
+    side.offset = 1e300;
     if (nn > 1e-26 * dot(u, u) * dot(v, v)) {
       side.normal = n * (1.0 / std::sqrt(nn));
       side.offset = dot(side.normal, a + b + c) * (1.0 / 3.0);
     }
-    sides_[num_sides_++] = side;
-    return true;
   }
 
   int nearest_side() const {
@@ -84,32 +82,37 @@ class Polytope {
   }
 
   // Where the origin is nearest to a side, by the areas of the three triangles that it makes there.
-  void put_point(const Side& side, Deepest* best) const {
-    const Difference<double>&i = corners_[side.i], &j = corners_[side.j], &k = corners_[side.k];
+  bool put_point(const Side& side, Vec3<double>* a) const {
+    const Difference<double>&i = corners_[side.corner[0]], &j = corners_[side.corner[1]], &k = corners_[side.corner[2]];
     const Vec3<double> u = j.w - i.w, v = k.w - i.w, n = cross(u, v), p = side.normal * side.offset - i.w;
     const double nn = dot(n, n), s = dot(cross(p, v), n) / nn, t = dot(cross(u, p), n) / nn, r = 1.0 - s - t;
     const double longest = larger(larger(dot(u, u), dot(v, v)), dot(v - u, v - u));
-    best->a = i.a * r + j.a * s + k.a * t;
-    best->is_sure = smaller(smaller(r, s), t) > -1e-13 && nn > 1e-4 * scale_ * scale_ * longest;
+    *a = i.a * r + j.a * s + k.a * t;
+    return smaller(smaller(r, s), t) > -1e-13 && nn > 1e-4 * scale_ * scale_ * longest;
   }
 
   // The corners that GJK had, with its next one.
-  bool start_from(const Nearest<double>& at) {
+  MBT_NOINLINE bool start_from(const Nearest<double>& at) {
     for (int i = 0; i < 3; ++i) corners_[i] = at.corner[i];
     corners_[3] = farthest_difference(pair_, at.v);
-    if (!close()) return false;
+    close();
     for (int s = 0; s < 4; ++s)
       if (!(sides_[s].offset >= 0.0 && sides_[s].offset < 1e299)) return false;
     return true;
   }
   // The sides of the first four corners.
-  bool close() {
+  MBT_NOINLINE void close() {
+    static const int kBeside[4][3] = {{2, 3, 1}, {0, 3, 2}, {1, 3, 0}, {2, 1, 0}};
     const Vec3<double> n = cross(corners_[1].w - corners_[0].w, corners_[2].w - corners_[0].w);
     const bool turned = dot(corners_[3].w - corners_[0].w, n) > 0.0;
     const int j = turned ? 2 : 1, k = turned ? 1 : 2;
-    count_ = 4;
-    num_sides_ = 0;
-    return add(0, j, k) && add(0, k, 3) && add(0, 3, j) && add(j, 3, k);
+    count_ = num_sides_ = 4;
+    put_side(0, 0, j, k);
+    put_side(1, 0, k, 3);
+    put_side(2, 0, 3, j);
+    put_side(3, j, 3, k);
+    for (int s = 0; s < 4; ++s)
+      for (int e = 0; e < 3; ++e) sides_[s].beside[e] = kBeside[s][e];
   }
   // A tetrahedron that has a volume. Where B - A is flat there is none, and *across_all is across it.
   bool start(Vec3<double>* across_all) {
@@ -130,7 +133,9 @@ class Polytope {
     if (!extend(*across_all, 2) && !extend(cross(u, *across_all), 2)) return false;
     const Vec3<double> n = cross(u, corners_[2].w - corners_[0].w);
     *across_all = n / std::sqrt(dot(n, n));
-    return extend(*across_all, 3) && close();
+    if (!extend(*across_all, 3)) return false;
+    close();
+    return true;
   }
   // The corner that is farther from corner 0 of the two along d and against it.
   bool extend(const Vec3<double>& d, int corner) {
@@ -142,51 +147,49 @@ class Polytope {
 
   // Replace the sides that the corner sees by those between it and their rim: that at `nearest`, and those that hang
   // together with it. Others that are on the plane of the corner stay.
-  bool grow(int corner, int nearest) {
+  MBT_NOINLINE bool grow(int corner, int nearest) {
     const Vec3<double>& w = corners_[corner].w;
-    int seen[kMostSides], num_seen = 1, together = 1, num_edges = 0;
+    Edge rim[kMostSides];
+    int seen[kMostSides], num_seen = 1, num_edges = 0, first[kMostCorners];
     seen[0] = nearest;
-    for (int s = 0; s < num_sides_; ++s) {
-      const Side& side = sides_[s];
-      const double height = side.offset < 1e299 ? dot(side.normal, w) - side.offset : 1.0;
-      if (s != nearest && height > -1e-15 * scale_) seen[num_seen++] = s;
-    }
-    for (int s = 0; s < together; ++s)
-      for (int t = together; t < num_seen; ++t)
-        if (have_an_edge(sides_[seen[s]], sides_[seen[t]])) std::swap(seen[t], seen[together++]);
-    for (int s = 0; s < together; ++s) {
-      Side& side = sides_[seen[s]];
-      num_edges = toggle(num_edges, side.i, side.j);
-      num_edges = toggle(num_edges, side.j, side.k);
-      num_edges = toggle(num_edges, side.k, side.i);
-      if (num_edges < 0) return false;
-      side.i = -1;
-    }
-    int kept = 0;
-    for (int s = 0; s < num_sides_; ++s)
-      if (sides_[s].i >= 0) sides_[kept++] = sides_[s];
-    num_sides_ = kept;
-    for (int e = 0; e < num_edges; ++e)
-      if (!add(edges_[e].i, edges_[e].j, corner)) return false;
-    return num_edges > 2;
-  }
-  static bool have_an_edge(const Side& a, const Side& b) {
-    return has_edge(b, a.j, a.i) || has_edge(b, a.k, a.j) || has_edge(b, a.i, a.k);
-  }
-  static bool has_edge(const Side& a, int i, int j) {
-    return (a.i == i && a.j == j) || (a.j == i && a.k == j) || (a.k == i && a.i == j);
-  }
-  // An edge that both its sides lose is not on the rim.
-  int toggle(int num_edges, int i, int j) {
-    if (num_edges < 0) return num_edges;
-    for (int e = 0; e < num_edges; ++e)
-      if (edges_[e].i == j && edges_[e].j == i) {
-        edges_[e] = edges_[num_edges - 1];
-        return num_edges - 1;
+    sides_[nearest].is_seen = true;
+    for (int s = 0; s < num_seen; ++s)
+      for (int e = 0; e < 3; ++e) {
+        const Side& side = sides_[seen[s]];
+        const int other = side.beside[e];
+        Side& next = sides_[other];
+        if (next.is_seen) continue;
+        if (next.offset > 1e299 || dot(next.normal, w) - next.offset > -1e-15 * scale_) {
+          next.is_seen = true;
+          seen[num_seen++] = other;
+        } else {
+          if (num_edges == kMostSides) return false;
+          rim[num_edges++] = {side.corner[e], side.corner[e == 2 ? 0 : e + 1], other};
+        }
       }
-    if (num_edges == kMostEdges) return -1;
-    edges_[num_edges] = {i, j};
-    return num_edges + 1;
+    // New sides take the places of those that go.
+    for (int e = 0; e < num_edges; ++e) first[rim[e].from] = first[rim[e].to] = -1;
+    for (int e = 0; e < num_edges; ++e) {
+      if (e == num_seen) {
+        if (num_sides_ == kMostSides) return false;
+        seen[num_seen++] = num_sides_++;
+      }
+      if (first[rim[e].from] >= 0) return false;
+      first[rim[e].from] = seen[e];
+      put_side(seen[e], rim[e].from, rim[e].to, corner);
+    }
+    for (int e = num_edges; e < num_seen; ++e) sides_[seen[e]].offset = 1e300;
+    for (int e = 0; e < num_edges; ++e) {
+      const Edge& edge = rim[e];
+      const int after = first[edge.to];
+      if (after < 0) return false;
+      sides_[seen[e]].beside[0] = edge.side;
+      sides_[seen[e]].beside[1] = after;
+      sides_[after].beside[2] = seen[e];
+      Side& stays = sides_[edge.side];
+      stays.beside[stays.corner[0] == edge.to ? 0 : stays.corner[1] == edge.to ? 1 : 2] = seen[e];
+    }
+    return num_edges > 2;
   }
 
   const ConvexPair<double>& pair_;
@@ -194,13 +197,12 @@ class Polytope {
   int count_ = 0, num_sides_ = 0;
   Difference<double> corners_[kMostCorners];
   Side sides_[kMostSides];
-  Edge edges_[kMostEdges];
 };
 
-[[maybe_unused]] static MBT_NOINLINE Deepest find_deepest(
-    const ConvexPair<double>& pair, const Nearest<double>& at, double tolerance) {
+[[maybe_unused]] static MBT_NOINLINE bool find_deepest(
+    const ConvexPair<double>& pair, const Nearest<double>& at, double tolerance, CoreWitness<double>* best) {
   Polytope polytope(pair, at.scale, tolerance);
-  return polytope.expand(at);
+  return polytope.expand(at, best);
 }
 
 }  // namespace MBT_NS

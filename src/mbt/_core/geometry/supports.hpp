@@ -119,6 +119,15 @@ static MBT_INLINE Vec3<T> core_support(int kind, const PlacedShape<T>& shape, co
   }
 }
 
+// The same, called: it is long.
+[[maybe_unused]] static MBT_NOINLINE Vec3<double> call_core_support(
+    int kind, const PlacedShape<double>& shape, const Vec3<double>& d) {
+  return core_support(kind, shape, d);
+}
+static MBT_INLINE Vec3<Lanes> call_core_support(int kind, const PlacedShape<Lanes>& shape, const Vec3<Lanes>& d) {
+  return core_support(kind, shape, d);
+}
+
 // Two shapes in the frame of A, where nothing is far away.
 template <class T>
 struct ConvexPair {
@@ -143,8 +152,8 @@ struct Difference {
 
 template <class T>
 static MBT_NOINLINE Difference<T> farthest_difference(const ConvexPair<T>& pair, const Vec3<T>& n) {
-  const Vec3<T> a = core_support(pair.kind_A, pair.A, n);
-  const Vec3<T> b = pair.R * core_support(pair.kind_B, pair.B, -rotate_back(pair.R, n)) + pair.p;
+  const Vec3<T> a = call_core_support(pair.kind_A, pair.A, n);
+  const Vec3<T> b = pair.R * call_core_support(pair.kind_B, pair.B, -rotate_back(pair.R, n)) + pair.p;
   return {b - a, a};
 }
 
