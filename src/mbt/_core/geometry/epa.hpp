@@ -41,8 +41,8 @@ class Polytope {
   }
 
  private:
-  static constexpr int kMostCorners = 128;
-  static constexpr int kMostSides = 3 * kMostCorners;
+  static constexpr int kMostCorners = 256;
+  static constexpr int kMostSides = 2 * kMostCorners;
   struct Side {
     int corner[3];        // counterclockwise seen from outside
     int beside[3];        // sides beyond the edges from each corner to the next
