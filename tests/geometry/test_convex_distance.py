@@ -96,7 +96,7 @@ def test_depth_of_polytopes_is_that_of_their_difference(kind_A: int, kind_B: int
 @pytest.mark.parametrize("count", [15, 16, 63, 64, 200])
 @pytest.mark.parametrize("reach", [0.05, 0.6])
 def test_hulls_of_few_and_many_vertices(count: int, reach: float) -> None:
-    """Planes that touch all vertices, and where hulls overlap the hull of all differences, prove distances."""
+    """Planes that touch all vertices prove distances, and the hull of all differences proves depths."""
     rng = np.random.default_rng(count)
     A, B = (S._replace(vertices=vertices(rng, count)) for S in random_pair(HULL, HULL, seed=22, reach=reach))
     found = find(A, B)
@@ -111,7 +111,7 @@ def test_hulls_of_few_and_many_vertices(count: int, reach: float) -> None:
 @pytest.mark.parametrize("count", [15, 16, 200])
 @pytest.mark.parametrize("shape", ["ellipsoid", "grid", "flat", "needle"])
 def test_lists_hold_what_is_farthest(count: int, shape: str) -> None:
-    """Of each direction, also of those between two parts, the list of its part has a vertex that reaches as far."""
+    """Of each direction, the list of its part has a vertex that reaches as far, also between two parts."""
     rng = np.random.default_rng(23)
     points = vertices(rng, count)
     if shape == "grid":
@@ -124,7 +124,9 @@ def test_lists_hold_what_is_farthest(count: int, shape: str) -> None:
         assert table.size == 3 * count
         return
     ends, lists = table[3 * count : 3 * count + 25].astype(int), table[3 * count + 25 :]
-    assert ends[0] == 0 and 3 * ends[-1] == lists.size and not (np.diff(ends) % 8).any()
+    assert ends[0] == 0
+    assert 3 * ends[-1] == lists.size
+    assert not (np.diff(ends) % 8).any()
     directions = np.concatenate([rng.normal(size=(2000, 3)), rng.integers(-2, 3, (500, 3))])
     for d in directions:
         # Where two coordinates are as large, either part has it.

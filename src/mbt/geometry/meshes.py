@@ -53,8 +53,9 @@ def read_hull(shape: Shape, package_paths: Sequence[str | os.PathLike[str]]) -> 
 def list_farthest(vertices: FloatArray) -> FloatArray:
     """Return the vertices of a hull, and lists of those that can be the farthest in part of all directions.
 
-    A part has the directions of which the same coordinate is largest, with the same signs: all that four of them
-    span with positive shares. A vertex is not the farthest along any of these if another is farther along all four.
+    A part has the directions of which the same coordinate is largest, with the same signs: all that four of
+    them span with positive shares. A vertex is the farthest along none of these if another is farther along
+    all four.
 
     Parameters
     ----------
