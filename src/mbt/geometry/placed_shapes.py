@@ -104,7 +104,7 @@ class PlacedShape:
 
     @property
     def arrays(self) -> tuple[FloatArray | None, ...]:
-        """Its pose, and its vertices."""
+        """Its pose, and its vertices, which stand for its table."""
         return self.pose, self.vertices
 
     def may_touch(self, other: PlacedShape) -> bool:

@@ -16,8 +16,8 @@ class Polytope {
   Polytope(const ConvexPair<double>& pair, double scale, double tolerance)
       : pair_(pair), scale_(scale), tolerance_(tolerance) {}
 
-  // The direction across which planes touch that are least deep in one another. True: the last side is broad enough to
-  // tell its last digits, and a point of A.
+  // Find the normal from A to B across which planes touch that are least deep in one another, and how deep. True: the last
+  // side was broad enough to tell the last digits of it, and a point of A.
   bool expand(const Nearest<double>& at, CoreWitness<double>* best) {
     best->distance = -1e300;
     best->n = {0.0, 0.0, 1.0};
@@ -33,7 +33,7 @@ class Polytope {
         best->distance = -reach;
         best->n = -side.normal;
       }
-      if (reach - side.offset <= tolerance_ * scale_) return is_best && put_point(side, &best->a);
+      if (reach - side.offset <= tolerance_ * scale_) return is_best && find_point(side, &best->a);
       if (count_ == kMostCorners) return false;
       corners_[count_++] = newest;
       if (!grow(count_ - 1, nearest)) return false;
@@ -81,8 +81,9 @@ class Polytope {
     return nearest;
   }
 
-  // Where the origin is nearest to a side, by the areas of the three triangles that it makes there.
-  bool put_point(const Side& side, Vec3<double>* a) const {
+  // Where a side is nearest to the origin, by the areas of the three triangles that this point makes with its edges; is it
+  // broad, and the point on it?
+  bool find_point(const Side& side, Vec3<double>* a) const {
     const Difference<double>&i = corners_[side.corner[0]], &j = corners_[side.corner[1]], &k = corners_[side.corner[2]];
     const Vec3<double> u = j.w - i.w, v = k.w - i.w, n = cross(u, v), p = side.normal * side.offset - i.w;
     const double nn = dot(n, n), s = dot(cross(p, v), n) / nn, t = dot(cross(u, p), n) / nn, r = 1.0 - s - t;
