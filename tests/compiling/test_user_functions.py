@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 import mbt
+from mbt.compiling import compiler
 from mbt.compiling.tracing import Trace
 from support.build import build_tree
 from support.linkages import MECHANISMS, assembled
@@ -30,6 +31,21 @@ pytestmark = pytest.mark.skipif(
 
 EPS = np.finfo(float).eps
 F = mbt.functional
+
+
+@pytest.fixture(
+    scope="module", autouse=True, params=["-O0", pytest.param("-O2", marks=pytest.mark.exhaustive)]
+)
+def optimization(request: pytest.FixtureRequest) -> Iterator[None]:
+    """How hard a compiler of C works, as long as everything else here: on the same text, four times as long.
+
+    Users get -O2, with which `test_compile.py` compiles such texts.
+    """
+    flags = [request.param if flag == "-O2" else flag for flag in compiler._COMMON]
+    assert request.param in flags
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(compiler, "_COMMON", flags)
+        yield
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -65,7 +81,7 @@ SHAPES = {"q": 6, "v": 6, "goal": (4, 4)}
 
 
 @pytest.fixture(scope="module")
-def tick(arm: mbt.MultibodyTree) -> mbt.compiling.CompiledFunction:
+def tick(arm: mbt.MultibodyTree, optimization: None) -> mbt.compiling.CompiledFunction:
     return mbt.compile(arm, control_of(arm), arguments=SHAPES)
 
 
