@@ -18,34 +18,21 @@ import numpy as np
 import pytest
 
 import mbt
-from mbt.compiling import compiler
 from mbt.compiling.tracing import Trace
 from support.build import build_tree
 from support.linkages import MECHANISMS, assembled
 from support.random_trees import chain, every_kind
 from symbolic.models import load
 
-pytestmark = pytest.mark.skipif(
-    not any(map(shutil.which, ("cc", "gcc", "clang"))), reason="there is no C compiler here"
-)
+pytestmark = [
+    pytest.mark.skipif(
+        not any(map(shutil.which, ("cc", "gcc", "clang"))), reason="there is no C compiler here"
+    ),
+    pytest.mark.usefixtures("optimization"),
+]
 
 EPS = np.finfo(float).eps
 F = mbt.functional
-
-
-@pytest.fixture(
-    scope="module", autouse=True, params=["-O0", pytest.param("-O2", marks=pytest.mark.exhaustive)]
-)
-def optimization(request: pytest.FixtureRequest) -> Iterator[None]:
-    """How hard a compiler of C works, as long as everything else here: on the same text, four times as long.
-
-    Users get -O2, with which `test_compile.py` compiles such texts.
-    """
-    flags = [request.param if flag == "-O2" else flag for flag in compiler._COMMON]
-    assert request.param in flags
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(compiler, "_COMMON", flags)
-        yield
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -81,7 +68,7 @@ SHAPES = {"q": 6, "v": 6, "goal": (4, 4)}
 
 
 @pytest.fixture(scope="module")
-def tick(arm: mbt.MultibodyTree, optimization: None) -> mbt.compiling.CompiledFunction:
+def tick(arm: mbt.MultibodyTree) -> mbt.compiling.CompiledFunction:
     return mbt.compile(arm, control_of(arm), arguments=SHAPES)
 
 
@@ -672,8 +659,9 @@ def test_threads_change_nothing(tick: Any) -> None:
         mbt.set_num_threads(before)
 
 
-def test_pickles_and_addresses(tick: Any, states: Any) -> None:
+def test_pickles_and_addresses(arm: mbt.MultibodyTree, states: Any) -> None:
     state = [array[0] for array in states]
+    tick = mbt.compile(arm, control_of(arm), arguments=SHAPES)
     copy = pickle.loads(pickle.dumps(tick))
     for name, array in tick(*state).items():
         np.testing.assert_array_equal(copy(*state)[name], array)
