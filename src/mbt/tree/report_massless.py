@@ -261,8 +261,8 @@ class _Articulation:
 def _shift(inertia: FloatArray, p_PQ: FloatArray) -> FloatArray:
     """Return the (6, 6) inertia about Q of one about P: V_P = [w; v_Q - w x p_PQ]."""
     V_P_from_V_Q = np.eye(6)
-    # The matrix of p x: unchecked, for what is too large for floats is told by loading. `np.cross` takes longer
-    # than all the rest.
+    # The matrix of p x: unchecked, for what is too large for floats is told by loading. `np.cross` takes
+    # longer than all the rest.
     x, y, z = p_PQ
     V_P_from_V_Q[3:, :3] = [[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]]
     shifted: FloatArray = V_P_from_V_Q.T @ inertia @ V_P_from_V_Q
