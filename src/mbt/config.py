@@ -8,7 +8,7 @@ import os
 import numpy as np
 
 from mbt import _core
-from mbt._core.engines import lane_engine
+from mbt._core import engines
 from mbt.errors import ArgumentTypeError, ArgumentValueError, quote
 
 __all__ = ["get_num_threads", "set_num_threads", "show_config"]
@@ -30,6 +30,8 @@ def get_num_threads() -> int:
     >>> mbt.get_num_threads() >= 1
     True
     """
+    from mbt._core.engines import lane_engine
+
     return lane_engine.get_num_threads()
 
 
@@ -68,6 +70,8 @@ def set_num_threads(n: int) -> None:
         raise ArgumentTypeError(f"n: expected {_WANTED}, got {quote(n)}") from None
     if not 1 <= count <= _MOST_THREADS:
         raise ArgumentValueError(f"n: expected {_WANTED}, got {count}")
+    from mbt._core.engines import lane_engine
+
     lane_engine.set_num_threads(count)
 
 
@@ -89,6 +93,8 @@ def show_config() -> None:
     """
     import platform
     from importlib import metadata
+
+    from mbt._core.engines import lane_engine
 
     print(f"mbt             {metadata.version('multibodytree')}")
     print(f"python          {platform.python_version()}, {platform.system()} {platform.machine()}")
@@ -122,4 +128,4 @@ def _whole_number(text: str) -> int:
     return int(text[:20]) if text.isascii() and text.isdigit() else 0
 
 
-lane_engine.set_num_threads(_default_num_threads())
+engines.default_num_threads = _default_num_threads()

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mbt
@@ -208,6 +208,7 @@ CLOSED_FORMS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
 
 
 @pytest.mark.parametrize("name", CLOSED_FORMS)
+@settings(max_examples=40)
 @given(x=VECTORS)
 def test_closed_form(name: str, x: Any) -> None:
     f, df = CLOSED_FORMS[name]

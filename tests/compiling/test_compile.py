@@ -111,6 +111,7 @@ def check_dynamics(tree: mbt.MultibodyTree, dtype: Any = np.float64) -> None:
 
 
 # Every function is compiled for both above: what a joint adds is the same text, of other numbers.
+@pytest.mark.usefixtures("optimization")
 def test_every_joint() -> None:
     check_dynamics(build_tree(every_kind(3)))
 
@@ -131,6 +132,7 @@ ROWS = [
 
 
 @pytest.mark.parametrize(("bodies", "dtype"), ROWS)
+@pytest.mark.usefixtures("optimization")
 def test_rows_of_any_length(bodies: int, dtype: Any) -> None:
     """Rows go into lanes and out of them by squares, which fit some lengths and not others."""
     tree = build_tree(chain(bodies, bodies))
@@ -154,6 +156,7 @@ def test_humanoid(quantity: str, dtype: Any) -> None:
     check(tree, quantity, getattr(mbt.compile(tree, quantity, dtype=dtype), quantity), dtype)
 
 
+@pytest.mark.usefixtures("optimization")
 def test_elements_and_contact_act() -> None:
     tree = build_tree(chain(5, 3))
     work = tree.edit()

@@ -24,9 +24,12 @@ from support.linkages import MECHANISMS, assembled
 from support.random_trees import chain, every_kind
 from symbolic.models import load
 
-pytestmark = pytest.mark.skipif(
-    not any(map(shutil.which, ("cc", "gcc", "clang"))), reason="there is no C compiler here"
-)
+pytestmark = [
+    pytest.mark.skipif(
+        not any(map(shutil.which, ("cc", "gcc", "clang"))), reason="there is no C compiler here"
+    ),
+    pytest.mark.usefixtures("optimization"),
+]
 
 EPS = np.finfo(float).eps
 F = mbt.functional
@@ -656,8 +659,9 @@ def test_threads_change_nothing(tick: Any) -> None:
         mbt.set_num_threads(before)
 
 
-def test_pickles_and_addresses(tick: Any, states: Any) -> None:
+def test_pickles_and_addresses(arm: mbt.MultibodyTree, states: Any) -> None:
     state = [array[0] for array in states]
+    tick = mbt.compile(arm, control_of(arm), arguments=SHAPES)
     copy = pickle.loads(pickle.dumps(tick))
     for name, array in tick(*state).items():
         np.testing.assert_array_equal(copy(*state)[name], array)

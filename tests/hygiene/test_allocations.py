@@ -13,8 +13,8 @@ from support.calls import COMPILED_WITH_OUT, FUNCTIONS, HELPERS, SCALARS, WITH_R
 from support.malloc import compile_malloc, run_with_malloc
 
 # What batches are allowed: 16 bytes a sample.
-NUM_SAMPLES = 1000
-SMALL = 16_000
+NUM_SAMPLES = 300
+SMALL = 16 * NUM_SAMPLES
 
 COUNTER = r"""
 #include <stddef.h>

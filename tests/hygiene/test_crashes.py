@@ -309,6 +309,9 @@ one, batch = everything.create_default_context(), make_batch(everything, (17,))
 autodiff = everything.to_autodiff()
 seeded = autodiff.create_default_context()
 seeded.q = mbt.autodiff.initialize(make_batch(everything, (1,)).q[0])
+few = get_case("every_joint").tree.to_autodiff()
+few_seeded = few.create_default_context()
+few_seeded.q = mbt.autodiff.initialize(few.default_positions)
 ones = np.ones(everything.num_velocities)
 failed = []
 def compute():
@@ -318,8 +321,9 @@ def compute():
                 if name.startswith("calc") and ("dynamics" in name or "matrix" in name):
                     call(c)
         autodiff.calc_inverse_dynamics_derivatives(seeded, ones)
-        autodiff.calc_forward_dynamics_derivatives(seeded, ones)
         autodiff.calc_coriolis_matrix(seeded)
+        # Python solves its equations, for so many dofs in seconds.
+        few.calc_forward_dynamics_derivatives(few_seeded)
     except BaseException as error:
         failed.append(error)
 threading.stack_size(256 * 1024)

@@ -135,9 +135,11 @@ assert np.isfinite(functional.mass_matrix(tree, few)).all()
 assert mbt.selftest(mbt.load_model(path), num_samples=2).ok
 """
 
-# One allocation of Python fails, the next one does not; of operations with thousands every 37th, as a rule.
+# One allocation of Python fails, the next one does not: of short operations each in the long proofs, every
+# fifth otherwise; of operations with thousands every 37th.
 ONE_ALLOCATION = """
 import _testcapi
+step_of_short = int(sys.argv[2])
 # Python tells of generators that it cannot end properly without memory.
 sys.unraisablehook = lambda _: None
 path = mbt.models.model_path("mbt_arm")
@@ -157,12 +159,12 @@ def compute(tree):
             functional.frame_jacobian(tree, q, tree.frames[-1]), functional.body_poses(tree, q))
 
 calls = {
-    "compile": (1, compute),
-    "parameters": (1, heavier),
-    "clone": (1, lambda tree: tree.create_default_context().clone()),
-    "derivatives": (1, lambda tree: functional.forward_dynamics_derivatives(tree, q, q, q)),
-    "batch": (1, lambda tree: tree.calc_mass_matrix(tree.create_default_context((3,)))),
-    "explain": (1, lambda tree: tree.create_default_context().freeze()),
+    "compile": (step_of_short, compute),
+    "parameters": (step_of_short, heavier),
+    "clone": (step_of_short, lambda tree: tree.create_default_context().clone()),
+    "derivatives": (step_of_short, lambda tree: functional.forward_dynamics_derivatives(tree, q, q, q)),
+    "batch": (step_of_short, lambda tree: tree.calc_mass_matrix(tree.create_default_context((3,)))),
+    "explain": (step_of_short, lambda tree: tree.create_default_context().freeze()),
     "read": (37, lambda tree: mbt.load_model(text)),
     "edit": (37, lambda tree: tree.edit().finalize()),
     "autodiff": (37, lambda tree: tree.to_autodiff()),
@@ -189,25 +191,29 @@ for name, (step, call) in calls.items():
 """
 
 
+needs_linux = pytest.mark.skipif(sys.platform != "linux", reason="limits memory")
+needs_testcapi = pytest.mark.skipif(
+    find_spec("_testcapi") is None, reason="this CPython comes without its module _testcapi"
+)
+
+
 @pytest.mark.parametrize(
-    "body",
+    ("body", "arguments"),
     [
-        SMALL_STACK,
-        pytest.param(NO_THREADS, marks=pytest.mark.skipif(sys.platform != "linux", reason="limits memory")),
-        pytest.param(NO_MEMORY, marks=pytest.mark.skipif(sys.platform != "linux", reason="limits memory")),
+        pytest.param(SMALL_STACK, [], id="small stacks"),
+        pytest.param(NO_THREADS, [], id="no threads", marks=needs_linux),
+        pytest.param(NO_MEMORY, [], id="no memory", marks=needs_linux),
+        pytest.param(ONE_ALLOCATION, ["5"], id="one allocation of five fails", marks=needs_testcapi),
         pytest.param(
-            ONE_ALLOCATION,
-            marks=pytest.mark.skipif(
-                find_spec("_testcapi") is None, reason="this CPython comes without its module _testcapi"
-            ),
+            ONE_ALLOCATION, ["1"], id="one allocation fails", marks=[needs_testcapi, pytest.mark.exhaustive]
         ),
     ],
-    ids=["small stacks", "no threads", "no memory", "one allocation fails"],
 )
 @pytest.mark.skipif(bool(os.environ.get("LD_PRELOAD")), reason="another library has replaced malloc already")
-def test_limits(body: str) -> None:
+def test_limits(body: str, arguments: list[str]) -> None:
+    command = [sys.executable, "-c", BEGIN + body, str(TESTS), *arguments]
     done = subprocess.run(
-        [sys.executable, "-c", BEGIN + body, str(TESTS)], capture_output=True, text=True, check=False,
+        command, capture_output=True, text=True, check=False,
         # What is freed, or not yet written, is no object.
         env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "PYTHONMALLOC": "malloc", "MALLOC_PERTURB_": "165"},
     )  # fmt: skip

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import mbt
-from mbt import _core, functional
+from mbt import _core, config, functional
 from mbt._core.engines.lane_engine import lane_count
 from mbt.errors import quote
 from support.case import get_case
@@ -235,23 +235,37 @@ def test_any_whole_number_will_do() -> None:
 )
 def test_default(environment: dict[str, str], expected: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
     """The variables by rank, an empty one as none; without them, processors."""
-    monkeypatch.delenv("MBT_NUM_THREADS", raising=False)
+    for name in ("MBT_NUM_THREADS", "OMP_NUM_THREADS"):
+        monkeypatch.delenv(name, raising=False)
+    for name, text in environment.items():
+        monkeypatch.setenv(name, text)
     if expected is None:
         expected = str(len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count())
-    assert _run("print(mbt.get_num_threads())", **environment).strip() == expected
+    assert str(config._default_num_threads()) == expected
+
+
+def test_the_default_is_that_at_import() -> None:
+    """Of batches too, whose engine is loaded later."""
+    program = "import os; os.environ['MBT_NUM_THREADS'] = '5'; print(mbt.get_num_threads())"
+    assert _run(program, MBT_NUM_THREADS="3").strip() == "3"
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "2.5", "two", " 2", "1025", "٣", "9" * 5000])
-def test_a_wrong_variable_is_named(text: str) -> None:
+def test_a_wrong_variable_is_named(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MBT_NUM_THREADS", text)
+    wanted = f"MBT_NUM_THREADS={quote(text)}: expected a whole number from 1 to 1024"
+    with pytest.raises(ImportError, match=f"^{re.escape(wanted)}$"):
+        config._default_num_threads()
+
+
+def test_a_wrong_variable_ends_the_import() -> None:
     done = subprocess.run(
-        [sys.executable, "-c", "import mbt"],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "MBT_NUM_THREADS": text},
-        check=False,
-    )
+        [sys.executable, "-c", "import mbt"], capture_output=True, text=True, check=False,
+        env={**os.environ, "MBT_NUM_THREADS": "two"},
+    )  # fmt: skip
     assert done.returncode != 0
-    assert f"MBT_NUM_THREADS={quote(text)}: expected a whole number from 1 to 1024" in done.stderr
+    wanted = "ImportError: MBT_NUM_THREADS='two': expected a whole number from 1 to 1024"
+    assert done.stderr.splitlines()[-1] == wanted
 
 
 def test_config_tells_threads(capsys: pytest.CaptureFixture[str]) -> None:

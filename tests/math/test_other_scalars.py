@@ -39,10 +39,15 @@ from mbt.math import (
 from support import lie_reference as reference
 from support.scalar_names import require, scalar_names
 
-Make, Value = Callable[[float], Any], Callable[[Any], Any]
+# What makes a number of a scalar, and what gives the numbers that some of them stand for.
+Make, Values = Callable[[float], Any], Callable[[Any], Any]
 
 
-def _symbols() -> tuple[Make, Value]:
+def _each(value: Callable[[Any], float]) -> Values:
+    return lambda scalars: [value(scalar) for scalar in scalars]
+
+
+def _symbols() -> tuple[Make, Values]:
     known: dict[Any, float] = {}
 
     def make(x: float) -> Any:
@@ -50,14 +55,15 @@ def _symbols() -> tuple[Make, Value]:
         known[symbol] = x
         return symbol
 
-    def value(expression: Any) -> float:
+    def of_all(expressions: Any) -> Any:
         # A function of common parts: `subs` would go through each of them as often as it occurs.
-        return float(sp.lambdify(list(known), sp.sympify(expression), "math", cse=True)(*known.values()))
+        wanted = [sp.sympify(expression) for expression in expressions]
+        return sp.lambdify(list(known), wanted, "math", cse=True)(*known.values())
 
-    return make, value
+    return make, of_all
 
 
-def _casadi() -> tuple[Make, Value]:
+def _casadi() -> tuple[Make, Values]:
     casadi = pytest.importorskip("casadi")
     known: list[tuple[Any, float]] = []
 
@@ -69,29 +75,30 @@ def _casadi() -> tuple[Make, Value]:
         function = casadi.Function("f", [s for s, _ in known], [expression])
         return float(function(*(x for _, x in known)))
 
-    return make, value
+    return make, _each(value)
 
 
-def _dual() -> tuple[Make, Value]:
+def _dual() -> tuple[Make, Values]:
     scalar = mbt.symbolic.dual("mpmath")
-    return lambda x: scalar.make(mpmath.mpf(x), {0: mpmath.mpf(1)}), lambda d: float(getattr(d, "value", d))
+    of_all = _each(lambda d: float(getattr(d, "value", d)))
+    return lambda x: scalar.make(mpmath.mpf(x), {0: mpmath.mpf(1)}), of_all
 
 
-SCALARS: dict[str, Callable[[], tuple[Make, Value]]] = {
+SCALARS: dict[str, Callable[[], tuple[Make, Values]]] = {
     "sympy": _symbols,
     "casadi": _casadi,
-    "mpmath": lambda: (mpmath.mpf, float),
+    "mpmath": lambda: (mpmath.mpf, _each(float)),
     "dual": _dual,
-    "jax": lambda: (pytest.importorskip("jax").numpy.asarray, float),
-    "autodiff": lambda: (lambda x: initialize(x), lambda x: float(x.value)),
+    "jax": lambda: (pytest.importorskip("jax").numpy.asarray, _each(float)),
+    "autodiff": lambda: (lambda x: initialize(x), _each(lambda x: float(x.value))),
 }
 
 
-def values(array: Any, value: Value) -> Any:
+def values(array: Any, of_all: Values) -> Any:
     if isinstance(array, AutoDiffArray):
         return array.value
     assert array.dtype == object
-    return np.array([value(x) for x in array.ravel()]).reshape(array.shape)
+    return np.array(of_all(array.ravel()), dtype=float).reshape(array.shape)
 
 
 R = mbt.math.rpy_to_matrix([0.3, -0.4, 0.5])
@@ -143,14 +150,14 @@ def convert(numbers: Any, make: Make) -> Any:
 def test_functions(name: str, scalar: str) -> None:
     """The same numbers as in doubles, of a list of objects, and of plain numbers among them."""
     function, x = FUNCTIONS[name]
-    make, value = SCALARS[scalar]()
+    make, of_all = SCALARS[scalar]()
     wanted = function(np.asarray(x))
     tolerance = 1e-6 if scalar == "jax" else 1e-14
-    got = values(function(convert(x, make)), value)
+    got = values(function(convert(x, make)), of_all)
     assert got.shape == wanted.shape
     np.testing.assert_allclose(got, wanted, atol=tolerance)
     if np.ndim(x) == 1:
-        got = values(function([make(float(x[0])), *x[1:]]), value)
+        got = values(function([make(float(x[0])), *x[1:]]), of_all)
         np.testing.assert_allclose(got, wanted, atol=tolerance)
 
 

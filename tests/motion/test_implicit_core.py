@@ -80,12 +80,13 @@ def compare(context, q, v, tau, h, **options):
 KINDS = ("limits", "servos", "springs", "friction", "contact", "loop")
 
 
+@pytest.mark.parametrize("count", [5, pytest.param(40, marks=pytest.mark.exhaustive)])
 @pytest.mark.parametrize("kind", [*KINDS, "all", "none"])
 @pytest.mark.parametrize("floating", [True, False])
-def test_each_term_equals_that_in_numpy(kind, floating):
+def test_each_term_equals_that_in_numpy(kind, floating, count):
     tree = make_leg(floating=floating, **{name: kind in (name, "all") for name in KINDS})
     rng = np.random.default_rng(3)
-    q, v = random_states(tree, 20, rng)
+    q, v = random_states(tree, count, rng)
     tau = rng.normal(size=v.shape)
     for h in (1e-3, 1e-2):
         compare(tree.create_default_context(), q, v, tau, h)

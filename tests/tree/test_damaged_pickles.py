@@ -37,6 +37,9 @@ def too_long(*_):
     raise TimeoutError
 signal.signal(signal.SIGALRM, too_long)
 
+def mass_matrix_of(tree):
+    return tree.calc_mass_matrix(tree.create_default_context())
+
 def use(tree, context, forces):
     ones = np.ones(tree.num_velocities)
     yield lambda: (str(tree), str(tree.topology), str(context), repr(forces))
@@ -65,7 +68,7 @@ def use(tree, context, forces):
     yield lambda: F.body_poses(tree, np.tile(context.q, (3, 1)))
     yield lambda: tree.create_default_context((2,)).validate()
     yield lambda: tree.calc_forward_dynamics(tree.create_default_context((2,)))
-    yield lambda: tree.to_autodiff().calc_mass_matrix(tree.to_autodiff().create_default_context())
+    yield lambda: mass_matrix_of(tree.to_autodiff())
     yield lambda: context.clone()
     yield lambda: context.validate()
     yield lambda: mbt.load_model(mbt.save_model(tree, format="json"))

@@ -10,7 +10,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from operator import attrgetter
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from mbt.math.arrays import FloatArray
 from mbt.math.numbers import DOUBLES, Numbers
@@ -50,10 +50,10 @@ __all__ = ["FINITE", "NONNEGATIVE", "POSITIVE", "Number", "Parameter", "Referenc
 ValueT = TypeVar("ValueT")
 
 
-class Bound(NamedTuple):
+class Bound:
     """What numbers may be.
 
-    Attributes
+    Parameters
     ----------
     check : str
         The method of `Numbers` that checks one.
@@ -61,8 +61,9 @@ class Bound(NamedTuple):
         What documentation says of it.
     """
 
-    check: str
-    words: str
+    def __init__(self, check: str, words: str) -> None:
+        self.check = check
+        self.words = words
 
 
 FINITE = Bound("as_finite", "")

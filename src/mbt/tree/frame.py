@@ -24,7 +24,7 @@ from mbt.tree.element import (
     describe_element,
     is_constructed,
 )
-from mbt.tree.frame_acceleration import FrameAcceleration
+from mbt.tree.frame_motion import FrameMotion
 from mbt.tree.hooks import call_hook
 from mbt.tree.indices import FrameIndex, ModelInstanceIndex
 from mbt.tree.references import elements_among
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 __all__ = ["BodyFrame", "FixedOffsetFrame", "Frame", "as_frame"]
 
 
-class Frame(FrameAcceleration):
+class Frame(FrameMotion):
     """A frame F fixed in a body B. Its pose X_BF depends on parameters only, never on time or state.
 
     This is the base class. Most frames are a `FixedOffsetFrame`. Subclass it to write one of your own, with

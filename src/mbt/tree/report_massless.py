@@ -10,6 +10,7 @@ import numpy as np
 
 from mbt._core.quantities.table import PIVOT_TOLERANCE
 from mbt.math.arrays import FloatArray
+from mbt.math.leading_axes import cross
 from mbt.tree.joints.weld import WeldMobilizer
 
 if TYPE_CHECKING:
@@ -170,7 +171,7 @@ class _Articulation:
         noise = np.array([_shift(N, p) for N, p in zip(of_bodies, p_BoMo_W, strict=True)])
         for b in range(self.forest.num_nodes - 1, 0, -1):
             for k in self.mobilizers[b - 1]._velocity_range():
-                self._axes[k, 3:] += np.cross(self._axes[k, :3], p_BoMo_W[b])
+                self._axes[k, 3:] += cross(self._axes[k, :3], p_BoMo_W[b])
         self._eliminate(self._composite.copy(), noise)
 
     def _eliminate(self, articulated: FloatArray, noise: FloatArray) -> None:
@@ -223,7 +224,7 @@ class _Articulation:
             while waiting:
                 parent, b, V_P = waiting.pop()
                 V = V_P.copy()
-                V[3:] += np.cross(V[:3], self._p_WMo[b] - self._p_WMo[parent])
+                V[3:] += cross(V[:3], self._p_WMo[b] - self._p_WMo[parent])
                 V = self._follow(b, V, energy)
                 # What is at rest moves nothing farther out.
                 if V @ self._composite[b] @ V > noise:
@@ -260,8 +261,10 @@ class _Articulation:
 def _shift(inertia: FloatArray, p_PQ: FloatArray) -> FloatArray:
     """Return the (6, 6) inertia about Q of one about P: V_P = [w; v_Q - w x p_PQ]."""
     V_P_from_V_Q = np.eye(6)
-    # The matrix of p x: unchecked, for what is too large for floats is told by loading.
-    V_P_from_V_Q[3:, :3] = np.cross(np.eye(3), p_PQ)
+    # The matrix of p x: unchecked, for what is too large for floats is told by loading. `np.cross` takes
+    # longer than all the rest.
+    x, y, z = p_PQ
+    V_P_from_V_Q[3:, :3] = [[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]]
     shifted: FloatArray = V_P_from_V_Q.T @ inertia @ V_P_from_V_Q
     return shifted
 

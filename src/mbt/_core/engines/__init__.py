@@ -3,3 +3,6 @@
 from mbt._core import add_kernels
 
 add_kernels(__name__, __path__)
+
+#: Threads of batches until somebody sets another number: `mbt.config` sets it when mbt is imported.
+default_num_threads = 1

@@ -33,6 +33,7 @@ from mbt._core.scalars cimport MBT_W, Lanes
 
 import numpy as np
 
+from mbt._core import engines
 from mbt.math.read_only import ReadOnlyArray
 
 cnp.import_array()
@@ -101,7 +102,7 @@ cdef int make_lane_defaults(CompiledModel compiled) except -1:
 
 
 # Samples are shared among this many threads, at the most.
-cdef int num_threads = 1
+cdef int num_threads = engines.default_num_threads
 # Less work than this is not worth waking a thread for.
 cdef double SECONDS_PER_THREAD = 50e-6
 # Between two looks at signals.

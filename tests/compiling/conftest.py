@@ -1,0 +1,15 @@
+"""How hard a compiler of C works on what is only compared with the same in Python."""
+
+from __future__ import annotations
+
+import pytest
+
+from mbt.compiling import compiler
+
+
+@pytest.fixture(params=["-O0", pytest.param("-O2", marks=pytest.mark.exhaustive)])
+def optimization(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Users get -O2, which takes four times as long: some tests do, and among the long proofs all."""
+    flags = [request.param if flag == "-O2" else flag for flag in compiler._COMMON]
+    assert request.param in flags
+    monkeypatch.setattr(compiler, "_COMMON", flags)
