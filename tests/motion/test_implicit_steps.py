@@ -580,6 +580,32 @@ def test_out_of_a_step_that_fails_is_left_alone():
 
 
 @pytest.mark.parametrize("method", ["semi_implicit_euler", "rk4", "implicit"])
+def test_what_an_array_is_made_of_makes_no_difference(method: str):
+    tree = make_chain()
+    q, v, tau = np.array([0.25, -0.5, 1.0]), np.array([1.0, 0.0, -0.5]), np.array([0.5, 0.25, -1.0])
+    forces = np.tile(tau, (6, 1))
+    step = functional.step(tree, q, v, tau, 0.25, method=method)
+    path = functional.rollout(tree, q, v, forces, 0.25, method=method, every=2)
+    assert path[0].shape == (4, 3)
+    kinds = {
+        "list": lambda x: x.tolist(),
+        "numbers of NumPy": lambda x: list(x),
+        "float32": lambda x: x.astype(np.float32),
+        "integers": lambda x: (4 * x).astype(int) / 4,
+        "strided": lambda x: np.repeat(x, 2, axis=-1)[..., ::2],
+        "Fortran": lambda x: np.asfortranarray(np.stack([x, x]))[1],
+    }
+    for name, kind in kinds.items():
+        for dt in (0.25, np.float64(0.25), np.float32(0.25), np.array(0.25)):
+            found = functional.step(tree, kind(q), kind(v), kind(tau), dt, method=method)
+            np.testing.assert_array_equal(found, step, err_msg=name)
+            for many in (kind(forces), np.broadcast_to(kind(tau), (6, 3))):
+                ends = functional.rollout(tree, kind(q), kind(v), many, dt, method=method, every=2)
+                for x, y in zip(ends, path, strict=True):
+                    np.testing.assert_array_equal(x, y, err_msg=name)
+
+
+@pytest.mark.parametrize("method", ["semi_implicit_euler", "rk4", "implicit"])
 def test_what_is_no_tree_is_named(method: str):
     with pytest.raises(mbt.ArgumentTypeError, match="tree: expected a MultibodyTree, got int"):
         functional.step(5, [0.0], [0.0], [0.0], 1e-3, method=method)

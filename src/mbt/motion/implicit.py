@@ -50,6 +50,7 @@ __all__ = [
     "join_taken",
     "make_core",
     "read_dofs",
+    "roll_out_samples",
     "take_anew",
 ]
 
@@ -224,17 +225,10 @@ class ImplicitSteps:
         """
         if self._moving is not None:
             return None
-        count = self._count
-        shape = tau.shape[-2:]
-        tau = np.broadcast_to(tau, (*self.batch, *shape)) if tau.ndim > 2 else tau
-        tau = np.ascontiguousarray(tau.reshape(count if tau.ndim > 2 else 1, *shape))
-        qs, vs = (np.empty((count, kept + 1, x.shape[-1])) for x in (q, v))
-        # They become those at the end.
-        q, v = (np.array(x).reshape(count, x.shape[-1]) for x in (q, v))
-        singular = roll_out(self._core, q, v, tau, dt, kept, every, qs, vs, get_num_threads())
+        qs, vs, singular = roll_out_samples(self._core, self.batch, q, v, tau, dt, kept, every)
         if not self.batch and singular[0]:
-            self._raise_singular(qs[0, 0], vs[0, 0])
-        return qs.reshape(*self.batch, *qs.shape[1:]), vs.reshape(*self.batch, *vs.shape[1:])
+            self._raise_singular(qs[0], vs[0])
+        return qs, vs
 
     def _forces_of_elements(self, q: FloatArray, v: FloatArray, time: Any) -> FloatArray:
         """Return inverse dynamics without acceleration, (count, nv), where elements in Python act."""
@@ -250,6 +244,27 @@ class ImplicitSteps:
         context.q, context.v = q, v
         self.tree.calc_forward_dynamics(context)  # Tells which degree of freedom.
         raise SingularityError("the mass matrix is not positive definite")
+
+
+def roll_out_samples(
+    core: ImplicitCore,
+    batch: tuple[int, ...],
+    q: FloatArray,
+    v: FloatArray,
+    tau: FloatArray,
+    dt: float,
+    kept: int,
+    every: int,
+) -> tuple[FloatArray, FloatArray, npt.NDArray[np.bool_]]:
+    """Return the states (*batch, kept + 1, ...) of forces (..., T or 1, nv), and which have no first step."""
+    count, shape = math.prod(batch), tau.shape[-2:]
+    tau = np.broadcast_to(tau, (*batch, *shape)) if tau.ndim > 2 else tau
+    tau = np.ascontiguousarray(tau.reshape(count if tau.ndim > 2 else 1, *shape))
+    qs, vs = (np.empty((count, kept + 1, x.shape[-1])) for x in (q, v))
+    # They become those at the end.
+    q, v = (np.array(x).reshape(count, x.shape[-1]) for x in (q, v))
+    singular = roll_out(core, q, v, tau, dt, kept, every, qs, vs, get_num_threads())
+    return qs.reshape(*batch, *qs.shape[1:]), vs.reshape(*batch, *vs.shape[1:]), singular
 
 
 def join_steps(parts: list[SolverSteps]) -> SolverSteps:

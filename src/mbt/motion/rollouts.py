@@ -113,13 +113,14 @@ def step(
     tree = standing_in(tree)
     number = check_method(method)
     limits = check_limits(method, joint_limits, limit_efforts)
+    core, states = None, None
     if contacts is not None:
         _check_contacts(contacts, tree, method)
-        states = None
     elif number == IMPLICIT:
+        core = core_of(tree, limits)
         # Straight from exact arrays of one state; None where there is more to do.
-        core = core_of(tree, limits) if type(dt) is float and 0.0 < dt < math.inf else None
-        states = None if core is None else core.step(tree, q, v, tau, dt, out)
+        if core is not None and isinstance(dt, float) and 0.0 < dt < math.inf:
+            states = core.step(tree, q, v, tau, dt, out)
     else:
         states = steps.step(tree, q, v, tau, dt, number, out)
     if states is not None:
@@ -127,7 +128,7 @@ def step(
     batch, (*arrays, forces) = take_operands(tree, {"q": q, "v": v, "tau": tau})
     outs = check_tuple(out, 2)
     options: dict[str, Any] = {"method": method, "contacts": contacts, "limits": limits}
-    path = _roll_out(tree, batch, [*arrays, forces[..., np.newaxis, :]], dt, **options)
+    path = _roll_out(tree, batch, [*arrays, forces[..., np.newaxis, :]], dt, core=core, **options)
     q1, v1 = write_parts(tree._numbers, outs, [x[..., 1, :].copy() for x in path])
     return q1, v1
 
@@ -229,15 +230,22 @@ def rollout(
     """
     tree = standing_in(tree)
     number = check_method(method)
-    options: dict[str, Any] = {"method": method, "every": every, "contacts": contacts}
-    options["limits"] = check_limits(method, joint_limits, limit_efforts)
+    limits = check_limits(method, joint_limits, limit_efforts)
+    core, path = None, None
     if contacts is not None:
         _check_contacts(contacts, tree, method)
-    path = None if number == IMPLICIT else steps.roll_out(tree, q0, v0, tau, dt, number, every, out)
+    elif number == IMPLICIT:
+        core = core_of(tree, limits)
+        is_plain = core is not None and out is None and type(every) is int and every > 0
+        if is_plain and isinstance(dt, float) and 0.0 < dt < math.inf:
+            path = core.roll_out(tree, q0, v0, tau, dt, every)
+    else:
+        path = steps.roll_out(tree, q0, v0, tau, dt, number, every, out)
     if path is not None:
         return path
     batch, arrays = take_operands(tree, {"q0": q0, "v0": v0, "tau": tau}, of_steps=True)
-    return _roll_out(tree, batch, arrays, dt, out, **options)
+    options: dict[str, Any] = {"method": method, "every": every, "contacts": contacts, "limits": limits}
+    return _roll_out(tree, batch, arrays, dt, out, core=core, **options)
 
 
 def rollout_context(
@@ -250,11 +258,10 @@ def rollout_context(
     every: object = 1,
     contacts: TouchingShapes | None = None,
     limits: Limits = BOTH_LIMITS,
-    of_defaults: bool = False,
 ) -> tuple[Any, Any]:
     """Return the states that a Context gets to, with its parameters and inputs; it stays as it is.
 
-    `limits` are those of `check_limits`. `of_defaults` says that parameters and inputs are the default ones.
+    `limits` are those of `check_limits`.
     """
     tree, number = context.tree, check_method(method)
     if contacts is not None:
@@ -269,10 +276,7 @@ def rollout_context(
     num_kept = forces.shape[-2] // stride
     outs = _check_out(context, out, num_kept + 1)
     if number == IMPLICIT:
-        core = core_of(tree, limits) if of_defaults and contacts is None else None
-        path = _move_implicitly(
-            context, forces, h, num_kept, stride, core=core, contacts=contacts, limits=limits
-        )
+        path = _move_implicitly(context, forces, h, num_kept, stride, contacts=contacts, limits=limits)
         return write_parts(context._numbers, outs, path)
     if tree._user_force_elements:
         path = _move_in_python(context, forces, h, number, num_kept, stride)
@@ -391,7 +395,6 @@ def _move_implicitly(
     num_kept: int,
     every: int,
     *,
-    core: ImplicitCore | None,
     contacts: TouchingShapes | None,
     limits: Limits,
 ) -> tuple[FloatArray, FloatArray]:
@@ -409,9 +412,7 @@ def _move_implicitly(
 
         return roll_out_along(context, forces, dt, num_kept, every, limits)
     joint_limits, limit_efforts = limits
-    steps = ImplicitSteps(
-        context, joint_limits=joint_limits, limit_efforts=limit_efforts, core=core, contacts=contacts
-    )
+    steps = ImplicitSteps(context, joint_limits=joint_limits, limit_efforts=limit_efforts, contacts=contacts)
     h = float(dt)
     path = steps.roll_out(context.q, context.v, forces, h, num_kept, every)
     if path is not None:
@@ -450,13 +451,22 @@ def _roll_out(
     arrays: Sequence[Any],
     dt: object,
     out: object = None,
+    *,
+    core: ImplicitCore | None = None,
     **options: Any,
 ) -> tuple[Any, Any]:
-    """Return rollouts from positions and velocities with forces, all with the axes of the batch."""
+    """Return rollouts from positions and velocities with forces, all with the axes of the batch.
+
+    `core` makes implicit steps with the default parameters.
+    """
+    if core is not None:
+        path = _roll_out_with(core, tree, batch, arrays, dt, out, **options)
+        if path is not None:
+            return path
     if not batch or tree.scalar_type.name == "double":
         context = tree.create_default_context(batch)
         context.q, context.v = arrays[:2]
-        return rollout_context(context, arrays[2], dt, out, of_defaults=True, **options)
+        return rollout_context(context, arrays[2], dt, out, **options)
     if 0 in batch:
         q, v = _roll_out_nothing(tree, batch, arrays[2], dt, **options)
     else:
@@ -466,6 +476,37 @@ def _roll_out(
     outs = (None, None) if out is None else check_parts(out, [q.shape, v.shape], tree._numbers)
     q, v = write_parts(tree._numbers, outs, (q, v))
     return q, v
+
+
+def _roll_out_with(
+    core: ImplicitCore,
+    tree: MultibodyTree,
+    batch: tuple[int, ...],
+    arrays: Sequence[FloatArray],
+    dt: Any,
+    out: object,
+    *,
+    every: Any = 1,
+    **_: Any,
+) -> tuple[FloatArray, FloatArray] | None:
+    """Return the same without a Context; None where one state has no first step, which a Context explains."""
+    from mbt.motion.implicit import check_step, roll_out_samples
+
+    numbers = cast(Any, tree._numbers)
+    h = numbers.as_finite_array(dt, "dt", ())
+    check_step(tree, h)
+    q, v, tau = arrays
+    stride = as_count(every, "every")
+    kept = tau.shape[-2] // stride
+    sizes = tree.num_positions, tree.num_velocities
+    outs = (None, None) if out is None else check_parts(out, [(*batch, kept + 1, n) for n in sizes], numbers)
+    path: tuple[FloatArray, FloatArray] | None
+    if batch:
+        path = roll_out_samples(core, batch, q, v, _without_repeats(tau), float(h), kept, stride)[:2]
+    else:
+        exact = (np.ascontiguousarray(x) for x in (q, v, tau))
+        path = core.roll_out(tree, *exact, float(h), stride)
+    return None if path is None else write_parts(numbers, outs, path)
 
 
 def _roll_out_nothing(

@@ -358,20 +358,20 @@ class JointActuator(MultibodyElement):
         return as_index(0 if dof is None else dof, f"{self._label}: dof", count, "degree of freedom")
 
     def _checked_rotor_inertia(self, value: object, numbers: Numbers = DOUBLES) -> float:
-        if numbers is DOUBLES and type(value) is float and 0.0 <= value < math.inf:
+        if numbers is DOUBLES and isinstance(value, float) and 0.0 <= value < math.inf:
             return value  # Most are; no message is prepared.
         inertia: float = self._checked(numbers.as_nonnegative, value, "rotor_inertia")
         return inertia
 
     def _checked_gear_ratio(self, value: object, numbers: Numbers = DOUBLES) -> float:
-        if numbers is DOUBLES and type(value) is float and -math.inf < value < math.inf:
+        if numbers is DOUBLES and isinstance(value, float) and -math.inf < value < math.inf:
             return value
         ratio: float = self._checked(numbers.as_finite, value, "gear_ratio")
         return ratio
 
     def _check_reflected_inertia(self, rotor_inertia: Any, gear_ratio: Any) -> None:
         """Refuse numbers whose ``rotor_inertia * gear_ratio**2`` overflows: it adds to the mass matrix."""
-        if type(rotor_inertia) is float and type(gear_ratio) is float:
+        if isinstance(rotor_inertia, float) and isinstance(gear_ratio, float):
             is_finite = math.isfinite(rotor_inertia * (gear_ratio * gear_ratio))
         elif isinstance(rotor_inertia, np.ndarray) or isinstance(gear_ratio, np.ndarray):  # Of each sample.
             with np.errstate(over="ignore", invalid="ignore"):

@@ -331,7 +331,7 @@ class NamedCoordinates(InstanceState):
                 )
             given[mobilizer] = key
             indices = mobilizer._position_range() if is_position else mobilizer._velocity_range()
-            if type(value) is float and numbers is DOUBLES and array.ndim == len(indices) == 1:
+            if isinstance(value, float) and numbers is DOUBLES and array.ndim == len(indices) == 1:
                 array[indices.start] = value
                 continue
             name = f"{method}: {letter} of {mobilizer._label_of_joint}"

@@ -151,7 +151,7 @@ class CoordinateOwner(MultibodyElement):
 
     def _set_position(self, context: ContextCore, value: object, argument: str) -> Self:
         check_context(self, context)
-        if type(value) is float and context._write_part(False, self._position_start, 1, value):
+        if isinstance(value, float) and context._write_part(False, self._position_start, 1, value):
             return self
         numbers = context._numbers
         return self.set_positions(context, numbers.stack([self._checked(numbers.as_float, value, argument)]))
@@ -163,7 +163,7 @@ class CoordinateOwner(MultibodyElement):
 
     def _set_velocity(self, context: ContextCore, value: object, argument: str) -> Self:
         check_context(self, context)
-        if type(value) is float and context._write_part(True, self._velocity_start, 1, value):
+        if isinstance(value, float) and context._write_part(True, self._velocity_start, 1, value):
             return self
         numbers = context._numbers
         return self.set_velocities(context, numbers.stack([self._checked(numbers.as_float, value, argument)]))

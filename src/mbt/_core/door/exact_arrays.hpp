@@ -93,7 +93,7 @@ static inline PyObject* mbt_new_read_only(int ndim, npy_intp* shape, double* mem
   double* to = mbt_data(array);
   for (npy_intp i = 0; i < n; ++i) {
     PyObject* x = is_list ? PyList_GET_ITEM(value, i) : PyTuple_GET_ITEM(value, i);
-    if (PyFloat_CheckExact(x)) {
+    if (PyFloat_Check(x)) {
       to[i] = PyFloat_AS_DOUBLE(x);
       continue;
     }

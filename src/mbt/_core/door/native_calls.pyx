@@ -2,7 +2,7 @@
 
 cimport numpy as cnp
 from cpython.dict cimport PyDict_GetItemWithError, PyDict_Next
-from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
+from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_Check
 from cpython.ref cimport PyObject
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
@@ -387,7 +387,7 @@ cdef class NativeTick:
         """Whether it is an array of one state, or of as many as the others have, and where its numbers are."""
         cdef const Layout* layout = self.layouts + i
         cdef int k, axes
-        if layout.num_axes == 0 and PyFloat_CheckExact(x):
+        if layout.num_axes == 0 and PyFloat_Check(x):
             if self.type == cnp.NPY_FLOAT:
                 (<float*>number)[0] = <float>PyFloat_AS_DOUBLE(x)
             else:
@@ -516,7 +516,7 @@ cdef class NativeTick:
         outputs = result.values() if self._kind is dict else result if self._kind is tuple else (result,)
         for array in outputs:
             for x in inputs:
-                if not PyFloat_CheckExact(x) and overlap(x, array):
+                if not PyFloat_Check(x) and overlap(x, array):
                     return True
         return False
 

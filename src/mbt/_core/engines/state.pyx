@@ -233,7 +233,7 @@ cdef class StateCore:
             return False
         changed = new1(memory.size)
         memcpy(data(changed), memory.data, memory.size*sizeof(double))
-        if count == 1 and type(values) is float:
+        if count == 1 and isinstance(values, float):
             data(changed)[start] = values
         else:
             if not is_array1(values, count):
@@ -469,7 +469,7 @@ cdef write_parameters(StateCore self, int index, dict sections, int first):
     for section, values in sections.items():
         self.compiled.find_parameters(section, index, &start)
         start += first
-        if type(values) is float and start < total:
+        if isinstance(values, float) and start < total:
             data(parameters)[start] = values
         elif (
             cnp.PyArray_CheckExact(values) and cnp.PyArray_TYPE(values) == cnp.NPY_DOUBLE

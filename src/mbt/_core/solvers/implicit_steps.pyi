@@ -27,6 +27,9 @@ class ImplicitCore:
     def step(
         self, tree: MultibodyTree, q: FloatArray, v: FloatArray, tau: FloatArray, dt: float, out: object
     ) -> tuple[FloatArray, FloatArray] | None: ...
+    def roll_out(
+        self, tree: MultibodyTree, q0: FloatArray, v0: FloatArray, tau: FloatArray, dt: float, every: int
+    ) -> tuple[FloatArray, FloatArray] | None: ...
     def touch(
         self,
         sample: int,

@@ -8,7 +8,7 @@ from libc.string cimport memcmp, memcpy
 from mbt._core.algebra.records cimport Parameters
 from mbt._core.door.compiled_model cimport CompiledModel, derive_numbers
 from mbt._core.door.derived_parameters cimport count_derived
-from mbt._core.door.exact_arrays cimport adopt, data, in1, in2, is_array1, two_outputs
+from mbt._core.door.exact_arrays cimport adopt, data, in1, in2, is_array1, is_array2, of_numbers, two_outputs
 from mbt._core.engines.context cimport ContextCore
 from mbt._core.engines.leading_axes cimport check_elements
 from mbt._core.engines.state cimport check_positions
@@ -64,6 +64,18 @@ cdef inline bint has_same_inertia(const Parameters[double]* x, const Parameters[
         and memcmp(x.p_BoBcm_B + 3*body, y.p_BoBcm_B + 3*body, 3*sizeof(double)) == 0
         and memcmp(x.I_BBo_B + 6*body, y.I_BBo_B + 6*body, 6*sizeof(double)) == 0
     )
+
+
+cdef object one_row(object value, Py_ssize_t n):
+    """Numbers of one state as the array that kernels read; None of anything else."""
+    if is_array1(value, n):
+        return value
+    if (
+        type(value) is np.ndarray and value.ndim == 1 and len(value) == n
+        and value.dtype.kind == "f" and value.dtype.itemsize <= sizeof(double)
+    ):
+        return np.ascontiguousarray(value, np.float64)
+    return of_numbers(value, n)
 
 
 cdef struct Field:
@@ -270,7 +282,8 @@ cdef class ImplicitCore:
         cdef double* work
         cdef double* to_q
         cdef double* to_v
-        if not (is_array1(q, m.num_positions) and is_array1(v, m.num_velocities) and is_array1(tau, m.num_velocities)):
+        q, v, tau = one_row(q, m.num_positions), one_row(v, m.num_velocities), one_row(tau, m.num_velocities)
+        if q is None or v is None or tau is None:
             return None
         if m.num_checked:
             check_positions(tree, self.compiled, data(q))
@@ -291,6 +304,32 @@ cdef class ImplicitCore:
         memcpy(data(q1), to_q, m.num_positions*sizeof(double))
         memcpy(data(v1), to_v, m.num_velocities*sizeof(double))
         return q1, v1
+
+    def roll_out(self, tree, q0, v0, tau, double dt, int every):
+        """Return a state and those after every so many steps, NaN from where one is not finite.
+
+        None where the arrays are not those of one state, or the mass matrix is singular.
+        """
+        cdef const Model* m = &self.compiled.model
+        cdef int nq = m.num_positions, nv = m.num_velocities
+        cdef Py_ssize_t kept
+        q0, v0 = one_row(q0, nq), one_row(v0, nv)
+        if q0 is None or v0 is None or type(tau) is not np.ndarray or tau.ndim != 2 or tau.shape[1] != nv:
+            return None
+        if m.num_checked:
+            check_positions(tree, self.compiled, data(q0))
+        if m.num_elements_between:
+            check_elements(tree, self.compiled, data(q0))
+        kept = len(tau)//every
+        if kept and tau.strides[0] == 0:
+            tau = tau[:1]
+        if not is_array2(tau, len(tau), nv):
+            return None
+        q, v = np.empty((1, kept + 1, nq)), np.empty((1, kept + 1, nv))
+        # They become those at the end.
+        ends = [x.copy().reshape(1, len(x)) for x in (q0, v0)]
+        singular = roll_out(self, *ends, tau.reshape(1, len(tau), nv), dt, kept, every, q, v, 1)
+        return None if singular[0] else (q[0], v[0])
 
     def touch(self, Py_ssize_t sample, q, v, v1, along, lengths):
         """Return what shapes did to a sample in steps from q and v to v1, arrays with T rows, of these lengths, (T,).

@@ -210,7 +210,7 @@ class UniformDamping(Joint):
     def set_damping(self, context: ContextCore, damping: object) -> Self:
         """Set the damping in `context` [N m s/rad, N s/m], of every velocity."""
         numbers = numbers_of(self, context)
-        if numbers is DOUBLES and type(damping) is float and 0.0 <= damping < math.inf:
+        if numbers is DOUBLES and isinstance(damping, float) and 0.0 <= damping < math.inf:
             for dof in self._velocity_range():
                 context._set_parameter("damping", dof, damping)
             return self
