@@ -1,27 +1,28 @@
 """The constraints of the compiled core, and the only place that knows one type from another.
 
-A type is its errors, their rates, the rates of these, and the forces that enforce it. With its multipliers lambda it
-adds J' lambda to the generalized forces, where J v are the rates.
+A type is its row in `model/element_types.py`, and here its errors, their rates, the rates of these, and the forces that
+enforce it. With its multipliers lambda it adds J' lambda to the generalized forces, where J v are the rates.
 
-`c` are the numbers of one constraint, parameters of a Context: see `ConstraintType`.
+`c` are the numbers of one constraint, parameters of a Context: its row says which.
 """
+
+from enum_constraint_type cimport *
 
 from mbt._core.algebra.records cimport FrameMotion
 from mbt._core.algebra.rotations cimport calc_rotation_vector, set_identity
 from mbt._core.algebra.spatial cimport (
     add_cross, copy, cross, dot3, multiply_rotations, rotate, rotate_inverse, transpose3,
 )
-from mbt._core.forces.force_elements cimport BALL, COUPLER, DISTANCE, WELD
 from mbt._core.model.structs cimport Constraint
 from mbt._core.scalars cimport T, sqrt_
 
 
 cdef inline int num_equations_of(int type) noexcept nogil:
-    return 3 if type == BALL else 6 if type == WELD else 1
+    return CONSTRAINT_TYPES[type].num_equations
 
 
 cdef inline int num_constraint_parameters_of(int type) noexcept nogil:
-    return 9 if type == DISTANCE else 4 if type == COUPLER else 2
+    return CONSTRAINT_TYPES[type].num_parameters
 
 
 cdef inline Py_ssize_t count_constraint_work(Py_ssize_t m, Py_ssize_t num_mobods, Py_ssize_t nv) noexcept nogil:

@@ -36,8 +36,7 @@ from mbt._core.algebra.records cimport (
 )
 from mbt._core.algebra.spatial cimport copy, dot3, dot6, set_zero
 from mbt._core.algebra.vectors cimport Force, numbers, sum
-from mbt._core.forces.constraints cimport calc_constraint_accelerations, num_equations_of
-from mbt._core.forces.force_elements cimport COUPLER, DISTANCE, WELD
+from mbt._core.forces.constraints cimport COUPLER, DISTANCE, WELD, calc_constraint_accelerations, num_equations_of
 from mbt._core.joints.mobod_joints cimport add_dof_acceleration
 from mbt._core.model.structs cimport Constraint, ConstraintGroups, MobodJoint, Model, Switches
 from mbt._core.passes.articulated_bodies cimport calc_motions_and_articulations, carry_acceleration

@@ -26,8 +26,7 @@ from mbt._core.algebra.records cimport (
 )
 from mbt._core.algebra.spatial cimport add_cross, copy, cross, dot3, dot6, rotate, set_zero
 from mbt._core.algebra.vectors cimport numbers
-from mbt._core.forces.constraints cimport num_equations_of
-from mbt._core.forces.force_elements cimport COUPLER, DISTANCE
+from mbt._core.forces.constraints cimport COUPLER, DISTANCE, num_equations_of
 from mbt._core.joints.mobilizers cimport GENERAL
 from mbt._core.model.structs cimport Constraint, ConstraintGroups, MobodJoint, Model, Switches
 from mbt._core.passes.constraint_rows cimport STRIDE, is_off

@@ -17,9 +17,9 @@ from mbt._core.algebra.spatial cimport (
 )
 from mbt._core.algebra.vectors cimport numbers
 from mbt._core.forces.constraints cimport (
+    COUPLER, DISTANCE, WELD,
     calc_axes_and_points, calc_constraint_errors, calc_constraint_rates, num_equations_of,
 )
-from mbt._core.forces.force_elements cimport COUPLER, DISTANCE, WELD
 from mbt._core.joints.mobod_joints cimport add_joint_acceleration
 from mbt._core.model.structs cimport Constraint, ConstraintGroups, MobodJoint, Model, Switches
 from mbt._core.passes.mass_matrix_inverse cimport project_motion

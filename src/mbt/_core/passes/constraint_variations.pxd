@@ -18,8 +18,7 @@ from mbt._core.algebra.rotations cimport calc_rotation_vector, multiply_by_inver
 from mbt._core.algebra.spatial cimport (
     add_cross, add_scaled, copy, dot3, multiply_rotations, rotate, rotate_inverse, set_zero, transpose3,
 )
-from mbt._core.forces.constraints cimport num_equations_of
-from mbt._core.forces.force_elements cimport DISTANCE, WELD
+from mbt._core.forces.constraints cimport DISTANCE, WELD, num_equations_of
 from mbt._core.model.structs cimport Constraint, Model
 from mbt._core.passes.constraint_rows cimport calc_frame_in_mobod
 from mbt._core.passes.element_derivatives cimport get_shifted

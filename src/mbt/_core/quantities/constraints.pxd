@@ -3,10 +3,10 @@
 from mbt._core.algebra.records cimport FrameMotion, Kinematics, Parameters
 from mbt._core.algebra.spatial cimport add_cross, copy, cross, rotate, set_zero
 from mbt._core.forces.constraints cimport (
+    COUPLER, DISTANCE, WELD,
     calc_axes_and_points, calc_constraint_accelerations, calc_constraint_errors, calc_constraint_rates,
     num_equations_of,
 )
-from mbt._core.forces.force_elements cimport COUPLER, DISTANCE, WELD
 from mbt._core.model.structs cimport Constraint, Model
 from mbt._core.passes.acceleration_kinematics cimport calc_acceleration_kinematics
 from mbt._core.quantities.call cimport Call, Functions

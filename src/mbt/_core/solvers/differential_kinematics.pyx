@@ -9,7 +9,7 @@ from libc.string cimport memcpy
 from mbt._core.door.compiled_model cimport CompiledModel, Derived
 from mbt._core.door.exact_arrays cimport adopt, data, in1, is_array1, is_array2, is_writeable, new1, overlap
 from mbt._core.engines.section cimport Section
-from mbt._core.forces.force_elements cimport COUPLER
+from mbt._core.forces.constraints cimport COUPLER
 from mbt._core.joints.mobilizers cimport PLAIN, QUATERNION, RPY, orientation_of
 from mbt._core.model.structs cimport Model, Switches
 from mbt._core.solvers.distance_rows cimport AngleLimit, PairRows, choose_rows, follow, set_angle_rows, set_wanted
