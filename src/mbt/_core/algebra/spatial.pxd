@@ -297,3 +297,17 @@ cdef inline void add_shifted_force(const T* F_B, const T* p, T* F_A) noexcept no
     for i in range(6):
         F_A[i] = F_A[i] + F_B[i]
     add_cross(p, F_B + 3, F_A)
+
+
+cdef inline void cross_motion(const T* V, const T* x, T* y) noexcept nogil:
+    """y = V × x of motions."""
+    cross(V, x, y)
+    cross(V, x + 3, y + 3)
+    add_cross(V + 3, x, y + 3)
+
+
+cdef inline void add_cross_motion(const T* V, const T* x, T* y) noexcept nogil:
+    """y += V × x of motions."""
+    add_cross(V, x, y)
+    add_cross(V, x + 3, y + 3)
+    add_cross(V + 3, x, y + 3)

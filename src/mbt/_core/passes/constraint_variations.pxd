@@ -16,13 +16,13 @@ from mbt._core.algebra.derivative_columns cimport DerivativeColumns, P_of, Q_of,
 from mbt._core.algebra.records cimport Moving, Parameters, RelativeMotion
 from mbt._core.algebra.rotations cimport calc_rotation_vector, multiply_by_inverse_left_jacobian
 from mbt._core.algebra.spatial cimport (
-    add_cross, add_scaled, copy, dot3, multiply_rotations, rotate, rotate_inverse, set_zero, transpose3,
+    add_cross, add_cross_motion, add_scaled, copy, cross_motion, dot3, multiply_rotations, rotate, rotate_inverse,
+    set_zero, transpose3,
 )
 from mbt._core.forces.constraints cimport DISTANCE, WELD, num_equations_of
 from mbt._core.model.structs cimport Constraint, Model
-from mbt._core.passes.constraint_rows cimport calc_frame_in_mobod
+from mbt._core.passes.constraint_frames cimport calc_frame_in_mobod
 from mbt._core.passes.element_derivatives cimport get_shifted
-from mbt._core.passes.inverse_dynamics_derivatives cimport add_cross_motion, cross_motion
 from mbt._core.scalars cimport T, sqrt_
 
 

@@ -2,13 +2,13 @@
 
 from mbt._core.algebra.derivative_columns cimport DerivativeColumns, P_of, S_of, get_column
 from mbt._core.algebra.records cimport Ends, Mobod, Moving
-from mbt._core.algebra.spatial cimport add_cross, copy, dot6, set_zero
+from mbt._core.algebra.spatial cimport add_cross, add_cross_motion, copy, cross_motion, dot6, set_zero
 from mbt._core.forces.elements_on_dof cimport calc_joint_force_by_position, calc_joint_force_by_velocity
 from mbt._core.forces.force_elements cimport acts_on_joint, calc_force_change
 from mbt._core.joints.mobilizers cimport GENERAL
 from mbt._core.model.structs cimport ForceElement, MobodJoint, Model
 from mbt._core.passes.element_forces cimport set_ends
-from mbt._core.passes.inverse_dynamics_derivatives cimport add_cross_motion, calc_axis_changes, cross_motion
+from mbt._core.passes.general_joint_derivatives cimport calc_axis_changes
 from mbt._core.scalars cimport T
 
 
