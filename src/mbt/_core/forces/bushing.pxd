@@ -7,7 +7,8 @@ c = [stiffness (3) and damping (3) of the torque, stiffness (3) and damping (3) 
 
 from mbt._core.algebra.records cimport Bushing, Ends
 from mbt._core.algebra.spatial cimport (
-    add_cross, copy, cross, rotate, rotate4, rotate_inverse, rotate_inverse4,
+    add_cross, add_to, copy, cross, multiply_inverse_rotations4, negate, position_between4, rotate, rotate4,
+    rotate_inverse, rotate_inverse4, subtract,
 )
 from mbt._core.scalars cimport T, atan2_, select_lt, sincos_, sqrt_
 
@@ -23,17 +24,14 @@ cdef inline void calc_bushing(const Ends[T]* ends, Bushing[T]* x) noexcept nogil
     cdef T[4] e
     cdef T[3] half, s, k, w_AB, y
     cdef T e0, sign
-    cdef int i, j
+    cdef int i
     # R_AC, p_AoCo_A, and the velocity of C in A, expressed in A.
-    for i in range(3):
-        for j in range(3):
-            R[3*i + j] = X_WA[i]*X_WC[j] + X_WA[4 + i]*X_WC[4 + j] + X_WA[8 + i]*X_WC[8 + j]
-        p_W[i] = X_WC[4*i + 3] - X_WA[4*i + 3]
-        w_W[i] = V_WC[i] - V_WA[i]
-        v_W[i] = V_WC[3 + i] - V_WA[3 + i]
+    multiply_inverse_rotations4(X_WA, X_WC, R)
+    position_between4(X_WA, X_WC, p_W)
+    subtract(V_WC, V_WA, 3, w_W)
+    subtract(V_WC + 3, V_WA + 3, 3, v_W)
     cross(p_W, V_WA, y)
-    for i in range(3):
-        v_W[i] = v_W[i] + y[i]
+    add_to(y, 3, v_W)
     rotate_inverse4(X_WA, p_W, x.p)
     rotate_inverse4(X_WA, w_W, x.w)
     rotate_inverse4(X_WA, v_W, x.v)
@@ -84,8 +82,7 @@ cdef inline void calc_bushing(const Ends[T]* ends, Bushing[T]* x) noexcept nogil
     for i in range(3):
         w_AB[i] = (x.w[i] - y[i])*0.5
     cross(x.p, w_AB, y)
-    for i in range(3):
-        y[i] = y[i] + x.v[i]
+    add_to(x.v, 3, y)
     rotate_inverse(x.R_AB, y, x.rdot)
     # w_AC / 2 - w_AB = (tan × w_AC) / 2
     cross(half, x.w, y)
@@ -123,8 +120,7 @@ cdef inline void calc_bushing_forces(const T* c, Ends[T]* x) noexcept nogil:
     for i in range(3):
         p[i] = p[i]*0.5
     add_cross(p, &x.F_A[3], x.F_A)
-    for i in range(3):
-        p[i] = -p[i]
+    negate(3, p)
     add_cross(p, &x.F_C[3], x.F_C)
 
 
@@ -228,8 +224,7 @@ cdef inline void calc_bushing_force_change(
     rotate_inverse(x.N, tau, F_A)
     rotate_inverse(x.N, dtau, dF_A)
     rotate_inverse(dN, tau, y)
-    for i in range(3):
-        dF_A[i] = dF_A[i] + y[i]
+    add_to(y, 3, dF_A)
     # Half the rotation: phi = (theta - tan × theta) / 2.
     trace = x.R_AB[0] + x.R_AB[4] + x.R_AB[8] + <T>1.0
     tan[0] = (x.R_AB[7] - x.R_AB[5])/trace

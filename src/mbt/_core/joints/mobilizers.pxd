@@ -18,7 +18,9 @@ from mbt._core.algebra.rotations cimport (
     quaternion_to_rotation, rotation_to_nearest_rpy, rpy_to_quaternion, rpy_to_rotation, set_identity,
     set_rotation_about_axis,
 )
-from mbt._core.algebra.spatial cimport add_cross, copy, cross, rotate, rotate_inverse, set_zero, transpose3
+from mbt._core.algebra.spatial cimport (
+    add_cross, add_scaled, copy, cross, negate, rotate, rotate_inverse, set_zero, subtract_from, transpose3,
+)
 from mbt._core.joints.curvilinear cimport calc_path_H, calc_path_Hdot, calc_path_pose
 from mbt._core.scalars cimport T, sincos_, sqrt_
 
@@ -320,15 +322,13 @@ cdef inline void calc_across_pose(
 ) noexcept nogil:
     cdef T[9] R_FM
     cdef T[3] p_FM
-    cdef int i
     if not reversed:
         calc_X_FM(type, c, q, R, p)
     else:
         calc_X_FM(type, c, q, R_FM, p_FM)
         transpose3(R_FM, R)
         rotate(R, p_FM, p)
-        for i in range(3):
-            p[i] = -p[i]
+        negate(3, p)
 
 
 cdef inline int is_of_one_axis(int type) noexcept nogil:
@@ -340,7 +340,7 @@ cdef inline void calc_across_H(int type, int reversed, const double* c, const T*
     cdef T[36] H_FM
     cdef T[9] R_FM
     cdef T[3] p_FM, y
-    cdef int i, k
+    cdef int k
     if not reversed:
         calc_H_FM(type, c, q, H)
     else:
@@ -349,12 +349,10 @@ cdef inline void calc_across_H(int type, int reversed, const double* c, const T*
         calc_H_FM(type, c, q, H_FM)
         for k in range(num_velocities_of(type)):
             cross(H_FM + 6*k, p_FM, y)
-            for i in range(3):
-                y[i] = y[i] - H_FM[6*k + 3 + i]
+            subtract_from(H_FM + 6*k + 3, 3, y)
             rotate_inverse(R_FM, H_FM + 6*k, H + 6*k)
             rotate_inverse(R_FM, y, H + 6*k + 3)
-            for i in range(3):
-                H[6*k + i] = -H[6*k + i]
+            negate(3, H + 6*k)
 
 
 cdef inline void calc_across_Hdot(
@@ -365,7 +363,7 @@ cdef inline void calc_across_Hdot(
     cdef T[3] p_FM
     cdef T[6] V
     cdef T[3] e, y, ydot
-    cdef int i, k
+    cdef int k
     if not reversed:
         calc_Hdot_FM(type, c, q, v, Hdot)
     else:
@@ -374,21 +372,18 @@ cdef inline void calc_across_Hdot(
         calc_Hdot_FM(type, c, q, v, Hdot_FM)
         set_zero(V, 6)
         for k in range(num_velocities_of(type)):
-            for i in range(6):
-                V[i] = V[i] + H_FM[6*k + i]*v[k]
+            add_scaled(H_FM + 6*k, v[k], 6, V)
         for k in range(num_velocities_of(type)):
             # d/dt (-R' e) = R' (w × e - edot)
             cross(V, H_FM + 6*k, e)
-            for i in range(3):
-                e[i] = e[i] - Hdot_FM[6*k + i]
+            subtract_from(Hdot_FM + 6*k, 3, e)
             rotate_inverse(R_FM, e, Hdot + 6*k)
             # d/dt (R' y) = R' (ydot - w × y), y = e × p - u, ydot = edot × p + e × pdot - udot
             cross(H_FM + 6*k, p_FM, y)
             cross(Hdot_FM + 6*k, p_FM, ydot)
             add_cross(H_FM + 6*k, V + 3, ydot)
-            for i in range(3):
-                y[i] = y[i] - H_FM[6*k + 3 + i]
-                ydot[i] = ydot[i] - Hdot_FM[6*k + 3 + i]
+            subtract_from(H_FM + 6*k + 3, 3, y)
+            subtract_from(Hdot_FM + 6*k + 3, 3, ydot)
             add_cross(y, V, ydot)
             rotate_inverse(R_FM, ydot, Hdot + 6*k + 3)
 

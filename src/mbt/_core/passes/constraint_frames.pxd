@@ -2,7 +2,9 @@
 
 from mbt._core.algebra.records cimport Articulated, FrameMotion, Parameters, Placed, Pose
 from mbt._core.algebra.rotations cimport set_identity
-from mbt._core.algebra.spatial cimport add_cross, copy, cross, multiply_rotations, rotate, rotate_inverse, set_zero
+from mbt._core.algebra.spatial cimport (
+    add_cross, add_to, copy, cross, multiply_rotations, rotate, rotate_inverse, set_zero, subtract,
+)
 from mbt._core.algebra.vectors cimport numbers
 from mbt._core.forces.constraints cimport COUPLER, calc_constraint_errors, calc_constraint_rates, num_equations_of
 from mbt._core.joints.mobod_joints cimport add_joint_acceleration
@@ -23,7 +25,7 @@ cdef inline void place_mobods(
 ) noexcept nogil:
     """Poses in World, and velocities of origins."""
     cdef T[3] angular, v_P
-    cdef int i, k
+    cdef int i
     cdef const MobodJoint* joint
     cdef const Placed[T]* parent
     set_identity(numbers(placed[0].X_WN.R))
@@ -41,8 +43,7 @@ cdef inline void place_mobods(
         rotate_inverse(numbers(work[i].X_PN.R), v_P, placed[i].v)
         set_zero(angular, 3)
         add_joint_acceleration(joint, H_N, v, angular, placed[i].v)
-        for k in range(3):
-            numbers(placed[i].X_WN.p)[k] = numbers(placed[i].X_WN.p)[k] + numbers(parent.X_WN.p)[k]
+        add_to(numbers(parent.X_WN.p), 3, numbers(placed[i].X_WN.p))
 
 
 cdef inline void calc_frame_in_mobod(
@@ -70,8 +71,7 @@ cdef inline void calc_frame_in_mobod(
             p_BF[j] = X_BF[4*j + 3]
         multiply_rotations(numbers(X_NB.R), R_BF, R_NF)
         rotate(numbers(X_NB.R), p_BF, p_NF)
-        for j in range(3):
-            p_NF[j] = p_NF[j] + numbers(X_NB.p)[j]
+        add_to(numbers(X_NB.p), 3, p_NF)
 
 
 cdef inline void calc_frame_motion(
@@ -91,16 +91,13 @@ cdef inline void calc_frame_motion(
     cdef const T* R_WN = numbers(placed[i].X_WN.R)
     cdef T[9] R_NF
     cdef T[3] p_NF, y
-    cdef int j
     calc_frame_in_mobod(model, frame, p, R_NF, p_NF)
     multiply_rotations(R_WN, R_NF, F.R)
     rotate(R_WN, p_NF, F.p)
-    for j in range(3):
-        F.p[j] = F.p[j] + numbers(placed[i].X_WN.p)[j]
+    add_to(numbers(placed[i].X_WN.p), 3, F.p)
     # v + w × p
     cross(numbers(work[i].w), p_NF, y)
-    for j in range(3):
-        y[j] = y[j] + placed[i].v[j]
+    add_to(placed[i].v, 3, y)
     rotate(R_WN, y, F.v)
     rotate(R_WN, numbers(work[i].w), F.w)
     set_zero(F.alpha, 3)
@@ -120,9 +117,7 @@ cdef inline void calc_frame_acceleration(
     """And that, less gravity."""
     cdef int i = model.mobod[model.frame_node[frame]]
     cdef T[3] r, wr
-    cdef int j
-    for j in range(3):
-        r[j] = F.p[j] - numbers(placed[i].X_WN.p)[j]
+    subtract(F.p, numbers(placed[i].X_WN.p), 3, r)
     rotate(numbers(placed[i].X_WN.R), numbers(work[i].acc.w), F.alpha)
     rotate(numbers(placed[i].X_WN.R), numbers(work[i].acc.v), F.a)
     # a + alpha × r + w × (w × r)

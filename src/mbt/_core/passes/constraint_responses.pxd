@@ -8,7 +8,7 @@ from mbt._core.algebra.records cimport (
     Articulated, ArticulatedDof, ConstraintWork, FrameMotion, Parameters, add_to_columns, carry_columns,
     carry_motion_columns, project_columns,
 )
-from mbt._core.algebra.spatial cimport copy, dot3, dot6, set_zero
+from mbt._core.algebra.spatial cimport add_scaled, add_to, copy, dot3, dot6, set_zero
 from mbt._core.algebra.vectors cimport numbers
 from mbt._core.forces.constraints cimport COUPLER, DISTANCE, WELD, calc_constraint_accelerations, num_equations_of
 from mbt._core.model.structs cimport Constraint, ConstraintGroups, MobodJoint, Model, Switches
@@ -24,7 +24,6 @@ cdef extern from *:
     static constexpr double kSquaredRounding = 1e-25;
     """
     const double SQUARED_ROUNDING "kSquaredRounding"
-
 
 
 cdef inline void solve_group(const ConstraintGroups* groups, int group, ConstraintWork[T]* w) noexcept nogil:
@@ -197,8 +196,7 @@ cdef inline void respond_of_group(
     solve_group(groups, group, w)
     if root > 0:
         for e in range(first, first + m):
-            for j in range(6):
-                w.A[6*root + j] = w.A[6*root + j] + w.K[STRIDE*e + j]*w.step[e]
+            add_scaled(w.K + STRIDE*e, w.step[e], 6, w.A + 6*root)
 
 
 cdef inline void carry_force(
@@ -208,7 +206,7 @@ cdef inline void carry_force(
     cdef const MobodJoint* joint = &model.joints[i]
     cdef T* F = w.A + 6*i
     cdef T y
-    cdef int l, j
+    cdef int l
     for l in range(joint.v_start + joint.nv - 1, joint.v_start - 1, -1):
         project_motion(joint, l, H_N, 1, 1, F, &y)
         add_force_on_dof(l == joint.v_start, y, &dofs[l], &w.du[l])
@@ -221,8 +219,7 @@ cdef inline void carry_force(
         carry_columns(&work[i].X_PN, 1, 1, F)
         if T is double:
             add_to_columns(numbers(dofs[joint.v_start].U), 1, 1, &y, F)
-        for j in range(6):
-            w.A[6*joint.parent + j] = w.A[6*joint.parent + j] + F[j]
+        add_to(F, 6, w.A + 6*joint.parent)
 
 
 cdef inline void carry_response(

@@ -11,7 +11,7 @@ has the sweeps. In NumPy: tests/support/constraints.py.
 from mbt._core.algebra.records cimport (
     Articulated, ArticulatedDof, FrameMotion, Parameters, Placed, Pose, add_to_columns, carry_columns,
 )
-from mbt._core.algebra.spatial cimport cross, dot3, rotate_inverse, set_zero
+from mbt._core.algebra.spatial cimport add_to, cross, dot3, rotate_inverse, set_zero, subtract
 from mbt._core.algebra.vectors cimport numbers
 from mbt._core.forces.constraints cimport COUPLER, DISTANCE, WELD, calc_axes_and_points, num_equations_of
 from mbt._core.model.structs cimport Constraint, ConstraintGroups, MobodJoint, Model, Switches
@@ -204,8 +204,7 @@ cdef inline void add_row(
     if x.type == DISTANCE:
         Z[0] = Z[0] + dot3(u, y)
     else:
-        for e in range(n):
-            Z[e] = Z[e] + y[e]
+        add_to(y, n, Z)
     for e in range(n):
         size[e//3] = size[e//3] + y[e]*y[e]*dof.D_inverse
     for e in range(1 + n//6):
@@ -236,8 +235,7 @@ cdef inline void set_unit_forces(
     cdef T[3] f, t, p_NP_W, p_NP
     cdef int i, j
     cdef int first = 3 if with_torques else 0
-    for i in range(3):
-        p_NP_W[i] = p_WP[i] - numbers(X_WN.p)[i]
+    subtract(p_WP, numbers(X_WN.p), 3, p_NP_W)
     rotate_inverse(numbers(X_WN.R), p_NP_W, p_NP)
     for j in range(3):
         for i in range(3):

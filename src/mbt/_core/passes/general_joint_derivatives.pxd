@@ -8,7 +8,7 @@ from mbt._core.algebra.derivative_columns cimport (
 )
 from mbt._core.algebra.records cimport Mobod, Moving
 from mbt._core.algebra.spatial cimport (
-    add_cross, add_cross_motion, add_scaled, copy, cross, dot6, multiply_rotations, rotate, set_zero,
+    add_cross, add_cross_motion, add_scaled, add_to, copy, cross, dot6, multiply_rotations, negate, rotate, set_zero,
 )
 from mbt._core.algebra.vectors cimport numbers
 from mbt._core.joints.mobilizers cimport REVOLUTE_Z, add_second_rate_FM, calc_H_FM, calc_Hdot_FM, has_constant_H_FM
@@ -121,7 +121,7 @@ cdef inline void calc_axis_changes(
     cdef T[36] dH
     cdef T[6] a
     cdef T* y
-    cdef int i, j, k
+    cdef int j, k
     cdef int is_constant = has_constant_H_FM(joint.type)
     calc_mobilizer_frame(joint, mobod, parent, x, R_WF, p_OM)
     for j in range(joint.nv):
@@ -137,11 +137,9 @@ cdef inline void calc_axis_changes(
             cross(u, S + 6*k, y + 3)
             if not is_constant:
                 rotate_to_O(R_WF, p_OM, dH + 6*k, a)
-                for i in range(6):
-                    y[i] = y[i] + a[i]
+                add_to(a, 6, y)
             if joint.reversed:
-                for i in range(6):
-                    y[i] = -y[i]
+                negate(6, y)
                 add_cross_motion(S + 6*j, S + 6*k, y)
 
 
@@ -176,7 +174,7 @@ cdef inline void calc_general_rates(
     cdef T[216] D
     cdef T[36] Dv, DT_v
     cdef T[6] Dvv, P, Q
-    cdef int i, j, k
+    cdef int j, k
     set_zero(S, 36)
     for k in range(joint.nv):
         get_column(S_of(columns, joint.v_start + k), 6, S + 6*k)
@@ -201,8 +199,7 @@ cdef inline void calc_general_rates(
         put_column(P, 6, P_of(columns, joint.v_start + j))
         put_column(Q, 6, Q_of(columns, joint.v_start + j))
         add_cross_motion(parent.V, S + 6*j, P)
-        for i in range(6):
-            P[i] = P[i] + DT_v[6*j + i]
+        add_to(DT_v + 6*j, 6, P)
         put_column(P, 6, W_of(columns, joint.v_start + j))
 
 

@@ -27,7 +27,7 @@ from mbt._core.algebra.derivative_columns cimport (
     clear_external_forces, copy_column, put_column, width_of,
 )
 from mbt._core.algebra.records cimport Mobod, Moving, Parameters, Pose
-from mbt._core.algebra.spatial cimport add_cross, copy, cross_motion, dot3, multiply_rotations, rotate, set_zero
+from mbt._core.algebra.spatial cimport add_cross, add_to, copy, cross_motion, dot3, multiply_rotations, rotate, set_zero
 from mbt._core.algebra.vectors cimport numbers
 from mbt._core.joints.mobilizers cimport GENERAL
 from mbt._core.joints.mobod_joints cimport calc_X_PN
@@ -168,8 +168,7 @@ cdef inline void add_external_forces(
         if m == 0:
             continue
         rotate(moving[m].R, numbers(p.X_NB[b].p), p_OB)
-        for i in range(3):
-            p_OB[i] = p_OB[i] + moving[m].p[i]
+        add_to(moving[m].p, 3, p_OB)
         if F_Bo_W != NULL:
             add_external_force(F_Bo_W + 6*b, p_OB, model.joints[m].v_start, columns)
         if weightless != NULL and not weightless[b]:
