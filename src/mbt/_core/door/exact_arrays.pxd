@@ -69,6 +69,18 @@ cdef inline object out3(object out, str name, cnp.npy_intp n0, cnp.npy_intp n1, 
     return ask("check_out", out, name, 3, n0, n1, n2)
 
 
+cdef inline tuple two_outputs(object out, cnp.npy_intp n0, cnp.npy_intp n1):
+    """The two arrays of `out`, (n0,) and (n1,), those that are None made new."""
+    if out is None:
+        return new1(n0), new1(n1)
+    if type(out) is tuple and len(<tuple>out) == 2:
+        a, b = <tuple>out
+        if is_array1(a, n0) and is_array1(b, n1) and is_writeable(a) and is_writeable(b) and not overlap(a, b):
+            return out
+    from mbt._core.above import above
+    return above.check_outputs(out, ((n0,), (n1,)))
+
+
 cdef inline bint flag(object value, str name) except -1:
     """True or False: an option that is anything else, the text "no" for one, is a mistake."""
     if value is True:
@@ -104,3 +116,14 @@ cdef inline object apart(object value, object out):
 cdef inline bint meet(object a, object b):
     """Whether two arrays to write into, of which there may be none, share memory."""
     return a is not None and b is not None and overlap(a, b)
+
+
+cdef inline void add_array(object array, double* total) noexcept:
+    """Add the numbers of an array of float64."""
+    add_numbers(data(array), size(array), total)
+
+
+cdef inline void add_numbers(const double* x, Py_ssize_t n, double* total) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(n):
+        total[i] += x[i]
