@@ -128,7 +128,7 @@ def compare(vertices: int, reach: float, batch: int, rounds: int) -> None:
 
 
 def main() -> None:
-    """Compare small and large hulls, far apart and close."""
+    """Compare small and large hulls: far apart, close, and most of them in one another."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -137,7 +137,7 @@ def main() -> None:
     arguments = parser.parse_args()
     mbt.set_num_threads(1)
     for vertices in (20, 60, 200):
-        for reach in (2.0, 0.6):
+        for reach in (2.0, 0.6, 0.1):
             compare(vertices, reach, arguments.batch, arguments.rounds)
 
 

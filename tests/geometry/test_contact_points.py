@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import mbt
+from mbt.geometry.meshes import list_farthest
 from mbt.geometry.placed_shapes import PlacedShape
 from support.shapes import pairs_known, random_q, random_shape, scene_of
 
@@ -19,7 +20,8 @@ def make_scene(shape, obstacle, vertices=None):
     if vertices is not None:  # as if a mesh had been read
         own, other = scene._shapes[0], scene._shapes[1]
         radius = np.linalg.norm(vertices, axis=1).max()
-        hull = PlacedShape("body", "body", own.node, 6, (0.0, 0.0, 0.0), radius, own.pose, vertices)
+        numbers = vertices, list_farthest(vertices)
+        hull = PlacedShape("body", "body", own.node, 6, (0.0, 0.0, 0.0), radius, own.pose, *numbers)
         scene._set(tree, [hull, other], scene._pairs, scene._obstacles, hulls=True)
     return mbt.ShapeContact(scene)
 

@@ -9,6 +9,7 @@ from scipy.spatial import ConvexHull
 from scipy.spatial.transform import Rotation
 
 import mbt
+from mbt.geometry.meshes import list_farthest
 from support.shape_pairs import (
     BOX,
     CAPSULE,
@@ -27,6 +28,7 @@ from support.shape_pairs import (
     outside,
     poses,
     random_shapes,
+    vertices,
 )
 
 COUNT = 150
@@ -89,6 +91,49 @@ def test_depth_of_polytopes_is_that_of_their_difference(kind_A: int, kind_B: int
             assert found.d[i] == pytest.approx(inside, abs=1e-12)
         else:
             assert found.d[i] > -1e-12
+
+
+@pytest.mark.parametrize("count", [15, 16, 63, 64, 200])
+@pytest.mark.parametrize("reach", [0.05, 0.6])
+def test_hulls_of_few_and_many_vertices(count: int, reach: float) -> None:
+    """Planes that touch all vertices prove distances, and the hull of all differences proves depths."""
+    rng = np.random.default_rng(count)
+    A, B = (S._replace(vertices=vertices(rng, count)) for S in random_pair(HULL, HULL, seed=22, reach=reach))
+    found = find(A, B)
+    prove(A, B, found)
+    deep = np.flatnonzero(found.d < 0.0)
+    assert len(deep) > 5
+    for i in deep[:5]:
+        difference = (corners(B, i)[:, np.newaxis] - corners(A, i)).reshape(-1, 3)
+        assert found.d[i] == pytest.approx(ConvexHull(difference).equations[:, 3].max(), abs=1e-12)
+
+
+@pytest.mark.parametrize("count", [15, 16, 200])
+@pytest.mark.parametrize("shape", ["ellipsoid", "grid", "flat", "needle"])
+def test_lists_hold_what_is_farthest(count: int, shape: str) -> None:
+    """Of each direction, the list of its part has a vertex that reaches as far, also between two parts."""
+    rng = np.random.default_rng(23)
+    points = vertices(rng, count)
+    if shape == "grid":
+        points = np.round(20.0 * points)
+    elif shape != "ellipsoid":
+        points *= [1.0, 1.0, 0.0] if shape == "flat" else [1e-6, 1.0, 1e-3]
+    table = list_farthest(points)
+    assert np.array_equal(table[: 3 * count], points.ravel())
+    if count < 16:
+        assert table.size == 3 * count
+        return
+    ends, lists = table[3 * count : 3 * count + 25].astype(int), table[3 * count + 25 :]
+    assert ends[0] == 0
+    assert 3 * ends[-1] == lists.size
+    assert not (np.diff(ends) % 8).any()
+    directions = np.concatenate([rng.normal(size=(2000, 3)), rng.integers(-2, 3, (500, 3))])
+    for d in directions:
+        # Where two coordinates are as large, either part has it.
+        for longest in np.flatnonzero(abs(d) == abs(d).max()):
+            part = 8 * longest + int((d < 0.0) @ [1, 2, 4])
+            listed = lists[3 * ends[part] : 3 * ends[part + 1]].reshape(3, -1)
+            assert (d @ listed).max() == pytest.approx((points @ d).max(), rel=1e-14, abs=1e-14)
 
 
 @each_pair

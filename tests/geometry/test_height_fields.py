@@ -128,6 +128,62 @@ def test_a_ball_below_the_surface_goes_out_where_that_is_nearest() -> None:
         assert abs(np.diff(along)).max() <= np.linalg.norm(path[1] - path[0]) + 1e-9
 
 
+def test_a_capsule_is_as_deep_as_its_skin_while_its_axis_is_above() -> None:
+    """Its depth is its radius less the distance of its axis from the triangles."""
+    rng = np.random.default_rng(8)
+    heights, size, radius = 0.3 * rng.normal(size=(5, 6)), (2.0, 1.5), 0.2
+    scene = scene_of(mbt.Shape("capsule", [radius, 0.3]), heights, size, np.eye(4))
+    all_of = triangles(heights, size)
+    q = rng.normal(size=(30, 7))
+    q[:, :4] /= np.linalg.norm(q[:, :4], axis=1, keepdims=True)
+    q[:, 4:] = rng.uniform([-0.6, -0.4, 0.0], [0.6, 0.4, 0.5], (30, 3))
+    d, J = scene.distances(q, jacobian=True)
+    above = np.zeros(len(q), bool)
+    for i, (row, depth) in enumerate(zip(q, d[:, 0], strict=True)):
+        axis = mbt.math.quaternion_to_matrix(row[:4])[:, 2]
+        points = row[4:] + np.linspace(-0.15, 0.15, 25)[:, np.newaxis] * axis
+        above[i] = 0.02 - radius < depth < 0.0 and all(
+            p[2] > surface_at(heights, size, *p[:2]) for p in points
+        )
+        if above[i]:
+            nearest = min(np.linalg.norm(p - nearest_on(t, p)) for p in points for t in all_of)
+            # Between two points of these, 12.5 mm apart, the axis may be nearer by 6.25^2 / (2 20) mm.
+            assert -1e-3 < depth - (nearest - radius) < 1e-13
+    assert above.sum() > 4
+    assert_slopes(scene, q, d, J, above)
+
+
+def assert_slopes(scene: mbt.CollisionModel, q: Array, d: Array, J: Array, where: Array) -> None:
+    """Check derivatives by differences, in all directions, away from ties."""
+    h = 1e-6
+    for v in np.eye(6):
+        after, before = (
+            scene.distances(mbt.functional.integrate_positions(scene.tree, q, np.tile(v, (len(q), 1)), s))
+            for s in (h, -h)
+        )
+        smooth = where & (np.abs(after - 2.0 * d + before)[:, 0] < 1e-9)
+        assert smooth.sum() > 0.9 * where.sum()
+        assert np.abs((after - before)[:, 0] / (2.0 * h) - J[:, 0] @ v)[smooth].max() < 1e-6
+
+
+@pytest.mark.parametrize("kind", ["box", "cylinder", "ellipsoid"])
+def test_depths_on_triangles_have_derivatives(kind: str) -> None:
+    """In rough ground, J is that of the depth where the normal is that of a triangle."""
+    rng = np.random.default_rng(9)
+    heights, size = rng.uniform(-0.1, 0.1, (7, 9)), (2.0, 1.5)
+    scene = scene_of(random_shape(kind, rng, 0.4), heights, size, np.eye(4))
+    a, b, c = np.moveaxis(triangles(heights, size), 1, 0)
+    normals = np.cross(b - a, c - a)
+    normals /= np.linalg.norm(normals, axis=1, keepdims=True)
+    q = rng.normal(size=(600, 7))
+    q[:, :4] /= np.linalg.norm(q[:, :4], axis=1, keepdims=True)
+    q[:, 4:] = rng.uniform([-0.5, -0.4, -0.1], [0.5, 0.4, 0.2], (600, 3))
+    d, _, _, n, J = scene.distances(q, witness=True, jacobian=True)
+    flat = (np.abs(n[:, 0] @ normals.T) > 1.0 - 1e-10).any(axis=1) & (d[:, 0] < 0.0)
+    assert flat.sum() > 20
+    assert_slopes(scene, q, d, J, flat)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_slope_has_no_edges(kind: str) -> None:
     """Deep shapes that stand on corners and diagonals of the grid get the normal of the slope."""

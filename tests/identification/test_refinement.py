@@ -199,3 +199,30 @@ def test_wrong_arguments_are_refused(model, rng):
         refine(tree, q, v, tau, DT, apply=apply, start=[1.0, 1.0, 1.0, 1e12])
     with pytest.raises(mbt.ArgumentTypeError, match="progress"):
         refine(tree, q, v, tau, DT, apply=apply, start=TRUTH, progress="yes")
+
+
+def test_good_logs_leave_no_doubt_and_bad_ones_do(model, rng):
+    """Late forces, wrong steps, rest, too few iterations, values that nothing tells or a limit holds."""
+    tree, apply = model
+    q, v, tau = motion(model, rng)
+    q, v = q + 1e-3 * rng.normal(size=q.shape), v + 5e-3 * rng.normal(size=v.shape)
+    given = {"apply": apply, "start": 0.8 * TRUTH, "lower": np.zeros(4)}
+    good = refine(tree, q, v, tau, DT, **given)
+    assert good.warnings == ()
+    assert "warning" not in good.report()
+    assert f"{good.values[3]:11.4g} {good.standard_errors[3]:11.4g}" in str(good)
+    assert f"lower_w{'':17} {good.noise[0, 1]:11.3g} {good.start_noise[0, 1]:11.3g}" in str(good)
+    late = refine(tree, q, v, np.roll(tau, 10, axis=0), DT, **given)
+    assert "is not noise, as neighbours in time are alike" in late.report()
+    long = refine(tree, q, v, tau, 3.0 * DT, **given)
+    assert "is not noise" in long.report()
+    still = np.zeros((401, 2)) + 1e-3 * rng.normal(size=(2, 401, 2))
+    rest = refine(tree, *still, np.zeros((400, 2)), DT, **given)
+    assert "simulations do not explain most of the positions: check units, dt" in rest.report()
+    short = refine(tree, q, v, tau, DT, iterations=1, **given)
+    assert "the search was not at its end after 1 steps: allow more iterations" in short.warnings
+    held = {"lower": np.zeros(5), "upper": [np.inf] * 3 + [5.0, np.inf]}
+    more = refine(tree, q, v, tau, DT, apply=apply, start=[*0.8 * TRUTH, 1.0], **held)
+    assert {"the motion does not tell value 4; it stays as it began", "value 3 is at its limit"} <= set(
+        more.warnings
+    )

@@ -547,6 +547,42 @@ def test_out_is_written_and_may_be_the_state():
     assert found[0] is q
     for a, b in zip((q, v), expected, strict=True):
         assert (a == b).all()
+    only = np.empty(3)
+    half = functional.step(tree, q, v, tau, 1e-3, method="implicit", out=(None, only))
+    assert half[1] is only
+    assert (only == functional.step(tree, q, v, tau, 1e-3, method="implicit")[1]).all()
+
+
+def test_out_of_a_step_that_fails_is_left_alone():
+    tree = make_chain()
+    q, v, tau = np.array([0.3, -0.5, 0.9]), np.zeros(3), np.ones(3)
+    for out, error in (
+        (q, mbt.ArgumentTypeError),
+        ((q,), mbt.ShapeError),
+        ((q, np.full(4, 7.0)), mbt.ShapeError),
+        ((q, v.astype(np.float32)), mbt.ArgumentTypeError),
+    ):
+        with pytest.raises(error, match=r"^out"):
+            functional.step(tree, q, v, tau, 1e-3, method="implicit", out=out)
+    assert (q == [0.3, -0.5, 0.9]).all()
+    ghost = mbt.MultibodyTree()
+    body = ghost.add_body(mbt.RigidBody("ghost", mbt.SpatialInertia.zero()))
+    ghost.add_joint(mbt.PrismaticJoint, "haunt", ghost.world_body, None, body, None, axis=[0, 0, 1])
+    ghost.finalize()
+    state = np.full(1, 7.0), np.full(1, 7.0)
+    with pytest.raises(mbt.SingularityError, match="haunt"):
+        functional.step(ghost, *state, np.ones(1), 0.1, method="implicit", out=state)
+    assert (np.stack(state) == 7.0).all()
+    # NaN that was there before is no error.
+    state = q, np.full(3, np.nan)
+    functional.step(tree, *state, tau, 1e-3, method="implicit", out=state)
+    assert np.isnan(q).all()
+
+
+@pytest.mark.parametrize("method", ["semi_implicit_euler", "rk4", "implicit"])
+def test_what_is_no_tree_is_named(method: str):
+    with pytest.raises(mbt.ArgumentTypeError, match="tree: expected a MultibodyTree, got int"):
+        functional.step(5, [0.0], [0.0], [0.0], 1e-3, method=method)
 
 
 def test_a_constraint_that_is_off_does_not_act():

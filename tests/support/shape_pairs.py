@@ -11,6 +11,7 @@ from scipy.spatial.transform import Rotation
 import mbt
 from mbt._core.geometry.distances import DistanceCore
 from mbt._core.geometry.scene import Scene
+from mbt.geometry.meshes import list_farthest
 
 SPHERE, CAPSULE, PLANE, BOX, CYLINDER, ELLIPSOID, HULL = range(7)
 NAMES = ("sphere", "capsule", "plane", "box", "cylinder", "ellipsoid", "hull")
@@ -54,8 +55,9 @@ def find(A: Shapes, B: Shapes, *, samples: int = 1) -> Found:
     tree.finalize()
     count = len(A.size)
     shapes = [
-        (S.kind, node, tuple(S.size[i]), np.inf, S.X[i], S.vertices)
+        (S.kind, node, tuple(S.size[i]), np.inf, S.X[i], S.vertices, table)
         for S, node in ((A, 0), (B, body.node_index))
+        for table in [None if S.vertices is None else list_farthest(S.vertices)]
         for i in range(count)
     ]
     core = DistanceCore(

@@ -196,6 +196,54 @@ def _run_ik(options: argparse.Namespace) -> tuple[str, int]:
     return run_ik(options, **reading_options(options))
 
 
+def _add_identify(commands: Any) -> None:
+    command = commands.add_parser(
+        "identify",
+        help="fit masses, inertias and friction to a log",
+        description="Fit the inertial parameters of a robot description, and friction and rotors if wanted, "
+        "to measured positions and forces. The exit code is 1 if the report has warnings. Needs SciPy: "
+        "pip install 'multibodytree[sim]'.",
+        allow_abbrev=False,
+    )
+    add_reading_options(command)
+    command.add_argument(
+        "log",
+        metavar="LOG.csv",
+        help="a first line with names (time, q.NAME, ..., tau.NAME, ...), then numbers",
+    )
+    command.add_argument(
+        "--friction",
+        metavar="TERMS",
+        help="viscous, coulomb, stribeck, offset, joined by + (default: as the file says)",
+    )
+    command.add_argument("--rotors", action="store_true", help="fit the inertia of rotors, one a joint")
+    command.add_argument(
+        "--cutoff", type=float, default=10.0, metavar="HZ", help="filter of positions (default: 10)"
+    )
+    command.add_argument(
+        "--delay", type=float, default=0.0, metavar="S", help="how late the forces come (default: 0)"
+    )
+    command.add_argument(
+        "--prior", type=float, default=1e-3, metavar="W", help="weight of the description (default: 0.001)"
+    )
+    command.add_argument("--robust", action="store_true", help="let forces that lie far off weigh less")
+    command.add_argument("--save", metavar="OUT", help="write the model found to OUT.json or OUT.urdf")
+    command.add_argument(
+        "--plot", metavar="OUT", help="draw the fit to OUT.png, .svg or .pdf, with matplotlib"
+    )
+    command.add_argument("--json", action="store_true", help="print one JSON object, errors too")
+    command.set_defaults(run=_run_identify)
+
+
+def _run_identify(options: argparse.Namespace) -> tuple[str, int]:
+    from mbt.cli.identify import run_identification
+
+    text, remarks, code = run_identification(options, **reading_options(options))
+    for remark in remarks:
+        complain(remark)
+    return text, code
+
+
 def _add_view(commands: Any) -> None:
     view = commands.add_parser(
         "view",
@@ -307,5 +355,6 @@ def reading_options(options: argparse.Namespace) -> dict[str, Any]:
 
 #: In the order of the help.
 COMMANDS = (
-    _add_info, _add_check, _add_convert, _add_simulate, _add_ik, _add_view, _add_bench, _add_demo,
+    _add_info, _add_check, _add_convert, _add_simulate, _add_ik, _add_identify, _add_view, _add_bench,
+    _add_demo,
 )  # fmt: skip

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from mbt.motion.trajectory import Trajectory
     from mbt.tree.multibody_tree import MultibodyTree
 
-__all__ = ["as_values", "run_simulation"]
+__all__ = ["as_values", "make_figure", "run_simulation", "save_figure"]
 
 _MAX_ROWS = 60
 
@@ -58,7 +58,7 @@ def run_simulation(options: Namespace, **reading: Any) -> tuple[str, str | None]
     """
     if options.save is not None:
         as_target(options.save)
-    figure = None if options.plot is None else _make_figure()
+    figure = None if options.plot is None else make_figure()
     tree, contacts = _load(options, reading)
     context, tau = _prepare(tree, options)
     start = time.perf_counter()
@@ -79,7 +79,8 @@ def run_simulation(options: Namespace, **reading: Any) -> tuple[str, str | None]
     if options.save is not None:
         trajectory.save(options.save)
     if figure is not None:
-        _save_figure(trajectory, figure, options.plot)
+        trajectory.plot(figure)
+        save_figure(figure, options.plot)
     # Of a failure the status tells.
     warned = [str(x.message).removeprefix("simulate: ") for x in caught if trajectory.status != "failed"]
     describe: Callable[..., str] = _describe_as_json if options.json else _describe
@@ -150,7 +151,8 @@ def _make_bar() -> Callable[[float], None]:
     return show
 
 
-def _make_figure() -> Any:
+def make_figure() -> Any:
+    """Return an empty figure for the option `--plot`."""
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
@@ -160,8 +162,8 @@ def _make_figure() -> Any:
     return Figure()
 
 
-def _save_figure(trajectory: Trajectory, figure: Any, path: str) -> None:
-    trajectory.plot(figure)
+def save_figure(figure: Any, path: str) -> None:
+    """Write what the option `--plot` asks for."""
     try:
         figure.savefig(path)
     except (OSError, ValueError) as error:

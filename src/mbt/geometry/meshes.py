@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
     from mbt.math.arrays import FloatArray
 
-__all__ = ["decompose_mesh", "read_hull"]
+__all__ = ["decompose_mesh", "list_farthest", "read_hull"]
+
+#: Hulls with fewer vertices have no lists, see `supports.hpp`.
+_LISTED = 16
 
 
 def read_hull(shape: Shape, package_paths: Sequence[str | os.PathLike[str]]) -> FloatArray:
@@ -45,6 +48,41 @@ def read_hull(shape: Shape, package_paths: Sequence[str | os.PathLike[str]]) -> 
         return np.ascontiguousarray(points[ConvexHull(points).vertices])
     except (QhullError, ValueError) as error:
         raise ParseError("the mesh has no volume, so it has no convex hull", file=str(path)) from error
+
+
+def list_farthest(vertices: FloatArray) -> FloatArray:
+    """Return the vertices of a hull, and lists of those that can be the farthest in part of all directions.
+
+    A part has the directions of which the same coordinate is largest, with the same signs: all that four of
+    them span with positive shares. A vertex is the farthest along none of these if another is farther along
+    all four.
+
+    Parameters
+    ----------
+    vertices : ndarray, shape (n, 3)
+
+    Returns
+    -------
+    ndarray, shape (m,)
+        As `supports.hpp` takes them.
+    """
+    if len(vertices) < _LISTED:
+        return vertices.ravel()
+    lists: list[FloatArray] = []
+    ends = [0]
+    square = np.array([[1, 0, 0], [1, 0, 1], [1, 1, 0], [1, 1, 1]])
+    for part in range(24):
+        signs = [-1 if part >> k & 1 else 1 for k in range(3)]
+        reach = vertices @ (np.roll(square, part // 8, axis=1) * signs).T
+        left = np.argsort(-reach.sum(axis=1), kind="stable")
+        i = 0
+        while i < len(left):
+            left = left[~(reach[left] < reach[left[i]]).all(axis=1)]
+            i += 1
+        filled = np.resize(left, -(-len(left) // 8) * 8)
+        lists.append(vertices[filled].T.ravel())
+        ends.append(ends[-1] + filled.size)
+    return np.concatenate([vertices.ravel(), ends, *lists])
 
 
 def decompose_mesh(

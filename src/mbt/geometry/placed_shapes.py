@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbt.errors import ArgumentTypeError, ArgumentValueError, quote
-from mbt.geometry.meshes import read_hull
+from mbt.geometry.meshes import list_farthest, read_hull
 from mbt.tree.coordinate_lookup import distinct_names_of
 from mbt.tree.shape import Shape
 
@@ -79,6 +79,8 @@ class PlacedShape:
         In the body frame.
     vertices : ndarray, shape (n, 3), or None
         Of a convex hull; of a height field its heights, shape (rows, columns).
+    table : ndarray, shape (m,), or None
+        Of a convex hull, see `list_farthest`.
     contact_bits : tuple of two int, or None
         As those of a `Shape`.
     surface : Surface or None
@@ -95,13 +97,14 @@ class PlacedShape:
     radius: float
     pose: FloatArray
     vertices: FloatArray | None = None
+    table: FloatArray | None = None
     contact_bits: tuple[int, int] | None = None
     surface: Surface | None = None
     closed: _ClosedMesh | None = None
 
     @property
     def arrays(self) -> tuple[FloatArray | None, ...]:
-        """Its pose, and its vertices."""
+        """Its pose, and its vertices, which stand for its table."""
         return self.pose, self.vertices
 
     def may_touch(self, other: PlacedShape) -> bool:
@@ -114,8 +117,8 @@ class PlacedShape:
     def as_tuple(self) -> tuple[Any, ...]:
         """Return what the core takes, of a closed mesh a point: it is in no pair."""
         if self.closed is not None:
-            return KINDS["sphere"], self.node, (0.0, 0.0, 0.0), 0.0, self.pose, None
-        return self.kind, self.node, self.size, self.radius, self.pose, self.vertices
+            return KINDS["sphere"], self.node, (0.0, 0.0, 0.0), 0.0, self.pose, None, None
+        return self.kind, self.node, self.size, self.radius, self.pose, self.vertices, self.table
 
 
 def name_bodies(tree: MultibodyTree) -> dict[str, RigidBody]:
@@ -179,7 +182,7 @@ def place(
         closed = _ClosedMesh(shape, tuple(package_paths), argument)
     else:
         size, radius = _measure(shape.kind, shape.size, shape.heights)
-    own = shape.heights, shape.contact_bits, shape.surface
+    own = shape.heights, None, shape.contact_bits, shape.surface
     return PlacedShape(name, owner, node, KINDS[shape.kind], size, radius, shape.X_BG, *own, closed)
 
 
@@ -228,14 +231,15 @@ def _open(placed: PlacedShape, hulls: bool, known: dict[Any, FloatArray]) -> Pla
         known[key] = read_hull(shape, closed.package_paths)
     # The sphere about it is smallest from its middle.
     center = 0.5 * (known[key].min(axis=0) + known[key].max(axis=0))
-    centered = (*key, "centered")
+    centered, listed = (*key, "centered"), (*key, "listed")
     if centered not in known:
         known[centered] = np.ascontiguousarray(known[key] - center)
-    vertices = known[centered]
+        known[listed] = list_farthest(known[centered])
+    vertices, table = known[centered], known[listed]
     pose = shape.X_BG.copy()
     pose[:3, 3] += pose[:3, :3] @ center
     radius = float(np.linalg.norm(vertices, axis=1).max())
-    return replace(placed, radius=radius, pose=pose, vertices=vertices, closed=None)
+    return replace(placed, radius=radius, pose=pose, vertices=vertices, table=table, closed=None)
 
 
 def _measure(

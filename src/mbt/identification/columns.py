@@ -308,7 +308,10 @@ def velocities_with_motors(tree: MultibodyTree, argument: str) -> npt.NDArray[np
     """Return the velocities that actuators drive."""
     places = sorted({actuator.velocity_start for actuator in tree.joint_actuators})
     if not places:
-        raise ArgumentValueError(f"{argument}: the tree has no actuators; add some with add_joint_actuator()")
+        raise ArgumentValueError(
+            f"{argument}: the tree has no actuators; load_model(..., actuators='all') gives each joint one, "
+            "add_joint_actuator() a single one"
+        )
     return np.array(places, dtype=np.intp)
 
 

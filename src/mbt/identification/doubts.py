@@ -15,7 +15,9 @@ __all__ = [
     "doubts_of_loops",
     "doubts_of_motion",
     "doubts_of_ranges",
+    "doubts_of_rest",
     "doubts_of_sizes",
+    "doubts_of_values",
     "first_guess_of_delay",
 ]
 
@@ -29,6 +31,10 @@ _SAME_COURSE = 0.95
 _SAME_SIZE = 0.1
 # A delay is told from this many of its standard errors.
 _SURE = 6.0
+# Of what is left over of a motion: how much is a lot, how alike neighbours in time may be, what is rounding.
+_MUCH = 0.5
+_ALIKE = 0.3
+_ROUNDING = 1e-6
 
 
 def doubts_of_ranges(tree: MultibodyTree, least: FloatArray, largest: FloatArray) -> list[str]:
@@ -105,3 +111,40 @@ def first_guess_of_delay(predicted: FloatArray, residuals: FloatArray, noise: Fl
     d, r = rate[:, finite] / noise[finite], residuals[:, finite] / noise[finite]
     squares, product = float((d * d).sum()), float((d * r).sum())
     return -product / squares if squares > 0.0 and abs(product) > _SURE * np.sqrt(squares) else 0.0
+
+
+def doubts_of_values(errors: FloatArray) -> list[str]:
+    """Return doubts of values found by simulations, by their standard errors."""
+    doubts = []
+    for i in np.flatnonzero(np.isinf(errors)):
+        doubts.append(f"the motion does not tell value {i}; it stays as it began")
+    for i in np.flatnonzero(errors == 0.0):
+        doubts.append(f"value {i} is at its limit")
+    return doubts
+
+
+def doubts_of_rest(
+    names: tuple[str, ...], rest: FloatArray, noise: FloatArray, moves: FloatArray
+) -> list[str]:
+    """Return doubts of what simulations leave over, (segments, samples, 2, nv), of how much moves."""
+    doubts = []
+    sizes = np.sqrt((moves**2).mean(axis=(0, 1)))
+    squares = (rest * rest).sum(axis=(0, 1))
+    alike = (rest[:, 1:] * rest[:, :-1]).sum(axis=(0, 1)) / np.where(squares > 0.0, squares, 1.0)
+    least = max(_ALIKE, _SURE / np.sqrt(rest[..., 0, 0].size))
+    is_noise = (alike < least) | (noise <= _ROUNDING * sizes)
+    for k, quantity in enumerate(("positions", "velocities")):
+        # A single joint that hardly moves is nothing but noise.
+        if (noise[k] > _MUCH * sizes[k]).all():
+            doubts.append(
+                f"simulations do not explain most of the {quantity}: check units, dt, and the time stamps of "
+                "forces, and let the robot move more"
+            )
+        other = [name for name, good in zip(names, is_noise[k], strict=True) if not good]
+        if other:
+            doubts.append(
+                f"what is left over of the {quantity} of {', '.join(other)} is not noise, as neighbours "
+                "in time are alike: the model lacks something, or forces come early or late; standard errors "
+                "are too small"
+            )
+    return doubts

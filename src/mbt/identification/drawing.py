@@ -17,6 +17,7 @@ __all__ = ["draw"]
 
 _WIDTH, _ROW, _MARGIN = 12.0, 0.17, 1.2
 _MOST_LETTERS = 34
+_LEAST = 1e-2  # of the least standard error
 
 
 def draw(found: Identified, figure: Any) -> Any:
@@ -52,7 +53,7 @@ def _draw_forces(found: Identified, axes: Any) -> None:
     axes.set_xscale("log")
     axes.invert_yaxis()
     axes.set_xlabel("force, root mean square [N m, N]")
-    axes.legend(fontsize=8)
+    _add_legend(axes)
 
 
 def _draw_parameters(found: Identified, axes: Any) -> None:
@@ -61,7 +62,7 @@ def _draw_parameters(found: Identified, axes: Any) -> None:
     change = np.abs(found.base_values - found.described_base_values) / units
     errors = found.base_standard_errors / units
     seen = np.isfinite(errors)
-    axes.barh(rows, change, height=0.7, color=CYCLE[0], alpha=0.5, label="change of the description")
+    axes.barh(rows, change, height=0.7, color=CYCLE[0], alpha=0.5, label="change of description")
     axes.plot(errors[seen], rows[seen], "o", color=CYCLE[1], markersize=4, label="standard error")
     if not seen.all():
         # On the right edge, wherever that is.
@@ -72,8 +73,18 @@ def _draw_parameters(found: Identified, axes: Any) -> None:
     axes.set_yticks(rows, [_short(text) for text in found.base.descriptions], fontsize=7)
     axes.set_ylim(found.rank - 0.4, -0.6)
     axes.set_xscale("log")
-    axes.set_xlabel("of the mean body's mass and size; friction and rotors in their units")
-    axes.legend(fontsize=8)
+    if seen.any():
+        # Changes of nothing but rounding do not decide what is shown.
+        axes.set_xlim(left=_LEAST * errors[seen].min())
+    axes.set_xlabel("in units of the mean body; of friction and rotors in SI units")
+    _add_legend(axes)
+
+
+def _add_legend(axes: Any) -> None:
+    """Add a legend above the axes, where it covers nothing."""
+    axes.legend(
+        fontsize=8, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=3, frameon=False, columnspacing=1.0
+    )
 
 
 def _short(text: str) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 
 from mbt.errors import ArgumentTypeError, ArgumentValueError, SingularityError, quote
 from mbt.identification.columns import as_tree
+from mbt.identification.doubts import doubts_of_rest, doubts_of_values
 from mbt.identification.segments import Segments
 from mbt.math.arrays import FloatArray, as_count, as_finite_array, as_float_array, as_own_array, as_positive
 from mbt.motion.progress import Progress
@@ -44,7 +45,11 @@ class Refinement:
     start_noise : ndarray, shape (2, num_velocities)
         Root mean squares of what is left over with the values that the search began with.
     num_iterations : int
-        Steps of the search. As many as `iterations` allowed: it may not have come to its end.
+        Steps of the search.
+    velocity_names : tuple of str
+        Whose motion the columns of `noise` are.
+    warnings : tuple of str
+        What makes this fit doubtful, as sentences.
     """
 
     values: FloatArray
@@ -52,6 +57,28 @@ class Refinement:
     noise: FloatArray
     start_noise: FloatArray
     num_iterations: int
+    velocity_names: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+    def report(self) -> str:
+        """Return what was found as text: values with errors, what is left over of the motion, warnings."""
+        lines = [
+            f"{len(self.values)} values, after {self.num_iterations} steps of the search",
+            "",
+            f"{'found':>11} {'std. error':>11}",
+            *(f"{x:11.4g} {e:11.4g}" for x, e in zip(self.values, self.standard_errors, strict=True)),
+            "",
+            f"{'left over of':24} {'position':>11} {'at first':>11} {'velocity':>11} {'at first':>11}",
+        ]
+        columns = np.stack([self.noise, self.start_noise], axis=1).reshape(4, -1).T
+        for name, row in zip(self.velocity_names, columns, strict=True):
+            lines.append(f"{name:24} " + " ".join(f"{x:11.3g}" for x in row))
+        lines += [*([""] if self.warnings else []), *(f"warning: {text}" for text in self.warnings)]
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        """Return the report."""
+        return self.report()
 
     def __repr__(self) -> str:
         """Tell the values."""
@@ -210,6 +237,7 @@ class _Search:
         """Return the values that minimize, from a first guess."""
         segments = self.segments
         s = np.zeros((segments.count, 2 * segments.nv))
+        has_ended = False
         rest = segments.residuals(x, s)
         if not np.isfinite(rest).all():
             raise SingularityError("refine: the simulation with the values of `start` does not stay finite")
@@ -230,15 +258,23 @@ class _Search:
                     break
                 damping *= 10.0
             if not new < cost:
+                has_ended = True
                 break
             x, s, rest = new_x, new_s, tried
             last, noise = noise, self._noise(rest, len(x))
             bar.report(count / iterations)
             if cost - new <= _ENOUGH and np.abs(noise - last).max() <= _SETTLED * last.max():
+                has_ended = True
                 break
         bar.report(1.0)
         equations = _Equations(*segments.rates(x, s, rest), rest, noise)
-        return Refinement(x, self._errors(equations, x), noise, first, count)
+        errors = self._errors(equations, x)
+        names = segments.tree.velocity_names
+        doubts = (
+            [] if has_ended else [f"the search was not at its end after {count} steps: allow more iterations"]
+        )
+        doubts += doubts_of_values(errors) + doubts_of_rest(names, rest, noise, segments.moves)
+        return Refinement(x, errors, noise, first, count, names, tuple(doubts))
 
     def _noise(self, rest: FloatArray, num_values: int) -> FloatArray:
         """Return standard deviations, for the freedom that the fitted numbers leave."""

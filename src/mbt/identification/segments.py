@@ -46,8 +46,9 @@ class Segments:
         self.targets = None if targets is None else targets[ends[:, :-1]]
         self.scales, self.upper = scales, upper
         apart = tree.difference_positions(np.broadcast_to(self.q[:, :1], self.q.shape), self.q)
+        self.moves = np.stack([apart, self.v], axis=-2)
         # How far positions and velocities go, (2, nv).
-        self.sizes = np.stack([np.abs(x).max(axis=(0, 1)) for x in (apart, self.v)])
+        self.sizes = np.abs(self.moves).max(axis=(0, 1))
         # What is measured, less what the first states take.
         self.freedom = 2 * self.nv * self.count * steps
 

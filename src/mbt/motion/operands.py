@@ -44,9 +44,10 @@ BOTH_LIMITS: Limits = (True, True)
 
 def check_method(method: object) -> int:
     """Return the number of a method, by its name."""
-    if not isinstance(method, str) or method not in METHODS:
+    number = METHODS.get(method) if isinstance(method, str) else None
+    if number is None:
         raise ArgumentValueError(f"method: expected {' or '.join(map(repr, METHODS))}, got {quote(method)}")
-    return METHODS[method]
+    return number
 
 
 def check_limits(method: object, joint_limits: object, limit_efforts: object) -> Limits:

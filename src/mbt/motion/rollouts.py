@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, cast
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -43,9 +42,6 @@ __all__ = ["core_of", "rollout", "rollout_context", "step"]
 
 # Accelerations of bodies in one call: of a block of lanes, some hundredths of a second.
 _WORK_A_CALL = 250_000
-
-# What makes implicit steps with the default parameters of a tree.
-_CORES: WeakKeyDictionary[MultibodyTree, dict[Limits, ImplicitCore]] = WeakKeyDictionary()
 
 # Of one call: its first step, and the integers of the quantity.
 Call = tuple[int, tuple[int, int, int, int, int]]
@@ -121,7 +117,9 @@ def step(
         _check_contacts(contacts, tree, method)
         states = None
     elif number == IMPLICIT:
-        states = _step_implicitly(tree, q, v, tau, dt, out, limits)
+        # Straight from exact arrays of one state; None where there is more to do.
+        core = core_of(tree, limits) if type(dt) is float and 0.0 < dt < math.inf else None
+        states = None if core is None else core.step(tree, q, v, tau, dt, out)
     else:
         states = steps.step(tree, q, v, tau, dt, number, out)
     if states is not None:
@@ -367,20 +365,12 @@ def _move_in_python(
     return np.stack(qs, -2), np.stack(vs, -2)
 
 
-def _step_implicitly(
-    tree: MultibodyTree, q: Any, v: Any, tau: Any, dt: Any, out: object, limits: Limits
-) -> tuple[FloatArray, FloatArray] | None:
-    """Return the next state, straight from exact arrays of one; None where there is more to do."""
-    if out is not None or type(dt) is not float or not 0.0 < dt < math.inf:
-        return None
-    core = core_of(tree, limits)
-    return None if core is None else core.step(tree, q, v, tau, dt)
-
-
 def core_of(tree: MultibodyTree, limits: Limits) -> ImplicitCore | None:
     """Return what makes implicit steps with the default parameters; None where Python or other numbers do."""
-    cores = _CORES.get(tree)
-    core = None if cores is None else cores.get(limits)
+    try:
+        core = tree._implicit_cores.get(limits)
+    except AttributeError:  # no tree: the next call says so
+        core = None
     if core is None:
         compile_copy(tree)
         if tree._user_force_elements is not None or tree.scalar_type.name != "double":
@@ -390,7 +380,7 @@ def core_of(tree: MultibodyTree, limits: Limits) -> ImplicitCore | None:
         joint_limits, limit_efforts = limits
         context = tree.create_default_context()
         core = make_core(context, joint_limits=joint_limits, limit_efforts=limit_efforts)
-        _CORES.setdefault(tree, {})[limits] = core
+        tree._implicit_cores = {**tree._implicit_cores, limits: core}
     return core
 
 

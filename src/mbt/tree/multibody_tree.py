@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import os
 from _thread import RLock  # without `threading`, which takes half a millisecond
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast, overload
 
 from mbt._core.engines.context import ContextCore
@@ -43,6 +44,8 @@ from mbt.tree.tree_reports import TreeReports
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+    from mbt._core.solvers.implicit_steps import ImplicitCore
 
 __all__ = ["MultibodyTree"]
 
@@ -100,6 +103,8 @@ class MultibodyTree(
 
     # A clone in numbers with derivatives, and what it was made of; see `mbt.context.tangents`.
     _tangent: tuple[MultibodyTree, list[Any]] | None = None
+    # What makes implicit steps with the default parameters, by the limits that act.
+    _implicit_cores: Mapping[tuple[bool, bool], ImplicitCore] = MappingProxyType({})
     # Bodies whose shapes make no pairs.
     _exclusions: tuple[tuple[RigidBody, RigidBody], ...] = ()
 

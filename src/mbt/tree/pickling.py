@@ -60,7 +60,7 @@ FORMAT = 4
 _BLANK = "_is_blank"
 
 # Attributes of a tree that are not in its pickle.
-_OWN = ("_elements", "_host_calls", "_known_facts", "_known_lookup", "_tangent")
+_OWN = ("_elements", "_host_calls", "_implicit_cores", "_known_facts", "_known_lookup", "_tangent")
 
 # The collections of a registry, and what is in them.
 _COLLECTIONS: dict[str, type[MultibodyElement]] = {

@@ -7,7 +7,7 @@ from mbt._core.quantities.call cimport Call, find_pivot_of_zero
 from mbt._core.quantities.dispatch cimport count_work_of
 from mbt._core.quantities.from_kinematics cimport register_from_kinematics
 from mbt._core.quantities.table cimport (
-    DIVIDES, OVERWRITES_INPUT, POSES, POSITIONS, VELOCITIES, Sizes, describe, sizes_of,
+    DIVIDES, IN_FULL, OVERWRITES_INPUT, POSES, POSITIONS, VELOCITIES, Description, Sizes, describe, sizes_of,
 )
 
 # Those of the dynamics are registered where they are compiled.
@@ -86,7 +86,8 @@ cdef int evaluate_state_in(
     # Out:
     double* out,          # (sizes.result,)  [SI]
 ) noexcept nogil:
-    cdef int reads = describe(quantity).reads
+    cdef const Description* row = describe(quantity)
+    cdef bint in_full = row.flags & IN_FULL
     cdef Py_ssize_t nb = model.num_bodies
     cdef Py_ssize_t nv = model.num_velocities
     cdef Py_ssize_t num_kinematics = 66*nb + 12*nv
@@ -100,12 +101,16 @@ cdef int evaluate_state_in(
     k.V_PB_W = k.H_PB_W + 6*nv
     k.V_PB = k.V_PB_W + 6*nb
     k.V_WB = k.V_PB + 6*nb
-    if reads >= POSES:
+    if row.reads >= POSES:
         kernels.body_poses(model, p, q, work, k.X_WB)
-    if reads >= POSITIONS:
+    if row.reads == POSITIONS and in_full:
         kernels.complete_position_kinematics(model, p, q, k.X_WB, work, k.X_FM, k.X_PB, k.H_FM, k.H_PB_W)
-    if reads == VELOCITIES:
+    elif row.reads >= POSITIONS:
+        kernels.motion_axes(model, p, q, k.X_WB, k.H_FM, k.H_PB_W)
+    if row.reads == VELOCITIES and in_full:
         kernels.velocity_kinematics(model, k.X_WB, k.H_PB_W, v, k.V_PB_W, k.V_PB, k.V_WB)
+    elif row.reads == VELOCITIES:
+        kernels.velocities_in_world(model, k.X_WB, k.H_PB_W, v, k.V_PB_W, k.V_WB)
     return run(quantity, integers, model, switches, p, q, v, x, &k, work, out)
 
 

@@ -9,13 +9,6 @@ namespace MBT_NS {
 
 static MBT_INLINE bool is_curved(int kind) { return kind == CYLINDER || kind == ELLIPSOID; }
 
-// Of cores, in the frame of A.
-template <class T>
-struct CoreWitness {
-  T distance;
-  Vec3<T> n, a;
-};
-
 template <class T>
 static MBT_INLINE CoreWitness<T> separated(const Nearest<T>& at) {
   const T inverse = T(1.0) / larger(at.distance, T(1e-300));
@@ -65,7 +58,7 @@ static MBT_NOINLINE CoreWitness<double> from_afar(
   const bool curved = is_curved(pair.kind_A) || is_curved(pair.kind_B), overlap = at.overlap != 0.0;
   const double scale = at.scale, rounding = 1e-14 * scale;
   CoreWitness<double> best = separated(at);
-  if (overlap) best.n = deepest_normal(pair, scale, curved ? kDepth : 1e-13);
+  if (overlap && find_deepest(pair, at, curved ? kDepth : 1e-13, &best) && !curved) return best;
   best.distance = gap_across(pair, best.n);
   bool settled = !overlap && at.distance - best.distance <= kVerified * scale;
   for (int trial = overlap; trial < kMostTrials; ++trial) {

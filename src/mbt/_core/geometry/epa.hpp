@@ -2,12 +2,12 @@
 //
 // G. van den Bergen, "Proximity queries and penetration depth computation on 3D game objects", GDC 2001. A polytope within
 // B - A grows where a face of it is nearest: that gives a lower bound of the depth, and a plane across its normal an upper one.
+// It begins as the tetrahedron in which GJK found the origin.
 #pragma once
 
 #include <cmath>
-#include <utility>
 
-#include "geometry/supports.hpp"
+#include "geometry/gjk.hpp"
 
 namespace MBT_NS {
 
@@ -16,52 +16,58 @@ class Polytope {
   Polytope(const ConvexPair<double>& pair, double scale, double tolerance)
       : pair_(pair), scale_(scale), tolerance_(tolerance) {}
 
-  // The normal from A to B across which planes touch that are least deep in one another.
-  Vec3<double> expand() {
-    double depth = 1e300;
-    Vec3<double> best = {0.0, 0.0, 1.0};
-    if (!start(&best)) return best;
+  // Find the normal from A to B across which planes touch that are least deep in one another, and how deep. True: the last
+  // side was broad enough to tell the last digits of it, and a point of A.
+  bool expand(const Nearest<double>& at, CoreWitness<double>* best) {
+    best->distance = -1e300;
+    best->n = {0.0, 0.0, 1.0};
+    if (!start_from(at) && !start(&best->n)) return false;
     while (true) {
       const int nearest = nearest_side();
-      if (nearest < 0) return best;
+      if (nearest < 0) return false;
       const Side& side = sides_[nearest];
       const Difference<double> newest = farthest_difference(pair_, -side.normal);
       const double reach = dot(newest.w, side.normal);
-      if (reach < depth) {
-        depth = reach;
-        best = -side.normal;
+      const bool is_best = -reach > best->distance;
+      if (is_best) {
+        best->distance = -reach;
+        best->n = -side.normal;
       }
-      if (reach - side.offset <= tolerance_ * scale_ || count_ == kMostCorners) return best;
+      if (reach - side.offset <= tolerance_ * scale_) return is_best && find_point(side, &best->a);
+      if (count_ == kMostCorners) return false;
       corners_[count_++] = newest;
-      if (!grow(count_ - 1, nearest)) return best;
+      if (!grow(count_ - 1, nearest)) return false;
     }
   }
 
  private:
-  static constexpr int kMostCorners = 128;
+  static constexpr int kMostCorners = 256;
   static constexpr int kMostSides = 2 * kMostCorners;
-  static constexpr int kMostEdges = 3 * kMostCorners;
   struct Side {
-    int i, j, k;          // corners, counterclockwise seen from outside
+    int corner[3];        // counterclockwise seen from outside
+    int beside[3];        // sides beyond the edges from each corner to the next
+    bool is_seen;         // from the newest corner
     Vec3<double> normal;  // outward
     double offset;        // of the plane along it
   };
   struct Edge {
-    int i, j;
+    int from, to, side;   // the side that stays
   };
 
-  bool add(int i, int j, int k) {
-    if (num_sides_ == kMostSides) return false;
+  MBT_NOINLINE void put_side(int s, int i, int j, int k) {
     const Vec3<double>&a = corners_[i].w, &b = corners_[j].w, &c = corners_[k].w;
     const Vec3<double> u = b - a, v = c - a, n = cross(u, v);
-    const double length = std::sqrt(dot(n, n));
-    Side side = {i, j, k, {0.0, 0.0, 0.0}, 1e300};
-    if (length > 1e-13 * std::sqrt(dot(u, u) * dot(v, v))) {
-      side.normal = n / length;
-      side.offset = (dot(side.normal, a) + dot(side.normal, b) + dot(side.normal, c)) / 3.0;
+    const double nn = dot(n, n);
+    Side& side = sides_[s];
+    side.corner[0] = i;
+    side.corner[1] = j;
+    side.corner[2] = k;
+    side.is_seen = false;
+    side.offset = 1e300;
+    if (nn > 1e-26 * dot(u, u) * dot(v, v)) {
+      side.normal = n * (1.0 / std::sqrt(nn));
+      side.offset = dot(side.normal, a + b + c) * (1.0 / 3.0);
     }
-    sides_[num_sides_++] = side;
-    return true;
   }
 
   int nearest_side() const {
@@ -75,6 +81,40 @@ class Polytope {
     return nearest;
   }
 
+  // Where a side is nearest to the origin, by the areas of the three triangles that this point makes with its edges; is it
+  // broad, and the point on it?
+  bool find_point(const Side& side, Vec3<double>* a) const {
+    const Difference<double>&i = corners_[side.corner[0]], &j = corners_[side.corner[1]], &k = corners_[side.corner[2]];
+    const Vec3<double> u = j.w - i.w, v = k.w - i.w, n = cross(u, v), p = side.normal * side.offset - i.w;
+    const double nn = dot(n, n), s = dot(cross(p, v), n) / nn, t = dot(cross(u, p), n) / nn, r = 1.0 - s - t;
+    const double longest = larger(larger(dot(u, u), dot(v, v)), dot(v - u, v - u));
+    *a = i.a * r + j.a * s + k.a * t;
+    return smaller(smaller(r, s), t) > -1e-13 && nn > 1e-4 * scale_ * scale_ * longest;
+  }
+
+  // The corners that GJK had, with its next one.
+  MBT_NOINLINE bool start_from(const Nearest<double>& at) {
+    for (int i = 0; i < 3; ++i) corners_[i] = at.corner[i];
+    corners_[3] = farthest_difference(pair_, at.v);
+    close();
+    for (int s = 0; s < 4; ++s)
+      if (!(sides_[s].offset >= 0.0 && sides_[s].offset < 1e299)) return false;
+    return true;
+  }
+  // The sides of the first four corners.
+  MBT_NOINLINE void close() {
+    static const int kBeside[4][3] = {{2, 3, 1}, {0, 3, 2}, {1, 3, 0}, {2, 1, 0}};
+    const Vec3<double> n = cross(corners_[1].w - corners_[0].w, corners_[2].w - corners_[0].w);
+    const bool turned = dot(corners_[3].w - corners_[0].w, n) > 0.0;
+    const int j = turned ? 2 : 1, k = turned ? 1 : 2;
+    count_ = num_sides_ = 4;
+    put_side(0, 0, j, k);
+    put_side(1, 0, k, 3);
+    put_side(2, 0, 3, j);
+    put_side(3, j, 3, k);
+    for (int s = 0; s < 4; ++s)
+      for (int e = 0; e < 3; ++e) sides_[s].beside[e] = kBeside[s][e];
+  }
   // A tetrahedron that has a volume. Where B - A is flat there is none, and *across_all is across it.
   bool start(Vec3<double>* across_all) {
     const Vec3<double> directions[3] = {{1.0, 0.0, 0.0}, {0.0, 1.0, 0.0}, {0.0, 0.0, 1.0}};
@@ -95,10 +135,8 @@ class Polytope {
     const Vec3<double> n = cross(u, corners_[2].w - corners_[0].w);
     *across_all = n / std::sqrt(dot(n, n));
     if (!extend(*across_all, 3)) return false;
-    count_ = 4;
-    const bool turned = dot(corners_[3].w - corners_[0].w, n) > 0.0;
-    const int j = turned ? 2 : 1, k = turned ? 1 : 2;
-    return add(0, j, k) && add(0, k, 3) && add(0, 3, j) && add(j, 3, k);
+    close();
+    return true;
   }
   // The corner that is farther from corner 0 of the two along d and against it.
   bool extend(const Vec3<double>& d, int corner) {
@@ -110,51 +148,49 @@ class Polytope {
 
   // Replace the sides that the corner sees by those between it and their rim: that at `nearest`, and those that hang
   // together with it. Others that are on the plane of the corner stay.
-  bool grow(int corner, int nearest) {
+  MBT_NOINLINE bool grow(int corner, int nearest) {
     const Vec3<double>& w = corners_[corner].w;
-    int seen[kMostSides], num_seen = 1, together = 1, num_edges = 0;
+    Edge rim[kMostSides];
+    int seen[kMostSides], num_seen = 1, num_edges = 0, first[kMostCorners];
     seen[0] = nearest;
-    for (int s = 0; s < num_sides_; ++s) {
-      const Side& side = sides_[s];
-      const double height = side.offset < 1e299 ? dot(side.normal, w) - side.offset : 1.0;
-      if (s != nearest && height > -1e-15 * scale_) seen[num_seen++] = s;
-    }
-    for (int s = 0; s < together; ++s)
-      for (int t = together; t < num_seen; ++t)
-        if (have_an_edge(sides_[seen[s]], sides_[seen[t]])) std::swap(seen[t], seen[together++]);
-    for (int s = 0; s < together; ++s) {
-      Side& side = sides_[seen[s]];
-      num_edges = toggle(num_edges, side.i, side.j);
-      num_edges = toggle(num_edges, side.j, side.k);
-      num_edges = toggle(num_edges, side.k, side.i);
-      if (num_edges < 0) return false;
-      side.i = -1;
-    }
-    int kept = 0;
-    for (int s = 0; s < num_sides_; ++s)
-      if (sides_[s].i >= 0) sides_[kept++] = sides_[s];
-    num_sides_ = kept;
-    for (int e = 0; e < num_edges; ++e)
-      if (!add(edges_[e].i, edges_[e].j, corner)) return false;
-    return num_edges > 2;
-  }
-  static bool have_an_edge(const Side& a, const Side& b) {
-    return has_edge(b, a.j, a.i) || has_edge(b, a.k, a.j) || has_edge(b, a.i, a.k);
-  }
-  static bool has_edge(const Side& a, int i, int j) {
-    return (a.i == i && a.j == j) || (a.j == i && a.k == j) || (a.k == i && a.i == j);
-  }
-  // An edge that both its sides lose is not on the rim.
-  int toggle(int num_edges, int i, int j) {
-    if (num_edges < 0) return num_edges;
-    for (int e = 0; e < num_edges; ++e)
-      if (edges_[e].i == j && edges_[e].j == i) {
-        edges_[e] = edges_[num_edges - 1];
-        return num_edges - 1;
+    sides_[nearest].is_seen = true;
+    for (int s = 0; s < num_seen; ++s)
+      for (int e = 0; e < 3; ++e) {
+        const Side& side = sides_[seen[s]];
+        const int other = side.beside[e];
+        Side& next = sides_[other];
+        if (next.is_seen) continue;
+        if (next.offset > 1e299 || dot(next.normal, w) - next.offset > -1e-15 * scale_) {
+          next.is_seen = true;
+          seen[num_seen++] = other;
+        } else {
+          if (num_edges == kMostSides) return false;
+          rim[num_edges++] = {side.corner[e], side.corner[e == 2 ? 0 : e + 1], other};
+        }
       }
-    if (num_edges == kMostEdges) return -1;
-    edges_[num_edges] = {i, j};
-    return num_edges + 1;
+    // New sides take the places of those that go.
+    for (int e = 0; e < num_edges; ++e) first[rim[e].from] = first[rim[e].to] = -1;
+    for (int e = 0; e < num_edges; ++e) {
+      if (e == num_seen) {
+        if (num_sides_ == kMostSides) return false;
+        seen[num_seen++] = num_sides_++;
+      }
+      if (first[rim[e].from] >= 0) return false;
+      first[rim[e].from] = seen[e];
+      put_side(seen[e], rim[e].from, rim[e].to, corner);
+    }
+    for (int e = num_edges; e < num_seen; ++e) sides_[seen[e]].offset = 1e300;
+    for (int e = 0; e < num_edges; ++e) {
+      const Edge& edge = rim[e];
+      const int after = first[edge.to];
+      if (after < 0) return false;
+      sides_[seen[e]].beside[0] = edge.side;
+      sides_[seen[e]].beside[1] = after;
+      sides_[after].beside[2] = seen[e];
+      Side& stays = sides_[edge.side];
+      stays.beside[stays.corner[0] == edge.to ? 0 : stays.corner[1] == edge.to ? 1 : 2] = seen[e];
+    }
+    return num_edges > 2;
   }
 
   const ConvexPair<double>& pair_;
@@ -162,13 +198,12 @@ class Polytope {
   int count_ = 0, num_sides_ = 0;
   Difference<double> corners_[kMostCorners];
   Side sides_[kMostSides];
-  Edge edges_[kMostEdges];
 };
 
-[[maybe_unused]] static MBT_NOINLINE Vec3<double> deepest_normal(
-    const ConvexPair<double>& pair, double scale, double tolerance) {
-  Polytope polytope(pair, scale, tolerance);
-  return polytope.expand();
+[[maybe_unused]] static MBT_NOINLINE bool find_deepest(
+    const ConvexPair<double>& pair, const Nearest<double>& at, double tolerance, CoreWitness<double>* best) {
+  Polytope polytope(pair, at.scale, tolerance);
+  return polytope.expand(at, best);
 }
 
 }  // namespace MBT_NS

@@ -20,6 +20,13 @@ struct Nearest {
   T overlap;    // 1 where A and B overlap or touch, else 0
 };
 
+// Of cores, in the frame of A.
+template <class T>
+struct CoreWitness {
+  T distance;
+  Vec3<T> n, a;
+};
+
 static constexpr int kMostSteps = 64;
 
 static MBT_INLINE bool any_set(const Lanes& a) {

@@ -138,8 +138,8 @@ static MBT_NOINLINE Witness<double> field_distance(int kind, const PlacedShape<d
   const double p[3] = {local.p.x, local.p.y, local.p.z};
   for (int k = 0; k < 3; ++k) {
     const Vec3<double> row = k == 0 ? local.R.x : k == 1 ? local.R.y : local.R.z;
-    search.high[k] = p[k] + dot(row, core_support(kind, local, row));
-    search.low[k] = p[k] + dot(row, core_support(kind, local, -row));
+    search.high[k] = p[k] + dot(row, call_core_support(kind, local, row));
+    search.low[k] = p[k] + dot(row, call_core_support(kind, local, -row));
     is_finite = is_finite && search.high[k] - search.low[k] < HUGE_VAL && p[k] - p[k] == 0.0;
     scale += search.high[k] - search.low[k];
   }

@@ -28,7 +28,7 @@ static Mat3<double> outer(const Vec3<double>& a, double s) {
 static Feature feature_of(int kind, const PlacedShape<double>& shape, const Vec3<double>& d, double slack) {
   const double* size = shape.size;
   const Vec3<double> zero = {0.0, 0.0, 0.0}, ez = {0.0, 0.0, 1.0};
-  Feature f = {0, core_support(kind, shape, d), zero, 0.0, {zero, zero, zero}};
+  Feature f = {0, call_core_support(kind, shape, d), zero, 0.0, {zero, zero, zero}};
   switch (kind) {
     case CYLINDER: {
       const double across = std::sqrt(d.x * d.x + d.y * d.y);

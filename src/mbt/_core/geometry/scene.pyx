@@ -3,7 +3,7 @@
 cimport numpy as cnp
 
 from mbt._core.door.compiled_model cimport CompiledModel
-from mbt._core.door.exact_arrays cimport adopt, data, in1, in2
+from mbt._core.door.exact_arrays cimport adopt, data, in1
 from mbt._core.model.structs cimport Model
 
 import numpy as np
@@ -52,8 +52,9 @@ cdef class Scene:
     ----------
     compiled : CompiledModel
     shapes : list of tuple
-        (kind, node, three lengths, radius of the sphere about its origin, pose (4, 4), vertices (n, 3) or None). A
-        height field has two half lengths, its top as the radius, and heights (rows, columns) as vertices.
+        (kind, node, three lengths, radius of the sphere about its origin, pose (4, 4), vertices (n, 3) or None, table
+        (m,) of a hull or None). A table begins with the vertices, see supports.hpp. A height field has two half
+        lengths, its top as the radius, and heights (rows, columns) as vertices.
     pairs : list of tuple
         (shape, shape, padding), in the order of results.
     """
@@ -74,9 +75,12 @@ cdef class Scene:
         cdef SceneShape* shape = <SceneShape*>self.allocate(len(shapes)*sizeof(SceneShape))
         cdef int i, j
         self.tables.shapes, self.tables.num_shapes = shape, len(shapes)
-        for kind, node, size, radius, pose, vertices in shapes:
+        for kind, node, size, radius, pose, vertices, table in shapes:
             # From pickles, too.
-            if not (0 <= kind < NUM_KINDS and 0 <= node < m.num_bodies and (vertices is not None) == (kind >= HULL)):
+            if not (
+                0 <= kind < NUM_KINDS and 0 <= node < m.num_bodies
+                and (vertices is not None) == (kind >= HULL) and (table is not None) == (kind == HULL)
+            ):
                 raise ValueError("shapes: there is no such kind, or no such body")
             shape.kind, shape.node, shape.mobod, shape.radius = kind, node, m.mobod[node], radius
             for i in range(3):
@@ -91,10 +95,11 @@ cdef class Scene:
                 numbers = np.concatenate([np.ravel(vertices), np.ravel(find_tops(find_tops(vertices).T).T)])
                 self.held.append(numbers)
                 shape.vertices = data(in1(numbers, "vertices", len(numbers)))
-            elif vertices is not None:
-                vertices = in2(vertices, "vertices", max(1, len(vertices)), 3)
-                self.held.append(vertices)
-                shape.vertices, shape.count = data(vertices), len(vertices)
+            elif kind == HULL:
+                shape.count = len(vertices)
+                table = in1(table, "table", max(3*shape.count, 1, len(table)))
+                self.held.append(table)
+                shape.vertices = data(table)
             shape += 1
 
     cdef list way(self, int mobod):

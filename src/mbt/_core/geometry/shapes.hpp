@@ -27,7 +27,8 @@ struct PlacedShape {
   T size[3];
   Mat3<T> R;  // R_WG
   Vec3<T> p;  // p_WG
-  // Of a hull: (count, 3) vertices in G, those of all lanes. Of a height field: heights, in rows of `count`.
+  // Of a hull: (count, 3) vertices in G, those of all lanes, and lists of them (see supports.hpp). Of a height field:
+  // heights, in rows of `count`.
   const double* vertices;
   int count;
 };

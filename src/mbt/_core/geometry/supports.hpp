@@ -3,6 +3,9 @@
 // A sphere is a point with a skin, a capsule a segment with a skin: `core` is what is under the skin.
 #pragma once
 
+#include <cmath>
+#include <cstddef>
+
 #include "scalars/lanes.hpp"
 #include "scalars/real.hpp"
 
@@ -41,6 +44,52 @@ static MBT_INLINE Vec3<T> farthest_vertex(const double* vertices, int count, con
   return vertex_at(vertices, select_lt(best[0], best[1], index[1], index[0]));
 }
 
+// Behind the vertices of a hull that has kListed of them or more are lists of those that can be farthest, for each of 24
+// parts of all directions: how many vertices all lists before each have, and all; then of each list all x, all y and all z.
+// geometry/meshes.py makes them, of lengths that are multiples of 8.
+static constexpr int kListed = 16, kListedInLanes = 64;  // below, in lanes, it takes less time to look at all
+
+// Without a branch on values, which a processor would often guess wrong.
+static MBT_NOINLINE Vec3<double> farthest_listed(const double* lists, const Vec3<double>& d) {
+  const double x = std::fabs(d.x), y = std::fabs(d.y), z = std::fabs(d.z);
+  const int third = z > larger(x, y), second = y > x;
+  const int part = 16 * third + 8 * (second & ~third) + (d.x < 0.0) + 2 * (d.y < 0.0) + 4 * (d.z < 0.0);
+  const int begin = static_cast<int>(lists[part]), count = static_cast<int>(lists[part + 1]) - begin;
+  const double *px = lists + 25 + 3 * begin, *py = px + count, *pz = py + count;
+  const Lanes dx(d.x), dy(d.y), dz(d.z);
+  Lanes best(-1e300), index(0.0), here;
+  for (int k = 0; k < MBT_W; ++k) set_lane(here, k, double(k));
+  for (int i = 0; i < count; i += MBT_W) {
+    const Lanes value = dx * Lanes(load(px + i)) + dy * Lanes(load(py + i)) + dz * Lanes(load(pz + i));
+    index = select_lt(best, value, here, index);
+    best = larger(best, value);
+    here += Lanes(double(MBT_W));
+  }
+  Lanes most(lane(best, 0)), at(lane(index, 0));
+  for (int k = 1; k < MBT_W; ++k) {
+    const Lanes value(lane(best, k));
+    at = select_lt(most, value, Lanes(lane(index, k)), at);
+    most = larger(most, value);
+  }
+  const int i = static_cast<int>(lane(at, 0));
+  return {px[i], py[i], pz[i]};
+}
+
+static MBT_INLINE Vec3<double> farthest_of_hull(const double* vertices, int count, const Vec3<double>& d) {
+  return count < kListed ? farthest_vertex(vertices, count, d) : farthest_listed(vertices + 3 * count, d);
+}
+static MBT_INLINE Vec3<Lanes> farthest_of_hull(const double* vertices, int count, const Vec3<Lanes>& d) {
+  if (count < kListedInLanes) return farthest_vertex(vertices, count, d);
+  Vec3<Lanes> found;
+  for (int l = 0; l < MBT_W; ++l) {
+    const Vec3<double> a = farthest_listed(vertices + 3 * count, {lane(d.x, l), lane(d.y, l), lane(d.z, l)});
+    set_lane(found.x, l, a.x);
+    set_lane(found.y, l, a.y);
+    set_lane(found.z, l, a.z);
+  }
+  return found;
+}
+
 static MBT_INLINE bool has_skin(int kind) { return kind == SPHERE || kind == CAPSULE; }
 
 // Of the core, farthest along d, both in the frame of the shape.
@@ -64,10 +113,19 @@ static MBT_INLINE Vec3<T> core_support(int kind, const PlacedShape<T>& shape, co
       return {scaled.x * size[0] * factor, scaled.y * size[1] * factor, scaled.z * size[2] * factor};
     }
     case HULL:
-      return farthest_vertex(shape.vertices, shape.count, d);
+      return farthest_of_hull(shape.vertices, shape.count, d);
     default:
       return {zero, zero, zero};
   }
+}
+
+// The same, called: it is long.
+[[maybe_unused]] static MBT_NOINLINE Vec3<double> call_core_support(
+    int kind, const PlacedShape<double>& shape, const Vec3<double>& d) {
+  return core_support(kind, shape, d);
+}
+static MBT_INLINE Vec3<Lanes> call_core_support(int kind, const PlacedShape<Lanes>& shape, const Vec3<Lanes>& d) {
+  return core_support(kind, shape, d);
 }
 
 // Two shapes in the frame of A, where nothing is far away.
@@ -94,8 +152,8 @@ struct Difference {
 
 template <class T>
 static MBT_NOINLINE Difference<T> farthest_difference(const ConvexPair<T>& pair, const Vec3<T>& n) {
-  const Vec3<T> a = core_support(pair.kind_A, pair.A, n);
-  const Vec3<T> b = pair.R * core_support(pair.kind_B, pair.B, -rotate_back(pair.R, n)) + pair.p;
+  const Vec3<T> a = call_core_support(pair.kind_A, pair.A, n);
+  const Vec3<T> b = pair.R * call_core_support(pair.kind_B, pair.B, -rotate_back(pair.R, n)) + pair.p;
   return {b - a, a};
 }
 

@@ -71,6 +71,23 @@ cdef inline void complete_position_kinematics(
         calc_motion_axes(model, b, X_BF, q, X_WB, H_FM, H_PB_W)
 
 
+cdef inline void calc_motion_axes_of_bodies(
+    # Topology:
+    const Model* model,
+    # Parameters:
+    const T* X_BF,         # (num_frames, 4, 4)  [1, m]
+    # In:
+    const T* q,            # (nq,)               [rad, m]
+    const T* X_WB,         # (num_bodies, 4, 4)  [1, m]
+    # Out:
+    T* H_FM,               # (nv, 6)             [1, m]
+    T* H_PB_W,             # (nv, 6)             [1, m]
+) noexcept nogil:
+    cdef int b
+    for b in range(1, model.num_bodies):
+        calc_motion_axes(model, b, X_BF, q, X_WB, H_FM, H_PB_W)
+
+
 cdef inline void start_position_kinematics(
     # Topology:
     const Model* model,

@@ -103,6 +103,9 @@ cdef void (*center_of_mass)(
     double* p_WCcm) noexcept nogil
 cdef void (*multiply_by_Nplus)(
     const Model* model, const double* q, int num_rows, const double* J_v, double* J_qdot) noexcept nogil
+cdef void motion_axes(
+    const Model* model, const Parameters[double]* p, const double* q, const double* X_WB, double* H_FM, double* H_PB_W
+) noexcept nogil
 cdef void complete_position_kinematics(
     const Model* model, const Parameters[double]* p, const double* q, const double* X_WB, double* memory,
     double* X_FM, double* X_PB, double* H_FM, double* H_PB_W) noexcept nogil
@@ -112,6 +115,9 @@ cdef void spatial_inertias(
 cdef void (*velocity_kinematics)(
     const Model* model, const double* X_WB, const double* H_PB_W, const double* v, double* V_PB_W, double* V_PB,
     double* V_WB
+) noexcept nogil
+cdef void (*velocities_in_world)(
+    const Model* model, const double* X_WB, const double* H_PB_W, const double* v, double* V_PB_W, double* V_WB
 ) noexcept nogil
 cdef void generalized_forces(
     const Model* model, const double* X_WB, const double* H_PB_W, const double* F_Bo_W, double* memory, double* tau

@@ -3,11 +3,13 @@ from mbt._core.algebra.spatial cimport copy
 from mbt._core.forces.force_elements cimport acts_on_joint, calc_singularity_between
 from mbt._core.joints.mobilizers cimport calc_v
 from mbt._core.model.structs cimport ForceElement, Model, Switches
-from mbt._core.passes cimport element_forces, jacobian, position_kinematics
+from mbt._core.passes cimport element_forces, jacobian
 from mbt._core.passes.body_forces cimport calc_generalized_forces
 from mbt._core.passes.mass_matrix_of_chains cimport calc_mass_matrix_of_chains, stride_of_axes
-from mbt._core.passes.position_kinematics cimport calc_spatial_inertias_in_world
-from mbt._core.passes.velocity_kinematics cimport calc_velocity_kinematics
+from mbt._core.passes.position_kinematics cimport (
+    calc_motion_axes_of_bodies, calc_spatial_inertias_in_world, complete_position_kinematics as complete,
+)
+from mbt._core.passes.velocity_kinematics cimport calc_velocities_in_world, calc_velocity_kinematics
 from mbt._core.quantities cimport algorithms
 from mbt._core.quantities.call cimport Call
 from mbt._core.quantities.dynamics cimport count_memory, register_dynamics
@@ -29,6 +31,7 @@ frame_pose = algorithms.run_frame_pose[double]
 center_of_mass = algorithms.run_center_of_mass[double]
 multiply_by_Nplus = jacobian.multiply_by_Nplus[double]
 velocity_kinematics = calc_velocity_kinematics[double]
+velocities_in_world = calc_velocities_in_world[double]
 velocities_of_mobilizer = calc_v[double]
 
 # Of the dynamics and of motion, which are compiled here; other modules add theirs.
@@ -197,6 +200,12 @@ cdef void mass_matrix_of_chains(
     calc_mass_matrix_of_chains(model, p.mobods, p.reflected_inertia, q, sin_q, cos_q, H, X_ON, work, F, M)
 
 
+cdef void motion_axes(
+    const Model* model, const Parameters[double]* p, const double* q, const double* X_WB, double* H_FM, double* H_PB_W
+) noexcept nogil:
+    calc_motion_axes_of_bodies[double](model, p.X_BF, q, X_WB, H_FM, H_PB_W)
+
+
 cdef void complete_position_kinematics(
     # Topology:
     const Model* model,
@@ -213,7 +222,7 @@ cdef void complete_position_kinematics(
     double* H_FM,        # (nv, 6)             [1, m]
     double* H_PB_W,      # (nv, 6)             [1, m]
 ) noexcept nogil:
-    position_kinematics.complete_position_kinematics[double](
+    complete[double](
         model, p.X_BF, q, X_WB, memory, memory + model.angle_stride, X_FM, X_PB, H_FM, H_PB_W
     )
 

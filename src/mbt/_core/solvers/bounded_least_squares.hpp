@@ -16,6 +16,7 @@
 #include <cstddef>
 
 #include "scalars/config.hpp"
+#include "scalars/rows.hpp"
 
 namespace MBT_NS {
 
@@ -35,16 +36,17 @@ class BoundedSolver {
  public:
   // Doubles that it works with.
   static std::ptrdiff_t count_memory(std::ptrdiff_t n, std::ptrdiff_t num_equations) {
-    return 3 * n * n + num_equations * (n + 3) + 8 * n + 1;
+    return n * (2 * n + padded(n) + padded(num_equations)) + padded(n + num_equations) + 3 * num_equations + 8 * n + 1;
   }
 
   BoundedSolver(const BoundedProblem& problem, double* memory) : x_(problem) {
     const std::ptrdiff_t n = x_.n, m = x_.num_equations;
-    H = memory;
+    H = V = memory;
     K = H + n * n;
     Z = K + n * n;
-    Q = Z + n * n;
-    diagonal = Q + m * n;
+    R = Z + n * padded(n);
+    squares = R + n * padded(m);
+    diagonal = squares + padded(n + m);
     factor_of = diagonal + m;
     order = reinterpret_cast<int*>(factor_of + m);
     target = factor_of + 2 * m;
@@ -98,6 +100,9 @@ class BoundedSolver {
   static constexpr double kLeastDamping = 1e-13;  // of the largest diagonal entry of H
   static constexpr double kDependent = 1e-8;      // rows of E, against the largest
 
+  // The length of a row in memory whose entries are taken eight at a time.
+  static std::ptrdiff_t padded(std::ptrdiff_t n) { return (n + 7) / 8 * 8; }
+
   static double sum(int n, const double* a, const double* b) {
     double s0 = 0.0, s1 = 0.0, s2 = 0.0, s3 = 0.0;
     int k = 0;
@@ -111,27 +116,39 @@ class BoundedSolver {
     return (s0 + s1) + (s2 + s3);
   }
 
-  static void add(int n, double s, const double* a, double* to) {
+  static void add(int n, double s, const double* __restrict a, double* __restrict to) {
     for (int k = 0; k < n; ++k) to[k] += s * a[k];
   }
 
-  // H = A'A + damping, its lower triangle, and target = A'b + damping center.
+  static void add_squares(int n, const double* __restrict a, double* __restrict to) {
+    for (int k = 0; k < n; ++k) to[k] += a[k] * a[k];
+  }
+
+  static void clear(int n, double* to) {
+    for (int k = 0; k < n; ++k) to[k] = 0.0;
+  }
+
+  // target = A'b + damping center; and without equations H = A'A + damping, its lower triangle.
   void prepare(double* x) {
     const int n = x_.n;
-    for (int k = 0; k < n * n; ++k) H[k] = 0.0;
-    for (int k = 0; k < n; ++k) target[k] = 0.0;
+    const bool has_H = x_.num_equations == 0;
+    if (has_H) clear(n * n, H);
+    clear(n, target);
+    clear(n, w);
     for (int i = 0; i < x_.num_rows; ++i) {
       const double* a = x_.A + static_cast<std::ptrdiff_t>(n) * i;
-      for (int k = 0; k < n; ++k)
+      for (int k = 0; has_H && k < n; ++k)
         if (a[k] != 0.0) add(k + 1, a[k], a, H + static_cast<std::ptrdiff_t>(n) * k);
       add(n, x_.b[i], a, target);
+      add_squares(n, a, w);
     }
     double largest = 0.0, reach = 0.0;
     size = 0.0;
     for (int k = 0; k < n; ++k) {
-      if (k < x_.num_damped) H[k * n + k] += x_.damping;
+      if (k < x_.num_damped) w[k] += x_.damping;
+      if (has_H) H[k * n + k] = w[k];
       if (x_.center != nullptr && k < x_.num_damped) target[k] += x_.damping * x_.center[k];
-      if (H[k * n + k] > largest) largest = H[k * n + k];
+      if (w[k] > largest) largest = w[k];
       side[k] = x_.lower[k] < x_.upper[k] ? kFree : kFixed;
       x[k] = x[k] < x_.lower[k] ? x_.lower[k] : x[k] > x_.upper[k] ? x_.upper[k] : x[k];
       if (std::fabs(target[k]) > size) size = std::fabs(target[k]);
@@ -174,85 +191,120 @@ class BoundedSolver {
     is_factored = true;
   }
 
-  // E' = Q R P' by reflections, those of each column in its place, until columns depend on others.
+  // E' = Q R P' by reflections V, until columns depend on others.
   void triangularize() {
     const int n = x_.n, m = x_.num_equations, f = num_free;
+    const std::ptrdiff_t width = padded(m);
+    for (int i = 0; i < f; ++i) clear(static_cast<int>(width), R + width * i);
     for (int j = 0; j < m; ++j) {
       order[j] = j;
-      for (int i = 0; i < f; ++i) Q[j * n + i] = x_.E[static_cast<std::ptrdiff_t>(n) * j + index[i]];
+      squares[j] = 0.0;
+      for (int i = 0; i < f; ++i) {
+        const double x = x_.E[static_cast<std::ptrdiff_t>(n) * j + index[i]];
+        R[width * i + j] = x;
+        squares[j] += x * x;
+      }
     }
     double first = 0.0;
     for (int s = 0; s < m && s < f; ++s) {
       int pivot = s;
-      double largest = 0.0;
-      for (int j = s; j < m; ++j) {
-        const double* a = Q + order[j] * n;
-        const double squared = sum(f - s, a + s, a + s);
-        if (squared > largest) {
-          largest = squared;
-          pivot = j;
-        }
-      }
+      for (int j = s + 1; j < m; ++j)
+        if (squares[j] > squares[pivot]) pivot = j;
+      const double largest = squares[pivot];
       if (s == 0) first = largest;
       if (!(largest > kDependent * kDependent * first)) return;
+      double* v = V + s * n;
+      for (int i = 0; i < f; ++i) {
+        double* row = R + width * i;
+        v[i] = row[pivot];
+        row[pivot] = row[s];
+        row[s] = v[i];
+      }
       const int column = order[pivot];
       order[pivot] = order[s];
       order[s] = column;
-      double* a = Q + column * n;
       const double length = std::sqrt(largest);
-      diagonal[s] = a[s] > 0.0 ? -length : length;
-      factor_of[s] = 1.0 / (largest + length * std::fabs(a[s]));
-      a[s] -= diagonal[s];
+      diagonal[s] = v[s] > 0.0 ? -length : length;
+      factor_of[s] = 1.0 / (largest + length * std::fabs(v[s]));
+      v[s] -= diagonal[s];
       ++rank;
-      for (int j = s + 1; j < m; ++j) reflect(s, Q + order[j] * n);
+      reflect_columns(s, s + 1, m, width, R);
     }
   }
 
   // u -= v (v'u) 2 / (v'v), v being the reflection number s.
   void reflect(int s, double* u) const {
-    const double* v = Q + order[s] * x_.n;
+    const double* v = V + s * x_.n;
     add(num_free - s, -factor_of[s] * sum(num_free - s, v + s, u + s), v + s, u + s);
   }
 
-  // Z, its columns as rows of memory, and K = Z'HZ.
-  void set_null_space() {
-    const int n = x_.n, f = num_free;
-    for (int i = rank; i < f; ++i) {
-      double* z = Z + (i - rank) * n;
-      for (int k = 0; k < f; ++k) z[k] = 0.0;
-      z[i] = 1.0;
-      for (int s = rank - 1; s >= 0; --s) reflect(s, z);
-    }
-    for (int i = 0; i < f - rank; ++i) {
-      const double* z = Z + i * n;
-      for (int k = 0; k < f; ++k) {
-        double total = 0.0;
-        for (int l = 0; l < f; ++l) {
-          const int high = index[k > l ? k : l], low = index[k > l ? l : k];
-          total += H[high * n + low] * z[l];
-        }
-        w[k] = total;
+  // The same for columns `first` to `end` of u, and what is beside them, eight at a time; and of each the sum of the
+  // squares below row s.
+  void reflect_columns(int s, int first, int end, std::ptrdiff_t width, double* u) {
+    const double* v = V + s * x_.n;
+    const Row zero = make_row(0.0, 0.0, 0.0, 0.0);
+    for (int j = first / 8 * 8; j < end; j += 8) {
+      Row a = zero, b = zero, c = zero, d = zero;
+      for (int i = s; i < num_free; ++i) {
+        a = a + v[i] * load_row(u + width * i + j);
+        b = b + v[i] * load_row(u + width * i + j + 4);
       }
-      for (int j = 0; j <= i; ++j) K[i * n + j] = sum(f, Z + j * n, w);
+      a = -factor_of[s] * a;
+      b = -factor_of[s] * b;
+      for (int i = s; i < num_free; ++i) {
+        double* to = u + width * i + j;
+        const Row x = load_row(to) + v[i] * a, y = load_row(to + 4) + v[i] * b;
+        store_row(to, x);
+        store_row(to + 4, y);
+        if (i == s) continue;
+        c = c + x * x;
+        d = d + y * y;
+      }
+      store_row(squares + j, c);
+      store_row(squares + j + 4, d);
     }
   }
 
-  // K + ridge = L D L': L below the diagonal, on it 1 / D.
+  // Z, a row for each free unknown, and K = Z'(A'A + damping) Z.
+  void set_null_space() {
+    const int n = x_.n, f = num_free, count = f - rank;
+    if (count == 0) return;
+    const std::ptrdiff_t width = padded(n);
+    for (int k = 0; k < f; ++k) {
+      clear(static_cast<int>(width), Z + width * k);
+      if (k >= rank) Z[width * k + k - rank] = 1.0;
+    }
+    for (int s = rank - 1; s >= 0; --s) reflect_columns(s, 0, count, width, Z);
+    for (int i = 0; i < count; ++i) clear(i + 1, K + i * n);
+    for (int r = 0; r < x_.num_rows; ++r) {
+      const double* a = x_.A + static_cast<std::ptrdiff_t>(n) * r;
+      clear(count, w);
+      for (int k = 0; k < f; ++k) add(count, a[index[k]], Z + width * k, w);
+      for (int i = 0; i < count; ++i) add(i + 1, w[i], w, K + i * n);
+    }
+    if (x_.num_damped == n) {  // Z'Z = 1
+      for (int i = 0; i < count; ++i) K[i * n + i] += x_.damping;
+      return;
+    }
+    for (int k = 0; k < f && index[k] < x_.num_damped; ++k)
+      for (int i = 0; i < count; ++i) add(i + 1, x_.damping * Z[width * k + i], Z + width * k, K + i * n);
+  }
+
+  // K + ridge = L D L': L below the diagonal, on it 1 / D. Column by column, so that sums do not wait for each other.
   void decompose(int count) {
     const int n = x_.n;
     // In the null space of E, directions of what is not damped have less of it.
-    const double smallest = x_.num_damped == n ? 0.1 : 1e-4;
-    for (int i = 0; i < count; ++i) {
-      double* a = K + i * n;
-      double pivot = a[i] + ridge;
-      for (int j = 0; j < i; ++j) a[j] -= sum(j, a, K + j * n);
-      for (int j = 0; j < i; ++j) {
-        const double scaled = a[j] * K[j * n + j];
-        pivot -= scaled * a[j];
-        a[j] = scaled;
+    const double least = ridge + x_.damping, smallest = (x_.num_damped == n ? 0.1 : 1e-4) * least;
+    for (int j = 0; j < count; ++j) {
+      double* a = K + j * n;
+      double pivot = a[j] + ridge;
+      for (int k = 0; k < j; ++k) {
+        const double scaled = a[k] * K[k * n + k];
+        pivot -= scaled * a[k];
+        a[k] = scaled;
       }
-      const double least = ridge + x_.damping;
-      a[i] = 1.0 / (pivot > smallest * least ? pivot : least);
+      a[j] = 1.0 / (pivot > smallest ? pivot : least);
+      for (int i = j + 1; i < count; ++i) K[i * n + j] -= sum(j, K + i * n, a);
     }
   }
 
@@ -281,8 +333,7 @@ class BoundedSolver {
       for (int i = 0; i < count; ++i) step[i] = w[i];
       return;
     }
-    for (int k = 0; k < num_free; ++k) step[k] = 0.0;
-    for (int i = 0; i < count; ++i) add(num_free, w[i], Z + i * x_.n, step);
+    for (int k = 0; k < num_free; ++k) step[k] = sum(count, Z + padded(x_.n) * k, w);
   }
 
   // Go as far as the box allows: the share of the step. What stopped it is no longer free.
@@ -317,7 +368,7 @@ class BoundedSolver {
     const int n = x_.n;
     for (int s = rank - 1; s >= 0; --s) {
       double total = -c[s];
-      for (int t = s + 1; t < rank; ++t) total -= Q[order[t] * n + s] * y_of(t);
+      for (int t = s + 1; t < rank; ++t) total -= R[padded(x_.num_equations) * s + t] * y_of(t);
       y_of(s) = total / diagonal[s];
     }
     int found = -1;
@@ -416,7 +467,7 @@ class BoundedSolver {
   int& side_after(int k) { return (side + x_.n)[k]; }
 
   const BoundedProblem& x_;
-  double *H, *K, *Z, *Q, *diagonal, *factor_of, *target, *gradient, *step, *c, *y, *w;
+  double *H, *V, *K, *Z, *R, *diagonal, *factor_of, *squares, *target, *gradient, *step, *c, *y, *w;
   int *order, *index, *side;
   int num_free = 0, rank = 0;
   double ridge = 0.0, size = 0.0;

@@ -131,9 +131,7 @@ cdef inline void set_rows(
     cdef double* X_WB = memory
     cdef double* H_PB_W = X_WB + 16*nb
     cdef double* masses = H_PB_W + 6*nv
-    cdef double* X_FM = masses + 4*nb
-    cdef double* X_PB = X_FM + 16*nb
-    cdef double* H_FM = X_PB + 16*nb
+    cdef double* H_FM = masses + 4*nb
     cdef double* out = H_FM + 6*nv
     cdef double* work = out + m.num_equations*nv
     cdef double[16] X_WF
@@ -143,11 +141,11 @@ cdef inline void set_rows(
     cdef int i, k
     memset(J, 0, x.num_rows*x.n*sizeof(double))
     kernels.body_poses(m, x.p, q, work, X_WB)
-    kernels.complete_position_kinematics(m, x.p, q, X_WB, work, X_FM, X_PB, H_FM, H_PB_W)
+    kernels.motion_axes(m, x.p, q, X_WB, H_FM, H_PB_W)
     if x.first_primary > 0:
         call.functions = &kernels.of_doubles
         call.model, call.switches, call.p, call.q = m, x.switches, x.p, q
-        call.k.X_WB, call.k.X_FM, call.k.X_PB, call.k.H_FM, call.k.H_PB_W = X_WB, X_FM, X_PB, H_FM, H_PB_W
+        call.k.X_WB, call.k.H_FM, call.k.H_PB_W = X_WB, H_FM, H_PB_W
         call.k.F_Bo_W = work
         call.k.rest = work + 6*nb
         call.memory = work
@@ -210,7 +208,7 @@ cdef inline void calc_masses(
 cdef inline Py_ssize_t count_rows_memory(const Model* m) noexcept nogil:
     """Doubles that `set_rows` works with."""
     return (
-        52*<Py_ssize_t>m.num_bodies + (m.num_equations + 12)*<Py_ssize_t>m.num_velocities + m.num_equations
+        20*<Py_ssize_t>m.num_bodies + (m.num_equations + 12)*<Py_ssize_t>m.num_velocities + m.num_equations
         + 6*<Py_ssize_t>m.num_bodies + kernels.work_size(m)
         + kernels.of_doubles.count_memory(CONSTRAINT_JACOBIAN, NULL, m)
     )

@@ -3,7 +3,7 @@
 What each term means, and why, is in docs/implicit_steps.md. In NumPy: tests/support/convex_steps.py.
 """
 
-from libc.math cimport fmax, sqrt
+from libc.math cimport sqrt
 from libc.string cimport memcpy
 
 from enum_numbers_of_parts cimport NUM_CONTACT_CONSTANTS
@@ -67,6 +67,8 @@ cdef extern from "solvers/convex_step.hpp" namespace "mbt_convex" nogil:
         double* point_slope
         double* total
         double* u
+    double clip(double x, double lower, double upper)
+    double positive(double x)
     Py_ssize_t count_memory(int n, int num_rows, int num_points)
     void set_memory(Problem& x, double* memory)
     double dot(int n, const double* a, const double* b)
@@ -180,13 +182,11 @@ cdef inline void set_call(const Terms* x, double* work, Call[double]* c) noexcep
     c.model, c.switches, c.p = x.model, &x.switches, x.own
     c.gravity = NULL
     c.k.X_WB = work
-    c.k.X_FM = c.k.X_WB + 16*nb
-    c.k.X_PB = c.k.X_FM + 16*nb
-    c.k.H_FM = c.k.X_PB + 16*nb
+    c.k.H_FM = c.k.X_WB + 16*nb
     c.k.H_PB_W = c.k.H_FM + 6*nv
     c.k.V_PB_W = c.k.H_PB_W + 6*nv
-    c.k.V_PB = c.k.V_PB_W + 6*nb
-    c.k.V_WB = c.k.V_PB + 6*nb
+    c.k.V_WB = c.k.V_PB_W + 6*nb
+    c.k.X_FM = c.k.X_PB = c.k.V_PB = NULL  # only who asks for them reads them
     c.memory = c.k.V_WB + 6*nb
     c.k.F_Bo_W = c.memory
     c.k.rest = c.memory + 6*nb
@@ -196,10 +196,8 @@ cdef inline void go_to(Call[double]* c, const double* q, const double* v) noexce
     """Compute the kinematics of a state."""
     c.q, c.v = q, v
     kernels.body_poses(c.model, c.p, q, c.memory, c.k.X_WB)
-    kernels.complete_position_kinematics(
-        c.model, c.p, q, c.k.X_WB, c.memory, c.k.X_FM, c.k.X_PB, c.k.H_FM, c.k.H_PB_W
-    )
-    kernels.velocity_kinematics(c.model, c.k.X_WB, c.k.H_PB_W, v, c.k.V_PB_W, c.k.V_PB, c.k.V_WB)
+    kernels.motion_axes(c.model, c.p, q, c.k.X_WB, c.k.H_FM, c.k.H_PB_W)
+    kernels.velocities_in_world(c.model, c.k.X_WB, c.k.H_PB_W, v, c.k.V_PB_W, c.k.V_WB)
 
 
 cdef inline void call(int quantity, const int* integers, Call[double]* c, const double* x, double* out) noexcept nogil:
@@ -249,7 +247,7 @@ cdef inline double* set_constraints(
         for k in range(x_c.row, x_c.row + count, 3):
             most = 0.0
             for j in range(k, min(k + 3, x_c.row + count)):
-                most = fmax(most, y.row_slope[j])
+                most = max(most, y.row_slope[j])
             for j in range(k, min(k + 3, x_c.row + count)):
                 y.row_slope[j] = 1.0/(RIGID*most) if most > 0.0 else 0.0
     return y.row_slope + x.num_rows
@@ -309,7 +307,7 @@ cdef inline double* set_contacts(
             r = 0.5*(speed/a[4] - 1.0)
             r = 0.0 if r < 0.0 else 1.0 if r > 1.0 else r
             mu = a[2] + (a[3] - a[2])*r*r*r*(10.0 + r*(6.0*r - 15.0))
-            normal = a[0]*fmax(y.depth[first], 0.0)*fmax(1.0 - a[1]*u[2], 0.0)
+            normal = a[0]*positive(y.depth[first])*positive(1.0 - a[1]*u[2])
             share = mask(x, factor, rows) + mask(x, factor, rows + n)
             for j in range(n):
                 rows[2*n + j] *= x.free[j]

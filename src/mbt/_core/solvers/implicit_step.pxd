@@ -3,7 +3,7 @@
 What each term means, and why, is in docs/implicit_steps.md. In NumPy: tests/support/convex_steps.py.
 """
 
-from libc.math cimport fabs, fmax, fmin, isfinite
+from libc.math cimport fabs, isfinite
 from libc.string cimport memcpy, memset
 
 from mbt._core.model.structs cimport Model
@@ -13,8 +13,8 @@ from mbt._core.solvers.contact_rows cimport minimize_with_friction, set_shapes
 from mbt._core.solvers.implicit_elements cimport add_hinges, set_angle_limits, set_elements
 from mbt._core.solvers.implicit_job cimport DONE, NOT_FINITE, SINGULAR
 from mbt._core.solvers.implicit_rows cimport (
-    PULL, RETURN, RIGID, STICTION, MassFactor, Problem, StepInput, Terms, add_momenta, calc_touch, factorize,
-    friction_impulse, go_to, integrate, limit_impulse, row_impulse, set_call, set_constraints, set_contacts, set_memory,
+    PULL, RETURN, RIGID, STICTION, MassFactor, Problem, StepInput, Terms, add_momenta, calc_touch, clip, factorize,
+    friction_impulse, go_to, integrate, limit_impulse, positive, row_impulse, set_call, set_constraints, set_contacts, set_memory,
     solve_inner, solve_outer,
 )
 
@@ -247,12 +247,11 @@ cdef inline void set_dofs(const Terms* x, const StepInput* at, Problem* y) noexc
     for i in range(n):
         inertia = y.M[n*i + i] if y.M[n*i + i] > 0.0 else y.linear[i]
         below, above = x.lower[i] - q[x.position_of[i]], q[x.position_of[i]] - x.upper[i]
-        y.lower[i], y.upper[i] = fmin(below, 0.0)/h, fmax(-above, 0.0)/h
-        beyond = fmax(below, 0.0) - fmax(above, 0.0)
+        beyond = positive(below) - positive(above)
         # No faster than it may, where velocities have limits.
-        y.lower[i] = fmin(fmax(y.lower[i], x.slowest[i]), x.fastest[i])
-        y.upper[i] = fmax(fmin(y.upper[i], x.fastest[i]), x.slowest[i])
-        y.back[i] = fmin(fmax(beyond/(h + RETURN), x.slowest[i]), x.fastest[i])
+        y.lower[i] = clip(-positive(-below)/h, x.slowest[i], x.fastest[i])
+        y.upper[i] = clip(positive(-above)/h, x.slowest[i], x.fastest[i])
+        y.back[i] = clip(beyond/(h + RETURN), x.slowest[i], x.fastest[i])
         y.pull[i] = h*inertia*fabs(beyond)/(PULL*PULL)*x.free[i]
         y.limit_slope[i] = inertia/RIGID*x.free[i]
         y.friction[i] *= x.free[i]

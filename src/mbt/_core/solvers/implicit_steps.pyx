@@ -8,7 +8,7 @@ from libc.string cimport memcmp, memcpy
 from mbt._core.algebra.records cimport Parameters
 from mbt._core.door.compiled_model cimport CompiledModel, derive_numbers
 from mbt._core.door.derived_parameters cimport count_derived
-from mbt._core.door.exact_arrays cimport adopt, data, in1, in2, is_array1, new1
+from mbt._core.door.exact_arrays cimport adopt, data, in1, in2, is_array1, two_outputs
 from mbt._core.engines.context cimport ContextCore
 from mbt._core.engines.leading_axes cimport check_elements
 from mbt._core.engines.state cimport check_positions
@@ -259,30 +259,37 @@ cdef class ImplicitCore:
             array = in2(array, name, self.count, ns)
             memcpy(data(self.arrays[name]), data(array), self.count*ns*sizeof(double))
 
-    def step(self, tree, q, v, tau, double dt):
+    def step(self, tree, q, v, tau, double dt, out):
         """Return the state one step later, NaN where the present one is not finite.
 
-        None where the arrays are not those of one state, or the mass matrix is singular.
+        None, with `out` as it was, where the arrays are not those of one state, or the mass matrix is singular.
         """
         cdef const Model* m = &self.compiled.model
         cdef const Terms* terms = self.terms
         cdef StepInput at
         cdef double* work
+        cdef double* to_q
+        cdef double* to_v
         if not (is_array1(q, m.num_positions) and is_array1(v, m.num_velocities) and is_array1(tau, m.num_velocities)):
             return None
         if m.num_checked:
             check_positions(tree, self.compiled, data(q))
         if m.num_elements_between:
             check_elements(tree, self.compiled, data(q))
-        q1, v1 = new1(m.num_positions), new1(m.num_velocities)
-        work = kernels.get_work(m, count_doubles(terms) - kernels.work_size(m))
+        q1, v1 = two_outputs(out, m.num_positions, m.num_velocities)
+        # They may be q and v themselves.
+        work = kernels.get_work(m, count_doubles(terms) + m.num_positions + m.num_velocities - kernels.work_size(m))
+        to_q = work + count_doubles(terms)
+        to_v = to_q + m.num_positions
         at.q, at.v, at.tau, at.h = data(q), data(v), data(tau), dt
         at.bias = NULL
-        cdef int state = take_one(terms, &at, work, data(q1), data(v1))
+        cdef int state = take_one(terms, &at, work, to_q, to_v)
         if state == SINGULAR:
             return None
         if state == NOT_FINITE:
-            fill(m, data(q1), data(v1))
+            fill(m, to_q, to_v)
+        memcpy(data(q1), to_q, m.num_positions*sizeof(double))
+        memcpy(data(v1), to_v, m.num_velocities*sizeof(double))
         return q1, v1
 
     def touch(self, Py_ssize_t sample, q, v, v1, along, lengths):
