@@ -30,6 +30,7 @@ NO_CYTHON = {
     "mbt._core.above",
     "mbt._core.cpu",
     "mbt._core.cython_utility",
+    "mbt._core.model.element_types",
     "mbt._core.quantities.names",
     "mbt._core.wrong_calls",
 }

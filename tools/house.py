@@ -10,9 +10,12 @@ from __future__ import annotations
 import ast
 import re
 import statistics
-from collections.abc import Iterator
+from collections.abc import Iterable
 from itertools import zip_longest
 from pathlib import Path
+
+# What a module imports, by its name.
+Arrows = dict[str, set[str]]
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "mbt"
@@ -21,6 +24,10 @@ TEXT = re.compile(r'""".*?"""|#[^\n]*', re.DOTALL)
 FUNCTION = re.compile(
     r"^( *)(?:cdef|cpdef|def)\b[^\n=]*?\b(\w+)\(((?:[^()]|\((?:[^()]|\([^()]*\))*\))*)\)[^\n()]*:[ \t]*\n",
     re.MULTILINE,
+)
+OTHERS = re.compile(
+    r"cdef (?:const )?\w+(?:\[\d+\])+|integers\[\d\]|&[\w.]+\[[ij]\]|\w+\[[ij]\](?=\.)"
+    r"|\w+_(?:start|node|mobod|of_node)\[[ij]\]|(?:parent|mobods|constraints|root|places?|through)\[[ij]\]"
 )
 COMPONENTS = re.compile(r"\w\[(?:\d+|[ij]|\d+ \+ [ij]|\d\*[ij](?: \+ [\dij])?)\]")
 
@@ -80,11 +87,15 @@ def comparisons_by_order() -> int:
     return sum(1 for line in lines if asks.search(line) and "NUM_QUANTITIES" not in line)
 
 
-def components() -> int:
-    """Return the lines that write vectors out in components, in passes, joints, forces and quantities."""
+def components() -> tuple[int, int]:
+    """Return the lines that write vectors out in components, in passes, joints, forces and quantities.
+
+    And how many of them compute: others declare arrays, or take an integer of a call, or a record of a list.
+    """
     folders = ("passes", "joints", "forces", "quantities")
     paths = [path for folder in folders for path in sources(CORE / folder, ".pxd")]
-    return sum(1 for path in paths for line in code(path).splitlines() if COMPONENTS.search(line))
+    lines = [line for path in paths for line in code(path).splitlines() if COMPONENTS.search(line)]
+    return len(lines), sum(1 for line in lines if COMPONENTS.search(OTHERS.sub("", line)))
 
 
 def members_of_tree() -> tuple[int, int]:
@@ -96,30 +107,79 @@ def members_of_tree() -> tuple[int, int]:
     return len(names), len(classes)
 
 
-def arrows(folder: Path) -> Iterator[tuple[str, str]]:
-    """Yield the imports between modules of a package, but those for type checkers and within functions."""
-    prefix = ".".join(folder.relative_to(PACKAGE.parent).parts)
-    for path in sources(folder, ".py"):
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
-            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(prefix):
-                yield path.stem, str(node.module)
+def module_of(path: Path) -> str:
+    """Return the name of the module that a file holds."""
+    return ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
+
+
+def arrows(folder: Path) -> tuple[Arrows, Arrows]:
+    """Return the imports between modules of a package; and those for type checkers, or within functions."""
+    modules = {
+        module_of(path): ast.parse(path.read_text(encoding="utf-8")) for path in sources(folder, ".py")
+    }
+
+    def imported(nodes: Iterable[ast.AST]) -> set[str]:
+        found = [
+            (f"{node.module}.{name.name}", str(node.module))
+            for node in nodes
+            if isinstance(node, ast.ImportFrom)
+            for name in node.names
+        ]
+        return {one if one in modules else other for one, other in found} & set(modules)
+
+    first = {name: imported(tree.body) for name, tree in modules.items()}
+    return first, {name: imported(ast.walk(tree)) - first[name] for name, tree in modules.items()}
+
+
+def arrows_back_up(first: Arrows, late: Arrows) -> int:
+    """Return how many modules are imported late by one that they need themselves."""
+
+    def reached(module: str) -> set[str]:
+        found: set[str] = set()
+        left = [module]
+        while left:
+            new = first[left.pop()] - found
+            found |= new
+            left += new
+        return found
+
+    return sum(1 for name, modules in late.items() for module in modules if name in reached(module))
+
+
+def files_of_type(name: str, classes: str) -> list[str]:
+    """Return the files that spell a type of elements, but those of file formats: its row, or its classes."""
+    spelled = re.compile(rf"\b(?:{name}|{classes})\b")
+    return [
+        str(path.relative_to(PACKAGE))
+        for path in sources(PACKAGE, ".pxd", ".pyx", ".py", ".hpp")
+        if path.parent.name not in ("parsing", "saving") and spelled.search(code(path))
+    ]
 
 
 def main() -> None:
     """Print the figures."""
     passes = lengths_of_functions(CORE / "passes")
     largest = max(sources(CORE, ".pxd", ".pyx"), key=lambda path: count_lines([path]))
+    long_files = sum(1 for path in sources(CORE, ".pxd", ".pyx") if count_lines([path]) > 500)
     pointers = functions_with_pointers(6)
     members, classes = members_of_tree()
     for name in ("FORWARD_DYNAMICS", "MASS_MATRIX", "CENTER_OF_MASS_BIAS"):
         print(f"files that spell {name}: {len(spell(name))}")
     print(f"comparisons by the order of quantities: {comparisons_by_order()}")
     print(f"functions with more than five pointers outside of passes/, without sections: {len(pointers)}")
-    print(f"lines of components in passes, joints, forces and quantities: {components()}")
+    lines, computing = components()
+    print(f"lines of components in passes, joints, forces and quantities: {lines}; that compute: {computing}")
     print(f"functions of passes: median {statistics.median(passes):g} lines, largest {max(passes)}")
     print(f"largest file of the core: {largest.name}, {count_lines([largest])} lines")
     print(f"MultibodyTree: {members} public members of {classes} classes")
-    print(f"imports within tree/: {sum(1 for _ in arrows(PACKAGE / 'tree'))}")
+    print(f"files of the core with more than 500 lines: {long_files}")
+    first, late = arrows(PACKAGE / "tree")
+    print(f"imports within tree/: {sum(map(len, first.values()))}; back up: {arrows_back_up(first, late)}")
+    for name, classes in (
+        ("PLANAR", "Planar(?:Joint|Mobilizer)"),
+        ("LINEAR_BUSHING_RPY", "LinearBushing\\w+"),
+    ):
+        print(f"files that spell {name}, but those of file formats: {len(files_of_type(name, classes))}")
     print(f"source lines: {count_lines(sources(PACKAGE, '.py', '.pyx', '.pxd', '.hpp', '.h', '.c'))}")
 
 

@@ -23,7 +23,10 @@ FILES = [
         for name in (
             "algebra/rotations",
             "algebra/spatial",
+            "forces/bushing",
+            "forces/elements_on_dof",
             "forces/force_elements",
+            "forces/linear_spring_damper",
             "joints/curvilinear",
             "joints/mobilizers",
             "joints/mobod_joints",

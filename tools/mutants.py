@@ -53,7 +53,8 @@ TESTS_OF = {
     "compiling": ["compiling"],
 }
 _PASSES = """
-    joints/mobilizers joints/mobod_joints forces/force_elements forces/point_contact algebra/spatial
+    joints/mobilizers joints/mobod_joints forces/force_elements forces/elements_on_dof
+    forces/linear_spring_damper forces/bushing forces/point_contact algebra/spatial
     algebra/rotations passes/body_forces passes/body_poses passes/center_of_mass passes/constrained_dynamics
     passes/coriolis passes/element_forces passes/forward_dynamics passes/forward_dynamics_in_parents
     passes/gravity_forces

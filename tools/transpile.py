@@ -14,13 +14,15 @@ import gc
 import hashlib
 import multiprocessing
 import os
+import re
 import runpy
 import sys
 from concurrent.futures import ProcessPoolExecutor
+from enum import IntEnum
 from importlib.metadata import version
 from multiprocessing.connection import wait
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from Cython.Build.SharedModule import generate_shared_module
 from Cython.Compiler.CmdLine import parse_command_line
@@ -31,8 +33,8 @@ from declarations import Declarations
 
 CORE = Path(__file__).resolve().parent.parent / "src" / "mbt" / "_core"
 
-#: The names of quantities, in Python.
-QUANTITIES = CORE / "quantities" / "names.py"
+#: Enumerations of Python that compiled modules know: each of class `X` is declared in `enum_x.pxd`.
+ENUMERATIONS = [CORE / "quantities" / "names.py", CORE / "model" / "element_types.py"]
 
 #: What `T` stands for in a module, where that is not `double`. Cython works on every fused function
 #: that a module can see, once for each type, whether it is called or not.
@@ -86,7 +88,7 @@ def cython_arguments(checked: bool) -> list[str]:
 
 
 def write_declarations(output: Path, module: str) -> Path:
-    """Write what no source declares, the scalars that `T` stands for and quantities; return the directory."""
+    """Write what no source declares, the scalars of `T` and enumerations; return the directory."""
     scalars = SCALARS.get(module, ["double"])
     directory = output / "fused" / "_".join(scalars)
     directory.mkdir(parents=True, exist_ok=True)
@@ -94,12 +96,41 @@ def write_declarations(output: Path, module: str) -> Path:
     lines = [f"from mbt._core.scalars cimport {', '.join(classes)}"] if classes else []
     text = "\n".join([*lines, "ctypedef fused T:", *(f"    {name}" for name in scalars), ""])
     (directory / "fused_scalar.pxd").write_text(text, encoding="utf-8")
-    quantities = runpy.run_path(str(QUANTITIES))["Quantity"]
-    members = [f"    {quantity.name} = {quantity.value}" for quantity in quantities]
-    lines = ["cdef enum Quantity:", *members, "cdef enum:", f"    NUM_QUANTITIES = {len(quantities)}", ""]
-    text = "\n".join(lines)
-    (directory / "quantity_names.pxd").write_text(text, encoding="utf-8")
+    for path in ENUMERATIONS:
+        names = runpy.run_path(str(path))
+        for enumeration in map(names.get, names["__all__"]):
+            name = re.sub("(?<=[a-z])(?=[A-Z])", "_", enumeration.__name__).lower()
+            rows = names.get("ROWS", {}).get(enumeration, {})
+            (directory / f"enum_{name}.pxd").write_text(
+                declare(enumeration, name.upper(), rows), encoding="utf-8"
+            )
     return directory
+
+
+def declare(enumeration: type[IntEnum], name: str, rows: dict[IntEnum, Any]) -> str:
+    """Return the declaration of an enumeration, and of its rows: integers with names, of each member."""
+    many = name.removesuffix("Y") + "IES" if name.endswith("Y") else name + "S"
+    lines = [
+        f"cdef enum {enumeration.__name__}:",
+        *(f"    {member.name} = {member.value}" for member in enumeration),
+        "cdef enum:",
+        f"    NUM_{many} = {len(enumeration)}",
+    ]
+    if rows:
+        columns = rows[next(iter(enumeration))]._fields
+        numbers = [", ".join(str(int(x)) for x in rows[member]) for member in enumeration]
+        row = f"{enumeration.__name__}Row"
+        lines += [
+            "cdef extern from *:",
+            '    """',
+            f"    struct {row} {{ int {', '.join(columns)}; }};",
+            f"    static constexpr {row} {many}[] = {{{', '.join(f'{{{x}}}' for x in numbers)}}};",
+            '    """',
+            f"    struct {row}:",
+            *(f"        int {column}" for column in columns),
+            f"    const {row}* {many}",
+        ]
+    return "\n".join([*lines, ""])
 
 
 class Task(NamedTuple):
@@ -140,7 +171,9 @@ def digest(module: str, arguments: list[str]) -> str:
     scalars = SCALARS.get(module)
     state = hashlib.sha256(repr((version("cython"), version("numpy"), scalars, arguments)).encode())
     state.update(Path(argument_errors.__file__).read_bytes())
-    sources = [] if module == SHARED else [CORE / f"{module}.pyx", QUANTITIES, *sorted(CORE.rglob("*.pxd"))]
+    sources = (
+        [] if module == SHARED else [CORE / f"{module}.pyx", *ENUMERATIONS, *sorted(CORE.rglob("*.pxd"))]
+    )
     for path in sources:
         state.update(str(path.relative_to(CORE)).encode())
         state.update(path.read_bytes())

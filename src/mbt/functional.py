@@ -10,18 +10,23 @@ from typing import TYPE_CHECKING, Any
 
 from mbt._core.api.stateless import (
     bias_term,
-    constrained_forward_dynamics,
     forward_dynamics,
     gravity_generalized_forces,
-    impulse_dynamics,
     inverse_dynamics,
     mass_matrix,
 )
 
 if TYPE_CHECKING:
     from mbt._core.api.configuration import difference_positions, integrate_positions
-    from mbt._core.api.constrained_inverse import constrained_inverse_dynamics
     from mbt._core.api.pose_errors import pose_error
+    from mbt._core.api.stateless_constraints import (
+        constrained_forward_dynamics,
+        constrained_inverse_dynamics,
+        constraint_bias,
+        constraint_errors,
+        constraint_jacobian,
+        impulse_dynamics,
+    )
     from mbt._core.api.stateless_derivatives import (
         constrained_forward_dynamics_derivatives,
         forward_dynamics_derivatives,
@@ -30,13 +35,9 @@ if TYPE_CHECKING:
     from mbt._core.api.stateless_kinematics import (
         body_poses,
         center_of_mass,
-        constraint_bias,
-        constraint_errors,
-        constraint_jacobian,
         frame_jacobian,
         frame_jacobian_rate,
         frame_pose,
-        momentum_regressor,
         operational_space_inertia,
         operational_space_inverse_inertia,
     )
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
         centroidal_momentum_matrix,
         frame_bias_acceleration,
         frame_velocity,
+        momentum_regressor,
         spatial_momentum,
     )
     from mbt.kinematics.one_frame import inverse_kinematics
@@ -92,6 +94,15 @@ __all__ = [
     "step_derivatives",
 ]
 
+_OF_CONSTRAINTS = (
+    "constrained_forward_dynamics",
+    "constrained_inverse_dynamics",
+    "constraint_bias",
+    "constraint_errors",
+    "constraint_jacobian",
+    "impulse_dynamics",
+)
+
 _OF_MOTION = (
     "center_of_mass_jacobian",
     "center_of_mass_velocity",
@@ -99,6 +110,7 @@ _OF_MOTION = (
     "centroidal_momentum_matrix",
     "frame_bias_acceleration",
     "frame_velocity",
+    "momentum_regressor",
     "spatial_momentum",
 )
 
@@ -142,8 +154,8 @@ def __getattr__(name: str) -> Any:
         from mbt import kinematics as module
     elif name == "pose_error":
         from mbt._core.api import pose_errors as module
-    elif name == "constrained_inverse_dynamics":
-        from mbt._core.api import constrained_inverse as module
+    elif name in _OF_CONSTRAINTS:
+        from mbt._core.api import stateless_constraints as module
     elif name.endswith("_derivatives"):
         from mbt._core.api import stateless_derivatives as module
     elif name.endswith("_positions"):

@@ -11,7 +11,7 @@ import pytest
 
 import mbt
 from mbt import functional
-from mbt._core.joints.mobilizers import MobilizerType
+from mbt._core.model.element_types import MobilizerType
 from motion.moving_models import state_of, tumbling_bodies
 from support.case import FEW, get_case
 from support.force_element_types import make_everything

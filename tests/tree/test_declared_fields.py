@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import mbt
-from mbt._core.forces.force_elements import ForceElementType, count_constraint_parameters, takes_parameters
+from mbt._core.model.element_types import ForceElementType
 from mbt.saving.json_elements import _declared_kind, kind_of
 from mbt.tree import constraints, fields, force_elements, joints
 from mbt.tree.compiled_numbers import CompiledNumbers
@@ -51,10 +51,10 @@ def test_fields_are_all_numbers_of_the_core(name: str) -> None:
     sizes = [field.size for field in kind._fields]
     assert starts == np.cumsum([0, *sizes])[:-1].tolist()
     if issubclass(kind, mbt.Constraint):
-        assert sum(sizes) == count_constraint_parameters(kind._type)
+        assert sum(sizes) == kind._type.row.num_parameters
     else:
         points = 3 if kind is mbt.PointContact else 0
-        assert takes_parameters(kind._type, sum(sizes) + points)
+        assert kind._type.takes_parameters(sum(sizes) + points)
 
 
 @pytest.mark.parametrize("name", KINDS)

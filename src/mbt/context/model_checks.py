@@ -13,14 +13,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from mbt._core.forces.force_elements import (
-    ConstraintType,
-    ForceElementType,
-    count_constraint_parameters,
-    is_on_joint,
-    takes_parameters,
-)
-from mbt._core.joints.mobilizers import MobilizerType, count_positions, count_velocities, takes_constants
+from mbt._core.model.element_types import ConstraintType, ForceElementType, MobilizerType
 from mbt.errors import ArgumentTypeError, ArgumentValueError, quote, shape_error
 from mbt.math.arrays import as_float_array
 
@@ -29,8 +22,8 @@ __all__ = ["check_model_arrays"]
 _INTEGER = frozenset((int,))
 
 # By type of mobilizer.
-_NUM_POSITIONS = [count_positions(kind) for kind in range(len(MobilizerType))]
-_NUM_VELOCITIES = [count_velocities(kind) for kind in range(len(MobilizerType))]
+_NUM_POSITIONS = [kind.num_positions for kind in MobilizerType]
+_NUM_VELOCITIES = [kind.row.num_velocities for kind in MobilizerType]
 
 _INTEGERS = (
     "parent_node",
@@ -172,7 +165,7 @@ def _check_constants(constants: Sequence[Any], types: list[int]) -> list[Any]:
     label = f"compiled model: {name}"
     is_usual = {(type(values), values.dtype) for values in flat} == {(np.ndarray, np.dtype(np.float64))}
     checked = flat if is_usual else [as_float_array(values, label, ndim=1) for values in flat]
-    if not all(map(takes_constants, types, checked)):
+    if not all(MobilizerType(kind).takes_constants(x) for kind, x in zip(types, checked, strict=True)):
         _refuse(name, "as many constants of each mobilizer as its type has")
     return checked
 
@@ -186,11 +179,11 @@ def _check_force_elements(
     checked = []
     for kind, place, numbers in zip(types, places, parameters, strict=True):
         a, b = _as_integers(place, "force_places", 2)
-        most_a, most_b = (nq, nv) if is_on_joint(kind) else (nf, nf)
+        most_a, most_b = (nq, nv) if ForceElementType(kind).row.acts_on_dof else (nf, nf)
         if not (0 <= a < most_a and 0 <= b < most_b):
             _refuse("force_places", "coordinates and frames that exist")
         checked.append(_floats(numbers, "force_parameters", (None,)))
-        if not takes_parameters(kind, checked[-1].size):
+        if not ForceElementType(kind).takes_parameters(checked[-1].size):
             _refuse("force_parameters", "as many numbers of each element as its type has")
     return checked
 
@@ -209,7 +202,8 @@ def _check_constraints(
         first_dof, most_dofs = (0, nv) if is_coupler else (-1, 0)
         if not (0 <= a < most and 0 <= b < most and all(first_dof <= dof < most_dofs for dof in dofs)):
             _refuse("constraint_places", "coordinates and frames that exist")
-        checked.append(_floats(numbers, "constraint_parameters", (count_constraint_parameters(kind),)))
+        count = ConstraintType(kind).row.num_parameters
+        checked.append(_floats(numbers, "constraint_parameters", (count,)))
     return checked
 
 

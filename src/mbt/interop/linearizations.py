@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from mbt import functional
-from mbt._core.joints.mobilizers import MobilizerType
+from mbt._core.model.element_types import Orientation
 from mbt.autodiff import initialize
 from mbt.math.arrays import FloatArray
 from mbt.tree import MultibodyTree
@@ -112,7 +112,7 @@ def _linearize_step(tree: MultibodyTree, q: Any, v: Any, tau: Any, **options: An
     if N is not None:
         q_rates = tuple(N @ x for x in q_rates)
         for mobilizer in tree.mobilizers:
-            if mobilizer._type in (MobilizerType.QUATERNION_FLOATING, MobilizerType.QUATERNION_BALL):
+            if mobilizer._type.row.orientation == Orientation.QUATERNION:
                 part = slice(mobilizer.position_start, mobilizer.position_start + 4)
                 along = q[..., part] / np.sum(q[..., part] ** 2, axis=-1, keepdims=True)
                 q_rates[0][..., part, part] += q1[..., part, None] * along[..., None, :]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from mbt._core.joints.mobilizers import MobilizerType
+from mbt._core.model.element_types import Orientation
 from mbt.errors import SingularityError
 from mbt.math.leading_axes import join
 from mbt.motion.accelerations import calc_vdot, rest_where_locked
@@ -25,17 +25,10 @@ __all__ = ["STAGES", "calc_step_rate", "find_turning_dofs", "move_context", "tak
 #: Of Runge-Kutta: the weight of each stage, and how far into the step the next one is.
 STAGES = ((1.0 / 6.0, 0.5), (1.0 / 3.0, 0.5), (1.0 / 3.0, 1.0), (1.0 / 6.0, None))
 
-_TURNING = {
-    MobilizerType.QUATERNION_FLOATING,
-    MobilizerType.QUATERNION_BALL,
-    MobilizerType.RPY_FLOATING,
-    MobilizerType.RPY_BALL,
-}
-
 
 def find_turning_dofs(tree: MultibodyTree) -> list[int]:
     """Return the first of each three velocities that are an angular velocity, and not rates of positions."""
-    return sorted(mobilizer.velocity_start for mobilizer in tree.mobilizers if mobilizer._type in _TURNING)
+    return sorted(x.velocity_start for x in tree.mobilizers if x._type.row.orientation != Orientation.PLAIN)
 
 
 def calc_step_rate(turning: Sequence[int], u: Any, v: Any) -> Any:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from mbt import math
-from mbt._core.api import steps
+from mbt._core.api import step_derivatives as compiled
 from mbt._core.api.configuration import integrate_positions
-from mbt._core.api.stateless import constrained_forward_dynamics, forward_dynamics
+from mbt._core.api.stateless import forward_dynamics
+from mbt._core.api.stateless_constraints import constrained_forward_dynamics
 from mbt._core.api.stateless_derivatives import (
     constrained_forward_dynamics_derivatives,
     forward_dynamics_derivatives,
@@ -90,7 +91,7 @@ def step_derivatives(
     limits = check_limits(method, joint_limits, limit_efforts)
     matrices = None
     if number != IMPLICIT:
-        matrices = steps.step_derivatives(tree, q, v, tau, dt, number, out)
+        matrices = compiled.step_derivatives(tree, q, v, tau, dt, number, out)
     if matrices is not None:
         return matrices
     outs = check_tuple(out, 2)

@@ -39,6 +39,7 @@ from mbt.tree import constraints, force_elements, joints
 from mbt.tree.actuator import JointActuator
 from mbt.tree.body import RigidBody
 from mbt.tree.compiled_numbers import CompiledNumbers
+from mbt.tree.constants import Constant
 from mbt.tree.element import MultibodyElement
 from mbt.tree.fields import Parameter, Reference, Vector
 from mbt.tree.force_elements import ForceElement, UniformGravityFieldElement
@@ -116,23 +117,13 @@ _SHAPES = (
     Field("collisions", SHAPES, attrgetter("collisions"), _set_shapes("collision")),
 )
 
-# Joints and mobilizers: what their constructors take after the frames.
-_AXIS = Field("axis", NUMBERS, attrgetter("_axis"))
-_AXIS_F = Field("axis_F", NUMBERS, attrgetter("_axis"))
-_OF_JOINTS = (
-    _AXIS,
-    _AXIS_F,
-    _argument("screw_pitch", NUMBER, "_screw_pitch"),
-    _argument("curvilinear_path", PATH, "_path"),
-    _argument("X_FM", POSE, "_X_FM"),
-)
+# What joints and mobilizers are made with after the frames.
+_CONSTANTS: dict[str, Value] = {"number": NUMBER, "axis": NUMBERS, "pose": POSE, "path": PATH}
 
 
 def _names_of_arguments(element_type: type[Any]) -> tuple[str, ...]:
     """Return what a constructor takes."""
-    # Those of joints convert what they are given first.
-    make: Any = element_type.__init__
-    code = getattr(make, "__wrapped__", make).__code__
+    code = element_type.__init__.__code__
     names: tuple[str, ...] = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
     return names
 
@@ -147,19 +138,20 @@ def _limits(what: str, *, of_path: bool = False) -> Field:
 
 
 def _connection_kind(element_type: type[Any]) -> Kind:
-    names = _names_of_arguments(element_type)
-    arguments = tuple(sorted((f for f in _OF_JOINTS if f.key in names), key=lambda f: names.index(f.key)))
+    constants: tuple[Constant, ...] = element_type._made_with
+    arguments = tuple(_argument(x.name, _CONSTANTS[x.kind], x.attribute) for x in constants)
     make = _joint_kind if issubclass(element_type, Joint) else _mobilizer_kind
     return make(element_type, arguments)
 
 
 def _joint_kind(joint_type: type[Any], arguments: tuple[Field, ...]) -> Kind:
     frames = (_argument("frame_on_parent", _FRAME), _argument("frame_on_child", _FRAME))
+    kind = joint_type._mobilizer_type._type
     settings = [
         Field(
             "default_positions",
             # Of a new joint they are zero, but for quaternions.
-            Numbers(unwritten=None if "Quaternion" in joint_type.__name__ else 0.0),
+            Numbers(unwritten=None if kind.num_positions > kind.row.num_velocities else 0.0),
             attrgetter("_default_positions"),
             lambda joint, q: joint.set_default_positions(q),
         ),
@@ -345,9 +337,9 @@ def read_element(
         if fields.has(field.key) or field.value in _ALWAYS_READ
     }
     element = fields.make(make or kind.element_type, **values)
-    for field in kind.arguments:
-        if field in (_AXIS, _AXIS_F):
-            _set_axis(element, values[field.key])
+    for constant in getattr(kind.element_type, "_made_with", ()):
+        if constant.kind == "axis":
+            _set_axis(element, values[constant.name])
     for field in kind.settings:
         if fields.has(field.key):
             assert field.set is not None

@@ -11,13 +11,8 @@ import numpy as np
 
 from mbt._core.api.poses import inverse_pose, left_jacobian_inverse_se3, log_se3, of_good_states
 from mbt._core.api.stateless import inverse_dynamics
-from mbt._core.api.stateless_kinematics import (
-    center_of_mass,
-    constraint_bias,
-    constraint_jacobian,
-    frame_jacobian,
-    frame_pose,
-)
+from mbt._core.api.stateless_constraints import constraint_bias, constraint_jacobian
+from mbt._core.api.stateless_kinematics import center_of_mass, frame_jacobian, frame_pose
 from mbt._core.quantities.names import Quantity
 from mbt.autodiff.array import AutoDiffArray
 from mbt.context.checks import check_tuple

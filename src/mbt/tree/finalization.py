@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from mbt._core.door.compiled_model import join_numbers
-from mbt._core.joints.mobilizers import MobilizerType
+from mbt._core.model.element_types import MobilizerType
 from mbt.math.arrays import FloatArray
 from mbt.math.poses import IDENTITY
 from mbt.topology import SpanningForest, grow_forest

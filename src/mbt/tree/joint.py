@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from mbt._core.engines.context import ContextCore
     from mbt.tree.body import RigidBody
+    from mbt.tree.constants import Constant
     from mbt.tree.mobilizer import Mobilizer
 
 __all__ = ["Joint"]
@@ -65,6 +66,8 @@ class Joint(JointLimits):
     type_name: ClassVar[str]
     # The mobilizer that models joints of this type.
     _mobilizer_type: ClassVar[type[Mobilizer]]
+    # What it is made with, besides frames: its constructor takes it behind them, in this order.
+    _made_with: ClassVar[tuple[Constant, ...]] = ()
 
     def __init__(self, name: str, frame_on_parent: Frame, frame_on_child: Frame, damping: object) -> None:
         if not hasattr(self, "_mobilizer_type"):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from mbt._core.api import tree_mobilizers
-from mbt._core.joints.mobilizers import MobilizerType
+from mbt._core.model.element_types import MobilizerType, Orientation
 from mbt.errors import ArgumentTypeError, TopologyError, quote
 from mbt.math.arrays import FloatArray
 from mbt.tree.context_access import check_context
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from mbt._core.engines.context import ContextCore
     from mbt.tree.body import RigidBody
+    from mbt.tree.constants import Constant
     from mbt.tree.joint import Joint
     from mbt.tree.mobilizer_topology import MobilizerTopology
 else:
@@ -37,15 +38,6 @@ else:
 
 
 __all__ = ["Mobilizer"]
-
-
-# All others have qdot = v.
-_TYPES_WITH_MAP = (
-    MobilizerType.QUATERNION_FLOATING,
-    MobilizerType.QUATERNION_BALL,
-    MobilizerType.RPY_FLOATING,
-    MobilizerType.RPY_BALL,
-)
 
 
 class Mobilizer(CoordinateOwner):
@@ -71,8 +63,9 @@ class Mobilizer(CoordinateOwner):
     kind: ClassVar[str] = "mobilizer"
     _adder: ClassVar[str] = "add_mobilizer"
 
-    # What a type is: its number in the compiled core, its sizes, and how its coordinates are called.
+    # What a type is: its row in the compiled core, what it is made with, and how its coordinates are called.
     _type: ClassVar[MobilizerType]
+    _made_with: ClassVar[tuple[Constant, ...]] = ()
     #: Suffixes that make the name of a position out of that of the joint.
     position_suffixes: ClassVar[tuple[str, ...]] = ()
     #: Suffixes that make the name of a velocity out of that of the joint.
@@ -211,7 +204,7 @@ class Mobilizer(CoordinateOwner):
     @property
     def is_velocity_equal_to_qdot(self) -> bool:
         """Whether ``qdot = v`` in every configuration."""
-        return self._type not in _TYPES_WITH_MAP
+        return self._type.row.orientation == Orientation.PLAIN
 
     # Motion across the mobilizer: of the outboard frame in the inboard one.
 

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbt._core.forces.force_elements import count_constraint_parameters, takes_parameters
 from mbt.errors import ArgumentValueError, MbtError, quote, shorten
 from mbt.math.curvilinear_path import PiecewiseConstantCurvatureTrajectory
 from mbt.math.spatial_inertia import SpatialInertia
@@ -30,9 +29,6 @@ from mbt.tree.force_elements import CompiledForceElement, UniformGravityFieldEle
 from mbt.tree.force_elements.door_hinge import DoorHinge, DoorHingeConfig
 from mbt.tree.frame import BodyFrame, FixedOffsetFrame, Frame
 from mbt.tree.joint import Joint
-from mbt.tree.joints import CurvilinearJoint, CurvilinearMobilizer, ScrewJoint, ScrewMobilizer
-from mbt.tree.joints.one_axis import AxisJoint, AxisMobilizer
-from mbt.tree.joints.weld import WeldJoint, WeldMobilizer
 from mbt.tree.mobilizer import Mobilizer
 from mbt.tree.sensors import ForceTorqueSensor, FrameSensor, Imu, JointSensor, Sensor
 from mbt.tree.shape import Shape
@@ -88,8 +84,9 @@ def check_elements(tree: MultibodyTree) -> None:
 
 def attributes_of(kind: type[Any]) -> dict[str, Check]:
     """Return the attributes that an element has by the classes of mbt, and what each may be."""
-    declared = {x.attribute: _element(x.kind) for x in getattr(kind, "_references", ())}
-    return declared | {
+    references = {x.attribute: _element(x.kind) for x in getattr(kind, "_references", ())}
+    constants = {x.attribute: _CONSTANTS[x.kind] for x in getattr(kind, "_made_with", ())}
+    return {**references, **constants} | {
         name: check for base in kind.__mro__ for name, check in _ATTRIBUTES.get(base, {}).items()
     }
 
@@ -231,7 +228,7 @@ def _are_shapes(value: Any, element: Any) -> bool:
 
 def _are_parameters(value: Any, element: Any) -> bool:
     is_vector = type(value) is np.ndarray and value.dtype == np.float64 and value.ndim == 1
-    return is_vector and bool(np.isfinite(value).all()) and takes_parameters(element._type, value.size)
+    return is_vector and bool(np.isfinite(value).all()) and element._type.takes_parameters(value.size)
 
 
 def _are_quantities(value: Any, element: Any) -> bool:
@@ -257,6 +254,14 @@ def _is_number(value: Any, element: Any) -> bool:
 def _is_effort_limit(value: Any, element: Any) -> bool:
     return type(value) is float and value >= 0.0
 
+
+# What joints and mobilizers are made with.
+_CONSTANTS: Mapping[str, Check] = {
+    "number": _is_number,
+    "axis": _shape(3),
+    "pose": _shape(4, 4),
+    "path": _instance(PiecewiseConstantCurvatureTrajectory),
+}
 
 _ATTRIBUTES: Mapping[type[Any], dict[str, Check]] = {
     MultibodyElement: {
@@ -301,14 +306,6 @@ _ATTRIBUTES: Mapping[type[Any], dict[str, Check]] = {
         "_acceleration_limits": _limits(lambda element: element.num_velocities),
         "_effort_limit": _is_effort_limit,
     },
-    AxisMobilizer: {"_axis": _shape(3)},
-    AxisJoint: {"_axis": _shape(3)},
-    ScrewMobilizer: {"_screw_pitch": _is_number},
-    ScrewJoint: {"_screw_pitch": _is_number},
-    WeldMobilizer: {"_X_FM": _shape(4, 4)},
-    WeldJoint: {"_X_FM": _shape(4, 4)},
-    CurvilinearMobilizer: {"_path": _instance(PiecewiseConstantCurvatureTrajectory)},
-    CurvilinearJoint: {"_path": _instance(PiecewiseConstantCurvatureTrajectory)},
     UniformGravityFieldElement: {
         "_g_W": _shape(3),
         "_disabled_model_instances": lambda value, element: (
@@ -326,7 +323,7 @@ _ATTRIBUTES: Mapping[type[Any], dict[str, Check]] = {
         "_stiffness": _is_number,
         "_damping": _is_number,
     },
-    Constraint: {"_defaults": _array(lambda element: (count_constraint_parameters(element._type),))},
+    Constraint: {"_defaults": _array(lambda element: (element._type.row.num_parameters,))},
     Sensor: {"_quantities": _are_quantities, "_default_name": _instance(str)},
     Imu: {"_frame": _element(Frame)},
     ForceTorqueSensor: {"_joint": _element(Joint), "_frame": _element(Frame)},

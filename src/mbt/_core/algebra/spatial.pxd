@@ -27,6 +27,26 @@ cdef inline void add_to(const T* x, int n, T* y) noexcept nogil:
         y[i] = y[i] + x[i]
 
 
+cdef inline void subtract_from(const T* x, int n, T* y) noexcept nogil:
+    """y -= x."""
+    cdef int i
+    for i in range(n):
+        y[i] = y[i] - x[i]
+
+
+cdef inline void subtract(const T* a, const T* b, int n, T* y) noexcept nogil:
+    """y = a - b."""
+    cdef int i
+    for i in range(n):
+        y[i] = a[i] - b[i]
+
+
+cdef inline void negate(int n, T* y) noexcept nogil:
+    cdef int i
+    for i in range(n):
+        y[i] = -y[i]
+
+
 cdef inline void add_scaled(const T* x, T s, int n, T* y) noexcept nogil:
     """y += s x."""
     cdef int i
@@ -264,6 +284,26 @@ cdef inline void rotate_inverse4(const T* X, const T* x, T* y) noexcept nogil:
     y[2] = X[2]*x[0] + X[6]*x[1] + X[10]*x[2]
 
 
+cdef inline void multiply_inverse_rotations4(const T* X_WA, const T* X_WB, T* R_AB) noexcept nogil:
+    """R_AB = R_WA' R_WB."""
+    cdef int i, j
+    for i in range(3):
+        for j in range(3):
+            R_AB[3*i + j] = X_WA[i]*X_WB[j] + X_WA[4 + i]*X_WB[4 + j] + X_WA[8 + i]*X_WB[8 + j]
+
+
+cdef inline void get_position4(const T* X, T* p) noexcept nogil:
+    cdef int i
+    for i in range(3):
+        p[i] = X[4*i + 3]
+
+
+cdef inline void position_from4(const T* X_WA, const T* p_WP, T* p_AoP_W) noexcept nogil:
+    cdef int i
+    for i in range(3):
+        p_AoP_W[i] = p_WP[i] - X_WA[4*i + 3]
+
+
 cdef inline void position_between4(const T* X_WA, const T* X_WB, T* p_AoBo_W) noexcept nogil:
     cdef int i
     for i in range(3):
@@ -297,3 +337,17 @@ cdef inline void add_shifted_force(const T* F_B, const T* p, T* F_A) noexcept no
     for i in range(6):
         F_A[i] = F_A[i] + F_B[i]
     add_cross(p, F_B + 3, F_A)
+
+
+cdef inline void cross_motion(const T* V, const T* x, T* y) noexcept nogil:
+    """y = V × x of motions."""
+    cross(V, x, y)
+    cross(V, x + 3, y + 3)
+    add_cross(V + 3, x, y + 3)
+
+
+cdef inline void add_cross_motion(const T* V, const T* x, T* y) noexcept nogil:
+    """y += V × x of motions."""
+    add_cross(V, x, y)
+    add_cross(V, x + 3, y + 3)
+    add_cross(V + 3, x, y + 3)

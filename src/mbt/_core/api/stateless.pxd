@@ -4,6 +4,7 @@ cimport numpy as cnp
 
 from mbt._core.algebra.records cimport Parameters
 from mbt._core.door.compiled_model cimport CompiledModel
+from mbt._core.engines.leading_axes cimport Batch
 from mbt._core.model.structs cimport Model
 from mbt._core.quantities.table cimport Quantity
 
@@ -14,3 +15,9 @@ cdef CompiledModel compiled_of(object tree)
 cdef object of_q(
     tree, CompiledModel compiled, KernelOfQ kernel, Quantity quantity, q, out,
     int ndim, cnp.npy_intp n0, cnp.npy_intp n1, cnp.npy_intp n2)
+
+# Of q, v, another array by velocities, and forces.
+cdef Batch batch_with_forces(tree, CompiledModel compiled, q, v, str name, x, external_forces)
+
+# Raise where constraints have no forces.
+cdef int check_multipliers(tree, CompiledModel compiled, const double* multipliers, q) except -1

@@ -1,5 +1,3 @@
-from typing import Literal
-
 import numpy.typing as npt
 
 from mbt.context import MultibodyForces
@@ -26,24 +24,6 @@ def forward_dynamics(
     external_forces: MultibodyForces | None = None,
     out: FloatArray | None = None,
 ) -> FloatArray: ...
-def constrained_forward_dynamics(
-    tree: MultibodyTree,
-    q: npt.ArrayLike,
-    v: npt.ArrayLike,
-    tau: npt.ArrayLike,
-    *,
-    external_forces: MultibodyForces | None = None,
-    stabilize: bool | Literal[-1] = False,
-    out: tuple[FloatArray | None, FloatArray | None] | None = None,
-) -> tuple[FloatArray, FloatArray]: ...
-def impulse_dynamics(
-    tree: MultibodyTree,
-    q: npt.ArrayLike,
-    v: npt.ArrayLike,
-    restitution: npt.ArrayLike = 0.0,
-    *,
-    out: tuple[FloatArray | None, FloatArray | None] | None = None,
-) -> tuple[FloatArray, FloatArray]: ...
 def mass_matrix(tree: MultibodyTree, q: npt.ArrayLike, *, out: FloatArray | None = None) -> FloatArray: ...
 def bias_term(
     tree: MultibodyTree, q: npt.ArrayLike, v: npt.ArrayLike, *, out: FloatArray | None = None

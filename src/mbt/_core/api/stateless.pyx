@@ -10,16 +10,16 @@ from mbt._core.algebra.records cimport Parameters
 from mbt._core.api.tree_energy cimport TreeCore
 from mbt._core.door.compiled_model cimport CompiledModel
 from mbt._core.door.exact_arrays cimport (
-    adopt, apart, data, direction, is_array1, option, out1, out2, out3, overlap, two_outputs,
+    adopt, apart, data, is_array1, out1, out2, out3, overlap,
 )
 from mbt._core.engines.lane_engine cimport run_batch
 from mbt._core.engines.leading_axes cimport Batch, add_forces_operands, check_elements
 from mbt._core.engines.state cimport check_positions
-from mbt._core.model.structs cimport Model, Switches
+from mbt._core.model.structs cimport Model
 from mbt._core.quantities cimport kernels
 from mbt._core.quantities.table cimport (
-    CONSTRAINED_FORWARD_DYNAMICS, CONSTRAINT_FORCES, FORWARD_DYNAMICS, GRAVITY_GENERALIZED_FORCES,
-    IMPULSE_DYNAMICS, INVERSE_DYNAMICS, MASS_MATRIX, MAX_INTEGERS, MOTION_FORCES, Quantity, no_integers,
+    CONSTRAINT_FORCES, FORWARD_DYNAMICS, GRAVITY_GENERALIZED_FORCES, INVERSE_DYNAMICS, MASS_MATRIX, MAX_INTEGERS,
+    MOTION_FORCES, Quantity, no_integers,
 )
 
 import numpy as np
@@ -272,170 +272,6 @@ cdef forward_dynamics_batch(tree, CompiledModel compiled, q, v, tau, external_fo
     out = batch.output(out, (compiled.model.num_velocities,))
     cdef int[<int>MAX_INTEGERS] with_forces = [len(batch.arrays) == 5, 0, 0, 0, 0]
     run_batch(batch, compiled, FORWARD_DYNAMICS, with_forces, (out,))
-    return out
-
-
-def constrained_forward_dynamics(tree, q, v, tau, *, external_forces=None, stabilize=False, out=None):
-    """Return the generalized accelerations that `tau` gives, and the multipliers of the constraints.
-
-    Parameters
-    ----------
-    tree : MultibodyTree
-        A finalized tree.
-    q : array_like, shape (..., num_positions)
-        Generalized positions.
-    v, tau : array_like, shape (..., num_velocities)
-        Generalized velocities and forces. Leading axes broadcast.
-    external_forces : MultibodyForces, optional
-        Further forces, on bodies at Bo in World and generalized. Its batch shape broadcasts too.
-    stabilize : bool or -1, optional
-        Let the errors of each constraint decay, with its own frequency and damping ratio; -1 for integration
-        backwards in time.
-    out : tuple of two (ndarray or None), optional
-        Arrays of shapes (..., num_velocities) and (..., num_constraint_equations), float64, C-contiguous, written in
-        place and returned. Left untouched when an argument is rejected.
-
-    Returns
-    -------
-    vdot : ndarray, shape (..., num_velocities)
-        Generalized accelerations, those of `forward_dynamics` [rad/s^2, m/s^2].
-    multipliers : ndarray, shape (..., num_constraint_equations)
-        Forces and torques of the constraints: see `MultibodyTree.calc_constrained_forward_dynamics`.
-
-    Raises
-    ------
-    ShapeError, ArgumentTypeError
-        When an array is not of the right shape or type.
-    SingularityError
-        When a degree of freedom of a single state has no inertia; in a batch that sample is NaN.
-    """
-    cdef CompiledModel compiled = compiled_of(tree)
-    cdef int stabilized = direction(stabilize)
-    cdef const Model* m
-    cdef Py_ssize_t nv
-    cdef Switches switches
-    cdef const double* found
-    cdef double* memory
-    cdef double* result
-    cdef int singular
-    if compiled is None:
-        into_vdot, into_multipliers = above.check_tuple(out, 2)
-        nv = tree.num_velocities
-        both = above.of_each_state(
-            tree, CONSTRAINED_FORWARD_DYNAMICS, {"q": q, "v": v, "tau": tau}, None, "_calc_constrained_dynamics",
-            integers=(0, stabilized), external_forces=external_forces, stabilize=option(stabilized)
-        )
-        return tree._numbers.write_all(
-            (into_vdot, both[..., :nv], "out[0]"), (into_multipliers, both[..., nv:], "out[1]")
-        )
-    m = &compiled.model
-    nv = m.num_velocities
-    if not (
-        external_forces is None and is_array1(q, m.num_positions) and is_array1(v, nv) and is_array1(tau, nv)
-        and (<TreeCore>tree)._user_force_elements is None
-    ):
-        return constrained_forward_dynamics_batch(tree, compiled, q, v, tau, external_forces, stabilized, out)
-    if m.num_checked:
-        check_positions(tree, compiled, data(q))
-    if m.num_elements_between:
-        check_elements(tree, compiled, data(q))
-    vdot, multipliers = two_outputs(out, nv, m.num_equations)
-    memory = kernels.get_work(m, 3*nv)
-    result = memory + kernels.work_size(m) + 2*nv
-    switches = m.switches
-    switches.stabilized = stabilized
-    singular = kernels.forward_dynamics_with_elements(
-        m, &compiled.defaults.parameters, &switches, data(q), data(v), data(tau), memory, result
-    )
-    if singular >= 0:
-        above.raise_massless_dof(tree, singular)
-    if m.num_constraints:
-        found = kernels.multipliers_in(m, memory)
-        check_multipliers(tree, compiled, found, q)
-        memcpy(data(multipliers), found, m.num_equations*sizeof(double))
-    memcpy(data(vdot), result, nv*sizeof(double))
-    return vdot, multipliers
-
-
-cdef tuple constrained_forward_dynamics_batch(
-    tree, CompiledModel compiled, q, v, tau, external_forces, int stabilized, out
-):
-    cdef Py_ssize_t nv = compiled.model.num_velocities
-    cdef Batch batch = batch_with_forces(tree, compiled, q, v, "tau", tau, external_forces)
-    if not batch.shape:
-        return above.calc_single(
-            tree, "calc_constrained_forward_dynamics", batch.arrays, stabilize=option(stabilized), out=out
-        )
-    if out is not None:
-        out = above.check_outputs(out, (batch.shape + (nv,), batch.shape + (compiled.model.num_equations,)))
-    cdef int[<int>MAX_INTEGERS] integers = [len(batch.arrays) == 5, stabilized, 0, 0, 0]
-    both = batch.output(None, (nv + compiled.model.num_equations,))
-    run_batch(batch, compiled, CONSTRAINED_FORWARD_DYNAMICS, integers, (both,))
-    if out is None:
-        return both[..., :nv], both[..., nv:]
-    out[0][...], out[1][...] = both[..., :nv], both[..., nv:]
-    return out
-
-
-def impulse_dynamics(tree, q, v, restitution=0.0, *, out=None):
-    """Return the velocities after an impact, and the impulses of the constraints.
-
-    Solves ``M (v1 - v) = J' impulses`` and ``J v1 = -restitution J v``; kinetic energy never grows.
-
-    Parameters
-    ----------
-    tree : MultibodyTree
-        A finalized tree.
-    q : array_like, shape (..., num_positions)
-        Generalized positions.
-    v : array_like, shape (..., num_velocities)
-        Generalized velocities before the impact. Leading axes broadcast.
-    restitution : array_like, shape (...), optional
-        Coefficient of restitution, 0 to 1 [1]. Its axes broadcast too.
-    out : tuple of two (ndarray or None), optional
-        Arrays of shapes (..., num_velocities) and (..., num_constraint_equations), float64, C-contiguous, written in
-        place and returned. Left untouched when an argument is rejected.
-
-    Returns
-    -------
-    v1 : ndarray, shape (..., num_velocities)
-        Generalized velocities after the impact [rad/s, m/s].
-    impulses : ndarray, shape (..., num_constraint_equations)
-        Impulses of the constraints [N s, N m s]: see `MultibodyTree.calc_impulse_dynamics`.
-
-    Raises
-    ------
-    ShapeError, ArgumentTypeError
-        When an array is not of the right shape or type.
-    ArgumentValueError
-        When `restitution` is not from 0 to 1.
-    SingularityError
-        When a degree of freedom of a single state has no inertia; in a batch that sample is NaN.
-    """
-    from mbt.math.arrays import as_share_array
-    cdef CompiledModel compiled = compiled_of(tree)
-    cdef Py_ssize_t nv = tree.num_velocities
-    cdef Py_ssize_t num_equations = tree.num_constraint_equations
-    cdef Batch batch
-    share = as_share_array(restitution, "restitution")[..., None]
-    if compiled is None:
-        into_v1, into_impulses = above.check_tuple(out, 2)
-        both = above.of_each_state(tree, IMPULSE_DYNAMICS, {"q": q, "v": v, "restitution": share}, None)
-        return tree._numbers.write_all(
-            (into_v1, both[..., :nv], "out[0]"), (into_impulses, both[..., nv:], "out[1]")
-        )
-    batch = Batch(["q", "v", "restitution"], [q, v, share], [(tree.num_positions,), (nv,), (1,)])
-    if not batch.shape:
-        context = above.Context(tree)
-        context.q, context.v = batch.arrays[:2]
-        return tree.calc_impulse_dynamics(context, restitution, out=out)
-    if out is not None:
-        out = above.check_outputs(out, (batch.shape + (nv,), batch.shape + (num_equations,)))
-    both = batch.output(None, (nv + num_equations,))
-    run_batch(batch, compiled, IMPULSE_DYNAMICS, no_integers, (both,))
-    if out is None:
-        return both[..., :nv], both[..., nv:]
-    out[0][...], out[1][...] = both[..., :nv], both[..., nv:]
     return out
 
 

@@ -54,21 +54,4 @@ def operational_space_inverse_inertia(
     expressed_in: Frame | RigidBody | str | None = None,
     out: FloatArray | None = None,
 ) -> FloatArray: ...
-def momentum_regressor(
-    tree: MultibodyTree,
-    q: npt.ArrayLike,
-    v: npt.ArrayLike,
-    *,
-    p_WoP_W: npt.ArrayLike | None = None,
-    out: FloatArray | None = None,
-) -> FloatArray: ...
 def center_of_mass(tree: MultibodyTree, q: npt.ArrayLike, *, out: FloatArray | None = None) -> FloatArray: ...
-def constraint_errors(
-    tree: MultibodyTree, q: npt.ArrayLike, *, out: FloatArray | None = None
-) -> FloatArray: ...
-def constraint_jacobian(
-    tree: MultibodyTree, q: npt.ArrayLike, *, out: FloatArray | None = None
-) -> FloatArray: ...
-def constraint_bias(
-    tree: MultibodyTree, q: npt.ArrayLike, v: npt.ArrayLike, *, out: FloatArray | None = None
-) -> FloatArray: ...

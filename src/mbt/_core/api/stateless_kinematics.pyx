@@ -14,10 +14,8 @@ from mbt._core.engines.state cimport check_positions
 from mbt._core.model.structs cimport Model
 from mbt._core.quantities cimport kernels
 from mbt._core.quantities.table cimport (
-    BODY_POSES, CENTER_OF_MASS, CONSTRAINT_BIAS, CONSTRAINT_ERRORS, CONSTRAINT_JACOBIAN, FRAME_JACOBIAN,
-    FRAME_POSE_IN_WORLD, MAX_INTEGERS, MOMENTUM_REGRESSOR, OPERATIONAL_SPACE_INERTIA,
-    OPERATIONAL_SPACE_INVERSE_INERTIA, SPATIAL_JACOBIAN_RATE, Sizes, describe, needs_velocities, no_integers,
-    shape_tuple, sizes_of,
+    BODY_POSES, CENTER_OF_MASS, FRAME_JACOBIAN, FRAME_POSE_IN_WORLD, MAX_INTEGERS, OPERATIONAL_SPACE_INERTIA,
+    OPERATIONAL_SPACE_INVERSE_INERTIA, SPATIAL_JACOBIAN_RATE, Sizes, describe, needs_velocities, shape_tuple, sizes_of,
 )
 
 import numpy as np
@@ -392,122 +390,6 @@ def operational_space_inverse_inertia(tree, q, frame, *, expressed_in=None, out=
         sample is NaN.
     """
     return of_frame_in_space(tree, OPERATIONAL_SPACE_INVERSE_INERTIA, q, frame, expressed_in, out)
-
-
-def momentum_regressor(tree, q, v, *, p_WoP_W=None, out=None):
-    """Return Y(q, v) with ``Y pi`` the momentum of all bodies about a point P, pi their inertial parameters.
-
-    Parameters
-    ----------
-    tree : MultibodyTree
-        A finalized tree.
-    q : array_like, shape (..., num_positions)
-        Generalized positions.
-    v : array_like, shape (..., num_velocities)
-        Generalized velocities. Leading axes broadcast.
-    p_WoP_W : array_like, shape (..., 3), optional
-        The point, in World [m]; by default World's origin.
-    out : ndarray, shape (..., 6, 10 (num_bodies - 1)), float64, C-contiguous, optional
-        Written in place and returned. Left untouched when an argument is rejected.
-
-    Returns
-    -------
-    ndarray, shape (..., 6, 10 (num_bodies - 1))
-        Angular rows first. Columns in the order of `MultibodyTree.get_inertial_parameters`.
-
-    Raises
-    ------
-    ShapeError, ArgumentTypeError
-        When an array is not of the right shape or type.
-    SingularityError
-        When a single state has a zero quaternion; in a batch that sample is NaN.
-    """
-    cdef CompiledModel compiled = compiled_of(tree)
-    point = origin if p_WoP_W is None else p_WoP_W
-    return of_state(tree, compiled, MOMENTUM_REGRESSOR, no_integers, q, v, point, out)
-
-
-def constraint_errors(tree, q, *, out=None):
-    """Return the errors of the constraints, which are zero where the positions satisfy them.
-
-    Parameters
-    ----------
-    tree : MultibodyTree
-        A finalized tree.
-    q : array_like, shape (..., num_positions)
-        Generalized positions.
-    out : ndarray, shape (..., num_constraint_equations), float64, C-contiguous, optional
-        Written in place and returned. Left untouched when an argument is rejected.
-
-    Returns
-    -------
-    ndarray, shape (..., num_constraint_equations)
-        See each type of constraints [rad, m].
-
-    Raises
-    ------
-    ShapeError, ArgumentTypeError
-        When an array is not of the right shape or type.
-    SingularityError
-        When a single state has a zero quaternion; in a batch that sample is NaN.
-    """
-    return of_state(tree, compiled_of(tree), CONSTRAINT_ERRORS, no_integers, q, None, None, out)
-
-
-def constraint_jacobian(tree, q, *, out=None):
-    """Return J(q), with ``J v`` the rates of the constraint errors.
-
-    Parameters
-    ----------
-    tree : MultibodyTree
-        A finalized tree.
-    q : array_like, shape (..., num_positions)
-        Generalized positions.
-    out : ndarray, shape (..., num_constraint_equations, num_velocities), float64, C-contiguous, optional
-        Written in place and returned. Left untouched when an argument is rejected.
-
-    Returns
-    -------
-    ndarray, shape (..., num_constraint_equations, num_velocities)
-        See each type of constraints.
-
-    Raises
-    ------
-    ShapeError, ArgumentTypeError
-        When an array is not of the right shape or type.
-    SingularityError
-        When a single state has a zero quaternion; in a batch that sample is NaN.
-    """
-    return of_state(tree, compiled_of(tree), CONSTRAINT_JACOBIAN, no_integers, q, None, None, out)
-
-
-def constraint_bias(tree, q, v, *, out=None):
-    """Return ``Jdot v``: the rates of ``J v`` at vdot = 0.
-
-    Parameters
-    ----------
-    tree : MultibodyTree
-        A finalized tree.
-    q : array_like, shape (..., num_positions)
-        Generalized positions.
-    v : array_like, shape (..., num_velocities)
-        Generalized velocities. Leading axes broadcast.
-    out : ndarray, shape (..., num_constraint_equations), float64, C-contiguous, optional
-        Written in place and returned. Left untouched when an argument is rejected.
-
-    Returns
-    -------
-    ndarray, shape (..., num_constraint_equations)
-        [rad/s^2, m/s^2].
-
-    Raises
-    ------
-    ShapeError, ArgumentTypeError
-        When an array is not of the right shape or type.
-    SingularityError
-        When a single state has a zero quaternion; in a batch that sample is NaN.
-    """
-    return of_state(tree, compiled_of(tree), CONSTRAINT_BIAS, no_integers, q, v, None, out)
 
 
 cdef object of_frame_in_space(tree, int quantity, q, frame, expressed_in, out):

@@ -38,3 +38,11 @@ def spatial_momentum(
 def centroidal_momentum_bias(
     tree: MultibodyTree, q: npt.ArrayLike, v: npt.ArrayLike, *, out: FloatArray | None = None
 ) -> FloatArray: ...
+def momentum_regressor(
+    tree: MultibodyTree,
+    q: npt.ArrayLike,
+    v: npt.ArrayLike,
+    *,
+    p_WoP_W: npt.ArrayLike | None = None,
+    out: FloatArray | None = None,
+) -> FloatArray: ...

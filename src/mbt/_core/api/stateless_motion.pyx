@@ -17,7 +17,7 @@ from mbt._core.model.structs cimport Model
 from mbt._core.quantities cimport kernels
 from mbt._core.quantities.table cimport (
     CENTER_OF_MASS, CENTER_OF_MASS_JACOBIAN, CENTER_OF_MASS_VELOCITY, CENTROIDAL_MOMENTUM_MATRIX, FRAME_VELOCITY,
-    MAX_INTEGERS, MOMENTUM, REACTION_FORCES, SPATIAL_BIAS, describe, needs_velocities, no_integers,
+    MAX_INTEGERS, MOMENTUM, MOMENTUM_REGRESSOR, REACTION_FORCES, SPATIAL_BIAS, describe, needs_velocities, no_integers,
 )
 
 import numpy as np
@@ -366,6 +366,39 @@ def centroidal_momentum_bias(tree, q, v, *, out=None):
     move_to_center(F_BMo_W, p_WCcm, total)
     memcpy(data(out), total, 6*sizeof(double))
     return out
+
+
+def momentum_regressor(tree, q, v, *, p_WoP_W=None, out=None):
+    """Return Y(q, v) with ``Y pi`` the momentum of all bodies about a point P, pi their inertial parameters.
+
+    Parameters
+    ----------
+    tree : MultibodyTree
+        A finalized tree.
+    q : array_like, shape (..., num_positions)
+        Generalized positions.
+    v : array_like, shape (..., num_velocities)
+        Generalized velocities. Leading axes broadcast.
+    p_WoP_W : array_like, shape (..., 3), optional
+        The point, in World [m]; by default World's origin.
+    out : ndarray, shape (..., 6, 10 (num_bodies - 1)), float64, C-contiguous, optional
+        Written in place and returned. Left untouched when an argument is rejected.
+
+    Returns
+    -------
+    ndarray, shape (..., 6, 10 (num_bodies - 1))
+        Angular rows first. Columns in the order of `MultibodyTree.get_inertial_parameters`.
+
+    Raises
+    ------
+    ShapeError, ArgumentTypeError
+        When an array is not of the right shape or type.
+    SingularityError
+        When a single state has a zero quaternion; in a batch that sample is NaN.
+    """
+    cdef CompiledModel compiled = compiled_of(tree)
+    point = origin if p_WoP_W is None else p_WoP_W
+    return of_state(tree, compiled, MOMENTUM_REGRESSOR, no_integers, q, v, point, out)
 
 
 cdef int find_center(tree, CompiledModel compiled, q, double* p_WCcm) except -1:

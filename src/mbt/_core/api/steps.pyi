@@ -19,6 +19,3 @@ def roll_out(
 def roll_out_context(
     context: ContextCore, tau: object, dt: object, method: int, every: object, out: object
 ) -> tuple[FloatArray, FloatArray] | None: ...
-def step_derivatives(
-    tree: object, q: npt.ArrayLike, v: npt.ArrayLike, tau: npt.ArrayLike, dt: object, method: int, out: object
-) -> tuple[FloatArray, FloatArray] | None: ...

@@ -14,5 +14,7 @@ cdef class ForwardAccelerations:
 
 
 cdef class TreeAccelerations(TreeJacobians):
+    cdef tuple constrained_dynamics_of(
+        self, ContextCore c, object tau_applied, list pairs, int stabilized, object out=*)
     cdef object accelerations(self, ContextCore c, list user)
     cdef object accelerations_of(self, ContextCore c, list pairs)

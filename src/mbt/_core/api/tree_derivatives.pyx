@@ -7,7 +7,7 @@ from mbt._core.api.tree_dynamics cimport flat, sum_of
 from mbt._core.api.tree_identification cimport TreeIdentification
 from mbt._core.door.compiled_model cimport Derived
 from mbt._core.door.exact_arrays cimport (
-    adopt, data, direction, flag, is_array2, is_writeable, new2, overlap, size,
+    add_array, adopt, data, direction, flag, is_array2, is_writeable, new2, overlap, size,
 )
 from mbt._core.engines.context cimport ContextCore
 from mbt._core.engines.section cimport Section
@@ -400,9 +400,3 @@ cdef tuple outputs_of(object out, object nv):
         ):
             return out
     return above.check_outputs(out, ((nv, nv),)*3)
-
-
-cdef void add_array(object array, double* total) noexcept:
-    cdef Py_ssize_t i
-    for i in range(size(array)):
-        total[i] += data(array)[i]

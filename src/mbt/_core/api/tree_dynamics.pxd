@@ -18,8 +18,6 @@ cdef class TreeDynamics(TreeKinematics):
     cdef tuple user_pair(self, ContextCore c, object elements)
     cdef list acting_pairs(self, ContextCore c, object external_forces)
     cdef tuple constraint_pair(self, ContextCore c, object multipliers)
-    cdef tuple constrained_dynamics_of(
-        self, ContextCore c, object tau_applied, list pairs, int stabilized, object out=*)
     cdef object forward_dynamics_of(
         self, ContextCore c, object tau_applied, list pairs, object out, int quantity=*, int stabilized=*)
     cdef object applied_torques(self, ContextCore c, object tau_applied)

@@ -1,5 +1,3 @@
-from typing import Literal
-
 import numpy.typing as npt
 
 from mbt._core.api.tree_kinematics import TreeKinematics
@@ -37,35 +35,12 @@ class TreeDynamics(TreeKinematics):
         *,
         out: A | None = None,
     ) -> A: ...
-    def calc_constrained_forward_dynamics(
-        self,
-        context: ContextOf[A],
-        tau_applied: npt.ArrayLike | None = None,
-        external_forces: MultibodyForces | None = None,
-        *,
-        stabilize: bool | Literal[-1] = False,
-        out: tuple[A | None, A | None] | None = None,
-    ) -> tuple[A, A]: ...
-    def calc_impulse_dynamics(
-        self,
-        context: ContextOf[A],
-        restitution: npt.ArrayLike = 0.0,
-        *,
-        out: tuple[A | None, A | None] | None = None,
-    ) -> tuple[A, A]: ...
     def _calc_inverse_dynamics_with(
         self,
         context: ContextCore,
         known_vdot: npt.ArrayLike,
         multipliers: npt.ArrayLike,
         external_forces: MultibodyForces | None,
-    ) -> FloatArray: ...
-    def _calc_constrained_dynamics(
-        self,
-        context: ContextCore,
-        tau_applied: npt.ArrayLike | None,
-        external_forces: MultibodyForces | None,
-        stabilize: int,
     ) -> FloatArray: ...
     def calc_force_elements_contribution(
         self,

@@ -5,18 +5,16 @@ from libc.string cimport memcpy, memset
 
 from mbt._core.api.tree_kinematics cimport TreeKinematics
 from mbt._core.door.compiled_model cimport Derived
-from mbt._core.door.exact_arrays cimport (
-    adopt, apart, data, direction, flag, option, out1, out2, size, two_outputs,
-)
+from mbt._core.door.exact_arrays cimport add_array, add_numbers, adopt, apart, data, flag, out1, out2
 from mbt._core.engines.caches cimport PositionKinematicsCache, VelocityKinematicsCache
 from mbt._core.engines.context cimport ContextCore, check_elements_at
 from mbt._core.engines.section cimport Section
 from mbt._core.model.structs cimport Model, Switches
 from mbt._core.quantities cimport kernels
 from mbt._core.quantities.table cimport (
-    ACCELERATION_KINEMATICS, CONSTRAINED_FORWARD_DYNAMICS, CONSTRAINT_FORCES, CORIOLIS_MATRIX, ELEMENT_FORCES,
-    FORWARD_DYNAMICS, GRAVITY_GENERALIZED_FORCES, IMPULSE_DYNAMICS, INVERSE_DYNAMICS, MASS_MATRIX,
-    MASS_MATRIX_BY_INVERSE_DYNAMICS, MOTION_FORCES, REACTION_FORCES, no_integers,
+    ACCELERATION_KINEMATICS, CONSTRAINT_FORCES, CORIOLIS_MATRIX, ELEMENT_FORCES, FORWARD_DYNAMICS,
+    GRAVITY_GENERALIZED_FORCES, INVERSE_DYNAMICS, MASS_MATRIX, MASS_MATRIX_BY_INVERSE_DYNAMICS, MOTION_FORCES,
+    REACTION_FORCES, no_integers,
 )
 
 from mbt._core.above import above
@@ -361,155 +359,11 @@ cdef class TreeDynamics(TreeKinematics):
         self.solve_forward_dynamics(c, tau_applied, pairs, vdot)
         return vdot
 
-    def calc_constrained_forward_dynamics(
-        self, context, tau_applied=None, external_forces=None, *, stabilize=False, out=None
-    ):
-        """Return the generalized accelerations, and the multipliers of the enabled constraints.
-
-        Solves ``M vdot + C v = tau + J' multipliers`` and ``J vdot + Jdot v = 0``, where tau is that of
-        `calc_forward_dynamics`, which returns the same accelerations.
-
-        Parameters
-        ----------
-        context : Context
-            Of this tree.
-        tau_applied : array_like, shape (num_velocities,), optional
-            Generalized forces [N m or N].
-        external_forces : MultibodyForces, optional
-            Applied forces: on bodies at Bo in World, and generalized.
-        stabilize : bool or -1, optional
-            Let the errors e of each constraint decay, with its own frequency and damping ratio:
-            ``J vdot + Jdot v = -2 zeta omega J v - omega^2 e``. With -1 they decay backwards in time: zeta counts as
-            negative, for negative time steps.
-        out : tuple of two (ndarray or None), optional
-            Arrays of shapes (num_velocities,) and (num_constraint_equations,), float64, C-contiguous, written in place
-            and returned. Left untouched when an argument is rejected.
-
-        Returns
-        -------
-        vdot : ndarray, shape (num_velocities,)
-            Generalized accelerations [rad/s^2, m/s^2].
-        multipliers : ndarray, shape (num_constraint_equations,)
-            Forces and torques of the constraints [N, N m]; zero for disabled ones. See each type of constraint for
-            where they act. If constraints are redundant, the smallest of the many sets that give these accelerations;
-            zero if nothing can move.
-
-        Raises
-        ------
-        SingularityError
-            When a degree of freedom has no inertia.
-
-        Examples
-        --------
-        >>> import mbt
-        >>> tree = mbt.MultibodyTree()
-        >>> ball = tree.add_body(mbt.RigidBody("ball", mbt.SpatialInertia.solid_sphere_with_mass(2.0, 0.1)))
-        >>> gravity = tree.add_force_element(mbt.UniformGravityFieldElement([0, 0, -10.0]))
-        >>> hook = tree.add_constraint(mbt.BallConstraint("hook", tree.world_body, ball))
-        >>> tree.finalize()
-        >>> vdot, multipliers = tree.calc_constrained_forward_dynamics(tree.create_default_context())
-        >>> bool(abs(vdot).max() < 1e-9), multipliers.round(6) + 0.0
-        (True, array([ 0.,  0., 20.]))
-        """
-        cdef Section alone
-        alone.enter(context)
-        cdef ContextCore c = self.own(context)
-        cdef int stabilized = direction(stabilize)
-        if tau_applied is not None:
-            tau_applied = c.take(tau_applied, "tau_applied", c.compiled.model.num_velocities)
-        return self.constrained_dynamics_of(c, tau_applied, self.acting_pairs(c, external_forces), stabilized, out)
-
-    def calc_impulse_dynamics(self, context, restitution=0.0, *, out=None):
-        """Return the velocities after an impact, and the impulses of the enabled constraints.
-
-        Solves ``M (v1 - v) = J' impulses`` and ``J v1 = -restitution J v``, where v are the velocities of the Context,
-        just before a constraint closes, or a linkage is struck. Kinetic energy never grows. Velocities of locked dofs
-        do not change, nor does the Context.
-
-        Parameters
-        ----------
-        context : Context
-            Of this tree.
-        restitution : array_like, optional
-            Coefficient of restitution, 0 to 1 [1]: one number, or one for each sample of a batch. With 0 the
-            constraints hold afterwards, with 1 no kinetic energy is lost.
-        out : tuple of two (ndarray or None), optional
-            Arrays of shapes (num_velocities,) and (num_constraint_equations,), float64, C-contiguous, written in place
-            and returned. Left untouched when an argument is rejected.
-
-        Returns
-        -------
-        v1 : ndarray, shape (num_velocities,)
-            Generalized velocities after the impact [rad/s, m/s].
-        impulses : ndarray, shape (num_constraint_equations,)
-            Impulses of the constraints [N s, N m s], in the order and with the signs of multipliers. If constraints are
-            redundant, the smallest of many.
-
-        Raises
-        ------
-        ArgumentValueError
-            When `restitution` is not from 0 to 1.
-        SingularityError
-            When a degree of freedom has no inertia.
-
-        Examples
-        --------
-        A ball at 3 m/s is caught by a hook:
-
-        >>> import mbt
-        >>> tree = mbt.MultibodyTree()
-        >>> ball = tree.add_body(mbt.RigidBody("ball", mbt.SpatialInertia.solid_sphere_with_mass(2.0, 0.1)))
-        >>> hook = tree.add_constraint(mbt.BallConstraint("hook", tree.world_body, ball))
-        >>> tree.finalize()
-        >>> context = tree.create_default_context()
-        >>> context.v = [0.0, 0.0, 0.0, 0.0, 0.0, -3.0]
-        >>> v1, impulses = tree.calc_impulse_dynamics(context)
-        >>> v1.round(9) + 0.0, impulses.round(9) + 0.0
-        (array([0., 0., 0., 0., 0., 0.]), array([0., 0., 6.]))
-        """
-        cdef Section alone
-        alone.enter(context)
-        cdef ContextCore c = self.own(context)
-        cdef Py_ssize_t nv = c.compiled.model.num_velocities
-        from mbt.math.arrays import as_share_array
-        into_v1, into_impulses = above.check_tuple(out, 2)
-        given = as_share_array(restitution, "restitution")
-        if given.shape and given.shape != c.batch_shape:
-            from mbt.errors import ShapeError
-            raise ShapeError(f"restitution: expected one number, or shape {c.batch_shape}, got {given.shape}")
-        share = c.take(given[..., None], "restitution", 1)
-        if c._engine is None:
-            into_v1, into_impulses = two_outputs(out, nv, c.compiled.model.num_equations)
-        both = c.evaluate(IMPULSE_DYNAMICS, no_integers, share)
-        if c._engine is not None:
-            return c._numbers.write_all((into_v1, both[..., :nv], "out[0]"), (into_impulses, both[..., nv:], "out[1]"))
-        into_v1[...], into_impulses[...] = both[:nv], both[nv:]
-        return into_v1, into_impulses
-
     def _calc_inverse_dynamics_with(self, context, known_vdot, multipliers, external_forces):
         """Inverse dynamics with all forces, for `mbt.functional`."""
         return self.calc_inverse_dynamics(
             context, known_vdot, external_forces, include_force_elements=True, multipliers=multipliers
         )
-
-    def _calc_constrained_dynamics(self, context, tau_applied, external_forces, int stabilize):
-        """The same in one array."""
-        return self.own(context).concatenate(
-            self.calc_constrained_forward_dynamics(context, tau_applied, external_forces, stabilize=option(stabilize))
-        )
-
-    cdef tuple constrained_dynamics_of(self, ContextCore c, tau_applied, list pairs, int stabilized, out=None):
-        """Accelerations and multipliers in the numbers of any Context."""
-        cdef Py_ssize_t nv = c.compiled.model.num_velocities
-        if c._engine is not None:
-            into_vdot, into_multipliers = above.check_tuple(out, 2)
-            both = self.forward_dynamics_of(c, tau_applied, pairs, None, CONSTRAINED_FORWARD_DYNAMICS, stabilized)
-            return c._numbers.write_all(
-                (into_vdot, both[..., :nv], "out[0]"), (into_multipliers, both[..., nv:], "out[1]")
-            )
-        vdot, multipliers = two_outputs(out, nv, c.compiled.model.num_equations)
-        self.solve_forward_dynamics(c, tau_applied, pairs, vdot, multipliers, stabilized)
-        return vdot, multipliers
 
     cdef list acting_pairs(self, ContextCore c, external_forces):
         """All forces of forward dynamics but those of the elements of the compiled core."""
@@ -577,7 +431,7 @@ cdef class TreeDynamics(TreeKinematics):
                 V_WB = vc.V_WB_data
             kernels.add_body_forces(m, &derived.parameters, c.switches.weightless, pc.X_WB_data, V_WB, F)
             kernels.generalized_forces(m, pc.X_WB_data, pc.H_PB_W_data, F, memory, result)
-            add_doubles(result, nv, tau)
+            add_numbers(result, nv, tau)
         singular = kernels.forward_dynamics(
             m, &derived.parameters, &switches, c.q_data, c.v_data, tau, memory, result
         )
@@ -675,13 +529,3 @@ cdef object of_bodies(F):
     cdef tuple shape = F.shape
     cdef Py_ssize_t lead = len(shape) - 1
     return F.reshape(shape[:lead] + (shape[lead]//6, 6))
-
-
-cdef void add_array(object array, double* total) noexcept:
-    add_doubles(data(array), size(array), total)
-
-
-cdef void add_doubles(const double* x, Py_ssize_t n, double* total) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(n):
-        total[i] += x[i]

@@ -19,7 +19,7 @@ from mbt._core.quantities.table cimport (
 
 import numpy as np
 
-from mbt._core.joints.mobilizers import takes_constants as _takes_constants
+from mbt._core.model.element_types import MobilizerType as _MobilizerType
 from mbt.math.read_only import ReadOnlyArray
 
 cnp.import_array()
@@ -31,7 +31,7 @@ def declared_pose(int type, constants, q):
     cdef double[9] R
     cdef double[3] p
     c = np.array(constants, dtype=np.float64).ravel()
-    if not _takes_constants(type, c):
+    if not _MobilizerType(type).takes_constants(c):
         from mbt.errors import ArgumentValueError
         raise ArgumentValueError(f"constants: expected as many as the type {type} has, got {len(c)}")
     q = in1(q, "q", num_positions_of(type))

@@ -21,7 +21,6 @@ cdef class CompiledModel:
     cdef readonly bint has_massless_inboard  # of what has mass: axes in series may leave none of it
     cdef object lane_defaults                # the same for batches, made when the first one comes
     cdef take_integers(self, dict a)
-    cdef bint fits(self)
     cdef set_constants(self, declared)
     cdef set_mobods(self)
     cdef set_force_elements(self, force_type, force_places, force_parameters)

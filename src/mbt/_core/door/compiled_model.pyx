@@ -1,21 +1,23 @@
 """The compiled model: what `MultibodyTree.finalize` makes of its elements, in flat arrays."""
 
 cimport numpy as cnp
-from cpython.long cimport PyLong_AsLongAndOverflow
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
-from libc.limits cimport INT_MAX
-from libc.math cimport INFINITY, fabs, sqrt
+from libc.math cimport INFINITY, fabs
 from libc.string cimport memcpy
 
 from mbt._core.algebra.records cimport PIVOT_TOLERANCE
-from mbt._core.algebra.spatial cimport dot3
+from mbt._core.door.constraint_groups cimport is_one_group_quicker, make_groups
 from mbt._core.door.derived_parameters cimport EVERYTHING, count_derived, derive_parameters
-from mbt._core.door.exact_arrays cimport adopt, data, in1, is_array1, is_array2, is_array3, new1
-from mbt._core.forces.constraints cimport count_constraint_work, num_constraint_parameters_of, num_equations_of
-from mbt._core.forces.force_elements cimport COUPLER, acts_on_joint, num_points_of
+from mbt._core.door.exact_arrays cimport adopt, data, in1, new1
+from mbt._core.door.mobod_axes cimport axis_shift, set_identity3, set_rotation_of_z_to
+from mbt._core.door.usual_arrays cimport fits, holds_numbers, is_usual
+from mbt._core.forces.constraints cimport (
+    COUPLER, count_constraint_work, num_constraint_parameters_of, num_equations_of,
+)
+from mbt._core.forces.force_elements cimport acts_on_joint, num_points_of
 from mbt._core.joints.mobilizers cimport (
-    CURVILINEAR, GENERAL, PRISMATIC_Z, REVOLUTE_Z, SCREW, WELD, has_singular_map, has_singular_positions, kind_of,
-    moves_about_axis, needs_reversal, num_positions_of, num_velocities_of, set_effective_constants,
+    GENERAL, PRISMATIC_Z, REVOLUTE_Z, WELD, has_singular_map, has_singular_positions, kind_of, needs_reversal,
+    set_effective_constants,
 )
 from mbt._core.model.structs cimport Constraint, ConstraintGroups, ForceElement, MobodJoint, Model, ParameterLayout
 
@@ -37,25 +39,6 @@ PARAMETER_SECTIONS = (
 )
 
 
-# What `finalize()` gives, as in `mbt.context.model_checks`.
-cdef tuple BY_BODY = (
-    "parent_node", "mobilizer_type", "mobilizer_reversed", "inboard_frame", "outboard_frame", "weightless",
-)
-cdef tuple NONE_OF_MOST = (
-    "force_type", "force_parameters", "force_places", "constraint_type", "constraint_parameters", "constraint_places",
-)
-cdef tuple LISTS = (
-    *BY_BODY, *NONE_OF_MOST, "q_start", "v_start", "frame_parent", "frame_node", "joint_frame", "joint_node",
-    "actuator_dof", "mobilizer_constants",
-)
-cdef tuple NAMES = (
-    *LISTS, "gravity", "mass", "p_BoBcm_B", "G_BBo_B", "J_BBo_B", "frame_X_PF", "damping", "rotor_inertia",
-    "gear_ratio", "default_q",
-)
-
-cdef enum:
-    LAST_TYPE = CURVILINEAR
-
 # So many dofs outboard of a mobod, on average, make branches long: from there on `mass_matrix_of_chains` is the faster
 # one (benchmarks/compare.py, mass matrix).
 cdef int LONG_BRANCH = 12
@@ -67,6 +50,10 @@ cdef double FICTIVE = 1e-6
 
 # What axes in series leave of the inertia that they carry.
 cdef double ROUNDING_IN_SERIES = 1e-9
+
+
+# Of a model without constraints.
+cdef ConstraintGroups NO_GROUPS
 
 
 cdef class CompiledModel:
@@ -83,7 +70,7 @@ cdef class CompiledModel:
         cdef bint is_checked = is_usual(a)
         if is_checked:
             self.take_integers(a)
-            is_checked = self.fits() and holds_numbers(m, a)
+            is_checked = fits(m) and holds_numbers(m, a)
         if not is_checked:
             # What is wrong, or what to make of it.
             a = above.check_model_arrays(arrays)
@@ -126,41 +113,6 @@ cdef class CompiledModel:
         m.joint_node = _keep_ints(self._arrays, "joint_node", a["joint_node"])
         m.actuator_dof = _keep_ints(self._arrays, "actuator_dof", a["actuator_dof"])
         m.num_positions, m.num_velocities = m.q_start[m.num_bodies], m.v_start[m.num_bodies]
-
-    cdef bint fits(self):
-        """Whether the integers are what `check_model_arrays` accepts: seen in a thirtieth of its time."""
-        cdef const Model* m = &self.model
-        cdef int i, parent, node
-        if m.parent[0] != -1 or m.type[0] != WELD or m.q_start[0] != 0 or m.v_start[0] != 0:
-            return False
-        for i in range(m.num_frames):
-            parent, node = m.frame_parent[i], m.frame_node[i]
-            if not (-1 <= parent < i and 0 <= node < m.num_bodies and (parent < 0 or m.frame_node[parent] == node)):
-                return False
-        for i in range(m.num_bodies):
-            if not (0 <= m.type[i] <= LAST_TYPE and 0 <= m.reversed[i] <= 1):
-                return False
-            if not (0 <= m.inboard_frame[i] < m.num_frames and 0 <= m.outboard_frame[i] < m.num_frames):
-                return False
-            if m.q_start[i + 1] != m.q_start[i] + num_positions_of(m.type[i]):
-                return False
-            if m.v_start[i + 1] != m.v_start[i] + num_velocities_of(m.type[i]):
-                return False
-            if i > 0 and not (
-                0 <= m.parent[i] < i and m.frame_node[m.inboard_frame[i]] == m.parent[i]
-                and m.frame_node[m.outboard_frame[i]] == i
-            ):
-                return False
-        for i in range(m.num_joints):
-            node = m.joint_node[i]
-            if not (1 <= node < m.num_bodies and 0 <= m.joint_frame[i] < m.num_frames):
-                return False
-            if m.frame_node[m.joint_frame[i]] != node and m.frame_node[m.joint_frame[i]] != m.parent[node]:
-                return False
-        for i in range(m.num_actuators):
-            if not 0 <= m.actuator_dof[i] < m.num_velocities:
-                return False
-        return True
 
     cdef set_constants(self, declared):
         cdef Model* m = &self.model
@@ -414,165 +366,6 @@ cdef class CompiledModel:
         return width
 
 
-cdef int root_of(const Model* m, const Constraint* x) noexcept nogil:
-    """The mobod that all dofs between its ends are outboard of; those of a coupler are joints of mobods."""
-    cdef int a = x.mobod_a, b = x.mobod_b
-    if x.dof_a >= 0:
-        a, b = m.joints[a].parent, m.joints[b].parent
-    while a != b:
-        if a > b:
-            a = m.joints[a].parent
-        else:
-            b = m.joints[b].parent
-    return a
-
-
-cdef int leader_of(int* leader, int i) noexcept nogil:
-    while leader[i] != i:
-        leader[i] = leader[leader[i]]
-        i = leader[i]
-    return i
-
-
-cdef void join_overlapping(const Model* m, int* owner, int* leader, int* root) noexcept nogil:
-    """leader (num_constraints,): of each group the first constraint, and there `root` of the group.
-
-    Work: owner (num_mobods,), all -1. In: root of each constraint.
-    """
-    cdef int i, j, end, a, b
-    for i in range(m.num_constraints):
-        leader[i] = i
-    for i in range(m.num_constraints):
-        for end in range(2):
-            j = m.constraints[i].mobod_b if end else m.constraints[i].mobod_a
-            while j > root[i]:
-                if owner[j] < 0:
-                    owner[j] = i
-                a, b = leader_of(leader, owner[j]), leader_of(leader, i)
-                leader[max(a, b)] = min(a, b)
-                j = m.joints[j].parent
-    for i in range(m.num_constraints):
-        leader[i] = leader_of(leader, i)
-        # Of two on one way to World, the one inboard comes first.
-        root[leader[i]] = min(root[leader[i]], root[i])
-
-
-cdef void visit_paths(
-    const Model* m, const int* root, int* last, Py_ssize_t* places, int* through
-) noexcept nogil:
-    """Go to its root from what each constraint acts on, and count it at each mobod once; write it there, too, or NULL.
-
-    Work: last (num_mobods,), all -1. In and out: places (num_mobods,), which grow by one with each constraint.
-    """
-    cdef int i, j, end
-    for i in range(m.num_constraints):
-        for end in range(2):
-            j = m.constraints[i].mobod_b if end else m.constraints[i].mobod_a
-            while j > root[i] and last[j] != i:
-                last[j] = i
-                if through != NULL:
-                    through[places[j]] = i
-                places[j] += 1
-                j = m.joints[j].parent
-
-
-# Of a model without constraints.
-cdef ConstraintGroups NO_GROUPS
-
-
-cdef const ConstraintGroups* make_groups(Model* m, bint as_one, dict arrays) except NULL:
-    """Those that overlap; or all, `as_one`."""
-    cdef Py_ssize_t count = m.num_constraints, total
-    cdef int i
-    name = f"groups {as_one}"
-    record = np.zeros(sizeof(ConstraintGroups), dtype=np.uint8)
-    arrays[name] = [record]
-    cdef ConstraintGroups* groups = <ConstraintGroups*>cnp.PyArray_DATA(record)
-    root = np.zeros(count, dtype=np.intc)
-    leader = np.zeros(count, dtype=np.intc)
-    last = np.full(m.num_mobods, -1, dtype=np.intc)
-    cdef int* root_in = <int*>cnp.PyArray_DATA(root)
-    cdef int* last_in = <int*>cnp.PyArray_DATA(last)
-    if not as_one:
-        for i in range(count):
-            root_in[i] = root_of(m, &m.constraints[i])
-        join_overlapping(m, last_in, <int*>cnp.PyArray_DATA(leader), root_in)
-    root = root[leader]
-    # By group, the farthest root first.
-    order = np.lexsort((np.arange(count), leader, -root)).astype(np.intc)
-    firsts = np.flatnonzero(np.diff(leader[order], prepend=-1))
-    num_rows = np.array([m.constraints[i + 1].row for i in range(count - 1)] + [m.num_equations]) - np.array(
-        [m.constraints[i].row for i in range(count)]
-    )
-    rows = np.concatenate(([0], np.cumsum(num_rows[order])))
-    row_start = rows[np.append(firsts, count)]
-    place = np.empty(count, dtype=np.intc)
-    place[order] = rows[:count]
-    group_of = np.empty(count, dtype=np.intc)
-    group_of[order] = np.repeat(np.arange(len(firsts)), np.diff(np.append(firsts, count)))
-
-    # What passes through each mobod.
-    places = np.zeros(m.num_mobods, dtype=np.intp)
-    last.fill(-1)
-    root_in = <int*>cnp.PyArray_DATA(root)
-    visit_paths(m, root_in, last_in, <Py_ssize_t*>cnp.PyArray_DATA(places), NULL)
-    ends = places.cumsum()
-    total = ends[m.num_mobods - 1]
-    if total > INT_MAX:
-        raise MemoryError(f"{count} constraints with {total} bodies inboard of them in all")
-    through_start = np.append(0, ends).astype(np.intc)
-    through = np.zeros(total, dtype=np.intc)
-    places[:] = through_start[:m.num_mobods]
-    last.fill(-1)
-    visit_paths(
-        m, root_in, last_in, <Py_ssize_t*>cnp.PyArray_DATA(places), <int*>cnp.PyArray_DATA(through)
-    )
-    on_path = np.flatnonzero(np.diff(through_start))
-    group_of_mobod = group_of[through[through_start[on_path]]]
-    mobods = on_path[np.argsort(group_of_mobod, kind="stable")]
-    mobod_start = np.searchsorted(np.sort(group_of_mobod), np.arange(len(firsts) + 1))
-    sizes = np.diff(row_start)
-    num_dofs = np.array([m.joints[i].nv for i in range(m.num_mobods)])
-    lengths = num_dofs[mobods]*np.repeat(sizes, np.diff(mobod_start))
-    Z_start = np.zeros(m.num_mobods, dtype=np.intp)
-    Z_start[mobods] = np.cumsum(lengths) - lengths
-    L_start = np.append(0, np.cumsum(sizes*sizes)).astype(np.intp)
-
-    groups.num_groups = len(firsts)
-    groups.root = keep(arrays, name, root[order][firsts])
-    groups.row_start = keep(arrays, name, row_start)
-    groups.constraint_start = keep(arrays, name, np.append(firsts, count))
-    groups.mobod_start = keep(arrays, name, mobod_start)
-    groups.constraints = keep(arrays, name, order)
-    groups.mobods = keep(arrays, name, mobods)
-    groups.place = keep(arrays, name, place)
-    groups.through_start = keep(arrays, name, through_start)
-    groups.through = keep(arrays, name, through)
-    arrays[name + " of rows"] = Z_start, L_start
-    groups.Z_start = <Py_ssize_t*>cnp.PyArray_DATA(Z_start)
-    groups.L_start = <Py_ssize_t*>cnp.PyArray_DATA(L_start)
-    groups.Z_size = lengths.sum()
-    groups.L_size = L_start[len(firsts)]
-    return groups
-
-
-cdef bint is_one_group_quicker(const Model* m) noexcept nogil:
-    """By multiplications for a column of each of the three derivatives of constrained dynamics.
-
-    With all constraints as one group: two products with M^-1, which take an eighth of the time of others, five with the
-    rows of all constraints, and three solutions. By groups: three times all dofs, each of which takes 40 with what it
-    waits for, and all groups. (benchmarks/ladder.py, benchmarks/constraints.py)
-    """
-    cdef double n = m.num_velocities, rows = m.num_equations
-    return (0.25*n + 5*rows)*n + 3*rows*rows <= 3*(40*n + 12*rows + 2*m.groups.Z_size + m.groups.L_size)
-
-
-cdef const int* keep(dict arrays, str name, array) except? NULL:
-    array = np.ascontiguousarray(array, dtype=np.intc)
-    arrays[name].append(array)
-    return <const int*>cnp.PyArray_DATA(array)
-
-
 cdef void derive_numbers(
     const Model* model, const ParameterLayout* layout, const double* parameters, double* derived,
     Parameters[double]* p
@@ -603,77 +396,6 @@ cdef class Derived:
 
     def __dealloc__(self):
         PyMem_Free(self._memory)
-
-
-cdef bint is_integers(value, Py_ssize_t size) except -1:
-    """Whether this is a list of so many `int` that C can hold."""
-    cdef int overflow
-    cdef long integer
-    if type(value) is not list or len(<list>value) != size:
-        return False
-    for x in <list>value:
-        if type(x) is not int:
-            return False
-        integer = PyLong_AsLongAndOverflow(x, &overflow)
-        if overflow != 0 or <int>integer != integer:
-            return False
-    return True
-
-
-cdef bint is_usual(dict a) except -1:
-    """Whether there is everything, in sizes that go together, without elements and constraints, as in most models."""
-    cdef Py_ssize_t num_bodies
-    if len(a) != len(NAMES):
-        return False
-    for name in NAMES:
-        if name not in a:
-            return False
-    for name in LISTS:
-        if type(a[name]) is not list:
-            return False
-    num_bodies = len(<list>a["parent_node"])
-    if num_bodies == 0:
-        return False
-    for name in BY_BODY:
-        if not is_integers(a[name], num_bodies):
-            return False
-    for x in <list>a["weightless"]:
-        if x != 0 and x != 1:
-            return False
-    for name in ("q_start", "v_start"):
-        if not is_integers(a[name], num_bodies + 1):
-            return False
-    for name in ("frame_parent", "frame_node"):
-        if not is_integers(a[name], len(<list>a["frame_parent"])):
-            return False
-    for name in ("joint_frame", "joint_node"):
-        if not is_integers(a[name], len(<list>a["joint_frame"])):
-            return False
-    for name in NONE_OF_MOST:
-        if len(<list>a[name]) > 0:
-            return False
-    return is_integers(a["actuator_dof"], len(<list>a["actuator_dof"]))
-
-
-cdef bint holds_numbers(const Model* m, dict a) except -1:
-    """Whether the numbers are arrays that need no conversion, as many as go with the integers."""
-    cdef int b, count
-    cdef list constants = a["mobilizer_constants"]
-    if len(constants) != m.num_bodies:
-        return False
-    for b in range(m.num_bodies):
-        if m.type[b] == CURVILINEAR:
-            return False
-        count = 16 if m.type[b] == WELD else 4 if m.type[b] == SCREW else 3 if moves_about_axis(m.type[b]) else 0
-        if not is_array1(constants[b], count):
-            return False
-    return (
-        is_array1(a["gravity"], 3) and is_array1(a["mass"], m.num_bodies) and is_array2(a["p_BoBcm_B"], m.num_bodies, 3)
-        and is_array2(a["G_BBo_B"], m.num_bodies, 6) and is_array2(a["J_BBo_B"], m.num_bodies, 6)
-        and is_array3(a["frame_X_PF"], m.num_frames, 4, 4) and is_array1(a["damping"], m.num_velocities)
-        and is_array1(a["rotor_inertia"], m.num_actuators) and is_array1(a["gear_ratio"], m.num_actuators)
-        and is_array1(a["default_q"], m.num_positions)
-    )
 
 
 def join_numbers(list arrays not None):
@@ -712,46 +434,3 @@ cdef const double* _keep_doubles(dict arrays, str name, values) except? NULL:
 def _frozen(array):
     array.flags.writeable = False
     return array
-
-
-cdef void set_identity3(double* R) noexcept:
-    cdef int i
-    for i in range(9):
-        R[i] = 1.0 if i % 4 == 0 else 0.0
-
-
-cdef void set_rotation_of_z_to(const double* axis, double* R) noexcept:
-    """A rotation whose third column is the unit vector `axis`, exact and sparse for coordinate axes."""
-    cdef double[3] x
-    cdef double size
-    cdef int i, largest = 0
-    for i in range(1, 3):
-        if fabs(axis[i]) > fabs(axis[largest]):
-            largest = i
-    # The coordinate axes in cyclic order keep a permutation matrix for +x, +y, +z.
-    cdef int first = (largest + 1) % 3
-    for i in range(3):
-        x[i] = (1.0 if i == first else 0.0) - axis[i]*axis[first]
-    size = sqrt(dot3[double](x, x))
-    for i in range(3):
-        x[i] /= size
-    for i in range(3):
-        R[3*i] = x[i]
-        R[3*i + 1] = axis[(i + 1) % 3]*x[(i + 2) % 3] - axis[(i + 2) % 3]*x[(i + 1) % 3]
-        R[3*i + 2] = axis[i]
-
-
-cdef int axis_shift(const double* R_MN) noexcept:
-    """k where axis i of M is axis i + k (mod 3) of N, or -1."""
-    cdef int i, j, k
-    for k in range(3):
-        for i in range(3):
-            for j in range(3):
-                if R_MN[3*i + j] != (1.0 if j == (i + k) % 3 else 0.0):
-                    break
-            else:
-                continue
-            break
-        else:
-            return k
-    return -1

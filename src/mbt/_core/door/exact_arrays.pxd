@@ -116,3 +116,14 @@ cdef inline object apart(object value, object out):
 cdef inline bint meet(object a, object b):
     """Whether two arrays to write into, of which there may be none, share memory."""
     return a is not None and b is not None and overlap(a, b)
+
+
+cdef inline void add_array(object array, double* total) noexcept:
+    """Add the numbers of an array of float64."""
+    add_numbers(data(array), size(array), total)
+
+
+cdef inline void add_numbers(const double* x, Py_ssize_t n, double* total) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(n):
+        total[i] += x[i]

@@ -10,21 +10,18 @@ from libc.string cimport memcpy
 
 from mbt._core.algebra.records cimport Parameters
 from mbt._core.door.compiled_model cimport CompiledModel, Derived
-from mbt._core.door.derived_parameters cimport (
-    EVERYTHING, FRAMES, count_derived, derive_parameters, section_of,
-)
+from mbt._core.door.derived_parameters cimport EVERYTHING, FRAMES, count_derived, derive_parameters, section_of
 from mbt._core.door.exact_arrays cimport adopt, apart, data, in1, is_array1, size
 from mbt._core.engines.context cimport ContextCore, Engine
-from mbt._core.engines.lane_blocks cimport run_samples
 from mbt._core.engines.lane_job cimport Job, Path
 from mbt._core.engines.lane_kernels cimport register_quantities_of_lanes
+from mbt._core.engines.lane_runs cimport Pool, get_pool, next_run, plan_runs, run_in_threads, seconds
 from mbt._core.engines.leading_axes cimport Batch, Operand, hold, is_alone
 from mbt._core.engines.section cimport Section, publish
 from mbt._core.engines.state cimport Exclusive
 from mbt._core.model.structs cimport Model, Switches
-from mbt._core.quantities.derivative_algorithms cimport has_sparse_derivatives
 from mbt._core.quantities.call cimport Functions
-from mbt._core.quantities.dispatch cimport count_work_of
+from mbt._core.quantities.derivative_algorithms cimport has_sparse_derivatives
 from mbt._core.quantities.table cimport (
     GIVEN, IN_ROWS, MAX_INTEGERS, OVERWRITES_INPUT, POSES, ROLLOUT, SPARSE, SPARSE_IN_BRANCHES, Sizes, describe,
     integer_of, needs_element_forces, needs_maps, needs_velocities, shape_tuple, sizes_of, take_integers,
@@ -42,13 +39,6 @@ adopt(ReadOnlyArray)
 cdef extern from "engines/aligned.hpp" namespace "MBT_NS" nogil:
     void* allocate_aligned(size_t size)
     void free_aligned(void* memory)
-
-cdef extern from "engines/pool.hpp" namespace "MBT_NS" nogil:
-    ctypedef int (*PoolTask)(const void* job, int part) noexcept nogil
-    cdef cppclass Pool:
-        int run(PoolTask task, const void* job, int count)
-    Pool* get_pool()
-    double seconds()
 
 
 cdef Functions[Lanes] of_lanes
@@ -103,12 +93,6 @@ cdef int make_lane_defaults(CompiledModel compiled) except -1:
 
 # Samples are shared among this many threads, at the most.
 cdef int num_threads = engines.default_num_threads
-# Less work than this is not worth waking a thread for.
-cdef double SECONDS_PER_THREAD = 50e-6
-# Between two looks at signals.
-cdef double SECONDS_PER_RUN = 0.1
-# Numbers written by work before the first look, by a lane at a time: milliseconds.
-cdef Py_ssize_t WORK_OF_FIRST_RUN = 8*1024*1024
 # Results that are larger than what caches hold go past them.
 cdef Py_ssize_t STREAMED_BYTES = 8*1024*1024
 
@@ -507,50 +491,3 @@ cdef int run_job(Job* job) except -1:
             return 0
         PyErr_CheckSignals()
         begin = end
-
-
-cdef bint plan_runs(Job* job) noexcept nogil:
-    """Samples to begin with, for a fraction of a second whatever the model, in whole blocks; whether more come then."""
-    cdef Py_ssize_t numbers = count_work_of[Lanes](job.functions, job.quantity, job.integers, job.model)
-    numbers += job.output_size*job.num_outputs
-    if job.path != NULL:
-        numbers *= job.integers[1]
-    job.first_run = MBT_W*(1 + WORK_OF_FIRST_RUN//(MBT_W*numbers))
-    return job.count > job.first_run
-
-
-cdef Py_ssize_t next_run(Py_ssize_t count, double duration) noexcept nogil:
-    """Samples that take SECONDS_PER_RUN after `count` took so long; whole blocks."""
-    cdef double growth = min(16.0, SECONDS_PER_RUN/max(duration, 1e-9))
-    return MBT_W*max(<Py_ssize_t>1, <Py_ssize_t>(growth*<double>count)//MBT_W)
-
-
-cdef int run_in_threads(Job* job, Py_ssize_t begin, Py_ssize_t end, Pool* pool, int threads) noexcept nogil:
-    """Samples `begin` to `end` - 1, the first two blocks of them here.
-
-    The second block, which finds in the cache what it reads, tells how much there is to do.
-    """
-    cdef double start, duration
-    cdef int error
-    if threads == 1:
-        return run_samples(job, begin, end)
-    error = run_samples(job, begin, begin + MBT_W)
-    start = seconds()
-    error |= run_samples(job, begin + MBT_W, begin + 2*MBT_W)
-    job.shared_from = begin + 2*MBT_W
-    job.shared_to = end
-    duration = (seconds() - start)/MBT_W*(end - job.shared_from)
-    job.num_parts = <int>min(<double>threads, duration/SECONDS_PER_THREAD)
-    if job.num_parts < 2:
-        return error | run_samples(job, job.shared_from, end)
-    return error | pool.run(run_part, job, job.num_parts)
-
-
-cdef int run_part(const void* shared, int part) noexcept nogil:
-    cdef const Job* job = <const Job*>shared
-    return run_samples(job, begin_of_part(job, part), begin_of_part(job, part + 1))
-
-
-cdef inline Py_ssize_t begin_of_part(const Job* job, int part) noexcept nogil:
-    cdef Py_ssize_t blocks = (job.shared_to - job.shared_from + MBT_W - 1)//MBT_W
-    return min(job.shared_to, job.shared_from + MBT_W*(blocks*part//job.num_parts))

@@ -1,27 +1,28 @@
 """The constraints of the compiled core, and the only place that knows one type from another.
 
-A type is its errors, their rates, the rates of these, and the forces that enforce it. With its multipliers lambda it
-adds J' lambda to the generalized forces, where J v are the rates.
+A type is its row in `model/element_types.py`, and here its errors, their rates, the rates of these, and the forces that
+enforce it. With its multipliers lambda it adds J' lambda to the generalized forces, where J v are the rates.
 
-`c` are the numbers of one constraint, parameters of a Context: see `ConstraintType`.
+`c` are the numbers of one constraint, parameters of a Context: its row says which.
 """
+
+from enum_constraint_type cimport *
 
 from mbt._core.algebra.records cimport FrameMotion
 from mbt._core.algebra.rotations cimport calc_rotation_vector, set_identity
 from mbt._core.algebra.spatial cimport (
-    add_cross, copy, cross, dot3, multiply_rotations, rotate, rotate_inverse, transpose3,
+    add_cross, copy, cross, dot3, multiply_rotations, rotate, rotate_inverse, subtract, subtract_from, transpose3,
 )
-from mbt._core.forces.force_elements cimport BALL, COUPLER, DISTANCE, WELD
 from mbt._core.model.structs cimport Constraint
 from mbt._core.scalars cimport T, sqrt_
 
 
 cdef inline int num_equations_of(int type) noexcept nogil:
-    return 3 if type == BALL else 6 if type == WELD else 1
+    return CONSTRAINT_TYPES[type].num_equations
 
 
 cdef inline int num_constraint_parameters_of(int type) noexcept nogil:
-    return 9 if type == DISTANCE else 4 if type == COUPLER else 2
+    return CONSTRAINT_TYPES[type].num_parameters
 
 
 cdef inline Py_ssize_t count_constraint_work(Py_ssize_t m, Py_ssize_t num_mobods, Py_ssize_t nv) noexcept nogil:
@@ -49,17 +50,14 @@ cdef inline void calc_constraint_errors(
     cdef FrameMotion[T] Q
     cdef T[3] r
     cdef T[9] R_AW, R_AB
-    cdef int i
     if x.type == COUPLER:
         errors[0] = q[x.a] - c[2]*q[x.b] - c[3]
     elif x.type == DISTANCE:
         calc_motions_of_ends(c, A, B, &P, &Q)
-        for i in range(3):
-            r[i] = Q.p[i] - P.p[i]
+        subtract(Q.p, P.p, 3, r)
         errors[0] = sqrt_(dot3(r, r)) - c[2]
     else:
-        for i in range(3):
-            r[i] = B.p[i] - A.p[i]
+        subtract(B.p, A.p, 3, r)
         rotate_inverse(A.R, r, errors + num_equations_of(x.type) - 3)
         if x.type == WELD:
             transpose3(A.R, R_AW)
@@ -84,21 +82,18 @@ cdef inline void calc_constraint_rates(
     cdef FrameMotion[T] Q
     cdef T[3] u, y, w
     cdef T length
-    cdef int i
     if x.type == COUPLER:
         rates[0] = v[x.dof_a] - c[2]*v[x.dof_b]
     elif x.type == DISTANCE:
         calc_motions_of_ends(c, A, B, &P, &Q)
         calc_direction(&P, &Q, u, &length)
-        for i in range(3):
-            y[i] = Q.v[i] - P.v[i]
+        subtract(Q.v, P.v, 3, y)
         rates[0] = dot3(u, y)
     else:
         calc_relative_velocity(A, B, y)
         rotate_inverse(A.R, y, rates + num_equations_of(x.type) - 3)
         if x.type == WELD:
-            for i in range(3):
-                w[i] = B.w[i] - A.w[i]
+            subtract(B.w, A.w, 3, w)
             rotate_inverse(A.R, w, rates)
 
 
@@ -125,9 +120,8 @@ cdef inline void calc_constraint_accelerations(
     elif x.type == DISTANCE:
         calc_motions_of_ends(c, A, B, &P, &Q)
         calc_direction(&P, &Q, u, &length)
-        for i in range(3):
-            d[i] = Q.v[i] - P.v[i]
-            e[i] = Q.a[i] - P.a[i]
+        subtract(Q.v, P.v, 3, d)
+        subtract(Q.a, P.a, 3, e)
         rate = dot3(u, d)
         y[0] = dot3(u, e) + (dot3(d, d) - rate*rate)/length
     else:
@@ -138,15 +132,13 @@ cdef inline void calc_constraint_accelerations(
             d[i] = d[i]*2.0
             e[i] = B.a[i] - A.a[i]
         cross(A.w, u, f)
-        for i in range(3):
-            f[i] = f[i] - d[i]
+        subtract_from(d, 3, f)
         add_cross(A.w, f, e)
         add_cross(A.alpha, u, e)
         rotate_inverse(A.R, e, y + num_equations_of(x.type) - 3)
         if x.type == WELD:
             # alpha_B - alpha_A - w_A × w_B
-            for i in range(3):
-                e[i] = B.alpha[i] - A.alpha[i]
+            subtract(B.alpha, A.alpha, 3, e)
             add_cross(B.w, A.w, e)
             rotate_inverse(A.R, e, y)
 
@@ -187,10 +179,8 @@ cdef inline void calc_axes_and_points(
 cdef inline void calc_relative_velocity(const FrameMotion[T]* A, const FrameMotion[T]* B, T* v_rel) noexcept nogil:
     """Of Bo in A, in World: v_B - v_A - w_A × r."""
     cdef T[3] minus_r
-    cdef int i
-    for i in range(3):
-        minus_r[i] = A.p[i] - B.p[i]
-        v_rel[i] = B.v[i] - A.v[i]
+    subtract(A.p, B.p, 3, minus_r)
+    subtract(B.v, A.v, 3, v_rel)
     add_cross(A.w, minus_r, v_rel)
 
 
@@ -221,8 +211,7 @@ cdef inline void calc_direction(
 ) noexcept nogil:
     """The unit vector from P to Q, and their distance; undefined where they coincide."""
     cdef int i
-    for i in range(3):
-        u[i] = Q.p[i] - P.p[i]
+    subtract(Q.p, P.p, 3, u)
     length[0] = sqrt_(dot3(u, u))
     for i in range(3):
         u[i] = u[i]/length[0]

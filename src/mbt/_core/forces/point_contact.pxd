@@ -13,13 +13,11 @@ K. H. Hunt, F. R. E. Crossley, "Coefficient of restitution interpreted as dampin
 Mechanics 42 (1975). In NumPy: tests/support/reference_contact.py.
 """
 
+from enum_numbers_of_parts cimport NUM_CONTACT_CONSTANTS
+
 from mbt._core.algebra.records cimport Contact, Ends, Touch
 from mbt._core.algebra.spatial cimport add_cross, copy, dot3, rotate4, set_zero
 from mbt._core.scalars cimport T, select_lt, sqrt_
-
-
-cdef enum:
-    NUM_CONTACT_CONSTANTS = 5  # in front of the points
 
 
 cdef inline void calc_touch(const T* c, const T* normal, T height, const T* v, Touch[T]* x) noexcept nogil:

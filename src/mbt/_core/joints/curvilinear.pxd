@@ -5,12 +5,9 @@ straight, cos and sin of the heading, x, y at its start]. A is the path frame: t
 left, and the normal of the plane. s is the arc length, in M x is the tangent and z the normal.
 """
 
+from enum_numbers_of_parts cimport PIECE, PIECES
+
 from mbt._core.scalars cimport T, floor_, select_lt, sincos_
-
-
-cdef enum:
-    PIECES = 15       # where the pieces begin
-    PIECE = 8         # numbers of a piece
 
 
 cdef inline void select_piece(const double* c, T* s, T* piece) noexcept nogil:

@@ -1,13 +1,16 @@
 """The mobilizers, and the only place that knows one type from another.
 
-A type is its pose X_FM, its motion axes H_FM with their rate, and the map between v and qdot. A new one needs a number
-in `MobilizerType`, its case in the functions from `num_velocities_of` to `normalize_position`, and one Python file.
+A type is its row in `model/element_types.py`, and here its pose X_FM, which is NaN of one that is not named, its motion
+axes H_FM and their rate. A new orientation is the map between v and qdot, too.
 
 `c` are the constants of the mobilizer, as many as its type has. H has one row per dof: [angular; linear], velocity of
 M in F, in F.
 """
 
-from libc.math cimport cos, fabs, isfinite
+from libc.math cimport NAN, cos, fabs, isfinite
+
+from enum_mobilizer_type cimport *
+from enum_orientation cimport *
 
 from mbt._core.algebra.rotations cimport (
     apply_rpy_Ndot, apply_rpy_Nplusdot, calc_quaternion_angular_velocity, calc_quaternion_of_rotation_vector,
@@ -15,57 +18,25 @@ from mbt._core.algebra.rotations cimport (
     quaternion_to_rotation, rotation_to_nearest_rpy, rpy_to_quaternion, rpy_to_rotation, set_identity,
     set_rotation_about_axis,
 )
-from mbt._core.algebra.spatial cimport add_cross, copy, cross, rotate, rotate_inverse, set_zero, transpose3
+from mbt._core.algebra.spatial cimport (
+    add_cross, add_scaled, copy, cross, negate, rotate, rotate_inverse, set_zero, subtract_from, transpose3,
+)
 from mbt._core.joints.curvilinear cimport calc_path_H, calc_path_Hdot, calc_path_pose
 from mbt._core.scalars cimport T, sincos_, sqrt_
-
-
-cpdef enum MobilizerType:
-    WELD = 0
-    REVOLUTE = 1
-    PRISMATIC = 2
-    QUATERNION_FLOATING = 3
-    SCREW = 4                # c: axis (3), metres per radian
-    UNIVERSAL = 5
-    RPY_BALL = 6
-    PLANAR = 7
-    RPY_FLOATING = 8
-    CYLINDRICAL = 9          # c: axis (3)
-    QUATERNION_BALL = 10
-    CURVILINEAR = 11         # c: see curvilinear.pxd
-
-
-cdef enum Orientation:
-    # The first coordinates of some types: v = w_FM_F then, and qdot = N v. All others have qdot = v.
-    PLAIN = 0
-    QUATERNION = 1           # 4 positions
-    RPY = 2                  # 3 positions
 
 
 # What a type is ------------------------------------------------------------------------------------------------
 
 cdef inline int num_velocities_of(int type) noexcept nogil:
-    if type == WELD:
-        return 0
-    elif type == QUATERNION_FLOATING or type == RPY_FLOATING:
-        return 6
-    elif type == RPY_BALL or type == QUATERNION_BALL or type == PLANAR:
-        return 3
-    elif type == UNIVERSAL or type == CYLINDRICAL:
-        return 2
-    return 1
+    return MOBILIZER_TYPES[type].num_velocities
+
+
+cdef inline int orientation_of(int type) noexcept nogil:
+    return MOBILIZER_TYPES[type].orientation
 
 
 cdef inline int num_positions_of(int type) noexcept nogil:
-    return num_velocities_of(type) + (1 if type == QUATERNION_FLOATING or type == QUATERNION_BALL else 0)
-
-
-cdef inline Orientation orientation_of(int type) noexcept nogil:
-    if type == QUATERNION_FLOATING or type == QUATERNION_BALL:
-        return QUATERNION
-    elif type == RPY_FLOATING or type == RPY_BALL:
-        return RPY
-    return PLAIN
+    return num_velocities_of(type) + (1 if orientation_of(type) == QUATERNION else 0)
 
 
 cdef inline void calc_X_FM(int type, const double* c, const T* q, T* R, T* p) noexcept nogil:
@@ -121,18 +92,23 @@ cdef inline void calc_X_FM(int type, const double* c, const T* q, T* R, T* p) no
         p[2] = <T>0.0
     elif type == CURVILINEAR:
         calc_path_pose(c, q[0], &s, R, p)
-    else:
+    elif type == WELD:
         for i in range(3):
             for j in range(3):
                 R[3*i + j] = <T>c[4*i + j]
             p[i] = <T>c[4*i + 3]
+    else:
+        for i in range(3):
+            for j in range(3):
+                R[3*i + j] = <T>NAN
+            p[i] = <T>NAN
 
 
 cdef inline void calc_H_FM(int type, const double* c, const T* q, T* H) noexcept nogil:
     cdef int i
     cdef int nv = num_velocities_of(type)
     cdef T s, cos_q
-    if has_axis(type):
+    if is_of_one_axis(type):
         # Six zeros are two stores, a number that is not known takes a loop of the processor, slow to start.
         set_zero(H, 6)
         for i in range(3):
@@ -197,7 +173,7 @@ cdef inline void add_second_rate_FM(int type, const double* c, const T* q, const
 
 cdef inline void calc_qdot(int type, const double* c, const T* q, const T* v, T* qdot) noexcept nogil:
     """qdot = N(q) v."""
-    cdef Orientation orientation = orientation_of(type)
+    cdef int orientation = orientation_of(type)
     cdef int nv = num_velocities_of(type)
     if orientation == QUATERNION:
         calc_quaternion_rate(q, v, qdot)
@@ -211,7 +187,7 @@ cdef inline void calc_qdot(int type, const double* c, const T* q, const T* v, T*
 
 cdef inline void calc_v(int type, const double* c, const T* q, const T* qdot, T* v) noexcept nogil:
     """v = N+(q) qdot, exact for every qdot = N(q) v."""
-    cdef Orientation orientation = orientation_of(type)
+    cdef int orientation = orientation_of(type)
     cdef int nv = num_velocities_of(type)
     if orientation == QUATERNION:
         calc_quaternion_angular_velocity(q[0]*q[0] + q[1]*q[1] + q[2]*q[2] + q[3]*q[3], q, qdot, v)
@@ -225,7 +201,7 @@ cdef inline void calc_v(int type, const double* c, const T* q, const T* qdot, T*
 
 cdef inline void apply_Ndot(int type, const double* c, const T* q, const T* v, const T* x, T* y) noexcept nogil:
     """y = Ndot(q, v) x, x like v."""
-    cdef Orientation orientation = orientation_of(type)
+    cdef int orientation = orientation_of(type)
     cdef int nv = num_velocities_of(type)
     cdef T[4] rate
     if orientation == QUATERNION:
@@ -243,7 +219,7 @@ cdef inline void apply_Ndot(int type, const double* c, const T* q, const T* v, c
 
 cdef inline void apply_Nplusdot(int type, const double* c, const T* q, const T* v, const T* x, T* y) noexcept nogil:
     """y = N+dot(q, v) x, x like qdot."""
-    cdef Orientation orientation = orientation_of(type)
+    cdef int orientation = orientation_of(type)
     cdef int nv = num_velocities_of(type)
     cdef T[4] rate
     if orientation == QUATERNION:
@@ -285,7 +261,7 @@ cdef inline int map_is_singular(int type, const double* q) noexcept nogil:
 
 cdef inline void integrate_position(int type, const T* q0, const T* v, T dt, T* q1) noexcept nogil:
     """q1 is where motion from q0 at the constant v leads within dt: R1 = exp([w dt]x) R0."""
-    cdef Orientation orientation = orientation_of(type)
+    cdef int orientation = orientation_of(type)
     cdef int nv = num_velocities_of(type)
     cdef int rotational = 0 if orientation == PLAIN else 3
     cdef int shift = 1 if orientation == QUATERNION else 0
@@ -310,7 +286,7 @@ cdef inline void integrate_position(int type, const T* q0, const T* v, T dt, T* 
 
 cdef inline void difference_position(int type, const T* q0, const T* q1, T* v) noexcept nogil:
     """v leads from q0 to q1 within one second; the shortest rotation."""
-    cdef Orientation orientation = orientation_of(type)
+    cdef int orientation = orientation_of(type)
     cdef int nv = num_velocities_of(type)
     cdef int rotational = 0 if orientation == PLAIN else 3
     cdef int shift = 1 if orientation == QUATERNION else 0
@@ -346,32 +322,25 @@ cdef inline void calc_across_pose(
 ) noexcept nogil:
     cdef T[9] R_FM
     cdef T[3] p_FM
-    cdef int i
     if not reversed:
         calc_X_FM(type, c, q, R, p)
     else:
         calc_X_FM(type, c, q, R_FM, p_FM)
         transpose3(R_FM, R)
         rotate(R, p_FM, p)
-        for i in range(3):
-            p[i] = -p[i]
+        negate(3, p)
 
 
-cdef inline int has_axis(int type) noexcept nogil:
+cdef inline int is_of_one_axis(int type) noexcept nogil:
     """1 for one dof about or along an axis, the same in F and in M, that the effective constants hold."""
     return 1 if type == REVOLUTE or type == PRISMATIC else 0
-
-
-cdef inline int moves_about_axis(int type) noexcept nogil:
-    """1 if the mobilizer moves about and along an axis, which its constants begin with."""
-    return 1 if type == REVOLUTE or type == PRISMATIC or type == SCREW or type == CYLINDRICAL else 0
 
 
 cdef inline void calc_across_H(int type, int reversed, const double* c, const T* q, T* H) noexcept nogil:
     cdef T[36] H_FM
     cdef T[9] R_FM
     cdef T[3] p_FM, y
-    cdef int i, k
+    cdef int k
     if not reversed:
         calc_H_FM(type, c, q, H)
     else:
@@ -380,12 +349,10 @@ cdef inline void calc_across_H(int type, int reversed, const double* c, const T*
         calc_H_FM(type, c, q, H_FM)
         for k in range(num_velocities_of(type)):
             cross(H_FM + 6*k, p_FM, y)
-            for i in range(3):
-                y[i] = y[i] - H_FM[6*k + 3 + i]
+            subtract_from(H_FM + 6*k + 3, 3, y)
             rotate_inverse(R_FM, H_FM + 6*k, H + 6*k)
             rotate_inverse(R_FM, y, H + 6*k + 3)
-            for i in range(3):
-                H[6*k + i] = -H[6*k + i]
+            negate(3, H + 6*k)
 
 
 cdef inline void calc_across_Hdot(
@@ -396,7 +363,7 @@ cdef inline void calc_across_Hdot(
     cdef T[3] p_FM
     cdef T[6] V
     cdef T[3] e, y, ydot
-    cdef int i, k
+    cdef int k
     if not reversed:
         calc_Hdot_FM(type, c, q, v, Hdot)
     else:
@@ -405,21 +372,18 @@ cdef inline void calc_across_Hdot(
         calc_Hdot_FM(type, c, q, v, Hdot_FM)
         set_zero(V, 6)
         for k in range(num_velocities_of(type)):
-            for i in range(6):
-                V[i] = V[i] + H_FM[6*k + i]*v[k]
+            add_scaled(H_FM + 6*k, v[k], 6, V)
         for k in range(num_velocities_of(type)):
             # d/dt (-R' e) = R' (w × e - edot)
             cross(V, H_FM + 6*k, e)
-            for i in range(3):
-                e[i] = e[i] - Hdot_FM[6*k + i]
+            subtract_from(Hdot_FM + 6*k, 3, e)
             rotate_inverse(R_FM, e, Hdot + 6*k)
             # d/dt (R' y) = R' (ydot - w × y), y = e × p - u, ydot = edot × p + e × pdot - udot
             cross(H_FM + 6*k, p_FM, y)
             cross(Hdot_FM + 6*k, p_FM, ydot)
             add_cross(H_FM + 6*k, V + 3, ydot)
-            for i in range(3):
-                y[i] = y[i] - H_FM[6*k + 3 + i]
-                ydot[i] = ydot[i] - Hdot_FM[6*k + 3 + i]
+            subtract_from(H_FM + 6*k + 3, 3, y)
+            subtract_from(Hdot_FM + 6*k + 3, 3, ydot)
             add_cross(y, V, ydot)
             rotate_inverse(R_FM, ydot, Hdot + 6*k + 3)
 
@@ -431,7 +395,7 @@ cdef inline void set_effective_constants(
     cdef int i, j
     for i in range(count):
         c[i] = declared[i]
-    if reversed and moves_about_axis(type):
+    if reversed and MOBILIZER_TYPES[type].has_axis:
         for i in range(3):
             c[i] = -declared[i]
     elif reversed and type == WELD:
@@ -443,7 +407,7 @@ cdef inline void set_effective_constants(
 
 cdef inline int needs_reversal(int type, int reversed) noexcept nogil:
     """1 if the effective constants do not already express the reversal."""
-    return 1 if reversed and type != WELD and not moves_about_axis(type) else 0
+    return 1 if reversed and type != WELD and not MOBILIZER_TYPES[type].has_axis else 0
 
 
 # How the hot kernels treat it, see mobod_joints.pxd --------------------------------------------------------------

@@ -5,9 +5,7 @@ in N about No, one row per dof.
 """
 
 from mbt._core.algebra.records cimport Articulated, ArticulatedDof, Pose
-from mbt._core.algebra.spatial cimport (
-    add_cross, cross, rotate_inverse, set_zero, symmetric_multiply,
-)
+from mbt._core.algebra.spatial cimport add_cross, add_scaled, cross, rotate_inverse, set_zero, symmetric_multiply
 from mbt._core.algebra.vectors cimport (
     Motion, dot, matrix_at, motion_at, times_shift_along_z, times_turn_about_z, trace_of_A, trace_of_C, turn_about_z,
     vector_at, z_axis,
@@ -94,7 +92,7 @@ cdef inline void calc_general_bias(
     cdef T[3] p_FM
     cdef T[36] Hdot
     cdef T[6] A
-    cdef int i, k
+    cdef int k
     if has_constant_H_FM(joint.type) and not joint.reversed:
         set_zero(bias_N, 6)
     else:
@@ -102,8 +100,7 @@ cdef inline void calc_general_bias(
         calc_across_Hdot(joint.type, joint.reversed, c, q + joint.q_start, v + joint.v_start, Hdot)
         set_zero(A, 6)
         for k in range(joint.nv):
-            for i in range(6):
-                A[i] = A[i] + Hdot[6*k + i]*v[joint.v_start + k]
+            add_scaled(Hdot + 6*k, v[joint.v_start + k], 6, A)
         rotate_inverse(R_FM, A, bias_N)
         rotate_inverse(R_FM, A + 3, bias_N + 3)
 
@@ -112,13 +109,12 @@ cdef inline void add_joint_angular_velocity(
     const MobodJoint* joint, const T* H_N, const T* v, T* w
 ) noexcept nogil:
     """w += angular part of H_N v."""
-    cdef int i, k
+    cdef int k
     if joint.kind == REVOLUTE_Z:
         w[2] = w[2] + v[joint.v_start]
     elif joint.kind == GENERAL:
         for k in range(joint.v_start, joint.v_start + joint.nv):
-            for i in range(3):
-                w[i] = w[i] + H_N[6*k + i]*v[k]
+            add_scaled(H_N + 6*k, v[k], 3, w)
 
 
 cdef inline void add_velocity_bias(
@@ -153,8 +149,7 @@ cdef inline void add_velocity_bias(
     else:
         set_zero(V, 6)
         for k in range(joint.v_start, joint.v_start + joint.nv):
-            for i in range(6):
-                V[i] = V[i] + H_N[6*k + i]*v[k]
+            add_scaled(H_N + 6*k, v[k], 6, V)
         calc_general_bias(joint, c, q, v, bias)
         for i in range(3):
             V[3 + i] = V[3 + i]*2.0
@@ -168,16 +163,15 @@ cdef inline void add_joint_acceleration(
     const MobodJoint* joint, const T* H_N, const T* vdot, T* alpha, T* a
 ) noexcept nogil:
     """[alpha; a] += H_N vdot."""
-    cdef int i, k
+    cdef int k
     if joint.kind == REVOLUTE_Z:
         alpha[2] = alpha[2] + vdot[joint.v_start]
     elif joint.kind == PRISMATIC_Z:
         a[2] = a[2] + vdot[joint.v_start]
     else:
         for k in range(joint.v_start, joint.v_start + joint.nv):
-            for i in range(3):
-                alpha[i] = alpha[i] + H_N[6*k + i]*vdot[k]
-                a[i] = a[i] + H_N[6*k + 3 + i]*vdot[k]
+            add_scaled(H_N + 6*k, vdot[k], 3, alpha)
+            add_scaled(H_N + 6*k + 3, vdot[k], 3, a)
 
 
 cdef inline void project_force(
@@ -282,11 +276,9 @@ cdef inline void calc_articulated_dof(
 
 cdef inline void add_dof_acceleration(const MobodJoint* joint, int k, const T* H_N, T vdot, T* acc) noexcept nogil:
     """acc += H_N vdot, for dof k."""
-    cdef int i
     if joint.kind == REVOLUTE_Z:
         acc[2] = acc[2] + vdot
     elif joint.kind == PRISMATIC_Z:
         acc[5] = acc[5] + vdot
     else:
-        for i in range(6):
-            acc[i] = acc[i] + H_N[6*k + i]*vdot
+        add_scaled(H_N + 6*k, vdot, 6, acc)

@@ -1,7 +1,7 @@
 """Spatial forces on bodies, in World: their generalized forces, and the reactions that balance them."""
 
 from mbt._core.algebra.spatial cimport (
-    add_cross, add_shifted_force, copy, cross, dot6, position_between4, rotate, rotate4, set_zero,
+    add_cross, add_shifted_force, copy, cross, dot6, position_between4, rotate, rotate4, set_zero, subtract_from,
 )
 from mbt._core.model.structs cimport Model
 from mbt._core.passes.position_kinematics cimport calc_inertia_in_world, calc_p_MoBo_W
@@ -73,9 +73,7 @@ cdef inline void calc_reaction_forces(
 
 
 cdef inline void subtract6(const T* x, T* y) noexcept nogil:
-    cdef int i
-    for i in range(6):
-        y[i] = y[i] - x[i]
+    subtract_from(x, 6, y)
 
 
 cdef inline void calc_inertial_force(

@@ -27,30 +27,24 @@ In NumPy: tests/support/constraints.py.
 """
 
 from mbt._core.algebra.derivative_columns cimport (
-    TwoDoubles, add_graded, add_reactions, factor_graded, factor_semidefinite, has_lost, is_graded,
-    keep_independent, keep_much, leaves_much, refuse, solve_reactions, solve_semidefinite,
+    TwoDoubles, add_graded, add_reactions, factor_graded, factor_semidefinite, has_lost, is_graded, refuse,
+    solve_reactions,
 )
-from mbt._core.algebra.records cimport (
-    Articulated, ArticulatedDof, ConstraintWork, FrameMotion, Parameters, Placed, add_to_columns, carry_columns,
-    carry_motion_columns, project_columns,
-)
-from mbt._core.algebra.spatial cimport copy, dot3, dot6, set_zero
+from mbt._core.algebra.records cimport Articulated, ArticulatedDof, ConstraintWork, FrameMotion, Parameters, Placed
+from mbt._core.algebra.spatial cimport copy, dot3, set_zero
 from mbt._core.algebra.vectors cimport Force, numbers, sum
-from mbt._core.forces.constraints cimport calc_constraint_accelerations, num_equations_of
-from mbt._core.forces.force_elements cimport COUPLER, DISTANCE, WELD
+from mbt._core.forces.constraints cimport COUPLER, calc_constraint_accelerations, num_equations_of
 from mbt._core.joints.mobod_joints cimport add_dof_acceleration
 from mbt._core.model.structs cimport Constraint, ConstraintGroups, MobodJoint, Model, Switches
 from mbt._core.passes.articulated_bodies cimport calc_motions_and_articulations, carry_acceleration
-from mbt._core.passes.constraint_rows cimport (
-    MAX_EQUATIONS, MUCH, STRIDE, add_constraint_forces, add_force_on_dof, calc_frame_accelerations, calc_Lambda,
-    is_off, place_mobods, set_ends, set_rows, unit_of,
+from mbt._core.passes.constraint_responses cimport (
+    add_group_forces, calc_remainders, leaves_much_in_all, respond, solve_group,
 )
+from mbt._core.passes.constraint_frames cimport calc_frame_accelerations, place_mobods, set_ends
+from mbt._core.passes.constraint_rows cimport MAX_EQUATIONS, MUCH, STRIDE, calc_Lambda, is_off, set_rows, unit_of
 from mbt._core.passes.forward_dynamics cimport calc_accelerations, take_out_joints
-from mbt._core.passes.forward_dynamics_in_parents cimport (
-    calc_accelerations_in_parents, take_out_joints_in_parents,
-)
-from mbt._core.passes.mass_matrix_inverse cimport add_motion, project_motion
-from mbt._core.scalars cimport MBT_W, Lanes, T, select_lt
+from mbt._core.passes.forward_dynamics_in_parents cimport calc_accelerations_in_parents, take_out_joints_in_parents
+from mbt._core.scalars cimport MBT_W, T, Lanes, select_lt
 
 
 cdef extern from *:
@@ -59,15 +53,12 @@ cdef extern from *:
     // angles with five digits, of the square of 3.2e-5, a few of them.
     static constexpr double kRoundingOfRow = 1e-13;
     static constexpr double kSquaredAngle = 1e-9;
-    // Rounding of the accelerations that J vdot + Jdot v is a difference of, squared.
-    static constexpr double kSquaredRounding = 1e-25;
     // A part of a row that leaves 1e-9 of twice the digits; and 1e-3 of doubles, which derivatives are solved with.
     static constexpr double kMostLost = 1e19;
     static constexpr double kMostLostOfDerivatives = 1e12;
     """
     const double ROUNDING_OF_ROW "kRoundingOfRow"
     const double SQUARED_ANGLE "kSquaredAngle"
-    const double SQUARED_ROUNDING "kSquaredRounding"
     const double MOST_LOST "kMostLost"
     const double MOST_LOST_OF_DERIVATIVES "kMostLostOfDerivatives"
 
@@ -405,227 +396,3 @@ cdef inline void factor_again_where_graded(
             )
             if has_lost(m, l, most, least, D_inverse, w.D + first):
                 refuse(m, l, w.D + first)
-
-
-cdef inline void solve_group(const ConstraintGroups* groups, int group, ConstraintWork[T]* w) noexcept nogil:
-    """Lambda step = right, which is destroyed."""
-    cdef int first = groups.row_start[group]
-    cdef int end = groups.row_start[group + 1]
-    cdef int e
-    solve_semidefinite(end - first, w.L + groups.L_start[group], w.D + first, w.right + first, w.step + first)
-    for e in range(first, end):
-        w.step[e] = w.step[e]*w.scale[e]
-
-
-cdef inline void add_group_forces(
-    # Topology:
-    const Model* model,
-    const ConstraintGroups* groups,
-    int group,
-    # In:
-    const T* acceleration,         # (6,)             [rad/s^2, m/s^2]  of the root
-    # In, destroyed:
-    ConstraintWork[T]* w,          # step: in: while the root is at rest
-    ArticulatedDof[T]* dofs,       # (nv,)
-    # Out:
-    T* du,                         # (nv,)            [rad/s^2, m/s^2]  or NULL
-    T* multipliers,                # (num_equations,) [N m, N]
-) noexcept nogil:
-    cdef int first = groups.row_start[group]
-    cdef int a, e, i, row
-    if groups.root[group] > 0:
-        for e in range(first, groups.row_start[group + 1]):
-            w.step[e] = w.step[e] - dot6(w.W + STRIDE*e, acceleration)
-    add_constraint_forces(model, groups, group, w.Z, w.step + first, dofs, du)
-    for a in range(groups.constraint_start[group], groups.constraint_start[group + 1]):
-        i = groups.constraints[a]
-        row = model.constraints[i].row
-        for e in range(num_equations_of(model.constraints[i].type)):
-            multipliers[row + e] = multipliers[row + e] + w.step[groups.place[i] + e]
-
-
-cdef inline void calc_remainders(
-    # Topology:
-    const Model* model,
-    const ConstraintGroups* groups,
-    int group,
-    const Switches* switches,
-    # Parameters:
-    const Parameters[T]* p,
-    # In:
-    const T* vdot,                 # (nv,)            [rad/s^2, m/s^2]
-    const Articulated[T]* work,    # (num_mobods,)
-    # Out:
-    ConstraintWork[T]* w,
-) noexcept nogil:
-    """right = wanted - (J vdot + Jdot v), in units of `scale`; size: the squares of what that is a difference of."""
-    cdef const Constraint* x
-    cdef const T* c
-    cdef const FrameMotion[T]* A
-    cdef const FrameMotion[T]* B
-    cdef T[MAX_EQUATIONS] y
-    cdef T[2] squares
-    cdef int a, i, e, n, row
-    for a in range(groups.constraint_start[group], groups.constraint_start[group + 1]):
-        i = groups.constraints[a]
-        x = &model.constraints[i]
-        row = groups.place[i]
-        n = num_equations_of(x.type)
-        if is_off(switches, i):
-            set_zero(w.right + row, n)
-            set_zero(w.size + row, n)
-            continue
-        c = p.constraints + x.start
-        A = &w.ends[2*i]
-        B = &w.ends[2*i + 1]
-        calc_frame_accelerations(model, x, work, w.placed, w.ends + 2*i)
-        if x.type == COUPLER:
-            squares[0] = vdot[x.dof_a]*vdot[x.dof_a] + (c[2]*c[2])*(vdot[x.dof_b]*vdot[x.dof_b])
-        else:
-            squares[0] = dot3(A.alpha, A.alpha) + dot3(B.alpha, B.alpha)
-            squares[1] = dot3(A.a, A.a) + dot3(B.a, B.a)
-            if x.type == DISTANCE:
-                # Of points on lever arms.
-                squares[0] = squares[1] + dot3(A.alpha, A.alpha)*dot3(c + 3, c + 3) + (
-                    dot3(B.alpha, B.alpha)*dot3(c + 6, c + 6)
-                )
-            elif x.type != WELD:
-                squares[0] = squares[1]
-        calc_constraint_accelerations(x, c, vdot, A, B, y)
-        for e in range(n):
-            w.right[row + e] = (w.wanted[row + e] - y[e])*w.scale[row + e]
-            w.size[row + e] = squares[e//3] + w.wanted[row + e]*w.wanted[row + e]
-
-
-cdef inline bint leaves_much_in_all(
-    const Model* model, const ConstraintGroups* groups, int times, ConstraintWork[T]* w
-) noexcept nogil:
-    """Whether what remains is more than rounding: `right`, less what no force can change."""
-    cdef T excess = <T>0.0
-    cdef int group, first, e
-    copy(w.right, model.num_equations, w.rest)
-    for group in range(groups.num_groups):
-        first = groups.row_start[group]
-        keep_independent(
-            groups.row_start[group + 1] - first, w.L + groups.L_start[group], w.rest + first, w.step + first
-        )
-    for e in range(model.num_equations):
-        w.rest[e] = w.rest[e]*w.rest[e] - w.size[e]*(w.scale[e]*w.scale[e]*SQUARED_ROUNDING)
-        excess = select_lt(excess, w.rest[e], w.rest[e], excess)
-    if not leaves_much(&excess, times):
-        return False
-    keep_much(model.num_equations, &excess, w.right)
-    return True
-
-
-cdef inline void respond(
-    # Topology:
-    const Model* model,
-    const ConstraintGroups* groups,
-    # In:
-    const T* H_N,                  # (nv, 6)          [1, m]
-    const Articulated[T]* work,    # (num_mobods,)
-    # In, destroyed:
-    ArticulatedDof[T]* dofs,       # (nv,)
-    ConstraintWork[T]* w,          # right, step
-    # Out:
-    T* multipliers,                # (num_equations,) [N m, N]
-) noexcept nogil:
-    """Add the multipliers that give what is missing, and their forces: both ways again, with nothing else in them."""
-    cdef int farthest = groups.root[0]
-    cdef int group = 0
-    cdef int i
-    if farthest > 0:
-        set_zero(w.A, 6*<Py_ssize_t>model.num_mobods)
-        set_zero(w.du, model.num_velocities)
-    for i in range(farthest, 0, -1):
-        while group < groups.num_groups and groups.root[group] == i:
-            respond_of_group(model, groups, group, w)
-            group += 1
-        carry_force(model, i, H_N, work, dofs, w)
-    while group < groups.num_groups:
-        respond_of_group(model, groups, group, w)
-        group += 1
-    for i in range(farthest + 1):
-        if i > 0:
-            carry_response(model, i, H_N, work, dofs, w)
-        while group > 0 and groups.root[group - 1] == i:
-            group -= 1
-            add_group_forces(
-                model, groups, group, w.A + 6*i, w, dofs, w.du if farthest > 0 else NULL, multipliers
-            )
-
-
-cdef inline void respond_of_group(
-    const Model* model, const ConstraintGroups* groups, int group, ConstraintWork[T]* w
-) noexcept nogil:
-    """step: the multipliers while the root is at rest. What they do to it is added to the force on it."""
-    cdef int root = groups.root[group]
-    cdef int first = groups.row_start[group]
-    cdef int m = groups.row_start[group + 1] - first
-    cdef const T* row
-    cdef int e, i, j, k
-    if groups.root[0] > 0:
-        for j in range(groups.mobod_start[group], groups.mobod_start[group + 1]):
-            i = groups.mobods[j]
-            for k in range(model.joints[i].nv):
-                row = w.Z + groups.Z_start[i] + m*k
-                for e in range(m):
-                    w.right[first + e] = w.right[first + e] - w.scale[first + e]*(
-                        row[e]*w.du[model.joints[i].v_start + k]
-                    )
-    solve_group(groups, group, w)
-    if root > 0:
-        for e in range(first, first + m):
-            for j in range(6):
-                w.A[6*root + j] = w.A[6*root + j] + w.K[STRIDE*e + j]*w.step[e]
-
-
-cdef inline void carry_force(
-    const Model* model, int i, const T* H_N, const Articulated[T]* work, ArticulatedDof[T]* dofs, ConstraintWork[T]* w
-) noexcept nogil:
-    """Of a force on mobod i what its dofs get, and add the rest to the force on its parent."""
-    cdef const MobodJoint* joint = &model.joints[i]
-    cdef T* F = w.A + 6*i
-    cdef T y
-    cdef int l, j
-    for l in range(joint.v_start + joint.nv - 1, joint.v_start - 1, -1):
-        project_motion(joint, l, H_N, 1, 1, F, &y)
-        add_force_on_dof(l == joint.v_start, y, &dofs[l], &w.du[l])
-        y = -(y*dofs[l].D_inverse)
-        if T is double:
-            if l == joint.v_start:  # U of which is that of the parent
-                break
-        add_to_columns(numbers(dofs[l].U), 1, 1, &y, F)
-    if joint.parent != 0:
-        carry_columns(&work[i].X_PN, 1, 1, F)
-        if T is double:
-            add_to_columns(numbers(dofs[joint.v_start].U), 1, 1, &y, F)
-        for j in range(6):
-            w.A[6*joint.parent + j] = w.A[6*joint.parent + j] + F[j]
-
-
-cdef inline void carry_response(
-    const Model* model, int i, const T* H_N, const Articulated[T]* work, const ArticulatedDof[T]* dofs,
-    ConstraintWork[T]* w
-) noexcept nogil:
-    """A of mobod i: what its acceleration changes by. The forces that were there are done with."""
-    cdef const MobodJoint* joint = &model.joints[i]
-    cdef T* A = w.A + 6*i
-    cdef T y, reaction
-    cdef int l
-    if i == 1:
-        set_zero(w.A, 6)
-    for l in range(joint.v_start, joint.v_start + joint.nv):
-        if T is double:
-            if l == joint.v_start:
-                project_columns(numbers(dofs[l].U), 1, 1, w.A + 6*joint.parent, &reaction)
-                carry_motion_columns(&work[i].X_PN, 1, 1, w.A + 6*joint.parent, A)
-            else:
-                project_columns(numbers(dofs[l].U), 1, 1, A, &reaction)
-        else:
-            if l == joint.v_start:
-                carry_motion_columns(&work[i].X_PN, 1, 1, w.A + 6*joint.parent, A)
-            project_columns(numbers(dofs[l].U), 1, 1, A, &reaction)
-        y = w.du[l] - reaction*dofs[l].D_inverse
-        add_motion(joint, l, H_N, 1, 1, &y, A)

@@ -16,14 +16,13 @@ from mbt._core.algebra.derivative_columns cimport DerivativeColumns, P_of, Q_of,
 from mbt._core.algebra.records cimport Moving, Parameters, RelativeMotion
 from mbt._core.algebra.rotations cimport calc_rotation_vector, multiply_by_inverse_left_jacobian
 from mbt._core.algebra.spatial cimport (
-    add_cross, add_scaled, copy, dot3, multiply_rotations, rotate, rotate_inverse, set_zero, transpose3,
+    add_cross, add_cross_motion, add_scaled, add_to, copy, cross_motion, dot3, multiply_rotations, rotate,
+    rotate_inverse, set_zero, subtract, subtract_from, transpose3,
 )
-from mbt._core.forces.constraints cimport num_equations_of
-from mbt._core.forces.force_elements cimport DISTANCE, WELD
+from mbt._core.forces.constraints cimport DISTANCE, WELD, num_equations_of
 from mbt._core.model.structs cimport Constraint, Model
-from mbt._core.passes.constraint_rows cimport calc_frame_in_mobod
+from mbt._core.passes.constraint_frames cimport calc_frame_in_mobod
 from mbt._core.passes.element_derivatives cimport get_shifted
-from mbt._core.passes.inverse_dynamics_derivatives cimport add_cross_motion, cross_motion
 from mbt._core.scalars cimport T, sqrt_
 
 
@@ -44,9 +43,8 @@ cdef inline void set_relative_pose(
         for i in range(3):
             motion.u[i] = -(p_WA[i] + y[i])
         rotate(R_WB, c + 6, y)
-        for i in range(3):
-            motion.p_WC[i] = motion.p_WC[i] + y[i]
-            motion.u[i] = motion.u[i] + motion.p_WC[i]
+        add_to(y, 3, motion.p_WC)
+        add_to(motion.p_WC, 3, motion.u)
         motion.length = sqrt_(dot3(motion.u, motion.u))
         for i in range(3):
             motion.u[i] = motion.u[i]/motion.length
@@ -75,9 +73,7 @@ cdef inline void get_axis_at(
 ) noexcept nogil:
     """A motion of a column, of mobod `x`, about C."""
     cdef T[3] p_OC
-    cdef int i
-    for i in range(3):
-        p_OC[i] = motion.p_WC[i] - x.p_WO[i]
+    subtract(motion.p_WC, x.p_WO, 3, p_OC)
     get_shifted(field, p_OC, S)
 
 
@@ -125,9 +121,7 @@ cdef inline void set_relative_motion(
 cdef inline void shift_to_C(const T* V, const Moving[T]* x, const RelativeMotion[T]* motion, T* V_C) noexcept nogil:
     """The same motion about C."""
     cdef T[3] p_OC
-    cdef int i
-    for i in range(3):
-        p_OC[i] = motion.p_WC[i] - x.p_WO[i]
+    subtract(motion.p_WC, x.p_WO, 3, p_OC)
     copy(V, 6, V_C)
     add_cross(V, p_OC, V_C + 3)
 
@@ -151,7 +145,6 @@ cdef inline void calc_equation_rates(
 ) noexcept nogil:
     """Along one dof, as if it moved B."""
     cdef T[6] P, dA, dV, y, at_rest
-    cdef int i
     # S × A_B + P × (V_A + V_B) + Q - V_A × (S × V_B)
     get_axis_at(P_of(columns, j), mobod, motion, P)
     get_axis_at(Q_of(columns, j), mobod, motion, dA)
@@ -159,9 +152,8 @@ cdef inline void calc_equation_rates(
     add_cross_motion(P, motion.sum, dA)
     cross_motion(S, motion.V_B, dV)
     cross_motion(motion.V_A, dV, y)
-    for i in range(6):
-        dA[i] = dA[i] - y[i]
-        dV[i] = dV[i] + P[i]
+    subtract_from(y, 6, dA)
+    add_to(P, 6, dV)
     calc_change_of_equations(x, stabilized, c, S, dV, dA, motion, by_q)
     get_axis_at(W_of(columns, j), mobod, motion, dA)
     add_cross_motion(S, motion.sum, dA)

@@ -14,7 +14,7 @@ In NumPy: tests/support/textbook.py, body_coriolis_matrices, coriolis_matrix.
 
 from mbt._core.algebra.records cimport Composite6
 from mbt._core.algebra.spatial cimport (
-    add_cross, add_to, cross, dot6, multiply_poses4, rotate, rotate4, set_zero, position_between4,
+    add_cross, add_to, cross, dot6, multiply_poses4, position_between4, rotate, rotate4, set_zero, subtract_from,
 )
 from mbt._core.joints.mobilizers cimport calc_across_Hdot
 from mbt._core.model.structs cimport Model
@@ -109,8 +109,7 @@ cdef inline void calc_axes_at_point(
         v_Mo[i] = V_WB[6*b + 3 + i]
     # v_Mo = v_Bo - w × p_MoBo
     cross(V_WB + 6*b, p_MoBo, y)
-    for i in range(3):
-        v_Mo[i] = v_Mo[i] - y[i]
+    subtract_from(y, 3, v_Mo)
     calc_across_Hdot(
         model.type[b], model.reversed[b], model.constants[b], q + model.q_start[b], v + model.v_start[b], Hdot
     )
@@ -126,9 +125,8 @@ cdef inline void calc_axes_at_point(
         cross(p_OMo, h + 6*k, h + 6*k + 3)
         cross(p_OMo, hdot + 6*k, hdot + 6*k + 3)
         add_cross(v_Mo, h + 6*k, hdot + 6*k + 3)
-        for i in range(3):
-            h[6*k + 3 + i] = h[6*k + 3 + i] + u[i]
-            hdot[6*k + 3 + i] = hdot[6*k + 3 + i] + udot[i]
+        add_to(u, 3, h + 6*k + 3)
+        add_to(udot, 3, hdot + 6*k + 3)
 
 
 cdef inline void calc_body_matrices(

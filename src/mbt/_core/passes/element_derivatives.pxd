@@ -2,14 +2,15 @@
 
 from mbt._core.algebra.derivative_columns cimport DerivativeColumns, P_of, S_of, get_column
 from mbt._core.algebra.records cimport Ends, Mobod, Moving
-from mbt._core.algebra.spatial cimport add_cross, copy, dot6, set_zero
-from mbt._core.forces.force_elements cimport (
-    acts_on_joint, calc_force_change, calc_joint_force_by_position, calc_joint_force_by_velocity,
+from mbt._core.algebra.spatial cimport (
+    add_cross, add_cross_motion, copy, cross_motion, dot6, negate, position_between4, set_zero, subtract,
 )
+from mbt._core.forces.elements_on_dof cimport calc_joint_force_by_position, calc_joint_force_by_velocity
+from mbt._core.forces.force_elements cimport acts_on_joint, calc_force_change
 from mbt._core.joints.mobilizers cimport GENERAL
 from mbt._core.model.structs cimport ForceElement, MobodJoint, Model
 from mbt._core.passes.element_forces cimport set_ends
-from mbt._core.passes.inverse_dynamics_derivatives cimport add_cross_motion, calc_axis_changes, cross_motion
+from mbt._core.passes.general_joint_derivatives cimport calc_axis_changes
 from mbt._core.scalars cimport T
 
 
@@ -77,12 +78,10 @@ cdef inline void add_derivatives_between(
             continue
         set_ends(model, e, X_BF, X_WB, V_WB, &ends)
         # At Ao.
-        for j in range(3):
-            y[j] = ends.X_WA[4*j + 3] - ends.X_WC[4*j + 3]
+        position_between4(ends.X_WC, ends.X_WA, y)
         copy(ends.V_WC, 6, V_C)
         add_cross(ends.V_WC, y, V_C + 3)
-        for j in range(6):
-            V[j] = V_C[j] - ends.V_WA[j]
+        subtract(V_C, ends.V_WA, 6, V)
         a = model.mobod[model.frame_node[e.a]]
         c = model.mobod[model.frame_node[e.b]]
         while a != c:
@@ -188,15 +187,13 @@ cdef inline void calc_force_rates(
     T* dF_v,                   # (6,)                  [N m, N] per [rad/s, m/s]
 ) noexcept nogil:
     """F on C, and how it changes along a dof: by y, or by S × F - y."""
-    cdef int i
     cdef T[6] zero
     set_zero(zero, 6)
     calc_force_change(e, constants, ends, V, S, P, F, dF_q)
     calc_force_change(e, constants, ends, V, zero, S, F, dF_v)
     if side < 0:
-        for i in range(6):
-            dF_q[i] = -dF_q[i]
-            dF_v[i] = -dF_v[i]
+        negate(6, dF_q)
+        negate(6, dF_v)
         add_cross(S, F, dF_q)
         add_cross(S + 3, F + 3, dF_q)
         add_cross(S, F + 3, dF_q + 3)

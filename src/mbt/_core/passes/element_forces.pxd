@@ -7,9 +7,11 @@ from mbt._core.algebra.records cimport Ends
 from mbt._core.algebra.spatial cimport (
     add_cross, add_shifted_force, multiply_poses4, position_between4, rotate4, set_zero, shift_velocity,
 )
+from mbt._core.forces.elements_on_dof cimport (
+    calc_joint_conservative_force, calc_joint_dissipative_force, calc_joint_potential_energy,
+)
 from mbt._core.forces.force_elements cimport (
-    acts_on_joint, calc_conservative_power_between, calc_forces_on_ends, calc_joint_conservative_force,
-    calc_joint_dissipative_force, calc_joint_potential_energy, calc_non_conservative_power_between,
+    acts_on_joint, calc_conservative_power_between, calc_forces_on_ends, calc_non_conservative_power_between,
     calc_potential_energy_between,
 )
 from mbt._core.model.structs cimport ForceElement, Model

@@ -9,12 +9,12 @@ In NumPy: tests/support/textbook.py, forward_dynamics_derivatives.
 """
 
 from mbt._core.algebra.derivative_columns cimport (
-    ARTICULATED, ARTICULATED_ROW, DerivativeColumns, F_of, I_of, I_S_of, S_of, add_unit_accelerations, dot_in_halves,
+    ARTICULATED, ARTICULATED_ROW, DerivativeColumns, F_of, I_S_of, I_of, S_of, add_unit_accelerations, dot_in_halves,
     get_column, mirror_upper, motion_of, multiply_articulated, put_column, take_articulated_dof, take_unit_forces,
     width_of,
 )
 from mbt._core.algebra.records cimport Moving
-from mbt._core.algebra.spatial cimport add_cross, add_scaled, copy, dot3, dot6, set_zero, symmetric_multiply
+from mbt._core.algebra.spatial cimport add_cross, add_scaled, add_to, copy, dot3, dot6, set_zero, symmetric_multiply
 from mbt._core.model.structs cimport MobodJoint, Model
 from mbt._core.scalars cimport T
 
@@ -76,7 +76,7 @@ cdef inline void calc_articulated_dofs(
     T* vdot,                       # (nv,)               [rad/s^2, m/s^2]  if nothing inboard moves
 ) noexcept nogil:
     """I_A -= U U' / D from tip to base, dF += U vdot, vdot = (tau - S' (F + dF)) / D."""
-    cdef int i, j, k
+    cdef int i, k
     cdef const MobodJoint* joint
     cdef T* A
     cdef T* S
@@ -109,8 +109,7 @@ cdef inline void calc_articulated_dofs(
             parent = I_A + ARTICULATED*joint.parent if k == joint.v_start and joint.parent != 0 else NULL
             take_articulated_dof(U + ARTICULATED_ROW*k, D_inverse + k, A, parent)
         if joint.parent != 0:
-            for j in range(6):
-                moving[joint.parent].dF[j] = moving[joint.parent].dF[j] + dF[j]
+            add_to(dF, 6, moving[joint.parent].dF)
 
 
 cdef inline void calc_mass_matrix_inverse_in_world(
@@ -184,7 +183,7 @@ cdef inline void add_accelerations(
     DerivativeColumns[T]* columns,  # A, F
 ) noexcept nogil:
     """A += dA; F += I dA_P + sum over this and all dofs outboard of I_S vdot."""
-    cdef int i, k, l
+    cdef int i, k
     cdef const MobodJoint* joint
     cdef Moving[T]* x
     cdef T[6] S
@@ -198,20 +197,17 @@ cdef inline void add_accelerations(
         for k in range(joint.v_start, joint.v_start + joint.nv):
             get_column(I_S_of(columns, k), 6, S)
             add_scaled(S, vdot[k], 6, x.dF)
-        for l in range(6):
-            moving[joint.parent].dF[l] = moving[joint.parent].dF[l] + x.dF[l]
+        add_to(x.dF, 6, moving[joint.parent].dF)
     for i in range(1, model.num_mobods):
         joint = &model.joints[i]
         x = &moving[i]
         get_column(I_of(columns, joint.v_start), 10, I)
         get_column(F_of(columns, joint.v_start), 6, F)
         add_inertia_force(I, moving[joint.parent].dA, F)
-        for l in range(6):
-            F[l] = F[l] + x.dF[l]
+        add_to(x.dF, 6, F)
         for k in range(joint.v_start, joint.v_start + joint.nv):
             put_column(F, 6, F_of(columns, k))
-        for l in range(6):
-            x.A[l] = x.A[l] + x.dA[l]
+        add_to(x.dA, 6, x.A)
         put_column(x.A, 6, motion_of(columns, joint.v_start) + 6*width_of(columns))
 
 

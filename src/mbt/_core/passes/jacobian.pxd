@@ -6,7 +6,9 @@ In NumPy: tests/support/textbook.py, jacobian.
 """
 
 from mbt._core.algebra.records cimport Mobod, Pose
-from mbt._core.algebra.spatial cimport add_cross, add_rotated4, cross, rotate, rotate4, set_zero
+from mbt._core.algebra.spatial cimport (
+    add_cross, add_rotated4, add_to, cross, get_position4, position_from4, rotate, rotate4, set_zero,
+)
 from mbt._core.algebra.vectors cimport numbers
 from mbt._core.joints.mobilizers cimport PRISMATIC_Z, REVOLUTE_Z, calc_across_H, calc_v
 from mbt._core.model.structs cimport MobodJoint, Model
@@ -37,16 +39,14 @@ cdef inline void calc_frame_jacobian(
     cdef int node = model.frame_node[frame]
     cdef int first = find_path(model, node, path)
     cdef T[3] p_BoP_B, p_NoP_N, p_WoP
-    cdef int i, k
+    cdef int k
 
     calc_poses_on_path(model, path + first, model.num_bodies - first, mobods, q, sin_q, cos_q, X_WN)
-    for i in range(3):
-        p_BoP_B[i] = X_BF[16*frame + 4*i + 3]
+    get_position4(X_BF + 16*frame, p_BoP_B)
     if p_FoP_F != NULL:
         add_rotated4(X_BF + 16*frame, p_FoP_F, p_BoP_B)
     rotate(numbers(X_NB[node].R), p_BoP_B, p_NoP_N)
-    for i in range(3):
-        p_NoP_N[i] = p_NoP_N[i] + numbers(X_NB[node].p)[i]
+    add_to(numbers(X_NB[node].p), 3, p_NoP_N)
     locate(model.mobod[node], X_WN, p_NoP_N, p_WoP)
 
     # Columns of what is not on the way.
@@ -132,8 +132,7 @@ cdef inline void set_other_columns(
             J[nv*j + joint.v_start] = <T>0.0
             J[nv*(3 + j) + joint.v_start] = X[4*j + 2]
     else:
-        for j in range(3):
-            p[j] = p_WoFo[j] - X[4*j + 3]
+        position_from4(X, p_WoFo, p)
         calc_across_H(joint.type, joint.reversed, model.constants[joint.node], q + joint.q_start, H)
         for k in range(joint.nv):
             turn_to_world(X_WP, numbers(mobods[i].X_PF.R), H + 6*k, z)
@@ -172,8 +171,7 @@ cdef inline void add_spatial_velocity_jacobian(
     cdef int i, k
     cdef T[3] p, u
     while b > 0:
-        for i in range(3):
-            p[i] = p_WoBp_W[i] - X_WB[16*b + 4*i + 3]
+        position_from4(X_WB + 16*b, p_WoBp_W, p)
         for k in range(model.v_start[b], model.v_start[b + 1]):
             for i in range(3):
                 u[i] = H_PB_W[6*k + 3 + i]
@@ -223,8 +221,7 @@ cdef inline void add_translational_velocity_jacobian(
     cdef int i, k
     cdef T[3] p, u
     while b > 0:
-        for i in range(3):
-            p[i] = p_WoBp_W[i] - X_WB[16*b + 4*i + 3]
+        position_from4(X_WB + 16*b, p_WoBp_W, p)
         for k in range(model.v_start[b], model.v_start[b + 1]):
             cross(H_PB_W + 6*k, p, u)
             for i in range(3):

@@ -3,7 +3,7 @@
 In NumPy: tests/support/textbook.py, jacobian_rate.
 """
 
-from mbt._core.algebra.spatial cimport add_cross, add_to, cross, multiply_poses4, rotate4
+from mbt._core.algebra.spatial cimport add_cross, add_to, cross, multiply_poses4, position_from4, rotate4, subtract
 from mbt._core.joints.mobilizers cimport calc_across_H, calc_across_Hdot, has_constant_H_FM
 from mbt._core.model.structs cimport Model
 from mbt._core.passes.position_kinematics cimport calc_p_MoBo_W
@@ -39,9 +39,8 @@ cdef inline void add_jacobian_rate(
     cdef T[36] rates
     cdef T[3] y
     while b > 0:
-        for i in range(3):
-            p_BoP[i] = p_WoP_W[i] - X_WB[16*b + 4*i + 3]
-            v_BoP[i] = v_WP_W[i] - V_WB[6*b + 3 + i]
+        position_from4(X_WB + 16*b, p_WoP_W, p_BoP)
+        subtract(v_WP_W, V_WB + 6*b + 3, 3, v_BoP)
         calc_rates_of_axes(model, b, X_BF, q, v, X_WB, H_PB_W, V_WB, rates)
         for k in range(model.v_start[b], model.v_start[b + 1]):
             for i in range(3):

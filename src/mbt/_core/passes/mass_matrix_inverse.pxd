@@ -7,7 +7,7 @@ In NumPy: tests/support/textbook.py, mass_matrix_inverse.
 from mbt._core.algebra.records cimport (
     Articulated, ArticulatedDof, add_to_columns, carry_columns, carry_motion_columns, project_columns,
 )
-from mbt._core.algebra.spatial cimport set_zero
+from mbt._core.algebra.spatial cimport add_to, set_zero
 from mbt._core.algebra.vectors cimport numbers
 from mbt._core.joints.mobilizers cimport GENERAL, REVOLUTE_Z
 from mbt._core.model.structs cimport MobodJoint, Model
@@ -107,11 +107,9 @@ cdef inline void add_motion(
     const MobodJoint* joint, int l, const T* H_N, int n, Py_ssize_t nv, const T* y, T* A
 ) noexcept nogil:
     """A += H_l y."""
-    cdef int k
     cdef T* component
     if joint.kind == GENERAL:
         add_to_columns(H_N + 6*l, n, nv, y, A)
     else:
         component = A + (2 if joint.kind == REVOLUTE_Z else 5)*nv
-        for k in range(n):
-            component[k] = component[k] + y[k]
+        add_to(y, n, component)

@@ -13,7 +13,8 @@ from mbt._core.algebra.records cimport (
     CompositeInWorld, CompositeRows, Mobod, add_composite, add_to_composite, load_composite, multiply_inertia,
     rotate_inertia_rows, shift_composite,
 )
-from mbt._core.algebra.spatial cimport add_cross, cross, position_between4, rotate4, set_zero
+from mbt._core.algebra.spatial cimport add_cross, cross, get_position4, position_between4, rotate4, set_zero
+from mbt._core.algebra.vectors cimport numbers
 from mbt._core.joints.mobilizers cimport PRISMATIC_Z, REVOLUTE_Z, calc_across_H
 from mbt._core.model.structs cimport MobodJoint, Model
 from mbt._core.passes.body_poses cimport calc_node_pose_in_rows
@@ -21,7 +22,6 @@ from mbt._core.passes.jacobian cimport turn_to_world
 from mbt._core.scalars cimport (
     PoseRows, load_pose_rows, mirror_lower, project_row, rotation_rows, sincos_of_angles, store_pose_rows,
 )
-from mbt._core.algebra.vectors cimport numbers
 
 
 cdef inline Py_ssize_t stride_of_axes(const Model* model) noexcept nogil:
@@ -114,8 +114,7 @@ cdef inline void set_motion_axes(
     cdef double[3] p, w, v
     cdef double[36] H_FM
     cdef int j, k
-    for j in range(3):
-        p[j] = X[4*j + 3]
+    get_position4(X, p)
     if joint.kind == REVOLUTE_Z or joint.kind == PRISMATIC_Z:
         for j in range(3):
             w[j] = X[4*j + 2]
@@ -191,8 +190,7 @@ cdef inline void finish_momentum(
     """F = M_c H: [I w + h × v; m v + w × h] about No, with the velocity v of No."""
     cdef double[3] p, v
     cdef int j
-    for j in range(3):
-        p[j] = X_ON[4*j + 3]
+    get_position4(X_ON, p)
     cross(w, h, F + 3)
     if joint.kind != REVOLUTE_Z:
         for j in range(3):

@@ -1,7 +1,7 @@
 """Mass, centre of mass and momentum of all bodies but World; with masses set to zero, of a part of them."""
 
 from mbt._core.algebra.spatial cimport (
-    add_cross, add_shifted_inertia, cross, multiply_poses4, rotate, rotate4, set_zero,
+    add_cross, add_shifted_inertia, add_to, cross, multiply_poses4, rotate, rotate4, set_zero,
 )
 from mbt._core.model.structs cimport Model
 from mbt._core.passes.position_kinematics cimport calc_inertia_in_world
@@ -60,9 +60,8 @@ cdef inline void calc_momentum_about_world_origin(
             c[i] = mass[b]*c[i]
         add_cross(c, V_WB + 6*b + 3, y)
         add_cross(p, l, y)
-        for i in range(3):
-            L_WWo_W[i] = L_WWo_W[i] + y[i]
-            L_WWo_W[3 + i] = L_WWo_W[3 + i] + l[i]
+        add_to(y, 3, L_WWo_W)
+        add_to(l, 3, L_WWo_W + 3)
 
 
 cdef inline void calc_mass_acceleration(

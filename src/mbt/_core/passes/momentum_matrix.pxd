@@ -5,7 +5,7 @@ In NumPy: tests/support/textbook.py, momentum_matrix.
 """
 
 from mbt._core.algebra.spatial cimport (
-    add_cross, add_shifted_inertia, copy, cross, position_between4, rotate4, set_zero, symmetric_multiply,
+    add_cross, add_scaled, add_shifted_inertia, copy, cross, position_between4, rotate4, set_zero, symmetric_multiply,
 )
 from mbt._core.model.structs cimport Model
 from mbt._core.passes.mass_properties cimport add_posed_inertia
@@ -51,8 +51,7 @@ cdef inline void calc_momentum_matrix(
             p[i] = X_WB[16*b + 4*i + 3] - p_WP[i]
         for k in range(model.v_start[b], model.v_start[b + 1]):
             cross(H_PB_W + 6*k, c + 1, l)
-            for i in range(3):
-                l[i] = l[i] + H_PB_W[6*k + 3 + i]*c[0]
+            add_scaled(H_PB_W + 6*k + 3, c[0], 3, l)
             symmetric_multiply(c + 4, H_PB_W + 6*k, t)
             add_cross(c + 1, H_PB_W + 6*k + 3, t)
             add_cross(p, l, t)

@@ -9,7 +9,7 @@ K. Kreutz-Delgado, A. Jain, G. Rodriguez, "Recursive Formulation of Operational 
 """
 
 from mbt._core.algebra.records cimport Articulated, ArticulatedDof, Pose, carry_columns
-from mbt._core.algebra.spatial cimport add_rotated4, rotate, set_zero
+from mbt._core.algebra.spatial cimport add_rotated4, add_to, get_position4, rotate, set_zero
 from mbt._core.algebra.vectors cimport numbers
 from mbt._core.model.structs cimport MobodJoint, Model
 from mbt._core.passes.constraint_rows cimport give_way
@@ -73,11 +73,9 @@ cdef inline void set_unit_forces(const Pose[T]* X_NB, const T* X_BF, const T* R_
     """Moments, then forces at Fo, as columns of (moment about No; force) in N."""
     cdef T[3] axis_F, axis_B, axis, p_BoFo_B, p
     cdef int j, k
-    for k in range(3):
-        p_BoFo_B[k] = X_BF[4*k + 3]
+    get_position4(X_BF, p_BoFo_B)
     rotate(numbers(X_NB.R), p_BoFo_B, p)
-    for k in range(3):
-        p[k] = p[k] + numbers(X_NB.p)[k]
+    add_to(numbers(X_NB.p), 3, p)
     for j in range(3):
         for k in range(3):
             axis_F[k] = R_FE[3*k + j]

@@ -8,7 +8,7 @@ from mbt._core.algebra.rotations cimport set_rotation_about_axis
 from mbt._core.algebra.spatial cimport (
     add_cross, compose_pose4, invert_pose4, multiply_poses4, rotate4, set_identity4, set_pose4, set_zero,
 )
-from mbt._core.joints.mobilizers cimport REVOLUTE, calc_across_H, calc_across_pose, has_axis
+from mbt._core.joints.mobilizers cimport REVOLUTE, calc_across_H, calc_across_pose, is_of_one_axis
 from mbt._core.model.structs cimport Model
 from mbt._core.scalars cimport T, sincos_of_angles
 
@@ -150,7 +150,7 @@ cdef inline void calc_motion_axes(
     if model.v_start[b + 1] > model.v_start[b]:
         h = H_FM + 6*model.v_start[b]
         calc_across_H(model.type[b], model.reversed[b], model.constants[b], q + model.q_start[b], h)
-        if has_axis(model.type[b]) and is_body_frame(model, model.outboard_frame[b]):
+        if is_of_one_axis(model.type[b]) and is_body_frame(model, model.outboard_frame[b]):
             rotate4(X_WB + 16*b, h, H_PB_W + 6*model.v_start[b])
             rotate4(X_WB + 16*b, h + 3, H_PB_W + 6*model.v_start[b] + 3)
         else:

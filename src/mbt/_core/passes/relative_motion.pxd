@@ -1,6 +1,8 @@
 """Motion of a point fixed to one body, in World and as seen from another body that moves too."""
 
-from mbt._core.algebra.spatial cimport cross, rotate_inverse4, shift_acceleration, shift_velocity
+from mbt._core.algebra.spatial cimport (
+    cross, position_from4, rotate_inverse4, shift_acceleration, shift_velocity, subtract,
+)
 from mbt._core.scalars cimport T
 
 
@@ -13,9 +15,7 @@ cdef inline void calc_velocity_of_point(
     T* V_WBp,              # (6,)    [rad/s, m/s]
 ) noexcept nogil:
     cdef T[3] p
-    cdef int i
-    for i in range(3):
-        p[i] = p_WoBp_W[i] - X_WB[4*i + 3]
+    position_from4(X_WB, p_WoBp_W, p)
     shift_velocity(V_WB, p, V_WBp)
 
 
@@ -29,9 +29,7 @@ cdef inline void calc_acceleration_of_point(
     T* A_WBp,              # (6,)    [rad/s^2, m/s^2]
 ) noexcept nogil:
     cdef T[3] p
-    cdef int i
-    for i in range(3):
-        p[i] = p_WoBp_W[i] - X_WB[4*i + 3]
+    position_from4(X_WB, p_WoBp_W, p)
     shift_acceleration(A_WB, V_WB, p, A_WBp)
 
 
@@ -46,10 +44,8 @@ cdef inline void calc_relative_velocity(
 ) noexcept nogil:
     """V_ABp = V_WBp - shift(V_WA, p_AoBp)."""
     cdef T[6] V_WAp
-    cdef int i
     calc_velocity_of_point(X_WA, V_WA, p_WoBp_W, V_WAp)
-    for i in range(6):
-        V_ABp[i] = V_WBp[i] - V_WAp[i]
+    subtract(V_WBp, V_WAp, 6, V_ABp)
 
 
 cdef inline void calc_relative_acceleration(

@@ -1,7 +1,7 @@
 """Kinematics of all bodies, forces on them, and regressors: from the kinematics in World."""
 
 from mbt._core.algebra.records cimport Composite6, Contact, Ends
-from mbt._core.algebra.spatial cimport add_shifted_force, copy, rotate_inverse4, set_zero
+from mbt._core.algebra.spatial cimport add_shifted_force, copy, position_from4, rotate_inverse4, set_zero
 from mbt._core.forces.force_elements cimport acts_on_joint, calc_forces_on_ends
 from mbt._core.forces.point_contact cimport calc_contact
 from mbt._core.model.structs cimport ForceElement, Model
@@ -17,9 +17,9 @@ from mbt._core.passes.regressor cimport (
     calc_potential_energy_regressor,
 )
 from mbt._core.quantities cimport algorithms
-from mbt._core.quantities.frames cimport calc_X_WF, calc_p_WoFo
 from mbt._core.quantities.call cimport Call, Functions
 from mbt._core.quantities.dynamics cimport count_memory
+from mbt._core.quantities.frames cimport calc_X_WF, calc_p_WoFo
 from mbt._core.quantities.names cimport *
 from mbt._core.scalars cimport T
 
@@ -137,8 +137,7 @@ cdef inline void calc_joint_reactions(Call[T]* c) noexcept nogil:
         sign = 1.0 if model.frame_node[frame] == node else -1.0
         calc_X_WF(model, c.p, &c.k, frame, X_WJc)
         calc_p_WoFo(model, c.p, &c.k, model.outboard_frame[node], p_WoMo)
-        for i in range(3):
-            p_JcMo[i] = p_WoMo[i] - X_WJc[4*i + 3]
+        position_from4(X_WJc, p_WoMo, p_JcMo)
         set_zero(F, 6)
         add_shifted_force(F_BMo_W + 6*node, p_JcMo, F)
         for i in range(6):

@@ -1,12 +1,11 @@
 """What constraints say of a state, from kinematics in World."""
 
 from mbt._core.algebra.records cimport FrameMotion, Kinematics, Parameters
-from mbt._core.algebra.spatial cimport add_cross, copy, cross, rotate, set_zero
+from mbt._core.algebra.spatial cimport add_cross, copy, cross, position_from4, rotate, set_zero
 from mbt._core.forces.constraints cimport (
-    calc_axes_and_points, calc_constraint_accelerations, calc_constraint_errors, calc_constraint_rates,
-    num_equations_of,
+    COUPLER, DISTANCE, WELD, calc_axes_and_points, calc_constraint_accelerations, calc_constraint_errors,
+    calc_constraint_rates, num_equations_of,
 )
-from mbt._core.forces.force_elements cimport COUPLER, DISTANCE, WELD
 from mbt._core.model.structs cimport Constraint, Model
 from mbt._core.passes.acceleration_kinematics cimport calc_acceleration_kinematics
 from mbt._core.quantities.call cimport Call, Functions
@@ -130,8 +129,7 @@ cdef inline void move_frame(
     cdef int b = model.frame_node[frame]
     cdef T[3] r, wr
     cdef int i
-    for i in range(3):
-        r[i] = F.p[i] - X_WB[16*b + 4*i + 3]
+    position_from4(X_WB + 16*b, F.p, r)
     copy(V_WB + 6*b, 3, F.w)
     copy(A_WB + 6*b, 3, F.alpha)
     copy(A_WB + 6*b + 3, 3, F.a)
@@ -186,8 +184,7 @@ cdef inline void add_columns_of_end(
     cdef T[6] rates
     cdef int i, l
     while node > 0:
-        for i in range(3):
-            r[i] = end.p[i] - k.X_WB[16*node + 4*i + 3]
+        position_from4(k.X_WB + 16*node, end.p, r)
         for l in range(model.v_start[node], model.v_start[node + 1]):
             copy(k.H_PB_W + 6*l, 3, end.w)
             copy(k.H_PB_W + 6*l + 3, 3, end.v)
@@ -240,8 +237,7 @@ cdef inline void add_force(const T* X_WB, double sign, const T* t, const T* f, c
     """A torque and a force at P, times `sign`."""
     cdef T[3] r, moment
     cdef int i
-    for i in range(3):
-        r[i] = p_WP[i] - X_WB[4*i + 3]
+    position_from4(X_WB, p_WP, r)
     cross(r, f, moment)
     for i in range(3):
         F_Bo_W[i] = F_Bo_W[i] + sign*(t[i] + moment[i])

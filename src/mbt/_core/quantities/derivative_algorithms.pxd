@@ -10,8 +10,9 @@ from mbt._core.algebra.records cimport (
 from mbt._core.algebra.spatial cimport copy, set_zero
 from mbt._core.model.structs cimport MobodJoint, Model, Switches
 from mbt._core.passes.constrained_dynamics cimport set_places
+from mbt._core.passes.constrained_derivatives_by_groups cimport solve_by_groups
 from mbt._core.passes.constrained_dynamics_derivatives cimport (
-    add_constraint_rates, place_articulated_bodies, solve_by_groups, solve_with_mass_matrix_inverse,
+    add_constraint_rates, place_articulated_bodies, solve_with_mass_matrix_inverse,
 )
 from mbt._core.passes.element_derivatives cimport add_derivatives_between, add_joint_force_derivatives
 from mbt._core.passes.forward_dynamics_derivatives cimport (

@@ -1,7 +1,7 @@
 """Dynamics, and what else goes straight from q into mobod frames."""
 
 from mbt._core.algebra.records cimport Articulated, ArticulatedDof
-from mbt._core.algebra.spatial cimport copy, set_zero
+from mbt._core.algebra.spatial cimport copy, multiply_inverse_rotations4, set_zero
 from mbt._core.model.structs cimport Model, Switches
 from mbt._core.passes cimport jacobian, mass_matrix_inverse
 from mbt._core.passes.element_forces cimport acts_on_bodies
@@ -207,9 +207,7 @@ cdef inline void calc_operational_space_inverse_inertia(Call[T]* c) noexcept nog
             R_FE[3*i + j] = X_WF[4*j + i]
     if c.integers[1] != 0:
         algorithms.run_frame_pose(c.model, c.p, c.integers[1], c.q, c.memory, c.base, X_WE)
-        for i in range(3):
-            for j in range(3):
-                R_FE[3*i + j] = X_WF[i]*X_WE[j] + X_WF[4 + i]*X_WE[4 + j] + X_WF[8 + i]*X_WE[8 + j]
+        multiply_inverse_rotations4(X_WF, X_WE, R_FE)
     dofs = run_articulation(c, scale + nv + 6)
     calc_inverse_inertia_of_frame(
         c.model, c.integers[0], c.p.X_NB, c.p.X_BF, R_FE, work, <T*>(work + c.model.num_mobods), dofs, c.out

@@ -1,14 +1,16 @@
 """Frames and points fixed to them: where they are, how they move, and how that depends on velocities."""
 
 from mbt._core.algebra.records cimport Kinematics, MotionForce, Parameters, Pose
-from mbt._core.algebra.spatial cimport copy, cross, invert_pose4, multiply_poses4, set_zero
+from mbt._core.algebra.spatial cimport (
+    copy, cross, get_position4, invert_pose4, multiply_inverse_rotations4, multiply_poses4, set_zero,
+)
 from mbt._core.algebra.vectors cimport pose_at, vector_at
 from mbt._core.model.structs cimport Model, common_ancestor
 from mbt._core.passes.acceleration_kinematics cimport calc_acceleration_kinematics
 from mbt._core.passes.inverse_dynamics cimport calc_bias_acceleration
 from mbt._core.passes.jacobian cimport (
-    add_angular_velocity_jacobian, add_spatial_velocity_jacobian, add_translational_velocity_jacobian,
-    express_jacobian, multiply_by_Nplus,
+    add_angular_velocity_jacobian, add_spatial_velocity_jacobian, add_translational_velocity_jacobian, express_jacobian,
+    multiply_by_Nplus,
 )
 from mbt._core.passes.jacobian_rate cimport add_jacobian_rate
 from mbt._core.passes.paths cimport find_path
@@ -82,10 +84,8 @@ cdef inline void calc_p_WoFo(
 ) noexcept nogil:
     """Origin of a frame in World."""
     cdef T[16] X_WF
-    cdef int i
     calc_X_WF(model, p, k, frame, X_WF)
-    for i in range(3):
-        p_WoFo[i] = X_WF[4*i + 3]
+    get_position4(X_WF, p_WoFo)
 
 
 cdef inline void calc_points_in_world(
@@ -108,12 +108,9 @@ cdef inline void calc_points_in_world(
 cdef inline void calc_relative_rotation(Call[T]* c) noexcept nogil:
     """R_AB."""
     cdef T[16] X_WA, X_WB
-    cdef int i, j
     calc_X_WF(c.model, c.p, &c.k, c.integers[0], X_WA)
     calc_X_WF(c.model, c.p, &c.k, c.integers[1], X_WB)
-    for i in range(3):
-        for j in range(3):
-            c.out[3*i + j] = X_WA[i]*X_WB[j] + X_WA[4 + i]*X_WB[4 + j] + X_WA[8 + i]*X_WB[8 + j]
+    multiply_inverse_rotations4(X_WA, X_WB, c.out)
 
 
 cdef inline void calc_point_positions(Call[T]* c) noexcept nogil:

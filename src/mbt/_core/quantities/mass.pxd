@@ -1,6 +1,6 @@
 """Mass and momentum, of all bodies or of those whose mask is 1, and what is linear in inertial parameters."""
 
-from mbt._core.algebra.spatial cimport copy, cross, invert_pose4, set_zero
+from mbt._core.algebra.spatial cimport copy, cross, invert_pose4, set_zero, subtract_from
 from mbt._core.model.structs cimport Model
 from mbt._core.passes.jacobian cimport add_translational_velocity_jacobian
 from mbt._core.passes.mass_properties cimport (
@@ -117,13 +117,11 @@ cdef inline void calc_momentum(Call[T]* c) noexcept nogil:
     cdef bint given = c.integers[0]
     cdef const T* mass = masses_of(c, given, c.x + 3)
     cdef T[3] y
-    cdef int i
     calc_momentum_about_world_origin(
         c.model, mass, c.p.p_BoBcm_B, inertias_of(c, given), c.k.X_WB, c.k.V_WB, c.out
     )
     cross(c.x, c.out + 3, y)
-    for i in range(3):
-        c.out[i] = c.out[i] - y[i]
+    subtract_from(y, 3, c.out)
 
 
 cdef inline void calc_inertia_of_bodies(Call[T]* c) noexcept nogil:

@@ -3,7 +3,7 @@
 Across it: of the outboard frame in the inboard one, expressed in that one.
 """
 
-from mbt._core.algebra.spatial cimport set_pose4, set_zero
+from mbt._core.algebra.spatial cimport add_scaled, set_pose4, set_zero
 from mbt._core.joints.mobilizers cimport (
     apply_Ndot, apply_Nplusdot, calc_across_H, calc_across_Hdot, calc_across_pose, calc_qdot, calc_v,
 )
@@ -108,15 +108,14 @@ cdef inline void calc_spatial_velocity(Call[T]* c) noexcept nogil:
 cdef inline void calc_spatial_acceleration(Call[T]* c) noexcept nogil:
     """H vdot + Hdot v."""
     cdef int b = c.integers[0]
-    cdef int i, k
+    cdef int k
     cdef const T* v = v_of(c)
     cdef T[36] columns
     run(c, MOBILIZER_SPATIAL_VELOCITY, c.x, c.out)
     set_zero(columns, 36)
     calc_across_Hdot(c.model.type[b], c.model.reversed[b], c.model.constants[b], q_of(c), v, columns)
     for k in range(num_v(c)):
-        for i in range(6):
-            c.out[i] = c.out[i] + columns[6*k + i]*v[k]
+        add_scaled(columns + 6*k, v[k], 6, c.out)
 
 
 # Between v and qdot -------------------------------------------------------------------------------------------------

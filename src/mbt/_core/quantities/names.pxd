@@ -1,6 +1,6 @@
 """Everything that a tree computes, by number: the members of `Quantity` in `names.py`.
 
-`tools/transpile.py` writes `quantity_names.pxd` from them.
+`tools/transpile.py` writes `enum_quantity.pxd` from them.
 """
 
-from quantity_names cimport *
+from enum_quantity cimport *

@@ -7,10 +7,10 @@ from libc.math cimport fabs, fmax, tanh
 from libc.string cimport memset
 
 from mbt._core.algebra.records cimport Bushing, Ends, Stretch
-from mbt._core.forces.force_elements cimport (
-    DOOR_HINGE, JOINT_FRICTION, LINEAR_BUSHING_RPY, LINEAR_SPRING_DAMPER, calc_bushing, calc_joint_force_by_position,
-    calc_stretch,
-)
+from mbt._core.forces.bushing cimport calc_bushing
+from mbt._core.forces.elements_on_dof cimport calc_joint_force_by_position
+from mbt._core.forces.force_elements cimport DOOR_HINGE, JOINT_FRICTION, LINEAR_BUSHING_RPY, LINEAR_SPRING_DAMPER
+from mbt._core.forces.linear_spring_damper cimport calc_stretch
 from mbt._core.model.structs cimport ForceElement, Model
 from mbt._core.passes.element_forces cimport add_forces_on_ends, set_ends
 from mbt._core.quantities cimport kernels

@@ -4,10 +4,11 @@ As in implicit_step.pxd, where the order of all that follows is explained; the c
 convex_lanes.hpp.
 """
 
+from enum_numbers_of_parts cimport NUM_CONTACT_CONSTANTS
+
 from mbt._core.algebra.records cimport Composite, Parameters, Pose
 from mbt._core.algebra.spatial cimport copy, set_zero
 from mbt._core.forces.force_elements cimport JOINT_FRICTION, JOINT_SPRING, POINT_CONTACT
-from mbt._core.forces.point_contact cimport NUM_CONTACT_CONSTANTS
 from mbt._core.model.structs cimport ForceElement, Model
 from mbt._core.passes.body_forces cimport calc_generalized_forces
 from mbt._core.passes.configuration cimport integrate_positions

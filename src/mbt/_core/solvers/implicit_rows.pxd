@@ -6,11 +6,12 @@ What each term means, and why, is in docs/implicit_steps.md. In NumPy: tests/sup
 from libc.math cimport sqrt
 from libc.string cimport memcpy
 
+from enum_numbers_of_parts cimport NUM_CONTACT_CONSTANTS
+
 from mbt._core.algebra.records cimport Parameters
 from mbt._core.engines cimport double_engine
 from mbt._core.forces.constraints cimport num_equations_of
 from mbt._core.forces.force_elements cimport POINT_CONTACT
-from mbt._core.forces.point_contact cimport NUM_CONTACT_CONSTANTS
 from mbt._core.model.structs cimport Constraint, ForceElement, Model, Switches
 from mbt._core.quantities cimport kernels
 from mbt._core.quantities.call cimport Call

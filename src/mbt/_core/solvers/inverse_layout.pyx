@@ -5,7 +5,7 @@ from libc.math cimport fabs, sqrt
 
 from mbt._core.door.compiled_model cimport CompiledModel
 from mbt._core.door.exact_arrays cimport adopt, data, new2
-from mbt._core.forces.force_elements cimport COUPLER
+from mbt._core.forces.constraints cimport COUPLER
 from mbt._core.joints.mobilizers cimport (
     CYLINDRICAL, PLAIN, QUATERNION, REVOLUTE, SCREW, UNIVERSAL, orientation_of,
 )

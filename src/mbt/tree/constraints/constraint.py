@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from mbt._core.forces.force_elements import ConstraintType, count_equations
+from mbt._core.model.element_types import ConstraintType
 from mbt.errors import ArgumentTypeError, NotFinalizedError, quote
 from mbt.math.arrays import as_bool
 from mbt.tree.compiled_numbers import CompiledNumbers
@@ -76,7 +76,7 @@ class Constraint(CompiledNumbers):
     @property
     def num_equations(self) -> int:
         """Number of equations."""
-        return count_equations(self._type)
+        return self._type.row.num_equations
 
     @property
     def first_equation(self) -> int:

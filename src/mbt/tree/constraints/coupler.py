@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from mbt._core.forces.force_elements import ConstraintType
+from mbt._core.model.element_types import ConstraintType
 from mbt.errors import ArgumentValueError, quote
 from mbt.tree.constraints.constraint import STABILIZATION, Constraint
 from mbt.tree.fields import Number, Reference

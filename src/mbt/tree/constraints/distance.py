@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from mbt._core.forces.force_elements import ConstraintType
+from mbt._core.model.element_types import ConstraintType
 from mbt.errors import SingularityError, quote
 from mbt.tree.constraints.between_frames import ConstraintBetweenFrames
 from mbt.tree.constraints.constraint import STABILIZATION

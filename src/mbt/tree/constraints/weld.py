@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from mbt._core.forces.force_elements import ConstraintType
+from mbt._core.model.element_types import ConstraintType
 from mbt.tree.constraints.between_frames import ConstraintBetweenFrames
 from mbt.tree.constraints.constraint import STABILIZATION
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from mbt._core.engines.caches import PositionKinematicsCache, VelocityKinematicsCache
     from mbt._core.engines.context import ContextCore
-    from mbt._core.forces.force_elements import ForceElementType
+    from mbt._core.model.element_types import ForceElementType
     from mbt.tree.finalization import FinalizationPlan
 
 __all__ = ["CompiledForceElement"]

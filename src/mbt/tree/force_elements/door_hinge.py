@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from mbt._core.forces.force_elements import ForceElementType
+from mbt._core.model.element_types import ForceElementType
 from mbt.errors import ArgumentTypeError, ArgumentValueError
 from mbt.math.arrays import FloatArray, is_foreign
 from mbt.math.numbers import DOUBLES, Numbers

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from mbt._core.above import above
-from mbt._core.forces.force_elements import ForceElementType
+from mbt._core.model.element_types import ForceElementType
 from mbt.errors import ArgumentTypeError, StaleCacheError, quote
 from mbt.math.foreign import computing_in
 from mbt.tree.context_access import check_context

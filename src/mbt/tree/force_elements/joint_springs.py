@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from mbt._core.forces.force_elements import ForceElementType
+from mbt._core.model.element_types import ForceElementType
 from mbt.tree.fields import NONNEGATIVE, Number, Reference
 from mbt.tree.force_elements.on_joint import JointForceElement
 from mbt.tree.joints import PrismaticJoint, RevoluteJoint

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from mbt._core.forces.force_elements import ForceElementType
+from mbt._core.model.element_types import ForceElementType
 from mbt.errors import ArgumentValueError
 from mbt.math.arrays import FloatArray
 from mbt.math.leading_axes import cross, cross_of_floats, cut, is_double_vector, join, rotate, transpose

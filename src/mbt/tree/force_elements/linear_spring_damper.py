@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from mbt._core.forces.force_elements import ForceElementType
+from mbt._core.model.element_types import ForceElementType
 from mbt.errors import ArgumentValueError
 from mbt.tree.body import RigidBody
 from mbt.tree.fields import NONNEGATIVE, POSITIVE, Number, Reference, Vector

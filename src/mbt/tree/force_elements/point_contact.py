@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from mbt._core.forces.force_elements import ForceElementType
+from mbt._core.model.element_types import ForceElementType
 from mbt.errors import ArgumentValueError, rows_error
 from mbt.math.arrays import FloatArray, as_finite_array
 from mbt.math.leading_axes import flatten, fold

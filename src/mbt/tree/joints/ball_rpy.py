@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from mbt._core.joints.mobilizers import MobilizerType
+from mbt._core.model.element_types import MobilizerType
 from mbt.tree.frame import Frame
 from mbt.tree.joints.parts import RpyJoint, RpyOrientation, UniformDamping
 from mbt.tree.mobilizer import Mobilizer

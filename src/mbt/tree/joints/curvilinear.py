@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, ClassVar
 
-from mbt._core.joints.mobilizers import MobilizerType
+from mbt._core.model.element_types import MobilizerType
 from mbt.errors import ArgumentTypeError
 from mbt.math.arrays import FloatArray
+from mbt.tree.constants import Constant
 from mbt.tree.coordinates import CoordinateOwner
 from mbt.tree.frame import Frame
 from mbt.tree.joints.one_dof import OneDofJoint
@@ -24,7 +25,9 @@ __all__ = ["CurvilinearJoint", "CurvilinearMobilizer"]
 
 
 class _Distance(CoordinateOwner):
-    """The coordinate of both classes below."""
+    """The coordinate and the path of both classes below."""
+
+    _made_with: ClassVar[tuple[Constant, ...]] = (Constant("curvilinear_path", "_path", "path"),)
 
     _path: PiecewiseConstantCurvatureTrajectory
 

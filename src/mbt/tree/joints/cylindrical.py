@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from mbt._core.joints.mobilizers import MobilizerType
+from mbt._core.model.element_types import MobilizerType
 from mbt.math.arrays import FloatArray, as_float
 from mbt.tree.context_access import numbers_of
 from mbt.tree.coordinates import CoordinateOwner

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from math import inf, isfinite
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from mbt.math.arrays import FloatArray, shared_number
 from mbt.math.poses import as_unit_vector, normalize_axis, shared_direction
+from mbt.tree.constants import Constant
 from mbt.tree.frame import Frame
 from mbt.tree.joint import Joint
 from mbt.tree.joint_limits import shared_limits
@@ -25,6 +26,8 @@ OneDofLimits = tuple[float, float, float, float, float]
 
 class AxisMobilizer(Mobilizer):
     """A mobilizer with one axis, whose components are the same in F and in M."""
+
+    _made_with: ClassVar[tuple[Constant, ...]] = (Constant("axis_F", "_axis", "axis"),)
 
     def __init__(
         self,
@@ -47,6 +50,8 @@ class AxisMobilizer(Mobilizer):
 
 class AxisJoint(Joint):
     """A joint with one axis, whose components are the same in F and in M."""
+
+    _made_with: ClassVar[tuple[Constant, ...]] = (Constant("axis", "_axis", "axis"),)
 
     def __init__(
         self, name: str, frame_on_parent: Frame, frame_on_child: Frame, axis: object, damping: object

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from mbt._core.joints.mobilizers import MobilizerType
+from mbt._core.model.element_types import MobilizerType
 from mbt.math.arrays import FloatArray
 from mbt.tree.frame import Frame
 from mbt.tree.joints.parts import QuaternionJoint, QuaternionOrientation, UniformDamping

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from mbt._core.joints.mobilizers import MobilizerType
+from mbt._core.model.element_types import MobilizerType
 from mbt.math.arrays import FloatArray
 from mbt.tree.coordinates import CoordinateOwner
 from mbt.tree.joints.one_axis import AxisMobilizer, OneAxisJoint

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from mbt._core.joints.mobilizers import MobilizerType
+from mbt._core.model.element_types import MobilizerType
 from mbt.errors import ArgumentValueError
 from mbt.math.arrays import FloatArray, as_float
 from mbt.math.numbers import DOUBLES, Numbers
+from mbt.tree.constants import Constant
 from mbt.tree.context_access import numbers_of
 from mbt.tree.coordinates import CoordinateOwner
 from mbt.tree.frame import Frame
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from mbt._core.engines.context import ContextCore
 
 __all__ = ["ScrewJoint", "ScrewMobilizer"]
+
+_PITCH = Constant("screw_pitch", "_screw_pitch", "number")
 
 
 class _ScrewMotion(CoordinateOwner):
@@ -126,6 +129,7 @@ class ScrewMobilizer(_ScrewMotion, AxisMobilizer):
     """
 
     _type: ClassVar[MobilizerType] = MobilizerType.SCREW
+    _made_with: ClassVar[tuple[Constant, ...]] = (*AxisMobilizer._made_with, _PITCH)
     position_suffixes: ClassVar[tuple[str, ...]] = ("q",)
     velocity_suffixes: ClassVar[tuple[str, ...]] = ("w",)
     can_rotate: ClassVar[bool] = True
@@ -197,6 +201,7 @@ class ScrewJoint(_ScrewMotion, AxisJoint, OneDofJoint):
 
     type_name: ClassVar[str] = "screw"
     _mobilizer_type: ClassVar[type[Mobilizer]] = ScrewMobilizer
+    _made_with: ClassVar[tuple[Constant, ...]] = (*AxisJoint._made_with, _PITCH)
 
     def __init__(
         self,

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from mbt._core.joints.mobilizers import MobilizerType
+from mbt._core.model.element_types import MobilizerType
 from mbt.math.arrays import FloatArray
 from mbt.math.poses import IDENTITY, as_pose, inverse_pose
+from mbt.tree.constants import Constant
 from mbt.tree.frame import Frame
 from mbt.tree.joint import Joint
 from mbt.tree.joint_limits import frozen
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 __all__ = ["WeldJoint", "WeldMobilizer"]
+
+_POSE = Constant("X_FM", "_X_FM", "pose")
 
 
 class WeldMobilizer(Mobilizer):
@@ -41,6 +44,7 @@ class WeldMobilizer(Mobilizer):
     """
 
     _type: ClassVar[MobilizerType] = MobilizerType.WELD
+    _made_with: ClassVar[tuple[Constant, ...]] = (_POSE,)
 
     def __init__(
         self,
@@ -95,6 +99,7 @@ class WeldJoint(Joint):
 
     type_name: ClassVar[str] = "weld"
     _mobilizer_type: ClassVar[type[Mobilizer]] = WeldMobilizer
+    _made_with: ClassVar[tuple[Constant, ...]] = (_POSE,)
 
     def __init__(self, name: str, frame_on_parent: Frame, frame_on_child: Frame, X_FM: object = None) -> None:
         super().__init__(name, frame_on_parent, frame_on_child, _NO_DAMPING)

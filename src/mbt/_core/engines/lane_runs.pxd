@@ -1,0 +1,63 @@
+"""How a batch is cut into runs, between which there is a look at signals, and these shared among threads."""
+
+from mbt._core.engines.lane_blocks cimport run_samples
+from mbt._core.engines.lane_job cimport Job
+from mbt._core.quantities.dispatch cimport count_work_of
+from mbt._core.scalars cimport MBT_W, Lanes
+
+
+cdef extern from "engines/pool.hpp" namespace "MBT_NS" nogil:
+    ctypedef int (*PoolTask)(const void* job, int part) noexcept nogil
+    cdef cppclass Pool:
+        int run(PoolTask task, const void* job, int count)
+    Pool* get_pool()
+    double seconds()
+
+
+cdef inline bint plan_runs(Job* job) noexcept nogil:
+    """Samples to begin with, for a fraction of a second whatever the model, in whole blocks; whether more come then."""
+    cdef Py_ssize_t numbers = count_work_of[Lanes](job.functions, job.quantity, job.integers, job.model)
+    numbers += job.output_size*job.num_outputs
+    if job.path != NULL:
+        numbers *= job.integers[1]
+    # Numbers written by work before the first look at signals, by a lane at a time: milliseconds.
+    job.first_run = MBT_W*(1 + 8*1024*1024//(MBT_W*numbers))
+    return job.count > job.first_run
+
+
+cdef inline Py_ssize_t next_run(Py_ssize_t count, double duration) noexcept nogil:
+    """Samples that take a tenth of a second, after `count` took so long; whole blocks."""
+    cdef double growth = min(16.0, 0.1/max(duration, 1e-9))
+    return MBT_W*max(<Py_ssize_t>1, <Py_ssize_t>(growth*<double>count)//MBT_W)
+
+
+cdef inline int run_in_threads(Job* job, Py_ssize_t begin, Py_ssize_t end, Pool* pool, int threads) noexcept nogil:
+    """Samples `begin` to `end` - 1, the first two blocks of them here.
+
+    The second block, which finds in the cache what it reads, tells how much there is to do.
+    """
+    cdef double start, duration
+    cdef int error
+    if threads == 1:
+        return run_samples(job, begin, end)
+    error = run_samples(job, begin, begin + MBT_W)
+    start = seconds()
+    error |= run_samples(job, begin + MBT_W, begin + 2*MBT_W)
+    job.shared_from = begin + 2*MBT_W
+    job.shared_to = end
+    duration = (seconds() - start)/MBT_W*(end - job.shared_from)
+    # Less work than this is not worth waking a thread for.
+    job.num_parts = <int>min(<double>threads, duration/50e-6)
+    if job.num_parts < 2:
+        return error | run_samples(job, job.shared_from, end)
+    return error | pool.run(run_part, job, job.num_parts)
+
+
+cdef inline int run_part(const void* shared, int part) noexcept nogil:
+    cdef const Job* job = <const Job*>shared
+    return run_samples(job, begin_of_part(job, part), begin_of_part(job, part + 1))
+
+
+cdef inline Py_ssize_t begin_of_part(const Job* job, int part) noexcept nogil:
+    cdef Py_ssize_t blocks = (job.shared_to - job.shared_from + MBT_W - 1)//MBT_W
+    return min(job.shared_to, job.shared_from + MBT_W*(blocks*part//job.num_parts))

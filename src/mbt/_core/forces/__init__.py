@@ -1,1 +1,0 @@
-"""Force element types: forces, energies and powers."""

@@ -1,1 +1,0 @@
-"""Joint types: pose, motion axes and their rates."""

@@ -1,0 +1,186 @@
+"""The types of elements that the core has: their numbers, and a row for each of what integers tell of it.
+
+The only list of them: `tools/transpile.py` declares the numbers and the rows to the compiled modules. The
+formulas are in `joints/mobilizers.pxd`, `forces/force_elements.pxd` and `forces/constraints.pxd`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from mbt.math.arrays import FloatArray
+
+__all__ = ["ConstraintType", "ForceElementType", "MobilizerType", "NumbersOfParts", "Orientation"]
+
+
+class Orientation(IntEnum):
+    """The first coordinates of some mobilizers: v = w_FM_F then, and qdot = N v. All others have qdot = v."""
+
+    PLAIN = 0
+    QUATERNION = 1  # 4 positions
+    RPY = 2  # 3 positions
+
+
+class NumbersOfParts(IntEnum):
+    """How many numbers elements have that are made of parts: in front of these, and for each."""
+
+    # Constants of a path, of which the first is the number of pieces.
+    PIECES = 15
+    PIECE = 8
+    # Parameters of a contact.
+    NUM_CONTACT_CONSTANTS = 5
+    NUM_CONTACT_POINT = 3
+
+
+class MobilizerType(IntEnum):
+    """How M may move in F."""
+
+    WELD = 0
+    REVOLUTE = 1
+    PRISMATIC = 2
+    QUATERNION_FLOATING = 3
+    SCREW = 4
+    UNIVERSAL = 5
+    RPY_BALL = 6
+    PLANAR = 7
+    RPY_FLOATING = 8
+    CYLINDRICAL = 9
+    QUATERNION_BALL = 10
+    CURVILINEAR = 11
+
+    @property
+    def row(self) -> MobilizerRow:
+        """What is told of it."""
+        return _MOBILIZERS[self]
+
+    @property
+    def num_positions(self) -> int:
+        """One more than velocities, with a quaternion."""
+        return self.row.num_velocities + (self.row.orientation == Orientation.QUATERNION)
+
+    def takes_constants(self, constants: FloatArray) -> bool:
+        """Return whether a mobilizer has as many constants as these are."""
+        of_piece = self.row.num_constants_of_piece
+        rest = len(constants) - self.row.num_constants
+        if of_piece and rest > 0:
+            return bool(constants[0] >= 1 and rest == of_piece * constants[0])
+        return rest == 0 and not of_piece
+
+
+class MobilizerRow(NamedTuple):
+    """What is told of a type of mobilizers."""
+
+    num_velocities: int
+    orientation: Orientation = Orientation.PLAIN
+    #: Without those of pieces.
+    num_constants: int = 0
+    num_constants_of_piece: int = 0
+    #: 1 if it moves about or along an axis, which its constants begin with.
+    has_axis: int = 0
+
+
+_MOBILIZERS = {
+    MobilizerType.WELD: MobilizerRow(0, num_constants=16),  # X_FM
+    MobilizerType.REVOLUTE: MobilizerRow(1, num_constants=3, has_axis=1),
+    MobilizerType.PRISMATIC: MobilizerRow(1, num_constants=3, has_axis=1),
+    MobilizerType.QUATERNION_FLOATING: MobilizerRow(6, Orientation.QUATERNION),
+    MobilizerType.SCREW: MobilizerRow(1, num_constants=4, has_axis=1),  # axis, metres per radian
+    MobilizerType.UNIVERSAL: MobilizerRow(2),
+    MobilizerType.RPY_BALL: MobilizerRow(3, Orientation.RPY),
+    MobilizerType.PLANAR: MobilizerRow(3),
+    MobilizerType.RPY_FLOATING: MobilizerRow(6, Orientation.RPY),
+    MobilizerType.CYLINDRICAL: MobilizerRow(2, num_constants=3, has_axis=1),
+    MobilizerType.QUATERNION_BALL: MobilizerRow(3, Orientation.QUATERNION),
+    MobilizerType.CURVILINEAR: MobilizerRow(
+        1, num_constants=NumbersOfParts.PIECES, num_constants_of_piece=NumbersOfParts.PIECE
+    ),
+}
+
+
+class ForceElementType(IntEnum):
+    """What acts on one dof, of its position and velocity, or between two frames A and C."""
+
+    JOINT_SPRING = 0
+    DOOR_HINGE = 1
+    JOINT_FRICTION = 2
+    LINEAR_SPRING_DAMPER = 3
+    LINEAR_BUSHING_RPY = 4
+    POINT_CONTACT = 5
+
+    @property
+    def row(self) -> ForceElementRow:
+        """What is told of it."""
+        return _FORCE_ELEMENTS[self]
+
+    def takes_parameters(self, count: int) -> bool:
+        """Return whether an element may have so many parameters."""
+        of_point = self.row.num_parameters_of_point
+        rest = count - self.row.num_parameters
+        return rest > 0 and rest % of_point == 0 if of_point else rest == 0
+
+
+class ForceElementRow(NamedTuple):
+    """What is told of a type of force elements."""
+
+    #: 1, or 0 between frames.
+    acts_on_dof: int
+    #: Without those of points.
+    num_parameters: int
+    #: Each in contact; there is at least one.
+    num_parameters_of_point: int = 0
+
+
+_FORCE_ELEMENTS = {
+    # Nominal position, stiffness.
+    ForceElementType.JOINT_SPRING: ForceElementRow(1, 2),
+    # q_s0, k_ts, k_df, k_sf, k_vf, q_c0 (width of the catch), k_c, motion threshold.
+    ForceElementType.DOOR_HINGE: ForceElementRow(1, 8),
+    # Coulomb, breakaway, Stribeck velocity, transition velocity.
+    ForceElementType.JOINT_FRICTION: ForceElementRow(1, 4),
+    # Free length, stiffness, damping, p_AP (3), p_CQ (3).
+    ForceElementType.LINEAR_SPRING_DAMPER: ForceElementRow(0, 9),
+    # Stiffness (3), damping (3) of the torque, the same of the force.
+    ForceElementType.LINEAR_BUSHING_RPY: ForceElementRow(0, 12),
+    ForceElementType.POINT_CONTACT: ForceElementRow(
+        0, NumbersOfParts.NUM_CONTACT_CONSTANTS, NumbersOfParts.NUM_CONTACT_POINT
+    ),
+}
+
+
+class ConstraintType(IntEnum):
+    """What a constraint holds. Parameters begin with natural frequency and damping ratio of stabilization."""
+
+    BALL = 0
+    WELD = 1
+    DISTANCE = 2
+    COUPLER = 3
+
+    @property
+    def row(self) -> ConstraintRow:
+        """What is told of it."""
+        return _CONSTRAINTS[self]
+
+
+class ConstraintRow(NamedTuple):
+    """What is told of a type of constraints."""
+
+    num_equations: int
+    num_parameters: int
+
+
+_CONSTRAINTS = {
+    ConstraintType.BALL: ConstraintRow(3, 2),
+    ConstraintType.WELD: ConstraintRow(6, 2),
+    ConstraintType.DISTANCE: ConstraintRow(1, 9),  # distance, p_AP (3), p_BQ (3)
+    ConstraintType.COUPLER: ConstraintRow(1, 4),  # gear ratio, offset
+}
+
+#: The rows of the types that have some.
+ROWS: Mapping[type[IntEnum], Mapping[Any, tuple[int, ...]]] = {
+    MobilizerType: _MOBILIZERS,
+    ForceElementType: _FORCE_ELEMENTS,
+    ConstraintType: _CONSTRAINTS,
+}
