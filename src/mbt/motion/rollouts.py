@@ -236,9 +236,8 @@ def rollout(
         _check_contacts(contacts, tree, method)
     elif number == IMPLICIT:
         core = core_of(tree, limits)
-        is_plain = core is not None and out is None and type(every) is int and every > 0
-        if is_plain and isinstance(dt, float) and 0.0 < dt < math.inf:
-            path = core.roll_out(tree, q0, v0, tau, dt, every)
+        if core is not None and out is None and isinstance(dt, float) and 0.0 < dt < math.inf:
+            path = core.roll_out(tree, q0, v0, tau, dt, every) if type(every) is int and every > 0 else None
     else:
         path = steps.roll_out(tree, q0, v0, tau, dt, number, every, out)
     if path is not None:
@@ -504,8 +503,7 @@ def _roll_out_with(
     if batch:
         path = roll_out_samples(core, batch, q, v, _without_repeats(tau), float(h), kept, stride)[:2]
     else:
-        exact = (np.ascontiguousarray(x) for x in (q, v, tau))
-        path = core.roll_out(tree, *exact, float(h), stride)
+        path = core.roll_out(tree, q, v, np.ascontiguousarray(tau), float(h), stride)
     return None if path is None else write_parts(numbers, outs, path)
 
 

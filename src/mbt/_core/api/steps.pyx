@@ -37,7 +37,8 @@ cdef Py_ssize_t WORK_A_CALL = 250_000
 
 cdef bint is_plain(tree, CompiledModel compiled, dt):
     return (
-        compiled is not None and isinstance(dt, float) and isfinite(dt) and (<TreeCore>tree)._user_force_elements is None
+        compiled is not None and isinstance(dt, float) and isfinite(dt)
+        and (<TreeCore>tree)._user_force_elements is None
     )
 
 

@@ -201,7 +201,16 @@ cdef void mass_matrix_of_chains(
 
 
 cdef void motion_axes(
-    const Model* model, const Parameters[double]* p, const double* q, const double* X_WB, double* H_FM, double* H_PB_W
+    # Topology:
+    const Model* model,
+    # Parameters:
+    const Parameters[double]* p,
+    # In:
+    const double* q,     # (nq,)               [rad, m]
+    const double* X_WB,  # (num_bodies, 4, 4)  [1, m]
+    # Out:
+    double* H_FM,        # (nv, 6)             [1, m]
+    double* H_PB_W,      # (nv, 6)             [1, m]
 ) noexcept nogil:
     calc_motion_axes_of_bodies[double](model, p.X_BF, q, X_WB, H_FM, H_PB_W)
 

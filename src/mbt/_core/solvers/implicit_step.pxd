@@ -14,8 +14,8 @@ from mbt._core.solvers.implicit_elements cimport add_hinges, set_angle_limits, s
 from mbt._core.solvers.implicit_job cimport DONE, NOT_FINITE, SINGULAR
 from mbt._core.solvers.implicit_rows cimport (
     PULL, RETURN, RIGID, STICTION, MassFactor, Problem, StepInput, Terms, add_momenta, calc_touch, clip, factorize,
-    friction_impulse, go_to, integrate, limit_impulse, positive, row_impulse, set_call, set_constraints, set_contacts, set_memory,
-    solve_inner, solve_outer,
+    friction_impulse, go_to, integrate, limit_impulse, positive, row_impulse, set_call, set_constraints, set_contacts,
+    set_memory, solve_inner, solve_outer,
 )
 
 

@@ -1,5 +1,6 @@
 from typing import Any
 
+from numpy.typing import ArrayLike
 from typing_extensions import Self, disjoint_base
 
 from mbt._core.engines.context import ContextCore
@@ -25,10 +26,10 @@ class ImplicitCore:
     def count(self) -> int: ...
     def set_servo_targets(self, q_d: FloatArray, v_d: FloatArray) -> None: ...
     def step(
-        self, tree: MultibodyTree, q: FloatArray, v: FloatArray, tau: FloatArray, dt: float, out: object
+        self, tree: MultibodyTree, q: ArrayLike, v: ArrayLike, tau: ArrayLike, dt: float, out: object
     ) -> tuple[FloatArray, FloatArray] | None: ...
     def roll_out(
-        self, tree: MultibodyTree, q0: FloatArray, v0: FloatArray, tau: FloatArray, dt: float, every: int
+        self, tree: MultibodyTree, q0: ArrayLike, v0: ArrayLike, tau: ArrayLike, dt: float, every: int
     ) -> tuple[FloatArray, FloatArray] | None: ...
     def touch(
         self,
