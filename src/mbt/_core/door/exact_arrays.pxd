@@ -39,6 +39,19 @@ cdef inline object in1(object value, str name, cnp.npy_intp n):
     return ask("as_float_array", value, name, 1, n, 0, 0) if array is None else array
 
 
+cdef inline object one_row(object value, cnp.npy_intp n):
+    """n floats of Python or NumPy, however they lie, as the array that kernels read; None of anything else."""
+    if is_array1(value, n):
+        return value
+    if not cnp.PyArray_CheckExact(value):
+        return of_numbers(value, n)
+    if cnp.PyArray_NDIM(value) != 1 or cnp.PyArray_DIM(value, 0) != n:
+        return None
+    if cnp.PyArray_TYPE(value) != cnp.NPY_DOUBLE and cnp.PyArray_TYPE(value) != cnp.NPY_FLOAT:
+        return None
+    return cnp.PyArray_ContiguousFromAny(value, cnp.NPY_DOUBLE, 1, 1)
+
+
 cdef inline object in2(object value, str name, cnp.npy_intp n0, cnp.npy_intp n1):
     if is_array2(value, n0, n1):
         return value

@@ -4,7 +4,7 @@ cimport numpy as cnp
 from cpython.weakref cimport PyWeakref_NewRef
 
 from mbt._core.door.compiled_model cimport CompiledModel
-from mbt._core.door.exact_arrays cimport adopt, apart, data, is_writeable
+from mbt._core.door.exact_arrays cimport adopt, apart, data, is_writeable, one_row
 from mbt._core.engines.state cimport check_positions
 from mbt._core.model.structs cimport Model
 from mbt._core.quantities cimport kernels
@@ -55,6 +55,18 @@ cdef int hold(list held, object array) except -1:
     return 0
 
 
+cdef list rows_of(list values, list cores):
+    """Operands, those of one state in exact arrays, however they lie."""
+    cdef list rows = list(values)
+    cdef int i
+    for i in range(len(values)):
+        if len(<tuple>cores[i]) == 1:
+            row = one_row(values[i], (<tuple>cores[i])[0])
+            if row is not None:
+                rows[i] = row
+    return rows
+
+
 cdef class Batch:
     """Operands of a function, converted and broadcast over their leading axes."""
 
@@ -62,7 +74,7 @@ cdef class Batch:
         """`cores` are the shapes behind the leading axes; the first operand is q."""
         if not 0 < len(values) <= 5 or not len(names) == len(values) == len(cores):
             raise ValueError(f"values: expected 1 to 5, with as many names and cores, got {len(values)}")
-        if not self.take(values, cores):
+        if not self.take(values, cores) and not self.take(rows_of(values, cores), cores):
             self.convert(names, values, cores)
         if len(self.shape) > 16:
             from mbt.math.arrays import check_leading_axes

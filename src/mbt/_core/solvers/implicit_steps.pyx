@@ -8,7 +8,7 @@ from libc.string cimport memcmp, memcpy
 from mbt._core.algebra.records cimport Parameters
 from mbt._core.door.compiled_model cimport CompiledModel, derive_numbers
 from mbt._core.door.derived_parameters cimport count_derived
-from mbt._core.door.exact_arrays cimport adopt, data, in1, in2, is_array1, is_array2, of_numbers, two_outputs
+from mbt._core.door.exact_arrays cimport adopt, data, in1, in2, is_array2, one_row, two_outputs
 from mbt._core.engines.context cimport ContextCore
 from mbt._core.engines.leading_axes cimport check_elements
 from mbt._core.engines.state cimport check_positions
@@ -64,18 +64,6 @@ cdef inline bint has_same_inertia(const Parameters[double]* x, const Parameters[
         and memcmp(x.p_BoBcm_B + 3*body, y.p_BoBcm_B + 3*body, 3*sizeof(double)) == 0
         and memcmp(x.I_BBo_B + 6*body, y.I_BBo_B + 6*body, 6*sizeof(double)) == 0
     )
-
-
-cdef object one_row(object value, Py_ssize_t n):
-    """Numbers of one state as the array that kernels read; None of anything else."""
-    if is_array1(value, n):
-        return value
-    if (
-        type(value) is np.ndarray and value.ndim == 1 and len(value) == n
-        and value.dtype.kind == "f" and value.dtype.itemsize <= sizeof(double)
-    ):
-        return np.ascontiguousarray(value, np.float64)
-    return of_numbers(value, n)
 
 
 cdef struct Field:
