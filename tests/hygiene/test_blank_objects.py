@@ -36,6 +36,7 @@ classes = {
     if isinstance(value, type) and (value.__module__ or "").startswith("mbt")
 }
 assert len(classes) > 150, len(classes)
+of_python = {module.__name__ for module in modules if (module.__file__ or "").endswith(".py")}
 
 class Stub:
     pass
@@ -76,7 +77,7 @@ def use(thing, name, depth):
 import warnings
 warnings.simplefilter("ignore")
 for cls in sorted(classes, key=lambda c: (c.__module__, c.__qualname__)):
-    is_compiled = cls.__module__.startswith("mbt._core")
+    is_compiled = cls.__module__.startswith("mbt._core") and cls.__module__ not in of_python
     if only_compiled != is_compiled or issubclass(cls, (type, enum.Enum)):
         continue
     name = f"{cls.__module__}.{cls.__qualname__}"
