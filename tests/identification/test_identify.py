@@ -7,7 +7,7 @@ import pytest
 
 import mbt
 from mbt.identification import Accumulator, identify, validate
-from mbt.identification.physical import _solve_positive, inside
+from mbt.identification.physical import inside
 
 ALL = {"friction": "viscous+coulomb", "rotors": True}
 
@@ -129,13 +129,6 @@ def test_a_fit_starts_from_a_body_that_exists():
     least = 1e-3 * 2.0 * 0.3**2
     np.testing.assert_allclose(start[1, [4, 6, 9]], [0.15 + least, 0.15 + least, 0.3], atol=1e-15)
     np.testing.assert_allclose(start[1, [0, 1, 2, 3, 5, 7, 8]], [2.0, 0, 0, 0, 0, 0, 0], atol=1e-15)
-
-
-@pytest.mark.parametrize("n", [1, 24, 25, 118])
-def test_equations_are_solved_block_by_block(rng, n):
-    A = rng.normal(size=(n, n))
-    M, rhs = A @ A.T + np.eye(n), rng.normal(size=n)
-    np.testing.assert_allclose(_solve_positive(M, rhs), np.linalg.solve(M, rhs), rtol=1e-8, atol=1e-10)
 
 
 def test_the_physical_fit_is_the_best_one(robot, rng):

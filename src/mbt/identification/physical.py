@@ -23,7 +23,6 @@ _CENTERED = 1e-2
 # A gap that is good enough where a smaller one is lost in rounding.
 _ROUGH = 1e-4
 _FALL = 0.02
-_BLOCK = 24
 _BASIS = _pseudo_inertia_of(np.eye(10))
 
 
@@ -111,26 +110,12 @@ def _solve_positive(M: FloatArray, rhs: FloatArray) -> FloatArray:
     for jitter in _JITTERS:
         shifted = M + (jitter * unit) * np.eye(len(M))
         try:
-            L = np.asarray(np.linalg.cholesky(shifted), dtype=np.float64)
+            np.linalg.cholesky(shifted)
         except np.linalg.LinAlgError:
             continue
-        return _substitute(L, rhs)
+        solution: FloatArray = np.asarray(np.linalg.solve(shifted, rhs), dtype=np.float64)
+        return solution
     raise SingularityError(_TOO_MUCH)
-
-
-def _substitute(L: FloatArray, rhs: FloatArray) -> FloatArray:
-    """Return ``(L L')^-1 rhs``, block by block.
-
-    The whole, of a hundred unknowns, would be shared by threads of BLAS, which on a busy machine do little
-    but wait for each other.
-    """
-    x = rhs.copy()
-    blocks = [slice(i, i + _BLOCK) for i in range(0, len(x), _BLOCK)]
-    for b in blocks:
-        x[b] = np.linalg.solve(L[b, b], x[b] - L[b, : b.start] @ x[: b.start])
-    for b in reversed(blocks):
-        x[b] = np.linalg.solve(L[b, b].T, x[b] - L[b.stop :, b].T @ x[b.stop :])
-    return x
 
 
 def _barrier(x: FloatArray, num_bodies: int, places: np.ndarray) -> float:
