@@ -80,7 +80,7 @@ def compare(context, q, v, tau, h, **options):
 KINDS = ("limits", "servos", "springs", "friction", "contact", "loop")
 
 
-@pytest.mark.parametrize("count", [5, pytest.param(40, marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize("count", [5, pytest.param(20, marks=pytest.mark.exhaustive)])
 @pytest.mark.parametrize("kind", [*KINDS, "all", "none"])
 @pytest.mark.parametrize("floating", [True, False])
 def test_each_term_equals_that_in_numpy(kind, floating, count):
