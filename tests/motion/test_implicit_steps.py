@@ -606,6 +606,17 @@ def test_what_an_array_is_made_of_makes_no_difference(method: str):
 
 
 @pytest.mark.parametrize("method", ["semi_implicit_euler", "rk4", "implicit"])
+@pytest.mark.parametrize("every", [0, -1, 2**31, 2**70])
+def test_a_number_of_steps_out_of_range_is_named(method: str, every: int):
+    tree = make_chain()
+    for q in (np.zeros(3), np.zeros((2, 3))):
+        with pytest.raises(
+            mbt.ArgumentValueError, match=r"every: expected an integer (>= 1|<= 2147483647), got"
+        ):
+            functional.rollout(tree, q, np.zeros(3), np.zeros((4, 3)), 1e-3, method=method, every=every)
+
+
+@pytest.mark.parametrize("method", ["semi_implicit_euler", "rk4", "implicit"])
 def test_what_is_no_tree_is_named(method: str):
     with pytest.raises(mbt.ArgumentTypeError, match="tree: expected a MultibodyTree, got int"):
         functional.step(5, [0.0], [0.0], [0.0], 1e-3, method=method)

@@ -237,7 +237,8 @@ def rollout(
     elif number == IMPLICIT:
         core = core_of(tree, limits)
         if core is not None and out is None and isinstance(dt, float) and 0.0 < dt < math.inf:
-            path = core.roll_out(tree, q0, v0, tau, dt, every) if type(every) is int and every > 0 else None
+            is_count = type(every) is int and 0 < every < 2**31
+            path = core.roll_out(tree, q0, v0, tau, dt, every) if is_count else None
     else:
         path = steps.roll_out(tree, q0, v0, tau, dt, number, every, out)
     if path is not None:
