@@ -43,7 +43,7 @@ static MBT_INLINE PlacedShape<Lanes> in_all_lanes(const PlacedShape<double>& A) 
 // have no branches that a processor may guess wrong.
 static MBT_NOINLINE CoreWitness<double> from_afar(
     const ConvexPair<double>& pair, const CoreWitness<double>& w, double scale) {
-  const PlacedShape<Lanes> A = in_all_lanes(pair.A), B = in_all_lanes(pair.B);
+  const PlacedShape<Lanes> A = in_all_lanes(*pair.A), B = in_all_lanes(*pair.B);
   ConvexPair<Lanes> apart = convex_pair(pair.kind_A, A, pair.kind_B, B);
   const Vec3<double> p = pair.p + w.n * (0.5 * scale - w.distance);
   apart.p = {Lanes(p.x), Lanes(p.y), Lanes(p.z)};
@@ -54,11 +54,12 @@ static MBT_NOINLINE CoreWitness<double> from_afar(
 
 // What lanes have not finished. A trial looks at shapes that overlap, or almost touch, from farther away: B is moved along
 // the normal, where points and normals show again, and the right normal is the same.
-[[maybe_unused]] static MBT_NOINLINE CoreWitness<double> finish(const ConvexPair<double>& pair, const Nearest<double>& at) {
+[[maybe_unused]] static MBT_NOINLINE CoreWitness<double> finish(
+    const ConvexPair<double>& pair, const Nearest<double>& at, const Polytope& deepest) {
   const bool curved = is_curved(pair.kind_A) || is_curved(pair.kind_B), overlap = at.overlap != 0.0;
   const double scale = at.scale, rounding = 1e-14 * scale;
-  CoreWitness<double> best = separated(at);
-  if (overlap && find_deepest(pair, at, curved ? kDepth : 1e-13, &best) && !curved) return best;
+  CoreWitness<double> best = overlap ? deepest.best : separated(at);
+  if (overlap && deepest.is_exact && !curved) return best;
   best.distance = gap_across(pair, best.n);
   bool settled = !overlap && at.distance - best.distance <= kVerified * scale;
   for (int trial = overlap; trial < kMostTrials; ++trial) {
@@ -112,17 +113,28 @@ static MBT_INLINE PlacedShape<double> lane_of(const PlacedShape<Lanes>& A, int l
 
 [[maybe_unused]] static MBT_NOINLINE void finish_lanes(
     const ConvexPair<Lanes>& pair, const Nearest<Lanes>& at, const Lanes& unfinished, CoreWitness<Lanes>* core) {
+  PlacedShape<double> A[MBT_W], B[MBT_W];
+  ConvexPair<double> pairs[MBT_W];
+  Nearest<double> nearest[MBT_W];
+  Polytope deepest[MBT_W];
+  int lanes[MBT_W], count = 0;
   for (int l = 0; l < MBT_W; ++l) {
     if (lane(unfinished, l) == 0.0) continue;
-    const PlacedShape<double> A = lane_of(pair.A, l), B = lane_of(pair.B, l);
-    Nearest<double> one;
+    A[count] = lane_of(*pair.A, l);
+    B[count] = lane_of(*pair.B, l);
+    pairs[count] = convex_pair(pair.kind_A, A[count], pair.kind_B, B[count]);
     const Lanes* from = &at.corner[0].w.x;
-    double* to = &one.corner[0].w.x;
-    for (size_t k = 0; k < sizeof(one) / sizeof(double); ++k) to[k] = lane(from[k], l);
-    const CoreWitness<double> found = finish(convex_pair(pair.kind_A, A, pair.kind_B, B), one);
+    double* to = &nearest[count].corner[0].w.x;
+    for (size_t k = 0; k < sizeof(Nearest<double>) / sizeof(double); ++k) to[k] = lane(from[k], l);
+    lanes[count++] = l;
+  }
+  const bool curved = is_curved(pair.kind_A) || is_curved(pair.kind_B);
+  find_deepest(count, pairs, nearest, curved ? kDepth : 1e-13, deepest);
+  for (int i = 0; i < count; ++i) {
+    const CoreWitness<double> found = finish(pairs[i], nearest[i], deepest[i]);
     const double* numbers = &found.distance;
     Lanes* result = &core->distance;
-    for (int k = 0; k < 7; ++k) set_lane(result[k], l, numbers[k]);
+    for (int k = 0; k < 7; ++k) set_lane(result[k], lanes[i], numbers[k]);
   }
 }
 

@@ -11,62 +11,92 @@
 
 namespace MBT_NS {
 
+struct PolytopeSide {
+  short corner[3];      // counterclockwise seen from outside
+  short beside[3];      // beyond the edges from each corner to the next: four times the side there, and which edge of it
+  bool is_seen;         // from the newest corner
+  Vec3<double> normal;  // outward
+  double offset;        // of the plane along it
+};
+
+static constexpr int kFewCorners = 32, kMostCorners = 256;  // few suffice for most
+
+template <int num_corners>
+struct PolytopeRoom {
+  static constexpr int kNumCorners = num_corners;
+  Difference<double> corners[num_corners];
+  PolytopeSide sides[2 * num_corners];
+};
+
 class Polytope {
  public:
-  Polytope(const ConvexPair<double>& pair, double scale, double tolerance)
-      : pair_(pair), scale_(scale), tolerance_(tolerance) {}
+  CoreWitness<double> best;  // across this normal from A to B planes touch that are least deep in one another
+  bool is_exact;             // the last side was broad enough to tell the last digits of it, and a point of A
+  bool is_full;              // the room has too few corners
 
-  // Find the normal from A to B across which planes touch that are least deep in one another, and how deep. True: the last
-  // side was broad enough to tell the last digits of it, and a point of A.
-  bool expand(const Nearest<double>& at, CoreWitness<double>* best) {
-    best->distance = -1e300;
-    best->n = {0.0, 0.0, 1.0};
-    if (!start_from(at) && !start(&best->n)) return false;
-    while (true) {
-      const int nearest = nearest_side();
-      if (nearest < 0) return false;
-      const Side& side = sides_[nearest];
-      const Difference<double> newest = farthest_difference(pair_, -side.normal);
-      const double reach = dot(newest.w, side.normal);
-      const bool is_best = -reach > best->distance;
-      if (is_best) {
-        best->distance = -reach;
-        best->n = -side.normal;
-      }
-      if (reach - side.offset <= tolerance_ * scale_) return is_best && find_point(side, &best->a);
-      if (count_ == kMostCorners) return false;
-      corners_[count_++] = newest;
-      if (!grow(count_ - 1, nearest)) return false;
+  // Is there something to expand?
+  bool begin(const ConvexPair<double>& pair, const Nearest<double>& at, double tolerance, PolytopeRoom<kFewCorners>* room) {
+    pair_ = &pair;
+    scale_ = at.scale;
+    tolerance_ = tolerance;
+    best.distance = -1e300;
+    best.n = {0.0, 0.0, 1.0};
+    is_exact = is_full = false;
+    use(room);
+    return start_from(at) || start(&best.n);
+  }
+  void move_to(PolytopeRoom<kMostCorners>* room) {
+    for (int i = 0; i < count_; ++i) room->corners[i] = corners_[i];
+    for (int s = 0; s < num_sides_; ++s) room->sides[s] = sides_[s];
+    is_full = false;
+    use(room);
+  }
+
+  // The three parts of a step; false where there is nothing more to do.
+  bool choose_side() {
+    nearest_ = nearest_side();
+    return nearest_ >= 0;
+  }
+  void find_corner() { newest_ = farthest_difference(*pair_, -sides_[nearest_].normal); }
+  bool add_corner() {
+    const PolytopeSide& side = sides_[nearest_];
+    const double reach = dot(newest_.w, side.normal);
+    const bool is_best = -reach > best.distance;
+    if (is_best) {
+      best.distance = -reach;
+      best.n = -side.normal;
     }
+    if (reach - side.offset <= tolerance_ * scale_) {
+      is_exact = is_best && find_point(side, &best.a);
+      return false;
+    }
+    is_full = count_ == most_corners_;
+    if (is_full) return false;
+    corners_[count_++] = newest_;
+    return grow(count_ - 1, nearest_);
   }
 
  private:
-  static constexpr int kMostCorners = 256;
   static constexpr int kMostSides = 2 * kMostCorners;
-  struct Side {
-    int corner[3];        // counterclockwise seen from outside
-    int beside[3];        // sides beyond the edges from each corner to the next
-    bool is_seen;         // from the newest corner
-    Vec3<double> normal;  // outward
-    double offset;        // of the plane along it
-  };
-  struct Edge {
-    int from, to, side;   // the side that stays
-  };
 
-  MBT_NOINLINE void put_side(int s, int i, int j, int k) {
-    const Vec3<double>&a = corners_[i].w, &b = corners_[j].w, &c = corners_[k].w;
-    const Vec3<double> u = b - a, v = c - a, n = cross(u, v);
+  template <class Room>
+  void use(Room* room) {
+    corners_ = room->corners;
+    sides_ = room->sides;
+    most_corners_ = Room::kNumCorners;
+  }
+
+  // Of a side with these corners; a and b are the edges from the last one to the others, aa and bb their squares.
+  MBT_INLINE void put_side(int s, const int (&corner)[3], const Vec3<double>& a, double aa, const Vec3<double>& b, double bb) {
+    const Vec3<double> n = cross(a, b);
     const double nn = dot(n, n);
-    Side& side = sides_[s];
-    side.corner[0] = i;
-    side.corner[1] = j;
-    side.corner[2] = k;
+    PolytopeSide& side = sides_[s];
+    for (int e = 0; e < 3; ++e) side.corner[e] = corner[e];
     side.is_seen = false;
     side.offset = 1e300;
-    if (nn > 1e-26 * dot(u, u) * dot(v, v)) {
+    if (nn > 1e-26 * aa * bb) {
       side.normal = n * (1.0 / std::sqrt(nn));
-      side.offset = dot(side.normal, a + b + c) * (1.0 / 3.0);
+      side.offset = dot(side.normal, a + b) * (1.0 / 3.0) + dot(side.normal, corners_[corner[2]].w);
     }
   }
 
@@ -83,7 +113,7 @@ class Polytope {
 
   // Where a side is nearest to the origin, by the areas of the three triangles that this point makes with its edges; is it
   // broad, and the point on it?
-  bool find_point(const Side& side, Vec3<double>* a) const {
+  bool find_point(const PolytopeSide& side, Vec3<double>* a) const {
     const Difference<double>&i = corners_[side.corner[0]], &j = corners_[side.corner[1]], &k = corners_[side.corner[2]];
     const Vec3<double> u = j.w - i.w, v = k.w - i.w, n = cross(u, v), p = side.normal * side.offset - i.w;
     const double nn = dot(n, n), s = dot(cross(p, v), n) / nn, t = dot(cross(u, p), n) / nn, r = 1.0 - s - t;
@@ -95,7 +125,7 @@ class Polytope {
   // The corners that GJK had, with its next one.
   MBT_NOINLINE bool start_from(const Nearest<double>& at) {
     for (int i = 0; i < 3; ++i) corners_[i] = at.corner[i];
-    corners_[3] = farthest_difference(pair_, at.v);
+    corners_[3] = farthest_difference(*pair_, at.v);
     close();
     for (int s = 0; s < 4; ++s)
       if (!(sides_[s].offset >= 0.0 && sides_[s].offset < 1e299)) return false;
@@ -103,24 +133,25 @@ class Polytope {
   }
   // The sides of the first four corners.
   MBT_NOINLINE void close() {
-    static const int kBeside[4][3] = {{2, 3, 1}, {0, 3, 2}, {1, 3, 0}, {2, 1, 0}};
+    static const int kBeside[4][3] = {{10, 14, 4}, {2, 13, 8}, {6, 12, 0}, {9, 5, 1}};
     const Vec3<double> n = cross(corners_[1].w - corners_[0].w, corners_[2].w - corners_[0].w);
     const bool turned = dot(corners_[3].w - corners_[0].w, n) > 0.0;
     const int j = turned ? 2 : 1, k = turned ? 1 : 2;
     count_ = num_sides_ = 4;
-    put_side(0, 0, j, k);
-    put_side(1, 0, k, 3);
-    put_side(2, 0, 3, j);
-    put_side(3, j, 3, k);
-    for (int s = 0; s < 4; ++s)
+    const int corners[4][3] = {{0, j, k}, {0, k, 3}, {0, 3, j}, {j, 3, k}};
+    for (int s = 0; s < 4; ++s) {
+      const int(&c)[3] = corners[s];
+      const Vec3<double>& w = corners_[c[2]].w, a = corners_[c[0]].w - w, b = corners_[c[1]].w - w;
+      put_side(s, c, a, dot(a, a), b, dot(b, b));
       for (int e = 0; e < 3; ++e) sides_[s].beside[e] = kBeside[s][e];
+    }
   }
   // A tetrahedron that has a volume. Where B - A is flat there is none, and *across_all is across it.
   bool start(Vec3<double>* across_all) {
     const Vec3<double> directions[3] = {{1.0, 0.0, 0.0}, {0.0, 1.0, 0.0}, {0.0, 0.0, 1.0}};
     double widest = 0.0;
     for (const Vec3<double>& d : directions) {
-      const Difference<double> x = farthest_difference(pair_, d), y = farthest_difference(pair_, -d);
+      const Difference<double> x = farthest_difference(*pair_, d), y = farthest_difference(*pair_, -d);
       const Vec3<double> e = y.w - x.w;
       if (dot(e, e) > widest) {
         widest = dot(e, e);
@@ -140,70 +171,104 @@ class Polytope {
   }
   // The corner that is farther from corner 0 of the two along d and against it.
   bool extend(const Vec3<double>& d, int corner) {
-    const Difference<double> x = farthest_difference(pair_, d), y = farthest_difference(pair_, -d);
+    const Difference<double> x = farthest_difference(*pair_, d), y = farthest_difference(*pair_, -d);
     const double below = -dot(x.w - corners_[0].w, d), above = dot(y.w - corners_[0].w, d);
     corners_[corner] = below > above ? x : y;
     return larger(below, above) > 1e-12 * scale_;
   }
 
+  static int next_edge(int e) { return e == 2 ? 0 : e + 1; }
+
   // Replace the sides that the corner sees by those between it and their rim: that at `nearest`, and those that hang
   // together with it. Others that are on the plane of the corner stay.
   MBT_NOINLINE bool grow(int corner, int nearest) {
     const Vec3<double>& w = corners_[corner].w;
-    Edge rim[kMostSides];
-    int seen[kMostSides], num_seen = 1, num_edges = 0, first[kMostCorners];
+    int ahead[kMostSides + 3], rim[kMostSides], seen[kMostSides], num_ahead = 3, num_edges = 0, num_seen = 1;
     seen[0] = nearest;
     sides_[nearest].is_seen = true;
-    for (int s = 0; s < num_seen; ++s)
-      for (int e = 0; e < 3; ++e) {
-        const Side& side = sides_[seen[s]];
-        const int other = side.beside[e];
-        Side& next = sides_[other];
-        if (next.is_seen) continue;
-        if (next.offset > 1e299 || dot(next.normal, w) - next.offset > -1e-15 * scale_) {
-          next.is_seen = true;
-          seen[num_seen++] = other;
-        } else {
-          if (num_edges == kMostSides) return false;
-          rim[num_edges++] = {side.corner[e], side.corner[e == 2 ? 0 : e + 1], other};
-        }
+    // Around what is seen, counterclockwise: the rim comes in order.
+    for (int e = 0; e < 3; ++e) ahead[e] = sides_[nearest].beside[2 - e];
+    while (num_ahead > 0) {
+      const int edge = ahead[--num_ahead], e = next_edge(edge & 3);
+      PolytopeSide& side = sides_[edge >> 2];
+      if (side.is_seen) continue;
+      if (side.offset > 1e299 || dot(side.normal, w) - side.offset > -1e-15 * scale_) {
+        side.is_seen = true;
+        seen[num_seen++] = edge >> 2;
+        ahead[num_ahead++] = side.beside[next_edge(e)];
+        ahead[num_ahead++] = side.beside[e];
+      } else {
+        if (num_edges == kMostSides) return false;
+        rim[num_edges++] = edge;
       }
+    }
     // New sides take the places of those that go.
-    for (int e = 0; e < num_edges; ++e) first[rim[e].from] = first[rim[e].to] = -1;
-    for (int e = 0; e < num_edges; ++e) {
-      if (e == num_seen) {
-        if (num_sides_ == kMostSides) return false;
-        seen[num_seen++] = num_sides_++;
-      }
-      if (first[rim[e].from] >= 0) return false;
-      first[rim[e].from] = seen[e];
-      put_side(seen[e], rim[e].from, rim[e].to, corner);
-    }
     for (int e = num_edges; e < num_seen; ++e) sides_[seen[e]].offset = 1e300;
-    for (int e = 0; e < num_edges; ++e) {
-      const Edge& edge = rim[e];
-      const int after = first[edge.to];
-      if (after < 0) return false;
-      sides_[seen[e]].beside[0] = edge.side;
-      sides_[seen[e]].beside[1] = after;
-      sides_[after].beside[2] = seen[e];
-      Side& stays = sides_[edge.side];
-      stays.beside[stays.corner[0] == edge.to ? 0 : stays.corner[1] == edge.to ? 1 : 2] = seen[e];
+    while (num_seen < num_edges) {
+      if (num_sides_ == 2 * most_corners_) return false;
+      seen[num_seen++] = num_sides_++;
     }
-    return num_edges > 2;
+    if (num_edges < 3) return false;
+    int before = num_edges - 1, from = sides_[rim[before] >> 2].corner[rim[before] & 3];
+    Vec3<double> a = corners_[from].w - w;
+    double aa = dot(a, a);
+    for (int e = 0; e < num_edges; ++e) {
+      const int s = seen[e], edge = rim[e] & 3, after = seen[e + 1 == num_edges ? 0 : e + 1];
+      PolytopeSide& stays = sides_[rim[e] >> 2];
+      if (stays.corner[next_edge(edge)] != from) return false;
+      const int to = stays.corner[edge];
+      const Vec3<double> b = corners_[to].w - w;
+      const double bb = dot(b, b);
+      put_side(s, {from, to, corner}, a, aa, b, bb);
+      sides_[s].beside[0] = rim[e];
+      sides_[s].beside[1] = 4 * after + 2;
+      sides_[s].beside[2] = 4 * seen[before] + 1;
+      stays.beside[edge] = 4 * s;
+      before = e;
+      from = to;
+      a = b;
+      aa = bb;
+    }
+    return true;
   }
 
-  const ConvexPair<double>& pair_;
+  const ConvexPair<double>* pair_;
   double scale_, tolerance_;
-  int count_ = 0, num_sides_ = 0;
-  Difference<double> corners_[kMostCorners];
-  Side sides_[kMostSides];
+  int most_corners_, count_, num_sides_, nearest_;
+  Difference<double> newest_, *corners_;
+  PolytopeSide* sides_;
 };
 
-[[maybe_unused]] static MBT_NOINLINE bool find_deepest(
-    const ConvexPair<double>& pair, const Nearest<double>& at, double tolerance, CoreWitness<double>* best) {
-  Polytope polytope(pair, at.scale, tolerance);
-  return polytope.expand(at, best);
+// In turns: a processor works on one while it waits for numbers of another. That takes a tenth less time.
+static MBT_NOINLINE void expand(Polytope** growing, int count) {
+  while (count > 0) {
+    int left = 0;
+    for (int i = 0; i < count; ++i)
+      if (growing[i]->choose_side()) growing[left++] = growing[i];
+    for (int i = 0; i < left; ++i) growing[i]->find_corner();
+    count = 0;
+    for (int i = 0; i < left; ++i)
+      if (growing[i]->add_corner()) growing[count++] = growing[i];
+  }
+}
+
+static MBT_NOINLINE void expand_far(Polytope* polytope) {
+  PolytopeRoom<kMostCorners> room;
+  polytope->move_to(&room);
+  expand(&polytope, 1);
+}
+
+// Of those of MBT_W pairs at most that overlap.
+[[maybe_unused]] static MBT_NOINLINE void find_deepest(
+    int count, const ConvexPair<double>* pairs, const Nearest<double>* at, double tolerance, Polytope* deepest) {
+  PolytopeRoom<kFewCorners> rooms[MBT_W];
+  Polytope* growing[MBT_W];
+  int num_growing = 0;
+  for (int i = 0; i < count; ++i)
+    if (at[i].overlap != 0.0 && deepest[i].begin(pairs[i], at[i], tolerance, rooms + i)) growing[num_growing++] = deepest + i;
+  expand(growing, num_growing);
+  for (int i = 0; i < count; ++i)
+    if (at[i].overlap != 0.0 && deepest[i].is_full) expand_far(deepest + i);
 }
 
 }  // namespace MBT_NS

@@ -55,7 +55,7 @@ struct FieldSearch {
     Vec3<Lanes> p = corner - shape.p;
     p.z -= Lanes(lift);
     const ConvexPair<Lanes> pair = {
-        kind, HULL, shape, unit, {{u.x, w.x, zero}, {u.y, w.y, zero}, {u.z, w.z, zero}}, rotate_back(shape.R, p)};
+        kind, HULL, &shape, &unit, {{u.x, w.x, zero}, {u.y, w.y, zero}, {u.z, w.z, zero}}, rotate_back(shape.R, p)};
     const Nearest<Lanes> at = nearest_difference(pair, kExact);
     const Lanes up = -(shape.R * at.v).z;
     for (int l = 0; l < count; ++l) {

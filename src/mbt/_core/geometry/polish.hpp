@@ -133,8 +133,8 @@ static Polished polish(const ConvexPair<double>& pair, Vec3<double> n, Vec3<doub
   bool fixed = false, turns = false;  // n is known; n turns about u only
   for (int step = 0; step < 12; ++step) {
     const double least = step == 0 ? slack : 1e-9;
-    A = feature_of(pair.kind_A, pair.A, n, least);
-    B = in_frame(pair, feature_of(pair.kind_B, pair.B, -rotate_back(pair.R, n), least));
+    A = feature_of(pair.kind_A, *pair.A, n, least);
+    B = in_frame(pair, feature_of(pair.kind_B, *pair.B, -rotate_back(pair.R, n), least));
     if (step == 0) {
       const Vec3<double> c = cross(A.u, B.u);
       const double cc = dot(c, c);

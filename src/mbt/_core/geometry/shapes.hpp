@@ -75,6 +75,13 @@ static MBT_INLINE Lanes larger(const Lanes& a, const Lanes& b) {
 static MBT_INLINE Lanes smaller(const Lanes& a, const Lanes& b) {
   return Lanes((Register)_mm256_min_pd((__m256d)a.r, (__m256d)b.r));
 }
+#elif defined(__AVX512F__) && MBT_W == 8 && !defined(MBT_PORTABLE)
+static MBT_INLINE Lanes larger(const Lanes& a, const Lanes& b) {
+  return Lanes((Register)_mm512_maskz_max_pd((__mmask8)0xff, (__m512d)b.r, (__m512d)a.r));
+}
+static MBT_INLINE Lanes smaller(const Lanes& a, const Lanes& b) {
+  return Lanes((Register)_mm512_maskz_min_pd((__mmask8)0xff, (__m512d)a.r, (__m512d)b.r));
+}
 #endif
 template <class T>
 static MBT_INLINE T magnitude(const T& a) {

@@ -49,6 +49,8 @@ static MBT_INLINE Vec3<T> farthest_vertex(const double* vertices, int count, con
 // geometry/meshes.py makes them, of lengths that are multiples of 8.
 static constexpr int kListed = 16, kListedInLanes = 64;  // below, in lanes, it takes less time to look at all
 
+static constexpr double kPlaces[8] = {0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0};
+
 // Without a branch on values, which a processor would often guess wrong.
 static MBT_NOINLINE Vec3<double> farthest_listed(const double* lists, const Vec3<double>& d) {
   const double x = std::fabs(d.x), y = std::fabs(d.y), z = std::fabs(d.z);
@@ -57,21 +59,14 @@ static MBT_NOINLINE Vec3<double> farthest_listed(const double* lists, const Vec3
   const int begin = static_cast<int>(lists[part]), count = static_cast<int>(lists[part + 1]) - begin;
   const double *px = lists + 25 + 3 * begin, *py = px + count, *pz = py + count;
   const Lanes dx(d.x), dy(d.y), dz(d.z);
-  Lanes best(-1e300), index(0.0), here;
-  for (int k = 0; k < MBT_W; ++k) set_lane(here, k, double(k));
+  Lanes best(-1e300), index(0.0), here(load(kPlaces));
   for (int i = 0; i < count; i += MBT_W) {
     const Lanes value = dx * Lanes(load(px + i)) + dy * Lanes(load(py + i)) + dz * Lanes(load(pz + i));
     index = select_lt(best, value, here, index);
     best = larger(best, value);
     here += Lanes(double(MBT_W));
   }
-  Lanes most(lane(best, 0)), at(lane(index, 0));
-  for (int k = 1; k < MBT_W; ++k) {
-    const Lanes value(lane(best, k));
-    at = select_lt(most, value, Lanes(lane(index, k)), at);
-    most = larger(most, value);
-  }
-  const int i = static_cast<int>(lane(at, 0));
+  const int i = static_cast<int>(get_at_largest(best.r, index.r));
   return {px[i], py[i], pz[i]};
 }
 
@@ -132,8 +127,8 @@ static MBT_INLINE Vec3<Lanes> call_core_support(int kind, const PlacedShape<Lane
 template <class T>
 struct ConvexPair {
   int kind_A, kind_B;
-  const PlacedShape<T>& A;
-  const PlacedShape<T>& B;
+  const PlacedShape<T>* A;
+  const PlacedShape<T>* B;
   Mat3<T> R;  // R_AB
   Vec3<T> p;  // p_AB
 };
@@ -141,7 +136,7 @@ struct ConvexPair {
 template <class T>
 static MBT_INLINE ConvexPair<T> convex_pair(int kind_A, const PlacedShape<T>& A, int kind_B, const PlacedShape<T>& B) {
   const Mat3<T> R = {rotate_back(B.R, axis_x(A.R)), rotate_back(B.R, axis_y(A.R)), rotate_back(B.R, axis_z(A.R))};
-  return {kind_A, kind_B, A, B, R, rotate_back(A.R, B.p - A.p)};
+  return {kind_A, kind_B, &A, &B, R, rotate_back(A.R, B.p - A.p)};
 }
 
 // The point of B less that of A that is farthest against n, and the point of A.
@@ -152,8 +147,8 @@ struct Difference {
 
 template <class T>
 static MBT_NOINLINE Difference<T> farthest_difference(const ConvexPair<T>& pair, const Vec3<T>& n) {
-  const Vec3<T> a = call_core_support(pair.kind_A, pair.A, n);
-  const Vec3<T> b = pair.R * call_core_support(pair.kind_B, pair.B, -rotate_back(pair.R, n)) + pair.p;
+  const Vec3<T> a = call_core_support(pair.kind_A, *pair.A, n);
+  const Vec3<T> b = pair.R * call_core_support(pair.kind_B, *pair.B, -rotate_back(pair.R, n)) + pair.p;
   return {b - a, a};
 }
 

@@ -96,6 +96,13 @@ static MBT_INLINE Register square_root(const Register& a) {
   MBT_EACH_LANE(Register, std::sqrt(a.lane[i]));
 }
 
+// b in the first lane in which a is largest; no lane of a is NaN.
+static MBT_INLINE double get_at_largest(const Register& a, const Register& b) {
+  int place = 0;
+  for (int i = 1; i < MBT_W; ++i) place = a.lane[i] > a.lane[place] ? i : place;
+  return b.lane[place];
+}
+
 // The first n < MBT_W numbers at p; other lanes are zero. Memory behind them is not read.
 static MBT_INLINE Register load_first(const double* p, int n) {
   MBT_EACH_LANE(Register, i < n ? p[i] : 0.0);

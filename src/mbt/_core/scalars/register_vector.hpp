@@ -88,6 +88,29 @@ static MBT_INLINE Register square_root(const Register& a) {
 #endif
 }
 
+// b in the first lane in which a is largest; no lane of a is NaN.
+static MBT_INLINE double get_at_largest(const Register& a, const Register& b) {
+#if defined(__AVX512F__) && MBT_W == 8
+  const __mmask8 all = 0xff;  // as above
+  __m512d x = _mm512_maskz_max_pd(all, (__m512d)a, _mm512_maskz_shuffle_f64x2(all, (__m512d)a, (__m512d)a, 0x4e));
+  x = _mm512_maskz_max_pd(all, x, _mm512_maskz_shuffle_f64x2(all, x, x, 0xb1));
+  x = _mm512_maskz_max_pd(all, x, _mm512_maskz_permute_pd(all, x, 0x55));
+  return _mm512_cvtsd_f64(_mm512_maskz_compress_pd(_mm512_cmp_pd_mask((__m512d)a, x, _CMP_EQ_OQ), (__m512d)b));
+#elif defined(__AVX__) && MBT_W == 4
+  __m256d x = _mm256_max_pd((__m256d)a, _mm256_permute2f128_pd((__m256d)a, (__m256d)a, 1));
+  x = _mm256_max_pd(x, _mm256_permute_pd(x, 5));
+  return b[__builtin_ctz(_mm256_movemask_pd(_mm256_cmp_pd((__m256d)a, x, _CMP_EQ_OQ)))];
+#else
+  Register most = broadcast(a[0]), found = broadcast(b[0]);
+  for (int i = 1; i < MBT_W; ++i) {
+    const Register next = broadcast(a[i]);
+    found = select_less(most, next, broadcast(b[i]), found);
+    most = select_less(most, next, next, most);
+  }
+  return found[0];
+#endif
+}
+
 // Lane i is selected when i < n.
 #if defined(__AVX512F__) && MBT_W == 8
 static MBT_INLINE __mmask8 first_lanes(int n) { return static_cast<__mmask8>((1u << n) - 1u); }
