@@ -320,3 +320,49 @@ def test_models_of_mjcf_stand_as_in_mujoco() -> None:
 def _last(motion: mbt.Trajectory) -> tuple[list[str], list[float]]:
     last = motion.contacts[-1]
     return [names[1] for names in last.names], last.gap.tolist()
+
+
+SPLAYED = """<mujoco><option timestep="0.002" cone="elliptic"/>
+<default><geom size="0.04" friction="0.8"/><joint axis="0 1 0"/></default>
+<worldbody><geom type="plane" size="5 5 .1"/>
+  <body name="trunk" pos="0 0 0.5">
+    <joint name="x" type="slide" axis="1 0 0"/><joint name="z" type="slide" axis="0 0 1"/><joint name="y"/>
+    <geom type="capsule" fromto="-.3 0 0 .3 0 0" mass="10"/>
+    <body name="back" pos="-.3 0 0"><joint name="hip1" stiffness="60" damping="3"/>
+      <geom type="capsule" fromto="0 0 0 -.15 0 -.4" mass="1"/></body>
+    <body name="front" pos=".3 0 0"><joint name="hip2" stiffness="60" damping="3"/>
+      <geom type="capsule" fromto="0 0 0 .15 0 -.4" mass="1"/></body>
+  </body>
+</worldbody></mujoco>"""
+
+
+@pytest.mark.oracle
+def test_feet_that_push_outwards_stand_where_those_of_mujoco_do_that_do_not_creep() -> None:
+    mujoco = pytest.importorskip("mujoco")
+    tree, contacts = mbt.load_model(SPLAYED, contacts=True)
+    context = tree.create_default_context()
+    motion = mbt.simulate(tree, context, 2.0, 5e-3, method="implicit", contacts=contacts)
+    assert abs(motion.v[-1]).max() < 5e-6
+    depth = -motion.contacts[-1].gap.min()
+    trunk = tree.get_body_by_name("trunk").node_index
+
+    def stand(impratio: float, timestep: float) -> tuple[float, float]:
+        """Return how much higher the trunk of MuJoCo is, and how fast it moves still."""
+        model = mujoco.MjModel.from_xml_string(SPLAYED)
+        model.opt.impratio, model.opt.timestep = impratio, timestep
+        data = mujoco.MjData(model)
+        for _ in range(round(2.0 / timestep)):
+            mujoco.mj_step(model, data)
+        z = mbt.functional.body_poses(tree, motion.q[-1])[trunk, 2, 3]
+        return data.body("trunk").xpos[2] - z, abs(data.qvel).max()
+
+    # By default it sinks by millimetres, with short steps as with long ones.
+    for timestep in (2e-3, 5e-4):
+        higher, speed = stand(1.0, timestep)
+        assert higher < -3.0 * depth
+        assert speed > 8e-3
+    # The less it creeps, the closer it stands.
+    for impratio in (10.0, 100.0, 1000.0):
+        higher, speed = stand(impratio, 2e-3)
+        assert speed == pytest.approx(9.4e-3 / impratio, rel=0.02)
+    assert abs(higher) < 0.5 * depth
