@@ -10,7 +10,11 @@ from mbt import functional
 from motion.test_implicit_core import KINDS, make_leg, random_states
 from motion.test_implicit_elements import bushing, make_ball, make_door, make_free_body, spring
 from motion.test_implicit_steps import make_slider
+from mbt.motion.implicit_derivatives import differentiate_velocities
+from mbt.motion.rollouts import core_of
+from mbt.motion.step_derivatives import _Stages
 from support import convex_problem
+from support.case import FEW, MOVING, get_case
 from support.convex_steps import ConvexSteps
 
 H = 4e-3
@@ -112,6 +116,45 @@ def test_friction_of_a_door_that_depends_on_its_speed_has_derivatives(v, tau):
     )
     tree = make_door(config)
     assert error_of(tree, np.array([0.1]), np.array([v]), np.array([tau]), size=1e-3) < 1e-7
+
+
+def with_contact_and_friction(tree):
+    """Return the tree with points of its last body deep in a tilted plane of World, and dry friction."""
+    more = tree.edit()
+    tilted = more.add_frame(
+        mbt.FixedOffsetFrame("slope", more.world_frame, mbt.math.make_pose([0.1, -0.2, 4.0], rpy=[0.3, 0.4, 0.5]))
+    )
+    more.add_force_element(
+        mbt.PointContact(
+            more.bodies[-1], [[0.2, 0.1, -0.3], [-0.1, 0.0, 0.3]], stiffness=300.0, dissipation=0.02,
+            static_friction=0.9, dynamic_friction=0.3, stiction_speed=0.8, half_space_frame=tilted,
+        )
+    )  # fmt: skip
+    for joint in more.joints:
+        if joint.num_velocities == joint.num_positions == 1:
+            more.add_force_element(mbt.JointFriction(joint, 0.2, 0.5))
+    more.finalize()
+    return more
+
+
+@pytest.mark.parametrize("name", [*FEW, *(pytest.param(x, marks=pytest.mark.exhaustive) for x in MOVING)])
+def test_compiled_derivatives_are_those_of_numbers_with_derivatives(name):
+    tree = with_contact_and_friction(get_case(name).tree)
+    rng = np.random.default_rng(7)
+    for size in (1e-3, 1.0):
+        q = functional.integrate_positions(
+            tree, tree.default_positions, rng.normal(size=tree.num_velocities), 0.5
+        )
+        v, tau = size * rng.normal(size=(2, tree.num_velocities))
+        found = functional.step_derivatives(tree, q, v, tau, H, method="implicit")
+        arrays = [x[np.newaxis] for x in (q, v, tau)]
+        v1, dv1 = differentiate_velocities(tree, *arrays, H, (True, None))
+        expected = _Stages(tree, (1,), arrays, H).move(H * v1, H * dv1)[0]
+        nv = tree.num_velocities
+        scale = max(1.0, np.abs(dv1).max())
+        assert core_of(tree, (True, None)).differentiate(*arrays, H, *(x[np.newaxis] for x in found), 1) is not None
+        np.testing.assert_allclose(np.hstack(found)[nv:], dv1[0], rtol=0, atol=1e-9 * scale)
+        np.testing.assert_allclose(np.hstack(found)[:nv], expected, rtol=0, atol=1e-9 * scale)
 
 
 def test_samples_of_a_batch_are_those_of_single_states():

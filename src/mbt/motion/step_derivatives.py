@@ -16,9 +16,11 @@ from mbt._core.api.stateless_derivatives import (
     constrained_forward_dynamics_derivatives,
     forward_dynamics_derivatives,
 )
+from mbt._core.engines.lane_engine import get_num_threads
 from mbt.context.checks import check_tuple, write_parts
 from mbt.math.poses import skew
 from mbt.motion.operands import IMPLICIT, check_limits, check_method, goes_back, take_operands
+from mbt.motion.rollouts import core_of
 from mbt.motion.stages import STAGES, calc_step_rate, find_turning_dofs
 from mbt.scalars.stand_ins import standing_in
 
@@ -96,6 +98,11 @@ def step_derivatives(
         return matrices
     outs = check_tuple(out, 2)
     batch, arrays = take_operands(tree, {"q": q, "v": v, "tau": tau})
+    if number == IMPLICIT:
+        matrices = _differentiate_implicit_steps(tree, batch, arrays, dt, limits)
+        if matrices is not None:
+            A, B = write_parts(tree._numbers, outs, matrices)
+            return A, B
     stages = _Stages(tree, batch, arrays, tree._numbers.as_finite_array(dt, "dt", ()))
     if number == IMPLICIT:
         changes = stages.differentiate_implicit(limits)
@@ -106,6 +113,20 @@ def step_derivatives(
     parts = [jacobian[..., :num_rates].copy(), jacobian[..., num_rates:].copy()]
     A, B = write_parts(tree._numbers, outs, parts)
     return A, B
+
+
+def _differentiate_implicit_steps(
+    tree: MultibodyTree, batch: tuple[int, ...], arrays: Sequence[Any], dt: Any, limits: Limits
+) -> list[FloatArray] | None:
+    """Return A and B from compiled code; None where terms act that it does not differentiate, or with an error."""
+    core = core_of(tree, limits)
+    if core is None or not isinstance(dt, float) or not 0.0 < dt < np.inf:
+        return None
+    nv = tree.num_velocities
+    A, B = np.empty((*batch, 2 * nv, 2 * nv)), np.empty((*batch, 2 * nv, nv))
+    samples = [np.ascontiguousarray(x).reshape(-1, x.shape[-1]) for x in arrays]
+    singular = core.differentiate(*samples, dt, A, B, get_num_threads())
+    return None if singular is None or (not batch and singular[0]) else [A, B]
 
 
 class _Stages:

@@ -15,11 +15,10 @@ from mbt._core.door.compiled_model cimport CompiledModel
 from mbt._core.door.exact_arrays cimport adopt, data, is_array1, new1, new2, option
 from mbt._core.engines.lane_engine cimport run_batch
 from mbt._core.engines.leading_axes cimport Batch, is_singular
-from mbt._core.joints.mobilizers cimport PLAIN, orientation_of
 from mbt._core.model.structs cimport Model
 from mbt._core.passes cimport configuration
 from mbt._core.quantities cimport derivatives, kernels
-from mbt._core.quantities.derivatives cimport StageRates, StepRates
+from mbt._core.quantities.derivatives cimport StageRates, StepRates, find_turning
 from mbt._core.quantities.table cimport (
     CONSTRAINED_FORWARD_DYNAMICS, CONSTRAINED_FORWARD_DYNAMICS_DERIVATIVES, FORWARD_DYNAMICS_DERIVATIVES,
     INVERSE_DYNAMICS_DERIVATIVES, MASS_MATRIX_INVERSE, MAX_INTEGERS,
@@ -328,16 +327,6 @@ cdef const int* find_ends(const Model* m, int* ends) noexcept nogil:
     for k in range(m.num_velocities):
         ends[k] = m.joints[m.dof_mobod[k]].v_end
     return ends
-
-
-cdef int find_turning(const Model* m, int* starts) noexcept nogil:
-    """The first of each three velocities that are an angular velocity; how many there are."""
-    cdef int b, count = 0
-    for b in range(1, m.num_bodies):
-        if orientation_of(m.type[b]) != PLAIN:
-            starts[count] = m.v_start[b]
-            count += 1
-    return count
 
 
 cdef object rows_of(Batch batch, int k, Py_ssize_t first, Py_ssize_t end):

@@ -1,13 +1,14 @@
 """Derivatives of inverse and forward dynamics, over the fused scalar: passes put together on working memory."""
 
 from mbt._core.algebra.derivative_columns cimport (
-    ARTICULATED, ARTICULATED_ROW, COMPOSITE, COMPOSITE_WITH_EXTERNAL, DerivativeColumns, aligned,
-    behind_columns, multiply_negative, multiply_negative_of_branches,
+    ARTICULATED, ARTICULATED_ROW, COMPOSITE, COMPOSITE_WITH_EXTERNAL, DerivativeColumns, P_of, S_of, aligned,
+    behind_columns, get_column, multiply_negative, multiply_negative_of_branches,
 )
 from mbt._core.algebra.records cimport (
     Articulated, ArticulatedDof, ConstraintColumns, ConstraintRates, ConstraintWork, Moving, Parameters,
 )
 from mbt._core.algebra.spatial cimport copy, set_zero
+from mbt._core.joints.mobilizers cimport GENERAL
 from mbt._core.model.structs cimport MobodJoint, Model, Switches
 from mbt._core.passes.constrained_dynamics cimport set_places
 from mbt._core.passes.constrained_derivatives_by_groups cimport solve_by_groups
@@ -19,6 +20,7 @@ from mbt._core.passes.forward_dynamics_derivatives cimport (
     add_accelerations, calc_articulated_dofs, calc_mass_matrix_inverse_in_world,
     start_articulated_bodies,
 )
+from mbt._core.passes.general_joint_derivatives cimport calc_general_rates
 from mbt._core.passes.inverse_dynamics_derivatives cimport (
     add_external_forces, calc_bodies, calc_inverse_dynamics_derivatives, calc_momenta, calc_motions, calc_rates,
     calc_rows, sum_composites,
@@ -106,6 +108,50 @@ cdef inline void run_inverse_dynamics_derivatives(
     )
     if with_elements:
         add_element_derivatives(model, p, q, v, moving, stride, columns, rest, dtau_dq, dtau_dv)
+
+
+cdef inline void run_motion_changes(
+    # Topology:
+    const Model* model,
+    # Parameters:
+    const Parameters[T]* p,
+    # In:
+    const T* q,             # (nq,)             [rad, m]
+    const T* v,             # (nv,)             [rad/s, m/s]
+    # Work:
+    T* memory,              # (count_derivative_work(model),)
+    # Out:
+    T* S,                   # (nv, 6)           [1, m]
+    T* P,                   # (nv, 6)           [rad/s, m/s] per [rad, m]
+    T* V,                   # (num_mobods, 6)   [rad/s, m/s]
+    T* p_WO,                # (num_mobods, 3)   [m]
+) noexcept nogil:
+    """How velocities change along each dof: what `calc_rows` begins with, of bodies without acceleration."""
+    cdef Py_ssize_t nv = model.num_velocities
+    cdef DerivativeColumns[T]* columns = <DerivativeColumns[T]*>aligned(memory)
+    cdef Moving[T]* moving = <Moving[T]*>behind_columns(columns, model.num_velocities)
+    cdef T* H_N = <T*>(moving + model.num_mobods)
+    cdef T* sin_q = H_N + 6*nv
+    cdef T* cos_q = sin_q + model.angle_stride
+    cdef T* at_rest = cos_q + model.angle_stride
+    cdef T[3] gravity
+    cdef const MobodJoint* joint
+    cdef int i, k
+    set_zero(gravity, 3)
+    set_zero(at_rest, nv)
+    calc_motions(model, p.mobods, gravity, q, v, at_rest, H_N, sin_q, cos_q, moving, columns)
+    for i in range(model.num_mobods):
+        joint = &model.joints[i]
+        copy(moving[i].V, 6, V + 6*i)
+        copy(moving[i].p_WO, 3, p_WO + 3*i)
+        if i and joint.kind == GENERAL:
+            calc_general_rates(
+                joint, model.constants[joint.node], &p.mobods[i], q, v, at_rest, &moving[joint.parent], &moving[i],
+                columns
+            )
+    for k in range(<int>nv):
+        get_column(S_of(columns, k), 6, S + 6*k)
+        get_column(P_of(columns, k), 6, P + 6*k)
 
 
 cdef inline void add_element_derivatives(

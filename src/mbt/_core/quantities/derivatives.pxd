@@ -1,6 +1,7 @@
 """Derivatives of the dynamics for one state of doubles, each compiled once."""
 
 from mbt._core.algebra.records cimport Parameters
+from mbt._core.joints.mobilizers cimport PLAIN, orientation_of
 from mbt._core.model.structs cimport Model, Switches
 from mbt._core.quantities.call cimport Functions
 
@@ -11,6 +12,9 @@ cdef void inverse_dynamics_derivatives(
     const Model* model, const Parameters[double]* p, const int* weightless, bint with_elements, const double* q,
     const double* v, const double* vdot, const double* F_Bo_W, double* memory, double* dtau_dq, double* dtau_dv,
     double* M) noexcept nogil
+cdef void motion_changes(
+    const Model* model, const Parameters[double]* p, const double* q, const double* v, double* memory, double* S,
+    double* P, double* V, double* p_WO) noexcept nogil
 cdef int forward_dynamics_rates(
     const Model* model, const Parameters[double]* p, const Switches* switches, const double* q, const double* v,
     const double* tau, const double* F_Bo_W, double* memory, double** matrices) noexcept nogil
@@ -29,6 +33,16 @@ cdef struct StepRates:
     const double* by_tau
 
 cdef const double* vdot_in(const Model* model, const double* matrices) noexcept nogil
+cdef inline int find_turning(const Model* m, int* starts) noexcept nogil:
+    """The first of each three velocities that are an angular velocity; how many there are."""
+    cdef int b, count = 0
+    for b in range(1, m.num_bodies):
+        if orientation_of(m.type[b]) != PLAIN:
+            starts[count] = m.v_start[b]
+            count += 1
+    return count
+
+cdef void turn_by(const double* u, double* R, double* J) noexcept nogil
 cdef void differentiate_euler(
     Py_ssize_t nv, const int* turning, int num_turning, double dt, const double* v, const StepRates* rates, double* A,
     double* B) noexcept nogil

@@ -20,6 +20,7 @@ cdef extern from "algebra/step_rows.hpp" namespace "MBT_NS" nogil:
         Py_ssize_t stride
     cdef cppclass Sparsity:
         const int* ends
+    void rotate_by(const double* u, double* E, double* J)
     Py_ssize_t count_changes "MBT_NS::Changes::count"(Py_ssize_t n)
     void differentiate_euler_step "MBT_NS::differentiate_euler"(
         Py_ssize_t n, const Turning& turning, double dt, const double* v, const Rates& rates, double* A, double* B)
@@ -70,6 +71,26 @@ cdef void inverse_dynamics_derivatives(
         model, p, weightless, with_elements, q, v, vdot, F_Bo_W, model.num_velocities, False, memory, dtau_dq, dtau_dv,
         M
     )
+
+
+cdef void motion_changes(
+    # Topology:
+    const Model* model,
+    # Parameters:
+    const Parameters[double]* p,
+    # In:
+    const double* q,        # (nq,)             [rad, m]
+    const double* v,        # (nv,)             [rad/s, m/s]
+    # Work:
+    double* memory,         # (inverse_work_size(model),)
+    # Out:
+    double* S,              # (nv, 6)           [1, m]
+    double* P,              # (nv, 6)           [rad/s, m/s] per [rad, m]
+    double* V,              # (num_mobods, 6)   [rad/s, m/s]
+    double* p_WO,           # (num_mobods, 3)   [m]
+) noexcept nogil:
+    """How velocities change along each dof, see `inverse_dynamics_derivatives.pxd`: about the points O."""
+    algorithms.run_motion_changes[double](model, p, q, v, memory, S, P, V, p_WO)
 
 
 cdef int forward_dynamics_rates(
@@ -147,6 +168,14 @@ cdef inline Turning turning_of(const int* starts, int count) noexcept nogil:
     cdef Turning turning
     turning.starts, turning.count = starts, count
     return turning
+
+
+cdef void turn_by(const double* u, double* R, double* J) noexcept nogil:
+    """exp([u]x), and the left Jacobian, (3, 3)."""
+    cdef int i
+    rotate_by(u, R, J)
+    for i in range(3):
+        R[4*i] += 1.0
 
 
 cdef void differentiate_euler(

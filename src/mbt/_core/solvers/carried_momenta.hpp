@@ -108,6 +108,28 @@ inline Principal find_principal(double mass, const double* com, const double* I)
   return x;
 }
 
+// The angular momentum of a body about its principal axes, carried on: with the angular velocity of one step before.
+template <class S>
+inline Vector<S> carry_angular(const PrincipalOf<S>& x, const Vector<S>& w, double h) {
+  const Vector<S> y{x.roots[0]*w.x, x.roots[1]*w.y, x.roots[2]*w.z};
+  const Vector<S> s{0.5*h*x.turns[0]*w.x, S(0.0), 0.5*h*x.turns[2]*w.z};
+  const Vector<S> sy = cross(s, y), turned = y + (sy + cross(s, sy))*(S(2.0)/(S(1.0) + dot(s, s)));
+  return {x.roots[0]*turned.x, x.roots[1]*turned.y, x.roots[2]*turned.z};
+}
+
+// Its change with w.
+inline Vector<double> change_angular(
+  const Principal& x, const Vector<double>& w, const Vector<double>& dw, double h) {
+  const Vector<double> y{x.roots[0]*w.x, x.roots[1]*w.y, x.roots[2]*w.z};
+  const Vector<double> dy{x.roots[0]*dw.x, x.roots[1]*dw.y, x.roots[2]*dw.z};
+  const Vector<double> s{0.5*h*x.turns[0]*w.x, 0.0, 0.5*h*x.turns[2]*w.z};
+  const Vector<double> ds{0.5*h*x.turns[0]*dw.x, 0.0, 0.5*h*x.turns[2]*dw.z};
+  const Vector<double> sy = cross(s, y), dsy = cross(ds, y) + cross(s, dy);
+  const double a = 2.0/(1.0 + dot(s, s)), da = -a*a*dot(s, ds);
+  const Vector<double> turned = dy + (dsy + cross(ds, sy) + cross(s, dsy))*a + (sy + cross(s, sy))*da;
+  return {x.roots[0]*turned.x, x.roots[1]*turned.y, x.roots[2]*turned.z};
+}
+
 // F (num_bodies, 6), about the origins of the bodies: F = h F + the momenta + h mass gravity.
 template <class S>
 inline void add_momenta(
@@ -118,11 +140,7 @@ inline void add_momenta(
     const S *R = X_WB + 16*b, *R0 = X0_WB + 16*b;
     const Vector<S> c = read_vector(x.com), w0 = read_vector(V0_WB + 6*b), u0 = read_vector(V0_WB + 6*b + 3);
     const Vector<S> w = turn(x.axes, 3, turn_back(R0, 4, w0));
-    const Vector<S> y{x.roots[0]*w.x, x.roots[1]*w.y, x.roots[2]*w.z};
-    const Vector<S> s{0.5*h*x.turns[0]*w.x, S(0.0), 0.5*h*x.turns[2]*w.z};
-    const Vector<S> sy = cross(s, y), turned = y + (sy + cross(s, sy))*(S(2.0)/(S(1.0) + dot(s, s)));
-    const Vector<S> moved{x.roots[0]*turned.x, x.roots[1]*turned.y, x.roots[2]*turned.z};
-    const Vector<S> L = turn(R, 4, turn_back(x.axes, 3, moved));
+    const Vector<S> L = turn(R, 4, turn_back(x.axes, 3, carry_angular(x, w, h)));
     Vector<S> p = (u0 + cross(w0, turn(R0, 4, c)))*x.mass;
     if (gravity) p = p + read_vector(gravity)*(h*x.mass);
     const Vector<S> torque = L + cross(turn(R, 4, c), p);

@@ -360,4 +360,20 @@ inline int minimize(Problem& x, double* v, const double* other, double* residual
   return iterations;
 }
 
+// The factor of the second derivatives at the minimum near v, to which v moves; false where there is none.
+inline bool linearize(Problem& x, double* v) {
+  for (int pass = 0; pass < 2; ++pass) {
+    if (pass) {
+      for (int i = 0; i < x.n; ++i) x.direction[i] = -x.gradient[i];
+      solve_outer(x.n, x.H, x.columns, x.direction);
+      solve_inner(x.n, x.H, x.columns, x.direction);
+      for (int i = 0; i < x.n; ++i) v[i] += x.direction[i];
+    }
+    begin_at(x, v);
+    calc_hessian(x, v);
+    if (!factorize(x.n, x.H, x.columns)) return false;
+  }
+  return true;
+}
+
 }  // namespace mbt_convex

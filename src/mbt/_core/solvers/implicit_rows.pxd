@@ -67,6 +67,8 @@ cdef extern from "solvers/convex_step.hpp" namespace "mbt_convex" nogil:
         double* point_slope
         double* total
         double* u
+        const double* H
+        const int* columns
     double clip(double x, double lower, double upper)
     double positive(double x)
     Py_ssize_t count_memory(int n, int num_rows, int num_points)

@@ -1,5 +1,7 @@
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 from numpy.typing import ArrayLike
 from typing_extensions import Self, disjoint_base
 
@@ -31,6 +33,16 @@ class ImplicitCore:
     def roll_out(
         self, tree: MultibodyTree, q0: ArrayLike, v0: ArrayLike, tau: ArrayLike, dt: float, every: int
     ) -> tuple[FloatArray, FloatArray] | None: ...
+    def differentiate(
+        self,
+        q: FloatArray,
+        v: FloatArray,
+        tau: FloatArray,
+        dt: float,
+        A: FloatArray,
+        B: FloatArray,
+        num_threads: int,
+    ) -> npt.NDArray[np.bool_] | None: ...
     def touch(
         self,
         sample: int,

@@ -15,7 +15,9 @@ from mbt._core.engines.state cimport check_positions
 from mbt._core.model.structs cimport Model, ParameterLayout
 from mbt._core.quantities cimport kernels
 from mbt._core.quantities.call cimport Call
+from mbt._core.quantities.derivatives cimport find_turning
 from mbt._core.solvers.contact_rows cimport take_over_normals
+from mbt._core.solvers.implicit_derivatives cimport ChangeJob, differentiate_part, is_differentiable
 from mbt._core.solvers.implicit_elements cimport count_element_rows
 from mbt._core.solvers.implicit_job cimport DONE, NOT_FINITE, SINGULAR, Job
 from mbt._core.solvers.implicit_lanes cimport fits_lanes, roll_out_blocks
@@ -319,6 +321,31 @@ cdef class ImplicitCore:
         singular = roll_out(self, *ends, tau.reshape(1, len(tau), nv), dt, kept, every, q, v, 1)
         return None if singular[0] else (q[0], v[0])
 
+    def differentiate(self, q, v, tau, double dt, A, B, int num_threads):
+        """Fill A, (count, 2 nv, 2 nv), and B, (count, 2 nv, nv), of `step_derivatives`; NaN where there is no step.
+
+        Returns which samples have none because their mass matrix or a position is singular. None, with A and B as they
+        were, where terms act whose derivatives are not computed here.
+        """
+        cdef const Model* m = &self.compiled.model
+        cdef ChangeJob job
+        cdef Py_ssize_t nv = m.num_velocities, count = len(q)
+        if self.count != 1 or not is_differentiable(self.terms):
+            return None
+        q, v, tau = in2(q, "q", count, m.num_positions), in2(v, "v", count, nv), in2(tau, "tau", count, nv)
+        if not is_array2(A.reshape(-1, 2*nv), 2*nv*count, 2*nv) or not is_array2(B.reshape(-1, nv), 2*nv*count, nv):
+            raise ValueError("A, B")
+        turning, singular = np.zeros(m.num_bodies, np.intc), np.zeros(count, np.bool_)
+        job.turning = <int*><void*>data(turning)
+        job.num_turning = find_turning(m, <int*>job.turning)
+        job.terms, job.h, job.q, job.v, job.tau = self.terms, dt, data(q), data(v), data(tau)
+        job.A, job.B, job.singular, job.end = data(A), data(B), <char*>data(singular), 0
+        while job.end < count:
+            job.begin, job.end = job.end, min(count, job.end + SAMPLES_A_CHECK*num_threads)
+            share(differentiate_part, &job, &job.num_parts, min(<Py_ssize_t>num_threads, job.end - job.begin))
+            PyErr_CheckSignals()
+        return singular
+
     def touch(self, Py_ssize_t sample, q, v, v1, along, lengths):
         """Return what shapes did to a sample in steps from q and v to v1, arrays with T rows, of these lengths, (T,).
 
@@ -378,14 +405,19 @@ cdef class ImplicitCore:
 
 cdef int run(Job* job, PoolTask task, Py_ssize_t count, int num_threads) except -1:
     """Share samples among threads, some at a time."""
-    cdef Pool* pool
     cdef Py_ssize_t num_steps = max(<Py_ssize_t>1, job.last - job.first)
-    cdef int error, parts
-    parts = <int>min(<Py_ssize_t>num_threads, min(count, count*num_steps//FEWEST_STEPS))
-    pool = get_pool() if parts > 1 else NULL
-    job.num_parts = parts if pool != NULL else 1
+    return share(
+        task, job, &job.num_parts, min(<Py_ssize_t>num_threads, min(count, count*num_steps//FEWEST_STEPS))
+    )
+
+
+cdef int share(PoolTask task, void* job, int* num_parts, Py_ssize_t parts) except -1:
+    """Let so many threads do a part of a job each; `num_parts` of it becomes how many do."""
+    cdef Pool* pool = get_pool() if parts > 1 else NULL
+    cdef int error
+    num_parts[0] = <int>parts if pool != NULL else 1
     with nogil:
-        error = task(job, 0) if pool == NULL else pool.run(task, job, parts)
+        error = task(job, 0) if pool == NULL else pool.run(task, job, num_parts[0])
     if error:
         raise MemoryError
     return 0
