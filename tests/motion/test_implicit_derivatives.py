@@ -122,7 +122,9 @@ def with_contact_and_friction(tree):
     """Return the tree with points of its last body deep in a tilted plane of World, and dry friction."""
     more = tree.edit()
     tilted = more.add_frame(
-        mbt.FixedOffsetFrame("slope", more.world_frame, mbt.math.make_pose([0.1, -0.2, 4.0], rpy=[0.3, 0.4, 0.5]))
+        mbt.FixedOffsetFrame(
+            "slope", more.world_frame, mbt.math.make_pose([0.1, -0.2, 4.0], rpy=[0.3, 0.4, 0.5])
+        )
     )
     more.add_force_element(
         mbt.PointContact(
@@ -152,7 +154,8 @@ def test_compiled_derivatives_are_those_of_numbers_with_derivatives(name):
         expected = _Stages(tree, (1,), arrays, H).move(H * v1, H * dv1)[0]
         nv = tree.num_velocities
         scale = max(1.0, np.abs(dv1).max())
-        assert core_of(tree, (True, None)).differentiate(*arrays, H, *(x[np.newaxis] for x in found), 1) is not None
+        core = core_of(tree, (True, None))
+        assert core.differentiate_one(tree, q, v, tau, H) is not None
         np.testing.assert_allclose(np.hstack(found)[nv:], dv1[0], rtol=0, atol=1e-9 * scale)
         np.testing.assert_allclose(np.hstack(found)[:nv], expected, rtol=0, atol=1e-9 * scale)
 
@@ -174,6 +177,22 @@ def test_samples_of_a_batch_are_those_of_single_states():
     assert np.isnan(batch[1][1, 0]).all()
     none = functional.step_derivatives(tree, q[:0], v[:0], tau, H, method="implicit")
     assert [x.shape for x in none] == [(0, 18, 18), (0, 18, 9)]
+
+
+def test_a_world_without_degrees_of_freedom_and_a_quaternion_of_zero():
+    still = get_case("world_only").tree
+    A, B = functional.step_derivatives(still, [], [], [], H, method="implicit")
+    assert A.shape == B.shape == (0, 0)
+    A, _ = functional.step_derivatives(still, *np.zeros((3, 5, 0)), H, method="implicit")
+    assert A.shape == (5, 0, 0)
+    tree = make_ball(mbt.QuaternionBallJoint, np.full(4, -np.inf), np.full(4, np.inf))
+    v = np.ones(3)
+    with pytest.raises(mbt.SingularityError, match="quaternion of joint 'shoulder'"):
+        functional.step_derivatives(tree, np.zeros(4), v, v, H, method="implicit")
+    A, B = functional.step_derivatives(tree, [np.zeros(4), [1, 0, 0, 0]], v, v, H, method="implicit")
+    for x in (A, B):
+        assert np.isnan(x[0]).all()
+        assert np.isfinite(x[1]).all()
 
 
 def test_out_is_written_and_what_cannot_be_is_refused():

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from math import prod
+from typing import TYPE_CHECKING, Any, Literal, TypeGuard
 
 import numpy as np
 
@@ -27,6 +28,7 @@ from mbt.scalars.stand_ins import standing_in
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from mbt._core.solvers.implicit_steps import ImplicitCore
     from mbt.math.arrays import FloatArray
     from mbt.motion.operands import Limits
     from mbt.tree.multibody_tree import MultibodyTree
@@ -91,17 +93,20 @@ def step_derivatives(
     tree = standing_in(tree)
     number = check_method(method)
     limits = check_limits(method, joint_limits, limit_efforts)
+    core = core_of(tree, limits) if number == IMPLICIT and _is_length(dt) else None
     matrices = None
     if number != IMPLICIT:
         matrices = compiled.step_derivatives(tree, q, v, tau, dt, number, out)
+    elif core is not None and out is None:
+        matrices = core.differentiate_one(tree, q, v, tau, dt)
     if matrices is not None:
         return matrices
     outs = check_tuple(out, 2)
     batch, arrays = take_operands(tree, {"q": q, "v": v, "tau": tau})
-    if number == IMPLICIT:
-        matrices = _differentiate_implicit_steps(tree, batch, arrays, dt, limits)
-        if matrices is not None:
-            A, B = write_parts(tree._numbers, outs, matrices)
+    if core is not None:
+        parts = _differentiate_implicit_steps(core, batch, arrays, dt)
+        if parts is not None:
+            A, B = write_parts(tree._numbers, outs, parts)
             return A, B
     stages = _Stages(tree, batch, arrays, tree._numbers.as_finite_array(dt, "dt", ()))
     if number == IMPLICIT:
@@ -115,18 +120,21 @@ def step_derivatives(
     return A, B
 
 
+def _is_length(dt: object) -> TypeGuard[float]:
+    return isinstance(dt, float) and 0.0 < dt < np.inf
+
+
 def _differentiate_implicit_steps(
-    tree: MultibodyTree, batch: tuple[int, ...], arrays: Sequence[Any], dt: Any, limits: Limits
+    core: ImplicitCore, batch: tuple[int, ...], arrays: Sequence[Any], dt: float
 ) -> list[FloatArray] | None:
     """Return A and B from compiled code; None where terms act that it does not differentiate, or with an error."""
-    core = core_of(tree, limits)
-    if core is None or not isinstance(dt, float) or not 0.0 < dt < np.inf:
+    nv, count = arrays[1].shape[-1], prod(batch)
+    A, B = np.empty((count, 2 * nv, 2 * nv)), np.empty((count, 2 * nv, nv))
+    q, v, tau = (np.ascontiguousarray(x).reshape(count, x.shape[-1]) for x in arrays)
+    singular = core.differentiate(q, v, tau, dt, A, B, get_num_threads())
+    if singular is None or (not batch and singular[0]):
         return None
-    nv = tree.num_velocities
-    A, B = np.empty((*batch, 2 * nv, 2 * nv)), np.empty((*batch, 2 * nv, nv))
-    samples = [np.ascontiguousarray(x).reshape(-1, x.shape[-1]) for x in arrays]
-    singular = core.differentiate(*samples, dt, A, B, get_num_threads())
-    return None if singular is None or (not batch and singular[0]) else [A, B]
+    return [x.reshape(*batch, *x.shape[1:]) for x in (A, B)]
 
 
 class _Stages:

@@ -33,6 +33,9 @@ class ImplicitCore:
     def roll_out(
         self, tree: MultibodyTree, q0: ArrayLike, v0: ArrayLike, tau: ArrayLike, dt: float, every: int
     ) -> tuple[FloatArray, FloatArray] | None: ...
+    def differentiate_one(
+        self, tree: MultibodyTree, q: ArrayLike, v: ArrayLike, tau: ArrayLike, dt: float
+    ) -> tuple[FloatArray, FloatArray] | None: ...
     def differentiate(
         self,
         q: FloatArray,

@@ -8,7 +8,7 @@ from libc.string cimport memcmp, memcpy
 from mbt._core.algebra.records cimport Parameters
 from mbt._core.door.compiled_model cimport CompiledModel, derive_numbers
 from mbt._core.door.derived_parameters cimport count_derived
-from mbt._core.door.exact_arrays cimport adopt, data, in1, in2, is_array2, one_row, two_outputs
+from mbt._core.door.exact_arrays cimport adopt, data, in1, in2, is_array2, new2, one_row, two_outputs
 from mbt._core.engines.context cimport ContextCore
 from mbt._core.engines.leading_axes cimport check_elements
 from mbt._core.engines.state cimport check_positions
@@ -321,6 +321,19 @@ cdef class ImplicitCore:
         singular = roll_out(self, *ends, tau.reshape(1, len(tau), nv), dt, kept, every, q, v, 1)
         return None if singular[0] else (q[0], v[0])
 
+    def differentiate_one(self, tree, q, v, tau, double dt):
+        """Return A and B of `step_derivatives`. None where `differentiate` or Python has more to do."""
+        cdef const Model* m = &self.compiled.model
+        cdef Py_ssize_t nv = m.num_velocities
+        q, v, tau = one_row(q, m.num_positions), one_row(v, nv), one_row(tau, nv)
+        if q is None or v is None or tau is None:
+            return None
+        if m.num_checked:
+            check_positions(tree, self.compiled, data(q))
+        A, B = new2(2*nv, 2*nv), new2(2*nv, nv)
+        singular = self.differentiate(q[None], v[None], tau[None], dt, A[None], B[None], 1)
+        return None if singular is None or singular[0] else (A, B)
+
     def differentiate(self, q, v, tau, double dt, A, B, int num_threads):
         """Fill A, (count, 2 nv, 2 nv), and B, (count, 2 nv, nv), of `step_derivatives`; NaN where there is no step.
 
@@ -333,8 +346,9 @@ cdef class ImplicitCore:
         if self.count != 1 or not is_differentiable(self.terms):
             return None
         q, v, tau = in2(q, "q", count, m.num_positions), in2(v, "v", count, nv), in2(tau, "tau", count, nv)
-        if not is_array2(A.reshape(-1, 2*nv), 2*nv*count, 2*nv) or not is_array2(B.reshape(-1, nv), 2*nv*count, nv):
-            raise ValueError("A, B")
+        for array, columns in ((A, 2*nv), (B, nv)):
+            if array.shape != (count, 2*nv, columns) or array.dtype != np.float64 or not array.flags.carray:
+                raise ValueError("A, B")
         turning, singular = np.zeros(m.num_bodies, np.intc), np.zeros(count, np.bool_)
         job.turning = <int*><void*>data(turning)
         job.num_turning = find_turning(m, <int*>job.turning)
