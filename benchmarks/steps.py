@@ -155,7 +155,23 @@ def contenders(source: str, dt: float) -> dict[str, dict[str, tuple[Callable[[],
         for _ in range(CALLS):
             mujoco.mj_step(compiled, data)
 
+    size = 2 * len(tau)
+    A, B = np.empty((size, size)), np.empty((size, compiled.nu))
+
+    def differentiate() -> None:
+        for _ in range(CALLS // 10):
+            mbt.functional.step_derivatives(tree, q, v, tau, dt, method="implicit")
+
+    def differentiate_with_mujoco() -> None:
+        for _ in range(CALLS // 10):
+            mujoco.mjd_transitionFD(compiled, again, 1e-6, False, A, B, None, None)
+
+    mujoco.mj_setState(compiled, again, state, kind)
     return {
+        "derivatives": {
+            "mbt": (differentiate, CALLS // 10),
+            "mujoco": (differentiate_with_mujoco, CALLS // 10),
+        },
         "one call": {"mbt": (make_steps, CALLS), "mujoco": (make_steps_with_mujoco, CALLS)},
         "rollout": {
             "mbt": (lambda: roll_out(tree, q, v, forces, dt, method="implicit", every=STEPS), STEPS),

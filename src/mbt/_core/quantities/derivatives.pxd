@@ -12,6 +12,9 @@ cdef void inverse_dynamics_derivatives(
     const Model* model, const Parameters[double]* p, const int* weightless, bint with_elements, const double* q,
     const double* v, const double* vdot, const double* F_Bo_W, double* memory, double* dtau_dq, double* dtau_dv,
     double* M) noexcept nogil
+cdef void forces_at_rest_derivatives(
+    const Model* model, const Parameters[double]* p, const Switches* switches, const double* q, const double* vdot,
+    const double* F_Bo_W, const double* multipliers, double* memory, double* dtau_dq, double* dg_dq) noexcept nogil
 cdef void motion_changes(
     const Model* model, const Parameters[double]* p, const double* q, const double* v, double* memory, double* S,
     double* P, double* V, double* p_WO) noexcept nogil

@@ -73,6 +73,29 @@ cdef void inverse_dynamics_derivatives(
     )
 
 
+cdef void forces_at_rest_derivatives(
+    # Topology:
+    const Model* model,
+    # Parameters:
+    const Parameters[double]* p,
+    const Switches* switches,   # of constraints that let errors be
+    # In:
+    const double* q,            # (nq,)            [rad, m]
+    const double* vdot,         # (nv,)            [rad/s^2, m/s^2]
+    const double* F_Bo_W,       # (num_bodies, 6)  [N m, N]  or NULL
+    const double* multipliers,  # (m,)             [N m, N]
+    # Work:
+    double* memory,             # (inverse_work_size(model) + (nv + m) nv + nv,)
+    # Out:
+    double* dtau_dq,            # (nv, nv)         [N m, N] per [rad, m]
+    double* dg_dq,              # (m, nv)          [rad/s^2, m/s^2] per [rad, m]
+) noexcept nogil:
+    """Of M vdot - J_B' F_Bo_W - J' multipliers, and of J vdot."""
+    algorithms.run_forces_at_rest_derivatives[double](
+        model, p, switches, q, vdot, F_Bo_W, multipliers, memory, dtau_dq, dg_dq
+    )
+
+
 cdef void motion_changes(
     # Topology:
     const Model* model,

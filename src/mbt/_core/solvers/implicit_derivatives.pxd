@@ -11,10 +11,12 @@ from libc.string cimport memcpy, memset
 
 from enum_numbers_of_parts cimport NUM_CONTACT_CONSTANTS
 
+from mbt._core.algebra.rotations cimport multiply_by_inverse_left_jacobian
+from mbt._core.forces.constraints cimport WELD, num_equations_of
 from mbt._core.forces.force_elements cimport DOOR_HINGE, JOINT_FRICTION, POINT_CONTACT
 from mbt._core.joints.mobilizers cimport PLAIN, orientation_of
 from mbt._core.engines.leading_axes cimport is_singular
-from mbt._core.model.structs cimport ForceElement, MobodJoint, Model
+from mbt._core.model.structs cimport Constraint, ForceElement, MobodJoint, Model, Switches
 from mbt._core.quantities cimport derivatives, kernels
 from mbt._core.quantities.call cimport Call
 from mbt._core.quantities.derivatives cimport StepRates
@@ -23,8 +25,8 @@ from mbt._core.solvers.implicit_elements cimport count_element_rows
 from mbt._core.solvers.implicit_job cimport DONE, SINGULAR
 from mbt._core.solvers.implicit_parts cimport count_doubles
 from mbt._core.solvers.implicit_rows cimport (
-    PULL, RETURN, Principal, Problem, StepInput, Terms, add_drives, call, calc_touch, clip, dot, friction_impulse,
-    limit_impulse, positive, set_call, solve_inner, solve_outer,
+    CLOSING, PULL, RETURN, Principal, Problem, StepInput, Terms, add_drives, call, calc_touch, dot, friction_impulse,
+    limit_impulse, row_impulse, set_call, solve_inner, solve_outer,
 )
 from mbt._core.solvers.implicit_step cimport StepResult, solve_free, take_step
 
@@ -77,9 +79,11 @@ cdef struct Work:
     Changes changes
     double* by_tau             # (nv, nv)
     double* F                  # (num_bodies, 6) all impulses on bodies, about their origins in World
+    Switches switches          # of constraints that let errors be
+    double* multipliers        # (num_equations,)
+    double* none               # (num_equations,) zeros
     double* dM                 # (nv, nv) the change of M x - J' F, x and F given, with q
-    double* unused             # (nv, nv)
-    double* zero               # (nv,)
+    double* dJ                 # (num_equations, nv) that of J x, of constraints
     double* x                  # (nv,)
     double* share              # (nv,)
     double* points             # (6, num_points)
@@ -97,7 +101,7 @@ cdef inline Py_ssize_t count_change_work(const Terms* x) noexcept nogil:
     cdef Py_ssize_t n = m.num_velocities
     return (
         6*n*n + 5*n + 7*m.num_bodies + 6*x.num_points + 4*(12*n + 9*<Py_ssize_t>m.num_mobods)
-        + derivatives.inverse_work_size(m)
+        + derivatives.inverse_work_size(m) + 2*m.num_equations*(n + 1)
     )
 
 
@@ -110,9 +114,10 @@ cdef inline void set_work(Work* w, double* memory) noexcept nogil:
     w.changes.by_v = w.changes.by_before + n*n
     w.by_tau = w.changes.by_v + n*n
     w.dM = w.by_tau + n*n
-    w.unused = w.dM + n*n
-    w.zero = w.unused + n*n
-    w.x = w.zero + n
+    w.dJ = w.dM + n*n
+    w.multipliers = w.dJ + m.num_equations*n
+    w.none = w.multipliers + m.num_equations
+    w.x = w.none + m.num_equations
     w.v = w.x + n
     w.share = w.v + n
     w.dofs = <int*>(w.share + n)
@@ -123,7 +128,9 @@ cdef inline void set_work(Work* w, double* memory) noexcept nogil:
     memory = place_motion(m, &w.with_v1, memory)
     w.memory = place_motion(m, &w.with_x, memory)
     memset(w.changes.by_q, 0, 4*n*n*sizeof(double))
-    memset(w.zero, 0, n*sizeof(double))
+    memset(w.none, 0, m.num_equations*sizeof(double))
+    w.switches = w.terms.switches
+    w.switches.stabilized = 0
 
 
 cdef inline double* place_motion(const Model* m, Motion* x, double* memory) noexcept nogil:
@@ -135,11 +142,11 @@ cdef inline double* place_motion(const Model* m, Motion* x, double* memory) noex
 
 
 cdef inline bint is_differentiable(const Terms* x) noexcept nogil:
-    """Whether nothing acts but on bodies, on single dofs, and at points on planes of World."""
+    """Whether nothing acts but on bodies, on single dofs, in constraints, and at points on planes of World."""
     cdef const Model* m = x.model
     cdef const ForceElement* e
     cdef int i
-    if m.num_equations or x.num_angles or count_element_rows(m) or x.shapes != NULL or x.has_locks:
+    if x.num_angles or count_element_rows(m) or x.shapes != NULL or x.has_locks:
         return False
     if x.switches.weightless != NULL or x.body_forces != NULL:
         return False
@@ -185,11 +192,14 @@ cdef inline int differentiate_step(
     change_dofs(&w)
     change_momenta(&w)
     change_touches(&w)
+    for i in range(x.model.num_equations):
+        w.multipliers[i] = row_impulse(y, i, y.u[i])
     # What J' F changes by while F stays in World.
-    change_forces(&w, w.v, w.F)
+    change_forces(&w, w.v, w.F, w.multipliers)
     for i in range(n):
         for j in range(n):
             w.changes.by_q[<Py_ssize_t>n*j + i] += w.dM[<Py_ssize_t>n*i + j]
+    change_constraints(&w)
     solve_changes(&y, w.changes.by_q, 0.0, by_q)
     solve_changes(&y, w.changes.by_v, 1.0, by_v)
     solve_changes(&y, w.by_tau, 0.0, by_tau)
@@ -208,10 +218,10 @@ cdef inline void solve_changes(const Problem* y, double* D, double less, double*
         by[(n + 1)*j] -= less/y.h
 
 
-cdef inline void change_forces(Work* w, const double* x, const double* F) noexcept nogil:
-    """`dM`, of M x - J' F."""
-    derivatives.inverse_dynamics_derivatives(
-        w.terms.model, w.terms.own, NULL, False, w.at.q, w.zero, x, F, w.memory, w.dM, w.unused, NULL
+cdef inline void change_forces(Work* w, const double* x, const double* F, const double* multipliers) noexcept nogil:
+    """`dM`, of M x - J' F with the forces of constraints, and `dJ`."""
+    derivatives.forces_at_rest_derivatives(
+        w.terms.model, w.terms.own, &w.switches, w.at.q, x, F, multipliers, w.memory, w.dM, w.dJ
     )
 
 
@@ -270,7 +280,7 @@ cdef inline void change_dofs(Work* w) noexcept nogil:
         if impulse != 0.0 and inertia > 0.0:
             memset(w.x, 0, n*sizeof(double))
             w.x[i] = 1.0
-            change_forces(w, w.x, NULL)
+            change_forces(w, w.x, NULL, w.none)
             for j in range(<int>n):
                 by_q[n*j + i] += impulse/inertia*w.dM[n*i + j]
     for i in range(x.num_servos):
@@ -331,6 +341,71 @@ cdef inline void change_momenta(Work* w) noexcept nogil:
                 for i in range(n):
                     w.changes.by_q[n*(m.v_start[b] + j) + i] += R[3*(k - m.v_start[b]) + j]*K[i]
                     w.changes.by_v[n*(m.v_start[b] + j) + i] -= h*J[3*(k - m.v_start[b]) + j]*K[i]
+
+
+cdef inline void change_constraints(Work* w) noexcept nogil:
+    """Of the impulses of constraints, after `change_forces` of the step; see `set_constraints`."""
+    cdef const Model* m = w.terms.model
+    cdef const Problem* y = w.y
+    cdef const Constraint* x
+    cdef Py_ssize_t n = y.n
+    cdef double[3] error
+    cdef double[6] rate
+    cdef double[3] turned
+    cdef Py_ssize_t i, j, row
+    cdef int k, l, count
+    for k in range(m.num_constraints):
+        x = &m.constraints[k]
+        count = num_equations_of(x.type)
+        for j in range(n):
+            # An error changes by J, but the rotation vector that a weld has first.
+            for l in range(count):
+                rate[l] = y.J[n*(x.row + l) + j]
+            if x.type == WELD:
+                for l in range(3):
+                    error[l] = -y.target[x.row + l]*(y.h + CLOSING)
+                multiply_by_inverse_left_jacobian(<const double*>error, <const double*>rate, turned)
+                memcpy(rate, turned, 3*sizeof(double))
+            for l in range(count):
+                row = x.row + l
+                rate[l] = -y.row_slope[row]*(rate[l]/(y.h + CLOSING) + w.dJ[n*row + j])
+                for i in range(n):
+                    w.changes.by_q[n*j + i] -= y.J[n*row + i]*rate[l]
+    for k in range(m.num_constraints):
+        x = &m.constraints[k]
+        count = num_equations_of(x.type)
+        for l in range(0, count, 3):
+            change_stiffness(w, x.row + l, min(l + 3, count) - l)
+
+
+cdef inline void change_stiffness(Work* w, int first, int count) noexcept nogil:
+    """Of equations with one compliance, in proportion to the largest J M^-1 J'."""
+    cdef const Problem* y = w.y
+    cdef Py_ssize_t n = y.n
+    cdef double share = 0.0
+    cdef double* change = w.share
+    cdef double one
+    cdef Py_ssize_t i, j
+    cdef int k, most = first
+    for k in range(first, first + count):
+        memcpy(w.x, y.J + n*k, n*sizeof(double))
+        solve_free(y, w.x)
+        one = dot(<int>n, w.x, y.J + n*k)
+        if one > share:
+            share, most = one, k
+    if not share > 0.0:
+        return
+    memcpy(w.x, y.J + n*most, n*sizeof(double))
+    solve_free(y, w.x)
+    change_forces(w, w.x, NULL, w.none)
+    for j in range(n):
+        change[j] = 2.0*w.dJ[n*most + j]
+        for i in range(n):
+            change[j] -= w.x[i]*w.dM[n*i + j]
+    for k in range(first, first + count):
+        for j in range(n):
+            for i in range(n):
+                w.changes.by_q[n*j + i] += y.J[n*k + i]*w.multipliers[k]*change[j]/share
 
 
 cdef inline void change_touches(Work* w) noexcept nogil:
@@ -412,7 +487,7 @@ cdef inline void change_compliance(Work* w, int point, const Place* place, const
         share += dot(<int>n, w.x, rows + n*k)
         change_motion(w, w.at.q, w.x, &w.with_x)
         add_row_changes(place[0], k, path[0], w.with_x, 2.0, w.share)
-        change_forces(w, w.x, NULL)
+        change_forces(w, w.x, NULL, w.none)
         for i in range(n):
             for j in range(n):
                 w.share[j] -= w.x[i]*w.dM[n*i + j]
