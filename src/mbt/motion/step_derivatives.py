@@ -127,7 +127,7 @@ def _is_length(dt: object) -> TypeGuard[float]:
 def _differentiate_implicit_steps(
     core: ImplicitCore, batch: tuple[int, ...], arrays: Sequence[Any], dt: float
 ) -> list[FloatArray] | None:
-    """Return A and B from compiled code; None where terms act that it does not differentiate, or with an error."""
+    """Return A and B from compiled code; None where more acts than it differentiates, or with an error."""
     nv, count = arrays[1].shape[-1], prod(batch)
     A, B = np.empty((count, 2 * nv, 2 * nv)), np.empty((count, 2 * nv, nv))
     q, v, tau = (np.ascontiguousarray(x).reshape(count, x.shape[-1]) for x in arrays)
