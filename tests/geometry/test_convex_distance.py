@@ -108,6 +108,18 @@ def test_hulls_of_few_and_many_vertices(count: int, reach: float) -> None:
         assert found.d[i] == pytest.approx(ConvexHull(difference).equations[:, 3].max(), abs=1e-12)
 
 
+def test_depth_of_hulls_that_are_almost_balls() -> None:
+    """Most directions are almost as good as the best, and the polytope needs many corners."""
+    rng = np.random.default_rng(23)
+    ball = rng.normal(size=(60, 3))
+    ball *= 0.2 / np.linalg.norm(ball, axis=1, keepdims=True)
+    A, B = (Shapes(HULL, np.zeros((16, 3)), poses(rng, 16, 0.01), ball) for _ in range(2))
+    found = find(A, B)
+    for i in range(16):
+        difference = (corners(B, i)[:, np.newaxis] - corners(A, i)).reshape(-1, 3)
+        assert found.d[i] == pytest.approx(ConvexHull(difference).equations[:, 3].max(), abs=1e-12)
+
+
 @pytest.mark.parametrize("count", [15, 16, 200])
 @pytest.mark.parametrize("shape", ["ellipsoid", "grid", "flat", "needle"])
 def test_lists_hold_what_is_farthest(count: int, shape: str) -> None:
