@@ -51,6 +51,29 @@ static MBT_INLINE Register select_equal(
   return a == b ? x : y;
 }
 
+// In which lanes is a < b: one bit each.
+static MBT_INLINE unsigned less_bits(const Register& a, const Register& b) {
+#if defined(__AVX512F__) && MBT_W == 8
+  return _mm512_cmp_pd_mask((__m512d)a, (__m512d)b, _CMP_LT_OQ);
+#elif defined(__AVX__) && MBT_W == 4
+  return static_cast<unsigned>(_mm256_movemask_pd((__m256d)(a < b)));
+#elif defined(__SSE2__) && MBT_W == 2
+  return static_cast<unsigned>(_mm_movemask_pd((__m128d)(a < b)));
+#else
+  unsigned bits = 0;
+  for (int i = 0; i < MBT_W; ++i) bits |= static_cast<unsigned>(a[i] < b[i]) << i;
+  return bits;
+#endif
+}
+
+// x in lanes whose bit is set, else zero.
+static MBT_INLINE Register keep_lanes(unsigned bits, double x) {
+  RegisterBits own;
+  for (int i = 0; i < MBT_W; ++i) own[i] = std::uint64_t(1) << i;
+  const RegisterBits all = RegisterBits{} + std::uint64_t(bits);
+  return from_bits((RegisterBits)((all & own) == own) & bits_of(broadcast(x)));
+}
+
 // Is a <= limit false (larger, or NaN) in any lane?
 static MBT_INLINE bool any_not_within(const Register& a, double limit) {
   const auto outside = ~(a <= broadcast(limit));

@@ -54,6 +54,13 @@ static MBT_INLINE void subtract_product(const Lanes* A, const Lanes* B, Lanes* C
       C[3 * i + j] = C[3 * i + j] - A[3 * i] * B[3 * j] - A[3 * i + 1] * B[3 * j + 1] - A[3 * i + 2] * B[3 * j + 2];
 }
 
+// The lower half of C -= A B', which is symmetric.
+static MBT_INLINE void subtract_square(const Lanes* A, const Lanes* B, Lanes* C) {
+  for (int i = 0; i < 3; ++i)
+    for (int j = 0; j <= i; ++j)
+      C[3 * i + j] = C[3 * i + j] - A[3 * i] * B[3 * j] - A[3 * i + 1] * B[3 * j + 1] - A[3 * i + 2] * B[3 * j + 2];
+}
+
 // S = A B' of three rows of J each: in registers.
 static MBT_INLINE void sum_products(int rows, int n, const Lanes* A, const Lanes* B, Lanes* S) {
   Lanes s00(0.0), s01 = s00, s02 = s00, s10 = s00, s11 = s00, s12 = s00, s20 = s00, s21 = s00, s22 = s00;
@@ -68,6 +75,19 @@ static MBT_INLINE void sum_products(int rows, int n, const Lanes* A, const Lanes
   S[6] = s20, S[7] = s21, S[8] = s22;
 }
 
+// The lower half of S = A A'.
+static MBT_INLINE void sum_squares(int rows, int n, const Lanes* A, Lanes* S) {
+  Lanes s00(0.0), s10 = s00, s11 = s00, s20 = s00, s21 = s00, s22 = s00;
+  for (int k = 0; k < n; ++k, A += rows) {
+    const Lanes x = A[0], y = A[1], z = A[2];
+    s00 += x * x;
+    s10 += y * x, s11 += y * y;
+    s20 += z * x, s21 += z * y, s22 += z * z;
+  }
+  S[0] = s00, S[3] = s10, S[4] = s11;
+  S[6] = s20, S[7] = s21, S[8] = s22;
+}
+
 // d = argmin |e - J d|^2 + damping |d - z|^2, by the rows: (J J' + damping 1) y = e - J z, d = z + J' y.
 //
 // J is (n, rows), a column of n after the other, rows a multiple of three; z may be null. Work: K (rows, rows), y (rows).
@@ -78,15 +98,16 @@ static inline void solve_damped(
   for (int a = 0; a < m; ++a) {
     Lanes* row = K + 9 * m * a;
     Lanes s[9];
-    for (int b = 0; b <= a; ++b) {
+    for (int b = 0; b < a; ++b) {
       sum_products(rows, n, J + 3 * a, J + 3 * b, s);
       for (int c = 0; c < b; ++c) subtract_product(row + 9 * c, K + 9 * (m * c + b), s);
-      if (b == a) break;
       const Block* D = reinterpret_cast<const Block*>(K + 9 * (m + 1) * b);
       for (int i = 0; i < 9; ++i) K[9 * (m * b + a) + i] = s[i];
       for (int i = 0; i < 3; ++i) D->solve(s + 3 * i);
       for (int i = 0; i < 9; ++i) row[9 * b + i] = s[i];
     }
+    sum_squares(rows, n, J + 3 * a, s);
+    for (int c = 0; c < a; ++c) subtract_square(row + 9 * c, K + 9 * (m * c + a), s);
     for (int i = 0; i < 3; ++i) s[4 * i] += damping;
     reinterpret_cast<Block*>(row + 9 * a)->factor(s, damping);
     for (int i = 0; i < 3; ++i) {

@@ -76,15 +76,12 @@ class InverseSolver {
       std::ptrdiff_t start_stride, double* q, unsigned char* met, int* steps, double* errors) {
     std::ptrdiff_t next = begin;
     for (;;) {
-      int first = -1;
       for (int l = 0; l < MBT_W; ++l) {
-        if (flight.item[l] < 0 && next < end) {
-          flight.begin(l, next, starts + start_stride * next, goals + goal_stride * next, false);
-          ++next;
-        }
-        if (flight.item[l] >= 0 && first < 0) first = l;
+        if (flight.runs(l) || next == end) continue;
+        flight.begin(l, next, starts + start_stride * next, goals + goal_stride * next, false);
+        ++next;
       }
-      if (first < 0) break;
+      if (flight.is_idle()) break;
       unsigned done = flight.step(true);
       for (int l = 0; done != 0; ++l, done >>= 1) {
         if (!(done & 1u)) continue;
@@ -124,7 +121,7 @@ class InverseSolver {
     *steps = 0;
     for (;;) {
       for (int l = 0; l < MBT_W; ++l)
-        if (flight.item[l] < 0 && next < seeds && !found) {
+        if (!flight.runs(l) && next < seeds && !found) {
           set_seed(x, start, key, next, lanes, seed);
           flight.begin(l, next++, seed, goal, false);
         }
@@ -152,7 +149,7 @@ class InverseSolver {
         for (int i = 0; i < x->nq; ++i) q[i] = seed[i];
       }
     }
-    for (int l = 0; l < MBT_W; ++l) flight.item[l] = -1;
+    flight.stop();
     if (!found) return improve(goal, start, q, steps, errors);
     return verify(1, q, goal, 0, errors) != 0;
   }
@@ -164,7 +161,7 @@ class InverseSolver {
     std::ptrdiff_t next = begin;
     for (;;) {
       for (int l = 0; l < MBT_W; ++l)
-        if (flight.item[l] < 0 && next < end) {
+        if (!flight.runs(l) && next < end) {
           set_seed(x, start, key, next, lanes, seed);
           flight.begin(l, next++, seed, goal, false);
         }
@@ -201,7 +198,7 @@ class InverseSolver {
     bool met = false;
     for (int left = num_candidates;;) {
       for (int l = 0; l < MBT_W; ++l) {
-        if (flight.item[l] >= 0 || left == 0) continue;
+        if (flight.runs(l) || left == 0) continue;
         const bool was_idle = flight.is_idle();
         const int k = static_cast<int>(std::min_element(costs, costs + num_candidates) - costs);
         costs[k] = std::numeric_limits<double>::infinity();
@@ -225,7 +222,7 @@ class InverseSolver {
       }
       if (met) break;
     }
-    for (int l = 0; l < MBT_W; ++l) flight.item[l] = -1;
+    flight.stop();
     flight.lowest = std::numeric_limits<double>::infinity();
     return accept(q, start, goal, errors) && met;
   }

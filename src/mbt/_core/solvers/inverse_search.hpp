@@ -58,7 +58,7 @@ class Flight {
  public:
   static std::ptrdiff_t count_memory(const InverseProblem* x) {
     const std::ptrdiff_t n = x->num_columns, r = x->num_rows;
-    return 3 * static_cast<std::ptrdiff_t>(x->nq) + x->num_goal + 3 * n + r * n + r + r * r + r + x->num_work + 2;
+    return 3 * static_cast<std::ptrdiff_t>(x->nq) + x->num_goal + 3 * n + r * n + r + r * r + r + x->num_work + 6;
   }
 
   Flight(const InverseProblem* problem, Lanes* memory) : x(problem) {
@@ -75,28 +75,34 @@ class Flight {
     K = e + r;
     y = K + r * r;
     secondary = y + r;
-    work = secondary + 1;
-    for (int l = 0; l < MBT_W; ++l) item[l] = -1;
+    cost = secondary + 1;
+    steps = cost + 1;
+    last_step = steps + 1;
+    since = last_step + 1;
+    window = since + 1;
+    work = window + 1;
     for (std::ptrdiff_t k = 0; k < count_memory(x); ++k) memory[k] = Lanes(0.0);
     *secondary = Lanes(1.0);
   }
 
-  bool is_idle() const {
-    for (int l = 0; l < MBT_W; ++l)
-      if (item[l] >= 0) return false;
-    return true;
-  }
+  bool is_idle() const { return running == 0; }
+  bool runs(int l) const { return running >> l & 1u; }
+  void stop() { running = 0; }
 
   // Begin attempt `which` in a lane. `patient`: it goes on where others would count as stalled, and longer.
   void begin(int l, std::ptrdiff_t which, const double* from, const double* to, bool patient) {
     for (int k = 0; k < x->nq; ++k) set_lane(q[k], l, from[k]);
     for (int k = 0; k < x->num_goal; ++k) set_lane(goal[k], l, to[k]);
     set_lane(*secondary, l, 1.0);
+    set_lane(*cost, l, kInfinity);
+    set_lane(*steps, l, 0.0);
+    set_lane(*last_step, l, static_cast<double>(x->max_steps) * (patient ? kPatience : 1));
+    set_lane(*since, l, 0.0);
+    set_lane(*window, l, patient ? kPatientWindow : kWindow);
     item[l] = which;
-    steps[l] = 0;
-    since[l] = 0;
+    running |= 1u << l;
     is_patient[l] = patient;
-    cost[l] = checkpoint[l] = std::numeric_limits<double>::infinity();
+    checkpoint[l] = kInfinity;
   }
 
   // Fill the whole register with the state of a lane, where nothing else runs: numbers that are no NaN.
@@ -122,47 +128,51 @@ class Flight {
       for (int k = 0; k < n; ++k) z[k] = z[k] * share;
       damping += w;
     }
-    unsigned done = 0, met = 0, back = 0;
-    for (int l = 0; l < MBT_W; ++l) {
-      if (item[l] < 0) continue;
-      const double c = lane(now, l), before = cost[l];
-      const bool is_met = lane(error, l) < 0.9;
-      const bool settled = before - c <= 1e-4 * c || c < 1e-20;
-      const bool is_last = ++steps[l] >= static_cast<std::ptrdiff_t>(x->max_steps) * (is_patient[l] ? kPatience : 1);
+    // In most lanes an attempt goes on, from where it is or from where it was.
+    const Lanes before = *cost;
+    *steps += Lanes(1.0);
+    *since += Lanes(1.0);
+    *cost = select_lt(before, now, before, now);
+    const unsigned goes_on = less_bits(now.r, Lanes(kInfinity).r) & less_bits(steps->r, last_step->r) &
+                             less_bits(since->r, window->r) & ~less_bits(error.r, Lanes(kMet).r);
+    unsigned done = 0, met = 0, back = running & goes_on & less_bits(before.r, now.r);
+    for (unsigned l = 0, others = running & ~goes_on; others != 0; ++l, others >>= 1) {
+      if (!(others & 1u)) continue;
+      const unsigned bit = 1u << l;
+      const double c = lane(now, l);
+      const bool is_met = lane(error, l) < kMet;
+      const bool settled = lane(before, l) - c <= 1e-4 * c || c < 1e-20;
+      const bool is_last = !(lane(*steps, l) < lane(*last_step, l));
       if (is_met && (!x->is_secondary || settled || is_last)) {
-        cost[l] = c;
-        done |= 1u << l;
-        met |= 1u << l;
+        set_lane(*cost, l, c);
+        done |= bit;
+        met |= bit;
         continue;
       }
-      const bool worse = !(c <= before) && steps[l] > 1;
-      if (!worse) cost[l] = c;
-      if (!(c < std::numeric_limits<double>::infinity()) || is_last) {
-        done |= 1u << l;
-        if (worse) back |= 1u << l;  // and no step
+      const bool worse = !(c <= lane(before, l)) && lane(*steps, l) > 1.0;
+      if (worse) back |= bit;
+      set_lane(*cost, l, worse ? lane(before, l) : c);
+      if (!(c < kInfinity) || is_last) {
+        done |= bit;  // and no step
         continue;
       }
-      if (worse) back |= 1u << l;
-      const int window = is_patient[l] ? kPatientWindow : kWindow;
-      if (++since[l] >= window) {
-        const double ratio = is_patient[l] ? kPatientRatio : kRatio;
-        const double expected = cost[l] - kOutlook * (checkpoint[l] - cost[l]);
-        if (!(cost[l] < ratio * checkpoint[l]) || expected > lowest) {
-          const double s = lane(*secondary, l);
-          if (x->is_secondary && s > 1e-6 && !is_met) {
-            set_lane(*secondary, l, 0.1 * s);
-            cost[l] = checkpoint[l] = std::numeric_limits<double>::infinity();
-          } else {
-            done |= 1u << l;
-            continue;
-          }
+      if (lane(*since, l) < lane(*window, l)) continue;
+      const double least = lane(*cost, l), ratio = is_patient[l] ? kPatientRatio : kRatio;
+      const double expected = least - kOutlook * (checkpoint[l] - least);
+      if (!(least < ratio * checkpoint[l]) || expected > lowest) {
+        const double s = lane(*secondary, l);
+        if (!x->is_secondary || s <= 1e-6 || is_met) {
+          done |= bit;
+          continue;
         }
-        checkpoint[l] = cost[l];
-        since[l] = 0;
+        set_lane(*secondary, l, 0.1 * s);
+        set_lane(*cost, l, kInfinity);
       }
+      checkpoint[l] = lane(*cost, l);
+      set_lane(*since, l, 0.0);
     }
     met_ = met;
-    if (done == running() && (!polish || met == 0)) {
+    if (done == running && (!polish || met == 0)) {
       restore(back);
       return done;
     }
@@ -170,10 +180,10 @@ class Flight {
     // Dofs at a limit that the gradient points beyond.
     for (int k = 0; k < n; ++k) {
       const int i = x->position[k];
-      if (i < 0 || !(x->lower[k] > -kInfinity || x->upper[k] < kInfinity)) continue;
+      if (i < 0) continue;
       const Lanes below = q[i] - Lanes(x->lower[k]), above = Lanes(x->upper[k]) - q[i];
       const Lanes inside = select_lt(below, above, below, above);
-      if (!any_not_within(select_lt(Lanes(0.0), inside, Lanes(0.0), Lanes(1.0)).r, 0.0)) continue;
+      if ((running & ~less_bits(Lanes(0.0).r, inside.r)) == 0) continue;
       Lanes g = posture != nullptr ? z[k] * damping : Lanes(0.0);
       for (int j = 0; j < r; ++j) g += J[r * k + j] * e[j];
       const Lanes room = select_lt(g, Lanes(0.0), below, above);
@@ -190,26 +200,22 @@ class Flight {
     const Lanes scale = select_lt(Lanes(kLargestStep), largest, Lanes(kLargestStep) / largest, Lanes(1.0));
     // A step that made matters worse is taken again, shorter, from where it began. The last step of an attempt that has met
     // its goal, if it is short, makes its error smaller still.
-    double numbers[2 * MBT_W];
-    for (int l = 0; l < MBT_W; ++l) {
-      const bool is_done = done >> l & 1u, is_back = back >> l & 1u;
-      numbers[l] = is_back;
-      numbers[MBT_W + l] = 1.0;
-      if (is_done) numbers[MBT_W + l] = is_back ? 2.0 : met >> l & 1u && polish && lane(largest, l) < kShortStep ? 1.0 : 0.0;
-    }
-    const Lanes again(load(numbers)), source(load(numbers + MBT_W));
+    const unsigned polished = polish ? met & ~back : 0;
+    const Lanes again(keep_lanes(back, 1.0)), returns(keep_lanes(back & done, 1.0));
+    const Lanes moves = select_lt(
+        largest, Lanes(kShortStep), Lanes(keep_lanes(~done | polished, 1.0)), Lanes(keep_lanes(~done, 1.0)));
     const Lanes half(0.5);
     for (int k = 0; k < n; ++k) d[k] = select_lt(half, again, d[k] * kShorter, new_d[k] * scale);
     for (int k = 0; k < x->nq; ++k) base[k] = select_lt(half, again, base[k], q[k]);
     x->move(x, base, d, moved);
     for (int k = 0; k < x->nq; ++k)
-      q[k] = select_lt(half, source, select_lt(source, Lanes(1.5), moved[k], base[k]), q[k]);
+      q[k] = select_lt(half, returns, base[k], select_lt(half, moves, moved[k], q[k]));
     return done;
   }
 
   Attempt end(int l) {
-    const Attempt result = {cost[l], steps[l], (met_ >> l & 1u) != 0};
-    item[l] = -1;
+    const Attempt result = {lane(*cost, l), static_cast<int>(lane(*steps, l)), (met_ >> l & 1u) != 0};
+    running &= ~(1u << l);
     return result;
   }
 
@@ -217,24 +223,18 @@ class Flight {
     for (int k = 0; k < x->nq; ++k) to[k] = lane(q[k], l);
   }
 
-  std::ptrdiff_t item[MBT_W];  // what runs in each lane; -1: nothing
+  std::ptrdiff_t item[MBT_W];  // what runs in each lane
   double lowest = kInfinity;   // cost that others have reached: attempts that will not get there are stalled
 
  private:
   static constexpr double kLeastDamping = 1e-12;
+  static constexpr double kMet = 0.9;  // of the squared error that a goal allows
   static constexpr double kLargestStep = 0.5;
   static constexpr double kShortStep = 0.02;
   static constexpr double kShorter = 0.3;
   static constexpr int kWindow = 5, kPatientWindow = 12, kPatience = 4;
   static constexpr double kRatio = 0.7, kPatientRatio = 1.0 - 1e-9;
   static constexpr double kOutlook = 4.0;  // windows, each of which lessens the cost by as much as the last one
-
-  unsigned running() const {
-    unsigned bits = 0;
-    for (int l = 0; l < MBT_W; ++l)
-      if (item[l] >= 0) bits |= 1u << l;
-    return bits;
-  }
 
   void restore(unsigned back) {
     for (int l = 0; l < MBT_W; ++l)
@@ -244,10 +244,10 @@ class Flight {
 
   const InverseProblem* x;
   Lanes *q, *base, *moved, *goal, *d, *new_d, *z, *J, *e, *K, *y, *secondary, *work;
-  double cost[MBT_W], checkpoint[MBT_W];
-  int steps[MBT_W], since[MBT_W];
+  Lanes *cost, *steps, *last_step, *since, *window;  // of attempts; numbers of steps, the latter two since `checkpoint`
+  double checkpoint[MBT_W];                          // cost at that time
   bool is_patient[MBT_W];
-  unsigned met_ = 0;
+  unsigned running = 0, met_ = 0;  // lanes, as bits
 };
 
 }  // namespace MBT_NS

@@ -3,7 +3,7 @@
 from libc.math cimport fabs
 
 from mbt._core.algebra.records cimport Parameters, Pose
-from mbt._core.algebra.spatial cimport compose_pose4, cross, multiply_rotations, rotate4, set_pose4, set_zero
+from mbt._core.algebra.spatial cimport compose_pose4, copy, cross, multiply_rotations, rotate4, set_pose4, set_zero
 from mbt._core.algebra.vectors cimport numbers, put, vector_at
 from mbt._core.joints.mobilizers cimport QUATERNION, REVOLUTE_Z, difference_position, integrate_position, orientation_of
 from mbt._core.model.structs cimport MobodJoint, Model, Switches
@@ -20,7 +20,7 @@ from mbt._core.solvers.inverse_layout cimport CENTER, POSE, POSITION, Tables, Ta
 cdef extern from "solvers/pose_errors.hpp" namespace "MBT_NS" nogil:
     void pose_error[S](const S* R, const S* p, S* e, S* A, S* B, S* angle)
     void set_pose_column[S](
-        const S* z, const S* u, const S* A, const S* B, const S* C, int rotation_row, int distance_row, S* J)
+        const S* z, const S* u, const S* A, const S* B, int rotation_row, int distance_row, S* J)
 
 
 cdef extern from "solvers/inverse_goals.hpp" namespace "MBT_NS" nogil:
@@ -163,12 +163,14 @@ cdef inline Lanes evaluate_pose(
     cdef Lanes* J = s.J
     cdef Lanes[16] X_WF, X_WA, X_WG
     cdef Lanes[9] R
-    cdef Lanes[3] p, difference
+    cdef Lanes[3] p
     cdef Lanes[6] error
-    cdef Lanes[9] A, B, AR, BR, CR
+    cdef Lanes[9] A, B
     cdef Lanes[3] p_WF, z, u
-    cdef Lanes angle, a, b, w
+    cdef Lanes angle, a, b
     cdef Lanes worst = Lanes(0.0)
+    cdef Lanes* column
+    cdef bint is_weighted
     cdef int i, j, k, l, m, c
     cdef const MobodJoint* joint
     calc_frame_pose(model, task.frame, X_NF, s.X_WN, X_WF)
@@ -182,13 +184,12 @@ cdef inline Lanes evaluate_pose(
                 R[3*i + j] = goal[4*i + j]
             p[i] = goal[4*i + 3]
         compose_pose4(X_WA, R, p, X_WG)
+    # In axes of World, those of F when the error is asked for: neither its length nor steps depend on that.
     for i in range(3):
-        difference[i] = X_WG[4*i + 3] - X_WF[4*i + 3]
+        p[i] = X_WG[4*i + 3] - X_WF[4*i + 3]
         p_WF[i] = X_WF[4*i + 3]
-    for i in range(3):
         for j in range(3):
-            R[3*i + j] = X_WF[i]*X_WG[j] + X_WF[4 + i]*X_WG[4 + j] + X_WF[8 + i]*X_WG[8 + j]
-        p[i] = X_WF[i]*difference[0] + X_WF[4 + i]*difference[1] + X_WF[8 + i]*difference[2]
+            R[3*i + j] = X_WG[4*i]*X_WF[4*j] + X_WG[4*i + 1]*X_WF[4*j + 1] + X_WG[4*i + 2]*X_WF[4*j + 2]
     pose_error[Lanes](R, p, error, A, B, &angle)
     a = Lanes(task.rotation_weight if J != NULL else 1.0)
     if task.rotation_second:
@@ -202,6 +203,13 @@ cdef inline Lanes evaluate_pose(
         worst = larger(
             worst, (p[0]*p[0] + p[1]*p[1] + p[2]*p[2])*(1.0/(x.distance_tolerance*x.distance_tolerance))
         )
+    if J == NULL:
+        for i in range(3):
+            z[i] = X_WF[i]*error[0] + X_WF[4 + i]*error[1] + X_WF[8 + i]*error[2]
+            u[i] = X_WF[i]*error[3] + X_WF[4 + i]*error[4] + X_WF[8 + i]*error[5]
+        for i in range(3):
+            error[i] = z[i]
+            error[3 + i] = u[i]
     for i in range(3):
         if task.rotation_row >= 0:
             e[task.rotation_row + i] = error[i]*a
@@ -209,13 +217,9 @@ cdef inline Lanes evaluate_pose(
             e[task.distance_row + i] = error[3 + i]*b
     if J == NULL:
         return worst
-    # To World, and weighted: A R', B R'
-    for i in range(3):
-        for j in range(3):
-            w = A[3*i]*X_WF[4*j] + A[3*i + 1]*X_WF[4*j + 1] + A[3*i + 2]*X_WF[4*j + 2]
-            AR[3*i + j] = w*a
-            CR[3*i + j] = w*b
-            BR[3*i + j] = (B[3*i]*X_WF[4*j] + B[3*i + 1]*X_WF[4*j + 1] + B[3*i + 2]*X_WF[4*j + 2])*b
+    is_weighted = (
+        task.rotation_second or task.distance_second or task.rotation_weight != 1.0 or task.distance_weight != 1.0
+    )
     for k in range(task.path, task.path_end):
         m = o.t.path_mobod[k]
         joint = &model.joints[m]
@@ -230,7 +234,14 @@ cdef inline Lanes evaluate_pose(
                 for i in range(3):
                     z[i] = -z[i]
                     u[i] = -u[i]
-            set_pose_column(z, u, AR, BR, CR, task.rotation_row, task.distance_row, J + x.num_rows*c)
+            column = J + x.num_rows*c
+            set_pose_column(z, u, A, B, task.rotation_row, task.distance_row, column)
+            if is_weighted:
+                for i in range(3):
+                    if task.rotation_row >= 0:
+                        column[task.rotation_row + i] = column[task.rotation_row + i]*a
+                    if task.distance_row >= 0:
+                        column[task.distance_row + i] = column[task.distance_row + i]*b
     return worst
 
 
@@ -447,8 +458,8 @@ cdef inline void move(const InverseProblem* x, const Lanes* q, const Lanes* d, L
     cdef Lanes[6] rates
     cdef Lanes there
     cdef int i, k, b, c
-    for i in range(x.nq):
-        y[i] = q[i]
+    if x.num_columns != x.nq:
+        copy(q, x.nq, y)
     for k in range(x.num_columns):
         i = x.position[k]
         if i >= 0:
