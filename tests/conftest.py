@@ -8,6 +8,9 @@ import sys
 import zlib
 from collections import Counter
 from collections.abc import Iterator
+from itertools import chain, groupby
+from operator import attrgetter
+from typing import Any
 
 import pytest
 from _pytest.runner import runtestprotocol
@@ -30,6 +33,8 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
     if config.option.numprocesses and config.option.dist == "no":
         # Linear algebra of NumPy on all processors, in a process for each of them, makes every one wait.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+        # Every worker, and every process that a test starts, would compile all that it imports again.
+        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
         # Neighbours stay together, so that what a file sets up is nearly always set up once, and nobody waits
         # for a long file. Schedulers that keep whole files together search all tests for each one.
         config.option.dist = "worksteal"
@@ -38,11 +43,36 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[None]:
     """Nearly all that is made while tests are collected stays: nobody looks for garbage meanwhile."""
+    # Once, hypothesis asks the collector who holds its random numbers: while there are few objects, and
+    # before any are frozen, among which it would not find them.
+    find(none(), lambda _: True)
     gc.disable()
     try:
         return (yield)
     finally:
         gc.enable()
+
+
+class Backwards:
+    """What a first run has to compile, tests and packages alike, two workers do from either end."""
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_make_collect_report(self, collector: pytest.Collector) -> Iterator[None]:
+        report: Any = yield
+        if isinstance(collector, pytest.Directory):
+            report.result.reverse()
+        return report
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        files = [list(group) for _, group in groupby(items, key=attrgetter("path"))]
+        items[:] = chain.from_iterable(reversed(files))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    worker = getattr(config, "workerinput", {}).get("workerid", "gw0")
+    if len(config.args) == 1 and worker[-1] in "13579":
+        config.pluginmanager.register(Backwards())
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -66,8 +96,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def pytest_collection_finish() -> None:
     """Collections of garbage, which some tests ask for, do not look at every test and module again."""
-    # Once, hypothesis asks the collector who holds its random numbers; what is frozen it would not find.
-    find(none(), lambda _: True)
     gc.collect()
     gc.freeze()
 
