@@ -171,8 +171,10 @@ def test_examples_run(name: str) -> None:
     module = importlib.import_module(name)
     runner = doctest.DocTestRunner()
     report: list[str] = []
-    for example in doctest.DocTestFinder().find(module):
-        runner.run(example, out=report.append)
+    for test in doctest.DocTestFinder().find(module):
+        # A run without examples only looks whether any source file that was read has changed.
+        if test.examples:
+            runner.run(test, out=report.append)
     assert runner.summarize(verbose=False).failed == 0, "".join(report)
 
 
