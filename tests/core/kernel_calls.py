@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 import mbt
-from core.kernel_scalars import BOUNDED_ARRAY_FUNCTIONS, BOUNDED_FUNCTIONS, Bounded, Functions, select
+from core.kernel_scalars import BOUNDED_FUNCTIONS, Bounded, Functions, select
 from mbt._core.engines.lane_engine import lane_count
 from mbt._core.quantities.names import Quantity
 from support.build import build_tree
@@ -230,33 +230,21 @@ def call_with_bounds(
         # Bounds of products with an inverse grow beyond use: to the largest entry, as it is amplified there.
         values = np.array(call_python(tree, function, arguments), dtype=float)
         return values, np.full(values.shape, 1e-10 * np.max(np.abs(values), initial=1.0))
-    values, bounds = _run_bounded(tree, function, [array.tolist() for array in arguments], BOUNDED_FUNCTIONS)
+    inputs = [[Bounded(a) for a in array.tolist()] for array in arguments]
+    out = call_python(tree, function, inputs, BOUNDED_FUNCTIONS, Bounded)
+    values, bounds = [a.value for a in out], [a.bound for a in out]
+    if function == Quantity.POSITION_KINEMATICS:
+        # A Context of doubles takes X_WB from another kernel, whose errors are others.
+        poses = call_python(tree, Quantity.BODY_POSES, inputs, BOUNDED_FUNCTIONS, Bounded)
+        for i, pose in enumerate(poses, start=2 * 16 * tree.num_bodies):
+            bounds[i] = max(bounds[i], pose.bound)
     return np.array(values), np.array(bounds)
 
 
 def bounds_of_states(tree: mbt.MultibodyTree, function: Quantity, inputs: Inputs) -> Array:
-    """The bounds of `call_with_bounds` of each of some states, all at once, (states, outputs)."""
-    states = len(inputs.q)
-    if function in AMPLIFIED:
-        every = (inputs.state(i).arguments(function) for i in range(states))
-        return np.array([call_with_bounds(tree, function, arguments)[1] for arguments in every])
-    numbers = [list(array.T) for array in inputs.arguments(function)]
-    _, bounds = _run_bounded(tree, function, numbers, BOUNDED_ARRAY_FUNCTIONS)
-    return np.array([np.broadcast_to(bound, states) for bound in bounds]).reshape(-1, states).T
-
-
-def _run_bounded(
-    tree: mbt.MultibodyTree, function: Quantity, numbers: list[list[Any]], functions: Functions
-) -> tuple[list[Any], list[Any]]:
-    inputs = [[Bounded(a) for a in some] for some in numbers]
-    out = call_python(tree, function, inputs, functions, Bounded)
-    values, bounds = [a.value for a in out], [a.bound for a in out]
-    if function == Quantity.POSITION_KINEMATICS:
-        # A Context of doubles takes X_WB from another kernel, whose errors are others.
-        poses = call_python(tree, Quantity.BODY_POSES, inputs, functions, Bounded)
-        for i, pose in enumerate(poses, start=2 * 16 * tree.num_bodies):
-            bounds[i] = np.maximum(bounds[i], pose.bound)
-    return values, bounds
+    """The bounds of `call_with_bounds` of each of some states, (states, outputs)."""
+    every = (inputs.state(i).arguments(function) for i in range(len(inputs.q)))
+    return np.array([call_with_bounds(tree, function, arguments)[1] for arguments in every])
 
 
 def assert_within(actual: Array, desired: Array, tolerance: Array | float, what: object = "") -> None:

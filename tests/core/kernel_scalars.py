@@ -87,38 +87,41 @@ def refuse(*arguments: Any) -> Any:
 REFUSED = (refuse,) * 5
 
 
-def bounded_functions(sin: Any, cos: Any, select: Any, floor: Any) -> Functions:
-    """The functions of `Bounded`, from those of what its values are."""
-
-    def to_bounded(x: Any) -> Bounded:
-        return x if isinstance(x, Bounded) else Bounded(x)
-
-    # The kernels' sine and cosine are within 2 ulp, at most 4 u.
-    def bounded_sin(x: Any) -> Bounded:
-        x = to_bounded(x)
-        value = sin(x.value)
-        return Bounded(value, abs(cos(x.value)) * x.bound + 4 * U * abs(value))
-
-    def bounded_cos(x: Any) -> Bounded:
-        x = to_bounded(x)
-        value = cos(x.value)
-        return Bounded(value, abs(sin(x.value)) * x.bound + 4 * U * abs(value))
-
-    # The path of a joint is chosen by value: a bound that reaches into another piece does not count.
-    def bounded_select(a: Any, b: Any, x: Any, y: Any) -> Bounded:
-        a, b, x, y = map(to_bounded, (a, b, x, y))
-        return Bounded(select(a.value, b.value, x.value, y.value), select(a.value, b.value, x.bound, y.bound))
-
-    def bounded_floor(x: Any) -> Bounded:
-        return Bounded(floor(x.value))
-
-    return (bounded_sin, bounded_cos, refuse, bounded_select, refuse, refuse, bounded_floor)
+def bounded_select(a: Any, b: Any, x: Any, y: Any) -> Bounded:
+    """The path of a joint is chosen by value: a bound that reaches into another piece does not count."""
+    a, b, x, y = map(to_bounded, (a, b, x, y))
+    return x if a.value < b.value else y
 
 
-BOUNDED_FUNCTIONS = bounded_functions(math.sin, math.cos, select, lambda x: float(math.floor(x)))
-# Of an array of values, one of each state.
-BOUNDED_ARRAY_FUNCTIONS = bounded_functions(
-    np.sin, np.cos, lambda a, b, x, y: np.where(a < b, x, y), np.floor
+def to_bounded(x: Any) -> Bounded:
+    return x if isinstance(x, Bounded) else Bounded(x)
+
+
+# The kernels' sine and cosine are within 2 ulp, at most 4 u.
+def bounded_sin(x: Any) -> Bounded:
+    x = to_bounded(x)
+    value = math.sin(x.value)
+    return Bounded(value, abs(math.cos(x.value)) * x.bound + 4 * U * abs(value))
+
+
+def bounded_cos(x: Any) -> Bounded:
+    x = to_bounded(x)
+    value = math.cos(x.value)
+    return Bounded(value, abs(math.sin(x.value)) * x.bound + 4 * U * abs(value))
+
+
+def bounded_floor(x: Any) -> Bounded:
+    return Bounded(float(math.floor(x.value)))
+
+
+BOUNDED_FUNCTIONS: Functions = (
+    bounded_sin,
+    bounded_cos,
+    refuse,
+    bounded_select,
+    refuse,
+    refuse,
+    bounded_floor,
 )
 
 
