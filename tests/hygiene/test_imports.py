@@ -29,11 +29,39 @@ MAY_IMPORT_CORE = {
 }
 
 
-@cache
-def _imported_modules(path: Path) -> set[str]:
-    nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
-    plain = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
-    return plain | {node.module or "." for node in nodes if isinstance(node, ast.ImportFrom)}
+class _Imports(ast.NodeVisitor):
+    """Modules that a file imports, and what it imports anywhere but for type checkers."""
+
+    def __init__(self, path: Path) -> None:
+        self.modules: set[str] = set()
+        self.at_run_time: set[str] = set()
+        self._is_for_checkers = False
+        self.visit(ast.parse(path.read_text(encoding="utf-8")))
+
+    def visit_If(self, node: ast.If) -> None:
+        before = self._is_for_checkers
+        self._is_for_checkers |= isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+        self.generic_visit(node)
+        self._is_for_checkers = before
+
+    def visit_Import(self, node: ast.Import) -> None:
+        self._add({alias.name for alias in node.names}, {alias.name for alias in node.names})
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        self._add({node.module or "."}, {f"{node.module}.{alias.name}" for alias in node.names})
+
+    def _add(self, modules: set[str], names: set[str]) -> None:
+        self.modules |= modules
+        if not self._is_for_checkers:
+            self.at_run_time |= names
+
+    # No statement is in an expression.
+    def visit_Expr(self, node: ast.Expr) -> None: ...
+    def visit_Assign(self, node: ast.Assign) -> None: ...
+    def visit_Return(self, node: ast.Return) -> None: ...
+
+
+_imports = cache(_Imports)
 
 
 def test_only_some_rooms_import_the_core() -> None:
@@ -41,41 +69,19 @@ def test_only_some_rooms_import_the_core() -> None:
     importing = [
         name
         for name, path in paths.items()
-        if any(module.startswith("mbt._core") for module in _imported_modules(path))
+        if any(module.startswith("mbt._core") for module in _imports(path).modules)
     ]
     assert not [name for name in importing if Path(name).parts[0].removesuffix(".py") not in MAY_IMPORT_CORE]
 
 
 def test_the_sources_were_found() -> None:
-    assert any("mbt._core.api.tree_energy" in _imported_modules(path) for path in SOURCES)
+    assert any("mbt._core.api.tree_energy" in _imports(path).modules for path in SOURCES)
 
 
 # The table of docs/architecture.md.
 
 PAGE = PACKAGE.parents[1] / "docs" / "architecture.md"
 ENTRANCES = ("__init__.py", "__main__.py")
-
-
-def _imports_in_python(path: Path) -> set[str]:
-    """Modules that a file imports anywhere but for type checkers."""
-
-    class Visitor(ast.NodeVisitor):
-        modules: set[str]
-
-        def visit_If(self, node: ast.If) -> None:
-            if ast.unparse(node.test) != "TYPE_CHECKING":
-                self.generic_visit(node)
-
-        def visit_Import(self, node: ast.Import) -> None:
-            self.modules |= {alias.name for alias in node.names}
-
-        def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
-            self.modules |= {f"{node.module}.{alias.name}" for alias in node.names}
-
-    visitor = Visitor()
-    visitor.modules = set()
-    visitor.visit(ast.parse(path.read_text(encoding="utf-8")))
-    return visitor.modules
 
 
 def _imports_in_cython(path: Path) -> set[str]:
@@ -90,7 +96,7 @@ def _rooms_by_code() -> dict[str, set[str]]:
         if path.suffix not in (".py", ".pyx", ".pxd") or (path.parent == PACKAGE and path.name in ENTRANCES):
             continue
         room = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
-        modules = _imports_in_python(path) if path.suffix == ".py" else _imports_in_cython(path)
+        modules = _imports(path).at_run_time if path.suffix == ".py" else _imports_in_cython(path)
         rooms[room] |= {module.split(".")[1] for module in modules if module.startswith("mbt.")} - {room}
     return dict(rooms)
 
