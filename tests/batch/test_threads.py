@@ -12,7 +12,7 @@ import pytest
 import mbt
 from batch.batches import CALLS, arrays_of, make_batch, tree_without_users
 
-COUNT = 700
+COUNT = 250
 
 
 @pytest.fixture(autouse=True)
@@ -30,7 +30,7 @@ def make_context() -> Any:
     which = rng.integers(0, 17, COUNT)
     context = tree.create_default_context(COUNT)
     q = np.array(few.q[which])
-    q[333], q[100] = np.nan, 0.0
+    q[133], q[50] = np.nan, 0.0
     context.q, context.v, context.actuation = q, few.v[which], few.actuation[which]
     for body in tree.bodies[1:]:
         body.set_mass(context, body.default_mass * rng.uniform(0.5, 2.0, COUNT))

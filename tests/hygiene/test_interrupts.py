@@ -83,8 +83,8 @@ tau = np.zeros((1000, tree.num_velocities))
 for _ in range(2):  # the first one also imports
     start = time.perf_counter()
     mbt.functional.forward_dynamics(tree, state.q, state.v, tau)
-# A third of a second's work, whatever the compiler made of it: the alarm goes off in its midst.
-tau = np.tile(tau, (int(0.3 / (time.perf_counter() - start)) + 1, 1))
+# A tenth of a second's work, whatever the compiler made of it: the alarm goes off in its midst.
+tau = np.tile(tau, (int(0.1 / (time.perf_counter() - start)) + 1, 1))
 desired = mbt.functional.forward_dynamics(tree, state.q, state.v, tau[0])
 calls = []
 
@@ -100,7 +100,7 @@ for threads in (1, 2, 3):
     mbt.set_num_threads(threads)
     before = len(calls)
     while len(calls) < before + 2:
-        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        signal.setitimer(signal.ITIMER_REAL, 0.02)
         vdot = mbt.functional.forward_dynamics(tree, state.q, state.v, tau)
         np.testing.assert_allclose(vdot, np.broadcast_to(desired, vdot.shape), rtol=1e-9, atol=1e-9)
 assert calls

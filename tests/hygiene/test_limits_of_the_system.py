@@ -52,7 +52,7 @@ def compute():
             tree.calc_forward_dynamics_derivatives(context, zeros)
             tree.calc_mass_matrix_inverse(context)
             tree.calc_coriolis_matrix(context)
-            functional.forward_dynamics_derivatives(tree, np.tile(context.q, (20, 1)), zeros, zeros)
+            functional.forward_dynamics_derivatives(tree, np.tile(context.q, (9, 1)), zeros, zeros)
             functional.rollout(tree, context.q, zeros, np.zeros((5, tree.num_velocities)), 1e-4)
             str(tree.finalize_report)
             tree.calc_energy_report(context)

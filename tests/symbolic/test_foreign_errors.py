@@ -156,7 +156,7 @@ def test_an_error_of_any_operation_surfaces_and_leaks_nothing(name: str, method:
         del raised
         return Number.alive, [sys.getrefcount(marker) for marker in markers]
 
-    for count in range(1, num_operations + 1, 1 if num_operations < 1000 else num_operations // 15):
+    for count in range(1, num_operations + 1, 1 if num_operations < 1000 else num_operations // 7):
         assert fail_at(count) == fail_at(count)
         if count % 10 == 1:
             assert values(METHODS[method](twin, context, arguments)) == wanted

@@ -6,6 +6,7 @@ import ctypes
 import pickle
 import shutil
 import subprocess
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ UNDEFINED = sp.Function("g")(sp.Symbol("a"))
 needs_compiler = pytest.mark.skipif(COMPILER is None, reason="no C compiler")
 
 
+@cache
 def expressions_of(tree: mbt.MultibodyTree, quantity: str, scalar: str) -> tuple[dict[str, Any], ...]:
     options = {"frame": last_frame(tree)} if quantity.startswith("frame_") else {}
     return make_expressions(tree, quantity, scalar, **options)
