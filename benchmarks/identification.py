@@ -2,19 +2,20 @@
 
     python benchmarks/identification.py [FILE.urdf] [--samples 20000] [--rounds 3] [--sysid-samples 300]
 
-The real arm has other masses than its description, other damping and other rotors. Clarabel solves the
-semidefinite program of the physical fit, from the same normal equations. With a FILE, `figaroh` fits the same
-log without limits of physics. `mujoco.sysid` minimizes the error
-of a simulated motion (positions and velocities, open loop) by finite differences of rollouts; mbt fits the
-forces of the same motion. Both start from the description and fit ten inertial parameters of each moving
-body, damping and rotors, to a motion without noise. The error is that of forces at other states, in units of
-their standard deviation. CPU time: the least of the rounds; of `mujoco.sysid` one round.
+The real arm has other masses than its description, other damping and other rotors. Clarabel solves the same
+physical fit as a semidefinite program. With a FILE, `figaroh` fits the same log without limits of physics.
+`mujoco.sysid` minimizes the error of a simulated motion (positions and velocities, open loop) by finite
+differences of rollouts; mbt fits the forces of the same motion. Both start from the description and fit ten
+inertial parameters of each moving body, damping and rotors, to a motion without noise. The error is that of
+forces at other states, in units of their standard deviation. CPU time: the least of the rounds; of
+`mujoco.sysid` one round.
 """
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from time import process_time
 from types import SimpleNamespace
@@ -82,55 +83,21 @@ def ours(tree: Any, log: Any, rounds: int) -> None:
     }
     for name, call in calls.items():
         print(f"{name:40} {least(call, rounds):8.3f} s")
-    seen: list[Any] = []
-    fit = accumulator.fit_physical
-    accumulator.fit_physical = lambda *args: seen.append((args, fit(*args))) or seen[-1][1]
+    problems: list[Any] = []
+    solvers = dict(accumulator._SOLVERS)
+    accumulator._SOLVERS["barrier"] = lambda problem: problems.append(problem) or problem.start
     sums.solve()
-    accumulator.fit_physical = fit
-    arguments, x = seen[0]
-    print(f"{'  the barrier method alone':40} {least(lambda: fit(*arguments), rounds):8.3f} s")
-    try:
-        solve = clarabel_of(*arguments)
-    except ImportError as error:
-        print(f"clarabel: {error}")
-        return
-    H, g = arguments[:2]
-    theirs = np.array(solve().x)
-    costs = [0.5 * y @ H @ y - g @ y for y in (x, theirs)]
-    print(f"{'  clarabel':40} {least(solve, rounds):8.3f} s; its cost minus ours: {costs[1] - costs[0]:.2g}")
-
-
-def clarabel_of(H: Any, g: Any, start: Any, num_bodies: int, positive: Any, gap: float) -> Callable[[], Any]:
-    """Return a call that solves the same program."""
-    import clarabel
-    from scipy import sparse
-
-    basis = np.array([mbt.math.calc_pseudo_inertia(body) for body in _bodies()])
-    values = np.array([mbt.math.calc_inertial_parameters(body) for body in _bodies()])
-    upper = [(i, j) for j in range(4) for i in range(j + 1)]
-    entries = np.array([[J[i, j] * (1.0 if i == j else np.sqrt(2.0)) for i, j in upper] for J in basis])
-    S = np.linalg.solve(values, entries).T
-    places = np.flatnonzero(positive)
-    A = np.zeros((10 * num_bodies + len(places), len(g)))
-    A[: 10 * num_bodies, : 10 * num_bodies] = -np.kron(np.eye(num_bodies), S)
-    A[10 * num_bodies + np.arange(len(places)), places] = -1.0
-    cones = [clarabel.PSDTriangleConeT(4) for _ in range(num_bodies)]
-    cones.append(clarabel.NonnegativeConeT(len(places)))
-    settings = clarabel.DefaultSettings()
-    settings.verbose = False
-    program = (sparse.csc_matrix(np.triu(H)), -g, sparse.csc_matrix(A), np.zeros(len(A)), cones, settings)
-    return lambda: clarabel.DefaultSolver(*program).solve()
-
-
-def _bodies() -> list[Any]:
-    """Return ten bodies whose parameters span all."""
-    rng = np.random.default_rng(0)
-    return [
-        mbt.SpatialInertia.solid_box_with_mass(rng.uniform(1, 2), *rng.uniform(0.1, 1.0, 3))
-        .re_express(mbt.math.exp_so3(rng.normal(size=3)))
-        .shift(rng.normal(size=3))
-        for _ in range(10)
-    ]
+    accumulator._SOLVERS.update(solvers)
+    cost = problems[0].calc_cost
+    best = cost(solvers["barrier"](problems[0]))
+    for name, fit in solvers.items():
+        try:
+            more = cost(fit(problems[0])) - best
+        except mbt.MissingPackageError as error:
+            print(error)
+            continue
+        seconds = least(partial(fit, problems[0]), rounds)
+        print(f"{f'  the physical fit alone, {name}':40} {seconds:8.3f} s; costs {more:.2g} more")
 
 
 def beside_figaroh(path: str, tree: Any, log: Any, rounds: int) -> None:

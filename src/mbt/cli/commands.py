@@ -226,6 +226,12 @@ def _add_identify(commands: Any) -> None:
     command.add_argument(
         "--prior", type=float, default=1e-3, metavar="W", help="weight of the description (default: 0.001)"
     )
+    command.add_argument(
+        "--solver",
+        choices=("barrier", "clarabel"),
+        default="barrier",
+        help="what finds the best physical fit; clarabel needs the extra identification (default: barrier)",
+    )
     command.add_argument("--robust", action="store_true", help="let forces that lie far off weigh less")
     command.add_argument("--save", metavar="OUT", help="write the model found to OUT.json or OUT.urdf")
     command.add_argument(

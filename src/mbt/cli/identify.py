@@ -61,6 +61,7 @@ def run_identification(options: Namespace, **reading: Any) -> tuple[str, list[st
         rotors=options.rotors,
         robust=options.robust,
         prior=options.prior,
+        solver=options.solver,
     )
     remarks = []
     if options.save is not None:

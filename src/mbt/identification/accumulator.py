@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from copy import copy
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
-from mbt.errors import ArgumentValueError
+from mbt.errors import ArgumentValueError, quote
 from mbt.identification.columns import ROWS, Columns, velocities_with_motors
+from mbt.identification.conic import fit_by_clarabel
 from mbt.identification.doubts import doubts_of_loops, doubts_of_ranges, doubts_of_sizes
 from mbt.identification.identified import Identified
 from mbt.identification.motors import MotorScales, MotorSums, fit_scales
-from mbt.identification.physical import fit_physical, inside
+from mbt.identification.physical import PhysicalFit, fit_physical, inside, ridge
 from mbt.math.arrays import FloatArray, as_bool, as_nonnegative, as_own_array
 
 if TYPE_CHECKING:
@@ -23,18 +25,22 @@ __all__ = ["Accumulator", "scales"]
 
 # What eigenvalue of the scaled normal equations, of the largest, a direction must have that the data saw.
 _SEEN = 1e-10
+# What smaller eigenvalues are rounding.
+_ROUNDED = 1e-14
 # The square of a column of so small a part of the largest is rounding.
 _NOTHING = 1e-24
 # Below this part of the measured force, residuals are rounding.
 _ROUNDING = 1e-7
-# How far from the least cost a physical fit may end, in squared residuals in units of the noise.
-_GAP = 1e-6
 _HUBER = 1.345
 # OpenBLAS multiplies with one thread up to about so many products of numbers. Its threads wait for one
 # another at each call: beside other programs that took a hundred times as long as the work.
 _ONE_THREAD = 200_000
 _FEWEST_ROWS = 16
 _PASSES = 50
+_SOLVERS = {"barrier": fit_physical, "clarabel": fit_by_clarabel}
+
+
+Fit: TypeAlias = Callable[[PhysicalFit], FloatArray]
 
 
 class Accumulator:
@@ -150,12 +156,14 @@ class Accumulator:
             # By velocity, and its own columns contiguous: BLAS forms the products.
             yield part, np.ascontiguousarray(X[..., kept].swapaxes(0, 1)), known - applied[part]
 
-    def solve(self, *, noise: object = None, physical: bool = True, prior: float = 1e-3) -> Identified:
+    def solve(
+        self, *, noise: object = None, physical: bool = True, prior: float = 1e-3, solver: str = "barrier"
+    ) -> Identified:
         """Solve the equations summed so far; more samples may be added afterwards.
 
         Parameters
         ----------
-        noise, physical, prior
+        noise, physical, prior, solver
             As of `identify`.
 
         Returns
@@ -166,11 +174,16 @@ class Accumulator:
         ------
         ArgumentTypeError, ArgumentValueError, ShapeError
             When an argument is invalid, or there are fewer measured numbers than parameters.
+        MissingPackageError, SingularityError
+            When Clarabel is wanted, and not installed or not able to solve this.
         """
         columns = self._columns
         nv, rank = columns.tree.num_velocities, columns.base.rank
         weight = as_nonnegative(prior, "prior")
         is_physical = as_bool(physical, "physical")
+        if not isinstance(solver, str) or solver not in _SOLVERS:
+            raise ArgumentValueError(f"solver: expected 'barrier' or 'clarabel', got {quote(solver)}")
+        fit = _SOLVERS[solver] if is_physical else None
         if is_physical and weight == 0.0:
             raise ArgumentValueError(
                 "prior: expected a number > 0 with physical=True: motion does not tell all parameters"
@@ -186,11 +199,11 @@ class Accumulator:
             if not (sigma > 0.0).all() or not np.isfinite(sigma).any():
                 raise ArgumentValueError("noise: expected numbers > 0, inf for velocities to leave out")
         if self._motors is not None:
-            return self._solve_with_motors(self._motors, sigma, is_physical, weight)
-        return self._solve(self._estimate_noise() if sigma is None else sigma, is_physical, weight)
+            return self._solve_with_motors(self._motors, sigma, fit, weight)
+        return self._solve(self._estimate_noise() if sigma is None else sigma, fit, weight)
 
     def _solve_with_motors(
-        self, motors: MotorSums, noise: FloatArray | None, physical: bool, weight: float
+        self, motors: MotorSums, noise: FloatArray | None, fit: Fit | None, weight: float
     ) -> Identified:
         """Find the scales of forces, then all else with forces of this scale."""
         columns = self._columns
@@ -209,10 +222,10 @@ class Accumulator:
         scaled = copy(self)
         scaled._b, scaled._c = motors.scaled(found.scales)
         scaled._total = found.scales**2 * self._total
-        return scaled._solve(found.scales * found.noise, physical, weight, found)
+        return scaled._solve(found.scales * found.noise, fit, weight, found)
 
     def _solve(
-        self, sigma: FloatArray, is_physical: bool, weight: float, motors: MotorScales | None = None
+        self, sigma: FloatArray, fit: Fit | None, weight: float, motors: MotorScales | None = None
     ) -> Identified:
         columns = self._columns
         is_measured = np.isin(np.arange(len(sigma)), columns.measured)
@@ -220,12 +233,12 @@ class Accumulator:
         A, b = self._weighted(sigma)
         theta0 = columns.description()
         G = columns.base.regrouping
-        phi, covariance, is_seen, condition = _solve_base(A, b, G @ theta0)
+        phi, covariance, is_seen = _solve_base(A, b, G @ theta0)
         if motors is not None:
             covariance = motors.covariance
         scale = scales(theta0, columns.num_inertial)
-        if is_physical or weight > 0.0:
-            theta = self._fit_all(A, b, theta0, scale, weight, is_physical)
+        if weight > 0.0:
+            theta = self._fit_all(A, b, theta0, scale, weight, fit)
         else:
             GS = G * scale
             theta = theta0 + scale * (np.linalg.pinv(GS) @ (phi - G @ theta0))
@@ -234,7 +247,7 @@ class Accumulator:
             theta,
             covariance,
             is_seen,
-            condition,
+            _condition(A),
             sigma,
             self._rms(G @ theta),
             self._force_rms(),
@@ -266,7 +279,7 @@ class Accumulator:
         used = tau
         for _ in range(_PASSES):
             sigma = self._estimate_noise() if given is None else given
-            new, covariance, *_ = _solve_base(*self._weighted(sigma), phi0)
+            new, covariance, _ = _solve_base(*self._weighted(sigma), phi0)
             error = np.sqrt(np.diag(covariance))
             is_settled = bool((np.abs(new - phi) <= 1e-4 * error + 1e-12).all())
             phi = new
@@ -323,15 +336,16 @@ class Accumulator:
         theta0: FloatArray,
         scale: FloatArray,
         weight: float,
-        physical: bool,
+        fit: Fit | None,
     ) -> FloatArray:
         columns = self._columns
         GS = columns.base.regrouping * scale
         # In units of the scales, from the description: the numbers are near 1.
-        H = GS.T @ A @ GS + weight * np.eye(len(scale))
-        g = GS.T @ (b - A @ (columns.base.regrouping @ theta0))
-        if not physical:
-            fitted: FloatArray = theta0 + scale * np.linalg.solve(H, g)
+        rows, values = _factor(A, b - A @ (columns.base.regrouping @ theta0))
+        R = rows @ GS
+        if fit is None:
+            root = np.sqrt(weight)
+            fitted: FloatArray = theta0 + scale * ridge(R / root, -values / root)
             return fitted
         n = columns.num_inertial
         mass, length = scale[0], scale[1] / scale[0]
@@ -342,9 +356,8 @@ class Accumulator:
             is_positive[part] = term != "offset"
         start[is_positive] = np.maximum(start[is_positive], 1e-3)
         # Bodies in units of one mass and one length are bodies too.
-        x0 = theta0 / scale
-        x = fit_physical(H, g + H @ x0, start / scale, n // 10, is_positive, _GAP)
-        return x * scale
+        problem = PhysicalFit(R, values, weight, theta0 / scale, start / scale, n // 10, is_positive)
+        return scale * fit(problem)
 
     def _weighted(self, sigma: FloatArray) -> tuple[FloatArray, FloatArray]:
         w = 1.0 / sigma**2
@@ -357,7 +370,7 @@ class Accumulator:
         sigma = np.maximum(self._force_rms(), floor)
         phi0 = self._columns.base.regrouping @ self._columns.description()
         for _ in range(20):
-            phi, covariance, *_ = _solve_base(*self._weighted(sigma), phi0)
+            phi, covariance, _ = _solve_base(*self._weighted(sigma), phi0)
             # What the fitted numbers take of the freedom of each force.
             taken = np.einsum("jkl,kl->j", self._A, covariance) / sigma**2
             new = np.maximum(self._rms(phi) * np.sqrt(n / np.maximum(n - taken, 1.0)), floor)
@@ -404,24 +417,62 @@ def _products(Z: FloatArray) -> FloatArray:
 
 def _solve_base(
     A: FloatArray, b: FloatArray, phi0: FloatArray
-) -> tuple[FloatArray, FloatArray, np.ndarray, float]:
-    """Return the base parameters, their covariance, which of them the data saw, and the condition number.
+) -> tuple[FloatArray, FloatArray, npt.NDArray[np.bool_]]:
+    """Return the base parameters, their covariance, and which of them the data saw.
 
     What the data did not see stays as in phi0.
     """
+    S, D = _scaled(A)
+    rest = D * (b - A @ phi0)
+    if _saw_all(S):
+        inverse = np.linalg.inv(S)
+        return phi0 + D * (inverse @ rest), inverse * D * D[:, None], np.ones(len(D), dtype=bool)
+    values, V = np.linalg.eigh(S)
+    seen = values > _SEEN * values.max(initial=0.0)
+    V_seen = V[:, seen]
+    step = V_seen @ ((V_seen.T @ rest) / values[seen])
+    covariance = (V_seen / values[seen]) @ V_seen.T * D * D[:, None]
+    return phi0 + D * step, covariance, (V[:, ~seen] ** 2).sum(axis=1) < 1e-6
+
+
+def _condition(A: FloatArray) -> float:
+    """Return the condition number of the columns, infinite when some were not seen."""
+    values = np.linalg.eigvalsh(_scaled(A)[0])
+    is_seen = len(values) and values[0] > _SEEN * values[-1]
+    return float(np.sqrt(values[-1] / values[0])) if is_seen else np.inf
+
+
+def _factor(A: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return F and f with ``A = F^T F`` and ``b = F^T f``, but for rounding."""
+    S, D = _scaled(A)
+    back = np.divide(1.0, D, out=np.zeros_like(D), where=D > 0.0)
+    if _saw_all(S):
+        L: FloatArray = np.asarray(np.linalg.cholesky(S), dtype=np.float64)
+        f: FloatArray = np.asarray(np.linalg.solve(L, D * b), dtype=np.float64)
+        return L.T * back, f
+    values, V = np.linalg.eigh(S)
+    is_sure = values > _ROUNDED * values.max(initial=0.0)
+    root, rows = np.sqrt(values[is_sure]), V[:, is_sure].T
+    F: FloatArray = root[:, None] * rows * back
+    return F, (rows @ (D * b)) / root
+
+
+def _scaled(A: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return ``D A D``, whose diagonal is one, and the diagonal of D."""
     diagonal = np.diag(A)
     # A column of rounding is no column.
     is_column = diagonal > _NOTHING * diagonal.max(initial=0.0)
-    D = np.where(is_column, 1.0 / np.sqrt(np.where(is_column, diagonal, 1.0)), 0.0)
-    values, V = np.linalg.eigh(A * D * D[:, None])
-    largest = values[-1] if len(values) else 0.0
-    seen = values > _SEEN * largest
-    V_seen = V[:, seen] * D[:, None]
-    step = V_seen @ ((V_seen.T @ (b - A @ phi0)) / values[seen])
-    covariance = (V_seen / values[seen]) @ V_seen.T
-    is_seen = (V[:, ~seen] ** 2).sum(axis=1) < 1e-6
-    condition = float(np.sqrt(largest / values[0])) if len(values) and seen.all() else np.inf
-    return phi0 + step, covariance, is_seen, condition
+    D: FloatArray = np.where(is_column, 1.0 / np.sqrt(np.where(is_column, diagonal, 1.0)), 0.0)
+    return A * D * D[:, None], D
+
+
+def _saw_all(S: FloatArray) -> bool:
+    """Return whether all eigenvalues are far from zero; without those, whose computation takes threads."""
+    try:
+        np.linalg.cholesky(S - _SEEN * np.trace(S) * np.eye(len(S)))
+    except np.linalg.LinAlgError:
+        return False
+    return True
 
 
 def scales(theta0: FloatArray, num_inertial: int) -> FloatArray:

@@ -196,11 +196,14 @@ class Columns:
         kept = [int(i) for i in inertial.independent]
         own: list[int] = []
         # A rotor, say, may turn as a body does: what is no new column is expressed in those before.
+        axes = np.linalg.qr(R[:, kept])[0]
         for i in range(n, len(self.names)):
             column = R[:, i]
-            if kept:
-                column = column - R[:, kept] @ np.linalg.lstsq(R[:, kept], R[:, i], rcond=None)[0]
-            if np.linalg.norm(column) > 1e3 * _TOLERANCE * np.linalg.norm(R[:, i]):
+            for _ in range(2):
+                column = column - axes @ (axes.T @ column)
+            size = np.linalg.norm(column)
+            if size > 1e3 * _TOLERANCE * np.linalg.norm(R[:, i]):
+                axes = np.column_stack([axes, column / size])
                 kept.append(i)
                 own.append(i)
         G = np.zeros((len(kept), len(self.names)))

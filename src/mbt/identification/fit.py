@@ -36,6 +36,7 @@ def identify(
     noise: object = None,
     physical: bool = True,
     prior: float = 1e-3,
+    solver: str = "barrier",
     robust: bool = False,
     transition_velocity: float = 0.01,
     stribeck_velocity: float = 0.1,
@@ -76,6 +77,9 @@ def identify(
     prior : float, optional
         Weight of the squared distance from the description, against residuals in units of the noise. It
         decides what the data do not tell.
+    solver : str, optional
+        What finds the best physical fit: ``"barrier"``, the barrier method of mbt, or ``"clarabel"``, a
+        solver of semidefinite programs, of the extra `identification`. Both find the same optimum.
     robust : bool, optional
         Let forces that lie far off weigh less, by Huber's function: up to 1.345 times the noise, which is
         then estimated from the median, residuals count squared, beyond it linearly.
@@ -93,6 +97,9 @@ def identify(
         When an argument is invalid, or the log too short.
     AssemblyError
         When a tree has constraints that its default positions are too far from.
+    MissingPackageError, SingularityError
+        When Clarabel is wanted, and not installed: ``pip install "multibodytree[identification]"``; or not
+        able to solve this, as of logs almost without noise.
 
     Examples
     --------
@@ -128,7 +135,7 @@ def identify(
     sums.add(q, v, vdot, tau, extra)
     if is_robust:
         sums._settle(q, v, vdot, tau, extra, noise)
-    found = sums.solve(noise=noise, physical=physical, prior=prior)
+    found = sums.solve(noise=noise, physical=physical, prior=prior, solver=solver)
     residuals = found.calc_residuals(q, v, vdot, tau, extra)
     if found.motor_scales is not None:
         tau = found.motor_scales * tau

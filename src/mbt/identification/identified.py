@@ -107,7 +107,8 @@ class Identified:
     def _errors_of_each(self, covariance: FloatArray) -> FloatArray:
         """Return the standard error of each number, infinite where motion tells only combinations."""
         G = self.base.regrouping
-        back = np.linalg.pinv(G)
+        # The pseudo-inverse: rows of G are independent.
+        back = np.linalg.solve(G @ G.T, G).T
         stays = np.abs(back @ G - np.eye(G.shape[1])).max(axis=0, initial=0.0) < 1e-6
         uses_unseen = (np.abs(back[:, ~self._is_seen]) > 1e-9).any(axis=1)
         variance = np.einsum("ij,jk,ik->i", back, covariance, back)

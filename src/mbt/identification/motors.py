@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from mbt.errors import ArgumentValueError
 from mbt.math.arrays import FloatArray
@@ -16,7 +17,7 @@ _MOST_STEPS = 100
 # A step of so small a part of the standard errors is the last one.
 _SETTLED = 1e-4
 
-Solver = Callable[[FloatArray, FloatArray, FloatArray], tuple[FloatArray, FloatArray, np.ndarray, float]]
+Solver = Callable[[FloatArray, FloatArray, FloatArray], tuple[FloatArray, FloatArray, npt.NDArray[np.bool_]]]
 
 
 class MotorSums(NamedTuple):
@@ -86,7 +87,7 @@ def fit_scales(
     for _ in range(_MOST_STEPS):
         H, gradient = _equations(A, sums, phi, g, 1.0 / sigma**2)
         kept = np.concatenate([np.arange(r), r + places])
-        step, covariance, is_seen, _ = solve(H[np.ix_(kept, kept)], gradient[kept], np.zeros(len(kept)))
+        step, covariance, is_seen = solve(H[np.ix_(kept, kept)], gradient[kept], np.zeros(len(kept)))
         if not is_seen[r:].all():
             missing = ", ".join(names[i] for i in places[~is_seen[r:]])
             raise ArgumentValueError(

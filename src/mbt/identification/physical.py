@@ -2,99 +2,118 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import NamedTuple
 
-from mbt.errors import SingularityError
+import numpy as np
+import numpy.typing as npt
+
 from mbt.math.arrays import FloatArray
 from mbt.math.pseudo_inertia import _parameters_of, _pseudo_inertia_of
 
-__all__ = ["fit_physical", "inside"]
+__all__ = ["PhysicalFit", "fit_physical", "inside", "ridge"]
 
-# What is added to the diagonal, of ones, until it has a Cholesky factor: data may weigh 1e14 times as much
-# as the prior. A Newton step changes by it, the minimum does not.
-_JITTERS = (1e-14, 1e-12, 1e-10, 1e-8)
-_MOST_STEPS = 100
-_TOO_MUCH = (
-    "identify: the data outweigh the prior too much for float64, as a log without noise of a robot that "
-    "hardly moves does; move it more, or raise prior or noise"
-)
-# Newton's method ends where the rest of the fall is this part of mu.
-_CENTERED = 1e-2
-# A gap that is good enough where a smaller one is lost in rounding.
-_ROUGH = 1e-4
+# How far from the least cost a fit may end, in squared residuals in units of the noise.
+_GAP = 1e-7
 _FALL = 0.02
-_BASIS = _pseudo_inertia_of(np.eye(10))
+_MOST_STEPS = 100
+# Newton's method ends where the rest of the fall is this part of mu: on the way, and at the end.
+_NEAR, _CENTERED = 0.5, 1e-2
+# OpenBLAS makes a factor of so many numbers with one thread; its threads wait for one another at each column.
+_ONE_THREAD = 8192
+_FEWEST_ROWS = 8
+_SOLUTIONS = 3
+
+# An orthonormal basis of symmetric matrices, (10, 4, 4), and its traces.
+_ROWS, _COLUMNS = np.triu_indices(4)
+_BASIS = np.zeros((10, 4, 4))
+_BASIS[range(10), _ROWS, _COLUMNS] = np.where(_ROWS == _COLUMNS, 1.0, np.sqrt(0.5))
+_BASIS[range(10), _COLUMNS, _ROWS] = _BASIS[range(10), _ROWS, _COLUMNS]
+_TRACES = np.trace(_BASIS, axis1=1, axis2=2)
 
 
-def fit_physical(
-    H: FloatArray, g: FloatArray, start: FloatArray, num_bodies: int, positive: FloatArray, gap: float
-) -> FloatArray:
-    """Minimize ``x H x / 2 - g x`` over x whose bodies are physical and whose numbers `positive` are > 0.
+class PhysicalFit(NamedTuple):
+    """Minimize ``(|R d - r|^2 + weight |d|^2) / 2``, with ``d = x - described``, over x that are physical.
 
     Physical means that the pseudo-inertia of each body, of ten numbers at the front of x, is positive
-    definite. ``-mu log det`` of it is added for a falling mu, and Newton's method follows the minimum; with k
-    the number of eigenvalues and positive numbers, the cost is then within ``k mu`` of the least (Boyd and
-    Vandenberghe, *Convex Optimization*, section 11.2). H must be positive definite, `start` inside.
+    definite, and that the numbers ``x[positive]`` behind them are > 0.
     """
-    k = max(4 * num_bodies + int(positive.sum()), 1)
-    x = start.copy()
-    slope = H @ x - g
-    mu = max(gap, float(slope @ _solve_positive(H, slope)) / k)
-    rough = max(gap, _ROUGH)
-    x = _center(H, g, x, num_bodies, positive, mu)
-    while k * mu > rough:
-        mu = max(mu * _FALL, 0.99 * rough / k)
-        x = _center(H, g, x, num_bodies, positive, mu)
-    while k * mu > gap:
-        mu = max(mu * _FALL, 0.99 * gap / k)
+
+    R: FloatArray  # (m, n)
+    r: FloatArray  # (m,)
+    weight: float  # > 0
+    described: FloatArray  # (n,)
+    start: FloatArray  # (n,), physical
+    num_bodies: int
+    positive: npt.NDArray[np.bool_]  # (n,)
+
+    @property
+    def bodies(self) -> slice:
+        """Where the numbers of bodies are."""
+        return slice(0, 10 * self.num_bodies)
+
+    def calc_error(self, x: FloatArray) -> FloatArray:
+        """Return ``R d - r``."""
+        return _times(self.R, x - self.described) - self.r
+
+    def calc_cost(self, x: FloatArray) -> float:
+        """Return what is minimized."""
+        e, d = self.calc_error(x), x - self.described
+        return 0.5 * float(e @ e + self.weight * (d @ d))
+
+    def calc_barrier(self, x: FloatArray) -> float:
+        """Return ``-log det`` of pseudo-inertias, minus logarithms of positive numbers; infinite outside."""
+        values = x[self.positive]
+        if values.min(initial=np.inf) <= 0.0:
+            return np.inf
         try:
-            x = _center(H, g, x, num_bodies, positive, mu)
-        except SingularityError:
-            break  # Logs without noise leave float64 no room for more.
-    return x
+            L = np.linalg.cholesky(_pseudo_inertia_of(x[self.bodies].reshape(-1, 10)))
+        except np.linalg.LinAlgError:
+            return np.inf
+        diagonal = np.diagonal(L, axis1=-2, axis2=-1)
+        return -2.0 * float(np.log(diagonal).sum()) - float(np.log(values).sum())
 
 
-def _center(
-    H: FloatArray,
-    g: FloatArray,
-    x: FloatArray,
-    num_bodies: int,
-    positive: FloatArray,
-    mu: float,
-) -> FloatArray:
-    """Return the minimum with a barrier of weight mu, by Newton's method."""
-    n = 10 * num_bodies
-    of_body = np.arange(n).reshape(-1, 10)
-    blocks = (of_body[:, :, None], of_body[:, None, :])
-    places = np.flatnonzero(positive)
+def fit_physical(problem: PhysicalFit) -> FloatArray:
+    """Return the minimum.
+
+    ``mu`` times the barrier is added for a falling mu, and Newton's method follows the minimum; with k the
+    number of eigenvalues and positive numbers, the cost is then within ``k mu`` of the least (Boyd and
+    Vandenberghe, *Convex Optimization*, section 11.2).
+    """
+    k = max(4 * problem.num_bodies + int(problem.positive.sum()), 1)
+    x = problem.start
+    mu = max(_GAP, problem.calc_cost(x)) / k
+    while k * mu > _GAP:
+        x = _center(problem, x, mu, _NEAR)
+        mu = max(mu * _FALL, 0.99 * _GAP / k)
+    return _center(problem, x, mu, _CENTERED)
+
+
+def _center(problem: PhysicalFit, x: FloatArray, mu: float, enough: float) -> FloatArray:
+    """Return the minimum with a barrier of weight mu, by Newton's method.
+
+    Steps are ``U z`` with the coordinates z in which prior and barrier are ``|z|^2 / 2``. Data may weigh 1e14
+    times as much: no normal equations are formed.
+    """
+    R, w = problem.R, problem.weight
     for _ in range(_MOST_STEPS):
-        slope = H @ x - g
-        gradient, hessian = slope.copy(), H.copy()
-        # J^-1 dJ of each number of each body, (num_bodies, 10, 4, 4).
-        try:
-            inverse = np.linalg.inv(_pseudo_inertia_of(x[:n].reshape(-1, 10)))
-        except np.linalg.LinAlgError as error:
-            raise SingularityError(_TOO_MUCH) from error
-        P = inverse[:, None] @ _BASIS
-        gradient[:n] -= mu * np.trace(P, axis1=2, axis2=3).ravel()
-        flat = P.reshape(-1, 10, 16)
-        hessian[blocks] += mu * (flat @ P.swapaxes(2, 3).reshape(-1, 10, 16).swapaxes(1, 2))
-        gradient[places] -= mu / x[places]
-        hessian[places, places] += mu / x[places] ** 2
-        diagonal = np.diag(hessian)
-        if not (diagonal > 0.0).all():
-            raise SingularityError(_TOO_MUCH)
-        scale = 1.0 / np.sqrt(diagonal)
-        step = scale * _solve_positive(hessian * scale * scale[:, None], -gradient * scale)
-        decrement = -float(gradient @ step)
-        if decrement <= _CENTERED * mu:
+        d, e = x - problem.described, problem.calc_error(x)
+        U, slope = _coordinates(problem, x, mu)
+        slope += _transposed_times(U, w * d[:, np.newaxis])[:, 0]
+        K = _transposed_times(U, R.T).T
+        z = ridge(K, e - _times(K, slope)) - slope
+        along_K = _times(K, z)
+        decrement = float(along_K @ along_K + z @ z)
+        if decrement <= enough * mu:
             return x
-        before, t = _barrier(x, num_bodies, places), 1.0
-        along, across = float(slope @ step), 0.5 * float(step @ (H @ step))
+        step = _block_times(U, z)
+        before, t = problem.calc_barrier(x), 1.0
+        along = float(e @ along_K + w * (d @ step))
+        across = 0.5 * float(along_K @ along_K + w * (step @ step))
         while True:
             new = x + t * step
             # The difference of costs, without cancellation.
-            fall = t * along + t * t * across + mu * (_barrier(new, num_bodies, places) - before)
+            fall = t * along + t * t * across + mu * (problem.calc_barrier(new) - before)
             if fall <= -0.1 * t * decrement:
                 x = new
                 break
@@ -104,31 +123,65 @@ def _center(
     return x
 
 
-def _solve_positive(M: FloatArray, rhs: FloatArray) -> FloatArray:
-    """Return ``M^-1 rhs`` of a positive definite M, as far as float64 tells that it is."""
-    unit = np.mean(np.diag(M))
-    for jitter in _JITTERS:
-        shifted = M + (jitter * unit) * np.eye(len(M))
-        try:
-            np.linalg.cholesky(shifted)
-        except np.linalg.LinAlgError:
-            continue
-        solution: FloatArray = np.asarray(np.linalg.solve(shifted, rhs), dtype=np.float64)
-        return solution
-    raise SingularityError(_TOO_MUCH)
+def _coordinates(
+    problem: PhysicalFit, x: FloatArray, mu: float
+) -> tuple[tuple[FloatArray, FloatArray], FloatArray]:
+    """Return U, of bodies (num_bodies, 10, 10) and of other numbers, and how mu times the barrier rises."""
+    w, of_bodies, positive = problem.weight, problem.bodies, problem.positive
+    # Bodies move by L S L^T, with their factor L: there the barrier is -log det(1 + S).
+    L = np.linalg.cholesky(_pseudo_inertia_of(x[of_bodies].reshape(-1, 10)))[:, np.newaxis]
+    E = np.swapaxes(_parameters_of(L @ _BASIS @ np.swapaxes(L, -1, -2)), 1, 2)
+    unit = np.broadcast_to(np.sqrt(mu) * np.eye(10), E.shape)
+    inverse = np.linalg.inv(np.linalg.qr(np.concatenate([unit, np.sqrt(w) * E], axis=1), mode="r"))
+    rest, is_positive = x[of_bodies.stop :], positive[of_bodies.stop :]
+    size = np.where(is_positive, rest, 1.0)
+    root = np.sqrt(np.where(is_positive, mu, 0.0) + w * size * size)
+    slope = np.concatenate([-mu * (_TRACES @ inverse).ravel(), np.where(is_positive, -mu, 0.0) / root])
+    return (E @ inverse, size / root), slope
 
 
-def _barrier(x: FloatArray, num_bodies: int, places: np.ndarray) -> float:
-    """Return ``-log det`` of pseudo-inertias, minus logarithms of positive numbers; infinite outside."""
-    values = x[places]
-    if values.size and values.min() <= 0.0:
-        return np.inf
-    try:
-        L = np.linalg.cholesky(_pseudo_inertia_of(x[: 10 * num_bodies].reshape(-1, 10)))
-    except np.linalg.LinAlgError:
-        return np.inf
-    diagonal = np.diagonal(L, axis1=-2, axis2=-1)
-    return -2.0 * float(np.log(diagonal).sum()) - float(np.log(values).sum())
+def _block_times(U: tuple[FloatArray, FloatArray], z: FloatArray) -> FloatArray:
+    """Return ``U z``."""
+    of_bodies, of_others = U
+    n = 10 * len(of_bodies)
+    parts = np.einsum("bxz,bz->bx", of_bodies, z[:n].reshape(-1, 10))
+    return np.concatenate([parts.ravel(), of_others * z[n:]])
+
+
+def _transposed_times(U: tuple[FloatArray, FloatArray], M: FloatArray) -> FloatArray:
+    """Return ``U^T M``."""
+    of_bodies, of_others = U
+    n = 10 * len(of_bodies)
+    parts = np.swapaxes(of_bodies, 1, 2) @ M[:n].reshape(len(of_bodies), 10, M.shape[1])
+    return np.concatenate([parts.reshape(n, M.shape[1]), of_others[:, np.newaxis] * M[n:]])
+
+
+def _times(M: FloatArray, x: FloatArray) -> FloatArray:
+    """Return ``M x``, without threads."""
+    product: FloatArray = np.einsum("ij,j->i", M, x)
+    return product
+
+
+def ridge(K: FloatArray, e: FloatArray) -> FloatArray:
+    """Return the z of least ``|K z + e|^2 + |z|^2``, by an orthogonal factor T of ``K K^T + 1 = T^T T``.
+
+    z and ``y = K z + e`` are the shortest solution of ``y - K z = e``. As the factor is not of normal
+    equations, and what is left over is solved for again, the error grows with the condition number of K, not
+    with its square (Björck, *Numerical Methods for Least Squares Problems*, section 2.9).
+    """
+    m, n = K.shape
+    T = np.eye(m)
+    rows = _ONE_THREAD // max(m, 1) - m
+    if rows < _FEWEST_ROWS:
+        rows = n  # Large factors are worth threads.
+    for first in range(0, n, max(rows, 1)):
+        T = np.asarray(np.linalg.qr(np.concatenate([T, K[:, first : first + rows].T]), mode="r"))
+    y, z = np.zeros(m), np.zeros(n)
+    for _ in range(_SOLUTIONS):
+        more = np.linalg.solve(T, np.linalg.solve(T.T, e + _times(K, z) - y))
+        y += more
+        z -= _times(K.T, more)
+    return z
 
 
 def inside(pi: FloatArray, mass: float, length: float) -> FloatArray:
