@@ -75,12 +75,18 @@ class ObjectArrays(ScalarArrays):
         The cosine of a right angle is 6e-17 in doubles, and would run through all expressions.
         """
         parameters = compiled.default_parameters.copy()
-        for i in range(num_frames):
-            X = parameters[compiled.parameter_slice("frame_pose", i)].reshape(4, 4)
-            R = X[:3, :3]
-            whole = np.round(R)
-            R[...] = np.where(np.abs(R - whole) <= 4 * np.finfo(float).eps, whole, R)
+        first = compiled.parameter_slice("frame_pose", 0).start
+        R = parameters[first : first + 16 * num_frames].reshape(num_frames, 4, 4)[:, :3, :3]
+        whole = np.round(R)
+        R[...] = np.where(np.abs(R - whole) <= 4 * np.finfo(float).eps, whole, R)
         return self.take_numbers(parameters)
+
+    def take_numbers(self, array: FloatArray) -> Any:
+        """Return an array of doubles as one of objects."""
+        taken = np.empty(array.size, dtype=object)
+        for i, number in enumerate(array.ravel().tolist()):
+            taken[i] = self.scalar_type.lift(number)
+        return taken.reshape(array.shape)
 
     def _entries(self, value: Any) -> list[Any] | None:
         return None if self.scalar_type.entries is None else self.scalar_type.entries(value)
