@@ -9,14 +9,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 CHILD = r"""
 import copy, enum, importlib, pickle, pkgutil, sys
 import mbt
 import mbt._core
 
-only_compiled = sys.argv[1] == "compiled"
 import mbt.cli, mbt.symbolic, mbt.autodiff
 # What PyInstaller runs has no classes, and looks through everything that is installed.
 programs = ("__main__", "hook-mbt")
@@ -50,7 +47,7 @@ def attempt(what, f, *args):
     try:
         return f(*args)
     except Exception as error:
-        if only_compiled and not isinstance(error, ERRORS):
+        if is_compiled and not isinstance(error, ERRORS):
             raise AssertionError(f"{what}: {error!r}") from error
         return None
 
@@ -78,7 +75,7 @@ import warnings
 warnings.simplefilter("ignore")
 for cls in sorted(classes, key=lambda c: (c.__module__, c.__qualname__)):
     is_compiled = cls.__module__.startswith("mbt._core") and cls.__module__ not in of_python
-    if only_compiled != is_compiled or issubclass(cls, (type, enum.Enum)):
+    if issubclass(cls, (type, enum.Enum)):
         continue
     name = f"{cls.__module__}.{cls.__qualname__}"
     ways = (
@@ -99,12 +96,11 @@ print(len(classes))
 """
 
 
-@pytest.mark.parametrize("which", ["compiled", "Python"])
-def test_no_class_crashes_without_its_constructor(which: str, tmp_path: Path) -> None:
+def test_no_class_crashes_without_its_constructor(tmp_path: Path) -> None:
     # Some methods write a file. What it tries fills megabytes.
     path = tmp_path / "tried.txt"
     with path.open("w") as tried:
         run = subprocess.run(
-            [sys.executable, "-c", CHILD, which], stderr=tried, check=False, timeout=120, cwd=tmp_path
+            [sys.executable, "-c", CHILD], stderr=tried, check=False, timeout=240, cwd=tmp_path
         )
     assert run.returncode == 0, f"exit code {run.returncode} after\n{path.read_text()[-1500:]}"
