@@ -165,9 +165,8 @@ def _times(M: FloatArray, x: FloatArray) -> FloatArray:
 def ridge(K: FloatArray, e: FloatArray) -> FloatArray:
     """Return the z of least ``|K z + e|^2 + |z|^2``, by an orthogonal factor T of ``K K^T + 1 = T^T T``.
 
-    z and ``y = K z + e`` are the shortest solution of ``y - K z = e``. As the factor is not of normal
-    equations, and what is left over is solved for again, the error grows with the condition number of K, not
-    with its square (Björck, *Numerical Methods for Least Squares Problems*, section 2.9).
+    z and ``y = K z + e`` are the shortest solution of ``y - K z = e``. The factor is that of K and 1, not of
+    the product, and what is left over is solved for again: logs without noise need the digits.
     """
     m, n = K.shape
     T = np.eye(m)
