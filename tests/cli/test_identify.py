@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +80,14 @@ def test_for_programs(log: Any, capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_doubtful_log(log: Any, capsys: pytest.CaptureFixture[str]) -> None:
     out, _ = run(capsys, log[0], *FITTED, "--delay", "-0.02", code=1)
     assert "warning: the forces seem to come" in out
+
+
+def test_a_solver_of_an_extra(
+    log: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "clarabel", None)
+    _, err = run(capsys, log[0], "--solver", "clarabel", code=2)
+    assert "multibodytree[identification]" in err
 
 
 def test_a_picture(log: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -19,7 +19,7 @@ ROBOTS = {
 }
 
 
-def experiment(name, count, seed=0):
+def experiment(name, count, seed=0, noise=0.1):
     """A description, a real robot with other masses and friction, and a log of it."""
     # The base of the robot with legs moves freely; what it touches is known, and part of the forces.
     tree = load_robot(ROBOTS[name], **({"base": "floating"} if name == "go1" else {}))
@@ -46,12 +46,27 @@ def experiment(name, count, seed=0):
     context = real.create_default_context(batch_shape=count)
     context.q, context.v = q, v
     tau = real.calc_inverse_dynamics(context, vdot, include_force_elements=True)
-    tau += 0.1 * rng.normal(size=tau.shape)
+    tau += noise * rng.normal(size=tau.shape)
     for follower, leader in fingers:  # moved by the motor of the leader
         own = tau[:, follower.velocity_start]
         tau[:, leader.velocity_start] += own
         own[:] = 0.0
     return tree, real, (q, v, vdot, tau)
+
+
+def truth_of(found, real):
+    """The base parameters of the real robot."""
+    damping, dry = np.zeros((2, real.num_velocities))
+    for joint in real.joints:
+        if joint.num_velocities == 1:
+            damping[joint.velocity_start] = joint.default_damping
+    for element in real.force_elements:
+        if isinstance(element, mbt.JointFriction):
+            dry[element.joint.velocity_start] = element.coulomb_friction
+    places = found._columns.velocities
+    return found.base.calc_values(
+        np.concatenate([real.get_inertial_parameters(), damping[places["viscous"]], dry[places["coulomb"]]])
+    )
 
 
 @pytest.mark.parametrize("name", ROBOTS)
@@ -64,20 +79,18 @@ def test_truth_of_real_robots_lies_within_the_standard_errors(name):
         noise[constraint.joint0.velocity_start] = np.inf
         noise[constraint.joint1.velocity_start] *= np.sqrt(2.0)
     np.testing.assert_allclose(found.noise, noise, rtol=0.1)
-    damping, dry = np.zeros((2, tree.num_velocities))
-    for joint in real.joints:
-        if joint.num_velocities == 1:
-            damping[joint.velocity_start] = joint.default_damping
-    for element in real.force_elements:
-        if isinstance(element, mbt.JointFriction):
-            dry[element.joint.velocity_start] = element.coulomb_friction
-    places = found._columns.velocities
-    truth = np.concatenate(
-        [real.get_inertial_parameters(), damping[places["viscous"]], dry[places["coulomb"]]]
-    )
-    off = np.abs(found.base_values - found.base.calc_values(truth)) / found.base_standard_errors
+    off = np.abs(found.base_values - truth_of(found, real)) / found.base_standard_errors
     assert (off < 3.0).mean() > 0.97
     assert off.max() < 5.0
+
+
+@pytest.mark.parametrize("name", ["ur10", "panda"])
+def test_logs_without_noise_are_fitted(name):
+    """Within physics, at the default prior: data weigh 1e14 times as much as it."""
+    tree, real, log = experiment(name, 500, noise=0.0)
+    found = identify(tree, *log, friction="viscous+coulomb")
+    assert mbt.math.is_physically_consistent(found.parameters).all()
+    np.testing.assert_allclose(found.base_values, truth_of(found, real), atol=1e-5)
 
 
 FEW_SAMPLES = [("arm", 20), ("arm", 200), ("ur10", 60), ("panda", 60), ("panda", 1500)]
