@@ -1,4 +1,4 @@
-"""Inverse kinematics: success and time, beside TRAC-IK and loops around Pinocchio, mink and pink.
+"""Inverse kinematics: success and time, beside EAIK, TRAC-IK, and loops of Pinocchio, mink, pink and placo.
 
     python benchmarks/inverse_kinematics.py [--model FILE:FRAME[:position]]... [--goals 1000] [--seeds 128]
 
@@ -6,13 +6,15 @@ Goals are poses, or positions, of random positions of the joints within limits, 
 is within 0.1 mm, 1 mrad and all limits, verified by forward kinematics. One thread. Contenders that solve one
 goal a call take turns, goal by goal, in one process; a time is the least of five rounds, of two for what
 takes milliseconds, which solves the first 100 goals only. Pinocchio's loop is that of its documentation,
-clipped to limits, with 100 iterations; mink and pink take 100 steps with daqp; TRAC-IK (pytracik) has 50 ms
-and two threads. They take part where they are installed, and where goals are poses.
+clipped to limits, with 100 iterations; mink and pink take 100 steps with daqp, placo with its own solver;
+TRAC-IK (pytracik) has 50 ms and two threads; EAIK (eaik, urchin) has closed forms of some arms of six
+joints. They take part where they are installed, and where goals are poses.
 """
 
 from __future__ import annotations
 
 import argparse
+import tempfile
 import time
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
@@ -148,6 +150,63 @@ def mink_loop(text: str, frame: str) -> Solve:
     return solve
 
 
+def placo_loop(text: str, frame: str, tree: mbt.MultibodyTree) -> Solve:
+    """Return steps of placo."""
+    import placo
+
+    robot = placo.RobotWrapper("", placo.Flags.ignore_collisions, text)
+    solver = placo.KinematicsSolver(robot)
+    solver.mask_fbase(True)
+    task = solver.add_frame_task(frame, np.eye(4))
+    task.configure("goal", "soft", 1.0, 1.0)
+    if list(robot.joint_names()) != [joint.name for joint in tree.joints if joint.num_positions]:
+        raise AttributeError("placo has its joints in another order")
+    state = robot.state.q.copy()
+
+    def solve(goal: Array, start: Array) -> Array:
+        task.T_world_frame = goal
+        state[7:] = start
+        robot.state.q = state
+        for _ in range(STEPS):
+            robot.update_kinematics()
+            X = robot.get_T_world_frame(frame)
+            turn = mbt.math.log_so3(X[:3, :3].T @ goal[:3, :3])
+            if np.linalg.norm(turn) < RIGHT and np.linalg.norm(X[:3, 3] - goal[:3, 3]) < TIGHT:
+                break
+            try:
+                solver.solve(True)
+            except RuntimeError:
+                break
+        return np.array(robot.state.q[7:])
+
+    return solve
+
+
+def closed_form(text: str, frame: str, tree: mbt.MultibodyTree) -> Solve:
+    """Return the branch of EAIK within limits that is the nearest to the start."""
+    from eaik.IK_URDF import UrdfRobot
+
+    with tempfile.NamedTemporaryFile("w", suffix=".urdf") as file:
+        file.write(text)
+        file.flush()
+        try:
+            robot = UrdfRobot(file.name)
+        except RuntimeError as error:
+            raise AttributeError(str(error)) from None
+    # It solves for its own frame on the last link.
+    zero = np.zeros(tree.num_positions)
+    offset = mbt.math.inverse_pose(functional.frame_pose(tree, zero, frame)) @ robot.fwdKin(zero)
+    lower, upper = tree.position_lower_limits, tree.position_upper_limits
+
+    def solve(goal: Array, start: Array) -> Array:
+        answer = robot.IK(goal @ offset)
+        q = np.array([x for x, is_off in zip(answer.Q, answer.is_LS, strict=True) if not is_off])
+        q = q[np.all((q >= lower) & (q <= upper), axis=1)] if len(q) else q
+        return np.array(q[np.abs(q - start).max(axis=1).argmin()]) if len(q) else start
+
+    return solve
+
+
 def trac_ik(text: str, frame: str, tree: mbt.MultibodyTree) -> Solve:
     """Return TRAC-IK: an iteration and a minimization side by side, with random restarts."""
     import pytracik
@@ -191,6 +250,8 @@ def contenders(
         "pin, NumPy loop": lambda: pinocchio_loop(text, frame, tree),
         "pink": lambda: pink_loop(text, frame),
         "mink": lambda: mink_loop(text, frame),
+        "placo": lambda: placo_loop(text, frame, tree),
+        "EAIK": lambda: closed_form(text, frame, tree),
         "TRAC-IK": lambda: trac_ik(text, frame, tree),
     }
     for name, make in makers.items():
