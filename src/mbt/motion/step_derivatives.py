@@ -128,13 +128,12 @@ def _differentiate_implicit_steps(
     core: ImplicitCore, batch: tuple[int, ...], arrays: Sequence[Any], dt: float
 ) -> list[FloatArray] | None:
     """Return A and B from compiled code; None where more acts than it differentiates, or with an error."""
-    nv, count = arrays[1].shape[-1], prod(batch)
-    A, B = np.empty((count, 2 * nv, 2 * nv)), np.empty((count, 2 * nv, nv))
+    count = prod(batch)
     q, v, tau = (np.ascontiguousarray(x).reshape(count, x.shape[-1]) for x in arrays)
-    singular = core.differentiate(q, v, tau, dt, A, B, get_num_threads())
-    if singular is None or (not batch and singular[0]):
+    found = core.differentiate(q, v, tau, dt, get_num_threads())
+    if found is None or (not batch and found[2][0]):
         return None
-    return [x.reshape(*batch, *x.shape[1:]) for x in (A, B)]
+    return [x.reshape(*batch, *x.shape[1:]) for x in found[:2]]
 
 
 class _Stages:

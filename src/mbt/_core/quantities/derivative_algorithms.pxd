@@ -110,38 +110,30 @@ cdef inline void run_inverse_dynamics_derivatives(
         add_element_derivatives(model, p, q, v, moving, stride, columns, rest, dtau_dq, dtau_dv)
 
 
-cdef inline void run_forces_at_rest_derivatives(
+cdef inline void add_rates_of_constraints(
     # Topology:
     const Model* model,
+    const Switches* switches,
     # Parameters:
     const Parameters[T]* p,
-    const Switches* switches,  # of constraints that let errors be
     # In:
-    const T* q,                # (nq,)            [rad, m]
-    const T* vdot,             # (nv,)            [rad/s^2, m/s^2]
-    const T* F_Bo_W,           # (num_bodies, 6)  [N m, N]  or NULL
-    const T* multipliers,      # (m,)             [N m, N]
+    const T* q,                # (nq,)     [rad, m]
+    const T* multipliers,      # (m,)      [N m, N]
     # Work:
-    T* memory,                 # (count_derivative_work(model) + (nv + m) nv + nv,)
+    T* memory,                 # as `run_inverse_dynamics_derivatives` leaves it
     # Out:
-    T* dtau_dq,                # (nv, nv)         [N m, N] per [rad, m]
-    T* dg_dq,                  # (m, nv)          [rad/s^2, m/s^2] per [rad, m]
+    T* dg_dq,                  # (m, nv)   [rad/s^2, m/s^2] per [rad, m]
+    T* dg_dv,                  # (m, nv)   [rad/s^2, m/s^2] per [rad/s, m/s]
+    T* dtau_dq,                # (nv, nv)  [N m, N] per [rad, m]  added to
 ) noexcept nogil:
-    """Of M vdot - J_B' F_Bo_W - J' multipliers, and of J vdot."""
-    cdef Py_ssize_t nv = model.num_velocities
-    cdef T* rest = memory + count_derivative_work(model)
+    """See `add_constraint_rates`."""
     cdef DerivativeColumns[T]* columns = <DerivativeColumns[T]*>aligned(memory)
     cdef Moving[T]* moving = <Moving[T]*>behind_columns(columns, model.num_velocities)
-    set_zero(rest, nv)
-    run_inverse_dynamics_derivatives(
-        model, p, NULL, False, q, rest, vdot, F_Bo_W, nv, False, memory, dtau_dq, rest + nv, NULL
+    # Where the axes of joints were.
+    cdef T* axes = <T*>(moving + model.num_mobods)
+    add_constraint_rates(
+        model, switches, p, q, multipliers, moving, model.num_velocities, columns, axes, dg_dq, dg_dv, dtau_dq, NULL
     )
-    if model.num_equations:
-        # Where the axes of joints were.
-        add_constraint_rates(
-            model, switches, p, q, multipliers, moving, nv, columns, <T*>(moving + model.num_mobods), dg_dq, rest + nv,
-            dtau_dq, NULL
-        )
 
 
 cdef inline void run_motion_changes(

@@ -91,9 +91,17 @@ cdef void forces_at_rest_derivatives(
     double* dg_dq,              # (m, nv)          [rad/s^2, m/s^2] per [rad, m]
 ) noexcept nogil:
     """Of M vdot - J_B' F_Bo_W - J' multipliers, and of J vdot."""
-    algorithms.run_forces_at_rest_derivatives[double](
-        model, p, switches, q, vdot, F_Bo_W, multipliers, memory, dtau_dq, dg_dq
+    cdef Py_ssize_t k, nv = model.num_velocities
+    cdef double* at_rest = memory + inverse_work_size(model)
+    for k in range(nv):
+        at_rest[k] = 0.0
+    inverse_dynamics_derivatives(
+        model, p, NULL, False, q, at_rest, vdot, F_Bo_W, memory, dtau_dq, at_rest + nv, NULL
     )
+    if model.num_equations:
+        algorithms.add_rates_of_constraints[double](
+            model, switches, p, q, multipliers, memory, dg_dq, at_rest + nv, dtau_dq
+        )
 
 
 cdef void motion_changes(

@@ -37,15 +37,8 @@ class ImplicitCore:
         self, tree: MultibodyTree, q: ArrayLike, v: ArrayLike, tau: ArrayLike, dt: float
     ) -> tuple[FloatArray, FloatArray] | None: ...
     def differentiate(
-        self,
-        q: FloatArray,
-        v: FloatArray,
-        tau: FloatArray,
-        dt: float,
-        A: FloatArray,
-        B: FloatArray,
-        num_threads: int,
-    ) -> npt.NDArray[np.bool_] | None: ...
+        self, q: FloatArray, v: FloatArray, tau: FloatArray, dt: float, num_threads: int
+    ) -> tuple[FloatArray, FloatArray, npt.NDArray[np.bool_]] | None: ...
     def touch(
         self,
         sample: int,

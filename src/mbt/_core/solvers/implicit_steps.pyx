@@ -8,7 +8,7 @@ from libc.string cimport memcmp, memcpy
 from mbt._core.algebra.records cimport Parameters
 from mbt._core.door.compiled_model cimport CompiledModel, derive_numbers
 from mbt._core.door.derived_parameters cimport count_derived
-from mbt._core.door.exact_arrays cimport adopt, data, in1, in2, is_array2, new2, one_row, two_outputs
+from mbt._core.door.exact_arrays cimport adopt, data, in1, in2, is_array2, one_row, two_outputs
 from mbt._core.engines.context cimport ContextCore
 from mbt._core.engines.leading_axes cimport check_elements
 from mbt._core.engines.state cimport check_positions
@@ -330,15 +330,14 @@ cdef class ImplicitCore:
             return None
         if m.num_checked:
             check_positions(tree, self.compiled, data(q))
-        A, B = new2(2*nv, 2*nv), new2(2*nv, nv)
-        singular = self.differentiate(q[None], v[None], tau[None], dt, A[None], B[None], 1)
-        return None if singular is None or singular[0] else (A, B)
+        A, B, singular = self.differentiate(q[None], v[None], tau[None], dt, 1) or (None, None, (True,))
+        return None if singular[0] else (A[0], B[0])
 
-    def differentiate(self, q, v, tau, double dt, A, B, int num_threads):
-        """Fill A, (count, 2 nv, 2 nv), and B, (count, 2 nv, nv), of `step_derivatives`; NaN where there is no step.
+    def differentiate(self, q, v, tau, double dt, int num_threads):
+        """Return A, (count, 2 nv, 2 nv), and B, (count, 2 nv, nv), of `step_derivatives`; NaN where there is no step.
 
-        Returns which samples have none because their mass matrix or a position is singular. None, with A and B as they
-        were, where terms act whose derivatives are not computed here.
+        And which samples have none because their mass matrix or a position is singular. None where terms act whose
+        derivatives are not computed here.
         """
         cdef const Model* m = &self.compiled.model
         cdef ChangeJob job
@@ -346,9 +345,7 @@ cdef class ImplicitCore:
         if self.count != 1 or not is_differentiable(self.terms):
             return None
         q, v, tau = in2(q, "q", count, m.num_positions), in2(v, "v", count, nv), in2(tau, "tau", count, nv)
-        for array, columns in ((A, 2*nv), (B, nv)):
-            if array.shape != (count, 2*nv, columns) or array.dtype != np.float64 or not array.flags.carray:
-                raise ValueError("A, B")
+        A, B = np.empty((count, 2*nv, 2*nv)), np.empty((count, 2*nv, nv))
         turning, singular = np.zeros(m.num_bodies, np.intc), np.zeros(count, np.bool_)
         job.turning = <int*><void*>data(turning)
         job.num_turning = find_turning(m, <int*>job.turning)
@@ -358,7 +355,7 @@ cdef class ImplicitCore:
             job.begin, job.end = job.end, min(count, job.end + SAMPLES_A_CHECK*num_threads)
             share(differentiate_part, &job, &job.num_parts, min(<Py_ssize_t>num_threads, job.end - job.begin))
             PyErr_CheckSignals()
-        return singular
+        return A, B, singular
 
     def touch(self, Py_ssize_t sample, q, v, v1, along, lengths):
         """Return what shapes did to a sample in steps from q and v to v1, arrays with T rows, of these lengths, (T,).
