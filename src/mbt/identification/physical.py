@@ -12,7 +12,7 @@ from mbt.math.pseudo_inertia import _parameters_of, _pseudo_inertia_of
 
 __all__ = ["PhysicalFit", "fit_physical", "inside", "ridge"]
 
-# How far from the least cost a fit may end, in squared residuals in units of the noise.
+# How far from the least cost a fit may end, in halves of squared residuals in units of the noise.
 _GAP = 1e-7
 _FALL = 0.02
 _MOST_STEPS = 100
