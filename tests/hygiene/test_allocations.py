@@ -41,6 +41,7 @@ SCRIPT = """
 import ctypes, itertools, json, sys
 import numpy as np
 from support.calls import CALLS, COMPILED_WITH_OUT, FUNCTIONS, HELPERS, SCALARS, WITH_THREE_OUT
+import mbt
 from mbt import functional
 from support.case import get_case
 from support.constraints import tree_with_every_constraint
@@ -132,6 +133,13 @@ state, nv = random_state(loops, np.random.default_rng(1)), loops.num_velocities
 constrained_out = np.empty(nv), np.empty(loops.num_constraint_equations)
 q, v, constrained = state.q.copy(), state.v.copy(), functional.constrained_forward_dynamics
 result["constraints function"] = allocations(lambda: constrained(loops, q, v, v, out=constrained_out))
+arm = get_case("mixed8").tree
+ik = mbt.InverseKinematics(arm)
+ik.add_pose(arm.bodies[-1].body_frame)
+ik.add_posture(arm.default_positions)
+q, goals, out = arm.default_positions.copy(), [np.eye(4)], np.empty(arm.num_velocities)
+velocities = ik.velocities
+result["velocities"] = allocations(lambda: velocities(q, goals, 0.01, out=out))
 for model, tree in (("everything", tree), ("every constraint", loops)):
     nq, nv = tree.num_positions, tree.num_velocities
     start = random_state(tree, np.random.default_rng(1))
@@ -179,6 +187,10 @@ def test_nothing_that_grows_with_the_batch(counts: dict[str, float], model: str,
 @pytest.mark.parametrize("model", ["mixed8", "humanoid", "everything"])
 def test_nothing_that_grows_with_a_context(counts: dict[str, float], model: str, name: str) -> None:
     assert counts[f"{model} Context of a batch: {name}"] < SMALL
+
+
+def test_nothing_for_velocities_towards_goals(counts: dict[str, float]) -> None:
+    assert counts["velocities"] == 0
 
 
 def test_nothing_for_constraints(counts: dict[str, float]) -> None:

@@ -194,6 +194,10 @@ class DifferentialKinematics(TaskList):
         known = self._velocities
         if context is None and known is not None and known[0] == number:
             return known[1]
+        return self._make_velocity_core(number, context)
+
+    def _make_velocity_core(self, number: tuple[int, bool, int], context: Context | None) -> VelocityCore:
+        """Return a new solver, or that of the last context. Apart, because its comprehensions make cells."""
         tree = self._tree
         compile_copy(tree)
         if not self._tasks and self._posture is None:
