@@ -6,7 +6,8 @@ All have joint damping, position limits, and servos with effort limits; MuJoCo m
 `implicitfast` and Newton's method. Feet are spheres on a plane in MuJoCo, points on a half-space in mbt:
 four of the quadruped, eight of the H1, a humanoid of 25 degrees of freedom from its MJCF file. The libraries
 take turns. Wall-clock time of a step: the least of the rounds; of a call of one step from Python, of the
-steps of a rollout of one state, and of those of a batch on one thread.
+steps of a rollout of one state, and of those of a batch on one thread, beside `mujoco.rollout` and
+`mujoco.batch`. And the derivatives of one step, beside MuJoCo's finite differences.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from time import perf_counter
 from typing import Any
 
 import mujoco
+import mujoco.batch
 import mujoco.rollout
 import numpy as np
 
@@ -167,6 +169,12 @@ def contenders(source: str, dt: float) -> dict[str, dict[str, tuple[Callable[[],
             mujoco.mjd_transitionFD(compiled, again, 1e-6, False, A, B, None, None)
 
     mujoco.mj_setState(compiled, again, state, kind)
+    many = mujoco.batch.Batch(compiled, BATCH, nthread=1)
+    many.bind("qpos")[:], many.bind("qvel")[:] = data.qpos, data.qvel
+    our_batch = (
+        lambda: roll_out(tree, qs, vs, of_batch, dt, method="implicit", every=STEPS_OF_BATCH),
+        BATCH * STEPS_OF_BATCH,
+    )
     return {
         "derivatives": {
             "mbt": (differentiate, CALLS // 10),
@@ -178,14 +186,15 @@ def contenders(source: str, dt: float) -> dict[str, dict[str, tuple[Callable[[],
             "mujoco": (lambda: mujoco.rollout.rollout(compiled, again, state[np.newaxis], control), STEPS),
         },
         "batch": {
-            "mbt": (
-                lambda: roll_out(tree, qs, vs, of_batch, dt, method="implicit", every=STEPS_OF_BATCH),
-                BATCH * STEPS_OF_BATCH,
-            ),
+            "mbt": our_batch,
             "mujoco": (
                 lambda: mujoco.rollout.rollout(compiled, again, states, controls),
                 BATCH * STEPS_OF_BATCH,
             ),
+        },
+        "mujoco.batch": {
+            "mbt": our_batch,
+            "mujoco": (lambda: many.step(nstep=STEPS_OF_BATCH), BATCH * STEPS_OF_BATCH),
         },
     }
 
