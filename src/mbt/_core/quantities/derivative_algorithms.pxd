@@ -120,7 +120,7 @@ cdef inline void add_rates_of_constraints(
     const T* q,                # (nq,)     [rad, m]
     const T* multipliers,      # (m,)      [N m, N]
     # Work:
-    T* memory,                 # as `run_inverse_dynamics_derivatives` leaves it
+    T* memory,                 # (count_derivative_work(model),)  as `run_inverse_dynamics_derivatives` leaves it
     # Out:
     T* dg_dq,                  # (m, nv)   [rad/s^2, m/s^2] per [rad, m]
     T* dg_dv,                  # (m, nv)   [rad/s^2, m/s^2] per [rad/s, m/s]
