@@ -162,7 +162,7 @@ LOOPS = {
 def test_compiled_derivatives_are_those_of_numbers_with_derivatives(name):
     tree = of_name(name)
     nv = tree.num_velocities
-    # What sticks or is held is up to a million times as stiff as what it moves: rounding q changes A by 1.5e-9.
+    # What sticks or is held is a million times as stiff as what it moves: rounding q changes A by 1.5e-9.
     lost = 1e-8
     rng = np.random.default_rng(7)
     for size in (1e-3, 1.0):
