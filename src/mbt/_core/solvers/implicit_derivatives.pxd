@@ -76,7 +76,7 @@ cdef inline int differentiate_step(
     set_work(&w, memory)
     memcpy(w.v, out.v, n*sizeof(double))
     if not linearize(y, w.v):
-        return state
+        return SINGULAR
     change_dofs(&w)
     change_momenta(&w)
     change_touches(&w)
