@@ -33,7 +33,7 @@ def test_the_report(capsys: pytest.CaptureFixture[str]) -> None:
     assert err == ""
     lines = out.splitlines()
     assert lines[0].startswith("mbt_arm · ")
-    assert lines[1] == "0.5 s in 500 steps (rk4): the duration is over"
+    assert lines[1] == "0.5 s in 500 steps (implicit): the duration is over"
     assert "times as fast as it happens" in lines[2]
     assert lines[3].startswith("energy 74.1465 J → ")
     assert max(map(len, lines)) <= 100
@@ -54,7 +54,7 @@ def test_it_is_what_simulate_computes(capsys: pytest.CaptureFixture[str], tmp_pa
     context.q = tree.q_from_dict({"elbow": 0.4})
     context.v = tree.v_from_dict({"waist": -1.0})
     control = tree.v_from_dict({"waist": 2.5, "shoulder": -3.0})
-    trajectory = mbt.simulate(tree, context, 0.3, 0.002, control=control)
+    trajectory = mbt.simulate(tree, context, 0.3, 0.002, method="semi_implicit_euler", control=control)
     saved = mbt.Trajectory.load(target)
     np.testing.assert_array_equal(saved.q, trajectory.q)
     report = json.loads(out)
@@ -73,15 +73,17 @@ def test_it_is_what_simulate_computes(capsys: pytest.CaptureFixture[str], tmp_pa
 
 def test_limits(capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ("--duration=0.1", "--torque=waist=500")
-    assert "clipped" not in run(capsys, *arguments)[0]
-    assert "effort of waist_w clipped in 100 steps" in run(capsys, *arguments, "--limit-efforts")[0]
-    out, _ = run(capsys, *arguments, "--limit-efforts", "--json")
+    assert "clipped" not in run(capsys, *arguments, "--no-limit-efforts")[0]
+    assert "clipped" not in run(capsys, *arguments, "--method=rk4")[0]
+    for options in ((), ("--method=rk4", "--limit-efforts")):
+        assert "effort of waist_w clipped in 100 steps" in run(capsys, *arguments, *options)[0]
+    out, _ = run(capsys, *arguments, "--json")
     assert json.loads(out)["num_limited"] == {"waist_w": 100}
 
 
 def test_a_free_base(capsys: pytest.CaptureFixture[str]) -> None:
     position = "--position=base=1,0,0,0,0,0,2"
-    out, _ = run(capsys, "--base=floating", "--duration=0.2", position, "--json")
+    out, _ = run(capsys, "--base=floating", "--duration=0.2", position, "--method=rk4", "--json")
     assert json.loads(out)["positions"]["base_z"] == pytest.approx(2.0 - 0.5 * 9.81 * 0.04)
 
 
@@ -97,7 +99,7 @@ def test_files(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
 
 
 def test_a_simulation_that_cannot_go_on(capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ("--duration=3", "--dt=0.3", "--torque=waist=1e12")
+    arguments = ("--duration=3", "--dt=0.3", "--torque=waist=1e12", "--method=rk4")
     out, err = run(capsys, *arguments, code=2)
     assert "(rk4): after " in out
     assert err.startswith("mbt: after ")

@@ -451,7 +451,7 @@ def test_trajectories_have_what_the_solver_did_in_each_step():
     again = pickle.loads(pickle.dumps(motion))
     assert (again.solver.residual == solver.residual).all()
     assert not again.solver.residual.flags.writeable
-    assert mbt.simulate(tree, tree.create_default_context(), 0.01).solver is None
+    assert mbt.simulate(tree, tree.create_default_context(), 0.01, method="rk4").solver is None
 
 
 def test_limits_can_be_turned_off():

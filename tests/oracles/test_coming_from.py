@@ -154,7 +154,7 @@ def test_defaults_of_mujoco() -> None:
     assert mujoco.MjModel.from_xml_string("<mujoco/>").opt.timestep == 0.002
     assert inspect.signature(mbt.simulate).parameters["dt"].default == 0.001
     assert model.opt.integrator == mujoco.mjtIntegrator.mjINT_EULER
-    assert inspect.signature(mbt.simulate).parameters["method"].default == "semi_implicit_euler"
+    assert mbt.simulate(tree, tree.create_default_context(), 0.01).method == "implicit"
     assert not model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_CONTACT
     assert not any(isinstance(element, mbt.PointContact) for element in tree.force_elements)
     assert model.dof_armature[1] == 0.1

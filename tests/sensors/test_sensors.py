@@ -312,7 +312,8 @@ def test_derivatives():
 def test_trajectories():
     tree = make_tree()
     context = random_context(tree)
-    motion = mbt.simulate(tree, context, 0.05, 1e-3, control=np.full(tree.num_velocities, 0.1))
+    control = np.full(tree.num_velocities, 0.1)
+    motion = mbt.simulate(tree, context, 0.05, method="semi_implicit_euler", control=control)
     assert motion.sensor_names == tree.sensor_names
     assert motion.sensors.shape == (51, tree.num_sensor_values)
     state = tree.create_default_context()

@@ -116,7 +116,8 @@ def _add_simulate(commands: Any) -> None:
     )
     simulate.add_argument(
         "--method",
-        help="rk4 (default), semi_implicit_euler, implicit, or a solver of SciPy: RK45, DOP853, Radau, ...",
+        help="implicit, semi_implicit_euler, rk4, or a solver of SciPy: RK45, DOP853, Radau, ... (default: "
+        "implicit for robots with limits, servos, damping, friction or contact, else semi_implicit_euler)",
     )
     for name, what in (
         ("position", "initial position of a joint [rad, m]"),
@@ -132,12 +133,12 @@ def _add_simulate(commands: Any) -> None:
         )
     simulate.add_argument(
         "--limit-efforts", action=argparse.BooleanOptionalAction,
-        help="clip torques to the limits of the file (by default with --method implicit)",
+        help="clip torques to the limits of the file (by default in implicit steps)",
     )  # fmt: skip
     simulate.add_argument(
         "--contacts", action="store_true",
         help="let the collision shapes of the file touch, meshes by their convex hulls, with the friction of "
-        "the file; needs, and is by default, --method implicit",
+        "the file; in implicit steps only",
     )  # fmt: skip
     simulate.add_argument(
         "--floor", type=float, metavar="Z", help="with --contacts: a floor at this height [m]"

@@ -69,7 +69,7 @@ def run_simulation(options: Namespace, **reading: Any) -> tuple[str, str | None]
             context,
             options.duration,
             options.dt,
-            method=options.method or ("rk4" if contacts is None else "implicit"),
+            method=options.method,
             control=tau,
             limit_efforts=options.limit_efforts,
             contacts=contacts,

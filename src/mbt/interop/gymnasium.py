@@ -18,6 +18,7 @@ from mbt.errors import (
 )
 from mbt.interop.actions import Actions
 from mbt.math.arrays import as_bool, as_count, as_float_array, as_positive, describe_type
+from mbt.motion.default_method import choose_method
 from mbt.scalars.batch_context import BatchContext
 from mbt.scalars.repeated_context import repeat_context
 from mbt.scalars.samples import put_samples, spread_declared, take_samples
@@ -79,7 +80,7 @@ class VectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
     steps : int, optional
         The number of steps that an action lasts.
     method : {"semi_implicit_euler", "rk4", "implicit"}, optional
-        The integration method, see `mbt.functional.rollout`.
+        The integration method, see `mbt.functional.rollout`; by default that of `mbt.simulate`.
     contacts : ShapeContact, optional
         Shapes that touch, with ``method="implicit"``.
     max_episode_steps : int, optional
@@ -134,7 +135,7 @@ class VectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
         action_space: Any = None,
         dt: float = 0.01,
         steps: int = 1,
-        method: str = "semi_implicit_euler",
+        method: str | None = None,
         contacts: Any = None,
         max_episode_steps: int | None = None,
         normalized_actions: bool = False,
@@ -151,6 +152,8 @@ class VectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
         self._control = None if control is None else _as_function(control, "control")
         self._steps = as_count(steps, "steps")
         self._dt = as_positive(dt, "dt")
+        if method is None:
+            method = choose_method(self._start, joint_limits=True, contacts=contacts)
         self._how: dict[str, Any] = {"method": method, "contacts": contacts}
         self._most = None if max_episode_steps is None else as_count(max_episode_steps, "max_episode_steps")
         if not isinstance(autoreset_mode, AutoresetMode):

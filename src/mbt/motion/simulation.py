@@ -6,11 +6,11 @@ import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from mbt.errors import ArgumentValueError, SimulationWarning, quote
+from mbt.errors import SimulationWarning
 from mbt.motion.fixed_steps import simulate_fixed_steps
 from mbt.motion.operands import METHODS
 from mbt.motion.progress import Progress
-from mbt.motion.solvers import SOLVERS, simulate_with_solver
+from mbt.motion.solvers import simulate_with_solver
 from mbt.motion.symptoms import FEWEST_STEPS, find_cause, find_early_cause, find_symptoms
 from mbt.motion.task import make_task
 from mbt.motion.trajectory import Trajectory
@@ -33,7 +33,7 @@ def simulate(
     duration: float,
     dt: float = 1e-3,
     *,
-    method: str = "semi_implicit_euler",
+    method: str | None = None,
     control: npt.ArrayLike | Callable[..., npt.ArrayLike] | None = None,
     servo_positions: npt.ArrayLike | Callable[..., npt.ArrayLike] | None = None,
     servo_velocities: npt.ArrayLike | Callable[..., npt.ArrayLike] | None = None,
@@ -66,10 +66,13 @@ def simulate(
     dt : float, optional
         Length of a step [s]. SciPy's solvers choose their steps, and `dt` is the time between samples.
     method : str, optional
-        ``"semi_implicit_euler"`` (of order one) or ``"rk4"`` (of order four), compiled; or ``"implicit"`` (of
-        order one), which stays stable with stiff joints, limits, dry friction and contact; see
-        `mbt.functional.rollout`. Or a solver of SciPy, for one state: ``"RK23"``, ``"RK45"``, ``"DOP853"``,
-        ``"LSODA"``, and for stiff models ``"Radau"``, ``"BDF"``.
+        ``"implicit"`` (of order one), which stays stable with stiff joints, limits, dry friction and contact;
+        ``"semi_implicit_euler"`` (of order one) or ``"rk4"`` (of order four), which know no limits; all are
+        compiled, see `mbt.functional.rollout`. Or a solver of SciPy, for one state: ``"RK23"``, ``"RK45"``,
+        ``"DOP853"``, ``"LSODA"``, and for stiff models ``"Radau"``, ``"BDF"``. By default ``"implicit"`` if
+        the model has anything that slows or stops a motion: position limits, servos, joint damping, friction,
+        dampers, contact; else ``"semi_implicit_euler"``, which keeps the energy of what swings freely.
+        ``trajectory.method`` tells.
     control : array_like, shape (..., n, num_velocities) or (num_velocities,), or callable, optional
         Generalized forces [N m, N]: an array has a row for each of the n steps, or one for all. A function
         ``control(time, q, v) -> tau``, shape (..., num_velocities), is called before each step of fixed
@@ -154,9 +157,6 @@ def simulate(
     >>> trajectory.v[-1].round(6)  # -sqrt(2 g l)
     array([-4.429447])
     """
-    if not isinstance(method, str) or (method not in METHODS and method not in SOLVERS):
-        known = ", ".join(map(repr, (*METHODS, *SOLVERS)))
-        raise ArgumentValueError(f"method: expected one of {known}, got {quote(method)}")
     with Progress(progress) as bar:
         task = make_task(
             tree,
@@ -180,7 +180,7 @@ def simulate(
         early = find_early_cause(task)
         if early:
             warnings.warn(f"simulate: {early}", SimulationWarning, stacklevel=2)
-        run: Any = simulate_fixed_steps if method in METHODS else simulate_with_solver
+        run: Any = simulate_fixed_steps if task.method in METHODS else simulate_with_solver
         recording, passages = run(task)
     trajectory = Trajectory._of_recording(task, recording, passages)
     if trajectory.status == "failed":

@@ -11,8 +11,11 @@ import numpy as np
 
 from mbt.errors import ArgumentTypeError, ArgumentValueError, SingularityError, quote
 from mbt.math.arrays import as_bool, as_count, as_finite, as_positive
+from mbt.motion.default_method import choose_method
 from mbt.motion.events import Event, as_events
 from mbt.motion.inputs import Inputs
+from mbt.motion.operands import METHODS
+from mbt.motion.solvers import SOLVERS
 from mbt.tree.context_access import raise_context_mismatch
 
 if TYPE_CHECKING:
@@ -113,16 +116,20 @@ def make_task(tree: MultibodyTree, context: Context, duration: float, dt: float,
     """
     _check_context(tree, context)
     duration, dt = as_positive(duration, "duration"), as_positive(dt, "dt")
-    _check_inertia(tree, context, dt, options["method"])
-    if options["contacts"] is not None:
+    joint_limits, contacts = as_bool(options["joint_limits"], "joint_limits"), options["contacts"]
+    method = _as_method(options["method"])
+    if method is None:
+        method = choose_method(context, joint_limits=joint_limits, contacts=contacts)
+    _check_inertia(tree, context, dt, method)
+    if contacts is not None:
         from mbt.motion.shape_contacts import check_contacts
 
-        check_contacts(options["contacts"], tree, options["method"])
+        check_contacts(contacts, tree, method)
     every = as_count(options["every"], "every")
     events = as_events(options["events"])
     if events and context.batch_shape:
         raise ArgumentValueError("events: expected none in a batch; simulate its samples one at a time")
-    is_implicit = options["method"] == "implicit"
+    is_implicit = method == "implicit"
     limit_efforts = options["limit_efforts"]
     limit_efforts = is_implicit if limit_efforts is None else as_bool(limit_efforts, "limit_efforts")
     own = context.clone()
@@ -148,17 +155,24 @@ def make_task(tree: MultibodyTree, context: Context, duration: float, dt: float,
         start=start,
         duration=duration,
         dt=dt,
-        method=options["method"],
+        method=method,
         inputs=inputs,
         events=events,
         every=every,
         tolerances={name: as_positive(options[name], name) for name in ("rtol", "atol")},
         progress=options["progress"],
-        joint_limits=as_bool(options["joint_limits"], "joint_limits"),
+        joint_limits=joint_limits,
         velocity_limits=as_bool(options["velocity_limits"], "velocity_limits"),
         limit_efforts=limit_efforts,
-        contacts=options["contacts"],
+        contacts=contacts,
     )
+
+
+def _as_method(method: object) -> str | None:
+    if method is None or (isinstance(method, str) and (method in METHODS or method in SOLVERS)):
+        return method
+    known = ", ".join(map(repr, (*METHODS, *SOLVERS)))
+    raise ArgumentValueError(f"method: expected one of {known}, got {quote(method)}")
 
 
 def _check_context(tree: MultibodyTree, context: Context) -> None:

@@ -280,6 +280,11 @@ class DoorHinge(JointForceElement):
         """Return the constants, and the numbers to compute with."""
         return (self._config if context is None else self.get_config(context)), self._numbers_in(context)
 
+    # For the tree.
+
+    def _slows(self, context: ContextCore) -> bool:
+        return True  # Its catch, at the least.
+
 
 def _as_config(config: object, what: str) -> DoorHingeConfig:
     if not isinstance(config, DoorHingeConfig):

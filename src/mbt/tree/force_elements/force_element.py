@@ -291,6 +291,10 @@ class ForceElement(MultibodyElement):
         """Whether its forces are computed in Python."""
         return True
 
+    def _slows(self, context: ContextCore) -> bool:
+        """Whether it takes energy from motions, with the parameters of a Context; of Python, nobody knows."""
+        return False
+
     def _needs(self) -> Iterator[tuple[MultibodyElement, str]]:
         """Return the elements that must be of the same tree, each with the name it has here."""
         return elements_among(self)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+
 from mbt._core.model.element_types import ForceElementType
 from mbt.errors import ArgumentValueError
 from mbt.math.arrays import FloatArray
@@ -167,3 +169,8 @@ class JointFriction(JointForceElement):
             return -(Fc + (Fs - Fc) / (1.0 + x * x)) * numbers.tanh(v / vt)
 
         return numbers.apply_to(friction, velocity=velocity)
+
+    # For the tree.
+
+    def _slows(self, context: ContextCore) -> bool:
+        return bool(np.any(self.get_breakaway_friction(context)))

@@ -172,6 +172,10 @@ class LinearBushingRollPitchYaw(CompiledForceElement):
     def _places(self, plan: FinalizationPlan) -> tuple[int, int]:
         return self.frameA._index, self.frameC._index
 
+    def _slows(self, context: ContextCore) -> bool:
+        constants = self.get_torque_damping_constants(context), self.get_force_damping_constants(context)
+        return bool(np.any(constants))
+
     def _describe_singularity(self) -> str:
         """Return why there are positions in which the force is undefined."""
         return (

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
+
 from mbt._core.model.element_types import ForceElementType
 from mbt.errors import ArgumentValueError
 from mbt.tree.body import RigidBody
@@ -11,6 +13,7 @@ from mbt.tree.fields import NONNEGATIVE, POSITIVE, Number, Reference, Vector
 from mbt.tree.force_elements.compiled import CompiledForceElement
 
 if TYPE_CHECKING:
+    from mbt._core.engines.context import ContextCore
     from mbt.tree.finalization import FinalizationPlan
 
 __all__ = ["LinearSpringDamper"]
@@ -105,6 +108,9 @@ class LinearSpringDamper(CompiledForceElement):
 
     def _places(self, plan: FinalizationPlan) -> tuple[int, int]:
         return self.bodyA.body_frame._index, self.bodyB.body_frame._index
+
+    def _slows(self, context: ContextCore) -> bool:
+        return bool(np.any(self.get_damping(context)))
 
     def _describe_singularity(self) -> str:
         """Return why there are positions in which the force is undefined."""

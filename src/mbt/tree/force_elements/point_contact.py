@@ -224,6 +224,9 @@ class PointContact(CompiledForceElement):
     def _places(self, plan: FinalizationPlan) -> tuple[int, int]:
         return self.half_space_frame._index, self.frame._index
 
+    def _slows(self, context: ContextCore) -> bool:
+        return True  # It stops what it meets, at the least.
+
     def _repr_details(self) -> str:
         """Return what the representation tells beyond the name."""
         return f"{super()._repr_details()} num_points={self.num_points}"

@@ -1,0 +1,43 @@
+"""The method of `simulate` where nobody asks for one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mbt.tree.servos import has_servos
+
+if TYPE_CHECKING:
+    from mbt.context.context import Context
+
+__all__ = ["choose_method"]
+
+
+def choose_method(context: Context, *, joint_limits: bool, contacts: object) -> str:
+    """Return ``"implicit"`` for a model with what slows or stops a motion, else ``"semi_implicit_euler"``.
+
+    What slows is too stiff for explicit steps sooner or later, and they know no limits; but they keep the
+    energy of a model that loses none, which implicit steps do not.
+
+    Parameters
+    ----------
+    context : Context
+        With the parameters, of one state or of a batch.
+    joint_limits : bool
+        Whether position limits shall act.
+    contacts : ShapeContact or None
+        Shapes that touch.
+    """
+    tree = context.tree
+    has_limits = joint_limits and any(
+        np.isfinite([joint.position_lower_limits, joint.position_upper_limits]).any() for joint in tree.joints
+    )
+    slows = (
+        has_limits
+        or contacts is not None
+        or has_servos(tree)
+        or any(np.any(joint.get_damping_vector(context)) for joint in tree.joints)
+        or any(element._slows(context) for element in tree.force_elements)
+    )
+    return "implicit" if slows else "semi_implicit_euler"
