@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from mbt.tree.multibody_tree import MultibodyTree
 
 __all__ = [
+    "Block",
     "ImplicitSteps",
     "SolverSteps",
     "Taken",
@@ -118,6 +119,54 @@ class Taken(NamedTuple):
     told: FloatArray
 
 
+class Block:
+    """What calls of compiled steps write: arrays (calls, samples of the batch, steps of a call, ...).
+
+    Attributes
+    ----------
+    q, v : ndarray
+        States behind the steps.
+    lengths : ndarray
+        Of the steps.
+    """
+
+    def __init__(
+        self,
+        tree: MultibodyTree,
+        batch: tuple[int, ...],
+        servos: npt.NDArray[np.intp],
+        calls: int,
+        steps: int,
+    ) -> None:
+        shape, nv = (calls, math.prod(batch), steps), tree.num_velocities
+        self.q, self.v = np.empty((*shape, tree.num_positions)), np.empty((*shape, nv))
+        told = np.empty((*shape, count_told(tree)))
+        self.lengths = told[..., 0]
+        self._arrays: tuple[npt.NDArray[Any], ...] = (
+            self.q, self.v, np.empty(shape, dtype=np.intp), np.empty(shape),
+            np.empty((*shape, nv), dtype=np.bool_), np.empty((*shape, servos.size), dtype=np.bool_),
+            np.empty((*shape, nv), dtype=np.bool_), np.empty((*shape, nv)), told,
+        )  # fmt: skip
+        self._batch, self._servos, self._num_actuators = batch, servos, tree.num_actuators
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def rows(self, call: int) -> list[Any]:
+        """Return what one call writes."""
+        return [x[call] for x in self._arrays]
+
+    def read(self, calls: int) -> Taken:
+        """Return the steps of the first calls, one behind the other."""
+        q, v, iterations, residual, at_limit, full, clipped, drive, told = (
+            np.moveaxis(x[:calls], 0, 1).reshape(*self._batch, calls * x.shape[2], *x.shape[3:])
+            for x in self._arrays
+        )
+        saturated = np.zeros((*full.shape[:-1], self._num_actuators), dtype=np.bool_)
+        saturated[..., self._servos] = full
+        return Taken(q, v, SolverSteps(iterations, residual, at_limit, saturated), clipped, drive, told)
+
+
 class ImplicitSteps:
     """Steps of one Context, of one state or a batch of doubles.
 
@@ -176,40 +225,37 @@ class ImplicitSteps:
         SingularityError
             When one state has a degree of freedom without inertia; a sample of a batch is NaN.
         """
-        if self._moving is None:
-            return self._take(q, v, tau, dt, None)
-        parts = []
-        for k in range(tau.shape[-2]):
-            bias = self._forces_of_elements(q, v, time + k * dt)
-            parts.append(self._take(q, v, tau[..., k : k + 1, :], dt, bias))
-            q, v = parts[-1].q[..., 0, :], parts[-1].v[..., 0, :]
-        return join_taken(parts)
+        num_steps = tau.shape[-2]
+        calls, steps = (1, num_steps) if self._moving is None else (num_steps, 1)
+        block = self.reserve(calls, steps)
+        for k in range(calls):
+            self.write(block, k, q, v, tau[..., k * steps : (k + 1) * steps, :], dt, time + k * dt)
+            q, v = block.q[k, :, -1], block.v[k, :, -1]
+        return block.read(calls)
 
-    def _take(self, q: FloatArray, v: FloatArray, tau: FloatArray, dt: float, bias: Any) -> Taken:
-        tree, count, steps = self.tree, self._count, tau.shape[-2]
-        nq, nv, rows = tree.num_positions, tree.num_velocities, (self._count, tau.shape[-2])
-        q, v = np.ascontiguousarray(q).reshape(count, nq), np.ascontiguousarray(v).reshape(count, nv)
-        tau = np.broadcast_to(tau, (*self.batch, steps, nv)).reshape(*rows, nv)
-        q1, v1, drive = (np.empty((*rows, size)) for size in (nq, nv, nv))
-        iterations, residual = np.empty(rows, dtype=np.intp), np.empty(rows)
-        at_limit, clipped = (np.empty((*rows, nv), dtype=np.bool_) for _ in range(2))
-        full = np.empty((*rows, len(self._servos)), dtype=np.bool_)
-        told = np.empty((*rows, count_told(tree)))
-        singular = take(
-            self._core, q, v, np.ascontiguousarray(tau), bias, dt, q1, v1, iterations, residual, at_limit,
-            full, clipped, drive, told, get_num_threads(),
-        )  # fmt: skip
-        if not self.batch and singular[0] and steps == 1:
+    def reserve(self, calls: int, steps: int = 1) -> Block:
+        """Return where calls of `write`, of so many steps each, shall write."""
+        return Block(self.tree, self.batch, self._servos, calls, steps)
+
+    def write(
+        self, block: Block, call: int, q: FloatArray, v: FloatArray, tau: FloatArray, dt: float, time: Any
+    ) -> None:
+        """Take the steps of a call from a state on; `take` says what it raises."""
+        tree, count = self.tree, self._count
+        q, v = (
+            np.ascontiguousarray(x).reshape(count, size)
+            for x, size in ((q, tree.num_positions), (v, tree.num_velocities))
+        )
+        bias = None if self._moving is None else self._forces_of_elements(q, v, time)
+        steps = tau.shape[-2:]
+        if tau.shape[:-2] != self.batch:
+            tau = np.broadcast_to(tau, (*self.batch, *steps))
+        tau = np.ascontiguousarray(tau).reshape(count, *steps)
+        written: Any = (*block.rows(call), get_num_threads())
+        singular = take(self._core, q, v, tau, bias, dt, *written)
+        block.lengths[call] = dt  # also where a state is not finite
+        if not self.batch and singular[0] and steps[0] == 1:
             self._raise_singular(q[0], v[0])
-        told[..., 0] = dt  # also where a state is not finite
-        saturated = np.zeros((*rows, tree.num_actuators), dtype=np.bool_)
-        saturated[..., self._servos] = full
-        shaped = [
-            x.reshape((*self.batch, *x.shape[1:]))
-            for x in (iterations, residual, at_limit, saturated, q1, v1, clipped, drive, told)
-        ]
-        v1, clipped, drive, told = shaped[5:]
-        return Taken(shaped[4], v1, SolverSteps(*shaped[:4]), clipped, drive, told)
 
     def roll_out(
         self, q: FloatArray, v: FloatArray, tau: FloatArray, dt: float, kept: int, every: int
@@ -233,7 +279,8 @@ class ImplicitSteps:
     def _forces_of_elements(self, q: FloatArray, v: FloatArray, time: Any) -> FloatArray:
         """Return inverse dynamics without acceleration, (count, nv), where elements in Python act."""
         context: Any = self._moving
-        context.q, context.v, context.time = q, v, time
+        context.q, context.v = (x.reshape(*self.batch, x.shape[-1]) for x in (q, v))
+        context.time = time
         bias: FloatArray = self.tree.calc_inverse_dynamics(
             context, np.zeros((*self.batch, v.shape[-1])), self._forces, include_force_elements=True
         )

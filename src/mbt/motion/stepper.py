@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +17,8 @@ from mbt.motion.recording import NOT_FINITE
 from mbt.motion.stages import take_step
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy.typing as npt
 
     from mbt.context.context import Context
@@ -24,6 +27,10 @@ if TYPE_CHECKING:
     from mbt.motion.task import Task
 
 __all__ = ["Stepper", "make_stepper"]
+
+# Single steps whose results stand together, of one state and of all samples of a batch.
+_STEPS_A_BLOCK = 64
+_STATES_A_BLOCK = 1 << 14
 
 
 def make_stepper(task: Task) -> Stepper:
@@ -144,7 +151,11 @@ class _ImplicitStepper(Stepper):
             contacts=task.contacts,
         )
         self._num_limited, self._targets = task.inputs.num_limited, task.inputs.targets
-        # Of which nobody has asked what they exerted; and what the solver did in the others.
+        # Of single steps, the last few; of steps of which nobody has asked what they exerted; and what the
+        # solver did in the others.
+        self._block, self._num_written = self._steps.reserve(0), 0
+        self._shape = (*task.context.batch_shape, self.nq + self.nv)
+        self._size = max(1, min(_STEPS_A_BLOCK, _STATES_A_BLOCK // max(1, math.prod(self._shape[:-1]))))
         self._taken: list[Taken] = []
         self._done: list[SolverSteps] = []
         self._clipped: list[npt.NDArray[np.bool_]] = []
@@ -152,6 +163,7 @@ class _ImplicitStepper(Stepper):
     def exerted(self, first: int, tau: FloatArray) -> FloatArray:
         from mbt.motion.implicit import join_taken
 
+        self._read_block()
         taken = join_taken(self._taken)
         self._taken.clear()
         if not self.context.batch_shape and not math.isfinite(taken.told[-1].sum()):
@@ -169,34 +181,48 @@ class _ImplicitStepper(Stepper):
         return join_steps(self._done).sample((*(slice(None),) * axis, slice(num_steps)))
 
     def take(self, times: FloatArray, tau: FloatArray, dt: float) -> FloatArray:
-        self._taken.append(self._move(times[0], tau, dt))
-        self._go(np.concatenate([self._taken[-1].q[..., -1, :], self._taken[-1].v[..., -1, :]], axis=-1))
-        return np.concatenate([self._taken[-1].q, self._taken[-1].v], axis=-1)
+        taken = self._move(self._steps.take, tau, dt, times[0])
+        self._taken.append(taken)
+        states = np.concatenate([taken.q, taken.v], axis=-1)
+        self._go(states[..., -1, :])
+        return states
 
     def take_one(self, time: float, tau: FloatArray, dt: float) -> FloatArray:
-        self.take(np.array([time]), tau[..., np.newaxis, :], dt)
-        state = self.state
+        block, k = self._block, self._num_written
+        if k == len(block):
+            self._read_block()
+            block, k = self._steps.reserve(self._size), 0
+            self._block = block
+        self._move(partial(self._steps.write, block, k), tau[..., np.newaxis, :], dt, time)
+        self._num_written = k + 1
+        state = np.concatenate([block.q[k, :, 0], block.v[k, :, 0]], axis=-1).reshape(self._shape)
+        self._go(state)
         state.flags.writeable = False
         return state
+
+    def _read_block(self) -> None:
+        if self._num_written:
+            self._taken.append(self._block.read(self._num_written))
+        self._block, self._num_written = self._steps.reserve(0), 0
 
     def step_from(self, time: float, state: FloatArray, tau: FloatArray, dt: float) -> FloatArray:
         if not dt > 0.0:
             return state
         here = self.state
         self._go(state)
-        taken = self._move(time, tau[..., np.newaxis, :], dt)
+        taken = self._move(self._steps.take, tau[..., np.newaxis, :], dt, time)
         self._go(here)
         return np.concatenate([taken.q[..., 0, :], taken.v[..., 0, :]], axis=-1)
 
-    def _move(self, time: float, tau: FloatArray, dt: float) -> Taken:
+    def _move(self, take: Callable[..., Any], tau: FloatArray, dt: float, time: float) -> Any:
         context = self.context
         if self._targets is not None:
             self._steps.set_servo_targets(self._targets.q_d, self._targets.v_d)
         try:
-            return self._steps.take(context.q, context.v, tau, dt, time)
+            return take(context.q, context.v, tau, dt, time)
         except SingularityError as error:
             self.reason = str(error)
-            return self._steps.take(context.q, context.v * np.nan, tau, dt, time)
+            return take(context.q, context.v * np.nan, tau, dt, time)
 
 
 class _PythonStepper(_StepByStep):

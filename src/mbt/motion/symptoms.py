@@ -148,19 +148,22 @@ def _find_cause_of_explicit(task: Task, trajectory: Trajectory) -> str:
 
 def _describe_impossible_bodies(context: Context) -> str:
     """Tell of a body with a negative moment of inertia: no motion has its energy."""
-    for body, M in zip(
-        context.tree.bodies[1:], context.tree.eval_position_kinematics(context).M_Bo_W[1:], strict=True
-    ):
-        mass = M[3, 3]
-        c = np.array([M[2, 4], M[0, 5], M[1, 3]]) / (mass or 1.0)
-        moments = np.linalg.eigvalsh(M[:3, :3] - mass * (c @ c * np.eye(3) - np.outer(c, c)))
-        if moments[0] < -_ROUNDING_OF_MOMENTS * max(np.abs(moments).max(), mass * (c @ c)):
-            return (
-                f"{body._label} has a moment of inertia of {moments[0]:.3g} kg m^2 about its centre of mass, "
-                "which no body has: implicit steps may gain energy without bound. Mend its inertia, as with "
-                "mbt.SpatialInertia.solid_box_with_mass"
-            )
-    return ""
+    M = context.tree.eval_position_kinematics(context).M_Bo_W[1:]
+    mass = M[:, 3, 3]
+    c = np.stack([M[:, 2, 4], M[:, 0, 5], M[:, 1, 3]], axis=-1) / np.where(mass, mass, 1.0)[:, np.newaxis]
+    offsets = mass[:, np.newaxis, np.newaxis] * c[:, :, np.newaxis] * c[:, np.newaxis]
+    spread = np.trace(offsets, axis1=1, axis2=2)  # m c^2
+    moments = np.linalg.eigvalsh(M[:, :3, :3] + offsets - spread[:, np.newaxis, np.newaxis] * np.eye(3))
+    largest = np.maximum(np.abs(moments).max(axis=-1, initial=0.0), spread)
+    impossible = np.flatnonzero(moments[:, 0] < -_ROUNDING_OF_MOMENTS * largest)
+    if not impossible.size:
+        return ""
+    body, least = context.tree.bodies[1 + impossible[0]], moments[impossible[0], 0]
+    return (
+        f"{body._label} has a moment of inertia of {least:.3g} kg m^2 about its centre of mass, which no "
+        "body has: implicit steps may gain energy without bound. Mend its inertia, as with "
+        "mbt.SpatialInertia.solid_box_with_mass"
+    )
 
 
 def _describe_singular(task: Task, trajectory: Trajectory) -> str:
