@@ -66,6 +66,10 @@ cdef CompiledModel compiled_of_any(object tree):
     return (<TreeCore>tree)._compiled
 
 
+cdef bint became_single(tree, const Model* m, Batch batch):
+    return len(batch.arrays) == 3 and is_single(tree, m, batch.arrays[0], batch.arrays[1], batch.arrays[2], None)
+
+
 # Inverse dynamics -----------------------------------------------------------------------------------------------
 
 def inverse_dynamics(tree, q, v, vdot, *, external_forces=None, multipliers=None, out=None):
@@ -123,10 +127,7 @@ def inverse_dynamics(tree, q, v, vdot, *, external_forces=None, multipliers=None
     cdef const Model* m = &compiled.model
     cdef const Parameters[double]* p = &compiled.defaults.parameters
     cdef double* memory
-    if not (
-        external_forces is None and is_array1(q, m.num_positions) and is_array1(v, m.num_velocities)
-        and is_array1(vdot, m.num_velocities) and (<TreeCore>tree)._user_force_elements is None
-    ):
+    if not is_single(tree, m, q, v, vdot, external_forces):
         return inverse_dynamics_batch(tree, compiled, q, v, vdot, external_forces, out)
     if m.num_checked:
         check_positions(tree, compiled, data(q))
@@ -167,6 +168,8 @@ def _inverse_dynamics_with(tree, CompiledModel compiled, q, v, vdot, external_fo
 
 cdef inverse_dynamics_batch(tree, CompiledModel compiled, q, v, vdot, external_forces, out):
     cdef Batch batch = batch_with_forces(tree, compiled, q, v, "vdot", vdot, external_forces)
+    if became_single(tree, &compiled.model, batch):
+        return inverse_dynamics(tree, *batch.arrays, out=out)
     if not batch.shape:
         return calc_single(tree, "calc_inverse_dynamics", batch, out, include_force_elements=True)
     out = batch.output(out, (compiled.model.num_velocities,))
@@ -233,10 +236,7 @@ def forward_dynamics(tree, q, v, tau, *, external_forces=None, out=None):
     cdef double* memory
     cdef double* result
     cdef int singular
-    if not (
-        external_forces is None and is_array1(q, m.num_positions) and is_array1(v, nv) and is_array1(tau, nv)
-        and (<TreeCore>tree)._user_force_elements is None
-    ):
+    if not is_single(tree, m, q, v, tau, external_forces):
         return forward_dynamics_batch(tree, compiled, q, v, tau, external_forces, out)
     if m.num_checked:
         check_positions(tree, compiled, data(q))
@@ -267,6 +267,8 @@ cdef int check_multipliers(tree, CompiledModel compiled, const double* multiplie
 
 cdef forward_dynamics_batch(tree, CompiledModel compiled, q, v, tau, external_forces, out):
     cdef Batch batch = batch_with_forces(tree, compiled, q, v, "tau", tau, external_forces)
+    if became_single(tree, &compiled.model, batch):
+        return forward_dynamics(tree, *batch.arrays, out=out)
     if not batch.shape:
         return calc_single(tree, "calc_forward_dynamics", batch, out)
     out = batch.output(out, (compiled.model.num_velocities,))
@@ -276,7 +278,7 @@ cdef forward_dynamics_batch(tree, CompiledModel compiled, q, v, tau, external_fo
 
 
 cdef object calc_single(tree, str method, Batch batch, out, include_force_elements=None):
-    """One state whose arguments are not exact arrays, or with forces."""
+    """One state with forces."""
     keywords = {} if include_force_elements is None else {"include_force_elements": include_force_elements}
     return above.calc_single(tree, method, batch.arrays, out=out, **keywords)
 

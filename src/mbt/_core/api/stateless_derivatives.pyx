@@ -4,11 +4,11 @@ cimport numpy as cnp
 from libc.string cimport memcpy
 
 from mbt._core.algebra.records cimport Parameters
-from mbt._core.api.stateless cimport compiled_of
+from mbt._core.api.stateless cimport became_single, compiled_of, is_single
 from mbt._core.api.tree_derivatives cimport outputs_of, six_of
 from mbt._core.api.tree_energy cimport TreeCore
 from mbt._core.door.compiled_model cimport CompiledModel
-from mbt._core.door.exact_arrays cimport adopt, apart, data, direction, is_array1, new2, new3, option
+from mbt._core.door.exact_arrays cimport adopt, apart, data, direction, new2, new3, option
 from mbt._core.engines cimport double_engine
 from mbt._core.engines.lane_engine cimport run_batch
 from mbt._core.engines.leading_axes cimport Batch, add_forces_operands, check_elements
@@ -224,13 +224,6 @@ def constrained_forward_dynamics_derivatives(tree, q, v, tau, *, external_forces
 
 # One state in exact arrays ----------------------------------------------------------------------------------------
 
-cdef bint is_single(tree, const Model* m, q, v, x, external_forces):
-    return (
-        external_forces is None and is_array1(q, m.num_positions) and is_array1(v, m.num_velocities)
-        and is_array1(x, m.num_velocities) and (<TreeCore>tree)._user_force_elements is None
-    )
-
-
 cdef int check_single(tree, CompiledModel compiled, q) except -1:
     if compiled.model.num_checked:
         check_positions(tree, compiled, data(q))
@@ -309,7 +302,10 @@ cdef derivatives_batch(
 ):
     cdef Py_ssize_t nv = compiled.model.num_velocities
     cdef Batch batch = operands_of(tree, compiled, q, v, name, x, external_forces)
-    arrays = batch.outputs(out, (nv, nv))
+    if became_single(tree, &compiled.model, batch):
+        function = forward_dynamics_derivatives if is_forward else inverse_dynamics_derivatives
+        return function(tree, *batch.arrays, out=out)
+    arrays = batch.outputs(out, ((nv, nv),)*3)
     if is_forward and compiled.model.num_constraints:
         for array, part in zip(arrays, constrained_derivatives_batch(tree, compiled, batch, False)):
             array[...] = part[..., :nv, :]

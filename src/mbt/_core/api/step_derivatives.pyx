@@ -10,7 +10,7 @@ from libc.string cimport memcpy, memset
 
 from mbt._core.algebra.records cimport Parameters
 from mbt._core.api.stateless cimport compiled_of
-from mbt._core.api.steps cimport check_state, is_plain, outputs_of
+from mbt._core.api.steps cimport check_state, is_plain
 from mbt._core.door.compiled_model cimport CompiledModel
 from mbt._core.door.exact_arrays cimport adopt, data, is_array1, new1, new2, option
 from mbt._core.engines.lane_engine cimport run_batch
@@ -164,7 +164,7 @@ def step_derivatives(tree, q, v, tau, dt, int method, out):
     ):
         return differentiate_euler_step(tree, compiled, q, v, tau, dt)
     batch = Batch(["q", "v", "tau"], [q, v, tau], [(nq,), (nv,), (nv,)])
-    A, B = outputs_of(batch, out, (2*nv, 2*nv), (2*nv, nv))
+    A, B = batch.outputs(out, ((2*nv, 2*nv), (2*nv, nv)))
     if not batch.shape:
         q, v, tau = batch.arrays
         if method and not m.num_constraints:

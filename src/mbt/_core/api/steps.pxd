@@ -1,13 +1,9 @@
 """What steps and their derivatives have in common."""
 
 from mbt._core.door.compiled_model cimport CompiledModel
-from mbt._core.engines.leading_axes cimport Batch
 
 # Whether compiled code does all of it.
 cdef bint is_plain(tree, CompiledModel compiled, dt)
 
 # Refuse positions without poses or forces.
 cdef int check_state(tree, CompiledModel compiled, const double* q) except -1
-
-# The arrays of two results.
-cdef tuple outputs_of(Batch batch, out, tuple core_of_q, tuple core_of_v)

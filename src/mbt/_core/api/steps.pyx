@@ -22,7 +22,6 @@ from mbt._core.model.structs cimport Model, Switches
 from mbt._core.quantities cimport kernels
 from mbt._core.quantities.table cimport BACKWARDS, MAX_INTEGERS, RUNGE_KUTTA_4
 
-import numpy as np
 
 from mbt._core.above import above
 from mbt._core.api.stateless import forward_dynamics
@@ -69,21 +68,11 @@ def step(tree, q, v, tau, dt, int method, out):
     if not (is_array1(q, nq) and is_array1(v, nv) and is_array1(tau, nv)):
         batch = Batch(["q", "v", "tau"], [q, v, tau], [(nq,), (nv,), (nv,)])
         if batch.shape:
-            q1, v1 = outputs_of(batch, out, (nq,), (nv,))
+            q1, v1 = batch.outputs(out, ((nq,), (nv,)))
             roll_out_batch(batch, compiled, integers, dt, q1, v1, 1, 0)
             return q1, v1
         q, v, tau = batch.arrays
     return step_of_state(tree, compiled, integers, q, v, tau, dt, out)
-
-
-cdef tuple outputs_of(Batch batch, out, tuple core_of_q, tuple core_of_v):
-    """Arrays for positions and velocities, which share no memory with the operands."""
-    if out is None:
-        return np.empty(batch.shape + core_of_q), np.empty(batch.shape + core_of_v)
-    out = above.check_outputs(out, (batch.shape + core_of_q, batch.shape + core_of_v))
-    for array in out:
-        batch.keep_apart_from(array)
-    return out
 
 
 cdef tuple step_of_state(tree, CompiledModel compiled, const int* integers, q, v, tau, double dt, out):
@@ -174,7 +163,7 @@ def roll_out(tree, q0, v0, tau, dt, int method, every, out):
         batch = Batch(["q0", "v0", "tau"], [q0, v0, tau], [(nq,), (nv,), tau.shape[tau.ndim - 2:]])
         if batch.shape:
             integers[2] = every
-            q, v = outputs_of(batch, out, (kept + 1, nq), (kept + 1, nv))
+            q, v = batch.outputs(out, ((kept + 1, nq), (kept + 1, nv)))
             begin_rows(batch, 0, kept + 1, data(q))
             begin_rows(batch, 1, kept + 1, data(v))
             roll_out_batch(batch, compiled, integers, dt, q, v, kept + 1, 1)

@@ -21,7 +21,7 @@ cdef class Batch:
     cdef convert(self, list names, list values, list cores)
     cdef keep_apart_from(self, object out)
     cdef object output(self, object out, tuple core)
-    cdef tuple outputs(self, object out, tuple core)
+    cdef tuple outputs(self, object out, tuple cores)
     cdef list hold(self, tuple results)
     cdef check_single(self, object tree, CompiledModel compiled)
 

@@ -4,7 +4,7 @@ cimport numpy as cnp
 from cpython.weakref cimport PyWeakref_NewRef
 
 from mbt._core.door.compiled_model cimport CompiledModel
-from mbt._core.door.exact_arrays cimport adopt, apart, data, is_writeable, one_row
+from mbt._core.door.exact_arrays cimport adopt, apart, data, is_writeable, one_row, overlap
 from mbt._core.engines.state cimport check_positions
 from mbt._core.model.structs cimport Model
 from mbt._core.quantities cimport kernels
@@ -18,19 +18,46 @@ cnp.import_array()
 adopt(ReadOnlyArray)
 
 
-cdef bint is_ready(object value, tuple core):
-    """Whether this is an array (..., *core) that needs no conversion."""
-    cdef int i, n = len(core), lead
-    if not (
-        cnp.PyArray_CheckExact(value) and cnp.PyArray_TYPE(value) == cnp.NPY_DOUBLE and cnp.PyArray_ISCARRAY_RO(value)
-    ):
-        return False
-    lead = cnp.PyArray_NDIM(value) - n
+cdef bint has_core(object value, tuple core):
+    """Whether an array is (..., *core)."""
+    cdef int i, n = len(core), lead = cnp.PyArray_NDIM(value) - n
     if lead < 0:
         return False
     for i in range(n):
         if cnp.PyArray_DIM(value, lead + i) != <cnp.npy_intp>core[i]:
             return False
+    return True
+
+
+cdef bint is_ready(object value, tuple core):
+    """Whether this is an array (..., *core) that needs no conversion."""
+    return (
+        cnp.PyArray_CheckExact(value) and cnp.PyArray_TYPE(value) == cnp.NPY_DOUBLE
+        and cnp.PyArray_ISCARRAY_RO(value) and has_core(value, core)
+    )
+
+
+cdef object in_order(object value, tuple core):
+    """Floats (..., *core), however they lie, as kernels read them; None of anything else."""
+    if not cnp.PyArray_CheckExact(value):
+        return one_row(value, core[0]) if len(core) == 1 else None
+    if cnp.PyArray_TYPE(value) != cnp.NPY_DOUBLE and cnp.PyArray_TYPE(value) != cnp.NPY_FLOAT:
+        return None
+    return cnp.PyArray_ContiguousFromAny(value, cnp.NPY_DOUBLE, 0, 0) if has_core(value, core) else None
+
+
+cdef bint are_outputs(object out, tuple shapes):
+    """Whether these are arrays to write into, none of which shares memory with another."""
+    cdef Py_ssize_t i, k
+    if type(out) is not tuple or len(<tuple>out) != len(shapes):
+        return False
+    for i in range(len(shapes)):
+        array, shape = (<tuple>out)[i], <tuple>shapes[i]
+        if not (is_ready(array, shape) and cnp.PyArray_NDIM(array) == len(shape) and is_writeable(array)):
+            return False
+        for k in range(i):
+            if overlap(array, (<tuple>out)[k]):
+                return False
     return True
 
 
@@ -55,16 +82,15 @@ cdef int hold(list held, object array) except -1:
     return 0
 
 
-cdef list rows_of(list values, list cores):
-    """Operands, those of one state in exact arrays, however they lie."""
-    cdef list rows = list(values)
+cdef list all_in_order(list values, list cores):
+    """Operands, those that are floats in exact arrays."""
+    cdef list arrays = list(values)
     cdef int i
     for i in range(len(values)):
-        if len(<tuple>cores[i]) == 1:
-            row = one_row(values[i], (<tuple>cores[i])[0])
-            if row is not None:
-                rows[i] = row
-    return rows
+        array = in_order(values[i], <tuple>cores[i])
+        if array is not None:
+            arrays[i] = array
+    return arrays
 
 
 cdef class Batch:
@@ -74,8 +100,10 @@ cdef class Batch:
         """`cores` are the shapes behind the leading axes; the first operand is q."""
         if not 0 < len(values) <= 5 or not len(names) == len(values) == len(cores):
             raise ValueError(f"values: expected 1 to 5, with as many names and cores, got {len(values)}")
-        if not self.take(values, cores) and not self.take(rows_of(values, cores), cores):
-            self.convert(names, values, cores)
+        if not self.take(values, cores):
+            values = all_in_order(values, cores)
+            if not self.take(values, cores):
+                self.convert(names, values, cores)
         if len(self.shape) > 16:
             from mbt.math.arrays import check_leading_axes
             check_leading_axes(self.shape, ", ".join(names))
@@ -159,12 +187,16 @@ cdef class Batch:
         self.keep_apart_from(out)
         return out
 
-    cdef tuple outputs(self, object out, tuple core):
-        """Three arrays with the leading axes of the operands, none of which they share memory with."""
-        arrays = above.check_outputs((None,)*3 if out is None else out, (self.shape + core,)*3)
-        for array in arrays:
+    cdef tuple outputs(self, object out, tuple cores):
+        """Arrays with the leading axes of the operands, none of which they share memory with."""
+        cdef tuple shapes = tuple([self.shape + <tuple>core for core in cores])
+        if out is None:
+            return tuple([np.empty(shape) for shape in shapes])
+        if not are_outputs(out, shapes):
+            out = above.check_outputs(out, shapes)
+        for array in out:
             self.keep_apart_from(array)
-        return arrays
+        return out
 
     cdef list hold(self, tuple results):
         """Keep the memory of operands and results where it is, as long as what is returned lives."""
