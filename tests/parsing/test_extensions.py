@@ -282,7 +282,7 @@ def test_what_would_change_the_motion_is_told(text, message):
 @pytest.mark.parametrize(
     "text",
     [
-        sdf.robot(A, B, '<drake:collision_filter_group name="g"/>', "<plugin/>"),
+        sdf.robot(A, B, "<plugin/>"),
         sdf.robot(
             A, B, sdf.joint("j", "a", "b", "fixed", "<axis><dynamics><damping>1</damping></dynamics></axis>")
         ),
@@ -314,3 +314,103 @@ def test_controllers_are_told():
     text = urdf.robot(*urdf.TWO_LINKS, urdf.transmission("hinge", GAINS))
     with pytest.warns(mbt.ModelWarning, match="actuator/drake:controller_gains: no controller acts: apply"):
         mbt.load_model(text, strict=True)
+
+
+# Groups of links whose shapes do not touch.
+
+BALL = '<collision><geometry><sphere radius="0.3"/></geometry></collision>'
+SDF_BALL = '<collision name="ball"><geometry><sphere><radius>0.3</radius></sphere></geometry></collision>'
+GROUP_PARTS = {  # The member, the group inside, and the one that is ignored.
+    "urdf": (
+        '<drake:member link="{}"/>',
+        '<drake:member_group name="{}"/>',
+        '<drake:ignored_collision_filter_group name="{}"/>',
+    ),
+    "sdf": (
+        "<drake:member>{}</drake:member>",
+        "<drake:member_group>{}</drake:member_group>",
+        "<drake:ignored_collision_filter_group>{}</drake:ignored_collision_filter_group>",
+    ),
+}
+
+
+def group(kind, name, members, inside="", ignored="", attributes=""):
+    parts = zip(GROUP_PARTS[kind], (members, inside, ignored), strict=True)
+    texts = (part.format(word) for part, words in parts for word in words.split())
+    tag = "drake:collision_filter_group"
+    return f'<{tag} name="{name}"{attributes}>{"".join(texts)}</{tag}>'
+
+
+def balls(kind, *groups):
+    """Five balls on a stem, without a joint between any two of them."""
+    if kind == "sdf":
+        links = [sdf.link(name, SDF_BALL) for name in "abcde"]
+        joints = [sdf.joint(f"to_{name}", "stem", name) for name in "abcde"]
+        return sdf.robot(sdf.link("stem"), *links, *joints, *groups)
+    links = [urdf.link(name).replace("</link>", f"{BALL}</link>") for name in "abcde"]
+    joints = [urdf.joint(f"to_{name}", "stem", name) for name in "abcde"]
+    return urdf.robot(urdf.link("stem"), *links, *joints, *groups)
+
+
+def groups_of(kind):
+    """That ignore themselves, each other, one that comes later and has one inside, and one that is off."""
+    return (
+        group(kind, "self", "a b", ignored="self outer"),
+        group(kind, "outer", "c", inside="inner"),
+        group(kind, "inner", "d"),
+        group(kind, "off", "c d e", ignored="off", attributes=' ignore="true"'),
+    )
+
+
+@pytest.mark.parametrize("kind", ["urdf", "sdf"])
+def test_links_of_groups_that_are_ignored_do_not_touch(kind):
+    tree = load(balls(kind, *groups_of(kind)))
+    pairs = {first.name + second.name for first, second in tree.collision_exclusions}
+    assert pairs == {"ab", "ac", "ad", "bc", "bd"}
+    assert mbt.CollisionModel(tree).num_pairs == 5
+    assert not tree.parse_reports[0].ignored
+    for text, message in (
+        (group(kind, "g", "a nobody"), "'nobody' does not exist.*: left out of the group"),
+        (group(kind, "g", "a", ignored="h"), "it ignores a group 'h', which does not exist"),
+    ):
+        assert load(balls(kind, text), message).collision_exclusions == ()
+
+
+def test_groups_of_an_included_robot_are_its_own(tmp_path):
+    (tmp_path / "bot.urdf").write_text(balls("urdf", group("urdf", "g", "a b", ignored="g")))
+    path = tmp_path / "two.sdf"
+    path.write_text(
+        sdf.world(*(f"<include><uri>bot.urdf</uri><name>{name}</name></include>" for name in ("l", "r")))
+    )
+    tree = load(path)
+    names = [(pair[0].scoped_name, pair[1].scoped_name) for pair in tree.collision_exclusions]
+    assert names == [("hall::l::a", "hall::l::b"), ("hall::r::a", "hall::r::b")]
+
+
+def test_groups_of_very_many_links_take_no_memory(monkeypatch):
+    monkeypatch.setattr("mbt.parsing.drake_elements._MOST_PAIRS", 30)
+    groups = (("f", "a b e"), ("g", "a b c d"), ("h", "c d"))
+    text = balls("urdf", *(group("urdf", name, members, ignored=name) for name, members in groups))
+    tree = load(text, "groups have more than 30 pairs of links: left out")
+    assert len(tree.collision_exclusions) == 3
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("kind", ["urdf", "sdf"])
+def test_groups_are_those_of_drake(kind):
+    pytest.importorskip("pydrake", reason="needs the `oracle` extra")
+    from pydrake.geometry import SceneGraph
+    from pydrake.multibody.parsing import Parser
+    from pydrake.multibody.plant import MultibodyPlant
+
+    text = balls(kind, *groups_of(kind))
+    plant, graph = MultibodyPlant(0.0), SceneGraph()
+    plant.RegisterAsSourceForSceneGraph(graph)
+    Parser(plant).AddModelsFromString(text, kind)
+    plant.Finalize()
+    inspector = graph.model_inspector()
+    shapes = {name: plant.GetCollisionGeometriesForBody(plant.GetBodyByName(name))[0] for name in "abcde"}
+    pairs = {a + b for a in shapes for b in shapes if a < b}
+    filtered = {pair for pair in pairs if inspector.CollisionFiltered(shapes[pair[0]], shapes[pair[1]])}
+    tree = load(text)
+    assert {a.name + b.name for a, b in tree.collision_exclusions} == filtered

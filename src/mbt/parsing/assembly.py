@@ -197,8 +197,8 @@ def add_description(
         tree.add_constraint(constraint)
     for sensor in elements.sensors:
         tree.add_sensor(sensor)
-    for first, second in model.exclusions:
-        tree.exclude_collisions(elements.bodies[first], elements.bodies[second])
+    if model.exclusions:
+        tree._exclusions += tuple((elements.bodies[a], elements.bodies[b]) for a, b in model.exclusions)
     mount.frame.body._take_shapes(*elements.mounted_shapes)
     tree.parse_reports.append(model.report)
     listed = [

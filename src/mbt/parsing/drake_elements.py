@@ -1,11 +1,13 @@
-"""Springs, bushings, balls and rods of Drake in URDF and SDF: the same in both, in two notations."""
+"""Springs, bushings, balls, rods and filters of Drake in URDF and SDF: the same in both, in two notations."""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from itertools import product
 
-from mbt.errors import quote
+from mbt.errors import ParseError, quote
 from mbt.math.poses import IDENTITY, make_pose
 from mbt.parsing.description import (
     BushingDescription,
@@ -17,7 +19,7 @@ from mbt.parsing.description import (
 from mbt.parsing.mujoco_names import unused
 from mbt.parsing.xml_tree import Element
 
-__all__ = ["DRAKE_ELEMENTS", "DrakeElementReader"]
+__all__ = ["DRAKE_ELEMENTS", "FILTER_GROUP", "DrakeElementReader"]
 
 _SPRING = "drake:linear_spring_damper"
 _BUSHING = "drake:linear_bushing_rpy"
@@ -28,6 +30,10 @@ _PREFIXES = {_SPRING: _SPRING, _BUSHING: "drake:bushing", _BALL: _BALL, _DISTANC
 
 #: Their tags.
 DRAKE_ELEMENTS = tuple(_PREFIXES)
+#: A group of links whose shapes do not touch those of the groups that it ignores.
+FILTER_GROUP = "drake:collision_filter_group"
+# So many pairs of links a model may leave out: a group of some hundreds that ignores itself.
+_MOST_PAIRS = 100_000
 
 
 class DrakeElementReader(ABC):
@@ -57,6 +63,53 @@ class DrakeElementReader(ABC):
             _DISTANCE: self._read_distance,
         }
         readers[element.tag](element)
+
+    def read_filter_groups(self, elements: Iterable[Element]) -> None:
+        """Read all of `FILTER_GROUP` of a model: which links have shapes that do not touch each other.
+
+        Raises
+        ------
+        ParseError
+            When a group or a part of it has no name.
+        """
+        members: dict[str, set[str]] = {}
+        inside: dict[str, list[str]] = {}
+        ignored: list[tuple[str, str, Element]] = []
+        for element in elements:
+            if element.take("ignore") == "true":
+                element.dismiss()
+                continue
+            name = element.require_name()
+            links = members.setdefault(name, set())
+            for child in element.take_children("drake:member"):
+                try:
+                    links.add(self._find_link(self._take_member(child), child))
+                except ParseError as error:
+                    element.repair(error.message, "left out of the group", at=child)
+            groups = [self._take_name(child) for child in element.take_children("drake:member_group")]
+            inside.setdefault(name, []).extend(groups)
+            for child in element.take_children("drake:ignored_collision_filter_group"):
+                ignored.append((name, self._take_name(child), element))
+        pairs: set[tuple[str, str]] = set()
+        left = _MOST_PAIRS
+        for name, other, element in ignored:
+            if other not in members:
+                element.repair(f"it ignores a group {quote(other)}, which does not exist", "it ignores none")
+                continue
+            first: set[str] = set()
+            second: set[str] = set()
+            if left > 0:
+                first, second = (_links_of(group, members, inside) for group in (name, other))
+                left -= (1 + len(first)) * (1 + len(second))
+            if left <= 0:
+                element.repair(f"groups have more than {_MOST_PAIRS} pairs of links", "left out")
+                continue
+            pairs |= {(min(pair), max(pair)) for pair in product(first, second) if pair[0] != pair[1]}
+        self._model.exclusions += sorted(pairs)
+
+    def _take_member(self, child: Element) -> str:
+        """Return the name of the link that a child of a group holds."""
+        return self._take_name(child)
 
     @abstractmethod
     def _take_name(self, child: Element) -> str:
@@ -158,6 +211,17 @@ class DrakeElementReader(ABC):
         if min(numbers) < 0.0:
             raise element.error(f"{part} = {min(numbers):g}: expected a number >= 0")
         return numbers
+
+
+def _links_of(group: str, members: dict[str, set[str]], inside: dict[str, list[str]]) -> set[str]:
+    """Return the links of a group, and of the groups inside it; of a group that does not exist, none."""
+    found, ahead = {group}, [group]
+    while ahead:
+        for other in inside.get(ahead.pop(), ()):
+            if other not in found:
+                found.add(other)
+                ahead.append(other)
+    return set().union(*(members.get(name, ()) for name in found))
 
 
 def _check_two_links(element: Element, first: str, second: str) -> None:

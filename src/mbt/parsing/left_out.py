@@ -24,8 +24,6 @@ _MOVING = {
     "spring_stiffness",
     "velocity_decay",
 }
-# Elements of Drake beside links and joints that do not: collisions are not computed.
-_HARMLESS = {"drake:collision_filter_group"}
 _GAINS = "drake:controller_gains"
 
 
@@ -60,7 +58,7 @@ def _moves(path: str, element: Element) -> bool:
         return _makes_mimics(element)
     # Beside links and joints.
     is_outside = path in (tag, f"model/{tag}", f"world/model/{tag}")
-    return is_outside and tag.startswith("drake:") and tag not in _HARMLESS
+    return is_outside and tag.startswith("drake:")
 
 
 def _says_no(element: Element, *, if_empty: bool = False) -> bool:

@@ -86,6 +86,8 @@ class _SdfReader:
         frames = {frame.name: frame for frame in model.frames}
         for element, scope in walker.elements:
             SdfElementReader(model, scope, frames).read(element)
+        for groups, scope in walker.filter_groups:
+            SdfElementReader(model, scope, frames).read_filter_groups(groups)
         if self.options.base == "floating":
             free_from_world(model)
         order_depth_first(model)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from mbt.errors import quote, quote_path
 from mbt.parsing.description import WORLD, ModelDescription
-from mbt.parsing.drake_elements import DRAKE_ELEMENTS
+from mbt.parsing.drake_elements import DRAKE_ELEMENTS, FILTER_GROUP
 from mbt.parsing.left_out import warn_of_gazebo
 from mbt.parsing.options import ReadOptions
 from mbt.parsing.report import ParseReport
@@ -58,6 +58,8 @@ class ModelWalker:
         All joints but those of static models.
     elements : list of (Element, Scope)
         Springs, bushings and balls, with the model in which each stands.
+    filter_groups : list of (list of Element, Scope)
+        Groups of links that shall not touch, of each model that has some.
     documents : list of Element
         The roots of the included documents.
     """
@@ -68,6 +70,7 @@ class ModelWalker:
         self.frames: list[SdfFrame] = []
         self.joints: list[PendingJoint] = []
         self.elements: list[tuple[Element, Scope]] = []
+        self.filter_groups: list[tuple[list[Element], Scope]] = []
         self.documents: list[Element] = []
         self._declared: dict[tuple[str, str], SdfFrame] = {}
         self._model = model
@@ -175,6 +178,9 @@ class ModelWalker:
         self._declare_frames(element, inside)
         self._declare_joints(element, inside)
         self.elements += [(child, inside) for child in element.take_children(*DRAKE_ELEMENTS)]
+        groups = element.take_children(FILTER_GROUP)
+        if groups:
+            self.filter_groups.append((groups, inside))
         return name
 
     def _make_frame(self, element: Element, outer: Scope, placement: _Placement, name: str) -> SdfFrame:

@@ -71,6 +71,7 @@ def take_over(robot: ModelDescription, model: ModelDescription, prefix: str, *, 
         return frames[id(frame)]
 
     model.frames += map(framed, robot.frames)
+    model.exclusions += [(named(first), named(second)) for first, second in robot.exclusions]
     if is_static:
         return
     for joint in robot.joints:

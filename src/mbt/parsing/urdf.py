@@ -5,7 +5,7 @@ from __future__ import annotations
 from mbt.errors import quote
 from mbt.parsing.checks import check_dynamics, count_elements, warn_of_held_base
 from mbt.parsing.description import WORLD, FrameDescription, ModelDescription
-from mbt.parsing.drake_elements import DRAKE_ELEMENTS
+from mbt.parsing.drake_elements import DRAKE_ELEMENTS, FILTER_GROUP
 from mbt.parsing.left_out import report_left_out, warn_of_gazebo
 from mbt.parsing.numbers import take_pose
 from mbt.parsing.options import ReadOptions
@@ -91,6 +91,7 @@ def read_urdf_parts(root: Element, report: ParseReport, options: ReadOptions) ->
     elements = UrdfElementReader(model)
     for element in root.take_children("loop_joint", *DRAKE_ELEMENTS):
         elements.read(element)
+    elements.read_filter_groups(root.take_children(FILTER_GROUP))
     read_transmissions(root, model)
     if options.actuators == "all":
         add_missing_actuators(model)

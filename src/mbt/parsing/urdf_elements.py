@@ -55,6 +55,9 @@ class UrdfElementReader(DrakeElementReader):
     def _take_name(self, child: Element) -> str:
         return child.require_name()
 
+    def _take_member(self, child: Element) -> str:
+        return child.require_name("link")
+
     def _take_numbers(self, child: Element, count: int) -> list[float]:
         return take_numbers(child, "value", count)
 

@@ -302,8 +302,8 @@ class JsonModel:
         }
         for element in self.elements:
             adders[collection_of(element)](element)
-        for first, second in self.exclusions:
-            tree.exclude_collisions(first, second)
+        if self.exclusions:
+            tree._exclusions += tuple(self.exclusions)
         for shape in self.shapes.get("visuals", ()):
             world.add_visual(shape)
         for shape in self.shapes.get("collisions", ()):
