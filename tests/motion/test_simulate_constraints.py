@@ -13,7 +13,7 @@ from mbt.motion.symptoms import FEWEST_STEPS
 from mbt.tree.constraints import closing, report
 from mbt.tree.constraints.equations import Equations
 from support import urdf_texts as urdf
-from support.linkages import four_bar
+from support.linkages import calc_four_bar_angles, four_bar
 
 METHODS = [pytest.param("semi_implicit_euler", 0.02), pytest.param("rk4", 1e-7), pytest.param("DOP853", 1e-6)]
 
@@ -136,6 +136,25 @@ def test_a_mechanism_that_few_digits_lock_is_told() -> None:
         paths.append(mbt.simulate(tree, free, 0.5, 2e-3, method="rk4").q)
     np.testing.assert_allclose(paths[1], paths[0], atol=1e-3)
     assert np.ptp(paths[0][:, 0]) > 0.5
+
+
+@pytest.mark.parametrize("method", ["semi_implicit_euler", "rk4"])
+def test_a_mechanism_that_locks_on_its_way_is_told(method: str) -> None:
+    """Where it begins, the weakest equation says too little to be obeyed; where it comes to, it is."""
+    swings = []
+    for tilt, is_told in ((3.1416 - np.pi, False), (3e-4, True)):
+        tree = four_bar(tilt)
+        context = tree.create_default_context()
+        context.q = calc_four_bar_angles(2.0)
+        assert not closing.describe_stuck(tree, context, context)
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            trajectory = mbt.simulate(tree, context, 2.0, method=method)
+        messages = [str(warning.message) for warning in found]
+        assert bool(messages) == is_told
+        assert all("stuck, all or in part: it has constraints that leave 0" in x for x in messages)
+        swings.append(np.ptp(trajectory.q[:, 0]))
+    assert swings[1] < 0.5 * swings[0]
 
 
 def test_constraints_that_contradict_each_other_are_told() -> None:

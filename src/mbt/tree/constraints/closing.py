@@ -88,7 +88,9 @@ def describe_stuck(tree: MultibodyTree, start: Context, end: Context) -> str:
         if gaps:
             found = _name({name: f"{gap:.2g}" for name, gap in gaps.items()})
             return f"constraints that contradict each other, and stay open by [m, rad]: {found}"
-        return _describe_locking(equations, start, only_held=True)
+        # What is free where it begins may be locked where it comes to.
+        at_start = _describe_locking(equations, start, only_held=True)
+        return at_start or _describe_locking(equations, end, only_held=True)
     except _WITHOUT_NUMBERS:
         return ""
 
