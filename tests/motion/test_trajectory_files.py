@@ -118,6 +118,9 @@ SPOILED: list[tuple[str, Any]] = [
     ("vdot", lambda vdot: vdot.astype(str)),
     ("time", lambda time: time[:, np.newaxis]),
     ("time", lambda time: time.astype("datetime64[s]")),
+    ("time", lambda time: time[::-1]),
+    ("time", lambda time: np.where(time == time[-1], np.nan, time)),
+    ("time", lambda time: np.where(time == time[-1], np.inf, time)),
     ("num_limited", lambda n: n.astype(float)),
     ("num_limited", lambda n: n[:-1]),
     ("num_steps", lambda n: np.array("5")),
@@ -129,6 +132,7 @@ SPOILED: list[tuple[str, Any]] = [
     ("velocity_units", lambda units: np.array(["m", "m"])),
     ("event_0_q", lambda q: q[:, :-1]),
     ("event_0_time", lambda time: time.astype(str)),
+    ("event_0_time", lambda time: np.full_like(time, np.nan)),
 ]
 
 

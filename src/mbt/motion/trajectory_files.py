@@ -124,6 +124,12 @@ def _floats(array: Any, shape: tuple[int, ...]) -> None:
         raise ValueError
 
 
+def _times(array: Any, count: int) -> None:
+    _floats(array, (count,))
+    if not (np.isfinite(array).all() and (np.diff(array) >= 0.0).all()):
+        raise ValueError
+
+
 def _word(array: Any) -> str:
     word: str = _of_kind(array, "U", ()).item()
     return word
@@ -139,7 +145,7 @@ def _check_shapes(fields: dict[str, Any]) -> None:
     nq, nv = len(fields["position_names"]), len(fields["velocity_names"])
     if (len(fields["position_units"]), len(fields["velocity_units"])) != (nq, nv):
         raise ValueError
-    _floats(fields["time"], (n,))
+    _times(fields["time"], n)
     for name, size in {"q": nq, "v": nv, "tau": nv}.items():
         _floats(fields[name], (*batch, n, size))
     _of_kind(fields["num_limited"], "iu", (*batch, nv))
@@ -149,8 +155,9 @@ def _check_shapes(fields: dict[str, Any]) -> None:
         _check_solver(fields, (*batch, fields["num_steps"]), nv)
     for event in fields["events"]:
         k = event.time.size
-        for array, shape in zip(event, ((k,), (k, nq), (k, nv)), strict=True):
-            _floats(array, shape)
+        _times(event.time, k)
+        _floats(event.q, (k, nq))
+        _floats(event.v, (k, nv))
 
 
 def _check_solver(fields: dict[str, Any], steps: tuple[int, ...], nv: int) -> None:
