@@ -245,3 +245,33 @@ def test_masses_that_leave_no_digits_are_refused_by_name(decades: float) -> None
     # What is not refused is right, and what is ordinary is not refused.
     assert (num_refused > 0).all() if decades > 18.0 else num_refused[0] <= max(0, decades - 17)
     assert num_refused[1] == 0 or decades > 10.0
+
+
+@pytest.mark.parametrize("decades", [10.0, 12.0, 14.0, 18.0, 25.0])
+def test_autodiff_contexts_refuse_what_leaves_their_values_no_digits(decades: float) -> None:
+    """As derivatives do, by the same words, in all that divides."""
+    rng = np.random.default_rng(6)
+    tree, context = make_loop((1.0, 1.0, 1.0), exp_so3(1.5 * rng.normal(size=3)))
+    twin = tree.to_autodiff()
+    num_refused = 0
+    for _ in range(12):
+        light, middle, heavy = rng.permutation(3)
+        exponents = np.zeros(3)
+        exponents[[light, middle, heavy]] = -decades / 2, rng.uniform(-decades / 2, decades / 2), decades / 2
+        other = twin.create_default_context()
+        other.q, other.v = mbt.autodiff.initialize(context.q, context.v)
+        for body, same, exponent in zip(tree.bodies[1:], twin.bodies[1:], exponents, strict=True):
+            body.set_mass(context, 10.0**exponent)
+            same.set_mass(other, 10.0**exponent)
+        names = rf"body 'rod{light}', \S+ kg, and body 'rod{heavy}', \S+ kg, are so far apart"
+        found = result_or_error(twin.calc_forward_dynamics, names, other)
+        if found is None:
+            num_refused += 1
+            for call in (twin.calc_constrained_forward_dynamics, twin.calc_impulse_dynamics):
+                with pytest.raises(mbt.SingularityError, match=names):
+                    call(other)
+        else:
+            desired = tree.calc_forward_dynamics(context)
+            np.testing.assert_allclose(found.value, desired, atol=1e-3 * np.abs(desired).max())
+    assert num_refused < 12
+    assert (num_refused > 0) == (decades > 10.0)

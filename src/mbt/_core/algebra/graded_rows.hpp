@@ -48,9 +48,11 @@ static MBT_INLINE TwoDoubles select_lt(
 }
 static MBT_INLINE bool is_zero(const TwoDoubles& a) { return a.high == 0.0; }
 
-// Lanes of doubles one by one, and a double as its only lane.
+// Lanes of doubles one by one, and a double, or the value of a number with derivatives, as its only lane.
 static MBT_INLINE double lane(const double& a, int) { return a; }
+static MBT_INLINE double lane(const Dual& a, int) { return a.x; }
 static MBT_INLINE void set_lane(double& a, int, double value) { a = value; }
+static MBT_INLINE void set_lane(Dual& a, int, double value) { a = Dual(value, Lanes(value)); }
 
 // A row that keeps less than this part of its size has lost too many digits.
 static constexpr double kFewDigits = 1e-5;

@@ -402,6 +402,11 @@ cdef class DualEngine(Engine):
             above.raise_singular_pivot(
                 context.tree, singular, "impulse dynamics" if quantity == IMPULSE_DYNAMICS else "forward dynamics"
             )
+        if (
+            row.flags & DIVIDES and self.compiled.model.num_constraints
+            and kernels.any_is_nan(values, sizes.result, 1)
+        ):
+            above.check_constraints_at(context)
         return 0
 
     cdef int compute_in_blocks(

@@ -44,7 +44,7 @@ from mbt._core.passes.constraint_frames cimport calc_frame_accelerations, place_
 from mbt._core.passes.constraint_rows cimport MAX_EQUATIONS, MUCH, STRIDE, calc_Lambda, is_off, set_rows, unit_of
 from mbt._core.passes.forward_dynamics cimport calc_accelerations, take_out_joints
 from mbt._core.passes.forward_dynamics_in_parents cimport calc_accelerations_in_parents, take_out_joints_in_parents
-from mbt._core.scalars cimport MBT_W, T, Lanes, select_lt
+from mbt._core.scalars cimport MBT_W, Dual, Lanes, T, select_lt
 
 
 cdef extern from *:
@@ -357,42 +357,45 @@ cdef inline void factor_again_where_graded(
 ) noexcept nogil:
     """Factor doubles with twice the digits, where light bodies leave few digits of rows that heavy ones resist.
 
-    Where these do not do either, nothing is a number.
+    Where these do not do either, nothing is a number. Numbers with derivatives stay as they are, or are none.
     """
     cdef int first = groups.row_start[group]
     cdef Py_ssize_t m = groups.row_start[group + 1] - first
     cdef TwoDoubles* A = <TwoDoubles*>w.graded
     cdef Py_ssize_t e
     cdef T D_inverse, least, squares
-    cdef double most = MOST_LOST_OF_DERIVATIVES if switches.for_derivatives else MOST_LOST
+    cdef double most = MOST_LOST_OF_DERIVATIVES if T is Dual or switches.for_derivatives else MOST_LOST
     cdef int l, i, j, k
-    if T is double or T is Lanes:
-        for l in range(1 if T is double else MBT_W):
+    if T is double or T is Lanes or T is Dual:
+        for l in range(MBT_W if T is Lanes else 1):
             if not is_graded(m, l, ROUNDING_OF_ROW, w.rest + first, w.D + first):
                 continue
-            for e in range(m*m):
-                A[e] = TwoDoubles(0.0)
+            if T is not Dual:
+                for e in range(m*m):
+                    A[e] = TwoDoubles(0.0)
             D_inverse = squares = <T>0.0
             least = <T>MUCH
             for j in range(groups.mobod_start[group], groups.mobod_start[group + 1]):
                 i = groups.mobods[j]
                 squares = squares + dot3(numbers(w.placed[i].X_WN.p), numbers(w.placed[i].X_WN.p))
                 for k in range(model.joints[i].v_start, model.joints[i].v_start + model.joints[i].nv):
-                    add_graded(
-                        m, l, w.Z + groups.Z_start[i] + m*(k - model.joints[i].v_start), dofs[k].D_inverse, A
-                    )
+                    if T is not Dual:
+                        add_graded(
+                            m, l, w.Z + groups.Z_start[i] + m*(k - model.joints[i].v_start), dofs[k].D_inverse, A
+                        )
                     D_inverse = D_inverse + dofs[k].D_inverse
                     least = select_lt(
                         <T>0.0, dofs[k].D_inverse, select_lt(dofs[k].D_inverse, least, dofs[k].D_inverse, least), least
                     )
-            for j in range(groups.constraint_start[group], groups.constraint_start[group + 1]):
-                i = groups.constraints[j]
-                if not is_off(switches, i) and model.constraints[i].type != COUPLER:
-                    for k in range(2):
-                        squares = squares + dot3(w.ends[2*i + k].p, w.ends[2*i + k].p)
-            factor_graded(
-                m, l, ROUNDING_OF_ROW, w.scale + first, w.rest + first, D_inverse*squares, A, A + m*m,
-                w.L + groups.L_start[group], w.D + first
-            )
+            if T is not Dual:
+                for j in range(groups.constraint_start[group], groups.constraint_start[group + 1]):
+                    i = groups.constraints[j]
+                    if not is_off(switches, i) and model.constraints[i].type != COUPLER:
+                        for k in range(2):
+                            squares = squares + dot3(w.ends[2*i + k].p, w.ends[2*i + k].p)
+                factor_graded(
+                    m, l, ROUNDING_OF_ROW, w.scale + first, w.rest + first, D_inverse*squares, A, A + m*m,
+                    w.L + groups.L_start[group], w.D + first
+                )
             if has_lost(m, l, most, least, D_inverse, w.D + first):
                 refuse(m, l, w.D + first)
