@@ -150,6 +150,7 @@ def of_name(name):
 
 LOOPS = {
     "four_bar": four_bar,
+    "tilted_four_bar": lambda: four_bar(1e-5, [0.3, 0.4, 0.5]),
     "every_constraint": tree_with_every_constraint,
     "loops": lambda: tree_with_loops(3),
     "stewart": stewart,

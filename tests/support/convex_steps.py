@@ -35,6 +35,10 @@ __all__ = ["ConvexSteps"]
 # are off by this share of what their impulses change; so is what creeps while it sticks.
 _RIGID = 1e-6
 _STICTION = 1e-5
+# Of equations along three axes: what says less than this share of the most, due to angles with five digits.
+_LITTLE = 1e-9
+# What says less than this is rounding, and stays.
+_NOTHING = 1e-24
 # Time in which a constraint that is open is closed, and in which a joint beyond its limit comes back [s].
 _CLOSING = 0.02
 _RETURN = 0.2
@@ -282,12 +286,20 @@ class ConvexSteps:
             * self._free[:, np.newaxis]
         )
         error = tree.calc_constraint_errors(self.context).reshape(self.count, m)
-        share = np.einsum("bmi,bim->bm", J, np.linalg.solve(M, np.swapaxes(J, 1, 2)))
+        responses = J @ np.linalg.solve(M, np.swapaxes(J, 1, 2))
+        share = np.diagonal(responses, axis1=1, axis2=2).copy()
         for constraint in tree.constraints:
             first, last = constraint.first_equation, constraint.first_equation + constraint.num_equations
             for k in range(first, last, 3):  # along three axes
-                axes = share[:, k : min(k + 3, last)]
-                axes[:] = axes.max(axis=1, keepdims=True)
+                axes = slice(k, min(k + 3, last))
+                share[:, axes] = share[:, axes].max(axis=1, keepdims=True)
+                for b in range(self.count):
+                    values, directions = np.linalg.eigh(responses[b, axes, axes])
+                    little = directions[:, values <= _LITTLE * share[b, k]]
+                    rows = little @ little.T @ J[b, axes]
+                    if np.trace(rows @ np.linalg.solve(M[b], rows.T)) > _NOTHING * share[b, k]:
+                        J[b, axes] -= rows
+                        error[b, axes] -= little @ little.T @ error[b, axes]
         slope = np.where(share > 0.0, 1.0 / (_RIGID * np.where(share > 0.0, share, 1.0)), 0.0)
         return J, -error / (h + _CLOSING), slope
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -35,27 +36,29 @@ def _add_rod(tree: mbt.MultibodyTree, name: str, length: float, mass: float) -> 
     return tree.add_body(mbt.RigidBody(name, _rod(length, mass)))
 
 
-def four_bar(tilt: float = 0.0) -> mbt.MultibodyTree:
+def four_bar(tilt: float = 0.0, rpy: Sequence[float] = (0.0, 0.0, 0.0)) -> mbt.MultibodyTree:
     """A crank, a coupler and a rocker in the x-y plane, closed by a ball between the last two.
 
-    q = [angle of the crank, of the coupler to the crank, of the rocker]. The knee's axis is off by `tilt`.
+    q = [angle of the crank, of the coupler to the crank, of the rocker]. The knee's axis is off by `tilt`,
+    all of it is turned by `rpy`.
     """
     tree = mbt.MultibodyTree()
     z, at = [0.0, 0.0, 1.0], mbt.math.make_pose
+    X_WB = at(rpy=rpy)
     crank, coupler, rocker = (
         _add_rod(tree, name, length, mass)
         for name, length, mass in (("crank", CRANK, 0.5), ("coupler", COUPLER, 1.2), ("rocker", ROCKER, 0.9))
     )
-    tree.add_joint(mbt.RevoluteJoint, "drive", tree.world_body, None, crank, None, z)
+    tree.add_joint(mbt.RevoluteJoint, "drive", tree.world_body, X_WB, crank, None, z)
     knee = [0.0, math.sin(tilt), math.cos(tilt)]
     tree.add_joint(mbt.RevoluteJoint, "knee", crank, at([CRANK, 0, 0]), coupler, None, knee)
-    tree.add_joint(mbt.RevoluteJoint, "swing", tree.world_body, at([GROUND, 0, 0]), rocker, None, z)
+    tree.add_joint(mbt.RevoluteJoint, "swing", tree.world_body, X_WB @ at([GROUND, 0, 0]), rocker, None, z)
     ends = [
         tree.add_frame(mbt.FixedOffsetFrame(f"end_of_{body.name}", body, at([length, 0, 0])))
         for body, length in ((coupler, COUPLER), (rocker, ROCKER))
     ]
     tree.add_constraint(mbt.BallConstraint("pin", *ends))
-    tree.add_force_element(mbt.UniformGravityFieldElement([0.0, -9.81, 0.0]))
+    tree.add_force_element(mbt.UniformGravityFieldElement(X_WB[:3, :3] @ [0.0, -9.81, 0.0]))
     tree.finalize()
     return tree
 

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Problem", "Terms", "calc_gradient", "is_unclipped"]
 
-RIGID, STICTION, CLOSING, RETURN, PULL = (
-    CONSTANTS[name] for name in ("rigid", "stiction", "closing", "return", "pull")
+RIGID, STICTION, LITTLE, NOTHING, CLOSING, RETURN, PULL = (
+    CONSTANTS[name] for name in ("rigid", "stiction", "little", "nothing", "closing", "return", "pull")
 )
 # Principal moments that differ by less, as a part of the largest, are equal.
 _APART = 1e-9
@@ -328,16 +328,21 @@ class Terms:
 
     def _constraints(self, J: Any, errors: Any, M: Any, h: Any) -> tuple[Any, Any, Any]:
         """Return the rows of constraints, velocities wanted, and slopes; see `set_constraints`."""
-        shares = _shares(J, M)
         # Three equations are those along three axes.
-        groups = []
+        rows, wanted, shares = [J], [errors / -(h + CLOSING)], [_shares(J, M)]
+        if self.tree.constraints:
+            rows, wanted, shares = [], [], []
         for constraint in self.tree.constraints:
             end = constraint.first_equation + constraint.num_equations
             for first in range(constraint.first_equation, end, 3):
-                group = shares[:, first : min(first + 3, end)]
-                groups += [np.max(group, axis=1, keepdims=True)] * group.shape[1]
-        shares = np.concatenate(groups, axis=1) if groups else shares
-        return J, errors / -(h + CLOSING), _invert(RIGID * shares)
+                block = slice(first, min(first + 3, end))
+                share = np.max(_shares(J[:, block], M), axis=1, keepdims=True)
+                P = _find_much(autodiff.value(J[:, block]), autodiff.value(M))
+                rows.append(np.einsum("bij,bjk->bik", P, J[:, block]))
+                wanted.append(np.einsum("bij,bj->bi", P, errors[:, block] / -(h + CLOSING)))
+                shares += [share] * P.shape[1]
+        J, target, share = (np.concatenate(parts, axis=1) for parts in (rows, wanted, shares))
+        return J, target, _invert(RIGID * share)
 
     def _points(self, J: Any, depth: Any, v: Any, M: Any, h: Any) -> tuple[Any, ...]:
         """Return Jacobians and what acts at points; see `set_contacts`."""
@@ -423,6 +428,18 @@ def _turned(A: Any, x: Any) -> Any:
 def _shares(J: Any, M: Any) -> Any:
     """Return J M^-1 J' of each row."""
     return np.einsum("bki,bik->bk", J, np.linalg.solve(M, np.swapaxes(J, 1, 2)))
+
+
+def _find_much(J: FloatArray, M: FloatArray) -> FloatArray:
+    """Return projections on what three equations say much along; see `take_out_little`."""
+    S = J @ np.linalg.solve(M, np.swapaxes(J, 1, 2))
+    S = np.where(np.isfinite(S), S, 0.0)
+    values, directions = np.linalg.eigh(S)
+    most = np.diagonal(S, axis1=1, axis2=2).max(axis=1)
+    others = directions * (values <= LITTLE * most[:, np.newaxis])[:, np.newaxis]
+    P: FloatArray = others @ np.swapaxes(directions, 1, 2)
+    said = _shares(P @ J, M).sum(axis=1)
+    return np.eye(P.shape[1]) - np.where((said > NOTHING * most)[:, np.newaxis, np.newaxis], P, 0.0)
 
 
 def is_unclipped(x: Problem, v: Any) -> Any:

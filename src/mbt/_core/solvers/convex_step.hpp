@@ -14,6 +14,9 @@ namespace mbt_convex {
 
 // Compliance of what would be rigid, beside the inertia that it moves; and of what sticks.
 constexpr double kRigid = 1e-6, kStiction = 1e-5;
+// Of equations along three axes, in J M^-1 J': what says less than this share of the most is due to angles with five
+// digits, of the square of 3.2e-5, as in forward dynamics; and what says less than the last is rounding.
+constexpr double kLittle = 1e-9, kNothing = 1e-24;
 // Time in which a constraint that is open is closed, and in which a joint beyond its limit comes back [s]. Joints begin
 // there where a file has no pose of its own: they shall not snap. What pulls them back is a spring with this period over
 // 2 pi, damped: against a loop that holds them a force without bound would feed energy into the loop.
@@ -80,6 +83,54 @@ struct Problem {
 };
 
 // Doubles of working memory, from H on.
+// Of `count` equations along axes, three at the most, with rows J (count, n), `columns` Y = L'^-1 J' of M = L' L, S = Y'Y
+// (3, 3), and `most` of its diagonal: take what says little out of J and of the velocities wanted. What says nothing does
+// no harm: it stays, as the directions without a say may turn where J changes. S is destroyed.
+inline void take_out_little(
+    int count, int n, double most, const double* columns, double* S, double* J, double* target) {
+  double range[9];  // orthonormal directions of what says much
+  int rank = 0;
+  if (!std::isfinite(most)) return;
+  // By far most often: no eigenvalue is less than the determinant over the square of the trace.
+  if (count == 3 && S[0]*(S[4]*S[8] - S[5]*S[5]) - S[1]*(S[1]*S[8] - S[5]*S[2]) + S[2]*(S[1]*S[5] - S[4]*S[2]) >
+      27.0*kLittle*most*most*most)
+    return;
+  for (; rank < count; ++rank) {
+    int p = 0;
+    for (int i = 1; i < count; ++i)
+      if (S[4*i] > S[4*p]) p = i;
+    const double pivot = S[4*p];
+    if (!(pivot > kLittle*most)) break;
+    double* q = range + 3*rank;
+    double column[3] = {0.0, 0.0, 0.0};
+    for (int i = 0; i < count; ++i) column[i] = q[i] = S[3*i + p];
+    for (int i = 0; i < count; ++i)
+      for (int j = 0; j < count; ++j) S[3*i + j] -= column[i]*column[j]/pivot;
+    for (int times = 0; times < 2; ++times)
+      for (int r = 0; r < rank; ++r) subtract(count, dot(count, range + 3*r, q), range + 3*r, q);
+    const double length = std::sqrt(dot(count, q, q));
+    for (int i = 0; i < count; ++i) q[i] /= length;
+  }
+  if (rank == count) return;
+  double P[9] = {0.0}, said = 0.0;
+  for (int r = 0; r < rank; ++r)
+    for (int i = 0; i < count; ++i) subtract(count, -range[3*r + i], range + 3*r, P + 3*i);
+  for (int k = 0; k < n; ++k)
+    for (int i = 0; i < count; ++i) {
+      double rest = columns[std::ptrdiff_t(n)*i + k];
+      for (int j = 0; j < count; ++j) rest -= P[3*i + j]*columns[std::ptrdiff_t(n)*j + k];
+      said += rest*rest;
+    }
+  if (said <= kNothing*most) return;
+  for (int k = -1; k < n; ++k) {
+    double* x = k < 0 ? target : J + k;
+    const int stride = k < 0 ? 1 : n;
+    double old[3];
+    for (int i = 0; i < count; ++i) old[i] = x[stride*i];
+    for (int i = 0; i < count; ++i) x[stride*i] = dot(count, P + 3*i, old);
+  }
+}
+
 inline std::ptrdiff_t count_memory(int n, int num_rows, int num_points) {
   return 2*std::ptrdiff_t(n)*n + 9*std::ptrdiff_t(n) + 2*(num_rows + 3*std::ptrdiff_t(num_points));
 }

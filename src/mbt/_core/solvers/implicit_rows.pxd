@@ -31,6 +31,8 @@ cdef extern from "solvers/carried_momenta.hpp" namespace "mbt_convex" nogil:
 
 cdef extern from "solvers/convex_step.hpp" namespace "mbt_convex" nogil:
     const double RIGID "mbt_convex::kRigid"
+    const double LITTLE "mbt_convex::kLittle"
+    const double NOTHING "mbt_convex::kNothing"
     const double STICTION "mbt_convex::kStiction"
     const double CLOSING "mbt_convex::kClosing"
     const double RETURN "mbt_convex::kReturn"
@@ -71,6 +73,8 @@ cdef extern from "solvers/convex_step.hpp" namespace "mbt_convex" nogil:
         const int* columns
     double clip(double x, double lower, double upper)
     double positive(double x)
+    void take_out_little(
+        int count, int n, double most, const double* columns, double* S, double* J, double* target)
     Py_ssize_t count_memory(int n, int num_rows, int num_points)
     void set_memory(Problem& x, double* memory)
     double dot(int n, const double* a, const double* b)
@@ -230,29 +234,37 @@ cdef inline double* set_constraints(
     cdef int[5] integers = [0, 0, 0, 0, 0]
     cdef const Constraint* x_c
     cdef double most
-    cdef int i, j, k, count
+    cdef double[9] S
+    cdef double* columns       # of three equations: what `mask` leaves
+    cdef int i, j, k, l, end, count
     y.J = memory
     y.target = y.J + <Py_ssize_t>n*x.num_rows
     y.row_slope = y.target + x.num_rows
+    columns = y.row_slope + x.num_rows
     if not m.num_equations:
-        return y.row_slope + x.num_rows
+        return columns
     call(CONSTRAINT_JACOBIAN, integers, c, NULL, y.J)
     call(CONSTRAINT_ERRORS, integers, c, NULL, y.target)
     for k in range(m.num_equations):
-        y.row_slope[k] = mask(x, factor, y.J + <Py_ssize_t>n*k)
         y.target[k] = -y.target[k]/(y.h + CLOSING)
     # Three equations are those along three axes: with one compliance the axes do not matter, what cannot close ends at
     # the least gap, and an equation that follows from others is not rounding alone.
     for i in range(m.num_constraints):
         x_c = &m.constraints[i]
-        count = num_equations_of(x_c.type)
-        for k in range(x_c.row, x_c.row + count, 3):
+        end = x_c.row + num_equations_of(x_c.type)
+        for k in range(x_c.row, end, 3):
+            count = min(3, end - k)
             most = 0.0
-            for j in range(k, min(k + 3, x_c.row + count)):
-                most = max(most, y.row_slope[j])
-            for j in range(k, min(k + 3, x_c.row + count)):
-                y.row_slope[j] = 1.0/(RIGID*most) if most > 0.0 else 0.0
-    return y.row_slope + x.num_rows
+            for j in range(count):
+                S[4*j] = mask(x, factor, y.J + <Py_ssize_t>n*(k + j))
+                most = max(most, S[4*j])
+                memcpy(columns + <Py_ssize_t>n*j, factor.column, n*sizeof(double))
+                for l in range(j):
+                    S[3*j + l] = S[3*l + j] = dot(n, columns + <Py_ssize_t>n*j, columns + <Py_ssize_t>n*l)
+            for j in range(count):
+                y.row_slope[k + j] = 1.0/(RIGID*most) if most > 0.0 else 0.0
+            take_out_little(count, n, most, columns, S, y.J + <Py_ssize_t>n*k, y.target + k)
+    return columns
 
 
 cdef inline double mask(const Terms* x, const MassFactor* factor, double* row) noexcept nogil:

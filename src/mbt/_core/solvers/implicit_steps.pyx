@@ -23,8 +23,8 @@ from mbt._core.solvers.implicit_job cimport DONE, NOT_FINITE, SINGULAR, Job
 from mbt._core.solvers.implicit_lanes cimport fits_lanes, roll_out_blocks
 from mbt._core.solvers.implicit_parts cimport count_doubles, fill, roll_out_part, take_one, take_part
 from mbt._core.solvers.implicit_rows cimport (
-    CLOSING, PULL, RETURN, RIGID, STICTION, Principal, Problem, StepInput, Terms, calc_touch, count_work, dot,
-    find_principal, multiply, set_call, spots_of,
+    CLOSING, LITTLE, NOTHING, PULL, RETURN, RIGID, STICTION, Principal, Problem, StepInput, Terms, calc_touch,
+    count_work, dot, find_principal, multiply, set_call, spots_of,
 )
 from mbt._core.solvers.implicit_step cimport count_told, set_problem
 from mbt._core.solvers.shape_contact cimport MOST_SPOTS, TouchPoint, ContactCore, count_memory_of_contacts
@@ -52,7 +52,8 @@ cdef enum:
 
 # What docs/implicit_steps.md calls them; see `convex_step.hpp`.
 CONSTANTS = {
-    "rigid": RIGID, "stiction": STICTION, "closing": CLOSING, "return": RETURN, "pull": PULL,
+    "rigid": RIGID, "stiction": STICTION, "little": LITTLE, "nothing": NOTHING, "closing": CLOSING,
+    "return": RETURN, "pull": PULL,
 }
 
 # Those of the constants of a core that are integers, and those that change.
