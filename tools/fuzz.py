@@ -7,7 +7,7 @@ mended, put it into the corpus, where the tests run it. `--keep` puts inputs the
 fewest that do.
 
 With `--inputs` the same sources have the same result: what must pass before a change lands does so. What is
-new is found by time.
+new is found by time, or by another `--seed`.
 
 xacro is not fuzzed: to expand a file executes what it says.
 """
@@ -140,6 +140,7 @@ def main() -> int:
     parser.add_argument(
         "--inputs", type=int, metavar="N", help="for each target, instead: the same N in each run"
     )
+    parser.add_argument("--seed", type=int, default=1, help="for --inputs: another one has other inputs")
     parser.add_argument("--findings", type=Path, default=ROOT / "build" / "findings")
     parser.add_argument("--keep", action="store_true", help="keep inputs that reach new code in the corpus")
     options = parser.parse_args()
@@ -157,7 +158,7 @@ def main() -> int:
     # All of them, also when one has found something.
     limits = [f"-max_total_time={round(options.seconds)}"]
     if options.inputs is not None:
-        limits = [f"-runs={options.inputs}", "-seed=1"]
+        limits = [f"-runs={options.inputs}", f"-seed={options.seed}"]
     found = [run(target, limits, findings, options.keep) for target in targets]
     return int(any(found))
 

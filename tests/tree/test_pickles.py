@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import copy
 import importlib
 import io
+import itertools
 import os
 import pickle
 import subprocess
@@ -14,7 +17,7 @@ import numpy as np
 import pytest
 
 import mbt
-from mbt.tree.pickling import FORMAT
+from mbt.tree.pickling import FORMAT, _FrozenArray
 from support.build import build_tree
 from support.copies import model, some_state
 from support.isas import usable_isas
@@ -79,6 +82,34 @@ class TestBadPickles:
         monkeypatch.undo()
         with pytest.raises(mbt.ArgumentValueError, match=f"reads format {FORMAT}, .* format {FORMAT + 1}"):
             pickle.loads(data)
+
+    @pytest.mark.parametrize(
+        "what",
+        ["tree", "element", "frame", "context", "forces", "array", "report", "base parameters", "inertia"],
+    )
+    def test_something_else_in_place_of_a_part(self, what: str) -> None:
+        """What makes the object is called with it: an error, or an object that can be shown."""
+        tree = build_tree(CATALOGUE["mixed8"]())
+        inertia = mbt.SpatialInertia.solid_sphere_with_mass(2.0, 0.1)
+        body = mbt.RigidBody("loose", inertia)
+        thing = {
+            "tree": tree,
+            "element": body,
+            "frame": tree.bodies[1].body_frame,
+            "context": tree.create_default_context(),
+            "forces": mbt.MultibodyForces(tree),
+            "array": _FrozenArray(np.zeros(3)),
+            "report": tree.finalize_report,
+            "base parameters": tree.calc_base_parameters(),
+            "inertia": inertia,
+        }[what]
+        make, args, *_ = thing.__reduce_ex__(2)
+        others = [None, True, -1, 2**40, np.nan, "x", b"x", (), [], {}, object, np.zeros(3), ["a"], (1, 2, 3)]
+        for i, wrong in itertools.product(range(len(args)), others):
+            with contextlib.suppress(mbt.MbtError):
+                made = make(*args[:i], copy.copy(wrong), *args[i + 1 :])
+                if what in ("report", "base parameters", "inertia"):
+                    assert repr(made)
 
     @pytest.mark.parametrize("part", ["elements", "registry", "tree"])
     def test_a_truncated_tree(self, part: str) -> None:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from mbt.errors import SingularityError
 from mbt.math.arrays import FloatArray, as_float_array
+from mbt.tree.pickle_checks import reporting_damage
 
 __all__ = ["BaseParameters", "find_base_parameters"]
 
@@ -49,8 +50,11 @@ class BaseParameters:
     largest_remainder: float
 
     def __post_init__(self) -> None:
-        for array in (self.independent, self.regrouping):
-            array.flags.writeable = False
+        with reporting_damage("BaseParameters"):
+            for array in (self.independent, self.regrouping):
+                array.flags.writeable = False
+            if self.regrouping.shape != (len(self.independent), len(self.names)):
+                raise ValueError("arrays and names do not fit together")
 
     @property
     def rank(self) -> int:

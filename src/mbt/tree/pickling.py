@@ -86,7 +86,7 @@ def check_format(format_: object, what: str) -> None:
     ArgumentValueError
         When the format is not that of this version.
     """
-    if format_ != FORMAT:
+    if type(format_) is not int or format_ != FORMAT:
         raise ArgumentValueError(
             f"unpickling a {what}: this version of mbt reads format {FORMAT}, and this is of format "
             f"{quote(format_)}. Load it with the version of mbt that wrote it, or build the model again."
@@ -270,7 +270,9 @@ def element_of(tree: MultibodyTree, collection: str, index: int) -> MultibodyEle
 
 def new_element(format_: int, element_type: type[ElementT]) -> ElementT:
     """Return an element that no tree owns, and that has nothing yet."""
-    check_format(format_, getattr(element_type, "__name__", "element"))
+    if not (isinstance(element_type, type) and issubclass(element_type, MultibodyElement)):
+        raise ArgumentTypeError(f"unpickling an element: expected its class, got {quote(element_type)}")
+    check_format(format_, element_type.__name__)
     return element_type.__new__(element_type)
 
 
@@ -419,7 +421,8 @@ class _FrozenArray:
 
 def frozen_array(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Make an array read-only, and return it."""
-    array.flags.writeable = False
+    with reporting_damage("read-only array"):
+        array.flags.writeable = False
     return array
 
 

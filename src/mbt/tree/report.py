@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from mbt.errors import quote
+from mbt._core.above import above
+from mbt.errors import ArgumentTypeError, quote
 from mbt.topology import SpanningForest, draw_branches, make_graphviz
 from mbt.tree.joints.weld import WeldMobilizer
 from mbt.tree.pictures.svg import draw_stick_figure, draw_topology
@@ -97,6 +98,8 @@ class FinalizeReport:
     """
 
     def __init__(self, tree: MultibodyTree) -> None:
+        if not isinstance(tree, above.MultibodyTree):
+            raise ArgumentTypeError(f"tree: expected a MultibodyTree, got {type(tree).__name__}")
         self._plan = tree._finalized("finalize_report")
         self._tree = tree
 
