@@ -216,11 +216,11 @@ def test_a_joint_stops_at_its_limit(h):
 
 
 def test_a_joint_beyond_its_limit_comes_back_slowly():
-    """Within 20 ms and a step, not in one step of 20 m/s; then nothing stops it."""
+    """Within 0.2 s and a step, not in one step of 20 m/s; then nothing stops it."""
     tree = make_slider(lower=0.0)
     q, v = functional.rollout(tree, [-0.1], [0.0], np.zeros((100, 1)), 5e-3, method="implicit")
-    assert np.abs(v).max() < 0.1 / 0.02
-    assert q[-1, 0] > 0.0
+    assert np.abs(v).max() < 0.1 / 0.2
+    assert q[40, 0] < 0.0 < q[42, 0]
 
 
 def make_four_bar(R, *, weld=False, size=1.0):
