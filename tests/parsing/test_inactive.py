@@ -52,15 +52,16 @@ def sdf() -> str:
 
 CASES: dict[str, tuple[dict[str, Any], dict[str, int], str]] = {
     "nothing": ({}, {}, ""),
-    "a limit": ({"limits": 1}, {"limits": 1}, "Does not act: limits of 1 joint"),
-    "limits": ({"limits": 3}, {"limits": 3}, "Does not act: limits of 3 joints"),
+    "a limit": ({"limits": 1}, {"limits": 1}, "Does not act: limits of 1 joint (except in implicit steps)"),
+    "limits": ({"limits": 3}, {"limits": 3}, "Does not act: limits of 3 joints (except in implicit steps)"),
     "shapes of one link": ({"collisions": (2, 0)}, {}, ""),
     "shapes": ({"collisions": (2, 1)}, {"contacts": 3}, "Does not act: contacts of 3 shapes"),
     "friction": ({"frictions": 1}, {"frictions": 1}, "Does not act: friction of 1 joint"),
     "all": (
         {"collisions": (1, 1), "limits": 2, "frictions": 3},
         {"contacts": 2, "limits": 2, "frictions": 3},
-        "Does not act: contacts of 2 shapes, limits of 2 joints, friction of 3 joints",
+        "Does not act: contacts of 2 shapes, limits of 2 joints (except in implicit steps), "
+        "friction of 3 joints",
     ),
 }
 
@@ -84,7 +85,8 @@ def test_friction_that_is_asked_for_acts() -> None:
 def test_sdf() -> None:
     report = mbt.load_model(sdf()).parse_reports[0]
     assert report.inactive == {"contacts": 4, "limits": 1, "frictions": 1}
-    line = "contacts of 4 shapes (the floor 'grass' among them), limits of 1 joint, friction of 1 joint"
+    limits = "limits of 1 joint (except in implicit steps)"
+    line = f"contacts of 4 shapes (the floor 'grass' among them), {limits}, friction of 1 joint"
     assert report.summarize_inactive() == f"Does not act: {line}"
 
 
@@ -95,7 +97,7 @@ def test_it_is_in_front_of_warnings() -> None:
         mbt.load_model(urdf(limits=2, more=colors))
     lines = str(caught[0].message).splitlines()
     assert len(lines) > 2
-    assert lines[1] == "  Does not act: limits of 2 joints"
+    assert lines[1] == "  Does not act: limits of 2 joints (except in implicit steps)"
     assert [line for line in lines if "Does not act" in line] == [lines[1]]
 
 

@@ -22,7 +22,10 @@ _INACTIVE = {
     "tendons": ("1 tendon", "{} tendons"),
     "equalities": ("1 equality", "{} equalities"),
     "contacts": ("contacts of 1 shape", "contacts of {} shapes"),
-    "limits": ("limits of 1 joint", "limits of {} joints"),
+    "limits": (
+        "limits of 1 joint (except in implicit steps)",
+        "limits of {} joints (except in implicit steps)",
+    ),
     "frictions": ("friction of 1 joint", "friction of {} joints"),
 }
 
@@ -151,7 +154,7 @@ class ParseReport:
         --------
         >>> import mbt
         >>> mbt.load_model(mbt.models.model_path("mbt_arm")).parse_reports[0].summarize_inactive()
-        'Does not act: limits of 5 joints'
+        'Does not act: limits of 5 joints (except in implicit steps)'
         """
         parts = []
         for kind, (one, several) in _INACTIVE.items():
