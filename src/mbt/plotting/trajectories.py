@@ -12,6 +12,8 @@ from mbt.plotting.names import shorten_name
 from mbt.tree.pictures.colours import GREY
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from mbt.math.arrays import FloatArray
     from mbt.motion.trajectory import Trajectory
     from mbt.tree.multibody_tree import MultibodyTree
@@ -29,13 +31,17 @@ _LABELS = {"": "quaternion", "rad": "angle", "m": "position", "N m": "torque", "
 
 
 class _Panel(NamedTuple):
-    """Lines over time with one unit, and what they are not to exceed: arrays of one number a line."""
+    """Lines over time with one unit, what they are not to exceed, and where that holds them.
+
+    `lower` and `upper` have one number a line, `is_held` is like `values`.
+    """
 
     label: str
     names: tuple[str, ...]
     values: FloatArray
     lower: FloatArray
     upper: FloatArray
+    is_held: npt.NDArray[np.bool_] | None = None
 
 
 def draw(trajectory: Trajectory, figure: Any, tree: MultibodyTree | None) -> Any:
@@ -70,13 +76,15 @@ def _panels_of(trajectory: Trajectory, tree: MultibodyTree | None) -> list[_Pane
             (tree.velocity_lower_limits, tree.velocity_upper_limits),
             _effort_limits(tree),
         ]
+    at_limit, is_full = _find_held(trajectory, tree)
+    free = np.zeros((len(trajectory), nv), dtype=np.bool_)
     quantities = (
-        ("position", trajectory.q, trajectory.position_names, trajectory.position_units, limits[0]),
-        ("velocity", trajectory.v, trajectory.velocity_names, trajectory.velocity_units, limits[1]),
-        ("applied", trajectory.tau, trajectory.velocity_names, effort_units, limits[2]),
+        ("position", trajectory.q, trajectory.position_names, trajectory.position_units, limits[0], at_limit),
+        ("velocity", trajectory.v, trajectory.velocity_names, trajectory.velocity_units, limits[1], free),
+        ("applied", trajectory.tau, trajectory.velocity_names, effort_units, limits[2], is_full),
     )
     panels = []
-    for quantity, values, names, units, (lower, upper) in quantities:
+    for quantity, values, names, units, (lower, upper), is_held in quantities:
         for unit in dict.fromkeys(units):
             places = [i for i, own in enumerate(units) if own == unit]
             if quantity == "applied":  # Where nothing is, there is nothing to see.
@@ -86,7 +94,8 @@ def _panels_of(trajectory: Trajectory, tree: MultibodyTree | None) -> list[_Pane
             label = _LABELS.get(unit, quantity)
             title = f"{label} [{unit}]" if unit else label
             own_names = tuple(names[i] for i in places)
-            panels.append(_Panel(title, own_names, values[:, places], lower[places], upper[places]))
+            parts = values[:, places], lower[places], upper[places], is_held[:, places]
+            panels.append(_Panel(title, own_names, *parts))
     return [*panels, *_reactions_of(trajectory), *_touching_of(trajectory), _energies_of(trajectory)]
 
 
@@ -131,6 +140,29 @@ def _energies_of(trajectory: Trajectory) -> _Panel:
     return _Panel("energy [J]", tuple(names), np.stack(values, axis=-1), -none, none)
 
 
+def _find_held(
+    trajectory: Trajectory, tree: MultibodyTree | None
+) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Return of each position whether its limit pushed, and of each force whether a servo gave all it has.
+
+    That is known of implicit steps, of all or none: of the step to a position, and of that in which a force
+    acts.
+    """
+    nq, nv = trajectory.q.shape[-1], trajectory.v.shape[-1]
+    at_limit, is_full = (np.zeros((len(trajectory), n), dtype=np.bool_) for n in (nq, nv))
+    solver = trajectory.solver
+    if tree is None or solver is None or len(solver.at_limit) != len(trajectory) - 1:
+        return at_limit, is_full
+    for joint in tree.joints:
+        if joint.num_positions == joint.num_velocities:
+            i, k, n = joint.position_start, joint.velocity_start, joint.num_velocities
+            at_limit[1:, i : i + n] = solver.at_limit[:, k : k + n]
+    for i, actuator in enumerate(tree.joint_actuators):
+        is_full[:-1, actuator.velocity_start] |= solver.saturated[:, i]
+    is_full[-1:] = is_full[-2:-1]
+    return at_limit, is_full
+
+
 def _effort_limits(tree: MultibodyTree) -> tuple[FloatArray, FloatArray]:
     """Return limits of the forces along velocities: those of the joints' actuators together."""
     upper = np.full(tree.num_velocities, np.inf)
@@ -154,6 +186,7 @@ def _draw_panel(axes: Any, panel: _Panel, trajectory: Trajectory) -> None:
             trajectory.time, panel.values[:, i], label=label, linewidth=1.4, marker=marker, **line_style(i)
         )
     _draw_limits(axes, panel)
+    _draw_held(axes, panel, trajectory)
     axes.set_ylabel(panel.label)
     axes.grid(True, alpha=0.3)
     axes.margins(x=0.01)
@@ -167,6 +200,18 @@ def _draw_panel(axes: Any, panel: _Panel, trajectory: Trajectory) -> None:
         )  # fmt: skip
     else:
         axes.set_title(f"{count} lines", loc="right", fontsize="small")
+
+
+def _draw_held(axes: Any, panel: _Panel, trajectory: Trajectory) -> None:
+    """Draw lines thick where a limit holds them."""
+    if panel.is_held is None or not panel.is_held.any():
+        return
+    thick = {"linewidth": 5.0, "alpha": 0.4, "solid_capstyle": "butt"}
+    for i in np.flatnonzero(panel.is_held.any(axis=0)):
+        held = np.where(panel.is_held[:, i], panel.values[:, i], np.nan)
+        color = line_style(int(i))["color"]
+        axes.plot(trajectory.time, held, marker=".", color=color, gid="held", label="_held", **thick)
+    axes.plot([], [], color=GREY, label="held by a limit", **thick)
 
 
 def _draw_limits(axes: Any, panel: _Panel) -> None:
