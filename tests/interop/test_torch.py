@@ -139,6 +139,18 @@ def test_rollouts(tree_name: str) -> None:
     assert torch.autograd.gradcheck(lambda tau: mtorch.rollout(tree, q, v, tau, 0.01), (forces,))
 
 
+def test_implicit_steps_have_derivatives(arm: mbt.MultibodyTree) -> None:
+    q, v, tau = random_state(arm)
+    step = partial(mtorch.step, arm, dt=5e-3, method="implicit")
+    rates = torch.autograd.functional.jacobian(step, (q, v, tau))
+    A, B = functional.step_derivatives(arm, q, v, tau, 5e-3, method="implicit")
+    for got, expected in zip(rates, (np.hstack([A, B])[:6], np.hstack([A, B])[6:]), strict=True):
+        np.testing.assert_allclose(np.hstack(got), expected, rtol=0, atol=1e-12)
+    taus = torch.stack([tau, 0.5 * tau, -tau]).requires_grad_()
+    program = partial(mtorch.rollout, arm, q, v, dt=5e-3, method="implicit")
+    assert torch.autograd.gradcheck(program, (taus,))
+
+
 def test_tensors_of_one_type_give_that_type(arm: mbt.MultibodyTree) -> None:
     operands = [x.float() for x in random_state(arm)]
     assert mtorch.forward_dynamics(arm, *operands).dtype == torch.float32
