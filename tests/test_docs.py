@@ -96,6 +96,7 @@ def test_the_pages_that_have_examples() -> None:
     assert len(PAGES_WITH_ORACLES["symbols.md"]) == 6
     assert len(PAGES_WITH_ORACLES["casadi.md"]) == 3
     assert len(PAGES_WITH_ORACLES["mjcf.md"]) == 3
+    assert len(PAGES_WITH_ORACLES["coming_from/mujoco.md"]) == 1
     assert len(PAGES_WITH_ORACLES["converters.md"]) == 1
     assert len(PAGES_WITH_ENGINES["batches.md"]) == 7
     assert len(PAGES_WITH_ENGINES["data.md"]) == 4
