@@ -126,6 +126,13 @@ def _scalars() -> ModuleType:
     return scalars
 
 
+@above.bring("check_digits")
+def _digits() -> ModuleType:
+    from mbt.scalars import digits
+
+    return digits
+
+
 @above.bring("clone_to_scalar")
 def _cloning() -> ModuleType:
     from mbt.scalars import cloning

@@ -275,3 +275,24 @@ def test_autodiff_contexts_refuse_what_leaves_their_values_no_digits(decades: fl
             np.testing.assert_allclose(found.value, desired, atol=1e-3 * np.abs(desired).max())
     assert num_refused < 12
     assert (num_refused > 0) == (decades > 10.0)
+
+
+def test_numbers_of_other_packages_are_refused_where_autodiff_contexts_are() -> None:
+    """Their kernels cannot compare them; of symbols nobody knows."""
+    pytest.importorskip("mpmath")
+    tree, context = make_loop((1.0, 1.0, 1.0), exp_so3([0.3, -0.4, 0.5]))
+    twin = tree.clone_to_scalar("mpmath")
+    num_refused = 0
+    for exponents in ((-3.0, 0.0, 3.0), (8.0, 0.0, -8.0), (0.0, -8.0, 8.0)):
+        other = twin.create_default_context()
+        other.q, other.v = context.q, context.v
+        for body, same, exponent in zip(tree.bodies[1:], twin.bodies[1:], exponents, strict=True):
+            body.set_mass(context, 10.0**exponent)
+            same.set_mass(other, 10.0**exponent)
+        found = result_or_error(twin.calc_forward_dynamics, r"the masses of .* are so far apart", other)
+        if found is None:
+            num_refused += 1
+            continue
+        desired = tree.calc_forward_dynamics(context)
+        np.testing.assert_allclose(found.astype(float), desired, atol=1e-3 * np.abs(desired).max())
+    assert 0 < num_refused < 3

@@ -62,6 +62,7 @@ class _Above:
 
     # Errors whose messages name elements.
     check_constraints_at: Function
+    check_digits: Function
     raise_concurrent_use: Function
     raise_context_mismatch: Function
     raise_foreign_cache: Function

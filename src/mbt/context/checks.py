@@ -221,18 +221,26 @@ def check_constraints_at(context: Context) -> None:
     for constraint in context.tree.constraints:
         if constraint.is_enabled_in(context):
             constraint._check_direction(context)
+    found = find_far_apart(context)
+    known_values = context._numbers.known_values
+    if found and all(np.isfinite(known_values(array)).all() for array in (context.q, context.v)):
+        (light, least), (heavy, most) = found
+        raise SingularityError(
+            f"constraints: the masses of {light._label}, {least:.3g} kg, and {heavy._label}, "
+            f"{most:.3g} kg, are so far apart that too few digits are left of what the constraints "
+            "say: give them masses that differ by less, or weld the light one to another"
+        )
+
+
+def find_far_apart(context: Context) -> tuple[tuple[RigidBody, float], tuple[RigidBody, float]] | None:
+    """Return the lightest body that has a mass, and the heaviest, where these may leave too few digits."""
     known_values = context._numbers.known_values
     masses = {body: float(known_values(body.get_mass(context))) for body in context.tree.bodies[1:]}
     with_mass = {body: mass for body, mass in masses.items() if mass > 0.0}
     light, heavy = (choose(with_mass, key=masses.__getitem__, default=None) for choose in (min, max))
     if light is None or heavy is None or masses[heavy] < _FAR_APART * masses[light]:
-        return
-    if all(np.isfinite(known_values(array)).all() for array in (context.q, context.v)):
-        raise SingularityError(
-            f"constraints: the masses of {light._label}, {masses[light]:.3g} kg, and {heavy._label}, "
-            f"{masses[heavy]:.3g} kg, are so far apart that too few digits are left of what the constraints "
-            "say: give them masses that differ by less, or weld the light one to another"
-        )
+        return None
+    return (light, masses[light]), (heavy, masses[heavy])
 
 
 def raise_locked(context: Context, v: FloatArray) -> NoReturn:

@@ -16,10 +16,14 @@ from mbt._core.quantities.call cimport Call, Functions
 from mbt._core.quantities.dispatch cimport calc_quantity, count_work_of
 from mbt._core.quantities.dynamics cimport register_mass_matrix
 from mbt._core.quantities.every cimport register_quantities
-from mbt._core.quantities.table cimport MAX_INTEGERS, Sizes, shape_tuple, sizes_of, take_integers
+from mbt._core.quantities.table cimport (
+    DIVIDES, MAX_INTEGERS, Sizes, describe, shape_tuple, sizes_of, take_integers,
+)
 from mbt._core.scalars cimport PyFunctionsScope, PyScalar
 
 import numpy as np
+
+from mbt._core.above import above
 
 cnp.import_array()
 
@@ -140,6 +144,8 @@ cdef class ObjectEngine(Engine):
         calc_quantity[PyScalar](&of_objects, quantity, &c)
         raise_if_set()
         del parameters, derived, q, v, held
+        if m.num_constraints and describe(quantity).flags & DIVIDES:
+            above.check_digits(context)
         return self.give(result)
 
     cdef object take(self, values, name, Py_ssize_t size):
