@@ -93,6 +93,23 @@ def test_what_is_asked_for_is_done() -> None:
     assert find_method(make_tree(pos_upper_limit=1.0), joint_limits=False) == "semi_implicit_euler"
 
 
+def test_velocity_limits_that_are_asked_for_act() -> None:
+    tree = make_tree().edit()
+    tree.get_joint_by_name("hinge").set_velocity_limits([-2.0], [2.0])
+    tree.finalize()
+    assert find_method(tree) == "semi_implicit_euler"
+    assert find_method(make_tree(), velocity_limits=True) == "semi_implicit_euler"
+    push = [50.0] + [0.0] * 7
+    motion = mbt.simulate(tree, tree.create_default_context(), 0.1, velocity_limits=True, control=push)
+    assert motion.method == "implicit"
+    k = tree.get_joint_by_name("hinge").velocity_start
+    np.testing.assert_allclose(motion.v[-1, k], 2.0, rtol=1e-3)
+    with pytest.raises(
+        mbt.ArgumentValueError, match="velocity_limits: expected method='implicit', got 'rk4'"
+    ):
+        find_method(tree, velocity_limits=True, method="rk4")
+
+
 def test_it_depends_on_the_parameters_of_the_context() -> None:
     tree = make_tree(damping=0.1)
     context = tree.create_default_context()

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 __all__ = ["choose_method"]
 
 
-def choose_method(context: Context, *, joint_limits: bool, contacts: object) -> str:
+def choose_method(
+    context: Context, *, joint_limits: bool, contacts: object, velocity_limits: bool = False
+) -> str:
     """Return ``"implicit"`` for a model with what slows or stops a motion, else ``"semi_implicit_euler"``.
 
     What slows is too stiff for explicit steps sooner or later, and they know no limits; but they keep the
@@ -28,13 +30,14 @@ def choose_method(context: Context, *, joint_limits: bool, contacts: object) -> 
         Whether position limits shall act.
     contacts : ShapeContact or None
         Shapes that touch.
+    velocity_limits : bool, optional
+        Whether velocity limits shall act.
     """
     tree = context.tree
-    has_limits = joint_limits and any(
-        np.isfinite([joint.position_lower_limits, joint.position_upper_limits]).any() for joint in tree.joints
-    )
+    limits = [(tree.position_lower_limits, tree.position_upper_limits)] if joint_limits else []
+    limits += [(tree.velocity_lower_limits, tree.velocity_upper_limits)] if velocity_limits else []
     slows = (
-        has_limits
+        any(np.isfinite(bounds).any() for bounds in limits)
         or contacts is not None
         or has_servos(tree)
         or any(np.any(joint.get_damping_vector(context)) for joint in tree.joints)

@@ -96,7 +96,7 @@ def simulate(
     joint_limits : bool, optional
         Whether position limits act in steps of ``method="implicit"``. Other methods know no limits.
     velocity_limits : bool, optional
-        Whether velocity limits act in steps of ``method="implicit"``, as those of positions do.
+        Whether velocity limits act, as those of positions do, with ``method="implicit"``.
     contacts : ShapeContact, optional
         Shapes that touch, with ``method="implicit"``. ``trajectory.contacts`` tells what did.
     rtol, atol : float, optional

@@ -117,9 +117,14 @@ def make_task(tree: MultibodyTree, context: Context, duration: float, dt: float,
     _check_context(tree, context)
     duration, dt = as_positive(duration, "duration"), as_positive(dt, "dt")
     joint_limits, contacts = as_bool(options["joint_limits"], "joint_limits"), options["contacts"]
+    velocity_limits = as_bool(options["velocity_limits"], "velocity_limits")
     method = _as_method(options["method"])
     if method is None:
-        method = choose_method(context, joint_limits=joint_limits, contacts=contacts)
+        method = choose_method(
+            context, joint_limits=joint_limits, contacts=contacts, velocity_limits=velocity_limits
+        )
+    elif velocity_limits and method != "implicit":
+        raise ArgumentValueError(f"velocity_limits: expected method='implicit', got {quote(method)}")
     _check_inertia(tree, context, dt, method)
     if contacts is not None:
         from mbt.motion.shape_contacts import check_contacts
@@ -162,7 +167,7 @@ def make_task(tree: MultibodyTree, context: Context, duration: float, dt: float,
         tolerances={name: as_positive(options[name], name) for name in ("rtol", "atol")},
         progress=options["progress"],
         joint_limits=joint_limits,
-        velocity_limits=as_bool(options["velocity_limits"], "velocity_limits"),
+        velocity_limits=velocity_limits,
         limit_efforts=limit_efforts,
         contacts=contacts,
     )
