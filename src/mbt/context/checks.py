@@ -170,7 +170,8 @@ def forces_of(
         raise ContextMismatchError(f"{name}: expected forces of this tree, got those of another tree")
     if single and forces.batch_shape:
         raise ShapeError(f"{name}: expected batch shape (), got {forces.batch_shape}")
-    return forces.body_forces, forces.generalized_forces
+    # Not the properties: these make views, for others to hold.
+    return forces._body_forces, forces._generalized_forces
 
 
 def check_forces(tree: MultibodyTree, forces: object, name: str, batch_shape: tuple[int, ...]) -> None:

@@ -158,7 +158,8 @@ class MultibodyForces(Forces):
     def _add_to_body(self, node: int, F_Bo_W: FloatArray) -> None:
         """Add a force on one body, (..., 6)."""
         if self._body_forces.ndim == F_Bo_W.ndim + 1 == 2:
-            self._body_forces[node] += F_Bo_W
+            row = self._body_forces[node]
+            row += F_Bo_W  # Not written back, as `self._body_forces[node] += F_Bo_W` is.
             return
         self._check_lead(F_Bo_W.shape[:-1])
         self._body_forces[..., node, :] += F_Bo_W

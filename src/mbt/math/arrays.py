@@ -121,11 +121,15 @@ def as_float_array(
     array([1., 2., 3.])
     """
     # What tells nothing else of itself: to ask takes three times as long.
-    if type(value) is float or (type(value) is list and _FLOAT.issuperset(map(type, value))):
+    if type(value) is np.ndarray and value.dtype is _DOUBLE and dtype is np.float64 and value.flags.carray:
+        array = value
+    elif type(value) is float or (
+        (type(value) is list or type(value) is tuple) and _FLOAT.issuperset(map(type, value))
+    ):
         array = np.array(value, dtype)
     else:
         array = _as_real_array(value, name, dtype)
-    if shape is not None and not has_shape(array.shape, shape):
+    if shape is not None and array.shape != shape and not has_shape(array.shape, shape):
         raise shape_error(name, shape, array.shape)
     if ndim is not None and array.ndim != ndim:
         raise shape_error(name, (None,) * ndim, array.shape)
@@ -154,12 +158,13 @@ def broadcast_together(arrays: dict[str, Any]) -> tuple[Any, ...]:
 
 def as_finite_array(value: object, name: str, shape: Shape | None = None) -> FloatArray:
     """Convert as `as_float_array` does, reject NaN and infinity, and return a new copy."""
-    if is_list_of_floats(value, shape) and math.isfinite(sum(value)):
+    if type(value) is np.ndarray:
+        if value.dtype is _DOUBLE and value.shape == shape and value.size <= 16:
+            own = value.copy()
+            if math.isfinite(sum(_floats_of(own))):
+                return own
+    elif is_list_of_floats(value, shape) and math.isfinite(sum(value)):
         return np.array(value)
-    if type(value) is np.ndarray and value.dtype is _DOUBLE and value.shape == shape and value.size <= 16:
-        own = value.copy()
-        if math.isfinite(sum(own.ravel().tolist())):
-            return own
     array = as_float_array(value, name, shape).copy()
     if not _are_finite(array):
         got = _describe_values(array, ~np.isfinite(array))
@@ -192,15 +197,25 @@ def _shared_array(memory: bytes) -> FloatArray:
     return np.frombuffer(memory)
 
 
-def is_list_of_floats(value: object, shape: Shape | None) -> TypeGuard[list[float]]:
-    """Return whether a vector is a list of floats, as readers of files pass: the fastest to convert."""
-    return type(value) is list and shape == (len(value),) and _FLOAT.issuperset(map(type, value))
+def is_list_of_floats(value: object, shape: Shape | None) -> TypeGuard[Sequence[float]]:
+    """Return whether a vector is a list or tuple of floats, as readers of files pass: fastest to convert."""
+    return (
+        (type(value) is list or type(value) is tuple)
+        and shape == (len(value),)
+        and _FLOAT.issuperset(map(type, value))
+    )
+
+
+def _floats_of(array: FloatArray) -> list[float]:
+    # A vector needs no new shape, which takes as long as all else.
+    floats: list[float] = array.tolist() if array.ndim == 1 else array.ravel().tolist()
+    return floats
 
 
 def _are_finite(array: FloatArray) -> bool:
     # A vector or a pose is quicker in floats than in an array. A sum that is finite has no other terms.
     if array.size <= 16:
-        floats = array.ravel().tolist()
+        floats = _floats_of(array)
         return math.isfinite(sum(floats)) or all(map(math.isfinite, floats))
     return bool(np.isfinite(array).all())
 
@@ -605,7 +620,7 @@ def as_positive(value: object, name: str) -> float:
 def as_nonnegative_array(value: object, name: str, shape: Shape) -> FloatArray:
     """Convert as `as_finite_array` does, and reject negative numbers."""
     array = as_finite_array(value, name, shape)
-    if min(array.ravel().tolist(), default=0.0) < 0.0:
+    if array.size and min(_floats_of(array)) < 0.0:
         raise ArgumentValueError(f"{name}: expected numbers >= 0, got {_describe_values(array, array < 0.0)}")
     return array
 

@@ -135,7 +135,7 @@ def _shared_direction(memory: bytes) -> FloatArray:
 def _take_three(value: object, name: str) -> list[float]:
     """Return the entries of a vector, finite."""
     if is_list_of_floats(value, (3,)) and math.isfinite(sum(value)):
-        return value
+        return list(value)
     entries: list[float] = as_finite_array(value, name, (3,)).tolist()
     return entries
 

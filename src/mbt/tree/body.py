@@ -14,7 +14,7 @@ from mbt.errors import (
     NotFinalizedError,
 )
 from mbt.math.arrays import FloatArray
-from mbt.math.leading_axes import cross_of_floats, cut, is_double_vector, join, rotate
+from mbt.math.leading_axes import cut, is_double_vector, join, rotate
 from mbt.math.numbers import DOUBLES
 from mbt.math.spatial_inertia import SpatialInertia, is_clearly_possible
 from mbt.math.unit_inertia import UnitInertia
@@ -450,17 +450,15 @@ class RigidBody(BodyMotion):
             check_element(frame_E, Frame, f"{self._label}: frame_E")
         p_BoBp_E = self._checked(numbers.as_float_array, p_BP_E, "p_BP_E", (3,))
         F_E = self._checked(numbers.as_float_array, F_Bp_E, "F_Bp_E", (6,))
-        X_WE = tree.calc_relative_transform(context, tree.world_frame, frame_E)
-        if is_double_vector(F_E) and X_WE.ndim == 2 and not forces.batch_shape:
-            F = F_E.tolist()
-            moment = cross_of_floats(p_BoBp_E.tolist(), F[3:])
-            torque_E = np.array((F[0] + moment[0], F[1] + moment[1], F[2] + moment[2]))
-            R, F_Bo_W = X_WE[:3, :3], np.empty(6)
-            R.dot(torque_E, F_Bo_W[:3])
-            R.dot(F_E[3:], F_Bo_W[3:])
+        R_WE = tree.calc_relative_rotation_matrix(context, tree.world_frame, frame_E)
+        if is_double_vector(F_E) and R_WE.ndim == 2 and not forces.batch_shape:
+            (tx, ty, tz, fx, fy, fz), (x, y, z) = F_E.tolist(), p_BoBp_E.tolist()
+            torque_E = np.array((tx + (y * fz - z * fy), ty + (z * fx - x * fz), tz + (x * fy - y * fx)))
+            F_Bo_W = np.empty(6)
+            R_WE.dot(torque_E, F_Bo_W[:3])
+            R_WE.dot(F_E[3:], F_Bo_W[3:])
             forces._add_to_body(self.node_index, F_Bo_W)
             return
-        R_WE = X_WE[..., :3, :3]
         torque_E, force_E = cut(F_E, 3)
         torque_E = torque_E + np.cross(p_BoBp_E, force_E)
         forces._add_to_body(self.node_index, join([rotate(R_WE, torque_E), rotate(R_WE, force_E)]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from mbt.math.arrays import FloatArray
-from mbt.tree.element import MultibodyElement, check_element
+from mbt.tree.element import MultibodyElement, check_element, is_constructed
 
 if TYPE_CHECKING:
     from mbt._core.engines.context import ContextCore
@@ -164,7 +164,9 @@ class FrameMotion(MultibodyElement):
 
     def _check_frame(self, frame: Frame, argument: str) -> None:
         """Check that an argument is a frame of the same tree."""
-        from mbt.tree.frame import Frame
+        # Frames alone are of this class. The import takes longer than all else.
+        if not is_constructed(frame, FrameMotion):
+            from mbt.tree.frame import Frame
 
-        check_element(frame, Frame, argument)
+            check_element(frame, Frame, argument)
         self.parent_tree._elements.check_is_owned(frame, argument)
