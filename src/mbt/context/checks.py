@@ -161,6 +161,11 @@ def forces_of(
     single : bool
         Whether it must have no batch axes.
     """
+    # What is as usual is not worth the questions below.
+    if type(forces) is MultibodyForces and getattr(forces, "_tree", None) is tree:
+        arrays = forces._body_forces, forces._generalized_forces
+        if arrays[1].ndim == 1:
+            return arrays
     if not isinstance(forces, MultibodyForces):
         raise ArgumentTypeError(
             f"{name}: expected a MultibodyForces, got {type(forces).__name__}: mbt.MultibodyForces(tree) "

@@ -93,6 +93,7 @@ class Context(ContextCore):
         # Without the defaults, in whose place come the values of this one.
         other: Context = Context.__new__(Context, self.tree)
         other._copy_from(self)
+        other._declared = self._declared.copy(self.tree)
         return other
 
     # What elements declared: see `MultibodyElement.do_declare_parameters`.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from mbt.errors import ArgumentTypeError, ArgumentValueError, ForeignElementError
+from mbt.errors import ArgumentTypeError, ArgumentValueError, ForeignElementError, MbtError
 from mbt.math.arrays import FloatArray, as_index
 from mbt.math.numbers import Numbers
 from mbt.tree.hooks import add_note
@@ -67,6 +67,8 @@ class DeclaredValues:
         """Return the values of a new Context."""
         declarations = tree._declarations
         assert declarations is not None
+        if not (declarations.numeric or declarations.abstract or declarations.discrete):
+            return cls(declarations, Parameters([], []), [])
         defaults = declarations.default_parameters()
 
         def of_scalar(arrays: list[FloatArray]) -> list[Any]:
@@ -79,6 +81,13 @@ class DeclaredValues:
         return cls(declarations, parameters, of_scalar(declarations.default_discrete_state()))
 
     # Copies. Results are not part of them: a copy computes its own.
+
+    def copy(self, tree: MultibodyTree) -> DeclaredValues:
+        """Return independent values like these, for another Context of the same tree."""
+        parameters = self.parameters
+        if parameters._abstract:
+            parameters = Parameters(parameters._numeric, _deepcopy(parameters._abstract, tree, tree))
+        return DeclaredValues(self.declarations, parameters, list(self.discrete_state))
 
     def get_state(self) -> dict[str, list[Any]]:
         """Return all values, by kind."""
@@ -119,7 +128,7 @@ class DeclaredValues:
         """Set a vector; see `Context`."""
         i = self.parameters._checked_numeric(index)
         size = self.declarations.numeric[i][1].size
-        array = context._as_declared_vector(values, self._name("numeric", i), size, finite=True)
+        array = self._checked_vector(context, values, "numeric", i, size)
         self._take(context, self.parameters._replaced_numeric(i, array))
 
     def set_abstract_parameter(self, context: Context, index: object, value: Any) -> None:
@@ -148,7 +157,8 @@ class DeclaredValues:
         """Change the parameters, unless a frame has no pose with them that the Context can hold."""
         context._check_thawed("parameters", 0)
         with context._exclusive():
-            self.place_frames(context, self.user_poses(context._numbers, parameters))
+            if self.declarations.frames:
+                self.place_frames(context, self.user_poses(context._numbers, parameters))
             self.parameters = parameters
             context._note_change("parameters")
 
@@ -162,7 +172,7 @@ class DeclaredValues:
         """Set a vector; see `Context`."""
         i = self._checked_discrete(index)
         size = self.declarations.discrete[i][1].size
-        array = context._as_declared_vector(values, self._name("discrete", i), size, finite=False)
+        array = self._checked_vector(context, values, "discrete", i, size)
         before = self._input_serial(context)
         # Forces may depend on it, as on inputs.
         context._note_change("inputs")
@@ -252,6 +262,15 @@ class DeclaredValues:
         """Yield the vectors of discrete state, with names for messages."""
         for i, array in enumerate(self.discrete_state):
             yield self._name("discrete", i), array
+
+    def _checked_vector(self, context: Context, values: object, kind: str, i: int, size: int) -> Any:
+        """Return a vector for what was declared. Its name, which takes longer, is made for errors only."""
+        finite = kind == "numeric"
+        try:
+            return context._as_declared_vector(values, kind, size, finite=finite)
+        except MbtError:
+            name = self._name(kind, i)
+        return context._as_declared_vector(values, name, size, finite=finite)
 
     def _name(self, kind: str, i: int) -> str:
         if kind == "numeric":

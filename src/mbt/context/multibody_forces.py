@@ -320,9 +320,10 @@ class MultibodyForces(Forces):
 
     def clone(self) -> MultibodyForces:
         """Return independent forces for the same tree with the same values."""
-        other = MultibodyForces(self._tree, self.batch_shape)
-        other._body_forces[...] = self._body_forces
-        other._generalized_forces[...] = self._generalized_forces
+        other: MultibodyForces = MultibodyForces.__new__(MultibodyForces, self._tree)
+        other._tree = self._tree
+        other._body_forces = self._body_forces.copy()
+        other._generalized_forces = self._generalized_forces.copy()
         return other
 
     def __copy__(self) -> MultibodyForces:

@@ -115,7 +115,7 @@ def find_motors(tree: Any, actuated: object) -> Any:
         given = np.asarray(actuated)
     except ValueError:
         given = np.empty((), object)
-    if given.dtype == bool:
+    if given.dtype.kind == "b":
         if given.shape != (nv,):
             raise ShapeError(f"actuated: expected shape ({nv},) of True and False, got {given.shape}")
         return np.flatnonzero(given)
@@ -124,9 +124,11 @@ def find_motors(tree: Any, actuated: object) -> Any:
             f"actuated: expected True or False for each velocity, or indices, got {quote(actuated)}"
         )
     places = given.tolist()
-    if places and not 0 <= min(places) <= max(places) < nv:
+    once = sorted(set(places))
+    if once and not 0 <= once[0] <= once[-1] < nv:
         raise ArgumentValueError(f"actuated: expected indices from 0 to {nv - 1}, got {places}")
-    return np.array(sorted(set(places)), np.intp)
+    is_ready = once == places and given.dtype == np.intp and given.flags.c_contiguous
+    return given if is_ready else np.array(once, np.intp)
 
 
 def raise_violated(tree: Any, equation: int, error: float) -> NoReturn:

@@ -327,8 +327,13 @@ class JointActuator(MultibodyElement):
             )
         numbers = context._numbers
         gains = context.get_numeric_parameter(self._gains_index)
-        part, values = slice(which, which + 1), numbers.as_float_array(gain, name)[..., np.newaxis]
-        context.set_numeric_parameter(self._gains_index, numbers.replaced(gains, part, values))
+        if numbers is DOUBLES:
+            changed = gains.copy()
+            changed[which] = gain
+        else:
+            part, values = slice(which, which + 1), numbers.as_float_array(gain, name)[..., np.newaxis]
+            changed = numbers.replaced(gains, part, values)
+        context.set_numeric_parameter(self._gains_index, changed)
         return self
 
     def _checked_gain(self, value: object, name: str, numbers: Numbers = DOUBLES) -> float:

@@ -2,13 +2,14 @@
 
 cimport numpy as cnp
 from libc.math cimport NAN, fabs, isnan
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 from mbt._core.api.stateless cimport batch_with_forces, check_multipliers, compiled_of
 from mbt._core.api.stateless_kinematics cimport of_state
 from mbt._core.api.tree_energy cimport TreeCore
 from mbt._core.door.compiled_model cimport CompiledModel
-from mbt._core.door.exact_arrays cimport adopt, data, direction, in1, is_array1, option, two_outputs
+from mbt._core.door.exact_arrays cimport adopt, data, direction, in1, is_array1, new1, option, two_outputs
+from mbt._core.engines cimport double_engine
 from mbt._core.engines.lane_engine cimport run_batch
 from mbt._core.engines.leading_axes cimport Batch, check_elements
 from mbt._core.engines.state cimport check_positions
@@ -260,31 +261,57 @@ def impulse_dynamics(tree, q, v, restitution=0.0, *, out=None):
     SingularityError
         When a degree of freedom of a single state has no inertia; in a batch that sample is NaN.
     """
-    from mbt.math.arrays import as_share_array
     cdef CompiledModel compiled = compiled_of(tree)
-    cdef Py_ssize_t nv = tree.num_velocities
-    cdef Py_ssize_t num_equations = tree.num_constraint_equations
+    cdef const Model* m
+    cdef Py_ssize_t nv
+    cdef int singular
     cdef Batch batch
-    share = as_share_array(restitution, "restitution")[..., None]
+    share = shares_of(restitution)
     if compiled is None:
+        nv = tree.num_velocities
         into_v1, into_impulses = above.check_tuple(out, 2)
         both = above.of_each_state(tree, IMPULSE_DYNAMICS, {"q": q, "v": v, "restitution": share}, None)
         return tree._numbers.write_all(
             (into_v1, both[..., :nv], "out[0]"), (into_impulses, both[..., nv:], "out[1]")
         )
-    batch = Batch(["q", "v", "restitution"], [q, v, share], [(tree.num_positions,), (nv,), (1,)])
+    m = &compiled.model
+    nv = m.num_velocities
+    batch = Batch(["q", "v", "restitution"], [q, v, share], [(m.num_positions,), (nv,), (1,)])
     if not batch.shape:
-        context = above.Context(tree)
-        context.q, context.v = batch.arrays[:2]
-        return tree.calc_impulse_dynamics(context, restitution, out=out)
+        q, v, share = batch.arrays
+        if m.num_checked:
+            check_positions(tree, compiled, data(q))
+        into_v1, into_impulses = two_outputs(out, nv, m.num_equations)
+        if m.num_elements_between:
+            check_elements(tree, compiled, data(q))
+        both = new1(nv + m.num_equations)
+        singular = double_engine.evaluate_state(
+            IMPULSE_DYNAMICS, no_integers, m, &m.switches, &compiled.defaults.parameters, data(q), data(v), data(share),
+            data(both)
+        )
+        if singular >= 0:
+            above.raise_singular_pivot(tree, singular, "impulse dynamics")
+        memcpy(data(into_v1), data(both), nv*sizeof(double))
+        memcpy(data(into_impulses), data(both) + nv, m.num_equations*sizeof(double))
+        return into_v1, into_impulses
     if out is not None:
-        out = above.check_outputs(out, (batch.shape + (nv,), batch.shape + (num_equations,)))
-    both = batch.output(None, (nv + num_equations,))
+        out = above.check_outputs(out, (batch.shape + (nv,), batch.shape + (m.num_equations,)))
+    both = batch.output(None, (nv + m.num_equations,))
     run_batch(batch, compiled, IMPULSE_DYNAMICS, no_integers, (both,))
     if out is None:
         return both[..., :nv], both[..., nv:]
     out[0][...], out[1][...] = both[..., :nv], both[..., nv:]
     return out
+
+
+cdef object shares_of(restitution):
+    """Coefficients of restitution, with a last axis of one."""
+    if type(restitution) is float and 0.0 <= restitution <= 1.0:
+        share = new1(1)
+        data(share)[0] = restitution
+        return share
+    from mbt.math.arrays import as_share_array
+    return as_share_array(restitution, "restitution")[..., None]
 
 
 def constrained_inverse_dynamics(tree, q, v, vdot, actuated=None, *, external_forces=None, out=None):
@@ -353,7 +380,9 @@ def constrained_inverse_dynamics(tree, q, v, vdot, actuated=None, *, external_fo
     cdef Py_ssize_t ne = compiled.model.num_equations
     cdef Py_ssize_t na = len(motors)
     wanted = inverse_dynamics(tree, q, v, vdot, external_forces=external_forces)
-    at_rest = inverse_dynamics(tree, q, v, np.zeros(nv), external_forces=external_forces)
+    no_vdot = new1(nv)
+    memset(data(no_vdot), 0, nv*sizeof(double))
+    at_rest = inverse_dynamics(tree, q, v, no_vdot, external_forces=external_forces)
     J, bias = constraint_jacobian(tree, q), constraint_bias(tree, q, v)
     shape = wanted.shape[:wanted.ndim - 1]
     if shape:
@@ -362,13 +391,14 @@ def constrained_inverse_dynamics(tree, q, v, vdot, actuated=None, *, external_fo
             for x, core in ((at_rest, (nv,)), (J, (ne, nv)), (bias, (ne,)), (v, (nv,)), (vdot, (nv,)))
         ]
         at_rest, J, bias, v, vdot = arrays
+        tau, multipliers = np.empty(shape + (nv,)), np.empty(shape + (ne,))
     else:
         v, vdot = in1(v, "v", nv), in1(vdot, "vdot", nv)
+        tau, multipliers = new1(nv), new1(ne)
     for extent in shape:
         count *= extent
-    tau, multipliers = np.empty(shape + (nv,)), np.empty(shape + (ne,))
     into = (tau, multipliers) if out is None else above.check_outputs(out, (tau.shape, multipliers.shape))
-    memory = np.empty(count_shares(nv, na, ne))
+    memory = new1(count_shares(nv, na, ne))
     cdef double* work = data(memory)
     cdef double* to_tau = data(tau)
     cdef double* to_multipliers = data(multipliers)

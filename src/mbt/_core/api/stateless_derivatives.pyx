@@ -5,10 +5,10 @@ from libc.string cimport memcpy
 
 from mbt._core.algebra.records cimport Parameters
 from mbt._core.api.stateless cimport became_single, compiled_of, is_single
-from mbt._core.api.tree_derivatives cimport outputs_of, six_of
+from mbt._core.api.tree_derivatives cimport copies_of, outputs_of, six_of
 from mbt._core.api.tree_energy cimport TreeCore
 from mbt._core.door.compiled_model cimport CompiledModel
-from mbt._core.door.exact_arrays cimport adopt, apart, data, direction, new2, new3, option
+from mbt._core.door.exact_arrays cimport adopt, apart, data, direction, new3, option
 from mbt._core.engines cimport double_engine
 from mbt._core.engines.lane_engine cimport run_batch
 from mbt._core.engines.leading_axes cimport Batch, add_forces_operands, check_elements
@@ -255,22 +255,6 @@ cdef object constrained_derivatives_of_state(tree, CompiledModel compiled, q, v,
         context.q = q
         above.check_constraints_at(context)
     return parts
-
-
-cdef tuple copies_of(parts, Py_ssize_t nv, Py_ssize_t num_equations):
-    """Matrices of accelerations, then of multipliers."""
-    cdef const double* source = data(parts)
-    cdef int _i
-    cdef list of_vdot = []
-    cdef list of_multipliers = []
-    for _i in range(3):
-        dvdot, dmultipliers = new2(nv, nv), new2(num_equations, nv)
-        memcpy(data(dvdot), source, nv*nv*sizeof(double))
-        memcpy(data(dmultipliers), source + nv*nv, num_equations*nv*sizeof(double))
-        of_vdot.append(dvdot)
-        of_multipliers.append(dmultipliers)
-        source += (nv + num_equations)*nv
-    return tuple(of_vdot + of_multipliers)
 
 
 # Anything else ----------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from mbt._core.engines.context cimport ContextCore
 
 
 cdef class TreeDerivatives(TreeIdentification):
-    cdef tuple constrained_derivatives_of(
+    cdef object constrained_derivatives_of(
         self, ContextCore c, object tau_applied, object external_forces, int stabilized)
     cdef list body_force_inputs(self, ContextCore c, object external_forces, str name)
     cdef tuple inverse_derivatives_of(
@@ -15,4 +15,5 @@ cdef class TreeDerivatives(TreeIdentification):
 
 
 cdef tuple outputs_of(object out, object nv)
-cdef tuple six_of(tuple parts, Py_ssize_t nv)
+cdef tuple six_of(object parts, Py_ssize_t nv)
+cdef tuple copies_of(object parts, Py_ssize_t nv, Py_ssize_t num_equations)

@@ -286,9 +286,9 @@ cdef class TreeDerivatives(TreeIdentification):
 
     def _calc_constrained_dynamics_rates(self, context, tau_applied, external_forces, int stabilize):
         """The same as three matrices, multipliers below."""
-        return self.constrained_derivatives_of(self.own(context), tau_applied, external_forces, stabilize)
+        return tuple(self.constrained_derivatives_of(self.own(context), tau_applied, external_forces, stabilize))
 
-    cdef tuple constrained_derivatives_of(self, ContextCore c, tau_applied, external_forces, int stabilized):
+    cdef object constrained_derivatives_of(self, ContextCore c, tau_applied, external_forces, int stabilized):
         """Those of accelerations, and below them of multipliers, by q, v and tau, in the numbers of any Context."""
         cdef const Model* m = &c.compiled.model
         cdef Py_ssize_t i, nv = m.num_velocities
@@ -299,7 +299,7 @@ cdef class TreeDerivatives(TreeIdentification):
         else:
             tau = c.zeros(nv)
             if tau_applied is not None:
-                tau += tau_applied
+                add_array(tau_applied, data(tau))
             for i in range(m.num_actuators):
                 data(tau)[m.actuator_dof[i]] += c._actuation.data[i]
         user = None
@@ -313,7 +313,6 @@ cdef class TreeDerivatives(TreeIdentification):
             parts = c.evaluate(CONSTRAINED_FORWARD_DYNAMICS_DERIVATIVES, integers, tau)
             if size(parts) and kernels.any_is_nan(data(parts) + nv*nv, m.num_equations, nv):
                 above.check_constraints_at(c)
-            parts = (parts[0], parts[1], parts[2])
         else:
             c._push()
             parts = c._engine.evaluate_parts(
@@ -382,9 +381,27 @@ cdef tuple write_three(ContextCore c, out, tuple results):
     )
 
 
-cdef tuple six_of(tuple parts, Py_ssize_t nv):
+cdef tuple six_of(parts, Py_ssize_t nv):
     """Matrices of accelerations, then of multipliers."""
+    if cnp.PyArray_CheckExact(parts):
+        return copies_of(parts, nv, cnp.PyArray_DIM(parts, 1) - nv)
     return tuple([part[..., :nv, :] for part in parts] + [part[..., nv:, :] for part in parts])
+
+
+cdef tuple copies_of(parts, Py_ssize_t nv, Py_ssize_t num_equations):
+    """The same of doubles of one state, (3, nv + num_equations, nv)."""
+    cdef const double* source = data(parts)
+    cdef int _i
+    cdef list of_vdot = []
+    cdef list of_multipliers = []
+    for _i in range(3):
+        dvdot, dmultipliers = new2(nv, nv), new2(num_equations, nv)
+        memcpy(data(dvdot), source, nv*nv*sizeof(double))
+        memcpy(data(dmultipliers), source + nv*nv, num_equations*nv*sizeof(double))
+        of_vdot.append(dvdot)
+        of_multipliers.append(dmultipliers)
+        source += (nv + num_equations)*nv
+    return tuple(of_vdot + of_multipliers)
 
 
 cdef tuple outputs_of(object out, object nv):

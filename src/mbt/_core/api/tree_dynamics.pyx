@@ -196,8 +196,8 @@ cdef class TreeDynamics(TreeKinematics):
         """Body forces and generalized forces of an argument, as kernels can read and write them."""
         body_forces, generalized_forces = above.forces_of(self, forces, name)
         return (
-            out2(body_forces, name + ".body_forces", m.num_bodies, 6),
-            out1(generalized_forces, name + ".generalized_forces", m.num_velocities),
+            out2(body_forces, "body_forces", m.num_bodies, 6),
+            out1(generalized_forces, "generalized_forces", m.num_velocities),
         )
 
     def calc_bias_term(self, context, *, out=None):

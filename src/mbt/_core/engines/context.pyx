@@ -290,8 +290,19 @@ cdef class ContextCore(StateCore):
     def _copy_from(self, ContextCore other not None):
         """Take over state, inputs and parameters of another Context of this tree."""
         cdef Section alone
+        cdef Section of_other
         alone.enter(self)
-        self._set_state(other._get_state())
+        of_other.enter(other)
+        other.check_user()
+        self._store_q(other.q_data)
+        self._store_v(other.v_data)
+        self._store_actuation(other._actuation.data)
+        self._time = other._time
+        self._applied_forces = None if other._applied_forces is None else other._applied_forces.clone()
+        # Arrays of flags are never written in place.
+        self._locked, self._weightless, self._disabled = other._locked, other._weightless, other._disabled
+        self.switches = other.switches
+        self.switch_serial = next_serial()
         # The values are the same, so what was computed from them is.
         self._parameters = other._parameters
         self._derived = other._derived

@@ -279,20 +279,17 @@ cdef class StateCore:
         self._check_thawed("lock", start)
         cdef int i, nv = self.compiled.model.num_velocities
         cdef int* of_dof
-        cdef bint any_locked = False
-        flags = np.zeros(nv, dtype=np.intc) if self._locked is None else self._locked.copy()
+        flags = copy_of_flags(self.switches.locked, nv)
         of_dof = <int*>cnp.PyArray_DATA(flags)
         for i in range(max(0, start), min(start + count, nv)):
             of_dof[i] = locked
-        for i in range(nv):
-            any_locked = any_locked or of_dof[i] != 0
         if locked and count:
             v = new1(nv)
             memcpy(data(v), self.v_data, nv*sizeof(double))
             for i in range(max(0, start), min(start + count, nv)):
                 data(v)[i] = 0.0
             self._store_v(data(v))
-        self._take_switches(flags if any_locked else None, self._weightless, self._disabled)
+        self._take_switches(flags if flags_of(flags) != NULL else None, self._weightless, self._disabled)
 
     def _is_locked(self, int start, int count):
         """Whether there are dofs, and all of them are locked."""
@@ -314,8 +311,13 @@ cdef class StateCore:
         alone.enter(self)
         self.check_user()
         self._check_thawed("weightless", 0)
+        cdef int node
+        cdef int* of_node
         flags = self._weightless_flags()
-        flags[nodes] = weightless
+        of_node = <int*>cnp.PyArray_DATA(flags)
+        for node in nodes:
+            if 0 <= node < self.compiled.model.num_bodies:
+                of_node[node] = weightless
         self._take_switches(self._locked, flags, self._disabled)
 
     def _is_weightless(self, int node):
@@ -325,14 +327,7 @@ cdef class StateCore:
         """A copy of the flags, by BodyNodeIndex."""
         cdef Section alone
         alone.enter(self)
-        cdef int b
-        if self._weightless is not None:
-            return self._weightless.copy()
-        flags = np.zeros(self.compiled.model.num_bodies, dtype=np.intc)
-        if self.compiled.model.switches.weightless != NULL:
-            for b in range(self.compiled.model.num_bodies):
-                flags[b] = self.compiled.model.switches.weightless[b]
-        return flags
+        return copy_of_flags(self.switches.weightless, self.compiled.model.num_bodies)
 
     def _set_disabled(self, int index, bint disabled):
         """Let what is computed obey a constraint, or not."""
@@ -340,12 +335,9 @@ cdef class StateCore:
         alone.enter(self)
         self.check_user()
         self._check_thawed("disabled", index)
-        if self._disabled is None:
-            flags = np.zeros(self.compiled.model.num_constraints, dtype=np.intc)
-        else:
-            flags = self._disabled.copy()
+        flags = copy_of_flags(self.switches.disabled, self.compiled.model.num_constraints)
         flags[index] = disabled
-        self._take_switches(self._locked, self._weightless, flags if flags.any() else None)
+        self._take_switches(self._locked, self._weightless, flags if flags_of(flags) != NULL else None)
 
     def _is_disabled(self, int index):
         cdef Section alone
@@ -419,7 +411,7 @@ cdef class StateCore:
 
     def _set_parameter(self, str section, int index, values):
         """Write the numbers of one element; the caller has checked them."""
-        self._set_parameters(index, {section: values})
+        write_parameters(self, index, {section: values}, 0)
 
     def _set_number(self, str section, int index, int entry, value):
         """Write one of the numbers that one element has in a section; the caller has checked it."""
@@ -441,9 +433,22 @@ cdef class StateCore:
 
 cdef const int* flags_of(array):
     """Memory of an array of flags; NULL where none is set."""
-    if array is None or not array.any():
-        return NULL
-    return <const int*>cnp.PyArray_DATA(array)
+    cdef Py_ssize_t i
+    cdef const int* flags
+    if array is not None:
+        flags = <const int*>cnp.PyArray_DATA(array)
+        for i in range(size_of(array)):
+            if flags[i]:
+                return flags
+    return NULL
+
+
+cdef object copy_of_flags(const int* flags, cnp.npy_intp n):
+    """An array of n flags like those in memory; where there is none, none is set."""
+    array = cnp.PyArray_ZEROS(1, &n, cnp.NPY_INT, 0)
+    if flags != NULL:
+        memcpy(cnp.PyArray_DATA(array), flags, n*sizeof(int))
+    return array
 
 
 cdef CompiledModel compiled_of_tree(tree):

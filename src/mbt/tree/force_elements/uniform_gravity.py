@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, cast
 
-import numpy as np
-
 from mbt.errors import ArgumentTypeError
 from mbt.math.arrays import FloatArray, as_bool, as_finite_array
 from mbt.tree.context_access import check_context, get_parameter, numbers_of, set_parameter
@@ -158,7 +156,7 @@ class UniformGravityFieldElement(ForceElement):
         check_context(self, context)
         nodes = self._nodes_of(self._checked_instance(model_instance))
         enabled = self._checked(as_bool, is_enabled, "is_enabled")
-        context._set_weightless(np.array(nodes, dtype=np.intp), not enabled)
+        context._set_weightless(nodes, not enabled)
         return self
 
     # What it does in a Context.
@@ -232,7 +230,7 @@ class UniformGravityFieldElement(ForceElement):
         return index
 
     def _nodes_of(self, instance: int) -> list[int]:
-        return [body._node_index for body in self.parent_tree.bodies if body.model_instance == instance]
+        return [body._node_index for body in self.parent_tree._elements.bodies.in_instance(instance)]
 
     def _repr_details(self) -> str:
         """Return what the representation tells beyond the name."""
