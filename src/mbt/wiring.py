@@ -19,11 +19,25 @@ def _tree() -> ModuleType:
     return tree
 
 
-@above.bring("clone_attributes", "copy_element", "reduce_element")
+@above.bring("clone_attributes", "collection_of", "copy_element", "reduce_element")
 def _pickling() -> ModuleType:
     from mbt.tree import pickling
 
     return pickling
+
+
+@above.bring("calc_servo_efforts")
+def _servos() -> ModuleType:
+    from mbt.tree import servos
+
+    return servos
+
+
+@above.bring("read_sensors")
+def _sensors() -> ModuleType:
+    from mbt.tree.sensors import readings
+
+    return readings
 
 
 @above.bring("token_of_element")

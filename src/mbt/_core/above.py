@@ -40,6 +40,7 @@ class _Above:
     reduce_element: Callable[[tree.MultibodyElement], tuple[Any, ...]]
     copy_element: Function
     clone_attributes: Function
+    collection_of: Callable[[tree.MultibodyElement], str]
     token_of_element: Callable[[tree.MultibodyElement], object]
 
     # Elements in notebooks.
@@ -101,6 +102,10 @@ class _Above:
     check_limits: Function
     rollout_context: Function
     rollout_with_servos: Function
+
+    # What few models have.
+    calc_servo_efforts: Function
+    read_sensors: Function
 
     def __init__(self) -> None:
         self._sources: dict[str, Source] = {}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from mbt.errors import ArgumentTypeError, ArgumentValueError, SingularityError, quote
-from mbt.math.arrays import FloatArray, as_index
+from mbt.math.arrays import FloatArray
 from mbt.tree import RigidBody
 from mbt.tree.context_access import raise_foreign_element
 
@@ -57,7 +57,7 @@ def mask_of_bodies(tree: MultibodyTree, body_indexes: object) -> FloatArray:
                 raise_foreign_element(tree, entry, "body_indexes: expected bodies")
             body = entry
         else:
-            body = tree.bodies[as_index(entry, "body_indexes", tree.num_bodies, "body")]
+            body = tree._elements.bodies.at(entry, "body_indexes")
         if mask[body._node_index]:
             raise ArgumentValueError(f"body_indexes: {body._label} (index {body.index}) is named twice")
         mask[body._node_index] = 1.0
@@ -82,6 +82,9 @@ def _find_instances(tree: MultibodyTree, model_instances: object) -> list[ModelI
 
 def _each(value: object, name: str, wanted: str) -> list[Any]:
     """Return the entries of a sequence, or the one entry that is not a sequence."""
+    # Whether anything is an Iterable takes longer to ask.
+    if isinstance(value, (list, tuple)):
+        return list(value)
     if isinstance(value, (str, bytes)):
         raise ArgumentTypeError(
             f"{name}: expected {wanted} or a sequence of them, got {type(value).__name__}"

@@ -121,8 +121,9 @@ def as_float_array(
     array([1., 2., 3.])
     """
     # What tells nothing else of itself: to ask takes three times as long.
-    if type(value) is np.ndarray and value.dtype is _DOUBLE and dtype is np.float64 and value.flags.carray:
-        array = value
+    if type(value) is np.ndarray:
+        is_ready = value.dtype is _DOUBLE and dtype is np.float64 and value.flags.carray
+        array = value if is_ready else _as_real_array(value, name, dtype)
     elif type(value) is float or (
         (type(value) is list or type(value) is tuple) and _FLOAT.issuperset(map(type, value))
     ):
@@ -159,9 +160,9 @@ def broadcast_together(arrays: dict[str, Any]) -> tuple[Any, ...]:
 def as_finite_array(value: object, name: str, shape: Shape | None = None) -> FloatArray:
     """Convert as `as_float_array` does, reject NaN and infinity, and return a new copy."""
     if type(value) is np.ndarray:
-        if value.dtype is _DOUBLE and value.shape == shape and value.size <= 16:
+        if value.dtype is _DOUBLE and (shape is None or value.shape == shape) and value.size <= 16:
             own = value.copy()
-            if math.isfinite(sum(_floats_of(own))):
+            if math.isfinite(sum(own.tolist() if own.ndim == 1 else own.ravel().tolist())):
                 return own
     elif is_list_of_floats(value, shape) and math.isfinite(sum(value)):
         return np.array(value)
@@ -416,9 +417,8 @@ def _as_real_array(value: object, name: str, dtype: Any = np.float64) -> FloatAr
     if type(value) is np.ndarray and (
         value.dtype is _DOUBLE if dtype is np.float64 else value.dtype == dtype
     ):
-        array = value
-        if array.flags.c_contiguous and array.flags.aligned:
-            return array
+        flags = value.flags
+        return value if flags.c_contiguous and flags.aligned else value.copy()
     if isinstance(value, np.ma.MaskedArray):
         raise ArgumentTypeError(
             f"{name}: expected real numbers, got a masked array, whose mask would be lost"

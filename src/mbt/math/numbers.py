@@ -17,6 +17,9 @@ from mbt.math.unit_inertia import UnitInertia
 __all__ = ["DOUBLES", "Numbers"]
 
 
+_FLOAT = frozenset((float,))
+
+
 class Numbers:
     """Checks and conversions of arguments for Contexts of doubles; see the functions of the same names.
 
@@ -110,21 +113,27 @@ class Numbers:
 
     def apply_to(self, function: Callable[..., Any], **values: object) -> FloatArray:
         """Return a function of the entries of arguments, given by name, which broadcast; see `apply`."""
-        if type(self) is Numbers and all(type(value) is float for value in values.values()):
+        if type(self) is Numbers and _FLOAT.issuperset(map(type, values.values())):
             return np.array(function(*values.values()), dtype=np.float64)
         return self.apply(function, *self.as_broadcast_arrays(**values))
 
     def tanh(self, x: Any) -> Any:
         """Return the hyperbolic tangent of an operand of `apply`."""
-        return np.tanh(x)
+        # Of one number a float, with which Python computes in a third of the time.
+        return float(np.tanh(x)) if type(x) is float else np.tanh(x)
 
     def select_lt(self, a: Any, b: Any, x: Any, y: Any) -> Any:
         """Return x where a < b, which are numbers, and y elsewhere."""
         return x if a < b else y
 
     def make_inertia(self, mass: Any, com: Any, components: Any, massless: Any) -> SpatialInertia:
-        """Return mass properties, unchecked, by components of unit inertia and of inertia without mass."""
-        return SpatialInertia._of_parts(mass, com, UnitInertia._of_components(components.copy()), massless)
+        """Return mass properties, unchecked, by components of unit inertia and of inertia without mass.
+
+        The arrays become their own.
+        """
+        com.setflags(write=False)
+        massless.setflags(write=False)
+        return SpatialInertia._of_own(mass, com, UnitInertia._of_components(components), massless)
 
     def as_inertia(self, value: object, name: str) -> SpatialInertia:
         """Return mass properties."""
@@ -136,9 +145,9 @@ class Numbers:
 
     def inertia_of_composite(self, composite: Any) -> SpatialInertia:
         """Return mass properties by mass, moment of mass and moments of inertia, xx xy xz yy yz zz, (10,)."""
-        mass, *moment = composite[:4].tolist()
-        com = [x / mass if mass != 0.0 else 0.0 for x in moment]
-        return SpatialInertia._of_rotational_inertia(mass, com, composite[[4, 7, 9, 5, 6, 8]].tolist())
+        mass, x, y, z, xx, xy, xz, yy, yz, zz = composite.tolist()
+        com = (0.0, 0.0, 0.0) if mass == 0.0 else (x / mass, y / mass, z / mass)
+        return SpatialInertia._of_rotational_inertia(mass, com, xx, yy, zz, xy, xz, yz)
 
     def write_all(self, *targets: tuple[Any, Any, str]) -> tuple[Any, ...]:
         """Write results into arguments of these names, all or none; return what was written, or results."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Sequence
+from struct import Struct
 
 import numpy as np
 
@@ -97,12 +98,34 @@ class SpatialInertia(SpatialInertiaShapes):
         return inertia
 
     @classmethod
+    def _of_own(cls, mass: float, com: FloatArray, G_SP_E: UnitInertia, J_E: FloatArray) -> SpatialInertia:
+        """Return the same of arrays that are read-only, and become its own."""
+        inertia = cls.__new__(cls)
+        _put_mass(inertia, mass)
+        _put_com(inertia, com)
+        _put_unit_inertia(inertia, G_SP_E)
+        _put_massless_inertia(inertia, J_E)
+        return inertia
+
+    @classmethod
     def _of_rotational_inertia(
-        cls, mass: float, p_PScm_E: Sequence[float], I_SP_E: Sequence[float]
+        cls,
+        mass: float,
+        p_PScm_E: Sequence[float],
+        xx: float,
+        yy: float,
+        zz: float,
+        xy: float,
+        xz: float,
+        yz: float,
     ) -> SpatialInertia:
-        """Return unchecked mass properties; rotational inertia by its components xx yy zz xy xz yz."""
-        I = np.array(I_SP_E)  # noqa: E741 - the field's symbol
-        return cls._of_arrays(mass, _frozen(np.array(p_PScm_E)), _frozen(I if mass == 0.0 else I / mass))
+        """Return unchecked mass properties; rotational inertia by its components."""
+        # Arrays over bytes are read-only, and made in half the time of ordinary ones.
+        com = np.frombuffer(_pack_three(*p_PScm_E))
+        if mass == 0.0:
+            return cls._of_arrays(mass, com, np.frombuffer(_pack_six(xx, yy, zz, xy, xz, yz)))
+        components = _pack_six(xx / mass, yy / mass, zz / mass, xy / mass, xz / mass, yz / mass)
+        return cls._of_own(mass, com, UnitInertia._of_components(np.frombuffer(components)), _NONE)
 
     @classmethod
     def _of_arrays(cls, mass: float, com: FloatArray, components: FloatArray) -> SpatialInertia:
@@ -116,12 +139,7 @@ class SpatialInertia(SpatialInertiaShapes):
             J_E = components if components.any() else _NONE
         else:
             G_SP_E = UnitInertia._of_components(components)
-        inertia = cls.__new__(cls)
-        _put_mass(inertia, mass)
-        _put_com(inertia, com)
-        _put_unit_inertia(inertia, G_SP_E)
-        _put_massless_inertia(inertia, J_E)
-        return inertia
+        return cls._of_own(mass, com, G_SP_E, J_E)
 
     @classmethod
     def make_from_central_inertia(
@@ -333,6 +351,8 @@ _put_mass = SpatialInertia.__dict__["_mass"].__set__
 _put_com = SpatialInertia.__dict__["_com"].__set__
 _put_unit_inertia = SpatialInertia.__dict__["_unit_inertia"].__set__
 _put_massless_inertia = SpatialInertia.__dict__["_massless_inertia"].__set__
+
+_pack_three, _pack_six = Struct("3d").pack, Struct("6d").pack
 
 # Rotational inertia without mass of a body that has none.
 _NONE = np.zeros(6)

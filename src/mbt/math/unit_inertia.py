@@ -64,7 +64,8 @@ class UnitInertia:
     def _of_components(cls, components: FloatArray) -> UnitInertia:
         """Return a unit inertia of xx yy zz xy xz yz, unchecked. The array, shape (6,), becomes its own."""
         inertia = cls.__new__(cls)
-        inertia._set(components)
+        components.setflags(write=False)
+        _put_components(inertia, components)
         return inertia
 
     @classmethod

@@ -80,7 +80,7 @@ def _move_to_body(mass: float, X_BI: bytes, I_SScm_I: Moments) -> _MovedInertia:
         # I_SBo = R I_SScm R^T + m (|p|^2 1 - p p^T)
         I_SScm_B = R_BI @ matrix_of_components(np.array(I_SScm_I)) @ R_BI.T
         I_SBo_B = (I_SScm_B + mass * matrix_of_particle(p_BoBcm_B))[_COMPONENTS].tolist()
-        M_BBo_B = SpatialInertia._of_rotational_inertia(mass, p_BoBcm_B.tolist(), I_SBo_B)
+        M_BBo_B = SpatialInertia._of_rotational_inertia(mass, p_BoBcm_B.tolist(), *I_SBo_B)
     moment = sum(map(abs, I_SBo_B))
     # Divided by a small mass the inertia may become too large.
     is_finite = math.isfinite(moment) and (mass == 0.0 or math.isfinite(moment / mass))

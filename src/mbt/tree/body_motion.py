@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mbt.errors import ArgumentTypeError, shape_error
 from mbt.math.arrays import FloatArray
-from mbt.math.leading_axes import cut, is_double_vector, rotate
+from mbt.math.leading_axes import cut, rotate
+from mbt.math.numbers import DOUBLES
 from mbt.tree.element import MultibodyElement
 from mbt.tree.indices import BodyNodeIndex
 
@@ -107,10 +108,9 @@ class BodyMotion(MultibodyElement):
     def calc_center_of_mass_translational_velocity_in_world(self, context: ContextCore) -> FloatArray:
         """Return the velocity v_WBcm of the mass centre [m/s], shape (3,)."""
         V_WB, p_BoBcm_W = self._velocity_and_arm(context)
-        if is_double_vector(V_WB):
-            # In floats: quicker than in arrays, and no overflow is reported.
-            (wx, wy, wz, vx, vy, vz), (x, y, z) = V_WB.tolist(), p_BoBcm_W.tolist()
-            return np.array((vx + (wy * z - wz * y), vy + (wz * x - wx * z), vz + (wx * y - wy * x)))
+        if type(V_WB) is list:
+            (wx, wy, wz, vx, vy, vz), (x, y, z) = V_WB, p_BoBcm_W.tolist()
+            return _vector(vx + (wy * z - wz * y), vy + (wz * x - wx * z), vz + (wx * y - wy * x))
         w_WB, v_WBo = cut(V_WB, 3)
         # v_WBcm = v_WBo + w_WB × p_BoBcm_W
         with np.errstate(over="ignore", invalid="ignore"):
@@ -120,33 +120,37 @@ class BodyMotion(MultibodyElement):
     def calc_center_of_mass_translational_acceleration_in_world(self, context: ContextCore) -> FloatArray:
         """Return the acceleration a_WBcm of the mass centre [m/s^2], shape (3,)."""
         V_WB, p_BoBcm_W = self._velocity_and_arm(context)
-        A_WB = self.parent_tree.eval_acceleration_kinematics(context).A_WB[..., self._node_index, _ALL]
-        if is_double_vector(A_WB):
-            (ex, ey, ez, ax, ay, az), (wx, wy, wz, *_) = A_WB.tolist(), V_WB.tolist()
-            x, y, z = p_BoBcm_W.tolist()
-            # The velocity about Bo.
-            u, v, w = wy * z - wz * y, wz * x - wx * z, wx * y - wy * x
-            return np.array(
-                (
-                    ax + (ey * z - ez * y + (wy * w - wz * v)),
-                    ay + (ez * x - ex * z + (wz * u - wx * w)),
-                    az + (ex * y - ey * x + (wx * v - wy * u)),
-                )
+        A_WB = self.parent_tree.eval_acceleration_kinematics(context).A_WB
+        if type(V_WB) is list:
+            ex, ey, ez, ax, ay, az = A_WB[self._node_index].tolist()
+            (wx, wy, wz, _, _, _), (x, y, z) = V_WB, p_BoBcm_W.tolist()
+            # w_WB × p_BoBcm_W
+            tx, ty, tz = wy * z - wz * y, wz * x - wx * z, wx * y - wy * x
+            return _vector(
+                ax + ((ey * z - ez * y) + (wy * tz - wz * ty)),
+                ay + ((ez * x - ex * z) + (wz * tx - wx * tz)),
+                az + ((ex * y - ey * x) + (wx * ty - wy * tx)),
             )
-        (alpha_WB, a_WBo), w_WB = cut(A_WB, 3), V_WB[..., :3]
+        (alpha_WB, a_WBo), w_WB = cut(A_WB[..., self._node_index, _ALL], 3), V_WB[..., :3]
         # a_WBcm = a_WBo + alpha_WB × p_BoBcm_W + w_WB × (w_WB × p_BoBcm_W)
         with np.errstate(over="ignore", invalid="ignore"):
             a_BoBcm = np.cross(alpha_WB, p_BoBcm_W) + np.cross(w_WB, np.cross(w_WB, p_BoBcm_W))
             a_WBcm: FloatArray = a_WBo + a_BoBcm
         return a_WBcm
 
-    def _velocity_and_arm(self, context: ContextCore) -> tuple[FloatArray, FloatArray]:
-        """Return V_WB and p_BoBcm_W."""
+    def _velocity_and_arm(self, context: ContextCore) -> tuple[Any, FloatArray]:
+        """Return V_WB, of one state of doubles a list, and p_BoBcm_W."""
         tree, node = self.parent_tree, self._node_index
-        V_WB = tree.eval_velocity_kinematics(context).V_WB[..., node, _ALL]
-        R_WB = tree.eval_position_kinematics(context).X_WB[..., node, :3, :3]
+        V_WB, X_WB = tree.eval_velocity_kinematics(context).V_WB, tree.eval_position_kinematics(context).X_WB
         p_BoBcm_B = context._get_parameter("com", node)
-        if is_double_vector(V_WB):
-            # To the same bit as by `@`; an ordinary array is multiplied in a third of the time.
-            return V_WB, np.array(R_WB).dot(p_BoBcm_B)
-        return V_WB, rotate(R_WB, p_BoBcm_B)
+        if context._numbers is DOUBLES and X_WB.ndim == 3:
+            # An ordinary array is multiplied in a third of the time, to the same bit.
+            return V_WB[node].tolist(), np.array(X_WB[node, :3, :3]).dot(p_BoBcm_B)
+        return V_WB[..., node, _ALL], rotate(X_WB[..., node, :3, :3], p_BoBcm_B)
+
+
+def _vector(x: float, y: float, z: float) -> FloatArray:
+    """Return a vector of floats, in which no overflow is reported: quicker than of a list of them."""
+    vector = np.empty(3)
+    vector[0], vector[1], vector[2] = x, y, z
+    return vector

@@ -307,7 +307,8 @@ class NamedCoordinates(InstanceState):
     ) -> FloatArray:
         letter, size = ("q", self.num_positions) if is_position else ("v", self.num_velocities)
         method = f"{letter}_from_dict"
-        if not isinstance(values, Mapping):
+        # Dictionaries first: whether anything is a Mapping takes longer to ask.
+        if not isinstance(values, (dict, Mapping)):
             raise ArgumentTypeError(
                 f"{method}: expected a mapping of joint names to numbers, got {type(values).__name__}"
             )

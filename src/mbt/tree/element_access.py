@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mbt.tree.indices import (
     BodyIndex,
@@ -19,6 +19,7 @@ from mbt.tree.indices import (
 if TYPE_CHECKING:
     from mbt.tree.actuator import JointActuator
     from mbt.tree.body import RigidBody
+    from mbt.tree.collection import ElementCollection
     from mbt.tree.constraints import Constraint
     from mbt.tree.force_elements import ForceElement, UniformGravityFieldElement
     from mbt.tree.frame import BodyFrame, Frame
@@ -293,21 +294,15 @@ class ElementAccess:
 
     def get_body_indices(self, model_instance: int | str) -> list[BodyIndex]:
         """Return the indices of the bodies of a model instance, in increasing order."""
-        return [
-            body.index for body in self._elements.bodies.in_instance(self._known_instance(model_instance))
-        ]
+        return self._indices_in(self._elements.bodies, model_instance)
 
     def get_frame_indices(self, model_instance: int | str) -> list[FrameIndex]:
         """Return the indices of the frames of a model instance, in increasing order."""
-        return [
-            frame.index for frame in self._elements.frames.in_instance(self._known_instance(model_instance))
-        ]
+        return self._indices_in(self._elements.frames, model_instance)
 
     def get_joint_indices(self, model_instance: int | str) -> list[JointIndex]:
         """Return the indices of the joints of a model instance, in increasing order."""
-        return [
-            joint.index for joint in self._elements.joints.in_instance(self._known_instance(model_instance))
-        ]
+        return self._indices_in(self._elements.joints, model_instance)
 
     def get_num_bodies(self, model_instance: int | str) -> int:
         """Return the number of bodies of a model instance."""
@@ -327,11 +322,14 @@ class ElementAccess:
 
     def get_joint_actuator_indices(self, model_instance: int | str) -> list[JointActuatorIndex]:
         """Return the indices of the joint actuators of a model instance, in increasing order."""
-        instance = self._known_instance(model_instance)
-        return [actuator.index for actuator in self._elements.actuators.in_instance(instance)]
+        return self._indices_in(self._elements.actuators, model_instance)
+
+    def _indices_in(self, elements: ElementCollection[Any], model_instance: int | str) -> list[Any]:
+        # Not of `index`, which asks each element for its tree.
+        return [element._index for element in elements.in_instance(self._known_instance(model_instance))]
 
     def _checked_instance(self, model_instance: int | str | None) -> ModelInstanceIndex | None:
         return None if model_instance is None else self._known_instance(model_instance)
 
     def _known_instance(self, model_instance: int | str) -> ModelInstanceIndex:
-        return self._elements.instance_at(model_instance, "model_instance").index
+        return ModelInstanceIndex(self._elements.instance_at(model_instance, "model_instance")._index)

@@ -16,7 +16,7 @@ from mbt.math.foreign import computing_in
 from mbt.math.leading_axes import fold, multiply
 from mbt.math.numbers import DOUBLES, Numbers
 from mbt.math.poses import IDENTITY, as_pose
-from mbt.tree.context_access import check_context, get_parameter, numbers_of, set_parameter
+from mbt.tree.context_access import check_context, numbers_of, set_parameter
 from mbt.tree.element import (
     MultibodyElement,
     call_constructor,
@@ -134,7 +134,7 @@ class Frame(FrameMotion):
 
     def get_fixed_rotation_matrix_in_body_frame(self) -> FloatArray:
         """Return the default rotation R_BF of this frame F in its body frame B, shape (3, 3)."""
-        return self._as_numbers_of_tree(self._default_pose()[:3, :3])
+        return self._as_numbers_of_tree(self._default_pose()[:3, :3].copy())
 
     def get_fixed_offset_pose_in_body(self, X_FQ: object) -> FloatArray:
         """Return the default pose X_BQ in the body frame B of a frame Q posed in this one, shape (4, 4)."""
@@ -168,11 +168,15 @@ class Frame(FrameMotion):
             When `context` belongs to another tree.
         """
         check_context(self, context)
+        return self._pose_of(context)
+
+    def _pose_of(self, context: ContextCore) -> FloatArray:
+        """Return X_BF of a frame with an offset, or of the core, of a Context that was checked."""
         offsets, base = self._offsets_to_base()
         X_BF = base._pose_of_base(context)
         for frame in reversed(offsets):
-            X_BF = multiply(X_BF, frame.get_pose_in_parent_frame(context))
-        return X_BF
+            X_BF = multiply(X_BF, frame._own_pose(context))
+        return X_BF if offsets else X_BF.copy()
 
     def calc_rotation_matrix_in_body_frame(self, context: ContextCore) -> FloatArray:
         """Return the rotation R_BF of this frame F in its body frame B, with the parameters of `context`."""
@@ -193,7 +197,7 @@ class Frame(FrameMotion):
             with computing_in(numbers):
                 X_BQ = call_hook(self, "do_calc_offset_pose_in_body", parameters, X)
             return numbers.as_pose(X_BQ, self._what("do_calc_offset_pose_in_body"))
-        return cast("FloatArray", multiply(self.calc_pose_in_body_frame(context), X))
+        return cast("FloatArray", multiply(self._pose_of(context), X))
 
     def calc_offset_rotation_matrix_in_body(self, context: ContextCore, R_FQ: object) -> FloatArray:
         """Return the rotation R_BQ in the body frame B of a frame Q turned in this one, shape (3, 3)."""
@@ -204,7 +208,7 @@ class Frame(FrameMotion):
             with computing_in(numbers):
                 R_BQ = call_hook(self, "do_calc_offset_rotation_matrix_in_body", parameters, R)
             return numbers.as_rotation(R_BQ, self._what("do_calc_offset_rotation_matrix_in_body"))
-        return cast("FloatArray", multiply(self.calc_rotation_matrix_in_body_frame(context), R))
+        return cast("FloatArray", multiply(self._pose_of(context)[..., :3, :3].copy(), R))
 
     # Out of the poses of all frames that `tree.eval_frame_body_poses(context)` returns. Every body has a
     # mobilizer of its own, so its frame (L of a link) is also the frame B that moves.
@@ -380,7 +384,8 @@ class Frame(FrameMotion):
 
     def _as_numbers_of_tree(self, array: FloatArray) -> FloatArray:
         """Return an array of doubles in the scalar of its tree."""
-        return self._numbers_of_tree.as_float_array(array, "pose")
+        numbers = self._numbers_of_tree
+        return array if numbers is DOUBLES else numbers.as_float_array(array, "pose")
 
     def _default_pose(self) -> FloatArray:
         """Return the default pose X_BF in doubles, whatever the scalar of the tree."""
@@ -388,7 +393,7 @@ class Frame(FrameMotion):
         X_BF = base._default_pose_of_base()
         for frame in reversed(offsets):
             X_BF = multiply(X_BF, frame._X_PF)
-        return X_BF
+        return X_BF if offsets else X_BF.copy()
 
     def _offsets_to_base(self) -> tuple[list[FixedOffsetFrame], Frame]:
         """Return the frames with an offset from this one, which comes first, and the frame they stand on."""
@@ -406,8 +411,12 @@ class Frame(FrameMotion):
 
     def _pose_of_base(self, context: ContextCore) -> FloatArray:
         """Return the pose X_BF of a frame without an offset."""
-        X_BF: FloatArray = fold(context._get_parameter("frame_pose", self._index), 4, 4)
-        return X_BF
+        return self._own_pose(context)
+
+    def _own_pose(self, context: ContextCore) -> FloatArray:
+        """Return the pose that `context` has for this frame alone: X_PF, or X_BF."""
+        part = context._get_parameter("frame_pose", self._index)
+        return part.reshape(4, 4) if part.ndim == 1 else fold(part, 4, 4)
 
     def _repr_details(self) -> str:
         """Return what the representation tells beyond the name."""
@@ -458,14 +467,11 @@ class BodyFrame(Frame):
         return False
 
     def _default_pose_of_base(self) -> FloatArray:
-        return IDENTITY.copy()
+        return IDENTITY
 
     def _pose_of_base(self, context: ContextCore) -> FloatArray:
         batch_shape: tuple[int, ...] = context.batch_shape  # type: ignore[attr-defined]
-        if not batch_shape:
-            return IDENTITY.copy()
-        X_BF: FloatArray = np.array(np.broadcast_to(IDENTITY, (*batch_shape, 4, 4)))
-        return X_BF
+        return np.broadcast_to(IDENTITY, (*batch_shape, 4, 4)) if batch_shape else IDENTITY
 
     @property
     def _label(self) -> str:
@@ -577,8 +583,8 @@ class FixedOffsetFrame(Frame):
 
     def get_pose_in_parent_frame(self, context: ContextCore) -> FloatArray:
         """Return the pose X_PF that `context` has, shape (4, 4)."""
-        X_PF: FloatArray = fold(get_parameter(self, context, "frame_pose", self.index), 4, 4)
-        return X_PF
+        check_context(self, context)
+        return self._own_pose(context)
 
     def set_pose_in_parent_frame(self, context: ContextCore, X_PF: object) -> Self:
         """Set the pose X_PF in `context`, shape (4, 4).

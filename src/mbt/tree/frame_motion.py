@@ -75,9 +75,9 @@ class FrameMotion(MultibodyElement):
     ) -> FloatArray:
         """Return V_M_BF_E = V_MF_E - V_MB_E, measured in a frame M, expressed in a frame E, shape (6,)."""
         self._check_frame(other_frame, "other_frame")
-        names = ("measured_in_frame", "expressed_in_frame")
-        V_MF_E = self._velocity(context, measured_in_frame, expressed_in_frame, *names)
-        return V_MF_E - other_frame._velocity(context, measured_in_frame, expressed_in_frame, *names)
+        calc = self.parent_tree._calc_frame_velocity
+        places = (measured_in_frame, expressed_in_frame, "measured_in_frame", "expressed_in_frame")
+        return calc(context, cast("Frame", self), *places) - calc(context, other_frame, *places)
 
     def calc_spatial_acceleration_in_world(self, context: ContextCore) -> FloatArray:
         """Return the spatial acceleration A_WF of this frame F in World, shape (6,).
@@ -142,9 +142,9 @@ class FrameMotion(MultibodyElement):
         The rotational part is the derivative in M of w_BF. It is not alpha_BF, its derivative in B.
         """
         self._check_frame(other_frame, "other_frame")
-        names = ("measured_in_frame", "expressed_in_frame")
-        A_MF_E = self._acceleration(context, measured_in_frame, expressed_in_frame, *names)
-        return A_MF_E - other_frame._acceleration(context, measured_in_frame, expressed_in_frame, *names)
+        calc = self.parent_tree._calc_frame_acceleration
+        places = (measured_in_frame, expressed_in_frame, "measured_in_frame", "expressed_in_frame")
+        return calc(context, cast("Frame", self), *places) - calc(context, other_frame, *places)
 
     def _velocity(
         self, context: ContextCore, frame_M: Frame, frame_E: Frame, name_M: str, name_E: str

@@ -176,6 +176,13 @@ class Mobilizer(CoordinateOwner):
     @property
     def topology(self) -> MobilizerTopology:
         """The place of this mobilizer in the forest, after ``finalize()``."""
+        index, tree = self.index, self.parent_tree
+        if not tree.is_finalized:
+            return self._make_topology()  # An error says what is not known yet.
+        topology: MobilizerTopology = tree._fact("topology", self._make_topology, ("mobilizer", index))
+        return topology
+
+    def _make_topology(self) -> MobilizerTopology:
         from mbt.tree.mobilizer_topology import MobilizerTopology
 
         return MobilizerTopology(

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-import numpy as np
-
 from mbt._core.above import above
 from mbt._core.api.tree_energy import TreeCore
 from mbt.tree.context_access import raise_context_mismatch
@@ -62,12 +60,7 @@ class Motion(TreeCore):
         >>> tree.calc_servo_efforts(context)
         array([45.])
         """
-        from mbt.tree.servos import calc_efforts, read_servos  # Few models have servos.
-
-        tree = cast("MultibodyTree", self)
-        servos = read_servos(tree, context)
-        efforts = np.zeros((*context.batch_shape, len(tree.joint_actuators)))
-        efforts[..., servos.actuators] = calc_efforts(servos, context.q, context.v)
+        efforts: FloatArray = above.calc_servo_efforts(self, context)
         return efforts
 
     def rollout(

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast, overload
 
+from mbt._core.above import above
 from mbt._core.engines.context import ContextCore
 from mbt.errors import (
     AlreadyFinalizedError,
@@ -713,19 +714,18 @@ class MultibodyTree(
         ArgumentTypeError
             When it is not an element.
         """
-        from mbt.tree.pickling import collection_of, element_of
-
         check_element(element, MultibodyElement, "get_variant: element")
         other = element.parent_tree
-        for tree, which in ((self, "this tree"), (other, f"the tree of {element._label}")):
+        for tree in (self, other):
             if tree._family is None:
+                which = "this tree" if tree is self else f"the tree of {element._label}"
                 raise NotFinalizedError(f"get_variant: {which} must be finalized first.")
         if other._family != self._family:
             raise ForeignElementError(
                 f"get_variant: {element._label} belongs to a tree that is neither a clone of this one nor "
                 "its original"
             )
-        variant = element_of(self, collection_of(element), element._index)
+        variant = getattr(self._elements, above.collection_of(element))._elements[element._index]
         assert isinstance(variant, type(element))
         return variant
 

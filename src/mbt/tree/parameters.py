@@ -345,7 +345,7 @@ def as_declared_vector(
         array = array.reshape(1)
     if array.shape not in ((size,), (*batch_shape, size)):
         _raise_shape(what, size, batch_shape, array.shape)
-    array.flags.writeable = False
+    array.setflags(write=False)  # Faster than an assignment to its flag.
     return array
 
 

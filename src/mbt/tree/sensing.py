@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
+from mbt._core.above import above
 from mbt.tree.context_access import raise_context_mismatch
 from mbt.tree.element_access import ElementAccess
 
@@ -92,11 +93,9 @@ class Sensing(ElementAccess):
         >>> tree.calc_sensors(context)[:, imu.columns].shape
         (100, 6)
         """
-        from mbt.tree.sensors.readings import read_sensors  # Few models have sensors.
-
         tree = cast("MultibodyTree", self)
         if getattr(context, "tree", None) is not tree:
             raise_context_mismatch(tree, context)
-        values: Any = read_sensors(context, tau_applied, external_forces)
+        values: Any = above.read_sensors(context, tau_applied, external_forces)
         result: FloatArray = context._numbers.write(out, values, "out")
         return result

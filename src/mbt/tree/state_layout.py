@@ -67,7 +67,9 @@ class StateLayout(ElementAccess):
     @property
     def default_positions(self) -> FloatArray:
         """Positions of a new Context, shape (num_positions,)."""
-        return self._finalized("default_positions").default_positions()
+        make = self._finalized("default_positions").default_positions
+        positions: FloatArray = self._fact("default_positions", make).copy()
+        return positions
 
     @property
     def position_lower_limits(self) -> FloatArray:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
 
 from mbt._core.model.element_types import ForceElementType
 from mbt.errors import ArgumentTypeError, ArgumentValueError
@@ -113,10 +116,16 @@ class DoorHingeConfig:
 
     def _as_array(self, numbers: Numbers, what: str | DoorHinge) -> Any:
         """Return all constants, in the order of the core."""
+        constants = _constants_of(self)
+        if numbers is DOUBLES and type(self) is DoorHingeConfig and _FLOAT.issuperset(map(type, constants)):
+            # They were checked at first.
+            return np.array(constants)
         return numbers.stack([self._checked(name, numbers, what) for name in _NAMES_OF_CONSTANTS])
 
 
 _NAMES_OF_CONSTANTS = tuple(field.name for field in fields(DoorHingeConfig))
+_constants_of = attrgetter(*_NAMES_OF_CONSTANTS)
+_FLOAT = frozenset((float,))
 
 
 class DoorHinge(JointForceElement):
@@ -186,6 +195,8 @@ class DoorHinge(JointForceElement):
         """Return the constants that `context` has, in numbers of its scalar."""
         numbers = numbers_of(self, context)
         constants = self._get_numbers(context)
+        if numbers is DOUBLES:
+            return DoorHingeConfig._of_context(constants.tolist())
         return DoorHingeConfig._of_context([numbers.entry(constants, i) for i in range(constants.shape[-1])])
 
     def set_config(self, context: ContextCore, config: DoorHingeConfig) -> Self:
@@ -306,6 +317,8 @@ def _frictional_torque(c: DoorHingeConfig, numbers: Numbers, rate: Any) -> Any:
 
 def _step(numbers: Numbers, width: Any, x: Any) -> Any:
     """Return tanh(x / width), and zero where the width is zero."""
+    if numbers is DOUBLES and type(width) is float:
+        return numbers.tanh(x / width) if width > 0.0 else 0.0
     if numbers.is_zero(width):
         return 0.0
     # Both results may be computed, whichever is chosen.
