@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import mbt
+from identities.test_constraint_scales import ATTITUDES, slider_crank
 from mbt.motion.symptoms import FEWEST_STEPS
 from mbt.tree.constraints import closing, report
 from mbt.tree.constraints.equations import Equations
@@ -245,3 +246,16 @@ def test_one_set_of_equations_serves_all_looks(
     context = closed(locked)
     assert closing.describe_stuck(locked, context, context)
     assert made == [locked]
+
+
+@pytest.mark.parametrize(("mass", "is_told"), [(1e-9, True), (1e-4, False)])
+def test_a_loop_that_opens_is_told(mass: float, is_told: bool) -> None:
+    """Beside a coupler that weighs nothing, implicit steps give way."""
+    tree, context = slider_crank(mass, ATTITUDES[1])
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        motion = mbt.simulate(tree, context, 1.0, method="implicit")
+    message = "it has constraints that were closed and are open now, by [m, rad]: 'pin' (1): take shorter"
+    assert [str(x.message).startswith(f"simulate: {message}") for x in caught] == [True] * is_told
+    assert (np.linalg.norm(motion.constraint_errors[-1]) > 0.1) == is_told
+    assert abs(mbt.simulate(tree, context, 1.0, method="rk4").constraint_errors).max() < 1e-8

@@ -192,11 +192,19 @@ def simulate(
         symptoms = find_symptoms(task, trajectory, is_known_stiff=bool(early))
         is_looked_at = max(task.num_steps, trajectory.num_steps) >= FEWEST_STEPS
         if tree.num_constraints and is_looked_at and not context.batch_shape:
-            from mbt.tree.constraints.closing import describe_stuck
+            from mbt.tree.constraints.closing import describe_opened, describe_stuck
 
-            stuck = describe_stuck(tree, context, trajectory.final_context)
+            states = tree, context, trajectory.final_context
+            stuck = describe_stuck(*states)
+            opened = "" if stuck or symptoms else describe_opened(*states)
             if stuck:
                 symptoms.append(f"the model is stuck, all or in part: it has {stuck}")
+            elif opened:
+                other = "'rk4'" if task.method == "implicit" else "'implicit'"
+                symptoms.append(
+                    f"it has {opened}: take shorter steps or method={other}, or make bodies heavier that are "
+                    "light beside what they hold"
+                )
     for i, time in sorted(recording.undefined_events.items()):
         symptoms.append(f"events[{i}] was NaN, at {time:.6g} s for the first time, and cannot pass there")
     for symptom in symptoms:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mbt.context.context import Context
     from mbt.tree.multibody_tree import MultibodyTree
 
-__all__ = ["describe_gap", "describe_stuck"]
+__all__ = ["describe_gap", "describe_opened", "describe_stuck"]
 
 _TOLERANCE = 1e-9
 # How far a state nearby is away, in radians and lengths of what moves.
@@ -29,6 +29,8 @@ _WITHOUT_NUMBERS = (ArgumentValueError, SingularityError, np.linalg.LinAlgError)
 # Of a motion that forces should move a model in, they move it by less.
 _LEAST_PART = 1e-6
 _SHOWN = 5
+# A constraint that was closed, in radians and lengths of what moves, is open.
+_OPEN = 1e-3
 
 _CURE = (
     "Write lengths and angles with all digits (1.5707963267948966, not 1.5708), or let fewer equations close "
@@ -93,6 +95,25 @@ def describe_stuck(tree: MultibodyTree, start: Context, end: Context) -> str:
         return at_start or _describe_locking(equations, end, only_held=True)
     except _WITHOUT_NUMBERS:
         return ""
+
+
+def describe_opened(tree: MultibodyTree, start: Context, end: Context) -> str:
+    """Return which constraints were closed before a motion and are open after it, and can close; or nothing.
+
+    The arguments are those of `describe_stuck`, which tells of what cannot.
+    """
+    equations = Equations(tree, end)
+    units, rounding = equations.calc_units(end)
+    was_open, is_open = (
+        np.abs(tree.calc_constraint_errors(context)) > _OPEN * units + rounding for context in (start, end)
+    )
+    errors = tree.calc_constraint_errors(end)
+    gaps = {}
+    for constraint in tree.constraints:
+        rows = slice(constraint.first_equation, constraint.first_equation + constraint.num_equations)
+        if is_open[rows].any() and not was_open[rows].any():
+            gaps[constraint.name] = f"{np.linalg.norm(errors[rows]):.2g}"
+    return f"constraints that were closed and are open now, by [m, rad]: {_name(gaps)}" if gaps else ""
 
 
 def _is_large(equations: Equations) -> bool:
