@@ -237,10 +237,12 @@ def test_linear_equalities_of_joints_are_couplers() -> None:
     assert tree.parse_reports[0].ignored == {"equality that is not active": 1}
 
 
-def test_friction_on_request() -> None:
+def test_friction() -> None:
     text = MODELS["hinge"].replace('name="j"', 'name="j" frictionloss="0.4"')
     tree = mbt.interop.from_mujoco(compile_text(text))
-    assert tree.parse_reports[0].ignored == {"joint@frictionloss": 1}
+    (friction,) = (element for element in tree.force_elements if isinstance(element, mbt.JointFriction))
+    assert (friction.coulomb_friction, friction.transition_velocity) == (0.4, np.inf)
+    assert not tree.parse_reports[0].ignored
     tree = mbt.interop.from_mujoco(compile_text(text), joint_friction=True)
     (friction,) = (element for element in tree.force_elements if isinstance(element, mbt.JointFriction))
     assert friction.coulomb_friction == 0.4

@@ -56,12 +56,16 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, int], str]] = {
     "limits": ({"limits": 3}, {"limits": 3}, "Does not act: limits of 3 joints (except in implicit steps)"),
     "shapes of one link": ({"collisions": (2, 0)}, {}, ""),
     "shapes": ({"collisions": (2, 1)}, {"contacts": 3}, "Does not act: contacts of 3 shapes"),
-    "friction": ({"frictions": 1}, {"frictions": 1}, "Does not act: friction of 1 joint"),
+    "friction": (
+        {"frictions": 1},
+        {"frictions": 1},
+        "Does not act: friction of 1 joint (except in implicit steps)",
+    ),
     "all": (
         {"collisions": (1, 1), "limits": 2, "frictions": 3},
         {"contacts": 2, "limits": 2, "frictions": 3},
         "Does not act: contacts of 2 shapes, limits of 2 joints (except in implicit steps), "
-        "friction of 3 joints",
+        "friction of 3 joints (except in implicit steps)",
     ),
 }
 
@@ -85,8 +89,8 @@ def test_friction_that_is_asked_for_acts() -> None:
 def test_sdf() -> None:
     report = mbt.load_model(sdf()).parse_reports[0]
     assert report.inactive == {"contacts": 4, "limits": 1, "frictions": 1}
-    limits = "limits of 1 joint (except in implicit steps)"
-    line = f"contacts of 4 shapes (the floor 'grass' among them), {limits}, friction of 1 joint"
+    joints = "limits of 1 joint (except in implicit steps), friction of 1 joint (except in implicit steps)"
+    line = f"contacts of 4 shapes (the floor 'grass' among them), {joints}"
     assert report.summarize_inactive() == f"Does not act: {line}"
 
 

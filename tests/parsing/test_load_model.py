@@ -1,5 +1,6 @@
 """Descriptions become trees: elements, names, bases, and trees that remain as they were."""
 
+import pickle
 import warnings
 
 import numpy as np
@@ -113,10 +114,37 @@ class TestFriction:
         joint("bc", "b", "c", inside='<dynamics friction="0"/>'),
     )
 
-    def test_left_out(self):
+    def test_it_acts_in_implicit_steps_only(self):
+        """Where joints stick; all else is as without friction."""
         tree = mbt.load_model(robot(*self.PARTS), gravity=None)
-        assert tree.force_elements == ()
-        assert "joint/dynamics@friction without joint_friction=True (1 x)" in str(tree.parse_reports[0])
+        (friction,) = tree.force_elements
+        assert (friction.coulomb_friction, friction.transition_velocity) == (0.5, np.inf)
+        assert tree.parse_reports[0].inactive == {"frictions": 1}
+        parts = [part.replace('friction="0.5"', "") for part in self.PARTS]
+        free = mbt.load_model(robot(*parts), gravity=None)
+        q, v, tau = np.array([[0.2, -0.1], [0.3, 0.7], [0.4, 0.0]])
+        for function in ("forward_dynamics", "inverse_dynamics", "forward_dynamics_derivatives", "step"):
+            more = (1e-3,) if function == "step" else ()
+            found, expected = (getattr(mbt.functional, function)(x, q, v, tau, *more) for x in (tree, free))
+            np.testing.assert_array_equal(
+                np.concatenate(found, axis=None), np.concatenate(expected, axis=None)
+            )
+        moved = mbt.functional.step(tree, q, 0 * v, np.array([0.49, 0.0]), 5e-3, method="implicit")[1]
+        assert abs(moved[0]) < 1e-4
+        moved = mbt.functional.step(free, q, 0 * v, np.array([0.49, 0.0]), 5e-3, method="implicit")[1]
+        assert abs(moved[0]) > 1e-4
+        # Editing, pickles and files keep it.
+        with_gravity = mbt.load_model(robot(*self.PARTS))
+        copies = [
+            tree.edit(),
+            pickle.loads(pickle.dumps(tree)),
+            mbt.load_model(mbt.save_model(tree, format="json")),
+            mbt.load_model(mbt.save_model(with_gravity, format="urdf")),
+        ]
+        for copy in copies:
+            assert copy.force_elements[0].transition_velocity == np.inf
+        assert copies[2].parse_reports[0].inactive == copies[3].parse_reports[0].inactive == {"frictions": 1}
+        assert mbt.simulate(tree, tree.create_default_context(), 0.01).method == "implicit"
 
     def test_on_request(self):
         tree = mbt.load_model(robot(*self.PARTS), joint_friction=True, gravity=None)
@@ -135,7 +163,8 @@ class TestFriction:
         tree = mbt.MultibodyTree()
         mbt.parsing.add_model(tree, robot(*self.PARTS), joint_friction=True)
         mbt.parsing.add_model(tree, robot(*self.PARTS), model_name="other")
-        assert [element.model_instance for element in tree.force_elements] == [2]
+        found = [(element.model_instance, element.transition_velocity) for element in tree.force_elements]
+        assert found == [(2, 0.01), (3, np.inf)]
 
     def test_negative(self):
         text = robot(link("a"), link("b"), joint("ab", "a", "b", inside='<dynamics friction="-1"/>'))

@@ -179,9 +179,9 @@ def test_a_twin_has_half_of_a_link_and_the_joint_all_that_acts_in_it():
     kinds = {type(element).__name__ for element in tree.force_elements}
     assert {"PrismaticSpring", "JointFriction"} <= kinds
     np.testing.assert_allclose(equations_of(tree, tree.create_default_context()).errors, 0.0, atol=1e-14)
-    # Friction is counted unless it is wanted.
+    # Friction is counted unless it is wanted everywhere.
     tree = mbt.load_model(text)
-    assert tree.parse_reports[0].ignored["joint/axis/dynamics/friction without joint_friction=True"] == 1
+    assert tree.parse_reports[0].inactive["frictions"] == 1
 
 
 def test_a_twin_of_the_parent_where_the_child_has_no_mass():

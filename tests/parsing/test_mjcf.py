@@ -134,7 +134,8 @@ def test_what_does_not_act_is_the_first_warning() -> None:
     assert report.inactive == expected
     line = (
         "Does not act: 2 servos (plain motors here), 1 actuator on no hinge or slide, 1 tendon, "
-        "2 equalities, limits of 2 joints (except in implicit steps), friction of 1 joint"
+        "2 equalities, limits of 2 joints (except in implicit steps), "
+        "friction of 1 joint (except in implicit steps)"
     )
     assert str(caught[0].message).splitlines()[1] == f"  {line}"
     assert (report.warnings[0].text, report.warnings[0].about) == (line, "inactive")
@@ -159,8 +160,8 @@ def test_what_is_disabled_does_not_act_in_mujoco_either(flags: str, expected: di
 def test_limits_and_friction_alone_are_no_warning() -> None:
     text = MODELS["radians"].replace('name="j"', 'name="j" frictionloss="2"')
     report = mbt.load_model(text).parse_reports[0]
-    limits = "limits of 1 joint (except in implicit steps)"
-    assert report.summarize_inactive() == f"Does not act: {limits}, friction of 1 joint"
+    joints = "limits of 1 joint (except in implicit steps), friction of 1 joint (except in implicit steps)"
+    assert report.summarize_inactive() == f"Does not act: {joints}"
     assert not report.warnings
 
 

@@ -174,13 +174,14 @@ class TestJoints:
         np.testing.assert_array_equal(tree.get_joint_by_name("j").default_damping_vector, [2, 2, 2])
         assert tree.parse_reports[0].ignored == {"model/joint/axis/dynamics/spring_stiffness": 1}
 
-    def test_friction_on_request(self):
+    def test_friction(self):
         friction = "<dynamics><friction>2</friction></dynamics>"
         text = robot(A, B, joint("j", "a", "b", inside=AXIS.format("0 0 1", friction)))
-        ignored = load(text).parse_reports[0].ignored
-        assert ignored == {"joint/axis/dynamics/friction without joint_friction=True": 1}
-        elements = load(text, joint_friction=True).force_elements
-        assert any(isinstance(element, mbt.JointFriction) for element in elements)
+        for option, velocity in ((False, np.inf), (True, 0.01)):
+            tree = load(text, joint_friction=option)
+            (friction,) = (x for x in tree.force_elements if isinstance(x, mbt.JointFriction))
+            assert (friction.coulomb_friction, friction.transition_velocity) == (2.0, velocity)
+            assert tree.parse_reports[0].inactive == {} if option else {"frictions": 1}
 
 
 class TestCouplings:

@@ -138,13 +138,12 @@ def test_joints_of_drake():
     )
 
 
-def test_friction_is_read_on_request():
+def test_friction():
     parts = link("base"), link("arm"), joint("j", "base", "arm", inside='<dynamics friction="0.25"/>')
-    (j,) = read(*parts).joints
-    assert j.friction == 0.0
-    model = read(*parts, joint_friction=True)
-    assert model.joints[0].friction == 0.25
-    assert model.report.ignored == {}
+    for option in (False, True):
+        model = read(*parts, joint_friction=option)
+        assert (model.joints[0].friction, model.friction_is_force) == (0.25, option)
+        assert model.report.ignored == {}
 
 
 def test_what_is_not_limited():
@@ -286,7 +285,6 @@ def test_everything_without_effect_is_listed():
         "link/visual without geometry": 2,
         "link/collision without geometry": 1,
         "joint/safety_controller": 1,
-        "joint/dynamics@friction without joint_friction=True": 1,
         "joint/axis@rpy": 1,
         "joint/axis": 1,
         "transmission/actuator/mechanicalReduction": 1,

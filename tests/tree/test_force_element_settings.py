@@ -106,7 +106,9 @@ def test_a_wrong_constant_changes_nothing(
 ) -> None:
     element, context = getattr(model, name), model.context
     setter = getattr(element, f"set_{constant}")
-    bad: list[Any] = [NAN, INF, "a", None, [1.0, 2.0]]
+    bad: list[Any] = [NAN, -INF, "a", None, [1.0, 2.0]]
+    if constant != "transition_velocity":
+        bad.append(INF)
     if constant not in ("nominal_angle", "nominal_position", "p_AP", "p_BQ", "p_FC"):
         bad.append(-1.0)
     if constant in ("free_length", "stribeck_velocity", "transition_velocity", "stiction_speed"):

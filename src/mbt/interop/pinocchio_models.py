@@ -151,6 +151,7 @@ class _Reader:
         self.report = report
         self.options = options
         self.description = ModelDescription(report.model_name, report)
+        self.description.friction_is_force = options.joint_friction
         frames = list(model.frames)[1:]
         self.taken = {WORLD, *(frame.name for frame in frames)}
         # The links, by joint, and the frames that became links.
@@ -241,10 +242,7 @@ class _Reader:
 
     def _read_friction(self, part: Part, made: JointDescription) -> None:
         friction = float(getattr(self.model, "friction", np.zeros(self.model.nv))[part.v])
-        if friction and self.options.joint_friction:
-            made.friction = friction
-        elif friction:
-            self.report.ignore("friction")
+        made.friction = max(friction, 0.0)
 
     def _add_coupler(self, i: int, part: Part, master: Part) -> None:
         numbers = part.scaling, part.offset

@@ -48,6 +48,7 @@ __all__ = [
     "as_nonnegative_array",
     "as_own_array",
     "as_positive",
+    "as_positive_or_infinite",
     "check_apart",
     "check_first_entries",
     "check_leading_axes",
@@ -614,6 +615,14 @@ def as_positive(value: object, name: str) -> float:
     number = as_float(value, name)
     if not (math.isfinite(number) and number > 0):
         raise ArgumentValueError(f"{name}: expected a finite number > 0, got {number}")
+    return number
+
+
+def as_positive_or_infinite(value: object, name: str) -> float:
+    """Convert to a float that is greater than zero: a length or a velocity, which may be infinite."""
+    number = as_float(value, name)
+    if not number > 0:
+        raise ArgumentValueError(f"{name}: expected a number > 0, got {number}")
     return number
 
 

@@ -48,6 +48,7 @@ class Numbers:
     as_finite = staticmethod(arrays.as_finite)
     as_nonnegative = staticmethod(arrays.as_nonnegative)
     as_positive = staticmethod(arrays.as_positive)
+    as_positive_or_infinite = staticmethod(arrays.as_positive_or_infinite)
     as_pose = staticmethod(poses.as_pose)
     as_rotation = staticmethod(poses.as_rotation)
 

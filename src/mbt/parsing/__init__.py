@@ -147,8 +147,9 @@ def load_model(
         without one get an actuator with the name and the effort limit of the joint. A joint whose effort
         limit is zero gets none.
     joint_friction : bool, optional
-        Add a `JointFriction` for each joint with friction in the description. Otherwise
-        ``tree.parse_reports`` counts these joints: most other libraries ignore friction, so results agree.
+        Whether the `JointFriction` of each joint with friction in the description acts in all computations.
+        By default it acts in implicit steps only, and ``tree.parse_reports`` counts these joints: most other
+        libraries ignore friction, so results agree.
     prefix : str, optional
         Text to put before the names of all elements, and before that of the model unless `model_name` is
         given: with ``"left_"`` a link ``palm`` becomes ``"left_palm"``. The report has the names of the file.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Protocol
 
 from mbt.parsing.description import (
@@ -53,8 +54,11 @@ class Places(Protocol):
 
 def make_force_elements(model: ModelDescription, places: Places) -> list[ForceElement]:
     """Return friction and springs of joints, then springs and bushings between links."""
+    speed = {} if model.friction_is_force else {"transition_velocity": math.inf}
     made: list[ForceElement] = [
-        JointFriction(places.joints[joint.name], joint.friction) for joint in model.joints if joint.friction
+        JointFriction(places.joints[joint.name], joint.friction, **speed)
+        for joint in model.joints
+        if joint.friction
     ]
     made += [_make_spring(places.joints[spring.joint], spring) for spring in model.springs]
     for spring in model.spring_dampers:

@@ -284,6 +284,8 @@ class ModelDescription:
         The links; World is never one of them.
     joints : list of JointDescription
         The joints.
+    friction_is_force : bool
+        Whether their dry friction acts in forward dynamics too, not in implicit steps only.
     frames : list of FrameDescription
         Named frames.
     actuators : list of ActuatorDescription
@@ -332,6 +334,7 @@ class ModelDescription:
         self.X_WM = IDENTITY
         self.links: list[LinkDescription] = []
         self.joints: list[JointDescription] = []
+        self.friction_is_force = False
         self.frames: list[FrameDescription] = []
         self.actuators: list[ActuatorDescription] = []
         self.springs: list[SpringDescription] = []

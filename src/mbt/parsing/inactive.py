@@ -1,4 +1,4 @@
-"""Limits of joints and contacts of a description: a tree knows them, but nothing of it obeys them."""
+"""Limits and friction of joints, and contacts: a tree knows them, but does not obey them by itself."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from mbt.parsing.description import JointLimits, ModelDescription
 from mbt.parsing.report import ParseReport
 from mbt.tree.body import RigidBody
 from mbt.tree.element import MultibodyElement
+from mbt.tree.force_elements import JointFriction
 from mbt.tree.joint import Joint
 from mbt.tree.shape import Shape
 
@@ -18,9 +19,11 @@ __all__ = ["count_inactive", "count_inactive_elements"]
 
 
 def count_inactive(model: ModelDescription, *, with_contacts: bool) -> None:
-    """Count joints with limits of their positions, and shapes that would touch those of other links."""
+    """Count joints with limits of positions or friction, and shapes that would touch those of other links."""
     limited = sum(_is_limited(joint.limits) or _is_limited(joint.second_limits) for joint in model.joints)
     model.report.leave_inactive("limits", limited)
+    if not model.friction_is_force:
+        model.report.leave_inactive("frictions", sum(joint.friction > 0.0 for joint in model.joints))
     if not with_contacts:
         _count_contacts(model.report, [model.world_collisions, *(link.collisions for link in model.links)])
 
@@ -34,14 +37,17 @@ def count_inactive_elements(
 ) -> None:
     """Count the same of elements of a tree; some shapes are on World."""
     touching = [of_world]
-    limited = 0
+    limited = slowed = 0
     for element in elements:
         if isinstance(element, RigidBody):
             touching.append(element.collisions)
         elif isinstance(element, Joint):
             limits = (element.position_lower_limits, element.position_upper_limits)
             limited += bool(np.isfinite(limits).any())
+        elif isinstance(element, JointFriction):
+            slowed += element.transition_velocity == math.inf
     report.leave_inactive("limits", limited)
+    report.leave_inactive("frictions", slowed)
     if not with_contacts:
         _count_contacts(report, touching)
 

@@ -37,7 +37,7 @@ __all__ = ["WEIGHTLESS", "add_bodies"]
 
 BALL, SLIDE, HINGE = 1, 2, 3
 _KINDS = {BALL: "quaternion_ball", SLIDE: "prismatic", HINGE: "revolute"}
-_NO_FRICTION, _NO_SPRINGS, _NO_DAMPERS = 1 << 2, 1 << 5, 1 << 6
+_NO_FRICTION, _NO_SPRINGS, _NO_DAMPERS = 1 << 0 | 1 << 2, 1 << 5, 1 << 6  # friction: or no constraints
 _MASSLESS = SpatialInertia.zero()
 # Where xx yy zz xy xz yz stand in a matrix, row by row.
 _UPPER = [0, 4, 8, 1, 2, 5]
@@ -63,9 +63,7 @@ class _Joint(NamedTuple):
     limits: JointLimits
 
 
-def add_bodies(
-    m: mujoco.MjModel, names: ModelNames, shapes: Shapes, model: ModelDescription, *, with_friction: bool
-) -> list[str]:
+def add_bodies(m: mujoco.MjModel, names: ModelNames, shapes: Shapes, model: ModelDescription) -> list[str]:
     """Add links, joints and springs to the description, in the order of MuJoCo.
 
     Returns the name of the link of each body, that in which its chain of joints ends.
@@ -82,7 +80,7 @@ def add_bodies(
         model.scopes.append(WEIGHTLESS)
         model.weightless_scopes.append(WEIGHTLESS)
     taken = set(names.bodies)
-    joints = _read_joints(m, names, with_friction=with_friction)
+    joints = _read_joints(m, names)
     taken_joints = set(names.joints)
     parents, counts, first = m.body_parentid.tolist(), m.body_jntnum.tolist(), m.body_jntadr.tolist()
     for i in range(1, m.nbody):
@@ -169,11 +167,11 @@ def _calc_inertias(m: mujoco.MjModel, share: FloatArray) -> list[tuple[float, fl
     ]
 
 
-def _read_joints(m: mujoco.MjModel, names: ModelNames, *, with_friction: bool) -> list[_Joint]:
+def _read_joints(m: mujoco.MjModel, names: ModelNames) -> list[_Joint]:
     q_starts, v_starts = m.jnt_qposadr, m.jnt_dofadr
     flags = m.opt.disableflags
     has_dampers, has_springs = not flags & _NO_DAMPERS, not flags & _NO_SPRINGS
-    with_friction = with_friction and not flags & _NO_FRICTION
+    has_friction = not flags & _NO_FRICTION
     zeros = np.zeros(m.njnt)
     columns = zip(
         names.joints,
@@ -183,7 +181,7 @@ def _read_joints(m: mujoco.MjModel, names: ModelNames, *, with_friction: bool) -
         m.qpos0[q_starts].tolist(),
         m.qpos_spring[q_starts].tolist(),
         (_calc_damping(m)[v_starts] if has_dampers else zeros).tolist(),
-        (m.dof_frictionloss[v_starts] if with_friction else zeros).tolist(),
+        (m.dof_frictionloss[v_starts] if has_friction else zeros).tolist(),
         (m.jnt_stiffness if has_springs else zeros).tolist(),
         _read_limits(m),
         strict=True,

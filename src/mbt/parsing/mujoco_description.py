@@ -62,8 +62,9 @@ def describe_mujoco_model(
     names = ModelNames(m)
     check_numbers(m, names)
     model = ModelDescription(report.model_name, report)
+    model.friction_is_force = options.joint_friction
     shapes = Shapes(m, names, report, folder, meshes)
-    links = add_bodies(m, names, shapes, model, with_friction=options.joint_friction)
+    links = add_bodies(m, names, shapes, model)
     # A number has the index of one body, and behind it that of the other.
     model.exclusions += [(links[n >> 16], links[n & 0xFFFF]) for n in m.exclude_signature.tolist()]
     for i, j, surface in read_pairs(m):

@@ -135,7 +135,6 @@ def _count_inactive(m: mujoco.MjModel, names: ModelNames, report: ParseReport, o
     report.leave_inactive("tendons", m.ntendon)
     has_friction = np.any(m.dof_frictionloss) and not disabled & (_NO_FRICTION | _NO_CONSTRAINT)
     if has_friction and not options.joint_friction:
-        report.ignored["joint@frictionloss"] = int(np.count_nonzero(m.dof_frictionloss))
         report.leave_inactive("frictions", len(np.unique(m.dof_jntid[m.dof_frictionloss != 0.0])))
     if not disabled & (_NO_LIMITS | _NO_CONSTRAINT):
         report.leave_inactive("limits", int(np.count_nonzero(m.jnt_limited)))

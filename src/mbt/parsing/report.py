@@ -26,7 +26,10 @@ _INACTIVE = {
         "limits of 1 joint (except in implicit steps)",
         "limits of {} joints (except in implicit steps)",
     ),
-    "frictions": ("friction of 1 joint", "friction of {} joints"),
+    "frictions": (
+        "friction of 1 joint (except in implicit steps)",
+        "friction of {} joints (except in implicit steps)",
+    ),
 }
 
 

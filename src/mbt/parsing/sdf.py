@@ -57,6 +57,7 @@ class _SdfReader:
         self.options = options
         self.source = source
         self.model = ModelDescription(report.model_name, report)
+        self.model.friction_is_force = options.joint_friction
         self.walker = ModelWalker(self.model, options)
         # What is connected: each link to another one, until World or a root. Joints between what is connected
         # close loops.
@@ -173,10 +174,6 @@ class _SdfReader:
 
     def _take(self, read: ModelDescription) -> None:
         """Add joints that were read apart, with their links, springs and motors."""
-        for joint in read.joints:
-            if joint.friction and not self.options.joint_friction:
-                joint.friction = 0.0
-                self.report.ignore("joint/axis/dynamics/friction without joint_friction=True")
         model = self.model
         model.links += read.links
         model.joints += read.joints

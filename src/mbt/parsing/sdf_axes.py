@@ -9,7 +9,6 @@ from mbt.math.arrays import FloatArray
 from mbt.math.poses import normalize_axis
 from mbt.parsing.description import MODEL_FRAME, NO_LIMITS, JointLimits
 from mbt.parsing.numbers import read_numbers
-from mbt.parsing.report import ParseReport
 from mbt.parsing.sdf_frames import SdfFrame, calc_pose_between
 from mbt.parsing.sdf_values import take_flag, take_limit, take_number
 from mbt.parsing.xml_tree import Element
@@ -49,7 +48,7 @@ class Axis:
         return 0.0 < self.limits.effort < math.inf
 
 
-def read_axis(joint: Element, tag: str, frame: SdfFrame, report: ParseReport, *, with_friction: bool) -> Axis:
+def read_axis(joint: Element, tag: str, frame: SdfFrame, *, with_friction: bool) -> Axis:
     """Read ``<axis>`` or ``<axis2>``. Where there is none it is z.
 
     Parameters
@@ -60,10 +59,8 @@ def read_axis(joint: Element, tag: str, frame: SdfFrame, report: ParseReport, *,
         Which.
     frame : SdfFrame
         The frame of the joint.
-    report : ParseReport
-        The report, which lists ignored content.
     with_friction : bool
-        Whether to read friction.
+        Whether friction is wanted in all computations.
 
     Raises
     ------
@@ -80,7 +77,7 @@ def read_axis(joint: Element, tag: str, frame: SdfFrame, report: ParseReport, *,
         axis.damping = take_positive(joint, dynamics, "damping")
         axis.stiffness = take_positive(joint, dynamics, "spring_stiffness")
         axis.reference = take_number(dynamics, "spring_reference", 0.0)
-        axis.friction = _read_friction(joint, dynamics, report, with_friction)
+        axis.friction = _read_friction(joint, dynamics, with_friction)
     limit = element.take_first("limit")
     if limit is not None:
         axis.limits = _read_limits(joint, limit)
@@ -136,10 +133,7 @@ def take_positive(joint: Element, dynamics: Element, tag: str) -> float:
     return value
 
 
-def _read_friction(joint: Element, dynamics: Element, report: ParseReport, with_friction: bool) -> float:
+def _read_friction(joint: Element, dynamics: Element, with_friction: bool) -> float:
     if with_friction:
         return take_positive(joint, dynamics, "friction")
-    if take_number(dynamics, "friction", 0.0) != 0.0:
-        report.ignore("joint/axis/dynamics/friction without joint_friction=True")
-        report.leave_inactive("frictions")
-    return 0.0
+    return max(take_number(dynamics, "friction", 0.0), 0.0)

@@ -87,7 +87,7 @@ def read_joint(
     model : ModelDescription
         The description to fill.
     with_friction : bool
-        Whether friction is wanted.
+        Whether friction is wanted in all computations.
 
     Raises
     ------
@@ -225,7 +225,7 @@ class _JointReader:
         return SdfJoint(self.joint, self.frame, self.parent_name, axes, names)
 
     def _read_axis(self, tag: str) -> Axis:
-        return read_axis(self.joint, tag, self.frame, self.model.report, with_friction=self.with_friction)
+        return read_axis(self.joint, tag, self.frame, with_friction=self.with_friction)
 
     def _make(self, name: str, kind: str, parent: str, child: str) -> JointDescription:
         made = JointDescription(name, kind, parent, child, self.X_PF, self.joint.line)

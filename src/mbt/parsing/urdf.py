@@ -77,6 +77,7 @@ def read_urdf_parts(root: Element, report: ParseReport, options: ReadOptions) ->
     _check_names(joints)
     colors = read_colors(root)
     is_large, with_friction = root.document.is_large, options.joint_friction
+    model.friction_is_force = with_friction
     for link in links:
         read_link(link, model, colors)
         if is_large:

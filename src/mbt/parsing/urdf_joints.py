@@ -72,7 +72,7 @@ def read_joint(joint: Element, model: ModelDescription, *, with_friction: bool) 
     if kind == "weld":
         return
     if description.is_actuatable:
-        _read_motion(joint, parts, type_, description, model, with_friction)
+        _read_motion(joint, parts, type_, description, with_friction)
     elif kind == "planar":
         _read_plane(joint, parts, description)
     elif kind in ("ball", "universal"):
@@ -84,13 +84,12 @@ def _read_motion(
     parts: dict[str, Element],
     type_: str,
     description: JointDescription,
-    model: ModelDescription,
     with_friction: bool,
 ) -> None:
     """Read what belongs to one degree of freedom."""
     dynamics = parts.get("dynamics")
     description.damping = _read_damping(joint, dynamics, 1)
-    description.friction = _read_friction(joint, dynamics, model, with_friction)
+    description.friction = _read_friction(joint, dynamics, with_friction)
     description.limits = _read_limits(joint, parts.get("limit"), type_)
     if type_ == "curvilinear":
         description.path = UrdfPathReader().read(joint)
@@ -203,18 +202,8 @@ def _read_damping(joint: Element, dynamics: Element | None, size: int) -> tuple[
     return damping
 
 
-def _read_friction(
-    joint: Element, dynamics: Element | None, model: ModelDescription, with_friction: bool
-) -> float:
-    if dynamics is None:
-        return 0.0
-    friction = take_number(dynamics, "friction", 0.0)
-    if friction == 0.0:
-        return 0.0
-    if not with_friction:
-        model.report.ignore("joint/dynamics@friction without joint_friction=True")
-        model.report.leave_inactive("frictions")
-        return 0.0
-    if friction < 0.0:
+def _read_friction(joint: Element, dynamics: Element | None, with_friction: bool) -> float:
+    friction = 0.0 if dynamics is None else take_number(dynamics, "friction", 0.0)
+    if friction < 0.0 and with_friction:
         raise joint.error(f"friction = {friction:g}: expected a number >= 0")
-    return friction
+    return max(friction, 0.0)

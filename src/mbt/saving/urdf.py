@@ -239,10 +239,13 @@ class _Writer:
         if dynamics.get("friction") is not None:
             return False
         dynamics.set("friction", number(element.coulomb_friction))
-        usual = JointFriction(element.joint, element.coulomb_friction)
+        is_force = math.isfinite(element.transition_velocity)
+        speed = {} if is_force else {"transition_velocity": math.inf}
+        usual = JointFriction(element.joint, element.coulomb_friction, **speed)
         if usual._defaults.tolist() != element._defaults.tolist():
             self.losses.add("force element", element.name, "only its Coulomb friction is kept")
-        self.losses.add_of_model("that joints have friction: read it with joint_friction=True")
+        if is_force:
+            self.losses.add_of_model("that joints have friction: read it with joint_friction=True")
         return True
 
     def finish(self) -> str:

@@ -95,7 +95,11 @@ class BatchArrays(ScalarArrays):
 
     def as_positive(self, value: object, name: str) -> Any:
         """Return a finite positive number, or one for each sample."""
-        array = self.as_finite_array(value, name, ())
+        return self.as_positive_or_infinite(self.as_finite_array(value, name, ()), name)
+
+    def as_positive_or_infinite(self, value: object, name: str) -> Any:
+        """Return a positive number, or one for each sample."""
+        array = self.as_float_array(value, name, ())
         if not (array > 0.0).all():
             got = array[~(array > 0.0)][:3].tolist()
             raise ArgumentValueError(f"{name}: expected positive numbers, got {got}")

@@ -176,6 +176,10 @@ class ScalarArrays(PoseArrays):
         """Return a number that is finite and positive, where that is known."""
         return self._checked_number(value, name, arrays.as_positive)
 
+    def as_positive_or_infinite(self, value: object, name: str) -> Any:
+        """Return a number that is positive, where that is known."""
+        return self._checked_number(value, name, arrays.as_positive_or_infinite)
+
     def _checked_number(self, value: object, name: str, check: Any) -> Any:
         number = self.as_float(value, name)
         values = self.values(self.as_float_array(number, name))

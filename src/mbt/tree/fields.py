@@ -45,7 +45,16 @@ if TYPE_CHECKING:
         def __get__(self, element: object, kind: type[Any]) -> Callable[[ContextCore], FloatArray]: ...
 
 
-__all__ = ["FINITE", "NONNEGATIVE", "POSITIVE", "Number", "Parameter", "Reference", "Vector"]
+__all__ = [
+    "FINITE",
+    "NONNEGATIVE",
+    "POSITIVE",
+    "POSITIVE_OR_INFINITE",
+    "Number",
+    "Parameter",
+    "Reference",
+    "Vector",
+]
 
 ValueT = TypeVar("ValueT")
 
@@ -69,6 +78,7 @@ class Bound:
 FINITE = Bound("as_finite", "")
 NONNEGATIVE = Bound("as_nonnegative", ", not negative")
 POSITIVE = Bound("as_positive", ", greater than zero")
+POSITIVE_OR_INFINITE = Bound("as_positive_or_infinite", ", greater than zero, or infinite")
 
 
 class _Field(property, Generic[ValueT]):

@@ -27,6 +27,7 @@ from mbt.tree.element import MultibodyElement
 from mbt.tree.finalization import FinalizationPlan
 from mbt.tree.force_elements import CompiledForceElement, UniformGravityFieldElement
 from mbt.tree.force_elements.door_hinge import DoorHinge, DoorHingeConfig
+from mbt.tree.force_elements.joint_friction import JointFriction
 from mbt.tree.frame import BodyFrame, FixedOffsetFrame, Frame
 from mbt.tree.joint import Joint
 from mbt.tree.mobilizer import Mobilizer
@@ -227,8 +228,11 @@ def _are_shapes(value: Any, element: Any) -> bool:
 
 
 def _are_parameters(value: Any, element: Any) -> bool:
-    is_vector = type(value) is np.ndarray and value.dtype == np.float64 and value.ndim == 1
-    return is_vector and bool(np.isfinite(value).all()) and element._type.takes_parameters(value.size)
+    if not (type(value) is np.ndarray and value.dtype == np.float64 and value.ndim == 1):
+        return False
+    # The last number of friction may be infinite.
+    finite = value[:-1] if isinstance(element, JointFriction) and value[-1:] == np.inf else value
+    return bool(np.isfinite(finite).all()) and bool(element._type.takes_parameters(value.size))
 
 
 def _are_quantities(value: Any, element: Any) -> bool:

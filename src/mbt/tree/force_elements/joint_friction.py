@@ -11,7 +11,7 @@ from mbt.errors import ArgumentValueError
 from mbt.math.arrays import FloatArray
 from mbt.math.numbers import DOUBLES, Numbers
 from mbt.tree.context_access import numbers_of
-from mbt.tree.fields import NONNEGATIVE, POSITIVE, Number, Reference
+from mbt.tree.fields import NONNEGATIVE, POSITIVE, POSITIVE_OR_INFINITE, Number, Reference
 from mbt.tree.force_elements.on_joint import JointForceElement
 from mbt.tree.joint import Joint
 
@@ -45,7 +45,9 @@ class JointFriction(JointForceElement):
     stribeck_velocity : float, optional
         Velocity vs at which half of the difference has vanished [rad/s, m/s], greater than zero.
     transition_velocity : float, optional
-        Velocity vt over which friction changes its sign [rad/s, m/s], greater than zero.
+        Velocity vt over which friction changes its sign [rad/s, m/s], greater than zero. If it is infinite,
+        friction acts in implicit steps only, which need none; that of a file is such, unless it is read with
+        ``joint_friction=True``.
 
     Raises
     ------
@@ -77,7 +79,7 @@ class JointFriction(JointForceElement):
     coulomb_friction = Number("friction in motion", "N m, N", NONNEGATIVE)
     breakaway_friction = Number("friction at the onset of motion", "N m, N", NONNEGATIVE)
     stribeck_velocity = Number("Stribeck velocity", "rad/s, m/s", POSITIVE)
-    transition_velocity = Number("transition velocity", "rad/s, m/s", POSITIVE)
+    transition_velocity = Number("transition velocity", "rad/s, m/s", POSITIVE_OR_INFINITE)
     get_coulomb_friction, get_breakaway_friction = coulomb_friction.reader(), breakaway_friction.reader()
     set_default_stribeck_velocity, get_stribeck_velocity, set_stribeck_velocity = (
         stribeck_velocity.accessors()
