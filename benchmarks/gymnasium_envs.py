@@ -94,7 +94,7 @@ def make_cart_pole_envs(count: int) -> Any:
 def make_quadruped_envs(count: int, steps: int, *, shapes: bool = False) -> Any:
     """Return quadrupeds that are to walk, whose actions are angles of the joints."""
     tree = make_quadruped(shapes=shapes)
-    how: dict[str, Any] = {"dt": 2e-3, "steps": steps}
+    how: dict[str, Any] = {"dt": 2e-3, "steps": steps, "method": "semi_implicit_euler"}
     if shapes:
         scene = mbt.CollisionModel(tree, obstacles=[mbt.Shape("plane", name="floor")])
         how |= {"method": "implicit", "contacts": mbt.ShapeContact(scene, friction=0.8)}
