@@ -26,6 +26,8 @@ _OPACITY_OF_GHOSTS = 0.3
 _AXES, _BALL, _POINT, _WEIGHT = 0.08, 0.025, 0.02, 0.4
 # Shapes that are closer than this are near; and how thick lines between them are.
 _NEAR, _LINE = 0.1, 0.006
+# A line of text is so far above the highest body.
+_ABOVE = 0.1
 _STANDARD_GRAVITY = 9.81
 
 
@@ -76,6 +78,7 @@ class Drawing:
         weight = _STANDARD_GRAVITY * sum(max(body.default_mass, 0.0) for body in bodies[1:])
         self._length_of_newton = _WEIGHT * scene.extent / (weight or 1.0)
         self._num_left_out: dict[str, int] = {}
+        self._line: Any = None
         self._stand_in()
 
     @property
@@ -109,6 +112,22 @@ class Drawing:
         if self._scene.collisions is not None:
             self._draw_distances(snapshot)
         self._draw_ghosts(snapshot)
+
+    def write(self, text: str | None, snapshot: Snapshot) -> None:
+        """Write a line above the model; nothing where the text is empty, or None."""
+        if self._line is None:
+            if text is None:
+                return
+            # Before it says anything: a page that plays in a loop makes it once, and then hides it again.
+            self._line = self._nodes.add_label(
+                f"{self._path}/line", "", anchor="bottom-center", visible=False
+            )
+        self._line.visible = bool(text)
+        if text:
+            places = snapshot.X_WB[0, 1:, :3, 3]
+            self._line.text = text
+            height = places[:, 2].max() + _ABOVE * self._scene.extent
+            self._line.position = (*places[:, :2].mean(axis=0), height)
 
     def corners(self, snapshot: Snapshot) -> FloatArray:
         """Return corners of boxes around what is drawn, in World of the viewer, shape (k, 3)."""

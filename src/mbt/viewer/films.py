@@ -16,10 +16,14 @@ if TYPE_CHECKING:
     from mbt.context.context import Context
     from mbt.geometry import CollisionModel
     from mbt.math.arrays import FloatArray
+    from mbt.motion.implicit import SolverSteps
     from mbt.motion.shape_contacts import ContactSample, ContactsOverTime
     from mbt.tree.multibody_tree import MultibodyTree
 
 __all__ = ["Film", "touching_of"]
+
+# A line with more names would be wider than the picture.
+_MOST_NAMES = 4
 
 
 def touching_of(tree: MultibodyTree, trajectory: object) -> CollisionModel | None:
@@ -52,6 +56,7 @@ class Film:
         self._tree = tree
         self._velocities: FloatArray | None = None
         self._contacts: ContactsOverTime | None = None
+        self._solver: SolverSteps | None = None
         self.context: Context = tree.create_default_context()
         if isinstance(trajectory, Trajectory):
             self._take(trajectory, dt)
@@ -78,13 +83,39 @@ class Film:
             self.context = context if context.tree is self._tree else self.context
             if touching_of(self._tree, trajectory) is not None and self.q.ndim == 2:
                 self._contacts = trajectory.contacts
+            if context.tree is self._tree and trajectory.solver is not None and trajectory.num_steps:
+                self._solver = _steps_behind(trajectory)
 
     def touching_at(self, elapsed: float) -> ContactSample | None:
         """Return which shapes push each other in the sample that is nearest to a time, if that is known."""
-        if self._contacts is None:
+        return None if self._contacts is None else self._contacts[self._nearest(elapsed)]
+
+    def held_at(self, elapsed: float) -> str | None:
+        """Return which joints a position limit holds, and which servos give all they have; None if unknown.
+
+        In the sample that is nearest to a time; of a batch, of the first state, which is drawn solid.
+        """
+        if self._solver is None:
             return None
+        k = self._nearest(elapsed)
+        at_limit, saturated = self._solver.at_limit[k], self._solver.saturated[k]
+        joints = [
+            joint.name
+            for joint in self._tree.joints
+            if at_limit[joint.velocity_start : joint.velocity_start + joint.num_velocities].any()
+        ]
+        servos = [
+            servo.name
+            for servo, is_full in zip(self._tree.joint_actuators, saturated, strict=True)
+            if is_full
+        ]
+        parts = (("at limit", joints), ("at effort limit", servos))
+        return " · ".join(f"{label}: {_list_some(names)}" for label, names in parts if names)
+
+    def _nearest(self, elapsed: float) -> int:
+        """Return the number of the sample that is nearest to a time."""
         time = self.time[0] + min(max(elapsed, 0.0), self.duration)
-        return self._contacts[int(abs(self.time - time).argmin())]
+        return int(abs(self.time - time).argmin())
 
     @property
     def duration(self) -> float:
@@ -114,3 +145,25 @@ class Film:
     def _velocity(self, k: int, mean: FloatArray) -> FloatArray:
         """Return the velocity of a sample, or what is known of it."""
         return mean if self._velocities is None else self._velocities[..., k, :]
+
+
+def _steps_behind(trajectory: Trajectory) -> SolverSteps:
+    """Return what the solver did in the step behind each sample, of the last one in that before it.
+
+    Of a batch, for the first state. The solver has all steps, the trajectory perhaps a few samples. All steps
+    but the last are equally long.
+    """
+    context: Any = trajectory._context
+    moved: Any = trajectory._moved
+    solver: Any = trajectory.solver
+    steps = (trajectory.time - np.max(context.time)) / np.nanmax(moved[..., 0])
+    places = np.clip(np.rint(steps), 0, trajectory.num_steps - 1).astype(int)
+    first = (0,) * (trajectory.q.ndim - 2)
+    behind: SolverSteps = solver.sample((*first, places))
+    return behind
+
+
+def _list_some(names: list[str]) -> str:
+    """Return names in a row, of many the first ones and how many more there are."""
+    more = len(names) - _MOST_NAMES
+    return ", ".join(names) if more <= 0 else f"{', '.join(names[:_MOST_NAMES])} and {more} more"

@@ -150,11 +150,12 @@ class ViewedModel:
     def _draw(self, elapsed: float | None) -> bool:
         """Draw what is wanted, or where the film is, and return whether anything is new."""
         wanted: _State
-        touching = None
+        touching = held = None
         if self._wanted:
             wanted = self._wanted.pop()
         elif elapsed is not None and self._film is not None:
             wanted, touching = self._film.at(elapsed), self._film.touching_at(elapsed)
+            held = self._film.held_at(elapsed)
             self._q = wanted[0]
         else:
             return False
@@ -165,6 +166,7 @@ class ViewedModel:
         self._snapshot = take_snapshot(self._scene, self._context, touching) or self._snapshot
         if self._snapshot is not None:
             self._drawing.draw(self._snapshot)
+            self._drawing.write(held, self._snapshot)
         if self._handles is not None:
             self._handles.follow()
         return True

@@ -357,8 +357,9 @@ def view(
     The viewer draws the shapes and meshes of the description. If there are none, or meshes are not found, it
     draws a skeleton and the ellipsoids with the inertia of the bodies. Frames, names, the centre of mass and
     collision shapes are one click away; contact points are drawn with their forces. A trajectory with contact
-    of shapes brings its obstacles, and the points where shapes push each other. Only this machine can reach
-    the page, which stays open until the viewer is closed or Python ends.
+    of shapes brings its obstacles, and the points where shapes push each other; of implicit steps, a line
+    names the joints that a position limit holds and the servos at their effort limits. Only this machine can
+    reach the page, which stays open until the viewer is closed or Python ends.
 
     Parameters
     ----------
