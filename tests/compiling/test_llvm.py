@@ -46,8 +46,17 @@ TREES: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("model", TREES)
+@pytest.mark.parametrize(
+    ("model", "dtype"),
+    [
+        ("arm", np.float64),
+        ("arm", np.float32),
+        ("every kind of joint", np.float64),
+        pytest.param("every kind of joint", np.float32, marks=pytest.mark.exhaustive),
+        pytest.param("humanoid", np.float64, marks=pytest.mark.exhaustive),
+        pytest.param("humanoid", np.float32, marks=pytest.mark.exhaustive),
+    ],
+)
 def test_it_computes_what_mbt_functional_does(model: str, dtype: Any) -> None:
     """One state, as many as registers hold, fewer and more."""
     tree = TREES[model]()

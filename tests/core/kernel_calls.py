@@ -87,6 +87,8 @@ TREES: dict[str, Callable[[], Model]] = {
     "mixed4": lambda: random_model(101, 4, kinds=ALL_KINDS, actuated=1.0),
     "mixed12": lambda: random_model(102, 12, kinds=ALL_KINDS),
 }
+# What they have, "every_kind" and the small ones below have too.
+LONG = ("mixed8_reversed", "mixed12")
 # Products with the inverse of a mass matrix.
 AMPLIFIED = (Quantity.MASS_MATRIX_INVERSE, Quantity.FORWARD_DYNAMICS_DERIVATIVES)
 # Small ones, for tests that evaluate a function hundreds of times: together they have all of the above.

@@ -16,6 +16,7 @@ import mbt
 from core.kernel_calls import (
     AMPLIFIED,
     FUNCTIONS,
+    LONG,
     SMALL_TREES,
     TREES,
     Arguments,
@@ -36,10 +37,11 @@ from mbt._core.quantities.names import Quantity
 from support.description import Array
 from support.engines import evaluate_dual, evaluate_lanes
 from support.quantities import EPS
+from support.taking_long import taking_long
 
 F = Quantity
 every_function = pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.name)
-every_tree = pytest.mark.parametrize("name", TREES)
+every_tree = pytest.mark.parametrize("name", taking_long(TREES, *LONG))
 every_small_tree = pytest.mark.parametrize("name", SMALL_TREES)
 RICH = "mixed4"
 

@@ -10,6 +10,7 @@ import pytest
 import mbt
 from core.kernel_calls import (
     FUNCTIONS,
+    LONG,
     TREES,
     Inputs,
     W,
@@ -24,10 +25,11 @@ from mbt._core.engines import lane_engine
 from mbt._core.quantities.names import Quantity
 from support.description import Array
 from support.engines import evaluate_lanes
+from support.taking_long import taking_long
 
 F = Quantity
 every_function = pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.name)
-every_tree = pytest.mark.parametrize("name", TREES)
+every_tree = pytest.mark.parametrize("name", taking_long(TREES, *LONG))
 # All joint types, directions and branching in one.
 RICH = "mixed4"
 

@@ -17,6 +17,7 @@ import pytest
 import mbt
 from core.kernel_calls import (
     FUNCTIONS,
+    LONG,
     MATH,
     TREES,
     Arguments,
@@ -33,6 +34,7 @@ from core.kernel_scalars import REFUSED, Log, PlannedError, Term, select
 from mbt._core.quantities.names import Quantity
 from support.description import Array
 from support.engines import evaluate_lanes, evaluate_python
+from support.taking_long import taking_long
 
 F = Quantity
 every_function = pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.name)
@@ -48,7 +50,7 @@ def one_state(name: str, seed: int = 0) -> tuple[mbt.MultibodyTree, Inputs]:
 
 
 @every_function
-@pytest.mark.parametrize("name", TREES)
+@pytest.mark.parametrize("name", taking_long(TREES, *LONG))
 def test_floats_vs_double(name: str, function: Quantity) -> None:
     tree, state = one_state(name)
     arguments = state.arguments(function)

@@ -6,6 +6,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+import pytest
 
 import mbt
 from mbt import functional
@@ -22,8 +23,15 @@ TREES = {
     # With equations that are independent.
     "loops": lambda: tree_with_loops(5, num_bodies=6, num_constraints=2),
 }
+# Which have every kind of joint, and loops.
+FEW = ("every_kind", "loops")
 # `distances` takes a model of collisions: test_distances.py.
-CASES = [(tree, name) for tree in TREES for name in sorted(FUNCTIONS) if name != "distances"]
+CASES = [
+    pytest.param(tree, name, marks=() if tree in FEW else pytest.mark.exhaustive)
+    for tree in TREES
+    for name in sorted(FUNCTIONS)
+    if name != "distances"
+]
 
 
 @cache
