@@ -189,6 +189,31 @@ def test_no_compiler_is_needed_and_the_process_ends_well(tmp_path: Path) -> None
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="where free memory lies is that of Linux")
+def test_parts_of_a_library_lie_near_each_other(
+    arm: mbt.MultibodyTree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where free memory ends and goes on gigabytes below."""
+    monkeypatch.setenv("MBT_CACHE_DIR", str(tmp_path))
+    mbt.compile(arm, "mass_matrix", compiler="llvm")
+    (made,) = tmp_path.iterdir()
+    program = """
+        import mmap, sys
+        from mbt.compiling.llvm import JitLibrary
+        made = open(sys.argv[1], "rb").read()
+        libraries = [JitLibrary(made)]
+        walls = [
+            mmap.mmap(-1, 3 * 2**30, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=0) for _ in range(3)
+        ]
+        while abs(libraries[0].one - libraries[-1].one) < 2**31:
+            libraries.append(JitLibrary(made))
+        """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program), str(made)], capture_output=True, text=True
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
 @pytest.mark.parametrize("isa", ["v4", "v3", "v2", "base"])
 @pytest.mark.parametrize("single", [False, True])
 def test_every_instruction_set_can_be_made(isa: str, single: bool, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import sys
 from itertools import count
 from typing import Any
 
@@ -88,7 +89,11 @@ class JitLibrary:
         llvm = _import_llvm()
         try:
             if not _jits:
-                _jits.append(llvm.create_lljit_compiler(_machine(llvm)))
+                # One block of memory for an object. The other linker takes one a section, and ends the process
+                # where two of them lie 2 GiB apart; of Windows it alone knows the files.
+                _jits.append(
+                    llvm.create_lljit_compiler(_machine(llvm), use_jit_link=sys.platform != "win32")
+                )
             builder = llvm.JITLibraryBuilder()
             builder.add_object_img(made).add_current_process()
             builder.export_symbol("mbt_one").export_symbol("mbt_many")
