@@ -89,11 +89,9 @@ class JitLibrary:
         llvm = _import_llvm()
         try:
             if not _jits:
-                # One block of memory for an object. The other linker takes one a section, and ends the process
-                # where two of them lie 2 GiB apart; of Windows it alone knows the files.
-                _jits.append(
-                    llvm.create_lljit_compiler(_machine(llvm), use_jit_link=sys.platform != "win32")
-                )
+                # One block of memory for an object. The other linker takes one a section, and ends the
+                # process where two of them lie 2 GiB apart; the files of Windows it alone knows.
+                _jits.append(llvm.create_lljit_compiler(_machine(llvm), use_jit_link=sys.platform != "win32"))
             builder = llvm.JITLibraryBuilder()
             builder.add_object_img(made).add_current_process()
             builder.export_symbol("mbt_one").export_symbol("mbt_many")
