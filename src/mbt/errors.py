@@ -7,7 +7,8 @@ in more than one place.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 
 __all__ = [
     "AlreadyFinalizedError",
@@ -312,3 +313,19 @@ def unknown_name_error(kind: str, name: str, known_names: Iterable[str], where: 
     shown = ", ".join(quote(known, limit=30) for known in names[:10])
     more = f" and {len(names) - 10} more" if len(names) > 10 else ""
     return UnknownNameError(f"{text} The names are {shown}{more}.")
+
+
+@contextmanager
+def reporting_damage(what: str) -> Iterator[None]:
+    """Let errors of all kinds, which values of the wrong type cause anywhere, be an `ArgumentValueError`."""
+    try:
+        yield
+    except (MbtError, MemoryError):
+        raise
+    except KeyError as error:
+        raise ArgumentValueError(
+            f"unpickling a {what}: it is truncated: no {quote(*error.args[:1] or ('key',))}"
+        ) from error
+    except Exception as error:
+        message = shorten(f"{type(error).__name__}: {error}", 200)
+        raise ArgumentValueError(f"unpickling a {what}: it is damaged: {message}") from error

@@ -5,11 +5,12 @@ Drawings show bodies by name and joints by number, `>` from parent to child.
 
 from __future__ import annotations
 
+import pickle
 import random
 
 import pytest
 
-from mbt.errors import ArgumentTypeError, ElementIndexError, TopologyError
+from mbt.errors import ArgumentTypeError, ArgumentValueError, ElementIndexError, TopologyError
 from mbt.topology import JointGraph, SpanningForest, grow_forest
 
 
@@ -317,6 +318,29 @@ def test_broken_invariants_are_found(field: str, value: object) -> None:
     broken = SpanningForest(**{**vars(forest), field: value})
     with pytest.raises(AssertionError, match="SpanningForest: violated"):
         broken.check_invariants(graph)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("body", (0, 1, 1)),
+        ("parent", [-1, 0, 1]),
+        ("edge", None),
+        ("is_reversed", (False, "x", False)),
+        ("level", (0, 1.0, 2)),
+        ("subtree_end", (3, 3, 2)),
+        ("floating_bases", (1,)),
+        ("num_graph_edges", 2.0),
+        ("body_names", 5),
+        ("edge_labels", (0, 1)),
+    ],
+)
+def test_a_damaged_pickle(field: str, value: object) -> None:
+    forest = grow_forest(make_graph("ab", "W>a a>b"))
+    assert pickle.loads(pickle.dumps(forest)) == forest
+    broken = SpanningForest(**{**vars(forest), field: value})
+    with pytest.raises(ArgumentValueError, match=r"unpickling a SpanningForest: it is damaged: .* violated"):
+        pickle.loads(pickle.dumps(broken))
 
 
 def test_frozen() -> None:

@@ -85,7 +85,18 @@ class TestBadPickles:
 
     @pytest.mark.parametrize(
         "what",
-        ["tree", "element", "frame", "context", "forces", "array", "report", "base parameters", "inertia"],
+        [
+            "tree",
+            "element",
+            "frame",
+            "context",
+            "forces",
+            "array",
+            "report",
+            "forest",
+            "base parameters",
+            "inertia",
+        ],
     )
     def test_something_else_in_place_of_a_part(self, what: str) -> None:
         """What makes the object is called with it: an error, or an object that can be shown."""
@@ -100,6 +111,7 @@ class TestBadPickles:
             "forces": mbt.MultibodyForces(tree),
             "array": _FrozenArray(np.zeros(3)),
             "report": tree.finalize_report,
+            "forest": tree.finalize_report.forest,
             "base parameters": tree.calc_base_parameters(),
             "inertia": inertia,
         }[what]
@@ -108,8 +120,9 @@ class TestBadPickles:
         for i, wrong in itertools.product(range(len(args)), others):
             with contextlib.suppress(mbt.MbtError):
                 made = make(*args[:i], copy.copy(wrong), *args[i + 1 :])
-                if what in ("report", "base parameters", "inertia"):
+                if what in ("report", "forest", "base parameters", "inertia"):
                     assert repr(made)
+                    assert str(made)
 
     @pytest.mark.parametrize("part", ["elements", "registry", "tree"])
     def test_a_truncated_tree(self, part: str) -> None:

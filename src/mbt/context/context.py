@@ -11,7 +11,7 @@ from mbt._core.engines.context import ContextCore
 from mbt.context.checks import check_forces
 from mbt.context.declared_values import DeclaredValues
 from mbt.context.multibody_forces import MultibodyForces
-from mbt.errors import ArgumentValueError
+from mbt.errors import ArgumentValueError, reporting_damage
 from mbt.math.arrays import as_float
 from mbt.tree.parameters import as_declared_vector
 from mbt.tree.servos import CURE_OF_MOTORS, has_servos
@@ -479,7 +479,7 @@ def restore_context(
     ArgumentValueError
         When it is of another format, truncated, or is kept by an element of its own tree.
     """
-    from mbt.tree.pickling import check_format, reporting_damage
+    from mbt.tree.pickling import check_format
 
     check_format(format_, "Context")
     with reporting_damage("Context"):

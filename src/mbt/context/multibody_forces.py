@@ -14,6 +14,7 @@ from mbt.errors import (
     ContextMismatchError,
     ShapeError,
     quote,
+    reporting_damage,
 )
 from mbt.math.arrays import FloatArray, as_float_array, check_leading_axes
 from mbt.tree import MultibodyTree
@@ -370,7 +371,7 @@ def restore_forces(
     generalized_forces: FloatArray,
 ) -> MultibodyForces:
     """Return pickled forces."""
-    from mbt.tree.pickling import check_format, reporting_damage
+    from mbt.tree.pickling import check_format
 
     check_format(format_, "MultibodyForces")
     with reporting_damage("MultibodyForces"):

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex, overload
 
 import numpy as np
 
-from mbt.errors import ArgumentValueError, ElementIndexError
+from mbt.errors import ArgumentValueError, ElementIndexError, reporting_damage
 from mbt.motion.impulses import OF_IMPULSES, calc_of_impulses, middle_velocities, works_of_steps
 from mbt.motion.names import contact_names, equation_names
 from mbt.motion.operands import METHODS
 from mbt.motion.over_time import RESULTS, VECTORS, calc_over_time, integrals_over_steps
 from mbt.motion.units import position_units, velocity_units
-from mbt.tree.pickle_checks import reporting_damage
 
 if TYPE_CHECKING:
     import os

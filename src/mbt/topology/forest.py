@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import operator
 from functools import cached_property
+from numbers import Integral
+from typing import Any
 
-from mbt.errors import ArgumentTypeError, ElementIndexError
+from mbt.errors import ArgumentTypeError, ElementIndexError, reporting_damage
 from mbt.topology.drawing import draw_branches, make_graphviz
 from mbt.topology.graph import WORLD, JointGraph
 from mbt.topology.integers import shared_integers
@@ -161,7 +163,7 @@ class SpanningForest:
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the fields, not what was computed from them."""
-        return SpanningForest, self._fields()
+        return _restore, self._fields()
 
     # Sizes. Drake's names are there beside those of a graph.
 
@@ -339,6 +341,11 @@ class SpanningForest:
         AssertionError
             When one does not hold, which is an error of this package.
         """
+        for name, value in zip(_FIELDS, self._fields(), strict=True):
+            entries = (value,) if name == "num_graph_edges" else value
+            kind = str if name in ("body_names", "edge_labels") else Integral
+            is_valid = type(entries) is tuple and all(isinstance(entry, kind) for entry in entries)
+            _require(is_valid, f"{name} is of its type")
         n = self.num_nodes
         arrays = (self.parent, self.edge, self.is_reversed, self.level, self.subtree_end)
         _require(all(len(array) == n for array in arrays), "one entry per node")
@@ -384,6 +391,14 @@ class SpanningForest:
             declared = (outboard, inboard) if self.is_reversed[b] else (inboard, outboard)
             _require(declared == (edge.parent, edge.child), "an edge connects its node to its parent")
             _require(edge.is_reversible or not self.is_reversed[b], "an irreversible edge is not reversed")
+
+
+def _restore(*fields: Any) -> SpanningForest:
+    """Return the forest of a pickle."""
+    with reporting_damage("SpanningForest"):
+        forest = SpanningForest(*fields)
+        forest.check_invariants()
+    return forest
 
 
 def _require(condition: bool, invariant: str) -> None:

@@ -150,7 +150,7 @@ def _number_nodes(graph: JointGraph, floating_bases: tuple[int, ...]) -> Spannin
         bodies.append(body)
         parents.append(parent)
         node_edges.append(e)
-        is_reversed.append(from_graph and edges[e].child != body)
+        is_reversed.append(from_graph and bool(edges[e].child != body))
         levels.append(0 if parent == NONE else integers[levels[parent] + 1])
         if is_reversed[node] and not edges[e].is_reversible:
             raise _direction_error(graph, e)

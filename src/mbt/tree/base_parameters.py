@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mbt.errors import SingularityError
+from mbt.errors import SingularityError, reporting_damage
 from mbt.math.arrays import FloatArray, as_float_array
-from mbt.tree.pickle_checks import reporting_damage
 
 __all__ = ["BaseParameters", "find_base_parameters"]
 

@@ -7,15 +7,14 @@ The time is linear in the number of elements.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from itertools import accumulate
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbt.errors import ArgumentValueError, MbtError, quote, shorten
+from mbt.errors import ArgumentValueError, quote
 from mbt.math.curvilinear_path import PiecewiseConstantCurvatureTrajectory
 from mbt.math.spatial_inertia import SpatialInertia
 from mbt.topology import SpanningForest
@@ -37,26 +36,10 @@ from mbt.tree.shape import Shape
 if TYPE_CHECKING:
     from mbt.tree.multibody_tree import MultibodyTree
 
-__all__ = ["attributes_of", "check_elements", "check_structure", "reporting_damage"]
+__all__ = ["attributes_of", "check_elements", "check_structure"]
 
 # Whether a value may be an attribute of an element.
 Check = Callable[[Any, Any], bool]
-
-
-@contextmanager
-def reporting_damage(what: str) -> Iterator[None]:
-    """Let errors of all kinds, which values of the wrong type cause anywhere, be an `ArgumentValueError`."""
-    try:
-        yield
-    except (MbtError, MemoryError):
-        raise
-    except KeyError as error:
-        raise ArgumentValueError(
-            f"unpickling a {what}: it is truncated: no {quote(*error.args[:1] or ('key',))}"
-        ) from error
-    except Exception as error:
-        message = shorten(f"{type(error).__name__}: {error}", 200)
-        raise ArgumentValueError(f"unpickling a {what}: it is damaged: {message}") from error
 
 
 def check_elements(tree: MultibodyTree) -> None:

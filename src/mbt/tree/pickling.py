@@ -18,7 +18,7 @@ from weakref import WeakSet
 import numpy as np
 
 from mbt._core.above import above
-from mbt.errors import ArgumentTypeError, ArgumentValueError, ForeignElementError, quote
+from mbt.errors import ArgumentTypeError, ArgumentValueError, ForeignElementError, quote, reporting_damage
 from mbt.tree.actuator import JointActuator
 from mbt.tree.body import RigidBody
 from mbt.tree.collection import ElementCollection
@@ -30,7 +30,7 @@ from mbt.tree.hooks import call_hook
 from mbt.tree.joint import Joint
 from mbt.tree.mobilizer import Mobilizer
 from mbt.tree.model_instance import ModelInstance
-from mbt.tree.pickle_checks import check_elements, check_structure, reporting_damage
+from mbt.tree.pickle_checks import check_elements, check_structure
 from mbt.tree.references import elements_among, slots_of
 from mbt.tree.registry import ElementRegistry
 from mbt.tree.sensors import Sensor
@@ -48,7 +48,6 @@ __all__ = [
     "follow_copies",
     "reduce_element",
     "reduce_tree",
-    "reporting_damage",
     "set_tree_state",
 ]
 
