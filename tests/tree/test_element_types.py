@@ -73,12 +73,10 @@ def test_a_joint_type_is_told_in_four_files() -> None:
     ]
 
 
-def test_the_core_tells_a_force_element_in_two_files_and_for_implicit_steps() -> None:
-    names = ("LINEAR_BUSHING_RPY", "LINEAR_SPRING_DAMPER")
-    for name in names:
-        found = files_that_spell(rf"\b{name}\b")
-        assert [x for x in found if x.startswith("_core")] == [
-            "_core/forces/force_elements.pxd",
-            "_core/model/element_types.py",
-            "_core/solvers/implicit_elements.pxd",
-        ]
+def test_a_force_element_is_told_in_four_files() -> None:
+    assert files_that_spell(r"\b(LINEAR_BUSHING_RPY|LinearBushingRollPitchYaw)\b") == [
+        "_core/forces/force_elements.pxd",
+        "_core/model/element_types.py",
+        "tree/force_elements/__init__.py",
+        "tree/force_elements/linear_bushing_roll_pitch_yaw.py",
+    ]

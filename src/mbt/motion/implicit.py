@@ -23,12 +23,11 @@ from mbt.scalars.sample_parameters import without_repeats
 from mbt.tree.force_elements import (
     DoorHinge,
     JointFriction,
-    LinearBushingRollPitchYaw,
-    LinearSpringDamper,
     PointContact,
     PrismaticSpring,
     RevoluteSpring,
 )
+from mbt.tree.force_elements.springs_and_dampers import SpringsAndDampers
 from mbt.tree.servos import read_servos
 
 if TYPE_CHECKING:
@@ -400,14 +399,9 @@ def take_anew(context: Context) -> Context:
                     config, dynamic_friction_torque=0.0, static_friction_torque=0.0, viscous_friction=0.0
                 ),
             )
-        elif isinstance(element, LinearSpringDamper):
-            element.set_stiffness(own, 0.0)
-            element.set_damping(own, 0.0)
-        elif isinstance(element, LinearBushingRollPitchYaw):
-            element.set_torque_stiffness_constants(own, np.zeros(3))
-            element.set_torque_damping_constants(own, np.zeros(3))
-            element.set_force_stiffness_constants(own, np.zeros(3))
-            element.set_force_damping_constants(own, np.zeros(3))
+        elif isinstance(element, SpringsAndDampers):
+            nothing = np.zeros_like(element._get_constants(own)[0])
+            element._set_constants(own, nothing, nothing)
     return own
 
 

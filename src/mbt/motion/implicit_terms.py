@@ -14,21 +14,10 @@ import numpy as np
 from mbt import autodiff
 from mbt._core.solvers.implicit_steps import CONSTANTS
 from mbt.motion.implicit import is_definite, read_dofs, take_anew
-from mbt.motion.implicit_elements import (
-    calc_bushing,
-    calc_door_friction,
-    calc_door_stiffness,
-    calc_stretch,
-)
+from mbt.motion.implicit_elements import calc_door_friction, calc_door_stiffness
 from mbt.motion.over_time import contacts_of
-from mbt.tree.force_elements import (
-    DoorHinge,
-    JointFriction,
-    LinearBushingRollPitchYaw,
-    LinearSpringDamper,
-    PrismaticSpring,
-    RevoluteSpring,
-)
+from mbt.tree.force_elements import DoorHinge, JointFriction, PrismaticSpring, RevoluteSpring
+from mbt.tree.force_elements.springs_and_dampers import SpringsAndDampers
 from mbt.tree.servos import read_servos
 
 if TYPE_CHECKING:
@@ -255,10 +244,8 @@ class Terms:
             rows, errors = tree.calc_constraint_jacobian(here), tree.calc_constraint_errors(here)
         ends = [(np.zeros((0, nv)), np.zeros(0))]
         for element in tree.force_elements:
-            if isinstance(element, LinearSpringDamper):
-                ends.append(calc_stretch(element, here))
-            elif isinstance(element, LinearBushingRollPitchYaw):
-                ends.append(calc_bushing(element, here))
+            if isinstance(element, SpringsAndDampers):
+                ends.append(element._calc_coordinates(here))
         points = [(np.zeros((0, 3, nv)), np.zeros(0))]
         for element in self.elements:
             A = element.half_space_frame
@@ -309,20 +296,11 @@ class Terms:
 
     def _between(self, J: Any, s: Any, h: Any) -> tuple[Any, Any, Any]:
         """Return the rows of springs and bushings, velocities wanted, and slopes; see `set_elements`."""
-        stiffness: list[Any] = [np.zeros(0)]
-        damping: list[Any] = [np.zeros(0)]
-        c = self.context
+        constants = [(np.zeros(0), np.zeros(0))]
         for element in self.tree.force_elements:
-            if isinstance(element, LinearSpringDamper):
-                stiffness.append(np.atleast_1d(element.get_stiffness(c)))
-                damping.append(np.atleast_1d(element.get_damping(c)))
-            elif isinstance(element, LinearBushingRollPitchYaw):
-                stiffness += [
-                    element.get_torque_stiffness_constants(c),
-                    element.get_force_stiffness_constants(c),
-                ]
-                damping += [element.get_torque_damping_constants(c), element.get_force_damping_constants(c)]
-        k, d = np.concatenate(stiffness), np.concatenate(damping)
+            if isinstance(element, SpringsAndDampers):
+                constants.append(element._get_constants(self.context))
+        k, d = (np.concatenate(x) for x in zip(*constants, strict=True))
         slope = h * d + h * h * k
         return J, -h * k / np.where(slope > 0.0, slope, 1.0) * s, np.zeros(s.shape) + slope
 

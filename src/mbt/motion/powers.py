@@ -13,12 +13,11 @@ from mbt.scalars.repeated_context import repeat_context
 from mbt.tree.force_elements import (
     DoorHinge,
     JointFriction,
-    LinearBushingRollPitchYaw,
-    LinearSpringDamper,
     PointContact,
     PrismaticSpring,
     RevoluteSpring,
 )
+from mbt.tree.force_elements.springs_and_dampers import SpringsAndDampers
 
 if TYPE_CHECKING:
     from mbt.context.context import Context
@@ -148,7 +147,7 @@ def _powers_of_steps(moving: Any, along: Any, tau: FloatArray, moved: FloatArray
             forces = told.contact[..., first : first + element.num_points, :]
             powers[element._label] = (forces * _velocities_of_points(element, along)).sum((-2, -1))
             first += element.num_points
-        elif isinstance(element, LinearSpringDamper | LinearBushingRollPitchYaw):
+        elif isinstance(element, SpringsAndDampers):
             powers[element._label] = _power_of_element(element, at_end(element, moving, v1, moved), along)
         elif not isinstance(element, JointFriction | DoorHinge):
             powers[element._label] = _power_of_element(element, moving, along)
@@ -175,20 +174,12 @@ def _powers_of_steps(moving: Any, along: Any, tau: FloatArray, moved: FloatArray
     return powers | _powers_of_inputs(moving, along, tau)
 
 
-def at_end(element: Any, moving: Any, v1: FloatArray, moved: FloatArray) -> Any:
+def at_end(element: SpringsAndDampers, moving: Any, v1: FloatArray, moved: FloatArray) -> Any:
     """Return a Context in which an element exerts what it did in the steps: ``-k (s + h u) - d u``."""
-    end, h = moving.clone(), moved[..., 0]
+    end = moving.clone()
     end.v = v1
-    if isinstance(element, LinearSpringDamper):
-        element.set_damping(end, element.get_damping(end) + h * element.get_stiffness(end))
-        return end
-    h = h[..., np.newaxis]
-    element.set_torque_damping_constants(
-        end, element.get_torque_damping_constants(end) + h * element.get_torque_stiffness_constants(end)
-    )
-    element.set_force_damping_constants(
-        end, element.get_force_damping_constants(end) + h * element.get_force_stiffness_constants(end)
-    )
+    k, d = element._get_constants(end)
+    element._set_constants(end, k, d + moved[..., :1] * k)
     return end
 
 

@@ -12,7 +12,7 @@ from mbt.motion.implicit import take_anew
 from mbt.motion.impulses import split
 from mbt.motion.over_time import contacts_of
 from mbt.motion.powers import at_end, place
-from mbt.tree.force_elements import LinearBushingRollPitchYaw, LinearSpringDamper
+from mbt.tree.force_elements.springs_and_dampers import SpringsAndDampers
 
 if TYPE_CHECKING:
     from mbt.context.context import Context
@@ -69,7 +69,7 @@ def _forces_on_bodies(given: Any, told: Any, moved: FloatArray) -> FloatArray:
             _add_forces_at(given, forces.body_forces, body, p_W, sign * f_W)
     v1 = given.v + moved[..., :1] * told.vdot
     for element in tree.force_elements:
-        if isinstance(element, LinearSpringDamper | LinearBushingRollPitchYaw):
+        if isinstance(element, SpringsAndDampers):
             element.calc_and_add_force_contribution(at_end(element, given, v1, moved), forces=forces)
     result: FloatArray = forces.body_forces
     if tree.num_constraint_equations:

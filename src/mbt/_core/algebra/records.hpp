@@ -264,6 +264,15 @@ struct Bushing {
   T drift[3];   // [m/s]  the rate that damps, which takes w_AC / 2 for w_AB, less that
 };
 
+// Coordinates s between two frames, along each of which an element exerts -k s - d sdot.
+template <class T>
+struct Coordinates {
+  T s[6];     // [rad, m]
+  T sdot[6];  // [rad/s, m/s]
+  T k[6];     // [N m/rad, N/m]
+  T d[6];     // [N m s/rad, N s/m]
+};
+
 // One point of a frame against a half-space.
 template <class T>
 struct Touch {

@@ -186,6 +186,12 @@ cdef extern from "algebra/records.hpp" namespace "MBT_NS" nogil:
         S rdot[3]
         S drift[3]
 
+    cdef cppclass Coordinates[S]:
+        S s[6]
+        S sdot[6]
+        S k[6]
+        S d[6]
+
     cdef cppclass Touch[S]:
         S rate
         S slip[3]

@@ -5,7 +5,7 @@ Frame B is half the rotation from A to C, its origin midway.
 c = [stiffness (3) and damping (3) of the torque, stiffness (3) and damping (3) of the force]
 """
 
-from mbt._core.algebra.records cimport Bushing, Ends
+from mbt._core.algebra.records cimport Bushing, Coordinates, Ends
 from mbt._core.algebra.spatial cimport (
     add_cross, add_to, copy, cross, multiply_inverse_rotations4, negate, position_between4, rotate, rotate4,
     rotate_inverse, rotate_inverse4, subtract,
@@ -156,6 +156,18 @@ cdef inline T calc_bushing_other_power(const T* c, const Ends[T]* x) noexcept no
         power = power - c[3 + i]*bushing.rpydot[i]*bushing.rpydot[i] - c[9 + i]*rate*rate
         power = power - c[6 + i]*bushing.r[i]*bushing.drift[i]
     return power
+
+
+cdef inline void calc_bushing_coordinates(const T* c, const Ends[T]* x, Coordinates[T]* y) noexcept nogil:
+    """Angles, displacements, and the rates along which the force acts."""
+    cdef Bushing[T] bushing
+    cdef int i
+    calc_bushing(x, &bushing)
+    for i in range(3):
+        y.s[i], y.sdot[i] = bushing.rpy[i], bushing.rpydot[i]
+        y.s[3 + i], y.sdot[3 + i] = bushing.r[i], bushing.rdot[i] + bushing.drift[i]
+        y.k[i], y.d[i] = c[i], c[3 + i]
+        y.k[3 + i], y.d[3 + i] = c[6 + i], c[9 + i]
 
 
 cdef inline T calc_bushing_singularity(const Ends[T]* x) noexcept nogil:

@@ -10,15 +10,15 @@ from libc.math cimport NAN
 
 from enum_force_element_type cimport *
 
-from mbt._core.algebra.records cimport Contact, Ends
+from mbt._core.algebra.records cimport Contact, Coordinates, Ends
 from mbt._core.algebra.spatial cimport set_zero
 from mbt._core.forces.bushing cimport (
-    calc_bushing_conservative_power, calc_bushing_energy, calc_bushing_force_change, calc_bushing_forces,
-    calc_bushing_other_power, calc_bushing_singularity,
+    calc_bushing_conservative_power, calc_bushing_coordinates, calc_bushing_energy, calc_bushing_force_change,
+    calc_bushing_forces, calc_bushing_other_power, calc_bushing_singularity,
 )
 from mbt._core.forces.linear_spring_damper cimport (
-    calc_damper_power, calc_spring_conservative_power, calc_spring_energy, calc_spring_force_change, calc_spring_forces,
-    calc_spring_singularity,
+    calc_damper_power, calc_spring_conservative_power, calc_spring_coordinates, calc_spring_energy,
+    calc_spring_force_change, calc_spring_forces, calc_spring_singularity,
 )
 from mbt._core.forces.point_contact cimport calc_contact, calc_contact_force_change, calc_contact_forces_on_ends
 from mbt._core.model.structs cimport ForceElement
@@ -34,6 +34,11 @@ cdef inline int num_points_of(int type, int count) noexcept nogil:
     """Points in contact of an element with so many numbers."""
     cdef const ForceElementTypeRow* row = &FORCE_ELEMENT_TYPES[type]
     return (count - row.num_parameters)//row.num_parameters_of_point if row.num_parameters_of_point else 0
+
+
+cdef inline int num_coordinates_of(int type) noexcept nogil:
+    """Coordinates between its frames, along each of which it exerts -k s - d sdot."""
+    return FORCE_ELEMENT_TYPES[type].num_coordinates
 
 
 # Between two frames ---------------------------------------------------------------------------------------------
@@ -91,6 +96,14 @@ cdef inline T calc_non_conservative_power_between(const ForceElement* e, const T
         calc_contact(c, e.num_points, x, &contact, <T*>NULL)
         return contact.other_power
     return <T>NAN
+
+
+cdef inline void calc_coordinates(int type, const T* c, const Ends[T]* x, Coordinates[T]* y) noexcept nogil:
+    """Of a type that has some: what it exerts -k s - d sdot along."""
+    if type == LINEAR_SPRING_DAMPER:
+        calc_spring_coordinates(c, x, y)
+    else:
+        calc_bushing_coordinates(c, x, y)
 
 
 cdef inline T calc_singularity_between(const ForceElement* e, const T* c, const Ends[T]* x) noexcept nogil:

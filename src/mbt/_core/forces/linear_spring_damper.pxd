@@ -3,7 +3,7 @@
 c = [free length, stiffness, damping, p_AP (3), p_CQ (3)]
 """
 
-from mbt._core.algebra.records cimport Ends, Stretch
+from mbt._core.algebra.records cimport Coordinates, Ends, Stretch
 from mbt._core.algebra.spatial cimport add_cross, copy, cross, dot3, rotate4
 from mbt._core.scalars cimport T, sqrt_
 
@@ -57,6 +57,14 @@ cdef inline T calc_damper_power(const T* c, const Ends[T]* x) noexcept nogil:
     cdef T power = <T>0.0
     calc_stretch(c, x, &stretch)
     return power - c[2]*stretch.rate*stretch.rate
+
+
+cdef inline void calc_spring_coordinates(const T* c, const Ends[T]* x, Coordinates[T]* y) noexcept nogil:
+    """The length beyond the free one."""
+    cdef Stretch[T] stretch
+    calc_stretch(c, x, &stretch)
+    y.s[0], y.sdot[0] = stretch.length - c[0], stretch.rate
+    y.k[0], y.d[0] = c[1], c[2]
 
 
 cdef inline T calc_spring_singularity(const T* c, const Ends[T]* x) noexcept nogil:

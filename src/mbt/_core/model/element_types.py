@@ -131,6 +131,8 @@ class ForceElementRow(NamedTuple):
     num_parameters: int
     #: Each in contact; there is at least one.
     num_parameters_of_point: int = 0
+    #: Coordinates s between its frames, along each of which it exerts -k s - d sdot.
+    num_coordinates: int = 0
 
 
 _FORCE_ELEMENTS = {
@@ -141,9 +143,9 @@ _FORCE_ELEMENTS = {
     # Coulomb, breakaway, Stribeck velocity, transition velocity.
     ForceElementType.JOINT_FRICTION: ForceElementRow(1, 4),
     # Free length, stiffness, damping, p_AP (3), p_CQ (3).
-    ForceElementType.LINEAR_SPRING_DAMPER: ForceElementRow(0, 9),
+    ForceElementType.LINEAR_SPRING_DAMPER: ForceElementRow(0, 9, num_coordinates=1),
     # Stiffness (3), damping (3) of the torque, the same of the force.
-    ForceElementType.LINEAR_BUSHING_RPY: ForceElementRow(0, 12),
+    ForceElementType.LINEAR_BUSHING_RPY: ForceElementRow(0, 12, num_coordinates=6),
     ForceElementType.POINT_CONTACT: ForceElementRow(
         0, NumbersOfParts.NUM_CONTACT_CONSTANTS, NumbersOfParts.NUM_CONTACT_POINT
     ),

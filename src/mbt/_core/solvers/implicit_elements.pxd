@@ -6,11 +6,9 @@ What each term means, and why, is in docs/implicit_steps.md.
 from libc.math cimport fabs, fmax, tanh
 from libc.string cimport memset
 
-from mbt._core.algebra.records cimport Bushing, Ends, Stretch
-from mbt._core.forces.bushing cimport calc_bushing
+from mbt._core.algebra.records cimport Coordinates, Ends
 from mbt._core.forces.elements_on_dof cimport calc_joint_force_by_position
-from mbt._core.forces.force_elements cimport DOOR_HINGE, JOINT_FRICTION, LINEAR_BUSHING_RPY, LINEAR_SPRING_DAMPER
-from mbt._core.forces.linear_spring_damper cimport calc_stretch
+from mbt._core.forces.force_elements cimport DOOR_HINGE, JOINT_FRICTION, calc_coordinates, num_coordinates_of
 from mbt._core.model.structs cimport ForceElement, Model
 from mbt._core.passes.element_forces cimport add_forces_on_ends, set_ends
 from mbt._core.quantities cimport kernels
@@ -19,19 +17,10 @@ from mbt._core.quantities.names cimport N_MATRIX
 from mbt._core.solvers.implicit_rows cimport PULL, RETURN, RIGID, MassFactor, Problem, Terms, call, mask
 
 
-cdef enum:
-    MOST_RATES = 6  # of one element
-
-
-cdef inline int count_rates(int type) noexcept nogil:
-    """Coordinates whose rates an element between two bodies resists."""
-    return 1 if type == LINEAR_SPRING_DAMPER else 6 if type == LINEAR_BUSHING_RPY else 0
-
-
 cdef inline int count_element_rows(const Model* m) noexcept nogil:
     cdef int i, count = 0
     for i in range(m.num_force_elements):
-        count += count_rates(m.force_elements[i].type)
+        count += num_coordinates_of(m.force_elements[i].type)
     return count
 
 
@@ -45,33 +34,27 @@ cdef inline void set_elements(
     """
     cdef const Model* m = x.model
     cdef const ForceElement* e
-    cdef const double* a
     cdef Ends[double] ends
+    cdef Coordinates[double] along
     cdef double[36] from_A
     cdef double[36] from_C
-    cdef double[6] s
-    cdef double k, d, h = y.h
+    cdef double k, h = y.h
     cdef int i, j, n = m.num_velocities
     for i in range(m.num_force_elements):
         e = &m.force_elements[i]
-        if not count_rates(e.type):
+        if not num_coordinates_of(e.type):
             continue
-        a = x.elements + e.start
         set_ends(m, e, <const double*>x.own.X_BF, <const double*>c.k.X_WB, <const double*>NULL, &ends)
-        set_rates(e.type, a, &ends, s, from_A, from_C)
-        for j in range(count_rates(e.type)):
-            if e.type == LINEAR_SPRING_DAMPER:
-                k, d = a[1], a[2]
-                s[j] -= a[0]
-            else:
-                k, d = a[j if j < 3 else 3 + j], a[3 + j if j < 3 else 6 + j]
+        set_rates(e.type, x.elements + e.start, &ends, &along, from_A, from_C)
+        for j in range(num_coordinates_of(e.type)):
             for_ends(&ends, from_A + 6*j, from_C + 6*j)
             memset(F, 0, 6*m.num_bodies*sizeof(double))
             add_forces_on_ends(m, e, <const double*>c.k.X_WB, <const Ends[double]*>&ends, F)
             kernels.generalized_forces(m, c.k.X_WB, c.k.H_PB_W, F, c.memory, y.J + <Py_ssize_t>n*row)
             release(x, y.J + <Py_ssize_t>n*row)
-            y.row_slope[row] = h*d + h*h*k
-            y.target[row] = -h*k*s[j]/y.row_slope[row] if y.row_slope[row] > 0.0 else 0.0
+            k = along.k[j]
+            y.row_slope[row] = h*along.d[j] + h*h*k
+            y.target[row] = -h*k*along.s[j]/y.row_slope[row] if y.row_slope[row] > 0.0 else 0.0
             row += 1
 
 
@@ -89,39 +72,21 @@ cdef inline void for_ends(Ends[double]* ends, const double* F_A, const double* F
 
 
 cdef inline void set_rates(
-    int type, const double* a, Ends[double]* ends, double* s, double* from_A, double* from_C
+    int type, const double* a, Ends[double]* ends, Coordinates[double]* along, double* from_A, double* from_C
 ) noexcept nogil:
     """Coordinates of an element, and how their rates depend on the velocities of its ends: rows of six numbers."""
-    cdef double[MOST_RATES] rates
-    cdef int i, j, count = count_rates(type)
+    cdef int i, j
     cdef double* V
     for i in range(12):
         V = &ends.V_WA[i] if i < 6 else &ends.V_WC[i - 6]
         V[0] = 1.0
-        find_rates(type, a, ends, s, rates)
+        calc_coordinates(type, a, <const Ends[double]*>ends, along)
         V[0] = 0.0
-        for j in range(count):
+        for j in range(num_coordinates_of(type)):
             if i < 6:
-                from_A[6*j + i] = rates[j]
+                from_A[6*j + i] = along.sdot[j]
             else:
-                from_C[6*j + i - 6] = rates[j]
-
-
-cdef inline void find_rates(
-    int type, const double* a, const Ends[double]* ends, double* s, double* rates
-) noexcept nogil:
-    cdef Stretch[double] stretch
-    cdef Bushing[double] bushing
-    cdef int i
-    if type == LINEAR_SPRING_DAMPER:
-        calc_stretch(a, ends, &stretch)
-        s[0], rates[0] = stretch.length, stretch.rate
-        return
-    calc_bushing(ends, &bushing)
-    for i in range(3):
-        s[i], rates[i] = bushing.rpy[i], bushing.rpydot[i]
-        # The rate along which the force acts.
-        s[3 + i], rates[3 + i] = bushing.r[i], bushing.rdot[i] + bushing.drift[i]
+                from_C[6*j + i - 6] = along.sdot[j]
 
 
 cdef inline void set_angle_limits(

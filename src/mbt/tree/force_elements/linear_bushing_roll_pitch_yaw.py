@@ -14,7 +14,7 @@ from mbt.math.numbers import DOUBLES
 from mbt.tree.body import RigidBody
 from mbt.tree.context_access import check_context
 from mbt.tree.fields import NONNEGATIVE, Reference, Vector
-from mbt.tree.force_elements.compiled import CompiledForceElement
+from mbt.tree.force_elements.springs_and_dampers import SpringsAndDampers
 from mbt.tree.frame import Frame
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["LinearBushingRollPitchYaw"]
 
 
-class LinearBushingRollPitchYaw(CompiledForceElement):
+class LinearBushingRollPitchYaw(SpringsAndDampers):
     """A bushing: springs and dampers along and about three axes between a frame A and a frame C.
 
     With roll, pitch and yaw q of the rotation R_AC and their rates qdot, the torque on C is ``N' tau``, where
@@ -179,9 +179,45 @@ class LinearBushingRollPitchYaw(CompiledForceElement):
     def _places(self, plan: FinalizationPlan) -> tuple[int, int]:
         return self.frameA._index, self.frameC._index
 
-    def _slows(self, context: ContextCore) -> bool:
-        constants = self.get_torque_damping_constants(context), self.get_force_damping_constants(context)
-        return bool(np.any(constants))
+    def _calc_coordinates(self, context: Any) -> tuple[Any, Any]:
+        """Of roll, pitch and yaw of R_AC, and of the position of Co in the frame midway."""
+        tree, A, C = context.tree, self.frameA, self.frameC
+        X = tree.calc_relative_transform(context, A, C)
+        R, p = X[:3, :3], X[:3, 3]
+        Jw = tree.calc_jacobian_angular_velocity(context, "v", C, A, A)
+        Jv = tree.calc_jacobian_translational_velocity(context, "v", C, np.zeros((3, 1)), A, A)
+        cos_pitch = np.sqrt(R[2, 1] ** 2 + R[2, 2] ** 2)
+        rpy = np.stack(
+            [np.arctan2(R[2, 1], R[2, 2]), np.arctan2(-R[2, 0], cos_pitch), np.arctan2(R[1, 0], R[0, 0])]
+        )
+        s, c, zero = np.sin(rpy[2]), np.cos(rpy[2]), 0.0 * cos_pitch
+        x, y = c / cos_pitch, s / cos_pitch
+        N = np.stack([x, y, zero, -s, c, zero, -R[2, 0] * x, -R[2, 0] * y, zero + 1.0]).reshape(3, 3)
+        # Half the rotation, from the quaternion of the whole.
+        (s0, s1, s2), (c0, c1, c2) = np.sin(rpy / 2.0), np.cos(rpy / 2.0)
+        e = np.stack([
+            c0 * c1 * c2 + s0 * s1 * s2, s0 * c1 * c2 - c0 * s1 * s2, c0 * s1 * c2 + s0 * c1 * s2,
+            c0 * c1 * s2 - s0 * s1 * c2,
+        ])  # fmt: skip
+        e = e * np.where(e[0] < 0.0, -1.0, 1.0)
+        tan = e[1:] / (e[0] + 1.0)  # its length is that of a quarter of the angle
+        t2 = np.sum(tan * tan)
+        cross = np.stack([zero, -tan[2], tan[1], tan[2], zero, -tan[0], -tan[1], tan[0], zero]).reshape(3, 3)
+        outer = tan[:, np.newaxis] * tan
+        R_AB = ((1.0 - t2) * np.eye(3) + 2.0 * outer + 2.0 * cross) / (1.0 + t2)
+        half = np.cross(p, Jw.T).T / 2.0
+        return np.concatenate([N @ Jw, R_AB.T @ (Jv + half)]), np.concatenate([rpy, R_AB.T @ p])
+
+    def _get_constants(self, context: Any) -> tuple[Any, Any]:
+        k = self.get_torque_stiffness_constants(context), self.get_force_stiffness_constants(context)
+        d = self.get_torque_damping_constants(context), self.get_force_damping_constants(context)
+        return np.concatenate(k, axis=-1), np.concatenate(d, axis=-1)
+
+    def _set_constants(self, context: Any, k: Any, d: Any) -> None:
+        self.set_torque_stiffness_constants(context, k[..., :3])
+        self.set_force_stiffness_constants(context, k[..., 3:])
+        self.set_torque_damping_constants(context, d[..., :3])
+        self.set_force_damping_constants(context, d[..., 3:])
 
     def _describe_singularity(self) -> str:
         """Return why there are positions in which the force is undefined."""

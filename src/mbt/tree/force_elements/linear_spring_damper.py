@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -10,16 +10,15 @@ from mbt._core.model.element_types import ForceElementType
 from mbt.errors import ArgumentValueError
 from mbt.tree.body import RigidBody
 from mbt.tree.fields import NONNEGATIVE, POSITIVE, Number, Reference, Vector
-from mbt.tree.force_elements.compiled import CompiledForceElement
+from mbt.tree.force_elements.springs_and_dampers import SpringsAndDampers
 
 if TYPE_CHECKING:
-    from mbt._core.engines.context import ContextCore
     from mbt.tree.finalization import FinalizationPlan
 
 __all__ = ["LinearSpringDamper"]
 
 
-class LinearSpringDamper(CompiledForceElement):
+class LinearSpringDamper(SpringsAndDampers):
     """A spring and a damper between a point P of a body A and a point Q of a body B.
 
     With the length l from P to Q and its rate ldot, it pulls P and Q together with the force
@@ -109,8 +108,26 @@ class LinearSpringDamper(CompiledForceElement):
     def _places(self, plan: FinalizationPlan) -> tuple[int, int]:
         return self.bodyA.body_frame._index, self.bodyB.body_frame._index
 
-    def _slows(self, context: ContextCore) -> bool:
-        return bool(np.any(self.get_damping(context)))
+    def _calc_coordinates(self, context: Any) -> tuple[Any, Any]:
+        """Of the length beyond the free one."""
+        tree, world = context.tree, context.tree.world_frame
+        rows, points = [], []
+        for body, p in ((self.bodyA, self.get_p_AP(context)), (self.bodyB, self.get_p_BQ(context))):
+            frame, point = body.body_frame, p[:, np.newaxis]
+            rows.append(tree.calc_jacobian_translational_velocity(context, "v", frame, point, world, world))
+            points.append(tree.calc_points_positions(context, frame, point, world)[:, 0])
+        d = points[1] - points[0]
+        length = np.sqrt(np.sum(d * d))
+        J = np.einsum("i,ij->j", d / length, rows[1] - rows[0])
+        return J[np.newaxis], (length - self.get_free_length(context))[np.newaxis]
+
+    def _get_constants(self, context: Any) -> tuple[Any, Any]:
+        k, d = self.get_stiffness(context), self.get_damping(context)
+        return np.stack([k], axis=-1), np.stack([d], axis=-1)
+
+    def _set_constants(self, context: Any, k: Any, d: Any) -> None:
+        self.set_stiffness(context, k[..., 0])
+        self.set_damping(context, d[..., 0])
 
     def _describe_singularity(self) -> str:
         """Return why there are positions in which the force is undefined."""
