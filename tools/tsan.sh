@@ -29,4 +29,4 @@ read -r -a tests <<< "${SANITIZED_TESTS:-$(echo tests/batch tests/hygiene/test_{
 # One test counts threads, of which ThreadSanitizer has one of its own.
 LD_PRELOAD=$preload PYTHONMALLOC=malloc OPENBLAS_NUM_THREADS=1 "$work/venv/bin/python" -m pytest -q -n 0 -p no:cacheprovider \
   -c "$root/pyproject.toml" --rootdir "$root" "${tests[@]/#/$root/}" \
-  --deselect "$root/tests/hygiene/test_num_threads.py::test_work_is_shared_when_there_is_enough" "${@:2}"
+  --deselect tests/hygiene/test_num_threads.py::test_work_is_shared_when_there_is_enough "${@:2}"
