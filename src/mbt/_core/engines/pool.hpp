@@ -9,8 +9,7 @@
 #include <new>
 
 #if defined(_WIN32)
-#include <exception>
-#include <thread>
+#include <process.h>
 #else
 #include <pthread.h>
 #include <signal.h>
@@ -83,24 +82,20 @@ class Pool {
 
   // False when the system gives no more threads.
   bool start_worker() {
+    // Not by std::thread, which throws: what includes this needs no tables for exceptions.
 #if !defined(_WIN32)
     // Signals are for the threads of Python: one that came here would not wake a sleeping main thread.
     sigset_t all, previous;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &previous);
-    // Not by std::thread, which throws: what includes this needs no tables for exceptions.
     pthread_t thread;
     const auto work_in = [](void* pool) -> void* { static_cast<Pool*>(pool)->work(); };
     const bool started = pthread_create(&thread, nullptr, work_in, this) == 0;
     if (started) pthread_detach(thread);
     pthread_sigmask(SIG_SETMASK, &previous, nullptr);
 #else
-    bool started = true;
-    try {
-      std::thread([this] { work(); }).detach();
-    } catch (const std::exception&) {
-      started = false;
-    }
+    const auto work_in = [](void* pool) { static_cast<Pool*>(pool)->work(); };
+    const bool started = _beginthread(work_in, 0, this) != static_cast<uintptr_t>(-1);
 #endif
     num_workers_ += started;
     return started;
