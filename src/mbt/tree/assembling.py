@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from mbt.context.context import Context
     from mbt.tree.constraints.report import ConstraintReport
     from mbt.tree.joint import Joint
-    from mbt.tree.multibody_tree import MultibodyTree
 
 __all__ = ["Assembling"]
 
@@ -78,7 +77,7 @@ class Assembling:
         """
         from mbt.tree.constraints.assembly import assemble
 
-        assemble(cast("MultibodyTree", self), context, fixed, tolerance)
+        assemble(cast(Any, self), context, fixed, tolerance)
 
     def calc_constraint_report(self, context: Context, *, tolerance: float = 1e-9) -> ConstraintReport:
         """Return what the constraints say of a state: what holds, what is redundant, what cannot close.
@@ -114,4 +113,4 @@ class Assembling:
         """
         from mbt.tree.constraints.report import calc_constraint_report
 
-        return calc_constraint_report(cast("MultibodyTree", self), context, tolerance)
+        return calc_constraint_report(cast(Any, self), context, tolerance)

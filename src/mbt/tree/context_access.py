@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from mbt._core.engines.context import ContextCore
 from mbt.errors import ArgumentTypeError, ContextMismatchError, ForeignElementError
@@ -13,7 +13,6 @@ from mbt.tree.element import check_constructed
 
 if TYPE_CHECKING:
     from mbt.tree.element import MultibodyElement
-    from mbt.tree.multibody_tree import MultibodyTree
 
 __all__ = [
     "Forces",
@@ -37,7 +36,7 @@ class Forces:
 
     @property
     @abstractmethod
-    def tree(self) -> MultibodyTree:
+    def tree(self) -> object:
         """The tree they act on."""
 
     @property
@@ -66,6 +65,12 @@ class Forces:
     @abstractmethod
     def _add_to_dofs(self, start: int, tau: FloatArray) -> None:
         """Add forces along the velocities from `start` on, (..., n)."""
+
+
+class Related(Protocol):
+    """A tree, as far as messages about another one need it."""
+
+    def _relation_to(self, other: Any) -> str: ...
 
 
 def check_forces(element: MultibodyElement, forces: object) -> None:
@@ -102,7 +107,7 @@ def check_context(element: MultibodyElement, context: object) -> None:
         raise_context_mismatch(element.parent_tree, context, f"the tree of {element._label}")
 
 
-def raise_context_mismatch(tree: MultibodyTree, context: object, wanted: str = "this tree") -> NoReturn:
+def raise_context_mismatch(tree: Related, context: object, wanted: str = "this tree") -> NoReturn:
     """Refuse what is not a Context of `tree`, which messages call `wanted`."""
     if not isinstance(context, ContextCore):
         raise ArgumentTypeError(
@@ -114,7 +119,7 @@ def raise_context_mismatch(tree: MultibodyTree, context: object, wanted: str = "
     )
 
 
-def raise_foreign_element(tree: MultibodyTree, element: MultibodyElement, expected: str) -> NoReturn:
+def raise_foreign_element(tree: Related, element: MultibodyElement, expected: str) -> NoReturn:
     """Refuse an element of no tree or another one; of a clone or the original, say how to find its own."""
     if element._tree is None:
         check_constructed(element, expected.partition(":")[0])

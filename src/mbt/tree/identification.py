@@ -17,7 +17,6 @@ from mbt.tree.factories import Factories
 if TYPE_CHECKING:
     from mbt.tree.base_parameters import BaseParameters
     from mbt.tree.body import RigidBody
-    from mbt.tree.multibody_tree import MultibodyTree
 
 __all__ = ["Identification"]
 
@@ -220,7 +219,7 @@ class Identification(NamedCoordinates, Factories):
 
 def _check_context(tree: object, context: object) -> None:
     if not isinstance(context, ContextCore) or context.tree is not tree:
-        raise_context_mismatch(cast("MultibodyTree", tree), context)
+        raise_context_mismatch(cast(Any, tree), context)
 
 
 def _as_int(value: object, name: str, least: int) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from mbt._core.above import above
 from mbt._core.api.tree_energy import TreeCore
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
     from mbt.context.context import Context
     from mbt.math.arrays import FloatArray
-    from mbt.tree.multibody_tree import MultibodyTree
 
 __all__ = ["Motion"]
 
@@ -121,7 +120,7 @@ class Motion(TreeCore):
         SingularityError
             When a single state has no accelerations at the beginning.
         """
-        tree = cast("MultibodyTree", self)
+        tree = cast(Any, self)
         above.compile_copy(tree)
         if getattr(context, "tree", None) is not self:
             raise_context_mismatch(tree, context)

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from mbt.context.context import Context
     from mbt.context.multibody_forces import MultibodyForces
     from mbt.math.arrays import FloatArray
-    from mbt.tree.multibody_tree import MultibodyTree
 
 __all__ = ["Sensing"]
 
@@ -93,7 +92,7 @@ class Sensing(ElementAccess):
         >>> tree.calc_sensors(context)[:, imu.columns].shape
         (100, 6)
         """
-        tree = cast("MultibodyTree", self)
+        tree = cast(Any, self)
         if getattr(context, "tree", None) is not tree:
             raise_context_mismatch(tree, context)
         values: Any = above.read_sensors(context, tau_applied, external_forces)

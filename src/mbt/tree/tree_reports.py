@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, cast
 from mbt.tree.coordinate_names import NamedCoordinates
 
 if TYPE_CHECKING:
-    from mbt.tree.multibody_tree import MultibodyTree
     from mbt.tree.report import FinalizeReport
 
 __all__ = ["TreeReports"]
@@ -40,7 +39,7 @@ class TreeReports(NamedCoordinates):
         """
         from mbt.tree.report import FinalizeReport
 
-        return FinalizeReport(cast("MultibodyTree", self))
+        return FinalizeReport(cast(Any, self))
 
     def get_topology_graphviz_string(self) -> str:
         """Return the forest in the language of Graphviz, for ``dot -Tsvg``.
@@ -54,10 +53,10 @@ class TreeReports(NamedCoordinates):
         """
         from mbt.tree.report import make_tree_graphviz
 
-        return make_tree_graphviz(cast("MultibodyTree", self))
+        return make_tree_graphviz(cast(Any, self))
 
     def _repr_html_(self) -> str:
         """Return a drawing for a notebook."""
         from mbt.tree.report import describe_tree_as_html
 
-        return describe_tree_as_html(cast("MultibodyTree", self))
+        return describe_tree_as_html(cast(Any, self))
