@@ -3,12 +3,11 @@
 cimport numpy as cnp
 from libc.string cimport memcmp
 
-from mbt._core.api.tree_dynamics cimport flat, sum_of
 from mbt._core.api.tree_jacobians cimport TreeJacobians
 from mbt._core.door.compiled_model cimport Derived
 from mbt._core.door.exact_arrays cimport adopt, data, direction, new1, option, size, two_outputs
 from mbt._core.engines.caches cimport AccelerationKinematicsCache
-from mbt._core.engines.context cimport ContextCore
+from mbt._core.engines.context cimport ContextCore, flat, sum_of
 from mbt._core.engines.section cimport Section
 from mbt._core.model.structs cimport Model, Switches
 from mbt._core.quantities cimport kernels

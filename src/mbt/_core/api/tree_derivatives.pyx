@@ -3,13 +3,12 @@
 cimport numpy as cnp
 from libc.string cimport memcpy, memset
 
-from mbt._core.api.tree_dynamics cimport flat, sum_of
 from mbt._core.api.tree_identification cimport TreeIdentification
 from mbt._core.door.compiled_model cimport Derived
 from mbt._core.door.exact_arrays cimport (
     add_array, adopt, data, direction, flag, is_array2, is_writeable, new2, overlap, size,
 )
-from mbt._core.engines.context cimport ContextCore
+from mbt._core.engines.context cimport ContextCore, check_elements_at, flat, sum_of
 from mbt._core.engines.section cimport Section
 from mbt._core.model.structs cimport Model
 from mbt._core.quantities cimport derivatives, kernels
@@ -104,7 +103,7 @@ cdef class TreeDerivatives(TreeIdentification):
         dtau_dq, dtau_dv, M = outputs_of(out, nv)
         cdef Derived derived = c.derived()
         if with_elements and m.num_elements_between:
-            self.check_elements(m, derived, c.position())
+            check_elements_at(self, m, &derived.parameters, c.position().X_WB_data, -1)
         user = None
         if with_elements and self._user_force_elements is not None:
             user = above.differentiate_user_forces(self, c)
@@ -182,7 +181,7 @@ cdef class TreeDerivatives(TreeIdentification):
             inputs = self.body_force_inputs(c, external_forces, "external_forces")
         cdef Derived derived = c.derived()
         if m.num_elements_between:
-            self.check_elements(m, derived, c.position())
+            check_elements_at(self, m, &derived.parameters, c.position().X_WB_data, -1)
         user = tau_user = None
         if self._user_force_elements is not None:
             user = above.differentiate_user_forces(self, c)

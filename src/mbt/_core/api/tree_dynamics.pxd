@@ -2,7 +2,6 @@
 
 from mbt._core.api.tree_kinematics cimport TreeKinematics
 from mbt._core.door.compiled_model cimport Derived
-from mbt._core.engines.caches cimport PositionKinematicsCache
 from mbt._core.engines.context cimport ContextCore
 from mbt._core.model.structs cimport Model
 
@@ -26,10 +25,4 @@ cdef class TreeDynamics(TreeKinematics):
     ) except -1
     cdef bint acts_on_bodies(self, ContextCore c)
     cdef int add_joint_inputs(self, ContextCore c, Derived derived, double* tau) except -1
-    cdef int check_elements(self, const Model* m, Derived derived, PositionKinematicsCache pc) except -1
     cdef tuple arrays_of(self, const Model* m, object forces, str name)
-
-
-cdef tuple sum_of(list pairs)
-cdef object flat(ContextCore c, object F_Bo_W)
-cdef object of_bodies(object F)

@@ -7,7 +7,7 @@ from mbt._core.api.tree_kinematics cimport TreeKinematics
 from mbt._core.door.compiled_model cimport Derived
 from mbt._core.door.exact_arrays cimport add_array, add_numbers, adopt, apart, data, flag, out1, out2
 from mbt._core.engines.caches cimport PositionKinematicsCache, VelocityKinematicsCache
-from mbt._core.engines.context cimport ContextCore, check_elements_at
+from mbt._core.engines.context cimport ContextCore, check_elements_at, flat, of_bodies, sum_of
 from mbt._core.engines.section cimport Section
 from mbt._core.model.structs cimport Model, Switches
 from mbt._core.quantities cimport kernels
@@ -411,7 +411,7 @@ cdef class TreeDynamics(TreeKinematics):
         cdef Derived derived = c.derived()
         switches.stabilized = stabilized
         if with_forces:
-            self.check_elements(m, derived, pc)
+            check_elements_at(self, m, &derived.parameters, pc.X_WB_data, -1)
 
         cdef double* memory = kernels.get_work(m, 6*nb + 3*nv)
         cdef double* tau = memory + kernels.work_size(m)
@@ -497,35 +497,3 @@ cdef class TreeDynamics(TreeKinematics):
         for k in range(m.num_actuators):
             tau[m.actuator_dof[k]] += c._actuation.data[k]
         return 0
-
-    cdef int check_elements(self, const Model* m, Derived derived, PositionKinematicsCache pc) except -1:
-        """Refuse positions in which the force of an element is undefined."""
-        if m.num_elements_between:
-            check_elements_at(self, m, &derived.parameters, pc.X_WB_data, -1)
-        return 0
-
-
-cdef tuple sum_of(list pairs):
-    """The sum of forces, (None, None) where there are none."""
-    if pairs is None or not pairs:
-        return None, None
-    F_Bo_W, tau = pairs[0]
-    for more_F, more_tau in pairs[1:]:
-        F_Bo_W, tau = F_Bo_W + more_F, tau + more_tau
-    return F_Bo_W, tau
-
-
-cdef object flat(ContextCore c, F_Bo_W):
-    """Forces on bodies, (num_bodies, 6), in one axis; doubles of one state are read as they lie in memory."""
-    if c._engine is None:
-        return F_Bo_W
-    cdef tuple shape = F_Bo_W.shape
-    cdef Py_ssize_t lead = len(shape) - 2
-    return F_Bo_W.reshape(shape[:lead] + (6*shape[lead],))
-
-
-cdef object of_bodies(F):
-    """The inverse of `flat`."""
-    cdef tuple shape = F.shape
-    cdef Py_ssize_t lead = len(shape) - 1
-    return F.reshape(shape[:lead] + (shape[lead]//6, 6))

@@ -4,8 +4,7 @@ A method checks its arguments at the door, and then makes one call into a kernel
 """
 
 from mbt._core.api.tree_derivatives cimport TreeDerivatives
-from mbt._core.api.tree_dynamics cimport of_bodies
-from mbt._core.engines.context cimport ContextCore
+from mbt._core.engines.context cimport ContextCore, of_bodies
 from mbt._core.engines.section cimport Section
 from mbt._core.quantities.table cimport (
     CONSERVATIVE_POWER, CONTACT_FORCES, ELEMENT_CONSERVATIVE_POWER, ELEMENT_FORCE, ELEMENT_NON_CONSERVATIVE_POWER,

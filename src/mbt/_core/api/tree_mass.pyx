@@ -3,10 +3,9 @@
 cimport numpy as cnp
 
 from mbt._core.api.tree_accelerations cimport TreeAccelerations
-from mbt._core.api.tree_dynamics cimport flat
 from mbt._core.api.tree_jacobians cimport wants_qdot
 from mbt._core.door.exact_arrays cimport adopt, data
-from mbt._core.engines.context cimport ContextCore
+from mbt._core.engines.context cimport ContextCore, flat
 from mbt._core.engines.section cimport Section
 from mbt._core.model.structs cimport Model, common_ancestor
 from mbt._core.quantities.table cimport (

@@ -1,5 +1,7 @@
 """What kernels read, made from the parameter vector of a Context."""
 
+from libc.string cimport memcmp
+
 from mbt._core.algebra.records cimport Mobod, Parameters, Pose
 from mbt._core.model.structs cimport Model, ParameterLayout
 from mbt._core.passes.mobod_parameters cimport (
@@ -76,3 +78,11 @@ cdef inline void derive_parameters(
         calc_reflected_inertia(
             model, parameters + layout.rotor_inertia, parameters + layout.gear_ratio, reflected_inertia
         )
+
+
+cdef inline bint has_same_inertia(const Parameters[double]* x, const Parameters[double]* y, int body) noexcept nogil:
+    return (
+        x.mass[body] == y.mass[body]
+        and memcmp(x.p_BoBcm_B + 3*body, y.p_BoBcm_B + 3*body, 3*sizeof(double)) == 0
+        and memcmp(x.I_BBo_B + 6*body, y.I_BBo_B + 6*body, 6*sizeof(double)) == 0
+    )

@@ -8,6 +8,10 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
 from mbt._core.door.exact_arrays cimport adopt, data, is_array1, is_writeable
+from mbt._core.door.native_arrays cimport (
+    MAX, MAX_ARRAYS, MAX_AXES, SHARED, Layout, ManyStates, OneState, are_many_of, are_mixed, check_rows, is_one_of,
+    overlap,
+)
 
 import numpy as np
 
@@ -16,27 +20,8 @@ from mbt.math.read_only import ReadOnlyArray
 cdef extern from "Python.h":
     PyObject* PyTuple_GET_ITEM(object p, Py_ssize_t i)
 
-cdef extern from "door/native_arrays.hpp":
-    bint is_one_of "mbt_is_one_of"(object o, int type, cnp.npy_intp n)
-    bint are_many_of "mbt_are_many_of"(object o, int type, cnp.npy_intp n0, cnp.npy_intp n1)
-    bint overlap "mbt_bytes_meet"(object a, object b)
-
 cnp.import_array()
 adopt(ReadOnlyArray)
-
-cdef enum:
-    # Inputs, outputs and axes of an output, at most.
-    MAX = 3
-    # The same of a function that users write.
-    MAX_ARRAYS = 64
-    MAX_AXES = 8
-    # From so many states on the microseconds that sharing them out takes do not show.
-    SHARED = 8192
-
-ctypedef void (*OneState)(const void* const* inputs, void* const* outputs) noexcept nogil
-ctypedef void (*ManyStates)(
-    const void* const* inputs, const Py_ssize_t* strides, void* const* outputs, Py_ssize_t count
-) noexcept nogil
 
 
 cdef class NativeFunction:
@@ -262,12 +247,6 @@ cdef class NativeFunction:
         return size
 
 
-cdef struct Layout:
-    int num_axes
-    Py_ssize_t size
-    cnp.npy_intp shape[MAX_AXES]
-
-
 cdef class NativeTick:
     """A function of native code with any inputs and outputs, called by position or by name.
 
@@ -429,7 +408,7 @@ cdef class NativeTick:
         cdef PyObject* arrays[MAX_ARRAYS]
         cdef PyObject* name
         cdef PyObject* key
-        cdef Py_ssize_t place = 0
+        cdef Py_ssize_t place = 0, size = (1 if count == -1 else count)*(4 if self.type == cnp.NPY_FLOAT else 8)
         if self._kind is dict:
             if type(out) is not dict:
                 return None
@@ -459,7 +438,9 @@ cdef class NativeTick:
             else:
                 targets[i] = data(<object>arrays[i])
         # There may be a name that is none of an output.
-        if (self._kind is dict and num_given != <int>len(out)) or self.are_mixed(count, targets):
+        if (self._kind is dict and num_given != <int>len(out)) or are_mixed(
+            self.layouts + self.num_inputs, self.num_outputs, size, targets
+        ):
             return None
         for i in range(self.num_outputs):
             if targets[i] == NULL:
@@ -472,24 +453,6 @@ cdef class NativeTick:
             targets[i] = data(array)
             results.append(array)
         return dict(zip(self.output_names, results)) if self._kind is dict else tuple(results)
-
-    cdef bint are_mixed(self, Py_ssize_t count, void** targets) noexcept nogil:
-        """Whether two of these arrays are in the same memory."""
-        cdef Py_ssize_t size = (1 if count == -1 else count)*(4 if self.type == cnp.NPY_FLOAT else 8)
-        cdef const Layout* of = self.layouts + self.num_inputs
-        cdef const char* begin[MAX_ARRAYS]
-        cdef const char* end[MAX_ARRAYS]
-        cdef int i, k, num_given = 0
-        cdef bint mixed = False
-        for i in range(self.num_outputs):
-            if targets[i] != NULL:
-                begin[num_given] = <const char*>targets[i]
-                end[num_given] = begin[num_given] + size*of[i].size
-                num_given += 1
-        for i in range(num_given):
-            for k in range(i):
-                mixed |= (begin[i] < end[k]) & (begin[k] < end[i])
-        return mixed
 
     cdef object make_output(self, int i, Py_ssize_t count):
         cdef const Layout* layout = self.layouts + self.num_inputs + i
@@ -525,13 +488,3 @@ cdef object _wrong_names(names, arguments, named):
     from mbt.errors import ArgumentTypeError
     given = ", ".join([f"{len(arguments)} by position"]*bool(arguments) + list(named))
     return ArgumentTypeError(f"expected the arguments {', '.join(names)}, got {given}")
-
-
-cdef int check_rows(object array, int type, Py_ssize_t count, Py_ssize_t size) except -1:
-    """Memory is read and written without a look at it: whatever calls this, nothing else may pass."""
-    if (
-        not cnp.PyArray_CheckExact(array) or cnp.PyArray_TYPE(array) != type or not cnp.PyArray_ISCARRAY_RO(array)
-        or len(array) not in (1, count) or cnp.PyArray_SIZE(array) != len(array)*size
-    ):
-        raise ValueError("an array of another type or shape")
-    return 0

@@ -36,3 +36,6 @@ cdef class ContextCore(StateCore):
 
 cdef check_maps(tree, CompiledModel compiled, const double* q, int node)
 cdef check_elements_at(tree, const Model* m, const Parameters[double]* p, const double* X_WB, int element)
+cdef object flat(ContextCore c, F_Bo_W)
+cdef object of_bodies(F)
+cdef tuple sum_of(list pairs)

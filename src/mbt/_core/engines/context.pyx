@@ -384,6 +384,32 @@ cdef check_maps(tree, CompiledModel compiled, const double* q, int node):
 
 cdef check_elements_at(tree, const Model* m, const Parameters[double]* p, const double* X_WB, int element):
     """Refuse poses in which the force of an element is undefined: of one, or of any: -1."""
-    cdef int singular = kernels.find_singular_element(m, p, X_WB, element)
+    cdef int singular = kernels.find_singular_element(m, p, X_WB, element) if m.num_elements_between else -1
     if singular >= 0:
         above.raise_singular_element(tree, singular)
+
+
+cdef object flat(ContextCore c, F_Bo_W):
+    """Forces on bodies, (num_bodies, 6), in one axis; doubles of one state are read as they lie in memory."""
+    if c._engine is None:
+        return F_Bo_W
+    cdef tuple shape = F_Bo_W.shape
+    cdef Py_ssize_t lead = len(shape) - 2
+    return F_Bo_W.reshape(shape[:lead] + (6*shape[lead],))
+
+
+cdef object of_bodies(F):
+    """The inverse of `flat`."""
+    cdef tuple shape = F.shape
+    cdef Py_ssize_t lead = len(shape) - 1
+    return F.reshape(shape[:lead] + (shape[lead]//6, 6))
+
+
+cdef tuple sum_of(list pairs):
+    """The sum of forces, (None, None) where there are none."""
+    if pairs is None or not pairs:
+        return None, None
+    F_Bo_W, tau = pairs[0]
+    for more_F, more_tau in pairs[1:]:
+        F_Bo_W, tau = F_Bo_W + more_F, tau + more_tau
+    return F_Bo_W, tau

@@ -4,13 +4,14 @@ An engine holds the parameters, q and v of one Context in the form that kernels 
 """
 
 cimport numpy as cnp
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy
 
 from mbt._core.algebra.records cimport Parameters
 from mbt._core.door.compiled_model cimport CompiledModel, Derived
 from mbt._core.door.derived_parameters cimport EVERYTHING, count_derived, derive_parameters
 from mbt._core.door.exact_arrays cimport adopt, count_columns, data, is_array1, new1, new2
 from mbt._core.engines.context cimport ContextCore, Engine, check_maps
+from mbt._core.engines.dual_partials cimport calc_by_partials, count_memory_of_partials
 from mbt._core.engines.section cimport Section, publish
 from mbt._core.engines.state cimport check_positions
 from mbt._core.model.structs cimport Model
@@ -36,14 +37,6 @@ adopt(ReadOnlyArray)
 cdef extern from "engines/aligned.hpp" namespace "MBT_NS" nogil:
     void* allocate_aligned(size_t size)
     void free_aligned(void* memory)
-
-cdef extern from "algebra/seeds.hpp" namespace "MBT_NS" nogil:
-    struct Seed:
-        pass
-    void set_seeds(const double* rows, Py_ssize_t n, Py_ssize_t directions, Seed* seeds)
-    Seed combine_seeds(
-        const double* rows, int n, Py_ssize_t directions, const double* factors, int stride, double* row)
-    void add_product(const double* A, Py_ssize_t n, const Seed* seeds, Py_ssize_t directions, double* Y)
 
 cdef extern from "quantities/arena.hpp" namespace "MBT_NS" nogil:
     double* arena_doubles(Py_ssize_t count)
@@ -471,50 +464,20 @@ cdef class DualEngine(Engine):
         double* values,       # (nv,)             [SI]
         double* derivatives,  # (nv, directions)  [SI]
     ) except -2:
-        """The same from partial derivatives along each dof: y' = y_q N+ q' + y_v v' + y_x x'."""
+        """The same from partial derivatives along each dof: see `calc_by_partials`."""
         cdef const Model* m = &self.compiled.model
-        cdef const Parameters[double]* p = self.derive_values()
-        cdef const double* q = self.q.values
-        cdef const double* v = self.v.values
-        cdef Py_ssize_t nv = m.num_velocities
-        cdef Functions[double]* functions = &kernels.of_doubles
-        cdef Py_ssize_t num_work = max(
-            functions.count_memory(quantity, integers, m), functions.count_memory(partials, integers, m)
-        )
-        cdef Py_ssize_t num_rows = nv*directions if self.q.directions else 0
-        cdef double* memory = arena_doubles(num_work + 3*nv*nv + num_rows + (nv*sizeof(Seed))//sizeof(double))
-        if memory == NULL:
-            raise MemoryError
-        cdef double* by_q = memory + num_work
-        cdef double* by_v = by_q + nv*nv
-        cdef double* by_x = by_v + nv*nv
-        cdef double* rows = by_x + nv*nv
-        cdef Seed* seeds = <Seed*>(rows + num_rows)
-        cdef int singular
         cdef Call[double] c
-        c.functions, c.integers, c.model, c.switches, c.p = functions, integers, m, &context.switches, p
-        c.q, c.v, c.x, c.memory, c.out = q, v, <double*>x, memory, values
+        c.functions, c.integers, c.model, c.switches = &kernels.of_doubles, integers, m, &context.switches
+        c.p, c.q, c.v = self.derive_values(), self.q.values, self.v.values
+        c.x, c.out = <double*>x, values
         c.gravity = NULL
-        if describe(quantity).flags & DIVIDES:
-            # Forward dynamics: it tells which dof no mass resists.
-            singular = kernels.forward_dynamics_with_elements(m, p, &context.switches, q, v, x, memory, values)
-            if singular >= 0:
-                return singular
-        else:
-            functions.call(quantity, &c)
-        c.out = by_q
-        functions.call(partials, &c)
-        memset(derivatives, 0, nv*directions*sizeof(double))
-        if self.q.directions:
-            set_velocity_seeds(m, q, self.q.derivatives(), directions, rows, seeds)
-            add_product(by_q, nv, seeds, directions, derivatives)
-        if self.v.directions:
-            set_seeds(self.v.derivatives(), nv, directions, seeds)
-            add_product(by_v, nv, seeds, directions, derivatives)
-        if dx != NULL:
-            set_seeds(dx, nv, directions, seeds)
-            add_product(by_x, nv, seeds, directions, derivatives)
-        return -1
+        c.memory = arena_doubles(count_memory_of_partials(&c, quantity, partials, directions))
+        if c.memory == NULL:
+            raise MemoryError
+        return calc_by_partials(
+            &c, quantity, partials, self.q.derivatives() if self.q.directions else NULL,
+            self.v.derivatives() if self.v.directions else NULL, dx, directions, derivatives
+        )
 
     cdef int check(self, ContextCore context, int quantity, const int* integers) except -1:
         """Refuse values at which the result is undefined, as trees of doubles do."""
@@ -532,27 +495,3 @@ cdef class DualEngine(Engine):
         if m.num_map_checked and needs_maps(quantity, integers):
             check_maps(context.tree, self.compiled, context.q_data, integer_of(quantity, integers, MOBILIZER))
         return 0
-
-
-cdef void set_velocity_seeds(
-    const Model* m, const double* q, const double* dq, Py_ssize_t directions, double* rows, Seed* seeds
-) noexcept nogil:
-    """Rows of N+ dq, (nv, directions): those of dq, wherever they are."""
-    cdef int b, i, j, num_q, num_v
-    cdef double[7] unit
-    cdef double[7][7] Nplus      # transposed
-    for b in range(1, m.num_bodies):
-        num_q = m.q_start[b + 1] - m.q_start[b]
-        num_v = m.v_start[b + 1] - m.v_start[b]
-        if num_q == 1:
-            # qdot = v of every mobilizer with one dof.
-            Nplus[0][0] = 1.0
-        else:
-            for j in range(num_q):
-                memset(unit, 0, sizeof(unit))
-                unit[j] = 1.0
-                kernels.velocities_of_mobilizer(m.type[b], m.constants[b], q + m.q_start[b], unit, Nplus[j])
-        for i in range(num_v):
-            seeds[m.v_start[b] + i] = combine_seeds(
-                dq + directions*m.q_start[b], num_q, directions, &Nplus[0][i], 7, rows + directions*(m.v_start[b] + i)
-            )

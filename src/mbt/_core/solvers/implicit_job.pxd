@@ -15,6 +15,11 @@ cdef enum StepState:
 ctypedef int (*SingleStep)(
     const Terms* terms, const StepInput* at, double* work, double* q1, double* v1) noexcept nogil
 
+cdef struct Field:
+    # A pointer in terms that has a row of each sample.
+    Py_ssize_t offset         # in bytes, from their beginning
+    Py_ssize_t stride         # from row to row
+
 cdef struct Job:
     const Terms** terms       # of each sample
     Py_ssize_t begin

@@ -3,11 +3,11 @@
 cimport numpy as cnp
 from cpython.exc cimport PyErr_CheckSignals
 from libc.stdlib cimport free, malloc
-from libc.string cimport memcmp, memcpy
+from libc.string cimport memcpy
 
 from mbt._core.algebra.records cimport Parameters
 from mbt._core.door.compiled_model cimport CompiledModel, derive_numbers
-from mbt._core.door.derived_parameters cimport count_derived
+from mbt._core.door.derived_parameters cimport count_derived, has_same_inertia
 from mbt._core.door.exact_arrays cimport adopt, data, in1, in2, is_array2, one_row, two_outputs
 from mbt._core.engines.context cimport ContextCore
 from mbt._core.engines.leading_axes cimport check_elements
@@ -19,7 +19,7 @@ from mbt._core.quantities.derivatives cimport find_turning
 from mbt._core.solvers.contact_rows cimport take_over_normals
 from mbt._core.solvers.implicit_derivatives cimport ChangeJob, differentiate_part, is_differentiable
 from mbt._core.solvers.implicit_elements cimport count_element_rows
-from mbt._core.solvers.implicit_job cimport DONE, NOT_FINITE, SINGULAR, Job
+from mbt._core.solvers.implicit_job cimport DONE, NOT_FINITE, SINGULAR, Field, Job
 from mbt._core.solvers.implicit_lanes cimport fits_lanes, roll_out_blocks
 from mbt._core.solvers.implicit_parts cimport count_doubles, fill, roll_out_part, take_one, take_part
 from mbt._core.solvers.implicit_rows cimport (
@@ -27,6 +27,7 @@ from mbt._core.solvers.implicit_rows cimport (
     count_work, dot, find_principal, multiply, set_call, spots_of,
 )
 from mbt._core.solvers.implicit_step cimport count_told, set_problem
+from mbt._core.solvers.implicit_threads cimport PoolTask, run, share
 from mbt._core.solvers.shape_contact cimport MOST_SPOTS, TouchPoint, ContactCore, count_memory_of_contacts
 
 import numpy as np
@@ -36,17 +37,10 @@ from mbt.math.read_only import ReadOnlyArray
 cnp.import_array()
 adopt(ReadOnlyArray)
 
-cdef extern from "engines/pool.hpp" namespace "MBT_NS" nogil:
-    ctypedef int (*PoolTask)(const void* job, int part) noexcept nogil
-    cdef cppclass Pool:
-        int run(PoolTask task, const void* job, int count)
-    Pool* get_pool()
-
 # Between two looks for Ctrl-C, of each thread.
 cdef enum:
     SAMPLES_A_CHECK = 256
     STEPS_A_CHECK = 1024
-    FEWEST_STEPS = 8          # of a thread
     STEPS_ANEW = 16           # see implicit_lanes.pyx
     MOST_FIELDS = 24
 
@@ -59,20 +53,6 @@ CONSTANTS = {
 # Those of the constants of a core that are integers, and those that change.
 cdef frozenset WHOLE = frozenset(("position_of", "servo_dofs", "servo_positions", "angle_positions", "angle_dofs"))
 cdef frozenset WRITTEN = frozenset(("q_d", "v_d"))
-
-
-cdef inline bint has_same_inertia(const Parameters[double]* x, const Parameters[double]* y, int body) noexcept nogil:
-    return (
-        x.mass[body] == y.mass[body]
-        and memcmp(x.p_BoBcm_B + 3*body, y.p_BoBcm_B + 3*body, 3*sizeof(double)) == 0
-        and memcmp(x.I_BBo_B + 6*body, y.I_BBo_B + 6*body, 6*sizeof(double)) == 0
-    )
-
-
-cdef struct Field:
-    # A pointer in terms that has a row of each sample.
-    Py_ssize_t offset         # in bytes, from their beginning
-    Py_ssize_t stride         # from row to row
 
 
 cdef class ImplicitCore:
@@ -414,26 +394,6 @@ cdef class ImplicitCore:
 
 
 # Many steps of many samples ----------------------------------------------------------------------------------------
-
-cdef int run(Job* job, PoolTask task, Py_ssize_t count, int num_threads) except -1:
-    """Share samples among threads, some at a time."""
-    cdef Py_ssize_t num_steps = max(<Py_ssize_t>1, job.last - job.first)
-    return share(
-        task, job, &job.num_parts, min(<Py_ssize_t>num_threads, min(count, count*num_steps//FEWEST_STEPS))
-    )
-
-
-cdef int share(PoolTask task, void* job, int* num_parts, Py_ssize_t parts) except -1:
-    """Let so many threads do a part of a job each; `num_parts` of it becomes how many do."""
-    cdef Pool* pool = get_pool() if parts > 1 else NULL
-    cdef int error
-    num_parts[0] = <int>parts if pool != NULL else 1
-    with nogil:
-        error = task(job, 0) if pool == NULL else pool.run(task, job, num_parts[0])
-    if error:
-        raise MemoryError
-    return 0
-
 
 cdef class _Samples:
     """The terms of some samples, and what has become of each."""

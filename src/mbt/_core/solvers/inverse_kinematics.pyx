@@ -12,9 +12,8 @@ from mbt._core.door.exact_arrays cimport adopt, data, in1
 from mbt._core.model.structs cimport Model, Switches
 from mbt._core.scalars cimport Lanes
 from mbt._core.solvers.inverse_layout cimport InverseLayout, Tables
-from mbt._core.solvers.inverse_system cimport (
-    InverseProblem, InverseSolver, Owner, calc_frame_on_mobod, count_system_memory, distance, evaluate, move,
-)
+from mbt._core.solvers.inverse_system cimport count_system_memory, distance, evaluate, move
+from mbt._core.solvers.inverse_tasks cimport InverseProblem, InverseSolver, Owner, calc_frame_on_mobod
 
 import numpy as np
 
