@@ -89,6 +89,12 @@ def write_archive(path: Path, members: dict[str, bytes]) -> None:
             archive.writestr(name, data)
 
 
+def test_tables_are_not_read(swing: mbt.Trajectory, tmp_path: Path) -> None:
+    swing.save(tmp_path / "swing.csv")
+    with pytest.raises(mbt.ArgumentValueError, match=r"cannot be read: a table .* a file \.npz of save"):
+        mbt.Trajectory.load(tmp_path / "swing.csv")
+
+
 def test_what_readers_raise_is_an_error_of_ours(saved: bytes, tmp_path: Path) -> None:
     """A member that is encrypted, packed in a way that nobody knows, or larger than memory."""
     path = tmp_path / "odd.npz"

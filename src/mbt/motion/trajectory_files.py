@@ -63,6 +63,8 @@ def load(path: object) -> Trajectory:
             reason = error.strerror
         elif isinstance(error, MemoryError):
             reason = "it says that it holds more than there is memory"
+        elif source.suffix == ".csv":
+            reason = "a table does not hold all of a trajectory, a file .npz of save() does"
         raise ArgumentValueError(f"path: {quote_path(source)} cannot be read: {reason}") from error
 
 
