@@ -137,6 +137,35 @@ def test_wrong_targets_are_named(tree: mbt.MultibodyTree, targets: Any, words: s
         mbt.simulate(tree, context_of(tree), STEPS * DT, DT, servo_positions=targets)
 
 
+@pytest.mark.parametrize("method", ["implicit", "semi_implicit_euler", "rk4"])
+@pytest.mark.parametrize("which", ["servo_positions", "servo_velocities"])
+def test_a_target_that_is_nan_moves_nothing(tree: mbt.MultibodyTree, method: str, which: str) -> None:
+    """The limit of efforts does not make a number of it."""
+    options: dict[str, Any] = {which: lambda t, q, v: [0.0, 0.0, np.nan if t > 4.5 * DT else 0.0]}
+    with pytest.warns(mbt.SimulationWarning, match="not finite: .* nan$") as warned:
+        motion = mbt.simulate(tree, context_of(tree), STEPS * DT, DT, method=method, **options)
+    assert motion.status == "failed"
+    assert motion.num_steps <= 6
+    if method == "implicit":
+        assert f"{which} of actuator 'motor2' is nan" in str(warned[0].message)
+
+
+@pytest.mark.parametrize("count", [1, 3, 20])
+def test_a_target_that_is_nan_ends_its_sample_alone(tree: mbt.MultibodyTree, count: int) -> None:
+    batch = tree.create_default_context(count)
+    targets = np.zeros((count, 3))
+    targets[count // 2, 2] = np.nan
+    batch.servo_positions = targets
+    q, v = tree.rollout(batch, np.zeros((count, 4, 3)), DT, method="implicit")
+    is_lost = np.isnan(q[:, 1:]).all(axis=(1, 2)) & np.isnan(v[:, 1:]).all(axis=(1, 2))
+    assert np.flatnonzero(is_lost).tolist() == [count // 2]
+    assert np.isfinite(np.delete(q, count // 2, axis=0)).all()
+    # Infinity is as far as the effort goes.
+    batch.servo_positions = np.where(np.isnan(targets), np.inf, targets)
+    q, _ = tree.rollout(batch, np.zeros((count, 4, 3)), DT, method="implicit")
+    assert np.isfinite(q).all()
+
+
 def test_a_tree_without_servos_takes_none() -> None:
     tree = mbt.load_model(mbt.models.model_path("mbt_arm"))
     with pytest.raises(mbt.ArgumentValueError, match="servo_velocities: expected none, for no actuator"):

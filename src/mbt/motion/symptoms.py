@@ -18,7 +18,7 @@ from mbt.motion.stiffness import (
     find_too_fast,
 )
 from mbt.tree.force_elements import UniformGravityFieldElement
-from mbt.tree.servos import has_servos
+from mbt.tree.servos import has_servos, read_servos
 
 if TYPE_CHECKING:
     from mbt.context.context import Context
@@ -122,11 +122,26 @@ def find_cause(task: Task, trajectory: Trajectory, refused_tau: FloatArray | Non
     if task.method == "implicit":
         last = len(trajectory) - 1
         probes = [0, *range(max(0, last - _PROBES_OF_FAILURE), last + 1)]
-        return runaway or _describe_singular(task, trajectory) or _describe_held(task, trajectory, probes)
+        return (
+            runaway
+            or _describe_targets(task)
+            or _describe_singular(task, trajectory)
+            or _describe_held(task, trajectory, probes)
+        )
     if task.method not in EXPLICIT:
         return runaway
     # Efforts of servos run away where something else is too fast.
     return _find_cause_of_explicit(task, trajectory) or runaway
+
+
+def _describe_targets(task: Task) -> str:
+    """Servos that were to go nowhere."""
+    servos = read_servos(task.tree, task.context)
+    last = task.inputs.targets or servos
+    for name, targets in (("servo_positions", last.q_d), ("servo_velocities", last.v_d)):
+        for k in servos.actuators[np.isnan(targets)].tolist():
+            return f"{name} of actuator {task.tree.actuator_names[k]!r} is nan"
+    return ""
 
 
 def _find_cause_of_explicit(task: Task, trajectory: Trajectory) -> str:

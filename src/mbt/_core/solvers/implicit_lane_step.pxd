@@ -189,9 +189,11 @@ cdef inline Lanes take_lane_step(const LaneTerms* x, const LaneStep* s, Lanes* w
     factorize_lanes(x.tree, L, work, &good)
     for i in range(n):
         sum = sum + abs_(v[i]) + abs_(s.tau[i]) + abs_(y.p[i])
+    rest = set_lane_dofs(x, s, &y, rest)
+    for i in range(x.num_servos):
+        sum = sum + abs_(y.effort[i])
     # Not where numbers are not finite.
     good = select_lt(sum, <Lanes>1e300, good, <Lanes>0.0)
-    rest = set_lane_dofs(x, s, &y, rest)
     rest = set_lane_contacts(x, s, &y, rest, work)
     LaneSolver.set_memory(y, x.packed, rest)
     for i in range(n):

@@ -3,7 +3,7 @@
 What each term means, and why, is in docs/implicit_steps.md. In NumPy: tests/support/convex_steps.py.
 """
 
-from libc.math cimport fabs, isfinite
+from libc.math cimport fabs, isfinite, isnan
 from libc.string cimport memcpy, memset
 
 from mbt._core.model.structs cimport Model
@@ -130,6 +130,9 @@ cdef inline int set_problem(
     if with_carried:
         solve_free(y, y.carried)
     set_dofs(x, at, y)
+    for i in range(x.num_servos):
+        if isnan(y.effort[i]):  # A limit would make a number of it.
+            return NOT_FINITE
     rest = set_constraints(x, c, &factor, y, rest)
     set_elements(x, c, m.num_equations, y, rest)
     set_angle_limits(x, c, &factor, x.num_rows - x.num_angles, y, rest)
