@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -214,6 +216,16 @@ class TestRandomPositions:
         tree.add_body(RigidBody("ball", M_BBo_B))
         tree.finalize()
         return tree
+
+    @pytest.mark.parametrize("shape", [3, np.int64(3), [3], (np.int32(3),)])
+    def test_numbers_of_numpy_are_numbers(self, limited: MultibodyTree, shape: Any) -> None:
+        assert limited.random_positions(0, shape).shape == (3, 15)
+        assert limited.q_from_dict({}, shape=shape).shape == (3, 15)
+
+    def test_a_shape_that_is_none_is_refused(self, limited: MultibodyTree) -> None:
+        for shape in (np.array([2, 3]), np.array(3), 3.0, "3"):
+            with pytest.raises(mbt.ArgumentTypeError, match="shape: expected a tuple of ints >= 0"):
+                limited.random_positions(0, shape)  # type: ignore[arg-type]
 
     def test_within_limits_and_all_over_them(self, limited: MultibodyTree) -> None:
         q = limited.random_positions(np.random.default_rng(0), 4000)

@@ -227,7 +227,7 @@ class NamedCoordinates(InstanceState):
         ndarray, shape (*shape, num_positions)
         """
         generator = as_generator(rng)
-        leading = as_shape(shape, "shape") if shape != () else ()
+        leading = as_shape(shape, "shape")
         if not leading:
             lookup = self._lookup("random_positions")
             if lookup.draw is None:
