@@ -302,6 +302,8 @@ def test_trajectories_know_what_touched(tmp_path):
     contacts = make_contacts(make_boxes(1.0))
     motion = run(contacts, pose(z=0.06), duration=0.3)
     over_time = motion.contacts
+    with pytest.raises(mbt.ArgumentTypeError, match=r"contacts\[\.\.\.\]: expected an int, got slice"):
+        over_time[::2]  # type: ignore[index]
     assert len(over_time) == len(motion)
     assert not over_time[0].names
     assert over_time[-1].names == (("box0", "floor"),) * 4

@@ -104,6 +104,9 @@ def test_samples_and_parts(driven: mbt.Trajectory) -> None:
     np.testing.assert_array_equal(part.final_context.q, driven.q[350])
     with pytest.raises(mbt.ElementIndexError, match=r"trajectory\[501\]: there are 501 samples"):
         driven[501]
+    for wrong in ("q", [1, 2], driven.time > 0.2, 1.0):
+        with pytest.raises(mbt.ArgumentTypeError, match=r"trajectory\[\.\.\.\]: expected an int or a slice"):
+            driven[wrong]  # type: ignore[index]
     with pytest.raises(ValueError, match="read-only"):
         driven.q[0, 0] = 1.0
     assert driven[7:7].energy.total.shape == (0,)

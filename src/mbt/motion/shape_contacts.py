@@ -112,7 +112,10 @@ class ContactsOverTime:
 
     def __getitem__(self, i: SupportsIndex) -> ContactSample:
         """Return those of one sample."""
-        index = operator.index(i)
+        try:
+            index = operator.index(i)
+        except TypeError:
+            raise ArgumentTypeError(f"contacts[...]: expected an int, got {quote(i)}") from None
         k = index + self.num_samples if index < 0 else index
         if not 0 <= k < self.num_samples:
             raise ElementIndexError(f"contacts[{index}]: there are {self.num_samples} samples")

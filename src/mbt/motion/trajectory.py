@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex, overload
 
 import numpy as np
 
-from mbt.errors import ArgumentValueError, ElementIndexError, reporting_damage
+from mbt.errors import ArgumentTypeError, ArgumentValueError, ElementIndexError, quote, reporting_damage
 from mbt.motion.impulses import OF_IMPULSES, calc_of_impulses, middle_velocities, works_of_steps
 from mbt.motion.names import contact_names, equation_names
 from mbt.motion.operands import METHODS
@@ -381,7 +381,13 @@ class Trajectory:
                 self, time=self.time[i], q=self.q[..., i, :], v=self.v[..., i, :], tau=self.tau[..., i, :],
                 _moved=None if self._moved is None else self._moved[..., i, :], _known=known,
             )  # fmt: skip
-        i = operator.index(i)
+        try:
+            i = operator.index(i)
+        except TypeError:
+            raise ArgumentTypeError(
+                f"trajectory[...]: expected an int or a slice, got {quote(i)}: of other samples "
+                "take arrays, as trajectory.q[indices]"
+            ) from None
         try:
             time = float(self.time[i])
         except IndexError:
