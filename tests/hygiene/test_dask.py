@@ -18,6 +18,7 @@ import pytest
 
 import mbt
 from mbt import functional
+from mbt.math.arrays import _shared_array
 from support.build import build_tree
 from support.case import FEW, get_case
 from support.random_trees import CATALOGUE
@@ -277,6 +278,12 @@ def test_another_process_has_the_same_token() -> None:
         env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1]), "PYTHONHASHSEED": "7"},
     )  # fmt: skip
     assert run.stdout.split() == [token(build_tree(CATALOGUE["every_joint"]()))]
+
+
+def test_arrays_that_trees_no_longer_share_have_the_same_token() -> None:
+    before = token(build_tree(CATALOGUE["every_joint"]()))
+    _shared_array.cache_clear()
+    assert token(build_tree(CATALOGUE["every_joint"]())) == before
 
 
 def test_an_attribute_that_cannot_be_pickled() -> None:

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import mbt
-from mbt.tree.pickling import FORMAT, _FrozenArray
+from mbt.tree.pickling import FORMAT, FrozenArray
 from support.build import build_tree
 from support.copies import model, some_state
 from support.isas import usable_isas
@@ -109,7 +109,7 @@ class TestBadPickles:
             "frame": tree.bodies[1].body_frame,
             "context": tree.create_default_context(),
             "forces": mbt.MultibodyForces(tree),
-            "array": _FrozenArray(np.zeros(3)),
+            "array": FrozenArray(np.zeros(3)),
             "report": tree.finalize_report,
             "forest": tree.finalize_report.forest,
             "base parameters": tree.calc_base_parameters(),

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FORMAT",
+    "FrozenArray",
     "check_format",
     "clone_attributes",
     "collection_of",
@@ -98,7 +99,7 @@ def check_format(format_: object, what: str) -> None:
 def reduce_tree(tree: MultibodyTree) -> tuple[Any, ...]:
     """Return what `pickle` makes a tree from."""
     collections = _collections_of(tree)
-    frozen: dict[int, _FrozenArray] = {}
+    frozen: dict[int, FrozenArray] = {}
     registry = (*_COLLECTIONS, "_tree", "_graph", "removed")
     state = {
         "elements": {name: [_state_of(e, frozen) for e in c] for name, c in collections.items()},
@@ -357,7 +358,7 @@ def _has_attributes(state: Any) -> bool:
     return all(part is None or isinstance(part, dict) for part in parts)
 
 
-def _state_of(element: MultibodyElement, frozen: dict[int, _FrozenArray]) -> Any:
+def _state_of(element: MultibodyElement, frozen: dict[int, FrozenArray]) -> Any:
     state = _raw_state(element)
     if isinstance(state, dict):
         skipped = () if element._tree is None else ("_tree", "_index")
@@ -408,7 +409,7 @@ def _check_lists(value: Any) -> None:
 # Read-only arrays.
 
 
-class _FrozenArray:
+class FrozenArray:
     """Stands for a read-only array, and becomes one again: pickle and copy make arrays writeable."""
 
     def __init__(self, array: np.ndarray[Any, Any]) -> None:
@@ -425,10 +426,10 @@ def frozen_array(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return array
 
 
-def _packed(value: Any, frozen: dict[int, _FrozenArray]) -> Any:
+def _packed(value: Any, frozen: dict[int, FrozenArray]) -> Any:
     """Return a value with its read-only arrays replaced, also those in tuples."""
     if type(value) is np.ndarray and not value.flags.writeable:
-        return frozen.setdefault(id(value), _FrozenArray(value))
+        return frozen.setdefault(id(value), FrozenArray(value))
     if type(value) is tuple:
         entries = [_packed(entry, frozen) for entry in value]
         return value if all(map(_is, entries, value)) else tuple(entries)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbt.tree.element import MultibodyElement
-from mbt.tree.pickling import collection_of, reduce_tree
+from mbt.tree.pickling import FrozenArray, collection_of, reduce_tree
 from mbt.tree.shape import Shape
 
 if TYPE_CHECKING:
@@ -52,6 +52,8 @@ def _token(tree: MultibodyTree | None, content: Any) -> str:
             # So of arrays too: copies of them may share their dtype, or not.
             if type(thing) is str:
                 return thing.encode("utf-8", "surrogatepass")
+            if type(thing) is FrozenArray:
+                thing = thing.array
             if type(thing) is np.ndarray and not thing.dtype.hasobject:
                 return thing.dtype.str, thing.shape, thing.tobytes()
             if type(thing) is Shape:
