@@ -200,7 +200,8 @@ class Survey:
             return self.context, self.values[OVERLOADED[name]]
         known = calls.CALLS | calls.ROLLOUTS
         call = known.get(name) or known.get(name.removeprefix("F.").removeprefix("tree."))
-        if call is not None and name.startswith(("F.", "tree.")):
+        # That one makes arrays when it is called.
+        if call is not None and name.startswith(("F.", "tree.")) and name != "F.constrained_inverse_dynamics":
             return call.positional(self.tree, self.context, *call.values(self.tree))
         try:
             needed = [

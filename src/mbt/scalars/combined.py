@@ -110,7 +110,7 @@ def find_motors(tree: Any, actuated: object) -> Any:
     nv = tree.num_velocities
     if actuated is None:
         driven = {actuator.velocity_start for actuator in tree.joint_actuators}
-        return np.array(sorted(driven) if driven else range(nv), np.intp)
+        return np.array(sorted(driven), np.intp) if driven else np.arange(nv, dtype=np.intp)
     try:
         given = np.asarray(actuated)
     except ValueError:
