@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # Compile all modules for another system by the cross compiler of zig, warnings as errors: `bash tools/cross.sh
-# windows|macos DIRECTORY`. Nothing is linked or run. Needs cython, cmake, ninja, numpy and ziglang for PYTHON, whose
+# windows|macos|musl DIRECTORY`. Nothing is linked or run. Needs cython, cmake, ninja, numpy and ziglang for PYTHON, whose
 # headers serve; for Windows with its configuration, as far as they ask. Those of NumPy are of its wheel for it.
 set -euo pipefail
 case $1 in
   windows) target=x86_64-windows-gnu system=Windows processor=AMD64 isa=v3 platform=win_amd64 ;;
   macos) target=aarch64-macos system=Darwin processor=arm64 isa=base platform=macosx_14_0_arm64 ;;
-  *) echo "windows or macos?"; exit 2 ;;
+  musl) target=x86_64-linux-musl system=Linux processor=x86_64 isa=v3 platform=musllinux_1_2_x86_64 ;;
+  *) echo "windows, macos or musl?"; exit 2 ;;
 esac
 mkdir -p "$2/include"
 work=$(cd "$2" && pwd)
