@@ -214,6 +214,42 @@ def test_parts_of_a_library_lie_near_each_other(
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="limits memory")
+@pytest.mark.parametrize("step", ["make_object", "JitLibrary"])
+def test_without_memory_the_process_lives(
+    arm: mbt.MultibodyTree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    """LLVM itself ends it."""
+    monkeypatch.setenv("MBT_CACHE_DIR", str(tmp_path))
+    source = mbt.compile(arm, "mass_matrix", compiler="llvm").sources["mass_matrix"]
+    (made,) = tmp_path.iterdir()
+    program = """
+        import resource, sys
+        from mbt.compiling import llvm
+        import llvmlite.binding
+        given = open(sys.argv[1], "rb").read()
+        if sys.argv[2] == "make_object":
+            given = given.decode()
+        used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (used + 2**20, resource.RLIM_INFINITY))
+        try:
+            getattr(llvm, sys.argv[2])(given)
+        except MemoryError as error:
+            assert "LLVM may need" in str(error)
+        else:
+            raise AssertionError("no MemoryError")
+        resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        getattr(llvm, sys.argv[2])(given)
+        """
+    if step == "make_object":
+        made = tmp_path / "source"
+        made.write_text(source)
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program), str(made), step], capture_output=True, text=True
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
 @pytest.mark.parametrize("isa", ["v4", "v3", "v2", "base"])
 @pytest.mark.parametrize("single", [False, True])
 def test_every_instruction_set_can_be_made(isa: str, single: bool, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import platform
 import sys
 from itertools import count
@@ -56,8 +57,11 @@ def make_object(source: str) -> bytes:
     ------
     CompilerError
         When there is no llvmlite, or it refuses the module.
+    MemoryError
+        When the system has not the memory that LLVM may need.
     """
     llvm = _import_llvm()
+    _expect_memory(64 * len(source))
     try:
         machine = _machine(llvm)
         module = llvm.parse_assembly(source)
@@ -70,6 +74,15 @@ def make_object(source: str) -> bytes:
         said = " | ".join(line.strip() for line in str(error).splitlines() if line.strip())
         raise CompilerError(f"compiler: LLVM failed: {said[:500]}") from error
     return made
+
+
+def _expect_memory(size: int) -> None:
+    """Ask for as much memory as LLVM may need, and give it back: LLVM ends the process where there is none."""
+    size += 2**24
+    try:
+        mmap.mmap(-1, size).close()
+    except (OSError, OverflowError):
+        raise MemoryError(f"LLVM may need {size / 2**20:.0f} MiB, which the system does not give") from None
 
 
 def _machine(llvm: Any) -> Any:
@@ -87,6 +100,7 @@ class JitLibrary:
 
     def __init__(self, made: bytes) -> None:
         llvm = _import_llvm()
+        _expect_memory(16 * len(made))
         try:
             if not _jits:
                 # One block of memory for an object. The other linker takes one a section, and ends the
