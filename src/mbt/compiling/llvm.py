@@ -77,7 +77,7 @@ def make_object(source: str) -> bytes:
 
 
 def _expect_memory(size: int) -> None:
-    """Ask for as much memory as LLVM may need, and give it back: LLVM ends the process where there is none."""
+    """Ask for the memory that LLVM may need, and give it back: LLVM ends the process where there is none."""
     size += 2**24
     try:
         mmap.mmap(-1, size).close()
