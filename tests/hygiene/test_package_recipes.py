@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -55,9 +56,16 @@ def test_debian(project: Any) -> None:
     # Of packages whose version has an epoch.
     [numpy] = told["dependencies"]
     assert f"Depends: python3-numpy ({numpy.replace('numpy>=', '>= 1:')})," in control
-    assert f"License: {told['license']}\n" in (folder / "copyright").read_text(encoding="utf-8")
+    rights = (folder / "copyright").read_text(encoding="utf-8").replace("\n .\n", "\n")
+    licence = (ROOT / "LICENSE").read_text(encoding="utf-8").partition("developers\n")[2]
+    assert rights.partition(f"License: {told['license']}\n")[2].split() == licence.split()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="files have no such bit")
 def test_rules_can_be_run() -> None:
     assert (RECIPES / "debian" / "rules").stat().st_mode & 0o111
+
+
+def test_recipes_are_not_installed(project: Any) -> None:
+    installed = metadata.files(project["project"]["name"]) or []
+    assert not [path for path in installed if RECIPES.name in path.parts]
