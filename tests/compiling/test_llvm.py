@@ -250,6 +250,40 @@ def test_without_memory_the_process_lives(
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_a_child_of_a_fork_compiles() -> None:
+    """Also where another thread compiled meanwhile."""
+    program = """
+        import os, signal, threading
+        import mbt
+        tree = mbt.load_model(mbt.models.model_path("mbt_arm"))
+        def compile():
+            mbt.compile(tree, "mass_matrix", compiler="llvm", cache=False)
+        compile()
+        is_over = threading.Event()
+        def compile_on():
+            while not is_over.is_set():
+                compile()
+        thread = threading.Thread(target=compile_on)
+        thread.start()
+        statuses = []
+        for _ in range(4):
+            child = os.fork()
+            if child == 0:
+                signal.alarm(60)
+                compile()
+                os._exit(0)
+            statuses.append(os.waitpid(child, 0)[1])
+        is_over.set()
+        thread.join()
+        assert statuses == [0] * 4, statuses
+        """
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", textwrap.dedent(program)], capture_output=True, text=True
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
 @pytest.mark.parametrize("isa", ["v4", "v3", "v2", "base"])
 @pytest.mark.parametrize("single", [False, True])
 def test_every_instruction_set_can_be_made(isa: str, single: bool, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import mmap
+import os
 import platform
 import sys
+import threading
 from itertools import count
 from typing import Any
 
@@ -23,6 +25,14 @@ _PROCESSORS = {
 
 _numbers = count()
 _jits: list[Any] = []
+
+# llvmlite has a lock, which a child that is forked while another thread compiles would find locked for ever:
+# no process forks meanwhile.
+_compiling = threading.RLock()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_compiling.acquire, after_in_parent=_compiling.release, after_in_child=_compiling.release
+    )
 
 
 def _import_llvm() -> Any:
@@ -63,16 +73,21 @@ def make_object(source: str) -> bytes:
     llvm = _import_llvm()
     _expect_memory(64 * len(source))
     try:
-        machine = _machine(llvm)
-        module = llvm.parse_assembly(source)
-        options = llvm.create_pipeline_tuning_options(speed_level=1)
-        # What is recorded has no loops, and no repeated terms.
-        passes = llvm.create_pass_builder(machine, options)
-        passes.getModulePassManager().run(module, passes)
-        made: bytes = machine.emit_object(module)
+        with _compiling:
+            return _translate(llvm, source)
     except RuntimeError as error:
         said = " | ".join(line.strip() for line in str(error).splitlines() if line.strip())
         raise CompilerError(f"compiler: LLVM failed: {said[:500]}") from error
+
+
+def _translate(llvm: Any, source: str) -> bytes:
+    machine = _machine(llvm)
+    module = llvm.parse_assembly(source)
+    options = llvm.create_pipeline_tuning_options(speed_level=1)
+    # What is recorded has no loops, and no repeated terms.
+    passes = llvm.create_pass_builder(machine, options)
+    passes.getModulePassManager().run(module, passes)
+    made: bytes = machine.emit_object(module)
     return made
 
 
@@ -102,15 +117,20 @@ class JitLibrary:
         llvm = _import_llvm()
         _expect_memory(16 * len(made))
         try:
-            if not _jits:
-                # One block of memory for an object. The other linker takes one a section, and ends the
-                # process where two of them lie 2 GiB apart; the files of Windows it alone knows.
-                _jits.append(llvm.create_lljit_compiler(_machine(llvm), use_jit_link=sys.platform != "win32"))
-            builder = llvm.JITLibraryBuilder()
-            builder.add_object_img(made).add_current_process()
-            builder.export_symbol("mbt_one").export_symbol("mbt_many")
-            self.handle = builder.link(_jits[0], f"mbt{next(_numbers)}")
+            with _compiling:
+                self.handle = _link(llvm, made)
         except RuntimeError as error:
             raise CompilerError(f"compiler: what LLVM made cannot be loaded: {error}") from error
         self.one: int = self.handle["mbt_one"]
         self.many: int = self.handle["mbt_many"]
+
+
+def _link(llvm: Any, made: bytes) -> Any:
+    if not _jits:
+        # One block of memory for an object. The other linker takes one a section, and ends the process where
+        # two of them lie 2 GiB apart; the files of Windows it alone knows.
+        _jits.append(llvm.create_lljit_compiler(_machine(llvm), use_jit_link=sys.platform != "win32"))
+    builder = llvm.JITLibraryBuilder()
+    builder.add_object_img(made).add_current_process()
+    builder.export_symbol("mbt_one").export_symbol("mbt_many")
+    return builder.link(_jits[0], f"mbt{next(_numbers)}")
