@@ -15,8 +15,9 @@ from mbt._core.door.exact_arrays cimport adopt, apart, data, in1, is_array1, siz
 from mbt._core.engines.context cimport ContextCore, Engine
 from mbt._core.engines.lane_job cimport Job, Path
 from mbt._core.engines.lane_kernels cimport register_quantities_of_lanes
-from mbt._core.engines.lane_runs cimport Pool, get_pool, next_run, plan_runs, run_in_threads, seconds
+from mbt._core.engines.lane_runs cimport next_run, plan_runs, run_in_threads
 from mbt._core.engines.leading_axes cimport Batch, Operand, hold, is_alone
+from mbt._core.engines.pool cimport Pool, get_pool, seconds
 from mbt._core.engines.section cimport Section, publish
 from mbt._core.engines.state cimport Exclusive
 from mbt._core.model.structs cimport Model, Switches

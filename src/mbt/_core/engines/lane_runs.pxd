@@ -2,16 +2,9 @@
 
 from mbt._core.engines.lane_blocks cimport run_samples
 from mbt._core.engines.lane_job cimport Job
+from mbt._core.engines.pool cimport Pool, seconds
 from mbt._core.quantities.dispatch cimport count_work_of
 from mbt._core.scalars cimport MBT_W, Lanes
-
-
-cdef extern from "engines/pool.hpp" namespace "MBT_NS" nogil:
-    ctypedef int (*PoolTask)(const void* job, int part) noexcept nogil
-    cdef cppclass Pool:
-        int run(PoolTask task, const void* job, int count)
-    Pool* get_pool()
-    double seconds()
 
 
 cdef inline bint plan_runs(Job* job) noexcept nogil:

@@ -99,11 +99,15 @@ cdef inline T calc_non_conservative_power_between(const ForceElement* e, const T
 
 
 cdef inline void calc_coordinates(int type, const T* c, const Ends[T]* x, Coordinates[T]* y) noexcept nogil:
-    """Of a type that has some: what it exerts -k s - d sdot along."""
+    """What an element exerts -k s - d sdot along."""
+    cdef int i
     if type == LINEAR_SPRING_DAMPER:
         calc_spring_coordinates(c, x, y)
-    else:
+    elif type == LINEAR_BUSHING_RPY:
         calc_bushing_coordinates(c, x, y)
+    else:
+        for i in range(6):
+            y.s[i] = y.sdot[i] = y.k[i] = y.d[i] = <T>NAN
 
 
 cdef inline T calc_singularity_between(const ForceElement* e, const T* c, const Ends[T]* x) noexcept nogil:

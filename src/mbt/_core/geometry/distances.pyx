@@ -9,6 +9,7 @@ from mbt._core.algebra.records cimport Mobod
 from mbt._core.algebra.spatial cimport set_zero
 from mbt._core.door.compiled_model cimport CompiledModel, Derived
 from mbt._core.door.exact_arrays cimport adopt, data, in1, size
+from mbt._core.engines.pool cimport Pool, get_pool
 from mbt._core.geometry.scene cimport Scene, SceneMove, ScenePair, SceneShape, SceneTables
 from mbt._core.model.structs cimport MobodJoint, Model
 from mbt._core.passes.body_poses cimport calc_node_pose
@@ -25,11 +26,6 @@ cdef extern from "engines/aligned.hpp" namespace "MBT_NS" nogil:
     void* allocate_aligned(size_t size)
     void free_aligned(void* memory)
 
-cdef extern from "engines/pool.hpp" namespace "MBT_NS" nogil:
-    ctypedef int (*PoolTask)(const void* job, int part) noexcept nogil
-    cdef cppclass Pool:
-        int run(PoolTask task, const void* job, int count)
-    Pool* get_pool()
 
 cdef extern from "geometry/distances.hpp" namespace "MBT_NS" nogil:
     cdef cppclass SceneResults:

@@ -8,6 +8,7 @@ from libc.string cimport memcpy
 
 from mbt._core.door.compiled_model cimport CompiledModel, Derived
 from mbt._core.door.exact_arrays cimport adopt, data, in1, is_array1, is_array2, is_writeable, new1, overlap
+from mbt._core.engines.pool cimport Pool, get_pool
 from mbt._core.engines.section cimport Section
 from mbt._core.forces.constraints cimport COUPLER
 from mbt._core.joints.mobilizers cimport PLAIN, QUATERNION, RPY, orientation_of
@@ -25,12 +26,6 @@ from mbt.math.read_only import ReadOnlyArray
 
 cnp.import_array()
 adopt(ReadOnlyArray)
-
-cdef extern from "engines/pool.hpp" namespace "MBT_NS" nogil:
-    ctypedef int (*PoolTask)(const void* job, int part) noexcept nogil
-    cdef cppclass Pool:
-        int run(PoolTask task, const void* job, int count)
-    Pool* get_pool()
 
 
 cdef class VelocityCore:

@@ -1,12 +1,8 @@
 """Samples of implicit steps, shared among threads."""
 
+from mbt._core.engines.pool cimport Pool, PoolTask, get_pool
 from mbt._core.solvers.implicit_job cimport Job
 
-cdef extern from "engines/pool.hpp" namespace "MBT_NS" nogil:
-    ctypedef int (*PoolTask)(const void* job, int part) noexcept nogil
-    cdef cppclass Pool:
-        int run(PoolTask task, const void* job, int count)
-    Pool* get_pool()
 
 cdef enum:
     FEWEST_STEPS = 8  # of a thread

@@ -9,6 +9,7 @@ from mbt._core.algebra.records cimport Parameters, Pose
 from mbt._core.door.compiled_model cimport CompiledModel
 from mbt._core.door.derived_parameters cimport EVERYTHING, count_derived, derive_parameters
 from mbt._core.door.exact_arrays cimport adopt, data, in1
+from mbt._core.engines.pool cimport Pool, get_pool
 from mbt._core.model.structs cimport Model, Switches
 from mbt._core.scalars cimport Lanes
 from mbt._core.solvers.inverse_layout cimport InverseLayout, Tables
@@ -26,11 +27,6 @@ cdef extern from "engines/aligned.hpp" namespace "MBT_NS" nogil:
     void* allocate_aligned(size_t size)
     void free_aligned(void* memory)
 
-cdef extern from "engines/pool.hpp" namespace "MBT_NS" nogil:
-    ctypedef int (*PoolTask)(const void* job, int part) noexcept nogil
-    cdef cppclass Pool:
-        int run(PoolTask task, const void* job, int count)
-    Pool* get_pool()
 
 cdef enum:
     GOALS_PER_PART = 64
