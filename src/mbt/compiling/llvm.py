@@ -6,7 +6,7 @@ import mmap
 import os
 import platform
 import sys
-import threading
+from functools import cache
 from itertools import count
 from typing import Any
 
@@ -26,14 +26,6 @@ _PROCESSORS = {
 _numbers = count()
 _jits: list[Any] = []
 
-# llvmlite has a lock, which a child that is forked while another thread compiles would find locked for ever:
-# no process forks meanwhile.
-_compiling = threading.RLock()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=_compiling.acquire, after_in_parent=_compiling.release, after_in_child=_compiling.release
-    )
-
 
 def _import_llvm() -> Any:
     try:
@@ -43,7 +35,21 @@ def _import_llvm() -> Any:
             "compiler: 'llvm' needs the package llvmlite: python -m pip install 'multibodytree[llvm]' "
             f"({error})"
         ) from error
+    _wait_in_forks(llvm.ffi.lib)
     return llvm
+
+
+@cache
+def _wait_in_forks(lib: Any) -> None:
+    """Let no process fork within a function of llvmlite, or the child would find its lock locked for ever.
+
+    Every function takes this lock, and so does the end of an object.
+    """
+    lock = getattr(lib, "_lock", None)
+    if lock and hasattr(os, "register_at_fork"):
+        os.register_at_fork(
+            before=lock.__enter__, after_in_parent=lock.__exit__, after_in_child=lock.__exit__
+        )
 
 
 def _processor(llvm: Any) -> tuple[str, str]:
@@ -73,8 +79,7 @@ def make_object(source: str) -> bytes:
     llvm = _import_llvm()
     _expect_memory(64 * len(source))
     try:
-        with _compiling:
-            return _translate(llvm, source)
+        return _translate(llvm, source)
     except RuntimeError as error:
         said = " | ".join(line.strip() for line in str(error).splitlines() if line.strip())
         raise CompilerError(f"compiler: LLVM failed: {said[:500]}") from error
@@ -117,8 +122,7 @@ class JitLibrary:
         llvm = _import_llvm()
         _expect_memory(16 * len(made))
         try:
-            with _compiling:
-                self.handle = _link(llvm, made)
+            self.handle = _link(llvm, made)
         except RuntimeError as error:
             raise CompilerError(f"compiler: what LLVM made cannot be loaded: {error}") from error
         self.one: int = self.handle["mbt_one"]
