@@ -5,11 +5,19 @@ A weak reference is what keeps them: another thread waits for it, and tries.
 
 from __future__ import annotations
 
+import itertools
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+
+import mbt
+from support.calls import CALLS
+from support.case import get_case
+from support.description import Array
 
 TESTS = Path(__file__).resolve().parents[1]
 
@@ -91,3 +99,48 @@ def test_arrays_of_a_batch_cannot_be_resized(way: str, which: str) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout == "refused\n"
+
+
+class Resizing:
+    """Numbers that become an array, and take memory of another away meanwhile."""
+
+    def __init__(self, numbers: Array, other: Array) -> None:
+        self.numbers, self.other = numbers, other
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Array:
+        before = self.other.copy()
+        self.other.fill(np.nan)  # what is read there is seen
+        try:
+            self.other.resize((0,) * before.ndim, refcheck=False)
+        except ValueError:
+            self.other[...] = before
+            raise
+        return self.numbers
+
+
+@pytest.mark.parametrize("name", [name for name, call in CALLS.items() if len(call.arguments) > 1])
+def test_nothing_is_read_beyond_an_array_that_another_one_resizes(name: str) -> None:
+    call, case = CALLS[name], get_case("mixed8")
+    values = call.values(case.tree)
+    expected = call.run(case.tree, case.state(), *(value.copy() for value in values))
+    for i, k in itertools.permutations(range(len(values)), 2):
+        given: list[Any] = [value.copy() for value in values]
+        given[k] = Resizing(values[k], given[i])
+        try:
+            found = call.run(case.tree, case.state(), *given)
+        except (ValueError, TypeError):  # of mbt or NumPy
+            continue
+        np.testing.assert_equal(found, expected)
+
+
+@pytest.mark.parametrize("which", ["q", "last", "goal"])
+def test_nor_by_differential_kinematics(which: str) -> None:
+    tree = mbt.load_model(mbt.models.model_path("mbt_arm"))
+    ik = mbt.InverseKinematics(tree)
+    ik.add_position("tool")
+    ik.add_pose("tool")
+    q, last, goal, pose = np.full(6, 0.3), np.zeros(6), np.array([0.3, 0.2, 0.4]), np.eye(4)
+    expected = ik.velocities(q, [goal, pose], 0.01, last=last)
+    given = {"q": q, "last": last, "goal": goal}
+    goals = [goal, Resizing(pose, given[which])]
+    np.testing.assert_array_equal(ik.velocities(q, goals, 0.01, last=last), expected)

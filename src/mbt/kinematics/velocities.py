@@ -15,7 +15,15 @@ from mbt.kinematics.distances import prepare
 from mbt.kinematics.samples import check_context, find_common_axes, split_samples
 from mbt.kinematics.task_list import TaskList
 from mbt.kinematics.tasks import DIRECTION, POSE, Task
-from mbt.math.arrays import FloatArray, as_bool, as_float_array, as_nonnegative, as_positive, check_out
+from mbt.math.arrays import (
+    FloatArray,
+    as_bool,
+    as_float_array,
+    as_nonnegative,
+    as_own_array,
+    as_positive,
+    check_out,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,7 +71,7 @@ class DifferentialKinematics(TaskList):
             Present positions. A joint beyond a limit moves back, as quickly as its other limits allow.
         goals : sequence of array_like
             One for each task, in their order; leading axes broadcast with those of `q`. Where a number is
-            NaN, the velocities of that sample are NaN.
+            NaN, or squares of errors are infinite, the velocities of that sample are NaN.
         dt : float
             Time until the next step [s].
         gain : float, optional
@@ -252,11 +260,12 @@ def _take(
         raise ArgumentTypeError(f"goals: expected a list, one goal a task ({wanted}), got {quote(goals)}")
     if len(goals) != len(tasks):
         raise ShapeError(f"goals: expected {len(tasks)}, one a task ({wanted}), got {len(goals)}")
-    states = as_float_array(q, "q", (..., tree.num_positions))
-    before = None if last is None else as_float_array(last, "last", (..., tree.num_velocities))
+    # Copies: to convert one may run code of its class, which changes others.
+    states = as_own_array(q, "q", (..., tree.num_positions))
+    before = None if last is None else as_own_array(last, "last", (..., tree.num_velocities))
     parts = [
-        _as_numbers(task, as_float_array(goal, f"goals[{i}]", (..., *task.shape)))
-        for i, (task, goal) in enumerate(zip(tasks, goals, strict=True))
+        _as_numbers(task, as_own_array(goal, f"goals[{i}]", (..., *task.shape)))
+        for i, (task, goal) in enumerate(zip(tasks, tuple(goals), strict=True))
     ]
     leads = [part.shape[:-1] for part in (*parts, states, *([] if before is None else [before]))]
     try:
@@ -297,8 +306,8 @@ def _as_numbers(task: Task, goal: FloatArray) -> FloatArray:
 
 
 def _as_rows(values: FloatArray, batch: tuple[int, ...]) -> FloatArray:
-    """Return a copy: a row for each sample of the batch, or one where all have the same."""
+    """Return a row for each sample of the batch, or one where all have the same."""
     size = values.shape[-1]
     if math.prod(values.shape[:-1]) == 1:
-        return np.array(values.reshape(1, size), order="C")
-    return np.array(np.broadcast_to(values, (*batch, size)), order="C").reshape(math.prod(batch), size)
+        return values.reshape(1, size)
+    return np.ascontiguousarray(np.broadcast_to(values, (*batch, size))).reshape(math.prod(batch), size)

@@ -139,10 +139,13 @@ cdef class Batch:
     cdef convert(self, list names, list values, list cores):
         from mbt.math.arrays import as_float_array, check_leading_axes
         from mbt.errors import ShapeError
-        self.arrays = [
-            value if is_ready(value, core) else as_float_array(value, name, (..., *core))
-            for name, value, core in zip(names, values, cores)
-        ]
+        cdef list held = []
+        self.arrays = []
+        for name, value, core in zip(names, values, cores):
+            # To convert one may run code of its class: those before it stay as they are.
+            array = value if is_ready(value, core) else as_float_array(value, name, (..., *core))
+            hold(held, array)
+            self.arrays.append(array)
         leads = [array.shape[:array.ndim - len(core)] for array, core in zip(self.arrays, cores)]
         for name, lead in zip(names, leads):
             check_leading_axes(lead, name)
