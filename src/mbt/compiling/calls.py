@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import os
+from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import partial
 from typing import Any
 
@@ -134,28 +135,50 @@ def _share_out(
     flat: tuple[Any, ...],
     count: int,
 ) -> None:
-    """Call piece by piece, on as many threads as mbt uses."""
+    """Call piece by piece, on as many threads as mbt uses, or can be had."""
 
     def call(first: int) -> None:
         size = min(_PIECE, count - first)
         own = tuple(array if len(array) == 1 < count else array[first : first + size] for array in rows)
         call_many(own, tuple(array[first : first + size] for array in flat), size)
 
-    pieces = range(0, count, _PIECE)
-    threads = min(get_num_threads(), len(pieces))
-    if threads < 2:
-        for first in pieces:
-            call(first)
-    else:
-        pool = _pools.get(threads) or _pools.setdefault(threads, ThreadPoolExecutor(threads, "mbt-compiled"))
-        calls = [pool.submit(call, first) for first in pieces]
+    left = deque(range(0, count, _PIECE))
+
+    def work() -> None:
         try:
-            for done in calls:
-                done.result()
-        except BaseException:  # Ctrl-C too
-            for waiting in calls:
-                waiting.cancel()
-            raise
+            while left:
+                try:
+                    first = left.popleft()
+                except IndexError:  # another thread took the last one
+                    break
+                call(first)
+        finally:  # an error ends it for all
+            left.clear()
+
+    threads = min(get_num_threads(), len(left))
+    helpers: list[Future[None]] = []
+    try:
+        if threads > 1:
+            helpers = _start(work, threads)
+        work()
+        for helper in helpers:
+            if not helper.cancel():
+                helper.result()
+    finally:  # after an error or Ctrl-C, too, nothing is written any more
+        left.clear()
+        wait([helper for helper in helpers if not helper.cancel()])
+
+
+def _start(work: Callable[[], None], threads: int) -> list[Future[None]]:
+    """Let threads do some work besides that of the caller: as many as can be had, which may be none."""
+    pool = _pools.get(threads) or _pools.setdefault(threads, ThreadPoolExecutor(threads, "mbt-compiled"))
+    helpers: list[Future[None]] = []
+    try:
+        for _ in range(threads - 1):
+            helpers.append(pool.submit(work))
+    except RuntimeError:  # it keeps what no thread has begun
+        _pools.pop(threads, None)
+    return helpers
 
 
 def _outputs(
