@@ -420,12 +420,51 @@ def test_bad_arguments():
         mbt.TaskSpaceController(tree).add_position("trunk", axes="xx", stiffness=1, damping=1)
     with pytest.raises(mbt.UnknownNameError, match="trunk"):
         mbt.TaskSpaceController(tree).add_position("trunc", stiffness=1, damping=1)
+    with pytest.raises(mbt.ArgumentValueError, match=r"weight: expected numbers from 0 to 1e\+12"):
+        mbt.TaskSpaceController(tree).add_position("trunk", stiffness=1, damping=1, weight=1e16)
+    for name in ("contact_weight", "regularization"):
+        with pytest.raises(mbt.ArgumentValueError, match=rf"{name}: expected a number of at most 1e\+12"):
+            mbt.TaskSpaceController(tree, **{name: 1e16})
     passive = mbt.MultibodyTree()
     body = passive.add_body(mbt.RigidBody("b", mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)))
     passive.add_joint(mbt.RevoluteJoint, "j", passive.world_body, None, body, None, axis=[1, 0, 0])
     passive.finalize()
     with pytest.raises(mbt.ArgumentValueError, match="tree: expected one with actuators"):
         mbt.TaskSpaceController(passive)
+
+
+@pytest.mark.parametrize("is_native", [False, True])
+def test_goals_far_away_saturate_motors_or_are_refused(is_native):
+    tree, controller = arm()
+    controller.add_position("tool", stiffness=100, damping=20)
+    controller.add_posture(stiffness=10, damping=6, weight=1e-3)
+    if is_native:
+        controller.compile()
+    q, v = np.full(6, 0.3), np.full(6, 0.1)
+    tau = controller.solve(q, v, [[1e6, 0.0, 0.0], None]).tau
+    np.testing.assert_allclose(np.abs(tau), tree.effort_upper_limits, rtol=1e-6)
+    np.testing.assert_allclose(controller.solve(q, v, [[5e11, 0.0, 0.0], None]).tau, tau, rtol=1e-6)
+    for far in (1e13, 1e200):
+        with pytest.raises(mbt.ArgumentValueError, match=r"accelerations and forces are less than 1e\+14"):
+            controller.solve(q, v, [[far, 0.0, 0.0], None])
+
+
+def test_a_list_of_references_may_change_while_one_is_read():
+    _, controller = arm()
+    controller.add_position("tool", stiffness=100, damping=20)
+    controller.add_posture(stiffness=10, damping=6, weight=1e-3)
+    goal = np.array([0.4, 0.1, 0.5])
+
+    class Emptying:
+        def __array__(self, dtype=None, copy=None):
+            references.clear()
+            return goal
+
+    references = [Emptying(), None]
+    result = controller.solve(np.full(6, 0.3), np.zeros(6), references)
+    np.testing.assert_allclose(
+        result.tau, controller.solve(np.full(6, 0.3), np.zeros(6), [goal, None]).tau, rtol=1e-12
+    )
 
 
 def test_a_robot_without_limits_has_one_tick_after_the_other():

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 __all__ = ["TaskSpaceController"]
 
+# From a thousand times this on daqp violates limits, and says that it does not.
+_MOST_WEIGHT = 1e12
 _LIMITS = frozenset({"effort", "position", "velocity", "acceleration"})
 
 
@@ -111,8 +113,8 @@ class TaskSpaceController:
             "is_driven": _driven(tree, actuated, model_instance),
             "dt": as_positive(dt, "dt"),
             "braking": as_positive(braking, "braking"),
-            "contact_weight": as_positive(contact_weight, "contact_weight"),
-            "regularization": as_positive(regularization, "regularization"),
+            "contact_weight": _as_weight(contact_weight, "contact_weight"),
+            "regularization": _as_weight(regularization, "regularization"),
             "limits": frozenset(limits),
         }
         self._contacts = tuple(self._as_contact(contact, k) for k, contact in enumerate(contacts))
@@ -283,7 +285,7 @@ class TaskSpaceController:
             Of squared deviations [1/N^2], beside accelerations [1/(m/s^2)^2].
         """
         self._check_not_used()
-        self._force_tasks.append((self._place_of(contact), as_positive(weight, "weight")))
+        self._force_tasks.append((self._place_of(contact), _as_weight(weight, "weight")))
         self._places.append((True, len(self._force_tasks) - 1))
         return len(self._places) - 1
 
@@ -441,8 +443,10 @@ class TaskSpaceController:
     ) -> int:
         self._check_not_used()
         weights = as_finite_array(weight, "weight")
-        if weights.shape not in ((), (num_rows,)) or np.any(weights < 0.0):
-            raise ArgumentValueError(f"weight: expected numbers >= 0, one or {num_rows}, got {quote(weight)}")
+        if weights.shape not in ((), (num_rows,)) or np.any((weights < 0.0) | (weights > _MOST_WEIGHT)):
+            raise ArgumentValueError(
+                f"weight: expected numbers from 0 to {_MOST_WEIGHT:g}, one or {num_rows}, got {quote(weight)}"
+            )
         if type(priority) is not int or priority not in (0, 1):
             raise ArgumentValueError(f"priority: expected 0 or 1, got {quote(priority)}")
         gains = as_nonnegative(stiffness, "stiffness"), as_nonnegative(damping, "damping")
@@ -452,6 +456,13 @@ class TaskSpaceController:
         self._tasks.append(task)
         self._places.append((False, len(self._tasks) - 1))
         return len(self._places) - 1
+
+
+def _as_weight(value: object, name: str) -> float:
+    number = as_positive(value, name)
+    if number > _MOST_WEIGHT:
+        raise ArgumentValueError(f"{name}: expected a number of at most {_MOST_WEIGHT:g}, got {number}")
+    return number
 
 
 def _velocities_of(tree: MultibodyTree, joints: Sequence[Joint | str], argument: str, instance: Any) -> Any:

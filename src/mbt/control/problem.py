@@ -200,16 +200,17 @@ class Problem:
             result[name] = np.maximum(
                 np.minimum(self.row_scales * (limit - result["h"][self.rows]), FREE), -FREE
             )
-        wanted = [basis @ wanted_forces[3 * k : 3 * k + 3] for k, basis in enumerate(axes)]
-        wanted.append(np.zeros(tree.num_constraint_equations))
-        of_forces = -self.force_unit * np.concatenate(wanted)
+        forces = [basis @ wanted_forces[3 * k : 3 * k + 3] for k, basis in enumerate(axes)]
+        forces.append(np.zeros(tree.num_constraint_equations))
+        of_forces = -self.force_unit * np.concatenate(forces)
         result["H"], result["g"] = self._calc_cost(levels[0], of_forces)
         if levels[1]:
             result["H2"], result["g2"] = self._calc_cost(levels[1], of_forces)
             result["first"] = self._widen(np.concatenate([J for J, _, _ in levels[0]]))
         if self.is_moving:
             result["axes"] = _block_diagonal([self.force_unit * basis.T for basis in axes])
-        result["total"] = sum(np.sum(result[name]) for name in ("g", "h"))  # finite where all of it is
+        wanted = [r for level in levels for _, r, _ in level]
+        result["total"] = sum(np.sum(np.abs(part)) for part in (*wanted, of_forces, result["h"]))
         velocities, positions = self.limited
         if len(velocities):
             bounds = self._limits_of(velocities, positions)

@@ -42,7 +42,7 @@ class References:
 
     def as_arrays(self, references: Sequence[Any]) -> list[FloatArray]:
         """Return the forces wanted, times weights, and goal, velocity and acceleration of each task."""
-        self._check_length(references)
+        references = self._check_length(references)
         for k, name, forces, weight, is_first in self._of_forces:
             given = as_numbers(references[k], name, forces.shape)
             if is_first:
@@ -62,7 +62,7 @@ class References:
 
     def batch_of(self, references: Sequence[Any], batch: tuple[int, ...]) -> tuple[int, ...]:
         """Return the leading axes of states and references; what does not fit is refused where it is read."""
-        self._check_length(references)
+        references = self._check_length(references)
         for (is_force, place), reference in zip(self._places, references, strict=True):
             parts = reference if type(reference) is tuple else (reference,)
             goal = 2 if is_force else len(self._problem.tasks[place].shape)
@@ -73,7 +73,7 @@ class References:
 
     def as_batch(self, references: Sequence[Any], batch: tuple[int, ...]) -> list[FloatArray]:
         """Return the same for a batch of states, with one leading axis, along which all of it broadcasts."""
-        self._check_length(references)
+        references = self._check_length(references)
         count = int(np.prod(batch))
         wanted = np.zeros((count, self._problem.num_forces))
         arrays = [wanted]
@@ -110,12 +110,14 @@ class References:
         for name, array in zip(names, arrays, strict=True):
             as_finite_array(array, name)
 
-    def _check_length(self, references: object) -> None:
+    def _check_length(self, references: object) -> tuple[Any, ...]:
+        """Return them: a list may change while one of them becomes an array."""
         if not isinstance(references, (list, tuple)) or len(references) != len(self._places):
             got = f"{len(references)}" if isinstance(references, (list, tuple)) else type(references).__name__
             raise ArgumentValueError(
                 f"references: expected a list of {len(self._places)}, one a task, got {got}"
             )
+        return tuple(references)
 
     def _split(self, reference: tuple[Any, ...], name: str) -> tuple[Any, ...]:
         if len(reference) != 3:

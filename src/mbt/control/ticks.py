@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +21,10 @@ if TYPE_CHECKING:
     from mbt.context import Context
 
 __all__ = ["Ticks"]
+
+# Accelerations that tasks want [m/s^2] and forces [N], together. From a hundred times this on daqp gives
+# solutions that are none, without a word.
+_MOST = 1e14
 
 
 class Ticks:
@@ -304,10 +307,13 @@ class Ticks:
         self, arrays: list[FloatArray], result: TaskSpaceResult, *, is_cold: bool = False
     ) -> None:
         part, stands = self._part, arrays[2]
-        if not isfinite(self._total):
+        if not self._total < _MOST:
             if self._is_lost(arrays, result):
                 return
-            raise ArgumentValueError("q, v: expected a state whose accelerations and forces are finite")
+            raise ArgumentValueError(
+                "q, v, references: expected a state and goals whose accelerations and forces are less than "
+                f"{_MOST:g} in sum, got {self._total:g}: beside larger ones, limits are lost in rounding"
+            )
         if stands.tobytes() != self._stands:
             self._put_down(stands)
         if self._has_multipliers:
