@@ -245,6 +245,11 @@ def test_bad_input(arm: mbt.MultibodyTree) -> None:
         ik.solve([])
     with pytest.raises(mbt.ArgumentValueError, match="weight"):
         ik.add_pose("l6", weight=(0.0, 0.0))
+    for weight in (-1.0, 1e300, 1e-300):
+        with pytest.raises(
+            mbt.ArgumentValueError, match="weight: expected numbers from 1e-100 to 1e100, or 0"
+        ):
+            ik.add_pose("l6", weight=(weight, 1.0))
     with pytest.raises(mbt.ShapeError, match="weight: expected one number, or two: of the rotation and"):
         ik.add_pose("l6", weight=(1.0, 1.0, 1.0))
     with pytest.raises(mbt.ShapeError, match=r"weight: expected one number; got shape \(2,\)"):

@@ -388,6 +388,9 @@ def test_batches_threads_and_nan() -> None:
     one = ik.velocities(q[2, 7], [X[7]], DT)
     np.testing.assert_array_equal(one, many[0][2, 7])
     assert np.isnan(ik.velocities(q[0, 0], [X[5]], DT)).all()
+    X[5, 0, 3] = 1e200  # whose square is infinite
+    for damping in (0.0, 1.0):
+        assert np.isnan(ik.velocities(q[0, 0], [X[5]], DT, damping=damping)).all()
     np.testing.assert_array_equal(ik.velocities(q, [X[7]], DT)[2, 7], one)
     np.testing.assert_array_equal(ik.velocities(q[2, 7], [X], DT, last=np.zeros(7))[7], one)
     assert ik.velocities(q[:, :0], [X[0]], DT).shape == (3, 0, 7)

@@ -62,14 +62,18 @@ class Task:
 
 
 def as_weights(value: object, count: int) -> tuple[float, ...]:
-    """Return one weight or two, not negative, of which one at least is not zero; one number is both."""
+    """Return one weight or two, of which one at least is not zero; one number is both."""
     weights = as_finite_array(value, "weight")
     if weights.shape and (count == 1 or weights.shape != (count,)):
         wanted = "one number" if count == 1 else "one number, or two: of the rotation and of the distance"
         raise ShapeError(f"weight: expected {wanted}; got shape {weights.shape}")
     weights = np.broadcast_to(weights, (count,))
-    if np.any(weights < 0.0) or not np.any(weights > 0.0):
-        raise ArgumentValueError(f"weight: expected numbers >= 0, not all zero, got {quote(value)}")
+    positive = weights[weights != 0.0]
+    # Their squares, times those of errors, must not leave doubles.
+    if not len(positive) or positive.min() < 1e-100 or positive.max() > 1e100:
+        raise ArgumentValueError(
+            f"weight: expected numbers from 1e-100 to 1e100, or 0, not all zero, got {quote(value)}"
+        )
     return tuple(weights.tolist())
 
 

@@ -356,6 +356,7 @@ cdef inline void solve_state(
     cdef double dt = options.dt
     cdef double posture = x.posture_weight*x.posture_weight
     cdef double check = 0.0
+    cdef double squared = 0.0
     cdef BoundedProblem problem
     cdef int i, k, c
     set_rows(x, s, rest, e, J)
@@ -365,7 +366,8 @@ cdef inline void solve_state(
         check += s.goal[i]*0.0
     for i in range(x.num_rows):
         e[i] *= options.gain
-        check += e[i]*0.0
+        squared += e[i]*e[i]
+    check += squared*0.0
     if last != NULL:
         for k in range(nv):
             check += last[k]*0.0
