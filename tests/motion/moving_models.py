@@ -8,7 +8,7 @@ import numpy as np
 
 import mbt
 
-__all__ = ["falling_body", "pendulum", "state_of", "tumbling_bodies"]
+__all__ = ["falling_body", "pendulum", "state_of", "tumbling_bodies", "with_contact_and_friction"]
 
 
 def pendulum(damping: float = 0.0, **keywords: Any) -> mbt.MultibodyTree:
@@ -76,3 +76,24 @@ def state_of(tree: mbt.MultibodyTree, seed: int = 0) -> Any:
     context.q = tree.random_positions(rng)
     context.v = rng.normal(size=tree.num_velocities)
     return context
+
+
+def with_contact_and_friction(tree: mbt.MultibodyTree) -> mbt.MultibodyTree:
+    """Return the tree with points of its last body deep in a tilted plane of World, and dry friction."""
+    more = tree.edit()
+    tilted = more.add_frame(
+        mbt.FixedOffsetFrame(
+            "slope", more.world_frame, mbt.math.make_pose([0.1, -0.2, 4.0], rpy=[0.3, 0.4, 0.5])
+        )
+    )
+    more.add_force_element(
+        mbt.PointContact(
+            more.bodies[-1], [[0.2, 0.1, -0.3], [-0.1, 0.0, 0.3]], stiffness=300.0, dissipation=0.02,
+            static_friction=0.9, dynamic_friction=0.3, stiction_speed=0.8, half_space_frame=tilted,
+        )
+    )  # fmt: skip
+    for joint in more.joints:
+        if joint.num_velocities == joint.num_positions == 1:
+            more.add_force_element(mbt.JointFriction(joint, 0.2, 0.5))
+    more.finalize()
+    return more

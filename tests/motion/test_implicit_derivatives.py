@@ -10,6 +10,7 @@ from mbt import functional
 from mbt.motion.implicit_derivatives import differentiate_velocities
 from mbt.motion.rollouts import core_of
 from mbt.motion.step_derivatives import _Stages
+from motion.moving_models import with_contact_and_friction
 from motion.test_implicit_core import KINDS, make_leg, random_states
 from motion.test_implicit_elements import bushing, make_ball, make_door, make_free_body, spring
 from motion.test_implicit_steps import make_slider
@@ -118,27 +119,6 @@ def test_friction_of_a_door_that_depends_on_its_speed_has_derivatives(v, tau):
     )
     tree = make_door(config)
     assert error_of(tree, np.array([0.1]), np.array([v]), np.array([tau]), size=1e-3) < 1e-7
-
-
-def with_contact_and_friction(tree):
-    """Return the tree with points of its last body deep in a tilted plane of World, and dry friction."""
-    more = tree.edit()
-    tilted = more.add_frame(
-        mbt.FixedOffsetFrame(
-            "slope", more.world_frame, mbt.math.make_pose([0.1, -0.2, 4.0], rpy=[0.3, 0.4, 0.5])
-        )
-    )
-    more.add_force_element(
-        mbt.PointContact(
-            more.bodies[-1], [[0.2, 0.1, -0.3], [-0.1, 0.0, 0.3]], stiffness=300.0, dissipation=0.02,
-            static_friction=0.9, dynamic_friction=0.3, stiction_speed=0.8, half_space_frame=tilted,
-        )
-    )  # fmt: skip
-    for joint in more.joints:
-        if joint.num_velocities == joint.num_positions == 1:
-            more.add_force_element(mbt.JointFriction(joint, 0.2, 0.5))
-    more.finalize()
-    return more
 
 
 def of_name(name):

@@ -8,6 +8,9 @@ import pytest
 import mbt
 from mbt import functional
 from mbt.motion.implicit import ImplicitSteps
+from motion.moving_models import with_contact_and_friction
+from support.case import get_case
+from support.convex_steps import ConvexSteps
 
 DT = 4e-3
 
@@ -198,3 +201,21 @@ def test_steps_near_gimbal_lock_end_soon():
     expected = np.stack([one.v[0] for one in singles])
     scale = 1.0 + np.abs(expected).max(axis=-1, keepdims=True)
     assert np.abs((v1 - expected) @ turn.T / scale).max() < 1e-9
+
+
+def test_steps_between_many_steep_kinks_come_to_their_end():
+    """Where Newton's method by itself goes to and fro: with limits, friction and contact of 94 velocities."""
+    tree, h, seeds = with_contact_and_friction(get_case("long_branches").tree), 4e-3, [98, 130, 239, 517]
+    nv = tree.num_velocities
+    rngs = [np.random.default_rng(seed) for seed in seeds]
+    moved = np.stack([2.0 * rng.normal(size=nv) for rng in rngs])
+    q = functional.integrate_positions(tree, np.tile(tree.default_positions, (4, 1)), moved, 1.0)
+    v, none = np.stack([1e-3 * rng.normal(size=nv) for rng in rngs]), np.zeros((4, nv))
+    slow = ConvexSteps(tree.create_default_context())
+    expected = np.stack([slow.step(*state, h)[1] for state in zip(q, v, none, strict=True)])
+    alone = np.stack(
+        [functional.step(tree, *state, h, method="implicit")[1] for state in zip(q, v, none, strict=True)]
+    )
+    assert np.abs(alone - expected).max() < 1e-8
+    together = functional.step(tree, q, v, none, h, method="implicit")[1]
+    assert np.abs(together - expected).max() < 1e-8

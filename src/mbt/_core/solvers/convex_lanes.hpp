@@ -15,7 +15,7 @@ namespace MBT_NS {
 
 // As in convex_step.hpp.
 constexpr double kStepTolerance = 1e-13, kStepRounding = 1e-10, kStepPoorRounding = 1e-7, kStepSlope = 1e-3;
-constexpr int kStepRises = 3, kStepIterations = 60, kStepTrials = 40;
+constexpr int kStepRises = 3, kStepIterations = 40, kStepTrials = 40;
 
 struct Branches {
   int n;              // dofs
@@ -148,8 +148,8 @@ class LaneSolver {
   }
 
   // x.v becomes the minimum, from where it is or from `other`, where less is left of the gradient, in lanes that are
-  // `good`.
-  void minimize(const Lanes* other, const Lanes& good) {
+  // `good`; those that come to no end are not any more.
+  void minimize(const Lanes* other, Lanes& good) {
     const Branches& t = x.tree;
     const int n = t.n;
     const Lanes zero = 0.0, one = 1.0, infinity = INFINITY;
@@ -222,6 +222,7 @@ class LaneSolver {
       ends = select_lt(zero, moved, ends, active);
       active = select_lt(kStepTolerance, residual, active - ends, zero);
     }
+    good = select_lt(zero, active, zero, select_lt(kStepPoorRounding, residual, zero, good));
   }
 
  private:
@@ -353,7 +354,7 @@ class LaneSolver {
   }
 };
 
-static inline void minimize_lanes(const LaneProblem& problem, const Lanes* other, const Lanes& good) {
+static inline void minimize_lanes(const LaneProblem& problem, const Lanes* other, Lanes& good) {
   LaneSolver(problem).minimize(other, good);
 }
 

@@ -28,7 +28,7 @@ constexpr double kTolerance = 1e-13;
 // left rising again and again.
 constexpr double kRounding = 1e-10, kPoorRounding = 1e-7;
 constexpr int kMostRises = 3;
-constexpr int kMostIterations = 60;
+constexpr int kMostIterations = 40;
 // A line search ends where the slope is so small a part of the first one.
 constexpr double kSlope = 1e-3;
 constexpr int kMostTrials = 40;
@@ -370,25 +370,10 @@ inline double begin_at(Problem& x, const double* v) {
   return calc_gradient(x, v);
 }
 
-// v becomes the minimum, from where it is or, unless that is null, from `other`, where less is left of the gradient.
-// Returns the number of iterations.
-inline int minimize(Problem& x, double* v, const double* other, double* residual) {
+// Newton's method: v becomes the minimum, from where the gradient is known. Returns the number of iterations.
+inline int descend(Problem& x, double* v, double* residual) {
   const int n = x.n;
   int iterations = 0, rises = 0;
-  for (int i = 0; i < n; ++i) {
-    const double inertia = x.M[std::ptrdiff_t(n)*i + i];
-    x.scale[i] = 1.0/std::sqrt(inertia > 0.0 ? inertia : x.linear[i] > 0.0 ? x.linear[i] : 1.0);
-  }
-  *residual = begin_at(x, v);
-  if (other && *residual > kTolerance) {
-    const double there = begin_at(x, other);
-    if (there < *residual) {
-      *residual = there;
-      std::memcpy(v, other, sizeof(double)*n);
-    } else {
-      begin_at(x, v);
-    }
-  }
   while (iterations < kMostIterations && *residual > kTolerance) {
     calc_hessian(x, v);
     for (int i = 0; i < n; ++i) x.direction[i] = -x.gradient[i];
@@ -407,6 +392,48 @@ inline int minimize(Problem& x, double* v, const double* other, double* residual
       break;
     }
     *residual = next;
+  }
+  return iterations;
+}
+
+inline void scale_slopes(Problem& x, double factor) {
+  for (int i = 0; i < x.n; ++i) {
+    x.limit_slope[i] *= factor;
+    x.friction_slope[i] *= factor;
+  }
+  for (int k = x.num_rows - x.num_sided; k < x.num_rows; ++k) x.row_slope[k] *= factor;
+  for (int k = 0; k < x.num_points; ++k) x.point_slope[k] *= factor;
+}
+
+// v becomes the minimum, from where it is or, unless that is null, from `other`, where less is left of the gradient.
+// Returns the number of iterations.
+inline int minimize(Problem& x, double* v, const double* other, double* residual) {
+  const int n = x.n;
+  for (int i = 0; i < n; ++i) {
+    const double inertia = x.M[std::ptrdiff_t(n)*i + i];
+    x.scale[i] = 1.0/std::sqrt(inertia > 0.0 ? inertia : x.linear[i] > 0.0 ? x.linear[i] : 1.0);
+  }
+  *residual = begin_at(x, v);
+  if (other && *residual > kTolerance) {
+    const double there = begin_at(x, other);
+    if (there < *residual) {
+      *residual = there;
+      std::memcpy(v, other, sizeof(double)*n);
+    } else {
+      begin_at(x, v);
+    }
+  }
+  int iterations = descend(x, v, residual);
+  if (iterations == kMostIterations || *residual > kPoorRounding) {
+    // Between two steep kinks it may go to and fro in short steps. By way of kinks less steep it comes to the right side
+    // of both.
+    double steepness = 1.0;
+    for (double next : {0x1p-14, 0x1p-7, 1.0}) {
+      scale_slopes(x, next/steepness);
+      steepness = next;
+      *residual = begin_at(x, v);
+      iterations += descend(x, v, residual);
+    }
   }
   return iterations;
 }

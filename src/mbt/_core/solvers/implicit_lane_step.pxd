@@ -78,7 +78,7 @@ cdef extern from "solvers/convex_lanes.hpp" namespace "MBT_NS" nogil:
     void solve_outer_lanes(const Branches& t, const Lanes* L, Lanes* x)
     void solve_inner_lanes(const Branches& t, const Lanes* L, Lanes* x)
     Lanes measure_rows(const Branches& t, const Lanes* L, int dof, Lanes* x, Lanes* y)
-    void minimize_lanes(const LaneProblem& x, const Lanes* other, const Lanes& good)
+    void minimize_lanes(const LaneProblem& x, const Lanes* other, Lanes& good)
     Lanes clip_lanes(const Lanes& x, const Lanes& lower, const Lanes& upper)
     Lanes positive_lanes(const Lanes& x)
     Lanes abs_(const Lanes& x)

@@ -19,14 +19,6 @@ from mbt._core.solvers.implicit_rows cimport (
 )
 
 
-cdef extern from *:
-    """
-    // What a solution may leave of the gradient before it is sought from elsewhere.
-    static constexpr double kMuchLeft = 1e-7;
-    """
-    const double MUCH_LEFT "kMuchLeft"
-
-
 # Where a step writes, and what it says of its solution.
 cdef struct StepResult:
     double* q
@@ -52,14 +44,6 @@ cdef inline int take_step(
     for i in range(y.n):
         step[i] = at.v[i]*x.free[i]
     out.iterations = minimize_with_friction(x, y, v1, step, residual)
-    if out.residual > MUCH_LEFT:
-        # On its way Newton's method may cross limits in short steps, and come to no end; from elsewhere it seldom does.
-        memcpy(v1, y.p, y.n*sizeof(double))
-        solve_free(y, v1)
-        out.iterations += minimize_with_friction(x, y, v1, NULL, residual)
-    if out.residual > MUCH_LEFT:
-        memcpy(v1, step, y.n*sizeof(double))
-        out.iterations += minimize_with_friction(x, y, v1, NULL, residual)
     for i in range(y.n):
         v1[i] = v1[i]*x.free[i] + 0.0
     integrate(&c, v1, at.h, step, out.q)
