@@ -29,9 +29,8 @@ __all__ = ["JointActuator"]
 class JointActuator(MultibodyElement):
     """A motor on one degree of freedom of a joint. It belongs to the model instance of the joint.
 
-    Its effort is an input of a Context (``context.actuation``) and acts on the joint as it is: without
-    gearing, and without the limit. Its rotor adds ``rotor_inertia * gear_ratio**2`` to the inertia of the
-    joint.
+    Its effort is an input of a Context (``context.actuation``) and acts on the joint without gearing. Its
+    rotor adds ``rotor_inertia * gear_ratio**2`` to the inertia of the joint.
 
     With a stiffness or a damping it is a servo, which exerts ``stiffness (q_d - q) + damping (v_d - v)``,
     clipped to the effort limit, besides ``context.actuation``. Its targets are inputs of a Context,
@@ -46,8 +45,8 @@ class JointActuator(MultibodyElement):
     joint : Joint
         The joint that it drives.
     effort_limit : float, optional
-        Largest effort [N m, N], not negative. The effort of a servo is clipped to it; otherwise it is for
-        information: computations do not enforce it.
+        Largest effort [N m, N], not negative. Servos and implicit steps keep to it; functions of one state,
+        with ``context.actuation``, do not.
     rotor_inertia : float, optional
         Inertia of the rotor [kg m^2, kg], not negative. The default of a parameter of each Context.
     gear_ratio : float, optional

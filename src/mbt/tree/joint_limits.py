@@ -1,4 +1,4 @@
-"""Limits of joints. They are kept for those who ask: computations do not enforce them."""
+"""Limits of joints: what moves a model keeps them, functions of one state do not know them."""
 
 from __future__ import annotations
 

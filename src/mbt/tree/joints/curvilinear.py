@@ -103,8 +103,7 @@ class CurvilinearJoint(_Distance, OneDofJoint):
     The x axis of M is the tangent of the path, its z axis the normal of the plane. Beyond its ends the path
     continues its first and last pieces.
 
-    The limits of the position are the ends of the path, unless it is periodic; computations do not enforce
-    them.
+    The limits of the position are the ends of the path, unless it is periodic.
 
     Parameters
     ----------
@@ -117,8 +116,8 @@ class CurvilinearJoint(_Distance, OneDofJoint):
     damping : float, optional
         Viscous damping of the speed [N s/m], not negative.
     effort_limit : float, optional
-        Largest magnitude of the force along the joint [N], not negative. For information: computations do not
-        enforce it.
+        Largest magnitude of the force along the joint [N], not negative. Implicit steps keep to it;
+        functions of one state do not.
 
     Raises
     ------

@@ -85,12 +85,13 @@ class RevoluteJoint(_Angle, OneAxisJoint):
     axis : array_like, shape (3,)
         The axis: any vector but zero (it is normalised). Its components are the same in F and in M.
     pos_lower_limit, pos_upper_limit : float, optional
-        Limits of the angle [rad]. For information: computations do not enforce them.
+        Limits of the angle [rad]. Implicit steps and inverse kinematics keep them; functions
+        of one state do not.
     damping : float, optional
         Viscous damping [N m s/rad], not negative.
     effort_limit : float, optional
-        Largest magnitude of the force along the joint [N m], not negative. For information: computations do
-        not enforce it.
+        Largest magnitude of the force along the joint [N m], not negative. Implicit steps keep to it;
+        functions of one state do not.
 
     Raises
     ------

@@ -174,8 +174,8 @@ class ScrewJoint(_ScrewMotion, AxisJoint, OneDofJoint):
     damping : float, optional
         Viscous damping of the rate of the angle [N m s/rad], not negative.
     effort_limit : float, optional
-        Largest magnitude of the force along the joint [N m], not negative. For information: computations do
-        not enforce it.
+        Largest magnitude of the force along the joint [N m], not negative. Implicit steps keep to it;
+        functions of one state do not.
 
     Raises
     ------
