@@ -14,7 +14,7 @@ from support.case import get_case
 COUNT = 20_000
 
 
-@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # of a process with threads
+@pytest.mark.filterwarnings("ignore:.*fork")  # of a process with threads: of Python, and of a loaded JAX
 @pytest.mark.parametrize("method", multiprocessing.get_all_start_methods())
 def test_parts_of_a_batch(method: str) -> None:
     """The tree is pickled with each part; all threads of each process are used; the same to the last bit."""
@@ -36,7 +36,7 @@ def test_parts_of_a_batch(method: str) -> None:
 
 
 @pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no fork here")
-@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+@pytest.mark.filterwarnings("ignore:.*fork")
 def test_forked_processes_draw_other_positions() -> None:
     """A child of a process that has drawn positions without a seed does not draw those of its parent."""
     tree = get_case("arm7").tree
