@@ -410,7 +410,7 @@ class MultibodyTree(
         joint : Joint or str
             The joint that it drives, or its name.
         effort_limit : float, optional
-            Largest effort [N m, N]. That of a servo is clipped to it; else nothing enforces it.
+            Largest effort [N m, N]. Servos and implicit steps keep to it; functions of one state do not.
         rotor_inertia : float, optional
             Inertia of the rotor [kg m^2, kg].
         gear_ratio : float, optional
