@@ -85,6 +85,8 @@ def test_joint_of_numbers_is_the_constructed_one(
         ({"damping": math.inf}, "joint 'joint': damping"),
         ({"limits": (2.0, 1.0, 1.0, 1.0, 1.0)}, "position limits: expected lower <= upper"),
         ({"limits": (math.nan, 1.0, 1.0, 1.0, 1.0)}, "position limits"),
+        ({"limits": (math.inf, math.inf, 1.0, 1.0, 1.0)}, "position limits: .* not both inf or -inf"),
+        ({"limits": (-math.inf, -math.inf, 1.0, 1.0, 1.0)}, "position limits: .* not both inf or -inf"),
         ({"limits": (0.0, 1.0, -1.0, 1.0, 1.0)}, "velocity limits: expected lower <= upper"),
         ({"limits": (0.0, 1.0, 1.0, -1.0, 1.0)}, "acceleration limits: expected lower <= upper"),
         ({"limits": (0.0, 1.0, 1.0, 1.0, -1.0)}, "effort_limit: expected a number >= 0"),

@@ -220,7 +220,13 @@ FAILURES: list[tuple[str, Call, type[MbtError], str]] = [
         "limits",
         add_joint(pos_lower_limit=1, pos_upper_limit=-1),
         ArgumentValueError,
-        "joint 'j': position limits: expected lower <= upper, got lower [1.0] and upper [-1.0]",
+        "joint 'j': position limits: expected lower <= upper, not both inf or -inf, got lower [1.0] and",
+    ),
+    (
+        "limits at infinity",
+        add_joint(pos_lower_limit=np.inf, pos_upper_limit=np.inf),
+        ArgumentValueError,
+        "joint 'j': position limits: expected lower <= upper, not both inf or -inf, got lower [inf]",
     ),
     ("limit NaN", add_joint(pos_upper_limit=np.nan), ArgumentValueError, "joint 'j': position limits"),
     (

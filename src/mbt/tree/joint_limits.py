@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from functools import cache, lru_cache
 from struct import Struct, unpack
@@ -14,6 +15,8 @@ from mbt.math.arrays import FloatArray, as_float, as_own_array, is_list_of_float
 from mbt.tree.coordinates import CoordinateOwner
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from typing_extensions import Self
 
     from mbt.tree.element import MultibodyElement
@@ -126,19 +129,27 @@ class JointLimits(CoordinateOwner):
         if (
             is_list_of_floats(lower, (size,))
             and is_list_of_floats(upper, (size,))
-            and all(map(operator.le, lower, upper))
+            and _leave_room(lower, upper)
         ):
             return shared_array(lower), shared_array(upper)
         label = self._label
         lower_limits = as_own_array(lower, f"{label}: lower {what} limits", (size,))
         upper_limits = as_own_array(upper, f"{label}: upper {what} limits", (size,))
-        # Not `lower > upper`: NaN must fail as well.
-        if not all(map(operator.le, lower_limits.tolist(), upper_limits.tolist())):
+        if not _leave_room(lower_limits.tolist(), upper_limits.tolist()):
             raise ArgumentValueError(
-                f"{label}: {what} limits: expected lower <= upper, "
+                f"{label}: {what} limits: expected lower <= upper, not both inf or -inf, "
                 f"got lower {lower_limits.tolist()} and upper {upper_limits.tolist()}"
             )
         return frozen(lower_limits), frozen(upper_limits)
+
+
+def _leave_room(lower: Sequence[float], upper: Sequence[float]) -> bool:
+    """Return whether there are numbers within limits. Not `lower > upper`: NaN must fail as well."""
+    return (
+        all(map(operator.le, lower, upper))
+        and max(lower, default=0.0) < math.inf
+        and min(upper, default=0.0) > -math.inf
+    )
 
 
 def as_effort_limit(value: object, element: MultibodyElement) -> float:

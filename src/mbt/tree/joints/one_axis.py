@@ -102,6 +102,8 @@ class OneAxisJoint(AxisJoint, OneDofJoint):
             and any(axis)
             and isfinite(sum(axis))
             and lower <= upper
+            and lower < inf
+            and upper > -inf
             and velocity >= 0.0
             and acceleration >= 0.0
             and effort >= 0.0
