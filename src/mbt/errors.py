@@ -88,7 +88,7 @@ class FrozenContextError(MbtError, RuntimeError):
 
 
 class ConcurrentUseError(MbtError, RuntimeError):
-    """One Context used by two threads at the same time."""
+    """One Context, or controller, used by two threads at the same time."""
 
 
 class SingularityError(MbtError, ArithmeticError):

@@ -1,6 +1,10 @@
 """A controller in loops of others: simulations in implicit steps, environments, ROS messages, processes."""
 
+import copy
+import os
 import pickle
+import sys
+import threading
 
 import numpy as np
 import pytest
@@ -78,3 +82,71 @@ def test_messages_of_ros_go_in_and_out():
     command = ros.make_joint_state(tree, q, v, result.tau)
     efforts = dict(zip(command["name"], command["effort"], strict=True))
     assert efforts["leg1"] == result.tau[3] != 0.0
+
+
+class Interrupted:
+    """A goal during whose conversion something else happens."""
+
+    def __init__(self, goal, call):
+        self.goal, self.call = goal, call
+
+    def __array__(self, dtype=None, copy=None):
+        self.call()
+        return self.goal
+
+
+def test_a_second_thread_is_refused():
+    _, _, controller, q, place = standing()
+    v, errors = np.zeros(4), []
+
+    def solve():
+        try:
+            controller.solve(q, v, [place, None])
+        except mbt.ConcurrentUseError as error:
+            errors.append(error)
+
+    def meanwhile():
+        thread = threading.Thread(target=solve)
+        thread.start()
+        thread.join()
+
+    result = controller.solve(q, v, [Interrupted(place, meanwhile), None])
+    assert len(errors) == 1
+    solve()
+    assert len(errors) == 1  # it is free again, also after an error
+    with pytest.raises(mbt.ShapeError):
+        controller.solve(q, v[1:], [place, None])
+    again = controller.solve(q, v, [place, None])
+    np.testing.assert_allclose(result.tau, again.tau, rtol=1e-12)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="CPython warns of threads")
+def test_a_child_forked_within_a_tick_has_a_free_controller():
+    _, _, controller, q, place = standing()
+
+    def fork():
+        child = os.fork()
+        if child == 0:
+            try:
+                controller.solve(q, np.zeros(4), [place, None])
+                os._exit(0)
+            finally:
+                os._exit(1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+    controller.solve(q, np.zeros(4), [Interrupted(place, fork), None])
+
+
+def test_a_copy_is_a_controller_of_its_own():
+    _, _, controller, q, place = standing()
+    expected = controller.solve(q, np.zeros(4), [place, None])
+    other = copy.copy(controller)
+    other.lift(0)
+    other.add_posture(q, stiffness=1.0, damping=1.0, weight=1e-3)
+    assert (controller.num_tasks, other.num_tasks) == (2, 3)
+    lifted = other.solve(q, np.zeros(4), [place, None, None])
+    again = controller.solve(q, np.zeros(4), [place, None])
+    np.testing.assert_allclose(again.tau, expected.tau, rtol=1e-9, atol=1e-9)
+    assert not lifted.contact_forces.any()
+    assert again.contact_forces.any()

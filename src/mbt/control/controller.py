@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -350,6 +351,8 @@ class TaskSpaceController:
             When a reference is not finite, a goal is not a pose, or a locked joint moves.
         ContextMismatchError
             When the Context is one of another tree.
+        ConcurrentUseError
+            When another thread is computing a tick with this controller.
         MissingPackageError
             Without daqp.
         """
@@ -368,7 +371,9 @@ class TaskSpaceController:
         return self.solve(q, v, references or ()).tau
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_ticks": None}
+        # A copy is a controller of its own: the same tasks, other buffers.
+        own = ("_stands", "_tasks", "_force_tasks", "_places")
+        return self.__dict__ | {"_ticks": None} | {name: copy(self.__dict__[name]) for name in own}
 
     def __repr__(self) -> str:
         tasks = ", ".join(task.what for task in self._tasks) or "no tasks"

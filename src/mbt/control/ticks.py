@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from functools import cached_property
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +16,7 @@ from mbt.control.problem import FREE, Problem
 from mbt.control.quadratic_programs import QuadraticProgram
 from mbt.control.references import References, as_numbers
 from mbt.control.results import TaskSpaceResult
-from mbt.errors import ArgumentTypeError, ArgumentValueError, ShapeError, quote
+from mbt.errors import ArgumentTypeError, ArgumentValueError, ConcurrentUseError, ShapeError, quote
 from mbt.math.arrays import FloatArray, as_float_array
 
 if TYPE_CHECKING:
@@ -32,6 +34,7 @@ class Ticks:
 
     def __init__(self, problem: Problem, places: tuple[tuple[bool, int], ...]) -> None:
         self._problem, self._references = problem, References(problem, places)
+        self._alone, self._process = Lock(), os.getpid()
         self._native: Any = None
         self._native_of_given: Any = None
         self._native_finish: Any = None
@@ -220,6 +223,32 @@ class Ticks:
         context: Context | None,
     ) -> TaskSpaceResult:
         """Return the solution of one tick."""
+        self._enter()
+        try:
+            return self._solve(q, v, references, stands, out, context)
+        finally:
+            self._alone.release()
+
+    def _enter(self) -> None:
+        """Keep others out of the buffers. A child of `fork` has none of the threads that were there."""
+        if not self._alone.acquire(blocking=False):
+            if self._process == os.getpid():
+                raise ConcurrentUseError(
+                    "controller: another thread, or a call around this one, is computing a tick with it. Use "
+                    "one per thread, as with copy.copy(controller); the tree may be shared."
+                )
+            self._alone, self._process = Lock(), os.getpid()
+            self._alone.acquire()
+
+    def _solve(
+        self,
+        q: Any,
+        v: Any,
+        references: Sequence[Any],
+        stands: FloatArray,
+        out: TaskSpaceResult | None,
+        context: Context | None,
+    ) -> TaskSpaceResult:
         if context is not None or self._locked:
             self._lock(context)
         if _ndim(q) > 1 or _ndim(v) > 1 or (context is not None and context.batch_shape):
