@@ -126,8 +126,9 @@ def test_wrong_arguments_are_refused(arm, rng):
         calibrate(arm, q, X, "tool", frames="elbow")
     with pytest.raises(mbt.ArgumentValueError, match="nothing is to be fitted"):
         calibrate(arm, q, X, "tool", offsets=False, system=False, marker=False)
-    with pytest.raises(mbt.ArgumentValueError, match="noise"):
-        calibrate(arm, q, X, "tool", noise=[0.0, 1.0])
+    for wrong in (0.0, 1e-300, 1e300):
+        with pytest.raises(mbt.ArgumentValueError, match="noise: expected numbers from 1e-100 to 1e100"):
+            calibrate(arm, q, X, "tool", noise=[wrong, 1.0])
     with pytest.raises(mbt.ArgumentValueError, match="frame: is not one of this tree"):
         calibrate(arm, q, X, mbt.load_model(mbt.models.model_path("mbt_arm")).world_frame)
 

@@ -77,8 +77,9 @@ def test_wrong_arguments_are_refused(robot):
     for wrong in (0.0, 1.1):
         with pytest.raises(mbt.ArgumentValueError, match="forgetting"):
             PayloadEstimator(tree, "tool", noise=noise, forgetting=wrong)
-    with pytest.raises(mbt.ArgumentValueError, match="noise"):
-        PayloadEstimator(tree, "tool", noise=-noise)
+    for wrong in (-1.0, 1e-300, 1e300, np.inf):
+        with pytest.raises(mbt.ArgumentValueError, match="noise: expected numbers from 1e-100 to 1e100"):
+            PayloadEstimator(tree, "tool", noise=wrong * noise)
     with pytest.raises(mbt.UnknownNameError, match="spoon"):
         PayloadEstimator(tree, "spoon", noise=noise)
     payload = PayloadEstimator(tree, "tool", noise=noise)
@@ -86,4 +87,6 @@ def test_wrong_arguments_are_refused(robot):
         payload.update(np.zeros(6), np.zeros(6), np.zeros(5), np.zeros(6))
     with pytest.raises(mbt.ArgumentValueError, match="tau"):
         payload.update(np.zeros(6), np.zeros(6), np.zeros(6), np.full(6, np.nan))
+    with pytest.raises(mbt.ArgumentValueError, match="squares overflow"):
+        payload.update(np.zeros(6), np.zeros(6), np.full(6, 1e200), np.zeros(6))
     assert payload.mass == 0.0

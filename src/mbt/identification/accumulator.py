@@ -10,13 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from mbt.errors import ArgumentValueError, quote
-from mbt.identification.columns import ROWS, Columns, velocities_with_motors
+from mbt.identification.columns import ROWS, Columns, as_noise, velocities_with_motors
 from mbt.identification.conic import fit_by_clarabel
 from mbt.identification.doubts import doubts_of_loops, doubts_of_ranges, doubts_of_sizes
 from mbt.identification.identified import Identified
 from mbt.identification.motors import MotorScales, MotorSums, fit_scales
 from mbt.identification.physical import PhysicalFit, fit_physical, inside, ridge
-from mbt.math.arrays import FloatArray, as_bool, as_nonnegative, as_own_array
+from mbt.math.arrays import FloatArray, as_bool, as_nonnegative
 
 if TYPE_CHECKING:
     from mbt.tree.multibody_tree import MultibodyTree
@@ -195,9 +195,7 @@ class Accumulator:
             )
         sigma = None
         if noise is not None:
-            sigma = as_own_array(noise, "noise", (nv,))
-            if not (sigma > 0.0).all() or not np.isfinite(sigma).any():
-                raise ArgumentValueError("noise: expected numbers > 0, inf for velocities to leave out")
+            sigma = as_noise(noise, nv)
         if self._motors is not None:
             return self._solve_with_motors(self._motors, sigma, fit, weight)
         return self._solve(self._estimate_noise() if sigma is None else sigma, fit, weight)
@@ -272,7 +270,7 @@ class Accumulator:
         *Robust Statistics*, section 7.8). Taken again and again, they lead to it.
         """
         blocks = list(self._blocks(q, v, vdot, applied))
-        given = None if noise is None else as_own_array(noise, "noise", tau.shape[1:])
+        given = None if noise is None else as_noise(noise, tau.shape[1])
         phi = phi0 = self._columns.base.regrouping @ self._columns.description()
         freedom = np.sqrt(1.0 - min(self._b.shape[1] / tau.size, 0.9))
         floor = _ROUNDING * self._force_rms() + 1e-12

@@ -242,8 +242,8 @@ class _Fit:
     def run(self, noise: object) -> Calibration:
         """Return the fit."""
         given = None if noise is None else as_finite_array(noise, "noise", (2,))
-        if given is not None and not (given > 0.0).all():
-            raise ArgumentValueError("noise: expected numbers > 0")
+        if given is not None and not ((given >= 1e-100) & (given <= 1e100)).all():
+            raise ArgumentValueError("noise: expected numbers from 1e-100 to 1e100")
         sigma = np.full(2, _GUESS) if given is None else given
         residuals, jacobian = self.linearize(guess=True)
         kept = _independent(jacobian)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from mbt.errors import ArgumentTypeError, ArgumentValueError, quote
 from mbt.identification.loops import Loops
-from mbt.math.arrays import FloatArray, as_bool, as_finite_array, as_positive
+from mbt.math.arrays import FloatArray, as_bool, as_finite_array, as_own_array, as_positive
 from mbt.motion.units import effort_unit, velocity_units
 from mbt.tree.base_parameters import BaseParameters, find_base_parameters
 
@@ -22,6 +22,7 @@ __all__ = [
     "ROWS",
     "Columns",
     "as_names",
+    "as_noise",
     "as_tree",
     "frictions_of",
     "velocities_with_motors",
@@ -248,6 +249,17 @@ def as_tree(tree: object, what: str) -> MultibodyTree:
     if tree.scalar_type.name != "double":
         raise ArgumentTypeError(f"tree: expected one of doubles, got one of {tree.scalar_type.name}")
     return tree
+
+
+def as_noise(noise: object, size: int) -> FloatArray:
+    """Return standard deviations of forces; of those to leave out they are infinite, but not of all."""
+    sigma = as_own_array(noise, "noise", (size,))
+    is_seen = (sigma >= 1e-100) & (sigma <= 1e100)  # their squares, times those of a regressor, are doubles
+    if not (is_seen | (sigma == np.inf)).all() or not is_seen.any():
+        raise ArgumentValueError(
+            "noise: expected numbers from 1e-100 to 1e100, inf for velocities to leave out"
+        )
+    return sigma
 
 
 def as_names(names: object, argument: str) -> list[Any]:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from mbt.errors import ArgumentTypeError, ArgumentValueError, quote
-from mbt.identification.columns import Columns, as_tree
+from mbt.identification.columns import Columns, as_noise, as_tree
 from mbt.identification.loops import Followers
-from mbt.math.arrays import FloatArray, as_count, as_finite, as_finite_array, as_own_array, as_positive
+from mbt.math.arrays import FloatArray, as_count, as_finite, as_finite_array, as_positive
 from mbt.motion.progress import Progress
 from mbt.tree.coordinate_names import as_generator
 
@@ -296,9 +296,7 @@ class _Search:
         self.is_d_optimal = is_d_optimal
         self.units: FloatArray | None = None
         if noise is not None:
-            self.units = as_own_array(noise, "noise", (self.columns.tree.num_velocities,))
-            if not (self.units > 0.0).all() or not np.isfinite(self.units).any():
-                raise ArgumentValueError("noise: expected numbers > 0, inf for velocities to leave out")
+            self.units = as_noise(noise, self.columns.tree.num_velocities)
         elif is_d_optimal:
             if self.columns.loops is not None:
                 states = self.columns.loops.random_motions(_RANDOM_STATES // 20)

@@ -8,8 +8,8 @@ import numpy as np
 
 from mbt.errors import ArgumentTypeError, ArgumentValueError, quote
 from mbt.identification.accumulator import scales
-from mbt.identification.columns import Columns
-from mbt.math.arrays import FloatArray, as_finite_array, as_own_array, as_positive
+from mbt.identification.columns import Columns, as_noise
+from mbt.math.arrays import FloatArray, as_finite_array, as_positive
 
 if TYPE_CHECKING:
     from mbt.tree.multibody_tree import MultibodyTree
@@ -72,10 +72,7 @@ class PayloadEstimator:
         if not isinstance(body, str):
             raise ArgumentTypeError(f"body: expected the name of a body, got {quote(body)}")
         self._columns = Columns(tree, None, False, [body])
-        sigma = as_own_array(noise, "noise", (tree.num_velocities,))
-        if not (sigma > 0.0).all():
-            raise ArgumentValueError("noise: expected numbers > 0, inf for velocities to leave out")
-        self._weights = 1.0 / sigma**2
+        self._weights = 1.0 / as_noise(noise, tree.num_velocities) ** 2
         self._forgetting = as_positive(forgetting, "forgetting")
         if self._forgetting > 1.0:
             raise ArgumentValueError(f"forgetting: expected a number from 0 to 1, got {self._forgetting}")
@@ -110,11 +107,15 @@ class PayloadEstimator:
             for value, name, size in ((q, "q", tree.num_positions), (v, "v", nv), (vdot, "vdot", nv))
         ]
         force = as_finite_array(tau, "tau", (nv,))
-        X, known = columns.evaluate(*sample)
-        rest = columns.reduced(sample[0], force[None])[0] - known[0] - X[0] @ self._described
-        weighted = X[0].T * self._weights
-        self._A = self._forgetting * self._A + weighted @ X[0]
-        self._b = self._forgetting * self._b + weighted @ rest
+        with np.errstate(over="ignore", invalid="ignore"):
+            X, known = columns.evaluate(*sample)
+            rest = columns.reduced(sample[0], force[None])[0] - known[0] - X[0] @ self._described
+            weighted = X[0].T * self._weights
+            A, b = weighted @ X[0], weighted @ rest
+        if not (np.isfinite(A).all() and np.isfinite(b).all()):
+            raise ArgumentValueError("the sample has so large numbers that their squares overflow float64")
+        self._A = self._forgetting * self._A + A
+        self._b = self._forgetting * self._b + b
 
     @property
     def parameters(self) -> FloatArray:
