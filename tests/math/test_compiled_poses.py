@@ -12,7 +12,9 @@ import pytest
 
 import mbt
 import mbt.math as mm
+from mbt._core.api.poses import force_on_frame, motion_of_point, shift_and_turn
 from mbt.errors import ArgumentValueError, SingularityError
+from mbt.math.read_only import ReadOnlyArray
 from support import lie_reference as reference
 from support.lie_reference import many_digits
 
@@ -279,3 +281,29 @@ def test_slices_of_results_of_a_context_are_read() -> None:
     context.q = np.linspace(0.1, 0.6, tree.num_positions)
     pose = tree.bodies[-1].body_frame.calc_pose_in_world(context)
     np.testing.assert_allclose(mm.exp_so3(mm.log_so3(pose[:3, :3])), pose[:3, :3], atol=8 * EPS)
+
+
+def test_forces_and_motions_of_one_state() -> None:
+    """What NumPy gives: to the last bit, but for forces on frames."""
+    rng = np.random.default_rng(5)
+    X, Y = mm.exp_se3(rng.normal(size=6)), mm.exp_se3(rng.normal(size=6)).view(ReadOnlyArray)
+    R, p = X[:3, :3], rng.normal(size=6)[::2]
+    F, V, A = rng.normal(size=(3, 6))
+    turned = np.concatenate([R @ (F[:3] + np.cross(p, F[3:])), R @ F[3:]])
+    for given in ((F, p, R), (F.tolist(), tuple(p.tolist()), R)):
+        np.testing.assert_array_equal(shift_and_turn(*given), turned)
+    on_frame = np.concatenate([R.T @ (F[:3] + np.cross(Y[:3, 3] - X[:3, 3], F[3:])), R.T @ F[3:]])
+    np.testing.assert_allclose(force_on_frame(F, Y, X), on_frame, rtol=1e-13, atol=1e-13)
+    arm = R @ p
+    velocity = V[3:] + np.cross(V[:3], arm)
+    acceleration = A[3:] + (np.cross(A[:3], arm) + np.cross(V[:3], np.cross(V[:3], arm)))
+    np.testing.assert_array_equal(motion_of_point(X, p, V), velocity)
+    np.testing.assert_array_equal(motion_of_point(X, p, V, A), acceleration)
+
+
+def test_other_forces_and_motions_are_left_to_others() -> None:
+    X, F, p = np.eye(4), np.ones(6), np.ones(3)
+    for wrong in (F.astype(object), F[:5], np.ones((2, 6)), F.astype(np.float32)):
+        assert shift_and_turn(wrong, p, X[:3, :3]) is None
+        assert force_on_frame(wrong, X, X) is None
+        assert motion_of_point(X, p, wrong) is motion_of_point(X, p, F, wrong) is None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, overload
 
 import numpy as np
 
+from mbt._core.api.poses import shift_and_turn
 from mbt.errors import (
     ArgumentTypeError,
     ArgumentValueError,
@@ -447,26 +448,18 @@ class RigidBody(BodyMotion):
         """
         check_context(self, context)
         check_forces(self, forces)
-        numbers, tree = context._numbers, self.parent_tree
         if not is_constructed(frame_E, Frame):
             check_element(frame_E, Frame, f"{self._label}: frame_E")
-        p_BoBp_E = self._checked(numbers.as_float_array, p_BP_E, "p_BP_E", (3,))
-        F_E = self._checked(numbers.as_float_array, F_Bp_E, "F_Bp_E", (6,))
+        tree = self.parent_tree
         R_WE = tree.calc_relative_rotation_matrix(context, tree.world_frame, frame_E)
-        if numbers is DOUBLES and R_WE.ndim == 2 and not forces.batch_shape:
-            (tx, ty, tz, fx, fy, fz), (x, y, z) = F_E.tolist(), p_BoBp_E.tolist()
-            torque_E, F_Bo_W = np.empty(3), np.empty(6)
-            # Number by number: quicker than an array of three of them.
-            torque_E[0] = tx + (y * fz - z * fy)
-            torque_E[1] = ty + (z * fx - x * fz)
-            torque_E[2] = tz + (x * fy - y * fx)
-            R_WE.dot(torque_E, F_Bo_W[:3])
-            R_WE.dot(F_E[3:], F_Bo_W[3:])
-            forces._add_to_body(self.node_index, F_Bo_W)
-            return
-        torque_E, force_E = cut(F_E, 3)
-        torque_E = torque_E + np.cross(p_BoBp_E, force_E)
-        forces._add_to_body(self.node_index, join([rotate(R_WE, torque_E), rotate(R_WE, force_E)]))
+        F_Bo_W = shift_and_turn(F_Bp_E, p_BP_E, R_WE)
+        if F_Bo_W is None:
+            numbers = context._numbers
+            p_BoBp_E = self._checked(numbers.as_float_array, p_BP_E, "p_BP_E", (3,))
+            torque_E, force_E = cut(self._checked(numbers.as_float_array, F_Bp_E, "F_Bp_E", (6,)), 3)
+            torque_E = torque_E + np.cross(p_BoBp_E, force_E)
+            F_Bo_W = join([rotate(R_WE, torque_E), rotate(R_WE, force_E)])
+        forces._add_to_body(self.node_index, F_Bo_W)
 
     def __copy__(self) -> Self:
         """Return another body like this one, which no tree owns, with a body frame of its own."""

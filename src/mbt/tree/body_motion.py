@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mbt._core.api.poses import motion_of_point
 from mbt.errors import ArgumentTypeError, shape_error
 from mbt.math.arrays import FloatArray
 from mbt.math.leading_axes import cut, rotate
-from mbt.math.numbers import DOUBLES
 from mbt.tree.element import MultibodyElement
 from mbt.tree.indices import BodyNodeIndex
 
@@ -107,50 +107,29 @@ class BodyMotion(MultibodyElement):
 
     def calc_center_of_mass_translational_velocity_in_world(self, context: ContextCore) -> FloatArray:
         """Return the velocity v_WBcm of the mass centre [m/s], shape (3,)."""
-        V_WB, p_BoBcm_W = self._velocity_and_arm(context)
-        if type(V_WB) is list:
-            (wx, wy, wz, vx, vy, vz), (x, y, z) = V_WB, p_BoBcm_W.tolist()
-            return _vector(vx + (wy * z - wz * y), vy + (wz * x - wx * z), vz + (wx * y - wy * x))
-        w_WB, v_WBo = cut(V_WB, 3)
-        # v_WBcm = v_WBo + w_WB × p_BoBcm_W
-        with np.errstate(over="ignore", invalid="ignore"):
-            v_WBcm: FloatArray = v_WBo + np.cross(w_WB, p_BoBcm_W)
+        X_WB, V_WB = self.eval_pose_in_world(context), self.eval_spatial_velocity_in_world(context)
+        p_BoBcm_B = context._get_parameter("com", self._node_index)
+        v_WBcm = motion_of_point(X_WB, p_BoBcm_B, V_WB)
+        if v_WBcm is None:
+            w_WB, v_WBo = cut(V_WB, 3)
+            # v_WBcm = v_WBo + w_WB × p_BoBcm_W
+            with np.errstate(over="ignore", invalid="ignore"):
+                v_WBcm = v_WBo + np.cross(w_WB, rotate(X_WB[..., :3, :3], p_BoBcm_B))
         return v_WBcm
 
     def calc_center_of_mass_translational_acceleration_in_world(self, context: ContextCore) -> FloatArray:
         """Return the acceleration a_WBcm of the mass centre [m/s^2], shape (3,)."""
-        V_WB, p_BoBcm_W = self._velocity_and_arm(context)
-        A_WB = self.parent_tree.eval_acceleration_kinematics(context).A_WB
-        if type(V_WB) is list:
-            ex, ey, ez, ax, ay, az = A_WB[self._node_index].tolist()
-            (wx, wy, wz, _, _, _), (x, y, z) = V_WB, p_BoBcm_W.tolist()
-            # w_WB × p_BoBcm_W
-            tx, ty, tz = wy * z - wz * y, wz * x - wx * z, wx * y - wy * x
-            return _vector(
-                ax + ((ey * z - ez * y) + (wy * tz - wz * ty)),
-                ay + ((ez * x - ex * z) + (wz * tx - wx * tz)),
-                az + ((ex * y - ey * x) + (wx * ty - wy * tx)),
-            )
-        (alpha_WB, a_WBo), w_WB = cut(A_WB[..., self._node_index, _ALL], 3), V_WB[..., :3]
-        # a_WBcm = a_WBo + alpha_WB × p_BoBcm_W + w_WB × (w_WB × p_BoBcm_W)
-        with np.errstate(over="ignore", invalid="ignore"):
-            a_BoBcm = np.cross(alpha_WB, p_BoBcm_W) + np.cross(w_WB, np.cross(w_WB, p_BoBcm_W))
-            a_WBcm: FloatArray = a_WBo + a_BoBcm
+        X_WB, V_WB = self.eval_pose_in_world(context), self.eval_spatial_velocity_in_world(context)
+        A_WB, p_BoBcm_B = (
+            self.eval_spatial_acceleration_in_world(context),
+            context._get_parameter("com", self._node_index),
+        )
+        a_WBcm = motion_of_point(X_WB, p_BoBcm_B, V_WB, A_WB)
+        if a_WBcm is None:
+            (alpha_WB, a_WBo), w_WB = cut(A_WB, 3), V_WB[..., :3]
+            # a_WBcm = a_WBo + alpha_WB × p_BoBcm_W + w_WB × (w_WB × p_BoBcm_W)
+            with np.errstate(over="ignore", invalid="ignore"):
+                p_BoBcm_W = rotate(X_WB[..., :3, :3], p_BoBcm_B)
+                a_BoBcm = np.cross(alpha_WB, p_BoBcm_W) + np.cross(w_WB, np.cross(w_WB, p_BoBcm_W))
+                a_WBcm = a_WBo + a_BoBcm
         return a_WBcm
-
-    def _velocity_and_arm(self, context: ContextCore) -> tuple[Any, FloatArray]:
-        """Return V_WB, of one state of doubles a list, and p_BoBcm_W."""
-        tree, node = self.parent_tree, self._node_index
-        V_WB, X_WB = tree.eval_velocity_kinematics(context).V_WB, tree.eval_position_kinematics(context).X_WB
-        p_BoBcm_B = context._get_parameter("com", node)
-        if context._numbers is DOUBLES and X_WB.ndim == 3:
-            # An ordinary array is multiplied in a third of the time, to the same bit.
-            return V_WB[node].tolist(), np.array(X_WB[node, :3, :3]).dot(p_BoBcm_B)
-        return V_WB[..., node, _ALL], rotate(X_WB[..., node, :3, :3], p_BoBcm_B)
-
-
-def _vector(x: float, y: float, z: float) -> FloatArray:
-    """Return a vector of floats, in which no overflow is reported: quicker than of a list of them."""
-    vector = np.empty(3)
-    vector[0], vector[1], vector[2] = x, y, z
-    return vector

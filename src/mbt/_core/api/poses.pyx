@@ -27,6 +27,9 @@ cdef extern from "door/pose_calls.hpp" namespace "MBT_NS":
     object call_on_good_states(const char* name, object value)
     object call_make_pose(object p, object rotation, int kind)
     object call_rotation_about_axis(object axis, object angle)
+    object call_force_on_frame(object F_Bo_W, object X_WB, object X_WF)
+    object call_shift_and_turn(object force, object p, object rotation)
+    object call_motion_of_point(object X_WB, object p_BoBp_B, object V_WB, object A_WB)
     bint is_pose(const double* X) nogil
 
 
@@ -67,6 +70,21 @@ cdef object cold(str name, tuple arguments):
 def of_good_states(str name, value):
     """Return one of these functions of an array of doubles whose states are good."""
     return call_on_good_states(name.encode(), value)
+
+
+def force_on_frame(F_Bo_W, X_WB, X_WF):
+    """Return F_Fo_F of a force on a body of one state, in doubles; None of anything else."""
+    return call_force_on_frame(F_Bo_W, X_WB, X_WF)
+
+
+def shift_and_turn(F_Bp_E, p_BoBp_E, R_WE):
+    """Return F_Bo_W of a force at a point of one state, in doubles; None of anything else."""
+    return call_shift_and_turn(F_Bp_E, p_BoBp_E, R_WE)
+
+
+def motion_of_point(X_WB, p_BoBp_B, V_WB, A_WB=None):
+    """Return v_WBp, or a_WBp with A_WB, of one state, in doubles; None of anything else."""
+    return call_motion_of_point(X_WB, p_BoBp_B, V_WB, A_WB)
 
 
 def make_pose(p=None, *, rpy=None, quaternion=None, R=None):

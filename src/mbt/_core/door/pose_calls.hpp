@@ -387,4 +387,99 @@ static inline PyObject* call_rotation_about_axis(PyObject* axis, PyObject* angle
   });
 }
 
+// Forces and motions of one state -----------------------------------------------------------------------------------
+
+// [R' (torque + p x force); R' force], where R is that of X_WF, and p from Fo to Bo.
+static inline PyObject* call_force_on_frame(PyObject* F_Bo_W, PyObject* X_WB, PyObject* X_WF) {
+  const int shape_F[] = {6}, shape[] = {4, 4};
+  LeadingAxes lead;
+  Argument F, body, frame;
+  if (!read(F_Bo_W, 1, shape_F, lead, F) || !read(X_WB, 2, shape, lead, body) ||
+      !read(X_WF, 2, shape, lead, frame) || lead.count) {
+    return not_here();
+  }
+  return new_result(lead, 1, shape_F, [&](npy_intp, double* to) {
+    const Pose<double> X = pose_at(frame.data);
+    const Vec3<double> f = vector_at(F.data + 3), p = pose_at(body.data).p - X.p;
+    put(times_transposed(X.R, vector_at(F.data) + cross(p, f)), to);
+    put(times_transposed(X.R, f), to + 3);
+    return true;
+  });
+}
+
+// The next two give what NumPy does to the last bit: BLAS has an order of its own for its sums, and nothing is fused.
+
+static MBT_INLINE double rounded_product(double a, double b) {
+  volatile double ab = a * b;
+  return ab;
+}
+
+static inline Vec3<double> rounded_cross(const Vec3<double>& a, const Vec3<double>& b) {
+  return {
+      rounded_product(a.y, b.z) - rounded_product(a.z, b.y), rounded_product(a.z, b.x) - rounded_product(a.x, b.z),
+      rounded_product(a.x, b.y) - rounded_product(a.y, b.x)};
+}
+
+// y = R x; false when memory is short.
+static inline bool rotate(PyObject* R, const Vec3<double>& x, double* y) {
+  PyObject* vector = mbt_new1(3);
+  if (!vector) return false;
+  put(x, mbt_data(vector));
+  PyObject* product = PyArray_MatrixProduct(R, vector);
+  Py_DECREF(vector);
+  if (!product) return false;
+  std::memcpy(y, mbt_data(product), 3 * sizeof *y);
+  Py_DECREF(product);
+  return true;
+}
+
+static inline PyObject* new_rotation(const Mat3<double>& R) {
+  PyObject* array = mbt_new2(3, 3);
+  if (array) put(R, mbt_data(array));
+  return array;
+}
+
+// R [torque + p x force; force].
+static inline PyObject* call_shift_and_turn(PyObject* force, PyObject* p, PyObject* rotation) {
+  const int shape_F[] = {6}, shape[] = {3, 3};
+  LeadingAxes lead;
+  Argument F, arm, R;
+  if (!read(force, 1, shape_F, lead, F) || !read(p, 1, shape, lead, arm) || !read(rotation, 2, shape, lead, R) ||
+      lead.count) {
+    return not_here();
+  }
+  PyObject *result = mbt_new1(6), *turn = new_rotation(matrix_at(R.data));
+  const Vec3<double> f = vector_at(F.data + 3), t = vector_at(F.data) + rounded_cross(vector_at(arm.data), f);
+  if (!result || !turn || !rotate(turn, t, mbt_data(result)) || !rotate(turn, f, mbt_data(result) + 3)) {
+    Py_CLEAR(result);
+  }
+  Py_XDECREF(turn);
+  return result;
+}
+
+// v + w x p, where p is R of X_WB times p_BoBp_B, and V_WB = [w; v]; or, with A_WB = [alpha; a],
+// a + (alpha x p + w x (w x p)).
+static inline PyObject* call_motion_of_point(PyObject* X_WB, PyObject* p_BoBp_B, PyObject* V_WB, PyObject* A_WB) {
+  const int shape_V[] = {6}, shape_p[] = {3}, shape[] = {4, 4};
+  const bool is_acceleration = A_WB != Py_None;
+  LeadingAxes lead;
+  Argument X, p_B, V, A;
+  if (!read(X_WB, 2, shape, lead, X) || !read(p_BoBp_B, 1, shape_p, lead, p_B) || !read(V_WB, 1, shape_V, lead, V) ||
+      (is_acceleration && !read(A_WB, 1, shape_V, lead, A)) || lead.count) {
+    return not_here();
+  }
+  PyObject *result = mbt_new1(3), *turn = new_rotation(matrix_at(X.data, 4));
+  if (!result || !turn || !rotate(turn, vector_at(p_B.data), mbt_data(result))) {
+    Py_CLEAR(result);
+  } else {
+    const Vec3<double> p = vector_at(mbt_data(result)), w = vector_at(V.data), wp = rounded_cross(w, p);
+    put(is_acceleration
+            ? vector_at(A.data + 3) + (rounded_cross(vector_at(A.data), p) + rounded_cross(w, wp))
+            : vector_at(V.data + 3) + wp,
+        mbt_data(result));
+  }
+  Py_XDECREF(turn);
+  return result;
+}
+
 }  // namespace MBT_NS

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from mbt._core.api.poses import force_on_frame
 from mbt._core.model.element_types import ForceElementType
 from mbt.errors import ArgumentValueError
 from mbt.math.arrays import FloatArray
 from mbt.math.leading_axes import cross, cut, join, rotate, transpose
-from mbt.math.numbers import DOUBLES
 from mbt.tree.body import RigidBody
 from mbt.tree.context_access import check_context
 from mbt.tree.fields import NONNEGATIVE, Reference, Vector
@@ -152,26 +152,12 @@ class LinearBushingRollPitchYaw(SpringsAndDampers):
         check_context(self, context)
         tree, node = self.parent_tree, frame.body.node_index
         F_Bo = tree._calc_forces_of_element(context, self._core_index)[..., 6 * node : 6 * node + 6]
-        X_WF = tree.calc_relative_transform(context, tree.world_frame, frame)
-        X_WB = tree.eval_position_kinematics(context).X_WB
-        # F_Fo = [t - p_BoFo × f; f]
-        if context._numbers is DOUBLES and X_WF.ndim == 2:
-            tx, ty, tz, fx, fy, fz = F_Bo.tolist()
-            (ax, ay, az), (bx, by, bz) = X_WF[:3, 3].tolist(), X_WB[node, :3, 3].tolist()
-            x, y, z = ax - bx, ay - by, az - bz
-            # In place, number by number: quicker than a new array.
-            F_Bo[0] = tx - (y * fz - z * fy)
-            F_Bo[1] = ty - (z * fx - x * fz)
-            F_Bo[2] = tz - (x * fy - y * fx)
-            R_FW = X_WF[:3, :3].T.copy()
-            F_Fo: FloatArray = np.empty(6)
-            R_FW.dot(F_Bo[:3], F_Fo[:3])
-            R_FW.dot(F_Bo[3:], F_Fo[3:])
-            return F_Fo
-        p_BoFo_W = X_WF[..., :3, 3] - X_WB[..., node, :3, 3]
-        torque, force = cut(F_Bo, 3)
-        R_FW = transpose(X_WF[..., :3, :3])
-        F_Fo = join([rotate(R_FW, torque - cross(p_BoFo_W, force)), rotate(R_FW, force)])
+        X_WB, X_WF = frame.body.eval_pose_in_world(context), frame.calc_pose_in_world(context)
+        F_Fo = force_on_frame(F_Bo, X_WB, X_WF)
+        if F_Fo is None:
+            torque, force = cut(F_Bo, 3)
+            p_FoBo_W, R_FW = X_WB[..., :3, 3] - X_WF[..., :3, 3], transpose(X_WF[..., :3, :3])
+            F_Fo = join([rotate(R_FW, torque + cross(p_FoBo_W, force)), rotate(R_FW, force)])
         return F_Fo
 
     # For the tree.
