@@ -175,7 +175,8 @@ class Frame(FrameMotion):
         offsets, base = self._offsets_to_base()
         X_BF = base._pose_of_base(context)
         for frame in reversed(offsets):
-            X_BF = multiply(X_BF, frame._own_pose(context))
+            X_PF = frame._own_pose(context)
+            X_BF = X_PF if X_BF is IDENTITY else multiply(X_BF, X_PF)
         return X_BF if offsets else X_BF.copy()
 
     def calc_rotation_matrix_in_body_frame(self, context: ContextCore) -> FloatArray:
@@ -392,8 +393,8 @@ class Frame(FrameMotion):
         offsets, base = self._offsets_to_base()
         X_BF = base._default_pose_of_base()
         for frame in reversed(offsets):
-            X_BF = multiply(X_BF, frame._X_PF)
-        return X_BF if offsets else X_BF.copy()
+            X_BF = frame._X_PF if X_BF is IDENTITY else multiply(X_BF, frame._X_PF)
+        return X_BF if len(offsets) > 1 else X_BF.copy()
 
     def _offsets_to_base(self) -> tuple[list[FixedOffsetFrame], Frame]:
         """Return the frames with an offset from this one, which comes first, and the frame they stand on."""
