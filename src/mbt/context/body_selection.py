@@ -46,18 +46,18 @@ def mask_of_bodies(tree: MultibodyTree, body_indexes: object) -> FloatArray:
     ForeignElementError
         When a body belongs to another tree.
     """
-    mask = np.zeros(tree.num_bodies)
+    mask, bodies = np.zeros(tree.num_bodies), tree._elements.bodies
     if isinstance(body_indexes, str):
         body_indexes = [body_indexes]
     for entry in _each(body_indexes, "body_indexes", "a BodyIndex"):
         if isinstance(entry, str):
-            body = tree._elements.bodies.named(entry, tree._elements.model_instances, "body_indexes")
+            body = bodies.named(entry, tree._elements.model_instances, "body_indexes")
         elif isinstance(entry, RigidBody):
             if entry.parent_tree is not tree:
                 raise_foreign_element(tree, entry, "body_indexes: expected bodies")
             body = entry
         else:
-            body = tree._elements.bodies.at(entry, "body_indexes")
+            body = bodies.at(entry, "body_indexes")
         if mask[body._node_index]:
             raise ArgumentValueError(f"body_indexes: {body._label} (index {body.index}) is named twice")
         mask[body._node_index] = 1.0

@@ -128,7 +128,10 @@ class DeclaredValues:
         """Set a vector; see `Context`."""
         i = self.parameters._checked_numeric(index)
         size = self.declarations.numeric[i][1].size
-        array = self._checked_vector(context, values, "numeric", i, size)
+        self.take_numeric_parameter(context, i, self._checked_vector(context, values, "numeric", i, size))
+
+    def take_numeric_parameter(self, context: Context, i: int, array: FloatArray) -> None:
+        """Set a vector to a read-only array that was checked, and becomes its own."""
         self._take(context, self.parameters._replaced_numeric(i, array))
 
     def set_abstract_parameter(self, context: Context, index: object, value: Any) -> None:

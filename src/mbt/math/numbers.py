@@ -144,11 +144,12 @@ class Numbers:
             raise ShapeError(f"{name}: expected mass properties of one state, got {quote(value)}")
         return value
 
-    def inertia_of_composite(self, composite: Any) -> SpatialInertia:
-        """Return mass properties by mass, moment of mass and moments of inertia, xx xy xz yy yz zz, (10,)."""
-        mass, x, y, z, xx, xy, xz, yy, yz, zz = composite.tolist()
-        com = (0.0, 0.0, 0.0) if mass == 0.0 else (x / mass, y / mass, z / mass)
-        return SpatialInertia._of_rotational_inertia(mass, com, xx, yy, zz, xy, xz, yz)
+    def inertia_of_parts(self, mass: float, parts: FloatArray) -> SpatialInertia:
+        """Return mass properties by mass centre and unit inertia, xx yy zz xy xz yz, (9,), read-only.
+
+        Without a mass it is the rotational inertia.
+        """
+        return SpatialInertia._of_arrays(mass, parts[:3], parts[3:])
 
     def write_all(self, *targets: tuple[Any, Any, str]) -> tuple[Any, ...]:
         """Write results into arguments of these names, all or none; return what was written, or results."""

@@ -63,8 +63,13 @@ class UnitInertia:
     @classmethod
     def _of_components(cls, components: FloatArray) -> UnitInertia:
         """Return a unit inertia of xx yy zz xy xz yz, unchecked. The array, shape (6,), becomes its own."""
-        inertia = cls.__new__(cls)
         components.setflags(write=False)
+        return cls._of_read_only(components)
+
+    @classmethod
+    def _of_read_only(cls, components: FloatArray) -> UnitInertia:
+        """Return the same of an array that is read-only."""
+        inertia = cls.__new__(cls)
         _put_components(inertia, components)
         return inertia
 

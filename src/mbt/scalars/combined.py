@@ -107,10 +107,9 @@ def centroidal_momentum_bias_of_others(tree: Any, q: Any, v: Any, out: Any) -> A
 
 def find_motors(tree: Any, actuated: object) -> Any:
     """Return the indices of the velocities that have motors, each once."""
-    nv = tree.num_velocities
     if actuated is None:
-        driven = {actuator.velocity_start for actuator in tree.joint_actuators}
-        return np.array(sorted(driven), np.intp) if driven else np.arange(nv, dtype=np.intp)
+        return tree._fact("motors", lambda: _motors_of_actuators(tree))
+    nv = tree.num_velocities
     try:
         given = np.asarray(actuated)
     except ValueError:
@@ -129,6 +128,11 @@ def find_motors(tree: Any, actuated: object) -> Any:
         raise ArgumentValueError(f"actuated: expected indices from 0 to {nv - 1}, got {places}")
     is_ready = once == places and given.dtype == np.intp and given.flags.c_contiguous
     return given if is_ready else np.array(once, np.intp)
+
+
+def _motors_of_actuators(tree: Any) -> Any:
+    driven = {actuator.velocity_start for actuator in tree.joint_actuators}
+    return np.array(sorted(driven) or range(tree.num_velocities), np.intp)
 
 
 def raise_violated(tree: Any, equation: int, error: float) -> NoReturn:

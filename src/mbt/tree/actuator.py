@@ -329,10 +329,11 @@ class JointActuator(MultibodyElement):
         if numbers is DOUBLES:
             changed = gains.copy()
             changed[which] = gain
+            changed.setflags(write=False)
+            context._declared.take_numeric_parameter(context, self._gains_index, changed)
         else:
             part, values = slice(which, which + 1), numbers.as_float_array(gain, name)[..., np.newaxis]
-            changed = numbers.replaced(gains, part, values)
-        context.set_numeric_parameter(self._gains_index, changed)
+            context.set_numeric_parameter(self._gains_index, numbers.replaced(gains, part, values))
         return self
 
     def _checked_gain(self, value: object, name: str, numbers: Numbers = DOUBLES) -> float:

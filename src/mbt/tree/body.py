@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import NoneType
-from typing import TYPE_CHECKING, ClassVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import numpy as np
 
@@ -47,6 +47,7 @@ __all__ = ["RigidBody"]
 
 _NO_NODE = BodyNodeIndex(-1)
 _WORLD = world_index()
+_NO_INERTIA = [0.0] * 6
 
 
 class RigidBody(BodyMotion):
@@ -311,10 +312,13 @@ class RigidBody(BodyMotion):
         """
         self._check_has_mass_properties()
         numbers, node = numbers_of(self, context), self.node_index
-        p_BoBcm_B = self._checked(numbers.as_finite_array, com, "com", (3,))
+        p_BoBcm_B: Any = None
+        if numbers is DOUBLES:
+            p_BoBcm_B = self._checked(numbers.as_float_array, com, "com", (3,))
+        # What is clearly possible is finite too.
         is_known_possible = (
-            numbers is DOUBLES
-            and not any(context._get_parameter("massless_inertia", node).tolist())
+            p_BoBcm_B is not None
+            and context._get_parameter("massless_inertia", node).tolist() == _NO_INERTIA
             and is_clearly_possible(
                 context._get_number("mass", node),
                 p_BoBcm_B.tolist(),
@@ -322,6 +326,7 @@ class RigidBody(BodyMotion):
             )
         )
         if not is_known_possible:
+            p_BoBcm_B = self._checked(numbers.as_finite_array, com, "com", (3,))
             self._check_valid(self._inertia_about(context, p_BoBcm_B))
         context._set_parameter("com", node, p_BoBcm_B)
         return self

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 from mbt._core.above import above
 from mbt._core.api.tree_energy import TreeCore
 from mbt.tree.context_access import raise_context_mismatch
+from mbt.tree.servos import has_servos
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -121,15 +122,19 @@ class Motion(TreeCore):
             When a single state has no accelerations at the beginning.
         """
         tree = cast(Any, self)
-        above.compile_copy(tree)
+        if tree._compiled is None:
+            above.compile_copy(tree)
         if getattr(context, "tree", None) is not self:
             raise_context_mismatch(tree, context)
-        # Implicit steps have servos in themselves.
-        has_servos = any(actuator.is_servo for actuator in tree.joint_actuators) and method != "implicit"
-        roll_out = above.rollout_with_servos if has_servos else above.rollout_context
-        options = {"method": method, "every": every, "contacts": contacts}
         limits = above.check_limits(method, joint_limits, limit_efforts)
-        if not has_servos:
-            options["limits"] = limits
-        path: tuple[FloatArray, FloatArray] = roll_out(context, tau, dt, out, **options)
+        path: tuple[FloatArray, FloatArray]
+        # Implicit steps have servos in themselves.
+        if method != "implicit" and has_servos(tree):
+            path = above.rollout_with_servos(
+                context, tau, dt, out, method=method, every=every, contacts=contacts
+            )
+        else:
+            path = above.rollout_context(
+                context, tau, dt, out, method=method, every=every, contacts=contacts, limits=limits
+            )
         return path

@@ -314,6 +314,23 @@ cdef object shares_of(restitution):
     return as_share_array(restitution, "restitution")[..., None]
 
 
+cdef double sum_of(Py_ssize_t n, const double* forces) noexcept nogil:
+    """The sum of their absolute values."""
+    cdef double total = 0.0
+    cdef Py_ssize_t k
+    for k in range(n):
+        total += fabs(forces[k])
+    return total
+
+
+cdef object forces_at_rest(tree, q, v, Py_ssize_t nv, external_forces, tuple shape):
+    """Inverse dynamics without accelerations, of these leading axes."""
+    no_vdot = new1(nv)
+    memset(data(no_vdot), 0, nv*sizeof(double))
+    tau = inverse_dynamics(tree, q, v, no_vdot, external_forces=external_forces)
+    return np.ascontiguousarray(np.broadcast_to(tau, shape + (nv,)))
+
+
 def constrained_inverse_dynamics(tree, q, v, vdot, actuated=None, *, external_forces=None, out=None):
     """Return the forces of motors and constraints that give a mechanism with loops the accelerations `vdot`.
 
@@ -380,17 +397,14 @@ def constrained_inverse_dynamics(tree, q, v, vdot, actuated=None, *, external_fo
     cdef Py_ssize_t ne = compiled.model.num_equations
     cdef Py_ssize_t na = len(motors)
     wanted = inverse_dynamics(tree, q, v, vdot, external_forces=external_forces)
-    no_vdot = new1(nv)
-    memset(data(no_vdot), 0, nv*sizeof(double))
-    at_rest = inverse_dynamics(tree, q, v, no_vdot, external_forces=external_forces)
     J, bias = constraint_jacobian(tree, q), constraint_bias(tree, q, v)
     shape = wanted.shape[:wanted.ndim - 1]
     if shape:
         arrays = [
             np.ascontiguousarray(np.broadcast_to(np.asarray(x, np.float64), shape + core))
-            for x, core in ((at_rest, (nv,)), (J, (ne, nv)), (bias, (ne,)), (v, (nv,)), (vdot, (nv,)))
+            for x, core in ((J, (ne, nv)), (bias, (ne,)), (v, (nv,)), (vdot, (nv,)))
         ]
-        at_rest, J, bias, v, vdot = arrays
+        J, bias, v, vdot = arrays
         tau, multipliers = np.empty(shape + (nv,)), np.empty(shape + (ne,))
     else:
         v, vdot = in1(v, "v", nv), in1(vdot, "vdot", nv)
@@ -403,7 +417,7 @@ def constrained_inverse_dynamics(tree, q, v, vdot, actuated=None, *, external_fo
     cdef double* to_tau = data(tau)
     cdef double* to_multipliers = data(multipliers)
     cdef const double* forces = data(wanted)
-    cdef const double* others = data(at_rest)
+    cdef const double* others = NULL
     cdef const double* rows = data(J)
     cdef const double* rates = data(bias)
     cdef const double* velocities = data(v)
@@ -418,9 +432,13 @@ def constrained_inverse_dynamics(tree, q, v, vdot, actuated=None, *, external_fo
         missing = share_forces(
             nv, na, places, ne, rows + ne*nv*i, forces + nv*i, work, to_tau + nv*i, to_multipliers + ne*i
         )
-        size = 0.0
-        for k in range(nv):
-            size += fabs(forces[nv*i + k]) + fabs(others[nv*i + k])
+        size = sum_of(nv, forces + nv*i)
+        if not missing <= ALLOWED_ERROR*size:
+            # Is it small beside forces that cancel those of the accelerations?
+            if others == NULL:
+                at_rest = forces_at_rest(tree, q, v, nv, external_forces, shape)
+                others = data(at_rest)
+            size += sum_of(nv, others + nv*i)
         if missing > ALLOWED_ERROR*size and single:
             above.raise_not_driven(tree, missing)
         # Also where they are NaN.

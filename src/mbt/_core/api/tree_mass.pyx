@@ -4,7 +4,7 @@ cimport numpy as cnp
 
 from mbt._core.api.tree_accelerations cimport TreeAccelerations
 from mbt._core.api.tree_jacobians cimport wants_qdot
-from mbt._core.door.exact_arrays cimport adopt, data
+from mbt._core.door.exact_arrays cimport adopt, data, new1
 from mbt._core.engines.context cimport ContextCore, flat
 from mbt._core.engines.section cimport Section
 from mbt._core.model.structs cimport Model, common_ancestor
@@ -19,6 +19,22 @@ from mbt.math.read_only import ReadOnlyArray
 
 cnp.import_array()
 adopt(ReadOnlyArray)
+
+
+cdef object parts_of_composite(const double* composite):
+    """Mass centre and unit inertia, xx yy zz xy xz yz, read-only; without a mass zero, and rotational inertia."""
+    cdef double mass = composite[0]
+    cdef const double* I = composite + 4  # xx xy xz yy yz zz
+    cdef cnp.ndarray parts = new1(9)
+    cdef double* to = data(parts)
+    cdef double[6] components = [I[0], I[3], I[5], I[1], I[2], I[4]]
+    cdef int i
+    for i in range(3):
+        to[i] = 0.0 if mass == 0.0 else composite[1 + i] / mass
+    for i in range(6):
+        to[3 + i] = components[i] if mass == 0.0 else components[i] / mass
+    cnp.PyArray_CLEARFLAGS(parts, cnp.NPY_ARRAY_WRITEABLE)
+    return parts
 
 
 cdef class TreeMass(TreeAccelerations):
@@ -303,7 +319,9 @@ cdef class TreeMass(TreeAccelerations):
         cdef ContextCore c = self.own(context)
         cdef int[5] integers = [self.frame(frame_F, "frame_F"), 1, 0, 0, 0]
         composite = c.evaluate(COMPOSITE_INERTIA, integers, c.numbers_of(above.mask_of_bodies(self, body_indexes)))
-        return c._numbers.inertia_of_composite(composite)
+        if c._engine is not None:
+            return c._numbers.inertia_of_composite(composite)
+        return c._numbers.inertia_of_parts(data(composite)[0], parts_of_composite(data(composite)))
 
     def calc_mass_matrix_inverse(self, context, *, out=None):
         """Return the inverse of the mass matrix, by articulated bodies: the mass matrix is not formed.
