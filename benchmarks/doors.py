@@ -132,6 +132,7 @@ class Survey:
             "lower_limits": [-2.0], "upper_limits": [2.0], "effort_limit": 100.0,
             "A_WB_array": np.ones((tree.num_bodies, 6)), "generator": rng, "other": self.forces,
             "value": "note", "entry": next((f.entry for f in tree.frames if isinstance(f, Probe)), None),
+            "X_WG": functional.frame_pose(tree, tree.default_positions + 0.1, body.body_frame),
             "gear_ratio": 2.0, "rotor_inertia": 0.1, "F_Mo_F": np.ones(6),
         }  # fmt: skip
         self.untimed: list[str] = []

@@ -90,6 +90,24 @@ def test_a_single_goal_is_one_of_a_batch(arm: mbt.MultibodyTree) -> None:
     assert np.array_equal(found.q, again.q)
 
 
+def test_problems_of_some_frames_are_kept(arm: mbt.MultibodyTree) -> None:
+    """What is kept changes no result, is not of a copy, and does not grow with the number of frames."""
+    tree, q = pickle.loads(pickle.dumps(arm)), np.full(6, 0.3)
+    functional.frame_pose(tree, q, "l6")
+    unused = pickle.dumps(tree)
+    for name in (f"l{i % 6 + 1}" for i in range(9)):
+        X = functional.frame_pose(tree, q, name)
+        ik = mbt.InverseKinematics(tree)
+        ik.add_pose(name)
+        wanted = ik.solve([X])
+        for _ in range(2):
+            found = functional.inverse_kinematics(tree, name, X)
+            np.testing.assert_array_equal(found.q, wanted.q)
+            np.testing.assert_array_equal(found.error, wanted.error)
+    assert 0 < len(tree._fact("inverse_kinematics", dict)) <= 4
+    assert pickle.dumps(tree) == unused
+
+
 def test_a_goal_alone_and_in_a_batch(arm: mbt.MultibodyTree) -> None:
     _, X = goals(150, 7)
     batch = functional.inverse_kinematics(arm, "l6", X, rng=3)

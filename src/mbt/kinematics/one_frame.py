@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mbt.context.checks import compile_copy, frame_index
 from mbt.errors import ArgumentValueError
 from mbt.kinematics.inverse_kinematics import InverseKinematics
 from mbt.kinematics.tasks import TOLERANCE
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from mbt.tree.multibody_tree import MultibodyTree
 
 __all__ = ["inverse_kinematics"]
+
+# Each has 6 MB for a chain of 1000 joints.
+_MOST_KEPT = 4
 
 
 def inverse_kinematics(
@@ -67,10 +71,24 @@ def inverse_kinematics(
     >>> bool(abs(mbt.functional.frame_pose(tree, found.q, "tool") - goal).max() < 1e-3)
     True
     """
-    ik = InverseKinematics(tree)
-    ik.add_pose(frame)
+    ik = _problem_of(tree, frame)
     X_WG = as_float_array(X_WG, "X_WG", (..., 4, 4))
     try:
         return ik.solve([X_WG], start, seeds=seeds, rng=rng, tolerance=tolerance, max_steps=max_steps)
     except ArgumentValueError as error:
         raise ArgumentValueError(str(error).replace("goals[0]", "X_WG")) from None
+
+
+def _problem_of(tree: MultibodyTree, frame: Frame | str) -> InverseKinematics:
+    """Return the problem of one frame. To make it takes longer than to solve it, so trees keep some."""
+    compile_copy(tree)
+    known: dict[int, InverseKinematics] = tree._fact("inverse_kinematics", dict)
+    index = frame_index(tree, frame, "frame")
+    ik = known.get(index)
+    if ik is None:
+        ik = InverseKinematics(tree)
+        ik.add_pose(frame)
+        if len(known) >= _MOST_KEPT:
+            known.clear()
+        known[index] = ik
+    return ik

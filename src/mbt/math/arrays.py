@@ -161,7 +161,8 @@ def broadcast_together(arrays: dict[str, Any]) -> tuple[Any, ...]:
 def as_finite_array(value: object, name: str, shape: Shape | None = None) -> FloatArray:
     """Convert as `as_float_array` does, reject NaN and infinity, and return a new copy."""
     if type(value) is np.ndarray:
-        if value.dtype is _DOUBLE and (shape is None or value.shape == shape) and value.size <= 16:
+        is_short = value.dtype is _DOUBLE and value.size <= 16
+        if is_short and (shape is None or value.shape == shape or has_shape(value.shape, shape)):
             own = value.copy()
             if math.isfinite(sum(own.tolist() if own.ndim == 1 else own.ravel().tolist())):
                 return own
