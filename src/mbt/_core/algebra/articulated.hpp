@@ -43,8 +43,20 @@ static MBT_VALUE Motion<T> operator+(const Motion<T>& a, const Motion<T>& b) {
   return {a.w + b.w, a.v + b.v};
 }
 template <class T>
+static MBT_VALUE Motion<T> operator-(const Motion<T>& a, const Motion<T>& b) {
+  return {a.w - b.w, a.v - b.v};
+}
+template <class T>
 static MBT_VALUE Force<T> operator+(const Force<T>& a, const Force<T>& b) {
   return {a.t + b.t, a.f + b.f};
+}
+template <class T>
+static MBT_VALUE Force<T> operator-(const Force<T>& a, const Force<T>& b) {
+  return {a.t - b.t, a.f - b.f};
+}
+template <class T>
+static MBT_VALUE Force<T> operator-(const Force<T>& a) {
+  return {-a.t, -a.f};
 }
 template <class T>
 static MBT_VALUE Force<T> operator*(const Force<T>& a, Factor<T> s) {
@@ -61,6 +73,20 @@ static MBT_VALUE T dot(const Force<T>& a, const Motion<T>& b) {
   return a.t.x * b.w.x + a.t.y * b.w.y + a.t.z * b.w.z + a.f.x * b.v.x + a.f.y * b.v.y + a.f.z * b.v.z;
 }
 
+// Rates of a motion and of a force that move at V.
+template <class T>
+static MBT_VALUE Motion<T> cross(const Motion<T>& V, const Motion<T>& a) {
+  return {cross(V.w, a.w), cross(V.w, a.v) + cross(V.v, a.w)};
+}
+template <class T>
+static MBT_VALUE Force<T> cross(const Motion<T>& V, const Force<T>& F) {
+  return {cross(V.w, F.t) + cross(V.v, F.f), cross(V.w, F.f)};
+}
+// Of the point at p, of a motion of the origin, in the same axes.
+template <class T>
+static MBT_VALUE Motion<T> shifted(const Motion<T>& a, const Vec3<T>& p) {
+  return {a.w, a.v + cross(a.w, p)};
+}
 // At the origin of N in N, of a motion at that of P in P.
 template <class T>
 static MBT_VALUE Motion<T> in_child(const Pose<T>& X, const Motion<T>& a) {

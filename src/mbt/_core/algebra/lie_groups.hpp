@@ -227,12 +227,6 @@ static MBT_INLINE Mat3<T> rotation_about(const Vec3<T>& n, const T& angle) {
 
 // Exponentials, logarithms and Jacobians --------------------------------------------------------------------------
 
-// 1 + a K + b K^2
-template <class T>
-static MBT_INLINE Mat3<T> polynomial(const Vec3<T>& phi, const T& a, const T& b) {
-  return plus_identity(skew(phi * a) + square(skew(phi)) * b, 1.0);
-}
-
 // The rate of a K + b K^2 along rho, where da and db are the rates of a and b by s/2.
 //
 // It is the off-diagonal block of the same polynomial of SE(3), because the algebra of SE(3) is that of SO(3) with dual

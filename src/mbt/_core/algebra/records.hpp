@@ -229,39 +229,40 @@ struct Kinematics {
 // The two frames that a force element acts between, in World, with what it does to them.
 template <class T>
 struct Ends {
-  T X_WA[16];
-  T V_WA[6];
-  T X_WC[16];
-  T V_WC[6];
-  T F_A[6];    // [N m, N]  torque and force at Ao
-  T F_C[6];    // [N m, N]  at Co
+  Pose<T> X_WA;
+  Motion<T> V_WA;  // [rad/s, m/s]
+  Pose<T> X_WC;
+  Motion<T> V_WC;
+  Force<T> F_A;  // [N m, N]  at Ao
+  Force<T> F_C;  // [N m, N]  at Co
 };
 
 // A spring from P, fixed to frame A, to Q, fixed to frame C. In World.
 template <class T>
 struct Stretch {
-  T p_AoP[3];  // [m]
-  T p_CoQ[3];  // [m]
-  T p_PQ[3];   // [m]
-  T length;    // [m]
-  T rate;      // [m/s]  of the length
+  Vec3<T> p_AoP;  // [m]
+  Vec3<T> p_CoQ;  // [m]
+  Vec3<T> p_PQ;   // [m]
+  T length;       // [m]
+  T rate;         // [m/s]  of the length
 };
 
 // A bushing between frames A and C: roll, pitch, yaw of R_AC, and the position of Co in the frame B that is turned
 // half as far. Unless a comment says so, expressed in A.
 template <class T>
 struct Bushing {
-  T p[3];       // [m]  p_AoCo
-  T w[3];       // [rad/s]  velocity of C in A
-  T v[3];       // [m/s]
-  T rpy[3];     // [rad]
-  T rpydot[3];  // [rad/s]
-  T N[9];       // rpydot = N w
+  Vec3<T> p;       // [m]  p_AoCo
+  Vec3<T> w;       // [rad/s]  velocity of C in A
+  Vec3<T> v;       // [m/s]
+  Vec3<T> rpy;     // [rad]
+  Vec3<T> rpydot;  // [rad/s]
+  Mat3<T> N;       // rpydot = N w
   T cos_pitch;
-  T R_AB[9];
-  T r[3];       // [m]  p_AoCo in B
-  T rdot[3];    // [m/s]  its derivative in B
-  T drift[3];   // [m/s]  the rate that damps, which takes w_AC / 2 for w_AB, less that
+  Mat3<T> R_AB;
+  Vec3<T> tan;    // [1]  along the axis of R_AC, tan of a quarter of its angle
+  Vec3<T> r;      // [m]  p_AoCo in B
+  Vec3<T> rdot;   // [m/s]  its derivative in B
+  Vec3<T> drift;  // [m/s]  the rate that damps, which takes w_AC / 2 for w_AB, less that
 };
 
 // Coordinates s between two frames, along each of which an element exerts -k s - d sdot.
@@ -276,24 +277,24 @@ struct Coordinates {
 // One point of a frame against a half-space.
 template <class T>
 struct Touch {
-  T rate;      // [m/s]  of the depth
-  T slip[3];   // [m/s]  velocity along the plane
-  T elastic;   // [N]    normal force at rest, zero off the plane
-  T excess;    // [1]    what dissipation adds to it, as a share
-  T drag;      // [s/m]  friction per normal force and slip
+  T rate;            // [m/s]  of the depth
+  Vec3<T> slip;      // [m/s]  velocity along the plane
+  T elastic;         // [N]    normal force at rest, zero off the plane
+  T excess;          // [1]    what dissipation adds to it, as a share
+  T drag;            // [s/m]  friction per normal force and slip
   T drag_by_square;  // [s^3/m^3]  its derivative with respect to the square of the slip
 };
 
 // The points of one frame C against a half-space: sums over them, and the field of their velocity in the half-space.
 template <class T>
 struct Contact {
-  T normal[3];            // [1]    of the plane, in World
-  T p_AoCo[3];            // [m]    in World
-  T V[6];                 // [rad/s, m/s]  at Co, of C in A, in World
-  T F_Co[6];              // [N m, N]  on C at Co, in World
-  T energy;               // [J]
-  T conservative_power;   // [W]
-  T other_power;          // [W]
+  Vec3<T> normal;        // [1]    of the plane, in World
+  Vec3<T> p_AoCo;        // [m]    in World
+  Motion<T> V;           // [rad/s, m/s]  at Co, of C in A, in World
+  Force<T> F_Co;         // [N m, N]  on C at Co, in World
+  T energy;              // [J]
+  T conservative_power;  // [W]
+  T other_power;         // [W]
 };
 
 }  // namespace MBT_NS

@@ -159,32 +159,33 @@ cdef extern from "algebra/records.hpp" namespace "MBT_NS" nogil:
         S* rest
 
     cdef cppclass Ends[S]:
-        S X_WA[16]
-        S V_WA[6]
-        S X_WC[16]
-        S V_WC[6]
-        S F_A[6]
-        S F_C[6]
+        Pose[S] X_WA
+        Motion[S] V_WA
+        Pose[S] X_WC
+        Motion[S] V_WC
+        Force[S] F_A
+        Force[S] F_C
 
     cdef cppclass Stretch[S]:
-        S p_AoP[3]
-        S p_CoQ[3]
-        S p_PQ[3]
+        Vec3[S] p_AoP
+        Vec3[S] p_CoQ
+        Vec3[S] p_PQ
         S length
         S rate
 
     cdef cppclass Bushing[S]:
-        S p[3]
-        S w[3]
-        S v[3]
-        S rpy[3]
-        S rpydot[3]
-        S N[9]
+        Vec3[S] p
+        Vec3[S] w
+        Vec3[S] v
+        Vec3[S] rpy
+        Vec3[S] rpydot
+        Mat3[S] N
         S cos_pitch
-        S R_AB[9]
-        S r[3]
-        S rdot[3]
-        S drift[3]
+        Mat3[S] R_AB
+        Vec3[S] tan
+        Vec3[S] r
+        Vec3[S] rdot
+        Vec3[S] drift
 
     cdef cppclass Coordinates[S]:
         S s[6]
@@ -194,17 +195,17 @@ cdef extern from "algebra/records.hpp" namespace "MBT_NS" nogil:
 
     cdef cppclass Touch[S]:
         S rate
-        S slip[3]
+        Vec3[S] slip
         S elastic
         S excess
         S drag
         S drag_by_square
 
     cdef cppclass Contact[S]:
-        S normal[3]
-        S p_AoCo[3]
-        S V[6]
-        S F_Co[6]
+        Vec3[S] normal
+        Vec3[S] p_AoCo
+        Motion[S] V
+        Force[S] F_Co
         S energy
         S conservative_power
         S other_power

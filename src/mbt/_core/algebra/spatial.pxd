@@ -3,6 +3,8 @@
 Results never alias arguments unless a function says so.
 """
 
+from libc.math cimport NAN
+
 from mbt._core.scalars cimport (
     T, compose_pose_rows, compose_turned_rows, multiply_pose_rows, set_pose_rows, shift_axes_rows,
 )
@@ -12,6 +14,12 @@ cdef inline void set_zero(T* y, Py_ssize_t n) noexcept nogil:
     cdef Py_ssize_t i
     for i in range(n):
         y[i] = <T>0.0
+
+
+cdef inline void set_nan(T* y, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(n):
+        y[i] = <T>NAN
 
 
 cdef inline void copy(const T* x, Py_ssize_t n, T* y) noexcept nogil:

@@ -56,6 +56,19 @@ static MBT_VALUE Vec3<T> operator/(const Vec3<T>& a, Factor<T> s) {
   return {a.x / s, a.y / s, a.z / s};
 }
 template <class T>
+static MBT_VALUE Vec3<T> vector(Factor<T> x, Factor<T> y, Factor<T> z) {
+  return {x, y, z};
+}
+template <class T>
+static MBT_VALUE Vec3<T> half(const Vec3<T>& a) {
+  return {a.x * 0.5, a.y * 0.5, a.z * 0.5};
+}
+// diag(a) b
+template <class T>
+static MBT_VALUE Vec3<T> entrywise(const Vec3<T>& a, const typename Plain<Vec3<T>>::type& b) {
+  return {a.x * b.x, a.y * b.y, a.z * b.z};
+}
+template <class T>
 static MBT_VALUE T dot(const Vec3<T>& a, const Vec3<T>& b) {
   return a.x * b.x + a.y * b.y + a.z * b.z;
 }
@@ -136,6 +149,18 @@ static MBT_VALUE Vec3<T> operator+(const Made<T, A, false>& a, const Vec3<T>& b)
 template <class T, class A>
 static MBT_VALUE Vec3<T> operator-(const Made<T, A, false>& a) {
   return -Vec3<T>(a);
+}
+template <class T, class A>
+static MBT_VALUE Vec3<T> operator-(const Made<T, A, false>& a, const Vec3<T>& b) {
+  return Vec3<T>(a) - b;
+}
+template <class T, class A>
+static MBT_VALUE Vec3<T> operator-(const Vec3<T>& a, const Made<T, A, false>& b) {
+  return a - Vec3<T>(b);
+}
+template <class T, class A>
+static MBT_VALUE Vec3<T> half(const Made<T, A, false>& a) {
+  return half(Vec3<T>(a));
 }
 template <class T, class A>
 static MBT_VALUE Vec3<T> operator*(const Mat3<T>& A_, const Made<T, A, false>& b) {
@@ -280,6 +305,11 @@ static MBT_VALUE Mat3<T> square(const Skew<T>& A) {
   const T xy = a.x * a.y, yz = a.y * a.z, zx = a.z * a.x;
   return {{-(yy + zz), xy, zx}, {xy, -(zz + xx), yz}, {zx, yz, -(xx + yy)}};
 }
+// 1 + a [phi]x + b [phi]x [phi]x
+template <class T>
+static MBT_VALUE Mat3<T> polynomial(const Vec3<T>& phi, Factor<T> a, Factor<T> b) {
+  return plus_identity(skew(phi * a) + square(skew(phi)) * b, 1.0);
+}
 
 // B = [alpha]x + [w]x [w]x, number by number as above: B p is the acceleration of a point at p.
 template <class T>
@@ -355,10 +385,14 @@ template <class T>
 static MBT_VALUE Mat3<T> matrix_at(const T* a, int row = 3) {
   return {vector_at(a), vector_at(a + row), vector_at(a + 2 * row)};
 }
-// A homogeneous matrix, (4, 4).
+// A homogeneous matrix, (4, 4), and its position.
+template <class T>
+static MBT_VALUE Vec3<T> position_at(const T* X) {
+  return {X[3], X[7], X[11]};
+}
 template <class T>
 static MBT_VALUE Pose<T> pose_at(const T* X) {
-  return {matrix_at(X, 4), {X[3], X[7], X[11]}};
+  return {matrix_at(X, 4), position_at(X)};
 }
 
 template <class T>

@@ -9,6 +9,7 @@ cdef extern from "algebra/vectors.hpp" namespace "MBT_NS" nogil:
         Vec3[S] operator-(const Vec3[S]&)
         Vec3[S] operator-()
         Vec3[S] operator*(const S&)
+        Vec3[S] operator/(const S&)
 
     cdef cppclass Mat3[S]:  # by rows
         Vec3[S] x
@@ -32,16 +33,22 @@ cdef extern from "algebra/vectors.hpp" namespace "MBT_NS" nogil:
         Mat3[S] R
         Vec3[S] p
 
+    Vec3[S] vector[S](const S& x, const S& y, const S& z)
+    Vec3[S] half[S](const Vec3[S]&)
+    Vec3[S] entrywise[S](const Vec3[S]&, const Vec3[S]&)
     S dot[S](const Vec3[S]&, const Vec3[S]&)
     Vec3[S] cross[S](const Vec3[S]&, const Vec3[S]&)
     Mat3[S] transpose[S](const Mat3[S]&)
+    Vec3[S] times_transposed[S](const Mat3[S]&, const Vec3[S]&)
     Vec3[S] z_axis[S](const Mat3[S]&)
     void turn_about_z[S](const Mat3[S]& R, const S& s, const S& c, Mat3[S]* turned)
+    Mat3[S] polynomial[S](const Vec3[S]& phi, const S& a, const S& b)  # 1 + a [phi]x + b [phi]x [phi]x
     void set_acceleration_of_points[S](const Vec3[S]& alpha, const Vec3[S]& w, Mat3[S]* B)
     # In memory
     Vec3[S] vector_at[S](const S*)
     Mat3[S] matrix_at[S](const S*)
     Pose[S] pose_at[S](const S*)  # (4, 4)
+    Vec3[S] position_at[S](const S*)  # of (4, 4)
     S* numbers[S](Vec3[S]&)
     S* numbers[S](Mat3[S]&)
     S* numbers[S](Sym3[S]&)
@@ -53,11 +60,14 @@ cdef extern from "algebra/articulated.hpp" namespace "MBT_NS" nogil:
         Vec3[S] w
         Vec3[S] v
         Motion[S] operator+(const Motion[S]&)
+        Motion[S] operator-(const Motion[S]&)
 
     cdef cppclass Force[S]:
         Vec3[S] t
         Vec3[S] f
         Force[S] operator+(const Force[S]&)
+        Force[S] operator-(const Force[S]&)
+        Force[S] operator-()
 
     cdef cppclass ArticulatedInertia[S]:
         Force[S] operator*(const Motion[S]&)
@@ -66,9 +76,12 @@ cdef extern from "algebra/articulated.hpp" namespace "MBT_NS" nogil:
         pass
 
     Motion[S] motion_at[S](const S*)
+    Motion[S] shifted[S](const Motion[S]&, const Vec3[S]& p)
     S* numbers[S](Motion[S]&)
     S* numbers[S](Force[S]&)
     S dot[S](const Force[S]&, const Motion[S]&)
+    Motion[S] cross[S](const Motion[S]& V, const Motion[S]&)
+    Force[S] cross[S](const Motion[S]& V, const Force[S]&)
     Motion[S] in_child[S](const Pose[S]& X_PN, const Motion[S]&)
     Force[S] in_parent[S](const Pose[S]& X_PN, const Force[S]&)
     void add_in_parent[S](const Pose[S]& X_PN, const Force[S]&, Force[S]* F_P)  # F_P += in_parent(...)

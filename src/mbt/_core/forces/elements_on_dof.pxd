@@ -2,71 +2,89 @@
 
 from enum_force_element_type cimport DOOR_HINGE, JOINT_FRICTION, JOINT_SPRING
 
+from mbt._core.forces.numbers cimport DoorHingeNumbers, JointFrictionNumbers, JointSpringNumbers
 from mbt._core.scalars cimport T, select_lt, tanh_
 
 
 cdef inline T calc_joint_conservative_force(int type, const T* c, T q) noexcept nogil:
     """-dPE/dq."""
-    cdef T force
+    cdef const JointSpringNumbers[T]* spring = <const JointSpringNumbers[T]*>c
+    cdef const DoorHingeNumbers[T]* door = <const DoorHingeNumbers[T]*>c
+    cdef T half_width, force
     if type == JOINT_SPRING:
-        return (c[0] - q)*c[1]
+        return (spring.nominal - q)*spring.stiffness
     if type == DOOR_HINGE:
         # Torsional spring, and the catch: a doublet of tanh, which attracts to the middle of its width.
-        force = (c[0] - q)*c[1]
-        return force + c[6]*step_doublet(c[5]*0.5, q - c[5]*0.5)
+        force = (door.spring_zero - q)*door.spring_constant
+        half_width = door.catch_width*0.5
+        return force + door.catch_torque*step_doublet(half_width, q - half_width)
     return <T>0.0
 
 
 cdef inline T calc_joint_dissipative_force(int type, const T* c, T v) noexcept nogil:
     """The part of the force that takes energy away."""
+    cdef const DoorHingeNumbers[T]* door = <const DoorHingeNumbers[T]*>c
+    cdef const JointFrictionNumbers[T]* friction = <const JointFrictionNumbers[T]*>c
     cdef T force, ratio
     if type == DOOR_HINGE:
-        force = c[2]*smooth_step(c[7], v) + c[3]*step_doublet(c[7], v) + c[4]*v
+        force = door.dynamic_friction*smooth_step(door.motion_threshold, v)
+        force = force + door.static_friction*step_doublet(door.motion_threshold, v) + door.viscous_friction*v
         return -force
     if type == JOINT_FRICTION:
         # From breakaway friction at rest to Coulomb friction in motion (Stribeck); tanh in place of the sign of v.
-        ratio = v/c[2]
-        force = (c[0] + (c[1] - c[0])/(<T>1.0 + ratio*ratio))*tanh_(v/c[3])
-        return -force
+        ratio = v/friction.stribeck_speed
+        force = friction.coulomb + (friction.breakaway - friction.coulomb)/(<T>1.0 + ratio*ratio)
+        return -(force*tanh_(v/friction.transition_speed))
     return <T>0.0
 
 
 cdef inline T calc_joint_force_by_position(int type, const T* c, T q) noexcept nogil:
     """Derivative of the force with respect to q."""
+    cdef const DoorHingeNumbers[T]* door = <const DoorHingeNumbers[T]*>c
+    cdef T half_width
     if type == JOINT_SPRING:
-        return -c[1]
+        return -(<const JointSpringNumbers[T]*>c).stiffness
     if type == DOOR_HINGE:
-        return c[6]*step_doublet_slope(c[5]*0.5, q - c[5]*0.5) - c[1]
+        half_width = door.catch_width*0.5
+        return door.catch_torque*step_doublet_slope(half_width, q - half_width) - door.spring_constant
     return <T>0.0
 
 
 cdef inline T calc_joint_force_by_velocity(int type, const T* c, T v) noexcept nogil:
     """Derivative of the force with respect to v."""
-    cdef T slope, ratio, s, divisor
+    cdef const DoorHingeNumbers[T]* door = <const DoorHingeNumbers[T]*>c
+    cdef const JointFrictionNumbers[T]* friction = <const JointFrictionNumbers[T]*>c
+    cdef T slope, ratio, s, divisor, excess
     if type == DOOR_HINGE:
-        slope = c[2]*smooth_step_slope(c[7], v) + c[3]*step_doublet_slope(c[7], v) + c[4]
+        slope = door.dynamic_friction*smooth_step_slope(door.motion_threshold, v)
+        slope = slope + door.static_friction*step_doublet_slope(door.motion_threshold, v) + door.viscous_friction
         return -slope
     if type == JOINT_FRICTION:
-        ratio = v/c[2]
+        ratio = v/friction.stribeck_speed
         divisor = <T>1.0 + ratio*ratio
-        s = tanh_(v/c[3])
-        slope = (c[0] + (c[1] - c[0])/divisor)*(<T>1.0 - s*s)/c[3]
-        return (c[1] - c[0])*ratio*2.0*s/(c[2]*divisor*divisor) - slope
+        s = tanh_(v/friction.transition_speed)
+        excess = friction.breakaway - friction.coulomb
+        slope = (friction.coulomb + excess/divisor)*(<T>1.0 - s*s)/friction.transition_speed
+        return excess*ratio*2.0*s/(friction.stribeck_speed*divisor*divisor) - slope
     return <T>0.0
 
 
 cdef inline T calc_joint_potential_energy(int type, const T* c, T q) noexcept nogil:
-    cdef T stretch = q - c[0]
-    cdef T half_width, s, s0
+    cdef const JointSpringNumbers[T]* spring = <const JointSpringNumbers[T]*>c
+    cdef const DoorHingeNumbers[T]* door = <const DoorHingeNumbers[T]*>c
+    cdef T stretch, half_width, s, s0
     if type == JOINT_SPRING:
-        return c[1]*stretch*stretch*0.5
+        stretch = q - spring.nominal
+        return spring.stiffness*stretch*stretch*0.5
     if type == DOOR_HINGE:
         # Zero at q = 0.
-        half_width = c[5]*0.5
+        half_width = door.catch_width*0.5
         s = smooth_step(half_width, q - half_width)
         s0 = smooth_step(half_width, -half_width)
         # ((q - q_s0)^2 - q_s0^2)/2 = q (q/2 - q_s0): products, which are zero where they should be.
-        return c[1]*q*(q*0.5 - c[0]) + c[6]*half_width*(s0 - s)*(s0 + s)
+        return (
+            door.spring_constant*q*(q*0.5 - door.spring_zero) + door.catch_torque*half_width*(s0 - s)*(s0 + s)
+        )
     return <T>0.0
 
 

@@ -11,15 +11,17 @@ from libc.math cimport NAN
 from enum_force_element_type cimport *
 
 from mbt._core.algebra.records cimport Contact, Coordinates, Ends
-from mbt._core.algebra.spatial cimport set_zero
+from mbt._core.algebra.spatial cimport set_nan
+from mbt._core.algebra.vectors cimport Force, Motion, numbers
 from mbt._core.forces.bushing cimport (
-    calc_bushing_conservative_power, calc_bushing_coordinates, calc_bushing_energy, calc_bushing_force_change,
-    calc_bushing_forces, calc_bushing_other_power, calc_bushing_singularity,
+    calc_bushing_coordinates, calc_bushing_energy, calc_bushing_force_change, calc_bushing_forces, calc_bushing_power,
+    calc_bushing_singularity,
 )
 from mbt._core.forces.linear_spring_damper cimport (
-    calc_damper_power, calc_spring_conservative_power, calc_spring_coordinates, calc_spring_energy,
-    calc_spring_force_change, calc_spring_forces, calc_spring_singularity,
+    calc_spring_coordinates, calc_spring_energy, calc_spring_force_change, calc_spring_forces, calc_spring_power,
+    calc_spring_singularity,
 )
+from mbt._core.forces.numbers cimport BushingNumbers, ContactNumbers, SpringNumbers
 from mbt._core.forces.point_contact cimport calc_contact, calc_contact_force_change, calc_contact_forces_on_ends
 from mbt._core.model.structs cimport ForceElement
 from mbt._core.scalars cimport T
@@ -45,75 +47,58 @@ cdef inline int num_coordinates_of(int type) noexcept nogil:
 
 cdef inline void calc_forces_on_ends(const ForceElement* e, const T* c, Ends[T]* x) noexcept nogil:
     """F_A, F_C from the poses and velocities of both frames."""
-    cdef int i
-    set_zero(x.F_A, 6)
-    set_zero(x.F_C, 6)
     if e.type == LINEAR_SPRING_DAMPER:
-        calc_spring_forces(c, x)
+        calc_spring_forces(<const SpringNumbers[T]*>c, x)
     elif e.type == LINEAR_BUSHING_RPY:
-        calc_bushing_forces(c, x)
+        calc_bushing_forces(<const BushingNumbers[T]*>c, x)
     elif e.type == POINT_CONTACT:
-        calc_contact_forces_on_ends(c, e.num_points, x)
+        calc_contact_forces_on_ends(<const ContactNumbers[T]*>c, e.num_points, x)
     else:
-        for i in range(6):
-            x.F_A[i] = <T>NAN
-            x.F_C[i] = <T>NAN
+        set_nan(numbers(x.F_A), 6)
+        set_nan(numbers(x.F_C), 6)
 
 
 cdef inline T calc_potential_energy_between(const ForceElement* e, const T* c, const Ends[T]* x) noexcept nogil:
     cdef Contact[T] contact
     if e.type == LINEAR_SPRING_DAMPER:
-        return calc_spring_energy(c, x)
+        return calc_spring_energy(<const SpringNumbers[T]*>c, x)
     if e.type == LINEAR_BUSHING_RPY:
-        return calc_bushing_energy(c, x)
+        return calc_bushing_energy(<const BushingNumbers[T]*>c, x)
     if e.type == POINT_CONTACT:
-        calc_contact(c, e.num_points, x, &contact, <T*>NULL)
+        calc_contact(<const ContactNumbers[T]*>c, e.num_points, x, &contact, <T*>NULL)
         return contact.energy
     return <T>NAN
 
 
-cdef inline T calc_conservative_power_between(const ForceElement* e, const T* c, const Ends[T]* x) noexcept nogil:
-    """Minus the rate of the potential energy."""
+cdef inline T calc_power_between(
+    const ForceElement* e, const T* c, const Ends[T]* x, bint is_conservative
+) noexcept nogil:
+    """Minus the rate of the potential energy; or the rest of the power of the force, without that difference."""
     cdef Contact[T] contact
     if e.type == LINEAR_SPRING_DAMPER:
-        return calc_spring_conservative_power(c, x)
+        return calc_spring_power(<const SpringNumbers[T]*>c, x, is_conservative)
     if e.type == LINEAR_BUSHING_RPY:
-        return calc_bushing_conservative_power(c, x)
+        return calc_bushing_power(<const BushingNumbers[T]*>c, x, is_conservative)
     if e.type == POINT_CONTACT:
-        calc_contact(c, e.num_points, x, &contact, <T*>NULL)
-        return contact.conservative_power
-    return <T>NAN
-
-
-cdef inline T calc_non_conservative_power_between(const ForceElement* e, const T* c, const Ends[T]* x) noexcept nogil:
-    """The power of the force less the conservative one, without that difference."""
-    cdef Contact[T] contact
-    if e.type == LINEAR_SPRING_DAMPER:
-        return calc_damper_power(c, x)
-    if e.type == LINEAR_BUSHING_RPY:
-        return calc_bushing_other_power(c, x)
-    if e.type == POINT_CONTACT:
-        calc_contact(c, e.num_points, x, &contact, <T*>NULL)
-        return contact.other_power
+        calc_contact(<const ContactNumbers[T]*>c, e.num_points, x, &contact, <T*>NULL)
+        return contact.conservative_power if is_conservative else contact.other_power
     return <T>NAN
 
 
 cdef inline void calc_coordinates(int type, const T* c, const Ends[T]* x, Coordinates[T]* y) noexcept nogil:
     """What an element exerts -k s - d sdot along."""
-    cdef int i
     if type == LINEAR_SPRING_DAMPER:
-        calc_spring_coordinates(c, x, y)
+        calc_spring_coordinates(<const SpringNumbers[T]*>c, x, y)
     elif type == LINEAR_BUSHING_RPY:
-        calc_bushing_coordinates(c, x, y)
+        calc_bushing_coordinates(<const BushingNumbers[T]*>c, x, y)
     else:
-        for i in range(6):
-            y.s[i] = y.sdot[i] = y.k[i] = y.d[i] = <T>NAN
+        set_nan(<T*>y, 24)
 
 
 cdef inline T calc_singularity_between(const ForceElement* e, const T* c, const Ends[T]* x) noexcept nogil:
     """Not positive where the force is undefined."""
     if e.type == LINEAR_SPRING_DAMPER:
-        return calc_spring_singularity(c, x)
+        return calc_spring_singularity(<const SpringNumbers[T]*>c, x)
     if e.type == LINEAR_BUSHING_RPY:
         return calc_bushing_singularity(x)
     return <T>1.0
@@ -123,25 +108,23 @@ cdef inline void calc_force_change(
     # Topology:
     const ForceElement* e,
     # Parameters:
-    const T* c,     # (num_parameters_of,)  [SI]  of the element
+    const T* c,             # (num_parameters_of,)  [SI]  of the element
     # In:
     const Ends[T]* x,
-    const T* V,     # (6,)                  [rad/s, m/s]
-    const T* turn,  # (6,)                  [rad, m]
-    const T* rate,  # (6,)                  [rad/s, m/s]
+    const Motion[T]* V,     # [rad/s, m/s]
+    const Motion[T]* turn,  # [rad, m]
+    const Motion[T]* rate,  # [rad/s, m/s]
     # Out:
-    T* F,           # (6,)                  [N m, N]
-    T* dF,          # (6,)                  [N m, N]
+    Force[T]* F,            # [N m, N]
+    Force[T]* dF,           # [N m, N]
 ) noexcept nogil:
     """How F, on C, changes with the motion of C while A rests: see `bushing.pxd`."""
-    cdef int i
     if e.type == LINEAR_SPRING_DAMPER:
-        calc_spring_force_change(c, x, V, turn, rate, F, dF)
+        calc_spring_force_change(<const SpringNumbers[T]*>c, x, V, turn, rate, F, dF)
     elif e.type == LINEAR_BUSHING_RPY:
-        calc_bushing_force_change(c, x, V, turn, rate, F, dF)
+        calc_bushing_force_change(<const BushingNumbers[T]*>c, x, turn, rate, F, dF)
     elif e.type == POINT_CONTACT:
-        calc_contact_force_change(c, e.num_points, x, V, turn, rate, F, dF)
+        calc_contact_force_change(<const ContactNumbers[T]*>c, e.num_points, x, V, turn, rate, F, dF)
     else:
-        for i in range(6):
-            F[i] = <T>NAN
-            dF[i] = <T>NAN
+        set_nan(numbers(F[0]), 6)
+        set_nan(numbers(dF[0]), 6)

@@ -12,7 +12,7 @@ where S, P, Q, W are those of inverse_dynamics_derivatives.
 J. Carpentier, N. Mansard, "Analytical Derivatives of Rigid Body Dynamics Algorithms", RSS 2018.
 """
 
-from mbt._core.algebra.derivative_columns cimport DerivativeColumns, P_of, Q_of, W_of
+from mbt._core.algebra.derivative_columns cimport DerivativeColumns, P_of, Q_of, W_of, get_column
 from mbt._core.algebra.records cimport Moving, Parameters, RelativeMotion
 from mbt._core.algebra.rotations cimport calc_rotation_vector, multiply_by_inverse_left_jacobian
 from mbt._core.algebra.spatial cimport (
@@ -22,7 +22,6 @@ from mbt._core.algebra.spatial cimport (
 from mbt._core.forces.constraints cimport DISTANCE, WELD, num_equations_of
 from mbt._core.model.structs cimport Constraint, Model
 from mbt._core.passes.constraint_frames cimport calc_frame_in_mobod
-from mbt._core.passes.element_derivatives cimport get_shifted
 from mbt._core.scalars cimport T, sqrt_
 
 
@@ -74,7 +73,8 @@ cdef inline void get_axis_at(
     """A motion of a column, of mobod `x`, about C."""
     cdef T[3] p_OC
     subtract(motion.p_WC, x.p_WO, 3, p_OC)
-    get_shifted(field, p_OC, S)
+    get_column(field, 6, S)
+    add_cross(S, p_OC, S + 3)
 
 
 cdef inline void calc_rates_of(const Constraint* x, const RelativeMotion[T]* motion, const T* V, T* y) noexcept nogil:

@@ -2,9 +2,8 @@
 
 from mbt._core.algebra.derivative_columns cimport DerivativeColumns, P_of, S_of, get_column
 from mbt._core.algebra.records cimport Ends, Mobod, Moving
-from mbt._core.algebra.spatial cimport (
-    add_cross, add_cross_motion, copy, cross_motion, dot6, negate, position_between4, set_zero, subtract,
-)
+from mbt._core.algebra.spatial cimport set_zero
+from mbt._core.algebra.vectors cimport Force, Motion, Vec3, cross, dot, motion_at, numbers, shifted, vector_at
 from mbt._core.forces.elements_on_dof cimport calc_joint_force_by_position, calc_joint_force_by_velocity
 from mbt._core.forces.force_elements cimport acts_on_joint, calc_force_change
 from mbt._core.joints.mobilizers cimport GENERAL
@@ -70,25 +69,22 @@ cdef inline void add_derivatives_between(
     cdef int i, a, c, j, side
     cdef const ForceElement* e
     cdef Ends[T] ends
-    cdef T[6] V, V_C
-    cdef T[3] y
+    cdef Motion[T] V, V_C
     for i in range(model.num_force_elements):
         e = &model.force_elements[i]
         if acts_on_joint(e.type):
             continue
         set_ends(model, e, X_BF, X_WB, V_WB, &ends)
         # At Ao.
-        position_between4(ends.X_WC, ends.X_WA, y)
-        copy(ends.V_WC, 6, V_C)
-        add_cross(ends.V_WC, y, V_C + 3)
-        subtract(V_C, ends.V_WA, 6, V)
+        V_C = shifted(ends.V_WC, ends.X_WA.p - ends.X_WC.p)
+        V = V_C - ends.V_WA
         a = model.mobod[model.frame_node[e.a]]
         c = model.mobod[model.frame_node[e.b]]
         while a != c:
             side = 1 if c > a else -1
             j = c if c > a else a
             add_derivatives_along(
-                model, e, constants + e.start, mobods, q, &ends, V, V_C, moving, j, side, stride, columns, dtau_dq,
+                model, e, constants + e.start, mobods, q, &ends, &V, &V_C, moving, j, side, stride, columns, dtau_dq,
                 dtau_dv
             )
             if side == 1:
@@ -107,8 +103,8 @@ cdef inline void add_derivatives_along(
     # In:
     const T* q,                # (nq,)                 [rad, m]
     const Ends[T]* ends,
-    const T* V,                # (6,)                  [rad/s, m/s]
-    const T* V_C,              # (6,)                  [rad/s, m/s]
+    const Motion[T]* V,        # [rad/s, m/s]
+    const Motion[T]* V_C,      # [rad/s, m/s]
     const Moving[T]* moving,   # (num_mobods,)
     int mobod,
     int side,                  # 1: its dofs move C; -1: they move A
@@ -123,10 +119,11 @@ cdef inline void add_derivatives_along(
     cdef int a, c, j, k, other, side_k
     cdef const MobodJoint* joint = &model.joints[mobod]
     cdef const MobodJoint* outer
-    cdef T[3] p
+    cdef Vec3[T] p
     cdef T[36] S_O
     cdef T[216] D
-    cdef T[6] S, P, F, dF_q, dF_v, S_k, change
+    cdef Motion[T] S, P, S_k
+    cdef Force[T] F, dF_q, dF_v
     cdef T work, work_v
     cdef T* at
     if joint.kind == GENERAL:
@@ -136,30 +133,27 @@ cdef inline void add_derivatives_along(
             joint, model.constants[joint.node], &mobods[mobod], q, S_O, &moving[joint.parent], &moving[mobod], D
         )
     for j in range(joint.v_start, joint.v_start + joint.nv):
-        calc_p_OA(&moving[mobod], ends, p)
-        get_shifted(S_of(columns, j), p, S)
-        get_shifted(P_of(columns, j), p, P)
-        add_cross_motion(S, V_C, P)
-        calc_force_rates(e, constants, ends, V, S, P, side, F, dF_q, dF_v)
+        p = ends.X_WA.p - vector_at(&moving[mobod].p_WO[0])
+        S = shifted(column_at(S_of(columns, j)), p)
+        P = shifted(column_at(P_of(columns, j)), p) + cross(S, V_C[0])
+        calc_force_rates(e, constants, ends, V, &S, &P, side, &F, &dF_q, &dF_v)
         a = model.mobod[model.frame_node[e.a]]
         c = model.mobod[model.frame_node[e.b]]
         while a != c:
             side_k = 1 if c > a else -1
             other = c if c > a else a
             outer = &model.joints[other]
-            calc_p_OA(&moving[other], ends, p)
+            p = ends.X_WA.p - vector_at(&moving[other].p_WO[0])
             for k in range(outer.v_start, outer.v_start + outer.nv):
-                get_shifted(S_of(columns, k), p, S_k)
-                work = dot6(S_k, dF_q)
-                work_v = dot6(S_k, dF_v)
+                S_k = shifted(column_at(S_of(columns, k)), p)
+                work = dot(dF_q, S_k)
+                work_v = dot(dF_v, S_k)
                 # The change of S_k along dof j.
                 if side_k == side and other > mobod:
-                    cross_motion(S, S_k, change)
-                    work = work + dot6(change, F)
+                    work = work + dot(F, cross(S, S_k))
                 elif other == mobod and joint.kind == GENERAL:
-                    copy(D + 36*(j - joint.v_start) + 6*(k - joint.v_start), 6, change)
-                    add_cross(change, p, change + 3)
-                    work = work + dot6(change, F)
+                    S_k = motion_at(&D[36*(j - joint.v_start) + 6*(k - joint.v_start)])
+                    work = work + dot(F, shifted(S_k, p))
                 at = dtau_dq + stride*k + j
                 at[0] = at[0] - work if side_k == 1 else at[0] + work
                 at = dtau_dv + stride*k + j
@@ -177,35 +171,27 @@ cdef inline void calc_force_rates(
     const T* constants,        # (num_parameters_of,)  [SI]  the element
     # In:
     const Ends[T]* ends,
-    const T* V,                # (6,)                  [rad/s, m/s]
-    const T* S,                # (6,)                  [1, m]  the motion of a dof
-    const T* P,                # (6,)                  [rad/s, m/s]  its rate, as A sees it
+    const Motion[T]* V,        # [rad/s, m/s]
+    const Motion[T]* S,        # [1, m]        the motion of a dof
+    const Motion[T]* P,        # [rad/s, m/s]  its rate, as A sees it
     int side,                  # 1: the dof moves C; -1: it moves A
     # Out:
-    T* F,                      # (6,)                  [N m, N]
-    T* dF_q,                   # (6,)                  [N m, N] per [rad, m]
-    T* dF_v,                   # (6,)                  [N m, N] per [rad/s, m/s]
+    Force[T]* F,               # [N m, N]
+    Force[T]* dF_q,            # [N m, N] per [rad, m]
+    Force[T]* dF_v,            # [N m, N] per [rad/s, m/s]
 ) noexcept nogil:
     """F on C, and how it changes along a dof: by y, or by S × F - y."""
-    cdef T[6] zero
-    set_zero(zero, 6)
+    cdef Motion[T] zero
+    set_zero(numbers(zero), 6)
     calc_force_change(e, constants, ends, V, S, P, F, dF_q)
-    calc_force_change(e, constants, ends, V, zero, S, F, dF_v)
+    calc_force_change(e, constants, ends, V, &zero, S, F, dF_v)
     if side < 0:
-        negate(6, dF_q)
-        negate(6, dF_v)
-        add_cross(S, F, dF_q)
-        add_cross(S + 3, F + 3, dF_q)
-        add_cross(S, F + 3, dF_q + 3)
+        dF_q[0] = cross(S[0], F[0]) - dF_q[0]
+        dF_v[0] = -dF_v[0]
 
 
-cdef inline void calc_p_OA(const Moving[T]* x, const Ends[T]* ends, T* p_OA) noexcept nogil:
-    cdef int i
-    for i in range(3):
-        p_OA[i] = ends.X_WA[4*i + 3] - x.p_WO[i]
-
-
-cdef inline void get_shifted(const T* field, const T* p, T* S) noexcept nogil:
-    """A motion of a column, [e; u + e × p]."""
-    get_column(field, 6, S)
-    add_cross(S, p, S + 3)
+cdef inline Motion[T] column_at(const T* field) noexcept nogil:
+    """A motion of a column."""
+    cdef Motion[T] S
+    get_column(field, 6, numbers(S))
+    return S

@@ -4,15 +4,15 @@
 """
 
 from mbt._core.algebra.records cimport Ends
-from mbt._core.algebra.spatial cimport (
-    add_cross, add_shifted_force, multiply_poses4, position_between4, rotate4, set_zero, shift_velocity,
+from mbt._core.algebra.spatial cimport multiply_poses4, rotate4, set_zero
+from mbt._core.algebra.vectors cimport (
+    Force, Motion, Pose, Vec3, cross, dot, motion_at, numbers, pose_at, position_at, shifted, vector_at,
 )
 from mbt._core.forces.elements_on_dof cimport (
     calc_joint_conservative_force, calc_joint_dissipative_force, calc_joint_potential_energy,
 )
 from mbt._core.forces.force_elements cimport (
-    acts_on_joint, calc_conservative_power_between, calc_forces_on_ends, calc_non_conservative_power_between,
-    calc_potential_energy_between,
+    acts_on_joint, calc_forces_on_ends, calc_potential_energy_between, calc_power_between,
 )
 from mbt._core.model.structs cimport ForceElement, Model
 from mbt._core.scalars cimport T
@@ -75,16 +75,17 @@ cdef inline void add_gravity_forces(
     T* F_Bo_W,                 # (num_bodies, 6)     [N m, N]  added to
 ) noexcept nogil:
     """F_Bo_W += [p_BoBcm × m g; m g]; World weighs nothing."""
-    cdef int b, i
-    cdef T[3] weight, p_BoBcm_W
+    cdef int b
+    cdef Vec3[T] weight, p_BoBcm_W
+    cdef Force[T]* F
     for b in range(1, model.num_bodies):
         if weightless != NULL and weightless[b]:
             continue
-        rotate4(X_WB + 16*b, p_BoBcm_B + 3*b, p_BoBcm_W)
-        for i in range(3):
-            weight[i] = mass[b]*gravity[i]
-            F_Bo_W[6*b + 3 + i] = F_Bo_W[6*b + 3 + i] + weight[i]
-        add_cross(p_BoBcm_W, weight, F_Bo_W + 6*b)
+        rotate4(X_WB + 16*b, p_BoBcm_B + 3*b, numbers(p_BoBcm_W))
+        weight = vector_at(gravity)*mass[b]
+        F = <Force[T]*>(F_Bo_W + 6*b)
+        F.t = F.t + cross(p_BoBcm_W, weight)
+        F.f = F.f + weight
 
 
 cdef inline void add_forces_between(
@@ -124,31 +125,36 @@ cdef inline void set_ends(
     Ends[T]* ends,
 ) noexcept nogil:
     """Poses and velocities of the frames that an element acts between."""
-    cdef int a = model.frame_node[e.a]
-    cdef int c = model.frame_node[e.b]
-    cdef T[3] p
-    multiply_poses4(X_WB + 16*a, X_BF + 16*e.a, ends.X_WA)
-    multiply_poses4(X_WB + 16*c, X_BF + 16*e.b, ends.X_WC)
+    set_end(model.frame_node[e.a], X_BF + 16*e.a, X_WB, V_WB, &ends.X_WA, &ends.V_WA)
+    set_end(model.frame_node[e.b], X_BF + 16*e.b, X_WB, V_WB, &ends.X_WC, &ends.V_WC)
+
+
+cdef inline void set_end(
+    int body, const T* X_BF, const T* X_WB, const T* V_WB, Pose[T]* X_WF, Motion[T]* V_WF
+) noexcept nogil:
+    cdef T[16] X
+    multiply_poses4(X_WB + 16*body, X_BF, X)
+    X_WF[0] = pose_at(&X[0])
     if V_WB == NULL:
-        set_zero(ends.V_WA, 6)
-        set_zero(ends.V_WC, 6)
+        set_zero(numbers(V_WF[0]), 6)
     else:
-        position_between4(X_WB + 16*a, ends.X_WA, p)
-        shift_velocity(V_WB + 6*a, p, ends.V_WA)
-        position_between4(X_WB + 16*c, ends.X_WC, p)
-        shift_velocity(V_WB + 6*c, p, ends.V_WC)
+        V_WF[0] = shifted(motion_at(V_WB + 6*body), X_WF.p - position_at(X_WB + 16*body))
 
 
 cdef inline void add_forces_on_ends(
     const Model* model, const ForceElement* e, const T* X_WB, const Ends[T]* ends, T* F_Bo_W
 ) noexcept nogil:
-    cdef int a = model.frame_node[e.a]
-    cdef int c = model.frame_node[e.b]
-    cdef T[3] p
-    position_between4(X_WB + 16*a, ends.X_WA, p)
-    add_shifted_force(ends.F_A, p, F_Bo_W + 6*a)
-    position_between4(X_WB + 16*c, ends.X_WC, p)
-    add_shifted_force(ends.F_C, p, F_Bo_W + 6*c)
+    add_force_on_end(model.frame_node[e.a], X_WB, ends.X_WA.p, ends.F_A, F_Bo_W)
+    add_force_on_end(model.frame_node[e.b], X_WB, ends.X_WC.p, ends.F_C, F_Bo_W)
+
+
+cdef inline void add_force_on_end(
+    int body, const T* X_WB, const Vec3[T]& p_WF, const Force[T]& F, T* F_Bo_W
+) noexcept nogil:
+    cdef Vec3[T] p = p_WF - position_at(X_WB + 16*body)
+    cdef Force[T]* F_Bo = <Force[T]*>(F_Bo_W + 6*body)
+    F_Bo.t = F_Bo.t + F.t + cross(p, F.f)
+    F_Bo.f = F_Bo.f + F.f
 
 
 # Energy and power -----------------------------------------------------------------------------------------------
@@ -165,15 +171,14 @@ cdef inline T calc_gravity_potential_energy(
     const T* X_WB,             # (num_bodies, 4, 4)  [1, m]
 ) noexcept nogil:
     """-sum over bodies of m g·p_WBcm: zero at the World origin."""
-    cdef int b, i
+    cdef int b
     cdef T total = <T>0.0
-    cdef T[3] p
+    cdef Vec3[T] p_BoBcm_W
     for b in range(1, model.num_bodies):
         if weightless != NULL and weightless[b]:
             continue
-        rotate4(X_WB + 16*b, p_BoBcm_B + 3*b, p)
-        for i in range(3):
-            total = total - mass[b]*gravity[i]*(p[i] + X_WB[16*b + 4*i + 3])
+        rotate4(X_WB + 16*b, p_BoBcm_B + 3*b, numbers(p_BoBcm_W))
+        total = total - dot(vector_at(gravity)*mass[b], p_BoBcm_W + position_at(X_WB + 16*b))
     return total
 
 
@@ -190,17 +195,14 @@ cdef inline T calc_gravity_power(
     const T* V_WB,             # (num_bodies, 6)     [rad/s, m/s]
 ) noexcept nogil:
     """Sum over bodies of m g·v_WBcm."""
-    cdef int b, i
+    cdef int b
     cdef T total = <T>0.0
-    cdef T[3] p
-    cdef T[6] v
+    cdef Vec3[T] p_BoBcm_W
     for b in range(1, model.num_bodies):
         if weightless != NULL and weightless[b]:
             continue
-        rotate4(X_WB + 16*b, p_BoBcm_B + 3*b, p)
-        shift_velocity(V_WB + 6*b, p, v)
-        for i in range(3):
-            total = total + mass[b]*gravity[i]*v[3 + i]
+        rotate4(X_WB + 16*b, p_BoBcm_B + 3*b, numbers(p_BoBcm_W))
+        total = total + dot(vector_at(gravity)*mass[b], shifted(motion_at(V_WB + 6*b), p_BoBcm_W).v)
     return total
 
 
@@ -223,7 +225,7 @@ cdef inline T calc_element_potential_energy(
     return calc_potential_energy_between(e, constants + e.start, ends)
 
 
-cdef inline T calc_element_conservative_power(
+cdef inline T calc_element_power(
     # Topology:
     const ForceElement* e,
     # Parameters:
@@ -232,17 +234,11 @@ cdef inline T calc_element_conservative_power(
     const T* q,                # (nq,)  [rad, m]
     const T* v,                # (nv,)  [rad/s, m/s]
     const Ends[T]* ends,
+    bint is_conservative,
 ) noexcept nogil:
-    """Minus the rate of the potential energy."""
-    if acts_on_joint(e.type):
+    """Minus the rate of the potential energy; or the rest of the power of the force."""
+    if not acts_on_joint(e.type):
+        return calc_power_between(e, constants + e.start, ends, is_conservative)
+    if is_conservative:
         return v[e.b]*calc_joint_conservative_force(e.type, constants + e.start, q[e.a])
-    return calc_conservative_power_between(e, constants + e.start, ends)
-
-
-cdef inline T calc_element_non_conservative_power(
-    const ForceElement* e, const T* constants, const T* v, const Ends[T]* ends
-) noexcept nogil:
-    """The rest of the power of the force."""
-    if acts_on_joint(e.type):
-        return v[e.b]*calc_joint_dissipative_force(e.type, constants + e.start, v[e.b])
-    return calc_non_conservative_power_between(e, constants + e.start, ends)
+    return v[e.b]*calc_joint_dissipative_force(e.type, constants + e.start, v[e.b])

@@ -3,6 +3,7 @@
 from mbt._core.algebra.records cimport Composite6, Contact, Ends
 from mbt._core.algebra.spatial cimport add_shifted_force, copy, position_from4, rotate_inverse4, set_zero
 from mbt._core.forces.force_elements cimport acts_on_joint, calc_forces_on_ends
+from mbt._core.forces.numbers cimport ContactNumbers
 from mbt._core.forces.point_contact cimport calc_contact
 from mbt._core.model.structs cimport ForceElement, Model
 from mbt._core.passes.acceleration_kinematics cimport calc_acceleration_kinematics
@@ -191,7 +192,7 @@ cdef inline void calc_contact_forces(Call[T]* c) noexcept nogil:
     cdef Ends[T] ends
     cdef Contact[T] contact
     set_ends(c.model, e, c.p.X_BF, c.k.X_WB, c.k.V_WB, &ends)
-    calc_contact(c.p.force_elements + e.start, e.num_points, &ends, &contact, c.out)
+    calc_contact(<const ContactNumbers[T]*>(c.p.force_elements + e.start), e.num_points, &ends, &contact, c.out)
 
 
 # What is linear in the inertial parameters ------------------------------------------------------------------------

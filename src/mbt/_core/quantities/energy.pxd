@@ -4,8 +4,8 @@ from mbt._core.algebra.records cimport Ends
 from mbt._core.forces.force_elements cimport acts_on_joint
 from mbt._core.model.structs cimport ForceElement
 from mbt._core.passes.element_forces cimport (
-    calc_damping_power, calc_element_conservative_power, calc_element_non_conservative_power,
-    calc_element_potential_energy, calc_gravity_potential_energy, calc_gravity_power, set_ends,
+    calc_damping_power, calc_element_potential_energy, calc_element_power, calc_gravity_potential_energy,
+    calc_gravity_power, set_ends,
 )
 from mbt._core.passes.energy cimport calc_kinetic_energy
 from mbt._core.quantities.call cimport Call, Functions
@@ -93,6 +93,4 @@ cdef inline T power_of_element(Call[T]* c, int element, bint is_conservative) no
     cdef Ends[T] ends
     if not acts_on_joint(e.type):
         set_ends(c.model, e, c.p.X_BF, c.k.X_WB, c.k.V_WB, &ends)
-    if is_conservative:
-        return calc_element_conservative_power(e, c.p.force_elements, c.q, c.v, &ends)
-    return calc_element_non_conservative_power(e, c.p.force_elements, c.v, &ends)
+    return calc_element_power(e, c.p.force_elements, c.q, c.v, &ends, is_conservative)

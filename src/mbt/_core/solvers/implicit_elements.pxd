@@ -7,6 +7,8 @@ from libc.math cimport fabs, fmax, tanh
 from libc.string cimport memset
 
 from mbt._core.algebra.records cimport Coordinates, Ends
+from mbt._core.algebra.spatial cimport copy
+from mbt._core.algebra.vectors cimport numbers
 from mbt._core.forces.elements_on_dof cimport calc_joint_force_by_position
 from mbt._core.forces.force_elements cimport DOOR_HINGE, JOINT_FRICTION, calc_coordinates, num_coordinates_of
 from mbt._core.model.structs cimport ForceElement, Model
@@ -66,9 +68,8 @@ cdef inline void release(const Terms* x, double* row) noexcept nogil:
 
 
 cdef inline void for_ends(Ends[double]* ends, const double* F_A, const double* F_C) noexcept nogil:
-    cdef int i
-    for i in range(6):
-        ends.F_A[i], ends.F_C[i] = F_A[i], F_C[i]
+    copy(F_A, 6, numbers(ends.F_A))
+    copy(F_C, 6, numbers(ends.F_C))
 
 
 cdef inline void set_rates(
@@ -78,7 +79,7 @@ cdef inline void set_rates(
     cdef int i, j
     cdef double* V
     for i in range(12):
-        V = &ends.V_WA[i] if i < 6 else &ends.V_WC[i - 6]
+        V = numbers(ends.V_WA) + i if i < 6 else numbers(ends.V_WC) + i - 6
         V[0] = 1.0
         calc_coordinates(type, a, <const Ends[double]*>ends, along)
         V[0] = 0.0

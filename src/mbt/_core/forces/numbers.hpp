@@ -1,0 +1,61 @@
+// The numbers of one element, by their names: parameters of force elements, as model/element_types.py orders them.
+#pragma once
+
+#include "algebra/vectors.hpp"
+
+namespace MBT_NS {
+
+template <class T>
+struct JointSpringNumbers {
+  T nominal;    // [rad, m]
+  T stiffness;  // [N m/rad, N/m]
+};
+
+template <class T>
+struct DoorHingeNumbers {
+  T spring_zero;       // [rad]
+  T spring_constant;   // [N m/rad]
+  T dynamic_friction;  // [N m]
+  T static_friction;   // [N m]
+  T viscous_friction;  // [N m s/rad]
+  T catch_width;       // [rad]
+  T catch_torque;      // [N m]
+  T motion_threshold;  // [rad/s]
+};
+
+template <class T>
+struct JointFrictionNumbers {
+  T coulomb;           // [N m, N]
+  T breakaway;         // [N m, N]
+  T stribeck_speed;    // [rad/s, m/s]
+  T transition_speed;  // [rad/s, m/s]
+};
+
+template <class T>
+struct SpringNumbers {
+  T free_length;  // [m]
+  T stiffness;    // [N/m]
+  T damping;      // [N s/m]
+  Vec3<T> p_AP;   // [m]
+  Vec3<T> p_CQ;   // [m]
+};
+
+template <class T>
+struct BushingNumbers {
+  Vec3<T> torque_stiffness;  // [N m/rad]
+  Vec3<T> torque_damping;    // [N m s/rad]
+  Vec3<T> force_stiffness;   // [N/m]
+  Vec3<T> force_damping;     // [N s/m]
+};
+
+// The numbers in front of p_CP of each point.
+template <class T>
+struct ContactNumbers {
+  T stiffness;         // [N/m]
+  T dissipation;       // [s/m]
+  T static_friction;   // [1]
+  T dynamic_friction;  // [1]
+  T stiction_speed;    // [m/s]
+};
+
+}  // namespace MBT_NS

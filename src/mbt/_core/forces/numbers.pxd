@@ -1,0 +1,44 @@
+"""Cython view of numbers.hpp, which says what each number means."""
+
+from mbt._core.algebra.vectors cimport Vec3
+
+cdef extern from "forces/numbers.hpp" namespace "MBT_NS" nogil:
+    cdef cppclass JointSpringNumbers[S]:
+        S nominal
+        S stiffness
+
+    cdef cppclass DoorHingeNumbers[S]:
+        S spring_zero
+        S spring_constant
+        S dynamic_friction
+        S static_friction
+        S viscous_friction
+        S catch_width
+        S catch_torque
+        S motion_threshold
+
+    cdef cppclass JointFrictionNumbers[S]:
+        S coulomb
+        S breakaway
+        S stribeck_speed
+        S transition_speed
+
+    cdef cppclass SpringNumbers[S]:
+        S free_length
+        S stiffness
+        S damping
+        Vec3[S] p_AP
+        Vec3[S] p_CQ
+
+    cdef cppclass BushingNumbers[S]:
+        Vec3[S] torque_stiffness
+        Vec3[S] torque_damping
+        Vec3[S] force_stiffness
+        Vec3[S] force_damping
+
+    cdef cppclass ContactNumbers[S]:
+        S stiffness
+        S dissipation
+        S static_friction
+        S dynamic_friction
+        S stiction_speed
