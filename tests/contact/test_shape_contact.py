@@ -274,6 +274,8 @@ def test_friction_of_pairs_and_bodies():
         ({"friction": [1.0, 2.0]}, mbt.errors.ShapeError, "friction"),
         ({"stiffness": [-1.0]}, ArgumentValueError, "stiffness"),
         ({"dissipation": "much"}, ArgumentTypeError, "dissipation"),
+        ({"stiffness": 1e200}, ArgumentValueError, r"stiffness: expected at most 1e\+100, got 1e\+200"),
+        ({"margin": {"box0": 1e200}}, ArgumentValueError, r"margin: expected at most 1e\+100"),
     ],
 )
 def test_bad_numbers_are_refused(options, error, text):

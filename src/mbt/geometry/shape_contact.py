@@ -27,6 +27,8 @@ __all__ = ["ShapeContact", "TouchingPoints"]
 #: Unless something else is said: friction; the least stiffness [N/m]; over 2 pi, how long a mass that one
 #: point pushes takes for an oscillation [s]; the inverse of the largest speed at which shapes part [s/m].
 _FRICTION, _LEAST_STIFFNESS, _TIME, _DISSIPATION = 0.8, 1e5, 5e-3, 10.0
+#: Of each constant: where products of larger ones leave doubles, shapes would pass through each other.
+_MOST = 1e100
 
 
 class TouchingPoints(NamedTuple):
@@ -128,6 +130,9 @@ class ShapeContact:
             _read(scene, dissipation, "dissipation", np.full(count, _DISSIPATION), mean),
             _read(scene, margin, "margin", np.zeros(count), total),
         )
+        for what, array in zip(("friction", "stiffness", "dissipation", "margin"), constants, strict=True):
+            if array.max(initial=0.0) > _MOST:
+                raise ArgumentValueError(f"{what}: expected at most {_MOST:g}, got {array.max()}")
         self._set(scene, *constants)
 
     def _set(self, scene: CollisionModel, *constants: FloatArray) -> None:
