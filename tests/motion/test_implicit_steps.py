@@ -307,6 +307,16 @@ def test_an_audit_of_a_simulation_that_failed_is_finite():
     assert "not finite" in motion.audit().message
 
 
+def test_the_power_of_a_motion_that_fails_at_once_is_not_finite():
+    tree = mbt.load_model(mbt.models.model_path("mbt_arm"))
+    context = tree.create_default_context()
+    context.v = [0.0, 0.0, 1e300, 0.0, 0.0, 0.0]
+    with pytest.warns(mbt.SimulationWarning, match="after 0 s: the state is not finite"):
+        motion = mbt.simulate(tree, context, 0.1, 1e-2, method="implicit")
+    assert np.isnan(motion.power).all()
+    assert motion.work.tolist() == [0.0]
+
+
 def test_dry_friction_holds_below_and_slips_above():
     tree = make_slider(lambda joint: mbt.JointFriction(joint, 4.0))
     for force, expected in ((3.96, 0.0), (4.04, 0.04 / 2.0), (-6.0, -2.0 / 2.0)):

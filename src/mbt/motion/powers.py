@@ -73,7 +73,9 @@ def calc_given(part: Trajectory, moving: Any, now: slice) -> dict[str, Any]:
 def _rates_of_potentials(moving: Any) -> dict[str, FloatArray]:
     """Return the rates of the potential energies along v and in time [W], of an error of the fourth order."""
     tree, time, q, v = moving.tree, moving.time, moving.q, moving.v
-    h = _PART_OF_RADIAN / (np.abs(v).sum(-1) + 1.0)
+    speed = np.abs(v).sum(-1)
+    # Of a sample that is not finite, as the last one of a motion that ended early, neither are the rates.
+    h = _PART_OF_RADIAN / (np.where(np.isfinite(speed), speed, 0.0) + 1.0)
 
     def difference(dt: FloatArray) -> dict[str, FloatArray]:
         ends = []
