@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -612,3 +613,15 @@ def test_distances_of_spheres_are_those_of_their_centers() -> None:
         np.testing.assert_allclose(
             scene.distances(q)[:, i], np.linalg.norm(b - a, axis=-1) - 0.04, atol=1e-14
         )
+
+
+def test_tables_of_long_chains_are_made_without_lists() -> None:
+    """Only what kernels read: 16 bytes of each body on the way between two others."""
+    tree = arm(60)
+    scene = mbt.CollisionModel(tree)
+    on_the_way = sum(k * (61 - k) for k in range(2, 61))
+    tracemalloc.start()
+    scene.distances(np.zeros(60))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 24 * on_the_way + 400 * scene.num_pairs

@@ -43,5 +43,5 @@ cdef class Scene:
     cdef list held         # keeps the arrays behind `tables` alive
     cdef void* allocate(self, Py_ssize_t size) except NULL
     cdef set_shapes(self, list shapes)
-    cdef list way(self, int mobod)
+    cdef Py_ssize_t climb(self, int first, int second, SceneMove* move) noexcept
     cdef set_pairs(self, list pairs)

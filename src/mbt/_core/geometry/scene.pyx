@@ -1,6 +1,7 @@
 """The shapes of a model and the pairs of them whose distances are asked for: tables for kernels."""
 
 cimport numpy as cnp
+from libc.limits cimport INT_MAX
 
 from mbt._core.door.compiled_model cimport CompiledModel
 from mbt._core.door.exact_arrays cimport adopt, data, in1
@@ -102,47 +103,57 @@ cdef class Scene:
                 shape.vertices = data(table)
             shape += 1
 
-    cdef list way(self, int mobod):
-        """Mobods from one inwards to a child of World."""
-        cdef list found = []
-        while mobod > 0:
-            found.append(mobod)
-            mobod = self.compiled.model.joints[mobod].parent
-        return found
+    cdef Py_ssize_t climb(self, int first, int second, SceneMove* move) noexcept:
+        """How many mobods move one against the other; they are written where a place is given."""
+        cdef const Model* m = &self.compiled.model
+        cdef Py_ssize_t count = 0
+        # What is carried has the larger number.
+        while first != second:
+            if move != NULL:
+                move[count].mobod, move[count].sign = max(first, second), 1.0 if second > first else -1.0
+            count += 1
+            if second > first:
+                second = m.joints[second].parent
+            else:
+                first = m.joints[first].parent
+        return count
 
     cdef set_pairs(self, list pairs):
         cdef ScenePair* pair = <ScenePair*>self.allocate(len(pairs)*sizeof(ScenePair))
-        cdef SceneMove* move
+        cdef SceneMove* moves
+        cdef Py_ssize_t num_moves = 0, first
         cdef SceneShape* s = <SceneShape*>self.tables.shapes
         cdef int* mobods
         cdef int i, a, b, place
-        cdef list moves = [], rows = []
+        cdef list rows = []
         cdef set needed = set(), used = set()
         self.tables.pairs, self.tables.num_pairs = pair, len(pairs)
         for place, (a, b, padding) in enumerate(pairs):
             if not (0 <= a < self.tables.num_shapes and 0 <= b < self.tables.num_shapes):
                 raise ValueError("pairs: there is no such shape")
-            first = len(moves)
-            here, there = self.way(s[a].mobod), self.way(s[b].mobod)
-            needed.update(here, there)
+            first = num_moves
+            num_moves += self.climb(s[a].mobod, s[b].mobod, NULL)
+            if num_moves > INT_MAX:
+                raise MemoryError("pairs: too many, of bodies too far apart")
             used.update((a, b))
-            moves += [(i, 1.0) for i in there if i not in here] + [(i, -1.0) for i in here if i not in there]
             swapped = s[a].kind > s[b].kind
             if swapped:
                 a, b = b, a
             alike = s[a].kind, s[b].kind, <size_t>s[a].vertices, <size_t>s[b].vertices
-            rows.append((alike, place, a, b, swapped, first, len(moves), padding))
+            rows.append((alike, place, a, b, swapped, first, num_moves, padding))
         for i in range(self.tables.num_shapes):
             if i not in used:
                 s[i].mobod = 0  # It need not be placed.
+            b = s[i].mobod
+            while b > 0 and b not in needed:
+                needed.add(b)
+                b = self.compiled.model.joints[b].parent
+        self.tables.moves = moves = <SceneMove*>self.allocate(num_moves*sizeof(SceneMove))
         for _, place, a, b, swapped, first, last, padding in sorted(rows):
             pair.a, pair.b, pair.swapped, pair.place, pair.padding = a, b, swapped, place, padding
             pair.first, pair.last = first, last
+            self.climb(s[b if swapped else a].mobod, s[a if swapped else b].mobod, moves + first)
             pair += 1
-        self.tables.moves = move = <SceneMove*>self.allocate(len(moves)*sizeof(SceneMove))
-        for i, sign in moves:
-            move.mobod, move.sign = i, sign
-            move += 1
         self.tables.mobods = mobods = <int*>self.allocate(len(needed)*sizeof(int))
         self.tables.num_mobods = len(needed)
         for place, i in enumerate(sorted(needed)):
