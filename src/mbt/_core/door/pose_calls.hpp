@@ -389,22 +389,27 @@ static inline PyObject* call_rotation_about_axis(PyObject* axis, PyObject* angle
 
 // Forces and motions of one state -----------------------------------------------------------------------------------
 
+// Shapes of arguments.
+static constexpr int SHAPE_P[] = {3}, SHAPE_V[] = {6}, SHAPE_R[] = {3, 3}, SHAPE_X[] = {4, 4};
+
+static MBT_NOINLINE bool read_one(PyObject* value, int axes, const int* shape, Argument& argument) {
+  LeadingAxes lead;
+  return read(value, axes, shape, lead, argument) && !lead.count;
+}
+
 // [R' (torque + p x force); R' force], where R is that of X_WF, and p from Fo to Bo.
 static inline PyObject* call_force_on_frame(PyObject* F_Bo_W, PyObject* X_WB, PyObject* X_WF) {
-  const int shape_F[] = {6}, shape[] = {4, 4};
-  LeadingAxes lead;
   Argument F, body, frame;
-  if (!read(F_Bo_W, 1, shape_F, lead, F) || !read(X_WB, 2, shape, lead, body) ||
-      !read(X_WF, 2, shape, lead, frame) || lead.count) {
+  if (!read_one(F_Bo_W, 1, SHAPE_V, F) || !read_one(X_WB, 2, SHAPE_X, body) || !read_one(X_WF, 2, SHAPE_X, frame)) {
     return not_here();
   }
-  return new_result(lead, 1, shape_F, [&](npy_intp, double* to) {
-    const Pose<double> X = pose_at(frame.data);
-    const Vec3<double> f = vector_at(F.data + 3), p = pose_at(body.data).p - X.p;
-    put(times_transposed(X.R, vector_at(F.data) + cross(p, f)), to);
-    put(times_transposed(X.R, f), to + 3);
-    return true;
-  });
+  PyObject* result = mbt_new1(6);
+  if (!result) return NULL;
+  const Pose<double> X = pose_at(frame.data);
+  const Vec3<double> f = vector_at(F.data + 3), p = pose_at(body.data).p - X.p;
+  put(times_transposed(X.R, vector_at(F.data) + cross(p, f)), mbt_data(result));
+  put(times_transposed(X.R, f), mbt_data(result) + 3);
+  return result;
 }
 
 // The next two give what NumPy does to the last bit: BLAS has an order of its own for its sums, and nothing is fused.
@@ -421,7 +426,7 @@ static inline Vec3<double> rounded_cross(const Vec3<double>& a, const Vec3<doubl
 }
 
 // y = R x; false when memory is short.
-static inline bool rotate(PyObject* R, const Vec3<double>& x, double* y) {
+static MBT_NOINLINE bool rotate(PyObject* R, const Vec3<double>& x, double* y) {
   PyObject* vector = mbt_new1(3);
   if (!vector) return false;
   put(x, mbt_data(vector));
@@ -441,11 +446,8 @@ static inline PyObject* new_rotation(const Mat3<double>& R) {
 
 // R [torque + p x force; force].
 static inline PyObject* call_shift_and_turn(PyObject* force, PyObject* p, PyObject* rotation) {
-  const int shape_F[] = {6}, shape[] = {3, 3};
-  LeadingAxes lead;
   Argument F, arm, R;
-  if (!read(force, 1, shape_F, lead, F) || !read(p, 1, shape, lead, arm) || !read(rotation, 2, shape, lead, R) ||
-      lead.count) {
+  if (!read_one(force, 1, SHAPE_V, F) || !read_one(p, 1, SHAPE_P, arm) || !read_one(rotation, 2, SHAPE_R, R)) {
     return not_here();
   }
   PyObject *result = mbt_new1(6), *turn = new_rotation(matrix_at(R.data));
@@ -460,12 +462,10 @@ static inline PyObject* call_shift_and_turn(PyObject* force, PyObject* p, PyObje
 // v + w x p, where p is R of X_WB times p_BoBp_B, and V_WB = [w; v]; or, with A_WB = [alpha; a],
 // a + (alpha x p + w x (w x p)).
 static inline PyObject* call_motion_of_point(PyObject* X_WB, PyObject* p_BoBp_B, PyObject* V_WB, PyObject* A_WB) {
-  const int shape_V[] = {6}, shape_p[] = {3}, shape[] = {4, 4};
   const bool is_acceleration = A_WB != Py_None;
-  LeadingAxes lead;
   Argument X, p_B, V, A;
-  if (!read(X_WB, 2, shape, lead, X) || !read(p_BoBp_B, 1, shape_p, lead, p_B) || !read(V_WB, 1, shape_V, lead, V) ||
-      (is_acceleration && !read(A_WB, 1, shape_V, lead, A)) || lead.count) {
+  if (!read_one(X_WB, 2, SHAPE_X, X) || !read_one(p_BoBp_B, 1, SHAPE_P, p_B) || !read_one(V_WB, 1, SHAPE_V, V) ||
+      (is_acceleration && !read_one(A_WB, 1, SHAPE_V, A))) {
     return not_here();
   }
   PyObject *result = mbt_new1(3), *turn = new_rotation(matrix_at(X.data, 4));
