@@ -94,7 +94,7 @@ class ElementAccess:
     @property
     def world_frame(self) -> BodyFrame:
         """The frame of the world body: frame 0."""
-        return self.world_body.body_frame
+        return self._elements.bodies._elements[0]._body_frame
 
     @property
     def gravity_field(self) -> UniformGravityFieldElement | None:
