@@ -223,22 +223,22 @@ class Ticks:
         context: Context | None,
     ) -> TaskSpaceResult:
         """Return the solution of one tick."""
-        self._enter()
+        if not self._alone.acquire(False):
+            self._enter_as_child()
         try:
             return self._solve(q, v, references, stands, out, context)
         finally:
             self._alone.release()
 
-    def _enter(self) -> None:
-        """Keep others out of the buffers. A child of `fork` has none of the threads that were there."""
-        if not self._alone.acquire(blocking=False):
-            if self._process == os.getpid():
-                raise ConcurrentUseError(
-                    "controller: another thread, or a call around this one, is computing a tick with it. Use "
-                    "one per thread, as with copy.copy(controller); the tree may be shared."
-                )
-            self._alone, self._process = Lock(), os.getpid()
-            self._alone.acquire()
+    def _enter_as_child(self) -> None:
+        """Refuse whoever comes into a tick of another. A child of `fork` has no thread that was there."""
+        if self._process == os.getpid():
+            raise ConcurrentUseError(
+                "controller: another thread, or a call around this one, is computing a tick with it. Use "
+                "one per thread, as with copy.copy(controller); the tree may be shared."
+            )
+        self._alone, self._process = Lock(), os.getpid()
+        self._alone.acquire()
 
     def _solve(
         self,
