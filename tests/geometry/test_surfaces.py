@@ -366,3 +366,17 @@ def test_feet_that_push_outwards_stand_where_those_of_mujoco_do_that_do_not_cree
         higher, speed = stand(impratio, 2e-3)
         assert speed == pytest.approx(9.4e-3 / impratio, rel=0.02)
     assert abs(higher) < 0.5 * depth
+
+
+def test_flags_of_mjcf_that_disable_contact() -> None:
+    """Nothing of the file touches then, only obstacles of the caller do."""
+    text = """<mujoco><option><flag {}/></option><worldbody><geom type="plane" size="1 1 1" name="floor"/>
+      <body name="a" pos="0 0 1"><freejoint/><geom size="0.1"/></body></worldbody></mujoco>"""
+    post = mbt.Shape("sphere", [0.1], name="post")
+    for flag, count in (('gravity="enable"', 1), ('contact="disable"', 0), ('constraint="disable"', 0)):
+        _, contacts = mbt.load_model(text.format(flag), contacts=True)
+        assert len(contacts.pairs) == count
+        tree, contacts = mbt.load_model(text.format(flag), contacts=True, obstacles=[post])
+        assert len(contacts.pairs) == count + 1
+        assert ("a", "post") in contacts.pairs
+        assert mbt.CollisionModel(tree, "mjcf").num_pairs == 1  # of which distances can be asked

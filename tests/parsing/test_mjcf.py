@@ -157,6 +157,25 @@ def test_what_is_disabled_does_not_act_in_mujoco_either(flags: str, expected: di
     assert mbt.load_model(text).parse_reports[0].inactive == expected
 
 
+@pytest.mark.parametrize(
+    ("flag", "limit", "num_constraints", "friction"),
+    [
+        ('limit="disable"', np.inf, 1, 1),
+        ('equality="disable"', 0.1, 0, 1),
+        ('frictionloss="disable"', 0.1, 1, 0),
+        ('constraint="disable"', np.inf, 0, 0),
+    ],
+)
+def test_flags_of_constraints(flag: str, limit: float, num_constraints: int, friction: int) -> None:
+    joint = '<body name="{0}"><joint name="{0}" range="-0.1 0.1" frictionloss="1"/>' + LUMP + "</body>"
+    text = f"""<mujoco><compiler angle="radian"/><option><flag {flag}/></option><worldbody>{joint.format("a")}
+    {joint.format("b")}</worldbody><equality><joint joint1="a" joint2="b"/></equality></mujoco>"""
+    tree = mbt.load_model(text)
+    assert tree.position_upper_limits.tolist() == [limit] * 2
+    assert len(tree.constraints) == num_constraints
+    assert sum(isinstance(x, mbt.JointFriction) for x in tree.force_elements) == 2 * friction
+
+
 def test_limits_and_friction_alone_are_no_warning() -> None:
     text = MODELS["radians"].replace('name="j"', 'name="j" frictionloss="2"')
     report = mbt.load_model(text).parse_reports[0]

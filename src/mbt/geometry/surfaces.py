@@ -76,11 +76,12 @@ def contacts_of_file(
     rule: str,
     obstacles: Iterable[Shape],
     package_paths: Sequence[str | os.PathLike[str]],
-    listed: Sequence[ListedPair],
+    listed: Sequence[ListedPair] | None,
 ) -> ShapeContact:
     """Return the contact that the description of a tree means, meshes by their convex hulls.
 
-    Pairs that it has `listed` touch as their own surface says.
+    Pairs that it has `listed` touch as their own surface says. None stands for a description without contact:
+    only obstacles touch its shapes.
 
     Raises
     ------
@@ -91,6 +92,9 @@ def contacts_of_file(
     """
     from mbt.geometry.shape_contact import ShapeContact
 
+    if listed is None:
+        nothing = CollisionModel(tree, [], hulls=True, package_paths=package_paths)
+        return ShapeContact(nothing.edit(add=obstacles))
     scene = CollisionModel(tree, rule, obstacles=obstacles, hulls=True, package_paths=package_paths)
     if not listed:
         return ShapeContact(scene)

@@ -339,7 +339,7 @@ def _add_model(
     *,
     user_elements: Permission,
     child_frame: str | None = None,
-) -> tuple[ModelInstanceIndex, list[ListedPair]]:
+) -> tuple[ModelInstanceIndex, list[ListedPair] | None]:
     """Add a model, and no gravity but that of a model in JSON; return the contact that it lists, too."""
     from mbt.tree.multibody_tree import MultibodyTree
 

@@ -164,10 +164,11 @@ def make_mount(
 
 def add_description(
     tree: MultibodyTree, model: ModelDescription, mount: Mount, *, base: Base
-) -> tuple[ModelInstanceIndex, list[ListedPair]]:
+) -> tuple[ModelInstanceIndex, list[ListedPair] | None]:
     """Add a checked description to a tree that passed `check_tree`.
 
-    Return the new model instance, and the pairs of shapes whose contact the description lists.
+    Return the new model instance, and the pairs of shapes whose contact the description lists; None where it
+    has no contact.
 
     Every element is constructed before the first is added, so an error in a constructor leaves the tree
     unchanged.
@@ -204,7 +205,7 @@ def add_description(
     listed = [
         ((elements.bodies[a], i), (elements.bodies[b], j), how) for a, i, b, j, how in model.contact_pairs
     ]
-    return elements.instance, listed
+    return elements.instance, listed if model.has_contact else None
 
 
 def finish_tree(tree: MultibodyTree, g_W: Sequence[float] | FloatArray | None) -> None:

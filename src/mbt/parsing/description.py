@@ -304,6 +304,8 @@ class ModelDescription:
         Sensors.
     exclusions : list of (str, str)
         Links whose shapes do not touch each other.
+    has_contact : bool
+        Whether its shapes touch each other.
     contact_pairs : list of (str, int, str, int, Surface)
         Shapes that touch whatever else is said, as links and places among their collision shapes; and how.
     twins : set of str
@@ -344,6 +346,7 @@ class ModelDescription:
         self.constraints: list[ConstraintDescription] = []
         self.sensors: list[SensorDescription] = []
         self.exclusions: list[tuple[str, str]] = []
+        self.has_contact = True
         self.contact_pairs: list[tuple[str, int, str, int, Surface]] = []
         self.twins: set[str] = set()
         self.scopes: list[str] = []

@@ -37,7 +37,8 @@ __all__ = ["WEIGHTLESS", "add_bodies"]
 
 BALL, SLIDE, HINGE = 1, 2, 3
 _KINDS = {BALL: "quaternion_ball", SLIDE: "prismatic", HINGE: "revolute"}
-_NO_FRICTION, _NO_SPRINGS, _NO_DAMPERS = 1 << 0 | 1 << 2, 1 << 5, 1 << 6  # friction: or no constraints
+# Friction and limits are constraints, which a flag of their own disables all.
+_NO_FRICTION, _NO_LIMITS, _NO_SPRINGS, _NO_DAMPERS = 1 << 0 | 1 << 2, 1 << 0 | 1 << 3, 1 << 5, 1 << 6
 _MASSLESS = SpatialInertia.zero()
 # Where xx yy zz xy xz yz stand in a matrix, row by row.
 _UPPER = [0, 4, 8, 1, 2, 5]
@@ -204,6 +205,7 @@ def _calc_damping(m: mujoco.MjModel) -> FloatArray:
 
 def _read_limits(m: mujoco.MjModel) -> list[JointLimits]:
     limits = []
+    act = not m.opt.disableflags & _NO_LIMITS
     for kind, is_limited, (lower, upper), is_force_limited, forces in zip(
         m.jnt_type.tolist(),
         m.jnt_limited.tolist(),
@@ -215,7 +217,7 @@ def _read_limits(m: mujoco.MjModel) -> list[JointLimits]:
         if kind < SLIDE or not (is_limited or is_force_limited):
             limits.append(NO_LIMITS)
             continue
-        if not is_limited:
+        if not (is_limited and act):
             lower, upper = -math.inf, math.inf
         effort = max(map(abs, forces)) if is_force_limited else math.inf
         limits.append(JointLimits(lower, upper, effort=effort))

@@ -15,6 +15,7 @@ from mbt.parsing.mujoco_names import ModelNames
 from mbt.parsing.mujoco_rest import (
     add_frames,
     calc_gravity,
+    can_touch,
     report_losses,
     split_positions,
 )
@@ -67,6 +68,7 @@ def describe_mujoco_model(
     links = add_bodies(m, names, shapes, model)
     # A number has the index of one body, and behind it that of the other.
     model.exclusions += [(links[n >> 16], links[n & 0xFFFF]) for n in m.exclude_signature.tolist()]
+    model.has_contact = can_touch(m)
     for i, j, surface in read_pairs(m):
         if i in shapes.places and j in shapes.places:
             (a, k), (b, n) = shapes.places[i], shapes.places[j]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["add_equalities"]
 
-_NO_EQUALITY = 1 << 1
+_NO_EQUALITY = 1 << 0 | 1 << 1  # or no constraints
 _CONNECT, _WELD, _JOINT = 0, 1, 2
 _OTHERS = {3: "tendon", 4: "flex", 5: "flexvert", 6: "flexstrain", 7: "distance"}
 _SITE = 6

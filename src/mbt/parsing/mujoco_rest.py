@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import mujoco
     import numpy.typing as npt
 
-__all__ = ["add_frames", "calc_gravity", "report_losses", "split_positions"]
+__all__ = ["add_frames", "calc_gravity", "can_touch", "report_losses", "split_positions"]
 
 _NO_CONSTRAINT, _NO_FRICTION, _NO_LIMITS, _NO_CONTACTS = 1 << 0, 1 << 2, 1 << 3, 1 << 4
 _NO_GRAVITY = 1 << 7
@@ -129,6 +129,11 @@ def _count_contact_losses(m: mujoco.MjModel, report: ParseReport, options: ReadO
     report.ignored |= {path: int(np.count_nonzero(are)) for path, are in lost.items() if are.any()}
 
 
+def can_touch(m: mujoco.MjModel) -> bool:
+    """Whether the model has contact at all."""
+    return not m.opt.disableflags & (_NO_CONTACTS | _NO_CONSTRAINT)
+
+
 def _count_inactive(m: mujoco.MjModel, names: ModelNames, report: ParseReport, options: ReadOptions) -> None:
     """Count what MuJoCo would move or hold bodies with; what makes the model fall is a warning."""
     disabled = m.opt.disableflags
@@ -138,7 +143,7 @@ def _count_inactive(m: mujoco.MjModel, names: ModelNames, report: ParseReport, o
         report.leave_inactive("frictions", len(np.unique(m.dof_jntid[m.dof_frictionloss != 0.0])))
     if not disabled & (_NO_LIMITS | _NO_CONSTRAINT):
         report.leave_inactive("limits", int(np.count_nonzero(m.jnt_limited)))
-    if not disabled & (_NO_CONTACTS | _NO_CONSTRAINT) and not options.contacts:
+    if can_touch(m) and not options.contacts:
         _count_contacts(m, names, report)
     if report.floors or report.inactive.keys() & _MAKE_IT_FALL:
         report.warn_of_inactive()
