@@ -129,7 +129,10 @@ def test_shapes_that_touch_are_implicit() -> None:
     ball = tree.add_body(mbt.RigidBody("ball", mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)))
     ball.add_collision(mbt.Shape("sphere", [0.1]))
     tree.finalize()
-    contacts = mbt.ShapeContact(mbt.CollisionModel(tree, obstacles=[mbt.Shape("plane", name="floor")]))
+    below = mbt.math.make_pose([0, 0, -0.2])
+    contacts = mbt.ShapeContact(
+        mbt.CollisionModel(tree, obstacles=[mbt.Shape("plane", [], below, name="floor")])
+    )
     assert find_method(tree) == "semi_implicit_euler"
     assert find_method(tree, contacts=contacts) == "implicit"
 

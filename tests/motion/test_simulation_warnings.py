@@ -598,3 +598,34 @@ def test_a_control_that_a_limit_of_zero_takes_is_told() -> None:
     options = {"method": "implicit", "limit_efforts": False}
     assert mbt.simulate(box, context, 0.1, 5e-3, control=[1.0], **options).v.any()
     assert not mbt.simulate(box, context, 0.1, 5e-3, method="implicit").v.any()
+
+
+@pytest.mark.parametrize(("height", "warns"), [(0.05, True), (0.099, False), (0.2, False)])
+def test_what_starts_deep_in_the_floor_is_told(height: float, warns: bool) -> None:
+    tree = mbt.MultibodyTree()
+    ball = tree.add_body(mbt.RigidBody("ball", mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)))
+    ball.add_collision(mbt.Shape("sphere", [0.1]))
+    tree.add_force_element(mbt.UniformGravityFieldElement())
+    with_points = tree.edit()
+    with_points.add_force_element(
+        mbt.PointContact(
+            with_points.get_body_by_name("ball"), [[0, 0, -0.1]],
+            stiffness=1e4, dissipation=1.0, static_friction=0.5,
+        )
+    )  # fmt: skip
+    tree.finalize()
+    with_points.finalize()
+    shapes = mbt.ShapeContact(mbt.CollisionModel(tree, obstacles=[mbt.Shape("plane", name="floor")]))
+    wanted = {
+        with_points: "points on body frame 'ball' start 0.05 m below their plane, and come out slowly",
+        tree: "'ball' and 'floor' overlap by 0.05 m at the start, and come out slowly",
+    }
+    for model, text in wanted.items():
+        context = model.create_default_context()
+        context.q = [1, 0, 0, 0, 0, 0, height]
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            mbt.simulate(
+                model, context, 0.01, 1e-3, method="implicit", contacts=shapes if model is tree else None
+            )
+        assert [text in str(warning.message) for warning in caught] == [True] * warns

@@ -44,6 +44,10 @@ class TouchingShapes(Protocol):
     def pairs(self) -> tuple[tuple[str, str], ...]:
         """What the pairs are called."""
 
+    @property
+    def stiffness(self) -> FloatArray:
+        """Of a point of each pair [N/m], (num_pairs,)."""
+
     def core(self) -> ContactCore:
         """Return what steps work with."""
 

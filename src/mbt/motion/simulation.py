@@ -125,8 +125,9 @@ def simulate(
         When the simulation of one state fails: it returns the samples so far, with the status "failed" and a
         message that names cause and cure. In a batch such samples are NaN from there on. Also when a joint
         passes a position limit or starts as far outside as degrees are, steps of fixed length are too long
-        for an element or for a spinning body, an event function returns NaN, or constraints of one state
-        contradict each other or, because of numbers with few digits, lock a mechanism.
+        for an element or for a spinning body, something starts deep within something else, an event function
+        returns NaN, or constraints of one state contradict each other or, because of numbers with few digits,
+        lock a mechanism.
 
     Notes
     -----

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mbt.errors import quote
 from mbt.motion.accelerations import calc_vdot
 from mbt.motion.implicit import is_definite, read_dofs
 from mbt.motion.operands import EXPLICIT
@@ -60,6 +61,8 @@ _IMPACT, _BEFORE_IMPACT = 40, 5
 _MOST_IMPACTS = 3
 # Of the largest moment of inertia: files have few digits.
 _ROUNDING_OF_MOMENTS = 1e-6
+# Nothing rests deeper than so many times what the weight of all presses a point in, and than this [m].
+_TIMES_OF_REST, _DEEP = 10.0, 0.01
 # Forces of a control that has run away [N m, N].
 _RUNAWAY = 1e30
 
@@ -68,11 +71,11 @@ def find_early_cause(task: Task) -> str:
     """Return what is wrong before a step is made.
 
     An element that is too fast for explicit steps at the first state; a body of whose inertia implicit steps
-    make energy.
+    make energy; what begins deep in the ground.
     """
     context = task.context
     if task.method == "implicit" and not context.batch_shape:
-        return _describe_impossible_bodies(context)
+        return _describe_impossible_bodies(context) or _describe_overlap(task)
     is_looked_at = task.method in EXPLICIT and not context.batch_shape
     if not is_looked_at or not task.tree.num_velocities or not _has_stiff_elements(task):
         return ""
@@ -178,6 +181,29 @@ def _describe_impossible_bodies(context: Context) -> str:
         f"{body._label} has a moment of inertia of {least:.3g} kg m^2 about its centre of mass, which no "
         "body has: implicit steps may gain energy without bound. Mend its inertia, as with "
         "mbt.SpatialInertia.solid_box_with_mass"
+    )
+
+
+def _describe_overlap(task: Task) -> str:
+    """Tell of what begins deep within something else: it comes out slowly."""
+    context, tree, contacts = task.context, task.tree, task.contacts
+    weight = 9.81 * tree.calc_total_mass(context)
+    found = [(_DEEP, "")]
+    with np.errstate(all="ignore"):
+        for element in contacts_of(tree):
+            depth, stiffness = element.calc_depths(context).max(), element.get_stiffness(context)
+            if depth * stiffness > _TIMES_OF_REST * weight:
+                found.append((depth, f"points on {element.frame._label} start {{}} m below their plane"))
+        if contacts is not None:
+            pairs, _, _, gaps = contacts.core().find(tree.eval_position_kinematics(context).X_WB, 0.0)
+            for k, gap in zip(pairs.tolist(), gaps.tolist(), strict=True):
+                if -gap * contacts.stiffness[k] > _TIMES_OF_REST * weight:
+                    a, b = contacts.pairs[k]
+                    found.append((-gap, f"{quote(a)} and {quote(b)} overlap by {{}} m at the start"))
+    depth, text = max(found)
+    return (
+        text
+        and text.format(f"{depth:.3g}") + ", and come out slowly, if at all: start where nothing overlaps"
     )
 
 
