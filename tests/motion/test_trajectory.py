@@ -130,6 +130,9 @@ def test_samples_of_a_batch() -> None:
     for index in ((2, 0), (0,), 1, (0, -3)):
         with pytest.raises(mbt.ElementIndexError, match=r"expected an index into the batch \(2, 2\)"):
             trajectory.sample(index)
+    for nothing in (None, "a", 1.5, (0, 1.0)):
+        with pytest.raises(mbt.ArgumentTypeError, match=r"expected an index into the batch \(2, 2\)"):
+            trajectory.sample(nothing)
     for use in (trajectory.to_dataframe, trajectory.plot, lambda: trajectory.save("a.csv")):
         with pytest.raises(mbt.ArgumentValueError, match=r"expected one state, got a batch \(2, 2\)"):
             use()

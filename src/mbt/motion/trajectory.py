@@ -515,12 +515,18 @@ class Trajectory:
         ------
         ElementIndexError
             When there is no such sample.
+        ArgumentTypeError
+            When the index is none.
         """
-        i = index if isinstance(index, tuple) else (index,)
         shape = self.batch_shape
+        expected = f"sample: expected an index into the batch {shape}, got {quote(index)}"
+        try:
+            i = tuple(map(operator.index, index if isinstance(index, tuple) else (index,)))
+        except TypeError:
+            raise ArgumentTypeError(expected) from None
         if len(i) != len(shape) or not all(-n <= k < n for k, n in zip(i, shape, strict=True)):
-            raise ElementIndexError(f"sample: expected an index into the batch {shape}, got {index}")
-        i = tuple(operator.index(k) % n for k, n in zip(i, shape, strict=True))
+            raise ElementIndexError(expected)
+        i = tuple(k % n for k, n in zip(i, shape, strict=True))
         context: Any = self._context
         return replace(
             self, q=self.q[i], v=self.v[i], tau=self.tau[i], num_limited=self.num_limited[i],
