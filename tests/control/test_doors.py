@@ -3,7 +3,6 @@
 import copy
 import os
 import pickle
-import sys
 import threading
 
 import numpy as np
@@ -121,7 +120,7 @@ def test_a_second_thread_is_refused():
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
-@pytest.mark.skipif(sys.version_info >= (3, 12), reason="CPython warns of threads")
+@pytest.mark.filterwarnings("ignore:.*fork")  # of a process with threads: of Python, and of a loaded JAX
 def test_a_child_forked_within_a_tick_has_a_free_controller():
     _, _, controller, q, place = standing()
 
