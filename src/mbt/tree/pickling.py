@@ -328,8 +328,10 @@ def _become(variant: MultibodyElement, original: MultibodyElement, clone: Any) -
         raise ArgumentValueError(
             f"{what}: expected a frame of {bodies[0]._label}, got one of {bodies[1]._label}"
         )
-    vars(clone).update(_OwnAttributes(variant).attributes, _tree=tree, _index=original._index)
-    variant.__dict__ = clone.__dict__
+    # A new one: CPython 3.13 takes for garbage what only a dictionary refers to that is part of an object.
+    own = {"_tree": tree, "_index": original._index}
+    attributes = {**vars(clone), **_OwnAttributes(variant).attributes, **own}
+    clone.__dict__ = variant.__dict__ = attributes
     for name in slots_of(kind):
         if hasattr(clone, name):
             setattr(variant, name, getattr(clone, name))
