@@ -139,6 +139,7 @@ assert mbt.selftest(mbt.load_model(path), num_samples=2).ok
 # eleventh otherwise; of operations with thousands every 37th.
 ONE_ALLOCATION = """
 import _testcapi
+from xml.parsers import expat
 step_of_short = int(sys.argv[2])
 # Python tells of generators that it cannot end properly without memory.
 sys.unraisablehook = lambda _: None
@@ -169,13 +170,18 @@ calls = {
     "edit": (37, lambda tree: tree.edit().finalize()),
     "autodiff": (37, lambda tree: tree.to_autodiff()),
 }
+# CPython crashes where there is no memory for a parser of XML: every call finds one ready.
+create_parser, parsers = expat.ParserCreate, []
+expat.ParserCreate = lambda encoding: parsers.pop()
 desired = compute(pickle.loads(pickled))
 for name, (step, call) in calls.items():
+    parsers[:] = [create_parser("utf-8")]
     call(pickle.loads(pickled))
     failed, went_well, n = 0, 0, 0
     while went_well < 3:
         n += step
         tree = pickle.loads(pickled)
+        parsers[:] = [create_parser("utf-8")]
         _testcapi.set_nomemory(n, n + 1)
         try:
             call(tree)
@@ -192,9 +198,16 @@ for name, (step, call) in calls.items():
 
 
 needs_linux = pytest.mark.skipif(sys.platform != "linux", reason="limits memory")
-needs_testcapi = pytest.mark.skipif(
-    find_spec("_testcapi") is None, reason="this CPython comes without its module _testcapi"
-)
+fails_allocations = [
+    pytest.mark.skipif(
+        find_spec("_testcapi") is None, reason="this CPython comes without its module _testcapi"
+    ),
+    # The code of a nested function is released twice, in whatever program.
+    pytest.mark.skipif(
+        (3, 12) <= sys.version_info < (3, 14),
+        reason="this CPython crashes where there is no memory for a function",
+    ),
+]
 
 
 @pytest.mark.parametrize(
@@ -203,9 +216,12 @@ needs_testcapi = pytest.mark.skipif(
         pytest.param(SMALL_STACK, [], id="small stacks"),
         pytest.param(NO_THREADS, [], id="no threads", marks=needs_linux),
         pytest.param(NO_MEMORY, [], id="no memory", marks=needs_linux),
-        pytest.param(ONE_ALLOCATION, ["11"], id="one allocation of eleven fails", marks=needs_testcapi),
+        pytest.param(ONE_ALLOCATION, ["11"], id="one allocation of eleven fails", marks=fails_allocations),
         pytest.param(
-            ONE_ALLOCATION, ["1"], id="one allocation fails", marks=[needs_testcapi, pytest.mark.exhaustive]
+            ONE_ALLOCATION,
+            ["1"],
+            id="one allocation fails",
+            marks=[*fails_allocations, pytest.mark.exhaustive],
         ),
     ],
 )
