@@ -100,6 +100,7 @@ _RULES: dict[str, Callable[..., Any]] = {
     "positive": lambda t, x: t.lift(x),
     "negative": lambda t, x: -t.lift(x),
     "conjugate": lambda t, x: t.lift(x),
+    "real": lambda t, x: t.lift(x),  # of arrays of objects, from NumPy 2.5 on
     "absolute": _of_c("fabs"),
     "fabs": _of_c("fabs"),
     "square": lambda t, x: t.lift(x) * x,
