@@ -36,6 +36,10 @@ cdef extern from *:
     bint unlikely(bint) noexcept nogil
 
 
+cdef extern from "scalars/config.hpp":
+    bint seldom "MBT_SELDOM"(bint) noexcept nogil
+
+
 cdef enum:
     # Each takes a factor of a thousand, or far more, of what forces that cancel fictive inertias are off by.
     NUM_TIMES_OF_MASSLESS = 4
@@ -403,7 +407,7 @@ cdef inline void run_gravity_forces(
     cdef T* H_N = <T*>(work + model.num_mobods)
     cdef T* sin_q = H_N + 6*model.num_velocities
     cdef Kinematics[T] x
-    if unlikely(weightless != NULL):
+    if seldom(weightless != NULL):
         run_positions(False, model, p, q, memory, &x)
         set_zero(x.F_Bo_W, 6*model.num_bodies)
         add_gravity_forces(model, weightless, p.mass, p.p_BoBcm_B, p.gravity, x.X_WB, x.F_Bo_W)

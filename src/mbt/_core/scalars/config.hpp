@@ -29,9 +29,12 @@
 #define MBT_NOINLINE __attribute__((noinline))
 #define MBT_COLD __attribute__((noinline, cold))
 #define MBT_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+// So seldom that what follows stays apart: it is not inlined.
+#define MBT_SELDOM(condition) __builtin_expect_with_probability(!!(condition), 0, 0.9999)
 #else
 #define MBT_INLINE __forceinline
 #define MBT_NOINLINE __declspec(noinline)
 #define MBT_COLD __declspec(noinline)
 #define MBT_UNLIKELY(condition) (condition)
+#define MBT_SELDOM(condition) (condition)
 #endif
