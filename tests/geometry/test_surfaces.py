@@ -370,6 +370,7 @@ def test_feet_that_push_outwards_stand_where_those_of_mujoco_do_that_do_not_cree
 
 def test_flags_of_mjcf_that_disable_contact() -> None:
     """Nothing of the file touches then, only obstacles of the caller do."""
+    pytest.importorskip("mujoco")
     text = """<mujoco><option><flag {}/></option><worldbody><geom type="plane" size="1 1 1" name="floor"/>
       <body name="a" pos="0 0 1"><freejoint/><geom size="0.1"/></body></worldbody></mujoco>"""
     post = mbt.Shape("sphere", [0.1], name="post")
