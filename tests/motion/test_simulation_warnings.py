@@ -603,13 +603,13 @@ def test_a_control_that_a_limit_of_zero_takes_is_told() -> None:
 @pytest.mark.parametrize(("height", "warns"), [(0.05, True), (0.099, False), (0.2, False)])
 def test_what_starts_deep_in_the_floor_is_told(height: float, warns: bool) -> None:
     tree = mbt.MultibodyTree()
-    ball = tree.add_body(mbt.RigidBody("ball", mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)))
+    ball = tree.add_body(mbt.RigidBody("{ball}", mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)))
     ball.add_collision(mbt.Shape("sphere", [0.1]))
     tree.add_force_element(mbt.UniformGravityFieldElement())
     with_points = tree.edit()
     with_points.add_force_element(
         mbt.PointContact(
-            with_points.get_body_by_name("ball"), [[0, 0, -0.1]],
+            with_points.get_body_by_name("{ball}"), [[0, 0, -0.1]],
             stiffness=1e4, dissipation=1.0, static_friction=0.5,
         )
     )  # fmt: skip
@@ -617,8 +617,8 @@ def test_what_starts_deep_in_the_floor_is_told(height: float, warns: bool) -> No
     with_points.finalize()
     shapes = mbt.ShapeContact(mbt.CollisionModel(tree, obstacles=[mbt.Shape("plane", name="floor")]))
     wanted = {
-        with_points: "points on body frame 'ball' start 0.05 m below their plane, and come out slowly",
-        tree: "'ball' and 'floor' overlap by 0.05 m at the start, and come out slowly",
+        with_points: "points on body frame '{ball}' start 0.05 m below their plane, and come out slowly",
+        tree: "'{ball}' and 'floor' overlap by 0.05 m at the start, and come out slowly",
     }
     for model, text in wanted.items():
         context = model.create_default_context()

@@ -191,20 +191,18 @@ def _describe_overlap(task: Task) -> str:
     found = [(_DEEP, "")]
     with np.errstate(all="ignore"):
         for element in contacts_of(tree):
-            depth, stiffness = element.calc_depths(context).max(), element.get_stiffness(context)
+            depth, stiffness = float(element.calc_depths(context).max()), element.get_stiffness(context)
             if depth * stiffness > _TIMES_OF_REST * weight:
-                found.append((depth, f"points on {element.frame._label} start {{}} m below their plane"))
+                what = f"points on {element.frame._label} start {depth:.3g} m below their plane"
+                found.append((depth, what))
         if contacts is not None:
             pairs, _, _, gaps = contacts.core().find(tree.eval_position_kinematics(context).X_WB, 0.0)
             for k, gap in zip(pairs.tolist(), gaps.tolist(), strict=True):
                 if -gap * contacts.stiffness[k] > _TIMES_OF_REST * weight:
                     a, b = contacts.pairs[k]
-                    found.append((-gap, f"{quote(a)} and {quote(b)} overlap by {{}} m at the start"))
-    depth, text = max(found)
-    return (
-        text
-        and text.format(f"{depth:.3g}") + ", and come out slowly, if at all: start where nothing overlaps"
-    )
+                    found.append((-gap, f"{quote(a)} and {quote(b)} overlap by {-gap:.3g} m at the start"))
+    _, what = max(found)
+    return what and f"{what}, and come out slowly, if at all: start where nothing overlaps"
 
 
 def _describe_singular(task: Task, trajectory: Trajectory) -> str:
