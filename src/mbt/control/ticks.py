@@ -213,20 +213,12 @@ class Ticks:
         for name, values in self._problem.assemble(motion, *rest).items():
             part[name][...] = values
 
-    def solve(
-        self,
-        q: Any,
-        v: Any,
-        references: Sequence[Any],
-        stands: FloatArray,
-        out: TaskSpaceResult | None,
-        context: Context | None,
-    ) -> TaskSpaceResult:
-        """Return the solution of one tick."""
+    def solve(self, *tick: Any) -> TaskSpaceResult:
+        """Return the solution of one tick, with the arguments of `_solve`: for one thread at a time."""
         if not self._alone.acquire(False):
             self._enter_as_child()
         try:
-            return self._solve(q, v, references, stands, out, context)
+            return self._solve(*tick)
         finally:
             self._alone.release()
 
