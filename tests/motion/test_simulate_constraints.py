@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from typing import Any
 
@@ -259,3 +260,35 @@ def test_a_loop_that_opens_is_told(mass: float, is_told: bool) -> None:
     assert [str(x.message).startswith(f"simulate: {message}") for x in caught] == [True] * is_told
     assert (np.linalg.norm(motion.constraint_errors[-1]) > 0.1) == is_told
     assert abs(mbt.simulate(tree, context, 1.0, method="rk4").constraint_errors).max() < 1e-8
+
+
+@pytest.mark.parametrize(("apart", "is_told"), [(0.9, False), (50.0, True)])
+def test_a_loop_that_begins_open_and_does_not_close_is_told(apart: float, is_told: bool) -> None:
+    """Not where it closes, nor where it has no time to, nor where it does not act."""
+    tree = mbt.MultibodyTree()
+    crank, coupler, rocker = (tree.add_body(mbt.RigidBody(x, BOB)) for x in ("crank", "coupler", "rocker"))
+    world, make_pose = tree.world_body, mbt.math.make_pose
+    for parent, p, body in (
+        (world, [0, 0, 0], crank), (crank, [0, 0, 1], coupler), (world, [1, 0, 0], rocker)
+    ):  # fmt: skip
+        tree.add_joint(mbt.RevoluteJoint, body.name, parent, make_pose(p), body, None, [0, 1, 0])
+    ends = [
+        tree.add_frame(mbt.FixedOffsetFrame(f"end_{body.name}", body, make_pose(p)))
+        for body, p in ((coupler, [1, 0, 0]), (rocker, [0, 0, 1 + apart]))
+    ]
+    pin = tree.add_constraint(mbt.BallConstraint("pin", *ends))
+    tree.finalize()
+    context = tree.create_default_context()
+
+    def messages(duration: float, **options: Any) -> list[str]:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            mbt.simulate(tree, context, duration, 5e-3, **options)
+        return [str(x.message) for x in caught]
+
+    told = r"simulate: it has constraints that began open and do not close, by .*: 'pin' \(\d+\): start where"
+    found = messages(1.0, method="implicit")
+    assert [bool(re.match(told, x)) for x in found] == [True] * is_told
+    assert not messages(0.3, method="implicit")
+    pin.set_enabled_in(context, False)
+    assert not messages(1.0, method="implicit")

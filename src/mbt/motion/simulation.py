@@ -11,7 +11,7 @@ from mbt.motion.fixed_steps import simulate_fixed_steps
 from mbt.motion.operands import METHODS
 from mbt.motion.progress import Progress
 from mbt.motion.solvers import simulate_with_solver
-from mbt.motion.symptoms import FEWEST_STEPS, find_cause, find_early_cause, find_symptoms
+from mbt.motion.symptoms import FEWEST_STEPS, find_cause, find_early_cause, find_open_loops, find_symptoms
 from mbt.motion.task import make_task
 from mbt.motion.trajectory import Trajectory
 
@@ -126,8 +126,8 @@ def simulate(
         message that names cause and cure. In a batch such samples are NaN from there on. Also when a joint
         passes a position limit or starts as far outside as degrees are, steps of fixed length are too long
         for an element or for a spinning body, something starts deep within something else, an event function
-        returns NaN, or constraints of one state contradict each other or, because of numbers with few digits,
-        lock a mechanism.
+        returns NaN, or constraints of one state open, begin open and do not close, contradict each other or,
+        because of numbers with few digits, lock a mechanism.
 
     Notes
     -----
@@ -193,19 +193,7 @@ def simulate(
         symptoms = find_symptoms(task, trajectory, is_known_stiff=bool(early))
         is_looked_at = max(task.num_steps, trajectory.num_steps) >= FEWEST_STEPS
         if tree.num_constraints and is_looked_at and not context.batch_shape:
-            from mbt.tree.constraints.closing import describe_opened, describe_stuck
-
-            states = tree, context, trajectory.final_context
-            stuck = describe_stuck(*states)
-            opened = "" if stuck or symptoms else describe_opened(*states)
-            if stuck:
-                symptoms.append(f"the model is stuck, all or in part: it has {stuck}")
-            elif opened:
-                other = "'rk4'" if task.method == "implicit" else "'implicit'"
-                symptoms.append(
-                    f"it has {opened}: take shorter steps or method={other}, or make bodies heavier that are "
-                    "light beside what they hold"
-                )
+            symptoms += find_open_loops(task, trajectory, is_known_wrong=bool(symptoms))
     for i, time in sorted(recording.undefined_events.items()):
         symptoms.append(f"events[{i}] was NaN, at {time:.6g} s for the first time, and cannot pass there")
     for symptom in symptoms:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from mbt.motion.task import Task
     from mbt.motion.trajectory import Trajectory
 
-__all__ = ["FEWEST_STEPS", "find_cause", "find_early_cause", "find_symptoms"]
+__all__ = ["FEWEST_STEPS", "find_cause", "find_early_cause", "find_open_loops", "find_symptoms"]
 
 # One state is looked at for so many steps, and no more than so many in all.
 _STEPS_A_PROBE = 400
@@ -108,6 +108,28 @@ def find_symptoms(task: Task, trajectory: Trajectory, *, is_known_stiff: bool = 
         samples = [*_spread_samples(task, trajectory), *_find_jump(trajectory.v)]
         found.append(_describe_held(task, trajectory, samples))
     return [text for text in found if text]
+
+
+def find_open_loops(task: Task, trajectory: Trajectory, *, is_known_wrong: bool) -> list[str]:
+    """Return what to warn of, of constraints of one state: they lock the model, open or do not close."""
+    from mbt.tree.constraints.closing import describe_opened, describe_stuck, describe_unclosed
+
+    start, end = _context_at(task, trajectory, 0).clone(), trajectory.final_context
+    with np.errstate(all="ignore"):
+        stuck = describe_stuck(task.tree, start, end)
+        if stuck:
+            return [f"the model is stuck, all or in part: it has {stuck}"]
+        opened = "" if is_known_wrong else describe_opened(task.tree, start, end)
+        if opened:
+            other = "'rk4'" if task.method == "implicit" else "'implicit'"
+            return [
+                f"it has {opened}: take shorter steps or method={other}, or make bodies heavier that are "
+                "light beside what they hold"
+            ]
+        if _find_settled(task, trajectory) == len(trajectory):
+            return []
+        unclosed = describe_unclosed(task.tree, start, end)
+    return [f"it has {unclosed}: start where they hold, as tree.assemble(context) finds"] if unclosed else []
 
 
 def find_cause(task: Task, trajectory: Trajectory, refused_tau: FloatArray | None = None) -> str:

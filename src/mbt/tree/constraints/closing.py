@@ -13,10 +13,13 @@ from mbt.tree.constraints.equations import Equations
 from mbt.tree.constraints.report import DOUBTFUL, calc_constraint_report, take_rows
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from mbt.context.context import Context
+    from mbt.math.arrays import FloatArray
     from mbt.tree.multibody_tree import MultibodyTree
 
-__all__ = ["describe_gap", "describe_opened", "describe_stuck"]
+__all__ = ["describe_gap", "describe_opened", "describe_stuck", "describe_unclosed"]
 
 _TOLERANCE = 1e-9
 # How far a state nearby is away, in radians and lengths of what moves.
@@ -29,8 +32,9 @@ _WITHOUT_NUMBERS = (ArgumentValueError, SingularityError, np.linalg.LinAlgError)
 # Of a motion that forces should move a model in, they move it by less.
 _LEAST_PART = 1e-6
 _SHOWN = 5
-# A constraint that was closed, in radians and lengths of what moves, is open.
-_OPEN = 1e-3
+# A constraint is open, in radians and lengths of what moves; and as good as open after time to close, also in
+# parts of how open it was.
+_OPEN, _FAR = 1e-3, 0.1
 
 _CURE = (
     "Write lengths and angles with all digits (1.5707963267948966, not 1.5708), or let fewer equations close "
@@ -102,18 +106,33 @@ def describe_opened(tree: MultibodyTree, start: Context, end: Context) -> str:
 
     The arguments are those of `describe_stuck`, which tells of what cannot.
     """
-    equations = Equations(tree, end)
-    units, rounding = equations.calc_units(end)
-    was_open, is_open = (
-        np.abs(tree.calc_constraint_errors(context)) > _OPEN * units + rounding for context in (start, end)
-    )
-    errors = tree.calc_constraint_errors(end)
-    gaps = {}
-    for constraint in tree.constraints:
-        rows = slice(constraint.first_equation, constraint.first_equation + constraint.num_equations)
-        if is_open[rows].any() and not was_open[rows].any():
-            gaps[constraint.name] = f"{np.linalg.norm(errors[rows]):.2g}"
-    return f"constraints that were closed and are open now, by [m, rad]: {_name(gaps)}" if gaps else ""
+    before, after = _calc_gaps(tree, start, end)
+    return _describe_gaps(tree, end, (after > _OPEN) & (before <= _OPEN), "were closed and are open now")
+
+
+def describe_unclosed(tree: MultibodyTree, start: Context, end: Context) -> str:
+    """Return which constraints began open and are as good as open after a motion in which errors could decay.
+
+    The arguments are those of `describe_stuck`.
+    """
+    before, after = _calc_gaps(tree, start, end)
+    is_unclosed = (before > _OPEN) & (after > _FAR * np.maximum(before, 1.0))
+    return _describe_gaps(tree, end, is_unclosed, "began open and do not close")
+
+
+def _calc_gaps(tree: MultibodyTree, start: Context, end: Context) -> list[FloatArray]:
+    """Return the largest error of each constraint before and after a motion, in radians and lengths."""
+    units, rounding = Equations(tree, end).calc_units(end)
+    first_rows = [constraint.first_equation for constraint in tree.constraints]
+    errors = (np.abs(tree.calc_constraint_errors(context)) for context in (start, end))
+    return [np.maximum.reduceat((error - rounding) / units, first_rows) for error in errors]
+
+
+def _describe_gaps(tree: MultibodyTree, end: Context, is_told: npt.NDArray[np.bool_], what: str) -> str:
+    errors = np.split(tree.calc_constraint_errors(end), [x.first_equation for x in tree.constraints][1:])
+    told = zip(tree.constraints, errors, is_told, strict=True)
+    gaps = {constraint.name: f"{np.linalg.norm(error):.2g}" for constraint, error, told_of in told if told_of}
+    return f"constraints that {what}, by [m, rad]: {_name(gaps)}" if gaps else ""
 
 
 def _is_large(equations: Equations) -> bool:
