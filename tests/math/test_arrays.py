@@ -67,6 +67,9 @@ def test_real_arrays_are_converted_with_the_same_values(value):
 
 def test_booleans_and_fortran_order_are_converted():
     np.testing.assert_array_equal(as_float_array([True, False], "x"), [1.0, 0.0])
+    for one in (True, np.False_, np.array(True)):
+        with pytest.raises(ArgumentTypeError, match=f"^x: expected a number, got {bool(one)}$"):
+            as_float_array(one, "x")
     matrix = np.asfortranarray(np.arange(6.0).reshape(2, 3))
     array = as_float_array(matrix, "x", (2, 3))
     assert array.flags.c_contiguous
