@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -249,3 +250,33 @@ def test_blocks_of_a_batch_slide_as_far_as_their_friction_lets_them() -> None:
     way = q[:, -1, 4] - q[:, 0, 4]
     np.testing.assert_allclose(way, 1.0 / (2 * friction * G), rtol=0.02)
     assert abs(v[:, -1, 3:]).max() < 0.01
+
+
+def test_friction_of_the_stiffest_contact_of_implicit_steps() -> None:
+    """What is stiffer rests at depths that rounding hides, and is refused."""
+    tree = mbt.MultibodyTree()
+    box = tree.add_body(mbt.RigidBody("box", BOX))
+    feet = tree.add_force_element(
+        mbt.PointContact(box, CORNERS, stiffness=1e4, dissipation=1.0, static_friction=0.8)
+    )
+    tree.add_force_element(mbt.UniformGravityFieldElement([0, 0, -G]))
+    tree.finalize()
+    context = tree.create_default_context()
+    context.q, context.v = [1, 0, 0, 0, 0, 0, 0.1], [0, 0, 0, 1.0, 0, 0]
+    feet.set_stiffness(context, 1e14 * MASS)
+    motion = mbt.simulate(tree, context, 0.5, 1e-3, method="implicit")
+    # One step without friction, in which the points land.
+    assert motion.q[-1, 4] == pytest.approx(1.0 / (2 * 0.8 * G) + 1e-3, rel=0.02)
+    batch = tree.create_default_context(2)
+    for name, most, unit in (("stiffness", 1e14 * MASS, "N/m"), ("dissipation", 1e12, "s/m")):
+        message = f"{name}: expected at most {most:.3g} {unit} in implicit steps of this model, got "
+        for own, numbers in ((context.clone(), 1.1 * most), (batch.clone(), [1.0, 1.1 * most])):
+            getattr(feet, f"set_{name}")(own, numbers)
+            with pytest.raises(mbt.ArgumentValueError, match=re.escape(message)):
+                mbt.simulate(tree, own, 0.01, method="implicit")
+            mbt.simulate(tree, batch, 0.01, method="implicit")
+    stiff = tree.edit()
+    stiff.force_elements[0].set_default_stiffness(1e200)
+    stiff.finalize()
+    with pytest.raises(mbt.ArgumentValueError, match=r"stiffness: expected at most 2e\+14 N/m"):
+        mbt.functional.step(stiff, context.q, context.v, np.zeros(6), 1e-3, method="implicit")

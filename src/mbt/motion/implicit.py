@@ -54,6 +54,10 @@ __all__ = [
     "take_anew",
 ]
 
+# A step takes the friction of points from their depth and speed at its beginning. With larger constants these
+# are rounding, of positions of some metres, and of speeds of some m/s.
+_MOST_STIFFNESS, _MOST_DISSIPATION = 1e14, 1e12  # for each kg of the model [N/m]; [s/m]
+
 # What `_limits_of` has found.
 _LIMITS: WeakKeyDictionary[MultibodyTree, tuple[dict[str, Any], dict[str, Any]]] = WeakKeyDictionary()
 
@@ -339,7 +343,14 @@ def make_core(
     limit_efforts: bool = True,
     contacts: TouchingShapes | None = None,
 ) -> ImplicitCore:
-    """Return what makes the steps of all samples."""
+    """Return what makes the steps of all samples.
+
+    Raises
+    ------
+    ArgumentValueError
+        When a point contact is so stiff that its friction would be rounding.
+    """
+    _check_contacts(context)
     tree, batch = context.tree, context.batch_shape
     count, nv = math.prod(batch), tree.num_velocities
     constants = read_dofs(context, count, joint_limits) | _read_servos(context, count)
@@ -364,6 +375,26 @@ def make_core(
     rows = own.vectors() if batch else own[np.newaxis]
     touching = None if contacts is None else contacts.core()
     return ImplicitCore(_one_of(context), count, given, rows, constants, touching)
+
+
+def _check_contacts(context: Context) -> None:
+    """Refuse contact whose friction would be rounding."""
+    tree = context.tree
+    for element in tree.force_elements:
+        if not isinstance(element, PointContact):
+            continue
+        mass = np.asarray(tree.calc_total_mass(context))
+        for name, got, most, unit in (
+            ("stiffness", element.get_stiffness(context), _MOST_STIFFNESS * mass, "N/m"),
+            ("dissipation", element.get_dissipation(context), np.asarray(_MOST_DISSIPATION), "s/m"),
+        ):
+            is_bad = (got > most) & (mass > 0.0)
+            if is_bad.any():
+                bound, value = (np.broadcast_to(x, is_bad.shape)[is_bad][0] for x in (most, got))
+                raise ArgumentValueError(
+                    f"{element._label}: {name}: expected at most {bound:.3g} {unit} in implicit steps of "
+                    f"this model, got {value:.3g}: its friction would be rounding"
+                )
 
 
 def _one_of(context: Any) -> Context:
