@@ -252,9 +252,38 @@ def test_what_is_not_a_number_touches_nothing_else() -> None:
     d = scene.distances(bad)
     good = [0, 1, 5, 6]
     np.testing.assert_array_equal(d[good], wanted[good])
-    assert np.isnan(d[2, scene.pairs.index(("one", "two"))])
+    pair = scene.pairs.index(("one", "two"))
+    for x in scene.distances(bad, witness=True, jacobian=True):
+        assert np.isnan(x[2, pair]).all()
+    for x in scene.distances(bad[2], witness=True, jacobian=True):
+        assert np.isnan(x[pair]).all()
     assert scene.is_free(bad).tolist() == [True, True, False, False, False, True, True]
     assert [scene.is_free(x) for x in bad] == [True, True, False, False, False, True, True]
+
+
+@pytest.mark.parametrize("kind", ["sphere", "box"])
+def test_distances_are_right_or_nan_however_far(kind: str) -> None:
+    """Squares of lengths leave doubles at 1e154 m."""
+    tree = mbt.MultibodyTree()
+    for name in ("one", "two"):
+        tree.add_body(mbt.RigidBody(name, BODY)).add_collision(
+            mbt.Shape(kind, {"sphere": [0.1], "box": [0.1, 0.2, 0.3]}[kind])
+        )
+    tree.finalize()
+    obstacles = [mbt.Shape("sphere", [0.1], mbt.math.make_pose([0, 1e200, 0]), name="nowhere")]
+    scene = mbt.CollisionModel(tree, obstacles=obstacles)
+    assert np.isnan(scene.distances(tree.create_default_context().q)[1:]).all()
+    near = mbt.CollisionModel(tree)
+    far = 10.0 ** np.arange(140, 308)
+    q = np.tile([1.0, 0, 0, 0, 0, 0, 0], (len(far), 2))
+    q[:, 4], q[:, 13] = far, far
+    is_known = far < 2e153
+    results = d, _, _, n, J = near.distances(q, witness=True, jacobian=True)
+    np.testing.assert_allclose(d[is_known, 0], np.sqrt(2.0) * far[is_known], rtol=1e-9)
+    assert np.isfinite(n[is_known]).all() and np.isfinite(J[is_known]).all()
+    assert all(np.isnan(x[~is_known]).all() for x in results)
+    assert [near.distances(x)[0] for x in q[is_known]] == d[is_known, 0].tolist()
+    np.testing.assert_array_equal(near.is_free(q), is_known)
 
 
 def test_threads_change_nothing() -> None:

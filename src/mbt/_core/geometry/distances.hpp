@@ -22,11 +22,18 @@ static MBT_INLINE Vec3<T> broadcast3(const double* a) {
   return {T(a[0]), T(a[1]), T(a[2])};
 }
 
+static MBT_INLINE Vec3<Lanes> broadcast3(const Lanes& x) { return {x, x, x}; }
+
 static inline int has_pair_function(int a, int b) { return pair_functions<Lanes>(a, b).find != nullptr; }
 
 // Numbers of lanes that a scene works with, beside the poses of mobods.
 static inline std::ptrdiff_t count_placed_shapes(const SceneTables* scene) {
   return (static_cast<std::ptrdiff_t>(scene->num_shapes) * sizeof(PlacedShape<Lanes>) + sizeof(Lanes) - 1) / sizeof(Lanes);
+}
+
+// A shape is nowhere, NaN, where squares of lengths leave doubles.
+static MBT_INLINE Vec3<Lanes> hide_far(const Vec3<Lanes>& p) {
+  return p + broadcast3(dot(p, p) * Lanes(16.0) * Lanes(0.0));
 }
 
 // What never moves, and sizes: once, before the first block.
@@ -36,7 +43,7 @@ static inline void start_shapes(const SceneTables* scene, const SceneShape* shap
     const SceneShape& shape = shapes[i];
     for (int k = 0; k < 3; ++k) placed[i].size[k] = Lanes(shape.size[k]);
     placed[i].R = {broadcast3<Lanes>(shape.R), broadcast3<Lanes>(shape.R + 3), broadcast3<Lanes>(shape.R + 6)};
-    placed[i].p = broadcast3<Lanes>(shape.p);
+    placed[i].p = hide_far(broadcast3<Lanes>(shape.p));
     placed[i].vertices = shape.vertices;
     placed[i].count = shape.count;
   }
@@ -54,7 +61,7 @@ static inline void place_shapes(const SceneTables* scene, const SceneShape* shap
     const Vec3<Lanes> x = R_WN * Vec3<Lanes>{R[0], R[3], R[6]}, y = R_WN * Vec3<Lanes>{R[1], R[4], R[7]};
     const Vec3<Lanes> z = R_WN * Vec3<Lanes>{R[2], R[5], R[8]};
     placed[i].R = {{x.x, y.x, z.x}, {x.y, y.y, z.y}, {x.z, y.z, z.z}};
-    placed[i].p = R_WN * broadcast3<Lanes>(shape.p) + Vec3<Lanes>{X[3], X[7], X[11]};
+    placed[i].p = hide_far(R_WN * broadcast3<Lanes>(shape.p) + Vec3<Lanes>{X[3], X[7], X[11]});
   }
 }
 
@@ -66,13 +73,14 @@ struct SceneResults {
   Lanes* n;
 };
 
-// Padding is shared: witness points are on the shapes themselves.
+// Padding is shared: witness points are on the shapes themselves. Where the distance is NaN, all is.
 static MBT_INLINE void put_witness(const ScenePair& pair, const Witness<Lanes>& found, const SceneResults* results) {
   const Witness<Lanes> w = pair.swapped ? swapped(found) : found;
+  const Vec3<Lanes> nothing = broadcast3(w.distance * Lanes(0.0));
   results->distance[pair.place] = w.distance - Lanes(pair.padding);
-  put(w.p_A, results->p_A + 3 * pair.place);
-  put(w.p_B, results->p_B + 3 * pair.place);
-  put(w.n, results->n + 3 * pair.place);
+  put(w.p_A + nothing, results->p_A + 3 * pair.place);
+  put(w.p_B + nothing, results->p_B + 3 * pair.place);
+  put(w.n + nothing, results->n + 3 * pair.place);
 }
 
 // A state in each lane.
