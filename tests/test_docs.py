@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import pkgutil
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -26,10 +29,10 @@ def blocks_of(kinds: str) -> dict[str, list[str]]:
 PAGES = blocks_of("python")
 #: Of which each block stands for itself: test_cookbook.py.
 ELSEWHERE = {"cookbook.md"}
-#: With the blocks that need packages of the extra `oracle`, of `engines`, of `viz`, and of `crocoddyl`.
-PAGES_WITH_ORACLES, PAGES_WITH_ENGINES, PAGES_WITH_VIEWERS, PAGES_WITH_CROCODDYL = (
+#: With the blocks that need packages of the extra `oracle`, of `engines`, of `viz`, `crocoddyl`, and Ray.
+PAGES_WITH_ORACLES, PAGES_WITH_ENGINES, PAGES_WITH_VIEWERS, PAGES_WITH_CROCODDYL, PAGES_WITH_RAY = (
     {name: blocks for name, blocks in blocks_of(f"python|python {kind}").items() if blocks != PAGES[name]}
-    for kind in ("oracle", "engine", "viewer", "crocoddyl")
+    for kind in ("oracle", "engine", "viewer", "crocoddyl", "ray")
 )
 
 
@@ -61,6 +64,15 @@ def test_python_blocks_run_on_engines(page: str, tmp_path: Path, monkeypatch: py
         pytest.importorskip(package, reason="needs the extra `engines`: pip install '.[engines]'")
     monkeypatch.chdir(tmp_path)
     run(page, PAGES_WITH_ENGINES[page])
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("page", PAGES_WITH_RAY)
+def test_python_blocks_run_on_ray(page: str, tmp_path: Path) -> None:
+    """In a process of its own. Ray keeps a token in the home folder."""
+    pytest.importorskip("ray", reason="needs the extra `engines`: pip install '.[engines]'")
+    code, environment = "\n".join(PAGES_WITH_RAY[page]), {**os.environ, "HOME": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment, check=True, timeout=300)
 
 
 @pytest.mark.crocoddyl
@@ -104,6 +116,7 @@ def test_the_pages_that_have_examples() -> None:
     assert len(PAGES_WITH_ENGINES["jax.md"]) == 2
     assert len(PAGES_WITH_ENGINES["torch.md"]) == 2
     assert len(PAGES_WITH_ENGINES["which_one.md"]) == 1
+    assert len(PAGES_WITH_RAY["batches.md"]) == 8
     assert len(PAGES_WITH_VIEWERS["viewer.md"]) == 6
     assert len(PAGES_WITH_CROCODDYL["crocoddyl.md"]) == 3
 
