@@ -195,8 +195,8 @@ class CollisionModel:
         Parameters
         ----------
         q : array_like, shape (..., num_positions)
-            Positions. Where one is NaN, or puts a shape farther than 3e153 m from World, so are results of its
-            sample.
+            Positions. Where one is NaN, or puts a shape farther than 3e153 m from World, so are results of
+            its sample.
         witness : bool, optional
             Whether to return the points that are closest, and the normal.
         jacobian : bool, optional
