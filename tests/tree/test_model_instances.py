@@ -175,6 +175,11 @@ class TestMembership:
             getattr(tree, method)("armm")
         if not by_index:
             assert getattr(tree, method)("arm") == getattr(tree, method)(2)
+            assert getattr(tree, method)(tree.model_instances[2]) == getattr(tree, method)(2)
+            # One of another tree has the index of another one here.
+            other = tree.edit().model_instances[2]
+            with pytest.raises(mbt.ForeignElementError, match=r"model_instance: .* 'arm' of another tree"):
+                getattr(tree, method)(other)
 
 
 class TestArrays:
