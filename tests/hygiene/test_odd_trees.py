@@ -37,6 +37,18 @@ def test_nothing_but_world() -> None:
     assert tree.calc_mass_matrix(tree.create_default_context()).shape == (0, 0)
 
 
+@pytest.mark.parametrize("batch", [(), (2,), (3, 0)])
+def test_shapes_that_touch_where_nothing_moves(batch: tuple[int, ...]) -> None:
+    tree = mbt.MultibodyTree()
+    tree.finalize()
+    contacts = mbt.ShapeContact(mbt.CollisionModel(tree, obstacles=[mbt.Shape("plane", name="floor")]))
+    context = tree.create_default_context(batch) if batch else tree.create_default_context()
+    motion = mbt.simulate(tree, context, 0.02, 5e-3, method="implicit", contacts=contacts)
+    assert motion.power.shape == (*batch, 5)
+    if not batch:
+        assert len(motion.contacts[-1].names) == 0
+
+
 def test_gravity_without_bodies() -> None:
     tree = mbt.MultibodyTree()
     tree.add_force_element(mbt.UniformGravityFieldElement())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -167,12 +168,12 @@ def find_touches(
     from mbt.motion.implicit import make_core
 
     moved: Any = trajectory._moved
-    nv, n = trajectory.v.shape[-1], len(trajectory)
+    nv, shape = trajectory.v.shape[-1], (math.prod(trajectory.batch_shape), len(trajectory))
     v1 = trajectory.v + moved[..., :1] * moved[..., 1 : 1 + nv]
     rows = [
-        np.ascontiguousarray(x).reshape(-1, n, x.shape[-1]) for x in (trajectory.q, trajectory.v, v1, along)
+        np.ascontiguousarray(x).reshape(*shape, x.shape[-1]) for x in (trajectory.q, trajectory.v, v1, along)
     ]
-    lengths = np.ascontiguousarray(moved[..., 0]).reshape(-1, n)
+    lengths = np.ascontiguousarray(moved[..., 0]).reshape(shape)
     core = make_core(context, contacts=trajectory._contact)
     q, v, end, middle = rows
     return [core.touch(i, q[i], v[i], end[i], middle[i], lengths[i]) for i in range(len(q))]
