@@ -116,6 +116,11 @@ def test_films_that_cannot_be() -> None:
         Film(tree, [[0.0, 1.0]], 0.1)
     with pytest.raises(mbt.ShapeError, match="one sample or more"):
         Film(tree, np.empty((0, 1)), 0.1)
+    for batch in ((0,), (2, 0)):
+        nothing = mbt.simulate(tree, tree.create_default_context(batch), 0.1, method="implicit")
+        for arguments in ((nothing,), (nothing.q, 0.1)):
+            with pytest.raises(mbt.ShapeError, match="one sample or more"):
+                Film(tree, *arguments)
     with pytest.raises(mbt.ArgumentValueError, match="dt"):
         Film(tree, [[0.0]], 0.0)
     with pytest.raises(mbt.ArgumentValueError, match="one of this tree"):

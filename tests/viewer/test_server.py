@@ -488,6 +488,15 @@ def test_plain_shapes(kind: str, size: list[float], low: list[float], volume: fl
     assert np.linalg.det(corners).sum() / 6 == pytest.approx(volume, rel=0.02)
 
 
+def test_of_an_empty_batch_nothing_can_be_drawn() -> None:
+    tree = pendulum()
+    empty = tree.create_default_context((2, 0))
+    with mbt.view(tree, open_browser=False) as viewer:
+        for nothing in (empty, empty.q):
+            with pytest.raises(mbt.ShapeError, match=r"q: expected one state or more, got a batch \(2, 0\)"):
+                viewer.show(nothing)
+
+
 def test_of_a_large_batch_some_are_drawn() -> None:
     """And a warning says so, once."""
     tree = pendulum()

@@ -69,8 +69,7 @@ class Film:
             self.q = as_float_array(trajectory, "trajectory", (..., None, tree.num_positions)).copy()
             with np.errstate(over="ignore"):
                 self.time = as_positive(dt, "dt") * np.arange(self.q.shape[-2])
-        if not self.time.size:
-            raise ShapeError("trajectory: expected one sample or more, got none")
+            _check_is_some(self.q)
 
     def _take(self, trajectory: Trajectory, dt: float | None) -> None:
         if dt is not None:
@@ -78,6 +77,7 @@ class Film:
         if trajectory.position_names != self._tree.position_names:
             raise ArgumentValueError("trajectory: expected one of this tree, got one with other positions")
         self.time, self.q, self._velocities = trajectory.time, trajectory.q, trajectory.v
+        _check_is_some(self.q)
         with suppress(ArgumentValueError):  # One from a file has no Context.
             context = trajectory.final_context
             self.context = context if context.tree is self._tree else self.context
@@ -145,6 +145,11 @@ class Film:
     def _velocity(self, k: int, mean: FloatArray) -> FloatArray:
         """Return the velocity of a sample, or what is known of it."""
         return mean if self._velocities is None else self._velocities[..., k, :]
+
+
+def _check_is_some(q: FloatArray) -> None:
+    if 0 in q.shape[:-1]:
+        raise ShapeError("trajectory: expected one sample or more, got none")
 
 
 def _steps_behind(trajectory: Trajectory) -> SolverSteps:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from mbt.context.context import Context
-from mbt.errors import ArgumentValueError, AssemblyError, ModelWarning
+from mbt.errors import ArgumentValueError, AssemblyError, ModelWarning, ShapeError
 from mbt.math.arrays import as_float_array
 from mbt.tree.context_access import raise_context_mismatch
 from mbt.viewer.snapshots import MOST_STATES, Snapshot, take_snapshot
@@ -89,7 +89,7 @@ class ViewedModel:
         Raises
         ------
         ArgumentTypeError, ShapeError
-            When these are not arrays of numbers of these shapes.
+            When these are not arrays of numbers of these shapes, or a batch of nothing.
         ContextMismatchError
             When the Context is of another tree.
         """
@@ -98,19 +98,21 @@ class ViewedModel:
                 raise_context_mismatch(self.tree, q)
             if v is not None:
                 raise ArgumentValueError("v: a Context has its own velocities")
-            self._tell_of_ghosts(q.batch_shape)
+            self._check_batch(q.batch_shape)
             context = q.clone()
             self._want(context, np.array(context.q))
             return
         positions = as_float_array(q, "q", (..., self.tree.num_positions)).copy()
         lead = positions.shape[:-1]
-        self._tell_of_ghosts(lead)
+        self._check_batch(lead)
         velocities = None if v is None else as_float_array(v, "v", (*lead, self.tree.num_velocities)).copy()
         self._want((positions, velocities), positions)
 
-    def _tell_of_ghosts(self, batch: tuple[int, ...]) -> None:
-        """Warn once of a batch of which not all is drawn."""
+    def _check_batch(self, batch: tuple[int, ...]) -> None:
+        """Refuse a batch of nothing; warn once of one of which not all is drawn."""
         count = math.prod(batch)
+        if not count:
+            raise ShapeError(f"q: expected one state or more, got a batch {batch}")
         if count > MOST_STATES and not self._has_told:
             self._has_told = True
             which = f"of {count} states {MOST_STATES} are drawn, the first one and others at even distances"
@@ -143,7 +145,7 @@ class ViewedModel:
     # By the thread that draws.
 
     def _play(self, film: Film) -> None:
-        self._tell_of_ghosts(film.q.shape[:-2])
+        self._check_batch(film.q.shape[:-2])
         self._film = film
         self._context = film.context
 
