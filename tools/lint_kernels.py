@@ -6,6 +6,9 @@ Python object. One of the `ROOMS` with more than `MAX_PLAIN` pointers has its ar
 Behind the shape of an array of numbers stands their unit, as in ``(num_bodies, 6)  [rad/s, m/s]``: first of
 rotation, then of translation where there are both; ``[SI]`` where the numbers are of many kinds. Integers,
 records, which have the units in their definitions, and working memory may be without.
+
+Cython calls a template that it knows as ``f[S](...)`` with its argument, ``f<double>(...)``, which leaves
+functions of the same name aside, however well they fit. So no header has a function beside such a template.
 """
 
 from __future__ import annotations
@@ -60,6 +63,11 @@ PYTHON = re.compile(
     re.M,
 )
 TEXT = re.compile(r'""".*?"""|#[^\n]*', re.S)
+# A template as Cython knows it, and a function as a header has it.
+TEMPLATE = re.compile(r"\b(\w+)\[S\]\(")
+FUNCTION_OF_HEADER = re.compile(
+    r"^(?P<head>template <[^>]*>\n)?(?:static|inline|MBT_\w+) [^\n=;]*?\b(?P<name>\w+)\(", re.M
+)
 
 
 def lint(path: Path) -> Iterator[str]:
@@ -107,6 +115,19 @@ def lint_signature(arguments: str) -> Iterator[str]:
         yield f"sections in the order {seen}, expected that of {SECTIONS}"
 
 
+def lint_overloads() -> Iterator[str]:
+    """Yield the functions that Cython's calls of templates never reach."""
+    known = {name for path in CORE.rglob("*.p[xy][dx]") for name in TEMPLATE.findall(path.read_text())}
+    for path in sorted(CORE.rglob("*.hpp")):
+        source = path.read_text()
+        found = list(FUNCTION_OF_HEADER.finditer(source))
+        templates = {match["name"] for match in found if match["head"]}
+        for match in found:
+            if not match["head"] and match["name"] in known & templates:
+                place = f"{path.relative_to(CORE.parents[2])}:{line_of(source, match.start())}"
+                yield f"{place}: {match['name']}: Cython calls the template of this name alone"
+
+
 def line_of(source: str, position: int) -> int:
     """Return the number of the line at a position."""
     return source.count("\n", 0, position) + 1
@@ -118,6 +139,7 @@ def main() -> int:
     for room in ROOMS:
         for path in sorted((CORE / room).glob("*.p[xy][dx]")):
             problems += lint_signatures(path)
+    problems += lint_overloads()
     functions = sum(len(FUNCTION.findall(path.read_text())) for path in FILES)
     print(*problems, f"{functions} kernels in {len(FILES)} files, {len(problems)} problems", sep="\n")
     return 1 if problems or not functions else 0

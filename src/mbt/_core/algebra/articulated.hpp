@@ -273,7 +273,7 @@ static MBT_VALUE void add_to_parent(const HingedInertia<T>& I, const Pose<T>& X,
 }
 
 // Of one state, [A_P, B_P; B_P', C_P] += I in P, less U U' / D: U is in P.
-static MBT_VALUE void add_to_parent(
+static MBT_VALUE void add_reduced_to_parent(
     const ArticulatedInertia<double>& I, const Pose<double>& X, const Force<double>& U, double D_inverse,
     ArticulatedInertia<double>* I_P) {
   const double *R = &X.R.x.x, *p = &X.p.x, *t = &U.t.x, *f = &U.f.x;

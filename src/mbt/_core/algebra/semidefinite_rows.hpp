@@ -247,21 +247,25 @@ static MBT_INLINE void keep_independent(std::ptrdiff_t m, const T* L, T* y, T* t
 
 // Whether a solution is to be improved, in any lane, where `excess` is positive of what it leaves. Derivatives and
 // symbols are improved once, whatever the numbers.
-static MBT_INLINE bool leaves_much(const double* excess, int) { return *excess > 0.0; }
-static MBT_INLINE bool leaves_much(const Lanes* excess, int) {
-  return !is_zero(select_lt(Lanes(0.0), *excess, Lanes(1.0), Lanes(0.0)));
+static MBT_INLINE bool is_much(double excess, int) { return excess > 0.0; }
+static MBT_INLINE bool is_much(const Lanes& excess, int) {
+  return !is_zero(select_lt(Lanes(0.0), excess, Lanes(1.0), Lanes(0.0)));
 }
-static MBT_INLINE bool leaves_much(const Dual* excess, int times) { return times == 0 || excess->x > 0.0; }
+static MBT_INLINE bool is_much(const Dual& excess, int times) { return times == 0 || excess.x > 0.0; }
 template <class T>
-static MBT_INLINE bool leaves_much(const T*, int times) {
+static MBT_INLINE bool is_much(const T&, int times) {
   return times == 0;
+}
+template <class T>
+static MBT_INLINE bool leaves_much(const T* excess, int times) {
+  return is_much(*excess, times);
 }
 
 // What it leaves, y (m,), becomes zero in the other lanes.
 template <class T>
-static MBT_INLINE void keep_much(std::ptrdiff_t, const T*, T*) {}
-static MBT_INLINE void keep_much(std::ptrdiff_t m, const Lanes* excess, Lanes* y) {
-  for (std::ptrdiff_t e = 0; e < m; ++e) y[e] = select_lt(Lanes(0.0), *excess, y[e], Lanes(0.0));
+static MBT_INLINE void keep_much(std::ptrdiff_t m, const T* excess, T* y) {
+  if (std::is_same<T, Lanes>::value)
+    for (std::ptrdiff_t e = 0; e < m; ++e) y[e] = select_lt(T(0.0), *excess, y[e], T(0.0));
 }
 
 // One register of columns: x = A+ y, where A is factored in units of `scale` (m,); y is destroyed.

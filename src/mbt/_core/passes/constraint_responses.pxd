@@ -21,7 +21,7 @@ from mbt._core.scalars cimport T, select_lt
 cdef extern from *:
     """
     // Rounding of the accelerations that J vdot + Jdot v is a difference of, squared.
-    static constexpr double kSquaredRounding = 1e-25;
+    static constexpr double kSquaredRounding = 1e-27;
     """
     const double SQUARED_ROUNDING "kSquaredRounding"
 

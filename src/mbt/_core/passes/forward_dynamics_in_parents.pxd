@@ -9,7 +9,7 @@ In NumPy: tests/support/textbook.py, forward_dynamics.
 """
 
 from mbt._core.algebra.records cimport Articulated, ArticulatedDof, Mobod
-from mbt._core.algebra.vectors cimport add_in_parent, add_to_parent, dot, numbers, sum
+from mbt._core.algebra.vectors cimport add_in_parent, add_reduced_to_parent, dot, numbers, sum
 from mbt._core.joints.mobod_joints cimport add_dof_acceleration
 from mbt._core.model.structs cimport MobodJoint, Model
 from mbt._core.passes.articulated_bodies cimport (
@@ -108,4 +108,4 @@ cdef inline void add_articulation_rows_to_parent(
     add_in_parent(x.X_PN, sum(x.Z, x.I, x.bias), &parent.Z)
     parent.Z = sum(parent.Z, dof.U, dof.u)
     if T is double:  # no other comes here: rows are of doubles
-        add_to_parent(x.I, x.X_PN, dof.U, dof.D_inverse, &parent.I)
+        add_reduced_to_parent(x.I, x.X_PN, dof.U, dof.D_inverse, &parent.I)
