@@ -28,6 +28,42 @@ static MBT_INLINE bool is_zero(const T&) {  // who knows
 
 static const std::ptrdiff_t kManyRows = 8;
 
+// Of the 1, 3 or 6 equations of a constraint, which unrolled loops take: `function` of their number.
+template <class F>
+static MBT_INLINE void for_equations(int n, const F& function) {
+  if (n == 1) function(std::integral_constant<int, 1>());
+  else if (n == 3) function(std::integral_constant<int, 3>());
+  else function(std::integral_constant<int, 6>());
+}
+
+// The lower triangle of A (n, n) += d z z', and that of A in units of `scale`.
+template <class T>
+static MBT_INLINE void add_square(int n, const T& d, const T* z, T* A) {
+  for_equations(n, [&](auto count) {
+    for (int e = 0; e < count; ++e) {
+      const T s = z[e] * d;
+      for (int f = 0; f <= e; ++f) A[count * e + f] = A[count * e + f] + s * z[f];
+    }
+  });
+}
+template <class T>
+static MBT_INLINE void scale_square(int n, const T* scale, T* A) {
+  for_equations(n, [&](auto count) {
+    for (int e = 0; e < count; ++e)
+      for (int f = 0; f <= e; ++f) A[count * e + f] = A[count * e + f] * (scale[e] * scale[f]);
+  });
+}
+
+// s + a' b of one constraint.
+template <class T>
+static MBT_INLINE T plus_products(const T& s, int n, const T* a, const T* b) {
+  T sum = s;
+  for_equations(n, [&](auto count) {
+    for (int e = 0; e < count; ++e) sum = sum + a[e] * b[e];
+  });
+  return sum;
+}
+
 // Of A (m, m) the lower triangle is read. D (m,) is 1 / D or 0, and before the pivots that a row must have more than not
 // to follow from others. Of few rows each is changed by those above it when its turn comes; of many, each changes all
 // below it at once, so that no operation waits for the one before.

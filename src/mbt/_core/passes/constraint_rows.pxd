@@ -8,6 +8,7 @@ J. Carpentier, R. Budhiraja, N. Mansard, "Proximal and Sparse Resolution of Cons
 has the sweeps. In NumPy: tests/support/constraints.py.
 """
 
+from mbt._core.algebra.derivative_columns cimport add_square, plus_products, scale_square
 from mbt._core.algebra.records cimport (
     Articulated, ArticulatedDof, FrameMotion, Parameters, Placed, Pose, add_to_columns, carry_columns,
 )
@@ -284,6 +285,15 @@ cdef inline void calc_Lambda(
     cdef Py_ssize_t e, f, from_e, from_f
     cdef T s
     set_zero(Lambda, m*m)
+    if groups.constraint_start[group] + 1 == groups.constraint_start[group + 1]:
+        for j in range(groups.mobod_start[group], groups.mobod_start[group + 1]):
+            i = groups.mobods[j]
+            for k in range(model.joints[i].nv):
+                add_square(
+                    <int>m, dofs[model.joints[i].v_start + k].D_inverse, Z + groups.Z_start[i] + m*k, Lambda
+                )
+        scale_square(<int>m, scale, Lambda)
+        return
     for j in range(groups.mobod_start[group], groups.mobod_start[group + 1]):
         i = groups.mobods[j]
         for k in range(model.joints[i].nv):
@@ -324,7 +334,7 @@ cdef inline void add_constraint_forces(
     cdef const Constraint* x
     cdef const T* row
     cdef int i, j, k, l, a
-    cdef Py_ssize_t e, from_e
+    cdef Py_ssize_t from_e
     cdef T s
     for j in range(groups.mobod_start[group], groups.mobod_start[group + 1]):
         i = groups.mobods[j]
@@ -335,8 +345,7 @@ cdef inline void add_constraint_forces(
             for a in range(groups.through_start[i], groups.through_start[i + 1]):
                 x = &model.constraints[groups.through[a]]
                 from_e = groups.place[groups.through[a]] - first
-                for e in range(from_e, from_e + num_equations_of(x.type)):
-                    s = s + row[e]*multipliers[e]
+                s = plus_products(s, num_equations_of(x.type), row + from_e, multipliers + from_e)
             add_force_on_dof(l == 0, s, &dofs[k], du + k if du != NULL else NULL)
 
 
