@@ -18,8 +18,8 @@ one, see semidefinite_rows.hpp. A row follows from those of its group before it 
   of a decimal number with five digits.
 
 Light bodies between heavy ones leave little of rows, too: where few digits are left, a group is factored with twice as
-many, see graded_rows.hpp; and what comes out is put in, and the equations are solved once more for what remains of
-J vdot + Jdot v.
+many, see graded_rows.hpp; and where the solution leaves something of J vdot + Jdot v, the equations are solved again
+for that.
 
 J. Carpentier, R. Budhiraja, N. Mansard, "Proximal and Sparse Resolution of Constrained Dynamic Equations", RSS 2021;
 A. S. Sathya, J. Carpentier, "Constrained Articulated Body Dynamics Algorithms", IEEE T-RO 2025, eliminate in the sweep.
