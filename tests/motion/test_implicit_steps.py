@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
 import warnings
 
@@ -613,6 +614,26 @@ def test_what_an_array_is_made_of_makes_no_difference(method: str):
                 ends = functional.rollout(tree, kind(q), kind(v), many, dt, method=method, every=2)
                 for x, y in zip(ends, path, strict=True):
                     np.testing.assert_array_equal(x, y, err_msg=name)
+
+
+@pytest.mark.parametrize("method", ["semi_implicit_euler", "rk4", "implicit"])
+def test_leading_axes_of_each_operand_broadcast(method: str):
+    tree, batch = make_chain(), (5, 4)
+    full = dict(zip("qv", np.random.default_rng(0).normal(size=(2, *batch, 3)), strict=True))
+    full["tau"] = np.linspace(-1.0, 1.0, 5 * 4 * 3).reshape(*batch, 3)
+    for name, lead in itertools.product(full, [(0, 0), (0,), (slice(1),), (slice(None), slice(1))]):
+        some = {**full, name: full[name][lead]}
+        whole = {**full, name: np.broadcast_to(some[name], full[name].shape).copy()}
+        found, desired = (functional.step(tree, **x, dt=0.01, method=method) for x in (some, whole))
+        np.testing.assert_array_equal(np.concatenate(found, -1), np.concatenate(desired, -1))
+        paths = (
+            functional.rollout(
+                tree, x["q"], x["v"], x["tau"][..., None, :].repeat(3, -2), 0.01, method=method
+            )
+            for x in (some, whole)
+        )
+        found, desired = (np.concatenate(path, -1) for path in paths)
+        np.testing.assert_array_equal(found, desired)
 
 
 @pytest.mark.parametrize("method", ["semi_implicit_euler", "rk4", "implicit"])

@@ -311,8 +311,8 @@ def roll_out_samples(
     tau = np.broadcast_to(tau, (*batch, *shape)) if tau.ndim > 2 else tau
     tau = np.ascontiguousarray(tau.reshape(count if tau.ndim > 2 else 1, *shape))
     qs, vs = (np.empty((count, kept + 1, x.shape[-1])) for x in (q, v))
-    # They become those at the end.
-    q, v = (np.array(x).reshape(count, x.shape[-1]) for x in (q, v))
+    # They become those at the end: copies, row after row, also of what was broadcast.
+    q, v = (np.array(x, order="C").reshape(count, x.shape[-1]) for x in (q, v))
     singular = roll_out(core, q, v, tau, dt, kept, every, qs, vs, get_num_threads())
     return qs.reshape(*batch, *qs.shape[1:]), vs.reshape(*batch, *vs.shape[1:]), singular
 
