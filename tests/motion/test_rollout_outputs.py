@@ -80,6 +80,26 @@ def test_no_memory_for_states() -> None:
         assert peak < out[1].nbytes / 4
 
 
+@pytest.mark.parametrize("method", ["semi_implicit_euler", "implicit"])
+def test_no_copies_of_forces_that_all_samples_share(method: str) -> None:
+    tree, start = tumbling_bodies(), state_of(tumbling_bodies())
+    q = np.broadcast_to(start.q, (200, tree.num_positions))
+    tau = np.random.default_rng(7).normal(size=(100, tree.num_velocities))
+    options = {"method": method, "every": 100}
+    alone = functional.rollout(tree, start.q, start.v, tau, 1e-3, **options)
+    functional.rollout(tree, q, start.v, tau[:1], 1e-3, method=method)
+    tracemalloc.start()
+    try:
+        together = functional.rollout(tree, q, start.v, tau, 1e-3, **options)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 200 * tau.nbytes / 4
+    for one, many in zip(alone, together, strict=True):
+        np.testing.assert_array_equal(many, np.broadcast_to(many[0], many.shape))
+        np.testing.assert_allclose(many[0], one, rtol=1e-12, atol=1e-12)
+
+
 @pytest.mark.parametrize("lead", [(), (2,)], ids=str)
 def test_not_a_pair(lead: tuple[int, ...]) -> None:
     tree = tumbling_bodies()

@@ -18,6 +18,7 @@ from mbt._core.solvers.implicit_steps import ImplicitCore, roll_out, take
 from mbt.autodiff import value
 from mbt.errors import ArgumentTypeError, ArgumentValueError, SingularityError, quote
 from mbt.motion.impulses import count_told
+from mbt.motion.operands import rows_of_samples
 from mbt.motion.stages import find_turning_dofs
 from mbt.scalars.sample_parameters import without_repeats
 from mbt.tree.force_elements import (
@@ -307,9 +308,8 @@ def roll_out_samples(
     every: int,
 ) -> tuple[FloatArray, FloatArray, npt.NDArray[np.bool_]]:
     """Return the states (*batch, kept + 1, ...) of forces (..., T or 1, nv), and which have no first step."""
-    count, shape = math.prod(batch), tau.shape[-2:]
-    tau = np.broadcast_to(tau, (*batch, *shape)) if tau.ndim > 2 else tau
-    tau = np.ascontiguousarray(tau.reshape(count if tau.ndim > 2 else 1, *shape))
+    count = math.prod(batch)
+    tau = rows_of_samples(tau, batch, count)
     qs, vs = (np.empty((count, kept + 1, x.shape[-1])) for x in (q, v))
     # They become those at the end: copies, row after row, also of what was broadcast.
     q, v = (np.array(x, order="C").reshape(count, x.shape[-1]) for x in (q, v))

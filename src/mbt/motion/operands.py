@@ -11,6 +11,7 @@ from mbt.errors import ArgumentValueError, ShapeError, quote, shape_error
 from mbt.math.arrays import Shape, as_bool, check_leading_axes, has_shape
 
 if TYPE_CHECKING:
+    from mbt.math.arrays import FloatArray
     from mbt.tree.multibody_tree import MultibodyTree
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "check_limits",
     "check_method",
     "goes_back",
+    "rows_of_samples",
     "take_operands",
 ]
 
@@ -121,3 +123,13 @@ def broadcast(leads: dict[str, tuple[int, ...]], batch: tuple[int, ...] | None =
         wanted = "" if batch is None else f" to those of the context, {batch}"
         raise ShapeError(f"leading axes do not broadcast{wanted}: {described}")
     return shape
+
+
+def rows_of_samples(forces: FloatArray, batch: tuple[int, ...], count: int) -> FloatArray:
+    """Return forces (..., T, nv) as (count, T, nv), or (1, T, nv) where all samples have the same."""
+    lead = forces.ndim - 2
+    axes = zip(forces.shape[:lead], forces.strides[:lead], strict=True)
+    if all(extent == 1 or (extent and step == 0) for extent, step in axes):
+        return np.ascontiguousarray(forces[(0,) * lead])[np.newaxis]
+    spread = np.broadcast_to(forces, (*batch, *forces.shape[lead:]))
+    return np.ascontiguousarray(spread.reshape(count, *forces.shape[lead:]))

@@ -23,6 +23,7 @@ from mbt.motion.operands import (
     check_limits,
     check_method,
     goes_back,
+    rows_of_samples,
     take_operands,
 )
 from mbt.motion.stages import move_context
@@ -337,7 +338,7 @@ def _fill_rows(
         for x, out in zip((context.q, context.v), outs, strict=True)
     )
     paths = [x.reshape(count, *x.shape[-2:]) for x in (q, v)]
-    tau = _rows_of_samples(forces, batch, count)
+    tau = rows_of_samples(forces, batch, count)
     if any(np.may_share_memory(tau, path) for path in paths):
         tau = tau.copy()
     ends = [np.array(x).reshape(count, x.shape[-1]) for x in (context.q, context.v)]
@@ -433,16 +434,6 @@ def _without_repeats(forces: Any) -> Any:
     """Return forces (..., T, nv), or (..., 1, nv) where a broadcast array has the same in all steps."""
     is_repeated = isinstance(forces, np.ndarray) and forces.strides[-2] == 0 and forces.shape[-2] > 1
     return forces[..., :1, :] if is_repeated else forces
-
-
-def _rows_of_samples(forces: FloatArray, batch: tuple[int, ...], count: int) -> FloatArray:
-    """Return forces (..., T, nv) as (count, T, nv), or (1, T, nv) where all samples have the same."""
-    lead = forces.ndim - 2
-    axes = zip(forces.shape[:lead], forces.strides[:lead], strict=True)
-    if all(extent == 1 or (extent and step == 0) for extent, step in axes):
-        return np.ascontiguousarray(forces[(0,) * lead])[np.newaxis]
-    spread = np.broadcast_to(forces, (*batch, *forces.shape[lead:]))
-    return np.ascontiguousarray(spread.reshape(count, *forces.shape[lead:]))
 
 
 def _roll_out(
