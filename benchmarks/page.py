@@ -51,7 +51,7 @@ def readme(page: str) -> str:
     ours, best = ours_and_best("humanoid", "forward dynamics")
     page = re.sub(r"takes [\d.]+ microseconds, that", f"takes {ours:.2f} microseconds, that", page)
     processor = results("calls")["machine"]["processor"]
-    page = re.sub(r"of many, on an [^;]*;", f"of many, on an {processor};", page)
+    page = re.sub(r"of many, on an .*?(?=\. \[Bench)", f"of many, on an {processor}", page)
     return re.sub(r"(that of other libraries\s+)[\d.]+ and", rf"\g<1>{best:.2f} and", page)
 
 

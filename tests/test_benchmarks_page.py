@@ -50,6 +50,16 @@ def test_writing_the_page_again_changes_nothing() -> None:
         stored.with_tables(PAGE.replace("<!-- batches -->", ""))
 
 
+def test_writing_the_first_pages_again_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    page = module("page")
+    for path, change in ((DOCS / "index.md", page.first_page), (ROOT / "README.md", page.readme)):
+        text = path.read_text(encoding="utf-8")
+        assert change(text) == text
+        processor = stored.results("calls")["machine"]["processor"]
+        assert change(text.replace(processor, "abacus")) == text
+
+
 @pytest.mark.parametrize("name", stored.SERIES)
 def test_pictures_show_what_is_stored(name: str) -> None:
     path = PICTURES / f"{name}.svg"
