@@ -1,12 +1,13 @@
-"""A sweep on dask over 1, 2, ... worker processes, beside the same batches in one process.
+"""Sweeps on dask over 1, 2, ... worker processes, beside the same batches in one process.
 
-    python benchmarks/dask_scaling.py [--model humanoid] [--workers 1 2] [--blocks 16] [--block 65536]
+    python benchmarks/dask_scaling.py [--workers 1 2] [--blocks 16] [--rounds 5]
 
-Forward dynamics of all states, of which the largest acceleration comes back. States are made in the workers,
-one thread each, before the clock starts. Printed, of the least of interleaved rounds: states a second in
-wall-clock time; the ratio to the first number of workers; and the CPU time that the workers take for a state,
-which other programs on the machine disturb less. "The tree in each task" sends the model with
-every block, in place of once to each worker.
+Three sweeps: forward dynamics of a humanoid, implicit steps of a quadruped that stands on its servos, and
+inverse kinematics of an arm. The rows of a block are in the workers, one thread each, before the clock
+starts; one number of each block comes back. Printed, of the least of interleaved rounds: how many states,
+steps or goals a second in wall-clock time; the ratio to one process; and the CPU time that the workers take
+for each, which other programs on the machine disturb less. "The tree in each task" sends the model with
+every block, in place of once to each worker. Needs MuJoCo, from whose model the quadruped comes.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import json
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -28,13 +30,68 @@ from distributed import Client, LocalCluster, wait
 import mbt
 from mbt import functional
 from models import Array, make_model
+from steps import quadruped, tree_of
+
+DT, STEPS = 2e-3, 50
+
+
+# Sweeps -------------------------------------------------------------------------------------------------
 
 
 def largest_acceleration(x: Array, *, model: mbt.MultibodyTree) -> Array:
-    """Return the largest entry of a block of states (q, v, tau), shape (1, 1)."""
+    """Return the largest entry of all accelerations of a block of states (q, v, tau), shape (1, 1)."""
     q, v, tau = np.split(x, [model.num_positions, model.num_positions + model.num_velocities], axis=1)
     vdot = functional.forward_dynamics(model, *map(np.ascontiguousarray, (q, v, tau)))
     return np.abs(vdot).max(keepdims=True)
+
+
+def largest_velocity(x: Array, *, model: mbt.MultibodyTree) -> Array:
+    """Return the largest entry of all velocities after motions that begin with such ones, shape (1, 1)."""
+    still = np.zeros((STEPS, model.num_velocities))
+    _, v = functional.rollout(
+        model, model.default_positions, 0.05 * x, still, DT, every=STEPS, method="implicit"
+    )
+    return np.abs(v[:, -1]).max(keepdims=True)
+
+
+def share_of_goals(x: Array, *, model: mbt.MultibodyTree) -> Array:
+    """Return the share of the tool's poses at twice such positions that is found, shape (1, 1)."""
+    goals = functional.frame_pose(model, 2.0 * x, "tool")  # within the limits of the joints
+    return functional.inverse_kinematics(model, "tool", goals).success.mean(keepdims=True)[:, None]
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What a worker computes of a block."""
+
+    tree: mbt.MultibodyTree
+    call: Callable[..., Array]
+    columns: int  # numbers between -1 and 1 in a row
+    block: int  # rows
+    of_a_row: int  # what is counted, in a row
+
+
+def sweeps() -> dict[str, Sweep]:
+    """Return what is measured, by name. A block takes some 0.1 s."""
+    model = make_model("humanoid")
+    humanoid = mbt.load_model(model.urdf, base="floating")
+    standing = tree_of(quadruped(), DT)
+    arm = mbt.load_model(mbt.models.model_path("mbt_arm"))
+    columns = humanoid.num_positions + 2 * humanoid.num_velocities
+    return {
+        "forward dynamics of the humanoid, states": Sweep(
+            humanoid, largest_acceleration, columns, block=65536, of_a_row=1
+        ),
+        "implicit steps of a quadruped, steps": Sweep(
+            standing, largest_velocity, standing.num_velocities, block=512, of_a_row=STEPS
+        ),
+        "inverse kinematics of an arm, goals": Sweep(
+            arm, share_of_goals, arm.num_positions, block=32768, of_a_row=1
+        ),
+    }
+
+
+# Measuring ----------------------------------------------------------------------------------------------
 
 
 def cpu_time(client: Any | None) -> float:
@@ -42,72 +99,79 @@ def cpu_time(client: Any | None) -> float:
     return time.process_time() if client is None else sum(client.run(time.process_time).values())
 
 
-def states(tree: mbt.MultibodyTree, blocks: int, block: int) -> Any:
-    """Return an array of dask with the numbers of each state in a row."""
-    count = tree.num_positions + 2 * tree.num_velocities
-    return da.random.default_rng(0).uniform(-1, 1, (blocks * block, count), chunks=(block, count))
+def rows_of(sweep: Sweep, blocks: int) -> Any:
+    """Return an array of dask with the numbers of a sweep."""
+    shape, chunks = (blocks * sweep.block, sweep.columns), (sweep.block, sweep.columns)
+    return da.random.default_rng(0).uniform(-1, 1, shape, chunks=chunks)
+
+
+def in_one_process(sweep: Sweep, x: Array, blocks: int) -> None:
+    """Compute the first block as often as there are blocks."""
+    for _ in range(blocks):
+        sweep.call(x, model=sweep.tree)
+
+
+def on_workers(sweep: Sweep, client: Any, x: Any, sent: Any) -> None:
+    """Compute all blocks."""
+    found = x.map_blocks(sweep.call, model=sent, chunks=(1, 1), dtype=float)
+    client.compute(found.max()).result()
+
+
+def measure(sweep: Sweep, clients: dict[str, Any], blocks: int, rounds: int) -> dict[str, dict[str, float]]:
+    """Return the rate [1/s] and the CPU time [us] of what is counted, by where it is computed."""
+    x = rows_of(sweep, blocks)
+    runs: dict[str, tuple[Any, Callable[[], None]]] = {
+        "one process, without dask": (None, partial(in_one_process, sweep, x.blocks[0].compute(), blocks))
+    }
+    for name, client in clients.items():
+        kept = client.persist(x)
+        with client.as_current():
+            wait(kept)
+        runs[name] = client, partial(on_workers, sweep, client, kept, dask.delayed(sweep.tree))
+        runs[f"{name}, the tree in each task"] = client, partial(on_workers, sweep, client, kept, sweep.tree)
+    wall, cpu = dict.fromkeys(runs, float("inf")), dict.fromkeys(runs, float("inf"))
+    for _ in range(rounds):
+        for name, (client, run) in runs.items():
+            used, start = cpu_time(client), time.perf_counter()
+            run()
+            wall[name] = min(wall[name], time.perf_counter() - start)
+            cpu[name] = min(cpu[name], cpu_time(client) - used)
+    count = blocks * sweep.block * sweep.of_a_row
+    return {name: {"rate": count / wall[name], "cpu": cpu[name] / count * 1e6} for name in runs}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--model", default="humanoid", help="arm7, humanoid, chain and its number of joints")
     parser.add_argument("--workers", nargs="+", type=int, default=[1, 2])
     parser.add_argument("--blocks", type=int, default=16)
-    parser.add_argument("--block", type=int, default=65536, help="states")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--json", type=Path, metavar="OUT")
     options = parser.parse_args()
-
-    model = make_model(options.model)
-    tree = mbt.load_model(model.urdf, base="floating" if model.floating else "fixed")
     mbt.set_num_threads(1)
-    x = states(tree, options.blocks, options.block)
-    here = x.blocks[0].compute()
-
-    def in_one_process() -> None:
-        for _ in range(options.blocks):
-            largest_acceleration(here, model=tree)
-
-    def sweep(client: Any, x: Any, sent: Any) -> None:
-        largest = x.map_blocks(largest_acceleration, model=sent, chunks=(1, 1), dtype=float)
-        client.compute(largest.max()).result()
-
+    found: dict[str, Any] = {}
     with ExitStack() as stack:
-        runs: dict[str, tuple[Any, Callable[[], None]]] = {
-            "one process, without dask": (None, in_one_process)
-        }
+        clients = {}
         for workers in options.workers:
             cluster = stack.enter_context(
                 LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=":0")
             )
             client = stack.enter_context(Client(cluster, set_as_default=False))
-            kept = client.persist(x)
-            with client.as_current():
-                wait(kept)
-            label = f"{workers} worker{'s' if workers > 1 else ''}"
-            runs[label] = client, partial(sweep, client, kept, dask.delayed(tree))
-            runs[f"{label}, the tree in each task"] = client, partial(sweep, client, kept, tree)
-        wall = dict.fromkeys(runs, float("inf"))
-        cpu = dict.fromkeys(runs, float("inf"))
-        for _ in range(options.rounds):
-            for name, (client, run) in runs.items():
-                used, start = cpu_time(client), time.perf_counter()
-                run()
-                wall[name] = min(wall[name], time.perf_counter() - start)
-                cpu[name] = min(cpu[name], cpu_time(client) - used)
-    count = options.blocks * options.block
-    first = list(wall.values())[1]
-    for name, seconds in wall.items():
-        print(
-            f"{name:36} {count / seconds / 1e6:6.2f} million states/s  {first / seconds:5.2f}"
-            f"  {cpu[name] / count * 1e6:6.3f} us of processors"
-        )
+            clients[f"{workers} worker{'s' if workers > 1 else ''}"] = client
+        for name, sweep in sweeps().items():
+            print(name)
+            runs = measure(sweep, clients, options.blocks, options.rounds)
+            one = next(iter(runs.values()))["rate"]
+            for run, row in runs.items():
+                print(
+                    f"  {run:34} {row['rate'] / 1e3:8.1f} thousand/s  {row['rate'] / one:5.2f}"
+                    f"  {row['cpu']:8.3f} us of processors"
+                )
+            found[name] = {"block": sweep.block, "runs": runs}
     if options.json:
-        runs_of = {name: {"rate": count / wall[name] / 1e6, "cpu": cpu[name] / count * 1e6} for name in wall}
-        settings = {name: getattr(options, name) for name in ("model", "blocks", "block", "rounds")}
-        options.json.write_text(json.dumps({**settings, "runs": runs_of}, indent=1))
+        settings = {"blocks": options.blocks, "rounds": options.rounds}
+        options.json.write_text(json.dumps({**settings, "sweeps": found}, indent=1))
 
 
 if __name__ == "__main__":

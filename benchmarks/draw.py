@@ -155,8 +155,8 @@ def latency_and_throughput(series: dict[str, Any]) -> Any:
 
 
 def scaling(series: dict[str, Any]) -> Any:
-    """Draw how many times as fast on more threads; and throughput on dask."""
-    figure, (left, right) = plt.subplots(1, 2, figsize=(9.8, 4.2), layout="constrained")
+    """Draw how many times as fast on more threads; and on dask, beside one process."""
+    figure, (left, right) = plt.subplots(1, 2, figsize=(9.8, 4.6), layout="constrained")
     labels, bars = [], []
     for model, functions in series["threads"].items():
         for function, gains in functions.items():
@@ -170,14 +170,17 @@ def scaling(series: dict[str, Any]) -> Any:
     left.axvline(1, color="0.4", linewidth=1, linestyle="--")
     left.set_xlim(0, 1.15 * max(*(gain for _, gain in bars), float(number)))
     left.set_title(f"times as fast on {number} threads as on one")
-    names = list(series["dask"])
-    rates = [row["rate"] for row in series["dask"].values()]
-    places = np.arange(len(names))[::-1]
-    right.barh(places, rates, color=["0.6", *([LINES[0]] * (len(names) - 1))], height=0.6)
-    right.bar_label(right.containers[0], [f"{rate:.2f}" for rate in rates], padding=3)
-    right.set_yticks(places, names)
+    runs = list(next(iter(series["dask"].values())))
+    for i, run in enumerate(runs):
+        shares = [sweep[run] for sweep in series["dask"].values()]
+        bars = right.barh(-np.arange(len(shares)) - 0.2 * i, shares, color=LINES[i], height=0.18, label=run)
+        right.bar_label(bars, [f"{share:.2f}" for share in shares], padding=3)
+    names = [name.split(",")[0].replace(" of ", "\nof ") for name in series["dask"]]
+    right.set_yticks(-np.arange(len(names)) - 0.1 * (len(runs) - 1), names)
+    right.axvline(1, color="0.4", linewidth=1, linestyle="--")
     right.margins(x=0.14)
-    right.set_title("dask: 10⁶ states a second")
+    right.set_title("dask, relative to one process")
+    figure.legend(*right.get_legend_handles_labels(), loc="outside lower right", ncols=len(runs))
     for axes in (left, right):
         plain(axes)
         axes.grid(visible=False, axis="y")

@@ -10,7 +10,7 @@ its own:
 - `roofline`: times of batches beside fills of their results, and what a core can do (`roofline.py`);
 - `operations`: arithmetic, loads and stores of a state (`operations.py`; needs valgrind);
 - `threads`: batches on one thread and more (`scaling.py`);
-- `dask`: a sweep on worker processes (`dask_scaling.py`);
+- `dask`: sweeps on worker processes (`dask_scaling.py`);
 - `latency`: percentiles of single calls in a control loop (`latency.py`);
 - `rollouts`: beside `mujoco.rollout` (`rollouts.py`).
 
@@ -145,7 +145,7 @@ def measure(part: str, names: Sequence[str], rounds: int) -> dict[str, Any]:
     if part == "threads":
         return run_script("scaling.py")
     if part == "dask":
-        return run_script("dask_scaling.py", "--blocks", "8", "--rounds", "4")
+        return run_script("dask_scaling.py", "--blocks", "8", "--rounds", "8")
     if part == "latency":
         return run_script("latency.py", "--seconds", "12")
     assert part == "rollouts"

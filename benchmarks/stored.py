@@ -156,14 +156,18 @@ def latency_and_throughput() -> dict[str, Any]:
 
 
 def scaling() -> dict[str, Any]:
-    """Return how many times as fast threads are, and million states a second on dask."""
+    """Return how many times as fast threads are, and sweeps on dask, as one thread of one process."""
     threads: dict[str, Any] = {}
     for model, functions in results("threads")["models"].items():
         for function, row in functions.items():
             one = row["times"]["1"][0]
             gains = {number: one / pair[0] for number, pair in row["times"].items() if number != "1"}
             threads.setdefault(model_name(model), {})[function] = gains
-    return {"threads": threads, "dask": results("dask")["runs"]}
+    dask: dict[str, Any] = {}
+    for name, sweep in results("dask")["sweeps"].items():
+        one, *rest = sweep["runs"].items()
+        dask[name] = {run: row["rate"] / one[1]["rate"] for run, row in rest}
+    return {"threads": threads, "dask": dask}
 
 
 def bounds(model: str, function: str) -> dict[str, float]:
@@ -377,11 +381,13 @@ def threads() -> str:
 
 
 def dask() -> str:
-    """Return the throughput of a sweep on dask."""
+    """Return the throughput of sweeps on dask."""
     rows = [
-        [name, f"{row['rate']:.2f}", f"{row['cpu']:.2f}"] for name, row in results("dask")["runs"].items()
+        [name, run, figure(row["rate"] / 1e3), figure(row["cpu"])]
+        for name, sweep in results("dask")["sweeps"].items()
+        for run, row in sweep["runs"].items()
     ]
-    return as_table(["", "million states a second", "processors, µs per state"], rows, 1)
+    return as_table(["sweep", "", "thousand a second", "processors, µs each"], rows, 2)
 
 
 def latency() -> str:
