@@ -70,6 +70,61 @@ except KeyboardInterrupt:
     print("interrupted")
 """
 
+SEARCH = """
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+import numpy as np
+import mbt
+
+tree = mbt.load_model(mbt.models.model_path("mbt_arm"))
+ik = mbt.InverseKinematics(tree)
+ik.add_position("tool")
+goals = np.broadcast_to([50.0, 0.0, 0.0], {"one": (3,), "many": (5, 3)}[sys.argv[2]])
+print("ready", flush=True)
+try:
+    ik.solve([goals], seeds=2**31 - 1)  # Hours of work: nothing reaches there.
+except KeyboardInterrupt:
+    print("interrupted")
+    assert ik.solve([[0.3, 0.2, 0.4]]).success
+"""
+
+DISTANCES = """
+import signal, sys, time
+import numpy as np
+import mbt
+
+BODY = mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)
+tree = mbt.MultibodyTree()
+parent = tree.world_body
+for i in range(12):
+    link = tree.add_body(mbt.RigidBody(f"link{i}", BODY)).add_collision(mbt.Shape("box", [0.1, 0.1, 0.4]))
+    tree.add_joint(mbt.RevoluteJoint, f"hinge{i}", parent, None, link, None, [0, 1, 0])
+    parent = link
+tree.finalize()
+scene = mbt.CollisionModel(tree)
+q = np.random.default_rng(0).uniform(-0.5, 0.5, (100, 12))
+for _ in range(2):  # the first one also makes tables
+    start = time.perf_counter()
+    desired = scene.distance_jacobian(q)
+# Half a second's work.
+q = np.tile(q, (int(0.5 / (time.perf_counter() - start)) + 1, 1))
+seen = []
+signal.signal(signal.SIGALRM, lambda *_: seen.append(np.isnan(out[-1]).all()))
+for threads in (1, 2):
+    mbt.set_num_threads(threads)
+    seen.clear()
+    for _ in range(20):
+        if True in seen:  # before the last state was reached
+            break
+        out = np.full((len(q), *desired.shape[1:]), np.nan)
+        signal.setitimer(signal.ITIMER_REAL, 0.02, 0.02)
+        scene.distance_jacobian(q, out=out)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        np.testing.assert_array_equal(out[-100:], desired)
+    assert True in seen
+print("undisturbed")
+"""
+
 HANDLER = """
 import signal, sys, time
 sys.path.insert(0, sys.argv[1])
@@ -135,6 +190,23 @@ def test_an_interrupt_ends_a_long_rollout(states: str) -> None:
     child.send_signal(signal.SIGINT)
     out, error = _finish(child)
     assert (child.returncode, out) == (0, "interrupted\n"), error
+
+
+@pytest.mark.parametrize("goals", ["one", "many"])
+def test_an_interrupt_ends_a_search_from_many_seeds(goals: str) -> None:
+    child = _child(SEARCH, goals)
+    assert child.stdout is not None
+    assert child.stdout.readline() == "ready\n"
+    time.sleep(0.3)
+    child.send_signal(signal.SIGINT)
+    out, error = _finish(child)
+    assert (child.returncode, out) == (0, "interrupted\n"), error
+
+
+def test_signals_are_looked_at_between_distances() -> None:
+    child = _child(DISTANCES)
+    out, error = _finish(child)
+    assert (child.returncode, out) == (0, "undisturbed\n"), error
 
 
 @pytest.mark.parametrize("threads", [1, 2, 7])

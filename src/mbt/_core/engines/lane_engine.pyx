@@ -15,9 +15,9 @@ from mbt._core.door.exact_arrays cimport adopt, apart, data, in1, is_array1, siz
 from mbt._core.engines.context cimport ContextCore, Engine
 from mbt._core.engines.lane_job cimport Job, Path
 from mbt._core.engines.lane_kernels cimport register_quantities_of_lanes
-from mbt._core.engines.lane_runs cimport next_run, plan_runs, run_in_threads
+from mbt._core.engines.lane_runs cimport plan_runs, run_in_threads
 from mbt._core.engines.leading_axes cimport Batch, Operand, hold, is_alone
-from mbt._core.engines.pool cimport Pool, get_pool, seconds
+from mbt._core.engines.pool cimport Pool, get_pool, next_run, seconds
 from mbt._core.engines.section cimport Section, publish
 from mbt._core.engines.state cimport Exclusive
 from mbt._core.model.structs cimport Model, Switches
@@ -485,7 +485,7 @@ cdef int run_job(Job* job) except -1:
             start = seconds() if end < job.count else 0.0
             error = run_in_threads(job, begin, end, pool, 1 if pool == NULL else num_threads)
             if end < job.count:
-                run = next_run(end - begin, seconds() - start)
+                run = next_run(end - begin, seconds() - start, MBT_W)
         if error:
             raise MemoryError
         if end == job.count:

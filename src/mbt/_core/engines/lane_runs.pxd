@@ -18,12 +18,6 @@ cdef inline bint plan_runs(Job* job) noexcept nogil:
     return job.count > job.first_run
 
 
-cdef inline Py_ssize_t next_run(Py_ssize_t count, double duration) noexcept nogil:
-    """Samples that take a tenth of a second, after `count` took so long; whole blocks."""
-    cdef double growth = min(16.0, 0.1/max(duration, 1e-9))
-    return MBT_W*max(<Py_ssize_t>1, <Py_ssize_t>(growth*<double>count)//MBT_W)
-
-
 cdef inline int run_in_threads(Job* job, Py_ssize_t begin, Py_ssize_t end, Pool* pool, int threads) noexcept nogil:
     """Samples `begin` to `end` - 1, the first two blocks of them here.
 

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstddef>
 #include <mutex>
 #include <new>
 
@@ -130,6 +131,13 @@ static inline Pool* get_pool() {
 // By a clock that only goes forward.
 static inline double seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// Items that take a tenth of a second, after `count` took so long: whole blocks. Between runs there is a look at signals.
+static inline std::ptrdiff_t next_run(std::ptrdiff_t count, double duration, std::ptrdiff_t block) {
+  const double growth = duration > 0.1 / 16.0 ? 0.1 / duration : 16.0;
+  const std::ptrdiff_t blocks = static_cast<std::ptrdiff_t>(growth * static_cast<double>(count)) / block;
+  return block * (blocks > 1 ? blocks : 1);
 }
 
 }  // namespace MBT_NS

@@ -6,3 +6,4 @@ cdef extern from "engines/pool.hpp" namespace "MBT_NS" nogil:
         int run(PoolTask task, const void* job, int count)
     Pool* get_pool()
     double seconds()
+    Py_ssize_t next_run(Py_ssize_t count, double duration, Py_ssize_t block)

@@ -9,7 +9,7 @@ from mbt._core.algebra.records cimport Mobod
 from mbt._core.algebra.spatial cimport set_zero
 from mbt._core.door.compiled_model cimport CompiledModel, Derived
 from mbt._core.door.exact_arrays cimport adopt, data, in1, size
-from mbt._core.engines.pool cimport Pool, get_pool
+from mbt._core.engines.pool cimport Pool, get_pool, next_run, seconds
 from mbt._core.geometry.scene cimport Scene, SceneMove, ScenePair, SceneShape, SceneTables
 from mbt._core.model.structs cimport MobodJoint, Model
 from mbt._core.passes.body_poses cimport calc_node_pose
@@ -53,7 +53,7 @@ cdef extern from "scalars/stream.hpp" namespace "MBT_NS" nogil:
 cdef enum:
     STREAMED_BYTES = 4 << 20  # results that are larger go past the caches
     PAIRS_PER_PART = 20000    # about 0.1 ms
-    PARTS_PER_RUN = 256       # between two looks at signals
+    FIRST_PARTS = 4           # before the first look at signals
 
 
 cdef struct Job:
@@ -292,8 +292,9 @@ cdef class DistanceCore:
         margin : float
         """
         cdef Job job
-        cdef Py_ssize_t count = q.shape[0], samples
+        cdef Py_ssize_t count = q.shape[0], samples, run
         cdef Pool* pool
+        cdef double start
         cdef int error, parts
         job.model, job.scene, job.shapes = &self.scene.compiled.model, &self.scene.tables, self.shapes
         job.mobods, job.q, job.margin = <const Mobod[Lanes]*>self.mobods, data(q), margin
@@ -302,14 +303,17 @@ cdef class DistanceCore:
         job.is_free = <unsigned char*>NULL if is_free is None else <unsigned char*>cnp.PyArray_DATA(is_free)
         job.streamed = count_numbers((distance, p_A, p_B, n, J))*sizeof(double) > STREAMED_BYTES
         samples = max(<Py_ssize_t>64, <Py_ssize_t>PAIRS_PER_PART//(job.scene.num_pairs + 1))
+        run = samples*FIRST_PARTS
         job.begin = 0
         while job.begin < count:
-            job.end = min(count, job.begin + samples*PARTS_PER_RUN)
+            job.end = min(count, job.begin + run)
             parts = <int>min(<Py_ssize_t>num_threads, (job.end - job.begin)//samples)
             pool = get_pool() if parts > 1 else NULL
             job.num_parts = parts if pool != NULL else 1
             with nogil:
+                start = seconds()
                 error = run_part(&job, 0) if pool == NULL else pool.run(run_part, &job, parts)
+                run = next_run(job.end - job.begin, seconds() - start, MBT_W)
             if error:
                 raise MemoryError
             job.begin = job.end

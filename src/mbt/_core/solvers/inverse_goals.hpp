@@ -112,20 +112,33 @@ class InverseSolver {
   bool search(
       const double* goal, const double* start, std::ptrdiff_t seeds, std::uint64_t key, double* q, int* steps,
       double* errors) {
-    std::ptrdiff_t next = 0;
-    int rounds = 0, last_round = std::numeric_limits<int>::max();
-    double nearest = std::numeric_limits<double>::infinity();
-    bool found = false, first_runs = true;
+    begin_search(start, q, steps);
+    while (!search_on(goal, start, seeds, key, std::numeric_limits<int>::max(), q, steps)) {
+    }
+    return end_search(goal, start, q, steps, errors);
+  }
+
+  // The same in parts, the second of which is repeated until it is over.
+  void begin_search(const double* start, double* q, int* steps) {
+    next_seed = rounds = 0;
+    last_round = std::numeric_limits<std::ptrdiff_t>::max();
+    nearest = std::numeric_limits<double>::infinity();
+    found = false;
+    first_runs = true;
     num_candidates = 0;
     for (int i = 0; i < x->nq; ++i) q[i] = start[i];
     *steps = 0;
-    for (;;) {
+  }
+
+  bool search_on(
+      const double* goal, const double* start, std::ptrdiff_t seeds, std::uint64_t key, int most, double* q, int* steps) {
+    for (; most > 0; --most) {
       for (int l = 0; l < MBT_W; ++l)
-        if (!flight.runs(l) && next < seeds && !found) {
-          set_seed(x, start, key, next, lanes, seed);
-          flight.begin(l, next++, seed, goal, false);
+        if (!flight.runs(l) && next_seed < seeds && !found) {
+          set_seed(x, start, key, next_seed, lanes, seed);
+          flight.begin(l, next_seed++, seed, goal, false);
         }
-      if (flight.is_idle() || (rounds >= last_round && !first_runs)) break;
+      if (flight.is_idle() || (rounds >= last_round && !first_runs)) return true;
       unsigned done = flight.step(true);
       ++rounds;
       for (int l = 0; done != 0; ++l, done >>= 1) {
@@ -149,6 +162,10 @@ class InverseSolver {
         for (int i = 0; i < x->nq; ++i) q[i] = seed[i];
       }
     }
+    return false;
+  }
+
+  bool end_search(const double* goal, const double* start, double* q, int* steps, double* errors) {
     flight.stop();
     if (!found) return improve(goal, start, q, steps, errors);
     return verify(1, q, goal, 0, errors) != 0;
@@ -259,6 +276,10 @@ class InverseSolver {
   double *candidates, *seed;
   double costs[kMostCandidates];
   int steps_made[kMostCandidates], num_candidates = 0;
+  // Of a search.
+  std::ptrdiff_t next_seed = 0, rounds = 0, last_round = 0;
+  double nearest = 0.0;
+  bool found = false, first_runs = false;
 };
 
 }  // namespace MBT_NS

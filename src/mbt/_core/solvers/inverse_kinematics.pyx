@@ -9,7 +9,7 @@ from mbt._core.algebra.records cimport Parameters, Pose
 from mbt._core.door.compiled_model cimport CompiledModel
 from mbt._core.door.derived_parameters cimport EVERYTHING, count_derived, derive_parameters
 from mbt._core.door.exact_arrays cimport adopt, data, in1
-from mbt._core.engines.pool cimport Pool, get_pool
+from mbt._core.engines.pool cimport Pool, get_pool, next_run, seconds
 from mbt._core.model.structs cimport Model, Switches
 from mbt._core.scalars cimport Lanes
 from mbt._core.solvers.inverse_layout cimport InverseLayout, Tables
@@ -29,8 +29,10 @@ cdef extern from "engines/aligned.hpp" namespace "MBT_NS" nogil:
 
 
 cdef enum:
-    GOALS_PER_PART = 64
-    PARTS_PER_RUN = 16       # between two looks at signals
+    GOALS_PER_PART = 64      # of as many seeds; fewer of more
+    SEEDS_PER_RUN = 1024     # between two looks at signals
+    ROUNDS_PER_RUN = 1024
+    MANY_SEEDS = 65536       # a goal may take seconds
 
 
 cdef struct Job:
@@ -47,6 +49,7 @@ cdef struct Job:
     double* errors
     Py_ssize_t begin
     Py_ssize_t end
+    Py_ssize_t stretch       # goals of a part in a row
     int num_parts
     bint every               # seed of one goal
 
@@ -59,12 +62,12 @@ cdef int run_part(const void* shared, int part) noexcept nogil:
     if memory == NULL:
         return 1
     cdef InverseSolver* solver = new InverseSolver(x, memory)
-    cdef Py_ssize_t i, end, at = job.begin + GOALS_PER_PART*part
+    cdef Py_ssize_t i, end, at = job.begin + job.stretch*part
     if job.every:
         solver.try_all(job.goals, job.starts, job.begin, job.end, job.key, job.q, job.met)
         at = job.end
     while at < job.end:
-        end = min(job.end, at + GOALS_PER_PART)
+        end = min(job.end, at + job.stretch)
         if end - at > 1 or job.seeds == 1:
             solver.try_starts(
                 at, end, job.goals, job.goal_stride, job.starts, job.start_stride, job.q, job.met, job.steps,
@@ -78,7 +81,7 @@ cdef int run_part(const void* shared, int part) noexcept nogil:
                     job.goals + job.goal_stride*i, job.starts + job.start_stride*i, job.seeds, job.key,
                     job.q + x.nq*i, job.steps + i, job.errors + x.num_errors*i
                 )
-        at += GOALS_PER_PART*job.num_parts
+        at += job.stretch*job.num_parts
     del solver
     free_aligned(memory)
     return 0
@@ -172,26 +175,61 @@ cdef class InverseCore:
         """
         cdef InverseProblem problem = self.problem
         cdef Job job
-        cdef Py_ssize_t at = 0
+        cdef Py_ssize_t run, at = 0
         cdef Pool* pool
+        cdef double start
         cdef int error, parts
         self.set_job(&job, &problem, goals, starts, key, rotation_tolerance, distance_tolerance, max_steps, q, met)
         job.seeds = seeds
         job.steps = <int*>cnp.PyArray_DATA(steps)
         job.errors = data(errors)
+        if seeds > 1 and (count == 1 or seeds > MANY_SEEDS):
+            for at in range(count):
+                self.search_one(&job, at)
+            return
         job.every = False
+        job.stretch = max(<Py_ssize_t>1, min(<Py_ssize_t>GOALS_PER_PART, GOALS_PER_PART*GOALS_PER_PART//seeds))
+        run = job.stretch*num_threads
         while at < count:
-            job.begin, job.end = at, min(count, at + GOALS_PER_PART*PARTS_PER_RUN*num_threads)
-            parts = min(num_threads, <int>((job.end - at + GOALS_PER_PART - 1)//GOALS_PER_PART))
+            job.begin, job.end = at, min(count, at + run)
+            parts = <int>min(<Py_ssize_t>num_threads, (job.end - at + job.stretch - 1)//job.stretch)
             pool = get_pool() if parts > 1 else NULL
             job.num_parts = parts if pool != NULL else 1
             with nogil:
+                start = seconds()
                 error = run_part(&job, 0) if pool == NULL else pool.run(run_part, &job, parts)
+                run = next_run(job.end - at, seconds() - start, job.stretch)
             if error:
                 raise MemoryError
             at = job.end
             if at < count:
                 PyErr_CheckSignals()
+
+    cdef int search_one(self, const Job* job, Py_ssize_t i) except -1:
+        """From all seeds for one goal, with looks at signals."""
+        cdef const InverseProblem* x = job.problem
+        cdef const double* goal = job.goals + job.goal_stride*i
+        cdef const double* start = job.starts + job.start_stride*i
+        cdef double* q = job.q + x.nq*i
+        cdef Lanes* memory = <Lanes*>allocate_aligned(InverseSolver.count_memory(x)*sizeof(Lanes))
+        cdef InverseSolver* solver
+        cdef bint is_over = False
+        if memory == NULL:
+            raise MemoryError
+        solver = new InverseSolver(x, memory)
+        try:
+            solver.begin_search(start, q, job.steps + i)
+            while not is_over:
+                with nogil:
+                    is_over = solver.search_on(goal, start, job.seeds, job.key, ROUNDS_PER_RUN, q, job.steps + i)
+                if not is_over:
+                    PyErr_CheckSignals()
+            with nogil:
+                job.met[i] = solver.end_search(goal, start, q, job.steps + i, job.errors + x.num_errors*i)
+        finally:
+            del solver
+            free_aligned(memory)
+        return 0
 
     def try_all(
         self, goal, start, Py_ssize_t seeds, key, double rotation_tolerance, double distance_tolerance, int max_steps,
@@ -205,7 +243,7 @@ cdef class InverseCore:
         self.set_job(&job, &problem, goal, start, key, rotation_tolerance, distance_tolerance, max_steps, q, met)
         job.every, job.num_parts = True, 1
         while at < seeds:
-            job.begin, job.end = at, min(seeds, at + GOALS_PER_PART*PARTS_PER_RUN)
+            job.begin, job.end = at, min(seeds, at + SEEDS_PER_RUN)
             with nogil:
                 error = run_part(&job, 0)
             if error:

@@ -56,6 +56,11 @@ cdef extern from "solvers/inverse_goals.hpp" namespace "MBT_NS" nogil:
         bint search(
             const double* goal, const double* start, Py_ssize_t seeds, unsigned long long key, double* q, int* steps,
             double* errors)
+        void begin_search(const double* start, double* q, int* steps)
+        bint search_on(
+            const double* goal, const double* start, Py_ssize_t seeds, unsigned long long key, int most, double* q,
+            int* steps)
+        bint end_search(const double* goal, const double* start, double* q, int* steps, double* errors)
         void try_all(
             const double* goal, const double* start, Py_ssize_t begin, Py_ssize_t end, unsigned long long key,
             double* q, unsigned char* met)
