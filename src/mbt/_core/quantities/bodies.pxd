@@ -18,7 +18,7 @@ from mbt._core.passes.regressor cimport (
     calc_potential_energy_regressor,
 )
 from mbt._core.quantities cimport algorithms
-from mbt._core.quantities.call cimport Call, Functions
+from mbt._core.quantities.call cimport Call, Functions, element_of, flags_of
 from mbt._core.quantities.dynamics cimport count_memory
 from mbt._core.quantities.frames cimport calc_X_WF, calc_p_WoFo
 from mbt._core.quantities.names cimport *
@@ -94,7 +94,9 @@ cdef inline void calc_forces_of_bodies(Call[T]* c) noexcept nogil:
 
 
 cdef inline void calc_mobilizer_reactions(Call[T]* c) noexcept nogil:
-    run_reactions(c, c.integers[0], c.integers[1], c.out)
+    """Integers are WITH_ELEMENTS and GIVEN."""
+    cdef bint with_elements = c.integers[0], given = c.integers[1]
+    run_reactions(c, with_elements, given, c.out)
 
 
 cdef inline void run_reactions(Call[T]* c, bint with_elements, bint with_forces, T* F_BMo_W) noexcept nogil:
@@ -130,7 +132,7 @@ cdef inline void calc_joint_reactions(Call[T]* c) noexcept nogil:
     cdef T[6] F
     cdef double sign
     cdef int i, j, frame, node
-    run_reactions(c, True, c.integers[0], F_BMo_W)
+    run_reactions(c, True, flags_of(c).given, F_BMo_W)
     for j in range(model.num_joints):
         frame = model.joint_frame[j]
         node = model.joint_node[j]
@@ -175,7 +177,7 @@ cdef inline void calc_gravity_forces(Call[T]* c) noexcept nogil:
 cdef inline void calc_element_force(Call[T]* c) noexcept nogil:
     """Of one: F_Bo_W, tau."""
     cdef Py_ssize_t nb = c.model.num_bodies
-    cdef const ForceElement* e = &c.model.force_elements[c.integers[0]]
+    cdef const ForceElement* e = &c.model.force_elements[element_of(c)]
     cdef Ends[T] ends
     set_zero(c.out, 6*nb + c.model.num_velocities)
     if acts_on_joint(e.type):
@@ -188,7 +190,7 @@ cdef inline void calc_element_force(Call[T]* c) noexcept nogil:
 
 cdef inline void calc_contact_forces(Call[T]* c) noexcept nogil:
     """Of each point of one element the force on it, in World, and its depth."""
-    cdef const ForceElement* e = &c.model.force_elements[c.integers[0]]
+    cdef const ForceElement* e = &c.model.force_elements[element_of(c)]
     cdef Ends[T] ends
     cdef Contact[T] contact
     set_ends(c.model, e, c.p.X_BF, c.k.X_WB, c.k.V_WB, &ends)

@@ -30,6 +30,49 @@ cdef extern from "quantities/call.hpp" namespace "MBT_NS" nogil:
         Py_ssize_t count_memory(int quantity, const int* integers, const Model* model)
 
 
+# The integers of quantities, in the order of the rows of quantities/table.pyx.
+
+cdef struct Flags:
+    bint given       # whether the input goes on with forces, or is a mask of bodies
+    int stabilized
+
+
+cdef struct Frames:
+    int B            # frame B, or points fixed to it,
+    int A            # in frame A,
+    int E            # expressed in frame E
+    bint by_qdot
+    int points       # -1 for one, without an axis of points
+
+
+cdef struct FrameInWorld:
+    int F            # frame F, or a point fixed to it,
+    int E            # expressed in frame E
+    bint by_qdot
+    int points       # 0 for its origin
+
+
+cdef inline int body_of(const Call[T]* c) noexcept nogil:
+    """Of a quantity of one mobilizer, the body outboard of it."""
+    return c.integers[0]
+
+
+cdef inline int element_of(const Call[T]* c) noexcept nogil:
+    return c.integers[0]
+
+
+cdef inline const Flags* flags_of(const Call[T]* c) noexcept nogil:
+    return <const Flags*>c.integers
+
+
+cdef inline const Frames* frames_of(const Call[T]* c) noexcept nogil:
+    return <const Frames*>c.integers
+
+
+cdef inline const FrameInWorld* frame_of(const Call[T]* c) noexcept nogil:
+    return <const FrameInWorld*>c.integers
+
+
 cdef inline void set_pivots(Call[T]* c, const ArticulatedDof[T]* dofs, const int* locked) noexcept nogil:
     """The result is divided by those of articulated bodies."""
     c.pivots.D = &dofs.D

@@ -8,7 +8,9 @@ from mbt._core.passes.element_forces cimport acts_on_bodies
 from mbt._core.passes.forward_dynamics_in_parents cimport carry_first_dofs_to_parents
 from mbt._core.passes.operational_space cimport calc_inverse_inertia_of_frame
 from mbt._core.quantities cimport algorithms
-from mbt._core.quantities.call cimport Call, Functions, set_pivots, set_pivots_in_row
+from mbt._core.quantities.call cimport (
+    Call, FrameInWorld, Functions, flags_of, frame_of, set_pivots, set_pivots_in_row,
+)
 from mbt._core.quantities.names cimport *
 from mbt._core.scalars cimport T
 
@@ -79,7 +81,7 @@ cdef inline void subtract_given_forces(Call[T]* c) noexcept nogil:
     cdef const T* tau_applied = c.x + nv + 6*c.model.num_bodies
     cdef T* tau_of_bodies = c.memory + algorithms.count_work(c.model)
     cdef Py_ssize_t k
-    if c.integers[0]:
+    if flags_of(c).given:
         algorithms.run_stateless_generalized_forces(c.model, c.p, c.q, c.x + nv, c.memory, tau_of_bodies)
         for k in range(nv):
             c.out[k] = c.out[k] - (tau_applied[k] + tau_of_bodies[k])
@@ -91,7 +93,7 @@ cdef inline void calc_forward_dynamics(Call[T]* c) noexcept nogil:
     cdef const T* tau_applied = c.x + nv + 6*c.model.num_bodies
     cdef T* tau_of_bodies = c.memory + algorithms.count_work(c.model)
     cdef Py_ssize_t k
-    if c.integers[0]:
+    if flags_of(c).given:
         algorithms.run_stateless_generalized_forces(c.model, c.p, c.q, c.x + nv, c.memory, tau_of_bodies)
         for k in range(nv):
             c.x[k] = c.x[k] + (tau_applied[k] + tau_of_bodies[k])
@@ -103,10 +105,10 @@ cdef inline void calc_forward_dynamics(Call[T]* c) noexcept nogil:
 
 
 cdef inline void calc_constrained_forward_dynamics(Call[T]* c) noexcept nogil:
-    """vdot, and behind it the multipliers. Integers are GIVEN and STABILIZED."""
+    """vdot, and behind it the multipliers."""
     cdef Switches stabilized = c.switches[0]
     cdef Call[T] unconstrained = c[0]
-    stabilized.stabilized = c.integers[1]
+    stabilized.stabilized = flags_of(c).stabilized
     unconstrained.switches = &stabilized
     c.functions.call(FORWARD_DYNAMICS, &unconstrained)
     copy(algorithms.multipliers_in(c.model, c.memory), c.model.num_equations, c.out + c.model.num_velocities)
@@ -192,6 +194,7 @@ cdef inline void calc_mass_matrix_by_inverse_dynamics(Call[T]* c) noexcept nogil
 
 cdef inline void calc_operational_space_inverse_inertia(Call[T]* c) noexcept nogil:
     """J M^-1 J' of frame F in frame E. The pivots are those of M^-1, with room for six more."""
+    cdef const FrameInWorld* of = frame_of(c)
     cdef Py_ssize_t nv = c.model.num_velocities
     cdef T* D = c.memory + algorithms.count_work(c.model)
     cdef T* scale = D + nv + 6
@@ -201,16 +204,16 @@ cdef inline void calc_operational_space_inverse_inertia(Call[T]* c) noexcept nog
     cdef T[9] R_FE
     cdef Py_ssize_t k
     cdef int i, j
-    algorithms.run_frame_pose(c.model, c.p, c.integers[0], c.q, c.memory, c.base, X_WF)
+    algorithms.run_frame_pose(c.model, c.p, of.F, c.q, c.memory, c.base, X_WF)
     for i in range(3):
         for j in range(3):
             R_FE[3*i + j] = X_WF[4*j + i]
-    if c.integers[1] != 0:
-        algorithms.run_frame_pose(c.model, c.p, c.integers[1], c.q, c.memory, c.base, X_WE)
+    if of.E != 0:
+        algorithms.run_frame_pose(c.model, c.p, of.E, c.q, c.memory, c.base, X_WE)
         multiply_inverse_rotations4(X_WF, X_WE, R_FE)
     dofs = run_articulation(c, scale + nv + 6)
     calc_inverse_inertia_of_frame(
-        c.model, c.integers[0], c.p.X_NB, c.p.X_BF, R_FE, work, <T*>(work + c.model.num_mobods), dofs, c.out
+        c.model, of.F, c.p.X_NB, c.p.X_BF, R_FE, work, <T*>(work + c.model.num_mobods), dofs, c.out
     )
     for k in range(nv):
         D[k] = dofs[k].D
@@ -265,25 +268,24 @@ cdef inline void calc_body_poses(Call[T]* c) noexcept nogil:
 
 
 cdef inline void calc_frame_pose(Call[T]* c) noexcept nogil:
-    algorithms.run_frame_pose(c.model, c.p, c.integers[0], c.q, c.memory, c.base, c.out)
+    algorithms.run_frame_pose(c.model, c.p, frame_of(c).F, c.q, c.memory, c.base, c.out)
 
 
 cdef inline void calc_frame_jacobian(Call[T]* c) noexcept nogil:
-    """(6, nv) or (6, nq), of the spatial velocity in World. Integers are frames F and E, BY_QDOT, POINTS: 0 for Fo."""
-    cdef bint by_qdot = c.integers[2]
-    cdef int frame_E = c.integers[1]
-    cdef const T* p_FoP_F = <const T*>c.x if c.integers[3] != 0 else <const T*>NULL
+    """(6, nv) or (6, nq), of the spatial velocity in World."""
+    cdef const FrameInWorld* of = frame_of(c)
+    cdef const T* p_FoP_F = <const T*>c.x if of.points != 0 else <const T*>NULL
     cdef T* sin_q = c.memory + 16*c.model.num_mobods
     cdef T* cos_q = sin_q + c.model.angle_stride
-    cdef T* J_v = c.memory + algorithms.count_work(c.model) if by_qdot else c.out
+    cdef T* J_v = c.memory + algorithms.count_work(c.model) if of.by_qdot else c.out
     cdef T[16] X_WE
     jacobian.calc_frame_jacobian(
-        c.model, c.integers[0], c.p.mobods, c.p.X_NB, c.p.X_BF, c.q, p_FoP_F, c.base, sin_q, cos_q, c.memory, J_v
+        c.model, of.F, c.p.mobods, c.p.X_NB, c.p.X_BF, c.q, p_FoP_F, c.base, sin_q, cos_q, c.memory, J_v
     )
-    if frame_E != 0:
-        algorithms.run_frame_pose(c.model, c.p, frame_E, c.q, c.memory, c.base, X_WE)
+    if of.E != 0:
+        algorithms.run_frame_pose(c.model, c.p, of.E, c.q, c.memory, c.base, X_WE)
         jacobian.express_jacobian(6, c.model.num_velocities, X_WE, J_v)
-    if by_qdot:
+    if of.by_qdot:
         jacobian.multiply_by_Nplus(c.model, c.q, 6, J_v, c.out)
 
 

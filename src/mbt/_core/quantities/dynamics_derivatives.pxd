@@ -3,7 +3,7 @@
 from mbt._core.model.structs cimport Model, Switches
 from mbt._core.quantities cimport derivative_algorithms as algorithms
 from mbt._core.quantities.algorithms cimport count_dynamics_work, widen_scales
-from mbt._core.quantities.call cimport Call, Functions, set_pivots_in_row
+from mbt._core.quantities.call cimport Call, Functions, flags_of, set_pivots_in_row
 from mbt._core.quantities.names cimport *
 from mbt._core.scalars cimport Lanes, T
 
@@ -28,7 +28,7 @@ cdef inline Py_ssize_t count_constrained_derivative_memory(const int* integers, 
 
 cdef inline const T* given_body_forces(Call[T]* c) noexcept nogil:
     """F_Bo_W behind the first nv numbers of the input, or NULL."""
-    if c.integers[0]:
+    if flags_of(c).given:
         return c.x + c.model.num_velocities
     return NULL
 
@@ -66,10 +66,10 @@ cdef inline void set_pivots_of_matrices(Call[T]* c, T* matrices) noexcept nogil:
 
 
 cdef inline void calc_constrained_forward_dynamics_derivatives(Call[T]* c) noexcept nogil:
-    """Of vdot and multipliers. Integers are GIVEN and STABILIZED. Forward dynamics overwrites tau."""
+    """Of vdot and multipliers. Forward dynamics overwrites tau."""
     cdef Switches switches = c.switches[0]
     cdef Call[T] dynamics = c[0]
-    switches.stabilized = c.integers[1]
+    switches.stabilized = flags_of(c).stabilized
     switches.for_derivatives = 1
     dynamics.switches = &switches
     dynamics.out = c.memory + count_dynamics_work(c.model)

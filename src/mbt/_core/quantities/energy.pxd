@@ -8,7 +8,7 @@ from mbt._core.passes.element_forces cimport (
     calc_gravity_power, set_ends,
 )
 from mbt._core.passes.energy cimport calc_kinetic_energy
-from mbt._core.quantities.call cimport Call, Functions
+from mbt._core.quantities.call cimport Call, Functions, element_of
 from mbt._core.quantities.dynamics cimport count_memory
 from mbt._core.quantities.names cimport *
 from mbt._core.scalars cimport T
@@ -69,15 +69,15 @@ cdef inline void calc_power_of_gravity(Call[T]* c) noexcept nogil:
 
 
 cdef inline void calc_energy_of_element(Call[T]* c) noexcept nogil:
-    c.out[0] = energy_of_element(c, c.integers[0])
+    c.out[0] = energy_of_element(c, element_of(c))
 
 
 cdef inline void calc_conservative_power_of_element(Call[T]* c) noexcept nogil:
-    c.out[0] = power_of_element(c, c.integers[0], True)
+    c.out[0] = power_of_element(c, element_of(c), True)
 
 
 cdef inline void calc_non_conservative_power_of_element(Call[T]* c) noexcept nogil:
-    c.out[0] = power_of_element(c, c.integers[0], False)
+    c.out[0] = power_of_element(c, element_of(c), False)
 
 
 cdef inline T energy_of_element(Call[T]* c, int element) noexcept nogil:

@@ -20,7 +20,7 @@ from mbt._core.passes.relative_motion cimport (
     express_spatial,
 )
 from mbt._core.passes.velocity_kinematics cimport calc_velocity_kinematics
-from mbt._core.quantities.call cimport Call, Functions
+from mbt._core.quantities.call cimport Call, Frames, Functions, frames_of
 from mbt._core.quantities.dynamics cimport count_memory
 from mbt._core.quantities.names cimport *
 from mbt._core.scalars cimport PyScalar, T
@@ -46,8 +46,7 @@ cdef inline Py_ssize_t count_jacobian_memory(const int* integers, const Model* m
 
 
 cdef inline Py_ssize_t count_points_memory(const int* integers, const Model* model) noexcept nogil:
-    """Integers are the frames B, A and E, BY_QDOT and POINTS."""
-    return count_memory_of_points(num_points(integers), model)
+    return count_memory_of_points(num_points(<const Frames*>integers), model)
 
 
 cdef inline Py_ssize_t count_memory_of_points(Py_ssize_t points, const Model* model) noexcept nogil:
@@ -56,15 +55,16 @@ cdef inline Py_ssize_t count_memory_of_points(Py_ssize_t points, const Model* mo
     return count_memory(NULL, model) + (6 + 3*points)*(nv + 1) + 2*nv + 24*<Py_ssize_t>model.num_bodies
 
 
-cdef inline Py_ssize_t num_points(const int* integers) noexcept nogil:
-    return 1 if integers[4] < 0 else integers[4]
+cdef inline Py_ssize_t num_points(const Frames* of) noexcept nogil:
+    return 1 if of.points < 0 else of.points
 
 
 cdef inline void calc_relative_transform(Call[T]* c) noexcept nogil:
-    """X_AB."""
+    """X_AB. Integers are the frames A and B."""
+    cdef int A = c.integers[0], B = c.integers[1]
     cdef T[16] X_WA, X_AW, X_WB
-    calc_X_WF(c.model, c.p, &c.k, c.integers[0], X_WA)
-    calc_X_WF(c.model, c.p, &c.k, c.integers[1], X_WB)
+    calc_X_WF(c.model, c.p, &c.k, A, X_WA)
+    calc_X_WF(c.model, c.p, &c.k, B, X_WB)
     invert_pose4(X_WA, X_AW)
     multiply_poses4(X_AW, X_WB, c.out)
 
@@ -106,25 +106,27 @@ cdef inline void calc_points_in_world(
 
 
 cdef inline void calc_relative_rotation(Call[T]* c) noexcept nogil:
-    """R_AB."""
+    """R_AB. Integers are the frames A and B."""
+    cdef int A = c.integers[0], B = c.integers[1]
     cdef T[16] X_WA, X_WB
-    calc_X_WF(c.model, c.p, &c.k, c.integers[0], X_WA)
-    calc_X_WF(c.model, c.p, &c.k, c.integers[1], X_WB)
+    calc_X_WF(c.model, c.p, &c.k, A, X_WA)
+    calc_X_WF(c.model, c.p, &c.k, B, X_WB)
     multiply_inverse_rotations4(X_WA, X_WB, c.out)
 
 
 cdef inline void calc_point_positions(Call[T]* c) noexcept nogil:
     """p_AQi = X_AB p_BQi, both (3, n). Integers are the frames B and A, and POINTS."""
-    cdef Py_ssize_t n = 1 if c.integers[2] < 0 else c.integers[2]
+    cdef int B = c.integers[0], A = c.integers[1], points = c.integers[2]
+    cdef Py_ssize_t n = 1 if points < 0 else points
     cdef const T* p_BQi = c.x
     cdef Py_ssize_t l
     cdef int i
     cdef T[16] X_WA, X_AW, X_WB, X_AB
-    calc_X_WF(c.model, c.p, &c.k, c.integers[0], X_WB)
-    if c.integers[1] == 0:
+    calc_X_WF(c.model, c.p, &c.k, B, X_WB)
+    if A == 0:
         copy(X_WB, 16, X_AB)
     else:
-        calc_X_WF(c.model, c.p, &c.k, c.integers[1], X_WA)
+        calc_X_WF(c.model, c.p, &c.k, A, X_WA)
         invert_pose4(X_WA, X_AW)
         multiply_poses4(X_AW, X_WB, X_AB)
     for i in range(3):
@@ -149,25 +151,26 @@ cdef inline void express(
 
 
 cdef inline void calc_frame_velocity(Call[T]* c) noexcept nogil:
-    """V_MF_E of the origin of frame F, measured in frame M, expressed in E. Integers are F, M and E."""
-    cdef int b = c.model.frame_node[c.integers[0]]
-    cdef int a = c.model.frame_node[c.integers[1]]
-    cdef T[3] p_WoFo
-    cdef T[6] V_WFo, V_MFo
-    calc_p_WoFo(c.model, c.p, &c.k, c.integers[0], p_WoFo)
-    calc_velocity_of_point(c.k.X_WB + 16*b, c.k.V_WB + 6*b, p_WoFo, V_WFo)
+    """V_AB_E of the origin of frame B, measured in frame A, expressed in E."""
+    cdef const Frames* of = frames_of(c)
+    cdef int b = c.model.frame_node[of.B]
+    cdef int a = c.model.frame_node[of.A]
+    cdef T[3] p_WoBo
+    cdef T[6] V_WBo, V_ABo
+    calc_p_WoFo(c.model, c.p, &c.k, of.B, p_WoBo)
+    calc_velocity_of_point(c.k.X_WB + 16*b, c.k.V_WB + 6*b, p_WoBo, V_WBo)
     if a == 0:
-        copy(V_WFo, 6, V_MFo)
+        copy(V_WBo, 6, V_ABo)
     else:
-        calc_relative_velocity(c.k.X_WB + 16*a, c.k.V_WB + 6*a, p_WoFo, V_WFo, V_MFo)
-    express(c.model, c.p, &c.k, c.integers[2], V_MFo, c.out)
+        calc_relative_velocity(c.k.X_WB + 16*a, c.k.V_WB + 6*a, p_WoBo, V_WBo, V_ABo)
+    express(c.model, c.p, &c.k, of.E, V_ABo, c.out)
 
 
 cdef inline void calc_frame_acceleration(Call[T]* c) noexcept nogil:
-    """A_MF_E, from A_WB of all bodies."""
-    cdef T[3] p_WoFo
-    calc_p_WoFo(c.model, c.p, &c.k, c.integers[0], p_WoFo)
-    calc_point_acceleration(c.model, c.p, &c.k, c.integers, c.k.V_WB, c.x, p_WoFo, c.out)
+    """A_AB_E of the origin of frame B, from A_WB of all bodies."""
+    cdef T[3] p_WoBo
+    calc_p_WoFo(c.model, c.p, &c.k, frames_of(c).B, p_WoBo)
+    calc_point_acceleration(c.model, c.p, &c.k, frames_of(c), c.k.V_WB, c.x, p_WoBo, c.out)
 
 
 cdef inline void calc_point_acceleration(
@@ -177,19 +180,19 @@ cdef inline void calc_point_acceleration(
     const Parameters[T]* p,
     # In:
     const Kinematics[T]* k,
-    const int* integers,  # (3,)             the frames B, A and E
-    const T* V_WB,        # (num_bodies, 6)  [rad/s, m/s]
-    const T* A_WB,        # (num_bodies, 6)  [rad/s^2, m/s^2]
-    const T* p_WoP,       # (3,)             [m]
+    const Frames* of,
+    const T* V_WB,   # (num_bodies, 6)  [rad/s, m/s]
+    const T* A_WB,   # (num_bodies, 6)  [rad/s^2, m/s^2]
+    const T* p_WoP,  # (3,)             [m]
     # Out:
-    T* A_AP_E,            # (6,)             [rad/s^2, m/s^2]
+    T* A_AP_E,       # (6,)             [rad/s^2, m/s^2]
 ) noexcept nogil:
     """Of a point P fixed to frame B, measured in frame A, expressed in E; all bodies moving as V_WB and A_WB say."""
-    cdef int b = model.frame_node[integers[0]]
+    cdef int b = model.frame_node[of.B]
     cdef T[6] V_WP, A_WP
     calc_velocity_of_point(k.X_WB + 16*b, V_WB + 6*b, p_WoP, V_WP)
     calc_acceleration_of_point(k.X_WB + 16*b, V_WB + 6*b, A_WB + 6*b, p_WoP, A_WP)
-    calc_acceleration_in(model, p, k, integers[1], integers[2], V_WB, A_WB, p_WoP, V_WP, A_WP, A_AP_E)
+    calc_acceleration_in(model, p, k, of.A, of.E, V_WB, A_WB, p_WoP, V_WP, A_WP, A_AP_E)
 
 
 cdef inline void calc_acceleration_in(
@@ -222,35 +225,34 @@ cdef inline void calc_acceleration_in(
 # Jacobians ------------------------------------------------------------------------------------------------------
 
 cdef inline void calc_spatial_jacobian(Call[T]* c) noexcept nogil:
-    """J_B - J_A of a point of frame B, in E. Integers are the frames B, A and E, and BY_QDOT."""
+    """J_B - J_A of a point of frame B, in E."""
+    cdef const Frames* of = frames_of(c)
     cdef T* p_WoP = c.k.rest
     cdef T* J_v = start_jacobian(c, 6, p_WoP + 3)
-    calc_points_in_world(c.model, c.p, &c.k, c.integers[0], 1, c.x, p_WoP)
-    add_spatial_velocity_jacobian(
-        c.model, c.model.frame_node[c.integers[0]], c.k.X_WB, c.k.H_PB_W, p_WoP, 1.0, J_v
-    )
-    add_spatial_velocity_jacobian(
-        c.model, c.model.frame_node[c.integers[1]], c.k.X_WB, c.k.H_PB_W, p_WoP, -1.0, J_v
-    )
-    finish_jacobian(c.model, c.p, &c.k, c.integers[2], c.integers[3], 6, c.q, J_v, c.out)
+    calc_points_in_world(c.model, c.p, &c.k, of.B, 1, c.x, p_WoP)
+    add_spatial_velocity_jacobian(c.model, c.model.frame_node[of.B], c.k.X_WB, c.k.H_PB_W, p_WoP, 1.0, J_v)
+    add_spatial_velocity_jacobian(c.model, c.model.frame_node[of.A], c.k.X_WB, c.k.H_PB_W, p_WoP, -1.0, J_v)
+    finish_jacobian(c.model, c.p, &c.k, of.E, of.by_qdot, 6, c.q, J_v, c.out)
 
 
 cdef inline void calc_angular_jacobian(Call[T]* c) noexcept nogil:
+    cdef const Frames* of = frames_of(c)
     cdef T* J_v = start_jacobian(c, 3, c.k.rest)
-    add_angular_velocity_jacobian(c.model, c.model.frame_node[c.integers[0]], c.k.H_PB_W, 1.0, J_v)
-    add_angular_velocity_jacobian(c.model, c.model.frame_node[c.integers[1]], c.k.H_PB_W, -1.0, J_v)
-    finish_jacobian(c.model, c.p, &c.k, c.integers[2], c.integers[3], 3, c.q, J_v, c.out)
+    add_angular_velocity_jacobian(c.model, c.model.frame_node[of.B], c.k.H_PB_W, 1.0, J_v)
+    add_angular_velocity_jacobian(c.model, c.model.frame_node[of.A], c.k.H_PB_W, -1.0, J_v)
+    finish_jacobian(c.model, c.p, &c.k, of.E, of.by_qdot, 3, c.q, J_v, c.out)
 
 
 cdef inline void calc_translational_jacobian(Call[T]* c) noexcept nogil:
     """Of each point three rows."""
+    cdef const Frames* of = frames_of(c)
     cdef Py_ssize_t l, nv = c.model.num_velocities
-    cdef Py_ssize_t n = num_points(c.integers)
-    cdef int b = c.model.frame_node[c.integers[0]]
-    cdef int a = c.model.frame_node[c.integers[1]]
+    cdef Py_ssize_t n = num_points(of)
+    cdef int b = c.model.frame_node[of.B]
+    cdef int a = c.model.frame_node[of.A]
     cdef T* p_WoPi = c.k.rest
     cdef T* J_v = start_jacobian(c, 3*n, p_WoPi + 3*n)
-    calc_points_in_world(c.model, c.p, &c.k, c.integers[0], n, c.x, p_WoPi)
+    calc_points_in_world(c.model, c.p, &c.k, of.B, n, c.x, p_WoPi)
     for l in range(n):
         add_translational_velocity_jacobian(
             c.model, b, c.k.X_WB, c.k.H_PB_W, p_WoPi + 3*l, 1.0, J_v + 3*nv*l
@@ -258,12 +260,12 @@ cdef inline void calc_translational_jacobian(Call[T]* c) noexcept nogil:
         add_translational_velocity_jacobian(
             c.model, a, c.k.X_WB, c.k.H_PB_W, p_WoPi + 3*l, -1.0, J_v + 3*nv*l
         )
-    finish_jacobian(c.model, c.p, &c.k, c.integers[2], c.integers[3], 3*<int>n, c.q, J_v, c.out)
+    finish_jacobian(c.model, c.p, &c.k, of.E, of.by_qdot, 3*<int>n, c.q, J_v, c.out)
 
 
 cdef inline T* start_jacobian(Call[T]* c, Py_ssize_t num_rows, T* memory) noexcept nogil:
     """Zeros for a Jacobian with respect to v: in `memory` where one with respect to qdot is made of it."""
-    cdef T* J_v = memory if c.integers[3] else c.out
+    cdef T* J_v = memory if frames_of(c).by_qdot else c.out
     set_zero(J_v, num_rows*c.model.num_velocities)
     return J_v
 
@@ -298,15 +300,16 @@ cdef inline void calc_jacobian_rate(Call[T]* c) noexcept nogil:
 
     In World that of J_B - J_A less w_WA × (J_B - J_A).
     """
+    cdef const Frames* of = frames_of(c)
     cdef const Model* model = c.model
     cdef const Kinematics[T]* k = &c.k
     cdef Py_ssize_t nv = model.num_velocities
-    cdef int b = model.frame_node[c.integers[0]]
-    cdef int a = model.frame_node[c.integers[1]]
+    cdef int b = model.frame_node[of.B]
+    cdef int a = model.frame_node[of.A]
     cdef T[3] p_WoP
     cdef T[6] V_WP
     cdef T* J = k.rest
-    calc_points_in_world(model, c.p, k, c.integers[0], 1, c.x, p_WoP)
+    calc_points_in_world(model, c.p, k, of.B, 1, c.x, p_WoP)
     calc_velocity_of_point(k.X_WB + 16*b, k.V_WB + 6*b, p_WoP, V_WP)
     set_zero(c.out, 6*nv)
     add_jacobian_rate(
@@ -321,7 +324,7 @@ cdef inline void calc_jacobian_rate(Call[T]* c) noexcept nogil:
         add_spatial_velocity_jacobian(model, a, k.X_WB, k.H_PB_W, p_WoP, -1.0, J)
         subtract_cross_columns(nv, k.V_WB + 6*a, J, c.out)
         subtract_cross_columns(nv, k.V_WB + 6*a, J + 3*nv, c.out + 3*nv)
-    finish_jacobian(model, c.p, k, c.integers[2], False, 6, c.q, c.out, c.out)
+    finish_jacobian(model, c.p, k, of.E, False, 6, c.q, c.out, c.out)
 
 
 cdef inline void subtract_cross_columns(Py_ssize_t nv, const T* w, const T* J, T* Jdot) noexcept nogil:
@@ -341,15 +344,16 @@ cdef inline void subtract_cross_columns(Py_ssize_t nv, const T* w, const T* J, T
 
 cdef inline void calc_bias_on_the_way(Call[T]* c) noexcept nogil:
     """Jdot v of a point of frame B in World, by inverse dynamics on the way to it."""
-    cdef int node = c.model.frame_node[c.integers[0]]
+    cdef int frame_B = frames_of(c).B
+    cdef int node = c.model.frame_node[frame_B]
     cdef int first = find_path(c.model, node, c.base)
     cdef MotionForce[T]* work = <MotionForce[T]*>c.k.rest
     cdef T* H_N = <T*>(work + c.model.num_mobods)
     cdef T* sin_q = H_N + 6*c.model.num_velocities
     cdef T* cos_q = sin_q + c.model.angle_stride
-    cdef const T* numbers = c.p.X_BF + 16*c.integers[0]
     cdef const T* p_FoP = c.x
-    cdef Pose[T] X_BF = pose_at(numbers)
+    cdef const T* X = c.p.X_BF + 16*frame_B
+    cdef Pose[T] X_BF = pose_at(X)
     calc_bias_acceleration(
         c.model, node, c.base + first, c.model.num_bodies - first, c.p.mobods, c.p.X_NB, c.q, c.v, c.k.X_WB,
         X_BF.p + X_BF.R*vector_at(p_FoP), work, cos_q + c.model.angle_stride, H_N, sin_q, cos_q, c.out
@@ -357,52 +361,50 @@ cdef inline void calc_bias_on_the_way(Call[T]* c) noexcept nogil:
 
 
 cdef inline void calc_spatial_bias(Call[T]* c) noexcept nogil:
+    cdef const Frames* of = frames_of(c)
     cdef T* p_WoP = c.k.rest
     if T is PyScalar:
         # Recorded with a bias term it shares nearly all of that.
-        if c.model.frame_node[c.integers[1]] == 0 and c.integers[2] == 0 and not c.integers[3]:
+        if c.model.frame_node[of.A] == 0 and of.E == 0 and not of.by_qdot:
             calc_bias_on_the_way(c)
             return
     cdef const T* V_WB = calc_bias_motion_of_frames(c, p_WoP + 3)
-    calc_points_in_world(c.model, c.p, &c.k, c.integers[0], 1, c.x, p_WoP)
-    calc_point_acceleration(
-        c.model, c.p, &c.k, c.integers, V_WB, V_WB + 6*c.model.num_bodies, p_WoP, c.out
-    )
+    calc_points_in_world(c.model, c.p, &c.k, of.B, 1, c.x, p_WoP)
+    calc_point_acceleration(c.model, c.p, &c.k, of, V_WB, V_WB + 6*c.model.num_bodies, p_WoP, c.out)
 
 
 cdef inline void calc_angular_bias(Call[T]* c) noexcept nogil:
+    cdef const Frames* of = frames_of(c)
     cdef T[3] p_WoBo
     cdef T[6] A_AP_E
     cdef const T* V_WB = calc_bias_motion_of_frames(c, c.k.rest)
-    calc_p_WoFo(c.model, c.p, &c.k, c.integers[0], p_WoBo)
-    calc_point_acceleration(
-        c.model, c.p, &c.k, c.integers, V_WB, V_WB + 6*c.model.num_bodies, p_WoBo, A_AP_E
-    )
+    calc_p_WoFo(c.model, c.p, &c.k, of.B, p_WoBo)
+    calc_point_acceleration(c.model, c.p, &c.k, of, V_WB, V_WB + 6*c.model.num_bodies, p_WoBo, A_AP_E)
     copy(A_AP_E, 3, c.out)
 
 
 cdef inline void calc_translational_bias(Call[T]* c) noexcept nogil:
     """Of each point a column."""
-    cdef Py_ssize_t l, n = num_points(c.integers)
+    cdef const Frames* of = frames_of(c)
+    cdef Py_ssize_t l, n = num_points(of)
     cdef int i
     cdef T[6] A_AP_E
     cdef T* p_WoPi = c.k.rest
     cdef const T* V_WB = calc_bias_motion_of_frames(c, p_WoPi + 3*n)
-    calc_points_in_world(c.model, c.p, &c.k, c.integers[0], n, c.x, p_WoPi)
+    calc_points_in_world(c.model, c.p, &c.k, of.B, n, c.x, p_WoPi)
     for l in range(n):
         calc_point_acceleration(
-            c.model, c.p, &c.k, c.integers, V_WB, V_WB + 6*c.model.num_bodies, p_WoPi + 3*l, A_AP_E
+            c.model, c.p, &c.k, of, V_WB, V_WB + 6*c.model.num_bodies, p_WoPi + 3*l, A_AP_E
         )
         for i in range(3):
             c.out[n*i + l] = A_AP_E[3 + i]
 
 
 cdef inline const T* calc_bias_motion_of_frames(Call[T]* c, T* memory) noexcept nogil:
-    """Of frames B and A, the first two integers; the fourth is BY_QDOT. Returns V_WB, and behind it A_WB."""
-    cdef int base = common_ancestor(
-        c.model, c.model.frame_node[c.integers[0]], c.model.frame_node[c.integers[1]]
-    )
-    calc_bias_motion(c.model, c.p, c.q, c.v, &c.k, c.integers[3], base, memory)
+    """Of frame B in frame A. Returns V_WB, and behind it A_WB."""
+    cdef const Frames* of = frames_of(c)
+    cdef int base = common_ancestor(c.model, c.model.frame_node[of.B], c.model.frame_node[of.A])
+    calc_bias_motion(c.model, c.p, c.q, c.v, &c.k, of.by_qdot, base, memory)
     return memory + bias_velocities(c.model)
 
 

@@ -7,7 +7,7 @@ from mbt._core.passes.mass_properties cimport (
     calc_composite_inertia, calc_mass_acceleration, calc_mass_moment, calc_momentum_about_world_origin,
 )
 from mbt._core.passes.momentum_matrix cimport calc_linear_momentum_matrix, calc_momentum_matrix
-from mbt._core.quantities.call cimport Call, Functions
+from mbt._core.quantities.call cimport Call, Functions, flags_of
 from mbt._core.quantities.dynamics cimport count_memory
 from mbt._core.quantities.frames cimport (
     bias_velocities, calc_X_WF, calc_acceleration_in, calc_bias_motion, finish_jacobian,
@@ -86,7 +86,7 @@ cdef inline void run_mass_center_velocity(
 # Quantities -----------------------------------------------------------------------------------------------------
 
 cdef inline void calc_total_mass(Call[T]* c) noexcept nogil:
-    cdef const T* mass = masses_of(c, c.integers[0], c.x)
+    cdef const T* mass = masses_of(c, flags_of(c).given, c.x)
     cdef int b
     c.out[0] = <T>0.0
     for b in range(1, c.model.num_bodies):
@@ -114,7 +114,7 @@ cdef inline void calc_inertial_parameters(Call[T]* c) noexcept nogil:
 
 cdef inline void calc_momentum(Call[T]* c) noexcept nogil:
     """About P: L_P = L_Wo - p_WP × l."""
-    cdef bint given = c.integers[0]
+    cdef bint given = flags_of(c).given
     cdef const T* mass = masses_of(c, given, c.x + 3)
     cdef T[3] y
     calc_momentum_about_world_origin(
@@ -125,11 +125,11 @@ cdef inline void calc_momentum(Call[T]* c) noexcept nogil:
 
 
 cdef inline void calc_inertia_of_bodies(Call[T]* c) noexcept nogil:
-    """About the origin of a frame, in it."""
-    cdef bint given = c.integers[1]
+    """About the origin of a frame, in it. Integers are the frame and GIVEN."""
+    cdef int frame = c.integers[0], given = c.integers[1]
     cdef const T* mass = masses_of(c, given, c.x)
     cdef T[16] X_WF, X_FW
-    calc_X_WF(c.model, c.p, &c.k, c.integers[0], X_WF)
+    calc_X_WF(c.model, c.p, &c.k, frame, X_WF)
     invert_pose4(X_WF, X_FW)
     calc_composite_inertia(
         c.model, mass, c.p.p_BoBcm_B, inertias_of(c, given), c.k.X_WB, X_FW, c.out, c.out + 1, c.out + 4
@@ -137,11 +137,11 @@ cdef inline void calc_inertia_of_bodies(Call[T]* c) noexcept nogil:
 
 
 cdef inline void calc_center_of_mass_position(Call[T]* c) noexcept nogil:
-    calc_mass_center(c, masses_of(c, c.integers[0], c.x), c.out)
+    calc_mass_center(c, masses_of(c, flags_of(c).given, c.x), c.out)
 
 
 cdef inline void calc_center_of_mass_velocity(Call[T]* c) noexcept nogil:
-    cdef bint given = c.integers[0]
+    cdef bint given = flags_of(c).given
     cdef const T* mass = masses_of(c, given, c.x)
     cdef T[3] p_WScm
     cdef T total_mass = calc_mass_center(c, mass, p_WScm)
@@ -150,7 +150,7 @@ cdef inline void calc_center_of_mass_velocity(Call[T]* c) noexcept nogil:
 
 cdef inline void calc_center_of_mass_acceleration(Call[T]* c) noexcept nogil:
     """From A_WB of all bodies."""
-    cdef const T* mass = masses_of(c, c.integers[0], c.x + 6*c.model.num_bodies)
+    cdef const T* mass = masses_of(c, flags_of(c).given, c.x + 6*c.model.num_bodies)
     cdef T[3] p_WScm
     cdef T total_mass = calc_mass_center(c, mass, p_WScm)
     calc_mass_acceleration(c.model, mass, c.p.p_BoBcm_B, c.k.X_WB, c.k.V_WB, c.x, c.out)
@@ -166,10 +166,10 @@ cdef inline void calc_centroidal_momentum_matrix(Call[T]* c) noexcept nogil:
 
 
 cdef inline void calc_center_of_mass_jacobian(Call[T]* c) noexcept nogil:
-    """Of the centre of mass in frame A, expressed in E."""
+    """Of the centre of mass in frame A, expressed in E. Integers are A, E, BY_QDOT and GIVEN."""
+    cdef int A = c.integers[0], E = c.integers[1], by_qdot = c.integers[2], given = c.integers[3]
     cdef Py_ssize_t i
-    cdef bint by_qdot = c.integers[2]
-    cdef const T* mass = masses_of(c, c.integers[3], c.x)
+    cdef const T* mass = masses_of(c, given, c.x)
     cdef T[3] p_WScm
     cdef T total_mass = calc_mass_center(c, mass, p_WScm)
     cdef T* memory = behind_masses(c)
@@ -178,14 +178,18 @@ cdef inline void calc_center_of_mass_jacobian(Call[T]* c) noexcept nogil:
     for i in range(3*<Py_ssize_t>c.model.num_velocities):
         J_v[i] = J_v[i]/total_mass
     add_translational_velocity_jacobian(
-        c.model, c.model.frame_node[c.integers[0]], c.k.X_WB, c.k.H_PB_W, p_WScm, -1.0, J_v
+        c.model, c.model.frame_node[A], c.k.X_WB, c.k.H_PB_W, p_WScm, -1.0, J_v
     )
-    finish_jacobian(c.model, c.p, &c.k, c.integers[1], by_qdot, 3, c.q, J_v, c.out)
+    finish_jacobian(c.model, c.p, &c.k, E, by_qdot, 3, c.q, J_v, c.out)
 
 
 cdef inline void calc_center_of_mass_bias(Call[T]* c) noexcept nogil:
-    """Its acceleration in frame A with vdot = 0, or with qddot = 0, expressed in E."""
-    cdef bint given = c.integers[4]
+    """Its acceleration in frame A with vdot = 0, or with qddot = 0, expressed in E.
+
+    Integers are A, E, the body that may rest, BY_QDOT and GIVEN.
+    """
+    cdef int A = c.integers[0], E = c.integers[1], base = c.integers[2]
+    cdef bint by_qdot = c.integers[3], given = c.integers[4]
     cdef const T* mass = masses_of(c, given, c.x)
     cdef T* memory = behind_masses(c)
     cdef const T* V_WB = memory + bias_velocities(c.model)
@@ -193,13 +197,11 @@ cdef inline void calc_center_of_mass_bias(Call[T]* c) noexcept nogil:
     cdef T[3] p_WScm
     cdef T[6] V_WScm, A_WScm, A_AScm_E
     cdef T total_mass = calc_mass_center(c, mass, p_WScm)
-    calc_bias_motion(c.model, c.p, c.q, c.v, &c.k, c.integers[3], c.integers[2], memory)
+    calc_bias_motion(c.model, c.p, c.q, c.v, &c.k, by_qdot, base, memory)
     set_zero(V_WScm, 3)
     set_zero(A_WScm, 3)
     run_mass_center_velocity(c, mass, inertias_of(c, given), total_mass, V_WB, V_WScm + 3)
     calc_mass_acceleration(c.model, mass, c.p.p_BoBcm_B, c.k.X_WB, V_WB, A_WB, A_WScm + 3)
     divide3(A_WScm + 3, total_mass)
-    calc_acceleration_in(
-        c.model, c.p, &c.k, c.integers[0], c.integers[1], V_WB, A_WB, p_WScm, V_WScm, A_WScm, A_AScm_E
-    )
+    calc_acceleration_in(c.model, c.p, &c.k, A, E, V_WB, A_WB, p_WScm, V_WScm, A_WScm, A_AScm_E)
     copy(A_AScm_E + 3, 3, c.out)

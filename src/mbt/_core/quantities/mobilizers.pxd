@@ -7,7 +7,7 @@ from mbt._core.algebra.spatial cimport add_scaled, set_pose4, set_zero
 from mbt._core.joints.mobilizers cimport (
     apply_Ndot, apply_Nplusdot, calc_across_H, calc_across_Hdot, calc_across_pose, calc_qdot, calc_v,
 )
-from mbt._core.quantities.call cimport Call, Functions
+from mbt._core.quantities.call cimport Call, Functions, body_of
 from mbt._core.quantities.dynamics cimport count_memory
 from mbt._core.quantities.names cimport *
 from mbt._core.scalars cimport T
@@ -30,24 +30,24 @@ cdef inline void register_mobilizers(Functions[T]* functions) noexcept:
 
 
 cdef inline int num_q(const Call[T]* c) noexcept nogil:
-    return c.model.q_start[c.integers[0] + 1] - c.model.q_start[c.integers[0]]
+    return c.model.q_start[body_of(c) + 1] - c.model.q_start[body_of(c)]
 
 
 cdef inline int num_v(const Call[T]* c) noexcept nogil:
-    return c.model.v_start[c.integers[0] + 1] - c.model.v_start[c.integers[0]]
+    return c.model.v_start[body_of(c) + 1] - c.model.v_start[body_of(c)]
 
 
 cdef inline const T* q_of(const Call[T]* c) noexcept nogil:
-    return c.q + c.model.q_start[c.integers[0]]
+    return c.q + c.model.q_start[body_of(c)]
 
 
 cdef inline const T* v_of(const Call[T]* c) noexcept nogil:
-    return c.v + c.model.v_start[c.integers[0]]
+    return c.v + c.model.v_start[body_of(c)]
 
 
 cdef inline void calc_transform(Call[T]* c) noexcept nogil:
     """X_FM."""
-    cdef int b = c.integers[0]
+    cdef int b = body_of(c)
     cdef T[9] R
     cdef T[3] p
     calc_across_pose(c.model.type[b], c.model.reversed[b], c.model.constants[b], q_of(c), R, p)
@@ -76,7 +76,7 @@ cdef inline void multiply(int m, int n, const T* A, const T* x, T* y) noexcept n
 
 cdef inline void calc_H(Call[T]* c) noexcept nogil:
     """(6, nv)."""
-    cdef int b = c.integers[0]
+    cdef int b = body_of(c)
     cdef int i, k, nv = num_v(c)
     cdef T[36] columns
     set_zero(columns, 36)
@@ -107,7 +107,7 @@ cdef inline void calc_spatial_velocity(Call[T]* c) noexcept nogil:
 
 cdef inline void calc_spatial_acceleration(Call[T]* c) noexcept nogil:
     """H vdot + Hdot v."""
-    cdef int b = c.integers[0]
+    cdef int b = body_of(c)
     cdef int k
     cdef const T* v = v_of(c)
     cdef T[36] columns
@@ -121,11 +121,11 @@ cdef inline void calc_spatial_acceleration(Call[T]* c) noexcept nogil:
 # Between v and qdot -------------------------------------------------------------------------------------------------
 
 cdef inline void calc_mobilizer_qdot(Call[T]* c) noexcept nogil:
-    calc_qdot(c.model.type[c.integers[0]], c.model.constants[c.integers[0]], q_of(c), c.x, c.out)
+    calc_qdot(c.model.type[body_of(c)], c.model.constants[body_of(c)], q_of(c), c.x, c.out)
 
 
 cdef inline void calc_mobilizer_velocity(Call[T]* c) noexcept nogil:
-    calc_v(c.model.type[c.integers[0]], c.model.constants[c.integers[0]], q_of(c), c.x, c.out)
+    calc_v(c.model.type[body_of(c)], c.model.constants[body_of(c)], q_of(c), c.x, c.out)
 
 
 cdef inline void calc_mobilizer_qddot(Call[T]* c) noexcept nogil:
@@ -166,7 +166,7 @@ cdef inline void calc_mobilizer_Nplus(Call[T]* c) noexcept nogil:
 
 
 cdef inline void calc_mobilizer_Ndot(Call[T]* c) noexcept nogil:
-    cdef int b = c.integers[0]
+    cdef int b = body_of(c)
     cdef T[7] unit, column
     cdef int k
     for k in range(num_v(c)):
@@ -176,7 +176,7 @@ cdef inline void calc_mobilizer_Ndot(Call[T]* c) noexcept nogil:
 
 
 cdef inline void calc_mobilizer_Nplusdot(Call[T]* c) noexcept nogil:
-    cdef int b = c.integers[0]
+    cdef int b = body_of(c)
     cdef T[7] unit, column
     cdef int k
     for k in range(num_q(c)):

@@ -34,11 +34,12 @@ cdef inline void calc_rollout(Call[T]* c) noexcept nogil:
     A state is NaN from where no mass resists a dof.
     """
     cdef int method = c.integers[0], steps = c.integers[1], every = c.integers[2]
+    cdef bint held = c.integers[3], given = c.integers[4]
     cdef Py_ssize_t nq = c.model.num_positions
     cdef Py_ssize_t nv = c.model.num_velocities
-    cdef Py_ssize_t stride = 0 if c.integers[3] else nv
-    cdef const T* F_Bo_W = <const T*>(c.x + 1) if c.integers[4] else <const T*>NULL
-    cdef const T* tau = c.x + 1 + (6*c.model.num_bodies if c.integers[4] else 0)
+    cdef Py_ssize_t stride = 0 if held else nv
+    cdef const T* F_Bo_W = <const T*>(c.x + 1) if given else <const T*>NULL
+    cdef const T* tau = c.x + 1 + (6*c.model.num_bodies if given else 0)
     cdef T* q = c.memory + algorithms.count_work(c.model) + nq + 10*nv
     cdef T* v = q + nq
     cdef T* out = c.out
