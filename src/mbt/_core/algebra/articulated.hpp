@@ -43,6 +43,20 @@ static MBT_VALUE Motion<T> operator+(const Motion<T>& a, const Motion<T>& b) {
   return {a.w + b.w, a.v + b.v};
 }
 template <class T>
+static MBT_VALUE Motion<T> operator*(const Motion<T>& a, Factor<T> s) {
+  return {a.w * s, a.v * s};
+}
+template <class T>
+static MBT_VALUE void put(const Motion<T>& a, T* to) {
+  put(a.w, to);
+  put(a.v, to + 3);
+}
+template <class T>
+static MBT_VALUE void put(const Force<T>& F, T* to) {
+  put(F.t, to);
+  put(F.f, to + 3);
+}
+template <class T>
 static MBT_VALUE Motion<T> operator-(const Motion<T>& a, const Motion<T>& b) {
   return {a.w - b.w, a.v - b.v};
 }
@@ -73,6 +87,19 @@ static MBT_VALUE T dot(const Force<T>& a, const Motion<T>& b) {
   return a.t.x * b.w.x + a.t.y * b.w.y + a.t.z * b.w.z + a.f.x * b.v.x + a.f.y * b.v.y + a.f.z * b.v.z;
 }
 
+// Turned by R.
+template <class T>
+static MBT_VALUE Motion<T> operator*(const Mat3<T>& R, const Motion<T>& a) {
+  return {R * a.w, R * a.v};
+}
+template <class T>
+static MBT_VALUE Force<T> operator*(const Mat3<T>& R, const Force<T>& F) {
+  return {R * F.t, R * F.f};
+}
+template <class T>
+static MBT_VALUE Motion<T> times_transposed(const Mat3<T>& R, const Motion<T>& a) {
+  return {times_transposed(R, a.w), times_transposed(R, a.v)};
+}
 // Rates of a motion and of a force that move at V.
 template <class T>
 static MBT_VALUE Motion<T> cross(const Motion<T>& V, const Motion<T>& a) {
@@ -104,6 +131,47 @@ static MBT_VALUE void add_in_parent(const Pose<T>& X, const Force<T>& a, Force<T
   const Vec3<T> f = X.R * a.f;
   F_P->t = F_P->t + X.R * a.t + cross(X.p, f);
   F_P->f = F_P->f + f;
+}
+
+// Rigid inertias: the force that a motion takes, all about one point.
+template <class T>
+struct RigidInertia {
+  T mass;     // [kg]
+  Vec3<T> h;  // [kg m]
+  Sym3<T> J;  // [kg m^2]
+};
+template <class T>
+static MBT_VALUE Force<T> operator*(const RigidInertia<T>& I, const Motion<T>& a) {
+  return {I.J * a.w + cross(I.h, a.v), a.v * I.mass + cross(a.w, I.h)};
+}
+template <class T>
+static MBT_VALUE RigidInertia<T> operator+(const RigidInertia<T>& A, const RigidInertia<T>& B) {
+  return {A.mass + B.mass, A.h + B.h, A.J + B.J};
+}
+
+template <class T>
+static MBT_VALUE RigidInertia<T> rotated(const Mat3<T>& R, const RigidInertia<T>& I) {
+  const Sym3<T> J = rotated(R, I.J);
+  return {I.mass, R * I.h, J};
+}
+// Of a body about Bo, in B; I: xx yy zz xy xz yz.
+template <class T>
+static MBT_VALUE RigidInertia<T> inertia_of_body(Factor<T> mass, const T* p_BoBcm_B, const T* I) {
+  return {mass, vector_at(p_BoBcm_B) * mass, {I[0], I[3], I[4], I[1], I[5], I[2]}};
+}
+// Add an inertia about Q to one about O, with p = p_OQ: I_O = I_Q + (2 h.p + m p.p) 1 - (h p' + p h' + m p p').
+template <class T>
+static MBT_VALUE void add_shifted(const RigidInertia<T>& I, const Vec3<T>& p, RigidInertia<T>* sum) {
+  const Vec3<T>&h = I.h, g = h + p * I.mass, d = entrywise(g + h, p);
+  Sym3<T>& J = sum->J;
+  J.xx = J.xx + I.J.xx + d.y + d.z;
+  J.xy = J.xy + I.J.xy - (h.x * p.y + g.y * p.x);
+  J.xz = J.xz + I.J.xz - (h.x * p.z + g.z * p.x);
+  J.yy = J.yy + I.J.yy + d.x + d.z;
+  J.yz = J.yz + I.J.yz - (h.y * p.z + g.z * p.y);
+  J.zz = J.zz + I.J.zz + d.x + d.y;
+  sum->h = sum->h + g;
+  sum->mass = sum->mass + I.mass;
 }
 
 // Articulated inertias --------------------------------------------------------------------------------------------

@@ -207,9 +207,9 @@ static MBT_INLINE void calc_body_columns(
   typedef typename Wide<T>::type X;
   const T *poses[Wide<T>::width], *bodies[Wide<T>::width], *motions[Wide<T>::width];
   for (int l = 0; l < Wide<T>::width; ++l) {
-    poses[l] = moving[mobod[l]].R;
+    poses[l] = numbers(moving[mobod[l]].R);
     bodies[l] = &mobods[mobod[l]].mass;
-    motions[l] = moving[mobod[l]].V;
+    motions[l] = numbers(moving[mobod[l]].V);
   }
   X pose[12], body[10];  // [R_WN, p_ON]; mass, h, inertia in N
   gather(poses, 12, pose);

@@ -127,20 +127,18 @@ struct ConstraintWork {
 // Constraints: how frame B moves in A, about the point C of B that their force acts at, in World.
 template <class T>
 struct RelativeMotion {
-  T R_WA[9];
-  T p_WC[3];   // [m]
-  T u[3];      // [1]           of a distance, towards C from its other end
-  T length;    // [m]           between them
-  T error[3];  // [rad]         of a weld, in A: the rotation vector from A to B
-  T F[6];      // [N m, N]      on B at C
-  T sum[6];    // [rad/s, m/s]  V_A + V_B
-  T V_A[6];
-  T V_B[6];
-  T A_B[6];    // [rad/s^2, m/s^2]
-  T w[3];      // [rad/s]       of B in A
-  T v[3];      // [m/s]         of C in A
-  T alpha[3];  // [rad/s^2]
-  T a[3];      // [m/s^2]
+  Mat3<T> R_WA;
+  Vec3<T> p_WC;   // [m]
+  Vec3<T> u;      // [1]           of a distance, towards C from its other end
+  T length;       // [m]           between them
+  Vec3<T> error;  // [rad]         of a weld, in A: the rotation vector from A to B
+  Force<T> F;     // [N m, N]      on B at C
+  Motion<T> V_A;  // [rad/s, m/s]
+  Motion<T> V_B;
+  Motion<T> A_B;  // [rad/s^2, m/s^2]
+  Motion<T> V;    // [rad/s, m/s]  of B in A
+  Vec3<T> alpha;  // [rad/s^2]
+  Vec3<T> a;      // [m/s^2]
 };
 
 // Derivatives of constrained dynamics with M^-1, in working memory: rows of `stride`.
@@ -171,13 +169,13 @@ struct ConstraintColumns {
 // Derivatives: motion of a mobod about O, a point fixed in World where the node origin of its base mobod is, in World.
 template <class T>
 struct Moving {
-  T R[9];      // R_WN, and right behind it
-  T p[3];      // [m]  p_ON
-  T p_WO[3];   // [m]
-  T V[6];      // [rad/s, m/s]  velocity, and right behind it
-  T A[6];      // [rad/s^2, m/s^2]  its derivative, less gravity
-  T dA[6];     // [rad/s^2, m/s^2]  of forward dynamics: what vdot adds to A,
-  T dF[6];     // [N m, N]  and to the force of all outboard beyond what a rigid body would need
+  Mat3<T> R;     // R_WN, and right behind it
+  Vec3<T> p;     // [m]  p_ON
+  Vec3<T> p_WO;  // [m]
+  Motion<T> V;   // [rad/s, m/s]  velocity, and right behind it
+  Motion<T> A;   // [rad/s^2, m/s^2]  its derivative, less gravity
+  Motion<T> dA;  // [rad/s^2, m/s^2]  of forward dynamics: what vdot adds to A,
+  Force<T> dF;   // [N m, N]  and to the force of all outboard beyond what a rigid body would need
 };
 
 // One degree of freedom in forward dynamics.
@@ -204,11 +202,20 @@ struct Pivots {
 // What is lost of a pivot when it is zero but for rounding: 64 roundings.
 constexpr double kPivotTolerance = 1.4e-14;
 
-// Six by six composites about a common point, in World (Coriolis matrix).
+// Coriolis matrix: of a body, then of all outboard of it too, about a common point, in World. M = I, and of a motion
+// [e; u] the force B [e; u] = [B e; e × l].
 template <class T>
-struct Composite6 {
-  T M[36];  // [kg m^2, kg m, kg]
-  T B[36];  // [kg m^2/s, kg m/s, kg/s]
+struct CoriolisComposite {
+  RigidInertia<T> I;
+  Mat3<T> B;  // [kg m^2/s]
+  Vec3<T> l;  // [kg m/s]  linear momentum
+};
+
+// Regressors, in B: the force of a unit moment, and the torques of unit inertias.
+template <class T>
+struct UnitForces {
+  Mat3<T> W;                       // [1/s^2]
+  Vec3<T> xx, xy, yy, xz, yz, zz;  // [1/s^2]
 };
 
 // World kinematics in working memory: what the caches of a Context hold, for algorithms that start from q and v.

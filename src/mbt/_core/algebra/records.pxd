@@ -1,6 +1,6 @@
 """Cython view of records.hpp, which says what each field means."""
 
-from mbt._core.algebra.vectors cimport ArticulatedInertia, Force, Mat3, Motion, Pose, Sym3, Vec3
+from mbt._core.algebra.vectors cimport ArticulatedInertia, Force, Mat3, Motion, Pose, RigidInertia, Sym3, Vec3
 
 cdef extern from "algebra/records.hpp" namespace "MBT_NS" nogil:
     cdef cppclass Mobod[S]:
@@ -91,20 +91,18 @@ cdef extern from "algebra/records.hpp" namespace "MBT_NS" nogil:
         S* graded
 
     cdef cppclass RelativeMotion[S]:
-        S R_WA[9]
-        S p_WC[3]
-        S u[3]
+        Mat3[S] R_WA
+        Vec3[S] p_WC
+        Vec3[S] u
         S length
-        S error[3]
-        S F[6]
-        S sum[6]
-        S V_A[6]
-        S V_B[6]
-        S A_B[6]
-        S w[3]
-        S v[3]
-        S alpha[3]
-        S a[3]
+        Vec3[S] error
+        Force[S] F
+        Motion[S] V_A
+        Motion[S] V_B
+        Motion[S] A_B
+        Motion[S] V
+        Vec3[S] alpha
+        Vec3[S] a
 
     cdef cppclass ConstraintRates[S]:
         S* dtau
@@ -134,17 +132,27 @@ cdef extern from "algebra/records.hpp" namespace "MBT_NS" nogil:
     const double PIVOT_TOLERANCE "MBT_NS::kPivotTolerance"
 
     cdef cppclass Moving[S]:
-        S R[9]
-        S p[3]
-        S p_WO[3]
-        S V[6]
-        S A[6]
-        S dA[6]
-        S dF[6]
+        Mat3[S] R
+        Vec3[S] p
+        Vec3[S] p_WO
+        Motion[S] V
+        Motion[S] A
+        Motion[S] dA
+        Force[S] dF
 
-    cdef cppclass Composite6[S]:
-        S M[36]
-        S B[36]
+    cdef cppclass CoriolisComposite[S]:
+        RigidInertia[S] I
+        Mat3[S] B
+        Vec3[S] l
+
+    cdef cppclass UnitForces[S]:
+        Mat3[S] W
+        Vec3[S] xx
+        Vec3[S] xy
+        Vec3[S] yy
+        Vec3[S] xz
+        Vec3[S] yz
+        Vec3[S] zz
 
     cdef cppclass Kinematics[S]:
         S* X_FM

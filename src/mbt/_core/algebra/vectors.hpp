@@ -205,6 +205,10 @@ static MBT_VALUE Mat3<T> rotated(const Mat3<T>& R, const Mat3<T>& A) {
   const Mat3<T> B = R * A;
   return {R * B.x, R * B.y, R * B.z};
 }
+template <class T>
+static MBT_VALUE Mat3<T> half(const Mat3<T>& A) {
+  return {half(A.x), half(A.y), half(A.z)};
+}
 // a s + b t
 template <class T>
 static MBT_VALUE Vec3<T> combined(const Vec3<T>& a, const T& s, const Vec3<T>& b, const T& t) {
@@ -288,6 +292,12 @@ template <class T>
 static MBT_VALUE Mat3<T> operator+(const Skew<T>& S, const Mat3<T>& A) {
   const Vec3<T>& a = S.a;
   return {{A.x.x, A.x.y - a.z, A.x.z + a.y}, {A.y.x + a.z, A.y.y, A.y.z - a.x}, {A.z.x - a.y, A.z.y + a.x, A.z.z}};
+}
+template <class T>
+static MBT_VALUE Mat3<T> full(const Skew<T>& S) {
+  const T zero(0.0);
+  const Vec3<T>& a = S.a;
+  return {{zero, -a.z, a.y}, {a.z, zero, -a.x}, {-a.y, a.x, zero}};
 }
 // [a]x [b]x + [b]x [a]x = a b' + b a' - 2 (a . b) 1
 template <class T>

@@ -18,6 +18,8 @@ cdef extern from "algebra/vectors.hpp" namespace "MBT_NS" nogil:
         Mat3[S] operator+(const Mat3[S]&)
         Vec3[S] operator*(const Vec3[S]&)
         Mat3[S] operator*(const Mat3[S]&)
+        Motion[S] operator*(const Motion[S]&)
+        Force[S] operator*(const Force[S]&)
 
     cdef cppclass Sym3[S]:
         S xx
@@ -29,17 +31,27 @@ cdef extern from "algebra/vectors.hpp" namespace "MBT_NS" nogil:
         Sym3[S] operator+(const Sym3[S]&)
         Vec3[S] operator*(const Vec3[S]&)
 
+    cdef cppclass Skew[S]:
+        Mat3[S] operator+(const Mat3[S]&)
+
     cdef cppclass Pose[S]:
         Mat3[S] R
         Vec3[S] p
 
     Vec3[S] vector[S](const S& x, const S& y, const S& z)
     Vec3[S] half[S](const Vec3[S]&)
+    Mat3[S] half[S](const Mat3[S]&)
     Vec3[S] entrywise[S](const Vec3[S]&, const Vec3[S]&)
     S dot[S](const Vec3[S]&, const Vec3[S]&)
     Vec3[S] cross[S](const Vec3[S]&, const Vec3[S]&)
     Mat3[S] transpose[S](const Mat3[S]&)
     Vec3[S] times_transposed[S](const Mat3[S]&, const Vec3[S]&)
+    Vec3[S] sum_transposed[S](const Vec3[S]& u, const Mat3[S]& A, const Vec3[S]& b)  # u + A' b
+    Mat3[S] less[S](const Mat3[S]& A, const Vec3[S]& a, const Vec3[S]& b)  # A - a b'
+    Mat3[S] plus_identity[S](const Mat3[S]& A, const S& s)  # A + s 1
+    Skew[S] skew[S](const Vec3[S]&)
+    Mat3[S] full[S](const Skew[S]&)
+    Mat3[S] full[S](const Sym3[S]&)
     Vec3[S] z_axis[S](const Mat3[S]&)
     void turn_about_z[S](const Mat3[S]& R, const S& s, const S& c, Mat3[S]* turned)
     Mat3[S] polynomial[S](const Vec3[S]& phi, const S& a, const S& b)  # 1 + a [phi]x + b [phi]x [phi]x
@@ -53,6 +65,7 @@ cdef extern from "algebra/vectors.hpp" namespace "MBT_NS" nogil:
     S* numbers[S](Mat3[S]&)
     S* numbers[S](Sym3[S]&)
     void put[S](const Vec3[S]&, S* to)
+    void put[S](const Mat3[S]&, S* to, int row)
 
 
 cdef extern from "algebra/articulated.hpp" namespace "MBT_NS" nogil:
@@ -61,6 +74,7 @@ cdef extern from "algebra/articulated.hpp" namespace "MBT_NS" nogil:
         Vec3[S] v
         Motion[S] operator+(const Motion[S]&)
         Motion[S] operator-(const Motion[S]&)
+        Motion[S] operator*(const S&)
 
     cdef cppclass Force[S]:
         Vec3[S] t
@@ -68,6 +82,13 @@ cdef extern from "algebra/articulated.hpp" namespace "MBT_NS" nogil:
         Force[S] operator+(const Force[S]&)
         Force[S] operator-(const Force[S]&)
         Force[S] operator-()
+
+    cdef cppclass RigidInertia[S]:
+        S mass
+        Vec3[S] h
+        Sym3[S] J
+        Force[S] operator*(const Motion[S]&)
+        RigidInertia[S] operator+(const RigidInertia[S]&)
 
     cdef cppclass ArticulatedInertia[S]:
         Force[S] operator*(const Motion[S]&)
@@ -79,6 +100,9 @@ cdef extern from "algebra/articulated.hpp" namespace "MBT_NS" nogil:
     Motion[S] shifted[S](const Motion[S]&, const Vec3[S]& p)
     S* numbers[S](Motion[S]&)
     S* numbers[S](Force[S]&)
+    void put[S](const Motion[S]&, S* to)
+    void put[S](const Force[S]&, S* to)
+    Motion[S] times_transposed[S](const Mat3[S]&, const Motion[S]&)
     S dot[S](const Force[S]&, const Motion[S]&)
     Motion[S] cross[S](const Motion[S]& V, const Motion[S]&)
     Force[S] cross[S](const Motion[S]& V, const Force[S]&)
@@ -88,6 +112,10 @@ cdef extern from "algebra/articulated.hpp" namespace "MBT_NS" nogil:
     Force[S] sum[S](const Force[S]& F, const Force[S]& a, const S& s)  # F + a s
     Force[S] sum[S](const Force[S]& F, const ArticulatedInertia[S]& I, const Motion[S]& a)  # F + I a
     Force[S] sum[S](const Force[S]& F, const HingedInertia[S]& I, const Motion[S]& a)
+
+    RigidInertia[S] rotated[S](const Mat3[S]& R, const RigidInertia[S]&)
+    RigidInertia[S] inertia_of_body[S](const S& mass, const S* p_BoBcm_B, const S* I_BBo_B)
+    void add_shifted[S](const RigidInertia[S]&, const Vec3[S]& p, RigidInertia[S]* sum)
 
     S trace_of_A[S](const ArticulatedInertia[S]&)
     S trace_of_C[S](const ArticulatedInertia[S]&)

@@ -1,10 +1,11 @@
 """Spatial forces on bodies, in World: their generalized forces, and the reactions that balance them."""
 
-from mbt._core.algebra.spatial cimport (
-    add_cross, add_shifted_force, copy, cross, dot6, position_between4, rotate, rotate4, set_zero, subtract_from,
+from mbt._core.algebra.spatial cimport add_shifted_force, copy, dot6, position_between4, set_zero, subtract_from
+from mbt._core.algebra.vectors cimport (
+    Motion, RigidInertia, Vec3, cross, inertia_of_body, motion_at, pose_at, put, rotated, vector_at,
 )
 from mbt._core.model.structs cimport Model
-from mbt._core.passes.position_kinematics cimport calc_inertia_in_world, calc_p_MoBo_W
+from mbt._core.passes.position_kinematics cimport calc_p_MoBo_W
 from mbt._core.scalars cimport T
 
 
@@ -89,19 +90,10 @@ cdef inline void calc_inertial_force(
     T* F_Bo_W,             # (6,)    [N m, N]
 ) noexcept nogil:
     """[I alpha + w × I w + m c × a; m a + alpha × m c + w × (w × m c)], c = p_BoBcm_W."""
-    cdef T[9] J
-    cdef T[3] c, y, h
-    cdef int i
-    rotate4(X_WB, p_BoBcm_B, c)
-    for i in range(3):
-        h[i] = mass*c[i]
-    calc_inertia_in_world(I_BBo_B, X_WB, J)
-    rotate(J, A_WB, F_Bo_W)
-    rotate(J, V_WB, y)
-    add_cross(V_WB, y, F_Bo_W)
-    add_cross(h, A_WB + 3, F_Bo_W)
-    cross(A_WB, h, F_Bo_W + 3)
-    cross(V_WB, h, y)
-    add_cross(V_WB, y, F_Bo_W + 3)
-    for i in range(3):
-        F_Bo_W[3 + i] = F_Bo_W[3 + i] + mass*A_WB[3 + i]
+    cdef RigidInertia[T] I = rotated(pose_at(X_WB).R, inertia_of_body(mass, p_BoBcm_B, I_BBo_B))
+    cdef Motion[T] A = motion_at(A_WB)
+    cdef Vec3[T] w = vector_at(V_WB)
+    cdef Vec3[T] Jw = I.J*w
+    cdef Vec3[T] wh = cross(w, I.h)
+    put(I.J*A.w + cross(w, Jw) + cross(I.h, A.v), F_Bo_W)
+    put(A.v*mass + cross(A.w, I.h) + cross(w, wh), F_Bo_W + 3)

@@ -23,15 +23,16 @@ from mbt._core.algebra.derivative_columns cimport (
 from mbt._core.algebra.records cimport (
     ArticulatedDof, ConstraintRates, ConstraintWork, Moving, Parameters, RelativeMotion,
 )
-from mbt._core.algebra.spatial cimport add_cross, copy, cross, dot3, dot6, rotate, set_zero
-from mbt._core.algebra.vectors cimport numbers
+from mbt._core.algebra.spatial cimport copy, set_zero
+from mbt._core.algebra.vectors cimport Force, Motion, Vec3, cross, dot, motion_at, numbers, put, vector_at
 from mbt._core.forces.constraints cimport COUPLER, DISTANCE, num_equations_of
 from mbt._core.joints.mobilizers cimport GENERAL
 from mbt._core.model.structs cimport Constraint, MobodJoint, Model, Switches
 from mbt._core.passes.constraint_rows cimport is_off
 from mbt._core.passes.constraint_variations cimport (
-    calc_equation_rates, calc_rates_of, get_axis_at, set_relative_motion, set_relative_pose, shift_to_C,
+    at_C, calc_equation_rates, calc_rates_of, set_relative_motion, set_relative_pose,
 )
+from mbt._core.passes.element_derivatives cimport column_at
 from mbt._core.passes.general_joint_derivatives cimport calc_axis_changes
 from mbt._core.scalars cimport T
 
@@ -65,7 +66,7 @@ cdef inline void add_constraint_rates(
     Py_ssize_t stride,
     # Work:
     DerivativeColumns[T]* columns,  # S, P, Q, W
-    T* axes,                       # (nv, 6)       [1, m]  S of the dofs that one constraint acts on, at C
+    Motion[T]* axes,               # (nv,)         [1, m]  S of the dofs that one constraint acts on, at C
     # Out:
     T* by_q,                       # (m, stride)   [rad/s^2, m/s^2] per [rad, m]
     T* by_v,                       # (m, stride)   [rad/s^2, m/s^2] per [rad/s, m/s]
@@ -79,7 +80,7 @@ cdef inline void add_constraint_rates(
     cdef T* dv
     cdef T* J_x = NULL
     cdef RelativeMotion[T] motion
-    cdef int i, l, a, b
+    cdef int i, k, l, a, b
     cdef int side = 0
     set_zero(by_q, model.num_equations*stride)
     set_zero(by_v, model.num_equations*stride)
@@ -110,7 +111,8 @@ cdef inline void add_constraint_rates(
         b = x.mobod_b
         while a != b:
             l = next_on_path(model, &a, &b, &side)
-            get_axes(model, l, moving, &motion, columns, axes)
+            for k in range(model.joints[l].v_start, model.joints[l].v_start + model.joints[l].nv):
+                axes[k] = at_C(column_at(S_of(columns, k)), &moving[l], &motion)
         a = x.mobod_a
         b = x.mobod_b
         while a != b:
@@ -119,16 +121,6 @@ cdef inline void add_constraint_rates(
                 model, x, switches.stabilized, c, p, q, multipliers + x.row, axes, moving, &motion, l, side, stride,
                 columns, dq, dv, dtau_dq, J_x
             )
-
-
-cdef inline void get_axes(
-    const Model* model, int mobod, const Moving[T]* moving, const RelativeMotion[T]* motion,
-    DerivativeColumns[T]* columns, T* axes
-) noexcept nogil:
-    cdef const MobodJoint* joint = &model.joints[mobod]
-    cdef int k
-    for k in range(joint.v_start, joint.v_start + joint.nv):
-        get_axis_at(S_of(columns, k), &moving[mobod], motion, axes + 6*k)
 
 
 cdef inline void add_rates_along(
@@ -142,7 +134,7 @@ cdef inline void add_rates_along(
     # In:
     const T* q,                    # (nq,)         [rad, m]
     const T* multipliers,          # (num_equations_of,) [N m, N]
-    const T* axes,                 # (nv, 6)       [1, m]  about C
+    const Motion[T]* axes,         # (nv,)         [1, m]  about C
     const Moving[T]* moving,       # (num_mobods,)
     const RelativeMotion[T]* motion,
     int mobod,
@@ -162,15 +154,16 @@ cdef inline void add_rates_along(
     cdef int e, j, k
     cdef T[36] S_O
     cdef T[216] D
-    cdef T[6] change, dq, dv
+    cdef T[6] dq, dv
+    cdef Motion[T] change
     cdef T* at
     for j in range(joint.v_start, joint.v_start + joint.nv):
-        calc_equation_rates(x, stabilized, c, axes + 6*j, &moving[mobod], motion, j, columns, dq, dv)
+        calc_equation_rates(x, stabilized, c, axes[j], &moving[mobod], motion, j, columns, dq, dv)
         for e in range(n):
             by_q[e*stride + j] = dq[e]*<double>side
             by_v[e*stride + j] = dv[e]*<double>side
         if J != NULL:
-            calc_rates_of(x, motion, axes + 6*j, dq)
+            calc_rates_of(x, motion, axes[j], dq)
             for e in range(n):
                 J[e*stride + j] = dq[e]*<double>side
         add_force_rates_along(model, x, multipliers, axes, motion, mobod, side, j, stride, dtau_dq)
@@ -183,9 +176,9 @@ cdef inline void add_rates_along(
         )
         for k in range(joint.nv):
             for j in range(joint.nv):
-                shift_to_C(D + 36*j + 6*k, &moving[mobod], motion, change)
+                change = at_C(motion_at(&D[36*j + 6*k]), &moving[mobod], motion)
                 at = dtau_dq + stride*(joint.v_start + k) + joint.v_start + j
-                at[0] = at[0] - dot6(change, motion.F)*<double>side
+                at[0] = at[0] - dot(motion.F, change)*<double>side
 
 
 cdef inline void add_force_rates_along(
@@ -194,7 +187,7 @@ cdef inline void add_force_rates_along(
     const Constraint* x,
     # In:
     const T* multipliers,          # (num_equations_of,) [N m, N]
-    const T* axes,                 # (nv, 6)       [1, m]  about C
+    const Motion[T]* axes,         # (nv,)         [1, m]  about C
     const RelativeMotion[T]* motion,
     int mobod,
     int side,
@@ -207,39 +200,34 @@ cdef inline void add_force_rates_along(
 
     Where j carries k, S_k changes by S × S_k, the work of which with F is that of S_k with -S × F.
     """
-    cdef const T* S = axes + 6*j
     cdef const MobodJoint* joint
-    cdef T[6] turned
-    cdef T[12] dF
-    cdef T along
+    cdef Motion[T] S = axes[j]
+    cdef Force[T] turned = cross(S, motion.F)
+    cdef Force[T] dF, behind
+    cdef const Force[T]* change
     cdef T* at
     cdef int a, b, i, k
     cdef int side_k = 0
-    cross(S, motion.F, turned)
-    add_cross(S + 3, motion.F + 3, turned)
-    cross(S, motion.F + 3, turned + 3)
     # The point of B that the force acts at moves by S, and of a distance the force turns.
-    cross(S + 3, motion.F + 3, dF)
-    set_zero(dF + 3, 3)
+    dF.t = cross(S.v, motion.F.f)
+    set_zero(numbers(dF.f), 3)
     if x.type == DISTANCE:
-        along = dot3(motion.u, S + 3)
-        for i in range(3):
-            dF[3 + i] = (S[3 + i] - motion.u[i]*along)*multipliers[0]/motion.length
+        dF.f = (S.v - motion.u*dot(motion.u, S.v))*multipliers[0]/motion.length
     # And behind it where j carries k.
-    for i in range(6):
-        if side < 0:
-            dF[6 + i] = -dF[i]
-            dF[i] = turned[i] - dF[i]
-        else:
-            dF[6 + i] = dF[i] - turned[i]
+    if side < 0:
+        behind = -dF
+        dF = turned - dF
+    else:
+        behind = dF - turned
     a = x.mobod_a
     b = x.mobod_b
     while a != b:
         i = next_on_path(model, &a, &b, &side_k)
         joint = &model.joints[i]
+        change = &behind if side_k == side and i > mobod else &dF
         for k in range(joint.v_start, joint.v_start + joint.nv):
             at = dtau_dq + stride*k + j
-            at[0] = at[0] - dot6(axes + 6*k, dF + (6 if side_k == side and i > mobod else 0))*<double>side_k
+            at[0] = at[0] - dot(change[0], axes[k])*<double>side_k
 
 
 # What follows from both -----------------------------------------------------------------------------------------
@@ -258,25 +246,24 @@ cdef inline void place_articulated_bodies(
 ) noexcept nogil:
     """About O in World."""
     cdef const MobodJoint* joint
+    cdef const Moving[T]* mobod
     cdef int i, k
     for i in range(1, model.num_mobods):
         joint = &model.joints[i]
         for k in range(joint.v_start, joint.v_start + joint.nv):
             get_column(S_of(columns, k), 6, S + 6*k)
-            if T is double:
+            mobod = &moving[i]
+            if T is double and k == joint.v_start:
                 # U of the first dof is that of the parent, see forward_dynamics_in_parents.
-                place_force(
-                    &moving[joint.parent if k == joint.v_start else i], numbers(dofs[k].U), U + ARTICULATED_ROW*k
-                )
-            else:
-                place_force(&moving[i], numbers(dofs[k].U), U + ARTICULATED_ROW*k)
+                mobod = &moving[joint.parent]
+            place_force(mobod, numbers(dofs[k].U), U + ARTICULATED_ROW*k)
 
 
 cdef inline void place_force(const Moving[T]* mobod, const T* F_N, T* F) noexcept nogil:
     """From the origin of a mobod in its own axes."""
-    rotate(mobod.R, F_N, F)
-    rotate(mobod.R, F_N + 3, F + 3)
-    add_cross(mobod.p, F + 3, F)
+    cdef Vec3[T] f = mobod.R*vector_at(F_N + 3)
+    put(mobod.R*vector_at(F_N) + cross(mobod.p, f), F)
+    put(f, F + 3)
 
 
 # With M^-1 ------------------------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from mbt._core.algebra.derivative_columns cimport DerivativeColumns, P_of, S_of, get_column
 from mbt._core.algebra.records cimport Ends, Mobod, Moving
 from mbt._core.algebra.spatial cimport set_zero
-from mbt._core.algebra.vectors cimport Force, Motion, Vec3, cross, dot, motion_at, numbers, shifted, vector_at
+from mbt._core.algebra.vectors cimport Force, Motion, Vec3, cross, dot, motion_at, numbers, shifted
 from mbt._core.forces.elements_on_dof cimport calc_joint_force_by_position, calc_joint_force_by_velocity
 from mbt._core.forces.force_elements cimport acts_on_joint, calc_force_change
 from mbt._core.joints.mobilizers cimport GENERAL
@@ -133,7 +133,7 @@ cdef inline void add_derivatives_along(
             joint, model.constants[joint.node], &mobods[mobod], q, S_O, &moving[joint.parent], &moving[mobod], D
         )
     for j in range(joint.v_start, joint.v_start + joint.nv):
-        p = ends.X_WA.p - vector_at(&moving[mobod].p_WO[0])
+        p = ends.X_WA.p - moving[mobod].p_WO
         S = shifted(column_at(S_of(columns, j)), p)
         P = shifted(column_at(P_of(columns, j)), p) + cross(S, V_C[0])
         calc_force_rates(e, constants, ends, V, &S, &P, side, &F, &dF_q, &dF_v)
@@ -143,7 +143,7 @@ cdef inline void add_derivatives_along(
             side_k = 1 if c > a else -1
             other = c if c > a else a
             outer = &model.joints[other]
-            p = ends.X_WA.p - vector_at(&moving[other].p_WO[0])
+            p = ends.X_WA.p - moving[other].p_WO
             for k in range(outer.v_start, outer.v_start + outer.nv):
                 S_k = shifted(column_at(S_of(columns, k)), p)
                 work = dot(dF_q, S_k)

@@ -14,7 +14,8 @@ from mbt._core.algebra.derivative_columns cimport (
     width_of,
 )
 from mbt._core.algebra.records cimport Moving
-from mbt._core.algebra.spatial cimport add_cross, add_scaled, add_to, copy, dot3, dot6, set_zero, symmetric_multiply
+from mbt._core.algebra.spatial cimport add_scaled, add_to, dot3, dot6, set_zero
+from mbt._core.algebra.vectors cimport Force, Mat3, RigidInertia, full, numbers, put, skew, transpose
 from mbt._core.model.structs cimport MobodJoint, Model
 from mbt._core.scalars cimport T
 
@@ -23,36 +24,19 @@ cdef inline void start_articulated_bodies(
     const Model* model, DerivativeColumns[T]* columns, T* I_A
 ) noexcept nogil:
     """I_A (num_mobods, 6, 8): the inertias of the mobods alone, [J, [h]x; -[h]x, m]."""
-    cdef int i, j
-    cdef T[10] I
+    cdef int i
+    cdef RigidInertia[T] I
+    cdef Mat3[T] h
     cdef T* y
     for i in range(1, model.num_mobods):
-        get_column(I_of(columns, model.joints[i].v_start), 10, I)
+        get_column(I_of(columns, model.joints[i].v_start), 10, <T*>&I)
         y = I_A + ARTICULATED*i
         set_zero(y, ARTICULATED)
-        y[0] = I[4]
-        y[1] = I[5]
-        y[2] = I[6]
-        y[8] = I[5]
-        y[9] = I[7]
-        y[10] = I[8]
-        y[16] = I[6]
-        y[17] = I[8]
-        y[18] = I[9]
-        y[4] = -I[3]
-        y[5] = I[2]
-        y[11] = I[3]
-        y[13] = -I[1]
-        y[19] = -I[2]
-        y[20] = I[1]
-        y[32] = -I[3]
-        y[40] = I[2]
-        y[25] = I[3]
-        y[41] = -I[1]
-        y[26] = -I[2]
-        y[34] = I[1]
-        for j in range(3):
-            y[27 + 9*j] = I[0]
+        put(full(I.J), y, 8)
+        h = full(skew(I.h))
+        put(h, y + 3, 8)
+        put(transpose(h), y + 24, 8)
+        y[27] = y[36] = y[45] = I.mass
 
 
 cdef inline void calc_articulated_dofs(
@@ -85,11 +69,11 @@ cdef inline void calc_articulated_dofs(
     cdef T[6] F
     cdef T* dF
     for i in range(model.num_mobods):
-        set_zero(moving[i].dF, 6)
+        set_zero(numbers(moving[i].dF), 6)
     for i in range(model.num_mobods - 1, 0, -1):
         joint = &model.joints[i]
         get_column(F_of(columns, joint.v_start), 6, F)
-        dF = &moving[i].dF[0]
+        dF = numbers(moving[i].dF)
         A = I_A + ARTICULATED*i
         angular = A[0] + A[9] + A[18]
         linear = A[27] + A[36] + A[45]
@@ -109,7 +93,7 @@ cdef inline void calc_articulated_dofs(
             parent = I_A + ARTICULATED*joint.parent if k == joint.v_start and joint.parent != 0 else NULL
             take_articulated_dof(U + ARTICULATED_ROW*k, D_inverse + k, A, parent)
         if joint.parent != 0:
-            add_to(dF, 6, moving[joint.parent].dF)
+            add_to(dF, 6, numbers(moving[joint.parent].dF))
 
 
 cdef inline void calc_mass_matrix_inverse_in_world(
@@ -153,13 +137,13 @@ cdef inline void calc_mass_matrix_inverse_in_world(
             take_unit_forces(
                 axes + 6*k, U + ARTICULATED_ROW*k, D_inverse + k, k, joint.v_end, stride, F, M_inverse + stride*k
             )
-    set_zero(moving[0].dA, 6)
+    set_zero(numbers(moving[0].dA), 6)
     for i in range(1, model.num_mobods):
         joint = &model.joints[i]
         if joint.parent == 0:
             end = joint.v_end
-        dA = &moving[i].dA[0]
-        copy(moving[joint.parent].dA, 6, dA)
+        dA = numbers(moving[i].dA)
+        moving[i].dA = moving[joint.parent].dA
         # The last child takes over the memory of its parent.
         A_N = A + 6*stride*joint.ending
         A_P = A + 6*stride*model.joints[joint.parent].ending if joint.parent != 0 else NULL
@@ -187,37 +171,24 @@ cdef inline void add_accelerations(
     cdef const MobodJoint* joint
     cdef Moving[T]* x
     cdef T[6] S
-    cdef T[10] I
-    cdef T[6] F
+    cdef RigidInertia[T] I
+    cdef Force[T] F
     for i in range(model.num_mobods):
-        set_zero(moving[i].dF, 6)
+        set_zero(numbers(moving[i].dF), 6)
     for i in range(model.num_mobods - 1, 0, -1):
         joint = &model.joints[i]
         x = &moving[i]
         for k in range(joint.v_start, joint.v_start + joint.nv):
             get_column(I_S_of(columns, k), 6, S)
-            add_scaled(S, vdot[k], 6, x.dF)
-        add_to(x.dF, 6, moving[joint.parent].dF)
+            add_scaled(S, vdot[k], 6, numbers(x.dF))
+        moving[joint.parent].dF = moving[joint.parent].dF + x.dF
     for i in range(1, model.num_mobods):
         joint = &model.joints[i]
         x = &moving[i]
-        get_column(I_of(columns, joint.v_start), 10, I)
-        get_column(F_of(columns, joint.v_start), 6, F)
-        add_inertia_force(I, moving[joint.parent].dA, F)
-        add_to(x.dF, 6, F)
+        get_column(I_of(columns, joint.v_start), 10, <T*>&I)
+        get_column(F_of(columns, joint.v_start), 6, numbers(F))
+        F = F + I*moving[joint.parent].dA + x.dF
         for k in range(joint.v_start, joint.v_start + joint.nv):
-            put_column(F, 6, F_of(columns, k))
-        add_to(x.dA, 6, x.A)
-        put_column(x.A, 6, motion_of(columns, joint.v_start) + 6*width_of(columns))
-
-
-cdef inline void add_inertia_force(const T* I, const T* A, T* F) noexcept nogil:
-    """F += [J alpha + h × a; m a - h × alpha], I = [m, h, J]."""
-    cdef T[3] y
-    cdef int i
-    symmetric_multiply(I + 4, A, y)
-    add_cross(I + 1, A + 3, y)
-    for i in range(3):
-        F[i] = F[i] + y[i]
-        F[3 + i] = F[3 + i] + I[0]*A[3 + i]
-    add_cross(A, I + 1, F + 3)
+            put_column(numbers(F), 6, F_of(columns, k))
+        x.A = x.A + x.dA
+        put_column(numbers(x.A), 6, motion_of(columns, joint.v_start) + 6*width_of(columns))

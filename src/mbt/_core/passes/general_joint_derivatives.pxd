@@ -8,25 +8,24 @@ from mbt._core.algebra.derivative_columns cimport (
 )
 from mbt._core.algebra.records cimport Mobod, Moving
 from mbt._core.algebra.spatial cimport (
-    add_cross, add_cross_motion, add_scaled, add_to, copy, cross, dot6, multiply_rotations, negate, rotate, set_zero,
+    add_cross, add_cross_motion, add_scaled, add_to, copy, cross, dot6, negate, rotate, set_zero,
 )
-from mbt._core.algebra.vectors cimport numbers
+from mbt._core.algebra.vectors cimport Motion, cross as cross_of, motion_at, numbers, put, z_axis
 from mbt._core.joints.mobilizers cimport REVOLUTE_Z, add_second_rate_FM, calc_H_FM, calc_Hdot_FM, has_constant_H_FM
 from mbt._core.model.structs cimport MobodJoint
 from mbt._core.scalars cimport T
 
 
-cdef inline void calc_axis(const MobodJoint* joint, const Moving[T]* x, T* S) noexcept nogil:
+cdef inline Motion[T] calc_axis(const MobodJoint* joint, const Moving[T]* x) noexcept nogil:
     """S = [z; p × z] or [0; z]."""
-    cdef int i
+    cdef Motion[T] S
     if joint.kind == REVOLUTE_Z:
-        for i in range(3):
-            S[i] = x.R[3*i + 2]
-        cross(x.p, S, S + 3)
+        S.w = z_axis(x.R)
+        S.v = cross_of(x.p, S.w)
     else:
-        for i in range(3):
-            S[i] = <T>0.0
-            S[3 + i] = x.R[3*i + 2]
+        set_zero(numbers(S.w), 3)
+        S.v = z_axis(x.R)
+    return S
 
 
 cdef inline void calc_general_motion(
@@ -50,25 +49,22 @@ cdef inline void calc_general_motion(
     cdef T[216] D
     cdef T[6] Sv
     cdef T rate
-    cdef int i, j, k
+    cdef int j, k
     set_zero(S, 36)
     for k in range(joint.nv):
-        rotate(x.R, H_N + 6*(joint.v_start + k), S + 6*k)
-        rotate(x.R, H_N + 6*(joint.v_start + k) + 3, S + 6*k + 3)
-        add_cross(x.p, S + 6*k, S + 6*k + 3)
+        rotate_to_O(numbers(x.R), numbers(x.p), H_N + 6*(joint.v_start + k), S + 6*k)
         put_column(S + 6*k, 6, S_of(columns, joint.v_start + k))
     calc_axis_changes(joint, c, mobod, q, S, parent, x, D)
     set_zero(Sv, 6)
-    copy(parent.A, 6, x.A)
+    copy(numbers(parent.A), 6, numbers(x.A))
     for k in range(joint.nv):
         add_scaled(S + 6*k, v[joint.v_start + k], 6, Sv)
-        add_scaled(S + 6*k, vdot[joint.v_start + k], 6, x.A)
+        add_scaled(S + 6*k, vdot[joint.v_start + k], 6, numbers(x.A))
         for j in range(joint.nv):
             rate = v[joint.v_start + j]*v[joint.v_start + k]
-            add_scaled(D + 36*j + 6*k, rate, 6, x.A)
-    add_cross_motion(parent.V, Sv, x.A)
-    for i in range(6):
-        x.V[i] = parent.V[i] + Sv[i]
+            add_scaled(D + 36*j + 6*k, rate, 6, numbers(x.A))
+    add_cross_motion(numbers(parent.V), Sv, numbers(x.A))
+    x.V = parent.V + motion_at(&Sv[0])
 
 
 cdef inline void calc_mobilizer_frame(
@@ -84,15 +80,15 @@ cdef inline void calc_mobilizer_frame(
     T* p_OM,                       # (3,)    [m]
 ) noexcept nogil:
     """Orientation of F, and origin of M, as declared: N is M, or F when the mobilizer is reversed."""
-    cdef int i
     if joint.reversed:
-        copy(x.R, 9, R_WF)
-        rotate(parent.R, numbers(mobod.X_PF.p), p_OM)
-        for i in range(3):
-            p_OM[i] = p_OM[i] + (parent.p[i] if joint.parent != 0 else -x.p_WO[i])
+        put(x.R, R_WF, 3)
+        if joint.parent != 0:
+            put(parent.R*mobod.X_PF.p + parent.p, p_OM)
+        else:
+            put(parent.R*mobod.X_PF.p - x.p_WO, p_OM)
     else:
-        multiply_rotations(parent.R, numbers(mobod.X_PF.R), R_WF)
-        copy(x.p, 3, p_OM)
+        put(parent.R*mobod.X_PF.R, R_WF, 3)
+        put(x.p, p_OM)
 
 
 cdef inline void calc_axis_changes(
@@ -189,16 +185,16 @@ cdef inline void calc_general_rates(
         add_scaled(Dv + 6*j, v[joint.v_start + j], 6, Dvv)
     for j in range(joint.nv):
         copy(Dv + 6*j, 6, P)
-        add_cross_motion(x.V, S + 6*j, P)
+        add_cross_motion(numbers(x.V), S + 6*j, P)
         calc_bias_change(joint, c, mobod, q, v, S + 6*j, Dvv, parent, x, j, Q)
         for k in range(joint.nv):
             add_scaled(D + 36*j + 6*k, vdot[joint.v_start + k], 6, Q)
-        add_cross_motion(parent.V, Dv + 6*j, Q)
-        add_cross_motion(x.A, S + 6*j, Q)
-        add_cross_motion(x.V, P, Q)
+        add_cross_motion(numbers(parent.V), Dv + 6*j, Q)
+        add_cross_motion(numbers(x.A), S + 6*j, Q)
+        add_cross_motion(numbers(x.V), P, Q)
         put_column(P, 6, P_of(columns, joint.v_start + j))
         put_column(Q, 6, Q_of(columns, joint.v_start + j))
-        add_cross_motion(parent.V, S + 6*j, P)
+        add_cross_motion(numbers(parent.V), S + 6*j, P)
         add_to(DT_v + 6*j, 6, P)
         put_column(P, 6, W_of(columns, joint.v_start + j))
 

@@ -24,11 +24,14 @@ In NumPy: tests/support/textbook.py, inverse_dynamics_derivatives, for joints of
 from mbt._core.algebra.derivative_columns cimport (
     COMPOSITE, COMPOSITE_WITH_EXTERNAL, DerivativeColumns, F_of, G_of, I_of, P_of, S_of, add_column, calc_axis_momenta,
     calc_body_columns, calc_dof_rates, calc_force_rates_of, calc_inboard_entries, calc_outboard_entries, clear_axes,
-    clear_external_forces, copy_column, put_column, width_of,
+    clear_external_forces, copy_column, get_column, put_column, width_of,
 )
 from mbt._core.algebra.records cimport Mobod, Moving, Parameters, Pose
-from mbt._core.algebra.spatial cimport add_cross, add_to, copy, cross_motion, dot3, multiply_rotations, rotate, set_zero
-from mbt._core.algebra.vectors cimport numbers
+from mbt._core.algebra.rotations cimport set_identity
+from mbt._core.algebra.spatial cimport set_zero
+from mbt._core.algebra.vectors cimport (
+    Force, Mat3, Motion, Vec3, cross, dot, less, numbers, plus_identity, skew, vector_at,
+)
 from mbt._core.joints.mobilizers cimport GENERAL
 from mbt._core.joints.mobod_joints cimport calc_X_PN
 from mbt._core.model.structs cimport MobodJoint, Model
@@ -59,22 +62,20 @@ cdef inline void calc_motions(
     DerivativeColumns[T]* columns,  # S, and P where there is one dof
 ) noexcept nogil:
     """Poses, motion axes, velocities and accelerations, about O in World."""
-    cdef int i, j, k
+    cdef int i, k
     cdef const MobodJoint* joint
     cdef const Moving[T]* parent
     cdef Moving[T]* x
     cdef Pose[T] X_PN
-    cdef T[6] S, P
+    cdef Motion[T] S, P
 
     # World does not move. Gravity is an acceleration of World, upwards.
-    for i in range(9):
-        moving[0].R[i] = <T>(1.0 if i % 4 == 0 else 0.0)
-    set_zero(moving[0].p, 3)
-    set_zero(moving[0].p_WO, 3)
-    set_zero(moving[0].V, 6)
-    set_zero(moving[0].A, 6)
-    for i in range(3):
-        moving[0].A[3 + i] = -gravity[i]
+    set_identity(numbers(moving.R))
+    set_zero(numbers(moving.p), 3)
+    set_zero(numbers(moving.p_WO), 3)
+    set_zero(numbers(moving.V), 6)
+    set_zero(numbers(moving.A.w), 3)
+    moving.A.v = -vector_at(gravity)
 
     sincos_of_angles(q, model.angles, model.num_angles, sin_q, cos_q)
 
@@ -91,30 +92,24 @@ cdef inline void calc_motions(
         if joint.kind == GENERAL:
             calc_general_motion(joint, model.constants[joint.node], &mobods[i], q, v, vdot, H_N, parent, x, columns)
         else:
-            calc_axis(joint, x, S)
-            # P = V_P × S, V = V_P + S v, A = A_P + S vdot + P v
-            cross_motion(parent.V, S, P)
-            for j in range(6):
-                x.V[j] = parent.V[j] + S[j]*v[k]
-                x.A[j] = parent.A[j] + S[j]*vdot[k] + P[j]*v[k]
-            put_column(S, 6, S_of(columns, k))
-            put_column(P, 6, P_of(columns, k))
+            S = calc_axis(joint, x)
+            P = cross(parent.V, S)
+            x.V = parent.V + S*v[k]
+            x.A = parent.A + S*vdot[k] + P*v[k]
+            put_column(numbers(S), 6, S_of(columns, k))
+            put_column(numbers(P), 6, P_of(columns, k))
 
 
 cdef inline void calc_pose(
     const MobodJoint* joint, const Pose[T]* X_PN, const Moving[T]* parent, Moving[T]* x
 ) noexcept nogil:
-    cdef int i
-    multiply_rotations(parent.R, numbers(X_PN.R), x.R)
+    x.R = parent.R*X_PN.R
     if joint.parent == 0:
-        for i in range(3):
-            x.p_WO[i] = numbers(X_PN.p)[i]
-            x.p[i] = <T>0.0
+        x.p_WO = X_PN.p
+        set_zero(numbers(x.p), 3)
     else:
-        rotate(parent.R, numbers(X_PN.p), x.p)
-        for i in range(3):
-            x.p_WO[i] = parent.p_WO[i]
-            x.p[i] = x.p[i] + parent.p[i]
+        x.p_WO = parent.p_WO
+        x.p = parent.R*X_PN.p + parent.p
 
 
 # Tip to base ----------------------------------------------------------------------------------------------------
@@ -159,53 +154,46 @@ cdef inline void add_external_forces(
 ) noexcept nogil:
     """Take forces that are constant in World off F. Gravity is one of them where it spares some bodies."""
     cdef int b, i, m
-    cdef T[6] F
-    cdef T[3] p_OB, c, d
+    cdef Force[T] F
+    cdef Vec3[T] p_OB, c
+    cdef const T* p_BoBcm_B = p.p_BoBcm_B
+    cdef const T* gravity = p.gravity
     for i in range(count_registers(model, columns)):
         clear_external_forces(columns + i)
     for b in range(1, model.num_bodies):
         m = model.mobod[b]
         if m == 0:
             continue
-        rotate(moving[m].R, numbers(p.X_NB[b].p), p_OB)
-        add_to(moving[m].p, 3, p_OB)
+        p_OB = moving[m].R*p.X_NB[b].p + moving[m].p
         if F_Bo_W != NULL:
-            add_external_force(F_Bo_W + 6*b, p_OB, model.joints[m].v_start, columns)
-        if weightless != NULL and not weightless[b]:
-            rotate(numbers(p.X_NB[b].R), p.p_BoBcm_B + 3*b, c)
-            rotate(moving[m].R, c, d)
-            set_zero(F, 3)
-            for i in range(3):
-                p_OB[i] = p_OB[i] + d[i]
-                F[3 + i] = p.mass[b]*p.gravity[i]
+            F.t = vector_at(F_Bo_W + 6*b)
+            F.f = vector_at(F_Bo_W + 6*b + 3)
             add_external_force(F, p_OB, model.joints[m].v_start, columns)
+        if weightless != NULL and not weightless[b]:
+            c = p.X_NB[b].R*vector_at(p_BoBcm_B + 3*b)
+            set_zero(numbers(F.t), 3)
+            F.f = vector_at(gravity)*p.mass[b]
+            add_external_force(F, moving[m].R*c + p_OB, model.joints[m].v_start, columns)
 
 
-cdef inline void add_external_force(const T* F_B, const T* p, int k, DerivativeColumns[T]* columns) noexcept nogil:
+cdef inline void add_external_force(
+    const Force[T]& external, const Vec3[T]& p, int k, DerivativeColumns[T]* columns
+) noexcept nogil:
     """F -= [t + p × f; f]. That does not turn along a dof: S × F + [G e; e × f] is left, G e = e × t + p × (e × f)."""
-    cdef int width = width_of(columns)
-    cdef T* F = F_of(columns, k)
-    cdef T* G = G_of(columns, k)
-    cdef const T* f = F_B + 3
-    cdef T[3] t
-    cdef T pf = dot3(p, f)
-    cdef int i, j
-    copy(F_B, 3, t)
-    add_cross(p, f, t)
-    for i in range(3):
-        F[width*i] = F[width*i] - t[i]
-        F[width*(3 + i)] = F[width*(3 + i)] - f[i]
-        G[width*(9 + i)] = G[width*(9 + i)] + f[i]
-        for j in range(3):
-            G[width*(3*i + j)] = G[width*(3*i + j)] - f[i]*p[j]
-        G[width*4*i] = G[width*4*i] + pf
-    # - [t]x
-    G[width] = G[width] + F_B[2]
-    G[2*width] = G[2*width] - F_B[1]
-    G[3*width] = G[3*width] - F_B[2]
-    G[5*width] = G[5*width] + F_B[0]
-    G[6*width] = G[6*width] + F_B[1]
-    G[7*width] = G[7*width] - F_B[0]
+    cdef T* G_and_f = G_of(columns, k)
+    cdef Force[T] F
+    cdef Mat3[T] G
+    cdef Vec3[T] f
+    get_column(F_of(columns, k), 6, numbers(F))
+    F.t = F.t - (external.t + cross(p, external.f))
+    F.f = F.f - external.f
+    put_column(numbers(F), 6, F_of(columns, k))
+    get_column(G_and_f, 9, numbers(G))
+    get_column(G_and_f + 9*width_of(columns), 3, numbers(f))
+    G = skew(-external.t) + plus_identity(less(G, external.f, p), dot(p, external.f))
+    f = f + external.f
+    put_column(numbers(G), 9, G_and_f)
+    put_column(numbers(f), 3, G_and_f + 9*width_of(columns))
 
 
 cdef inline void sum_composites(const Model* model, int count, DerivativeColumns[T]* columns) noexcept nogil:

@@ -8,6 +8,9 @@ from mbt._core.algebra.rotations cimport set_rotation_about_axis
 from mbt._core.algebra.spatial cimport (
     add_cross, compose_pose4, invert_pose4, multiply_poses4, rotate4, set_identity4, set_pose4, set_zero,
 )
+from mbt._core.algebra.vectors cimport (
+    Mat3, RigidInertia, Vec3, full, inertia_of_body, numbers, pose_at, position_at, put, rotated, skew, transpose,
+)
 from mbt._core.joints.mobilizers cimport REVOLUTE, calc_across_H, calc_across_pose, is_of_one_axis
 from mbt._core.model.structs cimport Model
 from mbt._core.scalars cimport T, sincos_of_angles
@@ -191,11 +194,8 @@ cdef inline void calc_H_PB_W(
 
 
 cdef inline void calc_p_MoBo_W(const T* X_WB, const T* X_BM, T* p_MoBo_W) noexcept nogil:
-    cdef T[3] p_MoBo_B
-    cdef int i
-    for i in range(3):
-        p_MoBo_B[i] = -X_BM[4*i + 3]
-    rotate4(X_WB, p_MoBo_B, p_MoBo_W)
+    cdef Vec3[T] p_MoBo_B = -position_at(X_BM)
+    rotate4(X_WB, numbers(p_MoBo_B), p_MoBo_W)
 
 
 cdef inline void calc_spatial_inertias_in_world(
@@ -213,41 +213,16 @@ cdef inline void calc_spatial_inertias_in_world(
 ) noexcept nogil:
     """M_Bo_W = [I, m [c]x; -m [c]x, m 1], with c = p_BoBcm_W."""
     cdef int b
-    cdef T[9] J
+    cdef RigidInertia[T] I
+    cdef Mat3[T] h
+    cdef T* M
+    set_zero(M_Bo_W, 36*model.num_bodies)
     for b in range(model.num_bodies):
         rotate4(X_WB + 16*b, p_BoBcm_B + 3*b, p_BoBcm_W + 3*b)
-        calc_inertia_in_world(I_BBo_B + 6*b, X_WB + 16*b, J)
-        set_spatial_inertia(mass[b], p_BoBcm_W + 3*b, J, M_Bo_W + 36*b)
-
-
-cdef inline void calc_inertia_in_world(const T* I, const T* X_WB, T* J) noexcept nogil:
-    """J = R I R', full 3x3."""
-    cdef T[9] IR
-    cdef int i, j
-    for j in range(3):
-        # I R'
-        IR[j] = I[0]*X_WB[4*j] + I[3]*X_WB[4*j + 1] + I[4]*X_WB[4*j + 2]
-        IR[3 + j] = I[3]*X_WB[4*j] + I[1]*X_WB[4*j + 1] + I[5]*X_WB[4*j + 2]
-        IR[6 + j] = I[4]*X_WB[4*j] + I[5]*X_WB[4*j + 1] + I[2]*X_WB[4*j + 2]
-    for i in range(3):
-        for j in range(i + 1):
-            J[3*i + j] = X_WB[4*i]*IR[j] + X_WB[4*i + 1]*IR[3 + j] + X_WB[4*i + 2]*IR[6 + j]
-            J[3*j + i] = J[3*i + j]
-
-
-cdef inline void set_spatial_inertia(T mass, const T* c, const T* J, T* M) noexcept nogil:
-    cdef int i, j
-    set_zero(M, 36)
-    for i in range(3):
-        for j in range(3):
-            M[6*i + j] = J[3*i + j]
-        M[7*(3 + i)] = mass
-    M[4] = -(mass*c[2])
-    M[5] = mass*c[1]
-    M[9] = mass*c[2]
-    M[11] = -(mass*c[0])
-    M[15] = -(mass*c[1])
-    M[16] = mass*c[0]
-    for i in range(3):
-        for j in range(3):
-            M[6*(3 + j) + i] = M[6*i + 3 + j]
+        I = rotated(pose_at(X_WB + 16*b).R, inertia_of_body(mass[b], p_BoBcm_B + 3*b, I_BBo_B + 6*b))
+        M = M_Bo_W + 36*b
+        put(full(I.J), M, 6)
+        h = full(skew(I.h))
+        put(h, M + 3, 6)
+        put(transpose(h), M + 18, 6)
+        M[21] = M[28] = M[35] = mass[b]

@@ -8,8 +8,11 @@ Robotics Res. 5 (1986).
 In NumPy: tests/support/textbook.py, inverse_dynamics_regressor.
 """
 
-from mbt._core.algebra.spatial cimport (
-    add_cross, cross, dot3, position_between4, rotate_inverse4, set_zero,
+from mbt._core.algebra.records cimport UnitForces
+from mbt._core.algebra.spatial cimport rotate_inverse4, set_zero
+from mbt._core.algebra.vectors cimport (
+    Mat3, Motion, Vec3, cross, dot, half, motion_at, numbers, pose_at, position_at, put, set_acceleration_of_points,
+    shifted, sum_transposed, times_transposed, transpose, vector, vector_at,
 )
 from mbt._core.model.structs cimport Model
 from mbt._core.scalars cimport Lanes, T, store_rows
@@ -35,39 +38,33 @@ cdef inline void calc_inverse_dynamics_regressor(
     """
     cdef Py_ssize_t columns = 10*<Py_ssize_t>(model.num_bodies - 1)
     cdef T* y = Y
-    cdef int b, i, inboard, k
-    cdef const T* X
-    cdef T[3] w, alpha, a_W, a, p, h_W, h_w, h_v
-    cdef T[9] W
-    cdef T[18] K
+    cdef int b, inboard, k
+    cdef Mat3[T] R_WB
+    cdef Vec3[T] p, w
+    cdef Motion[T] A, h
+    cdef UnitForces[T] unit
     if T is not Lanes:
         set_zero(Y, columns*model.num_velocities)
     for b in range(1, model.num_bodies):
         if model.v_start[b + 1] == 0:
             continue  # no dof is inboard of it
-        X = X_WB + 16*b
-        for i in range(3):
-            a_W[i] = A_WB[6*b + 3 + i]
-            if weightless == NULL or not weightless[b]:
-                a_W[i] = a_W[i] - gravity[i]
-        rotate_inverse4(X, V_WB + 6*b, w)
-        rotate_inverse4(X, A_WB + 6*b, alpha)
-        rotate_inverse4(X, a_W, a)
-        set_unit_forces(w, alpha, W, K)
+        R_WB = pose_at(X_WB + 16*b).R
+        A = motion_at(A_WB + 6*b)
+        if weightless == NULL or not weightless[b]:
+            A.v = A.v - vector_at(gravity)
+        A = times_transposed(R_WB, A)
+        w = times_transposed(R_WB, vector_at(V_WB + 6*b))
+        set_unit_forces(w, A.w, &unit)
 
         # Every dof inboard of the body moves it as shift(H_PB_W[k], p_PB), here in B.
         inboard = b
         while inboard > 0:
-            position_between4(X_WB + 16*inboard, X, p)
+            p = position_at(X_WB + 16*b) - position_at(X_WB + 16*inboard)
             for k in range(model.v_start[inboard], model.v_start[inboard + 1]):
-                for i in range(3):
-                    h_W[i] = H_PB_W[6*k + 3 + i]
-                add_cross(H_PB_W + 6*k, p, h_W)
-                rotate_inverse4(X, H_PB_W + 6*k, h_w)
-                rotate_inverse4(X, h_W, h_v)
+                h = times_transposed(R_WB, shifted(motion_at(H_PB_W + 6*k), p))
                 if T is not Lanes:
                     y = Y + columns*k + 10*(b - 1)
-                calc_force_along_motion(a, W, K, h_w, h_v, y)
+                calc_force_along_motion(A.v, &unit, h, y)
                 y += 10
             inboard = model.parent[inboard]
 
@@ -91,51 +88,47 @@ cdef inline void set_regressor_places(const Model* model, int zero, int* places)
 
 cdef inline void set_unit_forces(
     # In:
-    const T* w,        # (3,)   [rad/s]  angular velocity of B
-    const T* alpha,    # (3,)   [rad/s^2]  its angular acceleration
+    const Vec3[T]& w,      # [rad/s]  angular velocity of B
+    const Vec3[T]& alpha,  # [rad/s^2]  its angular acceleration
     # Out:
-    T* W,              # (3, 3)  [1/s^2]  force of a unit moment
-    T* K,              # (6, 3)  [1/s^2]  torques of unit inertias
+    UnitForces[T]* unit,
 ) noexcept nogil:
-    """W = [alpha]x + [w]x [w]x; K[j] = L alpha + w × L w, with L the inertia that is 1 in its place j. All in B."""
-    cdef T xx = w[0]*w[0]
-    cdef T yy = w[1]*w[1]
-    cdef T zz = w[2]*w[2]
-    cdef T xy = w[0]*w[1]
-    cdef T xz = w[0]*w[2]
-    cdef T yz = w[1]*w[2]
-    W[0], W[1], W[2] = -(yy + zz), xy - alpha[2], xz + alpha[1]
-    W[3], W[4], W[5] = xy + alpha[2], -(xx + zz), yz - alpha[0]
-    W[6], W[7], W[8] = xz - alpha[1], yz + alpha[0], -(xx + yy)
-    K[0], K[1], K[2] = alpha[0], xz, -xy             # xx
-    K[3], K[4], K[5] = -W[6], W[7], xx - yy          # xy
-    K[6], K[7], K[8] = -yz, alpha[1], xy             # yy
-    K[9], K[10], K[11] = W[3], zz - xx, -W[5]        # xz
-    K[12], K[13], K[14] = yy - zz, -W[1], W[2]       # yz
-    K[15], K[16], K[17] = yz, -xz, alpha[2]          # zz
+    """W = [alpha]x + [w]x [w]x, and L alpha + w × L w with L the inertia that is 1 in one place. All in B."""
+    cdef Mat3[T] W
+    cdef T xx = w.x*w.x
+    cdef T yy = w.y*w.y
+    cdef T zz = w.z*w.z
+    cdef T xy = w.x*w.y
+    cdef T xz = w.x*w.z
+    cdef T yz = w.y*w.z
+    set_acceleration_of_points(alpha, w, &W)
+    unit.W = W
+    unit.xx = vector(alpha.x, xz, -xy)
+    unit.xy = vector(-W.z.x, W.z.y, xx - yy)
+    unit.yy = vector(-yz, alpha.y, xy)
+    unit.xz = vector(W.y.x, zz - xx, -W.y.z)
+    unit.yz = vector(yy - zz, -W.x.y, W.x.z)
+    unit.zz = vector(yz, -xz, alpha.z)
 
 
 cdef inline void calc_force_along_motion(
     # In:
-    const T* a,        # (3,)    [m/s^2]  acceleration of Bo, less gravity
-    const T* W,        # (3, 3)  [1/s^2]
-    const T* K,        # (6, 3)  [1/s^2]
-    const T* h_w,      # (3,)    [1]  the motion: rotation
-    const T* h_v,      # (3,)    [m]  and velocity of Bo
+    const Vec3[T]& a,  # [m/s^2]  acceleration of Bo, less gravity
+    const UnitForces[T]* unit,
+    const Motion[T]& h,  # [1, m]  the motion
     # Out:
     T* y,              # (10,)   [N m, N] per [kg, kg m, kg m^2]
 ) noexcept nogil:
     """h' F for unit parameters, F = [I alpha + w × I w + m c × a; m a + alpha × m c + w × (w × m c)]. All in B."""
+    cdef Vec3[T] moment = cross(a, h.w)
     cdef int j
     # m: h_v·a
-    y[0] = dot3(h_v, a)
+    y[0] = dot(h.v, a)
     # m c: h_v·(W m c) + h_w·(m c × a)
-    cross(a, h_w, y + 1)
-    for j in range(3):
-        y[1 + j] = y[1 + j] + h_v[0]*W[j] + h_v[1]*W[3 + j] + h_v[2]*W[6 + j]
-    # I: h_w·K
+    put(sum_transposed(moment, unit.W, h.v), y + 1)
+    # I
     for j in range(6):
-        y[4 + j] = dot3(h_w, K + 3*j)
+        y[4 + j] = dot(h.w, (&unit.xx)[j])
 
 
 cdef inline void calc_kinetic_energy_regressor(
@@ -149,20 +142,17 @@ cdef inline void calc_kinetic_energy_regressor(
 ) noexcept nogil:
     """y pi = sum over bodies of m v·v/2 + m c·(v × w) + w·I w/2, without rotors."""
     cdef int b
-    cdef T[3] w, v
+    cdef Vec3[T] w, v, half_w
     cdef T* x
     for b in range(1, model.num_bodies):
         x = y + 10*(b - 1)
-        rotate_inverse4(X_WB + 16*b, V_WB + 6*b, w)
-        rotate_inverse4(X_WB + 16*b, V_WB + 6*b + 3, v)
-        x[0] = dot3(v, v)*0.5
-        cross(v, w, x + 1)
-        x[4] = w[0]*w[0]*0.5
-        x[5] = w[0]*w[1]
-        x[6] = w[1]*w[1]*0.5
-        x[7] = w[0]*w[2]
-        x[8] = w[1]*w[2]
-        x[9] = w[2]*w[2]*0.5
+        rotate_inverse4(X_WB + 16*b, V_WB + 6*b, numbers(w))
+        rotate_inverse4(X_WB + 16*b, V_WB + 6*b + 3, numbers(v))
+        half_w = half(w)
+        x[0] = dot(v, v)*0.5
+        put(cross(v, w), x + 1)
+        put(vector(half_w.x*w.x, w.x*w.y, half_w.y*w.y), x + 4)  # xx xy yy
+        put(vector(w.x*w.z, w.y*w.z, half_w.z*w.z), x + 7)       # xz yz zz
 
 
 cdef inline void calc_momentum_regressor(
@@ -198,40 +188,35 @@ cdef inline void calc_body_momentum_regressor(
     # Out:
     T* Y,                  # (6, 10)    [kg m^2/s, kg m/s] per [kg, kg m, kg m^2]
 ) noexcept nogil:
-    cdef const T* w = V_WB
-    cdef const T* v = V_WB + 3
-    cdef int i, j, k, r
-    cdef T[3] p, e, t, l, w_B
-    for i in range(3):
-        p[i] = X_WB[4*i + 3] - p_WP[i]
-    cross(p, v, t)
-    set_column(t, v, stride, Y)
+    cdef Mat3[T] e = transpose(pose_at(X_WB).R)  # the axes of B
+    cdef Vec3[T] p = position_at(X_WB) - vector_at(p_WP)
+    cdef Vec3[T] w = vector_at(V_WB)
+    cdef Vec3[T] v = vector_at(V_WB + 3)
+    cdef Vec3[T] w_B = e*w
+    cdef Vec3[T] t, l
+    cdef int i, j, k
+    set_column(cross(p, v), v, stride, Y)
     for j in range(3):
-        for i in range(3):
-            e[i] = X_WB[4*i + j]
-        cross(w, e, l)
-        cross(e, v, t)
-        add_cross(p, l, t)
-        set_column(t, l, stride, Y + 1 + j)
+        l = cross(w, (&e.x)[j])
+        t = cross((&e.x)[j], v)
+        set_column(t + cross(p, l), l, stride, Y + 1 + j)
     # I w of unit moments xx xy yy xz yz zz: in B, e_i w_j + e_j w_i.
-    rotate_inverse4(X_WB, w, w_B)
-    set_zero(l, 3)
+    set_zero(numbers(l), 3)
     k = 4
     for j in range(3):
         for i in range(j + 1):
-            for r in range(3):
-                t[r] = X_WB[4*r + i]*w_B[j]
-                if i < j:
-                    t[r] = t[r] + X_WB[4*r + j]*w_B[i]
+            t = (&e.x)[i]*numbers(w_B)[j]
+            if i < j:
+                t = t + (&e.x)[j]*numbers(w_B)[i]
             set_column(t, l, stride, Y + k)
             k += 1
 
 
-cdef inline void set_column(const T* upper, const T* lower, Py_ssize_t stride, T* y) noexcept nogil:
+cdef inline void set_column(const Vec3[T]& upper, const Vec3[T]& lower, Py_ssize_t stride, T* y) noexcept nogil:
     cdef int i
     for i in range(3):
-        y[stride*i] = upper[i]
-        y[stride*(3 + i)] = lower[i]
+        y[stride*i] = (&upper.x)[i]
+        y[stride*(3 + i)] = (&lower.x)[i]
 
 
 cdef inline void calc_potential_energy_regressor(
@@ -246,15 +231,14 @@ cdef inline void calc_potential_energy_regressor(
     T* y,                   # (10 (num_bodies - 1),)  [J] per [kg, kg m, kg m^2]
 ) noexcept nogil:
     """y pi = -sum over bodies of g·(m p_WBo + R_WB m c): gravity alone."""
-    cdef int b, i
-    cdef T[3] g
+    cdef int b
+    cdef Vec3[T] g_B
     cdef T* x
     set_zero(y, 10*<Py_ssize_t>(model.num_bodies - 1))
     for b in range(1, model.num_bodies):
         if weightless != NULL and weightless[b]:
             continue
         x = y + 10*(b - 1)
-        rotate_inverse4(X_WB + 16*b, gravity, g)
-        for i in range(3):
-            x[0] = x[0] - gravity[i]*X_WB[16*b + 4*i + 3]
-            x[1 + i] = -g[i]
+        rotate_inverse4(X_WB + 16*b, gravity, numbers(g_B))
+        x[0] = -dot(vector_at(gravity), position_at(X_WB + 16*b))
+        put(-g_B, x + 1)

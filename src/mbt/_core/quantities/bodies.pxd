@@ -1,7 +1,8 @@
 """Kinematics of all bodies, forces on them, and regressors: from the kinematics in World."""
 
-from mbt._core.algebra.records cimport Composite6, Contact, Ends
+from mbt._core.algebra.records cimport Contact, CoriolisComposite, Ends
 from mbt._core.algebra.spatial cimport add_shifted_force, copy, position_from4, rotate_inverse4, set_zero
+from mbt._core.algebra.vectors cimport Motion
 from mbt._core.forces.force_elements cimport acts_on_joint, calc_forces_on_ends
 from mbt._core.forces.numbers cimport ContactNumbers
 from mbt._core.forces.point_contact cimport calc_contact
@@ -22,7 +23,7 @@ from mbt._core.quantities.call cimport Call, Functions, element_of, flags_of
 from mbt._core.quantities.dynamics cimport count_memory
 from mbt._core.quantities.frames cimport calc_X_WF, calc_p_WoFo
 from mbt._core.quantities.names cimport *
-from mbt._core.scalars cimport T
+from mbt._core.scalars cimport T, make_small
 
 
 cdef inline void register_bodies(Functions[T]* functions) noexcept:
@@ -63,6 +64,7 @@ cdef inline void calc_position_kinematics(Call[T]* c) noexcept nogil:
 
 
 cdef inline void calc_spatial_inertias(Call[T]* c) noexcept nogil:
+    make_small()
     calc_spatial_inertias_in_world(
         c.model, c.p.mass, c.p.p_BoBcm_B, c.p.I_BBo_B, c.k.X_WB, c.out, c.out + 3*c.model.num_bodies
     )
@@ -101,6 +103,7 @@ cdef inline void calc_mobilizer_reactions(Call[T]* c) noexcept nogil:
 
 cdef inline void run_reactions(Call[T]* c, bint with_elements, bint with_forces, T* F_BMo_W) noexcept nogil:
     """Of vdot, and of forces on bodies."""
+    make_small()
     cdef T* A_WB = c.k.rest
     if with_forces:
         copy(c.x + c.model.num_velocities, 6*c.model.num_bodies, c.k.F_Bo_W)
@@ -150,9 +153,10 @@ cdef inline void calc_joint_reactions(Call[T]* c) noexcept nogil:
 
 
 cdef inline void calc_coriolis(Call[T]* c) noexcept nogil:
-    cdef Composite6[T]* work = <Composite6[T]*>c.k.rest
-    cdef T* h = <T*>(work + c.model.num_bodies)
-    cdef T* hdot = h + 6*c.model.num_velocities
+    make_small()
+    cdef CoriolisComposite[T]* work = <CoriolisComposite[T]*>c.k.rest
+    cdef Motion[T]* h = <Motion[T]*>(work + c.model.num_bodies)
+    cdef Motion[T]* hdot = h + c.model.num_velocities
     calc_coriolis_matrix(
         c.model, c.p.mass, c.p.p_BoBcm_B, c.p.I_BBo_B, c.p.X_BF, c.q, c.v, c.k.X_WB, c.k.H_FM, c.k.V_WB, c.base, work,
         h, hdot, c.out

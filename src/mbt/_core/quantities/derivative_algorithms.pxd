@@ -8,6 +8,7 @@ from mbt._core.algebra.records cimport (
     Articulated, ArticulatedDof, ConstraintColumns, ConstraintRates, ConstraintWork, Moving, Parameters,
 )
 from mbt._core.algebra.spatial cimport copy, set_zero
+from mbt._core.algebra.vectors cimport Motion, put
 from mbt._core.joints.mobilizers cimport GENERAL
 from mbt._core.model.structs cimport MobodJoint, Model, Switches
 from mbt._core.passes.constrained_dynamics cimport set_places
@@ -130,7 +131,7 @@ cdef inline void add_rates_of_constraints(
     cdef DerivativeColumns[T]* columns = <DerivativeColumns[T]*>aligned(memory)
     cdef Moving[T]* moving = <Moving[T]*>behind_columns(columns, model.num_velocities)
     # Where the axes of joints were.
-    cdef T* axes = <T*>(moving + model.num_mobods)
+    cdef Motion[T]* axes = <Motion[T]*>(moving + model.num_mobods)
     add_constraint_rates(
         model, switches, p, q, multipliers, moving, model.num_velocities, columns, axes, dg_dq, dg_dv, dtau_dq, NULL
     )
@@ -168,8 +169,8 @@ cdef inline void run_motion_changes(
     calc_motions(model, p.mobods, gravity, q, v, at_rest, H_N, sin_q, cos_q, moving, columns)
     for i in range(model.num_mobods):
         joint = &model.joints[i]
-        copy(moving[i].V, 6, V + 6*i)
-        copy(moving[i].p_WO, 3, p_WO + 3*i)
+        put(moving[i].V, V + 6*i)
+        put(moving[i].p_WO, p_WO + 3*i)
         if i and joint.kind == GENERAL:
             calc_general_rates(
                 joint, model.constants[joint.node], &p.mobods[i], q, v, at_rest, &moving[joint.parent], &moving[i],
@@ -415,7 +416,8 @@ cdef inline void run_constrained_forward_dynamics_derivatives(
         model, p, switches.weightless, True, q, v, vdot, F_Bo_W, stride, False, work, rates.dtau, dtau_dv, <T*>NULL
     )
     add_constraint_rates(
-        model, switches, p, q, multipliers, moving, stride, columns, axes, rates.by, by_v, rates.dtau, rates.J
+        model, switches, p, q, multipliers, moving, stride, columns, <Motion[T]*>axes, rates.by, by_v, rates.dtau,
+        rates.J
     )
     place_articulated_bodies(model, moving, dofs, columns, S, U)
     if is_dense:

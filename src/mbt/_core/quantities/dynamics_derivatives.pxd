@@ -5,7 +5,7 @@ from mbt._core.quantities cimport derivative_algorithms as algorithms
 from mbt._core.quantities.algorithms cimport count_dynamics_work, widen_scales
 from mbt._core.quantities.call cimport Call, Functions, flags_of, set_pivots_in_row
 from mbt._core.quantities.names cimport *
-from mbt._core.scalars cimport Lanes, T
+from mbt._core.scalars cimport Lanes, T, make_small
 
 
 cdef inline void register_derivatives(Functions[T]* functions) noexcept:
@@ -42,6 +42,7 @@ cdef inline void calc_inverse_dynamics_derivatives(Call[T]* c) noexcept nogil:
 
 
 cdef inline void calc_rates_of_forces(Call[T]* c, bint with_elements) noexcept nogil:
+    make_small()
     cdef Py_ssize_t size = <Py_ssize_t>c.model.num_velocities*c.model.num_velocities
     algorithms.run_inverse_dynamics_derivatives(
         c.model, c.p, c.switches.weightless, with_elements, c.q, c.v, c.x, given_body_forces(c),
@@ -51,6 +52,7 @@ cdef inline void calc_rates_of_forces(Call[T]* c, bint with_elements) noexcept n
 
 
 cdef inline void calc_forward_dynamics_derivatives(Call[T]* c) noexcept nogil:
+    make_small()
     cdef Py_ssize_t size = <Py_ssize_t>c.model.num_velocities*c.model.num_velocities
     cdef T* matrices = algorithms.run_mass_matrix_inverse_with_rates(
         c.model, c.p, c.switches, c.q, c.v, c.x, given_body_forces(c), c.memory
@@ -67,6 +69,7 @@ cdef inline void set_pivots_of_matrices(Call[T]* c, T* matrices) noexcept nogil:
 
 cdef inline void calc_constrained_forward_dynamics_derivatives(Call[T]* c) noexcept nogil:
     """Of vdot and multipliers. Forward dynamics overwrites tau."""
+    make_small()
     cdef Switches switches = c.switches[0]
     cdef Call[T] dynamics = c[0]
     switches.stabilized = flags_of(c).stabilized

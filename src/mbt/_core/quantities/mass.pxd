@@ -13,7 +13,7 @@ from mbt._core.quantities.frames cimport (
     bias_velocities, calc_X_WF, calc_acceleration_in, calc_bias_motion, finish_jacobian,
 )
 from mbt._core.quantities.names cimport *
-from mbt._core.scalars cimport T
+from mbt._core.scalars cimport T, make_small
 
 
 cdef inline void register_mass(Functions[T]* functions) noexcept:
@@ -126,6 +126,7 @@ cdef inline void calc_momentum(Call[T]* c) noexcept nogil:
 
 cdef inline void calc_inertia_of_bodies(Call[T]* c) noexcept nogil:
     """About the origin of a frame, in it. Integers are the frame and GIVEN."""
+    make_small()
     cdef int frame = c.integers[0], given = c.integers[1]
     cdef const T* mass = masses_of(c, given, c.x)
     cdef T[16] X_WF, X_FW
@@ -158,6 +159,7 @@ cdef inline void calc_center_of_mass_acceleration(Call[T]* c) noexcept nogil:
 
 
 cdef inline void calc_centroidal_momentum_matrix(Call[T]* c) noexcept nogil:
+    make_small()
     cdef T[3] p_WScm
     calc_mass_center(c, c.p.mass, p_WScm)
     calc_momentum_matrix(
@@ -167,6 +169,7 @@ cdef inline void calc_centroidal_momentum_matrix(Call[T]* c) noexcept nogil:
 
 cdef inline void calc_center_of_mass_jacobian(Call[T]* c) noexcept nogil:
     """Of the centre of mass in frame A, expressed in E. Integers are A, E, BY_QDOT and GIVEN."""
+    make_small()
     cdef int A = c.integers[0], E = c.integers[1], by_qdot = c.integers[2], given = c.integers[3]
     cdef Py_ssize_t i
     cdef const T* mass = masses_of(c, given, c.x)
@@ -188,6 +191,7 @@ cdef inline void calc_center_of_mass_bias(Call[T]* c) noexcept nogil:
 
     Integers are A, E, the body that may rest, BY_QDOT and GIVEN.
     """
+    make_small()
     cdef int A = c.integers[0], E = c.integers[1], base = c.integers[2]
     cdef bint by_qdot = c.integers[3], given = c.integers[4]
     cdef const T* mass = masses_of(c, given, c.x)

@@ -14,6 +14,7 @@ from cpython.ref cimport PyObject
 
 cdef extern from "scalars/config.hpp" nogil:
     const int MBT_W  # lanes of Lanes, partials of Dual
+    void make_small "MBT_NS::make_small"()
 
 
 cdef extern from "scalars/real.hpp" namespace "MBT_NS" nogil:

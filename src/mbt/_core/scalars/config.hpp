@@ -38,3 +38,15 @@
 #define MBT_UNLIKELY(condition) (condition)
 #define MBT_SELDOM(condition) (condition)
 #endif
+
+namespace MBT_NS {
+
+// Says of the function that calls it, and of what only that calls, that it is made small. Only where numbers are larger
+// than registers: vectors of them are much code.
+#if defined(MBT_LARGE_SCALARS) && (defined(__GNUC__) || defined(__clang__))
+[[maybe_unused]] MBT_COLD static void make_small() { __asm__ volatile(""); }
+#else
+static MBT_INLINE void make_small() {}
+#endif
+
+}  // namespace MBT_NS
