@@ -181,6 +181,13 @@ class TestMembership:
             with pytest.raises(mbt.ForeignElementError, match=r"model_instance: .* 'arm' of another tree"):
                 getattr(tree, method)(other)
 
+    def test_a_model_instance_is_no_index_of_others(self, tree: MultibodyTree) -> None:
+        arm = tree.model_instances[2]
+        for get, kind in ((tree.get_body, "body"), (tree.get_joint_actuator, "joint actuator")):
+            message = f"expected the index of a {kind}, got model instance 'arm'"
+            with pytest.raises(mbt.ArgumentTypeError, match=message):
+                get(arm)
+
 
 class TestArrays:
     def test_out_and_in(self, tree: MultibodyTree) -> None:

@@ -104,6 +104,8 @@ class ElementCollection(Generic[E]):
                 f"{argument}: expected the index of a {self._kind}, got str {quote(index)}: "
                 f"tree.get_{self._kind.replace(' ', '_')}_by_name({quote(index)}) looks up by name"
             )
+        if isinstance(index, MultibodyElement) and index.kind != self._kind:
+            raise ArgumentTypeError(f"{argument}: expected the index of a {self._kind}, got {index._label}")
         return self._elements[as_index(index, argument, len(self._elements), self._kind)]
 
     def named(self, name: str, instances: ElementCollection[Any], argument: str) -> E:
