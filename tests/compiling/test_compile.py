@@ -749,6 +749,10 @@ def test_a_frame_by_its_name() -> None:
     np.testing.assert_allclose(pose, mbt.functional.frame_pose(tree, q, "tool"), atol=1e-14)
     with pytest.raises(mbt.UnknownNameError, match=r"^frame: .*'tool'"):
         mbt.compile(tree, "frame_pose", frame="tol")
+    for no_frame in (tree.joints[1], 3, True, ["tool"]):
+        message = f"^frame: expected a Frame or its name, got {type(no_frame).__name__}$"
+        with pytest.raises(mbt.ArgumentTypeError, match=message):
+            mbt.compile(tree, "frame_pose", frame=no_frame)
 
 
 # Where loops are faster -----------------------------------------------------------------------------------

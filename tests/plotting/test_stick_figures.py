@@ -249,6 +249,9 @@ def test_arguments(arm):
         mbt.plot(3)
     with pytest.raises(mbt.ArgumentValueError, match="names: expected one of all, joints, bodies, none"):
         mbt.plot(arm, names="some")
+    for name in ("frames", "ground"):
+        with pytest.raises(mbt.ArgumentTypeError, match=f"{name}: expected True or False, got 'no'"):
+            mbt.plot(arm, **{name: "no"})
     with pytest.raises(mbt.ArgumentTypeError, match="ax: expected axes of three dimensions, got Axes"):
         mbt.plot(arm, ax=pyplot.figure().add_subplot())
     with pytest.raises(mbt.NotFinalizedError):

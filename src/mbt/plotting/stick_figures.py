@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from mbt.errors import ArgumentTypeError, ArgumentValueError, quote
+from mbt.math.arrays import as_bool
 from mbt.plotting.matplotlib_parts import import_matplotlib
 from mbt.tree.multibody_tree import MultibodyTree
 from mbt.tree.pictures.colours import BLUE, GREEN, GREY, VERMILION
@@ -96,6 +97,7 @@ def plot(
         raise ArgumentTypeError(f"tree: expected a mbt.MultibodyTree, got {type(tree).__name__}")
     if names not in get_args(Names):
         raise ArgumentValueError(f"names: expected one of {', '.join(get_args(Names))}, got {quote(names)}")
+    frames, ground = as_bool(frames, "frames"), as_bool(ground, "ground")
     configurations = as_configurations(tree, q, "plot")
     if not len(configurations):
         raise ArgumentValueError("q: expected at least one configuration, got none")

@@ -124,6 +124,8 @@ def express(
         )
     if isinstance(frame, str):
         frame = tree._elements.frame_named(frame, "frame")
+    elif frame is not None and not hasattr(frame, "calc_pose_in_world"):
+        raise ArgumentTypeError(f"frame: expected a Frame or its name, got {type(frame).__name__}")
     twin = tree.clone_to_scalar(scalar)
     inputs = {}
     for name in chosen.inputs.split():
