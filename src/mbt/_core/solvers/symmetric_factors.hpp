@@ -1,13 +1,16 @@
 // Factors of symmetric matrices of trees: A = L' L from the last row on, which keeps the zeros between branches.
 //
 // Of a mass matrix row k of L has entries only where a dof is on the path from World to k. Each row of factors knows
-// its columns: how many, then which, or none where all from the first one on count.
+// its columns: how many, then which, or none where all from the first one on count, zeros among them too.
 #pragma once
 
 #include <cmath>
 #include <cstddef>
 
 namespace mbt_convex {
+
+// Of as many, zeros that a loop over all passes cost less than a list of the others.
+constexpr int kManyColumns = 24;
 
 // With four sums, so that no addition waits for the one before.
 inline double dot(int n, const double* a, const double* b) {
@@ -46,31 +49,70 @@ inline void add_outer(int n, double weight, const double* a, const double* b, do
 inline int* columns_of(int n, int* columns, int k) { return columns + std::ptrdiff_t(n)*k; }
 inline const int* columns_of(int n, const int* columns, int k) { return columns + std::ptrdiff_t(n)*k; }
 
-// The lower triangle becomes L, the upper one is lost; `columns` (n, n). False where a pivot is not greater than a share
-// of its diagonal.
+// y -= f0 x0 + f1 x1 + f2 x2 + f3 x3: y is loaded and stored once.
+inline void subtract_four(
+    int n, const double* factors, const double* __restrict x0, const double* __restrict x1,
+    const double* __restrict x2, const double* __restrict x3, double* __restrict y) {
+  const double f0 = factors[0], f1 = factors[1], f2 = factors[2], f3 = factors[3];
+  for (int i = 0; i < n; ++i) y[i] -= (f0*x0[i] + f1*x1[i]) + (f2*x2[i] + f3*x3[i]);
+}
+
+// Row k of A becomes that of L; its columns are listed, or taken for all where most of them are. False where its pivot is not greater than a share of `diagonal`.
+inline bool finish_row(int n, int k, double diagonal, double* A, int* columns) {
+  double* row = A + std::ptrdiff_t(n)*k;
+  int* list = columns_of(n, columns, k);
+  int count = 0;
+  for (int j = 0; j < k; ++j)
+    if (row[j] != 0.0) list[++count] = j;
+  if (!(row[k] > 1e-14*diagonal)) return false;
+  const double root = std::sqrt(row[k]), inverse = 1.0/root;
+  row[k] = root;
+  for (int i = 1; i <= count; ++i) row[list[i]] *= inverse;
+  list[0] = k < kManyColumns || 2*count < k ? count : k;
+  return true;
+}
+
+// What row k of L takes from the rows in front of it, from `end` - 1 on.
+inline void take_row(int n, int k, int end, double* A, const int* columns) {
+  const double* row = A + std::ptrdiff_t(n)*k;
+  const int* list = columns_of(n, columns, k);
+  if (list[0] == k) {
+    for (int i = 0; i < end; ++i)
+      if (row[i] != 0.0) subtract(i + 1, row[i], row, A + std::ptrdiff_t(n)*i);
+  } else {
+    for (int i = 1; i <= list[0] && list[i] < end; ++i) {
+      const double factor = row[list[i]];
+      double* other = A + std::ptrdiff_t(n)*list[i];
+      for (int j = 1; j <= i; ++j) other[list[j]] -= factor*row[list[j]];
+    }
+  }
+}
+
+// The lower triangle becomes L, the upper one is lost; `columns` (n, n). Of rows without zeros four go at once.
 inline bool factorize(int n, double* A, int* columns) {
   for (int k = 1; k < n; ++k) A[k] = A[std::ptrdiff_t(n)*k + k];
   const double first = n ? A[0] : 0.0;
   for (int k = n - 1; k >= 0; --k) {
-    double* row = A + std::ptrdiff_t(n)*k;
-    int* list = columns_of(n, columns, k);
-    int count = 0;
-    for (int j = 0; j < k; ++j)
-      if (row[j] != 0.0) list[++count] = j;
-    list[0] = count;
-    if (!(row[k] > 1e-14*(k ? A[k] : first))) return false;
-    const double root = std::sqrt(row[k]), inverse = 1.0/root;
-    row[k] = root;
-    for (int i = 1; i <= count; ++i) row[list[i]] *= inverse;
-    if (count == k) {
-      for (int i = 0; i < k; ++i) subtract(i + 1, row[i], row, A + std::ptrdiff_t(n)*i);
-    } else {
-      for (int i = 1; i <= count; ++i) {
-        const double factor = row[list[i]];
-        double* other = A + std::ptrdiff_t(n)*list[i];
-        for (int j = 1; j <= i; ++j) other[list[j]] -= factor*row[list[j]];
-      }
+    if (!finish_row(n, k, k ? A[k] : first, A, columns)) return false;
+    if (k < kManyColumns || columns_of(n, columns, k)[0] < k) {
+      take_row(n, k, k, A, columns);
+      continue;
     }
+    const double* rows[4];
+    bool is_full = true;
+    for (int p = 0; p < 4; ++p) {
+      if (p && !finish_row(n, k - p, A[k - p], A, columns)) return false;
+      rows[p] = A + std::ptrdiff_t(n)*(k - p);
+      is_full &= columns_of(n, columns, k - p)[0] == k - p;
+      // In the other rows of the four.
+      for (int i = k - p - 1; i > k - 4; --i) subtract(i + 1, rows[p][i], rows[p], A + std::ptrdiff_t(n)*i);
+    }
+    k -= 3;
+    for (int i = 0; is_full && i < k; ++i) {
+      const double factors[4] = {rows[0][i], rows[1][i], rows[2][i], rows[3][i]};
+      subtract_four(i + 1, factors, rows[0], rows[1], rows[2], rows[3], A + std::ptrdiff_t(n)*i);
+    }
+    for (int p = 3; !is_full && p >= 0; --p) take_row(n, k + p, k, A, columns);
   }
   return true;
 }
