@@ -13,8 +13,8 @@ from mbt._core.quantities.names cimport POINT_POSITIONS
 from mbt._core.solvers.implicit_changes cimport (
     Changes, Motion, Path, Work, change_forces, change_motion, find_path,
 )
-from mbt._core.solvers.implicit_rows cimport CLOSING, Problem, Terms, call, calc_touch, dot
-from mbt._core.solvers.implicit_step cimport solve_free
+from mbt._core.solvers.implicit_rows cimport CLOSING, Problem, Terms, call, calc_touch, dot, subtract
+from mbt._core.solvers.implicit_step cimport solve_free, solve_outer_free
 
 cdef extern from "solvers/implicit_changes.hpp" namespace "mbt_convex" nogil:
     cdef cppclass Vec:
@@ -42,11 +42,12 @@ cdef inline void change_constraints(Work* w) noexcept nogil:
     cdef double[3] error
     cdef double[6] rate
     cdef double[3] turned
-    cdef Py_ssize_t i, j, row
-    cdef int k, l, count
+    cdef Py_ssize_t j, row
+    cdef int k, l, count, begin, end
     for k in range(m.num_constraints):
         x = &m.constraints[k]
         count = num_equations_of(x.type)
+        find_range(y, x.row, count, &begin, &end)
         for j in range(n):
             # An error changes by J, but the rotation vector that a weld has first.
             for l in range(count):
@@ -59,8 +60,7 @@ cdef inline void change_constraints(Work* w) noexcept nogil:
             for l in range(count):
                 row = x.row + l
                 rate[l] = -y.row_slope[row]*(rate[l]/(y.h + CLOSING) + w.dJ[n*row + j])
-                for i in range(n):
-                    w.changes.by_q[n*j + i] -= y.J[n*row + i]*rate[l]
+                subtract(end - begin, rate[l], y.J + n*row + begin, w.changes.by_q + n*j + begin)
     for k in range(m.num_constraints):
         x = &m.constraints[k]
         count = num_equations_of(x.type)
@@ -74,13 +74,14 @@ cdef inline void change_stiffness(Work* w, int first, int count) noexcept nogil:
     cdef Py_ssize_t n = y.n
     cdef double share = 0.0
     cdef double* change = w.share
+    cdef double* impulse = w.x
     cdef double one
     cdef Py_ssize_t i, j
-    cdef int k, most = first
+    cdef int k, begin, end, most = first
     for k in range(first, first + count):
         memcpy(w.x, y.J + n*k, n*sizeof(double))
-        solve_free(y, w.x)
-        one = dot(<int>n, w.x, y.J + n*k)
+        solve_outer_free(y, w.x)
+        one = dot(<int>n, w.x, w.x)
         if one > share:
             share, most = one, k
     if not share > 0.0:
@@ -90,12 +91,27 @@ cdef inline void change_stiffness(Work* w, int first, int count) noexcept nogil:
     change_forces(w, w.x, NULL, w.none)
     for j in range(n):
         change[j] = 2.0*w.dJ[n*most + j]
-        for i in range(n):
-            change[j] -= w.x[i]*w.dM[n*i + j]
+    for i in range(n):
+        subtract(<int>n, w.x[i], w.dM + n*i, change)
+    find_range(y, first, count, &begin, &end)
+    for i in range(begin, end):
+        impulse[i] = 0.0
+        for k in range(first, first + count):
+            impulse[i] += y.J[n*k + i]*w.multipliers[k]
+    for j in range(n):
+        subtract(end - begin, -change[j]/share, impulse + begin, w.changes.by_q + n*j + begin)
+
+
+cdef inline void find_range(const Problem* y, int first, int count, int* begin, int* end) noexcept nogil:
+    """Between which dofs rows of constraints are: those of a loop, as a rule few."""
+    cdef int n = y.n
+    cdef int k, i
+    begin[0], end[0] = n, 0
     for k in range(first, first + count):
-        for j in range(n):
-            for i in range(n):
-                w.changes.by_q[n*j + i] += y.J[n*k + i]*w.multipliers[k]*change[j]/share
+        for i in range(n):
+            if y.J[<Py_ssize_t>n*k + i] != 0.0:
+                begin[0], end[0] = min(begin[0], i), max(end[0], i + 1)
+    begin[0] = min(begin[0], end[0])
 
 
 cdef inline void change_touches(Work* w) noexcept nogil:
@@ -179,8 +195,7 @@ cdef inline void change_compliance(Work* w, int point, const Place* place, const
         add_row_changes(place[0], k, path[0], w.with_x, 2.0, w.share)
         change_forces(w, w.x, NULL, w.none)
         for i in range(n):
-            for j in range(n):
-                w.share[j] -= w.x[i]*w.dM[n*i + j]
+            subtract(<int>n, w.x[i], w.dM + n*i, w.share)
     for j in range(n):
         for i in range(n):
             force = slope*(u[0]*rows[i] + u[1]*rows[n + i])

@@ -78,6 +78,7 @@ cdef extern from "solvers/convex_step.hpp" namespace "mbt_convex" nogil:
     Py_ssize_t count_memory(int n, int num_rows, int num_points)
     void set_memory(Problem& x, double* memory)
     double dot(int n, const double* a, const double* b)
+    void subtract(int n, double factor, const double* x, double* y)
     void multiply(int rows, int n, const double* A, const double* x, double* y)
     bint factorize(int n, double* A, int* columns)
     void solve_outer(int n, const double* L, const int* columns, double* x)

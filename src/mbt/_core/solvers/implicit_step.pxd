@@ -127,11 +127,18 @@ cdef inline int set_problem(
 
 
 cdef inline void solve_free(const Problem* y, double* x) noexcept nogil:
-    """M^-1 x, by the factor that `set_problem` leaves behind M."""
+    """M^-1 x, by the factor M = L' L that `set_problem` leaves behind M."""
+    cdef Py_ssize_t square = <Py_ssize_t>y.n*y.n
+    cdef const double* L = y.M + square
+    solve_outer_free(y, x)
+    solve_inner(y.n, L, <const int*>(L + square), x)
+
+
+cdef inline void solve_outer_free(const Problem* y, double* x) noexcept nogil:
+    """L'^-1 x."""
     cdef Py_ssize_t square = <Py_ssize_t>y.n*y.n
     cdef const double* L = y.M + square
     solve_outer(y.n, L, <const int*>(L + square), x)
-    solve_inner(y.n, L, <const int*>(L + square), x)
 
 
 cdef inline bint factorize_with_damping(
