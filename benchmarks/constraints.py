@@ -1,12 +1,13 @@
 """Forward dynamics with constraints of one state, and its derivatives, beside Pinocchio's.
 
-    python benchmarks/constraints.py [--urdf FILE --feet LINK LINK] [--rounds 200]
+    python benchmarks/constraints.py [--urdf FILE] [--held LINK ...] [--rounds 200]
 
-A four-bar linkage, closed by a ball, and a free humanoid both feet of which are held, with 12 equations: that
-of the benchmarks, or one of a file. Printed, of interleaved rounds: the least and the median time of a call,
-their ratios, and by how much the accelerations differ, and what these change by with forces. Derivatives are
-those of accelerations and multipliers by q, v and tau; those of Pinocchio follow a call of forward dynamics,
-which is part of both.
+A four-bar linkage, closed by a ball, and a free humanoid that is held, that of the benchmarks or one of a
+file: by the first two links, its feet, with 12 equations, and by all of them, its hands too, with 24.
+Printed, of interleaved rounds: the least and the median time of a call, their ratios, and by how much the
+accelerations differ, and what these change by with forces. Of Pinocchio's ways to accelerations `lcaba` is
+the second, after `computeJointMinimalOrdering`. Derivatives are those of accelerations and multipliers by
+q, v and tau; those of Pinocchio follow a call of forward dynamics, which is part of both.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ Call = Callable[[], Any]
 class Calls(NamedTuple):
     """What both compute, and which place each velocity of a tree has in Pinocchio."""
 
-    forward: tuple[Call, Call]
+    forward: tuple[Call, Call, Call]
     derivatives: tuple[Call, Call]
     order: Array
 
@@ -73,24 +74,24 @@ def prepare_four_bar() -> Calls:
     closure = pin.RigidConstraintModel(
         pin.ContactType.CONTACT_3D,
         model,
-        0,
-        pin.SE3(np.eye(3), np.array([POST, 0, 0])),
         3,
         pin.SE3(np.eye(3), np.array([BARS[2], 0, 0])),
+        0,
+        pin.SE3(np.eye(3), np.array([POST, 0, 0])),
         pin.ReferenceFrame.LOCAL,
     )
     q, v = np.array([-0.9, 0.7, 1.1]), np.zeros(3)
     return prepare(work, model, [closure], (q, v), (q, v), np.arange(3))
 
 
-def prepare_humanoid(source: BenchmarkModel, feet: list[str]) -> Calls:
-    """Return the same of a free robot whose feet are held."""
+def prepare_humanoid(source: BenchmarkModel, links: list[str]) -> Calls:
+    """Return the same of a free robot, links of which are held."""
     tree = mbt.load_model(with_free_root(source))
     work = tree.edit()
     world = work.world_body
     held = []
     context = tree.create_default_context()
-    for name in feet:
+    for name in links:
         body = work.get_body_by_name(name)
         X_WF = tree.calc_relative_transform(context, tree.world_frame, tree.get_body_by_name(name))
         ground = work.add_frame(mbt.FixedOffsetFrame(f"ground of {name}", world, X_WF))
@@ -132,11 +133,22 @@ def prepare(
         constraints.append(constraint)
         datas.append(constraint.createData())
     settings = pin.ProximalSettings(1e-12, 1e-9, 10)
+    twin = model.copy()
+    ordered = twin.createData()
+    ends = pin.StdVec_RigidConstraintData()
+    for constraint in constraints:
+        ends.append(constraint.createData())
+    pin.computeJointMinimalOrdering(twin, ordered, constraints)
+    # With less than 1e-6 its accelerations are wrong in the third digit.
+    softer = pin.ProximalSettings(1e-9, 1e-6, 20)
     pin.initConstraintDynamics(model, data, constraints, datas)
     tau = np.zeros(model.nv)
 
     def forward() -> Array:
         return pin.constraintDynamics(model, data, *peer, tau, constraints, datas, settings)
+
+    def sweep() -> Array:
+        return pin.lcaba(twin, ordered, *peer, tau, constraints, ends, softer)
 
     def differentiate() -> Any:
         forward()
@@ -144,7 +156,7 @@ def prepare(
 
     calc = functional.constrained_forward_dynamics_derivatives
     return Calls(
-        (lambda: functional.forward_dynamics(tree, *own, tau), forward),
+        (lambda: functional.forward_dynamics(tree, *own, tau), forward, sweep),
         (lambda: calc(tree, *own, tau)[2], lambda: differentiate()[2]),
         order,
     )
@@ -167,30 +179,34 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--urdf", type=Path, help="a humanoid; that of the benchmarks by default")
     parser.add_argument(
-        "--feet", nargs=2, default=("left_leg_5", "right_leg_5"), help="its links that are held"
+        "--held",
+        nargs="+",
+        default=("left_leg_5", "right_leg_5", "left_arm_6", "right_arm_6"),
+        metavar="LINK",
     )
     parser.add_argument("--rounds", type=int, default=200)
     arguments = parser.parse_args()
     robot = make_model("humanoid") if arguments.urdf is None else read_lumped(arguments.urdf, floating=True)
-    for name, calls in {
-        "four-bar": prepare_four_bar(),
-        robot.name: prepare_humanoid(robot, list(arguments.feet)),
-    }.items():
-        own, peer = (call() for call in calls.forward)
-        of_forward = own, peer[calls.order]
-        own, peer = (call() for call in calls.derivatives)
-        of_derivatives = own, peer[np.ix_(calls.order, calls.order)]
+    mechanisms = {"four-bar": prepare_four_bar()}
+    for count in sorted({2, len(arguments.held)}):
+        held = list(arguments.held)[:count]
+        mechanisms[f"{robot.name}, held by {len(held)} links"] = prepare_humanoid(robot, held)
+    for name, calls in mechanisms.items():
+        own, peer, ordered = (call().copy() for call in calls.forward)
+        derivatives, theirs = (call() for call in calls.derivatives)
         times = measure([*calls.forward, *calls.derivatives], arguments.rounds)
-        print_line(name, times[:2], *of_forward)
-        print_line(f"{name}, derivatives", times[2:], *of_derivatives)
+        print_line(name, "constraintDynamics", times[:2], own, peer[calls.order])
+        print_line(name, "lcaba", [times[0], times[2]], own, ordered[calls.order])
+        of_peer = theirs[np.ix_(calls.order, calls.order)]
+        print_line(f"{name}, derivatives", "pin", times[3:], derivatives, of_peer)
 
 
-def print_line(name: str, times: list[tuple[float, float]], own: Array, peer: Array) -> None:
+def print_line(name: str, library: str, times: list[tuple[float, float]], own: Array, peer: Array) -> None:
     """Tell how long both took, and how far apart they are."""
     (mine, my_median), (theirs, their_median) = times
     difference = abs(own - peer).max() / max(1.0, abs(own).max())
     print(
-        f"{name}: mbt {mine:.2f} us (median {my_median:.2f}), pin {theirs:.2f} us (median "
+        f"{name}: mbt {mine:.2f} us (median {my_median:.2f}), {library} {theirs:.2f} us (median "
         f"{their_median:.2f}), ratio {theirs / mine:.2f} (median {their_median / my_median:.2f}), "
         f"difference {difference:.1e}"
     )

@@ -54,6 +54,32 @@ static MBT_INLINE void scale_square(int n, const T* scale, T* A) {
   });
 }
 
+// The same of m rows, numbers above the diagonal too.
+template <class T>
+static MBT_INLINE void add_square_of_many(std::ptrdiff_t m, const T& d, const T* z, T* A) {
+  for (std::ptrdiff_t e = 0; e < m; ++e) {
+    const T s = z[e] * d;
+    const typename Wide<T>::type wide = Wide<T>::spread(s);
+    T* row = A + m * e;
+    std::ptrdiff_t f = 0;
+    for (; f <= e && f + Wide<T>::width <= m; f += Wide<T>::width)
+      Wide<T>::put(row + f, Wide<T>::take(row + f) + wide * Wide<T>::take(z + f));
+    for (; f <= e; ++f) row[f] = row[f] + s * z[f];
+  }
+}
+
+// Of two constraints with k and n equations, the k rows of A += d a b'.
+template <class T>
+static MBT_INLINE void add_products(
+    int k, int n, const T& d, const T* a, const T* b, std::ptrdiff_t stride, T* __restrict A) {
+  for_equations(n, [&](auto count) {
+    for (int e = 0; e < k; ++e) {
+      const T s = a[e] * d;
+      for (int f = 0; f < count; ++f) A[stride * e + f] = A[stride * e + f] + s * b[f];
+    }
+  });
+}
+
 // s + a' b of one constraint.
 template <class T>
 static MBT_INLINE T plus_products(const T& s, int n, const T* a, const T* b) {

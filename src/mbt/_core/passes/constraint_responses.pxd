@@ -77,7 +77,7 @@ cdef inline void calc_remainders(
     # Out:
     ConstraintWork[T]* w,
 ) noexcept nogil:
-    """right = wanted - (J vdot + Jdot v), in units of `scale`; size: the squares of what that is a difference of."""
+    """right = wanted - (J vdot + Jdot v), in units of `scale`; size: squares of what that is a difference of."""
     cdef const Constraint* x
     cdef const T* c
     cdef const FrameMotion[T]* A
@@ -121,16 +121,24 @@ cdef inline bint leaves_much_in_all(
 ) noexcept nogil:
     """Whether what remains is more than rounding: `right`, less what no force can change."""
     cdef T excess = <T>0.0
-    cdef int group, first, e
+    cdef T size
+    cdef int group, i, first, end, e
     copy(w.right, model.num_equations, w.rest)
     for group in range(groups.num_groups):
         first = groups.row_start[group]
         keep_independent(
             groups.row_start[group + 1] - first, w.L + groups.L_start[group], w.rest + first, w.step + first
         )
-    for e in range(model.num_equations):
-        w.rest[e] = w.rest[e]*w.rest[e] - w.size[e]*(w.scale[e]*w.scale[e]*SQUARED_ROUNDING)
-        excess = select_lt(excess, w.rest[e], w.rest[e], excess)
+    # Levers join rotation and translation of a weld: one may round where the other is large.
+    for i in range(model.num_constraints):
+        first = groups.place[i]
+        end = first + num_equations_of(model.constraints[i].type)
+        size = <T>0.0
+        for e in range(first, end):
+            size = size + w.size[e]*(w.scale[e]*w.scale[e])
+        for e in range(first, end):
+            w.rest[e] = w.rest[e]*w.rest[e] - size*SQUARED_ROUNDING
+            excess = select_lt(excess, w.rest[e], w.rest[e], excess)
     if not leaves_much(&excess, times):
         return False
     keep_much(model.num_equations, &excess, w.right)

@@ -8,7 +8,9 @@ J. Carpentier, R. Budhiraja, N. Mansard, "Proximal and Sparse Resolution of Cons
 has the sweeps. In NumPy: tests/support/constraints.py.
 """
 
-from mbt._core.algebra.derivative_columns cimport add_square, plus_products, scale_square
+from mbt._core.algebra.derivative_columns cimport (
+    add_products, add_square, add_square_of_many, plus_products, scale_square,
+)
 from mbt._core.algebra.records cimport (
     Articulated, ArticulatedDof, FrameMotion, Parameters, Placed, Pose, add_to_columns, carry_columns,
 )
@@ -280,36 +282,35 @@ cdef inline void calc_Lambda(
     cdef const Constraint* x
     cdef const Constraint* y
     cdef const T* row
-    cdef T* out
-    cdef int i, j, k, a, b, n
+    cdef int num_constraints = groups.constraint_start[group + 1] - groups.constraint_start[group]
+    cdef int i, j, k, a, b
     cdef Py_ssize_t e, f, from_e, from_f
-    cdef T s
+    cdef T D_inverse
     set_zero(Lambda, m*m)
-    if groups.constraint_start[group] + 1 == groups.constraint_start[group + 1]:
-        for j in range(groups.mobod_start[group], groups.mobod_start[group + 1]):
-            i = groups.mobods[j]
-            for k in range(model.joints[i].nv):
-                add_square(
-                    <int>m, dofs[model.joints[i].v_start + k].D_inverse, Z + groups.Z_start[i] + m*k, Lambda
-                )
-        scale_square(<int>m, scale, Lambda)
-        return
     for j in range(groups.mobod_start[group], groups.mobod_start[group + 1]):
         i = groups.mobods[j]
         for k in range(model.joints[i].nv):
             row = Z + groups.Z_start[i] + m*k
+            D_inverse = dofs[model.joints[i].v_start + k].D_inverse
+            if num_constraints == 1:
+                add_square(<int>m, D_inverse, row, Lambda)
+                continue
+            if groups.through_start[i + 1] - groups.through_start[i] == num_constraints:
+                add_square_of_many(m, D_inverse, row, Lambda)
+                continue
             for a in range(groups.through_start[i], groups.through_start[i + 1]):
                 x = &model.constraints[groups.through[a]]
                 from_e = groups.place[groups.through[a]] - first
-                for e in range(from_e, from_e + num_equations_of(x.type)):
-                    s = row[e]*dofs[model.joints[i].v_start + k].D_inverse
-                    out = Lambda + m*e
-                    for b in range(groups.through_start[i], a + 1):
-                        y = &model.constraints[groups.through[b]]
-                        from_f = groups.place[groups.through[b]] - first
-                        n = num_equations_of(y.type)
-                        for f in range(from_f, from_f + n):
-                            out[f] = out[f] + s*row[f]
+                for b in range(groups.through_start[i], a + 1):
+                    y = &model.constraints[groups.through[b]]
+                    from_f = groups.place[groups.through[b]] - first
+                    add_products(
+                        num_equations_of(x.type), num_equations_of(y.type), D_inverse, row + from_e, row + from_f, m,
+                        Lambda + m*from_e + from_f
+                    )
+    if num_constraints == 1:
+        scale_square(<int>m, scale, Lambda)
+        return
     for e in range(m):
         for f in range(e + 1):
             Lambda[m*e + f] = Lambda[m*e + f]*(scale[e]*scale[f])
