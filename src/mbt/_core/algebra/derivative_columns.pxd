@@ -75,12 +75,7 @@ cdef extern from "algebra/dense_rows.hpp" namespace "MBT_NS" nogil:
 
 
 cdef extern from "algebra/semidefinite_rows.hpp" namespace "MBT_NS" nogil:
-    # Of one constraint.
-    void add_square[S](int n, const S& d, const S* z, S* A)
-    void scale_square[S](int n, const S* scale, S* A)
-    void add_square_of_many[S](Py_ssize_t m, const S& d, const S* z, S* A)
-    void add_products[S](int k, int n, const S& d, const S* a, const S* b, Py_ssize_t stride, S* A)
-    S plus_products[S](const S& s, int n, const S* a, const S* b)
+    void add_square[S](Py_ssize_t n, const S& d, const S* z, Py_ssize_t stride, S* A)
     void factor_semidefinite[S](Py_ssize_t m, S* A, S* D)
     void solve_semidefinite[S](Py_ssize_t m, const S* L, const S* D, S* y, S* x)
     # Rows of eight.

@@ -28,66 +28,30 @@ static MBT_INLINE bool is_zero(const T&) {  // who knows
 
 static const std::ptrdiff_t kManyRows = 8;
 
-// Of the 1, 3 or 6 equations of a constraint, which unrolled loops take: `function` of their number.
-template <class F>
-static MBT_INLINE void for_equations(int n, const F& function) {
-  if (n == 1) function(std::integral_constant<int, 1>());
-  else if (n == 3) function(std::integral_constant<int, 3>());
-  else function(std::integral_constant<int, 6>());
-}
-
-// The lower triangle of A (n, n) += d z z', and that of A in units of `scale`.
-template <class T>
-static MBT_INLINE void add_square(int n, const T& d, const T* z, T* A) {
-  for_equations(n, [&](auto count) {
-    for (int e = 0; e < count; ++e) {
-      const T s = z[e] * d;
-      for (int f = 0; f <= e; ++f) A[count * e + f] = A[count * e + f] + s * z[f];
-    }
-  });
-}
-template <class T>
-static MBT_INLINE void scale_square(int n, const T* scale, T* A) {
-  for_equations(n, [&](auto count) {
-    for (int e = 0; e < count; ++e)
-      for (int f = 0; f <= e; ++f) A[count * e + f] = A[count * e + f] * (scale[e] * scale[f]);
-  });
-}
-
-// The same of m rows, numbers above the diagonal too.
-template <class T>
-static MBT_INLINE void add_square_of_many(std::ptrdiff_t m, const T& d, const T* z, T* A) {
-  for (std::ptrdiff_t e = 0; e < m; ++e) {
+// The lower triangle of A (n, n), in rows of `stride`, += d z z'.
+template <int n, class T>
+static MBT_INLINE void add_unrolled_square(const T& d, const T* z, std::ptrdiff_t stride, T* A) {
+  for (int e = 0; e < n; ++e) {
     const T s = z[e] * d;
-    const typename Wide<T>::type wide = Wide<T>::spread(s);
-    T* row = A + m * e;
-    std::ptrdiff_t f = 0;
-    for (; f <= e && f + Wide<T>::width <= m; f += Wide<T>::width)
-      Wide<T>::put(row + f, Wide<T>::take(row + f) + wide * Wide<T>::take(z + f));
-    for (; f <= e; ++f) row[f] = row[f] + s * z[f];
+    for (int f = 0; f <= e; ++f) A[stride * e + f] = A[stride * e + f] + s * z[f];
   }
 }
 
-// Of two constraints with k and n equations, the k rows of A += d a b'.
+// The same, and numbers above the diagonal as far as row n goes, of one state in unrolled loops for the 3 and 6
+// equations of constraints.
 template <class T>
-static MBT_INLINE void add_products(
-    int k, int n, const T& d, const T* a, const T* b, std::ptrdiff_t stride, T* __restrict A) {
-  for_equations(n, [&](auto count) {
-    for (int e = 0; e < k; ++e) {
-      const T s = a[e] * d;
-      for (int f = 0; f < count; ++f) A[stride * e + f] = A[stride * e + f] + s * b[f];
-    }
-  });
-}
-
-// s + a' b of one constraint.
-template <class T>
-static MBT_INLINE T plus_products(const T& s, int n, const T* a, const T* b) {
-  T sum = s;
-  for_equations(n, [&](auto count) {
-    for (int e = 0; e < count; ++e) sum = sum + a[e] * b[e];
-  });
-  return sum;
+static MBT_INLINE void add_square(std::ptrdiff_t n, const T& d, const T* z, std::ptrdiff_t stride, T* A) {
+  if (std::is_same<T, double>::value && n == 3) return add_unrolled_square<3>(d, z, stride, A);
+  if (std::is_same<T, double>::value && n == 6) return add_unrolled_square<6>(d, z, stride, A);
+  for (std::ptrdiff_t e = 0; e < n; ++e) {
+    const T s = z[e] * d;
+    const typename Wide<T>::type wide = Wide<T>::spread(s);
+    T* row = A + stride * e;
+    std::ptrdiff_t f = 0;
+    for (; f <= e && f + Wide<T>::width <= n; f += Wide<T>::width)
+      Wide<T>::put(row + f, Wide<T>::take(row + f) + wide * Wide<T>::take(z + f));
+    for (; f <= e; ++f) row[f] = row[f] + s * z[f];
+  }
 }
 
 // Of A (m, m) the lower triangle is read. D (m,) is 1 / D or 0, and before the pivots that a row must have more than not

@@ -8,9 +8,7 @@ J. Carpentier, R. Budhiraja, N. Mansard, "Proximal and Sparse Resolution of Cons
 has the sweeps. In NumPy: tests/support/constraints.py.
 """
 
-from mbt._core.algebra.derivative_columns cimport (
-    add_products, add_square, add_square_of_many, plus_products, scale_square,
-)
+from mbt._core.algebra.derivative_columns cimport add_square
 from mbt._core.algebra.records cimport (
     Articulated, ArticulatedDof, FrameMotion, Parameters, Placed, Pose, add_to_columns, carry_columns,
 )
@@ -282,35 +280,38 @@ cdef inline void calc_Lambda(
     cdef const Constraint* x
     cdef const Constraint* y
     cdef const T* row
+    cdef T* out
     cdef int num_constraints = groups.constraint_start[group + 1] - groups.constraint_start[group]
-    cdef int i, j, k, a, b
+    cdef int i, j, k, a, b, n
     cdef Py_ssize_t e, f, from_e, from_f
-    cdef T D_inverse
+    cdef T D_inverse, s
     set_zero(Lambda, m*m)
     for j in range(groups.mobod_start[group], groups.mobod_start[group + 1]):
         i = groups.mobods[j]
         for k in range(model.joints[i].nv):
             row = Z + groups.Z_start[i] + m*k
             D_inverse = dofs[model.joints[i].v_start + k].D_inverse
-            if num_constraints == 1:
-                add_square(<int>m, D_inverse, row, Lambda)
+            a = groups.through_start[i]
+            if groups.through_start[i + 1] == a + num_constraints:
+                add_square(m, D_inverse, row, m, Lambda)
                 continue
-            if groups.through_start[i + 1] - groups.through_start[i] == num_constraints:
-                add_square_of_many(m, D_inverse, row, Lambda)
+            if groups.through_start[i + 1] == a + 1:
+                from_e = groups.place[groups.through[a]] - first
+                n = num_equations_of(model.constraints[groups.through[a]].type)
+                add_square(n, D_inverse, row + from_e, m, Lambda + (m + 1)*from_e)
                 continue
             for a in range(groups.through_start[i], groups.through_start[i + 1]):
                 x = &model.constraints[groups.through[a]]
                 from_e = groups.place[groups.through[a]] - first
-                for b in range(groups.through_start[i], a + 1):
-                    y = &model.constraints[groups.through[b]]
-                    from_f = groups.place[groups.through[b]] - first
-                    add_products(
-                        num_equations_of(x.type), num_equations_of(y.type), D_inverse, row + from_e, row + from_f, m,
-                        Lambda + m*from_e + from_f
-                    )
-    if num_constraints == 1:
-        scale_square(<int>m, scale, Lambda)
-        return
+                for e in range(from_e, from_e + num_equations_of(x.type)):
+                    s = row[e]*D_inverse
+                    out = Lambda + m*e
+                    for b in range(groups.through_start[i], a + 1):
+                        y = &model.constraints[groups.through[b]]
+                        from_f = groups.place[groups.through[b]] - first
+                        n = num_equations_of(y.type)
+                        for f in range(from_f, from_f + n):
+                            out[f] = out[f] + s*row[f]
     for e in range(m):
         for f in range(e + 1):
             Lambda[m*e + f] = Lambda[m*e + f]*(scale[e]*scale[f])
@@ -335,7 +336,7 @@ cdef inline void add_constraint_forces(
     cdef const Constraint* x
     cdef const T* row
     cdef int i, j, k, l, a
-    cdef Py_ssize_t from_e
+    cdef Py_ssize_t e, from_e
     cdef T s
     for j in range(groups.mobod_start[group], groups.mobod_start[group + 1]):
         i = groups.mobods[j]
@@ -346,7 +347,8 @@ cdef inline void add_constraint_forces(
             for a in range(groups.through_start[i], groups.through_start[i + 1]):
                 x = &model.constraints[groups.through[a]]
                 from_e = groups.place[groups.through[a]] - first
-                s = plus_products(s, num_equations_of(x.type), row + from_e, multipliers + from_e)
+                for e in range(from_e, from_e + num_equations_of(x.type)):
+                    s = s + row[e]*multipliers[e]
             add_force_on_dof(l == 0, s, &dofs[k], du + k if du != NULL else NULL)
 
 

@@ -204,6 +204,7 @@ cdef inline void calc_contact_forces(Call[T]* c) noexcept nogil:
 # What is linear in the inertial parameters ------------------------------------------------------------------------
 
 cdef inline void calc_dynamics_regressor(Call[T]* c) noexcept nogil:
+    make_small()
     cdef T* A_WB = c.k.rest
     run_accelerations(c, A_WB)
     calc_inverse_dynamics_regressor(
@@ -212,12 +213,15 @@ cdef inline void calc_dynamics_regressor(Call[T]* c) noexcept nogil:
 
 
 cdef inline void calc_kinetic_regressor(Call[T]* c) noexcept nogil:
+    make_small()
     calc_kinetic_energy_regressor(c.model, c.k.X_WB, c.k.V_WB, c.out)
 
 
 cdef inline void calc_potential_regressor(Call[T]* c) noexcept nogil:
+    make_small()
     calc_potential_energy_regressor(c.model, c.switches.weightless, c.p.gravity, c.k.X_WB, c.out)
 
 
 cdef inline void calc_regressor_of_momentum(Call[T]* c) noexcept nogil:
+    make_small()
     calc_momentum_regressor(c.model, c.k.X_WB, c.k.V_WB, c.x, c.out)
