@@ -454,9 +454,8 @@ def _as_real_array(value: object, name: str, dtype: Any = np.float64) -> FloatAr
         ) from error
     if array.dtype == object and array is not value and all(map(_is_int_or_float, array.flat)):
         array = _as_floats(array, name)
-    if (
-        array.dtype.kind == "b" and not array.ndim
-    ):  # An option in the wrong place; in arrays they are 0 and 1.
+    # An option in the wrong place; in arrays they are 0 and 1.
+    if array.dtype.kind == "b" and not array.ndim:
         raise ArgumentTypeError(f"{name}: expected a number, got {array}")
     if array.dtype.kind not in _REAL_KINDS:
         if is_foreign(value):
