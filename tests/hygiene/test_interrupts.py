@@ -181,20 +181,11 @@ def _finish(child: subprocess.Popen[str]) -> tuple[str, str]:
         raise
 
 
-@pytest.mark.parametrize("states", ["single", "batch"])
-def test_an_interrupt_ends_a_long_rollout(states: str) -> None:
-    child = _child(ROLLOUT, states)
-    assert child.stdout is not None
-    assert child.stdout.readline() == "ready\n"
-    time.sleep(0.3)
-    child.send_signal(signal.SIGINT)
-    out, error = _finish(child)
-    assert (child.returncode, out) == (0, "interrupted\n"), error
-
-
-@pytest.mark.parametrize("goals", ["one", "many"])
-def test_an_interrupt_ends_a_search_from_many_seeds(goals: str) -> None:
-    child = _child(SEARCH, goals)
+@pytest.mark.parametrize(
+    ("program", "argument"), [(ROLLOUT, "single"), (ROLLOUT, "batch"), (SEARCH, "one"), (SEARCH, "many")]
+)
+def test_an_interrupt_ends_a_long_rollout_or_search(program: str, argument: str) -> None:
+    child = _child(program, argument)
     assert child.stdout is not None
     assert child.stdout.readline() == "ready\n"
     time.sleep(0.3)
