@@ -754,3 +754,25 @@ def test_a_loop_that_cannot_close_ends_at_its_least_gap():
         q, v = functional.rollout(tree, [0.0], [0.0], np.zeros((1000, 1)), 5e-3, method="implicit")
         np.testing.assert_allclose(q[-1], -np.pi / 2, atol=1e-9)
         np.testing.assert_allclose(v[-1], 0.0, atol=1e-9)
+
+
+def test_a_large_tree_moves_from_rest_by_mass_and_damping():
+    """(M + h D) v1 = h tau. Rows of the factor have most of their columns, those of leaves do not."""
+    tree, rng = mbt.MultibodyTree(), np.random.default_rng(0)
+    inertia = mbt.SpatialInertia.solid_box_with_mass(1.0, 0.1, 0.2, 0.3)
+    parent = tree.world_body
+    for i in range(60):
+        body = tree.add_body(mbt.RigidBody(f"body{i}", inertia))
+        axis = rng.normal(size=3)
+        X = mbt.math.make_pose([0.1, 0.0, 0.2])
+        tree.add_joint(
+            mbt.RevoluteJoint, f"joint{i}", parent, X, body, None, axis / np.linalg.norm(axis), damping=0.5
+        )
+        parent = parent if i % 7 == 3 else body
+    tree.finalize()
+    n = tree.num_velocities
+    q, tau = rng.uniform(-1.0, 1.0, (2, n))
+    _, v1 = functional.step(tree, q, np.zeros(n), tau, 1e-2, method="implicit")
+    A = functional.mass_matrix(tree, q) + 1e-2 * 0.5 * np.eye(n)
+    desired = np.linalg.solve(A, 1e-2 * tau)
+    np.testing.assert_allclose(v1, desired, rtol=1e-8, atol=1e-10)

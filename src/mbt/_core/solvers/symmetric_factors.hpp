@@ -57,7 +57,8 @@ inline void subtract_four(
   for (int i = 0; i < n; ++i) y[i] -= (f0*x0[i] + f1*x1[i]) + (f2*x2[i] + f3*x3[i]);
 }
 
-// Row k of A becomes that of L; its columns are listed, or taken for all where most of them are. False where its pivot is not greater than a share of `diagonal`.
+// Row k of A becomes that of L; its columns are listed, or taken for all where most of them are. False where its pivot
+// is not greater than a share of `diagonal`.
 inline bool finish_row(int n, int k, double diagonal, double* A, int* columns) {
   double* row = A + std::ptrdiff_t(n)*k;
   int* list = columns_of(n, columns, k);
@@ -88,7 +89,7 @@ inline void take_row(int n, int k, int end, double* A, const int* columns) {
   }
 }
 
-// The lower triangle becomes L, the upper one is lost; `columns` (n, n). Of rows without zeros four go at once.
+// The lower triangle becomes L, the upper one is lost; `columns` (n, n). Of rows with all columns four go at once.
 inline bool factorize(int n, double* A, int* columns) {
   for (int k = 1; k < n; ++k) A[k] = A[std::ptrdiff_t(n)*k + k];
   const double first = n ? A[0] : 0.0;
