@@ -14,6 +14,8 @@ __all__ = ["write_assembly"]
 #: Instructions of the processor, not functions of libm.
 _INTRINSICS = ("sqrt", "fabs", "floor", "ceil", "trunc", "rint", "copysign")
 _ARITHMETIC = {"add": "fadd", "subtract": "fsub", "multiply": "fmul", "divide": "fdiv"}
+#: What LLVM may assume of arrays, by the first letters of their names.
+_NO_ALIAS = {"i": "noalias readonly", "o": "noalias", "m": "noalias", "s": "readonly", "c": "readonly"}
 _COMPARISONS = {"less": "olt", "less_equal": "ole", "equal": "oeq"}
 
 
@@ -142,51 +144,100 @@ class _Function:
         return self.add(f"shufflevector {kind} {a}, {kind} {b}, <{len(places)} x i32> <{mask}>")
 
 
-def _write_operations(schedule: Schedule, to: _Function, inputs: list[str], room: int) -> None:
-    """Write what is recorded, and its results; sines take a multiple of `room` angles."""
-    names: dict[int, str] = {}
-    turned: dict[tuple[str, int], str] = {}
+def _write_operations(schedule: Schedule, to: _Function, arrays: list[str], room: int) -> str:
+    """Write what is recorded, and its results; return the functions that it calls, of a piece each.
 
-    def operand(index: int) -> str:
-        name, *rest = schedule.operations[index]
-        return to.number(struct.unpack("d", rest[0])[0]) if name == "constant" else names[index]
-
-    def store(index: int) -> None:
-        for k, i in schedule.places.get(index, ()):
-            to.store(operand(index), f"%o{k}", i)
-
-    def write(index: int) -> None:
-        name, *rest = schedule.operations[index]
-        known = turned.get((name, rest[0])) if name in ("sin", "cos") else None
-        names[index] = known or _write_operation(schedule.operations[index], to, operand, inputs)
-        store(index)
-
+    Inputs and results are the `arrays`; sines take a multiple of `room` angles.
+    """
+    passed = ", ".join(f"ptr {array}" for array in [*arrays, "%m", "%s", "%c"])
+    parameters = ", ".join(f"ptr {_NO_ALIAS[array[1]]} {array}" for array in [*arrays, "%m", "%s", "%c"])
+    functions = [
+        f"define internal void @{to.suffix}_{k}({parameters}) #2 {{\n{_rooms(to, {})}\n"
+        f"{_write_piece(schedule, to, piece)}\n  ret void\n}}\n"
+        for k, piece in enumerate(schedule.pieces)
+    ]
+    code = _Code(schedule, to)
     for index in schedule.inputs:
-        names[index] = _write_operation(schedule.operations[index], to, operand, inputs)
+        code.read(index)
     for index in (*schedule.inputs, *schedule.constants):
-        store(index)
+        code.store(index)
     for index in schedule.before:
-        write(index)
+        code.write(index)
     if schedule.angles:
         angles = schedule.angles
-        size = (len(angles) + room - 1) // room * room
+        size = _round_up(len(angles), room)
         for i, angle in enumerate(angles):
-            to.store(operand(angle), "%x", i)
+            to.store(code.operand(angle), "%x", i)
         for i in range(len(angles), size):
             to.store(to.number(0.0), "%x", i)
         to.do(f"call void @sincos_many(i64 {size * to.lanes}, ptr %x, ptr %s, ptr %c)")
-        for i, angle in enumerate(angles):
-            for name in ("sin", "cos"):
-                turned[name, angle] = to.load(f"%{name[0]}", i)
-    for index in schedule.after:
-        write(index)
+    for k in range(len(functions)):
+        to.do(f"call void @{to.suffix}_{k}({passed})")
+    return "\n".join(functions)
 
 
-def _write_operation(operation: tuple[Any, ...], to: _Function, operand: Any, inputs: list[str]) -> str:
+def _write_piece(schedule: Schedule, to: _Function, piece: list[int]) -> str:
+    """Return the lines of a function of some operations."""
+    code = _Code(schedule, to)
+    for index in piece:
+        for operand in schedule.outside(index, code.names):
+            code.read(operand)
+        code.write(index)
+    return to.take()
+
+
+class _Code:
+    """Operations that a function has written, by the names of their results."""
+
+    def __init__(self, schedule: Schedule, to: _Function) -> None:
+        self.schedule, self.to = schedule, to
+        self.names: dict[int, str] = {}
+
+    def operand(self, index: int) -> str:
+        """Return a result by its name, or a constant."""
+        name, *rest = self.schedule.operations[index]
+        return self.to.number(struct.unpack("d", rest[0])[0]) if name == "constant" else self.names[index]
+
+    def read(self, index: int) -> None:
+        """Write the reading of what is known before the function, where conditions are numbers."""
+        to = self.to
+        name, *rest = self.schedule.operations[index]
+        if index in self.schedule.turned:
+            turned, place = self.schedule.turned[index]
+            value = to.load(f"%{turned}", place)
+        elif name == "input":
+            value = to.load(f"%i{rest[0]}", rest[1])
+        else:
+            value = to.load("%m", self.schedule.slots[index])
+            if name in CONDITIONS:
+                value = to.add(f"fcmp olt {to.R} {to.number(0.0)}, {value}")
+        self.names[index] = value
+
+    def write(self, index: int) -> None:
+        """Write an operation, its results, and what later pieces need of it."""
+        to = self.to
+        operation = self.schedule.operations[index]
+        if index in self.schedule.turned:
+            self.read(index)
+        else:
+            self.names[index] = _write_operation(operation, to, self.operand)
+        self.store(index)
+        if index in self.schedule.slots:
+            value = self.names[index]
+            if operation[0] in CONDITIONS:
+                one, zero = to.number(1.0), to.number(0.0)
+                value = to.add(f"select {to.B} {value}, {to.R} {one}, {to.R} {zero}")
+            to.store(value, "%m", self.schedule.slots[index])
+
+    def store(self, index: int) -> None:
+        """Write where a result goes."""
+        for k, i in self.schedule.places.get(index, ()):
+            self.to.store(self.operand(index), f"%o{k}", i)
+
+
+def _write_operation(operation: tuple[Any, ...], to: _Function, operand: Any) -> str:
     """Write one operation, and return the name of its result."""
     name, *rest = operation
-    if name == "input":
-        return to.load(inputs[rest[0]], rest[1])
     values = [operand(index) for index in rest]
     if name in _ARITHMETIC:
         return to.arithmetic(_ARITHMETIC[name], *values)
@@ -212,36 +263,49 @@ def _write_operation(operation: tuple[Any, ...], to: _Function, operand: Any, in
     return to.call(name, values)
 
 
-def _rooms(schedule: Schedule, to: _Function, room: int) -> str:
-    """Return the memory of angles, their sines and cosines."""
-    size = max(1, (len(schedule.angles) + room - 1) // room * room)
-    rooms = [f"  %{name} = alloca [{size} x {to.R}], align 64" for name in "xsc"]
-    return "\n".join([*rooms, *(f"  %{name} = alloca {to.R}, align 64" for name in ("y", "ys", "yc"))])
+def _rooms(to: _Function, sizes: dict[str, int]) -> str:
+    """Return the memory of a function: by name, and that of an angle, its sine and cosine."""
+    return "\n".join(
+        f"  %{name} = alloca [{max(1, size)} x {to.R}], align 64"
+        for name, size in {**sizes, "y": 1, "ys": 1, "yc": 1}.items()
+    )
+
+
+def _round_up(count: int, room: int) -> int:
+    return (count + room - 1) // room * room
+
+
+def _rooms_of(schedule: Schedule, room: int) -> dict[str, int]:
+    """Return how much memory angles, sines and cosines need, and what pieces leave to later ones."""
+    return {**dict.fromkeys("xsc", _round_up(len(schedule.angles), room)), "m": schedule.room}
 
 
 def _write_one(
     schedule: Schedule, inputs: list[int], outputs: list[list[int]], to: _Function, lanes: int
 ) -> str:
-    """Return the function of one state."""
-    arrays = [f"%i{k}" for k in range(len(inputs))]
-    for k, array in enumerate(arrays):
-        to.do(f"{array} = load ptr, ptr {to.place('%inputs', k, 'ptr')}")
+    """Return the function of one state, which copies its inputs: a result may replace one."""
+    rooms = _rooms_of(schedule, lanes) | {f"i{k}": size for k, size in enumerate(inputs)}
+    arrays = [f"%i{k}" for k in range(len(inputs))] + [f"%o{k}" for k in range(len(outputs))]
+    pieces = _write_operations(schedule, to, arrays, lanes)
+    body = to.take()
+    for k, size in enumerate(inputs):
+        to.do(f"%in{k} = load ptr, ptr {to.place('%inputs', k, 'ptr')}")
+        to.do(f"call void @llvm.memcpy.p0.p0.i64(ptr %i{k}, ptr %in{k}, i64 {size * to.bits // 8}, i1 false)")
     for k in range(len(outputs)):
         to.do(f"%o{k} = load ptr, ptr {to.place('%outputs', k, 'ptr')}")
-    _write_operations(schedule, to, arrays, lanes)
     return (
-        f"define void @mbt_one(ptr %inputs, ptr %outputs) #0 {{\n{_rooms(schedule, to, lanes)}\n"
-        f"{to.take()}\n  ret void\n}}\n"
+        f"{pieces}\ndefine void @mbt_one(ptr %inputs, ptr %outputs) #0 {{\n{_rooms(to, rooms)}\n"
+        f"{to.take()}\n{body}\n  ret void\n}}\n"
     )
 
 
 def _write_block(schedule: Schedule, inputs: list[int], outputs: list[list[int]], to: _Function) -> str:
     """Return the function of as many states as a register has lanes, entry by entry in registers."""
-    arrays = [f"ptr noalias readonly %i{k}" for k in range(len(inputs))]
-    arrays += [f"ptr noalias %o{k}" for k in range(len(outputs))]
-    _write_operations(schedule, to, [f"%i{k}" for k in range(len(inputs))], 1)
+    arrays = [f"%i{k}" for k in range(len(inputs))] + [f"%o{k}" for k in range(len(outputs))]
+    parameters = ", ".join(f"ptr {_NO_ALIAS[array[1]]} {array}" for array in arrays)
+    pieces = _write_operations(schedule, to, arrays, 1)
     return (
-        f"define internal void @block({', '.join(arrays)}) #2 {{\n{_rooms(schedule, to, 1)}\n"
+        f"{pieces}\ndefine internal void @block({parameters}) #2 {{\n{_rooms(to, _rooms_of(schedule, 1))}\n"
         f"{to.take()}\n  ret void\n}}\n"
     )
 

@@ -1,6 +1,7 @@
 """C of recorded arithmetic: once for one state, and once for as many states as a register has lanes.
 
 The text of the arithmetic is the same for both; macros say what a number is, and how it is read and written.
+It is cut into functions, because the time that a compiler takes for one grows faster than its length.
 Sines and cosines of what depends on no other ones, which is nearly all of them, are computed together.
 """
 
@@ -8,7 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from mbt.compiling.schedule import CALLED, CONDITIONS, DOUBLE, SINGLE, Schedule, zip_places
 from mbt.compiling.tracing import UNARY, Operation, Trace
@@ -168,8 +169,9 @@ _ONE = r"""
 #define R F
 #define ROOM(n) (((n) + W - 1) / W * W)
 #define CONSTANT(x) (x)
-#define IN(k, i) inputs[k][i]
-#define OUT(k, i, x) outputs[k][i] = x
+#define IN(k, j) i##k[j]
+#define OUT(k, i, x) o##k[i] = x
+#define NAME(k) one_##k
 #define SINCOS(n, x, s, c) \
   for (int i = n; i %% W; ++i) x[i] = 0; \
   sincos_many(n, x, s, c)
@@ -182,8 +184,12 @@ _ONE = r"""
 #define EQUAL(a, b) ((a) == (b))
 #define NEGATE(a) (!(a))
 #define SELECT(a, x, y) ((a) ? (x) : (y))
+%(pieces)s
+
+/* A result may replace an input. */
 __attribute__((visibility("default")))
 void mbt_one(const F* const* inputs, F* const* outputs) {
+%(copies)s
 %(body)s
 }
 """
@@ -192,8 +198,7 @@ _MANY = r"""
 #undef R
 #undef ROOM
 #undef CONSTANT
-#undef IN
-#undef OUT
+#undef NAME
 #undef SINCOS
 #undef SIN
 #undef COS
@@ -207,8 +212,7 @@ _MANY = r"""
 #define R V
 #define ROOM(n) (n)
 #define CONSTANT(x) ((V){0} + (x))
-#define IN(k, j) i##k[j]
-#define OUT(k, i, x) o##k[i] = x
+#define NAME(k) many_##k
 #define SINCOS(n, x, s, c) sincos_many((n) * W, (const F*)x, (F*)s, (F*)c)
 #define CALL(f, ...) f##_v(__VA_ARGS__)
 #define TRUTH Bits
@@ -221,6 +225,8 @@ INLINE V sin_v(V x) { V s, c; SINCOS(1, &x, &s, &c); return s; }
 INLINE V cos_v(V x) { V s, c; SINCOS(1, &x, &s, &c); return c; }
 #define SIN(x) sin_v(x)
 #define COS(x) cos_v(x)
+
+%(pieces)s
 
 static void block(%(parameters)s) {
 %(body)s
@@ -260,9 +266,21 @@ def write_source(
         Whether numbers are floats, not doubles.
     """
     text = _Body(trace.operations, outputs, single)
-    body = "\n".join(f"  {line}" for line in text.lines())
     sizes = {f"i{k}": size for k, size in enumerate(inputs)}
     sizes |= {f"o{k}": len(output) for k, output in enumerate(outputs)}
+    parameters = ", ".join(f"{'const ' * array.startswith('i')}R* restrict {array}" for array in sizes)
+    code = {
+        "body": _indent(text.main(list(sizes))),
+        "pieces": "\n".join(text.pieces(parameters)),
+        "parameters": parameters,
+    }
+    copies = [
+        f"F {array}[{max(1, size)}]; memcpy({array}, inputs[{array[1:]}], {size} * sizeof(F));"
+        if array.startswith("i")
+        else f"F* {array} = outputs[{array[1:]}];"
+        for array, size in sizes.items()
+    ]
+    one = _ONE % (code | {"copies": _indent(copies)})
     loads = (
         f"    EACH rows[i] = inputs[{k}] + (first + (i < present ? i : present - 1)) * strides[{k}];\n"
         f"    load(rows, i{k}, {size});"
@@ -273,8 +291,7 @@ def write_source(
         for k, output in enumerate(outputs)
     )
     many = _MANY % {
-        "body": body,
-        "parameters": ", ".join(f"V* {array}" for array in sizes),
+        **code,
         "arguments": ", ".join(sizes),
         "declarations": "\n".join(f"  V {array}[{max(1, size)}];" for array, size in sizes.items()),
         "loads": "\n".join(loads),
@@ -285,12 +302,16 @@ def write_source(
         f"OF_{'ONE' if name in UNARY else 'TWO'}({name})" for name in sorted(CALLED & text.schedule.names())
     )
     shared = _HEAD.replace("@FUNCTIONS", functions)
-    return f"{head}{_write_sines(single)}{shared}{_ONE % {'body': body}}{many}"
+    return f"{head}{_write_sines(single)}{shared}{one}{many}"
 
 
 def write_body(trace: Trace, outputs: list[list[int]], single: bool) -> list[str]:
     """Return the statements alone: macros say what a number is, and how it is read and written."""
     return _Body(trace.operations, outputs, single).lines()
+
+
+def _indent(lines: Iterable[str]) -> str:
+    return "\n".join(f"  {line}" for line in lines)
 
 
 def write_literal(value: float, single: bool) -> str:
@@ -348,40 +369,83 @@ class _Body:
         self.schedule = Schedule(operations, outputs)
 
     def lines(self) -> list[str]:
-        """Return them in the order of the schedule."""
+        """Return all of them, in the order of the schedule."""
+        return [*self._first_lines(), *self._statements(self.schedule.after)]
+
+    def main(self, arrays: list[str]) -> list[str]:
+        """Return those that come before the pieces, and the calls of the pieces."""
+        schedule = self.schedule
+        lines = self._first_lines()
+        if not schedule.angles:
+            lines.append("R s[1], c[1];")
+        lines.append(f"R m[{max(1, schedule.room)}];")
+        lines += [line for index in schedule.before for line in self._keep(index)]
+        arguments = ", ".join([*arrays, "m", "s", "c"])
+        return lines + [f"NAME({k})({arguments});" for k in range(len(schedule.pieces))]
+
+    def pieces(self, parameters: str) -> Iterator[str]:
+        """Return functions of what follows, each with what the ones before have left in memory, m."""
+        head = ", ".join([*parameters.split(", "), "R* restrict m", "const R* s", "const R* c"])
+        for k, piece in enumerate(self.schedule.pieces):
+            known: set[int] = set()
+            lines: list[str] = []
+            for index in piece:
+                for operand in self.schedule.outside(index, known):
+                    lines.append(self._read(operand))
+                    known.add(operand)
+                lines += [*self._statements([index]), *self._keep(index)]
+                known.add(index)
+            yield (f"static __attribute__((noinline)) void NAME({k})({head}) {{\n{_indent(lines)}\n}}")
+
+    def _keep(self, index: int) -> list[str]:
+        """Return what keeps a number for later pieces; a condition as a number."""
+        if index not in self.schedule.slots:
+            return []
+        is_condition = self.operations[index][0] in CONDITIONS
+        value = f"SELECT(t{index}, CONSTANT((F)1), CONSTANT((F)0))" if is_condition else f"t{index}"
+        return [f"m[{self.schedule.slots[index]}] = {value};"]
+
+    def _read(self, index: int) -> str:
+        """Return the statement that reads what is known before a piece."""
+        if index not in self.schedule.slots:
+            return f"const R t{index} = {self._value(index)};"
+        value = f"m[{self.schedule.slots[index]}]"
+        if self.operations[index][0] in CONDITIONS:
+            return f"const TRUTH t{index} = LESS(CONSTANT((F)0), {value});"
+        return f"const R t{index} = {value};"
+
+    def _first_lines(self) -> list[str]:
         schedule, angles = self.schedule, self.schedule.angles
-        places = {angle: place for place, angle in enumerate(angles)}
         lines = [f"const R t{index} = {self._value(index)};" for index in schedule.inputs]
         for index in (*schedule.inputs, *schedule.constants):
             lines += self._results(index)
-        for index in schedule.before:
-            lines += self._statement(index, self._value(index))
+        lines += self._statements(schedule.before)
         if angles:
             room = f"[ROOM({len(angles)})]"
             values = ", ".join(self._operand(angle) for angle in angles)
             lines.append(f"R x{room} = {{{values}}}, s{room}, c{room};")
             lines.append(f"SINCOS({len(angles)}, x, s, c);")
-        for index in schedule.after:
-            name, *operands = self.operations[index]
-            if name in ("sin", "cos") and operands[0] in places:
-                lines += self._statement(index, f"{name[0]}[{places[operands[0]]}]")
-            else:
-                lines += self._statement(index, self._value(index))
+        return lines
+
+    def _statements(self, indices: list[int]) -> list[str]:
+        lines: list[str] = []
+        for index in indices:
+            kind = "TRUTH" if self.operations[index][0] in CONDITIONS else "R"
+            lines += [f"const {kind} t{index} = {self._value(index)};", *self._results(index)]
         return lines
 
     def _operand(self, index: int) -> str:
         name, *rest = self.operations[index]
         return f"CONSTANT({_literal(rest[0], self.single)})" if name == "constant" else f"t{index}"
 
-    def _statement(self, index: int, value: str) -> list[str]:
-        kind = "TRUTH" if self.operations[index][0] in CONDITIONS else "R"
-        return [f"const {kind} t{index} = {value};", *self._results(index)]
-
     def _results(self, index: int) -> list[str]:
         return [f"OUT({k}, {i}, {self._operand(index)});" for k, i in self.schedule.places.get(index, ())]
 
     def _value(self, index: int) -> str:
         name, *operands = self.operations[index]
+        if index in self.schedule.turned:
+            turned, place = self.schedule.turned[index]
+            return f"{turned}[{place}]"
         if name == "input":
             return f"IN({operands[0]}, {operands[1]})"
         if name == "negative":
