@@ -130,6 +130,12 @@ static MBT_INLINE void get_column(const T* field, int n, T* x) {
   for (int i = 0; i < n; ++i) x[i] = field[Wide<T>::width * i];
 }
 template <class T>
+static MBT_INLINE Motion<T> column_at(const T* field) {
+  Motion<T> x;
+  get_column(field, 6, numbers(x));
+  return x;
+}
+template <class T>
 static MBT_INLINE void add_column(const T* x, int n, T* y) {
   const int width = Wide<T>::width;
   for (int i = 0; i < n; ++i) y[width * i] = y[width * i] + x[width * i];

@@ -1,7 +1,7 @@
 """Cython view of derivative_columns.hpp, which says what each field means."""
 
 from mbt._core.algebra.records cimport Mobod, Moving
-from mbt._core.algebra.vectors cimport ArticulatedInertia
+from mbt._core.algebra.vectors cimport ArticulatedInertia, Motion
 
 
 cdef extern from "algebra/derivative_columns.hpp" namespace "MBT_NS" nogil:
@@ -28,6 +28,7 @@ cdef extern from "algebra/derivative_columns.hpp" namespace "MBT_NS" nogil:
     S* I_S_of[S](DerivativeColumns[S]* columns, int k)
     void put_column[S](const S* x, int n, S* field)
     void get_column[S](const S* field, int n, S* x)
+    Motion[S] column_at[S](const S* field)
     void add_column[S](const S* x, int n, S* y)
     void copy_column[S](const S* x, int n, S* y)
 

@@ -18,13 +18,13 @@ J. Carpentier, N. Mansard, "Analytical Derivatives of Rigid Body Dynamics Algori
 """
 
 from mbt._core.algebra.derivative_columns cimport (
-    ARTICULATED_ROW, DerivativeColumns, S_of, get_column, multiply_negative, multiply_rows, solve_columns,
+    ARTICULATED_ROW, DerivativeColumns, S_of, column_at, get_column, multiply_negative, multiply_rows, solve_columns,
 )
 from mbt._core.algebra.records cimport (
     ArticulatedDof, ConstraintRates, ConstraintWork, Moving, Parameters, RelativeMotion,
 )
 from mbt._core.algebra.spatial cimport copy, set_zero
-from mbt._core.algebra.vectors cimport Force, Motion, Vec3, cross, dot, motion_at, numbers, put, vector_at
+from mbt._core.algebra.vectors cimport Force, Motion, Vec3, cross, dot, numbers, put, vector_at
 from mbt._core.forces.constraints cimport COUPLER, DISTANCE, num_equations_of
 from mbt._core.joints.mobilizers cimport GENERAL
 from mbt._core.model.structs cimport Constraint, MobodJoint, Model, Switches
@@ -32,8 +32,7 @@ from mbt._core.passes.constraint_rows cimport is_off
 from mbt._core.passes.constraint_variations cimport (
     at_C, calc_equation_rates, calc_rates_of, set_relative_motion, set_relative_pose,
 )
-from mbt._core.passes.element_derivatives cimport column_at
-from mbt._core.passes.general_joint_derivatives cimport calc_axis_changes
+from mbt._core.passes.general_joint_derivatives cimport add_same_joint_terms
 from mbt._core.scalars cimport T
 
 
@@ -151,12 +150,9 @@ cdef inline void add_rates_along(
     """The columns of the dofs of one mobod."""
     cdef const MobodJoint* joint = &model.joints[mobod]
     cdef int n = num_equations_of(x.type)
-    cdef int e, j, k
-    cdef T[36] S_O
-    cdef T[216] D
+    cdef int e, j
     cdef T[6] dq, dv
-    cdef Motion[T] change
-    cdef T* at
+    cdef Force[T] F
     for j in range(joint.v_start, joint.v_start + joint.nv):
         calc_equation_rates(x, stabilized, c, axes[j], &moving[mobod], motion, j, columns, dq, dv)
         for e in range(n):
@@ -169,16 +165,14 @@ cdef inline void add_rates_along(
         add_force_rates_along(model, x, multipliers, axes, motion, mobod, side, j, stride, dtau_dq)
     if joint.kind == GENERAL:
         # Axes of the joint change along its own dofs.
-        for k in range(joint.nv):
-            get_column(S_of(columns, joint.v_start + k), 6, S_O + 6*k)
-        calc_axis_changes(
-            joint, model.constants[joint.node], &p.mobods[mobod], q, S_O, &moving[joint.parent], &moving[mobod], D
+        F.t = motion.F.t + cross(motion.p_WC - moving[mobod].p_WO, motion.F.f)
+        F.f = motion.F.f
+        if side == 1:
+            F = -F
+        add_same_joint_terms(
+            joint, model.constants[joint.node], &p.mobods[mobod], q, &moving[joint.parent], &moving[mobod], F, stride,
+            columns, dtau_dq
         )
-        for k in range(joint.nv):
-            for j in range(joint.nv):
-                change = at_C(motion_at(&D[36*j + 6*k]), &moving[mobod], motion)
-                at = dtau_dq + stride*(joint.v_start + k) + joint.v_start + j
-                at[0] = at[0] - dot(motion.F, change)*<double>side
 
 
 cdef inline void add_force_rates_along(

@@ -12,7 +12,7 @@ where S, P, Q, W are those of inverse_dynamics_derivatives.
 J. Carpentier, N. Mansard, "Analytical Derivatives of Rigid Body Dynamics Algorithms", RSS 2018.
 """
 
-from mbt._core.algebra.derivative_columns cimport DerivativeColumns, P_of, Q_of, W_of
+from mbt._core.algebra.derivative_columns cimport DerivativeColumns, P_of, Q_of, W_of, column_at
 from mbt._core.algebra.records cimport Moving, Parameters, Pose, RelativeMotion
 from mbt._core.algebra.rotations cimport calc_rotation_vector, multiply_by_inverse_left_jacobian
 from mbt._core.algebra.spatial cimport set_zero
@@ -22,7 +22,6 @@ from mbt._core.algebra.vectors cimport (
 from mbt._core.forces.constraints cimport DISTANCE, WELD, num_equations_of
 from mbt._core.model.structs cimport Constraint, Model
 from mbt._core.passes.constraint_frames cimport calc_frame_in_mobod
-from mbt._core.passes.element_derivatives cimport column_at
 from mbt._core.scalars cimport T, sqrt_
 
 

@@ -1,15 +1,15 @@
 """What joint damping and the force elements add to the partial derivatives of inverse dynamics along each dof."""
 
-from mbt._core.algebra.derivative_columns cimport DerivativeColumns, P_of, S_of, get_column
+from mbt._core.algebra.derivative_columns cimport DerivativeColumns, P_of, S_of, column_at
 from mbt._core.algebra.records cimport Ends, Mobod, Moving
 from mbt._core.algebra.spatial cimport set_zero
-from mbt._core.algebra.vectors cimport Force, Motion, Vec3, cross, dot, motion_at, numbers, shifted
+from mbt._core.algebra.vectors cimport Force, Motion, Vec3, cross, dot, numbers, shifted
 from mbt._core.forces.elements_on_dof cimport calc_joint_force_by_position, calc_joint_force_by_velocity
 from mbt._core.forces.force_elements cimport acts_on_joint, calc_force_change
 from mbt._core.joints.mobilizers cimport GENERAL
 from mbt._core.model.structs cimport ForceElement, MobodJoint, Model
 from mbt._core.passes.element_forces cimport set_ends
-from mbt._core.passes.general_joint_derivatives cimport calc_axis_changes
+from mbt._core.passes.general_joint_derivatives cimport add_same_joint_terms
 from mbt._core.scalars cimport T
 
 
@@ -120,22 +120,14 @@ cdef inline void add_derivatives_along(
     cdef const MobodJoint* joint = &model.joints[mobod]
     cdef const MobodJoint* outer
     cdef Vec3[T] p
-    cdef T[36] S_O
-    cdef T[216] D
+    cdef Vec3[T] p_OA = ends.X_WA.p - moving[mobod].p_WO
     cdef Motion[T] S, P, S_k
     cdef Force[T] F, dF_q, dF_v
     cdef T work, work_v
     cdef T* at
-    if joint.kind == GENERAL:
-        for k in range(joint.nv):
-            get_column(S_of(columns, joint.v_start + k), 6, S_O + 6*k)
-        calc_axis_changes(
-            joint, model.constants[joint.node], &mobods[mobod], q, S_O, &moving[joint.parent], &moving[mobod], D
-        )
     for j in range(joint.v_start, joint.v_start + joint.nv):
-        p = ends.X_WA.p - moving[mobod].p_WO
-        S = shifted(column_at(S_of(columns, j)), p)
-        P = shifted(column_at(P_of(columns, j)), p) + cross(S, V_C[0])
+        S = shifted(column_at(S_of(columns, j)), p_OA)
+        P = shifted(column_at(P_of(columns, j)), p_OA) + cross(S, V_C[0])
         calc_force_rates(e, constants, ends, V, &S, &P, side, &F, &dF_q, &dF_v)
         a = model.mobod[model.frame_node[e.a]]
         c = model.mobod[model.frame_node[e.b]]
@@ -151,9 +143,6 @@ cdef inline void add_derivatives_along(
                 # The change of S_k along dof j.
                 if side_k == side and other > mobod:
                     work = work + dot(F, cross(S, S_k))
-                elif other == mobod and joint.kind == GENERAL:
-                    S_k = motion_at(&D[36*(j - joint.v_start) + 6*(k - joint.v_start)])
-                    work = work + dot(F, shifted(S_k, p))
                 at = dtau_dq + stride*k + j
                 at[0] = at[0] - work if side_k == 1 else at[0] + work
                 at = dtau_dv + stride*k + j
@@ -162,6 +151,14 @@ cdef inline void add_derivatives_along(
                 c = model.joints[c].parent
             else:
                 a = model.joints[a].parent
+    if joint.kind == GENERAL:
+        F.t = F.t + cross(p_OA, F.f)
+        if side == 1:
+            F = -F
+        add_same_joint_terms(
+            joint, model.constants[joint.node], &mobods[mobod], q, &moving[joint.parent], &moving[mobod], F, stride,
+            columns, dtau_dq
+        )
 
 
 cdef inline void calc_force_rates(
@@ -188,10 +185,3 @@ cdef inline void calc_force_rates(
     if side < 0:
         dF_q[0] = cross(S[0], F[0]) - dF_q[0]
         dF_v[0] = -dF_v[0]
-
-
-cdef inline Motion[T] column_at(const T* field) noexcept nogil:
-    """A motion of a column."""
-    cdef Motion[T] S
-    get_column(field, 6, numbers(S))
-    return S

@@ -1,16 +1,23 @@
 """What derivatives of inverse dynamics need of joints with several axes, or axes that depend on q.
 
+Axes S_k of a joint change along its own dofs j by D_jk, its parent at rest. All that is needed is sums of these,
+D(r, x) = sum of D_jk r_j x_k, as D(v, v), or of one dof D(1_j, v). Declared axes [e; u] at Mo change by [de; du] in F,
+and Mo moves by u_r = sum of u_j r_j, so that about O
+
+    D(r, x) = [de; du + p_OM × de + u_r × e_x]
+
+with de, du the change of H_FM x at the rate r of q. A reversed mobilizer turns F instead: the same with a minus, and
+S_r × S_x before it.
+
 Notation and sources are those of `inverse_dynamics_derivatives.pxd`.
 """
 
-from mbt._core.algebra.derivative_columns cimport (
-    DerivativeColumns, F_of, P_of, Q_of, S_of, W_of, get_column, put_column,
+from mbt._core.algebra.derivative_columns cimport DerivativeColumns, P_of, Q_of, S_of, W_of, column_at, put_column
+from mbt._core.algebra.records cimport Mobod, Moving, Pose
+from mbt._core.algebra.spatial cimport set_zero
+from mbt._core.algebra.vectors cimport (
+    Force, Motion, Vec3, cross, dot, motion_at, numbers, shifted, times_transposed, z_axis,
 )
-from mbt._core.algebra.records cimport Mobod, Moving
-from mbt._core.algebra.spatial cimport (
-    add_cross, add_cross_motion, add_scaled, add_to, copy, cross, dot6, negate, rotate, set_zero,
-)
-from mbt._core.algebra.vectors cimport Motion, cross as cross_of, motion_at, numbers, put, z_axis
 from mbt._core.joints.mobilizers cimport REVOLUTE_Z, add_second_rate_FM, calc_H_FM, calc_Hdot_FM, has_constant_H_FM
 from mbt._core.model.structs cimport MobodJoint
 from mbt._core.scalars cimport T
@@ -21,7 +28,7 @@ cdef inline Motion[T] calc_axis(const MobodJoint* joint, const Moving[T]* x) noe
     cdef Motion[T] S
     if joint.kind == REVOLUTE_Z:
         S.w = z_axis(x.R)
-        S.v = cross_of(x.p, S.w)
+        S.v = cross(x.p, S.w)
     else:
         set_zero(numbers(S.w), 3)
         S.v = z_axis(x.R)
@@ -42,32 +49,31 @@ cdef inline void calc_general_motion(
     const Moving[T]* parent,
     # Out:
     Moving[T]* x,                  # V, A
-    DerivativeColumns[T]* columns,  # S
+    DerivativeColumns[T]* columns,  # S, P
 ) noexcept nogil:
-    """V = V_P + S v, A = A_P + S vdot + V_P × S v + sum over j, k of D_jk v_j v_k."""
-    cdef T[36] S
-    cdef T[216] D
-    cdef T[6] Sv
-    cdef T rate
-    cdef int j, k
-    set_zero(S, 36)
+    """V = V_P + S v, A = A_P + S vdot + V_P × S v + D(v, v), P_j = D(1_j, v) + V × S_j."""
+    cdef int first = joint.v_start
+    cdef int k
+    cdef Pose[T] X_OM = calc_mobilizer_frame(joint, mobod, parent, x)
+    cdef T[6] unit
+    cdef Motion[T] S, Sv, Sa, P
+    set_zero(numbers(Sv), 6)
+    set_zero(numbers(Sa), 6)
     for k in range(joint.nv):
-        rotate_to_O(numbers(x.R), numbers(x.p), H_N + 6*(joint.v_start + k), S + 6*k)
-        put_column(S + 6*k, 6, S_of(columns, joint.v_start + k))
-    calc_axis_changes(joint, c, mobod, q, S, parent, x, D)
-    set_zero(Sv, 6)
-    copy(numbers(parent.A), 6, numbers(x.A))
+        S = shifted(x.R*motion_at(H_N + 6*(first + k)), -x.p)
+        put_column(numbers(S), 6, S_of(columns, first + k))
+        Sv = Sv + S*v[first + k]
+        Sa = Sa + S*vdot[first + k]
+    x.V = parent.V + Sv
+    x.A = parent.A + Sa + cross(parent.V, Sv) + calc_D(joint, c, &X_OM, q, v + first, &Sv, v + first, &Sv)
     for k in range(joint.nv):
-        add_scaled(S + 6*k, v[joint.v_start + k], 6, Sv)
-        add_scaled(S + 6*k, vdot[joint.v_start + k], 6, numbers(x.A))
-        for j in range(joint.nv):
-            rate = v[joint.v_start + j]*v[joint.v_start + k]
-            add_scaled(D + 36*j + 6*k, rate, 6, numbers(x.A))
-    add_cross_motion(numbers(parent.V), Sv, numbers(x.A))
-    x.V = parent.V + motion_at(&Sv[0])
+        S = column_at(S_of(columns, first + k))
+        set_unit(k, unit)
+        P = calc_D(joint, c, &X_OM, q, unit, &S, v + first, &Sv) + cross(x.V, S)
+        put_column(numbers(P), 6, P_of(columns, first + k))
 
 
-cdef inline void calc_mobilizer_frame(
+cdef inline Pose[T] calc_mobilizer_frame(
     # Topology:
     const MobodJoint* joint,
     # Parameters:
@@ -75,75 +81,75 @@ cdef inline void calc_mobilizer_frame(
     # In:
     const Moving[T]* parent,
     const Moving[T]* x,
-    # Out:
-    T* R_WF,                       # (3, 3)  [1]
-    T* p_OM,                       # (3,)    [m]
 ) noexcept nogil:
     """Orientation of F, and origin of M, as declared: N is M, or F when the mobilizer is reversed."""
-    if joint.reversed:
-        put(x.R, R_WF, 3)
-        if joint.parent != 0:
-            put(parent.R*mobod.X_PF.p + parent.p, p_OM)
-        else:
-            put(parent.R*mobod.X_PF.p - x.p_WO, p_OM)
+    cdef Pose[T] X_OM
+    if not joint.reversed:
+        X_OM.R = parent.R*mobod.X_PF.R
+        X_OM.p = x.p
     else:
-        put(parent.R*mobod.X_PF.R, R_WF, 3)
-        put(x.p, p_OM)
+        X_OM.R = x.R
+        X_OM.p = parent.R*mobod.X_PF.p
+        X_OM.p = X_OM.p + parent.p if joint.parent != 0 else X_OM.p - x.p_WO
+    return X_OM
 
 
-cdef inline void calc_axis_changes(
+cdef inline void set_unit(int j, T* unit) noexcept nogil:
+    cdef int i
+    for i in range(6):
+        unit[i] = <T>(1.0 if i == j else 0.0)
+
+
+cdef inline Motion[T] calc_D(
     # Topology:
     const MobodJoint* joint,
     # Parameters:
     const double* c,               # (num_constants,)  [SI]  of the mobilizer
-    const Mobod[T]* mobod,
+    # In:
+    const Pose[T]* X_OM,           # F, and the origin of M
+    const T* q,                    # (nq,)             [rad, m]
+    const T* r,                    # (joint.nv,)       [rad, m]
+    const Motion[T]* S_r,
+    const T* x,                    # (joint.nv,)       [1]
+    const Motion[T]* S_x,
+) noexcept nogil:
+    """D(r, x); `S_r` and `S_x`: sums of S_j r_j and S_k x_k."""
+    cdef Motion[T] D
+    set_zero(numbers(D.w), 3)
+    D.v = cross(shifted(S_r[0], X_OM.p).v, S_x.w)
+    if not has_constant_H_FM(joint.type):
+        D = D + in_O(X_OM, calc_change_in_F(joint, c, q, r, x))
+    return cross(S_r[0], S_x[0]) - D if joint.reversed else D
+
+
+cdef inline Motion[T] in_O(const Pose[T]* X_OM, const Motion[T]& x) noexcept nogil:
+    """[R a; R b + p × R a] of x = [a; b]."""
+    return shifted(X_OM.R*x, -X_OM.p)
+
+
+cdef inline Motion[T] calc_change_in_F(
+    # Topology:
+    const MobodJoint* joint,
+    # Parameters:
+    const double* c,               # (num_constants,)  [SI]  of the mobilizer
     # In:
     const T* q,                    # (nq,)             [rad, m]
-    const T* S,                    # (joint.nv, 6)     [1, m]
-    const Moving[T]* parent,
-    const Moving[T]* x,            # pose
-    # Out:
-    T* D,                          # (6, 6, 6)         [1, m] per [rad, m]  D_jk: change of S_k along j, parent at rest
+    const T* r,                    # (joint.nv,)       [rad, m]
+    const T* x,                    # (joint.nv,)       [1]
 ) noexcept nogil:
-    """As declared, axes [e; u] at Mo change by [de; du] in F, and Mo moves by u_j:
-
-        D_jk = [de; du + p_OM × de + u_j × e]
-
-    A reversed mobilizer turns F instead: the same with S_j × S_k before it and a minus.
-    """
-    cdef T[9] R_WF
-    cdef T[3] p_OM, u
-    cdef T[6] unit
+    """Of H_FM x at the rate r of q."""
     cdef T[36] dH
-    cdef T[6] a
-    cdef T* y
-    cdef int j, k
-    cdef int is_constant = has_constant_H_FM(joint.type)
-    calc_mobilizer_frame(joint, mobod, parent, x, R_WF, p_OM)
-    for j in range(joint.nv):
-        copy(S + 6*j + 3, 3, u)
-        add_cross(S + 6*j, p_OM, u)
-        if not is_constant:
-            for k in range(joint.nv):
-                unit[k] = <T>(1.0 if k == j else 0.0)
-            calc_Hdot_FM(joint.type, c, q + joint.q_start, unit, dH)
-        for k in range(joint.nv):
-            y = D + 36*j + 6*k
-            set_zero(y, 3)
-            cross(u, S + 6*k, y + 3)
-            if not is_constant:
-                rotate_to_O(R_WF, p_OM, dH + 6*k, a)
-                add_to(a, 6, y)
-            if joint.reversed:
-                negate(6, y)
-                add_cross_motion(S + 6*j, S + 6*k, y)
+    calc_Hdot_FM(joint.type, c, q + joint.q_start, r, dH)
+    return total(joint.nv, dH, x)
 
 
-cdef inline void rotate_to_O(const T* R_WF, const T* p_OM, const T* x_F, T* y) noexcept nogil:
-    """y = [R a; R b + p_OM × R a] of x_F = [a; b]."""
-    rotate(R_WF, x_F, y)
-    rotate(R_WF, x_F + 3, y + 3)
-    add_cross(p_OM, y, y + 3)
+cdef inline Motion[T] total(int n, const T* axes, const T* x) noexcept nogil:
+    """Sum of axes times x."""
+    cdef int k
+    cdef Motion[T] y = motion_at(axes)*x[0]
+    for k in range(1, n):
+        y = y + motion_at(axes + 6*k)*x[k]
+    return y
 
 
 cdef inline void calc_general_rates(
@@ -159,62 +165,51 @@ cdef inline void calc_general_rates(
     const Moving[T]* parent,
     const Moving[T]* x,
     # Out:
-    DerivativeColumns[T]* columns,  # P, W, Q
+    DerivativeColumns[T]* columns,  # W, Q
 ) noexcept nogil:
-    """With D_jv = sum of D_jk v_k, and E_j the change along dof j of the sum of D_lk v_l v_k,
+    """With E_j the change along dof j of D(v, v), v held fixed,
 
-    P_j = D_jv + V × S_j,  W_j = P_j + V_P × S_j + sum of D_lj v_l,
-    Q_j = D_jvdot + V_P × D_jv + E_j + A × S_j + V × P_j.
+    W_j = P_j + V_P × S_j + D(v, 1_j),   Q_j = A × S_j + V × P_j + D(1_j, vdot) + V_P × D(1_j, v) + E_j
     """
-    cdef T[36] S
-    cdef T[216] D
-    cdef T[36] Dv, DT_v
-    cdef T[6] Dvv, P, Q
-    cdef int j, k
-    set_zero(S, 36)
-    for k in range(joint.nv):
-        get_column(S_of(columns, joint.v_start + k), 6, S + 6*k)
-    calc_axis_changes(joint, c, mobod, q, S, parent, x, D)
-    set_zero(Dvv, 6)
+    cdef int first = joint.v_start
+    cdef int j
+    cdef Pose[T] X_OM = calc_mobilizer_frame(joint, mobod, parent, x)
+    cdef T[6] unit
+    cdef Motion[T] S, Sv, Sa, D_v, E, P, W, Q
+    set_zero(numbers(Sv), 6)
+    set_zero(numbers(Sa), 6)
     for j in range(joint.nv):
-        set_zero(Dv + 6*j, 6)
-        set_zero(DT_v + 6*j, 6)
-        for k in range(joint.nv):
-            add_scaled(D + 36*j + 6*k, v[joint.v_start + k], 6, Dv + 6*j)
-            add_scaled(D + 36*k + 6*j, v[joint.v_start + k], 6, DT_v + 6*j)
-        add_scaled(Dv + 6*j, v[joint.v_start + j], 6, Dvv)
+        S = column_at(S_of(columns, first + j))
+        Sv = Sv + S*v[first + j]
+        Sa = Sa + S*vdot[first + j]
     for j in range(joint.nv):
-        copy(Dv + 6*j, 6, P)
-        add_cross_motion(numbers(x.V), S + 6*j, P)
-        calc_bias_change(joint, c, mobod, q, v, S + 6*j, Dvv, parent, x, j, Q)
-        for k in range(joint.nv):
-            add_scaled(D + 36*j + 6*k, vdot[joint.v_start + k], 6, Q)
-        add_cross_motion(numbers(parent.V), Dv + 6*j, Q)
-        add_cross_motion(numbers(x.A), S + 6*j, Q)
-        add_cross_motion(numbers(x.V), P, Q)
-        put_column(P, 6, P_of(columns, joint.v_start + j))
-        put_column(Q, 6, Q_of(columns, joint.v_start + j))
-        add_cross_motion(numbers(parent.V), S + 6*j, P)
-        add_to(DT_v + 6*j, 6, P)
-        put_column(P, 6, W_of(columns, joint.v_start + j))
+        S = column_at(S_of(columns, first + j))
+        set_unit(j, unit)
+        D_v = calc_D(joint, c, &X_OM, q, unit, &S, v + first, &Sv)
+        P = column_at(P_of(columns, first + j))
+        W = P + calc_D(joint, c, &X_OM, q, v + first, &Sv, unit, &S)
+        Q = cross(x.A, S) + cross(x.V, P) + calc_D(joint, c, &X_OM, q, unit, &S, vdot + first, &Sa)
+        if joint.parent != 0:
+            W = W + cross(parent.V, S)
+            Q = Q + cross(parent.V, D_v)
+        if not has_constant_H_FM(joint.type):
+            E = in_O(&X_OM, calc_bias_change_in_F(joint, c, q, v + first, j))
+            Q = Q - E if joint.reversed else Q + E
+        if joint.reversed:
+            Q = Q + cross(S, calc_D(joint, c, &X_OM, q, v + first, &Sv, v + first, &Sv))
+        put_column(numbers(W), 6, W_of(columns, first + j))
+        put_column(numbers(Q), 6, Q_of(columns, first + j))
 
 
-cdef inline void calc_bias_change(
+cdef inline Motion[T] calc_bias_change_in_F(
     # Topology:
     const MobodJoint* joint,
     # Parameters:
     const double* c,               # (num_constants,)  [SI]  of the mobilizer
-    const Mobod[T]* mobod,
     # In:
     const T* q,                    # (nq,)             [rad, m]
-    const T* v,                    # (nv,)             [rad/s, m/s]
-    const T* S_j,                  # (6,)              [1, m]
-    const T* Dvv,                  # (6,)              [rad/s^2, m/s^2]
-    const Moving[T]* parent,
-    const Moving[T]* x,
+    const T* v,                    # (joint.nv,)       [rad/s, m/s]
     int j,
-    # Out:
-    T* E,                          # (6,)              [rad/s^2, m/s^2] per [rad, m]
 ) noexcept nogil:
     """Of [e; u - e × p] at Fo, the declared axes, twice along the joint; u_l moves Mo.
 
@@ -222,36 +217,19 @@ cdef inline void calc_bias_change(
         [dde; ddu - de_v × u_j - d_j e_v × u_v - e_v × d_j u_v]
     with e_v = sum of e_k v_k, de_v = sum of d_l e_k v_l v_k.
     """
-    cdef T[9] R_WF
-    cdef T[3] p_OM
-    cdef T[36] H, Hdot, dH
-    cdef T[6] unit, Hv, Hdot_v, dH_v, y, a
-    cdef int i, k
-    set_zero(E, 6)
-    if not has_constant_H_FM(joint.type):
-        for k in range(joint.nv):
-            unit[k] = <T>(1.0 if k == j else 0.0)
-        calc_H_FM(joint.type, c, q + joint.q_start, H)
-        calc_Hdot_FM(joint.type, c, q + joint.q_start, v + joint.v_start, Hdot)
-        calc_Hdot_FM(joint.type, c, q + joint.q_start, unit, dH)
-        set_zero(Hv, 6)
-        set_zero(Hdot_v, 6)
-        set_zero(dH_v, 6)
-        for k in range(joint.nv):
-            add_scaled(H + 6*k, v[joint.v_start + k], 6, Hv)
-            add_scaled(Hdot + 6*k, v[joint.v_start + k], 6, Hdot_v)
-            add_scaled(dH + 6*k, v[joint.v_start + k], 6, dH_v)
-        set_zero(y, 6)
-        add_second_rate_FM(joint.type, c, q + joint.q_start, v + joint.v_start, j, y)
-        add_cross(H + 6*j + 3, Hdot_v, y + 3)
-        add_cross(Hv + 3, dH_v, y + 3)
-        add_cross(dH_v + 3, Hv, y + 3)
-        calc_mobilizer_frame(joint, mobod, parent, x, R_WF, p_OM)
-        rotate_to_O(R_WF, p_OM, y, a)
-        for i in range(6):
-            E[i] = -a[i] if joint.reversed else a[i]
-    if joint.reversed:
-        add_cross_motion(S_j, Dvv, E)
+    cdef T[36] H
+    cdef T[6] unit, second
+    cdef Motion[T] Hv, Hdot_v, dH_v, y
+    set_unit(j, unit)
+    calc_H_FM(joint.type, c, q + joint.q_start, H)
+    Hv = total(joint.nv, H, v)
+    Hdot_v = calc_change_in_F(joint, c, q, v, v)
+    dH_v = calc_change_in_F(joint, c, q, unit, v)
+    set_zero(second, 6)
+    add_second_rate_FM(joint.type, c, q + joint.q_start, v, j, second)
+    y = motion_at(&second[0])
+    y.v = y.v + cross(motion_at(&H[6*j]).v, Hdot_v.w) + cross(Hv.v, dH_v.w) + cross(dH_v.v, Hv.w)
+    return y
 
 
 cdef inline void add_same_joint_terms(
@@ -264,24 +242,38 @@ cdef inline void add_same_joint_terms(
     const T* q,                    # (nq,)             [rad, m]
     const Moving[T]* parent,
     const Moving[T]* x,
+    const Force[T]& F,             # [N m, N]          about O
     Py_ssize_t stride,
     # Work:
-    DerivativeColumns[T]* columns,  # S, F
+    DerivativeColumns[T]* columns,  # S
     # Out:
     T* dtau_dq,                    # (nv, stride)      [N m, N] per [rad, m]
 ) noexcept nogil:
-    """dtau_k/dq_j += D_jk' F."""
-    cdef T[36] S
-    cdef T[216] D
-    cdef T[6] F
+    """dtau_k/dq_j += D_jk' F, and (u_j × e_k)' f = e_k' (f × u_j)."""
+    cdef Pose[T] X_OM = calc_mobilizer_frame(joint, mobod, parent, x)
+    cdef Force[T] F_F
+    cdef T[36] dH
+    cdef T[6] unit
+    cdef Motion[T] S_j, S_k
+    cdef Vec3[T] turned
+    cdef T work
     cdef T* y
     cdef int j, k
-    set_zero(S, 36)
-    for k in range(joint.nv):
-        get_column(S_of(columns, joint.v_start + k), 6, S + 6*k)
-    calc_axis_changes(joint, c, mobod, q, S, parent, x, D)
-    get_column(F_of(columns, joint.v_start), 6, F)
-    for k in range(joint.nv):
-        for j in range(joint.nv):
+    cdef bint is_constant = has_constant_H_FM(joint.type)
+    F_F.t = times_transposed(X_OM.R, F.t - cross(X_OM.p, F.f))
+    F_F.f = times_transposed(X_OM.R, F.f)
+    for j in range(joint.nv):
+        S_j = column_at(S_of(columns, joint.v_start + j))
+        turned = cross(F.f, shifted(S_j, X_OM.p).v)
+        if not is_constant:
+            set_unit(j, unit)
+            calc_Hdot_FM(joint.type, c, q + joint.q_start, unit, dH)
+        for k in range(joint.nv):
+            S_k = column_at(S_of(columns, joint.v_start + k))
+            work = dot(turned, S_k.w)
+            if not is_constant:
+                work = work + dot(F_F, motion_at(&dH[6*k]))
+            if joint.reversed:
+                work = dot(F, cross(S_j, S_k)) - work
             y = dtau_dq + stride*(joint.v_start + k) + joint.v_start + j
-            y[0] = y[0] + dot6(D + 36*j + 6*k, F)
+            y[0] = y[0] + work

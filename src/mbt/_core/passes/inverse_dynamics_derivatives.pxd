@@ -59,7 +59,7 @@ cdef inline void calc_motions(
     T* cos_q,                      # (angle_stride,)  [1]
     # Out:
     Moving[T]* moving,             # (num_mobods,)
-    DerivativeColumns[T]* columns,  # S, and P where there is one dof
+    DerivativeColumns[T]* columns,  # S, P
 ) noexcept nogil:
     """Poses, motion axes, velocities and accelerations, about O in World."""
     cdef int i, k
@@ -274,6 +274,7 @@ cdef inline void calc_rows(
     cdef T* dq
     cdef T* dv
     cdef T* M_k = M
+    cdef Force[T] F
     for i in range(1, model.num_mobods):
         joint = &model.joints[i]
         for k in range(joint.v_start, joint.v_start + joint.nv):
@@ -310,9 +311,10 @@ cdef inline void calc_rows(
                 if not sparse:
                     clear_entries(0, start, dq, dv, M_k)
         if joint.kind == GENERAL:
+            get_column(F_of(columns, joint.v_start), 6, numbers(F))
             add_same_joint_terms(
-                joint, model.constants[joint.node], &mobods[i], q, &moving[joint.parent], &moving[i], stride, columns,
-                dtau_dq
+                joint, model.constants[joint.node], &mobods[i], q, &moving[joint.parent], &moving[i], F, stride,
+                columns, dtau_dq
             )
 
 

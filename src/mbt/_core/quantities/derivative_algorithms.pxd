@@ -9,7 +9,6 @@ from mbt._core.algebra.records cimport (
 )
 from mbt._core.algebra.spatial cimport copy, set_zero
 from mbt._core.algebra.vectors cimport Motion, put
-from mbt._core.joints.mobilizers cimport GENERAL
 from mbt._core.model.structs cimport MobodJoint, Model, Switches
 from mbt._core.passes.constrained_dynamics cimport set_places
 from mbt._core.passes.constrained_derivatives_by_groups cimport solve_by_groups
@@ -21,7 +20,6 @@ from mbt._core.passes.forward_dynamics_derivatives cimport (
     add_accelerations, calc_articulated_dofs, calc_mass_matrix_inverse_in_world,
     start_articulated_bodies,
 )
-from mbt._core.passes.general_joint_derivatives cimport calc_general_rates
 from mbt._core.passes.inverse_dynamics_derivatives cimport (
     add_external_forces, calc_bodies, calc_inverse_dynamics_derivatives, calc_momenta, calc_motions, calc_rates,
     calc_rows, sum_composites,
@@ -162,20 +160,13 @@ cdef inline void run_motion_changes(
     cdef T* cos_q = sin_q + model.angle_stride
     cdef T* at_rest = cos_q + model.angle_stride
     cdef T[3] gravity
-    cdef const MobodJoint* joint
     cdef int i, k
     set_zero(gravity, 3)
     set_zero(at_rest, nv)
     calc_motions(model, p.mobods, gravity, q, v, at_rest, H_N, sin_q, cos_q, moving, columns)
     for i in range(model.num_mobods):
-        joint = &model.joints[i]
         put(moving[i].V, V + 6*i)
         put(moving[i].p_WO, p_WO + 3*i)
-        if i and joint.kind == GENERAL:
-            calc_general_rates(
-                joint, model.constants[joint.node], &p.mobods[i], q, v, at_rest, &moving[joint.parent], &moving[i],
-                columns
-            )
     for k in range(<int>nv):
         get_column(S_of(columns, k), 6, S + 6*k)
         get_column(P_of(columns, k), 6, P + 6*k)
