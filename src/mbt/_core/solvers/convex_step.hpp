@@ -235,6 +235,15 @@ inline void add_impulse(Problem& x, const double* row, double impulse) {
   }
 }
 
+inline void add_point_impulse(Problem& x, const double* J, const double* impulse) {
+  const double *a = J, *b = J + x.n, *c = b + x.n;
+  for (int i = 0; i < x.n; ++i) {
+    const double across = a[i]*impulse[0], along = b[i]*impulse[1], away = c[i]*impulse[2];
+    x.gradient[i] -= (across + along) + away;
+    x.size[i] += (std::fabs(across) + std::fabs(along)) + std::fabs(away);
+  }
+}
+
 // The gradient at v into x.gradient, of x.Mv and x.u; returns its size beside that of its terms.
 inline double calc_gradient(Problem& x, const double* v) {
   const int n = x.n, m = x.num_rows;
@@ -251,7 +260,8 @@ inline double calc_gradient(Problem& x, const double* v) {
   for (int k = 0; k < x.num_points; ++k) {
     double impulse[3];
     calc_touch(x, k, x.u + m + 3*k, impulse);
-    for (int j = 0; j < 3; ++j) add_impulse(x, x.points + std::ptrdiff_t(n)*(3*k + j), impulse[j]);
+    if (impulse[0] != 0.0 || impulse[1] != 0.0 || impulse[2] != 0.0)
+      add_point_impulse(x, x.points + 3*std::ptrdiff_t(n)*k, impulse);
   }
   double error = 0.0, size = 0.0;
   for (int i = 0; i < n; ++i) {
@@ -260,6 +270,17 @@ inline double calc_gradient(Problem& x, const double* v) {
   }
   size = std::sqrt(size);
   return std::sqrt(error)/(size > 1e-300 ? size : 1e-300);
+}
+
+// The lower triangle of H += J' G J, J (3, n), G = [G0 G1 0; G1 G2 0; 0 0 G3].
+inline void add_point(int n, const double* G, const double* J, double* H) {
+  const double *a = J, *b = J + n, *c = b + n;
+  for (int i = 0; i < n; ++i) {
+    const double u = G[0]*a[i] + G[1]*b[i], v = G[1]*a[i] + G[2]*b[i], w = G[3]*c[i];
+    if (u == 0.0 && v == 0.0 && w == 0.0) continue;
+    double* row = H + std::ptrdiff_t(n)*i;
+    for (int j = 0; j <= i; ++j) row[j] += (u*a[j] + v*b[j]) + w*c[j];
+  }
 }
 
 // Second derivatives at v into the lower triangle of x.H.
@@ -287,17 +308,11 @@ inline void calc_hessian(Problem& x, const double* v) {
     const double* rows = x.points + 3*std::ptrdiff_t(n)*k;
     const double* u = x.u + x.num_rows + 3*k;
     const Touch t = touch(x, k, u);
-    add_outer(n, t.slope, rows + 2*std::ptrdiff_t(n), rows + 2*std::ptrdiff_t(n), x.H);
-    if (t.across == 0.0) continue;
     // Along the slip, and across it.
     const double inverse = t.speed > 0.0 ? 1.0/t.speed : 0.0, change = t.along - t.across;
-    for (int i = 0; i < 2; ++i) {
-      double* both = x.trial;
-      for (int j = 0; j < n; ++j)
-        both[j] = t.across*rows[std::ptrdiff_t(n)*i + j]
-          + change*u[i]*inverse*inverse*(u[0]*rows[j] + u[1]*rows[n + j]);
-      add_outer(n, 1.0, rows + std::ptrdiff_t(n)*i, both, x.H);
-    }
+    const double s0 = u[0]*inverse, s1 = u[1]*inverse;
+    const double G[4] = {t.across + change*s0*s0, change*s0*s1, t.across + change*s1*s1, t.slope};
+    if (t.across != 0.0 || t.slope != 0.0) add_point(n, G, rows, x.H);
   }
 }
 
