@@ -758,17 +758,21 @@ def test_a_frame_by_its_name() -> None:
 # Where loops are faster -----------------------------------------------------------------------------------
 
 
-def test_large_mass_matrices_are_those_of_loops(
+def test_large_matrices_are_those_of_loops(
     arm: mbt.MultibodyTree, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tree = build_tree(chain(30, 30))
     before = set(cache.glob("*.so"))
-    large = mbt.compile(tree, "mass_matrix")
+    large = mbt.compile(tree, ["mass_matrix", "inverse_dynamics_derivatives", "forward_dynamics_derivatives"])
     assert set(cache.glob("*.so")) == before
-    q = np.random.default_rng(0).normal(size=(3, 30))
+    q, v, x = np.random.default_rng(0).normal(size=(3, 3, 30))
     np.testing.assert_array_equal(large.mass_matrix(q), functional.mass_matrix(tree, q))
+    for name in ("inverse_dynamics_derivatives", "forward_dynamics_derivatives"):
+        wanted = getattr(functional, name)(tree, q, v, x)
+        np.testing.assert_array_equal(getattr(large, name)(q, v, x), wanted)
     out = np.empty((30, 30))
     assert large.mass_matrix(q[0], out=out) is out
+    assert pickle.loads(pickle.dumps(large)).names == large.names
     # Their code is there for callers that are not Python; here of a tree that takes less time.
     monkeypatch.setattr("mbt.compiling.functions._LOOPS_ARE_FASTER", 6)
     small = mbt.compile(arm, "mass_matrix")

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, TypeAlias, overload
 
 import numpy as np
 
 from mbt._core.api.stateless import mass_matrix
+from mbt._core.api.stateless_derivatives import forward_dynamics_derivatives, inverse_dynamics_derivatives
 from mbt.compiling.calls import bind
 from mbt.compiling.compiler import LLVM, CodeInMemory, as_timeout, build, write
 from mbt.compiling.exporting import export_call
@@ -27,8 +28,16 @@ __all__ = ["CompiledFunctions", "compile"]
 
 _DOUBLE = np.dtype(np.float64)
 
-# From so many velocities on a mass matrix has so many terms that the loops of `mbt.functional` are faster.
+# From so many velocities on, results of n^2 numbers have so many terms that the loops of `mbt.functional` are
+# faster.
 _LOOPS_ARE_FASTER = 30
+_LOOPS: dict[str, Callable[..., Any]] = {
+    "mass_matrix": mass_matrix,
+    "inverse_dynamics_derivatives": inverse_dynamics_derivatives,
+    "forward_dynamics_derivatives": forward_dynamics_derivatives,
+}
+
+_Written: TypeAlias = tuple[str, dict[str, int], tuple[tuple[int, ...], ...]]
 
 
 @overload
@@ -206,8 +215,6 @@ class CompiledFunctions:
         Whose functions they are.
     names : tuple of str
         Their names.
-    sources : dict of str to str
-        The C code of each function; in the language of LLVM with ``compiler="llvm"``.
     dtype : dtype
         Of the arrays that they take and return.
     """
@@ -224,27 +231,37 @@ class CompiledFunctions:
     ) -> None:
         self.tree = tree
         self.names = tuple(dict.fromkeys(names))
-        self.sources: dict[str, str] = {}
-        self._layouts: dict[str, tuple[dict[str, int], tuple[tuple[int, ...], ...]]] = {}
+        self._written: dict[str, _Written] = {}
         self.dtype = dtype
         self._options = (frame, compiler, cache, dtype, timeout)
         self._libraries: dict[str, CodeInMemory] = {}
+        _check_tree(tree)
+        is_large = dtype == _DOUBLE and tree.num_velocities >= _LOOPS_ARE_FASTER
         for name in self.names:
-            source, inputs, shapes = _write(
-                tree, name, frame if name in OF_A_FRAME else None, dtype, compiler
-            )
-            self._layouts[name] = inputs, shapes
-            self.sources[name] = source
-            if name == "mass_matrix" and tree.num_velocities >= _LOOPS_ARE_FASTER and dtype == _DOUBLE:
-                setattr(self, name, partial(mass_matrix, tree))
+            if is_large and name in _LOOPS:
+                setattr(self, name, partial(_LOOPS[name], tree))
             else:
+                _, inputs, shapes = self._write(name)
                 setattr(self, name, bind(name, self._library_of(name), inputs, shapes, dtype.type))
+
+    @property
+    def sources(self) -> dict[str, str]:
+        """The C code of each function; in the language of LLVM with ``compiler="llvm"``."""
+        return {name: self._write(name)[0] for name in self.names}
+
+    def _write(self, name: str) -> _Written:
+        """Return the code of a function, the sizes of its inputs by name, and the shapes of its outputs."""
+        if name not in self._written:
+            frame, compiler, _, dtype, _ = self._options
+            frame = frame if name in OF_A_FRAME else None
+            self._written[name] = _write(self.tree, name, frame, dtype, compiler)
+        return self._written[name]
 
     def _library_of(self, name: str) -> CodeInMemory:
         """Return the compiled library of a function."""
         if name not in self._libraries:
             _, compiler, cache, _, timeout = self._options
-            self._libraries[name] = build(self.sources[name], compiler, cache, timeout)
+            self._libraries[name] = build(self._write(name)[0], compiler, cache, timeout)
         return self._libraries[name]
 
     def native(self, name: str) -> NativeCode:
@@ -267,9 +284,9 @@ class CompiledFunctions:
         """
         if not isinstance(name, str):
             raise ArgumentTypeError(f"name: expected the name of a compiled function, got {quote(name)}")
-        if name not in self._layouts:
+        if name not in self.names:
             raise unknown_name_error("compiled function", name, self.names)
-        inputs, shapes = self._layouts[name]
+        _, inputs, shapes = self._write(name)
         return NativeCode(dict(inputs), shapes, self.dtype, self._library_of(name))
 
     # Functions are attributes that a type checker does not see.
@@ -305,10 +322,8 @@ def _as_dtype(dtype: Any) -> Any:
     return given
 
 
-def _write(
-    tree: Any, name: str, frame: Any, dtype: Any, compiler: str | None
-) -> tuple[str, dict[str, int], tuple[tuple[int, ...], ...]]:
-    """Return the code of a function, the sizes of its inputs by name, and the shapes of its outputs."""
+def _write(tree: Any, name: str, frame: Any, dtype: Any, compiler: str | None) -> _Written:
+    """Record and write a function."""
     trace = Trace()
     places: list[str] = []
 
