@@ -1,8 +1,8 @@
-"""Functions that LLVM compiles beside those of a C compiler: times of calls, and of compiling.
+"""Functions that `mbt.compile` makes by a C compiler and by LLVM, beside `mbt.functional`: calls, compiling.
 
-    python benchmarks/llvm_calls.py [--batch 1024] [--rounds 30]
+    python benchmarks/llvm_calls.py [--models arm7 humanoid chain30 arms16 ...] [--batch 1024] [--rounds 30]
 
-Both compute the same states in turns, on one core: processor time of the fastest round, of one state and of a
+All compute the same states in turns, on one core: processor time of the fastest round, of one state and of a
 batch into `out`, in microseconds. Then the seconds of processor time that compiling took, with what is
 recorded in Python before.
 """
@@ -12,19 +12,22 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Callable
+from functools import partial
 from time import thread_time_ns
 from typing import Any
 
 import numpy as np
 
 import mbt
-from models import BenchmarkModel, humanoid, seven_joint_arm
+from models import BenchmarkModel, make_model, with_free_root
 
 FUNCTIONS = {
     "inverse_dynamics": 3,
     "forward_dynamics": 3,
     "mass_matrix": 1,
     "body_poses": 1,
+    "inverse_dynamics_derivatives": 3,
+    "forward_dynamics_derivatives": 3,
 }
 
 
@@ -33,54 +36,64 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    parser.add_argument("--models", nargs="+", type=make_model, metavar="NAME")
+    parser.add_argument("--functions", nargs="+", choices=FUNCTIONS, default=list(FUNCTIONS)[:4])
     parser.add_argument("--batch", type=int, default=1024)
     parser.add_argument("--rounds", type=int, default=30)
     options = parser.parse_args()
     mbt.set_num_threads(1)
-    print(f"{'':28}{'one state: C, LLVM':>22}{f'batch of {options.batch}':>22}{'compiling [s]':>18}")
-    for model in (seven_joint_arm(), humanoid()):
+    print(f"{'':40}{'one state: mbt, C, LLVM':>28}{f'batch of {options.batch}':>36}{'compiling [s]':>24}")
+    for model in options.models or map(make_model, ("arm7", "humanoid")):
         tree = load(model)
-        for name, count in FUNCTIONS.items():
-            made, seconds = {}, {}
+        for name in options.functions:
+            made, seconds = [partial(getattr(mbt.functional, name), tree)], []
             for compiler in (None, "llvm"):
                 before = seconds_spent()
-                made[compiler] = getattr(mbt.compile(tree, name, compiler=compiler, cache=False), name)
-                seconds[compiler] = seconds_spent() - before
+                made.append(getattr(mbt.compile(tree, name, compiler=compiler, cache=False), name))
+                seconds.append(seconds_spent() - before)
             rng = np.random.default_rng(0)
             q = tree.random_positions(rng, options.batch)
-            states = [q, *rng.normal(size=(2, options.batch, tree.num_velocities))][:count]
+            states = [q, *rng.normal(size=(2, options.batch, tree.num_velocities))][: FUNCTIONS[name]]
             first = [np.ascontiguousarray(array[0]) for array in states]
-            one = compare(made, first, options.rounds, 500)
-            batch = compare(made, states, options.rounds, 5)
-            print(
-                f"{tree.num_velocities:3} velocities {name:18}"
-                f"{one[0]:8.2f} {one[1]:6.2f} {one[1] / one[0]:5.2f}x"
-                f"{batch[0]:9.1f} {batch[1]:6.1f} {batch[1] / batch[0]:5.2f}x"
-                f"{seconds[None]:9.2f} {seconds['llvm']:5.2f}",
-                flush=True,
+            lines = [compare(made, arrays, options.rounds) for arrays in (first, states)]
+            times = "   ".join(
+                f"{mbt_us:8.2f} {c:8.2f} {llvm:8.2f} {mbt_us / c:5.2f}x {mbt_us / llvm:5.2f}x"
+                for mbt_us, c, llvm in lines
             )
+            print(f"{model.name:9}{name:29}{times}{seconds[0]:9.2f}{seconds[1]:7.2f}", flush=True)
 
 
 def load(model: BenchmarkModel) -> mbt.MultibodyTree:
     """Return a finalized tree."""
     tree = mbt.MultibodyTree()
-    mbt.parsing.add_model(tree, model.urdf)
+    mbt.parsing.add_model(tree, with_free_root(model) if model.floating else model.urdf)
     tree.finalize()
     return tree
 
 
-def compare(made: dict[Any, Callable[..., Any]], arrays: list[Any], rounds: int, calls: int) -> list[float]:
-    """Return the least times of both, in microseconds."""
+def compare(made: list[Callable[..., Any]], arrays: list[Any], rounds: int) -> list[float]:
+    """Return the least times of each, in microseconds."""
     best = [float("inf")] * len(made)
-    results = [np.empty_like(function(*arrays)) for function in made.values()]
+    # Results are a tuple of several arrays, or one.
+    results = [function(*arrays) for function in made]
+    for result in results[1:]:
+        for array, wanted in zip(as_tuple(result), as_tuple(results[0]), strict=True):
+            np.testing.assert_allclose(array, wanted, rtol=0, atol=1e-9 * max(1.0, abs(wanted).max()))
+    start = thread_time_ns()
+    made[0](*arrays)
+    calls = max(1, 5_000_000 // max(1000, thread_time_ns() - start))
     for _ in range(rounds):
-        for i, (function, out) in enumerate(zip(made.values(), results, strict=True)):
+        for i, (function, out) in enumerate(zip(made, results, strict=True)):
             start = thread_time_ns()
             for _ in range(calls):
                 function(*arrays, out=out)
             best[i] = min(best[i], (thread_time_ns() - start) / calls / 1e3)
-    np.testing.assert_allclose(results[1], results[0], rtol=1e-9, atol=1e-9)
     return best
+
+
+def as_tuple(result: Any) -> tuple[Any, ...]:
+    """Return the arrays of a result."""
+    return result if isinstance(result, tuple) else (result,)
 
 
 def seconds_spent() -> float:

@@ -68,11 +68,15 @@ class Joint:
 
 
 def make_model(name: str) -> BenchmarkModel:
-    """Return a model made here: ``arm7``, ``humanoid``, or ``chain`` and its number of joints."""
-    if name == "arm7":
-        return seven_joint_arm()
-    if name == "humanoid":
-        return humanoid()
+    """Return a model made here: ``arm7``, ``humanoid``, ``hexapod``, ``binary``, ``chain30``, ``arms16``.
+
+    Numbers are how many joints a chain has, and how many arms there are on one base.
+    """
+    made = {"arm7": seven_joint_arm, "humanoid": humanoid, "hexapod": hexapod, "binary": binary_tree}
+    if name in made:
+        return made[name]()
+    if name.startswith("arms"):
+        return equal_arms(int(name.removeprefix("arms")))
     return chain(int(name.removeprefix("chain")))
 
 
@@ -109,6 +113,56 @@ def seven_joint_arm() -> BenchmarkModel:
         joint.R = rotation_of_rpy((np.pi / 2 * (-1) ** i, 0, 0)) if i else np.eye(3)
         joints.append(joint)
     return BenchmarkModel("arm7", write_urdf(links, joints))
+
+
+def equal_arms(count: int) -> BenchmarkModel:
+    """Return as many arms as that of `seven_joint_arm`, all on one base."""
+    links = {ROOT: cylinder(5.0, 0.1, 0.15)}
+    joints = []
+    for k in range(count):
+        turn = 2 * np.pi * k / count
+        parent, place = ROOT, (float(np.cos(turn)), float(np.sin(turn)), 0.1)
+        for i, mass in enumerate((6.0, 5.5, 4.0, 3.5, 2.5, 2.0, 0.6)):
+            child = f"link_{k}_{i}"
+            links[child] = cylinder(mass, 0.06, 0.2)
+            joint = _joint(f"joint_{k}_{i}", "revolute", parent, child, place, "0 0 1")
+            joint.R = rotation_of_rpy((np.pi / 2 * (-1) ** i, 0, 0) if i else (0, 0, turn))
+            joints.append(joint)
+            parent, place = child, (0, 0.01, 0.18)
+    return BenchmarkModel(f"arms{count}", write_urdf(links, joints))
+
+
+def hexapod() -> BenchmarkModel:
+    """Return six legs of three joints on a floating base."""
+    links = {ROOT: cylinder(5.0, 0.2, 0.1)}
+    joints = []
+    for k in range(6):
+        turn = np.pi * k / 3
+        parent, place = ROOT, (0.2 * float(np.cos(turn)), 0.2 * float(np.sin(turn)), 0.0)
+        for i, (axis, mass) in enumerate((("0 0 1", 0.3), ("0 1 0", 0.5), ("0 1 0", 0.2))):
+            child = f"leg_{k}_{i}"
+            links[child] = cylinder(mass, 0.03, 0.2)
+            joint = _joint(f"joint_{k}_{i}", "revolute", parent, child, place, axis)
+            joint.R = rotation_of_rpy((0, 0, 0 if i else turn))
+            joints.append(joint)
+            parent, place = child, (0.05, 0, 0.2 * i)
+    return BenchmarkModel("hexapod", write_urdf(links, joints), floating=True)
+
+
+def binary_tree(levels: int = 5) -> BenchmarkModel:
+    """Return a tree of hinges that branches in two at every link."""
+    links = {ROOT: cylinder(5.0, 0.1, 0.1)}
+    joints = []
+    ends = [ROOT]
+    for level in range(levels):
+        parents, ends = ends, []
+        for parent, side in itertools.product(parents, (-1, 1)):
+            child = f"{parent}_{'left' if side < 0 else 'right'}"
+            links[child] = cylinder(1.0, 0.05, 0.2)
+            axis = ("0 0 1", "0 1 0", "1 0 0")[level % 3]
+            joints.append(_joint(f"{child}_joint", "revolute", parent, child, (0.1 * side, 0.02, 0.2), axis))
+            ends.append(child)
+    return BenchmarkModel("binary", write_urdf(links, joints))
 
 
 def humanoid() -> BenchmarkModel:
