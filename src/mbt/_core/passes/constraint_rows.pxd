@@ -200,21 +200,20 @@ cdef inline void add_row(
     T* Z,                          # (num_equations,) [N m, N]  from the column of the first equation on
 ) noexcept nogil:
     """Of one dof."""
-    cdef T moves
+    # One, or zero where the dof is locked.
+    cdef T moves = dof.D*dof.D_inverse
+    cdef T square
     cdef int e
     if x.type == DISTANCE:
         Z[0] = Z[0] + dot3(u, y)
     else:
         add_to(y, n, Z)
-    for e in range(n):
-        size[e//3] = size[e//3] + y[e]*y[e]*dof.D_inverse
-    for e in range(1 + n//6):
-        size[e] = size[e] + dof.D_inverse*SQUARED_LEVER
+    for e in range(0, n, 3):
+        square = y[0]*y[0] if n == 1 else dot3(y + e, y + e)
+        size[e//3] = size[e//3] + (square + <T>SQUARED_LEVER)*dof.D_inverse
+        if between != NULL:
+            between[e//3] = between[e//3] + square*moves
     if between != NULL:
-        # One, or zero where the dof is locked.
-        moves = dof.D*dof.D_inverse
-        for e in range(n):
-            between[e//3] = between[e//3] + y[e]*y[e]*moves
         between[2] = between[2] + dof.D*moves
 
 
