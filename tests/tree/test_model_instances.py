@@ -175,11 +175,11 @@ class TestMembership:
             getattr(tree, method)("armm")
         if not by_index:
             assert getattr(tree, method)("arm") == getattr(tree, method)(2)
-            assert getattr(tree, method)(tree.model_instances[2]) == getattr(tree, method)(2)
-            # One of another tree has the index of another one here.
-            other = tree.edit().model_instances[2]
-            with pytest.raises(mbt.ForeignElementError, match=r"model_instance: .* 'arm' of another tree"):
-                getattr(tree, method)(other)
+        assert getattr(tree, method)(tree.model_instances[2]) == getattr(tree, method)(2)
+        # One of another tree has the index of another one here.
+        other = tree.edit().model_instances[2]
+        with pytest.raises(mbt.ForeignElementError, match=r"model_instance: .* 'arm' of another tree"):
+            getattr(tree, method)(other)
 
     def test_a_model_instance_is_no_index_of_others(self, tree: MultibodyTree) -> None:
         arm = tree.model_instances[2]

@@ -7,6 +7,7 @@ from typing import Any, Generic, TypeVar
 
 from mbt.errors import ArgumentTypeError, ArgumentValueError, UnknownNameError, quote, unknown_name_error
 from mbt.math.arrays import as_index
+from mbt.tree.context_access import raise_foreign_element
 from mbt.tree.element import MultibodyElement, as_name
 
 __all__ = ["ElementCollection"]
@@ -96,7 +97,7 @@ class ElementCollection(Generic[E]):
 
         Raises
         ------
-        ArgumentTypeError, ElementIndexError
+        ArgumentTypeError, ElementIndexError, ForeignElementError
             When there is none.
         """
         if isinstance(index, str) and self._kind in _WITH_NAMES:
@@ -106,6 +107,10 @@ class ElementCollection(Generic[E]):
             )
         if isinstance(index, MultibodyElement) and index.kind != self._kind:
             raise ArgumentTypeError(f"{argument}: expected the index of a {self._kind}, got {index._label}")
+        # A model instance stands for its index.
+        if isinstance(index, MultibodyElement) and self._elements and index not in self._elements:
+            tree = self._elements[0].parent_tree
+            raise_foreign_element(tree, index, f"{argument}: expected a {self._kind}")
         return self._elements[as_index(index, argument, len(self._elements), self._kind)]
 
     def named(self, name: str, instances: ElementCollection[Any], argument: str) -> E:

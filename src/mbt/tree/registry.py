@@ -15,7 +15,6 @@ from mbt.tree.actuator import JointActuator
 from mbt.tree.body import RigidBody
 from mbt.tree.collection import ElementCollection
 from mbt.tree.constraints import Constraint
-from mbt.tree.context_access import raise_foreign_element
 from mbt.tree.element import MultibodyElement, as_model_instance
 from mbt.tree.force_elements import ForceElement, UniformGravityFieldElement
 from mbt.tree.frame import BodyFrame, FixedOffsetFrame, Frame
@@ -127,8 +126,6 @@ class ElementRegistry:
         instances = self.model_instances
         if isinstance(value, str):
             return instances.named(value, instances, argument)
-        if isinstance(value, ModelInstance) and value._tree is not self._tree:
-            raise_foreign_element(self._tree, value, f"{argument}: expected a model instance")
         return instances.at(value, argument)
 
     def add_body(self, body: RigidBody) -> None:
