@@ -87,19 +87,19 @@ struct Articulated {
 // A frame in World, and how it moves.
 template <class T>
 struct FrameMotion {
-  T R[9];
-  T p[3];
-  T w[3];      // [rad/s]
-  T v[3];      // [m/s]
-  T alpha[3];  // [rad/s^2]
-  T a[3];      // [m/s^2]  of its origin
+  Mat3<T> R;
+  Vec3<T> p;
+  Vec3<T> w;      // [rad/s]
+  Vec3<T> v;      // [m/s]
+  Vec3<T> alpha;  // [rad/s^2]
+  Vec3<T> a;      // [m/s^2]  of its origin
 };
 
 // Constraints: a mobod in World, and the velocity of its origin in N.
 template <class T>
 struct Placed {
   Pose<T> X_WN;
-  T v[3];  // [m/s]
+  Vec3<T> v;  // [m/s]
 };
 
 // Constraints: the working memory of forward dynamics. Rows are those of one group after the other.

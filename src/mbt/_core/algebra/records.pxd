@@ -60,16 +60,16 @@ cdef extern from "algebra/records.hpp" namespace "MBT_NS" nogil:
         S u
 
     cdef cppclass FrameMotion[S]:
-        S R[9]
-        S p[3]
-        S w[3]
-        S v[3]
-        S alpha[3]
-        S a[3]
+        Mat3[S] R
+        Vec3[S] p
+        Vec3[S] w
+        Vec3[S] v
+        Vec3[S] alpha
+        Vec3[S] a
 
     cdef cppclass Placed[S]:
         Pose[S] X_WN
-        S v[3]
+        Vec3[S] v
 
     cdef cppclass ConstraintWork[S]:
         Placed[S]* placed

@@ -3,6 +3,7 @@
 // A scalar T has what scalars/__init__.pxd lists. A factor may be a double where T is something else.
 #pragma once
 
+#include <cstddef>
 #include <type_traits>
 #include <utility>
 
@@ -294,6 +295,11 @@ static MBT_VALUE Mat3<T> operator+(const Skew<T>& S, const Mat3<T>& A) {
   return {{A.x.x, A.x.y - a.z, A.x.z + a.y}, {A.y.x + a.z, A.y.y, A.y.z - a.x}, {A.z.x - a.y, A.z.y + a.x, A.z.z}};
 }
 template <class T>
+static MBT_VALUE Mat3<T> operator*(const Skew<T>& S, const Mat3<T>& A) {
+  const Vec3<T>& a = S.a;
+  return {A.z * a.y - A.y * a.z, A.x * a.z - A.z * a.x, A.y * a.x - A.x * a.y};
+}
+template <class T>
 static MBT_VALUE Mat3<T> full(const Skew<T>& S) {
   const T zero(0.0);
   const Vec3<T>& a = S.a;
@@ -353,6 +359,11 @@ struct Pose {
   Vec3<T> p;
 };
 
+// X_AC = X_AB X_BC
+template <class T>
+static MBT_VALUE Pose<T> operator*(const Pose<T>& X_AB, const Pose<T>& X_BC) {
+  return {X_AB.R * X_BC.R, X_AB.p + X_AB.R * X_BC.p};
+}
 template <class T>
 static MBT_VALUE Pose<T> inverse(const Pose<T>& X) {
   const Mat3<T> R = transpose(X.R);
@@ -410,6 +421,23 @@ static MBT_VALUE void put(const Vec3<T>& a, T* to) {
   to[0] = a.x;
   to[1] = a.y;
   to[2] = a.z;
+}
+// A column of a matrix with rows of `row`: write it, or add a multiple.
+template <class T>
+static MBT_VALUE void put_column(const Vec3<T>& a, T* to, std::ptrdiff_t row) {
+  to[0] = a.x;
+  to[row] = a.y;
+  to[2 * row] = a.z;
+}
+template <class T>
+static MBT_VALUE void add_column(const Vec3<T>& a, double s, T* to, std::ptrdiff_t row) {
+  to[0] = to[0] + a.x * s;
+  to[row] = to[row] + a.y * s;
+  to[2 * row] = to[2 * row] + a.z * s;
+}
+template <class T>
+static MBT_VALUE Vec3<T> column_of(const T* a, std::ptrdiff_t row) {
+  return {a[0], a[row], a[2 * row]};
 }
 template <class T>
 static MBT_VALUE void put(const Mat3<T>& A, T* to, int row = 3) {

@@ -16,6 +16,7 @@ cdef extern from "algebra/vectors.hpp" namespace "MBT_NS" nogil:
         Vec3[S] y
         Vec3[S] z
         Mat3[S] operator+(const Mat3[S]&)
+        Mat3[S] operator*(const S&)
         Vec3[S] operator*(const Vec3[S]&)
         Mat3[S] operator*(const Mat3[S]&)
         Motion[S] operator*(const Motion[S]&)
@@ -33,10 +34,12 @@ cdef extern from "algebra/vectors.hpp" namespace "MBT_NS" nogil:
 
     cdef cppclass Skew[S]:
         Mat3[S] operator+(const Mat3[S]&)
+        Mat3[S] operator*(const Mat3[S]&)
 
     cdef cppclass Pose[S]:
         Mat3[S] R
         Vec3[S] p
+        Pose[S] operator*(const Pose[S]&)
 
     Vec3[S] vector[S](const S& x, const S& y, const S& z)
     Vec3[S] half[S](const Vec3[S]&)
@@ -66,6 +69,9 @@ cdef extern from "algebra/vectors.hpp" namespace "MBT_NS" nogil:
     S* numbers[S](Sym3[S]&)
     void put[S](const Vec3[S]&, S* to)
     void put[S](const Mat3[S]&, S* to, int row)
+    void put_column[S](const Vec3[S]&, S* to, Py_ssize_t row)
+    void add_column[S](const Vec3[S]&, double s, S* to, Py_ssize_t row)
+    Vec3[S] column_of[S](const S*, Py_ssize_t row)
 
 
 cdef extern from "algebra/articulated.hpp" namespace "MBT_NS" nogil:

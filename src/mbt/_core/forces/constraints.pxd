@@ -10,9 +10,8 @@ from enum_constraint_type cimport *
 
 from mbt._core.algebra.records cimport FrameMotion
 from mbt._core.algebra.rotations cimport calc_rotation_vector, set_identity
-from mbt._core.algebra.spatial cimport (
-    add_cross, copy, cross, dot3, multiply_rotations, rotate, rotate_inverse, subtract, subtract_from, transpose3,
-)
+from mbt._core.algebra.vectors cimport Mat3, Vec3, cross, dot, numbers, put, times_transposed, transpose
+from mbt._core.forces.numbers cimport CouplerNumbers, DistanceNumbers
 from mbt._core.model.structs cimport Constraint
 from mbt._core.scalars cimport T, sqrt_
 
@@ -46,23 +45,21 @@ cdef inline void calc_constraint_errors(
     T* errors,   # (num_equations_of,)              [rad, m]
 ) noexcept nogil:
     """How far positions are from obeying it; `A` and `B` are its frames, of a coupler none."""
+    cdef const CouplerNumbers[T]* coupler = <const CouplerNumbers[T]*>c
+    cdef const DistanceNumbers[T]* between = <const DistanceNumbers[T]*>c
     cdef FrameMotion[T] P
     cdef FrameMotion[T] Q
-    cdef T[3] r
-    cdef T[9] R_AW, R_AB
+    cdef Mat3[T] R_AB
     if x.type == COUPLER:
-        errors[0] = q[x.a] - c[2]*q[x.b] - c[3]
+        errors[0] = q[x.a] - coupler.gear_ratio*q[x.b] - coupler.offset
     elif x.type == DISTANCE:
-        calc_motions_of_ends(c, A, B, &P, &Q)
-        subtract(Q.p, P.p, 3, r)
-        errors[0] = sqrt_(dot3(r, r)) - c[2]
+        calc_motions_of_ends(between, A, B, &P, &Q)
+        errors[0] = distance_of(&P, &Q) - between.distance
     else:
-        subtract(B.p, A.p, 3, r)
-        rotate_inverse(A.R, r, errors + num_equations_of(x.type) - 3)
+        put(times_transposed(A.R, B.p - A.p), errors + num_equations_of(x.type) - 3)
         if x.type == WELD:
-            transpose3(A.R, R_AW)
-            multiply_rotations(R_AW, B.R, R_AB)
-            calc_rotation_vector(R_AB, errors)
+            R_AB = transpose(A.R)*B.R
+            calc_rotation_vector(numbers(R_AB), errors)
 
 
 cdef inline void calc_constraint_rates(
@@ -80,21 +77,15 @@ cdef inline void calc_constraint_rates(
     """J v: the rates of the errors; of a rotation vector the angular velocity of B in A."""
     cdef FrameMotion[T] P
     cdef FrameMotion[T] Q
-    cdef T[3] u, y, w
-    cdef T length
     if x.type == COUPLER:
-        rates[0] = v[x.dof_a] - c[2]*v[x.dof_b]
+        rates[0] = v[x.dof_a] - (<const CouplerNumbers[T]*>c).gear_ratio*v[x.dof_b]
     elif x.type == DISTANCE:
-        calc_motions_of_ends(c, A, B, &P, &Q)
-        calc_direction(&P, &Q, u, &length)
-        subtract(Q.v, P.v, 3, y)
-        rates[0] = dot3(u, y)
+        calc_motions_of_ends(<const DistanceNumbers[T]*>c, A, B, &P, &Q)
+        rates[0] = dot((Q.p - P.p)/distance_of(&P, &Q), Q.v - P.v)
     else:
-        calc_relative_velocity(A, B, y)
-        rotate_inverse(A.R, y, rates + num_equations_of(x.type) - 3)
+        put(times_transposed(A.R, relative_velocity(A, B)), rates + num_equations_of(x.type) - 3)
         if x.type == WELD:
-            subtract(B.w, A.w, 3, w)
-            rotate_inverse(A.R, w, rates)
+            put(times_transposed(A.R, B.w - A.w), rates)
 
 
 cdef inline void calc_constraint_accelerations(
@@ -112,50 +103,43 @@ cdef inline void calc_constraint_accelerations(
     """J vdot + Jdot v: the rates of J v."""
     cdef FrameMotion[T] P
     cdef FrameMotion[T] Q
-    cdef T[3] u, d, e, f
+    cdef Vec3[T] u, v, p_BA
     cdef T length, rate
-    cdef int i
     if x.type == COUPLER:
-        y[0] = vdot[x.dof_a] - c[2]*vdot[x.dof_b]
+        y[0] = vdot[x.dof_a] - (<const CouplerNumbers[T]*>c).gear_ratio*vdot[x.dof_b]
     elif x.type == DISTANCE:
-        calc_motions_of_ends(c, A, B, &P, &Q)
-        calc_direction(&P, &Q, u, &length)
-        subtract(Q.v, P.v, 3, d)
-        subtract(Q.a, P.a, 3, e)
-        rate = dot3(u, d)
-        y[0] = dot3(u, e) + (dot3(d, d) - rate*rate)/length
+        calc_motions_of_ends(<const DistanceNumbers[T]*>c, A, B, &P, &Q)
+        length = distance_of(&P, &Q)
+        u = (Q.p - P.p)/length
+        v = Q.v - P.v
+        rate = dot(u, v)
+        y[0] = dot(u, Q.a - P.a) + (dot(v, v) - rate*rate)/length
     else:
-        # a_B - a_A - alpha_A × r - 2 w_A × v_rel - w_A × (w_A × r)
-        calc_relative_velocity(A, B, d)
-        for i in range(3):
-            u[i] = A.p[i] - B.p[i]
-            d[i] = d[i]*2.0
-            e[i] = B.a[i] - A.a[i]
-        cross(A.w, u, f)
-        subtract_from(d, 3, f)
-        add_cross(A.w, f, e)
-        add_cross(A.alpha, u, e)
-        rotate_inverse(A.R, e, y + num_equations_of(x.type) - 3)
+        # a_B - a_A - alpha_A × p_AB - 2 w_A × v - w_A × (w_A × p_AB)
+        p_BA = A.p - B.p
+        v = cross(A.w, p_BA) - relative_velocity(A, B)*<T>2.0
+        put(
+            times_transposed(A.R, B.a - A.a + cross(A.w, v) + cross(A.alpha, p_BA)),
+            y + num_equations_of(x.type) - 3
+        )
         if x.type == WELD:
             # alpha_B - alpha_A - w_A × w_B
-            subtract(B.alpha, A.alpha, 3, e)
-            add_cross(B.w, A.w, e)
-            rotate_inverse(A.R, e, y)
+            put(times_transposed(A.R, B.alpha - A.alpha + cross(B.w, A.w)), y)
 
 
 cdef inline void calc_axes_and_points(
     # Topology:
     const Constraint* x,
     # Parameters:
-    const T* c,  # (num_constraint_parameters_of,)  [SI]
+    const T* c,     # (num_constraint_parameters_of,)  [SI]
     # In:
     const FrameMotion[T]* A,
     const FrameMotion[T]* B,
     # Out:
-    T* axes,     # (3, 3)                           [1]
-    T* u,        # (3,)                             [1]
-    T* p_A,      # (3,)                             [m]  in World
-    T* p_B,      # (3,)                             [m]  in World
+    Mat3[T]* axes,  # [1]
+    Vec3[T]* u,     # [1]
+    Vec3[T]* p_A,   # [m]  in World
+    Vec3[T]* p_B,   # [m]  in World
 ) noexcept nogil:
     """Where unit multipliers act: forces along the columns of `axes` at a point of A and one of B, in World.
 
@@ -163,55 +147,42 @@ cdef inline void calc_axes_and_points(
     """
     cdef FrameMotion[T] P
     cdef FrameMotion[T] Q
-    cdef T length
     if x.type == DISTANCE:
-        calc_motions_of_ends(c, A, B, &P, &Q)
-        calc_direction(&P, &Q, u, &length)
-        set_identity(axes)
-        copy(P.p, 3, p_A)
-        copy(Q.p, 3, p_B)
+        calc_motions_of_ends(<const DistanceNumbers[T]*>c, A, B, &P, &Q)
+        u[0] = (Q.p - P.p)/distance_of(&P, &Q)
+        set_identity(<T*>axes)
+        p_A[0], p_B[0] = P.p, Q.p
     else:
-        copy(A.R, 9, axes)
-        copy(B.p, 3, p_A)
-        copy(B.p, 3, p_B)
+        axes[0] = A.R
+        p_A[0], p_B[0] = B.p, B.p
 
 
-cdef inline void calc_relative_velocity(const FrameMotion[T]* A, const FrameMotion[T]* B, T* v_rel) noexcept nogil:
-    """Of Bo in A, in World: v_B - v_A - w_A × r."""
-    cdef T[3] minus_r
-    subtract(A.p, B.p, 3, minus_r)
-    subtract(B.v, A.v, 3, v_rel)
-    add_cross(A.w, minus_r, v_rel)
+cdef inline Vec3[T] relative_velocity(const FrameMotion[T]* A, const FrameMotion[T]* B) noexcept nogil:
+    """Of Bo in A, in World: v_B - v_A - w_A × p_AB."""
+    cdef Vec3[T] p_BA = A.p - B.p
+    return B.v - A.v + cross(A.w, p_BA)
 
 
 cdef inline void calc_motions_of_ends(
-    const T* c, const FrameMotion[T]* A, const FrameMotion[T]* B, FrameMotion[T]* P, FrameMotion[T]* Q
+    const DistanceNumbers[T]* c, const FrameMotion[T]* A, const FrameMotion[T]* B, FrameMotion[T]* P, FrameMotion[T]* Q
 ) noexcept nogil:
     """Of the points that keep their distance."""
-    calc_motion_of_point(A, c + 3, P)
-    calc_motion_of_point(B, c + 6, Q)
+    calc_motion_of_point(A, c.p_AP, P)
+    calc_motion_of_point(B, c.p_BQ, Q)
 
 
-cdef inline void calc_motion_of_point(const FrameMotion[T]* F, const T* p_FP, FrameMotion[T]* P) noexcept nogil:
-    """Position, velocity and acceleration of a point of F."""
-    cdef T[3] r, wr
-    cdef int i
-    rotate(F.R, p_FP, r)
-    cross(F.w, r, wr)
-    for i in range(3):
-        P.p[i] = F.p[i] + r[i]
-        P.v[i] = F.v[i] + wr[i]
-        P.a[i] = F.a[i]
-    add_cross(F.alpha, r, P.a)
-    add_cross(F.w, wr, P.a)
-
-
-cdef inline void calc_direction(
-    const FrameMotion[T]* P, const FrameMotion[T]* Q, T* u, T* length
+cdef inline void calc_motion_of_point(
+    const FrameMotion[T]* F, const Vec3[T]& p_FP, FrameMotion[T]* P
 ) noexcept nogil:
-    """The unit vector from P to Q, and their distance; undefined where they coincide."""
-    cdef int i
-    subtract(Q.p, P.p, 3, u)
-    length[0] = sqrt_(dot3(u, u))
-    for i in range(3):
-        u[i] = u[i]/length[0]
+    """Position, velocity and acceleration of a point of F."""
+    cdef Vec3[T] r = F.R*p_FP
+    cdef Vec3[T] wr = cross(F.w, r)
+    P.p = F.p + r
+    P.v = F.v + wr
+    P.a = F.a + cross(F.alpha, r) + cross(F.w, wr)
+
+
+cdef inline T distance_of(const FrameMotion[T]* P, const FrameMotion[T]* Q) noexcept nogil:
+    """Where it is zero, directions and rates are undefined."""
+    cdef Vec3[T] p_PQ = Q.p - P.p
+    return sqrt_(dot(p_PQ, p_PQ))

@@ -1,4 +1,4 @@
-// The numbers of one element, by their names: parameters of force elements, as model/element_types.py orders them.
+// The numbers of one element, by their names: parameters of force elements and constraints, as model/element_types.py orders them.
 #pragma once
 
 #include "algebra/vectors.hpp"
@@ -56,6 +56,28 @@ struct ContactNumbers {
   T static_friction;   // [1]
   T dynamic_friction;  // [1]
   T stiction_speed;    // [m/s]
+};
+
+// Those that all constraints begin with.
+template <class T>
+struct ConstraintNumbers {
+  T frequency;      // [rad/s]  of stabilization
+  T damping_ratio;  // [1]
+};
+
+template <class T>
+struct CouplerNumbers {
+  T frequency, damping_ratio;
+  T gear_ratio;
+  T offset;  // [rad, m]
+};
+
+template <class T>
+struct DistanceNumbers {
+  T frequency, damping_ratio;
+  T distance;    // [m]
+  Vec3<T> p_AP;  // [m]
+  Vec3<T> p_BQ;  // [m]
 };
 
 }  // namespace MBT_NS

@@ -42,3 +42,20 @@ cdef extern from "forces/numbers.hpp" namespace "MBT_NS" nogil:
         S static_friction
         S dynamic_friction
         S stiction_speed
+
+    cdef cppclass ConstraintNumbers[S]:
+        S frequency
+        S damping_ratio
+
+    cdef cppclass CouplerNumbers[S]:
+        S frequency
+        S damping_ratio
+        S gear_ratio
+        S offset
+
+    cdef cppclass DistanceNumbers[S]:
+        S frequency
+        S damping_ratio
+        S distance
+        Vec3[S] p_AP
+        Vec3[S] p_BQ

@@ -7,6 +7,7 @@ left, and the normal of the plane. s is the arc length, in M x is the tangent an
 
 from enum_numbers_of_parts cimport PIECE, PIECES
 
+from mbt._core.joints.path_piece cimport PathPiece
 from mbt._core.scalars cimport T, floor_, select_lt, sincos_
 
 
@@ -36,20 +37,20 @@ cdef inline void calc_path_rotation(const double* c, T cos_heading, T sin_headin
 
 cdef inline void calc_path_pose(const double* c, T s, T* curvature, T* R, T* p) noexcept nogil:
     """Along an arc that turns by a: p moves by radius (sin a, 1 - cos a), along a straight line by s."""
-    cdef T[8] piece
+    cdef PathPiece[T] piece
     cdef T half_sin, half_cos, sin_a, versine, along, across, x, y
     cdef int i
-    select_piece(c, &s, piece)
-    curvature[0] = piece[1]
-    sincos_(s*piece[1]*0.5, &half_sin, &half_cos)
+    select_piece(c, &s, <T*>&piece)
+    curvature[0] = piece.curvature
+    sincos_(s*piece.curvature*0.5, &half_sin, &half_cos)
     sin_a = half_sin*half_cos*2.0
     versine = half_sin*half_sin*2.0
-    along = piece[3]*s + piece[2]*sin_a
-    across = piece[2]*versine
-    x = piece[6] + piece[4]*along - piece[5]*across
-    y = piece[7] + piece[5]*along + piece[4]*across
+    along = piece.is_straight*s + piece.radius*sin_a
+    across = piece.radius*versine
+    x = piece.x + piece.cos*along - piece.sin*across
+    y = piece.y + piece.sin*along + piece.cos*across
     calc_path_rotation(
-        c, piece[4] - (piece[4]*versine + piece[5]*sin_a), piece[5] - (piece[5]*versine - piece[4]*sin_a), R
+        c, piece.cos - (piece.cos*versine + piece.sin*sin_a), piece.sin - (piece.sin*versine - piece.cos*sin_a), R
     )
     for i in range(3):
         p[i] = <T>c[12 + i] + x*c[3 + 3*i] + y*c[4 + 3*i]

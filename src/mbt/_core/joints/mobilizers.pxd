@@ -7,7 +7,7 @@ axes H_FM and their rate. A new orientation is the map between v and qdot, too.
 M in F, in F.
 """
 
-from libc.math cimport NAN, cos, fabs, isfinite
+from libc.math cimport cos, fabs, isfinite
 
 from enum_mobilizer_type cimport *
 from enum_orientation cimport *
@@ -19,8 +19,10 @@ from mbt._core.algebra.rotations cimport (
     set_rotation_about_axis,
 )
 from mbt._core.algebra.spatial cimport (
-    add_cross, add_scaled, copy, cross, negate, rotate, rotate_inverse, set_zero, subtract_from, transpose3,
+    add_cross, add_scaled, copy, cross, negate, rotate, rotate_inverse, set_nan, set_zero, subtract_from,
+    transpose3,
 )
+from mbt._core.algebra.vectors cimport put, vector
 from mbt._core.joints.curvilinear cimport calc_path_H, calc_path_Hdot, calc_path_pose
 from mbt._core.scalars cimport T, sincos_, sqrt_
 
@@ -39,9 +41,15 @@ cdef inline int num_positions_of(int type) noexcept nogil:
     return num_velocities_of(type) + (1 if orientation_of(type) == QUATERNION else 0)
 
 
+cdef inline T squared_norm(const T* q) noexcept nogil:
+    """Of a quaternion."""
+    return q[0]*q[0] + q[1]*q[1] + q[2]*q[2] + q[3]*q[3]
+
+
 cdef inline void calc_X_FM(int type, const double* c, const T* q, T* R, T* p) noexcept nogil:
     cdef int i, j
     cdef T s, cos_q, s1, c1
+    cdef T zero = <T>0.0
     if type == REVOLUTE or type == SCREW or type == CYLINDRICAL:
         sincos_(q[0], &s, &cos_q)
         set_rotation_about_axis(c, s, cos_q, R)
@@ -71,25 +79,16 @@ cdef inline void calc_X_FM(int type, const double* c, const T* q, T* R, T* p) no
         # Rx(q0) Ry(q1)
         sincos_(q[0], &s, &cos_q)
         sincos_(q[1], &s1, &c1)
-        R[0] = c1
-        R[1] = <T>0.0
-        R[2] = s1
-        R[3] = s*s1
-        R[4] = cos_q
-        R[5] = -(s*c1)
-        R[6] = -(cos_q*s1)
-        R[7] = s
-        R[8] = cos_q*c1
+        put(vector(c1, zero, s1), R)
+        put(vector(s*s1, cos_q, -(s*c1)), R + 3)
+        put(vector(-(cos_q*s1), s, cos_q*c1), R + 6)
         set_zero(p, 3)
     elif type == PLANAR:
         sincos_(q[2], &s, &cos_q)
         set_identity(R)
-        R[0] = cos_q
-        R[1] = -s
-        R[3] = s
-        R[4] = cos_q
-        copy(q, 2, p)
-        p[2] = <T>0.0
+        put(vector(cos_q, -s, zero), R)
+        put(vector(s, cos_q, zero), R + 3)
+        put(vector(q[0], q[1], zero), p)
     elif type == CURVILINEAR:
         calc_path_pose(c, q[0], &s, R, p)
     elif type == WELD:
@@ -98,10 +97,8 @@ cdef inline void calc_X_FM(int type, const double* c, const T* q, T* R, T* p) no
                 R[3*i + j] = <T>c[4*i + j]
             p[i] = <T>c[4*i + 3]
     else:
-        for i in range(3):
-            for j in range(3):
-                R[3*i + j] = <T>NAN
-            p[i] = <T>NAN
+        set_nan(R, 9)
+        set_nan(p, 3)
 
 
 cdef inline void calc_H_FM(int type, const double* c, const T* q, T* H) noexcept nogil:
@@ -190,7 +187,7 @@ cdef inline void calc_v(int type, const double* c, const T* q, const T* qdot, T*
     cdef int orientation = orientation_of(type)
     cdef int nv = num_velocities_of(type)
     if orientation == QUATERNION:
-        calc_quaternion_angular_velocity(q[0]*q[0] + q[1]*q[1] + q[2]*q[2] + q[3]*q[3], q, qdot, v)
+        calc_quaternion_angular_velocity(squared_norm(q), q, qdot, v)
         copy(qdot + 4, nv - 3, v + 3)
     elif orientation == RPY:
         calc_rpy_angular_velocity(q, qdot, v)
@@ -225,7 +222,7 @@ cdef inline void apply_Nplusdot(int type, const double* c, const T* q, const T* 
     if orientation == QUATERNION:
         # N+ is linear in q but for |q|, which does not change.
         calc_quaternion_rate(q, v, rate)
-        calc_quaternion_angular_velocity(q[0]*q[0] + q[1]*q[1] + q[2]*q[2] + q[3]*q[3], rate, x, y)
+        calc_quaternion_angular_velocity(squared_norm(q), rate, x, y)
         set_zero(y + 3, nv - 3)
     elif orientation == RPY:
         calc_rpy_rate(q, v, rate)
@@ -308,7 +305,7 @@ cdef inline void normalize_position(int type, const T* q, T* y) noexcept nogil:
     cdef int i
     copy(q, num_velocities_of(type), y)
     if orientation_of(type) == QUATERNION:
-        scale = <T>1.0/sqrt_(q[0]*q[0] + q[1]*q[1] + q[2]*q[2] + q[3]*q[3])
+        scale = <T>1.0/sqrt_(squared_norm(q))
         for i in range(4):
             y[i] = q[i]*scale
         copy(q + 4, num_velocities_of(type) - 3, y + 4)

@@ -4,6 +4,7 @@ In NumPy: tests/support/textbook.py, center_of_mass.
 """
 
 from mbt._core.algebra.records cimport Mobod, Pose, Weight
+from mbt._core.algebra.vectors cimport put
 from mbt._core.joints.mobilizers cimport GENERAL
 from mbt._core.joints.mobod_joints cimport calc_general_X_PN, calc_X_PN
 from mbt._core.model.structs cimport MobodJoint, Model
@@ -51,6 +52,4 @@ cdef inline void calc_center_of_mass(
         parent.mass = parent.mass + x.mass
 
     total_mass[0] = work[0].mass
-    p_WCcm[0] = work[0].h.x / work[0].mass
-    p_WCcm[1] = work[0].h.y / work[0].mass
-    p_WCcm[2] = work[0].h.z / work[0].mass
+    put(work.h/work.mass, p_WCcm)

@@ -31,8 +31,8 @@ from mbt._core.algebra.derivative_columns cimport (
     solve_reactions,
 )
 from mbt._core.algebra.records cimport Articulated, ArticulatedDof, ConstraintWork, FrameMotion, Parameters, Placed
-from mbt._core.algebra.spatial cimport copy, dot3, set_zero
-from mbt._core.algebra.vectors cimport Force, numbers, sum
+from mbt._core.algebra.spatial cimport copy, set_zero
+from mbt._core.algebra.vectors cimport Force, dot, numbers, sum
 from mbt._core.forces.constraints cimport COUPLER, calc_constraint_accelerations, num_equations_of
 from mbt._core.joints.mobod_joints cimport add_dof_acceleration
 from mbt._core.model.structs cimport Constraint, ConstraintGroups, MobodJoint, Model, Switches
@@ -377,7 +377,7 @@ cdef inline void factor_again_where_graded(
             least = <T>MUCH
             for j in range(groups.mobod_start[group], groups.mobod_start[group + 1]):
                 i = groups.mobods[j]
-                squares = squares + dot3(numbers(w.placed[i].X_WN.p), numbers(w.placed[i].X_WN.p))
+                squares = squares + dot(w.placed[i].X_WN.p, w.placed[i].X_WN.p)
                 for k in range(model.joints[i].v_start, model.joints[i].v_start + model.joints[i].nv):
                     if T is not Dual:
                         add_graded(
@@ -392,7 +392,7 @@ cdef inline void factor_again_where_graded(
                     i = groups.constraints[j]
                     if not is_off(switches, i) and model.constraints[i].type != COUPLER:
                         for k in range(2):
-                            squares = squares + dot3(w.ends[2*i + k].p, w.ends[2*i + k].p)
+                            squares = squares + dot(w.ends[2*i + k].p, w.ends[2*i + k].p)
                 factor_graded(
                     m, l, ROUNDING_OF_ROW, w.scale + first, w.rest + first, D_inverse*squares, A, A + m*m,
                     w.L + groups.L_start[group], w.D + first

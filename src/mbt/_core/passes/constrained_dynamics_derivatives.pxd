@@ -26,6 +26,7 @@ from mbt._core.algebra.records cimport (
 from mbt._core.algebra.spatial cimport copy, set_zero
 from mbt._core.algebra.vectors cimport Force, Motion, Vec3, cross, dot, numbers, put, vector_at
 from mbt._core.forces.constraints cimport COUPLER, DISTANCE, num_equations_of
+from mbt._core.forces.numbers cimport ConstraintNumbers, CouplerNumbers
 from mbt._core.joints.mobilizers cimport GENERAL
 from mbt._core.model.structs cimport Constraint, MobodJoint, Model, Switches
 from mbt._core.passes.constraint_rows cimport is_off
@@ -75,6 +76,7 @@ cdef inline void add_constraint_rates(
     """dg, and dtau -= the change of J' lambda."""
     cdef const Constraint* x
     cdef const T* c
+    cdef const CouplerNumbers[T]* coupler
     cdef T* dq
     cdef T* dv
     cdef T* J_x = NULL
@@ -88,6 +90,7 @@ cdef inline void add_constraint_rates(
     for i in range(model.num_constraints):
         x = &model.constraints[i]
         c = p.constraints + x.start
+        coupler = <const CouplerNumbers[T]*>c
         dq = by_q + x.row*stride
         dv = by_v + x.row*stride
         if J != NULL:
@@ -97,12 +100,12 @@ cdef inline void add_constraint_rates(
         if x.type == COUPLER:
             if J != NULL:
                 J_x[x.dof_a] = <T>1.0
-                J_x[x.dof_b] = -c[2]
+                J_x[x.dof_b] = -coupler.gear_ratio
             if switches.stabilized:
-                dq[x.dof_a] = c[0]*c[0]
-                dv[x.dof_a] = c[0]*c[1]*(2.0*switches.stabilized)
-                dq[x.dof_b] = -(dq[x.dof_a]*c[2])
-                dv[x.dof_b] = -(dv[x.dof_a]*c[2])
+                dq[x.dof_a] = coupler.frequency*coupler.frequency
+                dv[x.dof_a] = coupler.frequency*coupler.damping_ratio*(2.0*switches.stabilized)
+                dq[x.dof_b] = -(dq[x.dof_a]*coupler.gear_ratio)
+                dv[x.dof_b] = -(dv[x.dof_a]*coupler.gear_ratio)
             continue
         set_relative_pose(model, x, p, moving, &motion)
         set_relative_motion(x, multipliers + x.row, moving, &motion)
@@ -117,8 +120,8 @@ cdef inline void add_constraint_rates(
         while a != b:
             l = next_on_path(model, &a, &b, &side)
             add_rates_along(
-                model, x, switches.stabilized, c, p, q, multipliers + x.row, axes, moving, &motion, l, side, stride,
-                columns, dq, dv, dtau_dq, J_x
+                model, x, switches.stabilized, <const ConstraintNumbers[T]*>c, p, q, multipliers + x.row, axes, moving,
+                &motion, l, side, stride, columns, dq, dv, dtau_dq, J_x
             )
 
 
@@ -128,7 +131,7 @@ cdef inline void add_rates_along(
     const Constraint* x,
     int stabilized,
     # Parameters:
-    const T* c,                    # (num_constraint_parameters_of,)  [SI]
+    const ConstraintNumbers[T]* c,
     const Parameters[T]* p,
     # In:
     const T* q,                    # (nq,)         [rad, m]

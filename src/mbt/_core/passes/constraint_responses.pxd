@@ -9,8 +9,9 @@ from mbt._core.algebra.records cimport (
     carry_motion_columns, project_columns,
 )
 from mbt._core.algebra.spatial cimport add_scaled, add_to, copy, dot3, dot6, set_zero
-from mbt._core.algebra.vectors cimport numbers
+from mbt._core.algebra.vectors cimport dot, numbers
 from mbt._core.forces.constraints cimport COUPLER, DISTANCE, WELD, calc_constraint_accelerations, num_equations_of
+from mbt._core.forces.numbers cimport CouplerNumbers, DistanceNumbers
 from mbt._core.model.structs cimport Constraint, ConstraintGroups, MobodJoint, Model, Switches
 from mbt._core.passes.constraint_frames cimport calc_frame_accelerations
 from mbt._core.passes.constraint_rows cimport MAX_EQUATIONS, STRIDE, add_constraint_forces, add_force_on_dof, is_off
@@ -80,10 +81,11 @@ cdef inline void calc_remainders(
     """right = wanted - (J vdot + Jdot v), in units of `scale`; size: squares of what that is a difference of."""
     cdef const Constraint* x
     cdef const T* c
+    cdef const DistanceNumbers[T]* between
     cdef const FrameMotion[T]* A
     cdef const FrameMotion[T]* B
     cdef T[MAX_EQUATIONS] y
-    cdef T[2] squares
+    cdef T gear_ratio, rotational, translational
     cdef int a, i, e, n, row
     for a in range(groups.constraint_start[group], groups.constraint_start[group + 1]):
         i = groups.constraints[a]
@@ -95,25 +97,26 @@ cdef inline void calc_remainders(
             set_zero(w.size + row, n)
             continue
         c = p.constraints + x.start
-        A = &w.ends[2*i]
-        B = &w.ends[2*i + 1]
+        A = w.ends + 2*i
+        B = A + 1
         calc_frame_accelerations(model, x, work, w.placed, w.ends + 2*i)
         if x.type == COUPLER:
-            squares[0] = vdot[x.dof_a]*vdot[x.dof_a] + (c[2]*c[2])*(vdot[x.dof_b]*vdot[x.dof_b])
+            gear_ratio = (<const CouplerNumbers[T]*>c).gear_ratio
+            translational = vdot[x.dof_a]*vdot[x.dof_a] + (gear_ratio*gear_ratio)*(vdot[x.dof_b]*vdot[x.dof_b])
         else:
-            squares[0] = dot3(A.alpha, A.alpha) + dot3(B.alpha, B.alpha)
-            squares[1] = dot3(A.a, A.a) + dot3(B.a, B.a)
+            rotational = dot(A.alpha, A.alpha) + dot(B.alpha, B.alpha)
+            translational = dot(A.a, A.a) + dot(B.a, B.a)
             if x.type == DISTANCE:
                 # Of points on lever arms.
-                squares[0] = squares[1] + dot3(A.alpha, A.alpha)*dot3(c + 3, c + 3) + (
-                    dot3(B.alpha, B.alpha)*dot3(c + 6, c + 6)
+                between = <const DistanceNumbers[T]*>c
+                translational = translational + dot(A.alpha, A.alpha)*dot(between.p_AP, between.p_AP) + (
+                    dot(B.alpha, B.alpha)*dot(between.p_BQ, between.p_BQ)
                 )
-            elif x.type != WELD:
-                squares[0] = squares[1]
         calc_constraint_accelerations(x, c, vdot, A, B, y)
         for e in range(n):
             w.right[row + e] = (w.wanted[row + e] - y[e])*w.scale[row + e]
-            w.size[row + e] = squares[e//3] + w.wanted[row + e]*w.wanted[row + e]
+            w.size[row + e] = rotational if x.type == WELD and e < 3 else translational
+            w.size[row + e] = w.size[row + e] + w.wanted[row + e]*w.wanted[row + e]
 
 
 cdef inline bint leaves_much_in_all(

@@ -12,9 +12,10 @@ from mbt._core.algebra.derivative_columns cimport add_square
 from mbt._core.algebra.records cimport (
     Articulated, ArticulatedDof, FrameMotion, Parameters, Placed, Pose, add_to_columns, carry_columns,
 )
-from mbt._core.algebra.spatial cimport add_to, cross, dot3, rotate_inverse, set_zero, subtract
-from mbt._core.algebra.vectors cimport numbers
+from mbt._core.algebra.spatial cimport add_to, dot3, set_zero
+from mbt._core.algebra.vectors cimport Mat3, Vec3, cross, numbers, put, skew, transpose
 from mbt._core.forces.constraints cimport COUPLER, DISTANCE, WELD, calc_axes_and_points, num_equations_of
+from mbt._core.forces.numbers cimport CouplerNumbers
 from mbt._core.model.structs cimport Constraint, ConstraintGroups, MobodJoint, Model, Switches
 from mbt._core.passes.mass_matrix_inverse cimport project_motion
 from mbt._core.scalars cimport T, select_lt, sqrt_
@@ -65,28 +66,28 @@ cdef inline void set_rows(
     cdef int n = num_equations_of(x.type)
     cdef T[2] size
     cdef T[3] between
-    cdef T[9] axes
-    cdef T[3] u, p_A, p_B
+    cdef Mat3[T] axes
+    cdef Vec3[T] u, p_A, p_B
     cdef int e
     cdef int meet = common_mobod(model, x.mobod_a, x.mobod_b)
     set_zero(size, 2)
     set_zero(between, 3)
     if x.type == COUPLER:
         # Between dofs, not between points.
-        set_zero(axes, 9)
-        set_zero(u, 3)
-        set_zero(p_A, 3)
-        set_zero(p_B, 3)
+        set_zero(numbers(axes), 9)
+        set_zero(numbers(u), 3)
+        set_zero(numbers(p_A), 3)
+        set_zero(numbers(p_B), 3)
         sweep(
             model, x, x.mobod_a, x.dof_a, <T>1.0, axes, u, p_A, work, placed, H_N, dofs, meet, root, m, Z_start,
             size, between, Z, K
         )
         sweep(
-            model, x, x.mobod_b, x.dof_b, -c[2], axes, u, p_B, work, placed, H_N, dofs, meet, root, m, Z_start,
-            size, between, Z, K
+            model, x, x.mobod_b, x.dof_b, -(<const CouplerNumbers[T]*>c).gear_ratio, axes, u, p_B, work, placed, H_N,
+            dofs, meet, root, m, Z_start, size, between, Z, K
         )
     else:
-        calc_axes_and_points(x, c, &ends[0], &ends[1], axes, u, p_A, p_B)
+        calc_axes_and_points(x, c, ends, ends + 1, &axes, &u, &p_A, &p_B)
         sweep(
             model, x, x.mobod_a, -1, <T>(-1.0), axes, u, p_A, work, placed, H_N, dofs, meet, root, m, Z_start,
             size, between, Z, K
@@ -125,9 +126,9 @@ cdef inline void sweep(
     int dof,                       # of a coupler the dof it begins at; else -1
     # In:
     T unit,                        # what a multiplier of one is there
-    const T* axes,                 # (3, 3)         [1]  columns, in World
-    const T* u,                    # (3,)           [1]  in World
-    const T* p_WP,                 # (3,)           [m]  where forces act
+    const Mat3[T]& axes,           # [1]            columns, in World
+    const Vec3[T]& u,              # [1]            in World
+    const Vec3[T]& p_WP,           # [m]            where forces act
     const Articulated[T]* work,    # (num_mobods,)
     const Placed[T]* placed,       # (num_mobods,)
     const T* H_N,                  # (nv, 6)        [1, m]
@@ -161,7 +162,8 @@ cdef inline void sweep(
             if l == dof:
                 y[0] = y[0] + unit
             add_row(
-                x, n, u, y, &dofs[l], size, between if i > meet else NULL, Z + Z_start[i] + (l - joint.v_start)*m
+                x, n, numbers(u), y, &dofs[l], size, between if i > meet else NULL,
+                Z + Z_start[i] + (l - joint.v_start)*m
             )
             if T is double:
                 # U of the first dof is that of the parent, see forward_dynamics_in_parents.
@@ -175,7 +177,7 @@ cdef inline void sweep(
                 give_way(&dofs[joint.v_start], width, y, F)
         i = joint.parent
     if K != NULL:
-        add_forces_on_root(x, n, u, F, K)
+        add_forces_on_root(x, n, numbers(u), F, K)
 
 
 cdef inline void give_way(const ArticulatedDof[T]* dof, int n, T* y, T* F) noexcept nogil:
@@ -229,25 +231,17 @@ cdef inline void add_forces_on_root(const Constraint* x, int n, const T* u, cons
 
 
 cdef inline void set_unit_forces(
-    bint with_torques, T unit, const T* axes, const T* p_WP, const Pose[T]* X_WN, T* F
+    bint with_torques, T unit, const Mat3[T]& axes, const Vec3[T]& p_WP, const Pose[T]* X_WN, T* F
 ) noexcept nogil:
     """Columns of [torque about No; force] in N: torques along the axes where there are any, and forces at P."""
-    cdef T[3] f, t, p_NP_W, p_NP
-    cdef int i, j
+    cdef Mat3[T] R_NW = transpose(X_WN.R)
+    cdef Mat3[T] f = (R_NW*axes)*unit
+    cdef Mat3[T] t = skew(R_NW*(p_WP - X_WN.p))*f
     cdef int first = 3 if with_torques else 0
-    subtract(p_WP, numbers(X_WN.p), 3, p_NP_W)
-    rotate_inverse(numbers(X_WN.R), p_NP_W, p_NP)
-    for j in range(3):
-        for i in range(3):
-            f[i] = unit*(
-                numbers(X_WN.R)[i]*axes[j] + numbers(X_WN.R)[3 + i]*axes[3 + j] + numbers(X_WN.R)[6 + i]*axes[6 + j]
-            )
-        cross(p_NP, f, t)
-        for i in range(3):
-            F[STRIDE*i + first + j] = t[i]
-            F[STRIDE*(3 + i) + first + j] = f[i]
-            if with_torques:
-                F[STRIDE*i + j] = f[i]
+    put(t, F + first, STRIDE)
+    put(f, F + 3*STRIDE + first, STRIDE)
+    if with_torques:
+        put(f, F, STRIDE)
 
 
 cdef inline bint is_off(const Switches* switches, int constraint) noexcept nogil:

@@ -20,8 +20,9 @@ from mbt._core.algebra.vectors cimport (
     Mat3, Motion, Vec3, cross, dot, numbers, put, shifted, times_transposed, transpose, vector_at,
 )
 from mbt._core.forces.constraints cimport DISTANCE, WELD, num_equations_of
+from mbt._core.forces.numbers cimport ConstraintNumbers, DistanceNumbers
 from mbt._core.model.structs cimport Constraint, Model
-from mbt._core.passes.constraint_frames cimport calc_frame_in_mobod
+from mbt._core.passes.constraint_frames cimport pose_in_mobod
 from mbt._core.scalars cimport T, sqrt_
 
 
@@ -29,7 +30,8 @@ cdef inline void set_relative_pose(
     const Model* model, const Constraint* x, const Parameters[T]* p, const Moving[T]* moving, RelativeMotion[T]* motion
 ) noexcept nogil:
     """R_WA, p_WC, and of a distance u and the length; of a weld the error."""
-    cdef const T* c = p.constraints + x.start
+    cdef const T* numbers_of = p.constraints + x.start
+    cdef const DistanceNumbers[T]* c = <const DistanceNumbers[T]*>numbers_of
     cdef Pose[T] X_WA = frame_pose(model, x.a, p, moving)
     cdef Pose[T] X_WB = frame_pose(model, x.b, p, moving)
     cdef Mat3[T] R_AB
@@ -38,8 +40,8 @@ cdef inline void set_relative_pose(
     set_zero(numbers(motion.u), 3)
     motion.length = <T>1.0
     if x.type == DISTANCE:
-        motion.p_WC = X_WB.R*vector_at(c + 6) + X_WB.p
-        motion.u = motion.p_WC - (X_WA.R*vector_at(c + 3) + X_WA.p)
+        motion.p_WC = X_WB.R*c.p_BQ + X_WB.p
+        motion.u = motion.p_WC - (X_WA.R*c.p_AP + X_WA.p)
         motion.length = sqrt_(dot(motion.u, motion.u))
         motion.u = motion.u/motion.length
     elif x.type == WELD:
@@ -52,8 +54,8 @@ cdef inline Pose[T] frame_pose(
 ) noexcept nogil:
     """X_WF."""
     cdef const Moving[T]* x = &moving[model.mobod[model.frame_node[frame]]]
-    cdef Pose[T] X_NF, X_WF
-    calc_frame_in_mobod(model, frame, p, numbers(X_NF.R), numbers(X_NF.p))
+    cdef Pose[T] X_NF = pose_in_mobod(model, frame, p)
+    cdef Pose[T] X_WF
     X_WF.R = x.R*X_NF.R
     X_WF.p = x.R*X_NF.p + (x.p_WO + x.p)
     return X_WF
@@ -104,7 +106,7 @@ cdef inline void calc_equation_rates(
     const Constraint* x,
     int stabilized,
     # Parameters:
-    const T* c,                    # (num_constraint_parameters_of,)  [SI]
+    const ConstraintNumbers[T]* c,
     # In:
     const Motion[T]& S,            # [1, m]
     const Moving[T]* mobod,
@@ -136,7 +138,7 @@ cdef inline void calc_change_of_equations(
     const Constraint* x,
     int stabilized,
     # Parameters:
-    const T* c,                    # (num_constraint_parameters_of,)  [SI]
+    const ConstraintNumbers[T]* c,
     # In:
     const Motion[T]& S,            # [1, m]
     const Motion[T]& dV,           # [rad/s, m/s]
@@ -162,10 +164,10 @@ cdef inline void calc_change_of_equations(
             + (dot(motion.V.v, v) - rate*drate)*2.0 - across*length/motion.length
         )/motion.length
         if stabilized:
-            change[0] = change[0] + c[0]*(c[1]*(2.0*stabilized)*drate + c[0]*length)
+            change[0] = change[0] + c.frequency*(c.damping_ratio*(2.0*stabilized)*drate + c.frequency*length)
         return
     if stabilized:
-        a = a + (v*(c[1]*(2.0*stabilized)) + S.v*c[0])*c[0]
+        a = a + (v*(c.damping_ratio*(2.0*stabilized)) + S.v*c.frequency)*c.frequency
     put(times_transposed(motion.R_WA, a), change + num_equations_of(x.type) - 3)
     if x.type == WELD:
         angular = times_transposed(motion.R_WA, dA.w)
@@ -173,5 +175,5 @@ cdef inline void calc_change_of_equations(
             w = times_transposed(motion.R_WA, S.w)
             multiply_by_inverse_left_jacobian(numbers(motion.error), numbers(w), numbers(y))
             w = times_transposed(motion.R_WA, dV.w)
-            angular = angular + (w*(c[1]*(2.0*stabilized)) + y*c[0])*c[0]
+            angular = angular + (w*(c.damping_ratio*(2.0*stabilized)) + y*c.frequency)*c.frequency
         put(angular, change)

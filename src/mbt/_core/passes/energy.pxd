@@ -1,6 +1,6 @@
 """Kinetic energy."""
 
-from mbt._core.algebra.spatial cimport dot3, rotate_inverse4
+from mbt._core.algebra.vectors cimport Motion, dot, inertia_of_body, motion_at, pose_at, times_transposed
 from mbt._core.model.structs cimport Model
 from mbt._core.scalars cimport T
 
@@ -20,26 +20,13 @@ cdef inline void calc_kinetic_energy(
     # Out:
     T* energy,                   # (1,)                [J]
 ) noexcept nogil:
-    """Sum over bodies of (m (v·v + 2 v·(w × c)) + w·I w)/2, plus the rotors' half of reflected inertia times v^2."""
+    """Sum over bodies of V·M V / 2, plus the rotors' half of reflected inertia times v^2."""
     cdef int b, k
     cdef T total = <T>0.0
-    cdef T[3] w, u
-    cdef T c_w
-    cdef const T* c
-    cdef const T* J
+    cdef Motion[T] V_B
     for b in range(1, model.num_bodies):
-        rotate_inverse4(X_WB + 16*b, V_WB + 6*b, w)
-        rotate_inverse4(X_WB + 16*b, V_WB + 6*b + 3, u)
-        c = p_BoBcm_B + 3*b
-        J = I_BBo_B + 6*b
-        c_w = (
-            u[0]*(w[1]*c[2] - w[2]*c[1]) + u[1]*(w[2]*c[0] - w[0]*c[2]) + u[2]*(w[0]*c[1] - w[1]*c[0])
-        )
-        total = total + mass[b]*(dot3(u, u) + c_w*2.0)
-        total = total + (
-            J[0]*w[0]*w[0] + J[1]*w[1]*w[1] + J[2]*w[2]*w[2]
-            + (J[3]*w[0]*w[1] + J[4]*w[0]*w[2] + J[5]*w[1]*w[2])*2.0
-        )
+        V_B = times_transposed(pose_at(X_WB + 16*b).R, motion_at(V_WB + 6*b))
+        total = total + dot(inertia_of_body(mass[b], p_BoBcm_B + 3*b, I_BBo_B + 6*b)*V_B, V_B)
     for k in range(model.num_velocities):
         total = total + reflected_inertia[k]*v[k]*v[k]
     energy[0] = total*0.5

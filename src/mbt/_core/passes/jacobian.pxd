@@ -7,9 +7,12 @@ In NumPy: tests/support/textbook.py, jacobian.
 
 from mbt._core.algebra.records cimport Mobod, Pose
 from mbt._core.algebra.spatial cimport (
-    add_cross, add_rotated4, add_to, cross, get_position4, position_from4, rotate, rotate4, set_zero,
+    add_cross, add_rotated4, add_to, get_position4, position_from4, rotate, rotate4, set_zero,
 )
-from mbt._core.algebra.vectors cimport numbers
+from mbt._core.algebra.vectors cimport (
+    Mat3, Motion, Vec3, add_column, column_of, motion_at, numbers, pose_at, position_at, put_column, shifted,
+    times_transposed, vector_at,
+)
 from mbt._core.joints.mobilizers cimport PRISMATIC_Z, REVOLUTE_Z, calc_across_H, calc_v
 from mbt._core.model.structs cimport MobodJoint, Model
 from mbt._core.passes.paths cimport calc_poses_on_path, find_path
@@ -168,17 +171,15 @@ cdef inline void add_spatial_velocity_jacobian(
     """J[:, k] += sign shift(H_PB_W[k], p_BoBp): inboard of the body, each dof moves it rigidly."""
     cdef int b = node
     cdef Py_ssize_t nv = model.num_velocities
-    cdef int i, k
-    cdef T[3] p, u
+    cdef int k
+    cdef Motion[T] V
+    cdef Vec3[T] p_BoBp
     while b > 0:
-        position_from4(X_WB + 16*b, p_WoBp_W, p)
+        p_BoBp = vector_at(p_WoBp_W) - position_at(X_WB + 16*b)
         for k in range(model.v_start[b], model.v_start[b + 1]):
-            for i in range(3):
-                u[i] = H_PB_W[6*k + 3 + i]
-            add_cross(H_PB_W + 6*k, p, u)
-            for i in range(3):
-                J[nv*i + k] = J[nv*i + k] + H_PB_W[6*k + i]*sign
-                J[nv*(3 + i) + k] = J[nv*(3 + i) + k] + u[i]*sign
+            V = shifted(motion_at(H_PB_W + 6*k), p_BoBp)
+            add_column(V.w, sign, J + k, nv)
+            add_column(V.v, sign, J + k + 3*nv, nv)
         b = model.parent[b]
 
 
@@ -195,11 +196,10 @@ cdef inline void add_angular_velocity_jacobian(
     """J[:, k] += sign * angular part of H_PB_W[k]."""
     cdef int b = node
     cdef Py_ssize_t nv = model.num_velocities
-    cdef int i, k
+    cdef int k
     while b > 0:
         for k in range(model.v_start[b], model.v_start[b + 1]):
-            for i in range(3):
-                J[nv*i + k] = J[nv*i + k] + H_PB_W[6*k + i]*sign
+            add_column(vector_at(H_PB_W + 6*k), sign, J + k, nv)
         b = model.parent[b]
 
 
@@ -218,14 +218,12 @@ cdef inline void add_translational_velocity_jacobian(
     """J[:, k] += sign (v + w × p_BoBp), with [w; v] = H_PB_W[k]."""
     cdef int b = node
     cdef Py_ssize_t nv = model.num_velocities
-    cdef int i, k
-    cdef T[3] p, u
+    cdef int k
+    cdef Vec3[T] p_BoBp
     while b > 0:
-        position_from4(X_WB + 16*b, p_WoBp_W, p)
+        p_BoBp = vector_at(p_WoBp_W) - position_at(X_WB + 16*b)
         for k in range(model.v_start[b], model.v_start[b + 1]):
-            cross(H_PB_W + 6*k, p, u)
-            for i in range(3):
-                J[nv*i + k] = J[nv*i + k] + (H_PB_W[6*k + 3 + i] + u[i])*sign
+            add_column(shifted(motion_at(H_PB_W + 6*k), p_BoBp).v, sign, J + k, nv)
         b = model.parent[b]
 
 
@@ -236,14 +234,11 @@ cdef inline void express_jacobian(
     T* J,                  # (num_rows, nv)  [1, m]  in World, then in E
 ) noexcept nogil:
     """J_E = R_EW J_W, in place."""
-    cdef int i, k, row
-    cdef T[3] y
+    cdef int k, row
+    cdef Mat3[T] R_WE = pose_at(X_WE).R
     for row in range(0, num_rows, 3):
         for k in range(nv):
-            for i in range(3):
-                y[i] = X_WE[i]*J[nv*row + k] + X_WE[4 + i]*J[nv*(row + 1) + k] + X_WE[8 + i]*J[nv*(row + 2) + k]
-            for i in range(3):
-                J[nv*(row + i) + k] = y[i]
+            put_column(times_transposed(R_WE, column_of(J + nv*row + k, nv)), J + nv*row + k, nv)
 
 
 cdef inline void multiply_by_Nplus(

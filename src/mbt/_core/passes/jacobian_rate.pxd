@@ -3,7 +3,10 @@
 In NumPy: tests/support/textbook.py, jacobian_rate.
 """
 
-from mbt._core.algebra.spatial cimport add_cross, add_to, cross, multiply_poses4, position_from4, rotate4, subtract
+from mbt._core.algebra.spatial cimport multiply_poses4
+from mbt._core.algebra.vectors cimport (
+    Mat3, Motion, Vec3, add_column, cross, motion_at, numbers, pose_at, position_at, put, vector_at,
+)
 from mbt._core.joints.mobilizers cimport calc_across_H, calc_across_Hdot, has_constant_H_FM
 from mbt._core.model.structs cimport Model
 from mbt._core.passes.position_kinematics cimport calc_p_MoBo_W
@@ -34,22 +37,19 @@ cdef inline void add_jacobian_rate(
     """
     cdef Py_ssize_t nv = model.num_velocities
     cdef int b = node
-    cdef int i, k
-    cdef T[3] p_BoP, v_BoP
+    cdef int k
+    cdef Vec3[T] p_BoP, v_BoP
+    cdef Motion[T] h, hdot
     cdef T[36] rates
-    cdef T[3] y
     while b > 0:
-        position_from4(X_WB + 16*b, p_WoP_W, p_BoP)
-        subtract(v_WP_W, V_WB + 6*b + 3, 3, v_BoP)
+        p_BoP = vector_at(p_WoP_W) - position_at(X_WB + 16*b)
+        v_BoP = vector_at(v_WP_W) - vector_at(V_WB + 6*b + 3)
         calc_rates_of_axes(model, b, X_BF, q, v, X_WB, H_PB_W, V_WB, rates)
         for k in range(model.v_start[b], model.v_start[b + 1]):
-            for i in range(3):
-                y[i] = rates[6*(k - model.v_start[b]) + 3 + i]
-            add_cross(rates + 6*(k - model.v_start[b]), p_BoP, y)
-            add_cross(H_PB_W + 6*k, v_BoP, y)
-            for i in range(3):
-                Jdot[nv*i + k] = Jdot[nv*i + k] + rates[6*(k - model.v_start[b]) + i]*sign
-                Jdot[nv*(3 + i) + k] = Jdot[nv*(3 + i) + k] + y[i]*sign
+            h = motion_at(H_PB_W + 6*k)
+            hdot = motion_at(&rates[6*(k - model.v_start[b])])
+            add_column(hdot.w, sign, Jdot + k, nv)
+            add_column(hdot.v + cross(hdot.w, p_BoP) + cross(h.w, v_BoP), sign, Jdot + k + 3*nv, nv)
         b = model.parent[b]
 
 
@@ -73,31 +73,28 @@ cdef inline void calc_rates_of_axes(
     F turns with the parent body: z' = w_WP × z + R_WF Hdot, and so u'.
     """
     cdef int num_v = model.v_start[b + 1] - model.v_start[b]
-    cdef const T* w_WP = V_WB + 6*model.parent[b]
-    cdef const T* z
+    cdef Vec3[T] w_WP = vector_at(V_WB + 6*model.parent[b])
     cdef T[16] X_WF
     cdef T[36] H, Hdot
-    cdef T[3] p, wp, u
-    cdef T[6] turned
-    cdef T* y
+    cdef Vec3[T] p, v_MoBo, z, u
+    cdef Mat3[T] R_WF
+    cdef Motion[T] rate
     cdef int k
-    calc_p_MoBo_W(X_WB + 16*b, X_BF + 16*model.outboard_frame[b], p)
-    cross(V_WB + 6*b, p, wp)
+    calc_p_MoBo_W(X_WB + 16*b, X_BF + 16*model.outboard_frame[b], numbers(p))
+    v_MoBo = cross(vector_at(V_WB + 6*b), p)
     multiply_poses4(X_WB + 16*model.parent[b], X_BF + 16*model.inboard_frame[b], X_WF)
+    R_WF = pose_at(&X_WF[0]).R
     calc_across_H(model.type[b], model.reversed[b], model.constants[b], q + model.q_start[b], H)
     if not has_constant_H_FM(model.type[b]) or model.reversed[b]:
         calc_across_Hdot(
             model.type[b], model.reversed[b], model.constants[b], q + model.q_start[b], v + model.v_start[b], Hdot
         )
     for k in range(num_v):
-        y = rates + 6*k
-        z = H_PB_W + 6*(model.v_start[b] + k)
-        rotate4(X_WF, H + 6*k + 3, u)
-        cross(w_WP, z, y)
-        cross(w_WP, u, y + 3)
+        z = vector_at(H_PB_W + 6*(model.v_start[b] + k))
+        u = R_WF*vector_at(&H[6*k + 3])
+        rate.w = cross(w_WP, z)
+        rate.v = cross(w_WP, u)
         if not has_constant_H_FM(model.type[b]) or model.reversed[b]:
-            rotate4(X_WF, Hdot + 6*k, turned)
-            rotate4(X_WF, Hdot + 6*k + 3, turned + 3)
-            add_to(turned, 6, y)
-        add_cross(y, p, y + 3)
-        add_cross(z, wp, y + 3)
+            rate = rate + R_WF*motion_at(&Hdot[6*k])
+        rate.v = rate.v + cross(rate.w, p) + cross(z, v_MoBo)
+        put(rate, rates + 6*k)

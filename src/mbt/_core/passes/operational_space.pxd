@@ -9,8 +9,8 @@ K. Kreutz-Delgado, A. Jain, G. Rodriguez, "Recursive Formulation of Operational 
 """
 
 from mbt._core.algebra.records cimport Articulated, ArticulatedDof, Pose, carry_columns
-from mbt._core.algebra.spatial cimport add_rotated4, add_to, get_position4, rotate, set_zero
-from mbt._core.algebra.vectors cimport numbers
+from mbt._core.algebra.spatial cimport set_zero
+from mbt._core.algebra.vectors cimport Mat3, matrix_at, pose_at, put, skew
 from mbt._core.model.structs cimport MobodJoint, Model
 from mbt._core.passes.constraint_rows cimport give_way
 from mbt._core.passes.mass_matrix_inverse cimport project_motion
@@ -71,20 +71,8 @@ cdef inline void calc_inverse_inertia_of_frame(
 
 cdef inline void set_unit_forces(const Pose[T]* X_NB, const T* X_BF, const T* R_FE, T* F) noexcept nogil:
     """Moments, then forces at Fo, as columns of (moment about No; force) in N."""
-    cdef T[3] axis_F, axis_B, axis, p_BoFo_B, p
-    cdef int j, k
-    get_position4(X_BF, p_BoFo_B)
-    rotate(numbers(X_NB.R), p_BoFo_B, p)
-    add_to(numbers(X_NB.p), 3, p)
-    for j in range(3):
-        for k in range(3):
-            axis_F[k] = R_FE[3*k + j]
-            axis_B[k] = <T>0.0
-        add_rotated4(X_BF, axis_F, axis_B)
-        rotate(numbers(X_NB.R), axis_B, axis)
-        for k in range(3):
-            F[STRIDE*k + j] = axis[k]
-            F[STRIDE*(3 + k) + 3 + j] = axis[k]
-        F[3 + j] = p[1]*axis[2] - p[2]*axis[1]
-        F[STRIDE + 3 + j] = p[2]*axis[0] - p[0]*axis[2]
-        F[2*STRIDE + 3 + j] = p[0]*axis[1] - p[1]*axis[0]
+    cdef Pose[T] X_NF = X_NB[0]*pose_at(X_BF)
+    cdef Mat3[T] R_NE = X_NF.R*matrix_at(R_FE)
+    put(R_NE, F, STRIDE)
+    put(R_NE, F + 3*STRIDE + 3, STRIDE)
+    put(skew(X_NF.p)*R_NE, F + 3, STRIDE)

@@ -1,7 +1,8 @@
 """Motion of a point fixed to one body, in World and as seen from another body that moves too."""
 
-from mbt._core.algebra.spatial cimport (
-    cross, position_from4, rotate_inverse4, shift_acceleration, shift_velocity, subtract,
+from mbt._core.algebra.spatial cimport rotate_inverse4, shift_acceleration
+from mbt._core.algebra.vectors cimport (
+    Motion, Vec3, cross, motion_at, numbers, position_at, put, shifted, vector_at,
 )
 from mbt._core.scalars cimport T
 
@@ -14,9 +15,7 @@ cdef inline void calc_velocity_of_point(
     # Out:
     T* V_WBp,              # (6,)    [rad/s, m/s]
 ) noexcept nogil:
-    cdef T[3] p
-    position_from4(X_WB, p_WoBp_W, p)
-    shift_velocity(V_WB, p, V_WBp)
+    put(shifted(motion_at(V_WB), vector_at(p_WoBp_W) - position_at(X_WB)), V_WBp)
 
 
 cdef inline void calc_acceleration_of_point(
@@ -28,9 +27,8 @@ cdef inline void calc_acceleration_of_point(
     # Out:
     T* A_WBp,              # (6,)    [rad/s^2, m/s^2]
 ) noexcept nogil:
-    cdef T[3] p
-    position_from4(X_WB, p_WoBp_W, p)
-    shift_acceleration(A_WB, V_WB, p, A_WBp)
+    cdef Vec3[T] p_BoBp = vector_at(p_WoBp_W) - position_at(X_WB)
+    shift_acceleration(A_WB, V_WB, numbers(p_BoBp), A_WBp)
 
 
 cdef inline void calc_relative_velocity(
@@ -43,9 +41,7 @@ cdef inline void calc_relative_velocity(
     T* V_ABp,              # (6,)    [rad/s, m/s]  expressed in World
 ) noexcept nogil:
     """V_ABp = V_WBp - shift(V_WA, p_AoBp)."""
-    cdef T[6] V_WAp
-    calc_velocity_of_point(X_WA, V_WA, p_WoBp_W, V_WAp)
-    subtract(V_WBp, V_WAp, 6, V_ABp)
+    put(motion_at(V_WBp) - shifted(motion_at(V_WA), vector_at(p_WoBp_W) - position_at(X_WA)), V_ABp)
 
 
 cdef inline void calc_relative_acceleration(
@@ -60,17 +56,14 @@ cdef inline void calc_relative_acceleration(
     T* A_ABp,              # (6,)    [rad/s^2, m/s^2]  expressed in World
 ) noexcept nogil:
     """A_ABp = A_WBp - shift(A_WA, p_AoBp, w_WA) - [w_WA × w_AB; 2 w_WA × v_ABp]: centripetal and Coriolis terms."""
-    cdef T[6] V_ABp, A_WAp
-    cdef T[3] y
-    cdef int i
-    calc_relative_velocity(X_WA, V_WA, p_WoBp_W, V_WBp, V_ABp)
-    calc_acceleration_of_point(X_WA, V_WA, A_WA, p_WoBp_W, A_WAp)
-    cross(V_WA, V_ABp, y)
-    for i in range(3):
-        A_ABp[i] = A_WBp[i] - A_WAp[i] - y[i]
-    cross(V_WA, V_ABp + 3, y)
-    for i in range(3):
-        A_ABp[3 + i] = A_WBp[3 + i] - A_WAp[3 + i] - y[i]*2.0
+    cdef Vec3[T] w_WA = vector_at(V_WA)
+    cdef Motion[T] V_AB, A_WA_p, turned
+    calc_relative_velocity(X_WA, V_WA, p_WoBp_W, V_WBp, numbers(V_AB))
+    calc_acceleration_of_point(X_WA, V_WA, A_WA, p_WoBp_W, numbers(A_WA_p))
+    V_AB.v = V_AB.v*<T>2.0
+    turned.w = cross(w_WA, V_AB.w)
+    turned.v = cross(w_WA, V_AB.v)
+    put(motion_at(A_WBp) - A_WA_p - turned, A_ABp)
 
 
 cdef inline void express_spatial(const T* X_WE, const T* V_W, T* V_E) noexcept nogil:

@@ -1,7 +1,10 @@
 """What constraints say of a state, from kinematics in World."""
 
 from mbt._core.algebra.records cimport FrameMotion, Kinematics, Parameters
-from mbt._core.algebra.spatial cimport add_cross, copy, cross, position_from4, rotate, set_zero
+from mbt._core.algebra.spatial cimport set_zero
+from mbt._core.algebra.vectors cimport (
+    Force, Mat3, Motion, Pose, Vec3, cross, motion_at, numbers, pose_at, position_at, put, shifted, vector_at,
+)
 from mbt._core.forces.constraints cimport (
     COUPLER, DISTANCE, WELD, calc_axes_and_points, calc_constraint_accelerations, calc_constraint_errors,
     calc_constraint_rates, num_equations_of,
@@ -11,7 +14,7 @@ from mbt._core.passes.acceleration_kinematics cimport calc_acceleration_kinemati
 from mbt._core.quantities.call cimport Call, Functions
 from mbt._core.quantities.dynamics cimport count_memory
 from mbt._core.quantities.names cimport *
-from mbt._core.scalars cimport T
+from mbt._core.scalars cimport T, make_small
 
 
 cdef inline void register_constraints(Functions[T]* functions) noexcept:
@@ -42,6 +45,7 @@ cdef inline const Constraint* next_constraint(
 
 cdef inline void calc_errors(Call[T]* c) noexcept nogil:
     """Zero of those that are disabled, as everything below."""
+    make_small()
     cdef const Constraint* x
     cdef FrameMotion[T] A
     cdef FrameMotion[T] B
@@ -55,6 +59,7 @@ cdef inline void calc_errors(Call[T]* c) noexcept nogil:
 
 
 cdef inline void calc_jacobian(Call[T]* c) noexcept nogil:
+    make_small()
     cdef const Constraint* x
     cdef FrameMotion[T] A
     cdef FrameMotion[T] B
@@ -69,6 +74,7 @@ cdef inline void calc_jacobian(Call[T]* c) noexcept nogil:
 
 cdef inline void calc_bias(Call[T]* c) noexcept nogil:
     """Jdot v."""
+    make_small()
     cdef const Constraint* x
     cdef T* vdot = c.k.rest
     cdef T* A_WB = c.k.rest + c.model.num_velocities
@@ -92,6 +98,7 @@ cdef inline void calc_bias(Call[T]* c) noexcept nogil:
 
 cdef inline void calc_forces(Call[T]* c) noexcept nogil:
     """F_Bo_W and tau of multipliers."""
+    make_small()
     cdef const Constraint* x
     cdef Py_ssize_t nb = c.model.num_bodies
     cdef FrameMotion[T] A
@@ -109,17 +116,13 @@ cdef inline void set_frame(
     const Model* model, const Parameters[T]* p, const T* X_WB, int frame, FrameMotion[T]* F
 ) noexcept nogil:
     """A frame in World, at rest."""
-    cdef const T* X = X_WB + 16*model.frame_node[frame]
     cdef const T* X_BF = p.X_BF + 16*frame
-    cdef int i, j
-    for i in range(3):
-        F.p[i] = X[4*i]*X_BF[3] + X[4*i + 1]*X_BF[7] + X[4*i + 2]*X_BF[11] + X[4*i + 3]
-        for j in range(3):
-            F.R[3*i + j] = X[4*i]*X_BF[j] + X[4*i + 1]*X_BF[4 + j] + X[4*i + 2]*X_BF[8 + j]
-    set_zero(F.w, 3)
-    set_zero(F.v, 3)
-    set_zero(F.alpha, 3)
-    set_zero(F.a, 3)
+    cdef Pose[T] X_WF = pose_at(X_WB + 16*model.frame_node[frame])*pose_at(X_BF)
+    F.R, F.p = X_WF.R, X_WF.p
+    set_zero(numbers(F.w), 3)
+    set_zero(numbers(F.v), 3)
+    set_zero(numbers(F.alpha), 3)
+    set_zero(numbers(F.a), 3)
 
 
 cdef inline void move_frame(
@@ -127,17 +130,14 @@ cdef inline void move_frame(
 ) noexcept nogil:
     """Velocity and acceleration, from those of its body."""
     cdef int b = model.frame_node[frame]
-    cdef T[3] r, wr
-    cdef int i
-    position_from4(X_WB + 16*b, F.p, r)
-    copy(V_WB + 6*b, 3, F.w)
-    copy(A_WB + 6*b, 3, F.alpha)
-    copy(A_WB + 6*b + 3, 3, F.a)
-    cross(F.w, r, wr)
-    for i in range(3):
-        F.v[i] = V_WB[6*b + 3 + i] + wr[i]
-    add_cross(F.alpha, r, F.a)
-    add_cross(F.w, wr, F.a)
+    cdef Motion[T] V = motion_at(V_WB + 6*b)
+    cdef Motion[T] A = motion_at(A_WB + 6*b)
+    cdef Vec3[T] p_BF = F.p - position_at(X_WB + 16*b)
+    cdef Vec3[T] v = cross(V.w, p_BF)
+    F.w = V.w
+    F.v = V.v + v
+    F.alpha = A.w
+    F.a = A.v + cross(A.w, p_BF) + cross(V.w, v)
 
 
 cdef inline void add_columns(
@@ -180,21 +180,21 @@ cdef inline void add_columns_of_end(
     T* J,                 # (num_equations_of, nv)  [1, m]
 ) noexcept nogil:
     """Each dof inboard of a node moves one of the two frames, `end`, while the other one rests."""
-    cdef T[3] r
+    cdef const T* X_WB = k.X_WB
+    cdef const T* H = k.H_PB_W
+    cdef Motion[T] V
     cdef T[6] rates
     cdef int i, l
     while node > 0:
-        position_from4(k.X_WB + 16*node, end.p, r)
         for l in range(model.v_start[node], model.v_start[node + 1]):
-            copy(k.H_PB_W + 6*l, 3, end.w)
-            copy(k.H_PB_W + 6*l + 3, 3, end.v)
-            add_cross(end.w, r, end.v)
+            V = shifted(motion_at(H + 6*l), end.p - position_at(X_WB + 16*node))
+            end.w, end.v = V.w, V.v
             calc_constraint_rates(x, p.constraints + x.start, <const T*>NULL, A, B, rates)
             for i in range(num_equations_of(x.type)):
                 J[i*model.num_velocities + l] = J[i*model.num_velocities + l] + rates[i]
         node = model.parent[node]
-    set_zero(end.w, 3)
-    set_zero(end.v, 3)
+    set_zero(numbers(end.w), 3)
+    set_zero(numbers(end.v), 3)
 
 
 cdef inline void add_forces(
@@ -213,32 +213,28 @@ cdef inline void add_forces(
     T* tau,                # (nv,)                [N m, N]  added to
 ) noexcept nogil:
     """What these multipliers do: forces on two bodies, or on two dofs."""
-    cdef T[9] axes
-    cdef T[3] u, p_A, p_B, f, t
-    cdef int i
+    cdef Mat3[T] axes
+    cdef Vec3[T] u, p_A, p_B
+    cdef Force[T] F
+    cdef T unit = multipliers[0]
     if x.type == COUPLER:
-        tau[x.dof_a] = tau[x.dof_a] + multipliers[0]
-        tau[x.dof_b] = tau[x.dof_b] - p.constraints[x.start + 2]*multipliers[0]
+        tau[x.dof_a] = tau[x.dof_a] + unit
+        tau[x.dof_b] = tau[x.dof_b] - p.constraints[x.start + 2]*unit
         return
-    calc_axes_and_points(x, p.constraints + x.start, A, B, axes, u, p_A, p_B)
-    set_zero(t, 3)
+    calc_axes_and_points(x, p.constraints + x.start, A, B, &axes, &u, &p_A, &p_B)
+    set_zero(numbers(F), 6)
     if x.type == DISTANCE:
-        for i in range(3):
-            f[i] = u[i]*multipliers[0]
+        F.f = u*unit
     else:
-        rotate(axes, multipliers + num_equations_of(x.type) - 3, f)
+        F.f = axes*vector_at(multipliers + num_equations_of(x.type) - 3)
         if x.type == WELD:
-            rotate(axes, multipliers, t)
-    add_force(X_WB + 16*model.frame_node[x.a], -1.0, t, f, p_A, F_Bo_W + 6*model.frame_node[x.a])
-    add_force(X_WB + 16*model.frame_node[x.b], 1.0, t, f, p_B, F_Bo_W + 6*model.frame_node[x.b])
+            F.t = axes*vector_at(multipliers)
+    add_force(X_WB + 16*model.frame_node[x.a], -F, p_A, F_Bo_W + 6*model.frame_node[x.a])
+    add_force(X_WB + 16*model.frame_node[x.b], F, p_B, F_Bo_W + 6*model.frame_node[x.b])
 
 
-cdef inline void add_force(const T* X_WB, double sign, const T* t, const T* f, const T* p_WP, T* F_Bo_W) noexcept nogil:
-    """A torque and a force at P, times `sign`."""
-    cdef T[3] r, moment
-    cdef int i
-    position_from4(X_WB, p_WP, r)
-    cross(r, f, moment)
-    for i in range(3):
-        F_Bo_W[i] = F_Bo_W[i] + sign*(t[i] + moment[i])
-        F_Bo_W[3 + i] = F_Bo_W[3 + i] + sign*f[i]
+cdef inline void add_force(const T* X_WB, const Force[T]& F_P, const Vec3[T]& p_WP, T* F_Bo_W) noexcept nogil:
+    """A force at P."""
+    cdef Vec3[T] p_BP = p_WP - position_at(X_WB)
+    put(vector_at(F_Bo_W) + F_P.t + cross(p_BP, F_P.f), F_Bo_W)
+    put(vector_at(F_Bo_W + 3) + F_P.f, F_Bo_W + 3)

@@ -2,6 +2,7 @@
 
 from mbt._core.algebra.records cimport Articulated, ArticulatedDof
 from mbt._core.algebra.spatial cimport copy, multiply_inverse_rotations4, set_zero
+from mbt._core.algebra.vectors cimport pose_at, put, transpose
 from mbt._core.model.structs cimport Model, Switches
 from mbt._core.passes cimport jacobian, mass_matrix_inverse
 from mbt._core.passes.element_forces cimport acts_on_bodies
@@ -12,7 +13,7 @@ from mbt._core.quantities.call cimport (
     Call, FrameInWorld, Functions, flags_of, frame_of, set_pivots, set_pivots_in_row,
 )
 from mbt._core.quantities.names cimport *
-from mbt._core.scalars cimport T
+from mbt._core.scalars cimport T, make_small
 
 
 cdef inline void register_dynamics(Functions[T]* functions) noexcept:
@@ -194,6 +195,7 @@ cdef inline void calc_mass_matrix_by_inverse_dynamics(Call[T]* c) noexcept nogil
 
 cdef inline void calc_operational_space_inverse_inertia(Call[T]* c) noexcept nogil:
     """J M^-1 J' of frame F in frame E. The pivots are those of M^-1, with room for six more."""
+    make_small()
     cdef const FrameInWorld* of = frame_of(c)
     cdef Py_ssize_t nv = c.model.num_velocities
     cdef T* D = c.memory + algorithms.count_work(c.model)
@@ -203,11 +205,8 @@ cdef inline void calc_operational_space_inverse_inertia(Call[T]* c) noexcept nog
     cdef T[16] X_WF, X_WE
     cdef T[9] R_FE
     cdef Py_ssize_t k
-    cdef int i, j
     algorithms.run_frame_pose(c.model, c.p, of.F, c.q, c.memory, c.base, X_WF)
-    for i in range(3):
-        for j in range(3):
-            R_FE[3*i + j] = X_WF[4*j + i]
+    put(transpose(pose_at(&X_WF[0]).R), R_FE, 3)
     if of.E != 0:
         algorithms.run_frame_pose(c.model, c.p, of.E, c.q, c.memory, c.base, X_WE)
         multiply_inverse_rotations4(X_WF, X_WE, R_FE)

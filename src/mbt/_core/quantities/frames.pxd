@@ -2,9 +2,9 @@
 
 from mbt._core.algebra.records cimport Kinematics, MotionForce, Parameters, Pose
 from mbt._core.algebra.spatial cimport (
-    copy, cross, get_position4, invert_pose4, multiply_inverse_rotations4, multiply_poses4, set_zero,
+    copy, get_position4, invert_pose4, multiply_inverse_rotations4, multiply_poses4, set_zero,
 )
-from mbt._core.algebra.vectors cimport pose_at, vector_at
+from mbt._core.algebra.vectors cimport Vec3, add_column, column_of, cross, pose_at, put, put_column, vector_at
 from mbt._core.model.structs cimport Model, common_ancestor
 from mbt._core.passes.acceleration_kinematics cimport calc_acceleration_kinematics
 from mbt._core.passes.inverse_dynamics cimport calc_bias_acceleration
@@ -23,7 +23,7 @@ from mbt._core.passes.velocity_kinematics cimport calc_velocity_kinematics
 from mbt._core.quantities.call cimport Call, Frames, Functions, frames_of
 from mbt._core.quantities.dynamics cimport count_memory
 from mbt._core.quantities.names cimport *
-from mbt._core.scalars cimport PyScalar, T
+from mbt._core.scalars cimport PyScalar, T, make_small
 
 
 cdef inline void register_frames(Functions[T]* functions) noexcept:
@@ -93,16 +93,13 @@ cdef inline void calc_points_in_world(
     T* p_WoPi
 ) noexcept nogil:
     """Points given in a frame as columns, (3, n), in World as rows, (n, 3)."""
-    cdef T[16] X_WF
+    cdef T[16] numbers
+    cdef Pose[T] X_WF
     cdef Py_ssize_t l
-    cdef int i
-    calc_X_WF(model, p, k, frame, X_WF)
+    calc_X_WF(model, p, k, frame, numbers)
+    X_WF = pose_at(&numbers[0])
     for l in range(n):
-        for i in range(3):
-            p_WoPi[3*l + i] = (
-                X_WF[4*i + 3] + X_WF[4*i]*p_FoPi_F[l] + X_WF[4*i + 1]*p_FoPi_F[n + l]
-                + X_WF[4*i + 2]*p_FoPi_F[2*n + l]
-            )
+        put(X_WF.p + X_WF.R*column_of(p_FoPi_F + l, n), p_WoPi + 3*l)
 
 
 cdef inline void calc_relative_rotation(Call[T]* c) noexcept nogil:
@@ -120,20 +117,18 @@ cdef inline void calc_point_positions(Call[T]* c) noexcept nogil:
     cdef Py_ssize_t n = 1 if points < 0 else points
     cdef const T* p_BQi = c.x
     cdef Py_ssize_t l
-    cdef int i
-    cdef T[16] X_WA, X_AW, X_WB, X_AB
+    cdef T[16] X_WA, X_AW, X_WB, numbers
+    cdef Pose[T] X_AB
     calc_X_WF(c.model, c.p, &c.k, B, X_WB)
     if A == 0:
-        copy(X_WB, 16, X_AB)
+        copy(X_WB, 16, numbers)
     else:
         calc_X_WF(c.model, c.p, &c.k, A, X_WA)
         invert_pose4(X_WA, X_AW)
-        multiply_poses4(X_AW, X_WB, X_AB)
-    for i in range(3):
-        for l in range(n):
-            c.out[n*i + l] = (
-                X_AB[4*i + 3] + X_AB[4*i]*p_BQi[l] + X_AB[4*i + 1]*p_BQi[n + l] + X_AB[4*i + 2]*p_BQi[2*n + l]
-            )
+        multiply_poses4(X_AW, X_WB, numbers)
+    X_AB = pose_at(&numbers[0])
+    for l in range(n):
+        put_column(X_AB.p + X_AB.R*column_of(p_BQi + l, n), c.out + l, n)
 
 
 # Motion ---------------------------------------------------------------------------------------------------------
@@ -168,6 +163,7 @@ cdef inline void calc_frame_velocity(Call[T]* c) noexcept nogil:
 
 cdef inline void calc_frame_acceleration(Call[T]* c) noexcept nogil:
     """A_AB_E of the origin of frame B, from A_WB of all bodies."""
+    make_small()
     cdef T[3] p_WoBo
     calc_p_WoFo(c.model, c.p, &c.k, frames_of(c).B, p_WoBo)
     calc_point_acceleration(c.model, c.p, &c.k, frames_of(c), c.k.V_WB, c.x, p_WoBo, c.out)
@@ -300,6 +296,7 @@ cdef inline void calc_jacobian_rate(Call[T]* c) noexcept nogil:
 
     In World that of J_B - J_A less w_WA × (J_B - J_A).
     """
+    make_small()
     cdef const Frames* of = frames_of(c)
     cdef const Model* model = c.model
     cdef const Kinematics[T]* k = &c.k
@@ -329,15 +326,11 @@ cdef inline void calc_jacobian_rate(Call[T]* c) noexcept nogil:
 
 cdef inline void subtract_cross_columns(Py_ssize_t nv, const T* w, const T* J, T* Jdot) noexcept nogil:
     """Jdot -= w × J, column by column of (3, nv)."""
-    cdef T[3] column, y
-    cdef Py_ssize_t i
-    cdef int j
-    for i in range(nv):
-        for j in range(3):
-            column[j] = J[nv*j + i]
-        cross(w, column, y)
-        for j in range(3):
-            Jdot[nv*j + i] = Jdot[nv*j + i] - y[j]
+    cdef Vec3[T] rate
+    cdef Py_ssize_t k
+    for k in range(nv):
+        rate = cross(vector_at(w), column_of(J + k, nv))
+        add_column(rate, -1.0, Jdot + k, nv)
 
 
 # Bias accelerations: of points of frame B in frame A, with vdot = 0, or with qddot = 0 ---------------------------
@@ -361,6 +354,7 @@ cdef inline void calc_bias_on_the_way(Call[T]* c) noexcept nogil:
 
 
 cdef inline void calc_spatial_bias(Call[T]* c) noexcept nogil:
+    make_small()
     cdef const Frames* of = frames_of(c)
     cdef T* p_WoP = c.k.rest
     if T is PyScalar:
@@ -374,6 +368,7 @@ cdef inline void calc_spatial_bias(Call[T]* c) noexcept nogil:
 
 
 cdef inline void calc_angular_bias(Call[T]* c) noexcept nogil:
+    make_small()
     cdef const Frames* of = frames_of(c)
     cdef T[3] p_WoBo
     cdef T[6] A_AP_E
@@ -385,9 +380,9 @@ cdef inline void calc_angular_bias(Call[T]* c) noexcept nogil:
 
 cdef inline void calc_translational_bias(Call[T]* c) noexcept nogil:
     """Of each point a column."""
+    make_small()
     cdef const Frames* of = frames_of(c)
     cdef Py_ssize_t l, n = num_points(of)
-    cdef int i
     cdef T[6] A_AP_E
     cdef T* p_WoPi = c.k.rest
     cdef const T* V_WB = calc_bias_motion_of_frames(c, p_WoPi + 3*n)
@@ -396,8 +391,7 @@ cdef inline void calc_translational_bias(Call[T]* c) noexcept nogil:
         calc_point_acceleration(
             c.model, c.p, &c.k, of, V_WB, V_WB + 6*c.model.num_bodies, p_WoPi + 3*l, A_AP_E
         )
-        for i in range(3):
-            c.out[n*i + l] = A_AP_E[3 + i]
+        put_column(vector_at(&A_AP_E[3]), c.out + l, n)
 
 
 cdef inline const T* calc_bias_motion_of_frames(Call[T]* c, T* memory) noexcept nogil:

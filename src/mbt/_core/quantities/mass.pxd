@@ -1,6 +1,7 @@
 """Mass and momentum, of all bodies or of those whose mask is 1, and what is linear in inertial parameters."""
 
 from mbt._core.algebra.spatial cimport copy, cross, invert_pose4, set_zero, subtract_from
+from mbt._core.algebra.vectors cimport RigidInertia, inertia_of_body, put, vector, vector_at
 from mbt._core.model.structs cimport Model
 from mbt._core.passes.jacobian cimport add_translational_velocity_jacobian
 from mbt._core.passes.mass_properties cimport (
@@ -69,9 +70,7 @@ cdef inline T calc_mass_center(Call[T]* c, const T* mass, T* p_WScm) noexcept no
 
 
 cdef inline void divide3(T* x, T divisor) noexcept nogil:
-    cdef int i
-    for i in range(3):
-        x[i] = x[i]/divisor
+    put(vector_at(x)/divisor, x)
 
 
 cdef inline void run_mass_center_velocity(
@@ -95,21 +94,18 @@ cdef inline void calc_total_mass(Call[T]* c) noexcept nogil:
 
 cdef inline void calc_inertial_parameters(Call[T]* c) noexcept nogil:
     """Of each body: m, m p_BoBcm_B, and the inertia about Bo, xx xy yy xz yz zz."""
-    cdef int b, i
-    cdef T* y
-    cdef const T* J
+    cdef const T* p_BoBcm_B = c.p.p_BoBcm_B
+    cdef const T* I_BBo_B = c.p.I_BBo_B
+    cdef RigidInertia[T] I
+    cdef T* y = c.out
+    cdef int b
     for b in range(1, c.model.num_bodies):
-        y = c.out + 10*(b - 1)
-        J = c.p.I_BBo_B + 6*b
-        y[0] = c.p.mass[b]
-        for i in range(3):
-            y[1 + i] = c.p.mass[b]*c.p.p_BoBcm_B[3*b + i]
-        y[4] = J[0]
-        y[5] = J[3]
-        y[6] = J[1]
-        y[7] = J[4]
-        y[8] = J[5]
-        y[9] = J[2]
+        I = inertia_of_body(c.p.mass[b], p_BoBcm_B + 3*b, I_BBo_B + 6*b)
+        y[0] = I.mass
+        put(I.h, y + 1)
+        put(vector(I.J.xx, I.J.xy, I.J.yy), y + 4)
+        put(vector(I.J.xz, I.J.yz, I.J.zz), y + 7)
+        y += 10
 
 
 cdef inline void calc_momentum(Call[T]* c) noexcept nogil:

@@ -1,0 +1,12 @@
+"""Cython view of path_piece.hpp, which says what each number means."""
+
+cdef extern from "joints/path_piece.hpp" namespace "MBT_NS" nogil:
+    cdef cppclass PathPiece[S]:
+        S s
+        S curvature
+        S radius
+        S is_straight
+        S cos
+        S sin
+        S x
+        S y
