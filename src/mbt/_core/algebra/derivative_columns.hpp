@@ -214,7 +214,7 @@ static MBT_INLINE void calc_body_columns(
   const T *poses[Wide<T>::width], *bodies[Wide<T>::width], *motions[Wide<T>::width];
   for (int l = 0; l < Wide<T>::width; ++l) {
     poses[l] = numbers(moving[mobod[l]].R);
-    bodies[l] = &mobods[mobod[l]].mass;
+    bodies[l] = &mobods[mobod[l]].I.mass;
     motions[l] = numbers(moving[mobod[l]].V);
   }
   X pose[12], body[10];  // [R_WN, p_ON]; mass, h, inertia in N

@@ -88,11 +88,11 @@ static MBT_INLINE void set_motion_and_force(
   store_row(x->alpha, alpha);
   store_row(x->a, a);
   store_rows_of_four(x->B, y->B);
-  store_row(x->f, mobod->mass * a + product(y->B, load_spread(mobod->h)));
+  store_row(x->f, mobod->I.mass * a + product(y->B, load_spread(mobod->I.h)));
 
-  const Row first = load_row(&mobod->inertia.xx), second = load_row(&mobod->inertia.xz);
+  const Row first = load_row(&mobod->I.J.xx), second = load_row(&mobod->I.J.xz);
   const Rows I = {first, pick<1, 5, 6, 7>(first, second), pick<0, 2, 3, 3>(second, second)};
-  const Row turning = cross_shifted(w, product(I, y->w)) + cross_shifted(load_row(&mobod->h.x), a);
+  const Row turning = cross_shifted(w, product(I, y->w)) + cross_shifted(load_row(&mobod->I.h.x), a);
   store_row(x->t, product(I, y->alpha) + next_axes(turning));
 }
 

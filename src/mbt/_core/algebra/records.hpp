@@ -21,9 +21,7 @@ namespace MBT_NS {
 template <class T>
 struct Mobod {
   Pose<T> X_PF;
-  T mass;           // [kg]  from here on ten numbers in a row
-  Vec3<T> h;        // [kg m]  mass * p_NoNcm_N, of all bodies on the mobod
-  Sym3<T> inertia;  // [kg m^2]  about No in N
+  RigidInertia<T> I;  // about No in N, of all bodies on the mobod; ten numbers in a row
 };
 
 // Everything physical that kernels read: one set per Context, shared while the values are the defaults.
@@ -58,9 +56,7 @@ struct MotionForce {
 template <class T>
 struct Composite {
   Pose<T> X_PN;
-  T mass;           // [kg]
-  Vec3<T> h;        // [kg m]
-  Sym3<T> inertia;  // [kg m^2]
+  RigidInertia<T> I;
 };
 
 // Gravity: mass of a mobod and everything outboard of it, about No in N.

@@ -5,9 +5,7 @@ from mbt._core.algebra.vectors cimport ArticulatedInertia, Force, Mat3, Motion, 
 cdef extern from "algebra/records.hpp" namespace "MBT_NS" nogil:
     cdef cppclass Mobod[S]:
         Pose[S] X_PF
-        S mass
-        Vec3[S] h
-        Sym3[S] inertia
+        RigidInertia[S] I
 
     cdef cppclass Parameters[S]:
         const Mobod[S]* mobods
@@ -33,9 +31,7 @@ cdef extern from "algebra/records.hpp" namespace "MBT_NS" nogil:
 
     cdef cppclass Composite[S]:
         Pose[S] X_PN
-        S mass
-        Vec3[S] h
-        Sym3[S] inertia
+        RigidInertia[S] I
 
     cdef cppclass Weight[S]:
         Pose[S] X_PN

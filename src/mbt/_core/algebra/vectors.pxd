@@ -62,6 +62,7 @@ cdef extern from "algebra/vectors.hpp" namespace "MBT_NS" nogil:
     # In memory
     Vec3[S] vector_at[S](const S*)
     Mat3[S] matrix_at[S](const S*)
+    Mat3[S] matrix_at[S](const S*, int row)
     Pose[S] pose_at[S](const S*)  # (4, 4)
     Vec3[S] position_at[S](const S*)  # of (4, 4)
     S* numbers[S](Vec3[S]&)

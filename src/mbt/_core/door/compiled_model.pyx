@@ -275,8 +275,8 @@ cdef class CompiledModel:
         cdef int i, j, k
         cdef list own = [0.0]*m.num_mobods, carried = [0.0]*m.num_mobods, turning = [0.0]*m.num_mobods
         for i in range(m.num_mobods - 1, 0, -1):
-            own[i] = p.mobods[i].mass
-            turning[i] = fabs(p.mobods[i].inertia.xx) + fabs(p.mobods[i].inertia.yy) + fabs(p.mobods[i].inertia.zz)
+            own[i] = p.mobods[i].I.mass
+            turning[i] = fabs(p.mobods[i].I.J.xx) + fabs(p.mobods[i].I.J.yy) + fabs(p.mobods[i].I.J.zz)
             carried[i] += own[i] + turning[i]
             carried[joint[i].parent] += carried[i]
             self.has_massless_inboard |= joint[i].nv > 0 and own[i] + turning[i] == 0.0 < carried[i]

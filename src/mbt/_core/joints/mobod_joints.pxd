@@ -5,10 +5,10 @@ in N about No, one row per dof.
 """
 
 from mbt._core.algebra.records cimport Articulated, ArticulatedDof, Pose
-from mbt._core.algebra.spatial cimport add_cross, add_scaled, cross, rotate_inverse, set_zero, symmetric_multiply
+from mbt._core.algebra.spatial cimport add_cross, add_scaled, cross, rotate_inverse, set_zero
 from mbt._core.algebra.vectors cimport (
-    Motion, dot, matrix_at, motion_at, times_shift_along_z, times_turn_about_z, trace_of_A, trace_of_C, turn_about_z,
-    vector_at, z_axis,
+    Force, Motion, RigidInertia, dot, matrix_at, motion_at, times_shift_along_z, times_turn_about_z, trace_of_A,
+    trace_of_C, turn_about_z, vector, vector_at, z_axis,
 )
 from mbt._core.joints.mobilizers cimport (
     GENERAL, PRISMATIC_Z, REVOLUTE_Z, calc_across_H, calc_across_Hdot, calc_across_pose, has_constant_H_FM,
@@ -196,36 +196,20 @@ cdef inline void calc_rigid_momentum(
     const MobodJoint* joint,
     int k,
     # In:
-    const T* H_N,      # (nv, 6)  [1, m]
-    T mass,            # [kg]
-    const T* h,        # (3,)     [kg m]
-    const T* inertia,  # (6,)     [kg m^2]  xx, xy, xz, yy, yz, zz
+    const T* H_N,              # (nv, 6)  [1, m]
+    const RigidInertia[T]* I,  # [kg, kg m, kg m^2]
     # Out:
-    T* t,              # (3,)     [kg m^2, kg m]
-    T* f,              # (3,)     [kg m, kg]
+    Force[T]* F,               # [kg m^2, kg m; kg m, kg]
 ) noexcept nogil:
-    """[t; f] = M H_N for dof k: momentum about No of a rigid inertia moving along the motion axis."""
+    """F = I H_N for dof k: momentum about No of a rigid inertia moving along the motion axis."""
     if joint.kind == REVOLUTE_Z:
-        t[0] = inertia[2]
-        t[1] = inertia[4]
-        t[2] = inertia[5]
-        f[0] = -h[1]
-        f[1] = h[0]
-        f[2] = <T>0.0
+        F.t = vector(I.J.xz, I.J.yz, I.J.zz)
+        F.f = vector(-I.h.y, I.h.x, <T>0.0)
     elif joint.kind == PRISMATIC_Z:
-        t[0] = h[1]
-        t[1] = -h[0]
-        t[2] = <T>0.0
-        f[0] = <T>0.0
-        f[1] = <T>0.0
-        f[2] = mass
+        F.t = vector(I.h.y, -I.h.x, <T>0.0)
+        F.f = vector(<T>0.0, <T>0.0, I.mass)
     else:
-        symmetric_multiply(inertia, H_N + 6*k, t)
-        add_cross(h, H_N + 6*k + 3, t)
-        cross(H_N + 6*k, h, f)
-        f[0] = f[0] + H_N[6*k + 3]*mass
-        f[1] = f[1] + H_N[6*k + 4]*mass
-        f[2] = f[2] + H_N[6*k + 5]*mass
+        F[0] = I[0]*motion_at(H_N + 6*k)
 
 
 cdef inline void set_size(const MobodJoint* joint, Articulated[T]* x) noexcept nogil:

@@ -75,9 +75,9 @@ cdef inline void calc_velocity_and_bias(
 
 
 cdef inline void start_articulation(const Mobod[T]* mobod, Articulated[T]* x) noexcept nogil:
-    set_rigid_inertia(mobod.mass, mobod.h, mobod.inertia, &x.I)
-    x.Z.t = cross(x.w, mobod.inertia*x.w)
-    x.Z.f = cross(x.w, cross(x.w, mobod.h))
+    set_rigid_inertia(mobod.I.mass, mobod.I.h, mobod.I.J, &x.I)
+    x.Z.t = cross(x.w, mobod.I.J*x.w)
+    x.Z.f = cross(x.w, cross(x.w, mobod.I.h))
 
 
 cdef inline void eliminate_further_dofs(

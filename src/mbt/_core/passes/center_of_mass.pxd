@@ -36,8 +36,8 @@ cdef inline void calc_center_of_mass(
 
     sincos_of_angles(q, model.angles, model.num_angles, sin_q, cos_q)
     for i in range(model.num_mobods):
-        work[i].mass = mobods[i].mass
-        work[i].h = mobods[i].h
+        work[i].mass = mobods[i].I.mass
+        work[i].h = mobods[i].I.h
 
     for i in range(model.num_mobods - 1, 0, -1):
         joint = &model.joints[i]

@@ -60,8 +60,8 @@ cdef inline void carry_gravity(
             joint, model.constants[joint.node], &mobods[i].X_PF, q, sin_q, cos_q, &x.X_PN, H_N
         )
         x.g = transpose(x.X_PN.R)*work[joint.parent].g
-        x.mass = mobods[i].mass
-        x.h = mobods[i].h
+        x.mass = mobods[i].I.mass
+        x.h = mobods[i].I.h
 
 
 cdef inline void sum_weights(const Model* model, const T* H_N, Weight[T]* work, T* tau_g) noexcept nogil:

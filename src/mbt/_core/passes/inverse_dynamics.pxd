@@ -143,8 +143,8 @@ cdef inline void calc_motion(
 
 
 cdef inline void calc_force(const Mobod[T]* mobod, MotionForce[T]* x) noexcept nogil:
-    x.f = x.a*mobod.mass + x.B*mobod.h
-    x.t = mobod.inertia*x.alpha + cross(x.w, mobod.inertia*x.w) + cross(mobod.h, x.a)
+    x.f = x.a*mobod.I.mass + x.B*mobod.I.h
+    x.t = mobod.I.J*x.alpha + cross(x.w, mobod.I.J*x.w) + cross(mobod.I.h, x.a)
 
 
 cdef inline void add_force_to_parent(const MotionForce[T]* x, MotionForce[T]* parent) noexcept nogil:

@@ -7,8 +7,8 @@ In NumPy: tests/support/textbook.py, mass_matrix.
 """
 
 from mbt._core.algebra.records cimport Composite, Mobod, carry_columns, project_columns
-from mbt._core.algebra.spatial cimport add_shifted_inertia, rotate, rotate_symmetric, set_zero
-from mbt._core.algebra.vectors cimport numbers
+from mbt._core.algebra.spatial cimport set_zero
+from mbt._core.algebra.vectors cimport Force, add_shifted, put_column, rotated
 from mbt._core.joints.mobilizers cimport GENERAL, REVOLUTE_Z
 from mbt._core.joints.mobod_joints cimport calc_rigid_momentum, calc_X_PN
 from mbt._core.model.structs cimport MobodJoint, Model
@@ -34,11 +34,11 @@ cdef inline void calc_mass_matrix(
     T* M,                          # (nv, nv)         [kg m^2, kg m, kg]
 ) noexcept nogil:
     """M[k, l] = H_k' M_c H_l, with M_c the composite inertia outboard of both."""
-    cdef int i, j, k, l, n
+    cdef int i, k, l, n
     cdef Py_ssize_t nv = model.num_velocities
     cdef const MobodJoint* joint
     cdef T* F
-    cdef T[3] t, f
+    cdef Force[T] momentum
 
     set_zero(M, nv*nv)
 
@@ -49,9 +49,7 @@ cdef inline void calc_mass_matrix(
         calc_X_PN(
             joint, model.constants[joint.node], &mobods[i].X_PF, q, sin_q, cos_q, &work[i].X_PN, H_N
         )
-        work[i].mass = mobods[i].mass
-        work[i].h = mobods[i].h
-        work[i].inertia = mobods[i].inertia
+        work[i].I = mobods[i].I
 
     # Tip to base: a composite is complete when its own turn comes.
     for i in range(model.num_mobods - 1, 0, -1):
@@ -64,12 +62,9 @@ cdef inline void calc_mass_matrix(
         n = joint.v_end - joint.v_start
         F = momenta + nv - joint.v_end
         for k in range(joint.nv):
-            calc_rigid_momentum(
-                joint, joint.v_start + k, H_N, work[i].mass, numbers(work[i].h), numbers(work[i].inertia), t, f
-            )
-            for j in range(3):
-                F[nv*j + n - 1 - k] = t[j]
-                F[nv*(3 + j) + n - 1 - k] = f[j]
+            calc_rigid_momentum(joint, joint.v_start + k, H_N, &work[i].I, &momentum)
+            put_column(momentum.t, F + n - 1 - k, nv)
+            put_column(momentum.f, F + 3*nv + n - 1 - k, nv)
         for l in range(joint.v_start, joint.v_start + joint.nv):
             project_momenta(joint, l, H_N, nv, F, row, M)
         if joint.parent != 0:
@@ -80,13 +75,7 @@ cdef inline void calc_mass_matrix(
 
 
 cdef inline void add_composite_to_parent(const Composite[T]* x, Composite[T]* parent) noexcept nogil:
-    cdef T[3] h
-    cdef T[6] inertia
-    rotate(numbers(x.X_PN.R), numbers(x.h), h)
-    rotate_symmetric(numbers(x.X_PN.R), numbers(x.inertia), inertia)
-    add_shifted_inertia(
-        x.mass, h, inertia, numbers(x.X_PN.p), &parent.mass, numbers(parent.h), numbers(parent.inertia)
-    )
+    add_shifted(rotated(x.X_PN.R, x.I), x.X_PN.p, &parent.I)
 
 
 cdef inline void project_momenta(

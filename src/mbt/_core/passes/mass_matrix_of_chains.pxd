@@ -58,9 +58,9 @@ cdef inline void calc_mass_matrix_of_chains(
         set_zero(H + stride*i + nv, stride - nv)
     for i in range(1, model.num_mobods):
         set_motion_axes(model, i, mobods, q, X_ON, stride, H)
-        work[i].mass = mobods[i].mass
-        rotate4(X_ON + 16*i, numbers(mobods[i].h), work[i].h)
-        rotate_inertia_rows(X_ON + 16*i, numbers(mobods[i].inertia), work[i].inertia)
+        work[i].mass = mobods[i].I.mass
+        rotate4(X_ON + 16*i, numbers(mobods[i].I.h), work[i].h)
+        rotate_inertia_rows(X_ON + 16*i, numbers(mobods[i].I.J), work[i].inertia)
     calc_momenta(model, X_ON, stride, H, work, F)
     for i in range(1, model.num_mobods):
         joint = &model.joints[i]

@@ -120,9 +120,9 @@ cdef inline void calc_mobod_inertias(
     """Fold the inertia of welded bodies into that of the mobod they ride on."""
     cdef int b, j
     for j in range(model.num_mobods):
-        mobods[j].mass = <T>0.0
-        set_zero(numbers(mobods[j].h), 3)
-        set_zero(numbers(mobods[j].inertia), 6)
+        mobods[j].I.mass = <T>0.0
+        set_zero(numbers(mobods[j].I.h), 3)
+        set_zero(numbers(mobods[j].I.J), 6)
     for b in range(1, model.num_bodies):
         add_body_inertia(mass[b], p_BoBcm_B + 3*b, I_BBo_B + 6*b, &X_NB[b], &mobods[model.mobod[b]])
 
@@ -152,5 +152,5 @@ cdef inline void add_body_inertia(
     rotate(numbers(X_NB.R), h_B, h)
     rotate_symmetric(numbers(X_NB.R), I_B, inertia)
     add_shifted_inertia(
-        mass, h, inertia, numbers(X_NB.p), &mobod.mass, numbers(mobod.h), numbers(mobod.inertia)
+        mass, h, inertia, numbers(X_NB.p), &mobod.I.mass, numbers(mobod.I.h), numbers(mobod.I.J)
     )

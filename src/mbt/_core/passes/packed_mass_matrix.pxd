@@ -12,10 +12,9 @@ In NumPy: tests/support/textbook.py, mass_matrix.
 """
 
 from mbt._core.algebra.records cimport Composite, Mobod, Pose
-from mbt._core.algebra.spatial cimport (
-    add_shifted_inertia, copy, dot3, dot6, rotate, rotate_symmetric, symmetric_multiply,
+from mbt._core.algebra.vectors cimport (
+    Force, RigidInertia, Vec3, add_shifted, cross, dot, matrix_at, motion_at, put, rotated, z_axis,
 )
-from mbt._core.algebra.vectors cimport numbers
 from mbt._core.joints.mobilizers cimport GENERAL, QUATERNION_FLOATING, REVOLUTE_Z, RPY_FLOATING
 from mbt._core.joints.mobod_joints cimport calc_rigid_momentum, calc_X_PN
 from mbt._core.model.structs cimport MobodJoint, Model
@@ -68,9 +67,8 @@ cdef inline void calc_packed_mass_matrix(
     """M[l, k] = H_l' F_k, F_k = M_c H_k, with M_c the composite inertia outboard of k, for k outboard of l."""
     cdef int i, k, l
     cdef const MobodJoint* joint
-    cdef const T* x
-    cdef T[6] F
-    cdef T[3] t, f
+    cdef const RigidInertia[T]* I
+    cdef Force[T] F
 
     sincos_of_angles(q, model.angles, model.num_angles, sin_q, cos_q)
 
@@ -82,27 +80,25 @@ cdef inline void calc_packed_mass_matrix(
     # Tip to base: a composite is complete when its own turn comes.
     for i in range(model.num_mobods - 1, 0, -1):
         joint = &model.joints[i]
-        x = composite_of(joint, &mobods[i], &work[i])
+        I = composite_of(joint, &mobods[i], &work[i])
         if joint.parent == 0 and joint.kind != GENERAL:
-            M[0] = x[9 if joint.kind == REVOLUTE_Z else 0] + reflected_inertia[joint.v_start]
+            M[0] = (I.J.zz if joint.kind == REVOLUTE_Z else I.mass) + reflected_inertia[joint.v_start]
             M += 1
             continue
         if joint.parent != 0:
-            add_composite_to_parent(model, i, mobods, x, work)
+            add_composite_to_parent(model, i, mobods, I, work)
         for k in range(joint.v_start, joint.v_start + joint.nv):
-            calc_rigid_momentum(joint, k, H_N, x[0], x + 1, x + 4, F, F + 3)
+            calc_rigid_momentum(joint, k, H_N, I, &F)
             if joint.kind == GENERAL:
-                M[0] = dot6(H_N + 6*k, F) + reflected_inertia[k]
+                M[0] = dot(F, motion_at(H_N + 6*k)) + reflected_inertia[k]
                 for l in range(k - 1, joint.v_start - 1, -1):
                     M += 1
-                    M[0] = dot6(H_N + 6*l, F)
+                    M[0] = dot(F, motion_at(H_N + 6*l))
             else:
-                M[0] = (F[2] if joint.kind == REVOLUTE_Z else F[5]) + reflected_inertia[k]
+                M[0] = (F.t.z if joint.kind == REVOLUTE_Z else F.f.z) + reflected_inertia[k]
             M += 1
             if joint.parent != 0:
-                rotate(numbers(turned[i].R), F, t)
-                rotate(numbers(turned[i].R), F + 3, f)
-                M = project_inboard(model, i, turned, H_N, H_B, t, f, M)
+                M = project_inboard(model, i, turned, H_N, H_B, turned[i].R*F, M)
 
 
 cdef inline bint is_free(const MobodJoint* joint) noexcept nogil:
@@ -116,12 +112,10 @@ cdef inline void turn_joint(
     """Fill `turned` and H_B of mobod i, with those of its parent."""
     cdef const MobodJoint* joint = &model.joints[i]
     cdef const MobodJoint* parent = &model.joints[joint.parent]
-    cdef int j, k
+    cdef int k
     if joint.parent == 0:
         if is_free(joint):
-            for k in range(3):
-                for j in range(3):
-                    numbers(turned[i].R)[3*k + j] = H_N[6*(joint.v_start + k) + j]
+            turned[i].R = matrix_at(H_N + 6*joint.v_start, 6)
         return
     if parent.parent == 0 and not is_free(parent):
         turned[i] = X_PN[0]
@@ -130,46 +124,39 @@ cdef inline void turn_joint(
         turned[i].p = turned[joint.parent].R*X_PN.p
     if joint.kind == GENERAL:
         for k in range(joint.v_start, joint.v_start + joint.nv):
-            rotate(numbers(turned[i].R), H_N + 6*k, H_B + 6*k)
-            rotate(numbers(turned[i].R), H_N + 6*k + 3, H_B + 6*k + 3)
+            put(turned[i].R*motion_at(H_N + 6*k), H_B + 6*k)
 
 
-cdef inline const T* composite_of(const MobodJoint* joint, const Mobod[T]* mobod, const Composite[T]* x) noexcept nogil:
-    """Mass, h and inertia, ten numbers in a row, of the mobod and all outboard of it: its own where nothing is."""
-    return &mobod.mass if joint.v_end == joint.v_start + joint.nv else &x.mass
+cdef inline const RigidInertia[T]* composite_of(
+    const MobodJoint* joint, const Mobod[T]* mobod, const Composite[T]* x
+) noexcept nogil:
+    """Of the mobod and all outboard of it: its own where nothing is."""
+    return &mobod.I if joint.v_end == joint.v_start + joint.nv else &x.I
 
 
 cdef inline void add_composite_to_parent(
-    const Model* model, int i, const Mobod[T]* mobods, const T* x, Composite[T]* work
+    const Model* model, int i, const Mobod[T]* mobods, const RigidInertia[T]* I, Composite[T]* work
 ) noexcept nogil:
     """The last of the children is the first to come: it adds to what the mobod itself has."""
     cdef const MobodJoint* joint = &model.joints[i]
     cdef const MobodJoint* parent = &model.joints[joint.parent]
-    cdef Composite[T]* to = &work[joint.parent]
-    cdef const T* R = numbers(work[i].X_PN.R)
-    cdef const T* p = numbers(work[i].X_PN.p)
-    cdef const T* sum = &mobods[joint.parent].mass if joint.v_end == parent.v_end else &to.mass
-    cdef T mass = sum[0]
-    cdef T[3] h
-    cdef T[6] inertia
-    cdef T[3] h_P
-    cdef T[6] inertia_P
-    rotate(R, x + 1, h_P)
+    cdef const Pose[T]* X_PN = &work[i].X_PN
+    cdef RigidInertia[T]* to = &work[joint.parent].I
+    cdef const RigidInertia[T]* others = &mobods[joint.parent].I if joint.v_end == parent.v_end else to
+    cdef RigidInertia[T] sum
+    cdef Vec3[T] h
     if parent.parent == 0 and parent.kind != GENERAL:
         # A base on one dof needs no more than what that moves.
-        symmetric_multiply(x + 4, R + 6, inertia_P)
-        to.inertia.zz = (
-            sum[9] + dot3(inertia_P, R + 6) + (h_P[0] + p[0]*x[0] + h_P[0])*p[0] + (h_P[1] + p[1]*x[0] + h_P[1])*p[1]
+        h = X_PN.R*I.h
+        to.J.zz = (
+            others.J.zz + dot(I.J*X_PN.R.z, X_PN.R.z)
+            + (h.x + X_PN.p.x*I.mass + h.x)*X_PN.p.x + (h.y + X_PN.p.y*I.mass + h.y)*X_PN.p.y
         )
-        to.mass = mass + x[0]
+        to.mass = others.mass + I.mass
         return
-    rotate_symmetric(R, x + 4, inertia_P)
-    copy(sum + 1, 3, h)
-    copy(sum + 4, 6, inertia)
-    add_shifted_inertia(x[0], h_P, inertia_P, p, &mass, h, inertia)
-    to.mass = mass
-    copy(h, 3, numbers(to.h))
-    copy(inertia, 6, numbers(to.inertia))
+    sum = others[0]
+    add_shifted(rotated(X_PN.R, I[0]), X_PN.p, &sum)
+    to[0] = sum
 
 
 cdef inline T* project_inboard(
@@ -180,57 +167,42 @@ cdef inline T* project_inboard(
     const Pose[T]* turned,         # (num_mobods,)
     const T* H_N,                  # (nv, 6)         [1, m]
     const T* H_B,                  # (nv, 6)         [1, m]
-    const T* t,                    # (3,)            [kg m^2, kg m]  about No of mobod i
-    const T* f,                    # (3,)            [kg m, kg]
+    Force[T] F,                    # [kg m^2, kg m; kg m, kg]  about No of mobod i
     # Out:
     T* M,                          # (num_entries,)  [kg m^2, kg m, kg]
 ) noexcept nogil:
-    """M[l] = H_l' [t; f] for all dofs inboard of mobod i. Returns the end of them."""
+    """M[l] = H_l' F for all dofs inboard of mobod i. Returns the end of them."""
     cdef const MobodJoint* joint
-    cdef const T* p
-    cdef const T* R
     cdef int l
-    cdef T t0 = t[0]
-    cdef T t1 = t[1]
-    cdef T t2 = t[2]
-    cdef T f0 = f[0]
-    cdef T f1 = f[1]
-    cdef T f2 = f[2]
     while True:
-        p = &numbers(turned[i].p)[0]
-        t0 = t0 + (p[1]*f2 - p[2]*f1)
-        t1 = t1 + (p[2]*f0 - p[0]*f2)
-        t2 = t2 + (p[0]*f1 - p[1]*f0)
+        F.t = F.t + cross(turned[i].p, F.f)
         i = model.joints[i].parent
         joint = &model.joints[i]
         if joint.parent == 0:
             break
-        R = &numbers(turned[i].R)[0]
         if joint.kind == REVOLUTE_Z:
-            M[0] = R[2]*t0 + R[5]*t1 + R[8]*t2
+            M[0] = dot(z_axis(turned[i].R), F.t)
             M += 1
         elif joint.kind != GENERAL:
-            M[0] = R[2]*f0 + R[5]*f1 + R[8]*f2
+            M[0] = dot(z_axis(turned[i].R), F.f)
             M += 1
         else:
             for l in range(joint.v_start + joint.nv - 1, joint.v_start - 1, -1):
-                p = H_B + 6*l
-                M[0] = (p[0]*t0 + p[1]*t1 + p[2]*t2) + (p[3]*f0 + p[4]*f1 + p[5]*f2)
+                M[0] = dot(F, motion_at(H_B + 6*l))
                 M += 1
     if is_free(joint):
-        M[0] = f2
-        M[1] = f1
-        M[2] = f0
-        M[3] = t2
-        M[4] = t1
-        M[5] = t0
+        M[0] = F.f.z
+        M[1] = F.f.y
+        M[2] = F.f.x
+        M[3] = F.t.z
+        M[4] = F.t.y
+        M[5] = F.t.x
         M += 6
     elif joint.kind == GENERAL:
         for l in range(joint.v_start + joint.nv - 1, joint.v_start - 1, -1):
-            p = H_N + 6*l
-            M[0] = (p[0]*t0 + p[1]*t1 + p[2]*t2) + (p[3]*f0 + p[4]*f1 + p[5]*f2)
+            M[0] = dot(F, motion_at(H_N + 6*l))
             M += 1
     else:
-        M[0] = t2 if joint.kind == REVOLUTE_Z else f2
+        M[0] = F.t.z if joint.kind == REVOLUTE_Z else F.f.z
         M += 1
     return M

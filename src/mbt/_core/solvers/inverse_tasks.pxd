@@ -292,13 +292,13 @@ cdef inline void calc_composite_masses(const Owner* o, const Lanes* X_WN, Lanes*
     cdef Lanes[3] h
     cdef int i, j, k
     for i in range(model.num_mobods):
-        masses[4*i] = o.p.mobods[i].mass
+        masses[4*i] = o.p.mobods[i].I.mass
         if i == 0:
-            put(o.p.mobods[0].h, masses + 1)
+            put(o.p.mobods[0].I.h, masses + 1)
         else:
-            rotate4(X_WN + 16*i, numbers(o.p.mobods[i].h), h)
+            rotate4(X_WN + 16*i, numbers(o.p.mobods[i].I.h), h)
             for j in range(3):
-                masses[4*i + 1 + j] = h[j] + X_WN[16*i + 4*j + 3]*o.p.mobods[i].mass
+                masses[4*i + 1 + j] = h[j] + X_WN[16*i + 4*j + 3]*o.p.mobods[i].I.mass
     for i in range(model.num_mobods - 1, 0, -1):
         k = model.joints[i].parent
         for j in range(4):
