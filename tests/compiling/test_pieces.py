@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import mbt
-from mbt.compiling import schedule
+from mbt.compiling import assembly, schedule
 from mbt.compiling.schedule import Schedule
 from mbt.compiling.tracing import Trace
 from symbolic.models import load
@@ -30,6 +30,7 @@ def compiler(request: pytest.FixtureRequest) -> str:
 @pytest.fixture(autouse=True)
 def pieces_of_seven(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(schedule, "_PIECE", 7)
+    monkeypatch.setattr(assembly, "_WHOLE", 0)
     monkeypatch.setenv("MBT_CACHE_DIR", str(tmp_path / "mbt"))
 
 

@@ -16,6 +16,9 @@ _INTRINSICS = ("sqrt", "fabs", "floor", "ceil", "trunc", "rint", "copysign")
 _ARITHMETIC = {"add": "fadd", "subtract": "fsub", "multiply": "fmul", "divide": "fdiv"}
 #: What LLVM may assume of arrays, by the first letters of their names.
 _NO_ALIAS = {"i": "noalias readonly", "o": "noalias", "m": "noalias", "s": "readonly", "c": "readonly"}
+#: So many operations stay one function. In pieces, mass matrices of a chain of 15, 2,500 operations, take
+#: 20 % longer, and derivatives of an arm 10 %, in batches; inverse dynamics of eight arms, 4,700, take 20 % less.
+_WHOLE = 4_000
 _COMPARISONS = {"less": "olt", "less_equal": "ole", "equal": "oeq"}
 
 
@@ -23,7 +26,7 @@ def write_assembly(
     trace: Trace, inputs: list[int], outputs: list[list[int]], register: int, single: bool
 ) -> str:
     """Return a module that defines `mbt_one` and `mbt_many`; the arguments are those of `write_source`."""
-    schedule = Schedule(trace.operations, outputs)
+    schedule = Schedule(trace.operations, outputs, _WHOLE)
     lanes = register // (4 if single else 8)
     of_one, of_block = _Function(1, single), _Function(lanes, single)
     one = _write_one(schedule, inputs, outputs, of_one, lanes)
@@ -151,10 +154,11 @@ def _write_operations(schedule: Schedule, to: _Function, arrays: list[str], room
     """
     passed = ", ".join(f"ptr {array}" for array in [*arrays, "%m", "%s", "%c"])
     parameters = ", ".join(f"ptr {_NO_ALIAS[array[1]]} {array}" for array in [*arrays, "%m", "%s", "%c"])
+    is_whole = len(schedule.pieces) == 1
     functions = [
         f"define internal void @{to.suffix}_{k}({parameters}) #2 {{\n{_rooms(to, {})}\n"
         f"{_write_piece(schedule, to, piece)}\n  ret void\n}}\n"
-        for k, piece in enumerate(schedule.pieces)
+        for k, piece in enumerate([] if is_whole else schedule.pieces)
     ]
     code = _Code(schedule, to)
     for index in schedule.inputs:
@@ -171,6 +175,10 @@ def _write_operations(schedule: Schedule, to: _Function, arrays: list[str], room
         for i in range(len(angles), size):
             to.store(to.number(0.0), "%x", i)
         to.do(f"call void @sincos_many(i64 {size * to.lanes}, ptr %x, ptr %s, ptr %c)")
+    for index in schedule.turned if is_whole else ():
+        code.read(index)
+    for index in schedule.after if is_whole else ():
+        code.write(index)
     for k in range(len(functions)):
         to.do(f"call void @{to.suffix}_{k}({passed})")
     return "\n".join(functions)
@@ -218,7 +226,8 @@ class _Code:
         to = self.to
         operation = self.schedule.operations[index]
         if index in self.schedule.turned:
-            self.read(index)
+            if index not in self.names:
+                self.read(index)
         else:
             self.names[index] = _write_operation(operation, to, self.operand)
         self.store(index)

@@ -15,7 +15,7 @@ CALLED = {*UNARY, *BINARY} - {"sin", "cos"}
 _LEAVES = ("constant", "input")
 
 #: As many operations a function. The time that GCC takes for one grows with its length to the power of 1.5 to
-#: 2, and calls are as fast or faster. Batches of derivatives by LLVM take 7 % longer with 700.
+#: 2, and calls are as fast or faster.
 _PIECE = 500
 
 # A double: |x| up to 1e6, pi/2 in parts of 33, 33, 33 and 53 bits. k times a part is exact.
@@ -64,7 +64,7 @@ class Schedule:
     before, after : list of int
         The other operations; `after` has the sines and cosines themselves.
     pieces : list of list of int
-        `after`, a function each.
+        `after`, a function each; one piece up to `whole` operations.
     slots : dict of int to int
         Where in memory an operation is for later pieces, once the earlier piece that had it is done.
     room : int
@@ -75,7 +75,7 @@ class Schedule:
         Where an operation goes out: which output, and which entry.
     """
 
-    def __init__(self, operations: list[Operation], outputs: list[list[int]]) -> None:
+    def __init__(self, operations: list[Operation], outputs: list[list[int]], whole: int = 0) -> None:
         self.operations = operations
         used = self._find_used(index for output in outputs for index in output)
         self.angles = self._find_angles(sorted(used))
@@ -92,8 +92,9 @@ class Schedule:
             for index in self.after
             if operations[index][0] in ("sin", "cos") and operations[index][1] in angle_places
         }
-        size = -(-len(self.after) // max(1, -(-len(self.after) // _PIECE)))
-        self.pieces = [self.after[i : i + size] for i in range(0, len(self.after), max(1, size))]
+        count = len(self.after)
+        size = count if count <= whole else -(-count // -(-count // _PIECE))
+        self.pieces = [self.after[i : i + size] for i in range(0, count, max(1, size))]
         self.slots: dict[int, int] = {}
         self.room = self._find_slots()
         self.places: dict[int, list[tuple[int, int]]] = {}
