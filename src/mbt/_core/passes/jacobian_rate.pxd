@@ -3,9 +3,8 @@
 In NumPy: tests/support/textbook.py, jacobian_rate.
 """
 
-from mbt._core.algebra.spatial cimport multiply_poses4
 from mbt._core.algebra.vectors cimport (
-    Mat3, Motion, Vec3, add_column, cross, motion_at, numbers, pose_at, position_at, put, vector_at,
+    Mat3, Motion, Vec3, add_column, cross, matrix_at, motion_at, numbers, position_at, put, vector_at,
 )
 from mbt._core.joints.mobilizers cimport calc_across_H, calc_across_Hdot, has_constant_H_FM
 from mbt._core.model.structs cimport Model
@@ -74,7 +73,6 @@ cdef inline void calc_rates_of_axes(
     """
     cdef int num_v = model.v_start[b + 1] - model.v_start[b]
     cdef Vec3[T] w_WP = vector_at(V_WB + 6*model.parent[b])
-    cdef T[16] X_WF
     cdef T[36] H, Hdot
     cdef Vec3[T] p, v_MoBo, z, u
     cdef Mat3[T] R_WF
@@ -82,8 +80,7 @@ cdef inline void calc_rates_of_axes(
     cdef int k
     calc_p_MoBo_W(X_WB + 16*b, X_BF + 16*model.outboard_frame[b], numbers(p))
     v_MoBo = cross(vector_at(V_WB + 6*b), p)
-    multiply_poses4(X_WB + 16*model.parent[b], X_BF + 16*model.inboard_frame[b], X_WF)
-    R_WF = pose_at(&X_WF[0]).R
+    R_WF = matrix_at(X_WB + 16*model.parent[b], 4)*matrix_at(X_BF + 16*model.inboard_frame[b], 4)
     calc_across_H(model.type[b], model.reversed[b], model.constants[b], q + model.q_start[b], H)
     if not has_constant_H_FM(model.type[b]) or model.reversed[b]:
         calc_across_Hdot(
