@@ -49,7 +49,10 @@ cdef inline void calc_mass_matrix(
         calc_X_PN(
             joint, model.constants[joint.node], &mobods[i].X_PF, q, sin_q, cos_q, &work[i].X_PN, H_N
         )
-        work[i].I = mobods[i].I
+        # Field by field: copied as a whole, the mass matrix of a humanoid takes 2 % longer.
+        work[i].I.mass = mobods[i].I.mass
+        work[i].I.h = mobods[i].I.h
+        work[i].I.J = mobods[i].I.J
 
     # Tip to base: a composite is complete when its own turn comes.
     for i in range(model.num_mobods - 1, 0, -1):
