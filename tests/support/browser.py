@@ -47,9 +47,10 @@ def take_picture(page: Any) -> np.ndarray:
     """Return the picture of the scene, without what is beside it, shape (height, width, 3)."""
     from PIL import Image
 
-    close = page.locator(".mantine-Notification-closeButton")
-    for _ in range(close.count()):
-        close.first.click()
+    # All at once: notifications may also close by themselves.
+    page.locator(".mantine-Notification-closeButton").evaluate_all(
+        "buttons => buttons.forEach(b => b.click())"
+    )
     box = page.locator("canvas").first.bounding_box()
     image = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
     left, top, width, height = (round(box[key]) for key in ("x", "y", "width", "height"))
