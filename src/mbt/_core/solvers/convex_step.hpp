@@ -82,7 +82,6 @@ struct Problem {
   int* columns;      // (n, n) of factors
 };
 
-// Doubles of working memory, from H on.
 // Of `count` equations along axes, three at the most, with rows J (count, n), `columns` Y = L'^-1 J' of M = L' L, S = Y'Y
 // (3, 3), and `most` of its diagonal: take what says little out of J and of the velocities wanted. What says nothing does
 // no harm: it stays, as the directions without a say may turn where J changes. S is destroyed.
@@ -131,6 +130,7 @@ inline void take_out_little(
   }
 }
 
+// Doubles of working memory, from H on.
 inline std::ptrdiff_t count_memory(int n, int num_rows, int num_points) {
   return 2*std::ptrdiff_t(n)*n + 9*std::ptrdiff_t(n) + 2*(num_rows + 3*std::ptrdiff_t(num_points));
 }
@@ -235,6 +235,7 @@ inline void add_impulse(Problem& x, const double* row, double impulse) {
   }
 }
 
+// The same of the three rows of a point.
 inline void add_point_impulse(Problem& x, const double* J, const double* impulse) {
   const double *a = J, *b = J + x.n, *c = b + x.n;
   for (int i = 0; i < x.n; ++i) {
