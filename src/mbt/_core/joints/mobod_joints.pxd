@@ -233,12 +233,10 @@ cdef inline int leaves_nothing_about_axis(const MobodJoint* joint, const int* lo
     return joint.kind == REVOLUTE_Z and not joint.driven and (locked == NULL or not locked[joint.v_start])
 
 
-cdef inline void calc_articulated_dof(
-    const MobodJoint* joint, int k, const T* H_N, const Articulated[T]* x, T tau, T reflected_inertia,
-    ArticulatedDof[T]* dof
+cdef inline void calc_first_articulated_dof(
+    const MobodJoint* joint, const T* H_N, const Articulated[T]* x, T tau, T reflected_inertia, ArticulatedDof[T]* dof
 ) noexcept nogil:
-    """U = I_A H_N, D = H_N' U + reflected inertia, u = tau - H_N' Z, for dof k."""
-    cdef Motion[T] axis
+    """U, D and u of the first dof of a joint: the only one where it is about or along z."""
     if joint.kind == REVOLUTE_Z:
         dof.U = times_turn_about_z(x.I)
         dof.D = dof.U.t.z + reflected_inertia
@@ -250,12 +248,17 @@ cdef inline void calc_articulated_dof(
         dof.scale = trace_of_C(x.I)
         dof.u = tau - x.Z.f.z
     else:
-        axis = motion_at(H_N + 6*k)
-        dof.U = x.I*axis
-        dof.D = dot(dof.U, axis) + reflected_inertia
-        dof.scale = x.size[0]*dot(axis.w, axis.w) + x.size[1]*dot(axis.v, axis.v)
-        dof.u = tau - dot(x.Z, axis)
-    dof.D_inverse = <T>1.0 / dof.D
+        calc_articulated_dof(motion_at(H_N + 6*joint.v_start), x, tau, reflected_inertia, dof)
+
+
+cdef inline void calc_articulated_dof(
+    const Motion[T] axis, const Articulated[T]* x, T tau, T reflected_inertia, ArticulatedDof[T]* dof
+) noexcept nogil:
+    """U = I_A H_N, D = H_N' U + reflected inertia, u = tau - H_N' Z, of a dof whose axis is H_N."""
+    dof.U = x.I*axis
+    dof.D = dot(dof.U, axis) + reflected_inertia
+    dof.scale = x.size[0]*dot(axis.w, axis.w) + x.size[1]*dot(axis.v, axis.v)
+    dof.u = tau - dot(x.Z, axis)
 
 
 cdef inline void add_dof_acceleration(const MobodJoint* joint, int k, const T* H_N, T vdot, T* acc) noexcept nogil:

@@ -7,10 +7,11 @@ In NumPy: tests/support/textbook.py, forward_dynamics.
 from mbt._core.algebra.records cimport Articulated, ArticulatedDof, Mobod
 from mbt._core.algebra.spatial cimport set_zero
 from mbt._core.algebra.vectors cimport (
-    Mat3, Vec3, cross, dot, eliminate, in_child, in_parent, numbers, set_rigid_inertia, sum, transpose, vector_at,
+    Mat3, Vec3, cross, dot, eliminate, in_child, in_parent, motion_at, numbers, set_rigid_inertia, sum, transpose, vector_at,
 )
 from mbt._core.joints.mobod_joints cimport (
-    add_dof_acceleration, add_joint_angular_velocity, add_velocity_bias, calc_articulated_dof, calc_X_PN, set_size,
+    add_dof_acceleration, add_joint_angular_velocity, add_velocity_bias, calc_articulated_dof,
+    calc_first_articulated_dof, calc_X_PN, set_size,
     widen_size,
 )
 from mbt._core.model.structs cimport MobodJoint, Model
@@ -97,19 +98,18 @@ cdef inline void eliminate_further_dofs(
     cdef int k
     set_size(joint, x)
     for k in range(joint.v_start + joint.nv - 1, joint.v_start, -1):
-        calc_articulated_dof(joint, k, H_N, x, tau[k], reflected_inertia[k], &dofs[k])
-        lock_dof(locked, k, &dofs[k])
+        calc_articulated_dof(motion_at(H_N + 6*k), x, tau[k], reflected_inertia[k], &dofs[k])
+        invert_pivot(locked, k, &dofs[k])
         widen_size(joint, &dofs[k], x)
         eliminate_dof(&dofs[k], x)
     k = joint.v_start
-    calc_articulated_dof(joint, k, H_N, x, tau[k], reflected_inertia[k], &dofs[k])
-    lock_dof(locked, k, &dofs[k])
+    calc_first_articulated_dof(joint, H_N, x, tau[k], reflected_inertia[k], &dofs[k])
+    invert_pivot(locked, k, &dofs[k])
 
 
-cdef inline void lock_dof(const int* locked, int k, ArticulatedDof[T]* dof) noexcept nogil:
-    """A locked dof resists without end: 1 / D is zero."""
-    if locked != NULL and locked[k]:
-        dof.D_inverse = <T>0.0
+cdef inline void invert_pivot(const int* locked, int k, ArticulatedDof[T]* dof) noexcept nogil:
+    """1 / D: zero for a locked dof, which resists without end."""
+    dof.D_inverse = <T>0.0 if locked != NULL and locked[k] else <T>1.0 / dof.D
 
 
 cdef inline void eliminate_dof(const ArticulatedDof[T]* dof, Articulated[T]* x) noexcept nogil:
