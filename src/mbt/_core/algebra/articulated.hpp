@@ -340,23 +340,4 @@ static MBT_VALUE void add_to_parent(const HingedInertia<T>& I, const Pose<T>& X,
       I_P);
 }
 
-// Of one state, [A_P, B_P; B_P', C_P] += I in P, less U U' / D: U is in P.
-static MBT_VALUE void add_reduced_to_parent(
-    const ArticulatedInertia<double>& I, const Pose<double>& X, const Force<double>& U, double D_inverse,
-    ArticulatedInertia<double>* I_P) {
-  const double *R = &X.R.x.x, *p = &X.p.x, *t = &U.t.x, *f = &U.f.x;
-  // (R S R')' = R (R S)': for a symmetric S the same as R S R'.
-  const Rows a = rotate(R, transpose(rotate(R, load_rows_of_four(I.A))));
-  const Rows bt = rotate(R, transpose(rotate(R, load_rows_of_four(I.B))));
-  const Rows c = rotate(R, transpose(rotate(R, load_rows_of_four(I.C))));
-  // B + [p]x C, A + Y + Y' with Y = [p]x (B + [p]x C / 2)'
-  const Rows pc = cross(p, c);
-  const Rows pct = transpose(pc);
-  const Rows y = cross(p, {bt.r0 + 0.5 * pct.r0, bt.r1 + 0.5 * pct.r1, bt.r2 + 0.5 * pct.r2});
-  const Row et = D_inverse * make_row(t[0], t[1], t[2], 0.0), ef = D_inverse * make_row(f[0], f[1], f[2], 0.0);
-  store_rows_of_four(I_P->A, subtract_product(load_rows_of_four(I_P->A) + a + (y + transpose(y)), t, et));
-  store_rows_of_four(I_P->B, subtract_product(load_rows_of_four(I_P->B) + (transpose(bt) + pc), t, ef));
-  store_rows_of_four(I_P->C, subtract_product(load_rows_of_four(I_P->C) + c, f, ef));
-}
-
 }  // namespace MBT_NS

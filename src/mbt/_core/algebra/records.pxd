@@ -257,6 +257,13 @@ cdef extern from "algebra/motion_rows.hpp" namespace "MBT_NS" nogil:
     void add_force_rows_to_parent(const MotionForceRows[double]* x, MotionForceRows[double]* parent, ForceRows* y)
 
 
+cdef extern from "algebra/articulated_rows.hpp" namespace "MBT_NS" nogil:
+    void take_dof_to_parent(
+        const Articulated[double]* x, ArticulatedDof[double]* dof, Articulated[double]* parent
+    )
+    double acceleration(const ArticulatedDof[double]& dof, const Motion[double]& a)
+
+
 cdef extern from "algebra/columns.hpp" namespace "MBT_NS" nogil:
     void add_to_columns[S](const S* h, int n, Py_ssize_t stride, const S* y, S* F)
     void carry_motion_columns[S](const Pose[S]* X_PN, int n, Py_ssize_t stride, const S* A_P, S* A_N)

@@ -134,7 +134,3 @@ cdef extern from "algebra/articulated.hpp" namespace "MBT_NS" nogil:
     # I_P += I in P, less U U' / D where that is given, in P
     void add_to_parent[S](const ArticulatedInertia[S]& I, const Pose[S]& X_PN, ArticulatedInertia[S]* I_P)
     void add_to_parent[S](const HingedInertia[S]& I, const Pose[S]& X_PN, ArticulatedInertia[S]* I_P)
-    void add_reduced_to_parent(
-        const ArticulatedInertia[double]& I, const Pose[double]& X_PN, const Force[double]& U, double D_inverse,
-        ArticulatedInertia[double]* I_P
-    )

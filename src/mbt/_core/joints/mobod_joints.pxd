@@ -261,11 +261,13 @@ cdef inline void calc_articulated_dof(
     dof.u = tau - dot(x.Z, axis)
 
 
-cdef inline void add_dof_acceleration(const MobodJoint* joint, int k, const T* H_N, T vdot, T* acc) noexcept nogil:
+cdef inline void add_dof_acceleration(
+    const MobodJoint* joint, int k, const T* H_N, T vdot, Motion[T]* acc
+) noexcept nogil:
     """acc += H_N vdot, for dof k."""
     if joint.kind == REVOLUTE_Z:
-        acc[2] = acc[2] + vdot
+        acc.w.z = acc.w.z + vdot
     elif joint.kind == PRISMATIC_Z:
-        acc[5] = acc[5] + vdot
+        acc.v.z = acc.v.z + vdot
     else:
-        add_scaled(H_N + 6*k, vdot, 6, acc)
+        acc[0] = acc[0] + motion_at(H_N + 6*k)*vdot

@@ -7,12 +7,12 @@ In NumPy: tests/support/textbook.py, forward_dynamics.
 from mbt._core.algebra.records cimport Articulated, ArticulatedDof, Mobod
 from mbt._core.algebra.spatial cimport set_zero
 from mbt._core.algebra.vectors cimport (
-    Mat3, Vec3, cross, dot, eliminate, in_child, in_parent, motion_at, numbers, set_rigid_inertia, sum, transpose, vector_at,
+    Mat3, Motion, Vec3, cross, dot, eliminate, in_child, in_parent, motion_at, numbers, set_rigid_inertia, sum,
+    transpose, vector_at,
 )
 from mbt._core.joints.mobod_joints cimport (
     add_dof_acceleration, add_joint_angular_velocity, add_velocity_bias, calc_articulated_dof,
-    calc_first_articulated_dof, calc_X_PN, set_size,
-    widen_size,
+    calc_first_articulated_dof, calc_X_PN, set_size, widen_size,
 )
 from mbt._core.model.structs cimport MobodJoint, Model
 from mbt._core.scalars cimport T, sincos_of_angles
@@ -94,7 +94,7 @@ cdef inline void eliminate_further_dofs(
     Articulated[T]* x,
     ArticulatedDof[T]* dofs,       # (nv,)
 ) noexcept nogil:
-    """Take the dofs of a joint out, one after the other, but for the first: of that U, D and u are left."""
+    """Take the dofs of a joint out, one after the other, but for the first."""
     cdef int k
     set_size(joint, x)
     for k in range(joint.v_start + joint.nv - 1, joint.v_start, -1):
@@ -102,7 +102,23 @@ cdef inline void eliminate_further_dofs(
         invert_pivot(locked, k, &dofs[k])
         widen_size(joint, &dofs[k], x)
         eliminate_dof(&dofs[k], x)
-    k = joint.v_start
+
+
+cdef inline void calc_first_dof(
+    # Topology:
+    const MobodJoint* joint,
+    # Parameters:
+    const T* reflected_inertia,    # (nv,)    [kg m^2, kg]
+    const int* locked,             # (nv,)    1 where a dof cannot move; NULL where all can
+    # In:
+    const T* H_N,                  # (nv, 6)  [1, m]
+    const T* tau,                  # (nv,)    [N m, N]
+    const Articulated[T]* x,
+    # Out:
+    ArticulatedDof[T]* dofs,       # (nv,)
+) noexcept nogil:
+    """U, D and u of the dof that is left."""
+    cdef int k = joint.v_start
     calc_first_articulated_dof(joint, H_N, x, tau[k], reflected_inertia[k], &dofs[k])
     invert_pivot(locked, k, &dofs[k])
 
@@ -133,12 +149,13 @@ cdef inline void add_further_accelerations(
     # In:
     const T* H_N,                     # (nv, 6)  [1, m]
     const ArticulatedDof[T]* dofs,    # (nv,)
+    # In and out:
+    Motion[T]* acc,                   # of the mobod: with that of the first dof, then with all
     # Out:
-    Articulated[T]* x,                # its acceleration, which has that of the first dof
     T* vdot,                          # (nv,)    [rad/s^2, m/s^2]
 ) noexcept nogil:
     """vdot of the dofs of a joint behind the first, each with those before it."""
     cdef int k
     for k in range(joint.v_start + 1, joint.v_start + joint.nv):
-        vdot[k] = (dofs[k].u - dot(dofs[k].U, x.acc))*dofs[k].D_inverse
-        add_dof_acceleration(joint, k, H_N, vdot[k], numbers(x.acc))
+        vdot[k] = (dofs[k].u - dot(dofs[k].U, acc[0]))*dofs[k].D_inverse
+        add_dof_acceleration(joint, k, H_N, vdot[k], acc)

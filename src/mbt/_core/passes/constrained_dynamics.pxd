@@ -241,7 +241,7 @@ cdef inline void set_rates(
         joint = &model.joints[i]
         carry_acceleration(&work[joint.parent], &work[i])
         for k in range(joint.v_start, joint.v_start + joint.nv):
-            add_dof_acceleration(joint, k, H_N, v[k], numbers(work[i].acc))
+            add_dof_acceleration(joint, k, H_N, v[k], &work[i].acc)
 
 
 cdef inline void take_out_group(

@@ -7,11 +7,11 @@ In NumPy: tests/support/textbook.py, forward_dynamics.
 """
 
 from mbt._core.algebra.records cimport Articulated, ArticulatedDof, Mobod
-from mbt._core.algebra.vectors cimport HingedInertia, add_in_parent, add_to_parent, dot, hinged, numbers, sum
+from mbt._core.algebra.vectors cimport HingedInertia, add_in_parent, add_to_parent, dot, hinged, sum
 from mbt._core.joints.mobod_joints cimport add_dof_acceleration, leaves_nothing_about_axis
 from mbt._core.model.structs cimport MobodJoint, Model
 from mbt._core.passes.articulated_bodies cimport (
-    add_further_accelerations, calc_motions_and_articulations, carry_acceleration, eliminate_dof,
+    add_further_accelerations, calc_first_dof, calc_motions_and_articulations, carry_acceleration, eliminate_dof,
     eliminate_further_dofs,
 )
 from mbt._core.scalars cimport T
@@ -68,6 +68,7 @@ cdef inline void take_out_joints(
         joint = &model.joints[i]
         x = &work[i]
         eliminate_further_dofs(joint, reflected_inertia, locked, H_N, tau, x, dofs)
+        calc_first_dof(joint, reflected_inertia, locked, H_N, tau, x, dofs)
         if joint.parent == 0:
             continue
         if leaves_nothing_about_axis(joint, locked):
@@ -90,8 +91,8 @@ cdef inline void calc_accelerations(
         k = joint.v_start
         carry_acceleration(&work[joint.parent], x)
         vdot[k] = (dofs[k].u - dot(dofs[k].U, x.acc))*dofs[k].D_inverse
-        add_dof_acceleration(joint, k, H_N, vdot[k], numbers(x.acc))
-        add_further_accelerations(joint, H_N, dofs, x, vdot)
+        add_dof_acceleration(joint, k, H_N, vdot[k], &x.acc)
+        add_further_accelerations(joint, H_N, dofs, &x.acc, vdot)
 
 
 cdef inline void add_articulation_to_parent(const Articulated[T]* x, Articulated[T]* parent) noexcept nogil:

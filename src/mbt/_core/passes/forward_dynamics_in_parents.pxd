@@ -8,12 +8,12 @@ R. Featherstone, "Rigid Body Dynamics Algorithms", Springer 2008, table 7.1.
 In NumPy: tests/support/textbook.py, forward_dynamics.
 """
 
-from mbt._core.algebra.records cimport Articulated, ArticulatedDof, Mobod
-from mbt._core.algebra.vectors cimport add_in_parent, add_reduced_to_parent, dot, numbers, sum
+from mbt._core.algebra.records cimport Articulated, ArticulatedDof, Mobod, acceleration, take_dof_to_parent
+from mbt._core.algebra.vectors cimport Motion, in_child
 from mbt._core.joints.mobod_joints cimport add_dof_acceleration
 from mbt._core.model.structs cimport MobodJoint, Model
 from mbt._core.passes.articulated_bodies cimport (
-    add_further_accelerations, calc_motions_and_articulations, carry_acceleration, carry_dof_to_parent,
+    add_further_accelerations, calc_first_dof, calc_motions_and_articulations, carry_dof_to_parent,
     eliminate_further_dofs,
 )
 from mbt._core.scalars cimport T
@@ -70,9 +70,11 @@ cdef inline void take_out_joints_in_parents(
         joint = &model.joints[i]
         x = &work[i]
         eliminate_further_dofs(joint, reflected_inertia, locked, H_N, tau, x, dofs)
-        carry_dof_to_parent(x, &dofs[joint.v_start])
-        if joint.parent != 0:
-            add_articulation_rows_to_parent(x, &dofs[joint.v_start], &work[joint.parent])
+        calc_first_dof(joint, reflected_inertia, locked, H_N, tau, x, dofs)
+        if joint.parent == 0:
+            carry_dof_to_parent(x, &dofs[joint.v_start])
+        elif T is double:  # no other comes here: rows are of doubles
+            take_dof_to_parent(x, &dofs[joint.v_start], &work[joint.parent])
 
 
 cdef inline void calc_accelerations_in_parents(
@@ -82,14 +84,19 @@ cdef inline void calc_accelerations_in_parents(
     cdef int i, k
     cdef const MobodJoint* joint
     cdef Articulated[T]* x
+    cdef Motion[T] acc  # of the mobod before: a chain waits for no memory
     for i in range(first, end):
         joint = &model.joints[i]
         x = &work[i]
         k = joint.v_start
-        vdot[k] = dofs[k].u - dot(dofs[k].U, work[joint.parent].acc)*dofs[k].D_inverse
-        carry_acceleration(&work[joint.parent], x)
-        add_dof_acceleration(joint, k, H_N, vdot[k], numbers(x.acc))
-        add_further_accelerations(joint, H_N, dofs, x, vdot)
+        if i == first or joint.parent != i - 1:
+            acc = work[joint.parent].acc
+        if T is double:
+            vdot[k] = acceleration(dofs[k], acc)
+        acc = in_child(x.X_PN, acc) + x.bias
+        add_dof_acceleration(joint, k, H_N, vdot[k], &acc)
+        add_further_accelerations(joint, H_N, dofs, &acc, vdot)
+        x.acc = acc
 
 
 cdef inline void carry_first_dofs_to_parents(
@@ -99,13 +106,3 @@ cdef inline void carry_first_dofs_to_parents(
     cdef int i
     for i in range(1, model.num_mobods):
         carry_dof_to_parent(&work[i], &dofs[model.joints[i].v_start])
-
-
-cdef inline void add_articulation_rows_to_parent(
-    const Articulated[T]* x, const ArticulatedDof[T]* dof, Articulated[T]* parent
-) noexcept nogil:
-    """Add I_A and Z + I_A bias to the parent's, less U U' / D, plus U u."""
-    add_in_parent(x.X_PN, sum(x.Z, x.I, x.bias), &parent.Z)
-    parent.Z = sum(parent.Z, dof.U, dof.u)
-    if T is double:  # no other comes here: rows are of doubles
-        add_reduced_to_parent(x.I, x.X_PN, dof.U, dof.D_inverse, &parent.I)

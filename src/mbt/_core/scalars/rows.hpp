@@ -11,7 +11,7 @@ namespace MBT_NS {
 
 // Row: + - *, double * Row, and
 //   make_row(a, b, c, d), load_row(p), store_row(p, row)
-//   pick<i, j, k, l>(a, b): the numbers of a and b, counted on from a
+//   number<i>(a), pick<i, j, k, l>(a, b): the numbers of a and b, counted on from a
 #if defined(MBT_PORTABLE)
 
 struct Row {
@@ -33,6 +33,10 @@ static MBT_INLINE Row operator*(const Row& a, const Row& b) {
   return {{a.x[0] * b.x[0], a.x[1] * b.x[1], a.x[2] * b.x[2], a.x[3] * b.x[3]}};
 }
 static MBT_INLINE Row operator*(double s, const Row& a) { return {{s * a.x[0], s * a.x[1], s * a.x[2], s * a.x[3]}}; }
+template <int i>
+static MBT_INLINE double number(const Row& a) {
+  return a.x[i];
+}
 template <int i, int j, int k, int l>
 static MBT_INLINE Row pick(const Row& a, const Row& b) {
   const double x[8] = {a.x[0], a.x[1], a.x[2], a.x[3], b.x[0], b.x[1], b.x[2], b.x[3]};
@@ -47,6 +51,10 @@ typedef double UnalignedRow __attribute__((vector_size(32), aligned(8), may_alia
 static MBT_INLINE Row make_row(double a, double b, double c, double d) { return Row{a, b, c, d}; }
 static MBT_INLINE Row load_row(const double* p) { return *reinterpret_cast<const UnalignedRow*>(p); }
 static MBT_INLINE void store_row(double* p, const Row& a) { *reinterpret_cast<UnalignedRow*>(p) = a; }
+template <int i>
+static MBT_INLINE double number(const Row& a) {
+  return a[i];
+}
 template <int i, int j, int k, int l>
 static MBT_INLINE Row pick(const Row& a, const Row& b) {
 #if defined(__clang__) || __GNUC__ >= 12
@@ -80,12 +88,14 @@ static MBT_INLINE Row operator-(const Row& a, const Row& b) { return {a.low - b.
 static MBT_INLINE Row operator*(const Row& a, const Row& b) { return {a.low * b.low, a.high * b.high}; }
 static MBT_INLINE Row operator*(double s, const Row& a) { return {s * a.low, s * a.high}; }
 template <int i>
-static MBT_INLINE double number(const Row& a, const Row& b) {
-  return i < 2 ? a.low[i % 2] : i < 4 ? a.high[i % 2] : i < 6 ? b.low[i % 2] : b.high[i % 2];
+static MBT_INLINE double number(const Row& a) {
+  return i < 2 ? a.low[i % 2] : a.high[i % 2];
 }
 template <int i, int j, int k, int l>
 static MBT_INLINE Row pick(const Row& a, const Row& b) {
-  return make_row(number<i>(a, b), number<j>(a, b), number<k>(a, b), number<l>(a, b));
+  return make_row(
+      number<i % 4>(i < 4 ? a : b), number<j % 4>(j < 4 ? a : b), number<k % 4>(k < 4 ? a : b),
+      number<l % 4>(l < 4 ? a : b));
 }
 
 #endif
@@ -183,9 +193,9 @@ static MBT_INLINE Rows cross(const double* p, const Rows& m) {
   return {p[1] * m.r2 - p[2] * m.r1, p[2] * m.r0 - p[0] * m.r2, p[0] * m.r1 - p[1] * m.r0};
 }
 
-// m - x y', with x (3,)
-static MBT_INLINE Rows subtract_product(const Rows& m, const double* x, const Row& y) {
-  return {m.r0 - x[0] * y, m.r1 - x[1] * y, m.r2 - x[2] * y};
+// m - x y', with x of three
+static MBT_INLINE Rows subtract_product(const Rows& m, const Row& x, const Row& y) {
+  return {m.r0 - pick<0, 0, 0, 0>(x, x) * y, m.r1 - pick<1, 1, 1, 1>(x, x) * y, m.r2 - pick<2, 2, 2, 2>(x, x) * y};
 }
 
 }  // namespace MBT_NS
