@@ -149,9 +149,8 @@ cdef inline void add_further_accelerations(
     # In:
     const T* H_N,                     # (nv, 6)  [1, m]
     const ArticulatedDof[T]* dofs,    # (nv,)
-    # In and out:
-    Motion[T]* acc,                   # of the mobod: with that of the first dof, then with all
     # Out:
+    Motion[T]* acc,                   # of the mobod, which has that of the first dof
     T* vdot,                          # (nv,)    [rad/s^2, m/s^2]
 ) noexcept nogil:
     """vdot of the dofs of a joint behind the first, each with those before it."""
