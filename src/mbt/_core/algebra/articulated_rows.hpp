@@ -1,5 +1,5 @@
-// Articulated inertias of one state in rows of four: what is computed of three columns alike is one instruction, and the
-// fourth column computes what an inertia does to an acceleration, beside.
+// Articulated inertias of one state in rows of four: what is computed of three columns alike is one instruction. The fourth
+// column, which comes for nothing, has the force that the bias acceleration takes.
 #pragma once
 
 #include "records.hpp"
@@ -28,7 +28,7 @@ static MBT_INLINE Rows transposed_product(const double* S, const Rows& m) {
           S[2] * m.r0 + S[6] * m.r1 + S[10] * m.r2};
 }
 
-// p x m, both of three
+// p × m, both of three
 static MBT_INLINE Row cross(const Row& p, const Row& m) {
   return pick<1, 2, 0, 3>(p, p) * pick<2, 0, 1, 3>(m, m) - pick<2, 0, 1, 3>(p, p) * pick<1, 2, 0, 3>(m, m);
 }
@@ -40,7 +40,7 @@ static MBT_INLINE void take_dof_to_parent(
   const ArticulatedInertia<double>& I = x->I;
   const Row p_row = load_row(p);
 
-  // [R', bias]: the fourth column of what is multiplied by it is what the bias takes.
+  // [R', bias]: an inertia times this has the force that the bias takes for its fourth column.
   const Rows columns = transpose({load_row(R), load_row(R + 3), load_row(R + 6)});
   const Rows turned = with_fourth(columns, x->bias.w), shifted = with_fourth(columns, x->bias.v);
 
@@ -50,7 +50,7 @@ static MBT_INLINE void take_dof_to_parent(
   dof->U = {{number<0>(t), number<1>(t), number<2>(t)}, {number<0>(f), number<1>(f), number<2>(f)}};
   const Row t_D = dof->D_inverse * t, f_D = dof->D_inverse * f;
 
-  // R A R', R B' R', R C R'; and Z + I_A bias beside, in P
+  // R A R', R B' R', R C R'; fourth columns: R (Z + I_A bias), in parts
   const Rows A = rotate(R, product(I.A, turned) + fourth(x->Z.t + matrix(I.B) * x->bias.v));
   const Rows Bt = rotate(R, transposed_product(I.B, turned));
   const Rows C = rotate(R, product(I.C, shifted) + fourth(x->Z.f));
