@@ -1,6 +1,5 @@
 // Motions and forces of one state, each vector of three in a vector register, for inverse dynamics: what is computed of
-// x, y and z alike is one instruction. A mobod takes over what the one before has computed where that is its parent, or
-// its child: it waits for no memory.
+// x, y and z alike is one instruction. MotionRows and ForceRows go from mobod to mobod, in registers.
 #pragma once
 
 #include "records.hpp"
@@ -16,15 +15,12 @@ struct MotionForceRows {
   T w[4];
   T alpha[4];
   T a[4];
-  T B[12];  // column by column
-  T t[4];
+  T t[4];  // what children add, then all
   T f[4];
 };
 
 struct MotionRows {
-  Row a;
-  Rows w, alpha;  // x, y and z, each in all four places
-  Rows B;         // column by column
+  Row w, alpha, a;
 };
 
 struct ForceRows {
@@ -41,11 +37,19 @@ static MBT_INLINE Rows load_spread(const Vec3<double>& a) {
   return {make_row(a.x, a.x, a.x, a.x), make_row(a.y, a.y, a.y, a.y), make_row(a.z, a.z, a.z, a.z)};
 }
 
-// m x, with m column by column and x spread
-static MBT_INLINE Row product(const Rows& m, const Rows& x) { return m.r0 * x.r0 + m.r1 * x.r1 + m.r2 * x.r2; }
+// m x and u + m x, with m column by column and x spread. The first place of x is there before the others.
+static MBT_INLINE Row product(const Rows& m, const Rows& x) { return m.r1 * x.r1 + m.r0 * x.r0 + m.r2 * x.r2; }
+static MBT_INLINE Row sum(const Row& u, const Rows& m, const Rows& x) {
+  return u + m.r0 * x.r0 + m.r1 * x.r1 + m.r2 * x.r2;
+}
 
 // (x × y)[2], (x × y)[0], (x × y)[1]
 static MBT_INLINE Row cross_shifted(const Row& x, const Row& y) { return x * next_axes(y) - next_axes(x) * y; }
+
+// alpha × r + w × (w × r)
+static MBT_INLINE Row acceleration_at(const Row& r, const Row& w, const Row& alpha) {
+  return next_axes(cross_shifted(alpha, r) + cross_shifted(w, next_axes(cross_shifted(w, r))));
+}
 
 // R_PN = R_PF turned about z.
 static MBT_INLINE Rows load_turned_rotation(const Pose<double>* X_PF, double s, double c) {
@@ -57,10 +61,18 @@ static MBT_INLINE Rows load_turned_rotation(const Pose<double>* X_PF, double s, 
 }
 
 static MBT_INLINE void load_motion(const MotionForceRows<double>* x, MotionRows* y) {
-  y->w = load_spread(vector_at(x->w));
-  y->alpha = load_spread(vector_at(x->alpha));
+  y->w = load_row(x->w);
+  y->alpha = load_row(x->alpha);
   y->a = load_row(x->a);
-  y->B = load_rows_of_four(x->B);
+}
+
+static MBT_INLINE void set_motion(const MotionRows& y, MotionForceRows<double>* x) {
+  store_row(x->w, y.w);
+  store_row(x->alpha, y.alpha);
+  store_row(x->a, y.a);
+  const Row zero = make_row(0.0, 0.0, 0.0, 0.0);
+  store_row(x->t, zero);
+  store_row(x->f, zero);
 }
 
 static MBT_INLINE void set_pose(const Rows& R_PN, const Row& p_PN, MotionForceRows<double>* x) {
@@ -68,80 +80,83 @@ static MBT_INLINE void set_pose(const Rows& R_PN, const Row& p_PN, MotionForceRo
   store_row(x->p, p_PN);
 }
 
-// [alpha]x - square 1, column by column
-static MBT_INLINE Rows cross_less_square(const Row& alpha, const Row& square) {
-  return {pick<0, 2, 1, 3>(alpha, alpha) * make_row(0.0, 1.0, -1.0, 0.0) - square * make_row(1.0, 0.0, 0.0, 0.0),
-          pick<2, 1, 0, 3>(alpha, alpha) * make_row(-1.0, 0.0, 1.0, 0.0) - square * make_row(0.0, 1.0, 0.0, 0.0),
-          pick<1, 0, 2, 3>(alpha, alpha) * make_row(1.0, -1.0, 0.0, 0.0) - square * make_row(0.0, 0.0, 1.0, 0.0)};
-}
-
-// B = [alpha]x + [w]x [w]x = [alpha]x - w² 1 + w w'; f = m a + B h; t = I alpha + w × (I w) + h × a.
-static MBT_INLINE void set_motion_and_force(
-    const Mobod<double>* mobod, const Row& w, const Row& alpha, const Row& a, MotionForceRows<double>* x,
-    MotionRows* y) {
-  y->w = spread(w);
-  y->alpha = spread(alpha);
-  y->a = a;
-  const Rows D = cross_less_square(alpha, product(y->w, y->w));
-  y->B = {y->w.r0 * w + D.r0, y->w.r1 * w + D.r1, y->w.r2 * w + D.r2};
-  store_row(x->w, w);
-  store_row(x->alpha, alpha);
-  store_row(x->a, a);
-  store_rows_of_four(x->B, y->B);
-  store_row(x->f, mobod->I.mass * a + product(y->B, load_spread(mobod->I.h)));
-
-  const Row first = load_row(&mobod->I.J.xx), second = load_row(&mobod->I.J.xz);
-  const Rows I = {first, pick<1, 5, 6, 7>(first, second), pick<0, 2, 3, 3>(second, second)};
-  const Row turning = cross_shifted(w, product(I, y->w)) + cross_shifted(load_row(&mobod->I.h.x), a);
-  store_row(x->t, product(I, y->alpha) + next_axes(turning));
-}
-
-// Through a joint about z; `y` comes as the parent's.
+// Through a joint about z. `y` is the motion of the parent, then of the mobod.
 static MBT_INLINE void carry_motion_through_revolute(
     const Mobod<double>* mobod, double s, double c, const double* v, const double* vdot, MotionForceRows<double>* x,
     MotionRows* y) {
   const Pose<double>* X_PF = &mobod->X_PF;
   const Rows R = load_turned_rotation(X_PF, s, c);
-  set_pose(R, load_row(&X_PF->p.x), x);
+  const Row p = load_row(&X_PF->p.x);
+  set_pose(R, p, x);
   const Row Z = make_row(0.0, 0.0, 1.0, 0.0);
-  const Row w_P = product(R, y->w);
-  const Row bias = *v * (pick<1, 0, 3, 2>(w_P, w_P) * make_row(1.0, -1.0, 0.0, 0.0)) + *vdot * Z;
-  const Row a_P = y->a + product(y->B, load_spread(X_PF->p));
-  set_motion_and_force(mobod, w_P + *v * Z, product(R, y->alpha) + bias, product(R, spread(a_P)), x, y);
+  y->a = product(R, spread(y->a + acceleration_at(p, y->w, y->alpha)));
+  y->w = sum(*v * Z, R, spread(y->w));
+  const Row bias = *v * (pick<1, 0, 3, 2>(y->w, y->w) * make_row(1.0, -1.0, 0.0, 0.0)) + *vdot * Z;
+  y->alpha = sum(bias, R, spread(y->alpha));
+  set_motion(*y, x);
+}
+
+// Through one whose v is the motion of N in P, about the axes of F: angular, and linear behind that where there are six.
+static MBT_INLINE void carry_motion_freely(
+    const Pose<double>* X_PN, const double* R_FM, int nv, const double* v, const double* vdot,
+    MotionForceRows<double>* x, MotionRows* y) {
+  const Rows R = {load_three(X_PN->R.x), load_three(X_PN->R.y), load_three(X_PN->R.z)};
+  const Rows to_N = {load_three(vector_at(R_FM)), load_three(vector_at(R_FM + 3)), load_three(vector_at(R_FM + 6))};
+  const Row p = load_three(X_PN->p);
+  set_pose(R, p, x);
+  y->a = product(R, spread(y->a + acceleration_at(p, y->w, y->alpha)));
+  y->w = product(R, spread(y->w));
+  y->alpha = sum(product(to_N, load_spread(vector_at(vdot))), R, spread(y->alpha));
+  const Row w_PN = product(to_N, load_spread(vector_at(v)));
+  y->alpha = y->alpha + next_axes(cross_shifted(y->w, w_PN));
+  if (nv == 6) {
+    const Row v_PN = product(to_N, load_spread(vector_at(v + 3)));
+    y->a = y->a + product(to_N, load_spread(vector_at(vdot + 3))) + 2.0 * next_axes(cross_shifted(y->w, v_PN));
+  }
+  y->w = y->w + w_PN;
+  set_motion(*y, x);
 }
 
 // The same in memory, for what a joint in general adds.
 static MBT_INLINE void carry_motion_to_memory(
     const Pose<double>* X_PN, MotionForceRows<double>* x, const MotionRows& y) {
   const Rows R = {load_three(X_PN->R.x), load_three(X_PN->R.y), load_three(X_PN->R.z)};
-  set_pose(R, load_three(X_PN->p), x);
-  store_row(x->w, product(R, y.w));
-  store_row(x->alpha, product(R, y.alpha));
-  store_row(x->a, product(R, spread(y.a + product(y.B, load_spread(X_PN->p)))));
+  const Row p = load_three(X_PN->p);
+  set_pose(R, p, x);
+  store_row(x->w, product(R, spread(y.w)));
+  store_row(x->alpha, product(R, spread(y.alpha)));
+  store_row(x->a, product(R, spread(y.a + acceleration_at(p, y.w, y.alpha))));
 }
 
-static MBT_INLINE void set_motion_and_force_from_memory(
-    const Mobod<double>* mobod, MotionForceRows<double>* x, MotionRows* y) {
-  set_motion_and_force(
-      mobod, load_three(vector_at(x->w)), load_three(vector_at(x->alpha)), load_three(vector_at(x->a)), x, y);
+static MBT_INLINE void set_motion_from_memory(MotionForceRows<double>* x, MotionRows* y) {
+  *y = {load_three(vector_at(x->w)), load_three(vector_at(x->alpha)), load_three(vector_at(x->a))};
+  set_motion(*y, x);
 }
 
-static MBT_INLINE void load_force(const MotionForceRows<double>* x, ForceRows* y) {
-  y->t = load_row(x->t);
-  y->f = load_row(x->f);
+static MBT_INLINE void set_no_force(ForceRows* y) { y->t = y->f = make_row(0.0, 0.0, 0.0, 0.0); }
+
+// f += m a + alpha × h + w × (w × h), t += I alpha + w × (I w) + h × a, and what children have added.
+static MBT_INLINE void add_force(const Mobod<double>* mobod, MotionForceRows<double>* x, ForceRows* y) {
+  const Row w = load_row(x->w), alpha = load_row(x->alpha), a = load_row(x->a), h = load_row(&mobod->I.h.x);
+  y->f = y->f + (load_row(x->f) + mobod->I.mass * a + acceleration_at(h, w, alpha));
+  const Row first = load_row(&mobod->I.J.xx), second = load_row(&mobod->I.J.xz);
+  const Rows I = {first, pick<1, 5, 6, 7>(first, second), pick<0, 2, 3, 3>(second, second)};
+  const Row turning = cross_shifted(w, product(I, load_spread(vector_at(x->w)))) + cross_shifted(h, a);
+  y->t = y->t + (sum(load_row(x->t), I, load_spread(vector_at(x->alpha))) + next_axes(turning));
+  store_row(x->f, y->f);
+  store_row(x->t, y->t);
 }
 
-// f_P += R f, t_P += R t + p × R f; `y` comes as that of x.
-static MBT_INLINE void add_force_rows_to_parent(
-    const MotionForceRows<double>* x, MotionForceRows<double>* parent, ForceRows* y) {
-  const Rows columns = load_rows_of_four(x->R);
-  const Row f = product(columns, spread(y->f));
-  const Row t = load_row(parent->t) + next_axes(cross_shifted(load_row(x->p), f));
-  const Rows t_N = spread(y->t);
-  y->t = t + columns.r0 * t_N.r0 + columns.r1 * t_N.r1 + columns.r2 * t_N.r2;
-  y->f = load_row(parent->f) + f;
-  store_row(parent->t, y->t);
-  store_row(parent->f, y->f);
+// About Po in P: R f, and R t + p × R f.
+static MBT_INLINE void carry_force(const MotionForceRows<double>* x, ForceRows* y) {
+  const Rows R = load_rows_of_four(x->R);
+  y->f = product(R, spread(y->f));
+  y->t = sum(next_axes(cross_shifted(load_row(x->p), y->f)), R, spread(y->t));
+}
+
+static MBT_INLINE void leave_force(const ForceRows& y, MotionForceRows<double>* x) {
+  store_row(x->t, load_row(x->t) + y.t);
+  store_row(x->f, load_row(x->f) + y.f);
 }
 
 }  // namespace MBT_NS

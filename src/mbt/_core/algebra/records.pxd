@@ -239,7 +239,6 @@ cdef extern from "algebra/motion_rows.hpp" namespace "MBT_NS" nogil:
         S w[4]
         S alpha[4]
         S a[4]
-        S B[12]
         S t[4]
         S f[4]
     cdef cppclass MotionRows:
@@ -251,10 +250,16 @@ cdef extern from "algebra/motion_rows.hpp" namespace "MBT_NS" nogil:
         const Mobod[double]* mobod, double s, double c, const double* v, const double* vdot, MotionForceRows[double]* x,
         MotionRows* y
     )
+    void carry_motion_freely(
+        const Pose[double]* X_PN, const double* R_FM, int nv, const double* v, const double* vdot,
+        MotionForceRows[double]* x, MotionRows* y
+    )
     void carry_motion_to_memory(const Pose[double]* X_PN, MotionForceRows[double]* x, const MotionRows& y)
-    void set_motion_and_force_from_memory(const Mobod[double]* mobod, MotionForceRows[double]* x, MotionRows* y)
-    void load_force(const MotionForceRows[double]* x, ForceRows* y)
-    void add_force_rows_to_parent(const MotionForceRows[double]* x, MotionForceRows[double]* parent, ForceRows* y)
+    void set_motion_from_memory(MotionForceRows[double]* x, MotionRows* y)
+    void set_no_force(ForceRows* y)
+    void add_force(const Mobod[double]* mobod, MotionForceRows[double]* x, ForceRows* y)
+    void carry_force(const MotionForceRows[double]* x, ForceRows* y)
+    void leave_force(const ForceRows& y, MotionForceRows[double]* x)
 
 
 cdef extern from "algebra/articulated_rows.hpp" namespace "MBT_NS" nogil:

@@ -101,6 +101,11 @@ cdef inline void calc_X_FM(int type, const double* c, const T* q, T* R, T* p) no
         set_nan(p, 3)
 
 
+cdef inline int turns_freely(int type) noexcept nogil:
+    """1 if v are angular and then linear velocities of M in F, about the axes of F: H_FM is of ones."""
+    return 1 if orientation_of(type) != PLAIN else 0
+
+
 cdef inline void calc_H_FM(int type, const double* c, const T* q, T* H) noexcept nogil:
     cdef int i
     cdef int nv = num_velocities_of(type)
@@ -116,7 +121,7 @@ cdef inline void calc_H_FM(int type, const double* c, const T* q, T* H) noexcept
         for i in range(3):
             H[i] = <T>c[i]
             H[(3 if type == SCREW else 9) + i] = <T>(c[3]*c[i] if type == SCREW else c[i])
-    elif orientation_of(type) != PLAIN:
+    elif turns_freely(type):
         for i in range(nv):
             H[7*i] = <T>1.0
     elif type == UNIVERSAL:

@@ -12,6 +12,7 @@ from mbt._core.algebra.vectors cimport (
 )
 from mbt._core.joints.mobilizers cimport (
     GENERAL, PRISMATIC_Z, REVOLUTE_Z, calc_across_H, calc_across_Hdot, calc_across_pose, has_constant_H_FM,
+    turns_freely,
 )
 from mbt._core.model.structs cimport MobodJoint
 from mbt._core.scalars cimport T
@@ -58,10 +59,27 @@ cdef inline void calc_general_X_PN_and_H(
     cdef T[36] H
     cdef int k
     calc_general_X_PN(joint, c, X_PF, q, R_FM, X_PN)
+    if moves_freely(joint):
+        set_free_axes(R_FM, joint.nv, H_N + 6*joint.v_start)
+        return
     calc_across_H(joint.type, joint.reversed, c, q + joint.q_start, H)
     for k in range(joint.nv):
         rotate_inverse(R_FM, H + 6*k, H_N + 6*(joint.v_start + k))
         rotate_inverse(R_FM, H + 6*k + 3, H_N + 6*(joint.v_start + k) + 3)
+
+
+cdef inline bint moves_freely(const MobodJoint* joint) noexcept nogil:
+    """Is H_FM of ones?"""
+    return turns_freely(joint.type) and not joint.reversed
+
+
+cdef inline void set_free_axes(const T* R_FM, int nv, T* H_N) noexcept nogil:
+    """H_N of ones in F: R_FM' has the rows of R_FM as columns."""
+    cdef int i, k
+    for k in range(nv):
+        for i in range(3):
+            H_N[6*k + i] = R_FM[3*k + i] if k < 3 else <T>0.0
+            H_N[6*k + 3 + i] = <T>0.0 if k < 3 else R_FM[3*k - 9 + i]
 
 
 cdef inline void calc_general_X_PN(

@@ -1,18 +1,21 @@
 """Inverse dynamics of doubles: that of `inverse_dynamics`, with each vector of three in one register.
 
-It takes a third less instructions, and what a mobod needs of the one before stays in registers: a chain waits for no
-memory. Where a row of four takes two registers it is 7 % slower than one number at a time, and not used.
+What a mobod needs of the one before stays in registers: a chain waits for no memory. From base to tip there is only
+what the next mobod waits for; the force on a mobod is computed on the way back, while its sum waits for the one behind.
+Where a row of four takes two registers this is 3 % slower for chains than one number at a time, and not used.
 (benchmarks/compare.py, inverse dynamics of chain30.)
 """
 
 from mbt._core.algebra.records cimport (
-    ForceRows, Mobod, MotionForceRows, MotionRows, Pose, add_force_rows_to_parent, carry_motion_through_revolute,
-    carry_motion_to_memory, load_force, load_motion, set_motion_and_force_from_memory,
+    ForceRows, Mobod, MotionForceRows, MotionRows, Pose, add_force, carry_force, carry_motion_freely,
+    carry_motion_through_revolute, carry_motion_to_memory, leave_force, load_motion, set_motion_from_memory,
+    set_no_force,
 )
 from mbt._core.algebra.spatial cimport set_zero
 from mbt._core.joints.mobilizers cimport REVOLUTE_Z
 from mbt._core.joints.mobod_joints cimport (
-    add_joint_acceleration, add_joint_angular_velocity, add_velocity_bias, calc_X_PN, project_force,
+    add_joint_acceleration, add_joint_angular_velocity, add_velocity_bias, calc_general_X_PN, calc_X_PN,
+    moves_freely, project_force, set_free_axes,
 )
 from mbt._core.model.structs cimport MobodJoint, Model
 from mbt._core.scalars cimport T, sincos_of_angles
@@ -42,13 +45,11 @@ cdef inline void calc_inverse_dynamics_in_rows(
     cdef const MobodJoint* joint
     cdef MotionRows motion  # of the mobod before
     cdef ForceRows force    # of the mobod behind, brought to its parent
-    cdef bint is_loaded = False
 
     # World does not move. Gravity is an acceleration of World, upwards.
     set_zero(work[0].w, 4)
     set_zero(work[0].alpha, 4)
     set_zero(work[0].a, 4)
-    set_zero(work[0].B, 12)
     for i in range(3):
         work[0].a[i] = -gravity[i]
 
@@ -60,25 +61,27 @@ cdef inline void calc_inverse_dynamics_in_rows(
             joint = &model.joints[i]
             if joint.parent != i - 1 or i == 1:
                 load_motion(&work[joint.parent], &motion)
-            calc_motion_and_force(
+            calc_motion(
                 joint, model.constants[joint.node], &mobods[i], q, v, vdot, sin_q, cos_q, H_N, &work[i], &motion
             )
 
         # Tip to base.
+        set_no_force(&force)
         for i in range(model.num_mobods - 1, 0, -1):
             joint = &model.joints[i]
+            add_force(&mobods[i], &work[i], &force)
             project_force(joint, H_N, work[i].t, work[i].f, tau)
-            if not is_loaded:
-                load_force(&work[i], &force)
-            if joint.parent != 0:
-                add_force_rows_to_parent(&work[i], &work[joint.parent], &force)
-            is_loaded = joint.parent == i - 1
+            carry_force(&work[i], &force)
+            if joint.parent != i - 1:
+                if joint.parent != 0:
+                    leave_force(force, &work[joint.parent])
+                set_no_force(&force)
 
     for k in range(model.num_velocities):
         tau[k] = tau[k] + reflected_inertia[k]*vdot[k]
 
 
-cdef inline void calc_motion_and_force(
+cdef inline void calc_motion(
     # Topology:
     const MobodJoint* joint,
     # Parameters:
@@ -97,15 +100,20 @@ cdef inline void calc_motion_and_force(
     MotionRows* motion,      # of the parent, then of this one
 ) noexcept nogil:
     cdef Pose[T] X_PN
+    cdef T[9] R_FM
     if T is double:  # as above
         if joint.kind == REVOLUTE_Z:
             carry_motion_through_revolute(
                 mobod, sin_q[joint.angle], cos_q[joint.angle], v + joint.v_start, vdot + joint.v_start, x, motion
             )
+        elif moves_freely(joint):
+            calc_general_X_PN(joint, c, &mobod.X_PF, q, R_FM, &X_PN)
+            set_free_axes(R_FM, joint.nv, H_N + 6*joint.v_start)
+            carry_motion_freely(&X_PN, R_FM, joint.nv, v + joint.v_start, vdot + joint.v_start, x, motion)
         else:
             calc_X_PN(joint, c, &mobod.X_PF, q, sin_q, cos_q, &X_PN, H_N)
             carry_motion_to_memory(&X_PN, x, motion[0])
             add_velocity_bias(joint, c, H_N, q, v, x.w, x.alpha, x.a)
             add_joint_acceleration(joint, H_N, vdot, x.alpha, x.a)
             add_joint_angular_velocity(joint, H_N, v, x.w)
-            set_motion_and_force_from_memory(mobod, x, motion)
+            set_motion_from_memory(x, motion)
