@@ -15,7 +15,7 @@ from mbt._core.algebra.derivative_columns cimport (
 )
 from mbt._core.algebra.records cimport Moving
 from mbt._core.algebra.spatial cimport add_scaled, add_to, dot3, dot6, set_zero
-from mbt._core.algebra.vectors cimport Force, Mat3, RigidInertia, full, numbers, put, skew, transpose
+from mbt._core.algebra.vectors cimport Force, Mat3, RigidInertia, full, numbers, plus_identity, put, skew, transpose
 from mbt._core.model.structs cimport MobodJoint, Model
 from mbt._core.scalars cimport T
 
@@ -24,19 +24,21 @@ cdef inline void start_articulated_bodies(
     const Model* model, DerivativeColumns[T]* columns, T* I_A
 ) noexcept nogil:
     """I_A (num_mobods, 6, 8): the inertias of the mobods alone, [J, [h]x; -[h]x, m]."""
-    cdef int i
+    cdef int i, k
     cdef RigidInertia[T] I
-    cdef Mat3[T] h
+    cdef Mat3[T] h, zero
     cdef T* y
+    set_zero(numbers(zero), 9)
     for i in range(1, model.num_mobods):
         get_column(I_of(columns, model.joints[i].v_start), 10, <T*>&I)
         y = I_A + ARTICULATED*i
-        set_zero(y, ARTICULATED)
-        put(full(I.J), y, 8)
         h = full(skew(I.h))
+        put(full(I.J), y, 8)
         put(h, y + 3, 8)
         put(transpose(h), y + 24, 8)
-        y[27] = y[36] = y[45] = I.mass
+        put(plus_identity(zero, I.mass), y + 27, 8)
+        for k in range(6):
+            y[8*k + 6] = y[8*k + 7] = <T>0.0
 
 
 cdef inline void calc_articulated_dofs(
@@ -65,7 +67,7 @@ cdef inline void calc_articulated_dofs(
     cdef T* A
     cdef T* S
     cdef T* parent
-    cdef T angular, linear
+    cdef T angular, linear, pivot
     cdef T[6] F
     cdef T* dF
     for i in range(model.num_mobods):
@@ -81,12 +83,13 @@ cdef inline void calc_articulated_dofs(
             S = axes + 6*k
             get_column(S_of(columns, k), 6, S)
             multiply_articulated(A, S, U + ARTICULATED_ROW*k)
-            D[k] = dot_in_halves(S, U + ARTICULATED_ROW*k) + reflected_inertia[k]
+            pivot = dot_in_halves(S, U + ARTICULATED_ROW*k) + reflected_inertia[k]
+            D[k] = pivot
             scale[k] = angular*dot3(S, S) + linear*dot3(S + 3, S + 3)
             if locked != NULL and locked[k]:
                 D_inverse[k] = <T>0.0
             else:
-                D_inverse[k] = <T>1.0/D[k]
+                D_inverse[k] = <T>1.0/pivot
             vdot[k] = ((tau[k] - dot6(S, F)) - dot_in_halves(S, dF))*D_inverse[k]
             add_scaled(U + ARTICULATED_ROW*k, vdot[k], 6, dF)
             # The first dof hands the rest to the parent.
