@@ -12,7 +12,7 @@ from mbt._core.algebra.vectors cimport Force, add_shifted, put_column, rotated
 from mbt._core.joints.mobilizers cimport GENERAL, REVOLUTE_Z
 from mbt._core.joints.mobod_joints cimport calc_rigid_momentum, calc_X_PN
 from mbt._core.model.structs cimport MobodJoint, Model
-from mbt._core.scalars cimport T, sincos_of_angles
+from mbt._core.scalars cimport MBT_W, T, set_six_rows, sincos_of_angles
 
 
 cdef inline void calc_mass_matrix(
@@ -34,7 +34,7 @@ cdef inline void calc_mass_matrix(
     T* M,                          # (nv, nv)         [kg m^2, kg m, kg]
 ) noexcept nogil:
     """M[k, l] = H_k' M_c H_l, with M_c the composite inertia outboard of both."""
-    cdef int i, k, l, n
+    cdef int i, k, n
     cdef Py_ssize_t nv = model.num_velocities
     cdef const MobodJoint* joint
     cdef T* F
@@ -68,8 +68,10 @@ cdef inline void calc_mass_matrix(
             calc_rigid_momentum(joint, joint.v_start + k, H_N, &work[i].I, &momentum)
             put_column(momentum.t, F + n - 1 - k, nv)
             put_column(momentum.f, F + 3*nv + n - 1 - k, nv)
-        for l in range(joint.v_start, joint.v_start + joint.nv):
-            project_momenta(joint, l, H_N, nv, F, row, M)
+        if joint.kind == GENERAL:
+            project_on_general_joint(joint, H_N, nv, F, row, M)
+        else:
+            set_row(joint, joint.v_start, F + (2 if joint.kind == REVOLUTE_Z else 5)*nv, nv, M)
         if joint.parent != 0:
             carry_columns(&work[i].X_PN, n, nv, F)
 
@@ -81,10 +83,11 @@ cdef inline void add_composite_to_parent(const Composite[T]* x, Composite[T]* pa
     add_shifted(rotated(x.X_PN.R, x.I), x.X_PN.p, &parent.I)
 
 
-cdef inline void project_momenta(
+# M[l, k] = M[k, l] = H_l' F_k, for dofs l of the joint and every k outboard:
+
+cdef inline void project_on_general_joint(
     # Topology:
     const MobodJoint* joint,
-    int l,
     # In:
     const T* H_N,          # (nv, 6)   [1, m]
     Py_ssize_t nv,
@@ -94,15 +97,19 @@ cdef inline void project_momenta(
     # Out:
     T* M,                  # (nv, nv)  [kg m^2, kg m, kg]
 ) noexcept nogil:
-    """M[l, k] = M[k, l] = H_l' F_k, for dof l of the joint and every k outboard."""
-    cdef int s, k
-    cdef const T* y
-    if joint.kind == GENERAL:
-        project_columns(H_N + 6*l, joint.v_end - joint.v_start, nv, F, row)
-        y = row
+    cdef int l
+    cdef int n = joint.v_end - joint.v_start
+    if T is double and MBT_W >= 4 and joint.nv == 6 and n >= MBT_W:
+        set_six_rows(H_N + 6*joint.v_start, F, nv, joint.v_start, joint.v_end, nv, M)
     else:
-        y = F + (2 if joint.kind == REVOLUTE_Z else 5)*nv
+        for l in range(joint.v_start, joint.v_start + joint.nv):
+            project_columns(H_N + 6*l, n, nv, F, row)
+            set_row(joint, l, row, nv, M)
+
+
+cdef inline void set_row(const MobodJoint* joint, int l, const T* row, Py_ssize_t nv, T* M) noexcept nogil:
+    cdef int s, k
     for s in range(joint.v_end - joint.v_start):
         k = joint.v_end - 1 - s
-        M[nv*l + k] = y[s]
-        M[nv*k + l] = y[s]
+        M[nv*l + k] = row[s]
+        M[nv*k + l] = row[s]
