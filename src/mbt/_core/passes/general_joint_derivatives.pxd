@@ -19,7 +19,9 @@ from mbt._core.algebra.vectors cimport (
     Force, Motion, Vec3, cross, dot, motion_at, numbers, shifted, times_transposed, z_axis,
 )
 from mbt._core.joints.mobilizers cimport REVOLUTE_Z, add_second_rate_FM, calc_H_FM, calc_Hdot_FM, has_constant_H_FM
+from mbt._core.joints.mobod_joints cimport moves_freely
 from mbt._core.model.structs cimport MobodJoint
+from mbt._core.passes.free_joint_derivatives cimport add_free_joint_terms, calc_free_motion, calc_free_rates
 from mbt._core.scalars cimport T
 
 
@@ -54,9 +56,13 @@ cdef inline void calc_general_motion(
     """V = V_P + S v, A = A_P + S vdot + V_P × S v + D(v, v), P_j = D(1_j, v) + V × S_j."""
     cdef int first = joint.v_start
     cdef int k
-    cdef Pose[T] X_OM = calc_mobilizer_frame(joint, mobod, parent, x)
+    cdef Pose[T] X_OM
     cdef T[6] unit
     cdef Motion[T] S, Sv, Sa, P
+    if moves_freely(joint):
+        calc_free_motion(joint, mobod, v, vdot, parent, x, columns)
+        return
+    X_OM = calc_mobilizer_frame(joint, mobod, parent, x)
     set_zero(numbers(Sv), 6)
     set_zero(numbers(Sa), 6)
     for k in range(joint.nv):
@@ -173,9 +179,13 @@ cdef inline void calc_general_rates(
     """
     cdef int first = joint.v_start
     cdef int j
-    cdef Pose[T] X_OM = calc_mobilizer_frame(joint, mobod, parent, x)
+    cdef Pose[T] X_OM
     cdef T[6] unit
     cdef Motion[T] S, Sv, Sa, D_v, E, P, W, Q
+    if moves_freely(joint):
+        calc_free_rates(joint, mobod, v, vdot, parent, x, columns)
+        return
+    X_OM = calc_mobilizer_frame(joint, mobod, parent, x)
     set_zero(numbers(Sv), 6)
     set_zero(numbers(Sa), 6)
     for j in range(joint.nv):
@@ -250,7 +260,7 @@ cdef inline void add_same_joint_terms(
     T* dtau_dq,                    # (nv, stride)      [N m, N] per [rad, m]
 ) noexcept nogil:
     """dtau_k/dq_j += D_jk' F, and (u_j × e_k)' f = e_k' (f × u_j)."""
-    cdef Pose[T] X_OM = calc_mobilizer_frame(joint, mobod, parent, x)
+    cdef Pose[T] X_OM
     cdef Force[T] F_F
     cdef T[36] dH
     cdef T[6] unit
@@ -260,6 +270,10 @@ cdef inline void add_same_joint_terms(
     cdef T* y
     cdef int j, k
     cdef bint is_constant = has_constant_H_FM(joint.type)
+    if moves_freely(joint):
+        add_free_joint_terms(joint, mobod, parent, F, stride, dtau_dq)
+        return
+    X_OM = calc_mobilizer_frame(joint, mobod, parent, x)
     F_F.t = times_transposed(X_OM.R, F.t - cross(X_OM.p, F.f))
     F_F.f = times_transposed(X_OM.R, F.f)
     for j in range(joint.nv):
