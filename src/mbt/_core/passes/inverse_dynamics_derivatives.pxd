@@ -275,6 +275,9 @@ cdef inline void calc_rows(
     cdef T* dv
     cdef T* M_k = M
     cdef Force[T] F
+    if T is double:
+        if has_branches(model):  # at once: row by row takes longer
+            clear_entries(0, <int>(nv*stride), dtau_dq, dtau_dv, M)
     for i in range(1, model.num_mobods):
         joint = &model.joints[i]
         for k in range(joint.v_start, joint.v_start + joint.nv):
@@ -282,14 +285,9 @@ cdef inline void calc_rows(
             dv = dtau_dv + stride*k
             if M != NULL:
                 M_k = M + stride*k
-            if T is double:
-                if model.joints[joint.run].v_start != 0 or joint.v_end != nv:
-                    set_zero(dq, row_end)
-                    set_zero(dv, row_end)
-                    if M != NULL:
-                        set_zero(M_k, row_end)
-            elif not sparse:
-                clear_entries(joint.v_end, nv, dq, dv, M_k)
+            if T is not double:
+                if not sparse:
+                    clear_entries(joint.v_end, nv, dq, dv, M_k)
             start = joint.v_start
             room = stride*(nv - k) - width_of(columns)
             end = row_end if joint.v_end == nv else joint.v_end
@@ -316,6 +314,11 @@ cdef inline void calc_rows(
                 joint, model.constants[joint.node], &mobods[i], q, &moving[joint.parent], &moving[i], F, stride,
                 columns, dtau_dq
             )
+
+
+cdef inline bint has_branches(const Model* model) noexcept nogil:
+    """Do mobods branch, on World too? Then the chain that the last one ends does not begin with the first."""
+    return model.num_mobods > 1 and model.joints[model.joints[model.num_mobods - 1].run].v_start != 0
 
 
 cdef inline void set_sparse_places(const Model* model, int zero, int* places) noexcept nogil:
