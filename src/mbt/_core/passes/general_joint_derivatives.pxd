@@ -9,7 +9,8 @@ and Mo moves by u_r = sum of u_j r_j, so that about O
 with de, du the change of H_FM x at the rate r of q. A reversed mobilizer turns F instead: the same with a minus, and
 S_r × S_x before it.
 
-Notation and sources are those of `inverse_dynamics_derivatives.pxd`.
+Joints that move freely are in `free_joint_derivatives`, except of dual numbers, whose code is large. Notation and
+sources are those of `inverse_dynamics_derivatives.pxd`.
 """
 
 from mbt._core.algebra.derivative_columns cimport DerivativeColumns, P_of, Q_of, S_of, W_of, column_at, put_column
@@ -22,7 +23,11 @@ from mbt._core.joints.mobilizers cimport REVOLUTE_Z, add_second_rate_FM, calc_H_
 from mbt._core.joints.mobod_joints cimport moves_freely
 from mbt._core.model.structs cimport MobodJoint
 from mbt._core.passes.free_joint_derivatives cimport add_free_joint_terms, calc_free_motion, calc_free_rates
-from mbt._core.scalars cimport T
+from mbt._core.scalars cimport Dual, T
+
+
+cdef extern from *:
+    bint likely(bint) noexcept nogil  # then what the others need is compiled for size
 
 
 cdef inline Motion[T] calc_axis(const MobodJoint* joint, const Moving[T]* x) noexcept nogil:
@@ -59,9 +64,10 @@ cdef inline void calc_general_motion(
     cdef Pose[T] X_OM
     cdef T[6] unit
     cdef Motion[T] S, Sv, Sa, P
-    if moves_freely(joint):
-        calc_free_motion(joint, mobod, v, vdot, parent, x, columns)
-        return
+    if T is not Dual:
+        if likely(moves_freely(joint)):
+            calc_free_motion(joint, mobod, v, vdot, parent, x, columns)
+            return
     X_OM = calc_mobilizer_frame(joint, mobod, parent, x)
     set_zero(numbers(Sv), 6)
     set_zero(numbers(Sa), 6)
@@ -182,9 +188,10 @@ cdef inline void calc_general_rates(
     cdef Pose[T] X_OM
     cdef T[6] unit
     cdef Motion[T] S, Sv, Sa, D_v, E, P, W, Q
-    if moves_freely(joint):
-        calc_free_rates(joint, mobod, v, vdot, parent, x, columns)
-        return
+    if T is not Dual:
+        if likely(moves_freely(joint)):
+            calc_free_rates(joint, mobod, v, vdot, parent, x, columns)
+            return
     X_OM = calc_mobilizer_frame(joint, mobod, parent, x)
     set_zero(numbers(Sv), 6)
     set_zero(numbers(Sa), 6)
@@ -270,9 +277,10 @@ cdef inline void add_same_joint_terms(
     cdef T* y
     cdef int j, k
     cdef bint is_constant = has_constant_H_FM(joint.type)
-    if moves_freely(joint):
-        add_free_joint_terms(joint, mobod, parent, F, stride, dtau_dq)
-        return
+    if T is not Dual:
+        if likely(moves_freely(joint)):
+            add_free_joint_terms(joint, mobod, parent, F, stride, dtau_dq)
+            return
     X_OM = calc_mobilizer_frame(joint, mobod, parent, x)
     F_F.t = times_transposed(X_OM.R, F.t - cross(X_OM.p, F.f))
     F_F.f = times_transposed(X_OM.R, F.f)
