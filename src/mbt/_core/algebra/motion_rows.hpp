@@ -15,9 +15,11 @@ struct MotionForceRows {
   T w[4];
   T alpha[4];
   T a[4];
-  T t[4];  // what children add, then all
+  T t[4];  // first the sum over children, then the total
   T f[4];
 };
+
+static_assert(sizeof(MotionForce<double>) <= sizeof(MotionForceRows<double>), "one memory is for either");
 
 struct MotionRows {
   Row w, alpha, a;
@@ -37,7 +39,8 @@ static MBT_INLINE Rows load_spread(const Vec3<double>& a) {
   return {make_row(a.x, a.x, a.x, a.x), make_row(a.y, a.y, a.y, a.y), make_row(a.z, a.z, a.z, a.z)};
 }
 
-// m x and u + m x, with m column by column and x spread. The first place of x is there before the others.
+// m x and u + m x, with m column by column and x spread. The first place of x is there before the others, and GCC makes
+// the first of two products the one that adds.
 static MBT_INLINE Row product(const Rows& m, const Rows& x) { return m.r1 * x.r1 + m.r0 * x.r0 + m.r2 * x.r2; }
 static MBT_INLINE Row sum(const Row& u, const Rows& m, const Rows& x) {
   return u + m.r0 * x.r0 + m.r1 * x.r1 + m.r2 * x.r2;
@@ -66,6 +69,7 @@ static MBT_INLINE void load_motion(const MotionForceRows<double>* x, MotionRows*
   y->a = load_row(x->a);
 }
 
+// No force yet: children add theirs.
 static MBT_INLINE void set_motion(const MotionRows& y, MotionForceRows<double>* x) {
   store_row(x->w, y.w);
   store_row(x->alpha, y.alpha);
@@ -80,7 +84,7 @@ static MBT_INLINE void set_pose(const Rows& R_PN, const Row& p_PN, MotionForceRo
   store_row(x->p, p_PN);
 }
 
-// Through a joint about z. `y` is the motion of the parent, then of the mobod.
+// Through a joint about z. In: y, the motion of the parent; out: that of the mobod.
 static MBT_INLINE void carry_motion_through_revolute(
     const Mobod<double>* mobod, double s, double c, const double* v, const double* vdot, MotionForceRows<double>* x,
     MotionRows* y) {
@@ -96,7 +100,7 @@ static MBT_INLINE void carry_motion_through_revolute(
   set_motion(*y, x);
 }
 
-// Through one whose v is the motion of N in P, about the axes of F: angular, and linear behind that where there are six.
+// Through a joint that moves freely: v is the velocity of M in F, angular and, of six, linear.
 static MBT_INLINE void carry_motion_freely(
     const Pose<double>* X_PN, const double* R_FM, int nv, const double* v, const double* vdot,
     MotionForceRows<double>* x, MotionRows* y) {
@@ -117,7 +121,7 @@ static MBT_INLINE void carry_motion_freely(
   set_motion(*y, x);
 }
 
-// The same in memory, for what a joint in general adds.
+// The motion of the parent at No in N, in memory, for what a joint in general adds.
 static MBT_INLINE void carry_motion_to_memory(
     const Pose<double>* X_PN, MotionForceRows<double>* x, const MotionRows& y) {
   const Rows R = {load_three(X_PN->R.x), load_three(X_PN->R.y), load_three(X_PN->R.z)};
@@ -135,8 +139,8 @@ static MBT_INLINE void set_motion_from_memory(MotionForceRows<double>* x, Motion
 
 static MBT_INLINE void set_no_force(ForceRows* y) { y->t = y->f = make_row(0.0, 0.0, 0.0, 0.0); }
 
-// f += m a + alpha × h + w × (w × h), t += I alpha + w × (I w) + h × a, and what children have added.
-static MBT_INLINE void add_force(const Mobod<double>* mobod, MotionForceRows<double>* x, ForceRows* y) {
+// f += m a + alpha × h + w × (w × h), t += I alpha + w × (I w) + h × a, and what children have left.
+static MBT_INLINE void add_body_force(const Mobod<double>* mobod, MotionForceRows<double>* x, ForceRows* y) {
   const Row w = load_row(x->w), alpha = load_row(x->alpha), a = load_row(x->a), h = load_row(&mobod->I.h.x);
   y->f = y->f + (load_row(x->f) + mobod->I.mass * a + acceleration_at(h, w, alpha));
   const Row first = load_row(&mobod->I.J.xx), second = load_row(&mobod->I.J.xz);
@@ -148,7 +152,7 @@ static MBT_INLINE void add_force(const Mobod<double>* mobod, MotionForceRows<dou
 }
 
 // About Po in P: R f, and R t + p × R f.
-static MBT_INLINE void carry_force(const MotionForceRows<double>* x, ForceRows* y) {
+static MBT_INLINE void carry_force_rows(const MotionForceRows<double>* x, ForceRows* y) {
   const Rows R = load_rows_of_four(x->R);
   y->f = product(R, spread(y->f));
   y->t = sum(next_axes(cross_shifted(load_row(x->p), y->f)), R, spread(y->t));

@@ -257,8 +257,8 @@ cdef extern from "algebra/motion_rows.hpp" namespace "MBT_NS" nogil:
     void carry_motion_to_memory(const Pose[double]* X_PN, MotionForceRows[double]* x, const MotionRows& y)
     void set_motion_from_memory(MotionForceRows[double]* x, MotionRows* y)
     void set_no_force(ForceRows* y)
-    void add_force(const Mobod[double]* mobod, MotionForceRows[double]* x, ForceRows* y)
-    void carry_force(const MotionForceRows[double]* x, ForceRows* y)
+    void add_body_force(const Mobod[double]* mobod, MotionForceRows[double]* x, ForceRows* y)
+    void carry_force_rows(const MotionForceRows[double]* x, ForceRows* y)
     void leave_force(const ForceRows& y, MotionForceRows[double]* x)
 
 

@@ -1,4 +1,4 @@
-// Rows of a symmetric matrix of doubles: the lower triangle first, from the base on, then the upper one as its mirror.
+// Rows of symmetric matrices of doubles, in whole registers.
 #pragma once
 
 #include <cstddef>
@@ -27,20 +27,8 @@ static MBT_INLINE void project_row(
   }
 }
 
-// Lane MBT_W - 1 - i in lane i.
-static MBT_INLINE Register reversed(const Register& a) {
-#if defined(__AVX512F__) && MBT_W == 8
-  return (Register)_mm512_permutexvar_pd(_mm512_set_epi64(0, 1, 2, 3, 4, 5, 6, 7), (__m512d)a);
-#elif defined(__AVX2__) && MBT_W == 4
-  return (Register)_mm256_permute4x64_pd((__m256d)a, 0x1b);
-#else
-  Register b = {};
-  for (int i = 0; i < MBT_W; ++i) set(b, i, get(a, MBT_W - 1 - i));
-  return b;
-#endif
-}
-
-// Rows l to 5 of six, and columns, by MBT_W columns of F, of which the last is k; M begins at the first row.
+// Rows and columns l, l + 1, .. of M, as many as there are in a register, for MBT_W columns f of F. The last of these is
+// dof k, counted like M from the first of the six.
 template <int l>
 static MBT_INLINE void set_rows_and_columns(const double* H, const Register* f, int k, std::ptrdiff_t nv, double* M) {
   constexpr int rows = 6 - l < MBT_W ? 6 - l : MBT_W;
@@ -49,22 +37,21 @@ static MBT_INLINE void set_rows_and_columns(const double* H, const Register* f, 
     const double* h = H + 6 * (l + i);
     row[i].r = (broadcast(h[0]) * f[0] + broadcast(h[1]) * f[1] + broadcast(h[2]) * f[2]) +
                (broadcast(h[3]) * f[3] + broadcast(h[4]) * f[4] + broadcast(h[5]) * f[5]);
-    store(M + nv * (l + i) + k, reversed(row[i].r));
+    store(M + nv * (l + i) + k, reversed(row[i]).r);
   }
   for (int i = rows; i < MBT_W; ++i) row[i].r = Register{};
   transpose(row, column);
   for (int i = 0; i < MBT_W; ++i) {
     const Register& x = column[i].r;
     double* to = M + nv * (k + MBT_W - 1 - i) + l;
-    if constexpr (rows >= 4) store_row(to, make_row(get(x, 0), get(x, 1), get(x, 2), get(x, 3)));
+    if (rows >= 4) store_row(to, make_row(get(x, 0), get(x, 1), get(x, 2 % MBT_W), get(x, 3 % MBT_W)));
     for (int j = rows / 4 * 4; j < rows; ++j) to[j] = get(x, j);
   }
-  if constexpr (l + MBT_W < 6) set_rows_and_columns<l + MBT_W>(H, f, k, nv, M);
 }
 
-// M[l, k] = M[k, l] = H_l' F_k for first <= l < first + 6 and l <= k < end, with six spatial vectors H, and F in columns
-// as in columns.hpp, from the last k on: MBT_W of them, or more.
-static MBT_NOINLINE void set_six_rows(
+// M[l, k] = M[k, l] = H_l' F_k for the six dofs l from `first` on and l <= k < end. F holds its columns as in columns.hpp,
+// last dof first; there are at least MBT_W.
+[[maybe_unused]] static MBT_NOINLINE void set_six_rows(
     const double* H, const double* F, std::ptrdiff_t stride, int first, int end, std::ptrdiff_t nv, double* M) {
   const int n = end - first;
   M += nv * first + first;
@@ -73,6 +60,8 @@ static MBT_NOINLINE void set_six_rows(
     Register f[6];
     for (int i = 0; i < 6; ++i) f[i] = load(F + stride * i + s);
     set_rows_and_columns<0>(H, f, n - s - MBT_W, nv, M);
+    if (MBT_W < 6) set_rows_and_columns<MBT_W < 6 ? MBT_W : 0>(H, f, n - s - MBT_W, nv, M);
+    if (2 * MBT_W < 6) set_rows_and_columns<2 * MBT_W < 6 ? 2 * MBT_W : 0>(H, f, n - s - MBT_W, nv, M);
   }
   for (int k = 1; k < 6; ++k) {  // H_l' F_k and H_k' F_l are rounded differently
     for (int l = 0; l < k; ++l) M[nv * k + l] = M[nv * l + k];

@@ -101,8 +101,8 @@ cdef inline void calc_X_FM(int type, const double* c, const T* q, T* R, T* p) no
         set_nan(p, 3)
 
 
-cdef inline int turns_freely(int type) noexcept nogil:
-    """1 if v are angular and then linear velocities of M in F, about the axes of F: H_FM is of ones."""
+cdef inline int has_identity_H_FM(int type) noexcept nogil:
+    """1 if v is the angular, then the linear velocity of M in F, in F: H_FM is the first rows of the identity."""
     return 1 if orientation_of(type) != PLAIN else 0
 
 
@@ -121,7 +121,7 @@ cdef inline void calc_H_FM(int type, const double* c, const T* q, T* H) noexcept
         for i in range(3):
             H[i] = <T>c[i]
             H[(3 if type == SCREW else 9) + i] = <T>(c[3]*c[i] if type == SCREW else c[i])
-    elif turns_freely(type):
+    elif has_identity_H_FM(type):
         for i in range(nv):
             H[7*i] = <T>1.0
     elif type == UNIVERSAL:

@@ -12,7 +12,7 @@ from mbt._core.algebra.vectors cimport (
 )
 from mbt._core.joints.mobilizers cimport (
     GENERAL, PRISMATIC_Z, REVOLUTE_Z, calc_across_H, calc_across_Hdot, calc_across_pose, has_constant_H_FM,
-    turns_freely,
+    has_identity_H_FM,
 )
 from mbt._core.model.structs cimport MobodJoint
 from mbt._core.scalars cimport T
@@ -69,12 +69,12 @@ cdef inline void calc_general_X_PN_and_H(
 
 
 cdef inline bint moves_freely(const MobodJoint* joint) noexcept nogil:
-    """Is H_FM of ones?"""
-    return turns_freely(joint.type) and not joint.reversed
+    """Is v the velocity of N in P, angular and, of six, linear, about the axes of F?"""
+    return has_identity_H_FM(joint.type) and not joint.reversed
 
 
 cdef inline void set_free_axes(const T* R_FM, int nv, T* H_N) noexcept nogil:
-    """H_N of ones in F: R_FM' has the rows of R_FM as columns."""
+    """R_FM' times rows of the identity: row k is row k of R_FM, angular, then linear."""
     cdef int i, k
     for k in range(nv):
         for i in range(3):

@@ -37,7 +37,7 @@ cdef inline void start_articulated_bodies(
         put(h, y + 3, 8)
         put(transpose(h), y + 24, 8)
         put(plus_identity(zero, I.mass), y + 27, 8)
-        for k in range(6):
+        for k in range(6):  # not all of it cleared first: compilers do that by a slow loop
             y[8*k + 6] = y[8*k + 7] = <T>0.0
 
 

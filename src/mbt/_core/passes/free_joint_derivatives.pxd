@@ -1,8 +1,8 @@
-"""What `general_joint_derivatives` has for any joint, of those that move freely.
+"""The functions of `general_joint_derivatives` for floating and ball joints that are not reversed.
 
-Their velocities are angular ones about the axes e_k of F, and linear ones along them where there are six. About the
-origin of M at p, S_k = [e_k; p × e_k] where k is angular, and S_k = [0; e_k], which moves that origin, where it is
-linear. So D(r, x) = [0; u_r × w_x], with u_r the velocity of the origin for r, and w_x the angular velocity for x.
+Their velocities are angular about the axes e_k of F and, of floating joints, linear along them. With p the position of
+Mo, S_k = [e_k; p × e_k] where k is angular, and S_k = [0; e_k], which moves Mo, where it is linear. So
+D(r, x) = [0; u_r × w_x], with u_r the velocity of Mo for r, and w_x the angular velocity for x.
 """
 
 from mbt._core.algebra.derivative_columns cimport DerivativeColumns, P_of, Q_of, S_of, W_of, column_at, put_column
@@ -15,10 +15,10 @@ from mbt._core.model.structs cimport MobodJoint
 from mbt._core.scalars cimport T
 
 
-cdef inline Motion[T] axis_about(const Vec3[T]& p, const Mat3[T]& R_OF, int k) noexcept nogil:
-    """S_k."""
+cdef inline Motion[T] axis_about(const Vec3[T]& p, const Mat3[T]& R_WF, int k) noexcept nogil:
+    """The motion axis S_k, about O."""
     cdef Motion[T] S
-    cdef Vec3[T] e = column_of(numbers(R_OF) + k % 3, 3)
+    cdef Vec3[T] e = column_of(numbers(R_WF) + k % 3, 3)
     if k < 3:
         S.w = e
         S.v = cross(p, e)
@@ -28,11 +28,11 @@ cdef inline Motion[T] axis_about(const Vec3[T]& p, const Mat3[T]& R_OF, int k) n
     return S
 
 
-cdef inline Vec3[T] linear_part(const MobodJoint* joint, const Mat3[T]& R_OF, const T* x) noexcept nogil:
-    """u_x, (joint.nv,) x: zero where there are only turns."""
+cdef inline Vec3[T] linear_part(const MobodJoint* joint, const Mat3[T]& R_WF, const T* x) noexcept nogil:
+    """The velocity of Mo for x, (joint.nv,); zero for a ball."""
     cdef Vec3[T] u
     if joint.nv == 6:
-        u = R_OF*vector_at(x + 3)
+        u = R_WF*vector_at(x + 3)
     else:
         set_zero(numbers(u), 3)
     return u
@@ -51,21 +51,21 @@ cdef inline void calc_free_motion(
     Moving[T]* x,                  # V, A
     DerivativeColumns[T]* columns,  # S, P
 ) noexcept nogil:
-    """V = V_P + S v, A = A_P + S vdot + V_P × S v + [0; u × w], P_j = V × S_j, and [0; e_j × w] where j is linear."""
+    """V = V_P + S v, A = A_P + S vdot + V_P × S v + [0; u × w], P_j = V × S_j, plus [0; e_j × w] where j is linear."""
     cdef int first = joint.v_start
     cdef int k
-    cdef Mat3[T] R_OF = parent.R*mobod.X_PF.R
-    cdef Vec3[T] u = linear_part(joint, R_OF, v + first)
+    cdef Mat3[T] R_WF = parent.R*mobod.X_PF.R
+    cdef Vec3[T] u = linear_part(joint, R_WF, v + first)
     cdef Motion[T] S, Sv, Sa, P
-    Sv.w = R_OF*vector_at(v + first)
+    Sv.w = R_WF*vector_at(v + first)
     Sv.v = u + cross(x.p, Sv.w)
-    Sa.w = R_OF*vector_at(vdot + first)
-    Sa.v = linear_part(joint, R_OF, vdot + first) + cross(x.p, Sa.w)
+    Sa.w = R_WF*vector_at(vdot + first)
+    Sa.v = linear_part(joint, R_WF, vdot + first) + cross(x.p, Sa.w)
     x.V = parent.V + Sv
     x.A = parent.A + Sa + cross(parent.V, Sv)
     x.A.v = x.A.v + cross(u, Sv.w)
     for k in range(joint.nv):
-        S = axis_about(x.p, R_OF, k)
+        S = axis_about(x.p, R_WF, k)
         P = cross(x.V, S)
         if k >= 3:
             P.v = P.v + cross(S.v, Sv.w)
@@ -89,13 +89,13 @@ cdef inline void calc_free_rates(
     """W_j = P_j + V_P × S_j + D(v, 1_j),   Q_j = A × S_j + V × P_j + D(1_j, vdot) + V_P × D(1_j, v)"""
     cdef int first = joint.v_start
     cdef int j
-    cdef Mat3[T] R_OF = parent.R*mobod.X_PF.R
-    cdef Vec3[T] u = linear_part(joint, R_OF, v + first)
-    cdef Vec3[T] w = R_OF*vector_at(v + first)
-    cdef Vec3[T] wdot = R_OF*vector_at(vdot + first)
+    cdef Mat3[T] R_WF = parent.R*mobod.X_PF.R
+    cdef Vec3[T] u = linear_part(joint, R_WF, v + first)
+    cdef Vec3[T] w = R_WF*vector_at(v + first)
+    cdef Vec3[T] wdot = R_WF*vector_at(vdot + first)
     cdef Motion[T] S, P, W, Q
     for j in range(joint.nv):
-        S = axis_about(x.p, R_OF, j)
+        S = column_at(S_of(columns, first + j))
         P = column_at(P_of(columns, first + j))
         W = P + cross(parent.V, S)
         Q = cross(x.A, S) + cross(x.V, P)

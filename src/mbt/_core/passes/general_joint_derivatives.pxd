@@ -9,7 +9,7 @@ and Mo moves by u_r = sum of u_j r_j, so that about O
 with de, du the change of H_FM x at the rate r of q. A reversed mobilizer turns F instead: the same with a minus, and
 S_r × S_x before it.
 
-Joints that move freely are in `free_joint_derivatives`, except of dual numbers, whose code is large. Notation and
+Joints that move freely are in `free_joint_derivatives`, of doubles alone: code of other scalars is large. Notation and
 sources are those of `inverse_dynamics_derivatives.pxd`.
 """
 
@@ -23,7 +23,7 @@ from mbt._core.joints.mobilizers cimport REVOLUTE_Z, add_second_rate_FM, calc_H_
 from mbt._core.joints.mobod_joints cimport moves_freely
 from mbt._core.model.structs cimport MobodJoint
 from mbt._core.passes.free_joint_derivatives cimport add_free_joint_terms, calc_free_motion, calc_free_rates
-from mbt._core.scalars cimport Dual, T
+from mbt._core.scalars cimport Lanes, T
 
 
 cdef extern from *:
@@ -64,7 +64,7 @@ cdef inline void calc_general_motion(
     cdef Pose[T] X_OM
     cdef T[6] unit
     cdef Motion[T] S, Sv, Sa, P
-    if T is not Dual:
+    if T is double or T is Lanes:
         if likely(moves_freely(joint)):
             calc_free_motion(joint, mobod, v, vdot, parent, x, columns)
             return
@@ -188,7 +188,7 @@ cdef inline void calc_general_rates(
     cdef Pose[T] X_OM
     cdef T[6] unit
     cdef Motion[T] S, Sv, Sa, D_v, E, P, W, Q
-    if T is not Dual:
+    if T is double or T is Lanes:
         if likely(moves_freely(joint)):
             calc_free_rates(joint, mobod, v, vdot, parent, x, columns)
             return
@@ -277,7 +277,7 @@ cdef inline void add_same_joint_terms(
     cdef T* y
     cdef int j, k
     cdef bint is_constant = has_constant_H_FM(joint.type)
-    if T is not Dual:
+    if T is double or T is Lanes:
         if likely(moves_freely(joint)):
             add_free_joint_terms(joint, mobod, parent, F, stride, dtau_dq)
             return

@@ -277,7 +277,7 @@ cdef inline void calc_rows(
     cdef Force[T] F
     if T is double:
         if has_branches(model):  # at once: row by row takes longer
-            clear_entries(0, <int>(nv*stride), dtau_dq, dtau_dv, M)
+            clear_entries(0, nv*stride, dtau_dq, dtau_dv, M)
     for i in range(1, model.num_mobods):
         joint = &model.joints[i]
         for k in range(joint.v_start, joint.v_start + joint.nv):
@@ -317,8 +317,8 @@ cdef inline void calc_rows(
 
 
 cdef inline bint has_branches(const Model* model) noexcept nogil:
-    """Do mobods branch, on World too? Then the chain that the last one ends does not begin with the first."""
-    return model.num_mobods > 1 and model.joints[model.joints[model.num_mobods - 1].run].v_start != 0
+    """Whether the mobods are anything but one chain: then the run of the last one does not begin at dof 0."""
+    return model.joints[model.joints[model.num_mobods - 1].run].v_start != 0
 
 
 cdef inline void set_sparse_places(const Model* model, int zero, int* places) noexcept nogil:
@@ -345,8 +345,8 @@ cdef inline void set_sparse_places(const Model* model, int zero, int* places) no
                 places[2*size + nv*k + l] = zero
 
 
-cdef inline void clear_entries(int start, int end, T* dq, T* dv, T* M) noexcept nogil:
-    """Of one row."""
+cdef inline void clear_entries(Py_ssize_t start, Py_ssize_t end, T* dq, T* dv, T* M) noexcept nogil:
+    """Of the three matrices, or of a row of each; `M` may be NULL."""
     set_zero(dq + start, end - start)
     set_zero(dv + start, end - start)
     if M != NULL:

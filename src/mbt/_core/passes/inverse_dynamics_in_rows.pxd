@@ -1,13 +1,14 @@
 """Inverse dynamics of doubles: that of `inverse_dynamics`, with each vector of three in one register.
 
-What a mobod needs of the one before stays in registers: a chain waits for no memory. From base to tip there is only
-what the next mobod waits for; the force on a mobod is computed on the way back, while its sum waits for the one behind.
+What a mobod needs of the one before stays in registers: a chain waits for no memory. The way out computes only what the
+next mobod needs. The force on a body is computed on the way back, while the processor waits for the sum of those
+outboard.
 Where a row of four takes two registers this is 3 % slower for chains than one number at a time, and not used.
 (benchmarks/compare.py, inverse dynamics of chain30.)
 """
 
 from mbt._core.algebra.records cimport (
-    ForceRows, Mobod, MotionForceRows, MotionRows, Pose, add_force, carry_force, carry_motion_freely,
+    ForceRows, Mobod, MotionForceRows, MotionRows, Pose, add_body_force, carry_force_rows, carry_motion_freely,
     carry_motion_through_revolute, carry_motion_to_memory, leave_force, load_motion, set_motion_from_memory,
     set_no_force,
 )
@@ -43,8 +44,8 @@ cdef inline void calc_inverse_dynamics_in_rows(
     """tau = M vdot + C v - tau_g."""
     cdef int i, k
     cdef const MobodJoint* joint
-    cdef MotionRows motion  # of the mobod before
-    cdef ForceRows force    # of the mobod behind, brought to its parent
+    cdef MotionRows motion  # of the previous mobod
+    cdef ForceRows force    # of the next mobod outboard, about Po in P
 
     # World does not move. Gravity is an acceleration of World, upwards.
     set_zero(work[0].w, 4)
@@ -57,9 +58,10 @@ cdef inline void calc_inverse_dynamics_in_rows(
 
     if T is double:  # no other comes here: rows are of doubles
         # Base to tip: a parent always has a smaller index than its child.
+        load_motion(&work[0], &motion)
         for i in range(1, model.num_mobods):
             joint = &model.joints[i]
-            if joint.parent != i - 1 or i == 1:
+            if joint.parent != i - 1:
                 load_motion(&work[joint.parent], &motion)
             calc_motion(
                 joint, model.constants[joint.node], &mobods[i], q, v, vdot, sin_q, cos_q, H_N, &work[i], &motion
@@ -69,9 +71,9 @@ cdef inline void calc_inverse_dynamics_in_rows(
         set_no_force(&force)
         for i in range(model.num_mobods - 1, 0, -1):
             joint = &model.joints[i]
-            add_force(&mobods[i], &work[i], &force)
+            add_body_force(&mobods[i], &work[i], &force)
             project_force(joint, H_N, work[i].t, work[i].f, tau)
-            carry_force(&work[i], &force)
+            carry_force_rows(&work[i], &force)
             if joint.parent != i - 1:
                 if joint.parent != 0:
                     leave_force(force, &work[joint.parent])

@@ -104,7 +104,7 @@ cdef inline void run_inverse_dynamics(
     """tau = M vdot + C v - tau_g."""
     cdef T* sin_q = memory
     cdef T* cos_q = sin_q + model.angle_stride
-    cdef MotionForceRows[T]* work = <MotionForceRows[T]*>(cos_q + model.angle_stride)  # the larger of the records
+    cdef MotionForceRows[T]* work = <MotionForceRows[T]*>(cos_q + model.angle_stride)  # as large as a MotionForce
     cdef T* H_N = <T*>(work + model.num_mobods)
     if T is double:
         if MBT_W >= 4:  # where a row is in one register

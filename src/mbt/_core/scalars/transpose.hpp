@@ -19,6 +19,11 @@ static MBT_INLINE void transpose(const Lanes* in, Lanes* out) {
   for (int k = 0; k < MBT_W; ++k)
     for (int l = 0; l < MBT_W; ++l) set_lane(out[k], l, lane(in[l], k));
 }
+static MBT_INLINE Lanes reversed(const Lanes& a) {
+  Lanes b = a;
+  for (int l = 0; l < MBT_W; ++l) set_lane(b, l, lane(a, MBT_W - 1 - l));
+  return b;
+}
 
 #else
 
@@ -61,6 +66,17 @@ static MBT_INLINE void transpose(const Lanes* in, Lanes* out) {
     out[i] = MBT_PICK(b[i], b[i + 4], 0, 1, 2, 3, 8, 9, 10, 11);
     out[i + 4] = MBT_PICK(b[i], b[i + 4], 4, 5, 6, 7, 12, 13, 14, 15);
   }
+#endif
+}
+
+// The last lane first.
+static MBT_INLINE Lanes reversed(const Lanes& a) {
+#if MBT_W == 2
+  return MBT_PICK(a, a, 1, 0);
+#elif MBT_W == 4
+  return MBT_PICK(a, a, 3, 2, 1, 0);
+#else
+  return MBT_PICK(a, a, 7, 6, 5, 4, 3, 2, 1, 0);
 #endif
 }
 
