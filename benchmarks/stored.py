@@ -49,7 +49,7 @@ BOUNDS = ("arithmetic", "loads", "stores", "memory")
 
 
 #: Machines beside the first, of which pictures and most tables are: each has a folder for its results.
-OTHERS = {"Intel": "intel", "Zen 5": "zen5"}
+OTHERS = {"Intel": "intel", "Zen 4": "zen4"}
 
 
 @functools.cache
