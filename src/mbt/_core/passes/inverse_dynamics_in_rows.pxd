@@ -2,8 +2,7 @@
 
 What a mobod needs of the one before stays in registers: a chain waits for no memory. The way out computes only what the
 next mobod needs. The force on a body is computed on the way back, while the processor waits for the sum of those
-outboard.
-Where a row of four takes two registers this is 3 % slower for chains than one number at a time, and not used.
+outboard. Where a row of four takes two registers this is 3 % slower for chains than one number at a time, and not used.
 (benchmarks/compare.py, inverse dynamics of chain30.)
 """
 

@@ -110,6 +110,7 @@ cdef inline void project_on_general_joint(
 
 
 cdef inline void set_row_and_column(const MobodJoint* joint, int l, const T* row, Py_ssize_t nv, T* M) noexcept nogil:
+    """M[l, k] = M[k, l] = the entry of k in the row, which begins with the last dof outboard."""
     cdef int s, k
     for s in range(joint.v_end - joint.v_start):
         k = joint.v_end - 1 - s
