@@ -174,9 +174,9 @@ def chain(seed: int, num_bodies: int, kinds: Sequence[str] = ("revolute",)) -> M
 
 
 def long_branches(seed: int) -> Model:
-    """A trunk of 20 bodies with every joint type, two branches of 12 on it, and a short one beside it."""
-    roots = {0: -1, 20: 9, 32: 14, 44: -1}
-    return random_model(seed, 46, kinds=ALL_KINDS, pick_parent=lambda rng, i: roots.get(i, i - 1))
+    """A trunk of 24 bodies with every joint type, two branches of 16 on it, and a short one beside it."""
+    roots = {0: -1, 24: 12, 40: 18, 56: -1}
+    return random_model(seed, 58, kinds=ALL_KINDS, pick_parent=lambda rng, i: roots.get(i, i - 1))
 
 
 def star(seed: int, num_bodies: int) -> Model:

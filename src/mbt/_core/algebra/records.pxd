@@ -215,21 +215,38 @@ cdef extern from "algebra/records.hpp" namespace "MBT_NS" nogil:
         S other_power
 
 
-cdef extern from "algebra/composite_rows.hpp" namespace "MBT_NS" nogil:
-    cdef cppclass CompositeInWorld:
-        double inertia[12]
-        double h[3]
-        double mass
-    cdef cppclass CompositeRows:
-        double h[3]
-        double mass
-        CompositeRows()
-    void rotate_inertia_rows(const double* X, const double* S, double* A)
-    void load_composite(const CompositeInWorld* x, CompositeRows* y)
-    void add_composite(const CompositeInWorld* x, CompositeRows* y)
-    void add_to_composite(const CompositeRows* x, CompositeInWorld* y)
-    void shift_composite(const double* p, CompositeRows* x)
-    void multiply_inertia(const CompositeRows* x, const double* w, double* y)
+cdef extern from "algebra/inertia_rows.hpp" namespace "MBT_NS" nogil:
+    cdef cppclass InertiaRows:
+        InertiaRows()
+    InertiaRows load_inertia(const double* x)  # (5, 4)
+    InertiaRows load_body_inertia(const RigidInertia[double]& I)
+    InertiaRows inertia_in_world(const double* X, const RigidInertia[double]& I)
+    void store_inertia(const InertiaRows& x, double* y)
+    RigidInertia[double] rigid_inertia(const InertiaRows& x)
+    InertiaRows sum_carried(const InertiaRows& y, const double* X_PN, const InertiaRows& x)
+    InertiaRows sum_shifted(const InertiaRows& y, const double* X_OP, const double* X_OQ, const InertiaRows& x)
+    void multiply_inertia(const InertiaRows& x, const double* w, double* y)  # (4,)
+    void get_h(const InertiaRows& x, double* h)  # (4,)
+    double get_mass(const InertiaRows& x)
+
+
+cdef extern from "algebra/momentum_rows.hpp" namespace "MBT_NS" nogil:
+    void set_turned_pose(const Pose[double]& X_PF, double s, double c, double* X_PN)  # rows of R, and p, (4, 4)
+    void set_pose(const Pose[double]& X, double* X_PN)
+    # F, x, y (blocks, 6, 4)
+    void carry_through_revolute(
+        const InertiaRows& I, bint is_base, const double* X_PN, int start, int end, bint is_new, double* F, int nv,
+        double* M
+    )
+    void put_momentum(const Force[double]& x, int k, double* F)
+    void project_three(
+        const double* h, bint forces, int i, int start, int end, const double* F, int nv, double* M
+    )
+    void project_six(const double* H, int i, int start, int end, const double* F, int nv, double* M)
+    void carry_momenta(const double* X_PN, int start, int end, double* F)
+    void set_no_momenta(int start, int end, double* F)
+    void append_momenta(int start, int end, const double* x, double* y)
+    void copy_momenta(int start, int end, const double* x, double* y)
 
 
 cdef extern from "algebra/motion_rows.hpp" namespace "MBT_NS" nogil:

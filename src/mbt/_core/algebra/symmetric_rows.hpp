@@ -3,9 +3,8 @@
 
 #include <cstddef>
 
-#include "scalars/config.hpp"
+#include "scalars/lanes.hpp"
 #include "scalars/rows.hpp"
-#include "scalars/transpose.hpp"
 
 namespace MBT_NS {
 
@@ -27,71 +26,46 @@ static MBT_INLINE void project_row(
   }
 }
 
-// Rows and columns l, l + 1, .. of M, as many as there are in a register, for MBT_W columns f of F. The last of these is
-// dof k, counted like M from the first of the six.
-template <int l>
-static MBT_INLINE void set_rows_and_columns(const double* H, const Register* f, int k, std::ptrdiff_t nv, double* M) {
-  constexpr int rows = 6 - l < MBT_W ? 6 - l : MBT_W;
-  Lanes row[MBT_W], column[MBT_W];
-  for (int i = 0; i < rows; ++i) {
-    const double* h = H + 6 * (l + i);
-    row[i].r = (broadcast(h[0]) * f[0] + broadcast(h[1]) * f[1] + broadcast(h[2]) * f[2]) +
-               (broadcast(h[3]) * f[3] + broadcast(h[4]) * f[4] + broadcast(h[5]) * f[5]);
-    store(M + nv * (l + i) + k, reversed(row[i]).r);
-  }
-  for (int i = rows; i < MBT_W; ++i) row[i].r = Register{};
-  transpose(row, column);
-  for (int i = 0; i < MBT_W; ++i) {
-    const Register& x = column[i].r;
-    double* to = M + nv * (k + MBT_W - 1 - i) + l;
-    if (rows >= 4) store_row(to, make_row(get(x, 0), get(x, 1), get(x, 2 % MBT_W), get(x, 3 % MBT_W)));
-    for (int j = rows / 4 * 4; j < rows; ++j) to[j] = get(x, j);
+template <bool from_lower>
+static MBT_INLINE void mirror_entry(int k, int l, std::ptrdiff_t nv, double* M) {
+  if (from_lower) {
+    M[nv * l + k] = M[nv * k + l];
+  } else {
+    M[nv * k + l] = M[nv * l + k];
   }
 }
 
-// M[l, k] = M[k, l] = H_l' F_k for the six dofs l from `first` on and l <= k < end. F holds its columns as in columns.hpp,
-// last dof first; there are at least MBT_W.
-[[maybe_unused]] static MBT_NOINLINE void set_six_rows(
-    const double* H, const double* F, std::ptrdiff_t stride, int first, int end, std::ptrdiff_t nv, double* M) {
-  const int n = end - first;
-  M += nv * first + first;
-  for (int s = 0; s < n; s += MBT_W) {
-    if (s > n - MBT_W) s = n - MBT_W;  // the last block overlaps the one before it
-    Register f[6];
-    for (int i = 0; i < 6; ++i) f[i] = load(F + stride * i + s);
-    set_rows_and_columns<0>(H, f, n - s - MBT_W, nv, M);
-    if (MBT_W < 6) set_rows_and_columns<MBT_W < 6 ? MBT_W : 0>(H, f, n - s - MBT_W, nv, M);
-    if (2 * MBT_W < 6) set_rows_and_columns<2 * MBT_W < 6 ? 2 * MBT_W : 0>(H, f, n - s - MBT_W, nv, M);
+// Rows k to k + 3: blocks of 4 x 4 left of the diagonal, the last two of which may overlap, then the one on it.
+template <bool from_lower>
+static MBT_INLINE void mirror_four(int k, std::ptrdiff_t nv, double* M) {
+  for (int l = 0; l < k; l += 4) {
+    if (l > k - 4) l = k - 4;
+    double *lower = M + nv * k + l, *upper = M + nv * l + k;
+    const double* x = from_lower ? lower : upper;
+    double* y = from_lower ? upper : lower;
+    const Row rows[4] = {load_row(x), load_row(x + nv), load_row(x + 2 * nv), load_row(x + 3 * nv)};
+    Row columns[4];
+    transpose_four(rows, columns);
+    for (int i = 0; i < 4; ++i) store_row(y + nv * i, columns[i]);
   }
-  for (int k = 1; k < 6; ++k) {  // H_l' F_k and H_k' F_l are rounded differently
-    for (int l = 0; l < k; ++l) M[nv * k + l] = M[nv * l + k];
+  for (int i = k + 1; i < k + 4; ++i) {
+    for (int l = k; l < i; ++l) mirror_entry<from_lower>(i, l, nv, M);
   }
 }
 
-// M[l, k] = M[k, l] for l < k, (n, n)
-static inline void mirror_lower(int n, double* M) {
-  const std::ptrdiff_t nv = n;
-  int k = 0;
-  for (; k + 4 <= n; k += 4) {
-    // Four rows: blocks of 4 x 4 left of the diagonal, then the block on it.
-    for (int l = 0; l < k; l += 4) {
-      const double* x = M + nv * k + l;
-      double* y = M + nv * l + k;
-      const Row a = load_row(x), b = load_row(x + nv), c = load_row(x + 2 * nv), d = load_row(x + 3 * nv);
-      const Row ab_even = pick<0, 4, 2, 6>(a, b), ab_odd = pick<1, 5, 3, 7>(a, b);
-      const Row cd_even = pick<0, 4, 2, 6>(c, d), cd_odd = pick<1, 5, 3, 7>(c, d);
-      store_row(y, pick<0, 1, 4, 5>(ab_even, cd_even));
-      store_row(y + nv, pick<0, 1, 4, 5>(ab_odd, cd_odd));
-      store_row(y + 2 * nv, pick<2, 3, 6, 7>(ab_even, cd_even));
-      store_row(y + 3 * nv, pick<2, 3, 6, 7>(ab_odd, cd_odd));
+// M[l, k] = M[k, l], (n, n), of those below the diagonal or of those above.
+template <bool from_lower>
+static inline void mirror(int n, double* M) {
+  if (n < 8) {
+    for (int k = 0; k < n; ++k) {
+      for (int l = 0; l < k; ++l) mirror_entry<from_lower>(k, l, n, M);
     }
-    for (int i = k + 1; i < k + 4; ++i) {
-      for (int l = k; l < i; ++l) M[nv * l + i] = M[nv * i + l];
-    }
+    return;
   }
-  for (; k < n; ++k) {
-    for (int l = 0; l < k; ++l) M[nv * l + k] = M[nv * k + l];
-  }
+  for (int k = 0; k < n; k += 4) mirror_four<from_lower>(k > n - 4 ? n - 4 : k, n, M);
 }
+
+static inline void mirror_lower(int n, double* M) { mirror<true>(n, M); }
+static inline void mirror_upper(int n, double* M) { mirror<false>(n, M); }
 
 }  // namespace MBT_NS

@@ -39,9 +39,9 @@ PARAMETER_SECTIONS = (
 )
 
 
-# So many dofs outboard of a mobod, on average, make branches long: from there on `mass_matrix_of_chains` is the faster
-# one (benchmarks/compare.py, mass matrix).
-cdef int LONG_BRANCH = 12
+# Branches are long if a mobod has this many dofs outboard of it, on average: then `mass_matrix_of_chains` is faster than
+# `mass_matrix_in_rows` (benchmarks/compare.py, mass matrix).
+cdef int LONG_BRANCH = 20
 
 # In parts of what a body farther inboard has, and loops join it with: what is as good as massless, and the inertia that
 # it gets. What constraints give a dof is mostly much more.

@@ -12,7 +12,7 @@ from mbt._core.algebra.vectors cimport Force, add_shifted, put_column, rotated
 from mbt._core.joints.mobilizers cimport GENERAL, REVOLUTE_Z
 from mbt._core.joints.mobod_joints cimport calc_rigid_momentum, calc_X_PN
 from mbt._core.model.structs cimport MobodJoint, Model
-from mbt._core.scalars cimport MBT_W, T, set_six_rows, sincos_of_angles
+from mbt._core.scalars cimport T, sincos_of_angles
 
 
 cdef inline void calc_mass_matrix(
@@ -95,18 +95,11 @@ cdef inline void project_on_general_joint(
     # Out:
     T* M,                  # (nv, nv)  [kg m^2, kg m, kg]
 ) noexcept nogil:
-    """M[l, k] = M[k, l] = H_l' F_k, for dofs l of the joint and every k outboard.
-
-    Six at once, in whole registers: the mass matrix of Solo 12 takes 10 % less time (benchmarks/compare.py).
-    """
+    """M[l, k] = M[k, l] = H_l' F_k, for dofs l of the joint and every k outboard."""
     cdef int l
-    cdef int n = joint.v_end - joint.v_start
-    if T is double and MBT_W >= 4 and joint.nv == 6 and n >= MBT_W:
-        set_six_rows(H_N + 6*joint.v_start, F, nv, joint.v_start, joint.v_end, nv, M)
-    else:
-        for l in range(joint.v_start, joint.v_start + joint.nv):
-            project_columns(H_N + 6*l, n, nv, F, row)
-            set_row_and_column(joint, l, row, nv, M)
+    for l in range(joint.v_start, joint.v_start + joint.nv):
+        project_columns(H_N + 6*l, joint.v_end - joint.v_start, nv, F, row)
+        set_row_and_column(joint, l, row, nv, M)
 
 
 cdef inline void set_row_and_column(const MobodJoint* joint, int l, const T* row, Py_ssize_t nv, T* M) noexcept nogil:

@@ -1,19 +1,18 @@
 """Mass matrix of trees with long branches, of doubles: composite rigid bodies with axes in World, O(n depth).
 
 Composite inertias are about the origins of their mobods. Momenta and motion axes are about one point for all that is
-outboard of a base mobod, its origin O: then an entry is one product of six numbers, where `mass_matrix` carries six
-from mobod to mobod. Where branches are short it is a tenth slower, for inertias and axes are to be turned
-(benchmarks/compare.py, mass matrix of ur10 and chain30).
+outboard of a base mobod, its origin O: each entry is one product of six numbers, where `mass_matrix_in_rows` carries
+six numbers from mobod to mobod. For short branches it is slower, because axes are rotated to World
+(benchmarks/compare.py, mass matrix of chain30 and chain100).
 
 R. Featherstone, "Rigid Body Dynamics Algorithms", Springer 2008, section 6.2, in other frames.
 In NumPy: tests/support/textbook.py, mass_matrix: also with all axes about one point.
 """
 
 from mbt._core.algebra.records cimport (
-    CompositeInWorld, CompositeRows, Mobod, add_composite, add_to_composite, load_composite, multiply_inertia,
-    rotate_inertia_rows, shift_composite,
+    InertiaRows, Mobod, get_h, get_mass, inertia_in_world, load_inertia, multiply_inertia, store_inertia, sum_shifted,
 )
-from mbt._core.algebra.spatial cimport add_cross, cross, get_position4, position_between4, rotate4, set_zero
+from mbt._core.algebra.spatial cimport add_cross, cross, get_position4, set_zero
 from mbt._core.algebra.vectors cimport numbers
 from mbt._core.joints.mobilizers cimport PRISMATIC_Z, REVOLUTE_Z, calc_across_H
 from mbt._core.model.structs cimport MobodJoint, Model
@@ -42,7 +41,7 @@ cdef inline void calc_mass_matrix_of_chains(
     double* cos_q,                 # (angle_stride,)     [1]
     double* H,                     # (6, stride)         [1, m]
     double* X_ON,                  # (num_mobods, 4, 4)  [1, m]
-    CompositeInWorld* work,        # (num_mobods,)
+    double* sums,                  # (num_mobods, 5, 4)  [kg m^2, kg m, kg]  with all children but the first
     double* F,                     # (nv, 6)             [kg m^2, kg m, kg]  and two numbers more
     # Out:
     double* M,                     # (nv, nv)            [kg m^2, kg m, kg]
@@ -58,10 +57,7 @@ cdef inline void calc_mass_matrix_of_chains(
         set_zero(H + stride*i + nv, stride - nv)
     for i in range(1, model.num_mobods):
         set_motion_axes(model, i, mobods, q, X_ON, stride, H)
-        work[i].mass = mobods[i].I.mass
-        rotate4(X_ON + 16*i, numbers(mobods[i].I.h), work[i].h)
-        rotate_inertia_rows(X_ON + 16*i, numbers(mobods[i].I.J), work[i].inertia)
-    calc_momenta(model, X_ON, stride, H, work, F)
+    calc_momenta(model, mobods, X_ON, stride, H, sums, F)
     for i in range(1, model.num_mobods):
         joint = &model.joints[i]
         for k in range(joint.v_start, joint.v_start + joint.nv):
@@ -137,12 +133,14 @@ cdef inline void set_motion_axes(
 cdef inline void calc_momenta(
     # Topology:
     const Model* model,
+    # Parameters:
+    const Mobod[double]* mobods,   # (num_mobods,)
     # In:
     const double* X_ON,            # (num_mobods, 4, 4)  [1, m]
     Py_ssize_t stride,
     const double* H,               # (6, stride)         [1, m]
-    # In, destroyed:
-    CompositeInWorld* work,        # (num_mobods,)       the inertia of each mobod
+    # Work:
+    double* sums,                  # (num_mobods, 5, 4)  [kg m^2, kg m, kg]  with all children but the first
     # Out:
     double* F,                     # (nv, 6)             [kg m^2, kg m, kg]  and two numbers more
 ) noexcept nogil:
@@ -151,27 +149,29 @@ cdef inline void calc_momenta(
     The momenta of a dof are written after those of the next one: four numbers of its torque, then all six.
     """
     cdef const MobodJoint* joint
-    cdef CompositeRows x = CompositeRows()
-    cdef double[3] p, w
-    cdef int parent = 0    # of what `x` is outboard of
+    cdef InertiaRows I = InertiaRows()
+    cdef double[3] w
+    cdef double[4] h
+    cdef int parent = 0    # of the mobod before
     cdef int i, j, k
     for i in range(model.num_mobods - 1, 0, -1):
         joint = &model.joints[i]
-        if parent == i:
-            add_composite(&work[i], &x)
-        else:
-            load_composite(&work[i], &x)
+        if parent != i:
+            I = inertia_in_world(X_ON + 16*i, mobods[i].I)
+        get_h(I, h)
         for k in range(joint.v_start, joint.v_start + joint.nv):
             for j in range(3):
                 w[j] = H[stride*j + k]
-            multiply_inertia(&x, w, F + 6*k)
-            finish_momentum(joint, X_ON + 16*i, x.mass, x.h, w, stride, H + k, F + 6*k)
+            multiply_inertia(I, w, F + 6*k)
+            finish_momentum(joint, X_ON + 16*i, get_mass(I), h, w, stride, H + k, F + 6*k)
         parent = joint.parent
         if parent != 0:
-            position_between4(X_ON + 16*parent, X_ON + 16*i, p)
-            shift_composite(p, &x)
+            if joint.v_end == model.joints[parent].v_end:
+                I = sum_shifted(inertia_in_world(X_ON + 16*parent, mobods[parent].I), X_ON + 16*parent, X_ON + 16*i, I)
+            else:
+                I = sum_shifted(load_inertia(sums + 20*parent), X_ON + 16*parent, X_ON + 16*i, I)
             if parent != i - 1:
-                add_to_composite(&x, &work[parent])
+                store_inertia(I, sums + 20*parent)
 
 
 cdef inline void finish_momentum(

@@ -1,10 +1,11 @@
-from mbt._core.algebra.records cimport PIVOT_TOLERANCE, ArticulatedDof, CompositeInWorld, Ends, Parameters
+from mbt._core.algebra.records cimport PIVOT_TOLERANCE, ArticulatedDof, Ends, Parameters
 from mbt._core.algebra.spatial cimport copy
 from mbt._core.forces.force_elements cimport acts_on_joint, calc_singularity_between
 from mbt._core.joints.mobilizers cimport calc_v
 from mbt._core.model.structs cimport ForceElement, Model, Switches
 from mbt._core.passes cimport element_forces, jacobian
 from mbt._core.passes.body_forces cimport calc_generalized_forces
+from mbt._core.passes.mass_matrix_in_rows cimport calc_mass_matrix_in_rows, count_momenta
 from mbt._core.passes.mass_matrix_of_chains cimport calc_mass_matrix_of_chains, stride_of_axes
 from mbt._core.passes.position_kinematics cimport (
     calc_motion_axes_of_bodies, calc_spatial_inertias_in_world, complete_position_kinematics as complete,
@@ -15,6 +16,7 @@ from mbt._core.quantities.call cimport Call
 from mbt._core.quantities.dynamics cimport count_memory, register_dynamics
 from mbt._core.quantities.motion cimport calc_rollout, count_rollout_work, register_motion
 from mbt._core.quantities.names cimport MASS_MATRIX
+from mbt._core.scalars cimport MBT_W
 
 
 cdef extern from "quantities/arena.hpp" namespace "MBT_NS" nogil:
@@ -183,21 +185,39 @@ cdef void mass_matrix(
 ) noexcept nogil:
     if model.has_long_branches:
         mass_matrix_of_chains(model, p, q, memory, M)
+    elif MBT_W >= 4:  # where a row is in one register
+        mass_matrix_in_rows(model, p, q, memory, M)
     else:
         algorithms.run_mass_matrix[double](model, p, q, memory, M)
+
+
+cdef void mass_matrix_in_rows(
+    const Model* model, const Parameters[double]* p, const double* q, double* memory, double* M
+) noexcept nogil:
+    # Blocks first that are whole registers: they stay aligned.
+    cdef double* F = memory
+    cdef double* left = F + count_momenta(model)
+    cdef double* X_PN = left + count_momenta(model)
+    cdef double* sums = X_PN + 16*model.num_mobods
+    cdef double* sin_q = sums + 20*model.num_mobods
+    cdef double* cos_q = sin_q + model.angle_stride
+    cdef double* H_N = cos_q + model.angle_stride
+    calc_mass_matrix_in_rows(
+        model, p.mobods, p.reflected_inertia, q, X_PN, sums, H_N, sin_q, cos_q, F, left, M
+    )
 
 
 cdef void mass_matrix_of_chains(
     const Model* model, const Parameters[double]* p, const double* q, double* memory, double* M
 ) noexcept nogil:
     # Rows first whose lengths are multiples of a vector's: they stay aligned.
-    cdef CompositeInWorld* work = <CompositeInWorld*>memory
-    cdef double* X_ON = <double*>(work + model.num_mobods)
+    cdef double* sums = memory
+    cdef double* X_ON = sums + 20*model.num_mobods
     cdef double* H = X_ON + 16*model.num_mobods
     cdef double* sin_q = H + 6*stride_of_axes(model)
     cdef double* cos_q = sin_q + model.angle_stride
     cdef double* F = cos_q + model.angle_stride
-    calc_mass_matrix_of_chains(model, p.mobods, p.reflected_inertia, q, sin_q, cos_q, H, X_ON, work, F, M)
+    calc_mass_matrix_of_chains(model, p.mobods, p.reflected_inertia, q, sin_q, cos_q, H, X_ON, sums, F, M)
 
 
 cdef void motion_axes(

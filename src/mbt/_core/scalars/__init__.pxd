@@ -151,10 +151,8 @@ cdef extern from "scalars/pose_rows.hpp" namespace "MBT_NS" nogil:
 
 cdef extern from "algebra/symmetric_rows.hpp" namespace "MBT_NS" nogil:
     void project_row(const double* F, int start, int end, Py_ssize_t stride, const double* H, double* row)
-    void set_six_rows(
-        const double* H, const double* F, Py_ssize_t stride, int first, int end, Py_ssize_t nv, double* M
-    )
     void mirror_lower(int n, double* M)
+    void mirror_upper(int n, double* M)
 
 
 # `T`: the fused type over those of the four that the module at hand computes with, see tools/transpile.py.

@@ -11,6 +11,7 @@ namespace MBT_NS {
 
 // Row: + - *, double * Row, and
 //   make_row(a, b, c, d), load_row(p), store_row(p, row)
+//   select_between(start, end, a, b): a in places start <= i < end, else b
 //   number<i>(a), pick<i, j, k, l>(a, b): the numbers of a and b, counted on from a
 #if defined(MBT_PORTABLE)
 
@@ -43,6 +44,12 @@ static MBT_INLINE Row pick(const Row& a, const Row& b) {
   return {{x[i], x[j], x[k], x[l]}};
 }
 
+static MBT_INLINE Row select_between(int start, int end, const Row& x, const Row& y) {
+  Row z;
+  for (int i = 0; i < 4; ++i) z.x[i] = start <= i && i < end ? x.x[i] : y.x[i];
+  return z;
+}
+
 #elif defined(__AVX__)
 
 typedef double Row __attribute__((vector_size(32)));
@@ -63,6 +70,12 @@ static MBT_INLINE Row pick(const Row& a, const Row& b) {
   typedef long long Index __attribute__((vector_size(32)));
   return __builtin_shuffle(a, b, Index{i, j, k, l});
 #endif
+}
+
+static MBT_INLINE Row select_between(int start, int end, const Row& x, const Row& y) {
+  typedef long long Index __attribute__((vector_size(32)));
+  const Index i = {0, 1, 2, 3};
+  return (i >= start) & (i < end) ? x : y;
 }
 
 #else
@@ -98,7 +111,19 @@ static MBT_INLINE Row pick(const Row& a, const Row& b) {
       number<l % 4>(l < 4 ? a : b));
 }
 
+static MBT_INLINE Row select_between(int start, int end, const Row& x, const Row& y) {
+  typedef long long Index __attribute__((vector_size(16)));
+  const Index i = {0, 1}, j = {2, 3};
+  return {(i >= start) & (i < end) ? x.low : y.low, (j >= start) & (j < end) ? x.high : y.high};
+}
+
 #endif
+
+static MBT_INLINE void store_row_first(double* p, int n, const Row& a) {
+  if (n > 0) p[0] = number<0>(a);
+  if (n > 1) p[1] = number<1>(a);
+  if (n > 2) p[2] = number<2>(a);
+}
 
 // X_AC = X_AB X_BC, (4, 4)
 static MBT_INLINE void multiply_pose_rows(const double* X_AB, const double* X_BC, double* X_AC) {
@@ -180,6 +205,16 @@ static MBT_INLINE Rows transpose(const Rows& m) {
   const Row swapped = pick<1, 0, 3, 2>(m.r2, m.r2);
   return {pick<0, 1, 4, 5>(even, m.r2), pick<0, 1, 4, 5>(odd, swapped),
           pick<2, 3, 6, 7>(even, m.r2)};
+}
+
+// y = x'
+static MBT_INLINE void transpose_four(const Row* x, Row* y) {
+  const Row ab_even = pick<0, 4, 2, 6>(x[0], x[1]), ab_odd = pick<1, 5, 3, 7>(x[0], x[1]);
+  const Row cd_even = pick<0, 4, 2, 6>(x[2], x[3]), cd_odd = pick<1, 5, 3, 7>(x[2], x[3]);
+  y[0] = pick<0, 1, 4, 5>(ab_even, cd_even);
+  y[1] = pick<0, 1, 4, 5>(ab_odd, cd_odd);
+  y[2] = pick<2, 3, 6, 7>(ab_even, cd_even);
+  y[3] = pick<2, 3, 6, 7>(ab_odd, cd_odd);
 }
 
 // R m, with R (3, 3)
