@@ -12,7 +12,7 @@
 namespace MBT_NS {
 
 template <class T>
-static inline void sincos_of_angles(const T* q, const int* index, int n, T* s, T* c) {
+static MBT_NOINLINE void sincos_of_angles(const T* q, const int* index, int n, T* s, T* c) {
   for (int k = 0; k < n; ++k) sincos_(q[index[k]], s + k, c + k);
 }
 
