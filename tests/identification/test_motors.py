@@ -101,9 +101,9 @@ def test_found_scales_go_with_residuals_report_and_validation(robot, payload_log
 
 def test_scales_that_nothing_tells_are_refused(robot, payload_log):
     q, v, vdot, tau, applied = payload_log
-    with pytest.raises(mbt.ArgumentValueError, match="does not tell the scales of waist_w, shoulder_w"):
+    with pytest.raises(mbt.ArgumentValueError, match="does not determine the scales of waist_w, shoulder_w"):
         identify(robot.tree, q[:600], v[:600], vdot[:600], tau[:600], motors=True, **ALL)
-    with pytest.raises(mbt.ArgumentValueError, match="not together with motors"):
+    with pytest.raises(mbt.ArgumentValueError, match="not allowed with motors"):
         identify(robot.tree, q, v, vdot, tau, applied=applied, motors=True, robust=True)
     with pytest.raises(mbt.ArgumentValueError, match="wrong sign"):
         identify(robot.tree, q, v, vdot, -tau, applied=applied, motors=True, **ALL)
