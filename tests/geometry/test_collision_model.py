@@ -506,7 +506,7 @@ def test_results_are_written_into_memory_that_is_given() -> None:
             r"out\[1\] and out\[2\]",
         ),
         (lambda: scene.is_free(q, out=d), "out: expected a bool"),
-        (lambda: scene.distances(memory[:3], out=memory[: scene.num_pairs]), "apart from that of q"),
+        (lambda: scene.distances(memory[:3], out=memory[: scene.num_pairs]), "does not overlap that of q"),
     ]:
         with pytest.raises(mbt.MbtError, match=words):
             call()
@@ -610,7 +610,7 @@ def test_editing_makes_the_model_that_arguments_make() -> None:
     ]:
         with pytest.raises(mbt.MbtError, match=words):
             scene.edit(**arguments)
-    with pytest.raises(mbt.MbtError, match="padding: this model has some"):
+    with pytest.raises(mbt.MbtError, match="padding: this model has padding"):
         edited.edit(add=[WALL])
 
 

@@ -148,7 +148,7 @@ def test_friction_that_falls_with_speed(robot):
     np.testing.assert_allclose(log[3] - predicted, found.residuals, atol=1e-9)
     columns = Accumulator(found.tree, friction="viscous+coulomb+stribeck", rotors=True, **speeds)._columns
     np.testing.assert_allclose(columns.base.calc_values(columns.description()), found.base_values, atol=1e-9)
-    with pytest.raises(mbt.ArgumentValueError, match="expected 'coulomb' beside 'stribeck'"):
+    with pytest.raises(mbt.ArgumentValueError, match="expected 'coulomb' with 'stribeck'"):
         identify(robot.tree, *log, friction="stribeck")
     with pytest.raises(mbt.ArgumentValueError, match="stribeck_velocity"):
         identify(robot.tree, *log, friction="coulomb+stribeck", stribeck_velocity=0.0)

@@ -68,7 +68,7 @@ def _draw_parameters(found: Identified, axes: Any) -> None:
         # On the right edge of the axes.
         axes.plot(
             np.ones((~seen).sum()), rows[~seen], "x", color=CYCLE[3], markersize=5, clip_on=False,
-            transform=axes.get_yaxis_transform(), label="not determined by the log",
+            transform=axes.get_yaxis_transform(), label="undetermined",
         )  # fmt: skip
     axes.set_yticks(rows, [_short(text) for text in found.base.descriptions], fontsize=7)
     axes.set_ylim(found.rank - 0.4, -0.6)
