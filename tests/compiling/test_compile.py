@@ -609,10 +609,10 @@ def test_a_compiler_that_hangs_is_ended(arm: mbt.MultibodyTree, tmp_path: Path, 
 
 @pytest.mark.parametrize("command", ["gcc '-O2", 'cc "', "cc \\"])
 def test_a_command_that_no_shell_would_read(arm: mbt.MultibodyTree, monkeypatch: Any, command: str) -> None:
-    with pytest.raises(mbt.CompilerError, match="compiler: expected a command as a shell reads it"):
+    with pytest.raises(mbt.CompilerError, match="compiler: expected a shell command"):
         mbt.compile(arm, "mass_matrix", compiler=command, cache=False)
     monkeypatch.setenv("CC", command)
-    with pytest.raises(mbt.CompilerError, match="compiler: expected a command as a shell reads it"):
+    with pytest.raises(mbt.CompilerError, match="compiler: expected a shell command"):
         mbt.compile(arm, "mass_matrix", cache=False)
 
 
@@ -620,20 +620,20 @@ def test_a_compiler_that_makes_something_else(arm: mbt.MultibodyTree, tmp_path: 
     compiler = tmp_path / "other-cc"
     compiler.write_text('#!/bin/sh\nexec gcc "$@" -Dmbt_one=mbt_two\n')
     compiler.chmod(0o755)
-    with pytest.raises(mbt.CompilerError, match=r"what it made is not what it was given: .*mbt_one"):
+    with pytest.raises(mbt.CompilerError, match=r"the library it made lacks a function: .*mbt_one"):
         mbt.compile(arm, "center_of_mass", compiler=str(compiler), cache=False)
 
 
 def test_no_compiler(arm: mbt.MultibodyTree, monkeypatch: Any) -> None:
     with pytest.raises(mbt.CompilerError, match="'no-such-cc', which is not found"):
         mbt.compile(arm, "mass_matrix", compiler="no-such-cc", cache=False)
-    with pytest.raises(mbt.CompilerError, match="'false' failed: it says nothing"):
+    with pytest.raises(mbt.CompilerError, match="'false' failed: no output"):
         mbt.compile(arm, "mass_matrix", compiler="false", cache=False)
-    with pytest.raises(mbt.CompilerError, match="'true' ended well, but made no library: is it a C compiler"):
+    with pytest.raises(mbt.CompilerError, match="'true' succeeded but made no library: is it a C compiler"):
         mbt.compile(arm, "mass_matrix", compiler="true", cache=False)
     monkeypatch.delenv("CC", raising=False)
     monkeypatch.setenv("PATH", "")
-    with pytest.raises(mbt.CompilerError, match="there is none of cc, gcc and clang"):
+    with pytest.raises(mbt.CompilerError, match="found none of cc, gcc and clang"):
         mbt.compile(arm, "mass_matrix", cache=False)
 
 

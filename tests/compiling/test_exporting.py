@@ -170,8 +170,8 @@ def test_for_a_microcontroller(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"name": "2fast"}, "name: expected letters, digits and _, no word of C, got '2fast'"),
-        ({"name": "double"}, "name: expected letters, digits and _, no word of C, got 'double'"),
+        ({"name": "2fast"}, "name: expected letters, digits and _, no C keyword, got '2fast'"),
+        ({"name": "double"}, "name: expected letters, digits and _, no C keyword, got 'double'"),
         ({"name": 3}, "name: expected a name in C, got 3"),
         ({"export": 3, "name": "f"}, "export: expected the path of a folder, got 3"),
         ({"function": lambda q: {"my tau": q}, "name": "f"}, "got 'my tau'"),
@@ -190,9 +190,7 @@ def test_a_folder_that_cannot_be(tree: mbt.MultibodyTree, tmp_path: Path) -> Non
     (tmp_path / "file").write_text("")
     with pytest.raises(mbt.ArgumentValueError, match="export: cannot make"):
         mbt.compile(tree, lambda q: q, arguments={"q": 6}, export=tmp_path / "file" / "x", name="f")
-    with pytest.raises(
-        mbt.ArgumentTypeError, match="export: expected none but with a function that you write"
-    ):
+    with pytest.raises(mbt.ArgumentTypeError, match="export: only allowed with a function that you write"):
         mbt.compile(tree, "mass_matrix", export=tmp_path)
 
 

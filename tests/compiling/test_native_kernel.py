@@ -198,7 +198,7 @@ def test_what_it_refuses() -> None:
         native_kernel(make_everything(user_written=True), "inverse_dynamics")
     with pytest.raises(mbt.ArgumentTypeError, match="frame: expected a frame for 'frame_pose', got None"):
         native_kernel(tree, "frame_pose")
-    with pytest.raises(mbt.ArgumentValueError, match="frame: 'mass_matrix' is not of a frame"):
+    with pytest.raises(mbt.ArgumentValueError, match="frame: 'mass_matrix' does not take a frame"):
         native_kernel(tree, "mass_matrix", frame=tree.frames[-1])
     with pytest.raises(mbt.ForeignElementError, match="frame"):
         native_kernel(tree, "frame_pose", frame=get_case("arm7").tree.frames[-1])

@@ -392,7 +392,7 @@ def test_a_pickled_controller_gives_the_same():
 def test_bad_arguments():
     tree, controller, q, goals = standing()
     v = np.zeros(tree.num_velocities)
-    with pytest.raises(mbt.ArgumentValueError, match="references: expected a list of 3, one a task, got 2"):
+    with pytest.raises(mbt.ArgumentValueError, match="references: expected a list of 3, one per task, got 2"):
         controller.solve(q, v, goals[:2])
     with pytest.raises(mbt.ArgumentValueError, match=r"references\[0\]"):
         controller.solve(q, v, [2.0 * np.eye(3), *goals[1:]])

@@ -354,7 +354,7 @@ def test_bad_arguments_name_themselves() -> None:
         (lambda: make(tree, ["ab"]), r"pairs\[0\]: expected two bodies"),
         (lambda: make(tree, [("base", "lnik")]), r"named 'lnik' for pairs\[0\]. Did you mean 'link"),
         (lambda: make(tree, [("base", 3)]), "expected a body"),
-        (lambda: make(tree, [("link2", "pad")]), "do not move against each other"),
+        (lambda: make(tree, [("link2", "pad")]), "do not move relative to each other"),
         (lambda: make(tree, [("base", other.get_body_by_name("link2"))]), "another tree"),
         (lambda: make(tree, 5), "pairs: expected pairs of bodies"),
         (lambda: make(tree, exclude="base"), "exclude: expected pairs"),
@@ -506,7 +506,7 @@ def test_results_are_written_into_memory_that_is_given() -> None:
             r"out\[1\] and out\[2\]",
         ),
         (lambda: scene.is_free(q, out=d), "out: expected a bool"),
-        (lambda: scene.distances(memory[:3], out=memory[: scene.num_pairs]), "apart from that of q"),
+        (lambda: scene.distances(memory[:3], out=memory[: scene.num_pairs]), "does not overlap that of q"),
     ]:
         with pytest.raises(mbt.MbtError, match=words):
             call()
@@ -610,7 +610,7 @@ def test_editing_makes_the_model_that_arguments_make() -> None:
     ]:
         with pytest.raises(mbt.MbtError, match=words):
             scene.edit(**arguments)
-    with pytest.raises(mbt.MbtError, match="padding: this model has some"):
+    with pytest.raises(mbt.MbtError, match="padding: this model has padding"):
         edited.edit(add=[WALL])
 
 
@@ -619,7 +619,7 @@ def test_two_half_spaces_have_no_distance() -> None:
     tree.add_body(mbt.RigidBody("lid", BODY)).add_collision(mbt.Shape("plane", []))
     tree.finalize()
     with pytest.raises(
-        mbt.MbtError, match=r"no distance is known of a plane \(lid\) and a plane \(obstacle\[0\]\)"
+        mbt.MbtError, match=r"no distance is known between a plane \(lid\) and a plane \(obstacle\[0\]\)"
     ):
         mbt.CollisionModel(tree, obstacles=[FLOOR])
     assert mbt.CollisionModel(tree, obstacles=[FLOOR], exclude=[("lid", "obstacle[0]")]).num_pairs == 0

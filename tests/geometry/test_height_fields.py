@@ -319,5 +319,5 @@ def test_fields_have_no_distance_from_planes_and_fields() -> None:
     field = mbt.Shape("height_field", [2, 1], heights=np.zeros((2, 2)))
     tree.add_body(mbt.RigidBody("body", BODY)).add_collision(field)
     tree.finalize()
-    with pytest.raises(mbt.ArgumentValueError, match="no distance is known of a height field"):
+    with pytest.raises(mbt.ArgumentValueError, match="no distance is known between a height field"):
         mbt.CollisionModel(tree, obstacles=[mbt.Shape("plane", [])])

@@ -71,7 +71,7 @@ def test_what_cannot_be_designed_is_refused(robot):
     for actuator in weak.joint_actuators:
         actuator.set_effort_limit(1e-3)
     weak.finalize()
-    with pytest.raises(mbt.ArgumentValueError, match="no motion that the actuators can do"):
+    with pytest.raises(mbt.ArgumentValueError, match="no motion that the actuators can follow"):
         design_excitation(weak, rng=0, starts=1, steps=1)
     floating = mbt.MultibodyTree()
     floating.add_body(mbt.RigidBody("body", mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)))

@@ -203,7 +203,7 @@ def test_a_robot_at_rest_is_reported(robot, rng):
     assert len(found.unseen) > 20
     assert not np.isfinite(found.condition_number)
     assert not np.isfinite(found.base_standard_errors).all()
-    assert "the log does not tell" in found.report()
+    assert "the log does not determine" in found.report()
 
 
 def test_a_joint_that_stands_is_not_told_but_for_its_weight(robot, rng):
@@ -231,7 +231,7 @@ def test_a_constant_log_without_noise_is_reported(robot, physical):
     tau = robot.real.calc_inverse_dynamics(context, still, include_force_elements=True)
     found = identify(robot.tree, q, still, still, tau, friction="viscous", physical=physical)
     assert len(found.unseen) > 20
-    assert "the log does not tell" in found.report()
+    assert "the log does not determine" in found.report()
     nothing = identify(robot.tree, *robot.log(300, np.random.default_rng(0))[:3], np.zeros((300, 6)))
     assert not any("time stamps; preprocess" in text for text in nothing.warnings)
 

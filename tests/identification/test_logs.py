@@ -93,8 +93,8 @@ def test_late_forces_are_reported_with_their_delay(robot, rng, delay):
 @pytest.mark.parametrize(
     ("times", "message"),
     [
-        ((1, 1, 1, 1000), r"the forces are \d.* times what the description says"),
-        ((1, 1, 1, -1), "are -.* times what the description says"),
+        ((1, 1, 1, 1000), r"the forces are \d.* times what the description predicts"),
+        ((1, 1, 1, -1), "are -.* times what the description predicts"),
         ((180 / np.pi, 1, 1, 1), "far beyond its limits.*radians"),
         ((1, 180 / np.pi, 1, 1), "times as fast as v says"),
         ((1, 1, 180 / np.pi, 1), "times as fast as v says"),

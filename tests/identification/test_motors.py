@@ -101,9 +101,9 @@ def test_found_scales_go_with_residuals_report_and_validation(robot, payload_log
 
 def test_scales_that_nothing_tells_are_refused(robot, payload_log):
     q, v, vdot, tau, applied = payload_log
-    with pytest.raises(mbt.ArgumentValueError, match="does not tell the scales of waist_w, shoulder_w"):
+    with pytest.raises(mbt.ArgumentValueError, match="does not determine the scales of waist_w, shoulder_w"):
         identify(robot.tree, q[:600], v[:600], vdot[:600], tau[:600], motors=True, **ALL)
-    with pytest.raises(mbt.ArgumentValueError, match="not together with motors"):
+    with pytest.raises(mbt.ArgumentValueError, match="not allowed with motors"):
         identify(robot.tree, q, v, vdot, tau, applied=applied, motors=True, robust=True)
     with pytest.raises(mbt.ArgumentValueError, match="wrong sign"):
         identify(robot.tree, q, v, vdot, -tau, applied=applied, motors=True, **ALL)
@@ -148,7 +148,7 @@ def test_friction_that_falls_with_speed(robot):
     np.testing.assert_allclose(log[3] - predicted, found.residuals, atol=1e-9)
     columns = Accumulator(found.tree, friction="viscous+coulomb+stribeck", rotors=True, **speeds)._columns
     np.testing.assert_allclose(columns.base.calc_values(columns.description()), found.base_values, atol=1e-9)
-    with pytest.raises(mbt.ArgumentValueError, match="expected 'coulomb' beside 'stribeck'"):
+    with pytest.raises(mbt.ArgumentValueError, match="expected 'coulomb' with 'stribeck'"):
         identify(robot.tree, *log, friction="stribeck")
     with pytest.raises(mbt.ArgumentValueError, match="stribeck_velocity"):
         identify(robot.tree, *log, friction="coulomb+stribeck", stribeck_velocity=0.0)

@@ -220,9 +220,10 @@ def test_good_logs_leave_no_doubt_and_bad_ones_do(model, rng):
     rest = refine(tree, *still, np.zeros((400, 2)), DT, **given)
     assert "simulations do not explain most of the positions: check units, dt" in rest.report()
     short = refine(tree, q, v, tau, DT, iterations=1, **given)
-    assert "the search was not at its end after 1 steps: allow more iterations" in short.warnings
+    assert "the search did not converge within 1 steps: allow more iterations" in short.warnings
     held = {"lower": np.zeros(5), "upper": [np.inf] * 3 + [5.0, np.inf]}
     more = refine(tree, q, v, tau, DT, apply=apply, start=[*0.8 * TRUTH, 1.0], **held)
-    assert {"the motion does not tell value 4; it stays as it began", "value 3 is at its limit"} <= set(
-        more.warnings
-    )
+    assert {
+        "the motion does not determine value 4; it keeps its initial guess",
+        "value 3 is at its limit",
+    } <= set(more.warnings)

@@ -77,7 +77,7 @@ def test_a_report_has_the_unit_of_every_number() -> None:
     for unit, text in rows:
         name = text.split()[0]
         assert [wanted for ending, wanted in endings.items() if re.search(f"{ending}$", name)] == [unit], text
-    assert any(re.match(r"slide_v: .*rms \S+ N, left over \S+ N\)", text) for text in found.warnings)
+    assert any(re.match(r"slide_v: .*rms \S+ N, residual \S+ N\)", text) for text in found.warnings)
 
 
 def test_a_calibration_has_the_unit_of_every_number() -> None:

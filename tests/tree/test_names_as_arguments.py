@@ -100,7 +100,7 @@ def test_a_floating_base_in_another_order_is_doubted() -> None:
     context.validate()
     for order in ([0.3, 0.2, 5.0, 0.8, 0.6, 0, 0], [0.3, 0.2, 0.5, 0.6, 0, 0, 0.8]):
         context.q = order
-        with pytest.raises(mbt.ArgumentValueError, match=r"MuJoCo .*mbt has \(qw, qx, qy, qz, x, y, z\)"):
+        with pytest.raises(mbt.ArgumentValueError, match=r"MuJoCo .*mbt uses \(qw, qx, qy, qz, x, y, z\)"):
             context.validate()
     batch = tree.create_default_context(batch_shape=(2,))
     batch.q = [[1, 0, 0, 0, 0, 0, 0], order]

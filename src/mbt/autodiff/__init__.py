@@ -1,10 +1,10 @@
-"""Automatic differentiation: arrays of numbers with their derivatives.
+"""Automatic differentiation: arrays of values with their derivatives.
 
-`initialize` makes variables, NumPy computes with them, `derivatives` has the result; `jacobian` does all
-three.
+`initialize` creates variables, NumPy computes with them, and `derivatives` returns the derivatives of the
+result; `jacobian` does all three.
 """
 
-# The rules of NumPy's functions register themselves.
+# The rules for NumPy's functions register themselves when imported.
 from mbt.autodiff import creation, joining, linear_algebra, products, queries, reductions, shaping, ufuncs
 from mbt.autodiff.array import AutoDiffArray
 from mbt.autodiff.seeds import constant, derivatives, initialize, jacobian, value

@@ -1,4 +1,4 @@
-"""The array of numbers with derivatives."""
+"""The array type whose entries carry derivatives."""
 
 from __future__ import annotations
 
@@ -30,19 +30,20 @@ def _delegate(name: str) -> Callable[..., Any]:
 
 
 class AutoDiffArray(NDArrayOperatorsMixin):
-    """An array of numbers, each with its partial derivatives: two float64 arrays.
+    """An array of values, each with its partial derivatives: two float64 arrays.
 
-    It computes like a NumPy array: operators, ufuncs (``np.sin(x)``), functions (``np.linalg.norm``),
+    It behaves like a NumPy array: operators, ufuncs (``np.sin(x)``), functions (``np.linalg.norm``),
     indexing and assignment. Plain numbers and arrays are constants, and so are AutoDiffArrays without
-    derivatives; they combine with any others. Comparisons use only the values. Unsupported operations raise
-    a TypeError: nothing becomes an array of objects, and nothing silently loses its derivatives.
+    derivatives; constants combine with any array. Comparisons use only the values. Unsupported operations
+    raise a TypeError: nothing becomes an array of objects or silently loses its derivatives.
 
     Parameters
     ----------
     value : array_like, shape S
-        Values. Shared, not copied, where it is a float64, C-contiguous array already; so is the next.
+        Values. A C-contiguous float64 array is shared, not copied; the same holds for ``derivatives``.
     derivatives : array_like, shape S + (num_derivatives,), optional
-        ``derivatives[..., i]`` is the derivative of ``value`` along direction i. None by default: a constant.
+        ``derivatives[..., i]`` is the derivative of ``value`` along direction i. By default, there are none:
+        the array is a constant.
 
     Raises
     ------
@@ -53,11 +54,12 @@ class AutoDiffArray(NDArrayOperatorsMixin):
 
     Notes
     -----
-    Where a function has a kink, mbt chooses one derivative: that of `absolute` is 0 at 0; `maximum` and
-    `minimum` take that of their first argument where both are equal. Steps (`floor`, `sign`) have derivatives
-    of zero. A derivative that is infinite or undefined becomes inf or nan, without a warning.
+    At a kink, mbt chooses one derivative: 0 for `absolute` at 0, and that of the first argument for `maximum`
+    and `minimum` where both arguments are equal. Step functions (`floor`, `sign`) have zero derivatives.
+    A derivative that is infinite or undefined becomes inf or nan, without a warning.
 
-    An array of shape ``()`` is a number: ``s += 1`` makes a new one, and other names of the old one keep it.
+    An array of shape ``()`` behaves like a number: ``s += 1`` creates a new one and does not change the old
+    one.
 
     Examples
     --------
@@ -86,7 +88,7 @@ class AutoDiffArray(NDArrayOperatorsMixin):
         self._value = checked
         self._derivatives = partials
 
-    # What it is
+    # Properties
 
     @property
     def value(self) -> FloatArray:
@@ -135,7 +137,7 @@ class AutoDiffArray(NDArrayOperatorsMixin):
             raise ArgumentValueError(f"mT: expected an array of two or more axes, got shape {self.shape}")
         return wrap(self._value.swapaxes(-1, -2), self._derivatives.swapaxes(-2, -3))
 
-    # How NumPy reaches it
+    # NumPy protocols
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         """Compute a ufunc."""
@@ -145,7 +147,7 @@ class AutoDiffArray(NDArrayOperatorsMixin):
     def __array_function__(
         self, func: Callable[..., Any], types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
-        """Compute one of the other functions of NumPy."""
+        """Compute a NumPy function that is not a ufunc."""
         if not all(issubclass(kind, (AutoDiffArray, np.ndarray)) for kind in types):
             return NotImplemented
         name = f"{func.__module__}.{func.__name__}"
@@ -165,7 +167,7 @@ class AutoDiffArray(NDArrayOperatorsMixin):
             raise
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> NoReturn:
-        """Refuse to become a plain array, or an array of objects."""
+        """Raise: conversion to a plain array or an array of objects would lose the derivatives."""
         raise ArgumentTypeError(
             "an AutoDiffArray would lose its derivatives as a plain array: x.value gives its values; "
             "np.stack([x, y]) and np.array([x, y], like=x) put several into one; "
@@ -173,7 +175,7 @@ class AutoDiffArray(NDArrayOperatorsMixin):
         )
 
     def __float__(self) -> NoReturn:
-        """Refuse: the derivatives would be lost."""
+        """Raise: the derivatives would be lost."""
         raise ArgumentTypeError(
             "an AutoDiffArray would lose its derivatives as a float: use x.value, or np.sin for math.sin"
         )
@@ -200,15 +202,15 @@ class AutoDiffArray(NDArrayOperatorsMixin):
         return bool(np.any(self == number))
 
     def __getitem__(self, key: Any) -> AutoDiffArray:
-        """Return entries: a view wherever NumPy gives one."""
+        """Return entries: a view wherever NumPy returns one."""
         value = self._value[key]
         derivatives = self._derivatives[key_of_derivatives(key)]
-        if not isinstance(value, np.ndarray):  # NumPy copies a single entry: so its derivatives.
+        if not isinstance(value, np.ndarray):  # NumPy copies a single entry, so copy its derivatives.
             return wrap(np.asarray(value), derivatives.copy())
         return wrap(value, derivatives)
 
     def __setitem__(self, key: Any, entries: Any) -> None:
-        """Write values, and derivatives; those of constants are zero."""
+        """Write values and derivatives; the derivatives of constants are zero."""
         self._check_writeable()
         self._check_holds(entries, "assignment")
         value, derivatives = take_apart(entries, self.num_derivatives, "assignment")
@@ -216,7 +218,7 @@ class AutoDiffArray(NDArrayOperatorsMixin):
         self._derivatives[key_of_derivatives(key)] = 0.0 if derivatives is None else derivatives
 
     def _write(self, result: AutoDiffArray, what: str) -> AutoDiffArray:
-        """Take over the numbers of a `result` of the same shape."""
+        """Copy the values and derivatives of a `result` of the same shape."""
         self._check_writeable()
         self._check_holds(result, what)
         if result.shape != self.shape:
@@ -240,7 +242,7 @@ class AutoDiffArray(NDArrayOperatorsMixin):
                 f"mbt.autodiff.constant(value, {entries.num_derivatives})"
             )
 
-    # Operators that write in place. The others are those of the mixin.
+    # In-place operators. The mixin provides the others.
 
     def _in_place(self, ufunc: np.ufunc, other: object) -> AutoDiffArray:
         result: AutoDiffArray = ufunc(self, other)
@@ -282,10 +284,10 @@ class AutoDiffArray(NDArrayOperatorsMixin):
 
     __hash__ = None  # type: ignore[assignment]
 
-    # Copies and texts
+    # Copies and representations
 
     def copy(self, order: str = "C") -> AutoDiffArray:
-        """Return a C-contiguous copy: `order` is accepted for the sake of NumPy's signature."""
+        """Return a C-contiguous copy; `order` is ignored and only matches NumPy's signature."""
         return wrap(self._value.copy(), self._derivatives.copy())
 
     __copy__ = copy
@@ -313,15 +315,15 @@ class AutoDiffArray(NDArrayOperatorsMixin):
         return f"{name}({value},{gap}derivatives={partials})"
 
     def __format__(self, specification: str) -> str:
-        """Format the value of one number; without a specification, as `repr`."""
+        """Format the value of an array of shape ``()``; without a specification, return the `repr`."""
         return format(self._value[()], specification) if specification else repr(self)
 
     def __getattr__(self, name: str) -> NoReturn:
-        """Tell what to do in place of a method of ndarray that is missing."""
+        """Raise; for a method that only ndarray has, the message suggests the alternative."""
         hint = f": take x.value.{name}" if hasattr(np.ndarray, name) and not name.startswith("_") else ""
         raise AttributeError(f"AutoDiffArray has no attribute {name!r}{hint}")
 
-    # Methods of ndarray: see the functions of NumPy of the same name
+    # Methods of ndarray: see NumPy's functions of the same names
 
     def flatten(self) -> AutoDiffArray:
         """Return a copy with one axis."""
@@ -380,7 +382,7 @@ class AutoDiffArray(NDArrayOperatorsMixin):
 
 
 def wrap(value: FloatArray, derivatives: FloatArray) -> AutoDiffArray:
-    """Return an array of two parts that are known to fit, without a check."""
+    """Return an array of two parts whose shapes are known to match, without a check."""
     array = AutoDiffArray.__new__(AutoDiffArray)
     array._value = value
     array._derivatives = derivatives
@@ -388,7 +390,7 @@ def wrap(value: FloatArray, derivatives: FloatArray) -> AutoDiffArray:
 
 
 def take_apart(operand: object, count: int, what: str) -> tuple[FloatArray, FloatArray | None]:
-    """Return values and derivatives of an operand; the latter are None where it has none of `count`."""
+    """Return values and derivatives of an operand; None for the latter unless it has `count` of them."""
     if isinstance(operand, AutoDiffArray):
         return operand.value, operand.derivatives if operand.num_derivatives == count else None
     return as_constant(operand, what), None
@@ -397,14 +399,14 @@ def take_apart(operand: object, count: int, what: str) -> tuple[FloatArray, Floa
 def key_of_derivatives(key: Any) -> Any:
     """Return the index that selects from the derivatives what `key` selects from the values."""
     entries = key if isinstance(key, tuple) else (key,)
-    # Without an ellipsis the axis of the derivatives, being last, is left alone anyway.
+    # Without an ellipsis, the key does not reach the axis of the derivatives, which is the last one.
     return (*entries, slice(None)) if any(entry is Ellipsis for entry in entries) else key
 
 
 def _check_arguments(
     rule: Callable[..., Any], name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> None:
-    """Explain an argument that NumPy's function takes and our rule does not."""
+    """Explain an argument that NumPy's function accepts but our rule does not."""
     try:
         inspect.signature(rule).bind(*args, **kwargs)
     except TypeError as error:

@@ -1,4 +1,4 @@
-"""Functions that make an array like another: with as many derivatives, zero unless told otherwise."""
+"""Functions that create an array like another, with the same number of derivatives, zero by default."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__: list[str] = []
 
 
 def _as_constant_like(value: Any, prototype: AutoDiffArray) -> Any:
-    if value.dtype != np.float64:  # Integers or truth values hold no derivatives, and were asked for.
+    if value.dtype != np.float64:  # The caller asked for integers or booleans, which have no derivatives.
         return value
     return wrap(value, np.zeros((*value.shape, prototype.num_derivatives)))
 

@@ -1,4 +1,4 @@
-"""Functions that put several arrays together, or choose between them, and those that write into one."""
+"""Functions that join arrays, choose between them, or write into one."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _join_block(nested: Any, depth: int, ndim: int) -> Any:
 
 
 def from_nested(entries: Any, what: str) -> AutoDiffArray:
-    """Return one array of nested lists and tuples of arrays and numbers."""
+    """Return one array made from nested lists and tuples of arrays and numbers."""
     if isinstance(entries, AutoDiffArray):
         return entries.copy()
     if isinstance(entries, (list, tuple)) and _holds_derivatives(entries):

@@ -1,4 +1,4 @@
-"""Linear algebra: derivatives of the results, not of the algorithms that find them."""
+"""Linear algebra: differentiates the results, not the algorithms that compute them."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _inv(a: Any) -> Any:
 
 @implements("linalg.det")
 def _det(a: Any) -> Any:
-    # d(det A) = tr(adj(A) dA), with the adjugate from singular values: it exists where A has no inverse.
+    # d(det A) = tr(adj(A) dA). The adjugate comes from singular values, so A may be singular.
     determinant = np.linalg.det(a.value)
     U, s, Vh = np.linalg.svd(a.value)
     m = a.shape[-1]
@@ -140,7 +140,7 @@ def _vector_norm_along(x: Any, order: Any, axes: tuple[int, ...], keepdims: bool
         return np.max(np.abs(x), axis=axes, keepdims=keepdims)
     if order == -np.inf:
         return np.min(np.abs(x), axis=axes, keepdims=keepdims)
-    if order == 0:  # How many are not zero: steps.
+    if order == 0:  # The number of nonzero entries is a step function.
         return np.sum(np.abs(np.sign(x)), axis=axes, keepdims=keepdims)
     total = np.sum(np.abs(x) ** order, axis=axes, keepdims=keepdims)
     return total if order == 1 else total ** (1.0 / order)
@@ -162,5 +162,5 @@ def _matrix_norm_along(x: Any, order: Any, axes: tuple[int, ...], keepdims: bool
 
 
 def _contract(weights: FloatArray, derivatives: FloatArray) -> Any:
-    """Return the sum over both axes of the matrix of weights times derivatives."""
+    """Return the sum of weights times derivatives over both axes of the matrix."""
     return np.einsum("...ij,...ijn->...n", weights, derivatives)

@@ -1,4 +1,4 @@
-"""What the rules of all functions share: taking operands apart and putting results together."""
+"""Helpers for the rules of all functions: splitting operands and assembling results."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def common_count(operands: Iterable[object], what: str) -> int:
     Raises
     ------
     ShapeError
-        When two operands have different numbers of them.
+        When two operands have different numbers of derivatives.
     """
     counts = {x.num_derivatives for x in operands if isinstance(x, AutoDiffArray)} - {0}
     if len(counts) > 1:
@@ -44,10 +44,10 @@ def lift(operand: object, count: int, what: str) -> tuple[FloatArray, FloatArray
 
 
 def fresh(value: Any, derivatives: Any) -> AutoDiffArray:
-    """Return computed numbers as a new array, both parts C-contiguous.
+    """Return computed values and derivatives as a new array with both parts C-contiguous.
 
-    So every array is a root of this kind, or a view of one in which both parts have the same layout. What is
-    a view for the values is then a view for the derivatives.
+    Every array is therefore such a root array, or a view of one in which both parts have the same layout. An
+    operation that yields a view of the values then also yields a view of the derivatives.
     """
     value = np.asarray(value, np.float64, order="C")
     derivatives = np.asarray(derivatives, np.float64, order="C")
@@ -63,7 +63,7 @@ def normalize_axis(axis: Any, ndim: int) -> int:
 
 
 def normalize_axes(axis: Any, ndim: int) -> tuple[int, ...]:
-    """Return axes counted from the front; None is all of them."""
+    """Return axes counted from the front; None means all axes."""
     if axis is None:
         return tuple(range(ndim))
     axes = []

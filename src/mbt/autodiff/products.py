@@ -22,7 +22,7 @@ def matmul_derivatives(
 ) -> FloatArray | float:
     """Return the derivatives of ``a @ b``, da b + a db, for matrices and stacks of them.
 
-    The axis of derivatives is merged with one of the matrix, so that each term is one product of matrices.
+    The axis of derivatives is merged with an axis of the matrix, so that each term is one matrix product.
     """
     terms: list[FloatArray] = []
     if da is not None:
@@ -73,7 +73,7 @@ def _vecmat(a: Any, b: Any) -> Any:
     return np.matmul(_as_operand(a, "numpy.vecmat")[..., None, :], b)[..., 0, :]
 
 
-# Ufuncs of whole vectors and matrices, those that this version of NumPy has.
+# Ufuncs of whole vectors and matrices, if this version of NumPy has them.
 PRODUCTS: dict[np.ufunc, Callable[..., Any]] = {np.matmul: _matmul}
 for _name, _rule in {"vecdot": _vecdot, "matvec": _matvec, "vecmat": _vecmat}.items():
     if hasattr(np, _name):
@@ -155,7 +155,7 @@ def _einsum(*operands: Any, dtype: Any = None, optimize: Any = False) -> Any:
     count = common_count(factors, what)
     parts = [take_apart(factor, count, what) for factor in factors]
     values = [value for value, _ in parts]
-    # Of one operand, einsum may return a view.
+    # Copied, because einsum of one operand may return a view.
     product = np.array(np.einsum(f"{','.join(terms)}->{result}", *values, optimize=optimize))
     free = next(letter for letter in string.ascii_letters if letter not in "".join([*terms, result]))
     derivatives: Any = np.zeros((*np.shape(product), count))
@@ -219,7 +219,7 @@ def _kron(a: Any, b: Any) -> Any:
     ndim = max(np.ndim(a), np.ndim(b))
     shape_a = (1,) * (ndim - np.ndim(a)) + np.shape(a)
     shape_b = (1,) * (ndim - np.ndim(b)) + np.shape(b)
-    # Every axis of the result is one of a and one of b: (i, 1) times (1, j), merged.
+    # Each axis of the result merges an axis of a with one of b: (i, 1) times (1, j).
     rows = np.reshape(a, [extent for i in shape_a for extent in (i, 1)])
     columns = np.reshape(b, [extent for j in shape_b for extent in (1, j)])
     return np.reshape(np.multiply(rows, columns), [i * j for i, j in zip(shape_a, shape_b, strict=True)])

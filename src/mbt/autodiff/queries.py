@@ -1,4 +1,4 @@
-"""Functions that look at values alone and return plain arrays, numbers or texts."""
+"""Functions that depend only on the values and return plain arrays, numbers or strings."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _array_repr(a: Any) -> str:
 
 @implements("round", "around")
 def _round(a: Any, decimals: int = 0) -> Any:
-    """Round: steps, whose derivatives are zero."""
+    """Round; the derivatives of this step function are zero."""
     rounded = np.zeros_like(a)
     rounded[...] = np.round(a.value, decimals)
     return rounded

@@ -67,7 +67,7 @@ def _std(a: Any, axis: Any = None, dtype: Any = None, *, ddof: float = 0, keepdi
 def _prod(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Any:
     check_dtype(dtype, "numpy.prod")
     x, dx, shape = _gather(a, axis, keepdims)
-    # d(prod) = sum_i (product of the others) dx_i, which holds where factors are zero.
+    # d(prod) = sum_i (product of the others) dx_i, which also holds where factors are zero.
     with np.errstate(all="ignore"):
         others = _products_before(x) * _products_before(x[..., ::-1])[..., ::-1]
         derivatives = (others[..., None, :] @ dx)[..., 0, :]
@@ -121,7 +121,7 @@ def _diff(a: Any, n: int = 1, axis: int = -1) -> Any:
 
 
 def _gather(a: AutoDiffArray, axis: Any, keepdims: bool) -> tuple[FloatArray, FloatArray, tuple[int, ...]]:
-    """Return values and derivatives with reduced axes merged into the last; and the shape without them."""
+    """Return values and derivatives with the reduced axes merged into the last, and the result's shape."""
     axes = normalize_axes(axis, a.ndim)
     kept = [i for i in range(a.ndim) if i not in axes]
     extents = tuple(a.shape[i] for i in kept)
@@ -132,7 +132,7 @@ def _gather(a: AutoDiffArray, axis: Any, keepdims: bool) -> tuple[FloatArray, Fl
 
 
 def _select(choose: Any, a: AutoDiffArray, axis: Any, keepdims: bool) -> AutoDiffArray:
-    """Take the entry that `choose` finds, with its derivatives."""
+    """Return the entry that `choose` selects, with its derivatives."""
     x, dx, shape = _gather(a, axis, keepdims)
     index = choose(x, axis=-1, keepdims=True)
     value = np.take_along_axis(x, index, axis=-1)

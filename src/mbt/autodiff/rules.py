@@ -1,4 +1,4 @@
-"""The rules of NumPy's functions, by function, and what is checked of constants."""
+"""The registry of rules for NumPy's functions, and checks of constants."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ __all__ = [
     "implements_ufuncs",
 ]
 
-# What `__array_function__` looks up: NumPy's function, and ours for it.
+# Used by `__array_function__`: maps NumPy's functions to our rules.
 FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {}
 
-# The same for functions that are given a prototype, ``like=x``, which their rules take first.
+# The same for functions called with a prototype, ``like=x``, which is the first argument of their rules.
 CREATORS: dict[Callable[..., Any], Callable[..., Any]] = {}
 
-# Names that this version of NumPy does not have. The tests see to it that the newest has them all.
+# Names that this version of NumPy lacks. The tests check that the newest version has all of them.
 UNKNOWN_NAMES: set[str] = set()
 
-# What `__array_ufunc__` calls, alone in a list: one rule has all ufuncs.
+# Called by `__array_ufunc__`: a list with the single rule for all ufuncs.
 UFUNC_RULE: list[Callable[..., Any]] = []
 
 _REAL_KINDS = "biuf"
@@ -38,7 +38,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 def implements(*names: str) -> Callable[[_F], _F]:
-    """Register a function for NumPy's functions of these `names`, as ``"linalg.solve"``."""
+    """Register a function for NumPy's functions of these `names`, such as ``"linalg.solve"``."""
 
     def register(function: _F) -> _F:
         for name in names:
@@ -72,6 +72,6 @@ def as_constant(value: object, what: str) -> FloatArray:
 
 
 def check_dtype(dtype: Any, what: str) -> None:
-    """Refuse any dtype but float64."""
+    """Reject any dtype but float64."""
     if dtype is not None and np.dtype(dtype) != np.float64:
         raise ArgumentTypeError(f"{what}: an AutoDiffArray holds float64 only, got dtype {np.dtype(dtype)}")

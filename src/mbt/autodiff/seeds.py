@@ -1,4 +1,4 @@
-"""Where derivatives begin and end: seeds, values, and Jacobians."""
+"""Seeding variables, and extracting values, derivatives and Jacobians."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ __all__ = ["constant", "derivatives", "initialize", "jacobian", "value"]
 
 
 def initialize(*values: npt.ArrayLike) -> AutoDiffArray | tuple[AutoDiffArray, ...]:
-    """Make variables: arrays whose derivatives are those with respect to their own entries.
+    """Create variables: arrays whose derivatives are taken with respect to their own entries.
 
     Parameters
     ----------
     *values : array_like
-        Values, of any shapes. The directions are all their entries in order: those of the first argument in C
-        order, then those of the second. Together, their derivatives form an identity matrix.
+        Values, of any shapes. Each entry is a direction: first the entries of the first argument in C order,
+        then those of the second, and so on. Together, the derivatives form an identity matrix.
 
     Returns
     -------
@@ -32,7 +32,7 @@ def initialize(*values: npt.ArrayLike) -> AutoDiffArray | tuple[AutoDiffArray, .
     Raises
     ------
     ArgumentTypeError
-        Without an argument, or for one that does not consist of real numbers.
+        When there is no argument, or one does not consist of real numbers.
 
     Examples
     --------
@@ -65,14 +65,14 @@ def initialize(*values: npt.ArrayLike) -> AutoDiffArray | tuple[AutoDiffArray, .
 
 
 def constant(value: npt.ArrayLike, num_derivatives: int = 0) -> AutoDiffArray:
-    """Make an array whose derivatives are zero, into which others can be written.
+    """Create an array with zero derivatives, into which other values can be written.
 
     Parameters
     ----------
     value : array_like
         Values; copied.
     num_derivatives : int, optional
-        The number of derivatives. An array with none combines with arrays of any number.
+        The number of derivatives. An array without derivatives combines with any array.
 
     Returns
     -------
@@ -82,7 +82,7 @@ def constant(value: npt.ArrayLike, num_derivatives: int = 0) -> AutoDiffArray:
     Raises
     ------
     ArgumentTypeError, ArgumentValueError
-        When an argument makes no sense.
+        When an argument is invalid.
 
     Examples
     --------
@@ -106,7 +106,7 @@ def value(x: npt.ArrayLike | AutoDiffArray) -> FloatArray:
     Returns
     -------
     ndarray, float64
-        Its values: shared, not copied, where they are a float64 array already.
+        Its values; a float64 array is shared, not copied.
 
     Raises
     ------
@@ -117,26 +117,26 @@ def value(x: npt.ArrayLike | AutoDiffArray) -> FloatArray:
 
 
 def derivatives(x: npt.ArrayLike | AutoDiffArray, num_derivatives: int | None = None) -> FloatArray:
-    """Return the derivatives of an AutoDiffArray, or those of a plain array, which are zero.
+    """Return the derivatives of an AutoDiffArray, or zeros for a plain array.
 
     Parameters
     ----------
     x : AutoDiffArray or array_like, shape S
         The array.
     num_derivatives : int, optional
-        The number of derivatives; by default a constant has none.
+        The expected number of derivatives; by default, that of `x`, which is 0 for a constant.
 
     Returns
     -------
     ndarray, shape S + (num_derivatives,), float64
-        The derivatives: shared, not copied, where there are any.
+        The derivatives; those of an AutoDiffArray are shared, not copied.
 
     Raises
     ------
     ArgumentTypeError, ArgumentValueError
-        When an argument makes no sense.
+        When an argument is invalid.
     ShapeError
-        When `x` has another number of derivatives.
+        When `x` has a different number of derivatives.
     """
     wanted = None if num_derivatives is None else as_count(num_derivatives, "num_derivatives", 0)
     own = 0
@@ -155,9 +155,9 @@ def jacobian(function: Callable[..., Any], *args: npt.ArrayLike) -> FloatArray |
     Parameters
     ----------
     function : callable
-        Takes one array for each of `args`, and returns an array of shape S.
+        Takes one array for each of `args` and returns an array of shape S.
     *args : array_like
-        The point. Bind other arguments in the function: ``lambda q: f(tree, q)``.
+        The point. Bind any other arguments in the function: ``lambda q: f(tree, q)``.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Functions that arrange the entries of one array in another way."""
+"""Functions that rearrange the entries of an array."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ __all__ = ["in_shape"]
 
 
 def in_shape(a: AutoDiffArray, value: Any) -> AutoDiffArray:
-    """Return the array with the shape of `value`, which holds its values in the same order."""
+    """Return an array with this `value`, which is that of `a` in another shape but in the same order."""
     return wrap(value, a.derivatives.reshape(*value.shape, a.num_derivatives))
 
 
 def _rearrange(a: AutoDiffArray, arrange: Callable[[Any], Any]) -> AutoDiffArray:
-    """Do with the entries what `arrange` does with their numbers, which begin with 1: 0 is a zero."""
+    """Rearrange entries as `arrange` does their indices, which start at 1; index 0 stands for zero."""
     places = arrange(np.arange(1, a.size + 1).reshape(a.shape))
     value = np.concatenate([[0.0], a.value.reshape(-1)])
     derivatives = np.concatenate(
@@ -30,7 +30,7 @@ def _rearrange(a: AutoDiffArray, arrange: Callable[[Any], Any]) -> AutoDiffArray
     return fresh(value[places], derivatives[places])
 
 
-# Views wherever NumPy gives one
+# Views wherever NumPy returns one
 
 
 @implements("reshape")
@@ -148,7 +148,7 @@ def _trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     return np.sum(_diagonal(a, offset, axis1, axis2), axis=-1)
 
 
-# Those of linalg take the last two axes, unlike their namesakes.
+# The functions of numpy.linalg use the last two axes, unlike their namesakes.
 
 
 @implements("linalg.diagonal")

@@ -1,4 +1,4 @@
-"""Ufuncs: the chain rule, from one table of partial derivatives."""
+"""Ufuncs: the chain rule, with a table of partial derivatives."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["BINARY", "CHOICES", "STEPS", "UNARY", "VALUES_ONLY", "apply_ufunc", 
 
 Partial = Callable[..., Any]
 
-# f = f(x): df/dx in terms of x and f. A float where it does not depend on x.
+# f = f(x): df/dx in terms of x and f; a float if it does not depend on x.
 UNARY: dict[np.ufunc, Partial] = {
     np.positive: lambda x, f: 1.0,
     np.negative: lambda x, f: -1.0,
@@ -39,7 +39,7 @@ UNARY: dict[np.ufunc, Partial] = {
     np.sin: lambda x, f: np.cos(x),
     np.cos: lambda x, f: -np.sin(x),
     np.tan: lambda x, f: 1.0 + f * f,
-    # (1 - x) (1 + x) does not cancel near the ends, where 1 - x x does.
+    # (1 - x) (1 + x) does not suffer from cancellation near the ends; 1 - x x does.
     np.arcsin: lambda x, f: 1.0 / np.sqrt((1.0 - x) * (1.0 + x)),
     np.arccos: lambda x, f: -1.0 / np.sqrt((1.0 - x) * (1.0 + x)),
     np.arctan: lambda x, f: 1.0 / (1.0 + x * x),
@@ -61,7 +61,7 @@ BINARY: dict[np.ufunc, tuple[Partial, Partial]] = {
     np.subtract: (lambda x, y, f: 1.0, lambda x, y, f: -1.0),
     np.multiply: (lambda x, y, f: y, lambda x, y, f: x),
     np.divide: (lambda x, y, f: 1.0 / y, lambda x, y, f: -f / y),
-    # x**0 is 1 and 0**y is 0 everywhere around y > 0, whatever the general formulas make of it: 0 * inf.
+    # x**0 is always 1, and 0**y is 0 for y > 0, although the general formulas give 0 * inf.
     np.power: (
         lambda x, y, f: np.where(y == 0.0, 0.0, y * np.power(x, y - 1.0)),
         lambda x, y, f: np.where((x == 0.0) & (y > 0.0), 0.0, f * np.log(x)),
@@ -85,7 +85,7 @@ BINARY: dict[np.ufunc, tuple[Partial, Partial]] = {
 }
 BINARY[np.float_power] = BINARY[np.power]
 
-# f(x, y) is x where this is true, else y. The first argument where both are equal; NaN where NumPy takes it.
+# f(x, y) is x where this is true, else y. Ties select the first argument; NaN is selected where NumPy does.
 CHOICES: dict[np.ufunc, Callable[[FloatArray, FloatArray], Any]] = {
     np.maximum: lambda x, y: (x >= y) | np.isnan(x),
     np.minimum: lambda x, y: (x <= y) | np.isnan(x),
@@ -93,10 +93,10 @@ CHOICES: dict[np.ufunc, Callable[[FloatArray, FloatArray], Any]] = {
     np.fmin: lambda x, y: (x <= y) | np.isnan(y),
 }
 
-# Constant between steps: derivatives of zero.
+# Piecewise constant, so derivatives are zero.
 STEPS = {np.floor, np.ceil, np.trunc, np.rint, np.sign, np.floor_divide, np.heaviside}
 
-# Plain arrays of truth values, from values alone.
+# Return plain arrays of booleans and depend only on the values.
 VALUES_ONLY = {
     np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal, np.isfinite, np.isinf,
     np.isnan, np.signbit, np.logical_and, np.logical_or, np.logical_xor, np.logical_not,
@@ -162,7 +162,7 @@ def _compute_binary(ufunc: np.ufunc, inputs: tuple[Any, ...], count: int, what: 
     x, dx = take_apart(inputs[0], count, what)
     y, dy = take_apart(inputs[1], count, what)
     if ufunc is np.power and dy is None and y.ndim == 0 and y == 2.0:
-        ufunc, y, dy = np.multiply, x, dx  # x**2, faster and without a logarithm.
+        ufunc, y, dy = np.multiply, x, dx  # x**2 as a product: faster, and without a logarithm.
     f = ufunc(x, y)
     if dx is None and dy is None:
         return fresh(f, np.zeros((*np.shape(f), count)))
@@ -178,7 +178,7 @@ def _compute_binary(ufunc: np.ufunc, inputs: tuple[Any, ...], count: int, what: 
         if ufunc is np.add or ufunc is np.subtract:
             return fresh(f, ufunc(dx, dy))
         terms = _scale(partial_x(x, y, f), dx), _scale(partial_y(x, y, f), dy)
-        # Large arrays take as long to allocate as to add.
+        # Reuse a term as output: allocating a large array takes as long as adding two.
         whole = next((term for term in terms if term.shape[:-1] == np.shape(f)), None)
         return fresh(f, np.add(*terms, out=whole))
 
@@ -188,7 +188,7 @@ def _scale(partial: Any, dx: Any) -> Any:
 
 
 def _compute_values_only(ufunc: np.ufunc, inputs: tuple[Any, ...], kwargs: dict[str, Any], what: str) -> Any:
-    # A comparison of values whose derivatives have nothing to do with each other is allowed.
+    # Arrays with unrelated derivatives may be compared.
     if any(isinstance(out, AutoDiffArray) for out in kwargs.get("out", ())):
         raise ArgumentTypeError(
             f"{what}: the result is an array of truth values: out cannot be an AutoDiffArray"
@@ -252,7 +252,7 @@ def _store(out: tuple[Any, ...], result: Any, what: str) -> Any:
 
 
 def _overrides(operand: Any) -> bool:
-    """Return whether an operand of a foreign type computes this itself."""
+    """Return whether an operand is of a foreign type that implements this itself."""
     if isinstance(operand, (AutoDiffArray, np.ndarray, float, int, np.generic)):
         return False
     theirs = getattr(type(operand), "__array_ufunc__", None)

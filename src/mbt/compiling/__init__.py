@@ -1,4 +1,4 @@
-"""Native code for one tree: `compile`, which needs a C compiler where it runs, and addresses of kernels."""
+"""Native code for one tree: `compile`, which needs a C compiler at run time, and addresses of kernels."""
 
 from mbt.compiling.functions import CompiledFunctions, compile
 from mbt.compiling.kernels import NativeKernel, native_kernel

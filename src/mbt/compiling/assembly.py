@@ -1,4 +1,4 @@
-"""Recorded arithmetic in the language of LLVM: the two functions that `source.py` writes in C."""
+"""Recorded arithmetic as LLVM IR: the two functions that `source.py` writes in C."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from mbt.compiling.tracing import BINARY, UNARY, Trace
 
 __all__ = ["write_assembly"]
 
-#: Instructions of the processor, not functions of libm.
+#: Processor instructions rather than functions of libm.
 _INTRINSICS = ("sqrt", "fabs", "floor", "ceil", "trunc", "rint", "copysign")
 _ARITHMETIC = {"add": "fadd", "subtract": "fsub", "multiply": "fmul", "divide": "fdiv"}
-#: What LLVM may assume of arrays, by the first letters of their names.
+#: What LLVM may assume about an array, by the first letter of its name.
 _NO_ALIAS = {"i": "noalias readonly", "o": "noalias", "m": "noalias", "s": "readonly", "c": "readonly"}
-#: So many operations stay one function. In pieces, batches of mass matrices of a chain of 15, some 2,400
-#: operations, take 20 % longer, derivatives of an arm 10 %; inverse dynamics of eight arms, 4,700, 20 % less.
+#: Up to this many operations stay in one function. Split, batches of mass matrices of a chain of 15 (some
+#: 2,400 operations) take 20 % longer and derivatives of an arm 10 %; inverse dynamics of eight arms (4,700)
+#: takes 20 % less.
 _WHOLE = 4_000
 _COMPARISONS = {"less": "olt", "less_equal": "ole", "equal": "oeq"}
 
@@ -25,7 +26,7 @@ _COMPARISONS = {"less": "olt", "less_equal": "ole", "equal": "oeq"}
 def write_assembly(
     trace: Trace, inputs: list[int], outputs: list[list[int]], register: int, single: bool
 ) -> str:
-    """Return a module that defines `mbt_one` and `mbt_many`; the arguments are those of `write_source`."""
+    """Return an LLVM module that defines `mbt_one` and `mbt_many`; takes the arguments of `write_source`."""
     schedule = Schedule(trace.operations, outputs, _WHOLE)
     lanes = register // (4 if single else 8)
     of_one, of_block = _Function(1, single), _Function(lanes, single)
@@ -48,14 +49,14 @@ attributes #2 = { nounwind noinline "no-trapping-math"="true" }
 
 
 class _Function:
-    """Lines of a function, of numbers of one state or of as many as a register has lanes."""
+    """Lines of a function whose values are scalars (one state) or vectors (one state per register lane)."""
 
     def __init__(self, lanes: int, single: bool) -> None:
         self.lanes, self.single = lanes, single
         self.F = "float" if single else "double"
         self.bits = 32 if single else 64
         self.R, self.B, self.U = (self._wide(kind) for kind in (self.F, "i1", f"i{self.bits}"))
-        #: The name of this type in those of intrinsic functions.
+        #: Name of this type within names of intrinsic functions.
         self.suffix = ("" if lanes == 1 else f"v{lanes}") + f"f{self.bits}"
         self.lines: list[str] = []
         self._number = 0
@@ -64,7 +65,7 @@ class _Function:
         return kind if self.lanes == 1 else f"<{self.lanes} x {kind}>"
 
     def add(self, text: str) -> str:
-        """Write an instruction, and return the name of its result."""
+        """Write an instruction and return the name of its result."""
         self._number += 1
         self.lines.append(f"%x{self._number} = {text}")
         return f"%x{self._number}"
@@ -74,51 +75,51 @@ class _Function:
         self.lines.append(text)
 
     def take(self) -> str:
-        """Return the lines, and begin again."""
+        """Return the lines and clear them."""
         text = "\n".join(line if line.endswith(":") else f"  {line}" for line in self.lines)
         self.lines = []
         return text
 
     def number(self, value: float) -> str:
-        """Return a number, rounded to the type, in each lane."""
+        """Return a floating-point literal, rounded to the type, in each lane."""
         if self.single:
             value = ctypes.c_float(value).value
         literal = f"{self.F} 0x{struct.unpack('>Q', struct.pack('>d', value))[0]:016X}"
         return literal.split()[1] if self.lanes == 1 else f"splat ({literal})"
 
     def integer(self, value: int) -> str:
-        """Return an integer as wide as a number, in each lane."""
+        """Return an integer literal of the same width as the floating-point type, in each lane."""
         return str(value) if self.lanes == 1 else f"splat (i{self.bits} {value})"
 
     def arithmetic(self, name: str, a: str, b: str) -> str:
-        """Write an operation whose product and sum may be rounded once."""
+        """Write an operation that LLVM may contract: a product and a sum may be rounded once."""
         return self.add(f"{name} contract {self.R} {a}, {b}")
 
     def integers(self, name: str, a: str, b: str) -> str:
-        """Write an operation with integers."""
+        """Write an integer operation."""
         return self.add(f"{name} {self.U} {a}, {b}")
 
     def intrinsic(self, name: str, *operands: str) -> str:
-        """Write a function that processors have."""
+        """Write a call of an intrinsic function."""
         values = ", ".join(f"{self.R} {operand}" for operand in operands)
         return self.add(f"call {self.R} @llvm.{name}.{self.suffix}({values})")
 
     def place(self, array: str, index: int, kind: str | None = None) -> str:
-        """Write the address of an entry of an array."""
+        """Write the computation of an array entry's address."""
         return self.add(f"getelementptr {kind or self.R}, ptr {array}, i64 {index}")
 
     def load(self, array: str, index: int, kind: str | None = None) -> str:
-        """Write the reading of an entry."""
+        """Write the load of an array entry."""
         kind = kind or self.R
         return self.add(f"load {kind}, ptr {self.place(array, index, kind)}")
 
     def store(self, value: str, array: str, index: int, kind: str | None = None) -> None:
-        """Write the writing of an entry."""
+        """Write the store of an array entry."""
         kind = kind or self.R
         self.do(f"store {kind} {value}, ptr {self.place(array, index, kind)}")
 
     def call(self, name: str, operands: list[str]) -> str:
-        """Write a function of libm, lane by lane."""
+        """Write a call of a libm function, lane by lane."""
         name = f"@{name}f" if self.single else f"@{name}"
         if self.lanes == 1:
             return self.add(f"call {self.F} {name}({', '.join(f'{self.F} {x}' for x in operands)})")
@@ -130,7 +131,7 @@ class _Function:
         return result
 
     def zip(self, registers: list[str], of_pieces: bool) -> list[str]:
-        """Write the transposition of registers: as a square, or of pieces of 16 bytes."""
+        """Write the transposition of registers: as a square, or in pieces of 16 bytes."""
         n = len(registers)
         low, high = zip_places(self.lanes, n if of_pieces else self.lanes)
         step = 1
@@ -141,16 +142,16 @@ class _Function:
         return registers
 
     def shuffle(self, a: str, b: str, places: list[int], kind: str | None = None) -> str:
-        """Write what takes numbers of two registers to their places in one."""
+        """Write a shuffle that selects the lanes `places` of two registers."""
         kind = kind or self.R
         mask = ", ".join(f"i32 {place}" for place in places)
         return self.add(f"shufflevector {kind} {a}, {kind} {b}, <{len(places)} x i32> <{mask}>")
 
 
 def _write_operations(schedule: Schedule, to: _Function, arrays: list[str], room: int) -> str:
-    """Write what is recorded, and its results; return the functions that it calls, of a piece each.
+    """Write the recorded operations and their results; return the functions of the pieces, which it calls.
 
-    Inputs and results are the `arrays`; sines take a multiple of `room` angles.
+    Inputs and results are the `arrays`; the number of angles is rounded up to a multiple of `room`.
     """
     passed = ", ".join(f"ptr {array}" for array in [*arrays, "%m", "%s", "%c"])
     parameters = ", ".join(f"ptr {_NO_ALIAS[array[1]]} {array}" for array in [*arrays, "%m", "%s", "%c"])
@@ -185,7 +186,7 @@ def _write_operations(schedule: Schedule, to: _Function, arrays: list[str], room
 
 
 def _write_piece(schedule: Schedule, to: _Function, piece: list[int]) -> str:
-    """Return the lines of a function of some operations."""
+    """Return the body of the function that computes a piece."""
     code = _Code(schedule, to)
     for index in piece:
         for operand in schedule.outside(index, code.names):
@@ -195,19 +196,19 @@ def _write_piece(schedule: Schedule, to: _Function, piece: list[int]) -> str:
 
 
 class _Code:
-    """Operations that a function has written, by the names of their results."""
+    """The operations written in a function so far, and the names of their results."""
 
     def __init__(self, schedule: Schedule, to: _Function) -> None:
         self.schedule, self.to = schedule, to
         self.names: dict[int, str] = {}
 
     def operand(self, index: int) -> str:
-        """Return a result by its name, or a constant."""
+        """Return the name of a result, or a constant."""
         name, *rest = self.schedule.operations[index]
         return self.to.number(struct.unpack("d", rest[0])[0]) if name == "constant" else self.names[index]
 
     def read(self, index: int) -> None:
-        """Write the reading of what is known before the function, where conditions are numbers."""
+        """Write the load of a value computed before this function; conditions are stored as numbers."""
         to = self.to
         name, *rest = self.schedule.operations[index]
         if index in self.schedule.turned:
@@ -222,7 +223,7 @@ class _Code:
         self.names[index] = value
 
     def write(self, index: int) -> None:
-        """Write an operation, its results, and what later pieces need of it."""
+        """Write an operation, and store its value in outputs and for later pieces."""
         to = self.to
         operation = self.schedule.operations[index]
         if index in self.schedule.turned:
@@ -239,13 +240,13 @@ class _Code:
             to.store(value, "%m", self.schedule.slots[index])
 
     def store(self, index: int) -> None:
-        """Write where a result goes."""
+        """Write the stores of a value in the outputs."""
         for k, i in self.schedule.places.get(index, ()):
             self.to.store(self.operand(index), f"%o{k}", i)
 
 
 def _write_operation(operation: tuple[Any, ...], to: _Function, operand: Any) -> str:
-    """Write one operation, and return the name of its result."""
+    """Write one operation and return the name of its result."""
     name, *rest = operation
     values = [operand(index) for index in rest]
     if name in _ARITHMETIC:
@@ -273,7 +274,7 @@ def _write_operation(operation: tuple[Any, ...], to: _Function, operand: Any) ->
 
 
 def _rooms(to: _Function, sizes: dict[str, int]) -> str:
-    """Return the memory of a function: by name, and that of an angle, its sine and cosine."""
+    """Return the allocations of a function: named arrays, and room for one angle, its sine and cosine."""
     return "\n".join(
         f"  %{name} = alloca [{max(1, size)} x {to.R}], align 64"
         for name, size in {**sizes, "y": 1, "ys": 1, "yc": 1}.items()
@@ -285,14 +286,14 @@ def _round_up(count: int, room: int) -> int:
 
 
 def _rooms_of(schedule: Schedule, room: int) -> dict[str, int]:
-    """Return how much memory angles, sines and cosines need, and what pieces leave to later ones."""
+    """Return the sizes of the arrays of angles, sines, cosines, and values that later pieces need."""
     return {**dict.fromkeys("xsc", _round_up(len(schedule.angles), room)), "m": schedule.room}
 
 
 def _write_one(
     schedule: Schedule, inputs: list[int], outputs: list[list[int]], to: _Function, lanes: int
 ) -> str:
-    """Return the function of one state, which copies its inputs: a result may replace one."""
+    """Return the function of one state, which copies its inputs because an output may overwrite them."""
     rooms = _rooms_of(schedule, lanes) | {f"i{k}": size for k, size in enumerate(inputs)}
     arrays = [f"%i{k}" for k in range(len(inputs))] + [f"%o{k}" for k in range(len(outputs))]
     pieces = _write_operations(schedule, to, arrays, lanes)
@@ -309,7 +310,7 @@ def _write_one(
 
 
 def _write_block(schedule: Schedule, inputs: list[int], outputs: list[list[int]], to: _Function) -> str:
-    """Return the function of as many states as a register has lanes, entry by entry in registers."""
+    """Return the function of one block of states: one state per register lane, one register per entry."""
     arrays = [f"%i{k}" for k in range(len(inputs))] + [f"%o{k}" for k in range(len(outputs))]
     parameters = ", ".join(f"ptr {_NO_ALIAS[array[1]]} {array}" for array in arrays)
     pieces = _write_operations(schedule, to, arrays, 1)
@@ -320,7 +321,7 @@ def _write_block(schedule: Schedule, inputs: list[int], outputs: list[list[int]]
 
 
 def _write_many(inputs: list[int], outputs: list[list[int]], to: _Function) -> str:
-    """Return the function of many states: states of the last block that are not there repeat the last one."""
+    """Return the function of many states, which fills up the last block with copies of the last state."""
     F, lanes, size_of = to.F, to.lanes, to.bits // 8
     sizes = {f"%i{k}": size for k, size in enumerate(inputs)}
     sizes |= {f"%o{k}": len(output) for k, output in enumerate(outputs)}
@@ -372,13 +373,13 @@ def _write_many(inputs: list[int], outputs: list[list[int]], to: _Function) -> s
 
 
 def _pieces(to: _Function, begin: int, size: int) -> tuple[int, list[int]]:
-    """Return the numbers of a piece of 16 bytes, and where pieces begin: the last, within that before."""
+    """Return the entries in 16 bytes, and where pieces begin; the last one may overlap the one before."""
     P = 128 // to.bits
     return P, [min(j, size - P) for j in range(begin, size, P)] if size >= P else []
 
 
 def _write_loads(to: _Function, rows: list[str], array: str, size: int) -> None:
-    """Write the reading of an input: rows of states, to registers of one entry each."""
+    """Write the load of an input: from rows, one per state, to registers, one per entry."""
     P, begins = _pieces(to, 0, size)
     aligned = to.bits // 8
     for begin in begins:
@@ -406,7 +407,7 @@ def _write_loads(to: _Function, rows: list[str], array: str, size: int) -> None:
 
 
 def _write_stores(to: _Function, array: str, target: str, size: int) -> None:
-    """Write a result: registers of one entry each, to rows of states."""
+    """Write the store of a result: from registers, one per entry, to rows, one per state."""
     lanes, aligned = to.lanes, to.bits // 8
     whole = size // lanes * lanes
     for j in range(0, whole, lanes):
@@ -432,10 +433,10 @@ def _write_stores(to: _Function, array: str, target: str, size: int) -> None:
 
 
 def _write_sincos(to: _Function) -> str:
-    """Return the function of sines and cosines of a multiple of so many numbers as a register has lanes.
+    """Return the function of sines and cosines of angles, whose number is a multiple of the register's lanes.
 
-    |x| = k pi/2 + y; minimax polynomials of y; odd k exchange sine and cosine. What is far from zero, or not
-    finite, goes to libm; its neighbours keep what they have.
+    |x| = k pi/2 + y; minimax polynomials in y; odd k exchange sine and cosine. Angles far from zero or not
+    finite are recomputed by libm; the results for other angles stay.
     """
     numbers = SINGLE if to.single else DOUBLE
     F, R, U, top, aligned = to.F, to.R, to.U, numbers["top"], to.bits // 8

@@ -1,4 +1,4 @@
-"""Calls of native functions: with any leading axes, on threads."""
+"""Calls of native functions with any leading axes, on several threads."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ __all__ = ["bind", "call_on_states", "check_arguments", "take_tuple"]
 
 Shapes = tuple[tuple[int, ...], ...]
 
-#: States a piece: threads take them one by one, and Ctrl-C waits for one.
+#: States per piece: threads take one piece after another, and Ctrl-C waits for the current pieces.
 _PIECE = 4096
 
 _pools: dict[int, ThreadPoolExecutor] = {}
 if hasattr(os, "register_at_fork"):
-    # Its threads are not there in the child.
+    # The threads of a pool do not exist in a child process.
     os.register_at_fork(after_in_child=_pools.clear)
 
 
 def bind(
     name: str, library: CodeInMemory, inputs: dict[str, int], shapes: Shapes, dtype: Any
 ) -> Callable[..., Any]:
-    """Return a function of arrays of a type: of `inputs` sizes by name, with results of `shapes`."""
-    # The code takes what is not exactly the arrays of one state from here.
+    """Return a function of arrays of one dtype, with `inputs` (sizes by name) and results of `shapes`."""
+    # Fallback for arguments that are not exactly the arrays of one state.
     holder: list[NativeFunction] = []
     otherwise = partial(_call_many, name, holder, inputs, shapes, dtype)
     native = NativeFunction(
@@ -56,7 +56,7 @@ def _call_many(
     arguments: tuple[Any, ...],
     out: Any,
 ) -> Any:
-    """Call with arrays that have any leading axes, or are none yet."""
+    """Call with array-likes that have any leading axes."""
     check_arguments(name, list(sizes), arguments)
     given = {"out": out} if len(shapes) == 1 else take_tuple(out, len(shapes))
     inputs: dict[str, tuple[int, ...]] = {argument: (size,) for argument, size in sizes.items()}
@@ -72,22 +72,22 @@ def call_on_states(
     shapes: Sequence[tuple[int, ...]],
     dtype: Any,
 ) -> tuple[Any, ...]:
-    """Call with arrays that have any leading axes, and return the results.
+    """Call with arrays that have any leading axes and return the results.
 
     Parameters
     ----------
     call_many : callable
-        What computes many states: rows of inputs, rows of outputs, and how many.
+        Computes many states: takes rows of inputs, rows of outputs, and the number of states.
     inputs : dict of str to tuple of int
-        Shapes of one state, by name.
+        Shapes of the inputs of one state, by name.
     arguments : tuple of array_like
-        As many.
+        One array for each input.
     given : dict of str to ndarray or None
-        What the results go into, by the names of messages.
+        Arrays for the results, by the names used in error messages.
     shapes : sequence of tuple of int
-        Those of the results of one state.
+        Shapes of the results of one state.
     dtype : type
-        Of all arrays.
+        The dtype of all arrays.
     """
     arrays = {
         name: as_float_array(value, name, (..., *core), dtype=dtype)
@@ -108,21 +108,21 @@ def call_on_states(
 
 
 def check_arguments(name: str, wanted: list[str], arguments: tuple[Any, ...]) -> None:
-    """Refuse arguments that are missing, which are None, or too many."""
+    """Reject missing arguments, None included, and surplus arguments."""
     signature = f"{name}({', '.join(wanted)}, *, out=None)"
     missing = [argument for argument, value in zip(wanted, arguments, strict=False) if value is None]
     missing += wanted[len(arguments) :]
     if len(arguments) > len(wanted):
         raise ArgumentTypeError(
-            f"{signature}: expected as many arrays, got {len(arguments)} arguments; the tree is built in, "
-            "and not among them"
+            f"{signature}: expected an array for each, got {len(arguments)} arguments; the tree is built "
+            "in and must not be passed"
         )
     if missing:
         raise ArgumentTypeError(f"{' and '.join(missing)}: missing, {signature} takes an array for each")
 
 
 def take_tuple(out: Any, count: int) -> dict[str, Any]:
-    """Return what several results go into, by the names of messages."""
+    """Return the arrays for several results, by the names used in error messages."""
     given = (None,) * count if out is None else out
     if not isinstance(given, tuple) or len(given) != count:
         raise ArgumentTypeError(f"out: expected a tuple of {count} arrays or None, got {type(out).__name__}")
@@ -135,7 +135,7 @@ def _share_out(
     flat: tuple[Any, ...],
     count: int,
 ) -> None:
-    """Call piece by piece, on as many threads as mbt uses, or can be had."""
+    """Call piece by piece, on up to as many threads as mbt uses."""
 
     def call(first: int) -> None:
         size = min(_PIECE, count - first)
@@ -149,10 +149,10 @@ def _share_out(
             while left:
                 try:
                     first = left.popleft()
-                except IndexError:  # another thread took the last one
+                except IndexError:  # another thread took the last piece
                     break
                 call(first)
-        finally:  # an error ends it for all
+        finally:  # an error stops all threads
             left.clear()
 
     threads = min(get_num_threads(), len(left))
@@ -164,19 +164,19 @@ def _share_out(
         for helper in helpers:
             if not helper.cancel():
                 helper.result()
-    finally:  # after an error or Ctrl-C, too, nothing is written any more
+    finally:  # nothing may be written after the return, not even after an error or Ctrl-C
         left.clear()
         wait([helper for helper in helpers if not helper.cancel()])
 
 
 def _start(work: Callable[[], None], threads: int) -> list[Future[None]]:
-    """Let threads do some work besides that of the caller: as many as can be had, which may be none."""
+    """Start threads that work alongside the caller: as many as are available, which may be none."""
     pool = _pools.get(threads) or _pools.setdefault(threads, ThreadPoolExecutor(threads, "mbt-compiled"))
     helpers: list[Future[None]] = []
     try:
         for _ in range(threads - 1):
             helpers.append(pool.submit(work))
-    except RuntimeError:  # it keeps what no thread has begun
+    except RuntimeError:  # no more threads: drop the pool, which keeps work that no thread has begun
         _pools.pop(threads, None)
     return helpers
 
@@ -196,12 +196,12 @@ def _outputs(
 
 
 def _as_rows(array: Any, lead: tuple[int, ...], count: int, outputs: tuple[Any, ...]) -> Any:
-    """Return one row a state, or one for all; apart from what is written."""
+    """Return one row per state, or one row for all states; copied if an output shares its memory."""
     size = array.shape[-1]
     one_for_all = math.prod(array.shape[:-1]) == 1
     if not one_for_all and array.shape[:-1] != lead:
         array = np.ascontiguousarray(np.broadcast_to(array, (*lead, size)))
     if any(np.may_share_memory(array, output) for output in outputs):
         array = array.copy()
-    # A subclass that means the same.
+    # Convert subclasses that behave like a plain array.
     return np.asarray(array).reshape(1 if one_for_all else count, size)

@@ -1,4 +1,4 @@
-"""From recorded arithmetic to addresses: a compiler, and a folder where what it made is found again."""
+"""From recorded arithmetic to addresses: calls of a compiler, and a cache of its output."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from mbt.saving.files import replace_file
 
 __all__ = ["LLVM", "CodeInMemory", "Library", "as_timeout", "build", "write"]
 
-#: The compiler that is a Python package, not a command.
+#: Names the compiler that is a Python package rather than a command.
 LLVM = "llvm"
 
-# Of files in the cache, by whether they are objects of LLVM.
+# Suffixes of files in the cache, indexed by whether LLVM made them.
 _SUFFIXES = ("so", "o")
 
-# Bytes of a register, by instruction set.
+# Register sizes in bytes, by instruction set.
 _REGISTERS = {"v4": 64, "v3": 32, "v2": 16, "base": 16}
 
-#: How long the compiler may take [s]: derivatives of a large tree take it minutes.
+#: Time limit of the compiler [s]: derivatives of a large tree take minutes.
 _TIMEOUT = 1800.0
 
 _FLAGS = {
@@ -52,8 +52,8 @@ _COMMON = [
     "-ffp-contract=fast",
     "-fvisibility=hidden",
     "-fno-tree-slp-vectorize",
-    # GCC assigns registers to a long block in a time that grows with the square of its length. Comparing
-    # fewer of them halves what a large tree takes, and the code is as fast.
+    # The time of GCC's register allocation grows with the square of a block's length. Considering fewer
+    # pseudo-registers halves the compilation time of a large tree, and the code is as fast.
     "--param",
     "lra-max-considered-reload-pseudos=100",
     "-w",
@@ -61,18 +61,18 @@ _COMMON = [
 
 
 class Library:
-    """A loaded shared library, and the addresses of its two functions."""
+    """A loaded shared library and the addresses of its two functions."""
 
     def __init__(self, path: Path) -> None:
         try:
             self.handle = ctypes.CDLL(str(path))
         except OSError as error:
-            raise CompilerError(f"compiler: what it made cannot be loaded: {error}") from error
+            raise CompilerError(f"compiler: the library it made cannot be loaded: {error}") from error
         try:
             self.one = _address(self.handle.mbt_one)
             self.many = _address(self.handle.mbt_many)
         except AttributeError as error:
-            raise CompilerError(f"compiler: what it made is not what it was given: {error}") from error
+            raise CompilerError(f"compiler: the library it made lacks a function: {error}") from error
 
 
 #: What `build` returns: two addresses.
@@ -82,17 +82,17 @@ CodeInMemory: TypeAlias = Library | JitLibrary
 def write(
     trace: Trace, inputs: list[int], outputs: list[list[int]], compiler: str | None, single: bool
 ) -> str:
-    """Return the source that `build` takes of what was recorded; see `write_source`."""
+    """Return the source of a trace, as `build` takes it; see `write_source`."""
     writer = write_assembly if compiler == LLVM else write_source
     return writer(trace, inputs, outputs, _REGISTERS[_core.isa], single)
 
 
 def build(source: str, compiler: str | None, cache: bool, timeout: float | None = None) -> CodeInMemory:
-    """Return the library of a source, compiled now or before."""
+    """Return the library of a source, compiled now or loaded from the cache."""
     by_llvm = compiler == LLVM
     command = target_words() if by_llvm else [*_find_compiler(compiler), *_COMMON, *_FLAGS.get(_core.isa, [])]
     limit = as_timeout(timeout)
-    # Where a library is kept; the compiler works in a folder of its own.
+    # The cache folder; the compiler works in a separate folder.
     kept = _cache_folder() if cache else None
     key = hashlib.sha256("\0".join([*command, sys.platform, source]).encode()).hexdigest()[:32]
     library = None if kept is None else _find(kept, key, by_llvm)
@@ -115,14 +115,14 @@ def build(source: str, compiler: str | None, cache: bool, timeout: float | None 
 
 
 def as_timeout(timeout: float | None) -> float:
-    """Return how long the compiler may take [s]: as given, as the environment says, or half an hour.
+    """Return the compiler's time limit [s]: as given, from the environment, or half an hour.
 
     Raises
     ------
     ArgumentTypeError, ArgumentValueError
-        When it is not a number > 0; infinity is one.
+        When `timeout` is not a number > 0; infinity is allowed.
     CompilerError
-        When the environment variable is none.
+        When the environment variable is not a number > 0.
     """
     if timeout is not None:
         limit = as_float(timeout, "timeout")
@@ -139,7 +139,7 @@ def as_timeout(timeout: float | None) -> float:
 
 
 def _find(folder: Path, key: str, by_llvm: bool) -> CodeInMemory | None:
-    """Return what was compiled before, if it is what was written then: a damaged library ends the process."""
+    """Return a library from the cache if it is intact: loading a damaged one would end the process."""
     for path in folder.glob(f"{key}-*.{_SUFFIXES[by_llvm]}"):
         try:
             library = path.read_bytes()
@@ -147,12 +147,12 @@ def _find(folder: Path, key: str, by_llvm: bool) -> CodeInMemory | None:
                 return JitLibrary(library) if by_llvm else Library(path)
             path.unlink()
         except (OSError, CompilerError):
-            pass  # Another process has removed it, or another machine has made it: it is made again.
+            pass  # Removed by another process, or made on another machine: compile again.
     return None
 
 
 def _keep(folder: Path, key: str, library: bytes, by_llvm: bool) -> Path:
-    """Write a library to where it is found again: whole, on the disk, and named by what is in it."""
+    """Write a library to the cache, atomically and durably, and named by a hash of its contents."""
     path = folder / _name_of(key, library, by_llvm)
     replace_file(path, library, 0o600)
     return path
@@ -163,7 +163,7 @@ def _name_of(key: str, library: bytes, by_llvm: bool) -> str:
 
 
 def _find_compiler(compiler: str | None) -> list[str]:
-    """Return the command of a compiler: that asked for, that of the environment, or the first there is."""
+    """Return the compiler's command: the one given, the one in the environment, or the first one found."""
     given = compiler or os.environ.get("CC")
     candidates = [given] if given else ["cc", "gcc", "clang"]
     for candidate in candidates:
@@ -171,11 +171,11 @@ def _find_compiler(compiler: str | None) -> list[str]:
             words = shlex.split(candidate)
         except ValueError as error:
             raise CompilerError(
-                f"compiler: expected a command as a shell reads it, got {quote(candidate)}: {error}"
+                f"compiler: expected a shell command, got {quote(candidate)}: {error}"
             ) from None
         if words and shutil.which(words[0]):
             return words
-    wanted = f"{quote(given)}, which is not found" if given else "there is none of cc, gcc and clang"
+    wanted = f"{quote(given)}, which is not found" if given else "found none of cc, gcc and clang"
     raise CompilerError(
         f"compiler: expected a C compiler, GCC or Clang: {wanted}. Install one, or name it: "
         "mbt.compile(..., compiler=...), or the environment variable CC"
@@ -183,13 +183,13 @@ def _find_compiler(compiler: str | None) -> list[str]:
 
 
 def _cache_folder() -> Path:
-    """Return the folder of what was compiled before: nobody else may write there, for it is executed."""
+    """Return the cache folder, to which nobody else may write because its contents are executed."""
     base = os.environ.get("MBT_CACHE_DIR") or os.path.join(
         os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache"), "mbt"
     )
     folder = Path(base)
     try:
-        # Those above it too, which mkdir(parents=True) leaves to the umask.
+        # Create the parents here too, because mkdir(parents=True) takes their mode from the umask.
         for missing in [*reversed(folder.parents), folder]:
             missing.mkdir(mode=0o700, exist_ok=True)
         status = folder.stat()
@@ -202,17 +202,17 @@ def _cache_folder() -> Path:
     ):
         raise CompilerError(
             f"cache: expected a folder that you own and nobody else may write into, got {quote_path(base)}: "
-            "what lies there is executed. Set MBT_CACHE_DIR, or use cache=False"
+            "its files are executed. Set MBT_CACHE_DIR, or use cache=False"
         )
     return folder
 
 
 def _compile(command: list[str], source: str, folder: Path, timeout: float) -> Path:
-    """Return the path of the library that the compiler makes in a folder."""
+    """Compile in a folder and return the path of the library."""
     text, made, output = (folder / name for name in ("model.c", "model.so", "output"))
     text.write_text(source, encoding="ascii")
     words = [*command, "-shared", "-fPIC", "-o", str(made), str(text), "-lm"]
-    # Into a file: a pipe would be open for as long as any process that the compiler started.
+    # Write to a file: a pipe would stay open as long as any process that the compiler started.
     with open(output, "wb") as stream:
         status = _run(words, stream, timeout)
     if status:
@@ -220,13 +220,13 @@ def _compile(command: list[str], source: str, folder: Path, timeout: float) -> P
         raise CompilerError(f"compiler: {quote(command[0])} failed: {_last_lines(said)}")
     if not made.exists():
         raise CompilerError(
-            f"compiler: {quote(command[0])} ended well, but made no library: is it a C compiler?"
+            f"compiler: {quote(command[0])} succeeded but made no library: is it a C compiler?"
         )
     return made
 
 
 def _run(words: list[str], output: IO[bytes], timeout: float) -> int:
-    """Run a command, and return its exit status. All that it started ends with it, or with this function."""
+    """Run a command and return its exit status; on a timeout or Ctrl-C, kill it and all that it started."""
     process = subprocess.Popen(
         words,
         stdin=subprocess.DEVNULL,
@@ -252,7 +252,7 @@ def _run(words: list[str], output: IO[bytes], timeout: float) -> int:
 
 
 def _last_lines(text: str) -> str:
-    return " | ".join(line.strip() for line in text.strip().splitlines()[-3:])[:500] or "it says nothing"
+    return " | ".join(line.strip() for line in text.strip().splitlines()[-3:])[:500] or "no output"
 
 
 def _address(function: object) -> int:

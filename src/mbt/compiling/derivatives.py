@@ -1,4 +1,4 @@
-"""Derivatives of recorded arithmetic, recorded too: each operation as a number with derivatives."""
+"""Derivatives of recorded arithmetic, recorded in turn by forward differentiation of each operation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["differentiate"]
 
 Rates = dict[int, Number]
 
-# f = f(x): df/dx in terms of the trace, x and f. Steps are not among them: they have no derivative but zero.
+# f = f(x): df/dx in terms of the trace, x and f. Step functions are absent: their derivative is zero.
 _OF_ONE: dict[str, Callable[[Trace, Any, Any], Any]] = {
     "sin": lambda t, x, f: t.apply("cos", x),
     "cos": lambda t, x, f: -t.apply("sin", x),
@@ -48,7 +48,7 @@ _OF_TWO: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
         lambda t, x, y, f: -x / (x * x + y * y),
     ),
     "hypot": (lambda t, x, y, f: x / f, lambda t, x, y, f: y / f),
-    # 0**y is 0 for all y > 0, whatever its logarithm is.
+    # 0**y is 0 for all y > 0, although log(0) is infinite.
     "pow": (
         lambda t, x, y, f: t.select(y.trace.compare("equal", y, 0.0), 0.0, y * t.apply("pow", x, y - 1.0)),
         lambda t, x, y, f: t.select(
@@ -64,21 +64,21 @@ _OF_TWO: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
 
 
 def differentiate(trace: Trace, outputs: list[int], inputs: dict[int, int]) -> list[list[Number]]:
-    """Return the derivatives of some operations, by the inputs whose directions are given.
+    """Return the derivatives of some operations with respect to inputs, along the given directions.
 
     Parameters
     ----------
     trace : Trace
-        What was recorded; the derivatives are added.
+        The recorded operations, to which those of the derivatives are added.
     outputs : list of int
         Indices of operations.
     inputs : dict of int to int
-        Indices of inputs, and the direction of each.
+        Maps the index of each input to its direction.
 
     Returns
     -------
     list of list of Number
-        For each output its derivative along each direction.
+        For each output, its derivative along each direction.
     """
     rates: dict[int, Rates] = {index: {direction: trace.one} for index, direction in inputs.items()}
     for index in range(max(outputs, default=-1) + 1):
@@ -91,7 +91,7 @@ def differentiate(trace: Trace, outputs: list[int], inputs: dict[int, int]) -> l
 
 
 def _rates_of(t: Trace, index: int, rates: dict[int, Rates]) -> Rates:
-    """Return the derivatives of one operation that are not zero, by direction."""
+    """Return the nonzero derivatives of one operation, by direction."""
     name, *operands = t.operations[index]
     if name in ("constant", "input"):
         return {}
@@ -120,6 +120,6 @@ def _rates_of(t: Trace, index: int, rates: dict[int, Rates]) -> Rates:
             partial = rule(t, *numbers, f) if rate else t.zero
             for i in rate:
                 found[i] = found.get(i, t.zero) + partial * rate[i]
-    else:  # A step, or a condition.
+    else:  # A step function or a condition.
         found = {}
     return {i: rate for i, rate in found.items() if rate is not t.zero}

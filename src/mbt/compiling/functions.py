@@ -1,4 +1,4 @@
-"""`mbt.compile`: functions of one tree in native code."""
+"""`mbt.compile`: functions of one tree as native code."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ __all__ = ["CompiledFunctions", "compile"]
 
 _DOUBLE = np.dtype(np.float64)
 
-# From so many velocities on, results of n^2 numbers have so many terms that the loops of `mbt.functional` are
-# faster.
+# From this many velocities on, results with n^2 entries have so many terms that the loops of `mbt.functional`
+# are faster.
 _LOOPS_ARE_FASTER = 30
 _LOOPS: dict[str, Callable[..., Any]] = {
     "mass_matrix": mass_matrix,
@@ -94,11 +94,11 @@ def compile(
     cache: bool = True,
     timeout: float | None = None,
 ) -> Any:
-    """Return functions of a tree, or a function that you write, in native code.
+    """Return functions of a tree, or a function that you write, as native code.
 
-    The computation is recorded with the numbers of the tree in it, without zeros, ones and repeated terms.
-    A compiler makes code of it: for one state, and for as many states at once as a register has lanes.
-    docs/compiling.md tells which functions gain, and how much.
+    The computation is recorded with the tree's parameters as constants, without zeros, ones and repeated
+    terms. A compiler turns it into code for one state, and for as many states at once as a register has
+    lanes. docs/compiling.md tells which functions become faster, and by how much.
 
     Parameters
     ----------
@@ -107,51 +107,51 @@ def compile(
     functions : str, sequence of str or callable, optional
         Functions of `mbt.functional` that `mbt.symbolic.make_expressions` supports. Or a function of arrays
         that computes with NumPy, `mbt.functional` and `mbt.math`: it is called once, with numbers that record
-        what is done with them, and must not branch on their values.
+        each operation, and must not branch on their values.
     arguments : dict of str to int or tuple of int
-        Of a function that you write, the shapes of its arguments for one state, by name; an int is the
+        For a function that you write: the shapes of its arguments for one state, by name; an int is the
         length of a vector.
     derivatives : str or sequence of str, optional
-        Of a function that you write and that returns a dict, the arguments by which to differentiate: results
-        "tau" also give "tau_q", the derivatives with respect to the entries of "q", with the axes of q behind
-        those of tau.
+        For a function that you write and that returns a dict: the arguments with respect to which to
+        differentiate. A result "tau" then also gives "tau_q", its derivatives with respect to the entries of
+        "q", with the axes of tau followed by those of q.
     export : str or path, optional
-        A folder to write C sources into instead of compiling a function that you write: a library that
-        allocates nothing and needs libm alone, its header, a CMake file and a test program.
+        A folder to write C sources into, instead of compiling a function that you write: a library that
+        allocates nothing and needs only libm, its header, a CMake file and a test program.
     name : str, optional
-        The name of the exported C function; by default that of yours.
+        The name of the exported C function; by default that of your function.
     frame : Frame or str, optional
         The frame of "frame_pose" and "frame_jacobian", or its name.
     dtype : dtype, optional
-        float64, or float32: the functions then take, compute and return float32, twice the states per
-        register.
+        float64, or float32: the functions then take, compute and return float32, with twice as many states
+        per register.
     compiler : str, optional
-        A command that compiles C: GCC or Clang. By default the environment variable CC, or ``cc``. Or
-        ``"llvm"``: the package llvmlite, without any C compiler.
+        The command of a C compiler, GCC or Clang; by default, the environment variable CC, or ``cc``. Or
+        ``"llvm"`` for the package llvmlite, which needs no C compiler.
     cache : bool, optional
-        Whether to keep the compiled libraries in MBT_CACHE_DIR or ``~/.cache/mbt`` for the next time.
+        Whether to keep the compiled libraries in MBT_CACHE_DIR or ``~/.cache/mbt`` for later use.
     timeout : float, optional
-        How long the compiler may take for one function [s]; ``math.inf`` sets no limit. By default the
-        environment variable MBT_COMPILER_TIMEOUT, or half an hour. Not with ``compiler="llvm"``, which runs
-        in this process.
+        Time limit for compiling one function [s]; ``math.inf`` sets no limit. By default, the environment
+        variable MBT_COMPILER_TIMEOUT, or half an hour. Not allowed with ``compiler="llvm"``, which runs in
+        this process.
 
     Returns
     -------
     CompiledFunctions or CompiledFunction
-        With the functions of `mbt.functional` as attributes: they take the same arrays, without the tree, and
-        ``out=``. Or a function with the arguments and results of that which you wrote, which takes leading
+        An object with the functions of `mbt.functional` as attributes: they take the same arrays, without the
+        tree, and ``out=``. Or a function with the arguments and results of yours, which also accepts leading
         axes and ``out=``. Functions of float32 reject arrays that do not convert without loss. With `export`,
         the path of the folder.
 
     Raises
     ------
     CompilerError
-        When there is no compiler, or no llvmlite, it fails or takes too long, or the folder of the cache is
-        not safe for executable files.
+        When there is no compiler (or no llvmlite), it fails or takes too long, or the cache folder is not
+        safe for executable files.
     UnknownNameError, ArgumentTypeError, ArgumentValueError
-        When there is no such function or dtype, `tree` is none, `frame` is missing or out of place, or
-        `timeout` is not greater than zero; when a function that you write branches on a value, or does
-        something else that cannot be recorded: the message names the line.
+        When there is no such function or dtype, `tree` is not a MultibodyTree, `frame` is missing or not
+        allowed, or `timeout` is not greater than zero; when a function that you write branches on a value, or
+        does something else that cannot be recorded: the message names the line.
     NotFinalizedError
         Before ``finalize()``.
 
@@ -183,40 +183,40 @@ def compile(
         _check_tree(tree)
         if frame is not None:
             raise ArgumentValueError(
-                "frame: expected none with a function that you write, which knows its own"
+                "frame: expected none with a function that you write, which chooses its own frames"
             )
         call = trace_call(functions, as_shapes(arguments), derivatives)
         own = getattr(functions, "__name__", "function")
         if export is not None:
             return export_call(call, export, own if name is None else name, kind)
         if name is not None:
-            raise ArgumentValueError("name: expected none without export=, whose C function it names")
+            raise ArgumentValueError("name: expected none without export=: it names the exported C function")
         return make_function(call, own, kind, compiler, is_kept, limit)
     given = {"arguments": arguments, "derivatives": derivatives or None, "export": export, "name": name}
     for option, value in given.items():
         if value is not None:
             raise ArgumentTypeError(
-                f"{option}: expected none but with a function that you write, got {quote(functions)}"
+                f"{option}: only allowed with a function that you write, got {quote(functions)}"
             )
     names = (functions,) if isinstance(functions, str) else functions
     if not isinstance(names, Sequence) or not names or not all(isinstance(name, str) for name in names):
         raise ArgumentTypeError(f"functions: expected names of functions, got {quote(functions)}")
     if frame is not None and not any(name in OF_A_FRAME for name in names):
-        raise ArgumentValueError(f"frame: only {' and '.join(map(quote, OF_A_FRAME))} are of a frame")
+        raise ArgumentValueError(f"frame: only {' and '.join(map(quote, OF_A_FRAME))} take a frame")
     return CompiledFunctions(tree, tuple(names), frame, compiler, is_kept, kind, limit)
 
 
 class CompiledFunctions:
-    """Functions of one tree in native code, as attributes; `mbt.compile` makes it.
+    """Functions of one tree as native code; created by `mbt.compile`. Each function is an attribute.
 
     Attributes
     ----------
     tree : MultibodyTree
-        Whose functions they are.
+        The tree.
     names : tuple of str
-        Their names.
+        The names of the functions.
     dtype : dtype
-        Of the arrays that they take and return.
+        The dtype of the arrays that they take and return.
     """
 
     def __init__(
@@ -246,7 +246,7 @@ class CompiledFunctions:
 
     @property
     def sources(self) -> dict[str, str]:
-        """The C code of each function; in the language of LLVM with ``compiler="llvm"``."""
+        """The C code of each function; LLVM IR with ``compiler="llvm"``."""
         return {name: self._write(name)[0] for name in self.names}
 
     def _write(self, name: str) -> _Written:
@@ -265,7 +265,7 @@ class CompiledFunctions:
         return self._libraries[name]
 
     def native(self, name: str) -> NativeCode:
-        """Return the addresses of a function, for callers that are not Python.
+        """Return the addresses of a function, for callers outside Python.
 
         Parameters
         ----------
@@ -275,12 +275,12 @@ class CompiledFunctions:
         Returns
         -------
         NativeCode
-            With ``address``, ``address_of_many`` and what they take.
+            With ``address``, ``address_of_many`` and a description of their arguments.
 
         Raises
         ------
         UnknownNameError, ArgumentTypeError
-            When there is no such function, or `name` is no text.
+            When there is no such function, or `name` is not a string.
         """
         if not isinstance(name, str):
             raise ArgumentTypeError(f"name: expected the name of a compiled function, got {quote(name)}")
@@ -289,18 +289,18 @@ class CompiledFunctions:
         _, inputs, shapes = self._write(name)
         return NativeCode(dict(inputs), shapes, self.dtype, self._library_of(name))
 
-    # Functions are attributes that a type checker does not see.
+    # Declares to type checkers that attributes are functions.
     def __getattr__(self, name: str) -> Callable[..., Any]:
-        """Tell what there is."""
+        """Raise; the message lists the compiled functions."""
         there = ", ".join(self.__dict__.get("names", ()))
         raise AttributeError(f"{quote(name)} was not compiled: there are {there}")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle what they were made of: they are compiled again, or found."""
+        """Pickle the inputs: the functions are compiled again, or loaded from the cache."""
         return CompiledFunctions, (self.tree, self.names, *self._options)
 
     def __repr__(self) -> str:
-        """Tell the names."""
+        """Show the names."""
         of = "" if self.dtype == np.float64 else f" of {self.dtype}"
         return f"<CompiledFunctions {', '.join(self.names)}{of}>"
 
@@ -323,7 +323,7 @@ def _as_dtype(dtype: Any) -> Any:
 
 
 def _write(tree: Any, name: str, frame: Any, dtype: Any, compiler: str | None) -> _Written:
-    """Record and write a function."""
+    """Record a function and return its code, the sizes of its inputs, and the shapes of its outputs."""
     trace = Trace()
     places: list[str] = []
 

@@ -1,4 +1,4 @@
-"""The addresses of mbt's own kernels, for callers that are not Python: without a C compiler."""
+"""The addresses of mbt's own kernels, for callers outside Python; no C compiler is needed."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ __all__ = ["NativeKernel", "native_kernel"]
 class _Kernel(NamedTuple):
     quantity: Quantity
     inputs: str
-    num_frames: int = 0  # of its integers, the first so many
-    num_flags: int = 0  # and so many more, all zero
-    is_of_zeros: bool = False  # its own input is no argument
+    num_frames: int = 0  # how many of its integers, the first ones, are frames
+    num_flags: int = 0  # how many flags follow, all zero
+    is_of_zeros: bool = False  # its third input is zero and not an argument
 
 
 _KERNELS = {
@@ -40,33 +40,33 @@ _KERNELS = {
 
 
 def native_kernel(tree: Any, name: str, *, frame: Any = None) -> NativeKernel:
-    """Return the address of a function of `mbt.functional` for one tree, as C calls it.
+    """Return the address of a function of `mbt.functional` for one tree, to be called from C.
 
-    It is mbt's own code, the same that the function in Python runs: unlike `mbt.compile` it needs no C
-    compiler and no time, and its results are those of `mbt.functional` to the bit.
+    It runs the same code as the function in Python: unlike `mbt.compile`, it needs no C compiler and takes no
+    time to create, and its results are bitwise equal to those of `mbt.functional`.
 
     Parameters
     ----------
     tree : MultibodyTree
-        A finalized tree of doubles without force elements written in Python. Its default parameters hold.
+        A finalized tree of doubles without force elements written in Python. Its default parameters are used.
     name : str
         "inverse_dynamics", "forward_dynamics", "mass_matrix", "bias_term", "gravity_generalized_forces",
         "body_poses", "center_of_mass", "frame_pose" or "frame_jacobian".
     frame : Frame, RigidBody or str, optional
-        The frame of "frame_pose" and "frame_jacobian", and of nothing else.
+        The frame for "frame_pose" and "frame_jacobian"; not allowed for other functions.
 
     Returns
     -------
     NativeKernel
-        For one caller at a time: make one for each thread.
+        Serves one caller at a time: create one for each thread.
 
     Raises
     ------
     UnknownNameError, ArgumentTypeError, ArgumentValueError
-        When there is no such function, `tree` is none, is of another scalar or has force elements written in
-        Python, or `frame` is missing or out of place.
+        When there is no such function, `tree` is not a MultibodyTree, has another scalar type or has force
+        elements written in Python, or `frame` is missing or not allowed.
     ForeignElementError
-        When the frame is of another tree.
+        When the frame belongs to another tree.
     NotFinalizedError
         Before ``finalize()``.
 
@@ -100,7 +100,7 @@ def native_kernel(tree: Any, name: str, *, frame: Any = None) -> NativeKernel:
     if frame is None and kernel.num_frames:
         raise ArgumentTypeError(f"frame: expected a frame for {quote(name)}, got None")
     if frame is not None and not kernel.num_frames:
-        raise ArgumentValueError(f"frame: {quote(name)} is not of a frame")
+        raise ArgumentValueError(f"frame: {quote(name)} does not take a frame")
     frames = (above.frame_index(tree, frame, "frame"),) if kernel.num_frames else ()
     handle = KernelHandle(tree, kernel.quantity, (*frames, *[0] * kernel.num_flags), kernel.is_of_zeros)
     sizes = {
@@ -112,27 +112,27 @@ def native_kernel(tree: Any, name: str, *, frame: Any = None) -> NativeKernel:
 
 @dataclass(frozen=True)
 class NativeKernel:
-    """Where a kernel of mbt is in memory and what it takes, for C, Cython and whatever calls by address.
+    """The address of a kernel of mbt and its arguments, for C, Cython and other callers by address.
 
-    Calls need neither Python nor its GIL, and allocate nothing. In C::
+    Calls need neither Python nor the GIL, and allocate nothing. In C::
 
         int call(void* handle, const double* q, const double* v, const double* x, double* out);
 
     `x` is the third input. Inputs that `inputs` does not name are not read: pass NULL. All arrays are
-    contiguous numbers of one state, and `out` must not overlap the others. Returns 0; or 1 where there is no
-    result, such as at a quaternion of zeros or when a degree of freedom has no inertia, and what is in
-    `out` then means nothing.
+    contiguous and of one state, and `out` must not overlap the others. Returns 0; or 1 if there is no result,
+    such as for a zero quaternion or a degree of freedom without inertia: the contents of `out` are then
+    meaningless.
 
-    The handle owns the model, its parameters and the working memory: it serves one caller at a time, so make
-    one for each thread. It is valid as long as this object is referred to, even without the tree, and in this
-    process alone.
+    The handle owns the model, its parameters and the working memory: it serves one caller at a time, so
+    create one for each thread. It is valid as long as this object is referenced, even without the tree, and
+    only in this process.
 
     Attributes
     ----------
     inputs : dict of str to int
-        How many numbers each input has, in order: ``{"q": 6, "v": 6, "vdot": 6}``.
+        The size of each input, in order: ``{"q": 6, "v": 6, "vdot": 6}``.
     outputs : tuple of tuple of int
-        The shape of the one output, C-contiguous.
+        The shape of the single output, which is C-contiguous.
     dtype : dtype
         float64.
     """
@@ -144,12 +144,12 @@ class NativeKernel:
 
     @property
     def address(self) -> int:
-        """The address of the function, one for all kernels."""
+        """The address of the function, the same for all kernels."""
         return self._handle.address
 
     @property
     def handle(self) -> int:
-        """The address to give to it."""
+        """The address to pass to it as `handle`."""
         return self._handle.handle
 
     @property
@@ -158,5 +158,5 @@ class NativeKernel:
         return ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * 5)
 
     def __reduce__(self) -> Any:
-        """Refuse: an address means nothing in another process."""
+        """Raise: an address is meaningless in another process."""
         raise TypeError("addresses cannot be pickled: pickle the tree, and ask for them again")

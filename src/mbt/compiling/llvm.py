@@ -1,4 +1,4 @@
-"""From the language of LLVM to addresses, by the package llvmlite: no C compiler is needed."""
+"""From LLVM IR to addresses, with the package llvmlite; no C compiler is needed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mbt.errors import CompilerError
 
 __all__ = ["JitLibrary", "make_object", "target_words"]
 
-#: What LLVM calls a processor with an instruction set of mbt, and its features.
+#: LLVM's name and features of a processor with each instruction set of mbt.
 _PROCESSORS = {
     "v4": ("x86-64-v4", "-prefer-256-bit"),
     "v3": ("x86-64-v3", ""),
@@ -41,9 +41,9 @@ def _import_llvm() -> Any:
 
 @cache
 def _wait_in_forks(lib: Any) -> None:
-    """Let no process fork within a function of llvmlite, or the child would find its lock locked for ever.
+    """Prevent a fork while llvmlite holds its lock, which would stay locked forever in the child.
 
-    Every function takes this lock, and so does the end of an object.
+    Every function of llvmlite takes this lock, and so does the deletion of its objects.
     """
     lock = getattr(lib, "_lock", None)
     if lock and hasattr(os, "register_at_fork"):
@@ -53,28 +53,28 @@ def _wait_in_forks(lib: Any) -> None:
 
 
 def _processor(llvm: Any) -> tuple[str, str]:
-    """Return the name and the features of the processor that code is made for."""
+    """Return the name and the features of the target processor."""
     if _core.isa == "base" and platform.machine().lower() not in ("x86_64", "amd64"):
         return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
     return _PROCESSORS[_core.isa]
 
 
 def target_words() -> list[str]:
-    """Return what code depends on besides its source."""
+    """Return everything but the source that the code depends on."""
     llvm = _import_llvm()
     version = ".".join(map(str, llvm.llvm_version_info))
     return ["llvm", version, llvm.get_process_triple(), *_processor(llvm)]
 
 
 def make_object(source: str) -> bytes:
-    """Return the object file of a module of LLVM.
+    """Return the object file of an LLVM module.
 
     Raises
     ------
     CompilerError
-        When there is no llvmlite, or it refuses the module.
+        When there is no llvmlite, or it rejects the module.
     MemoryError
-        When the system has not the memory that LLVM may need.
+        When the system lacks the memory that LLVM may need.
     """
     llvm = _import_llvm()
     _expect_memory(64 * len(source))
@@ -89,7 +89,7 @@ def _translate(llvm: Any, source: str) -> bytes:
     machine = _machine(llvm)
     module = llvm.parse_assembly(source)
     options = llvm.create_pipeline_tuning_options(speed_level=1)
-    # What is recorded has no loops, and no repeated terms.
+    # A low level is enough: traces have no loops and no repeated terms.
     passes = llvm.create_pass_builder(machine, options)
     passes.getModulePassManager().run(module, passes)
     made: bytes = machine.emit_object(module)
@@ -97,12 +97,12 @@ def _translate(llvm: Any, source: str) -> bytes:
 
 
 def _expect_memory(size: int) -> None:
-    """Ask for the memory that LLVM may need, and give it back: LLVM ends the process where there is none."""
+    """Allocate and free the memory that LLVM may need: out of memory, LLVM would end the process."""
     size += 2**24
     try:
         mmap.mmap(-1, size).close()
     except (OSError, OverflowError):
-        raise MemoryError(f"LLVM may need {size / 2**20:.0f} MiB, which the system does not give") from None
+        raise MemoryError(f"LLVM may need {size / 2**20:.0f} MiB of memory, more than is available") from None
 
 
 def _machine(llvm: Any) -> Any:
@@ -116,7 +116,7 @@ def _machine(llvm: Any) -> Any:
 
 
 class JitLibrary:
-    """An object file in the memory of this process, and the addresses of its two functions."""
+    """An object file loaded into this process, and the addresses of its two functions."""
 
     def __init__(self, made: bytes) -> None:
         llvm = _import_llvm()
@@ -124,15 +124,15 @@ class JitLibrary:
         try:
             self.handle = _link(llvm, made)
         except RuntimeError as error:
-            raise CompilerError(f"compiler: what LLVM made cannot be loaded: {error}") from error
+            raise CompilerError(f"compiler: the code made by LLVM cannot be loaded: {error}") from error
         self.one: int = self.handle["mbt_one"]
         self.many: int = self.handle["mbt_many"]
 
 
 def _link(llvm: Any, made: bytes) -> Any:
     if not _jits:
-        # One block of memory for an object. The other linker takes one a section, and ends the process where
-        # two of them lie 2 GiB apart; the files of Windows it alone knows.
+        # JITLink allocates one block of memory per object. The other linker allocates one per section, and
+        # ends the process if two of them are 2 GiB apart; but only it supports object files of Windows.
         _jits.append(llvm.create_lljit_compiler(_machine(llvm), use_jit_link=sys.platform != "win32"))
     builder = llvm.JITLibraryBuilder()
     builder.add_object_img(made).add_current_process()

@@ -1,4 +1,4 @@
-"""The addresses of a compiled function, for callers that are not Python."""
+"""The addresses of a compiled function, for callers outside Python."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ __all__ = ["NativeCode"]
 
 @dataclass(frozen=True)
 class NativeCode:
-    """Where a compiled function is in memory and what it takes, for C, Cython and whatever calls by address.
+    """The addresses of a compiled function and its arguments, for C, Cython and other callers by address.
 
-    Calls need neither Python nor its GIL, allocate nothing, and keep nothing between them: any number of
-    threads may call at once. In C, with ``F`` double, or float of a function of float32::
+    Calls need neither Python nor the GIL, allocate nothing, and keep no state: any number of threads may call
+    at once. In C, where ``F`` is double, or float for a function of float32::
 
         void one(const F* const* inputs, F* const* outputs);
         void many(const F* const* inputs, const ptrdiff_t* strides, F* const* outputs, ptrdiff_t count);
 
-    `inputs` and `outputs` are arrays of pointers to contiguous numbers of one state, or of `count` states one
-    after the other; `strides` are the distances of states in each input, in numbers: its size, or zero for
-    one state that serves all. Inputs and outputs must not overlap. Nothing is checked, and a state without
-    a result gives NaN or infinities.
+    `inputs` and `outputs` are arrays of pointers to contiguous values of one state, or of `count` states one
+    after the other; `strides` are the distances between states in each input, in elements: the size of the
+    input, or zero to use one for all states. Inputs and outputs must not overlap. Nothing is checked, and a
+    state without a result gives NaN or infinities.
 
-    The code stays loaded as long as this object, or the `CompiledFunctions` that it is of, is referred to:
-    keep one of them as long as an address is in use. An address holds in this process alone.
+    The code stays loaded as long as this object, or the `CompiledFunctions` that created it, is referenced:
+    keep one of them as long as an address is in use. An address is valid only in this process.
 
     Attributes
     ----------
     inputs : dict of str to int
-        How many numbers each input has, in order: ``{"q": 6, "v": 6, "vdot": 6}``.
+        The size of each input, in order: ``{"q": 6, "v": 6, "vdot": 6}``.
     outputs : tuple of tuple of int
-        The shape of each output, C-contiguous.
+        The shape of each output, which is C-contiguous.
     dtype : dtype
         float64 or float32.
 
@@ -82,5 +82,5 @@ class NativeCode:
         return ctypes.CFUNCTYPE(None, pointers, ctypes.POINTER(ctypes.c_ssize_t), pointers, ctypes.c_ssize_t)
 
     def __reduce__(self) -> Any:
-        """Refuse: an address means nothing in another process."""
+        """Raise: an address is meaningless in another process."""
         raise TypeError("addresses cannot be pickled: pickle the CompiledFunctions, and ask it for them")

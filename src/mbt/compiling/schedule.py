@@ -1,4 +1,4 @@
-"""Which operations results need, in which order, and the numbers that every back end writes into its code."""
+"""The operations that results need, in order, and the constants that every back end writes into its code."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from mbt.compiling.tracing import BINARY, UNARY, Operation
 __all__ = ["CALLED", "CONDITIONS", "DOUBLE", "SINGLE", "Schedule", "zip_places"]
 
 CONDITIONS = ("less", "less_equal", "equal", "negate", "both", "either")
-#: Functions of a library; sines and cosines are computed together.
+#: Functions called from a library; sines and cosines are computed together instead.
 CALLED = {*UNARY, *BINARY} - {"sin", "cos"}
 _LEAVES = ("constant", "input")
 
-#: As many operations a function. The time that GCC takes for one grows with its length to the power of 1.5 to
-#: 2, and calls are as fast or faster.
+#: Operations per function. GCC's time for a function grows with its length to the power of 1.5 to 2, and code
+#: split into functions is as fast or faster.
 _PIECE = 500
 
-# A double: |x| up to 1e6, pi/2 in parts of 33, 33, 33 and 53 bits. k times a part is exact.
+# Sines and cosines, double: |x| up to 1e6, pi/2 in parts of 33, 33, 33 and 53 bits. k times a part is exact.
 DOUBLE: dict[str, Any] = {
     "top": 63,
     "far": "1e6",
@@ -34,7 +34,7 @@ DOUBLE: dict[str, Any] = {
     ),
 }  # fmt: skip
 
-# A float: |x| up to 4000, parts of 12, 12, 12 and 24 bits.
+# Sines and cosines, float: |x| up to 4000, parts of 12, 12, 12 and 24 bits.
 SINGLE: dict[str, Any] = {
     "top": 31,
     "far": "4e3",
@@ -46,33 +46,33 @@ SINGLE: dict[str, Any] = {
 
 
 class Schedule:
-    """Those operations that results depend on, in an order in which they can be computed.
+    """The operations that results depend on, in an order in which they can be computed.
 
-    Sines and cosines of what depends on no other ones, which is nearly all of them, are computed together:
-    first `before`, then those of `angles`, then `after`. A result goes out when it is known, for most that
-    wait until the end are written to memory twice. All `inputs` are read before that, for a result may
-    replace one.
+    Sines and cosines whose angles depend on no other sine or cosine, which is nearly all of them, are
+    computed together: first `before`, then the sines and cosines of `angles`, then `after`. A result is
+    stored as soon as it is known, because most that wait until the end would be written to memory twice. All
+    `inputs` are read before the first store, because a result may overwrite an input.
 
     Attributes
     ----------
     inputs : list of int
-        What is read.
+        The inputs that are read.
     angles : list of int
-        What sines and cosines are of.
+        The angles whose sines and cosines are computed together.
     turned : dict of int to tuple of str and int
-        The sines and cosines of those, "s" or "c", and the place of the angle.
+        Their sines and cosines: "s" or "c", and the place of the angle.
     before, after : list of int
-        The other operations; `after` has the sines and cosines themselves.
+        The other operations; `after` includes the sines and cosines themselves.
     pieces : list of list of int
-        `after`, a function each; one piece up to `whole` operations.
+        `after`, split into one list per function; a single one for up to `whole` operations.
     slots : dict of int to int
-        Where in memory an operation is for later pieces, once the earlier piece that had it is done.
+        Where in memory an operation's value is stored for later pieces.
     room : int
-        How many slots there are.
+        The number of slots.
     constants : list of int
-        Those that are results.
+        The constants that are results.
     places : dict of int to list of tuple of two ints
-        Where an operation goes out: which output, and which entry.
+        The outputs of an operation: index of the output, and of its entry.
     """
 
     def __init__(self, operations: list[Operation], outputs: list[list[int]], whole: int = 0) -> None:
@@ -104,7 +104,7 @@ class Schedule:
         self.constants = [index for index in leaves["constant"] if index in self.places]
 
     def outside(self, index: int, known: Container[int]) -> list[int]:
-        """Return the operands of an operation that a piece has to read, as it does not know them yet."""
+        """Return the operands of an operation that a piece must load because they are not known yet."""
         return [
             operand
             for operand in dict.fromkeys(self._operands(index))
@@ -126,7 +126,7 @@ class Schedule:
         return used
 
     def _find_angles(self, used: list[int]) -> list[int]:
-        """Operands of sines and cosines that need no other sine or cosine first."""
+        """Return the operands of sines and cosines that depend on no other sine or cosine."""
         behind: set[int] = set()
         angles: dict[int, None] = {}
         for index in used:
@@ -139,7 +139,7 @@ class Schedule:
         return list(angles)
 
     def _find_slots(self) -> int:
-        """Give what a later piece needs a slot, until the last one that does; return how many there are."""
+        """Assign slots to values until the last piece that needs them; return the number of slots."""
         where = {index: k for k, piece in enumerate(self.pieces) for index in piece}
         last = {
             operand: where[index]
@@ -168,10 +168,10 @@ class Schedule:
 
 
 def zip_places(lanes: int, piece: int) -> tuple[list[int], list[int]]:
-    """Return which lanes of two registers, side by side, a zip puts into two others.
+    """Return the lanes of two registers, side by side, that a zip moves to each of two others.
 
-    A zip takes the numbers of both in turn: those of the first half to the first register, or, of each
-    `piece` of both, those of its first half.
+    A zip interleaves the two registers: the first half of the lanes of each goes to the first register. With
+    a `piece` shorter than a register, the first half of each piece does.
     """
     pairs = [(i, i + lanes) for i in range(lanes)]
     pieces = [pairs[i : i + piece] for i in range(0, lanes, piece)]

@@ -1,8 +1,8 @@
-"""C of recorded arithmetic: once for one state, and once for as many states as a register has lanes.
+"""Recorded arithmetic as C: once for one state, and once for as many states as a register has lanes.
 
-The text of the arithmetic is the same for both; macros say what a number is, and how it is read and written.
-It is cut into functions, because the time that a compiler takes for one grows faster than its length.
-Sines and cosines of what depends on no other ones, which is nearly all of them, are computed together.
+The text of the arithmetic is the same for both; macros define the type of a value and how it is read and
+written. It is split into functions, because compilation time grows faster than the length of a function.
+Sines and cosines whose angles depend on no others, which is nearly all of them, are computed together.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ typedef U Bits __attribute__((vector_size(W * sizeof(F))));
 #define ZIP(a, b, places) __builtin_shuffle(a, b, (Bits){places})
 #endif
 
-/* The numbers of n registers are transposed by zipping log2(n) times: as squares, or 16 bytes apart. */
+/* Transposes n registers by zipping log2(n) times: as squares, or in pieces of 16 bytes. */
 #define ZIPPED(n, of) \
   V y[n]; \
   _Pragma("GCC unroll 4") for (int step = 1; step < n; step *= 2) { \
@@ -57,7 +57,7 @@ typedef U Bits __attribute__((vector_size(W * sizeof(F))));
 
 typedef F Piece __attribute__((vector_size(16), aligned(sizeof(F)), may_alias));
 #define EACH_OF_PIECE _Pragma("GCC unroll 4") for (int i = 0; i < P; ++i)
-/* Pieces of what does not fill registers: the last one may begin within that before. */
+/* Pieces of entries that do not fill registers: the last piece may overlap the one before. */
 #define REST(j, size) for (; j < size; j = j + P < size && j + 2 * P > size ? size - P : j + P)
 
 #ifdef __has_builtin
@@ -66,7 +66,7 @@ typedef F Piece __attribute__((vector_size(16), aligned(sizeof(F)), may_alias));
 #endif
 #endif
 
-/* Of the rows of W states; of GCC before 12 a number at a time. */
+/* Loads from the rows of W states; with GCC before 12, one value at a time. */
 INLINE void load(const F* const* rows, V* v, int size) {
   int j = 0;
 #ifdef JOINS
@@ -127,7 +127,7 @@ INLINE void store(const V* o, F* out, int size, int present) {
 @FUNCTIONS
 INLINE V select_v(Bits m, V x, V y) { return (V)((m & (Bits)x) | (~m & (Bits)y)); }
 
-/* |x| = k pi/2 + y; minimax polynomials of y; odd k exchange sine and cosine. Tells which |x| are near. */
+/* |x| = k pi/2 + y; minimax polynomials in y; odd k exchange sine and cosine. Returns which |x| are near. */
 INLINE Bits sincos_v(V x, V* s, V* c) {
   const Bits bits = (Bits)x, sign = (Bits){0} + ((U)1 << TOP);
   const V a = (V)(bits & ~sign);
@@ -143,13 +143,13 @@ INLINE Bits sincos_v(V x, V* s, V* c) {
   return (Bits)(a <= FAR);
 }
 
-/* Those that are not, or not finite: their neighbours keep what they have. */
+/* Recomputes those that are far or not finite; the others keep their results. */
 static __attribute__((noinline, unused)) void sincos_far(int n, const F* x, F* s, F* c) {
   for (int i = 0; i < n; ++i)
     if (!(FN(fabs)(x[i]) <= FAR)) { s[i] = FN(sin)(x[i]); c[i] = FN(cos)(x[i]); }
 }
 
-/* A register at a time; there is room up to a multiple of W. */
+/* One register at a time; the arrays have room for a multiple of W entries. */
 INLINE void sincos_many(int n, const F* x, F* s, F* c) {
   Bits near = ~(Bits){0};
   for (int i = 0; i < n; i += W) {
@@ -186,7 +186,7 @@ _ONE = r"""
 #define SELECT(a, x, y) ((a) ? (x) : (y))
 %(pieces)s
 
-/* A result may replace an input. */
+/* A result may overwrite an input. */
 __attribute__((visibility("default")))
 void mbt_one(const F* const* inputs, F* const* outputs) {
 %(copies)s
@@ -232,7 +232,7 @@ static void block(%(parameters)s) {
 %(body)s
 }
 
-/* States of the last block that are not there repeat the last one. */
+/* The last block is filled up with copies of the last state. */
 __attribute__((visibility("default")))
 void mbt_many(const F* const* inputs, const SIZE* strides, F* const* outputs, SIZE count) {
 %(declarations)s
@@ -255,15 +255,15 @@ def write_source(
     Parameters
     ----------
     trace : Trace
-        What was recorded; its inputs are ("input", which, entry).
+        The recorded operations; an input is ("input", array, entry).
     inputs : list of int
-        Sizes of the arrays that come in.
+        Sizes of the input arrays.
     outputs : list of list of int
-        Indices of the operations whose results go out, by array.
+        For each output array, the indices of the operations that give its entries.
     register : int
-        Bytes of a register.
+        Register size in bytes.
     single : bool
-        Whether numbers are floats, not doubles.
+        Whether values are floats rather than doubles.
     """
     text = _Body(trace.operations, outputs, single)
     sizes = {f"i{k}": size for k, size in enumerate(inputs)}
@@ -306,7 +306,7 @@ def write_source(
 
 
 def write_body(trace: Trace, outputs: list[list[int]], single: bool) -> list[str]:
-    """Return the statements alone: macros say what a number is, and how it is read and written."""
+    """Return only the statements: macros define the type of a value and how it is read and written."""
     return _Body(trace.operations, outputs, single).lines()
 
 
@@ -315,12 +315,12 @@ def _indent(lines: Iterable[str]) -> str:
 
 
 def write_literal(value: float, single: bool) -> str:
-    """Return a number in C."""
+    """Return a C literal."""
     return _literal(struct.pack("d", value), single).replace("(F)", "")
 
 
 def _write_numbers(lanes: int, piece: int) -> str:
-    """Return the definitions of what depends on the lanes of a register, and of 16 bytes of it."""
+    """Return the macros that depend on the number of lanes in a register, and in 16 bytes of it."""
     whole, of_pieces = zip_places(lanes, lanes), zip_places(lanes, piece)
     numbers: dict[str, Iterable[object]] = {
         "W": [lanes],
@@ -338,7 +338,7 @@ def _write_numbers(lanes: int, piece: int) -> str:
 
 
 def _write_sines(single: bool) -> str:
-    """Return the definitions of what a number is, and of the polynomials of sines and cosines."""
+    """Return the macros for the floating-point type and for the polynomials of sines and cosines."""
     numbers = SINGLE if single else DOUBLE
     suffix = "f" if single else ""
 
@@ -362,18 +362,18 @@ def _write_sines(single: bool) -> str:
 
 
 class _Body:
-    """Statements for those operations that results depend on."""
+    """Statements for the operations that results depend on."""
 
     def __init__(self, operations: list[Operation], outputs: list[list[int]], single: bool) -> None:
         self.operations, self.single = operations, single
         self.schedule = Schedule(operations, outputs)
 
     def lines(self) -> list[str]:
-        """Return all of them, in the order of the schedule."""
+        """Return all statements, in the order of the schedule."""
         return [*self._first_lines(), *self._statements(self.schedule.after)]
 
     def main(self, arrays: list[str]) -> list[str]:
-        """Return those that come before the pieces, and the calls of the pieces."""
+        """Return the statements that precede the pieces, and the calls of the pieces."""
         schedule = self.schedule
         lines = self._first_lines()
         if not schedule.angles:
@@ -384,7 +384,7 @@ class _Body:
         return lines + [f"NAME({k})({arguments});" for k in range(len(schedule.pieces))]
 
     def pieces(self, parameters: str) -> Iterator[str]:
-        """Return functions of what follows, each with what the ones before have left in memory, m."""
+        """Return the functions of the pieces; the memory m passes values from one to later ones."""
         head = ", ".join([*parameters.split(", "), "R* restrict m", "const R* s", "const R* c"])
         for k, piece in enumerate(self.schedule.pieces):
             known: set[int] = set()
@@ -398,7 +398,7 @@ class _Body:
             yield (f"static __attribute__((noinline)) void NAME({k})({head}) {{\n{_indent(lines)}\n}}")
 
     def _keep(self, index: int) -> list[str]:
-        """Return what keeps a number for later pieces; a condition as a number."""
+        """Return the statement that stores a value for later pieces, a condition as a number."""
         if index not in self.schedule.slots:
             return []
         is_condition = self.operations[index][0] in CONDITIONS
@@ -406,7 +406,7 @@ class _Body:
         return [f"m[{self.schedule.slots[index]}] = {value};"]
 
     def _read(self, index: int) -> str:
-        """Return the statement that reads what is known before a piece."""
+        """Return the statement that reads a value computed before a piece."""
         if index not in self.schedule.slots:
             return f"const R t{index} = {self._value(index)};"
         value = f"m[{self.schedule.slots[index]}]"
@@ -457,7 +457,7 @@ class _Body:
 
 
 def _literal(number: bytes, single: bool) -> str:
-    """Return a double in C, to the last bit, or the float next to it."""
+    """Return the C literal of a double, exact to the last bit, or of the nearest float."""
     value = struct.unpack("d", number)[0]
     if single:
         value = ctypes.c_float(value).value

@@ -1,4 +1,4 @@
-"""Arrays of traced numbers, and what NumPy does with them."""
+"""Arrays of traced numbers, and NumPy's functions of them."""
 
 from __future__ import annotations
 
@@ -25,24 +25,25 @@ __all__ = [
     "plain",
 ]
 
-#: What `__array_function__` looks up: NumPy's function, and ours for it, which takes the trace first.
+#: Used by `__array_function__`: maps NumPy's functions to ours, whose first argument is the trace.
 FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {}
 
-#: Ufuncs of entries, by name, for the same one has several homes in NumPy; and those of vectors and matrices.
+#: Elementwise ufuncs, by name because NumPy may have several objects for one ufunc; and ufuncs of whole
+#: vectors and matrices.
 UFUNCS: dict[str, Callable[..., Any]] = {}
 PRODUCTS: dict[np.ufunc, Callable[..., Any]] = {}
 
-#: What notes which sums and multiples of matrices have no negative eigenvalue, alone in a list.
+#: A list with the single function that notes which sums and multiples of matrices are positive semidefinite.
 DEFINITE: list[Callable[..., None]] = []
 
-# Functions that make arrays, called with ``like=``.
+# Functions that create arrays, called with ``like=``.
 _CREATORS = {np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.zeros, np.ones, np.empty, np.full,
              np.eye, np.identity, np.arange}  # fmt: skip
 
-# Functions written in C that read arrays of floats and none of objects.
+# Functions written in C that accept arrays of floats but not of objects.
 _REFUSED = {np.interp, np.bincount, np.digitize, np.correlate, np.convolve, np.unwrap, np.nan_to_num}
 
-# Functions of `numpy.linalg` whose own code computes with products and sums alone.
+# Functions of `numpy.linalg` whose own code uses only products and sums.
 _TAKEN = {"cross", "diagonal", "matmul", "matrix_norm", "matrix_power", "matrix_transpose", "outer",
           "tensordot", "trace", "vecdot"}  # fmt: skip
 
@@ -53,12 +54,12 @@ class TracedArray(np.ndarray[Any, np.dtype[np.object_]]):
     __array_priority__ = 20.0
 
     def __array_finalize__(self, other: Any) -> None:
-        """Keep the trace of the array that this is made of."""
+        """Keep the trace of the array that this one is created from."""
         self._trace: Trace = getattr(other, "_trace", None)  # type: ignore[assignment]
 
     @property
     def scalar_type(self) -> Any:
-        """What functions of `mbt.math` compute with."""
+        """The scalar type with which functions of `mbt.math` compute."""
         return self._trace.scalar_type
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
@@ -66,11 +67,11 @@ class TracedArray(np.ndarray[Any, np.dtype[np.object_]]):
         return call_ufunc(self._trace, ufunc, method, inputs, kwargs)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        """Compute one of the other functions of NumPy."""
+        """Compute a NumPy function that is not a ufunc."""
         return call_function(self._trace, func, args, kwargs)
 
     def __getitem__(self, key: Any) -> Any:
-        """Return entries; which ones must be known."""
+        """Return entries; the indices must not be traced."""
         try:
             return super().__getitem__(key)
         except IndexError:
@@ -78,7 +79,7 @@ class TracedArray(np.ndarray[Any, np.dtype[np.object_]]):
             raise
 
     def __setitem__(self, key: Any, entries: Any) -> None:
-        """Write entries; where must be known."""
+        """Write entries; the indices must not be traced."""
         try:
             super().__setitem__(key, entries)
         except IndexError:
@@ -96,15 +97,15 @@ class TracedArray(np.ndarray[Any, np.dtype[np.object_]]):
 
 
 def _refuse_conditions(key: Any) -> None:
-    """Refuse to select entries by conditions."""
+    """Reject the selection of entries by conditions."""
     keys = key if isinstance(key, tuple) else (key,)
     if any(isinstance(x, (TracedArray, Symbol)) for x in keys):
         raise_branch()
 
 
 def as_traced(trace: Trace, value: Any) -> TracedArray:
-    """Return an array of traced numbers, or a plain array, as a `TracedArray`: a view where it can be."""
-    # NumPy's functions make arrays that do not know theirs yet.
+    """Return an array of traced numbers, or a plain array, as a `TracedArray`: a view if possible."""
+    # Arrays created by NumPy's functions have no trace yet.
     if isinstance(value, TracedArray) and value._trace not in (None, trace):
         raise foreign_error()
     array = value if isinstance(value, np.ndarray) else np.asarray(_without_arrays(value), dtype=object)
@@ -114,12 +115,12 @@ def as_traced(trace: Trace, value: Any) -> TracedArray:
 
 
 def plain(array: Any) -> Any:
-    """Return an array of objects that NumPy takes as it is."""
+    """Return an array of objects as a plain ndarray."""
     return array.view(np.ndarray)
 
 
 def _without_arrays(value: Any) -> Any:
-    """Return nested lists, of which arrays without axes are numbers."""
+    """Return nested lists in which arrays of objects are replaced by lists and numbers."""
     if isinstance(value, (list, tuple)):
         return [_without_arrays(entry) for entry in value]
     if isinstance(value, np.ndarray) and value.dtype == object:
@@ -128,7 +129,7 @@ def _without_arrays(value: Any) -> Any:
 
 
 def finished(trace: Trace, result: Any) -> Any:
-    """Return what NumPy made of arrays of objects: a number, a `TracedArray`, or both in a tuple or list."""
+    """Convert NumPy's result on arrays of objects to numbers and `TracedArray`, also in a tuple or list."""
     if isinstance(result, np.ndarray) and result.dtype == object:
         return as_traced(trace, result) if result.ndim else result.item()
     if type(result) in (tuple, list):
@@ -137,7 +138,7 @@ def finished(trace: Trace, result: Any) -> Any:
 
 
 def _map(trace: Trace, function: Callable[..., Any], *arrays: Any) -> Any:
-    """Apply a function to all entries of arrays, which broadcast."""
+    """Apply a function to all entries of arrays, with broadcasting."""
     operands = [plain(as_traced(trace, array)) for array in arrays]
     result = np.frompyfunc(function, len(operands), 1)(*operands)
     return as_traced(trace, result) if isinstance(result, np.ndarray) and result.ndim else result
@@ -204,7 +205,7 @@ def _reduce(
 
 
 def _store(trace: Trace, out: tuple[Any, ...], result: Any, name: str) -> Any:
-    """Write into what the caller gave."""
+    """Write a result into the caller's arrays."""
     results = result if isinstance(result, tuple) else (result,)
     for target, entries in zip(out, results, strict=True):
         if target is None:
@@ -224,7 +225,7 @@ def _unsupported(name: str) -> ArgumentTypeError:
 
 
 def implements(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register a function for NumPy's functions of these `names`, as ``"linalg.solve"``."""
+    """Register a function for NumPy's functions of these `names`, such as ``"linalg.solve"``."""
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         for name in names:
@@ -239,7 +240,7 @@ def implements(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]
 
 
 def call_function(trace: Trace, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Compute one of NumPy's functions that are no ufuncs."""
+    """Compute one of NumPy's functions that are not ufuncs."""
     if func in FUNCTIONS:
         return finished(trace, FUNCTIONS[func](trace, *args, **kwargs))
     name = f"{func.__module__}.{func.__name__}"
@@ -251,7 +252,7 @@ def call_function(trace: Trace, func: Any, args: tuple[Any, ...], kwargs: dict[s
     is_refused = func.__module__.startswith(("numpy.linalg", "numpy.fft")) and func.__name__ not in _TAKEN
     if func in _REFUSED or is_refused:
         raise _unsupported(name)
-    # NumPy's own code, which computes with arrays of objects by ufuncs and methods.
+    # NumPy's own implementation, which handles arrays of objects through ufuncs and methods.
     own = getattr(func, "_implementation", None)
     if own is None:
         raise _unsupported(name)
@@ -265,7 +266,7 @@ def call_function(trace: Trace, func: Any, args: tuple[Any, ...], kwargs: dict[s
 
 
 def _dressed(trace: Trace, value: Any) -> Any:
-    """Return arguments in which numbers alone are arrays without axes."""
+    """Return arguments in which traced numbers are replaced by arrays without axes."""
     if isinstance(value, Symbol):
         return as_traced(trace, value)
     if type(value) in (tuple, list):
@@ -276,7 +277,7 @@ def _dressed(trace: Trace, value: Any) -> Any:
 
 
 def lifted(trace: Trace, value: Any) -> Any:
-    """Return an array of objects all of which are `Number`."""
+    """Return an array of objects, each of which is a `Number`."""
     array = plain(as_traced(trace, value))
     result = np.empty(array.shape, dtype=object)
     for i, entry in np.ndenumerate(array):

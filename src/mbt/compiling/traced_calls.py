@@ -1,4 +1,4 @@
-"""A call of a user's function with traced numbers, and what it recorded."""
+"""The call of a user's function with traced numbers, and the resulting record."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-# The rules of NumPy's functions register themselves.
+# The rules for NumPy's functions register themselves when imported.
 from mbt.compiling import traced_functions, traced_solvers
 from mbt.compiling.derivatives import differentiate
 from mbt.compiling.traced_arrays import as_traced, lifted
@@ -29,25 +29,25 @@ del traced_functions, traced_solvers
 
 _Shape = tuple[int, ...]
 
-# As many axes as native calls take.
+# The largest number of axes that native calls accept.
 _MOST_AXES = 7
 _MOST_ARRAYS = 64
 
 
 @dataclass(frozen=True)
 class TracedCall:
-    """What a function computes.
+    """The recorded computation of a function.
 
     Attributes
     ----------
     trace : Trace
-        Its operations.
+        The operations.
     inputs, outputs : dict of str to tuple of int
-        Shapes of arguments and results, by name; results of a tuple have their places for names.
+        Shapes of arguments and results, by name; results in a tuple are named by their places.
     results : list of list of int
         Indices of the operations that give each result.
     kind : type
-        What the function returns: ndarray, tuple or dict.
+        The type that the function returns: ndarray, tuple or dict.
     """
 
     trace: Trace
@@ -77,7 +77,7 @@ def _as_shape(value: object, name: str) -> _Shape:
 def trace_call(
     function: Callable[..., Any], inputs: dict[str, _Shape], derivatives: Sequence[str] = ()
 ) -> TracedCall:
-    """Call a function with traced numbers, in arrays of these shapes by name, and return what it recorded."""
+    """Call a function with arrays of traced numbers, with these shapes by name, and return the record."""
     trace = Trace()
     vars(trace.scalar_type)["_arrays"] = TracedNumbers(trace)
     arrays = {name: _make_input(trace, place, shape) for place, (name, shape) in enumerate(inputs.items())}
@@ -110,7 +110,7 @@ def _check_signature(function: Callable[..., Any], inputs: dict[str, _Shape]) ->
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
-        return  # Of functions written in C, calling tells.
+        return  # A function written in C may have no signature: a mismatch shows when it is called.
     try:
         signature.bind(**dict.fromkeys(inputs))
     except TypeError as error:
@@ -126,7 +126,7 @@ def _call(function: Callable[..., Any], arrays: dict[str, Any]) -> Any:
     except MbtError:
         raise
     except (TypeError, AttributeError, ValueError) as error:
-        # NumPy wraps what numbers raise, and its own words are about arrays of objects.
+        # NumPy wraps errors raised by traced numbers, and its own message is about arrays of objects.
         if isinstance(error.__cause__, MbtError):
             raise error.__cause__ from None
         frames = [frame for frame in traceback.extract_tb(error.__traceback__) if is_of_user(frame.filename)]
@@ -192,7 +192,7 @@ def _check_derivatives(derivatives: object, inputs: dict[str, _Shape], kind: typ
 def _differentiate(
     trace: Trace, results: dict[str, Any], arrays: dict[str, Any], names: list[str]
 ) -> dict[str, Any]:
-    """Return the derivatives of all results with respect to some arguments, by both names."""
+    """Return the derivatives of all results with respect to some arguments, named after both."""
     entries = {name: [number.index for number in lifted(trace, arrays[name]).flat] for name in names}
     directions = {index: i for i, index in enumerate(index for some in entries.values() for index in some)}
     outputs = [number.index for array in results.values() for number in array.flat]

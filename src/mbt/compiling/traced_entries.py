@@ -1,4 +1,4 @@
-"""Entries of traced arrays: numbers and conditions that write down what is done with them."""
+"""Entries of traced arrays: numbers and conditions that record the operations on them."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 __all__ = ["HANDLERS", "Condition", "Number", "Symbol"]
 
-#: What computes ufuncs and other functions of NumPy, and makes arrays: `traced_arrays` registers it.
+#: Compute NumPy's ufuncs and other functions, and create arrays; registered by `traced_arrays`.
 HANDLERS: dict[str, Callable[..., Any]] = {}
 
-#: Powers that are products: more factors round more often than the function of the C library.
+#: Powers up to this one are products; with more factors, rounding errors exceed those of the C library.
 _LARGEST_PRODUCT = 4
 
 
 class Symbol:
-    """The result of an operation: known when the compiled function runs, and not before."""
+    """The result of an operation, known only when the compiled function runs."""
 
     __slots__ = ("index", "trace")
 
@@ -39,7 +39,7 @@ class Symbol:
 
     @property
     def scalar_type(self) -> ScalarType:
-        """What functions of `mbt.math` compute with."""
+        """The scalar type with which functions of `mbt.math` compute."""
         return self.trace.scalar_type
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
@@ -47,11 +47,11 @@ class Symbol:
         return HANDLERS["ufunc"](self.trace, ufunc, method, inputs, kwargs)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        """Compute one of the other functions of NumPy."""
+        """Compute a NumPy function that is not a ufunc."""
         return HANDLERS["function"](self.trace, func, args, kwargs)
 
     def __reduce__(self) -> NoReturn:
-        """Refuse: it means nothing outside its trace."""
+        """Raise: it is meaningless outside its trace."""
         raise TypeError("a traced number cannot be pickled or copied")
 
     def __copy__(self) -> Symbol:
@@ -63,23 +63,23 @@ class Symbol:
         return self
 
     def __bool__(self) -> bool:
-        """Refuse what is not known yet."""
+        """Raise: the value is not known yet."""
         raise_branch()
 
     def __iter__(self) -> NoReturn:
-        """Refuse: it is one number."""
+        """Raise: it is a single number."""
         raise TypeError("iteration over a 0-d array")
 
     def __getitem__(self, key: Any) -> Any:
-        """Return itself, or an array of it: what a number of NumPy does with ``()``, ``None`` and ``...``."""
+        """Return itself or an array of it, as NumPy's scalars do for ``()``, ``None`` and ``...``."""
         return HANDLERS["array"](self.trace, self)[key]
 
     def __eq__(self, other: object) -> Any:
-        """Return the condition that two numbers are equal."""
+        """Return whether two numbers are equal, as a condition."""
         return NotImplemented if isinstance(other, np.ndarray) else self.trace.compare("equal", self, other)
 
     def __ne__(self, other: object) -> Any:
-        """Return the opposite."""
+        """Return whether two numbers differ, as a condition."""
         if isinstance(other, np.ndarray):
             return NotImplemented
         return self.trace.negate(self.trace.compare("equal", self, other))
@@ -93,15 +93,15 @@ class Condition(Symbol):
     __slots__ = ()
 
     def __and__(self, other: Any) -> Any:
-        """Return whether both hold."""
+        """Return whether both conditions hold."""
         return NotImplemented if isinstance(other, np.ndarray) else self.trace.join("both", self, other)
 
     def __or__(self, other: Any) -> Any:
-        """Return whether either holds."""
+        """Return whether at least one condition holds."""
         return NotImplemented if isinstance(other, np.ndarray) else self.trace.join("either", self, other)
 
     def __xor__(self, other: Any) -> Any:
-        """Return whether one holds, not both."""
+        """Return whether exactly one condition holds."""
         if isinstance(other, np.ndarray):
             return NotImplemented
         t = self.trace
@@ -110,7 +110,7 @@ class Condition(Symbol):
     __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
 
     def __invert__(self) -> Any:
-        """Return the opposite."""
+        """Return the negation."""
         return self.trace.negate(self)
 
     def __add__(self, other: Any) -> Any:
@@ -134,7 +134,7 @@ class Condition(Symbol):
     __rmul__ = __mul__
 
     def __float__(self) -> NoReturn:
-        """Refuse what is not known yet."""
+        """Raise: the value is not known yet."""
         raise_not_a_float()
 
     __int__ = __index__ = __float__
@@ -147,30 +147,30 @@ class Number(Symbol):
 
     @property
     def value(self) -> float | None:
-        """The value of a constant."""
+        """The value of a constant; None for other numbers."""
         name, *rest = self.trace.operations[self.index]
         return float(struct.unpack("d", rest[0])[0]) if name == "constant" else None
 
     @property
     def opposite(self) -> Number | None:
-        """What this is minus of."""
+        """The number of which this is the negative; None if there is none."""
         name, *rest = self.trace.operations[self.index]
         return self.trace.numbers[rest[0]] if name == "negative" else None  # type: ignore[return-value]
 
     def __float__(self) -> float:
-        """Return the value of a constant; refuse what is not known yet."""
+        """Return the value of a constant; raise for a value that is not known yet."""
         if (value := self.value) is None:
             raise_not_a_float()
         return value
 
     def __int__(self) -> int:
-        """Do the same."""
+        """Return the value of a constant; raise for a value that is not known yet."""
         return int(float(self))
 
     __index__ = __int__
 
     def __bool__(self) -> bool:
-        """Return whether a constant is not zero; refuse what is not known yet."""
+        """Return whether a constant is not zero; raise for a value that is not known yet."""
         return super().__bool__() if self.value is None else bool(self.value)
 
     def __neg__(self) -> Number:
@@ -294,7 +294,7 @@ class Number(Symbol):
         return power if value >= 0 else 1.0 / power
 
     def __rpow__(self, base: Any) -> Any:
-        """Raise another number to this."""
+        """Raise another number to this power."""
         return NotImplemented if isinstance(base, np.ndarray) else self.trace.lift(base) ** self
 
     def __mod__(self, divisor: Any) -> Any:
@@ -314,21 +314,21 @@ class Number(Symbol):
         return NotImplemented if isinstance(number, np.ndarray) else _call("floor_divide", number, self)
 
     def __lt__(self, other: Any) -> Any:
-        """Return the condition that this is less."""
+        """Return whether this is less, as a condition."""
         return NotImplemented if isinstance(other, np.ndarray) else self.trace.compare("less", self, other)
 
     def __gt__(self, other: Any) -> Any:
-        """Return the condition that this is greater."""
+        """Return whether this is greater, as a condition."""
         return NotImplemented if isinstance(other, np.ndarray) else self.trace.compare("less", other, self)
 
     def __le__(self, other: Any) -> Any:
-        """Return the condition that this is not greater."""
+        """Return whether this is less or equal, as a condition."""
         if isinstance(other, np.ndarray):
             return NotImplemented
         return self.trace.compare("less_equal", self, other)
 
     def __ge__(self, other: Any) -> Any:
-        """Return the condition that this is not less."""
+        """Return whether this is greater or equal, as a condition."""
         if isinstance(other, np.ndarray):
             return NotImplemented
         return self.trace.compare("less_equal", other, self)

@@ -1,4 +1,4 @@
-"""Functions of NumPy on traced numbers: ufuncs entry by entry, and those that its own code cannot compute."""
+"""NumPy's functions on traced numbers: elementwise ufuncs, and those that NumPy's own code cannot compute."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def _of_c(name: str) -> Callable[..., Any]:
 
 
 def _choose(t: Trace, x: Any, y: Any, is_less: bool) -> Any:
-    """Return the smaller or the larger number; NaN where one of them is."""
+    """Return the smaller or the larger number; NaN if one of them is NaN."""
     x, y = t.lift(x), t.lift(y)
     for a, b in ((x, y), (y, x)):
-        # One comparison is enough where the other number is known: NaN is not less than it, and stays.
+        # One comparison suffices if one number is a constant: NaN never compares as less, so it is kept.
         if b.value is not None and b.value == b.value:
             return t.select(t.compare("less", *((b, a) if is_less else (a, b))), b, a)
     before = t.compare("less_equal", *((x, y) if is_less else (y, x)))
@@ -38,7 +38,7 @@ def _choose(t: Trace, x: Any, y: Any, is_less: bool) -> Any:
 
 
 def _choose_number(t: Trace, x: Any, y: Any, is_less: bool) -> Any:
-    """Return the smaller or the larger number; the other one where one of them is NaN."""
+    """Return the smaller or the larger number; if one of them is NaN, the other one."""
     x, y = t.lift(x), t.lift(y)
     before = t.compare("less_equal", *((x, y) if is_less else (y, x)))
     return t.select(t.join("either", before, t.negate(t.compare("equal", y, y))), x, y)
@@ -50,7 +50,7 @@ def _remainder(t: Trace, x: Any, y: Any) -> Any:
 
 
 def _divide(t: Trace, x: Any, y: Any) -> tuple[Any, Any]:
-    """Return the remainder, which has the sign of x, and whether that is not the sign of y."""
+    """Return the remainder, which has the sign of x, and whether y has the opposite sign."""
     r = t.apply("fmod", x, y)
     is_across = t.join(
         "both",
@@ -100,7 +100,7 @@ _RULES: dict[str, Callable[..., Any]] = {
     "positive": lambda t, x: t.lift(x),
     "negative": lambda t, x: -t.lift(x),
     "conjugate": lambda t, x: t.lift(x),
-    "real": lambda t, x: t.lift(x),  # of arrays of objects, from NumPy 2.5 on
+    "real": lambda t, x: t.lift(x),  # used for arrays of objects from NumPy 2.5 on
     "absolute": _of_c("fabs"),
     "fabs": _of_c("fabs"),
     "square": lambda t, x: t.lift(x) * x,
@@ -159,7 +159,7 @@ UFUNCS["bitwise_xor"], UFUNCS["invert"] = UFUNCS["logical_xor"], UFUNCS["logical
 
 
 def matmul(t: Trace, a: Any, b: Any) -> Any:
-    """Return ``a @ b``, each sum from its first term on."""
+    """Return ``a @ b``, summing the terms in order."""
     x, y = lifted(t, a), lifted(t, b)
     if x.ndim == 0 or y.ndim == 0:
         raise ValueError("matmul: expected arrays of at least one axis, got a number")
@@ -192,7 +192,7 @@ def key_of(matrix: Any) -> tuple[int, ...]:
 
 
 def _is_gram(t: Trace, x: Any, y: Any, result: Any) -> bool:
-    """Whether a product is x x', or x A⁻¹ x' as x times the solution of A Y = x'."""
+    """Return whether a product is x x', or x A⁻¹ x' computed as x times the solution of A Y = x'."""
     if result.ndim != 2 or result.shape[0] != result.shape[1]:
         return False
     transposed = key_of(x.T)
@@ -224,7 +224,7 @@ def _dot_rule(t: Trace, a: Any, b: Any, out: Any = None) -> Any:
 
 @implements("einsum")
 def _einsum(t: Trace, *operands: Any, out: Any = None, optimize: Any = False, **options: Any) -> Any:
-    # A subscript is text, or a list of integers behind each operand.
+    # Subscripts are a string, or a list of integers after each operand.
     is_text = isinstance(operands[0], str)
     arrays = [
         lifted(t, x) if (i > 0 if is_text else i % 2 == 0 and i < len(operands) - 1) else x

@@ -1,4 +1,4 @@
-"""How `mbt.math` and `mbt.functional` take and return arrays of traced numbers."""
+"""Arrays of traced numbers as arguments and results of `mbt.math` and `mbt.functional`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mbt.scalars.object_arrays import ObjectArrays
 
 __all__ = ["TracedNumbers"]
 
-# Matrices without negative eigenvalues.
+# Positive semidefinite matrices.
 _SEMIDEFINITE = {
     Quantity.MASS_MATRIX,
     Quantity.MASS_MATRIX_INVERSE,
@@ -27,7 +27,7 @@ _SEMIDEFINITE = {
 
 
 class TracedNumbers(ObjectArrays):
-    """Traced numbers, in arrays with which NumPy computes."""
+    """Traced numbers in arrays that work with NumPy."""
 
     def __init__(self, trace: Trace) -> None:
         super().__init__(trace.scalar_type)
@@ -44,7 +44,7 @@ class TracedNumbers(ObjectArrays):
         return self.trace.lift(entry) if isinstance(entry, Symbol) else super().scalar(entry)
 
     def known_values(self, array: Any) -> Any:
-        """Return the values of constants, and zero for all other numbers."""
+        """Return the values of constants and zero for all other numbers."""
         entries = plain(np.asarray(array, dtype=object))
         values = [entry.value or 0.0 if type(entry) is Number else _value_of(entry) for entry in entries.flat]
         return np.array(values, dtype=float).reshape(entries.shape)
@@ -70,7 +70,7 @@ class TracedNumbers(ObjectArrays):
         return as_traced(self.trace, super().divide(array, divisor))
 
     def write(self, out: Any, result: Any, name: str) -> Any:
-        """Write a result into an argument, and return it; without one return the result."""
+        """Write a result into `out` and return it; without `out`, return the result."""
         written = super().write(out, result, name)
         return as_traced(self.trace, written) if isinstance(written, np.ndarray) else written
 
@@ -79,7 +79,7 @@ class TracedNumbers(ObjectArrays):
         return super().check_out(plain(out) if isinstance(out, TracedArray) else out, name, shape)
 
     def finish(self, result: Any, quantity: int, operands: Iterable[Any]) -> Any:
-        """Return a result of `mbt.functional`: of floats alone, floats."""
+        """Return a result of `mbt.functional`: floats if all operands are floats."""
         if not any(_is_traced(operand) for operand in operands):
             return np.array(self.known_values(result))
         traced = as_traced(self.trace, result)

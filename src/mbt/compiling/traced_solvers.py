@@ -1,7 +1,7 @@
-"""Linear algebra of small matrices of traced numbers, without a branch on values.
+"""Linear algebra of small matrices of traced numbers, without branches on values.
 
 Pivots are chosen by selections: rows are exchanged where a later one has a larger entry. Matrices that are
-known to have no negative eigenvalue, such as mass matrices and ``J @ J.T``, need no pivots: they are factored
+known to be positive semidefinite, such as mass matrices and ``J @ J.T``, need no pivoting: they are factored
 as L D L'.
 """
 
@@ -21,7 +21,7 @@ __all__: list[str] = []
 
 
 def _keep_definiteness(t: Trace, ufunc: np.ufunc, inputs: tuple[Any, ...], result: Any) -> None:
-    """Note that a sum of matrices without negative eigenvalues has none, and a positive multiple."""
+    """Note that sums and positive multiples of positive semidefinite matrices are positive semidefinite."""
     if not t.semidefinite or np.ndim(result) != 2 or len(inputs) != 2:
         return
     if ufunc is np.add:
@@ -86,7 +86,7 @@ def _inv(t: Trace, a: Any) -> Any:
     for i in np.ndindex(*A.shape[:-2]):
         X[i] = _solve_one(t, A[i], identity)
         if key_of(A[i]) in t.semidefinite:
-            # Of a symmetric matrix: the lower triangle is the upper one.
+            # The inverse is symmetric: copy the upper triangle to the lower one.
             lower = np.tril_indices(len(X[i]), -1)
             X[i][lower] = X[i].T[lower]
             t.semidefinite.add(key_of(X[i]))
@@ -122,7 +122,7 @@ def _cholesky(t: Trace, a: Any, /, *, upper: bool = False) -> Any:
 
 
 def _solve_definite(t: Trace, A: Any, B: Any) -> Any:
-    """Return the solution of A X = B by A = L D L', from the lower triangle of A."""
+    """Return the solution of A X = B using A = L D L', from the lower triangle of A."""
     n, m = B.shape
     L = np.full((n, n), t.zero, dtype=object)
     inverse: list[Any] = []

@@ -1,4 +1,4 @@
-"""Records arithmetic: numbers that write down what is done with them, each operation once."""
+"""Recording of arithmetic: numbers that record the operations on them, each operation once."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from mbt.symbolic import ScalarType
 
 __all__ = ["BINARY", "UNARY", "Trace", "foreign_error"]
 
-#: An operation: its name, and the indices of its operands; of an input its place, of a constant its value.
+#: An operation: its name and the indices of its operands; for an input its place, for a constant its value.
 Operation = tuple[Any, ...]
 
-#: Functions of one number by their names in C, and NumPy's functions that compute them of a constant.
+#: Functions of one number, by their names in C, and NumPy's functions that evaluate them for constants.
 UNARY: dict[str, Callable[[float], Any]] = {
     "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan,
     "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "asinh": np.arcsinh, "acosh": np.arccosh,
@@ -26,7 +26,7 @@ UNARY: dict[str, Callable[[float], Any]] = {
     "floor": np.floor, "ceil": np.ceil, "trunc": np.trunc, "rint": np.rint,
 }  # fmt: skip
 
-#: The same of two numbers.
+#: The same for functions of two numbers.
 BINARY: dict[str, Callable[[float, float], Any]] = {
     "atan2": np.arctan2, "hypot": np.hypot, "pow": np.power, "fmod": np.fmod, "copysign": np.copysign,
 }  # fmt: skip
@@ -39,7 +39,7 @@ _COMPARISONS: dict[str, Callable[[float, float], bool]] = {
 
 
 class Trace:
-    """Operations in the order in which they were done, operands before what uses them."""
+    """Operations in the order in which they were performed, operands before the operations that use them."""
 
     def __init__(self) -> None:
         self.operations: list[Operation] = []
@@ -48,13 +48,13 @@ class Trace:
         self.zero = self.constant(0.0)
         self.one = self.constant(1.0)
         self.scalar_type = self._make_scalar_type()
-        #: Symmetric matrices without negative eigenvalues, by the indices of their entries.
+        #: Symmetric positive semidefinite matrices, by the indices of their entries.
         self.semidefinite: set[tuple[int, ...]] = set()
-        #: Right sides and solutions of systems of such matrices.
+        #: Right-hand sides and solutions of linear systems with such matrices.
         self.solutions: set[tuple[tuple[int, ...], tuple[int, ...]]] = set()
 
     def record(self, *operation: Any, kind: type[Symbol] | None = None) -> Any:
-        """Return the number that an operation gives, which was recorded already if it was done before."""
+        """Return the result of an operation, which is recorded unless the same one was recorded before."""
         number = self._known.get(operation)
         if number is None:
             number = (kind or Number)(self, len(self.operations))
@@ -64,7 +64,7 @@ class Trace:
         return number
 
     def constant(self, value: float) -> Number:
-        """Return a number that is known. Zeros of either sign are told apart."""
+        """Return a constant. Positive and negative zero are different constants."""
         number: Number = self.record("constant", struct.pack("d", value))
         return number
 
@@ -121,7 +121,7 @@ class Trace:
         return self.negate(self.compare("equal", operand, 0.0))
 
     def negate(self, condition: Condition | bool) -> Condition | bool:
-        """Return the opposite of a condition."""
+        """Return the negation of a condition."""
         if isinstance(condition, bool):
             return not condition
         name, *rest = self.operations[condition.index]
@@ -132,7 +132,7 @@ class Trace:
         return opposite  # type: ignore[no-any-return]
 
     def join(self, name: str, a: Any, b: Any) -> Condition | bool:
-        """Return whether "both" or "either" of two conditions hold."""
+        """Return whether "both" or "either" of two conditions holds."""
         first, second = self.is_true(a), self.is_true(b)
         for known, other in ((first, second), (second, first)):
             if isinstance(known, bool):
@@ -143,7 +143,7 @@ class Trace:
         return joined
 
     def select(self, condition: Any, x: Any, y: Any) -> Number:
-        """Return x where a condition holds, and y elsewhere."""
+        """Return x if a condition holds, else y."""
         chosen = self.is_true(condition)
         x, y = self.lift(x), self.lift(y)
         if isinstance(chosen, bool):
@@ -154,7 +154,7 @@ class Trace:
         return number
 
     def _make_scalar_type(self) -> ScalarType:
-        """Return what a tree computes with."""
+        """Return the scalar type with which a tree records its computations."""
 
         def function(name: str) -> Any:
             return lambda *operands: self.apply(name, *operands)
@@ -172,9 +172,9 @@ class Trace:
 
 
 def foreign_error() -> ArgumentTypeError:
-    """Return what to raise of numbers that do not belong together."""
+    """Return the error to raise for numbers of different traces."""
     return ArgumentTypeError(
-        "a traced number of another call of mbt.compile: keep none from one call to the next"
+        "a traced number from another call of mbt.compile: do not keep traced numbers between calls"
     )
 
 

@@ -1,4 +1,4 @@
-"""Functions that users write, in native code."""
+"""Functions written by users, as native code."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _Shapes = dict[str, tuple[int, ...]]
 def make_function(
     call: TracedCall, name: str, dtype: Any, compiler: str | None, cache: bool, timeout: float | None
 ) -> CompiledFunction:
-    """Return the function that computes what a call recorded."""
+    """Return the compiled function of a recorded call."""
     sizes = [int(np.prod(shape, dtype=int)) for shape in call.inputs.values()]
     source = write(call.trace, sizes, call.results, compiler, single=dtype == np.float32)
     options = compiler, cache, timeout
@@ -44,12 +44,12 @@ def _build(
 
 
 class CompiledFunction(NativeTick):
-    """A function of a user in native code; `mbt.compile` makes it.
+    """A user's function as native code; created by `mbt.compile`.
 
     It takes an array for each argument, by position or by name, of one state or with leading axes, which
-    broadcast. It returns what the function returned that it was made of: an array, a tuple, or a dict of
-    arrays. ``out=`` takes an array, a tuple with an array or None for each result, or a dict of some or all
-    results, which are written there.
+    broadcast. Like the original function, it returns an array, a tuple, or a dict of arrays. ``out=`` takes
+    arrays to write the results into: an array, a tuple with an array or None for each result, or a dict for
+    some or all results.
 
     Attributes
     ----------
@@ -58,9 +58,9 @@ class CompiledFunction(NativeTick):
     inputs, outputs : dict of str to tuple of int
         Shapes of the arguments and of the results of one state.
     dtype : dtype
-        Of the arrays that it takes and returns.
+        The dtype of the arrays that it takes and returns.
     source : str
-        Its C code; in the language of LLVM with ``compiler="llvm"``.
+        Its C code; LLVM IR with ``compiler="llvm"``.
     """
 
     name: str
@@ -78,7 +78,7 @@ class CompiledFunction(NativeTick):
         self._serve(self._call_otherwise)
 
     def _call_otherwise(self, arguments: tuple[Any, ...], out: Any) -> Any:
-        """Call with arrays that have any leading axes, or are none yet."""
+        """Call with array-likes that have any leading axes."""
         check_arguments(self.name, list(self.inputs), arguments)
         given = self._take_out(out)
         shapes = list(self.outputs.values())
@@ -88,7 +88,7 @@ class CompiledFunction(NativeTick):
         return results if self._kind is tuple else results[0]
 
     def _take_out(self, out: Any) -> dict[str, Any]:
-        """Return what the results go into, by the names of messages."""
+        """Return the arrays for the results, by the names used in error messages."""
         if self._kind is np.ndarray:
             return {"out": out}
         if self._kind is tuple:
@@ -104,17 +104,17 @@ class CompiledFunction(NativeTick):
         return {f"out[{quote(name)}]": given.get(name) for name in self.outputs}
 
     def native(self) -> NativeCode:
-        """Return the addresses of the function, for callers that are not Python."""
+        """Return the addresses of the function, for callers outside Python."""
         sizes = {name: int(np.prod(shape, dtype=int)) for name, shape in self.inputs.items()}
         return NativeCode(sizes, tuple(self.outputs.values()), self.dtype, self._library)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the code: it is compiled again, or found."""
+        """Pickle the code: it is compiled again, or loaded from the cache."""
         parts = self.name, self.source, self.inputs, self.outputs, self._kind, self.dtype, self._options
         return _build, parts
 
     def __repr__(self) -> str:
-        """Tell arguments and results."""
+        """Show arguments and results."""
         of = "" if self.dtype == np.float64 else f" of {self.dtype}"
         results = ", ".join(self.outputs) if self._kind is dict else len(self.outputs)
         return f"<CompiledFunction {self.name}({', '.join(self.inputs)}) -> {results}{of}>"

@@ -1,4 +1,4 @@
-"""What changes while a tree is used: state, inputs, parameters and caches, in a `Context`."""
+"""Everything that changes while a tree is used: state, inputs, parameters and caches, in a `Context`."""
 
 from mbt._core.api.tree_kinematics import FrameBodyPoseCache
 from mbt._core.engines.caches import (

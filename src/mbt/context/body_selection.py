@@ -1,4 +1,4 @@
-"""Which bodies a computation counts: those of some model instances, or a set."""
+"""Selection of the bodies that a computation includes: those of some model instances, or a set."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def mask_of_instances(tree: MultibodyTree, model_instances: object) -> FloatArra
     Raises
     ------
     ArgumentTypeError, ElementIndexError
-        When there is no model instance of an index.
+        When there is no model instance with an index.
     UnknownNameError
-        When there is none of a name.
+        When there is no model instance with a name.
     """
     instances = {instance.index for instance in _find_instances(tree, model_instances)}
     mask = np.zeros(tree.num_bodies)
@@ -40,7 +40,7 @@ def mask_of_bodies(tree: MultibodyTree, body_indexes: object) -> FloatArray:
     Raises
     ------
     ArgumentTypeError, ElementIndexError
-        When there is no body of an index.
+        When there is no body with an index.
     ArgumentValueError
         When a body is named twice.
     ForeignElementError
@@ -65,7 +65,7 @@ def mask_of_bodies(tree: MultibodyTree, body_indexes: object) -> FloatArray:
 
 
 def raise_no_mass(tree: MultibodyTree, model_instances: object) -> NoReturn:
-    """Refuse the centre of mass of nothing."""
+    """Raise because the selected bodies have no mass, and hence no centre of mass."""
     if model_instances is None:
         raise SingularityError(f"centre of mass: {tree!r} has no mass outside World.")
     names = ", ".join(quote(instance.name) for instance in _find_instances(tree, model_instances))
@@ -81,8 +81,8 @@ def _find_instances(tree: MultibodyTree, model_instances: object) -> list[ModelI
 
 
 def _each(value: object, name: str, wanted: str) -> list[Any]:
-    """Return the entries of a sequence, or the one entry that is not a sequence."""
-    # Whether anything is an Iterable takes longer to ask.
+    """Return the entries of a sequence, or a list of the one entry that is not a sequence."""
+    # Faster than the check for an Iterable.
     if isinstance(value, (list, tuple)):
         return list(value)
     if isinstance(value, (str, bytes)):

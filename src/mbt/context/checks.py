@@ -1,4 +1,4 @@
-"""What compiled methods ask for when they cannot use an argument at once: checks, and their messages."""
+"""Checks of arguments that compiled methods cannot use directly, and their error messages."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from mbt.context.context import Context
     from mbt.tree.mobilizer import Mobilizer
 
-# Masses that leave derivatives no digits differ by more, see `constrained_dynamics.pxd`.
+# Derivatives lose all digits only if masses differ by more than this factor, see `constrained_dynamics.pxd`.
 _FAR_APART = 1e10
 
 __all__ = [
@@ -67,7 +67,7 @@ __all__ = [
 
 
 def raise_not_finalized(tree: object) -> NoReturn:
-    """Refuse an object that is not a finalized tree."""
+    """Raise for an object that is not a finalized tree."""
     if not isinstance(tree, MultibodyTree):
         raise ArgumentTypeError(f"tree: expected a MultibodyTree, got {type(tree).__name__}")
     tree._check_constructed()
@@ -75,14 +75,14 @@ def raise_not_finalized(tree: object) -> NoReturn:
 
 
 def compile_copy(tree: object) -> None:
-    """Compile a finalized tree that was copied or unpickled; refuse what is not a finalized tree."""
+    """Compile a finalized tree that was copied or unpickled; raise for anything else."""
     if not (isinstance(tree, MultibodyTree) and tree.is_finalized):
         raise_not_finalized(tree)
     tree._compile_copy()
 
 
 def raise_stale_cache(name: str, cache: object, expected: str, is_of_another_tree: bool = False) -> NoReturn:
-    """Refuse a cache that is not of this state."""
+    """Raise for a cache that was not computed from the current state."""
     if all(kind.__name__ != expected for kind in type(cache).__mro__):
         raise ArgumentTypeError(f"{name}: expected a {expected}, got {type(cache).__name__}")
     if is_of_another_tree:
@@ -96,7 +96,7 @@ def raise_stale_cache(name: str, cache: object, expected: str, is_of_another_tre
 
 
 def raise_foreign_cache(name: str, cache: object, expected: str) -> NoReturn:
-    """Refuse a cache to compute into that is not of this tree."""
+    """Raise for a cache to compute into that does not belong to this tree."""
     if expected not in (base.__name__ for base in type(cache).__mro__):
         raise ArgumentTypeError(f"{name}: expected a {expected}, got {type(cache).__name__}")
     raise ContextMismatchError(
@@ -106,17 +106,17 @@ def raise_foreign_cache(name: str, cache: object, expected: str) -> NoReturn:
 
 
 def raise_frozen(context: Context, what: str, index: int) -> NoReturn:
-    """Refuse to write a section of the parameters, or a switch, of a frozen Context."""
+    """Raise for a write to a section of the parameters, or a switch, of a frozen Context."""
     from mbt.context.explanation import describe_part
 
     raise FrozenContextError(
-        f"context: {describe_part(context.tree, what, index)} cannot be written, for the Context is frozen: "
-        "its parameters, locks and switches stay as they are. context.thaw() ends that."
+        f"context: {describe_part(context.tree, what, index)} cannot be written, because the Context is "
+        "frozen: its parameters, locks and switches cannot change until context.thaw()."
     )
 
 
 def frame_index(tree: MultibodyTree, frame: object, name: str) -> int:
-    """Return the index of a frame of this tree; a body stands for its body frame, a name for who has it."""
+    """Return the index of a frame of this tree, which may be given by name; a body means its body frame."""
     if isinstance(frame, str):
         return tree._elements.frame_named(frame, name)._index
     if isinstance(frame, RigidBody):
@@ -129,7 +129,7 @@ def frame_index(tree: MultibodyTree, frame: object, name: str) -> int:
 
 
 def numbered_frames(tree: MultibodyTree) -> tuple[tuple[object, ...], list[int]]:
-    """Return the frames and bodies of a tree, and the index of each: of a body, that of its body frame."""
+    """Return the frames and bodies of a tree and their frame indices; that of a body is its body frame's."""
     frames, bodies = tree._elements.frames.as_tuple(), tree._elements.bodies.as_tuple()
     return (*frames, *bodies), [*range(len(frames)), *(body._body_frame._index for body in bodies)]
 
@@ -148,20 +148,20 @@ def body_node_index(tree: MultibodyTree, body: object) -> int:
 def forces_of(
     tree: MultibodyTree, forces: object, name: str, *, single: bool = True
 ) -> tuple[FloatArray, FloatArray]:
-    """Return body forces and generalized forces of an argument.
+    """Return the body forces and generalized forces of an argument.
 
     Parameters
     ----------
     tree : MultibodyTree
-        The tree they must be for.
+        The tree to which the forces must belong.
     forces : object
         The argument.
     name : str
-        Its name.
+        The name of the argument.
     single : bool
         Whether it must have no batch axes.
     """
-    # What is as usual is not worth the questions below.
+    # Skip the checks below in the usual case.
     if type(forces) is MultibodyForces and getattr(forces, "_tree", None) is tree:
         arrays = forces._body_forces, forces._generalized_forces
         if arrays[1].ndim == 1:
@@ -175,12 +175,12 @@ def forces_of(
         raise ContextMismatchError(f"{name}: expected forces of this tree, got those of another tree")
     if single and forces.batch_shape:
         raise ShapeError(f"{name}: expected batch shape (), got {forces.batch_shape}")
-    # Not the properties: these make views, for others to hold.
+    # Not the properties, which create views.
     return forces._body_forces, forces._generalized_forces
 
 
 def check_forces(tree: MultibodyTree, forces: object, name: str, batch_shape: tuple[int, ...]) -> None:
-    """Check that an argument are forces for this tree with these batch axes."""
+    """Check that an argument is a MultibodyForces for this tree with these batch axes."""
     forces_of(tree, forces, name, single=False)
     assert isinstance(forces, MultibodyForces)
     if forces.batch_shape != batch_shape:
@@ -195,7 +195,7 @@ def check_with_respect_to(value: object) -> bool:
 
 
 def raise_singular_position(tree: MultibodyTree, node: int) -> NoReturn:
-    """Refuse positions in which a mobilizer has no pose."""
+    """Raise for positions in which a mobilizer has no pose."""
     raise SingularityError(describe_singular_position(tree, node))
 
 
@@ -205,19 +205,19 @@ def describe_singular_position(tree: MultibodyTree, node: int) -> str:
     start = mobilizer.position_start
     return (
         f"q: the quaternion of {_describe(mobilizer)}, q[{start}:{start + 4}], is zero, or too small or too "
-        "large to normalize, and stands for no rotation; the identity is [1, 0, 0, 0]."
+        "large to normalize, and represents no rotation; the identity is [1, 0, 0, 0]."
     )
 
 
 def raise_singular_element(tree: MultibodyTree, core_index: int) -> NoReturn:
-    """Refuse positions in which the force of an element is undefined."""
+    """Raise for positions in which the force of an element is undefined."""
     compiled = (e for e in tree.force_elements if isinstance(e, CompiledForceElement))
     element = next(e for e in compiled if e._core_index == core_index)
     raise SingularityError(f"{element._label}: {element._describe_singularity()}")
 
 
 def check_constraints_at(context: Context) -> None:
-    """Refuse what leaves constraints without forces; what else is NaN comes through.
+    """Raise if constraint forces are undefined at this state; NaN from other causes is not an error.
 
     Raises
     ------
@@ -233,13 +233,13 @@ def check_constraints_at(context: Context) -> None:
         (light, least), (heavy, most) = found
         raise SingularityError(
             f"constraints: the masses of {light._label}, {least:.3g} kg, and {heavy._label}, "
-            f"{most:.3g} kg, are so far apart that too few digits are left of what the constraints "
-            "say: give them masses that differ by less, or weld the light one to another"
+            f"{most:.3g} kg, are so far apart that rounding leaves too few digits of the constraint "
+            "equations: give them masses that differ by less, or weld the light one to another"
         )
 
 
 def find_far_apart(context: Context) -> tuple[tuple[RigidBody, float], tuple[RigidBody, float]] | None:
-    """Return the lightest body that has a mass, and the heaviest, where these may leave too few digits."""
+    """Return the lightest body with mass and the heaviest one, if their masses are too far apart."""
     known_values = context._numbers.known_values
     masses = {body: float(known_values(body.get_mass(context))) for body in context.tree.bodies[1:]}
     with_mass = {body: mass for body, mass in masses.items() if mass > 0.0}
@@ -250,7 +250,7 @@ def find_far_apart(context: Context) -> tuple[tuple[RigidBody, float], tuple[Rig
 
 
 def raise_locked(context: Context, v: FloatArray) -> NoReturn:
-    """Refuse velocities that move a locked joint."""
+    """Raise for velocities that move a locked joint."""
     for mobilizer in context.tree.mobilizers:
         start, count = mobilizer.velocity_start, mobilizer.num_velocities
         rates = v[start : start + count]
@@ -263,7 +263,7 @@ def raise_locked(context: Context, v: FloatArray) -> NoReturn:
 
 
 def raise_singular_map(tree: MultibodyTree, node: int) -> NoReturn:
-    """Refuse positions in which the rates of roll, pitch and yaw are undefined."""
+    """Raise for positions in which the rates of roll, pitch and yaw are undefined."""
     raise SingularityError(describe_singular_map(tree, node))
 
 
@@ -279,7 +279,7 @@ def describe_singular_map(tree: MultibodyTree, node: int) -> str:
 
 
 def raise_massless_dof(tree: MultibodyTree, dof: int, what: str = "forward dynamics") -> NoReturn:
-    """Raise for a massless dof in forward dynamics, or in what `what` names in the message."""
+    """Raise for a massless dof in forward dynamics, or in the computation that `what` names."""
     rest = " tree.finalize_report.massless_branches lists all such joints." if _has_finite_mass(tree) else ""
     raise SingularityError(describe_massless_dof(tree, dof, what) + rest)
 
@@ -289,7 +289,7 @@ def _has_finite_mass(tree: MultibodyTree) -> bool:
 
 
 def raise_singular_pivot(tree: MultibodyTree, pivot: int, what: str = "forward dynamics") -> NoReturn:
-    """Raise for a pivot of zero: that of a dof or, behind those, of a component of a velocity."""
+    """Raise for a zero pivot: of a dof or, for indices after those, of a component of a spatial velocity."""
     row = pivot - tree.num_velocities
     if row < 0:
         raise_massless_dof(tree, pivot, what)
@@ -301,7 +301,7 @@ def raise_singular_pivot(tree: MultibodyTree, pivot: int, what: str = "forward d
 
 
 def describe_massless_dof(tree: MultibodyTree, dof: int, what: str = "forward dynamics") -> str:
-    """Return why forward dynamics, or what `what` names, has no solution for a dof."""
+    """Return why forward dynamics, or the computation that `what` names, has no solution for a dof."""
     if not _has_finite_mass(tree):
         return f"{what}: the masses of the bodies add up to more than a float can hold"
     mobilizer = next(
@@ -315,7 +315,7 @@ def describe_massless_dof(tree: MultibodyTree, dof: int, what: str = "forward dy
 
 
 def raise_concurrent_use() -> NoReturn:
-    """Refuse a Context that another thread is computing with."""
+    """Raise for a Context with which another thread is computing."""
     raise ConcurrentUseError(
         "context: another thread is computing with this Context. Use one Context per thread, as with "
         "context.clone(); the tree may be shared."
@@ -323,7 +323,7 @@ def raise_concurrent_use() -> NoReturn:
 
 
 def raise_not_copyable(cache: object) -> NoReturn:
-    """Refuse to copy or pickle a cache."""
+    """Raise for an attempt to copy or pickle a cache."""
     raise ArgumentTypeError(
         f"a {type(cache).__name__} cannot be copied or pickled: copy the Context, which computes it again, "
         "or the arrays that you need."
@@ -344,7 +344,7 @@ def _describe(mobilizer: Mobilizer) -> str:
 def as_points(
     value: object, name: str, numbers: Numbers = DOUBLES, batch_shape: tuple[int, ...] = ()
 ) -> FloatArray:
-    """Return points as columns, (3, n), or one point, (3,); with the axes of a batch in front or without."""
+    """Return points as columns, (3, n), or one point, (3,), optionally with leading batch axes."""
     points: FloatArray = numbers.as_float_array(value, name)
     shape = points.shape
     if shape[:-2] not in ((), batch_shape) or shape[-2:][:1] != (3,):
@@ -353,7 +353,7 @@ def as_points(
 
 
 def check_tuple(out: object, count: int) -> tuple[Any, ...]:
-    """Return what `count` results are written into, of any scalar: None for each where `out` is None."""
+    """Return `out`, a tuple of `count` entries of any scalar type; if `out` is None, a tuple of None."""
     if out is None:
         return (None,) * count
     if not isinstance(out, tuple):
@@ -374,7 +374,7 @@ def check_outputs(out: object, shapes: Sequence[tuple[int, ...]]) -> tuple[Float
 def check_parts(
     out: object, shapes: Sequence[tuple[int, ...]], numbers: Numbers = DOUBLES
 ) -> tuple[Any, ...]:
-    """Return `out`, a tuple with an array to write into or None for each of these shapes, of any scalar."""
+    """Return `out`, a tuple with an array or None for each of these shapes, of any scalar type."""
     wanted = f"out: expected a tuple of {len(shapes)} arrays or None"
     if not isinstance(out, tuple):
         raise ArgumentTypeError(f"{wanted}, got {type(out).__name__}")
@@ -392,6 +392,6 @@ def check_parts(
 
 
 def write_parts(numbers: Numbers, out: tuple[Any, ...], results: Sequence[Any]) -> tuple[Any, ...]:
-    """Write results into the entries of `out` that are not None, all or none; return these, or results."""
+    """Write results into the arrays in `out`, all or none; return these, and the results without an array."""
     targets = enumerate(zip(out, results, strict=True))
     return numbers.write_all(*((part, result, f"out[{i}]") for i, (part, result) in targets))

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     A = TypeVar("A")
 
     class ContextOf(Protocol[A]):
-        """A Context of arrays of this type, for type checkers: results are of the same, and so is `out`."""
+        """A Context whose arrays, results and `out` have this type, for type checkers."""
 
         def _get_parameter(self, section: str, index: int) -> A: ...
         def _set_entries(self, section: str, index: int, first: int, values: A) -> None: ...
@@ -45,19 +45,18 @@ __all__ = ["Context"]
 
 
 class Context(ContextCore):
-    """Time, positions, velocities, inputs and parameters of one tree, and caches of what follows from them.
+    """Time, positions, velocities, inputs and parameters of one tree, and caches of derived quantities.
 
-    `clone`, ``copy.copy`` and ``copy.deepcopy`` return an independent Context of the same tree; a
-    ``deepcopy`` of something that holds the tree as well, one of the copy of that tree. A pickle includes the
-    tree.
+    `clone`, ``copy.copy`` and ``copy.deepcopy`` return an independent Context of the same tree; if the same
+    ``deepcopy`` also copies the tree, the new Context belongs to that copy. A pickle includes the tree.
 
-    ``tree.create_default_context()`` makes it. Use one Context per thread; threads may share the tree. If a
-    thread uses a Context with which another thread is computing, it gets a `ConcurrentUseError`.
+    ``tree.create_default_context()`` creates it. Use one Context per thread; threads may share the tree. A
+    thread that uses a Context with which another thread is computing gets a `ConcurrentUseError`.
 
     Attributes
     ----------
     tree : MultibodyTree
-        The tree it was made by.
+        The tree that created it.
 
     Examples
     --------
@@ -71,11 +70,11 @@ class Context(ContextCore):
     array([1., 0., 0., 0., 0., 0., 2.])
     """
 
-    # No dictionary: a misspelt attribute is an error, not a value that nobody reads.
+    # No dictionary, so that assigning a misspelt attribute is an error.
     __slots__ = ("__weakref__", "_declared")
 
     def __new__(cls, tree: Any) -> Any:
-        """Make a Context of the scalar of the tree."""
+        """Create a Context with the scalar type of the tree."""
         own = getattr(tree, "_context_type", None)
         return super().__new__(own if own is not None and cls is Context else cls, tree)
 
@@ -90,20 +89,20 @@ class Context(ContextCore):
 
     def clone(self) -> Context:
         """Return an independent Context of the same tree with the same values."""
-        # Without the defaults, in whose place come the values of this one.
+        # Skip __init__: the values of this Context replace the defaults.
         other: Context = Context.__new__(Context, self.tree)
         other._copy_from(self)
         other._declared = self._declared.copy(self.tree)
         return other
 
-    # What elements declared: see `MultibodyElement.do_declare_parameters`.
+    # Values that elements declared: see `MultibodyElement.do_declare_parameters`.
 
     @property
     def servo_positions(self) -> FloatArray:
-        """Target position of each actuator, (..., num_actuators); those of plain motors read 0, for good.
+        """Target position of each actuator, (..., num_actuators); always 0 for plain motors.
 
-        Read-only; written as a whole. In a new Context it is the default position of the joint. Where no
-        actuator of the tree is a servo, all but zeros raise an `ArgumentValueError`.
+        Read-only; assign the whole array. In a new Context it is the default position of the joint. If no
+        actuator of the tree is a servo, nonzero values raise an `ArgumentValueError`.
         """
         return self._servo_targets(0)
 
@@ -113,7 +112,7 @@ class Context(ContextCore):
 
     @property
     def servo_velocities(self) -> FloatArray:
-        """Target velocity of each actuator, (..., num_actuators), as `servo_positions`; 0 unless set."""
+        """Target velocity of each actuator, (..., num_actuators), like `servo_positions`; 0 unless set."""
         return self._servo_targets(1)
 
     @servo_velocities.setter
@@ -122,7 +121,7 @@ class Context(ContextCore):
 
     @property
     def sensors(self) -> FloatArray:
-        """What the sensors measure, (..., num_sensor_values), as `MultibodyTree.calc_sensors` returns it."""
+        """Sensor measurements, (..., num_sensor_values), as returned by `MultibodyTree.calc_sensors`."""
         return self.tree.calc_sensors(self)
 
     def _servo_targets(self, which: int) -> FloatArray:
@@ -140,7 +139,7 @@ class Context(ContextCore):
         # Servos compute with doubles.
         if targets.dtype == np.float64 and targets.any() and not has_servos(self.tree):
             raise ArgumentValueError(
-                f"{name}: expected zeros, for no actuator of the tree is a servo: {CURE_OF_MOTORS}"
+                f"{name}: expected zeros, as no actuator of the tree is a servo: {CURE_OF_MOTORS}"
             )
         for i, actuator in enumerate(actuators):
             if actuator.is_servo:
@@ -154,7 +153,7 @@ class Context(ContextCore):
         return self._declared.parameters
 
     def get_numeric_parameter(self, index: NumericParameterIndex | int) -> FloatArray:
-        """Return a vector that an element declared as parameter, shape (..., n), read-only.
+        """Return a vector that an element declared as a parameter, shape (..., n), read-only.
 
         Raises
         ------
@@ -164,35 +163,35 @@ class Context(ContextCore):
         return self._declared.parameters.get_numeric_parameter(index)
 
     def set_numeric_parameter(self, index: NumericParameterIndex | int, values: object) -> None:
-        """Set a vector that an element declared as parameter.
+        """Set a vector that an element declared as a parameter.
 
-        Quantities that depend on parameters are computed again when they are needed; frames whose poses are
-        computed in Python are placed again at once.
+        Quantities that depend on parameters are recomputed when they are needed; poses of frames that are
+        computed in Python are recomputed at once.
 
         Parameters
         ----------
         index : NumericParameterIndex
-            What `declare_numeric_parameter` returned.
+            The index that `declare_numeric_parameter` returned.
         values : array_like, shape (n,)
-            As many numbers as declared; in a batch also (..., n).
+            A vector of the declared size; in a batch also (..., n).
 
         Raises
         ------
         ElementIndexError
             When there is no such parameter.
         ShapeError
-            When `values` has another size than declared.
+            When `values` does not have the declared size.
         ArgumentValueError
-            When a number is not finite, or a frame has no pose then.
+            When a number is not finite, or a frame would have no pose.
         """
         self._declared.set_numeric_parameter(self, index, values)
 
     def get_abstract_parameter(self, index: AbstractParameterIndex | int) -> Any:
-        """Return an object that an element declared as parameter; change it only by setting another one."""
+        """Return an object that an element declared as a parameter; change it only by setting a new one."""
         return self._declared.parameters.get_abstract_parameter(index)
 
     def set_abstract_parameter(self, index: AbstractParameterIndex | int, value: Any) -> None:
-        """Set an object that an element declared as parameter, as `set_numeric_parameter` sets a vector."""
+        """Set an object that an element declared as a parameter, as `set_numeric_parameter` sets a vector."""
         self._declared.set_abstract_parameter(self, index, value)
 
     def get_discrete_state(self, index: DiscreteStateIndex | int) -> FloatArray:
@@ -206,29 +205,29 @@ class Context(ContextCore):
         return self._declared.get_discrete_state(index)
 
     def set_discrete_state(self, index: DiscreteStateIndex | int, values: object) -> None:
-        """Set a vector that an element declared as discrete state. NaN and infinity pass, as in q and v.
+        """Set a vector that an element declared as discrete state. Like q and v, it may be NaN or infinite.
 
         Raises
         ------
         ElementIndexError
             When there is no such vector.
         ShapeError
-            When `values` has another size than declared.
+            When `values` does not have the declared size.
         """
         self._declared.set_discrete_state(self, index, values)
 
     def eval_cache_entry(self, entry: CacheEntry) -> Any:
-        """Return the value of a cache entry, computed if something that it depends on has changed.
+        """Return the value of a cache entry, recomputed if something that it depends on has changed.
 
         Parameters
         ----------
         entry : CacheEntry
-            What `declare_cache_entry` returned.
+            The entry that `declare_cache_entry` returned.
 
         Returns
         -------
         object
-            An array is read-only.
+            The value; an array is read-only.
 
         Raises
         ------
@@ -238,7 +237,7 @@ class Context(ContextCore):
         return self._declared.eval_cache_entry(self, entry)
 
     def _reset_declared(self, reset: Callable[[Context], None]) -> None:
-        """Reset this Context with `reset`, and what elements declared."""
+        """Reset this Context with `reset`, and the values that elements declared."""
         self._check_thawed("everything", 0)
         declared = DeclaredValues.default(self.tree, self.batch_shape)
         poses = declared.user_poses(self._numbers)
@@ -252,7 +251,7 @@ class Context(ContextCore):
         for index, X_BF in poses.items():
             self._set_parameter("frame_pose", index, X_BF)
 
-    # For force elements written in Python. A Context with batch axes, or of another scalar, has its own.
+    # For force elements written in Python. A Context with batch axes or another scalar type overrides these.
 
     @property
     def _zero(self) -> Any:
@@ -260,19 +259,19 @@ class Context(ContextCore):
         return 0.0
 
     def _running_user_code(self) -> AbstractContextManager[None]:
-        """Return a context manager for calls of elements written in Python: no other thread comes between."""
+        """Return a context manager for calls of elements written in Python, which keeps other threads out."""
         return self._exclusive()
 
     def _of_one_state(self) -> Context:
-        """Return a Context of one state of doubles, with the parameters of this one."""
+        """Return a Context for one state of doubles, with the parameters of this one."""
         return self
 
     def _new_forces(self) -> MultibodyForces:
-        """Return forces of the batch shape and scalar of this Context, zero."""
+        """Return zero forces with the batch shape and scalar type of this Context."""
         return MultibodyForces(self.tree, self.batch_shape)
 
     def _check_forces(self, forces: object) -> None:
-        """Check that forces are for this tree and of this batch shape."""
+        """Check that forces are for this tree and have this batch shape."""
         check_forces(self.tree, forces, "forces", self.batch_shape)
 
     def _as_number(self, value: object, what: str) -> Any:
@@ -280,11 +279,11 @@ class Context(ContextCore):
         return as_float(value, what)
 
     def _as_declared_vector(self, value: object, what: str, size: int, *, finite: bool) -> Any:
-        """Return a vector for what an element declared, read-only."""
+        """Return a read-only vector of the size that an element declared."""
         return as_declared_vector(value, what, size, self.batch_shape, finite=finite)
 
     def _rate_of_energy(self, element: ForceElement) -> Any:
-        """Return the rate of the potential energy of a force element along v and in time."""
+        """Return the rate of a force element's potential energy along v and in time."""
         from mbt.context.user_forces import differentiate_energy
 
         return differentiate_energy(self, element)
@@ -292,24 +291,24 @@ class Context(ContextCore):
     # Copies.
 
     def _get_state(self) -> dict[str, Any]:
-        """Return all that a copy of this Context has, by name."""
+        """Return everything that a copy of this Context needs, by name."""
         return {**super()._get_state(), "declared": self._declared.get_state()}
 
     def _set_state(self, state: dict[str, Any]) -> None:
-        """Take over what `_get_state` of a Context of this tree, or of a copy of it, returned."""
+        """Restore the result of `_get_state` from a Context of this tree or of a copy of it."""
         declared = DeclaredValues.of_state(self.tree, state["declared"])
         super()._set_state(state)
         self._declared = declared
 
     @classmethod
     def _of_state(cls, tree: MultibodyTree, state: dict[str, Any]) -> Context:
-        """Return a Context with all that `_get_state` told."""
+        """Return a Context with a state that `_get_state` returned."""
         context: Context = cls(tree)
         context._set_state(state)
         return context
 
     def _move_to(self, tree: MultibodyTree) -> None:
-        """Become a Context of a copy of its tree."""
+        """Move this Context to a copy of its tree."""
         self._declared.follow(self.tree, tree)
         super()._move_to(tree)
 
@@ -318,7 +317,7 @@ class Context(ContextCore):
         return self.clone()
 
     def __deepcopy__(self, memo: dict[Any, Any]) -> Context:
-        """Return a clone: of the same tree, or of its copy if the same ``deepcopy`` copies the tree."""
+        """Return a clone, for the same tree, or for its copy if the same ``deepcopy`` copies the tree."""
         twin = self.clone()
         from mbt.tree.pickling import follow_copies
 
@@ -326,7 +325,7 @@ class Context(ContextCore):
         return twin
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
-        """Pickle the values, with the tree."""
+        """Pickle the values and the tree."""
         from mbt.tree.pickling import FORMAT
 
         return restore_context, (FORMAT, type(self), self.tree, self._get_state())
@@ -334,17 +333,16 @@ class Context(ContextCore):
     def validate(self) -> None:
         """Check that everything can be computed from the state and the inputs.
 
-        Numbers must be finite, as far as they are known: q, v, time, the actuation, the applied forces, the
-        discrete state of elements. No joint may be at gimbal lock, the force of each element must be defined
-        (the ends of a spring must not coincide), and mass must resist each degree of freedom that is not
-        locked. The check also reports a floating base whose position seems to come before its quaternion, as
-        in MuJoCo and Pinocchio. In a batch it reports each sample; it takes symbols for finite and nowhere
-        singular.
+        All known values must be finite: q, v, time, the actuation, the applied forces, and the discrete state
+        of elements. No joint may be at gimbal lock, the force of each element must be defined (the ends of a
+        spring must not coincide), and each degree of freedom that is not locked must have inertia. The check
+        also reports a floating base whose position seems to come before its quaternion, as in MuJoCo and
+        Pinocchio. In a batch it reports each sample. Symbols are assumed to be finite and nonsingular.
 
         Raises
         ------
         ArgumentValueError
-            When something is wrong; it lists everything.
+            When there are problems; the message lists all of them.
         """
         from mbt.context.validation import (
             find_faulty_elements,
@@ -362,20 +360,20 @@ class Context(ContextCore):
                 problems += find_faulty_elements(self)
         raise_problems(problems)
 
-    # For those who look for what takes time.
+    # Diagnosis of performance.
 
     def explain(self, cache: object) -> CacheExplanation:
-        """Return which writes to this Context made a cache stale, so that it is rejected or computed again.
+        """Return which writes to this Context made a cache stale, so that it is rejected or recomputed.
 
-        Each write gets a number, and a cache keeps the numbers of the values it was computed from. Nothing
-        else is recorded, so writes cost no more: of several writes to the same value, only the last is
-        reported. For one state of doubles, the names of changed positions and parameters are reported.
+        Each write gets a serial number, and a cache keeps the numbers of the values it was computed from.
+        Nothing else is recorded, so writes stay cheap: of several writes to the same value, only the last is
+        reported. For one state of doubles, changed positions and parameters are reported by name.
 
         Parameters
         ----------
         cache : PositionKinematicsCache, VelocityKinematicsCache or CacheEntry
-            The result of ``tree.eval_position_kinematics(context)`` and the like, before the writes; or an
-            entry that an element declared.
+            The result of ``tree.eval_position_kinematics(context)`` or a similar method, from before the
+            writes; or an entry that an element declared.
 
         Returns
         -------
@@ -386,7 +384,7 @@ class Context(ContextCore):
         ArgumentTypeError
             When `cache` is something else.
         ForeignElementError
-            When a cache entry is of another tree.
+            When a cache entry belongs to another tree.
 
         Examples
         --------
@@ -413,16 +411,17 @@ class Context(ContextCore):
         """Reject writes of parameters, locks and switches from now on, for loops that must not stall.
 
         Masses, inertias, frames, gravity, damping, and parameters of force elements, actuators and
-        constraints stay as they are; so do locks, exemptions from gravity, enabled constraints, and
+        constraints cannot change; neither can locks, exemptions from gravity, enabled constraints, and
         parameters that elements declared. The Context cannot be reset either. You can still write the state
-        and the inputs: time, q, v, actuation, applied forces, discrete state. That costs nothing.
+        and the inputs, at no extra cost: time, q, v, actuation, applied forces, discrete state.
 
-        Copies are not frozen. `thaw` ends it, and so does the end of ``with context.freeze():``.
+        Copies are not frozen. The Context stays frozen until `thaw`, or until the end of
+        ``with context.freeze():``.
 
         Returns
         -------
         Freezing
-            A context manager, which need not be used as one.
+            A context manager; its use in a ``with`` statement is optional.
 
         Examples
         --------
@@ -449,11 +448,11 @@ class Context(ContextCore):
 
     @property
     def is_frozen(self) -> bool:
-        """Whether `freeze` holds."""
+        """Whether this Context is frozen."""
         return self._is_frozen
 
     def _find_singularities(self) -> list[str]:
-        """Return what is undefined at the present values."""
+        """Return descriptions of quantities that are undefined at the current values."""
         from mbt.context.validation import find_singularities
 
         return find_singularities(self)
@@ -465,7 +464,7 @@ class Context(ContextCore):
         return describe_context_as_html(self)
 
     def __repr__(self) -> str:
-        """Tell the sizes and the time."""
+        """Show the tree and the time."""
         return f"<Context of {self.tree!r}, time={self.time:g}>"
 
 
@@ -477,7 +476,7 @@ def restore_context(
     Raises
     ------
     ArgumentValueError
-        When it is of another format, truncated, or is kept by an element of its own tree.
+        When it has another format, is truncated, or is kept by an element of its own tree.
     """
     from mbt.tree.pickling import check_format
 

@@ -1,4 +1,4 @@
-"""Values of what elements declared: parameters, discrete state and cache entries of one Context."""
+"""Values that elements declared: parameters, discrete state and cache entries of one Context."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _NOT_COMPUTED = (None, None)
 
 
 class DeclaredValues:
-    """What elements declared, with the values of one Context.
+    """The declarations of elements, with the values of one Context.
 
-    Arrays are never written in place, so what was handed out never changes.
+    Arrays are never written in place, so those that were handed out never change.
 
     Parameters
     ----------
     declarations : Declarations
-        What the elements of the tree declared.
+        The declarations of the tree's elements.
     parameters : Parameters
         Values of the parameters.
     discrete_state : list of ndarray
@@ -54,11 +54,11 @@ class DeclaredValues:
         self.declarations = declarations
         self.parameters = parameters._frozen()
         self.discrete_state = discrete_state
-        # How often the discrete state was written.
+        # Counts the writes of discrete state.
         self.discrete_serial = 0
-        # The serial number of the inputs that a write of discrete state drew, and the one before it.
+        # The serial number of the inputs after a write of discrete state, and the one before it.
         self._same_inputs = (-1, -1)
-        # Of each cache entry: the serial numbers that it was computed from, and its value.
+        # For each cache entry: the serial numbers from which it was computed, and its value.
         self._results: dict[int, tuple[Any, Any]] = {}
         self._computing: list[CacheEntry] = []
 
@@ -80,10 +80,10 @@ class DeclaredValues:
         parameters = Parameters(of_scalar(defaults._numeric), defaults._abstract)
         return cls(declarations, parameters, of_scalar(declarations.default_discrete_state()))
 
-    # Copies. Results are not part of them: a copy computes its own.
+    # Copies. They do not include the values of cache entries: a copy computes its own.
 
     def copy(self, tree: MultibodyTree) -> DeclaredValues:
-        """Return independent values like these, for another Context of the same tree."""
+        """Return an independent copy for another Context of the same tree."""
         parameters = self.parameters
         if parameters._abstract:
             parameters = Parameters(parameters._numeric, _deepcopy(parameters._abstract, tree, tree))
@@ -99,12 +99,12 @@ class DeclaredValues:
 
     @classmethod
     def of_state(cls, tree: MultibodyTree, state: dict[str, list[Any]]) -> DeclaredValues:
-        """Return independent values like those of `get_state`, for a tree that declared as much.
+        """Return independent values from a result of `get_state`, for a tree with the same declarations.
 
         Raises
         ------
         ArgumentValueError
-            When the elements of the tree have declared something else.
+            When the elements of the tree have other declarations.
         """
         declarations = tree._declarations
         assert declarations is not None
@@ -118,7 +118,7 @@ class DeclaredValues:
         return cls(declarations, Parameters(numeric, abstract), discrete)
 
     def follow(self, tree: MultibodyTree, twin: MultibodyTree) -> None:
-        """Let objects that refer to elements of a tree refer to those of a copy of it."""
+        """Redirect references in objects from elements of a tree to those of its copy."""
         abstract = _deepcopy(self.parameters._abstract, tree, twin)
         self.parameters = Parameters(self.parameters._numeric, abstract)._frozen()
 
@@ -131,7 +131,7 @@ class DeclaredValues:
         self.take_numeric_parameter(context, i, self._checked_vector(context, values, "numeric", i, size))
 
     def take_numeric_parameter(self, context: Context, i: int, array: FloatArray) -> None:
-        """Set a vector to a read-only array that was checked, and becomes its own."""
+        """Set a vector to a read-only array that was checked, without copying it."""
         self._take(context, self.parameters._replaced_numeric(i, array))
 
     def set_abstract_parameter(self, context: Context, index: object, value: Any) -> None:
@@ -140,12 +140,12 @@ class DeclaredValues:
         self._take(context, self.parameters._replaced_abstract(i, value))
 
     def user_poses(self, numbers: Numbers, parameters: Parameters | None = None) -> dict[FrameIndex, Any]:
-        """Return X_BF of each frame whose pose is computed in Python, of these or of other parameters."""
+        """Return X_BF of each frame whose pose is computed in Python, for these or for other parameters."""
         values = self.parameters if parameters is None else parameters
         return {frame.index: frame._calc_user_pose(values, numbers) for frame in self.declarations.frames}
 
     def place_frames(self, context: Context, poses: dict[FrameIndex, Any] | None = None) -> None:
-        """Write the poses of those frames into a Context, where they differ: all of them or none."""
+        """Write the changed poses of those frames into a Context: all of them or none."""
         numbers = context._numbers
         poses = self.user_poses(numbers) if poses is None else poses
         changed = {
@@ -157,7 +157,7 @@ class DeclaredValues:
             context._set_frame_poses(changed)
 
     def _take(self, context: Context, parameters: Parameters) -> None:
-        """Change the parameters, unless a frame has no pose with them that the Context can hold."""
+        """Change the parameters, unless a frame would have no valid pose."""
         context._check_thawed("parameters", 0)
         with context._exclusive():
             if self.declarations.frames:
@@ -177,7 +177,7 @@ class DeclaredValues:
         size = self.declarations.discrete[i][1].size
         array = self._checked_vector(context, values, "discrete", i, size)
         before = self._input_serial(context)
-        # Forces may depend on it, as on inputs.
+        # Forces may depend on discrete state as they do on inputs.
         context._note_change("inputs")
         self._same_inputs = (context._serials[4], before)
         self.discrete_state[i] = array
@@ -198,13 +198,13 @@ class DeclaredValues:
         known, value = self._results.get(entry.index, _NOT_COMPUTED)
         if serials is None or serials != known:
             value = self._compute(context, entry)
-            # What it is computed from may be computed, and written, on the way.
+            # Keep the serials from before, because the computation may write what the entry depends on.
             self._results[entry.index] = (serials, value)
         return value
 
     def _compute(self, context: Context, entry: CacheEntry) -> Any:
         if entry in self._computing:
-            raise ArgumentValueError(f"{entry!r} cannot be computed: its own value is asked for on the way.")
+            raise ArgumentValueError(f"{entry!r} cannot be computed: its computation needs its own value.")
         self._computing.append(entry)
         try:
             with context._exclusive():
@@ -220,7 +220,7 @@ class DeclaredValues:
         return value
 
     def _serials(self, context: Context, entry: CacheEntry) -> tuple[Any, ...] | None:
-        """Return what tells whether an entry is out of date; None when its inputs may change unseen."""
+        """Return serials that show whether an entry is stale; None if its inputs may change undetected."""
         time, q, v, parameters, _, switches = context._serials
         inputs = self._input_state(context) if "inputs" in entry.sources else ()
         if inputs is None:
@@ -229,7 +229,7 @@ class DeclaredValues:
             "time": (time,),
             "q": (q,),
             "v": (v,),
-            # A lock, and exemptions from gravity, are settings of elements too.
+            # Locks and exemptions from gravity also count as parameters.
             "parameters": (parameters, switches),
             "inputs": (inputs,),
             "discrete_state": (self.discrete_serial,),
@@ -237,16 +237,16 @@ class DeclaredValues:
         return tuple(serial for source in entry.sources for serial in serials[source])
 
     def _input_serial(self, context: Context) -> int:
-        """Return the serial number of the inputs, which a write of discrete state alone does not change."""
+        """Return the serial number of the inputs, disregarding writes of discrete state."""
         serial: int = context._serials[4]
         after, before = self._same_inputs
         return before if serial == after else serial
 
     def _input_state(self, context: Context) -> tuple[int, bytes] | None:
-        """Return what tells whether inputs were written; None where that cannot be known.
+        """Return a state that shows whether inputs were written; None if that cannot be detected.
 
-        The arrays of applied forces are written in place, which draws no number: their contents tell. Of
-        other scalars than double objects would have to be compared, and these may not be comparable.
+        The arrays of applied forces are written in place, which changes no serial number, so their contents
+        are compared. For scalars other than double, this would compare objects, which may not be comparable.
         """
         serial = self._input_serial(context)
         if not context._has_applied_forces:
@@ -259,7 +259,7 @@ class DeclaredValues:
             return (serial, b"")
         return (serial, b"".join(array.tobytes() for array in arrays))
 
-    # For all of them.
+    # Helpers for all kinds of values.
 
     def arrays(self) -> Iterator[tuple[str, FloatArray]]:
         """Yield the vectors of discrete state, with names for messages."""
@@ -267,7 +267,7 @@ class DeclaredValues:
             yield self._name("discrete", i), array
 
     def _checked_vector(self, context: Context, values: object, kind: str, i: int, size: int) -> Any:
-        """Return a vector for what was declared. Its name, which takes longer, is made for errors only."""
+        """Return a vector of the declared size. Its full name, slow to create, is used only in errors."""
         finite = kind == "numeric"
         try:
             return context._as_declared_vector(values, kind, size, finite=finite)
@@ -282,10 +282,10 @@ class DeclaredValues:
 
 
 def _frozen(arrays: list[FloatArray]) -> list[FloatArray]:
-    """Return the same arrays, or copies of those that somebody could write into."""
+    """Return the arrays, with copies in place of those that are writeable."""
     frozen = []
     for array in arrays:
-        # Those with derivatives are never written into, and have no flags.
+        # Arrays with derivatives are never written into and have no flags.
         if isinstance(array, np.ndarray) and array.flags.writeable:
             array = array.copy()
             array.flags.writeable = False
@@ -299,13 +299,13 @@ def _deepcopy(objects: list[Any], tree: MultibodyTree, twin: MultibodyTree) -> l
         return []
     import copy
 
-    # An element is copied with its tree, which this memo says is copied already.
+    # An element is copied with its tree; this memo marks the tree as already copied.
     memo: dict[int, Any] = {id(tree): twin}
     return copy.deepcopy(objects, memo)
 
 
 def _raise_other_declarations() -> NoReturn:
     raise ArgumentValueError(
-        "the elements of this tree declare other parameters or discrete state than those the Context was "
-        "made for: their classes have changed"
+        "the elements of this tree declare parameters or discrete state that differ from those of the "
+        "Context: their classes have changed"
     )

@@ -1,4 +1,4 @@
-"""Which element holds, moves, generates or dissipates how much energy."""
+"""How much energy each element stores, transfers, generates or dissipates."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EnergyEntry", "EnergyReport", "calc_energy_report"]
 
-# Rows that a notebook shows.
+# Number of rows shown in a notebook.
 _MAX_ROWS_OF_REPR = 60
 
 
@@ -31,13 +31,13 @@ class EnergyEntry:
     Attributes
     ----------
     element : str
-        What it is: ``"body 'link'"``, ``"force element 'spring'"``, ``"damping of joint 'elbow'"``.
+        Its description: ``"body 'link'"``, ``"force element 'spring'"``, ``"damping of joint 'elbow'"``.
     kinetic_energy, potential_energy : float, or ndarray of the batch shape
-        What it holds [J].
+        The energy that it stores [J].
     conservative_power : float, or ndarray of the batch shape
         Minus the rate of its potential energy [W].
     non_conservative_power : float, or ndarray of the batch shape
-        What it generates (positive) or dissipates (negative) otherwise [W].
+        Other power that it generates (positive) or dissipates (negative) [W].
     """
 
     element: str
@@ -48,21 +48,21 @@ class EnergyEntry:
 
 
 class EnergyReport:
-    """The energy of a Context, element by element, and whether it balances.
+    """The energy of a Context, element by element, and its balance.
 
-    What the bodies gain is what all forces give: the rate of the kinetic energy, by the accelerations of
-    forward dynamics, is the sum of all powers. Hence ``d(KE + PE)/dt = non_conservative_power``.
+    The rate of the kinetic energy, from the accelerations of forward dynamics, equals the power of all
+    forces. Hence ``d(KE + PE)/dt = non_conservative_power``.
 
-    Of a batch all numbers are arrays of its shape; the text tells the smallest and the largest.
+    For a batch, all values are arrays of its shape; the text shows the smallest and the largest.
 
     Attributes
     ----------
     entries : tuple of EnergyEntry
         Bodies, rotors, force elements, joint damping, actuators, applied forces and constraints, in this
-        order. Forces of constraints have no power where velocities obey them.
+        order. Constraint forces have no power if the velocities satisfy the constraints.
     kinetic_energy_rate : float, or ndarray of the batch shape
-        ``v' (M vdot + C v)`` with the accelerations of forward dynamics [W]; NaN where a massless joint
-        leaves none.
+        ``v' (M vdot + C v)`` with the accelerations of forward dynamics [W]; NaN if they do not exist because
+        of a massless joint.
 
     Examples
     --------
@@ -82,7 +82,7 @@ class EnergyReport:
     def __init__(self, entries: tuple[EnergyEntry, ...], kinetic_energy_rate: Any, zero: Any = 0.0) -> None:
         self.entries = entries
         self.kinetic_energy_rate = kinetic_energy_rate
-        # What a sum begins with.
+        # The initial value of sums.
         self._zero = zero
 
     @property
@@ -102,17 +102,17 @@ class EnergyReport:
 
     @property
     def non_conservative_power(self) -> Any:
-        """Power of all else: force elements, joint damping, actuators, applied forces, constraints [W]."""
+        """All other power: force elements, joint damping, actuators, applied forces, constraints [W]."""
         return self._sum(entry.non_conservative_power for entry in self.entries)
 
     def _sum(self, numbers: Iterable[Any]) -> Any:
-        """Return the sum; of one state exact to rounding of doubles."""
+        """Return the sum; for a single state, it is rounded only once."""
         terms = list(numbers)
         if isinstance(self._zero, float) and all(isinstance(term, float) for term in terms):
             try:
                 return math.fsum(terms)
             except (ValueError, OverflowError):
-                # What is infinite, or becomes it.
+                # A term or the sum is infinite.
                 return float(sum(terms))
         with np.errstate(over="ignore", invalid="ignore"):
             return sum(terms, self._zero)
@@ -124,7 +124,7 @@ class EnergyReport:
             return self.kinetic_energy_rate - (self.conservative_power + self.non_conservative_power)
 
     def __getitem__(self, element: str) -> EnergyEntry:
-        """Return the entry of an element, by what it is called in the report."""
+        """Return the entry of an element, by its description in the report."""
         from mbt.errors import unknown_name_error
 
         for entry in self.entries:
@@ -144,7 +144,7 @@ class EnergyReport:
         return self.to_text()
 
     def __repr__(self) -> str:
-        """Tell the sums."""
+        """Show the sums."""
         return (
             f"<EnergyReport: {plural(len(self.entries), 'entry', 'entries')}, "
             f"KE={_format(self.kinetic_energy, '.6g')} J, PE={_format(self.potential_energy, '.6g')} J, "
@@ -152,7 +152,7 @@ class EnergyReport:
         )
 
     def _repr_html_(self) -> str:
-        """Return the report for a notebook, with the first entries of many."""
+        """Return the report for a notebook; a long one is cut after the first entries."""
         return as_html(repr(self), self._sections(_MAX_ROWS_OF_REPR))
 
     def _sections(self, max_rows: int | None = None) -> list[Section]:
@@ -182,15 +182,15 @@ class EnergyReport:
 
 
 def _text(number: Any) -> str:
-    """Return a number, and nothing for zero."""
+    """Return a number as text; zero becomes an empty string."""
     is_known = isinstance(number, (float, np.ndarray)) and np.size(number)
     return "" if is_known and not np.any(number) else _format(number, ".6g")
 
 
 def _format(number: Any, form: str) -> str:
-    """Return a number of any scalar as text."""
+    """Return a number of any scalar type as text."""
     if isinstance(number, np.ndarray) and number.dtype == np.float64 and number.ndim:
-        # Those of a batch.
+        # A batch: the smallest and the largest.
         least, most = (
             (format(bound, form) for bound in (np.min(number), np.max(number))) if number.size else "--"
         )
@@ -200,7 +200,7 @@ def _format(number: Any, form: str) -> str:
 
 def calc_energy_report(tree: MultibodyTree, context: Context) -> EnergyReport:
     """Return the report of a Context; see ``MultibodyTree.calc_energy_report``."""
-    # What is not finite is shown as it is.
+    # Values that are not finite are shown as such.
     with np.errstate(over="ignore", invalid="ignore"):
         return _calc_energy_report(tree, context)
 
@@ -241,7 +241,7 @@ def _calc_energy_report(tree: MultibodyTree, context: Context) -> EnergyReport:
 
 
 def _scalar(context: Context, number: Any) -> Any:
-    """Return one number of the scalar of a Context, or one for each sample."""
+    """Return one number of a Context's scalar type, or one for each sample."""
     return number if context.batch_shape else context._numbers.scalar(number)
 
 

@@ -1,4 +1,4 @@
-"""What made a cache stale, and what a frozen Context refuses, by the names of elements."""
+"""Explanations of stale caches and of rejected writes to a frozen Context, with names of elements."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CacheExplanation", "Freezing", "Write", "describe_part", "explain"]
 
-# So many entries of a vector, or parameters, are named.
+# The largest number of vector entries, or parameters, that are named.
 _MOST_NAMES = 4
 
 
@@ -34,12 +34,12 @@ class Write:
     Attributes
     ----------
     what : str
-        What was written: ``"q"``, ``"v"``, ``"time"``, ``"parameters"``, ``"locks and switches"``,
+        The written value: ``"q"``, ``"v"``, ``"time"``, ``"parameters"``, ``"locks and switches"``,
         ``"inputs"`` or ``"discrete_state"``.
     serial : int
-        Its number among all writes of the process: they tell what came first.
+        Its number among all writes of the process, in chronological order.
     detail : str
-        What became of it, as far as that is known.
+        Details of the change, as far as they are known.
     """
 
     what: str
@@ -49,18 +49,18 @@ class Write:
 
 @dataclass(frozen=True)
 class CacheExplanation:
-    """Whether a cache is of the present values of a Context, and if not, why; see `Context.explain`.
+    """Whether a cache is up to date with a Context, and if not, why; see `Context.explain`.
 
     Attributes
     ----------
     cache : str
-        What was asked about.
+        The cache.
     reads : tuple of str
-        What it is computed from.
+        The values it is computed from.
     writes : tuple of Write
-        What was written since it was computed, in the order of the writes; empty where it is fresh.
+        The writes since it was computed, in order; empty if it is up to date.
     note : str
-        What else there is to know.
+        Further information.
     """
 
     cache: str
@@ -70,12 +70,12 @@ class CacheExplanation:
 
     @property
     def is_stale(self) -> bool:
-        """Whether it would be computed again, or refused."""
+        """Whether it would be recomputed or rejected."""
         return bool(self.writes or self.note)
 
     def __str__(self) -> str:
-        """Return one line, and one for each write."""
-        state = "stale" if self.is_stale else "of the present values"
+        """Return a line for the cache and one for each write."""
+        state = "stale" if self.is_stale else "up to date"
         lines = [f"{self.cache}: {state}; it reads {', '.join(self.reads)}"]
         lines += [f"  write {w.serial}: {w.what}{': ' if w.detail else ''}{w.detail}" for w in self.writes]
         return "\n".join([*lines, f"  {self.note}"] if self.note else lines)
@@ -99,7 +99,7 @@ def explain(context: Context, cache: object) -> CacheExplanation:
             f"{type(cache).__name__}"
         )
     tree = context.tree
-    # Which refuse one of another tree.
+    # These methods reject a cache of another tree.
     with suppress(StaleCacheError):
         if isinstance(cache, PositionKinematicsCache):
             tree._position_of(context, cache)
@@ -119,14 +119,14 @@ def explain(context: Context, cache: object) -> CacheExplanation:
         for name, then, now in zip(names, serials, present, strict=True)
         if then != now
     ]
-    # Numbers of writes only grow: what it was computed from was written after the present values were.
+    # Serial numbers only grow: a larger one means that the cache has later values than the Context.
     is_newer = any(then > now for then, now in zip(serials, present, strict=True))
-    note = "it is of another Context, or of values that this one has no more" if is_newer else ""
+    note = "it belongs to another Context, or to values that this one no longer has" if is_newer else ""
     return CacheExplanation(title, reads, tuple(sorted(writes, key=lambda write: write.serial)), note)
 
 
 def _origin_of(context: Context, cache: Any) -> tuple[list[int], Any, Any]:
-    """Return the serials of q, v and the parameters that a cache is of, its q, and its parameters."""
+    """Return the serials of q, v and the parameters that a cache was computed from, its q and parameters."""
     kept = getattr(cache, "serials", None)
     if kept is None:
         serials, q, parameters = cache._origin
@@ -139,14 +139,14 @@ def _origin_of(context: Context, cache: Any) -> tuple[list[int], Any, Any]:
 def _explain_entry(context: Context, entry: CacheEntry) -> CacheExplanation:
     declared = context._declared
     if not declared.declarations.has(entry):
-        context.eval_cache_entry(entry)  # Which says that it is of another tree.
+        context.eval_cache_entry(entry)  # Raises, as the entry belongs to another tree.
     then, _ = declared._results.get(entry.index, (None, None))
     now = declared._serials(context, entry)
     title = repr(entry).strip("<>")
     if now is None:
         note = (
-            "it is computed whenever it is asked for: the arrays of the applied forces can be written into, "
-            "and numbers of this scalar are not compared"
+            "it is computed at each evaluation: the arrays of the applied forces may have been written into, "
+            "and values of this scalar type are not compared"
         )
         return CacheExplanation(title, entry.sources, (), note)
     if then is None:
@@ -159,14 +159,14 @@ def _explain_entry(context: Context, entry: CacheEntry) -> CacheExplanation:
 
 
 def _make_write(name: str, then: Any, now: Any) -> Write:
-    """Return what changed; of inputs a number of writes, and the contents of the applied forces."""
+    """Return the write of a value; the states of inputs are a serial number and applied forces."""
     if name != "inputs":
         return Write(name, now)
     return Write(name, now[0], "applied forces" if now[1] != then[1] else "")
 
 
 def _compare_q(context: Context, q: Any) -> str:
-    """Tell which positions differ from those that a cache is of."""
+    """Describe which positions differ from those of a cache."""
     if q is None or context.batch_shape or not isinstance(context.q, np.ndarray):
         return ""
     present = context.q
@@ -180,7 +180,7 @@ def _compare_q(context: Context, q: Any) -> str:
 
 
 def _compare_parameters(context: Context, parameters: Any) -> str:
-    """Tell which parameters differ from those that a cache is of."""
+    """Describe which parameters differ from those of a cache."""
     if parameters is None or context.batch_shape or not context._numbers.has_values:
         return ""
     changed = np.flatnonzero(parameters != context._parameter_vector)
@@ -196,7 +196,7 @@ def _join(parts: list[str], count: int) -> str:
 
 
 def describe_place(tree: MultibodyTree, place: int) -> str:
-    """Return what stands at a place in the vector of parameters."""
+    """Describe the parameter at a place in the vector of parameters."""
     compiled = tree._compiled
     assert compiled is not None
     counts = {
@@ -213,12 +213,12 @@ def describe_place(tree: MultibodyTree, place: int) -> str:
             part = compiled.parameter_slice(section, i)
             if part.start <= place < part.stop:
                 return describe_part(tree, section, i)
-    # Of an element, behind what a call of parameter_slice tells.
+    # A parameter of an element, beyond the range that parameter_slice returns.
     return "a parameter"
 
 
 def describe_part(tree: MultibodyTree, section: str, index: int) -> str:
-    """Return what a section of the parameters, or a switch, says of which element."""
+    """Describe a section of the parameters, or a switch, and its element."""
     words = {
         "com": "centre of mass",
         "unit_inertia": "inertia",
@@ -258,18 +258,18 @@ def _owner(tree: MultibodyTree, section: str, index: int) -> str:
 
 
 class Freezing:
-    """What `Context.freeze` returns: at the end of a ``with`` statement the Context is as it was before."""
+    """Result of `Context.freeze`: leaving a ``with`` statement restores whether the Context was frozen."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
         #: Whether it was frozen before ``freeze()``, until the first ``with`` statement begins.
         self._was_frozen: bool | None = context._is_frozen
-        #: And before each ``with`` statement that has not ended.
+        #: The same before each ``with`` statement that has not ended.
         self._before: list[bool] = []
         context._is_frozen = True
 
     def __enter__(self) -> Context:
-        """Return the Context, frozen, also where it was thawed since."""
+        """Return the Context, frozen again if it was thawed since."""
         before = self._context._is_frozen
         if before and self._was_frozen is not None:
             before = self._was_frozen

@@ -1,7 +1,7 @@
-"""The check that the arrays of a compiled model fit together: kernels then read beyond none of them.
+"""The check that the arrays of a compiled model are consistent, so that kernels never read beyond them.
 
-What a tree makes of its elements does. What a damaged pickle holds, and what a subclass returns where the
-tree asks it for an index, need not.
+Arrays that a tree makes from its elements are. Those from a damaged pickle, or with indices that a subclass
+returned, may not be.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["check_model_arrays"]
 
 _INTEGER = frozenset((int,))
 
-# By type of mobilizer.
+# Indexed by type of mobilizer.
 _NUM_POSITIONS = [kind.num_positions for kind in MobilizerType]
 _NUM_VELOCITIES = [kind.row.num_velocities for kind in MobilizerType]
 
@@ -64,12 +64,12 @@ _FLOATS = (
 
 
 def check_model_arrays(arrays: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arrays of a compiled model: integers, and numbers of the shapes that follow from them.
+    """Return the arrays of a compiled model: integers, and floats with the shapes that follow from them.
 
     Raises
     ------
     ArgumentTypeError, ArgumentValueError, ShapeError
-        When one is missing, or does not fit the others.
+        When an array is missing or inconsistent with the others.
     """
     missing = {*_INTEGERS, *_LISTS, *_FLOATS} ^ set(arrays)
     if missing:
@@ -96,7 +96,7 @@ def check_model_arrays(arrays: Mapping[str, Any]) -> dict[str, Any]:
     }
     for name, shape in shapes.items():
         value = arrays[name]
-        # No bodies leave nothing that tells how many components each of them has.
+        # Without bodies, the value does not show the number of components per body.
         checked[name] = np.zeros(shape) if 0 in shape and np.size(value) == 0 else _floats(value, name, shape)
     checked["mobilizer_constants"] = _check_constants(
         arrays["mobilizer_constants"], checked["mobilizer_type"]
@@ -160,7 +160,7 @@ def _check_joints(arrays: dict[str, list[int]], nb: int, nf: int) -> None:
 def _check_constants(constants: Sequence[Any], types: list[int]) -> list[Any]:
     _check_size(constants, "mobilizer_constants", len(types))
     name = "mobilizer_constants"
-    # Not np.ravel of each: there are as many as bodies.
+    # Avoid np.ravel of each, because there is one per body.
     flat = [values if getattr(values, "ndim", 0) == 1 else np.ravel(values) for values in constants]
     label = f"compiled model: {name}"
     is_usual = {(type(values), values.dtype) for values in flat} == {(np.ndarray, np.dtype(np.float64))}

@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
 __all__ = ["MultibodyForces"]
 
-# One double of each takes 8 TiB, and all sizes in bytes are integers of 64 bits.
+# With one double per sample this is 8 TiB, and all sizes in bytes fit into 64-bit integers.
 _MAX_SAMPLES = 2**40
 
 
 class MultibodyForces(Forces):
     """Spatial forces on the bodies of a tree, and generalized forces on its joints.
 
-    Both start at zero. Write into the arrays, or assign them as a whole. Forces for the same tree and batch
+    Both start at zero. Write into the arrays, or assign whole arrays. Forces for the same tree and batch
     shape can be added, subtracted, and multiplied by a number, or by one number for each sample of the batch.
 
     Parameters
@@ -61,11 +61,11 @@ class MultibodyForces(Forces):
 
     __slots__ = ("_body_forces", "_generalized_forces", "_tree")
 
-    # NumPy leaves ``array * forces`` to this class, instead of multiplying entry by entry.
+    # Makes NumPy leave ``array * forces`` to this class instead of multiplying entry by entry.
     __array_ufunc__ = None
 
     def __new__(cls, tree: Any = None, *args: Any, **kwargs: Any) -> Any:
-        """Make forces of the scalar of the tree."""
+        """Create forces with the scalar type of the tree."""
         own = getattr(tree, "_forces_type", None)
         return super().__new__(own if own is not None and cls is MultibodyForces else cls)
 
@@ -73,12 +73,12 @@ class MultibodyForces(Forces):
         if not isinstance(tree, MultibodyTree):
             raise ArgumentTypeError(f"tree: expected a MultibodyTree, got {type(tree).__name__}")
         shape = as_batch_shape(batch_shape)
-        # num_velocities refuses a tree that is not finalized.
+        # num_velocities raises for a tree that is not finalized.
         self._generalized_forces: FloatArray = np.zeros((*shape, tree.num_velocities))
         self._body_forces: FloatArray = np.zeros((*shape, tree.num_bodies, 6))
         self._tree = tree
 
-    # What `help` and editors show.
+    # The signature that `help` and editors show.
     __new__.__wrapped__ = __init__  # type: ignore[attr-defined]
 
     @property
@@ -107,7 +107,7 @@ class MultibodyForces(Forces):
     @property
     def body_forces(self) -> FloatArray:
         """Force on each body at its origin, in World: [torque; force], (..., num_bodies, 6) [N m, N]."""
-        # A view: nobody can resize the memory that kernels write to.
+        # A view, so that the memory that kernels write to cannot be resized.
         return self._body_forces[...]
 
     @body_forces.setter
@@ -141,7 +141,7 @@ class MultibodyForces(Forces):
         ContextMismatchError
             When it is for another tree.
         ShapeError
-            When its batch shape is another one.
+            When its batch shape differs.
         """
         if not isinstance(addend, MultibodyForces):
             raise ArgumentTypeError(f"addend: expected a MultibodyForces, got {type(addend).__name__}")
@@ -160,7 +160,7 @@ class MultibodyForces(Forces):
         """Add a force on one body, (..., 6)."""
         if self._body_forces.ndim == F_Bo_W.ndim + 1 == 2:
             row = self._body_forces[node]
-            row += F_Bo_W  # Not written back, as `self._body_forces[node] += F_Bo_W` is.
+            row += F_Bo_W  # Unlike `self._body_forces[node] += F_Bo_W`, does not write the row back.
             return
         self._check_lead(F_Bo_W.shape[:-1])
         self._body_forces[..., node, :] += F_Bo_W
@@ -182,7 +182,7 @@ class MultibodyForces(Forces):
     # Checks.
 
     def _check_lead(self, lead: tuple[int, ...]) -> None:
-        """Check that what is added has these batch axes, or some that broadcast to them."""
+        """Check that the batch axes of an addend broadcast to those of these forces."""
         if lead in ((), self.batch_shape):
             return
         try:
@@ -193,7 +193,7 @@ class MultibodyForces(Forces):
             raise ShapeError(f"forces: expected batch shape {lead}, got {self.batch_shape}")
 
     def check_has_right_size_for_model(self, tree: MultibodyTree) -> bool:
-        """Return whether these forces have the sizes of a tree, which need not be the one they are for.
+        """Return whether these forces have the sizes of a tree, which may differ from their own tree.
 
         Parameters
         ----------
@@ -205,12 +205,12 @@ class MultibodyForces(Forces):
         return (self.num_bodies, self.num_velocities) == (tree.num_bodies, tree.num_velocities)
 
     def check_invariants(self) -> None:
-        """Verify that both arrays are what kernels rely on. Their values may be anything, NaN included.
+        """Verify that both arrays have the layout that kernels rely on; any values are allowed, even NaN.
 
         Raises
         ------
         AssertionError
-            When they are not, which is an error of this package.
+            When they do not, which is a bug in mbt.
         """
         _require(self.check_has_right_size_for_model(self._tree), "the sizes are those of the tree")
         _require(
@@ -222,14 +222,14 @@ class MultibodyForces(Forces):
             _require(array.flags.carray, "the arrays are C-contiguous, aligned and writeable")
             _require(array.flags.owndata, "the arrays share no memory")
 
-    # Arithmetic. The wrong kind of operand is left to Python, which raises TypeError.
+    # Arithmetic. For operands of other types, Python raises TypeError.
 
     def __add__(self, other: MultibodyForces) -> MultibodyForces:
         """Return the sum."""
         return self.clone().__iadd__(other)
 
     def __radd__(self, other: int) -> MultibodyForces:
-        """Return a clone for ``0 + forces``, with which ``sum()`` begins."""
+        """Return a clone for ``0 + forces``, the first step of ``sum()``."""
         return self.clone() if type(other) is int and other == 0 else NotImplemented
 
     def __sub__(self, other: MultibodyForces) -> MultibodyForces:
@@ -237,7 +237,7 @@ class MultibodyForces(Forces):
         return self.clone().__isub__(other)
 
     def __iadd__(self, other: MultibodyForces) -> Self:
-        """Add other forces to these, as `add_in_forces`."""
+        """Add other forces to these, like `add_in_forces`."""
         if not isinstance(other, MultibodyForces):
             return NotImplemented
         return self.add_in_forces(other)
@@ -284,7 +284,7 @@ class MultibodyForces(Forces):
         return self
 
     def __neg__(self) -> MultibodyForces:
-        """Return the opposite forces."""
+        """Return the negative of these forces."""
         return self * -1.0
 
     def __pos__(self) -> MultibodyForces:
@@ -292,7 +292,7 @@ class MultibodyForces(Forces):
         return self.clone()
 
     def __eq__(self, other: object) -> bool:
-        """Tell whether `other` holds the same forces for the same tree; NaN equals nothing."""
+        """Return whether `other` has the same forces for the same tree; NaN equals nothing."""
         if not isinstance(other, MultibodyForces):
             return NotImplemented
         return (
@@ -301,7 +301,7 @@ class MultibodyForces(Forces):
             and np.array_equal(self._generalized_forces, other._generalized_forces)
         )
 
-    # They can change, so they have no hash.
+    # Mutable, so no hash.
     __hash__ = None  # type: ignore[assignment]
 
     def _check_fits(self, other: MultibodyForces, argument: str) -> None:
@@ -340,18 +340,18 @@ class MultibodyForces(Forces):
         return twin
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
-        """Pickle the arrays, with the tree."""
+        """Pickle the arrays and the tree."""
         from mbt.tree.pickling import FORMAT
 
         args = (FORMAT, type(self), self._tree, self._body_forces, self._generalized_forces)
         return restore_forces, args
 
     def _move_to(self, tree: MultibodyTree) -> None:
-        """Become forces for a copy of their tree."""
+        """Move these forces to a copy of their tree."""
         self._tree = tree
 
     def __repr__(self) -> str:
-        """Tell the shapes."""
+        """Show the shapes."""
         return (
             f"<MultibodyForces body_forces {self._body_forces.shape}, "
             f"generalized_forces {self._generalized_forces.shape}>"
@@ -382,14 +382,14 @@ def restore_forces(
 
 
 def as_batch_shape(batch_shape: int | Sequence[int]) -> tuple[int, ...]:
-    """Return leading axes as a tuple of int that are not negative, of as many samples as memory can hold."""
+    """Return leading axes as a tuple of nonnegative int, for no more samples than memory can hold."""
     is_sequence = isinstance(batch_shape, (tuple, list)) or (
         isinstance(batch_shape, np.ndarray) and batch_shape.ndim == 1
     )
     axes = tuple(batch_shape) if is_sequence else (batch_shape,)  # type: ignore[arg-type]
     shape = tuple(_as_extent(axis, batch_shape) for axis in axes)
     check_leading_axes(shape, "batch_shape")
-    # NumPy, too, counts an extent of zero as one.
+    # Count an extent of zero as one, as NumPy does.
     if math.prod(extent or 1 for extent in shape) >= _MAX_SAMPLES:
         raise ArgumentValueError(
             f"batch_shape: expected extents whose product is less than 2**40, got {quote(batch_shape)}"

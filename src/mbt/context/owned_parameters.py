@@ -1,4 +1,4 @@
-"""Parameters by the elements that own them: masses, poses, gravity, damping, friction, stiffness."""
+"""Parameters accessed by the elements that own them: masses, poses, gravity, damping, friction, stiffness."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SHAPES: tuple[tuple[type, tuple[int, ...]], ...] = (
     (FixedOffsetFrame, (4, 4)),
     (UniformGravityFieldElement, (3,)),
 )
-#: Elements with one parameter, or some that stand one behind the other, by the names that a Context has.
+#: Element types with one parameter or a few consecutive ones, with their names in a Context.
 _NUMBERS: tuple[tuple[type, tuple[str, ...]], ...] = (
     (RevoluteSpring, ("stiffness",)),
     (PrismaticSpring, ("stiffness",)),

@@ -1,4 +1,4 @@
-"""A Context as people read it: its state by joint, its inputs by actuator."""
+"""A readable view of a Context: its state by joint, its inputs by actuator."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MAX_ROWS = 60
 
 
 def describe_context_as_html(context: Context) -> str:
-    """Return state, inputs and applied forces of a Context as HTML; of a batch, those of the first sample."""
+    """Return state, inputs and applied forces of a Context as HTML; for a batch, of the first sample."""
     tree, shape = repr(context.tree).strip("<>"), context.batch_shape
     if 0 in shape:
         return as_html(f"Context without samples, batch_shape={shape}, of {tree}", [])

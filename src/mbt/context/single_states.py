@@ -1,4 +1,4 @@
-"""Functions of arrays on a Context, one state after the other: with forces and elements in Python."""
+"""Functions of arrays evaluated state by state on a Context, for forces and for elements in Python."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def add_user_forces(
     Parameters
     ----------
     tree : MultibodyTree
-        A finalized tree with such elements.
+        A finalized tree with force elements written in Python.
     q, v : array_like, shape (..., num_positions), (..., num_velocities)
         States; leading axes broadcast, also with those of the external forces.
     external_forces : MultibodyForces or None
-        What else acts.
+        Other forces on the tree.
     """
     q_array = as_float_array(q, "q", (..., tree.num_positions))
     v_array = as_float_array(v, "v", (..., tree.num_velocities))
@@ -68,9 +68,9 @@ def add_user_forces(
 def calc_single(
     tree: MultibodyTree, method: str, operands: Sequence[FloatArray], **keywords: object
 ) -> FloatArray:
-    """Return what a method of the tree makes of one state.
+    """Return the result of a method of the tree for one state.
 
-    `operands` are q, v, vdot or tau, and, where forces are applied, those on bodies and generalized ones.
+    `operands` are q, v, vdot or tau, and, if forces are applied, the body forces and generalized forces.
     """
     context = Context(tree)
     context.q, context.v = operands[:2]
@@ -92,7 +92,7 @@ def sum_of_forces(
     generalized_forces: FloatArray,
     external_forces: MultibodyForces | None,
 ) -> MultibodyForces:
-    """Return forces of each state, (..., 6 num_bodies) and (..., num_velocities), plus external ones."""
+    """Return the forces of each state, (..., 6 num_bodies) and (..., num_velocities), plus external ones."""
     body_forces = body_forces.reshape(*body_forces.shape[:-1], tree.num_bodies, 6)
     if external_forces is not None:
         more, more_generalized = forces_of(tree, external_forces, "external_forces", single=False)
@@ -118,10 +118,10 @@ def differentiate_each(
     out: tuple[FloatArray, ...],
     **keywords: object,
 ) -> tuple[FloatArray, ...]:
-    """Fill `out` with what a method of the tree that returns derivatives makes of each state.
+    """Fill `out` with the results for each state of a method of the tree that returns derivatives.
 
-    `operands` are q, v, vdot or tau, and, where forces are applied, those on bodies and generalized ones. A
-    singular state is an error when it is the only one, and NaN otherwise.
+    `operands` are q, v, vdot or tau, and, if forces are applied, the body forces and generalized forces. A
+    singular state is an error if it is the only one; otherwise its results are NaN.
     """
     nv = tree.num_velocities
     cores = [(tree.num_positions,), (nv,), (nv,), (tree.num_bodies, 6), (nv,)]

@@ -1,4 +1,4 @@
-"""Clones of a tree in numbers with derivatives: what elements written in Python are differentiated with."""
+"""Clones of a tree with derivatives as scalars, used to differentiate elements written in Python."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ __all__ = ["make_tangent_context", "tangent_tree"]
 def make_tangent_context(context: Context, q_rates: Any, v_rates: Any, time_rates: Any) -> Any:
     """Return a Context like another one, in which q, v and time have derivatives.
 
-    It belongs to a clone of the tree, in numbers with derivatives over the scalar of the tree.
+    It belongs to a clone of the tree, whose scalars are the tree's with derivatives.
 
     Parameters
     ----------
     context : Context
         The values.
     q_rates, v_rates, time_rates : array, shape (num_positions, n), (num_velocities, n), (n,), or None
-        Derivatives of q, v and time along n directions; None: they stand still.
+        Derivatives of q, v and time along n directions; None means zero.
     """
     twin: Any = tangent_tree(context.tree)
     return twin._make_context_along(context, q_rates, v_rates, time_rates)
 
 
 def tangent_tree(tree: MultibodyTree) -> MultibodyTree:
-    """Return a clone with derivatives, the same one as before unless an element has changed since."""
+    """Return a clone with derivatives, reused until an element changes."""
     leaves = list(_leaves_of_elements(tree))
     known = tree._tangent
     if known is None or not _are_same(known[1], leaves):
@@ -56,17 +56,17 @@ def _are_same(a: list[Any], b: list[Any]) -> bool:
     )
 
 
-# A clone has copied attributes of elements, which Python lets everybody change, also after finalize().
+# A clone has copies of the attributes of elements, which users may change even after finalize().
 
 _VALUES = frozenset((int, float, complex, str, bytes, bool))
 
 
 class _Unknown:
-    """What may change in ways that nobody sees: no two are the same."""
+    """Stands for an object whose changes cannot be detected; no two instances are equal."""
 
 
 def _leaves_of_elements(tree: MultibodyTree) -> Iterator[Any]:
-    """Yield what the attributes of all elements of classes outside mbt consist of."""
+    """Yield the leaves of the attributes of all elements whose classes are defined outside mbt."""
     seen: dict[int, Any] = {}
     for element in tree._elements.in_order():
         if not type(element).__module__.startswith("mbt."):
@@ -74,7 +74,7 @@ def _leaves_of_elements(tree: MultibodyTree) -> Iterator[Any]:
 
 
 def _leaves(value: Any, seen: dict[int, Any]) -> Iterator[Any]:
-    """Yield what a value consists of: the same leaves mean the same value."""
+    """Yield the leaves of a value: the same leaves mean the same value."""
     if value is None or type(value) in _VALUES or isinstance(value, _ATOMS):
         yield value
     elif type(value) is np.ndarray and value.dtype != object:
@@ -82,7 +82,7 @@ def _leaves(value: Any, seen: dict[int, Any]) -> Iterator[Any]:
     elif id(value) in seen:
         yield value
     else:
-        # Kept, so that no other object has its id.
+        # Keep the object, so that no other object gets its id.
         seen[id(value)] = value
         yield type(value)
         for part in _parts(value):
@@ -90,7 +90,7 @@ def _leaves(value: Any, seen: dict[int, Any]) -> Iterator[Any]:
 
 
 def _parts(value: Any) -> list[Any]:
-    """Return what a copy of a value would be made of."""
+    """Return the parts from which a copy of a value would be made."""
     kind = type(value)
     if kind in (list, tuple, set, frozenset):
         return [len(value), *value]

@@ -1,4 +1,4 @@
-"""The force elements that users write in Python, as the compiled methods of a tree ask for them."""
+"""Force elements written by users in Python, as called by the compiled methods of a tree."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = [
     "differentiate_user_forces",
 ]
 
-# Of central differences: the cube root of the rounding error.
+# Step of central differences: the cube root of the rounding error.
 STEP = 6e-6
 
 
@@ -50,7 +50,7 @@ def calc_user_forces(
 def add_user_energy(
     total: Any, elements: Sequence[ForceElement], context: Context, method: str, *caches: Any
 ) -> Any:
-    """Return an energy or a power, plus those of these elements by the method of this name."""
+    """Return an energy or a power plus those of these elements, from their method of this name."""
     with context._running_user_code():
         for element in elements:
             total = total + getattr(element, method)(context, *caches)
@@ -61,9 +61,10 @@ def add_user_energy(
 def differentiate_user_forces(tree: MultibodyTree, context: Context) -> tuple[Any, Any]:
     """Return the derivatives of J' F + tau of the user's elements along each dof, both (nv, nv).
 
-    Exact: each element computes once, in numbers with derivatives. Those that raise an error then, or have
-    derivatives that are not finite, are differentiated by central differences, where these make sense: errors
-    are about 1e-10 of the size of the forces and of their third derivatives.
+    The derivatives are exact: each element is evaluated once, with scalars that carry derivatives. Elements
+    that then raise an error, or have derivatives that are not finite, are differentiated by central
+    differences where the scalar type allows it: errors are about 1e-10 times the forces and their third
+    derivatives.
     """
     nv = tree.num_velocities
     N = tree.make_velocity_to_qdot_map(context)
@@ -90,26 +91,26 @@ def differentiate_user_forces(tree: MultibodyTree, context: Context) -> tuple[An
         columns = moving.tree._derivatives_of(tau, 2 * nv)
     if others:
         columns = columns + _difference_user_forces(tree, context, N, others)
-    # Contiguous, for the compiled core.
+    # The compiled core needs contiguous arrays.
     return columns[:, :nv].copy(), columns[:, nv:].copy()
 
 
 @differentiating()
 def differentiate_energy(context: Context, element: ForceElement) -> Any:
-    """Return the rate of the potential energy of an element along v and in time; see the function above."""
+    """Return the rate of an element's potential energy along v and in time, as the function above."""
     tree = context.tree
     qdot = tree.map_velocity_to_qdot(context, context.v)
     rate = _attempt(tree, partial(_calc_finite_rate, context, element, qdot))
     return _difference_energy(context, element, qdot) if rate is None else rate
 
 
-# By numbers with derivatives.
+# With scalars that carry derivatives.
 
 
 def _attempt(tree: MultibodyTree, compute: Callable[[], Any]) -> Any:
-    """Return a result, or None where there are difference quotients to replace it.
+    """Return a result, or None if it fails and central differences can replace it.
 
-    An error is not lost: one that has nothing to do with derivatives comes again with the differences.
+    No error is lost: one that is unrelated to derivatives occurs again in the central differences.
     """
     if tree.scalar_type.name not in ("double", "autodiff"):
         return compute()
@@ -139,12 +140,12 @@ def _calc_finite_rate(context: Context, element: ForceElement, qdot: Any) -> Any
 
 
 def _check_derivatives(array: Any) -> None:
-    """Refuse those of a root of zero and the like; objects tell nothing of themselves."""
+    """Raise for derivatives that are not finite, as of sqrt at zero; objects are not checked."""
     if isinstance(array, AutoDiffArray) and not np.isfinite(array.derivatives).all():
         raise SingularityError("derivatives are not finite")
 
 
-# By central differences.
+# With central differences.
 
 
 def _difference_user_forces(
@@ -152,7 +153,7 @@ def _difference_user_forces(
 ) -> Any:
     """Return the derivatives of J' F + tau along each qdot = N e_j and each v_j, (nv, 2 nv)."""
     moved: Any = context.clone()
-    # A locked dof has derivatives too, and would refuse the step.
+    # A locked dof has derivatives too, but would reject the step.
     moved._set_locked(0, tree.num_velocities, False)
     columns = []
     for name, directions in (("q", N), ("v", np.eye(tree.num_velocities))):
@@ -168,7 +169,7 @@ def _difference_user_forces(
 
 
 def _difference_energy(context: Context, element: ForceElement, qdot: Any) -> Any:
-    # The error of rounding, eps / step, and that of the difference, step^2, are equal near this step.
+    # The rounding error, eps / step, and the truncation error, step^2, are about equal at this step.
     speed = np.max(np.abs(getattr(context.v, "value", context.v)), initial=0.0)
     step = 1e-5 / max(1.0, float(speed))
     moved: Any = context.clone()

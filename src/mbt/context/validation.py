@@ -1,4 +1,4 @@
-"""What is wrong with the values of a Context: numbers that are not finite, and singular positions."""
+"""Detection of invalid values in a Context: numbers that are not finite, and singular positions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = [
     "raise_problems",
 ]
 
-# So many entries of an array, or samples, a message names.
+# The largest number of array entries, or samples, that a message names.
 _MAX_NAMED = 3
 
 
@@ -34,7 +34,7 @@ def raise_problems(problems: list[str]) -> None:
     Raises
     ------
     ArgumentValueError
-        When there are.
+        When there are problems.
     """
     if len(problems) == 1:
         raise ArgumentValueError(f"context: {problems[0]}")
@@ -44,7 +44,7 @@ def raise_problems(problems: list[str]) -> None:
 
 
 def find_not_finite(context: Context) -> list[str]:
-    """Return one problem that tells which numbers are NaN or infinite, as far as their values are known."""
+    """Return a problem that lists which numbers are NaN or infinite, as far as their values are known."""
     found = []
     for name, array in _state_and_inputs(context):
         values = context._numbers.known_values(array)
@@ -59,7 +59,7 @@ def find_not_finite(context: Context) -> list[str]:
 def _state_and_inputs(context: Context) -> Iterator[tuple[str, Any]]:
     for name in ("q", "v", "time", "actuation"):
         yield name, getattr(context, name)
-    # Until somebody asks for them there are none.
+    # They are created at the first access.
     if context._has_applied_forces:
         for name in ("body_forces", "generalized_forces"):
             yield f"applied_forces.{name}", getattr(context.applied_forces, name)
@@ -67,10 +67,10 @@ def _state_and_inputs(context: Context) -> Iterator[tuple[str, Any]]:
 
 
 def find_foreign_orders(context: Context) -> list[str]:
-    """Return which floating bases look as if they had their coordinates in another order than mbt's.
+    """Return which floating bases seem to have their coordinates in a different order than mbt's.
 
-    Four numbers where a quaternion stands that are not of length 1, in front of the last four which are:
-    the order of MuJoCo and Pinocchio, which have the position first.
+    The first four coordinates, mbt's quaternion, do not have norm 1, but the last four do: the order of
+    MuJoCo and Pinocchio, in which the position comes first.
     """
     problems = []
     for mobilizer in context.tree.mobilizers:
@@ -83,16 +83,16 @@ def find_foreign_orders(context: Context) -> list[str]:
         if suspect.any():
             where = index_text(np.argwhere(suspect)[0]) if suspect.ndim else ""
             problems.append(
-                f"q{where}: the quaternion of {mobilizer._label}, q[{start}:{start + 4}], has the length "
-                f"{first[suspect].flat[0]:.3g}, and q[{start + 3}:{start + 7}] the length 1: is the position "
-                "in front, as in MuJoCo (x, y, z, qw, qx, qy, qz) or Pinocchio (x, y, z, qx, qy, qz, qw)? "
-                "mbt has (qw, qx, qy, qz, x, y, z); mbt.interop has maps between the two"
+                f"q{where}: the quaternion of {mobilizer._label}, q[{start}:{start + 4}], has the norm "
+                f"{first[suspect].flat[0]:.3g}, and q[{start + 3}:{start + 7}] the norm 1: is the position "
+                "first, as in MuJoCo (x, y, z, qw, qx, qy, qz) or Pinocchio (x, y, z, qx, qy, qz, qw)? "
+                "mbt uses (qw, qx, qy, qz, x, y, z); mbt.interop converts between the orders"
             )
     return problems
 
 
 def find_singularities(context: Context) -> list[str]:
-    """Return what is undefined in one state: rates, the forces of elements, accelerations."""
+    """Return descriptions of undefined quantities in one state: rates, forces of elements, accelerations."""
     tree = context.tree
     without_pose, at_gimbal_lock = context._find_singular_joints()
     return [
@@ -116,7 +116,7 @@ def _find_singular_constraints(context: Context) -> list[str]:
 
 
 def find_faulty_elements(context: Context) -> list[str]:
-    """Return which elements written in Python have no finite forces, though all that they get is finite."""
+    """Return which elements written in Python have forces that are not finite, although their inputs are."""
     return _find_singular_elements(context, is_user_defined=True)
 
 
@@ -130,7 +130,7 @@ def _find_singular_elements(context: Context, *, is_user_defined: bool) -> list[
             with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
                 element.calc_and_add_force_contribution(context, None, None, forces)
         except ArithmeticError as error:
-            # A SingularityError is one, and names the element.
+            # A SingularityError is an ArithmeticError and already names the element.
             text = str(error)
             problems.append(text if element._label in text else f"{element._label}: {text}")
         else:
@@ -142,7 +142,7 @@ def _find_singular_elements(context: Context, *, is_user_defined: bool) -> list[
 
 
 def _find_not_finite_forces(context: Context, forces: Any) -> list[str]:
-    """Return the indices of the samples in which forces are NaN or infinite; of one state ``[]``."""
+    """Return the indices of samples with forces that are NaN or infinite; for a single state, ``[]``."""
     F, tau = (
         np.isfinite(context._numbers.known_values(array))
         for array in (forces.body_forces, forces.generalized_forces)
@@ -151,12 +151,12 @@ def _find_not_finite_forces(context: Context, forces: Any) -> list[str]:
 
 
 def index_text(i: Any) -> str:
-    """Return an index as it is written, ``[1, 2]``."""
+    """Return an index as text, ``[1, 2]``."""
     return f"[{', '.join(map(str, i))}]"
 
 
 def name_samples(samples: list[str]) -> str:
-    """Return which samples, given by their indices: some of them, and how many more."""
+    """Return the names of samples, given by their indices: the first few, and the number of others."""
     if len(samples) == 1:
         return f"sample {samples[0]}"
     more = len(samples) - _MAX_NAMED

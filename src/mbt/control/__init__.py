@@ -1,4 +1,4 @@
-"""Control by tasks: accelerations, contact forces and torques from one quadratic program a tick."""
+"""Task-space control: accelerations, contact forces and torques from one quadratic program per tick."""
 
 from mbt.control.contacts import ContactPoints
 from mbt.control.controller import TaskSpaceController

@@ -1,4 +1,4 @@
-"""Points by which a robot stands on, leans against, or holds something."""
+"""Points with which a robot stands on, leans against, or holds something."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ __all__ = ["ContactPoints"]
 
 @dataclass(frozen=True, eq=False)
 class ContactPoints:
-    """Points of a frame that touch the ground or a body, with dry friction, and shall not slip there.
+    """Points of a frame that touch the ground or a body, with dry friction, and must not slip there.
 
     Parameters
     ----------
     frame : Frame, RigidBody or str
-        What carries the points.
+        The frame that carries the points.
     p_FC : array_like, shape (n, 3) or (3,)
         The points [m], in the frame.
     friction : float
         Coefficient of friction, > 0.
     normal : array_like, shape (3,), optional
-        The direction in which the ground, or the body touched, pushes, in World axes or those of `surface`;
-        +z if left out. Its length does not matter.
+        The direction in which the ground, or the touched body, pushes, in World axes or those of `surface`;
+        +z by default. Its length does not matter.
     damping : float, optional
-        Rate [1/s] at which a velocity that the points still have decays.
+        Rate [1/s] at which remaining velocities of the points decay.
     max_force : float, optional
-        The largest normal force of a point [N].
+        The largest normal force per point [N].
     name : str, optional
-        What messages call it; the name of the frame if left out.
+        The name used in messages; by default, that of the frame.
     surface : Frame, RigidBody or str, optional
-        What is touched: a frame of another body, which feels the opposite forces; if left out, World.
+        The frame that is touched, of another body, on which the opposite forces act; World by default.
     num_faces : int, optional
-        Faces of the pyramid within the friction cone, at least 3. It has ``cos(pi / num_faces)`` of the
-        friction in the middle of a face.
+        Number of faces of the pyramid inscribed in the friction cone, at least 3. In the middle of a face,
+        the friction is reduced by the factor ``cos(pi / num_faces)``.
 
     Examples
     --------
@@ -93,7 +93,7 @@ class ContactPoints:
 
     @cached_property
     def pyramid(self) -> FloatArray:
-        """Rows of unit length, which times (tangent, tangent, normal) are not positive in the pyramid."""
+        """Unit rows whose products with (tangent, tangent, normal) are nonpositive in the pyramid."""
         angles = 2.0 * np.pi / self.num_faces * np.arange(self.num_faces)
         slope = self.friction * np.cos(np.pi / self.num_faces)
         rows = np.stack([np.cos(angles), np.sin(angles), np.full(self.num_faces, -slope)], axis=1)
@@ -102,12 +102,12 @@ class ContactPoints:
 
     @property
     def bounding_faces(self) -> list[int]:
-        """Three faces all around: forces are their distances from these, which have simple bounds."""
+        """Three evenly spread faces: a force's distances from these are its unknowns, with simple bounds."""
         return [0, self.num_faces // 3, 2 * self.num_faces // 3]
 
     @cached_property
     def edges(self) -> FloatArray:
-        """The matrix that makes (tangent, tangent, normal) of the distances from `bounding_faces`."""
+        """The matrix that maps distances from `bounding_faces` to (tangent, tangent, normal)."""
         edges: FloatArray = np.linalg.inv(-self.pyramid[self.bounding_faces]).astype(float)
         return edges
 

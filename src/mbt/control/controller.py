@@ -1,4 +1,4 @@
-"""A controller by tasks: one quadratic program a tick."""
+"""A task-space controller: one quadratic program per tick."""
 
 from __future__ import annotations
 
@@ -40,18 +40,18 @@ if TYPE_CHECKING:
 
 __all__ = ["TaskSpaceController"]
 
-# From a thousand times this on daqp violates limits, and says that it does not.
+# From a thousand times this on, daqp violates limits but reports success.
 _MOST_WEIGHT = 1e12
 _LIMITS = frozenset({"effort", "position", "velocity", "acceleration"})
 
 
 class TaskSpaceController:
-    """Torques that make tasks come true as well as dynamics, contacts and limits allow.
+    """Computes torques that fulfil tasks as well as dynamics, contacts and limits allow.
 
     Each tick solves one quadratic program, whose unknowns are accelerations and contact forces. Every task
-    asks for an acceleration, by a spring and a damper, and has a weight; the solution is the weighted
+    requests an acceleration, by a spring and a damper, and has a weight; the solution is the weighted
     least-squares one within the friction pyramids of the contacts and the limits of effort, velocity,
-    position and acceleration. Gravity, damping of joints and all force elements of the tree are compensated.
+    position and acceleration. Gravity, joint damping and all force elements of the tree are compensated.
     The solver is ``daqp``: ``pip install "multibodytree[control]"``.
 
     Parameters
@@ -59,23 +59,23 @@ class TaskSpaceController:
     tree : MultibodyTree
         A finalized tree.
     contacts : sequence of ContactPoints, optional
-        Points that stand still on what they touch.
+        Points that must not move relative to what they touch.
     dt : float, optional
-        Time from tick to tick [s]: bounds of accelerations see that limits hold at the end of it.
+        Time between ticks [s]: accelerations are bounded such that limits hold at the end of it.
     limits : collection of str, optional
-        Which of "effort", "position", "velocity" and "acceleration" are obeyed; all if left out.
+        The limits to obey: any of "effort", "position", "velocity" and "acceleration"; all by default.
     actuated : sequence of Joint or str, optional
-        Joints with motors; those with actuators if left out.
+        Joints with motors; by default, those with actuators.
     model_instance : int or str, optional
-        The robot to control, in a tree with several: motors of the others exert nothing in its ticks.
+        The robot to control, in a tree with several: motors of the others exert no forces in its ticks.
     braking : float, optional
-        The deceleration [rad/s^2, m/s^2] with which joints can stop in front of position limits.
+        The deceleration [rad/s^2, m/s^2] with which joints can stop before position limits.
     contact_weight : float, optional
-        Weight of contacts at rest beside tasks of weight one. Contacts whose rows depend on each other (feet
-        of legs with five joints) are at rest as far as they can.
+        Weight of keeping contacts at rest, relative to tasks of weight one. Contacts whose rows depend on
+        each other (feet of legs with five joints) are kept at rest as far as possible.
     regularization : float, optional
         Weight of squared accelerations, and of squared contact forces in units of the weight that a point
-        carries: it makes the solution unique.
+        carries; it makes the solution unique.
 
     Examples
     --------
@@ -122,23 +122,23 @@ class TaskSpaceController:
         self._stands = np.ones(len(self._contacts))
         self._tasks: list[Task] = []
         self._force_tasks: list[tuple[int, float]] = []
-        self._places: list[tuple[bool, int]] = []  # of each entry of `references`
+        self._places: list[tuple[bool, int]] = []  # for each entry of `references`
         self._ticks: Ticks | None = None
         self.references: Any = None
 
     @property
     def tree(self) -> MultibodyTree:
-        """The tree that it controls."""
+        """The controlled tree."""
         return self._tree
 
     @property
     def num_tasks(self) -> int:
-        """Number of tasks: of entries of ``references``."""
+        """Number of tasks, and of entries of ``references``."""
         return len(self._places)
 
     @property
     def contacts(self) -> tuple[ContactPoints, ...]:
-        """All contacts, lifted ones too."""
+        """All contacts, including lifted ones."""
         return tuple(contact for contact, _, _ in self._contacts)
 
     def add_pose(
@@ -152,20 +152,21 @@ class TaskSpaceController:
     ) -> int:
         """Add a task for the pose of a frame; return its place in ``references``.
 
-        Its goal is a pose X_WG, shape (4, 4); its velocity and acceleration, shape (6,), are spatial ones of
-        the frame's origin in World axes, rotation first. Orientation and position are two springs: the origin
-        moves along a straight line.
+        Its goal is a pose X_WG, shape (4, 4); its velocity and acceleration, shape (6,), are spatial, of the
+        frame's origin in World axes, rotation first. Orientation and position have separate springs, so the
+        origin moves along a straight line.
 
         Parameters
         ----------
         frame : Frame, RigidBody or str
             The frame.
         stiffness, damping : float
-            Of the wanted acceleration [1/s^2, 1/s]: ``damping = 2 sqrt(stiffness)`` is critical.
+            Gains of the requested acceleration [1/s^2, 1/s]; critically damped if
+            ``damping = 2 sqrt(stiffness)``.
         weight : float or array_like, shape (2,), optional
             For rotation and translation.
         priority : int, optional
-            1 for tasks that may not disturb those of priority 0.
+            1 for tasks that must not disturb those of priority 0.
         """
         both = as_float_array(weight, "weight")
         rows = np.repeat(np.broadcast_to(both, (2,)), 3) if both.shape in ((), (2,)) else both
@@ -184,7 +185,7 @@ class TaskSpaceController:
     ) -> int:
         """Add a task for the position of a point of a frame [m]: coordinates `axes` in World.
 
-        Goal, velocity and acceleration have a number for each of `axes`. The other parameters are those of
+        Goal, velocity and acceleration have one entry for each of `axes`. The other parameters are those of
         `add_pose`.
         """
         rows = [3 + axis for axis in as_axes(axes)]
@@ -218,19 +219,19 @@ class TaskSpaceController:
     ) -> int:
         """Add a task for the momentum about the centre of mass, in World axes [kg m^2/s or kg m/s].
 
-        The goal is a momentum, its "velocity" is left zero, its acceleration is a rate of momentum; `damping`
-        [1/s] is the rate at which the momentum comes to the goal.
+        The goal is a momentum, its "velocity" is ignored, its acceleration is a rate of momentum; `damping`
+        [1/s] is the rate at which the momentum converges to the goal.
 
         Parameters
         ----------
         axes : str, optional
             Coordinates.
         angular : bool, optional
-            Angular momentum, else linear momentum.
+            Whether it is angular rather than linear momentum.
         damping : float
             The rate [1/s].
         weight, priority
-            As of `add_pose`.
+            As for `add_pose`.
         """
         chosen = tuple(axis if angular else 3 + axis for axis in as_axes(axes))
         what = "angular momentum" if angular else "momentum"
@@ -256,11 +257,11 @@ class TaskSpaceController:
         Parameters
         ----------
         q0 : array_like, shape (num_positions,), optional
-            The configuration; the default positions if left out.
+            The configuration; by default, the default positions.
         joints : sequence of Joint or str, optional
-            The joints; those with motors if left out.
+            The joints; by default, those with motors.
         stiffness, damping, weight, priority
-            As of `add_pose`.
+            As for `add_pose`.
         """
         tree = self._tree
         default = tree.default_positions if q0 is None else as_finite_array(q0, "q0", (tree.num_positions,))
@@ -283,7 +284,7 @@ class TaskSpaceController:
         contact : ContactPoints or int
             One of `contacts`, or its place there.
         weight : float
-            Of squared deviations [1/N^2], beside accelerations [1/(m/s^2)^2].
+            Weight of squared deviations [1/N^2], relative to that of accelerations [1/(m/s^2)^2].
         """
         self._check_not_used()
         self._force_tasks.append((self._place_of(contact), _as_weight(weight, "weight")))
@@ -291,23 +292,23 @@ class TaskSpaceController:
         return len(self._places) - 1
 
     def lift(self, contact: ContactPoints | int) -> None:
-        """Take a contact away, until `touch`: its points exert no force and may move."""
+        """Disable a contact until `touch`: its points exert no force and may move."""
         self._stands[self._place_of(contact)] = 0.0
 
     def touch(self, contact: ContactPoints | int) -> None:
-        """Put a contact back that was lifted."""
+        """Enable a contact that was lifted."""
         self._stands[self._place_of(contact)] = 1.0
 
     def compile(self, *, compiler: str | None = None, cache: bool = True) -> Self:
-        """Put all but the quadratic program into native code, by `mbt.compile`.
+        """Compile everything but the quadratic program to native code, with `mbt.compile`.
 
-        A tick is then several times faster. It needs a C compiler, and takes seconds, or milliseconds where
-        the code is in the cache. The first tick with ``context=`` compiles, too.
+        A tick is then several times faster. Compilation needs a C compiler, and takes seconds, or
+        milliseconds if the code is in the cache. The first tick with ``context=`` also compiles.
 
         Parameters
         ----------
         compiler, cache
-            As of `mbt.compile`.
+            As for `mbt.compile`.
         """
         self._made().compile(compiler, cache)
         return self
@@ -328,42 +329,44 @@ class TaskSpaceController:
         q : array_like, shape (..., num_positions)
             Positions.
         v : array_like, shape (..., num_velocities)
-            Velocities. Leading axes broadcast: a batch of states, whose ticks do not depend on each other.
-            Where a state is not finite, neither are the results of its tick.
+            Velocities. Leading axes broadcast: a batch of states, whose ticks do not depend on each other. If
+            a state is not finite, the results of its tick are not either.
         references : sequence
-            An entry for each task, in their order: a goal, or (goal, velocity, acceleration), as a tuple. All
-            of them may have the leading axes of a batch, also where there is one state.
+            One entry per task, in order: a goal, or a tuple (goal, velocity, acceleration). All of them may
+            have the leading axes of a batch, even with a single state.
         out : TaskSpaceResult, optional
-            A result of this controller, into whose arrays this one is written.
+            A result of this controller, into whose arrays to write.
         context : Context, optional
-            One of this tree, whose parameters count: masses, gravity, poses of frames, disabled constraints,
-            locked joints. Its positions and velocities do not matter. One of a batch has parameters of each
-            sample.
+            A Context of this tree whose parameters apply: masses, gravity, poses of frames, disabled
+            constraints, locked joints. Its positions and velocities do not matter. A batch Context has
+            separate parameters for each sample.
 
         Returns
         -------
         TaskSpaceResult
-            Also where bounds contradict: `status` says so, `violations` by which.
+            The solution. If bounds contradict each other, `status` says so, and `violations` lists the
+            violated bounds.
 
         Raises
         ------
         ArgumentValueError
             When a reference is not finite, a goal is not a pose, or a locked joint moves.
         ContextMismatchError
-            When the Context is one of another tree.
+            When the Context belongs to another tree.
         ConcurrentUseError
             When another thread is computing a tick with this controller.
         MissingPackageError
-            Without daqp.
+            When daqp is not installed.
         """
         if context is not None:
             self._check_context(context)
         return self._made().solve(q, v, references, self._stands, out, context)
 
     def __call__(self, time: float, q: Any, v: Any) -> FloatArray:
-        """Return tau for `references` of this controller: for ``mbt.simulate(..., control=controller)``.
+        """Return tau for this controller's `references`, for ``mbt.simulate(..., control=controller)``.
 
-        Set ``controller.references`` before: a sequence as of `solve`, or a function of time that returns it.
+        First set ``controller.references``: a sequence as for `solve`, or a function of time that returns
+        one.
         """
         references = self.references(time) if callable(self.references) else self.references
         if references is None and self._places:
@@ -371,7 +374,7 @@ class TaskSpaceController:
         return self.solve(q, v, references or ()).tau
 
     def __getstate__(self) -> dict[str, Any]:
-        # A copy is a controller of its own: the same tasks, other buffers.
+        # A copy is an independent controller: the same tasks, separate buffers.
         own = ("_stands", "_tasks", "_force_tasks", "_places")
         return self.__dict__ | {"_ticks": None} | {name: copy(self.__dict__[name]) for name in own}
 
@@ -390,7 +393,7 @@ class TaskSpaceController:
     def _check_not_used(self) -> None:
         if self._ticks is not None:
             raise ArgumentValueError(
-                "tasks: expected all of them before the first tick; make a new controller"
+                "tasks: expected all of them before the first tick; create a new controller"
             )
 
     def _check_context(self, context: object) -> None:
@@ -471,7 +474,7 @@ def _as_weight(value: object, name: str) -> float:
 
 
 def _velocities_of(tree: MultibodyTree, joints: Sequence[Joint | str], argument: str, instance: Any) -> Any:
-    """Return which velocities are those of joints, shape (num_velocities,)."""
+    """Return which velocities belong to joints, shape (num_velocities,)."""
     if isinstance(joints, str):
         raise ArgumentTypeError(f"{argument}: expected a list of joints or their names, got a str")
     mask = np.zeros(tree.num_velocities, dtype=bool)

@@ -1,4 +1,4 @@
-"""What a program needs to know of a state, with default parameters or with those of a Context."""
+"""Quantities of a state that the program needs, with default parameters or those of a Context."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["GivenMotion", "Motion", "MotionInContext"]
 
 
 class Motion:
-    """A state of a tree with default parameters, of doubles or of tracing numbers."""
+    """A state of a tree with default parameters, of doubles or of traced numbers."""
 
     def __init__(self, tree: MultibodyTree, q: Any, v: Any) -> None:
         self.tree, self.q, self.v = tree, q, v
@@ -29,7 +29,7 @@ class Motion:
         return functional.mass_matrix(self.tree, self.q)
 
     def bias_forces(self) -> Any:
-        """Return the generalized forces that keep accelerations at zero, against all force elements, too."""
+        """Return the generalized forces for zero accelerations, with all force elements acting."""
         return functional.inverse_dynamics(self.tree, self.q, self.v, np.zeros(self.tree.num_velocities))
 
     def frame_pose(self, frame: Frame) -> Any:
@@ -58,7 +58,7 @@ class Motion:
         return self.momentum_bias()[3:] / mass
 
     def momentum_matrix(self) -> Any:
-        """Return A of the momentum about the centre of mass, shape (6, nv)."""
+        """Return the matrix A of the momentum ``A v`` about the centre of mass, shape (6, nv)."""
         return functional.centroidal_momentum_matrix(self.tree, self.q)
 
     def momentum_bias(self) -> Any:
@@ -83,7 +83,7 @@ class Motion:
 
 
 class MotionInContext(Motion):
-    """States of doubles with the parameters of a Context; its leading axes are those of all quantities."""
+    """States of doubles with the parameters of a Context; all quantities have its leading axes."""
 
     def __init__(self, context: Context, q: Any, v: Any) -> None:
         super().__init__(context.tree, q, v)
@@ -138,7 +138,7 @@ class MotionInContext(Motion):
         zero = np.zeros_like(self._context.v)
         forces = np.empty((*zero.shape[:-1], self.tree.num_bodies, 6))
         self.tree.calc_inverse_dynamics(self._context, zero, F_BMo_W_array=forces)
-        torque, force = forces[..., 0, :3], forces[..., 0, 3:]  # of World, about its origin
+        torque, force = forces[..., 0, :3], forces[..., 0, 3:]  # on World, about its origin
         return np.concatenate([torque - np.cross(self.center_of_mass(), force), force], axis=-1)
 
     def constraint_jacobian(self) -> Any:
@@ -151,7 +151,7 @@ class MotionInContext(Motion):
 
 
 class GivenMotion(Motion):
-    """A state whose quantities are arrays, by name and frame: those that a `source` computes, if need be."""
+    """A state with given quantities, by name and frame; a `source`, if any, computes missing ones."""
 
     def __init__(
         self, tree: MultibodyTree, q: Any, v: Any, given: dict[Any, Any], source: Any = None

@@ -1,10 +1,10 @@
 """The quadratic program of a tick: unknowns, cost, rows.
 
 Unknowns are ``x = (vdot, f, lambda)``: accelerations, forces of contact points, and multipliers of the tree's
-constraints. Three numbers are a force: its distances from three faces of the pyramid, so that these faces are
-simple bounds. Forces are in units of the weight that a point carries, so that all
-unknowns are of one order. Torques are eliminated: ``tau = T x + h`` with ``T = (M, -J', -G')``. Accelerations
-without a motor stay unknowns: if they were eliminated, forces of contacts would have seven digits less.
+constraints. A force is given by its distances from three faces of the pyramid, so that these faces become
+simple bounds. Forces are in units of the weight that a point carries, so that all unknowns have the same
+order of magnitude. Torques are eliminated: ``tau = T x + h`` with ``T = (M, -J', -G')``. Accelerations of
+joints without a motor remain unknowns: eliminating them would cost contact forces seven digits of accuracy.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FREE", "Problem"]
 
-# A bound that bounds nothing, to solvers which want numbers.
+# Stands for no bound in solvers that need finite numbers.
 FREE = 1e30
 
 
@@ -40,7 +40,7 @@ class Problem:
     tree: MultibodyTree
     contacts: tuple[tuple[ContactPoints, Frame, Frame | None], ...]
     tasks: tuple[Task, ...]
-    force_tasks: tuple[tuple[Any, float], ...]  # places among the forces, weight
+    force_tasks: tuple[tuple[Any, float], ...]  # places among the forces, and weight
     is_driven: Any  # (nv,)
     dt: float
     braking: float
@@ -55,12 +55,12 @@ class Problem:
 
     @cached_property
     def num_contact_rows(self) -> int:
-        """Number of rows that keep contacts at rest: of one point 3, of more 6."""
+        """Number of rows that keep contacts at rest: 3 for a contact with one point, else 6."""
         return sum(3 if contact.num_points == 1 else 6 for contact, _, _ in self.contacts)
 
     @cached_property
     def force_unit(self) -> float:
-        """The weight of the tree over the number of points [N]; of forces without contacts, too."""
+        """The weight of the tree divided by the number of points [N]; the whole weight without contacts."""
         weight = 9.81 * sum(body.default_mass for body in self.tree.bodies[1:])
         return float(weight / max(1, self.num_forces // 3)) or 1.0
 
@@ -76,7 +76,7 @@ class Problem:
 
     @cached_property
     def rows(self) -> Any:
-        """The velocities whose force is a row: those without a motor first, then those of limited effort."""
+        """Velocities whose force has a row: first those without a motor, then those with limited effort."""
         tree = self.tree
         limited = np.isfinite(tree.effort_upper_limits) | np.isfinite(tree.effort_lower_limits)
         driven = np.flatnonzero(self.is_driven & limited & ("effort" in self.limits))
@@ -91,19 +91,19 @@ class Problem:
 
     @cached_property
     def row_scales(self) -> FloatArray:
-        """What makes these rows vectors of unit length, nearly: their inertia in the default positions."""
+        """Factors that scale these rows to about unit length, from their inertia in the default positions."""
         M = functional.mass_matrix(self.tree, self.tree.default_positions)[self.rows]
         scales: FloatArray = 1.0 / np.maximum(np.linalg.norm(M, axis=1), 1e-12)
         return scales
 
     @cached_property
     def edges(self) -> tuple[FloatArray, ...]:
-        """Of each point, what makes a force in (tangent, tangent, normal) of its unknowns."""
+        """For each point, the matrix that maps its unknowns to a force (tangent, tangent, normal)."""
         return tuple(contact.edges for contact, _, _ in self.contacts for _ in range(contact.num_points))
 
     @cached_property
     def force_cost(self) -> FloatArray:
-        """The part of H that is about forces and multipliers, in their units."""
+        """The block of H for forces and multipliers, in their units."""
         weights = np.full(self.size - self.tree.num_velocities, self.regularization)
         for places, weight in self.force_tasks:
             weights[places] += weight * self.force_unit**2
@@ -115,7 +115,7 @@ class Problem:
 
     @cached_property
     def limited(self) -> tuple[Any, Any]:
-        """Velocities with limits, and the positions that they are the rates of."""
+        """Velocities with limits, and the positions whose rates they are."""
         tree = self.tree
         places = [
             (joint.velocity_start + k, joint.position_start + k)
@@ -143,7 +143,7 @@ class Problem:
 
     @cached_property
     def force_rows(self) -> tuple[FloatArray, FloatArray, list[str]]:
-        """Rows on f, their upper bounds, their names: the other faces, and largest normal forces."""
+        """Rows on f, their upper bounds and names: the other faces, and largest normal forces."""
         rows, upper, names = [], [], []
         k = 0
         for contact, frame, _ in self.contacts:
@@ -166,15 +166,15 @@ class Problem:
 
     @cached_property
     def is_moving(self) -> bool:
-        """Whether the axes of any force turn with a body."""
+        """Whether the axes of any force rotate with a body."""
         return any(surface is not None for _, _, surface in self.contacts)
 
     def assemble(self, motion: Motion, stands: Any, wanted_forces: Any, *references: Any) -> dict[str, Any]:
         """Return T, h, the cost of each level, rows and bounds, by name.
 
-        `stands` is 1 for contacts that hold and 0 for others, `wanted_forces` what tasks of forces ask for,
-        times their weights, in World axes; `references` goal, velocity and acceleration of each task. It runs
-        on doubles and on tracing numbers.
+        `stands` is 1 for active contacts and 0 for lifted ones; `wanted_forces` are the goals of force tasks
+        times their weights, in World axes; `references` are the goal, velocity and acceleration of each task.
+        This function runs on doubles and on traced numbers.
         """
         tree, q, v = self.tree, motion.q, motion.v
         levels: tuple[list[Any], list[Any]] = ([], [])
@@ -215,7 +215,7 @@ class Problem:
         if len(velocities):
             bounds = self._limits_of(velocities, positions)
             found = acceleration_bounds(q[positions], v[velocities], *bounds, self.braking, self.dt)
-            # Velocities without limits have the last entry.
+            # Velocities without limits use the last entry.
             place = np.full(tree.num_velocities, len(velocities))
             place[velocities] = np.arange(len(velocities))
             for name, bound, free in zip(("lower", "upper"), found, (-FREE, FREE), strict=True):
@@ -223,7 +223,7 @@ class Problem:
         return result
 
     def finish(self, x: Any, T: Any, h: Any, axes: Any) -> dict[str, Any]:
-        """Return the arrays of a result, by their names. It runs on doubles and on tracing numbers."""
+        """Return the arrays of a result, by name. This function runs on doubles and on traced numbers."""
         nv, tree = self.tree.num_velocities, self.tree
         tau = np.where(self.is_driven, T @ x + h, 0.0)
         forces, multipliers = x[nv : nv + self.num_forces], x[nv + self.num_forces :]
@@ -237,7 +237,7 @@ class Problem:
 
     @cached_property
     def share(self) -> FloatArray:
-        """The matrix that makes efforts of actuators of tau: several on a joint share by their limits."""
+        """The matrix that maps tau to actuator efforts; those on one joint share it by their limits."""
         tree = self.tree
         limits = np.array([min(actuator.effort_limit, FREE) for actuator in tree.joint_actuators])
         shares = tree.actuation_matrix * np.where(limits > 0.0, limits, 1e-30)
@@ -246,11 +246,11 @@ class Problem:
         return share.T.copy()
 
     def _widen(self, J: Any) -> Any:
-        """Return rows on vdot as rows on x."""
+        """Return rows acting on vdot as rows acting on x."""
         return np.concatenate([J, np.zeros((len(J), self.size - self.tree.num_velocities))], axis=1)
 
     def _calc_cost(self, level: list[Any], of_forces: Any) -> tuple[Any, Any]:
-        """Return H and g of ``1/2 |J vdot - r|^2``, weighted, and of a little of x itself."""
+        """Return H and g of ``1/2 |J vdot - r|^2``, weighted, plus the regularization of x."""
         nv, n = self.tree.num_velocities, self.size
         H: Any = self.regularization * np.eye(nv)
         g: Any = np.zeros(nv)
@@ -265,15 +265,15 @@ class Problem:
     ) -> tuple[Any, Any, Any, Any]:
         """Return axes of forces (3, 3), the Jacobian of their unknowns (3n, nv), and ``J vdot = r``.
 
-        The latter keeps the points at rest on what they touch. Three points and more hold a body as a whole:
-        its six rows are as good as those of all points.
+        The latter keeps the points at rest on what they touch. Three or more points fix the body completely,
+        so the six rows of its spatial acceleration replace those of all points.
         """
         X_WF, v = motion.frame_pose(frame), motion.v
         R_WF, basis = X_WF[:3, :3], contact.basis
         center = contact.p_FC.mean(axis=0)
         J, bias = motion.point(frame, R_WF @ center)
         spin = skew(J[:3] @ v)
-        spin = skew(bias[:3]) + spin @ spin  # times an arm: the acceleration by which its end differs
+        spin = skew(bias[:3]) + spin @ spin  # times an arm: the relative acceleration of its end
         if surface is not None:
             X_WS = motion.frame_pose(surface)
             basis = basis @ X_WS[:3, :3].T
@@ -287,13 +287,13 @@ class Problem:
         J_f = np.concatenate([basis @ rows for rows in of_points])
         if contact.num_points == 1:
             J, bias = J[3:], bias[3:]
-        elif contact.num_points == 2:  # a line, about which it may turn
+        elif contact.num_points == 2:  # the body may rotate about the line through both points
             J, bias = np.concatenate(of_points), np.concatenate([bias[3:] + spin @ arm for arm in arms])
         return basis, J_f, J, -contact.damping * (J @ v) - bias
 
 
 def _block_diagonal(blocks: list[Any]) -> Any:
-    """Return a matrix of blocks of three rows and columns."""
+    """Return a block-diagonal matrix of blocks with three rows and columns."""
     n = len(blocks)
     return np.concatenate(
         [

@@ -1,4 +1,4 @@
-"""Quadratic programs, by the solver of the extra `control`: the one place that knows it."""
+"""Quadratic programs, solved by the package of the extra `control`; no other module uses it."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from mbt.math.arrays import FloatArray
 __all__ = ["QuadraticProgram"]
 
 _EQUALITY = 5
-# Of solutions that violate bounds least: weight of the distance from the round before, and rounds at most.
+# For least-violation solutions: weight of the distance from the previous round, and largest number of rounds.
 _NEAR, _ROUNDS = 1e-8, 20
 _SETTINGS = {"primal_tol": 1e-9, "iter_limit": 1000}
 
 
 class QuadraticProgram:
-    """``min 1/2 x' H x + g' x`` with ``lower <= (x, A x) <= upper``; one after the other, warm started.
+    """``min 1/2 x' H x + g' x`` with ``lower <= (x, A x) <= upper``; a warm-started sequence of programs.
 
-    Rows of A and bounds are read anew by each `solve`. Rows whose bounds are equal are equations if
-    `is_equation` says so.
+    Each `solve` reads A and the bounds again. Rows marked in `is_equation`, whose bounds are equal, are
+    equations.
     """
 
     def __init__(self, A: FloatArray, lower: FloatArray, upper: FloatArray, is_equation: Any) -> None:
@@ -31,9 +31,9 @@ class QuadraticProgram:
         self.num_iterations = 0
 
     def solve(self, H: FloatArray, g: FloatArray, is_cold: bool = False) -> Any:
-        """Return x and the multipliers of all bounds; None where there is no x within the bounds.
+        """Return x and the multipliers of all bounds; None if no x satisfies the bounds.
 
-        With `is_cold`, the result does not depend on the program before.
+        With `is_cold`, the result does not depend on the previous program.
         """
         for _ in range(2):
             if self._model is None:
@@ -42,21 +42,21 @@ class QuadraticProgram:
                 flag, _ = self._model.setup(H, g, self._A, self._upper, self._lower, self._sense)
             else:
                 start = (self._sense,) if is_cold else ()
-                A = self._A if len(self._A) else None  # daqp refuses an update of no rows
+                A = self._A if len(self._A) else None  # daqp rejects an update without rows
                 flag = self._model.update(H, g, A, self._upper, self._lower, *start)
             if flag >= 0:
                 x, _, flag, info = self._model.solve()
                 self.num_iterations = info["iterations"]
                 if flag > 0:
                     return x, info["lam"]
-            # The active set of the tick before can lead astray: once more without it.
+            # The active set of the previous tick can mislead the solver: try again without it.
             self._model = None
         return None
 
     def solve_with_least_violation(self, H: FloatArray, g: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the x that violates bounds least, in the sum of squares, and by how much each is violated.
+        """Return the x with the least sum of squared bound violations, and the violation of each bound.
 
-        Equations hold. Each row is measured in its own largest bound, or in ones. Among those x the cost
+        Equations hold. Each row is scaled by its largest bound, or by one. Among the minimizers, the cost
         decides.
         """
         upper, lower = self._upper, self._lower
@@ -75,7 +75,7 @@ class QuadraticProgram:
             np.concatenate([free, upper]),
             np.concatenate([np.zeros(size, dtype=bool), self._is_equation]),
         )
-        # The sum of squares alone has many solutions: each round stays near that of the one before.
+        # The sum of squares alone has many minimizers: each round stays near the previous solution.
         squares = np.diag(np.repeat([_NEAR, 1.0], [n, len(loosened)]))
         y = np.zeros(size)
         for _ in range(_ROUNDS):

@@ -1,4 +1,4 @@
-"""References of tasks, as users give them, to arrays."""
+"""Conversion of task references, as users give them, to arrays."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _DOUBLE = np.dtype(np.float64)
 
 
 class References:
-    """What a list of references must be, and what becomes of it."""
+    """Checks and converts a list of references."""
 
     def __init__(self, problem: Problem, places: tuple[tuple[bool, int], ...]) -> None:
         self._problem, self._places = problem, places
@@ -41,7 +41,7 @@ class References:
         ]
 
     def as_arrays(self, references: Sequence[Any]) -> list[FloatArray]:
-        """Return the forces wanted, times weights, and goal, velocity and acceleration of each task."""
+        """Return the desired forces times weights, and goal, velocity and acceleration of each task."""
         references = self._check_length(references)
         for k, name, forces, weight, is_first in self._of_forces:
             given = as_numbers(references[k], name, forces.shape)
@@ -61,7 +61,7 @@ class References:
         return arrays
 
     def batch_of(self, references: Sequence[Any], batch: tuple[int, ...]) -> tuple[int, ...]:
-        """Return the leading axes of states and references; what does not fit is refused where it is read."""
+        """Return the leading axes of states and references; mismatches raise later, when they are read."""
         references = self._check_length(references)
         for (is_force, place), reference in zip(self._places, references, strict=True):
             parts = reference if type(reference) is tuple else (reference,)
@@ -72,7 +72,7 @@ class References:
         return batch
 
     def as_batch(self, references: Sequence[Any], batch: tuple[int, ...]) -> list[FloatArray]:
-        """Return the same for a batch of states, with one leading axis, along which all of it broadcasts."""
+        """Return the same for a batch of states, broadcast to one leading axis."""
         references = self._check_length(references)
         count = int(np.prod(batch))
         wanted = np.zeros((count, self._problem.num_forces))
@@ -100,7 +100,7 @@ class References:
         return arrays
 
     def refuse_numbers(self, arrays: list[FloatArray]) -> None:
-        """Raise an error that names what is not finite among contacts and `as_arrays`."""
+        """Raise an error that names a value that is not finite among contacts and results of `as_arrays`."""
         if arrays[1] is self._wanted:
             for _, name, forces, _, _ in self._of_forces:
                 as_finite_array(forces, name)
@@ -111,11 +111,11 @@ class References:
             as_finite_array(array, name)
 
     def _check_length(self, references: object) -> tuple[Any, ...]:
-        """Return them: a list may change while one of them becomes an array."""
+        """Return the references as a tuple: a list may change while an entry is converted to an array."""
         if not isinstance(references, (list, tuple)) or len(references) != len(self._places):
             got = f"{len(references)}" if isinstance(references, (list, tuple)) else type(references).__name__
             raise ArgumentValueError(
-                f"references: expected a list of {len(self._places)}, one a task, got {got}"
+                f"references: expected a list of {len(self._places)}, one per task, got {got}"
             )
         return tuple(references)
 
@@ -131,7 +131,7 @@ class References:
 
 
 def as_numbers(value: object, name: str, shape: tuple[int, ...]) -> FloatArray:
-    """Return an array; that its numbers are finite is seen in the result."""
+    """Return an array; values that are not finite are detected later, in the result."""
     if type(value) is np.ndarray and value.dtype is _DOUBLE and value.shape == shape:
         return value
     return as_float_array(value, name, shape)
@@ -142,7 +142,7 @@ def _points(chosen: Any) -> int:
 
 
 def _leading(value: Any, ndim: int) -> tuple[int, ...]:
-    """Return the axes of a value before the last ones, none where it is no array."""
+    """Return the axes of a value before the last `ndim`; none if it is not an array."""
     try:
         own: tuple[int, ...] = np.shape(value)
     except ValueError:
@@ -151,7 +151,7 @@ def _leading(value: Any, ndim: int) -> tuple[int, ...]:
 
 
 def _spread(value: FloatArray, name: str, batch: tuple[int, ...], shape: tuple[int, ...]) -> FloatArray:
-    """Return an array (count, *shape) of one with any leading axes."""
+    """Return an array broadcast from any leading axes to shape (count, *shape)."""
     try:
         spread = np.broadcast_to(value, (*batch, *shape))
     except ValueError:

@@ -1,4 +1,4 @@
-"""What a tick of a controller gives."""
+"""The result of a controller's tick."""
 
 from __future__ import annotations
 
@@ -17,28 +17,29 @@ __all__ = ["TaskSpaceResult"]
 
 @dataclass(slots=True)
 class TaskSpaceResult:
-    """What a tick of `TaskSpaceController` gives.
+    """Result of a tick of `TaskSpaceController`.
 
-    Of a batch of states all have its leading axes; `status`, `violations`, `num_iterations` are arrays, too.
+    For a batch of states, all attributes are arrays with its leading axes, including `status`, `violations`
+    and `num_iterations`.
 
     Attributes
     ----------
     tau : ndarray, shape (num_velocities,)
-        Generalized forces of the motors [N m, N]: zero where there is no motor.
+        Generalized forces of the motors [N m, N]; zero where there is no motor.
     vdot : ndarray, shape (num_velocities,)
-        Accelerations that they cause.
+        The resulting accelerations.
     contact_forces : ndarray, shape (n, 3)
-        Forces on the points of all contacts, one after the other, in World axes [N]; zero at those that are
-        lifted.
+        Forces on the points of all contacts, one after the other, in World axes [N]; zero for lifted
+        contacts.
     multipliers : ndarray, shape (num_constraint_equations,)
-        Those of the tree's constraints.
+        Multipliers of the tree's constraints.
     actuation : ndarray, shape (num_actuators,)
         Efforts of the actuators: ``tau = tree.actuation_matrix @ actuation``.
     status : str
-        "optimal"; "infeasible": bounds contradict each other, and the least violation was taken; or
-        "not finite": a position or velocity is not, and neither are the results.
+        "optimal"; "infeasible": bounds contradict each other, and the solution violates them least; or
+        "not finite": a position or velocity is not finite, and all results are NaN.
     violations : dict of str to float
-        By which bounds, where there is no solution within all of them, and by how much.
+        The violated bounds, if no solution satisfies all of them, and the amounts of violation.
     num_iterations : int
         Steps of the solver.
     """
@@ -78,5 +79,5 @@ class TaskSpaceResult:
         return cls(*arrays, np.full(batch, "", "U10"), np.empty(batch, object), np.zeros(batch, int))
 
     def arrays(self) -> tuple[FloatArray, ...]:
-        """Return the arrays of numbers."""
+        """Return all arrays of numbers."""
         return self.tau, self.vdot, self.contact_forces, self.multipliers, self.actuation

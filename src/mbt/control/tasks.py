@@ -1,6 +1,6 @@
-"""Tasks: the acceleration that each asks for, as rows ``J vdot = r``.
+"""Tasks: the acceleration that each requests, as rows ``J vdot = r``.
 
-Every function here runs on arrays of doubles and on tracing numbers alike, so it must not branch on values.
+Every function here runs on arrays of doubles and of traced numbers alike, so it must not branch on values.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _DOUBLE = np.dtype(np.float64)
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What all tasks have: a spring and a damper between what is and what is wanted.
+    """Base class of tasks: a spring and a damper between the actual and the desired motion.
 
-    The wanted acceleration is ``acceleration + damping (velocity - now) + stiffness * error``.
+    The requested acceleration is ``acceleration + damping (velocity - now) + stiffness * error``.
     """
 
     what: str
@@ -39,13 +39,13 @@ class Task:
     priority: int
 
     def as_goal(self, value: object, name: str) -> FloatArray:
-        """Return a goal as an array, once it is seen to be one."""
+        """Return a goal as an array, after checking it."""
         if type(value) is np.ndarray and value.dtype is _DOUBLE and value.shape == self.shape:
-            return value  # that its numbers are finite is seen in the result
+            return value  # values that are not finite are detected later, in the result
         return as_finite_array(value, name, self.shape)
 
     def any_goal(self) -> FloatArray:
-        """Return an array that is a goal."""
+        """Return an arbitrary valid goal."""
         return np.eye(*self.shape) if len(self.shape) == 2 else np.zeros(self.shape)
 
     def calc_rows(self, motion: Motion, goal: Any, velocity: Any, acceleration: Any) -> tuple[Any, Any]:
@@ -56,7 +56,7 @@ class Task:
 
     def _calc_motion(self, motion: Motion, goal: Any) -> tuple[Any, Any, Any]:
         """Return the Jacobian, the acceleration at vdot = 0, and the error."""
-        raise AssertionError(f"{type(self).__name__} does not say how it moves")
+        raise AssertionError(f"{type(self).__name__} must override _calc_motion")
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +106,7 @@ class CenterOfMassTask(Task):
 
 @dataclass(frozen=True, eq=False)
 class MomentumTask(Task):
-    """The momentum about the centre of mass, in World axes; the error is that of the momentum itself."""
+    """The momentum about the centre of mass, in World axes; the error is the difference of momenta."""
 
     rows: tuple[int, ...]
 
@@ -118,13 +118,13 @@ class MomentumTask(Task):
 
 @dataclass(frozen=True, eq=False)
 class PostureTask(Task):
-    """Velocities of joints towards those that lead to a configuration."""
+    """Positions of joints, driven towards a configuration."""
 
     velocities: tuple[int, ...]
     default: FloatArray
 
     def as_goal(self, value: object, name: str) -> FloatArray:
-        """Return a configuration; that of the task for None."""
+        """Return a configuration; for None, that of the task."""
         return self.default if value is None else super().as_goal(value, name)
 
     def any_goal(self) -> FloatArray:

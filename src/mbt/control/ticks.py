@@ -1,4 +1,4 @@
-"""Ticks of a controller: references to arrays, arrays to a program, its solution to torques."""
+"""Ticks of a controller: from references to arrays, to a program, and from its solution to torques."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Ticks"]
 
-# Accelerations that tasks want [m/s^2] and forces [N], together. From a hundred times this on daqp gives
-# solutions that are none, without a word.
+# Limit of the sum of requested accelerations [m/s^2] and forces [N]. From a hundred times this on, daqp
+# silently returns wrong solutions.
 _MOST = 1e14
 
 
 class Ticks:
-    """What solves one tick after the other: buffers, and programs that start from the one before."""
+    """Solves one tick after the other, with persistent buffers and warm-started programs."""
 
     def __init__(self, problem: Problem, places: tuple[tuple[bool, int], ...]) -> None:
         self._problem, self._references = problem, References(problem, places)
@@ -39,7 +39,7 @@ class Ticks:
         self._native_of_given: Any = None
         self._native_finish: Any = None
         self._options: dict[str, Any] = {}
-        self._locked: list[tuple[int, int | None]] = []  # velocities, their rows of forces
+        self._locked: list[tuple[int, int | None]] = []  # velocities, and their rows of forces
         tree, n, nv = problem.tree, problem.size, problem.tree.num_velocities
         self._forces = slice(nv, nv + problem.num_forces)
         counts = [contact.num_points for contact, _, _ in problem.contacts]
@@ -50,7 +50,7 @@ class Ticks:
         )
         num_first *= any(task.priority for task in problem.tasks)
         of_forces, most, _ = problem.force_rows
-        assert problem.row_scales is not None  # numbers, before anything is traced
+        assert problem.row_scales is not None  # computed as numbers, before tracing
         num_constraints = tree.num_constraint_equations
         sizes = [n, len(problem.rows), num_constraints, len(of_forces), num_first]
         ends = np.cumsum(sizes).tolist()
@@ -103,7 +103,7 @@ class Ticks:
         )
 
     def compile(self, compiler: str | None, cache: bool) -> None:
-        """Put the assembly of programs into native code."""
+        """Compile the assembly of programs to native code."""
         from mbt.compiling import compile
 
         problem, tree = self._problem, self._problem.tree
@@ -117,18 +117,18 @@ class Ticks:
         arguments["axes"] = self._axes.shape
         finish = compile(tree, problem.finish, arguments=arguments, **options)
         self._native, self._native_of_given, self._native_finish = native, None, finish
-        self._part = {name: self._part[name] for name in native.outputs}  # found at once in its order
+        self._part = {name: self._part[name] for name in native.outputs}  # this order is fastest to look up
         self._options = options
 
     def _compiled_of_given(self) -> Any:
-        """Return the assembly from quantities that are given, once it is native code."""
+        """Return the assembly from given quantities as native code, compiled once."""
         from mbt.compiling import compile
 
         if self._native_of_given is None:
             problem, tree, needs = self._problem, self._problem.tree, self._needs
             of_given = {f"given_{k}": key for k, key in enumerate(needs)}
             q = tree.random_positions(np.random.default_rng(0))
-            # Joints that do not carry a frame have no part in its motion, whatever the parameters are.
+            # Joints that do not carry a frame never contribute to its motion, whatever the parameters are.
             moves = {
                 key: functional.frame_jacobian(tree, q, *key[1:]).any(axis=0)
                 for key in needs
@@ -145,7 +145,7 @@ class Ticks:
         return self._native_of_given
 
     def _arguments(self) -> dict[str, Any]:
-        """Return the shapes of what the assembly takes."""
+        """Return the shapes of the arguments of the assembly."""
         problem, tree = self._problem, self._problem.tree
         arguments: dict[str, Any] = {
             "q": tree.num_positions,
@@ -163,7 +163,7 @@ class Ticks:
 
     @cached_property
     def _needs(self) -> dict[tuple[Any, ...], tuple[int, ...]]:
-        """The quantities that a program is made of: their names and frames, and their shapes."""
+        """The quantities from which a program is assembled: their names, frames and shapes."""
         problem, given = self._problem, dict[Any, Any]()
         q, v = problem.tree.default_positions, np.zeros(problem.tree.num_velocities)
         motion = GivenMotion(problem.tree, q, v, given, Motion(problem.tree, q, v))
@@ -176,7 +176,7 @@ class Ticks:
         return {key: np.shape(value) for key, value in given.items()}
 
     def _given(self, context: Context, q: FloatArray, v: FloatArray) -> list[FloatArray]:
-        """Return what `_needs` names, with the parameters of a Context; its leading axes are made one."""
+        """Return the quantities in `_needs` with the parameters of a Context; leading axes are merged."""
         motion = MotionInContext(context, q, v)
         lead = (q.size // q.shape[-1],) if q.ndim > 1 else ()
         return [
@@ -214,7 +214,7 @@ class Ticks:
             part[name][...] = values
 
     def solve(self, *tick: Any) -> TaskSpaceResult:
-        """Return the solution of one tick, with the arguments of `_solve`: for one thread at a time."""
+        """Return the solution of one tick, with the arguments of `_solve`; one thread at a time."""
         if not self._alone.acquire(False):
             self._enter_as_child()
         try:
@@ -223,10 +223,10 @@ class Ticks:
             self._alone.release()
 
     def _enter_as_child(self) -> None:
-        """Refuse whoever comes into a tick of another. A child of `fork` has no thread that was there."""
+        """Raise for a concurrent tick; after a `fork`, the thread that held the lock no longer exists."""
         if self._process == os.getpid():
             raise ConcurrentUseError(
-                "controller: another thread, or a call around this one, is computing a tick with it. Use "
+                "controller: another thread, or an enclosing call, is computing a tick with it. Use "
                 "one per thread, as with copy.copy(controller); the tree may be shared."
             )
         self._alone, self._process = Lock(), os.getpid()
@@ -273,7 +273,7 @@ class Ticks:
         out: TaskSpaceResult | None,
         context: Context | None,
     ) -> TaskSpaceResult:
-        """Return the solutions of many ticks, none of which starts from another."""
+        """Return the solutions of many ticks, each solved from a cold start."""
         states = [
             as_float_array(value, name, (..., *shape))
             for value, name, shape in ((q, "q", self._shapes[0]), (v, "v", self._shapes[1]))
@@ -333,7 +333,7 @@ class Ticks:
                 return
             raise ArgumentValueError(
                 "q, v, references: expected a state and goals whose accelerations and forces are less than "
-                f"{_MOST:g} in sum, got {self._total:g}: beside larger ones, limits are lost in rounding"
+                f"{_MOST:g} in sum, got {self._total:g}: larger ones let rounding errors hide limits"
             )
         if stands.tobytes() != self._stands:
             self._put_down(stands)
@@ -341,7 +341,7 @@ class Ticks:
             self._equal[:] = part["constraint_bias"]
         for k, row in self._locked:
             self._lower[k], self._upper[k] = (0.0, 0.0) if row is None else (-FREE, FREE)
-            if row is not None:  # in place of a force: the acceleration is zero
+            if row is not None:  # replace its force row: the acceleration is zero
                 part["rows"][row], part["rows"][row, k] = 0.0, 1.0
                 part["row_lower"][row] = part["row_upper"][row] = 0.0
         x, violations, steps = self._solve_level(0, part["H"], part["g"], is_cold)
@@ -355,9 +355,9 @@ class Ticks:
         self._write(x, result)
 
     def _is_lost(self, arrays: list[FloatArray], result: TaskSpaceResult) -> bool:
-        """Return whether the state is not finite, and let the result say so.
+        """Return whether the state is not finite; if so, mark the result accordingly.
 
-        A control loop does not end because of one sensor; references that are not finite are refused.
+        A faulty sensor must not end a control loop; references that are not finite raise an error.
         """
         self._references.refuse_numbers(arrays[2:])
         if np.isfinite(arrays[0]).all() and np.isfinite(arrays[1]).all():
@@ -370,7 +370,7 @@ class Ticks:
     def _solve_level(
         self, level: int, H: FloatArray, g: FloatArray, is_cold: bool
     ) -> tuple[FloatArray, dict[str, float], int]:
-        """Return x, bounds that it violates, and steps. The second level holds accelerations of the first."""
+        """Return x, violated bounds, and steps. The second level keeps the accelerations of the first."""
         program = self._programs[level]
         found = program.solve(H, g, is_cold)
         if found is not None:
@@ -391,13 +391,13 @@ class Ticks:
             for name, array in out.items():
                 array[...] = found[name]
         if len(self._lifted):
-            result.contact_forces[self._lifted] = 0.0  # the solver leaves what rounding does
+            result.contact_forces[self._lifted] = 0.0  # remove rounding errors of the solver
         if self._locked:
             result.tau[[k for k, _ in self._locked]] = 0.0
             self._problem.share.dot(result.tau, out=result.actuation)
 
     def _lock(self, context: Context | None) -> None:
-        """Take note of the velocities that a Context locks, and let those go that were locked before."""
+        """Note the velocities that a Context locks, and release those that were locked before."""
         locked = [] if context is None else np.flatnonzero(context._locked_dofs()).tolist()
         if locked == [k for k, _ in self._locked]:
             return
@@ -412,7 +412,7 @@ class Ticks:
         self._is_equation[[k if row is None else n + row for k, row in self._locked]] = True
 
     def _put_down(self, stands: FloatArray) -> None:
-        """Bound the forces of points: nothing at contacts that are lifted."""
+        """Bound the forces of points: zero at lifted contacts."""
         self._upper[self._forces] = np.repeat(np.where(stands, FREE, 0.0)[self._of_points], 3)
         self._lifted = np.flatnonzero(stands[self._of_points] == 0.0)
         self._stands = stands.tobytes()
@@ -424,12 +424,12 @@ class Ticks:
         of_motion = out.tau.shape, out.vdot.shape, out.contact_forces.shape
         if shapes != (*of_motion, out.multipliers.shape, out.actuation.shape):
             raise ArgumentValueError(
-                "out: expected a result of this controller, got one of another, or of other states"
+                "out: expected a result of this controller, got one of another controller or batch shape"
             )
         return out
 
     def _name_violations(self, excess: FloatArray) -> dict[str, float]:
-        """Return what is violated, by name: the largest of each."""
+        """Return the violated bounds by name, each with its largest violation."""
         problem = self._problem
         names = problem.tree.get_velocity_names()
         labels = [f"acceleration of {name}" for name in names]

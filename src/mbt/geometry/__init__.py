@@ -1,4 +1,4 @@
-"""Distances between the shapes of bodies, and obstacles; how they touch."""
+"""Distances and contact between the shapes of bodies and obstacles."""
 
 from mbt.geometry.collision_model import CollisionModel
 from mbt.geometry.meshes import decompose_mesh

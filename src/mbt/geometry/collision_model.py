@@ -1,4 +1,4 @@
-"""Pairs of shapes whose distances are asked for."""
+"""Pairs of shapes, and their distances."""
 
 from __future__ import annotations
 
@@ -43,46 +43,46 @@ _RESULTS = ("d", "p_WA", "p_WB", "n_W", "J", "is_free")
 
 
 class CollisionModel:
-    """The shapes in ``body.collisions`` and obstacles, in pairs whose distances it computes.
+    """Pairs of the shapes in ``body.collisions`` and of obstacles, and their distances.
 
-    Shapes that never move against each other make no pair: two on one body, on bodies that are welded
-    together, on World and an obstacle.
+    Shapes that never move relative to each other form no pair: two on one body or on bodies that are welded
+    together, or a shape on World and an obstacle.
 
     Parameters
     ----------
     tree : MultibodyTree
         A finalized tree of doubles.
     pairs : str or sequence of pairs, optional
-        ``"not adjacent"``, the default: shapes of all bodies, but for bodies that a joint connects; a joint
-        on World itself does not count. ``"all"``: these as well. ``"mjcf"``: the pairs that MuJoCo tests:
-        ``"not adjacent"``, but a body that is welded to World counts as World. Or a list of two bodies each,
-        as `RigidBody` or by name; obstacles have names too.
+        ``"not adjacent"``, the default: shapes of all bodies, except of two bodies that a joint connects; a
+        joint on World itself does not count. ``"all"``: these as well. ``"mjcf"``: the pairs that MuJoCo
+        tests: as ``"not adjacent"``, but a body that is welded to World counts as World. Or a list of pairs
+        of bodies, as `RigidBody` or by name, or of obstacles by name.
 
-        `Shape.contact_bits` and `MultibodyTree.exclude_collisions` leave pairs out of all rules, but not
-        `contact_bits` out of a list.
+        `MultibodyTree.exclude_collisions` removes pairs from all of these, `Shape.contact_bits` from all but
+        a list.
     obstacles : sequence of Shape, optional
-        Shapes that stand still; ``X_BG`` is their pose in World. Each makes a pair with all bodies that move.
-        One without a name is called ``"obstacle[0]"``, after its place.
+        Fixed shapes; ``X_BG`` is their pose in World. Each forms pairs with all bodies that move. One without
+        a name is called ``"obstacle[0]"``, after its place.
     exclude : sequence of pairs, optional
-        Two bodies or obstacles each, which make no pair.
+        Pairs of bodies or obstacles to leave out.
     padding : float or mapping, optional
-        By how much every shape is larger than it says [m]; or a mapping from bodies or obstacles to that.
-        Distances become less by the padding of both; witness points stay on the shapes themselves.
+        Thickness by which every shape is enlarged [m]; or a mapping from bodies or obstacles to theirs.
+        Distances decrease by the padding of both shapes; witness points stay on the shapes themselves.
     rules : str or path, optional
         A file of SRDF, whose ``disable_collisions`` are left out, or of MJCF, whose ``exclude`` are; or its
-        text. Names of bodies that the tree does not have are passed over.
+        text. Names of bodies that the tree does not have are ignored.
     hulls : bool, optional
-        Whether meshes that are in a pair are opened, by trimesh, and replaced by their convex hulls. By
-        default a mesh in a pair is an error.
+        Whether meshes in a pair are read, with trimesh, and replaced by their convex hulls. By default a mesh
+        in a pair is an error.
     package_paths : sequence of paths, optional
-        Where meshes are looked for, see `mbt.parsing.resolve_mesh`.
+        Where to look for meshes, see `mbt.parsing.resolve_mesh`.
 
     Raises
     ------
     ArgumentTypeError, ArgumentValueError, UnknownNameError, NotFinalizedError
-        When an argument is not what it should be, or the distance of two kinds of shapes is not known.
+        When an argument is invalid, or the distance between two kinds of shapes is not implemented.
     MissingPackageError, ParseError
-        When a mesh that is in a pair or a file of rules cannot be read.
+        When a file of rules, or a mesh in a pair, cannot be read.
 
     Examples
     --------
@@ -164,19 +164,19 @@ class CollisionModel:
 
     @property
     def obstacles(self) -> tuple[Shape, ...]:
-        """The shapes that stand still."""
+        """The fixed shapes."""
         return tuple(self._obstacles.values())
 
     @property
     def num_pairs(self) -> int:
-        """How many pairs there are."""
+        """The number of pairs."""
         return len(self._pairs)
 
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
-        """What the pairs are called, in the order of results: the names of their bodies and obstacles.
+        """The names of the bodies and obstacles in each pair, in the order of results.
 
-        A body with several shapes has the name of the shape, or its place, behind its own: ``"hand/thumb"``,
+        If a body has several shapes, the name of the shape or its place follows: ``"hand/thumb"``,
         ``"hand[1]"``.
         """
         return self._names
@@ -195,35 +195,35 @@ class CollisionModel:
         Parameters
         ----------
         q : array_like, shape (..., num_positions)
-            Positions. Where one is NaN, or puts a shape farther than 3e153 m from World, so are results of
-            its sample.
+            Positions. If one is NaN, or puts a shape farther than 3e153 m from World, the results of its
+            sample are NaN.
         witness : bool, optional
-            Whether to return the points that are closest, and the normal.
+            Whether to return the closest points and the normal.
         jacobian : bool, optional
-            Whether to return how distances change with velocities, last.
+            Whether to return the Jacobian of the distances, last.
         context : Context, optional
-            Its parameters apply, poses of frames for example. Those of a batch apply to each sample, and its
+            Its parameters apply, for example poses of frames. Those of a batch apply to each sample, and its
             leading axes broadcast with those of `q`. Without a context, the default parameters apply.
         out : ndarray or tuple of ndarray, optional
-            Where to write the results, one array or None for each in their order, and what to return: memory
-            that is used again takes less time than new memory, up to half of it for large results.
+            Arrays to write the results into, one array or None for each in order; they are then returned.
+            Reusing memory saves up to half the time for large results.
 
         Returns
         -------
         d : ndarray, shape (..., num_pairs)
-            Distances [m]. A negative one is how far the shapes must move for them only to touch.
+            Distances [m]. A negative one is how far overlapping shapes must move until they only touch.
         p_WA, p_WB : ndarray, shape (..., num_pairs, 3)
-            Points on the first and the second shape [m], in World. Where several are equally close, one of
-            them.
+            Closest points on the first and the second shape [m], in World. If several are equally close, one
+            of them.
         n_W : ndarray, shape (..., num_pairs, 3)
             Unit normals from the first to the second shape: without padding ``p_WB - p_WA = d n_W``.
         J : ndarray, shape (..., num_pairs, num_velocities)
-            As `distance_jacobian` returns it.
+            The Jacobian as returned by `distance_jacobian`.
 
         Raises
         ------
         ArgumentTypeError, ArgumentValueError, ShapeError, ContextMismatchError
-            When an argument is not what it should be.
+            When an argument is invalid.
 
         Examples
         --------
@@ -254,11 +254,11 @@ class CollisionModel:
     def distance_jacobian(
         self, q: npt.ArrayLike, *, context: Context | None = None, out: FloatArray | None = None
     ) -> FloatArray:
-        """Return how the distances change with velocities: their rates are ``J v``.
+        """Return the Jacobian of the distances, whose rates are ``J v``.
 
-        For each pair it is the normal times how the witness points move against each other, as if they were
-        fixed to their bodies. That is the derivative of the distance wherever there is one. Where other
-        points are as close, of a box flat on a box for example, it is one of several limits, and finite.
+        For each pair it is the normal times the relative velocity Jacobian of the witness points, as if they
+        were fixed to their bodies. That is the derivative of the distance wherever it exists. Where other
+        points are equally close, as for a box flat on a box, it is one of several limits, and finite.
 
         Parameters
         ----------
@@ -267,7 +267,7 @@ class CollisionModel:
         context : Context, optional
             As in `distances`.
         out : ndarray, shape (..., num_pairs, num_velocities), optional
-            Where to write the result.
+            The array to write the result into.
 
         Returns
         -------
@@ -287,18 +287,18 @@ class CollisionModel:
     ) -> Any:
         """Return whether all pairs are at least `margin` apart.
 
-        That takes less time than all distances: spheres about the shapes tell most pairs apart.
+        This is faster than computing all distances, because bounding spheres separate most pairs.
 
         Parameters
         ----------
         q : array_like, shape (..., num_positions)
             Positions. A state with a NaN is not free.
         margin : float, optional
-            The distance that is wanted [m]; a negative one allows that much overlap.
+            The required distance [m]; a negative one allows that much overlap.
         context : Context, optional
             As in `distances`.
         out : ndarray of bool, shape (...,), optional
-            Where to write the result.
+            The array to write the result into.
 
         Returns
         -------
@@ -313,7 +313,7 @@ class CollisionModel:
         return free if free.ndim or out is not None else bool(free)
 
     def nearest(self, q: npt.ArrayLike, *, context: Context | None = None) -> tuple[Any, Any]:
-        """Return which pair is the nearest, as its place in `pairs`, and its distance.
+        """Return the pair with the smallest distance, as its place in `pairs`, and this distance.
 
         Parameters
         ----------
@@ -331,7 +331,7 @@ class CollisionModel:
         Raises
         ------
         ArgumentTypeError, ArgumentValueError, ShapeError, ContextMismatchError
-            As `distances`; also when there is no pair.
+            As `distances`; also when there are no pairs.
         """
         if not self._pairs:
             raise ArgumentValueError("nearest: this model has no pair of shapes")
@@ -348,19 +348,19 @@ class CollisionModel:
         exclude: Iterable[tuple[str | RigidBody, str | RigidBody]] = (),
         padding: float | Mapping[str | RigidBody, float] | None = None,
     ) -> Self:
-        """Return a model with these changes; this one stays as it is. No mesh that it has is read again.
+        """Return a model with these changes; this one is not modified. Known meshes are not read again.
 
         Parameters
         ----------
         add : sequence of Shape, optional
-            More obstacles. Each makes a pair with all bodies that move.
+            More obstacles. Each forms pairs with all bodies that move.
         remove : sequence of str, optional
-            Names of obstacles that go; new ones may have the same.
+            Names of obstacles to remove; new ones may use them again.
         exclude : sequence of pairs, optional
-            Two bodies or obstacles each, which make no pair any more.
+            Pairs of bodies or obstacles to leave out from now on.
         padding : float or mapping, optional
-            As that of the class, instead of the old one. By default all pairs keep theirs; a model that has
-            some wants to know it again where obstacles are added.
+            The new padding, as for the class. By default all pairs keep theirs; it is required when obstacles
+            are added to a model with padding.
 
         Returns
         -------
@@ -369,7 +369,7 @@ class CollisionModel:
         Raises
         ------
         ArgumentTypeError, ArgumentValueError, UnknownNameError
-            When an argument is not what it should be, or `padding` is missing.
+            When an argument is invalid, or `padding` is missing.
         MissingPackageError, ParseError
             When a mesh of a new pair cannot be read.
 
@@ -395,9 +395,9 @@ class CollisionModel:
         return model
 
     def _with_pairs(self, more: Iterable[tuple[int, int]]) -> CollisionModel:
-        """Return a model with more pairs, as places of shapes.
+        """Return a model with more pairs, given as places of shapes.
 
-        Those that never move against each other, or whose distance is not known, are passed over.
+        Pairs that never move relative to each other, or whose distance is not implemented, are ignored.
         """
         assert self._tree._compiled is not None
         groups = find_groups(self._tree._compiled)
@@ -412,7 +412,7 @@ class CollisionModel:
         return _restore(self._tree, shapes, self._pairs + added, self._obstacles, self._hulls)
 
     def to_json(self) -> str:
-        """Return obstacles, pairs and padding as text, which `from_json` reads; the tree is not part of it.
+        """Return obstacles, pairs and padding as text for `from_json`; the tree is not included.
 
         Returns
         -------
@@ -447,16 +447,16 @@ class CollisionModel:
         *,
         package_paths: Sequence[str | os.PathLike[str]] = (),
     ) -> Self:
-        """Return a model of what `to_json` wrote, for an equal tree, or one with shapes of the same names.
+        """Return a model from the output of `to_json`, for a tree whose shapes have the same names.
 
         Parameters
         ----------
         tree : MultibodyTree
             A finalized tree of doubles.
         source : str or path
-            The text, or a file of it.
+            The text, or a file that contains it.
         package_paths : sequence of paths, optional
-            Where meshes are looked for.
+            Where to look for meshes.
 
         Returns
         -------
@@ -477,11 +477,11 @@ class CollisionModel:
         return model
 
     def __repr__(self) -> str:
-        """Tell how much there is."""
+        """Show the numbers of shapes and pairs."""
         return f"<CollisionModel: {len(self._shapes)} shapes, {self.num_pairs} pairs>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle what was found; no file is read again."""
+        """Pickle shapes and pairs, so that no file is read again."""
         return _restore, (self._tree, self._shapes, self._pairs, self._obstacles, self._hulls)
 
     def _fill(
@@ -492,7 +492,7 @@ class CollisionModel:
         out: object = None,
         margin: float = 0.0,
     ) -> list[Any]:
-        """Return arrays of results by name, shaped (..., *shape)."""
+        """Return arrays of results by name, with shapes (..., *shape)."""
         nq = self._tree.num_positions
         positions = as_float_array(q, "q", (..., nq))
         batch = self._cores.join(positions.shape[:-1], context)
@@ -529,7 +529,7 @@ def _restore(
 
 
 def model_without_meshes(tree: MultibodyTree, rules: Any = None) -> CollisionModel:
-    """Return what can be compared without opening a file: no meshes, no pairs of unknown distance."""
+    """Return a model that needs no files: without meshes and pairs whose distance is not implemented."""
     compile_copy(tree)
     named = name_bodies(tree)
     shapes = place_all(named, {})

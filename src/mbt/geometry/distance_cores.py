@@ -1,4 +1,4 @@
-"""What computes the distances of a model of collisions, with the parameters of Contexts."""
+"""Cores that compute the distances of a collision model with the parameters of Contexts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["DistanceCores"]
 
 
 class DistanceCores:
-    """Cores for default parameters, for the last others, and for each of a batch."""
+    """Cores for the default parameters, for the last ones of a Context, and for each sample of a batch."""
 
     def __init__(
         self, tree: MultibodyTree, shapes: Sequence[PlacedShape], pairs: list[tuple[int, int, float]]
@@ -35,7 +35,7 @@ class DistanceCores:
         self._last: tuple[FloatArray, DistanceCore] | None = None
 
     def join(self, batch: tuple[int, ...], context: Context | None) -> tuple[int, ...]:
-        """Return the leading axes of q and a Context together."""
+        """Return the broadcast leading axes of q and a Context."""
         if context is None:
             return batch
         self._check(context)
@@ -47,7 +47,7 @@ class DistanceCores:
             ) from None
 
     def share(self, batch: tuple[int, ...], context: Context | None) -> Iterator[tuple[DistanceCore, slice]]:
-        """Give cores, and the samples of a batch that each computes."""
+        """Yield cores, and the samples of a batch that each computes."""
         count = math.prod(batch)
         if context is None or not context.batch_shape:
             if count:
@@ -59,7 +59,7 @@ class DistanceCores:
             yield self._make(np.array(of_batch._parameters.of_sample(number))), slice(i, i + 1)
 
     def prepare(self, context: Context | None) -> DistanceCore:
-        """Return the pairs with the parameters of a Context of one state, or the default ones."""
+        """Return the core with the parameters of a Context of one state, or with the default ones."""
         if context is None and self._core is not None:
             return self._core
         compile_copy(self._tree)
@@ -74,7 +74,7 @@ class DistanceCores:
         vector = np.array(context._parameter_vector)
         last = self._last
         if last is None or not np.array_equal(last[0], vector):
-            # Threads may share a model: they see this whole, or not at all.
+            # Threads may share a model, so replace both parts in a single assignment.
             self._last = last = (vector, self._make(vector))
         return last[1]
 

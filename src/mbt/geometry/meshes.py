@@ -1,4 +1,4 @@
-"""Meshes as convex shapes: the hull of one, or several hulls that fill it."""
+"""Meshes as convex shapes: the hull of a mesh, or several hulls that fill it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["decompose_mesh", "list_farthest", "read_hull"]
 
-#: Hulls with fewer vertices have no lists, see `supports.hpp`.
+#: Hulls with fewer vertices have no lists of farthest vertices, see `supports.hpp`.
 _LISTED = 16
 
 
@@ -51,11 +51,11 @@ def read_hull(shape: Shape, package_paths: Sequence[str | os.PathLike[str]]) -> 
 
 
 def list_farthest(vertices: FloatArray) -> FloatArray:
-    """Return the vertices of a hull, and lists of those that can be the farthest in part of all directions.
+    """Return the vertices of a hull, and for each sector of directions those that can be the farthest.
 
-    A part has the directions of which the same coordinate is largest, with the same signs: all that four of
-    them span with positive shares. A vertex is the farthest along none of these if another is farther along
-    all four.
+    The directions of a sector share their largest coordinate and their signs: they are the positive
+    combinations of four directions. A vertex is farthest along none of them if another is farther along all
+    four.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def list_farthest(vertices: FloatArray) -> FloatArray:
     Returns
     -------
     ndarray, shape (m,)
-        As `supports.hpp` takes them.
+        In the format of `supports.hpp`.
     """
     if len(vertices) < _LISTED:
         return vertices.ravel()
@@ -92,32 +92,32 @@ def decompose_mesh(
     threshold: float = 0.05,
     package_paths: Sequence[str | os.PathLike[str]] = (),
 ) -> tuple[Shape, ...]:
-    """Cut a mesh into parts that are almost convex, and return shapes of their hulls to take in its place.
+    """Split a mesh into almost convex parts, and return shapes of their hulls to use in its place.
 
-    That takes seconds, or minutes of large meshes, so the parts are kept in files: build a model once, and
-    save it. `CollisionModel` reads them with ``hulls=True``.
+    This takes seconds, or minutes for large meshes, so the parts are written to files: build a model once,
+    and save it. `CollisionModel` reads them with ``hulls=True``.
 
     Parameters
     ----------
     shape : Shape
         A mesh.
     folder : path
-        Where to write the parts, as ``bracket_0.obj`` and so on of a mesh ``bracket.stl``; it is made if
-        there is none. Files of these names are replaced.
+        Where to write the parts, as ``bracket_0.obj`` and so on for a mesh ``bracket.stl``; it is created if
+        it does not exist. Files with these names are replaced.
     threshold : float, optional
-        How far a part may be from convex, from 0.01, fine, to 1: the concavity of CoACD.
+        How much a part may deviate from convexity, from 0.01 (fine) to 1: the concavity of CoACD.
     package_paths : sequence of paths, optional
-        Where the mesh is looked for, see `mbt.parsing.resolve_mesh`.
+        Where to look for the mesh, see `mbt.parsing.resolve_mesh`.
 
     Returns
     -------
     tuple of Shape
-        Meshes with the pose, the colour, the bits and the surface of the whole; their names are numbered.
+        Meshes with the pose, colour, contact bits and surface of the whole, and numbered names.
 
     Raises
     ------
     MissingPackageError
-        When CoACD or trimesh are not installed: ``pip install "multibodytree[decomposition]"``.
+        When CoACD or trimesh is not installed: ``pip install "multibodytree[decomposition]"``.
     ParseError
         When the mesh cannot be found or read, or has no faces.
     ArgumentTypeError, ArgumentValueError
@@ -125,7 +125,7 @@ def decompose_mesh(
 
     Notes
     -----
-    The parts are those of CoACD: X. Wei, M. Liu, Z. Ling, H. Su, "Approximate convex decomposition for 3D
+    The parts are computed by CoACD: X. Wei, M. Liu, Z. Ling, H. Su, "Approximate convex decomposition for 3D
     meshes with collision-aware concavity and tree search", ACM Transactions on Graphics 41, 2022.
     """
     threshold = as_positive(threshold, "threshold")
@@ -145,7 +145,7 @@ def decompose_mesh(
     if not len(faces):
         raise ParseError("the mesh has no faces", file=str(path))
     if np.prod(shape.size) < 0.0:
-        faces = faces[:, ::-1]  # Mirrored: the outside is where it was.
+        faces = faces[:, ::-1]  # Mirrored: reverse the faces to keep the outside.
     coacd.set_log_level("error")
     parts = coacd.run_coacd(coacd.Mesh(vertices, faces), threshold=threshold)
     try:
@@ -177,21 +177,21 @@ def _read(path: Path, shape: Shape) -> tuple[FloatArray, npt.NDArray[np.intp]]:
     Raises
     ------
     ParseError
-        When it cannot be read.
+        When the mesh cannot be read.
     """
     import trimesh
 
     points, faces, count = [], [np.empty((0, 3), dtype=np.intp)], 0
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Of odd normals and units.
+            warnings.simplefilter("ignore")  # About odd normals and units.
             for part in trimesh.load_scene(path).dump():
                 points.append(np.asarray(part.vertices, dtype=np.float64))
                 if hasattr(part, "faces"):
                     faces.append(np.asarray(part.faces, dtype=np.intp) + count)
                 count += len(part.vertices)
         vertices = np.concatenate(points) * np.array(shape.size)
-    except Exception as error:  # Whatever a file can do to a reader.
+    except Exception as error:  # A bad file can raise anything in a reader.
         reason = f"{type(error).__name__}: {shorten(str(error))}"
         raise ParseError(f"the mesh cannot be read ({reason})", file=str(path)) from error
     if not np.isfinite(vertices).all():
@@ -200,7 +200,7 @@ def _read(path: Path, shape: Shape) -> tuple[FloatArray, npt.NDArray[np.intp]]:
 
 
 def _as_obj(vertices: FloatArray, faces: npt.NDArray[np.intp]) -> str:
-    """Return a mesh in the format of Wavefront, whose vertices count from one."""
+    """Return a mesh in Wavefront format, in which vertices count from one."""
     rows = [f"v {x!r} {y!r} {z!r}" for x, y, z in np.asarray(vertices, dtype=np.float64).tolist()]
     rows += [f"f {i} {j} {k}" for i, j, k in (np.asarray(faces, dtype=np.intp) + 1).tolist()]
     return "\n".join([*rows, ""])

@@ -1,4 +1,4 @@
-"""Arrays that results are written into."""
+"""Checks of arrays to write results into."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ __all__ = ["check_outs"]
 
 
 def check_outs(out: object, shapes: Sequence[tuple[int, ...]], dtype: Any, q: FloatArray) -> list[FloatArray]:
-    """Return the arrays of `out` if results of these shapes can be written straight into them.
+    """Return the arrays of `out` if results of these shapes can be written directly into them.
 
-    An entry of a tuple may be None, for a new array.
+    None in a tuple stands for a new array.
 
     Raises
     ------
@@ -34,5 +34,5 @@ def check_outs(out: object, shapes: Sequence[tuple[int, ...]], dtype: Any, q: Fl
     found = [check_out(x, name, shape, dtype) for (name, x), shape in zip(named.items(), shapes, strict=True)]
     check_apart(named)
     if any(np.may_share_memory(x, q) for x in found):
-        raise ArgumentValueError("out: expected memory apart from that of q")
+        raise ArgumentValueError("out: expected memory that does not overlap that of q")
     return found

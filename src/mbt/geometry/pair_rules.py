@@ -1,4 +1,4 @@
-"""Which shapes make a pair."""
+"""Rules that decide which shapes form a pair."""
 
 from __future__ import annotations
 
@@ -74,12 +74,12 @@ class Names:
 def find_pairs(
     compiled: Any, shapes: Sequence[PlacedShape], rule: object, excluded: set[frozenset[str]], names: Names
 ) -> list[tuple[int, int]]:
-    """Return places of shapes, two and two.
+    """Return pairs of shapes, by their places.
 
-    Never a pair are shapes of one body, of bodies that are welded together, and of bodies that never move.
-    By the rule "not adjacent", neither are those of bodies that a joint connects, but for a joint on World.
-    Bodies with neither mass nor shapes, between the axes of a joint for example, are part of the joint. By
-    the rule "mjcf", bodies that are welded to World are as World.
+    Shapes of one body, of bodies that are welded together, and of bodies that never move are never a pair.
+    By the rule "not adjacent", neither are those of bodies that a joint connects, unless the joint is on
+    World. Bodies with neither mass nor shapes, for example between the axes of a joint, are part of the
+    joint. By the rule "mjcf", bodies that are welded to World are treated as World.
     """
     chosen = None
     if not isinstance(rule, str):
@@ -90,7 +90,7 @@ def find_pairs(
         )
     groups = find_groups(compiled)
     inboards = _find_inboards(groups, names.bodies.values())
-    # Numbers of groups that count as adjacent to others: World is zero, what is welded to it negative.
+    # The first group that counts as adjacent to others: World is zero, groups welded to it are negative.
     first = {"not adjacent": -len(groups), "mjcf": 1}.get(str(rule), len(groups))
 
     def is_carried(inboard: int, body: int) -> bool:
@@ -102,7 +102,7 @@ def find_pairs(
         mobod_b = groups[b.node][2]
         for i, a in enumerate(shapes[:j]):
             if groups[a.node][2] == mobod_b:
-                continue  # Welded together, or neither moves.
+                continue  # They are welded together, or neither moves.
             key = frozenset((a.owner, b.owner))
             is_adjacent = is_carried(a.node, b.node) or is_carried(b.node, a.node)
             is_wanted = key in chosen if chosen is not None else a.may_touch(b) and not is_adjacent
@@ -112,14 +112,14 @@ def find_pairs(
         made = {frozenset((shapes[i].owner, shapes[j].owner)) for i, j in found}
         for pair in chosen - made - excluded:
             raise ArgumentValueError(
-                f"pairs: {' and '.join(map(quote, sorted(pair)))} cannot be a pair: they do not move against "
-                "each other, or one of them has no shape"
+                f"pairs: {' and '.join(map(quote, sorted(pair)))} cannot be a pair: they do not move "
+                "relative to each other, or one of them has no shape"
             )
     return found
 
 
 def _find_inboards(groups: Sequence[tuple[int, int, int]], bodies: Iterable[RigidBody]) -> dict[int, int]:
-    """Return of each group the one that carries it, passing over those with neither mass nor shapes."""
+    """Return the group that carries each group, skipping those with neither mass nor shapes."""
     solid = {groups[body.node_index][0] for body in bodies if body.collisions or body.default_mass > 0.0}
     carriers = {group: inboard for group, inboard, _ in groups}
 
@@ -132,7 +132,7 @@ def _find_inboards(groups: Sequence[tuple[int, int, int]], bodies: Iterable[Rigi
 
 
 def read_disabled(source: str | os.PathLike[str], known: Iterable[str]) -> set[frozenset[str]]:
-    """Return the pairs of bodies that a file of SRDF or MJCF takes out; names of others are passed over."""
+    """Return the pairs of bodies that an SRDF or MJCF file excludes; unknown names are ignored."""
     from mbt.parsing.mjcf_files import Files
     from mbt.parsing.sources import read_source
     from mbt.parsing.xml_reader import parse_xml
@@ -150,7 +150,7 @@ def read_disabled(source: str | os.PathLike[str], known: Iterable[str]) -> set[f
         while waiting:
             element = waiting.pop()
             waiting += element.children
-            # Others are called so that have attributes of other names.
+            # Other elements have the same tag, but other attributes.
             if element.tag == "exclude" and element.peek("body1") is not None:
                 entries.append((element, "body1", "body2"))
     else:
@@ -168,6 +168,6 @@ def check_known(shapes: list[PlacedShape], pairs: list[tuple[int, int]]) -> None
         a, b = shapes[i], shapes[j]
         if not known[a.kind, b.kind]:
             raise ArgumentValueError(
-                f"pairs: no distance is known of a {kinds[a.kind]} ({a.name}) and a {kinds[b.kind]} "
-                f"({b.name}); leave this pair out by exclude, or describe one of them by another shape"
+                f"pairs: no distance is known between a {kinds[a.kind]} ({a.name}) and a {kinds[b.kind]} "
+                f"({b.name}); leave this pair out with exclude, or use another shape for one of them"
             )

@@ -1,4 +1,4 @@
-"""Shapes as kernels take them: a kind, three lengths, a pose on a body, and a sphere that holds the shape."""
+"""Shapes in the format of kernels: a kind, three lengths, a pose on a body, and a bounding sphere."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ __all__ = [
     "places_on",
 ]
 
-#: Their numbers in the core, see `shapes.hpp`.
+#: Numbers of the kinds of shapes in the core, see `shapes.hpp`.
 KINDS = {
     "sphere": 0,
     "capsule": 1,
@@ -50,7 +50,7 @@ KINDS = {
 
 @dataclass(frozen=True)
 class _ClosedMesh:
-    """A mesh whose file is not opened yet: where to look for it, and which argument it is from."""
+    """A mesh whose file has not been read: where to look for it, and the argument that it comes from."""
 
     shape: Shape
     package_paths: tuple[str | os.PathLike[str], ...]
@@ -64,9 +64,9 @@ class PlacedShape:
     Attributes
     ----------
     name : str
-        What results call it.
+        Its name in results.
     owner : str
-        The name of its body; of an obstacle its own.
+        The name of its body; for an obstacle its own.
     node : int
         BodyNodeIndex of its body.
     kind : int
@@ -74,19 +74,20 @@ class PlacedShape:
     size : tuple of three floats
         Radii and half lengths.
     radius : float
-        Of the sphere about the origin that holds it; infinite where none does. Of a height field its top.
+        Radius of the bounding sphere about the origin; infinite if there is none. For a height field, its
+        largest height.
     pose : ndarray, shape (4, 4)
-        In the body frame.
+        Pose in the body frame.
     vertices : ndarray, shape (n, 3), or None
-        Of a convex hull; of a height field its heights, shape (rows, columns).
+        Vertices of a convex hull; for a height field its heights, shape (rows, columns).
     table : ndarray, shape (m,), or None
-        Of a convex hull, see `list_farthest`.
+        Table of a convex hull, see `list_farthest`.
     contact_bits : tuple of two int, or None
-        As those of a `Shape`.
+        As for a `Shape`.
     surface : Surface or None
-        As that of a `Shape`.
+        As for a `Shape`.
     closed : _ClosedMesh or None
-        Of a mesh that no pair has needed so far.
+        The mesh, if no pair has needed it so far.
     """
 
     name: str
@@ -104,18 +105,18 @@ class PlacedShape:
 
     @property
     def arrays(self) -> tuple[FloatArray | None, ...]:
-        """Its pose, and its vertices, which stand for its table."""
+        """Its pose, and its vertices, which also determine its table."""
         return self.pose, self.vertices
 
     def may_touch(self, other: PlacedShape) -> bool:
-        """Return whether the bits of two shapes let them make a pair."""
+        """Return whether the contact bits of two shapes let them form a pair."""
         if self.contact_bits is None or other.contact_bits is None:
             return True
         (kind, affinity), (other_kind, other_affinity) = self.contact_bits, other.contact_bits
         return bool(kind & other_affinity or other_kind & affinity)
 
     def as_tuple(self) -> tuple[Any, ...]:
-        """Return what the core takes, of a closed mesh a point: it is in no pair."""
+        """Return the arguments of the core; a closed mesh, which is in no pair, becomes a point."""
         if self.closed is not None:
             return KINDS["sphere"], self.node, (0.0, 0.0, 0.0), 0.0, self.pose, None, None
         return self.kind, self.node, self.size, self.radius, self.pose, self.vertices, self.table
@@ -128,7 +129,7 @@ def name_bodies(tree: MultibodyTree) -> dict[str, RigidBody]:
 
 
 def name_obstacles(obstacles: object, taken: Container[str], argument: str = "obstacles") -> dict[str, Shape]:
-    """Return obstacles by name; those without one are called after the first place that is free."""
+    """Return obstacles by name; those without one are named after the first free place."""
     if isinstance(obstacles, Shape) or not isinstance(obstacles, Iterable):
         raise ArgumentTypeError(f"{argument}: expected a list of mbt.Shape, got {quote(obstacles)}")
     found: dict[str, Shape] = {}
@@ -144,7 +145,7 @@ def name_obstacles(obstacles: object, taken: Container[str], argument: str = "ob
 
 
 def _list_shapes(named: Mapping[str, RigidBody]) -> list[tuple[Shape, str, str, int]]:
-    """Return the shapes of bodies, what they are called, and names and nodes of their bodies."""
+    """Return the shapes of bodies, their names in results, and the names and nodes of their bodies."""
     return [
         (shape, name, owner, body.node_index)
         for owner, body in named.items()
@@ -153,7 +154,7 @@ def _list_shapes(named: Mapping[str, RigidBody]) -> list[tuple[Shape, str, str, 
 
 
 def places_on(tree: MultibodyTree) -> dict[tuple[RigidBody, int], int]:
-    """Return where the shapes of bodies are in a list of `place_all`, by body and place on it."""
+    """Return the places of bodies' shapes in a result of `place_all`, by body and place on it."""
     keys = [
         (tree.get_body(i), k) for i in range(tree.num_bodies) for k in range(len(tree.get_body(i).collisions))
     ]
@@ -161,7 +162,7 @@ def places_on(tree: MultibodyTree) -> dict[tuple[RigidBody, int], int]:
 
 
 def _names_on(owner: str, shapes: tuple[Shape, ...]) -> list[str]:
-    """Return what the shapes of a body are called."""
+    """Return the names of a body's shapes in results."""
     if len(shapes) == 1:
         return [owner]
     own = [shape.name for shape in shapes]
@@ -176,7 +177,7 @@ def place(
     package_paths: Sequence[str | os.PathLike[str]] = (),
     argument: str = "tree",
 ) -> PlacedShape:
-    """Return a shape of a body as the core takes it, of a mesh a closed one."""
+    """Return a shape of a body in the format of the core; a mesh stays closed."""
     size, radius, closed = (0.0, 0.0, 0.0), 0.0, None
     if shape.kind == "mesh":
         closed = _ClosedMesh(shape, tuple(package_paths), argument)
@@ -191,7 +192,7 @@ def place_all(
     obstacles: Mapping[str, Shape],
     package_paths: Sequence[str | os.PathLike[str]] = (),
 ) -> list[PlacedShape]:
-    """Return the shapes of bodies, and obstacles behind them; meshes are closed."""
+    """Return the shapes of bodies, followed by obstacles; meshes are closed."""
     shapes = [place(*one, package_paths) for one in _list_shapes(bodies)]
     for name, shape in obstacles.items():
         shapes.append(place(shape, name, name, 0, package_paths, "obstacles"))
@@ -201,14 +202,14 @@ def place_all(
 def open_meshes(
     shapes: Sequence[PlacedShape], pairs: Iterable[tuple[int, int, float]], hulls: bool
 ) -> list[PlacedShape]:
-    """Return shapes with the meshes open that are in a pair.
+    """Return the shapes, with all meshes in pairs replaced by their hulls.
 
     Raises
     ------
     ArgumentValueError
-        When there is one, and `hulls` does not allow to open it.
+        When a mesh is in a pair, and `hulls` is false.
     MissingPackageError, ParseError
-        When one cannot be read.
+        When a mesh cannot be read.
     """
     # Hulls of the same mesh share their vertices.
     known: dict[Any, FloatArray] = {}
@@ -223,13 +224,13 @@ def _open(placed: PlacedShape, hulls: bool, known: dict[Any, FloatArray]) -> Pla
     shape = closed.shape
     if not hulls:
         raise ArgumentValueError(
-            f"{closed.argument}: {placed.name} is a mesh ({quote(shape.mesh)}): hulls=True opens meshes and "
-            "takes their convex hulls"
+            f"{closed.argument}: {placed.name} is a mesh ({quote(shape.mesh)}): hulls=True reads meshes and "
+            "uses their convex hulls"
         )
     key = shape.mesh, shape.folder, shape.size
     if key not in known:
         known[key] = read_hull(shape, closed.package_paths)
-    # The sphere about it is smallest from its middle.
+    # Move the origin to the middle for a small bounding sphere.
     center = 0.5 * (known[key].min(axis=0) + known[key].max(axis=0))
     centered, listed = (*key, "centered"), (*key, "listed")
     if centered not in known:
@@ -245,7 +246,7 @@ def _open(placed: PlacedShape, hulls: bool, known: dict[Any, FloatArray]) -> Pla
 def _measure(
     kind: str, size: tuple[float, ...], heights: FloatArray | None
 ) -> tuple[tuple[float, float, float], float]:
-    """Return radii and half lengths, and the radius of the sphere about it."""
+    """Return radii and half lengths, and the radius of the bounding sphere."""
     if kind == "plane":
         return (0.0, 0.0, 0.0), math.inf
     if kind == "height_field":

@@ -1,4 +1,4 @@
-"""A model of collisions with other obstacles, fewer pairs, or other padding."""
+"""Edits of a collision model: other obstacles, fewer pairs, or other padding."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def edit_scene(
     names = Names(bodies, obstacles)
     excluded = names.read_pairs(exclude, "exclude")
     if new and padding is None and any(pad for *_, pad in scene._pairs):
-        raise ArgumentValueError("padding: this model has some; give it again, with that of new obstacles")
+        raise ArgumentValueError("padding: this model has padding: pass it again, with that of new obstacles")
 
-    # The bodies' shapes come first, and obstacles behind them, as ever.
+    # As in every model, the bodies' shapes come first, and obstacles follow.
     kept = [i for i, shape in enumerate(scene._shapes) if shape.owner not in gone]
     place_of = {old: i for i, old in enumerate(kept)}
     shapes = [scene._shapes[i] for i in kept]

@@ -1,4 +1,4 @@
-"""A model of collisions as JSON: obstacles, and pairs by name. The tree is a file of its own."""
+"""A collision model as JSON: obstacles, and pairs by name. The tree is saved separately."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def write_scene(
     *,
     hulls: bool,
 ) -> str:
-    """Return the text.
+    """Return a collision model as JSON.
 
     Raises
     ------
@@ -58,18 +58,18 @@ def write_scene(
 
 
 class SceneFile:
-    """What a file holds.
+    """The contents of a file.
 
     Attributes
     ----------
     obstacles : list of Shape
         Obstacles.
     hulls : bool
-        Whether meshes are opened.
+        Whether meshes are read.
     pairs : list of (str, str)
         Names of shapes.
     padding : list of float
-        Of each pair [m].
+        Padding of each pair [m].
     """
 
     def __init__(self, fields: Fields) -> None:
@@ -88,12 +88,12 @@ class SceneFile:
         fields.finish()
 
     def find_pairs(self, shapes: Sequence[PlacedShape]) -> list[tuple[int, int, float]]:
-        """Return places of shapes, two and two, and their padding.
+        """Return pairs of shapes, by their places, and their padding.
 
         Raises
         ------
         ParseError
-            When a name is that of no shape.
+            When there is no shape with a name.
         """
         places = {shape.name: i for i, shape in enumerate(shapes)}
         unknown = [name for pair in self.pairs for name in pair if name not in places]
@@ -104,7 +104,7 @@ class SceneFile:
 
 
 def read_scene(source: str | os.PathLike[str]) -> SceneFile:
-    """Return what a text holds, or the file of a path.
+    """Return the contents of a text, or of the file at a path.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Contact of shapes in implicit steps: how stiff, how rough."""
+"""Contact of shapes in implicit steps: stiffness, dissipation and friction."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ if TYPE_CHECKING:
 
 __all__ = ["ShapeContact", "TouchingPoints"]
 
-#: Unless something else is said: friction; the least stiffness [N/m]; over 2 pi, how long a mass that one
-#: point pushes takes for an oscillation [s]; the inverse of the largest speed at which shapes part [s/m].
+#: Defaults: friction; the least stiffness [N/m]; the period, divided by 2 pi, with which a mass on one point
+#: oscillates [s]; the inverse of the largest speed at which shapes separate [s/m].
 _FRICTION, _LEAST_STIFFNESS, _TIME, _DISSIPATION = 0.8, 1e5, 5e-3, 10.0
-#: Of each constant: where products of larger ones leave doubles, shapes would pass through each other.
+#: Upper limit of each constant: if products of larger ones overflowed, shapes would pass through each other.
 _MOST = 1e100
 
 
 class TouchingPoints(NamedTuple):
-    """Points where shapes touch, or almost.
+    """Points where shapes touch or almost touch.
 
     Attributes
     ----------
     pair : ndarray of int, shape (n,)
         Place of the pair in ``scene.pairs``.
     p_W : ndarray, shape (n, 3)
-        Points in World, in the middle between both surfaces [m].
+        Points in World, midway between both surfaces [m].
     n_W : ndarray, shape (n, 3)
         Unit normals from the first to the second shape of the pair, in World.
     gap : ndarray, shape (n,)
-        Distance of the surfaces along the normal [m], negative where they overlap.
+        Distance between the surfaces along the normal [m], negative where they overlap.
     """
 
     pair: npt.NDArray[np.intp]
@@ -55,36 +55,36 @@ class TouchingPoints(NamedTuple):
 class ShapeContact:
     """Contact of the shapes of a scene, for `simulate` with ``method="implicit"``.
 
-    Each pair touches in up to four points: a sphere in one, a capsule on a plane in two, a box on a plane in
-    four. At each of them act a normal force of Hunt and Crossley, ``k x (1 - d u)`` at the depth x where the
-    shapes part with the speed u, and Coulomb's friction.
+    Each pair touches at up to four points: a sphere at one, a capsule on a plane at two, a box on a plane at
+    four. At each point act a Hunt-Crossley normal force, ``k x (1 - d u)`` for the depth x and the speed of
+    separation u, and Coulomb friction.
 
     Parameters
     ----------
     scene : CollisionModel
         The shapes and the pairs that touch.
     friction : float, mapping or array_like, optional
-        Coefficient of friction of all pairs; by default what their surfaces say, see `Surface`, and 0.8 where
-        neither shape has one. A mapping has it by names of bodies and obstacles, or pairs of them,
+        Coefficient of friction of all pairs; by default that of their surfaces, see `Surface`, and 0.8 if
+        neither shape has one. A mapping specifies it for bodies and obstacles, or for pairs of them, by name:
         ``{"foot": 1.0, ("foot", "ice"): 0.05}``. Two bodies that both have a coefficient get
-        ``2 a b / (a + b)``; where only one has, its own counts, and the default where none has. An array has
-        one of each pair of the scene.
+        ``2 a b / (a + b)``; if only one has, its value applies, and if none has, the default. An array has
+        one entry for each pair of the scene.
     stiffness : float, mapping or array_like, optional
         k of each point [N/m]; by default that of the surfaces. Without them it is the larger of 100 kN/m and
-        ``m / (5 ms)^2``, where 1/m is the sum of the inverse masses of what touches: each with everything
-        that it is connected to by joints, other than through World. Two bodies of a mapping are two springs
-        in a row: ``a b / (a + b)``.
+        ``m / (5 ms)^2``, where 1/m is the sum of the inverse masses of both sides, each including everything
+        connected to it by joints, other than through World. Two bodies in a mapping act as springs in series:
+        ``a b / (a + b)``.
     dissipation : float, mapping or array_like, optional
-        d [s/m]; by default that of the surfaces, else 10: shapes leave each other with 1/d = 0.1 m/s at most.
-        Two bodies of a mapping get the mean.
+        d [s/m]; by default that of the surfaces, else 10: shapes separate with at most 1/d = 0.1 m/s. Two
+        bodies in a mapping get the mean.
     margin : float, mapping or array_like, optional
-        The distance at which shapes touch already [m]; by default that of the surfaces, else zero. Two bodies
-        of a mapping get the sum.
+        The distance at which contact begins [m]; by default that of the surfaces, else zero. Two bodies in a
+        mapping get the sum.
 
     Raises
     ------
     ArgumentTypeError, ArgumentValueError, UnknownNameError, ShapeError
-        When an argument is not what it should be.
+        When an argument is invalid.
 
     Examples
     --------
@@ -154,11 +154,11 @@ class ShapeContact:
 
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
-        """What the pairs of the scene are called."""
+        """The names of the pairs of the scene."""
         return self._scene.pairs
 
     def nodes_of_pairs(self) -> npt.NDArray[np.intp]:
-        """Return the `node_index` of the two bodies of each pair, shape (num_pairs, 2); 0 of obstacles."""
+        """Return the `node_index` of the two bodies of each pair, shape (num_pairs, 2); 0 for obstacles."""
         shapes, pairs = self._scene._shapes, self._scene._pairs
         nodes = [(shapes[i].node, shapes[j].node) for i, j, _ in pairs]
         return np.array(nodes, dtype=np.intp).reshape(-1, 2)
@@ -180,7 +180,7 @@ class ShapeContact:
 
     @property
     def margin(self) -> FloatArray:
-        """Distance at which each pair touches already [m], shape (num_pairs,), read-only."""
+        """Distance at which contact of each pair begins [m], shape (num_pairs,), read-only."""
         return self._margin
 
     def points(
@@ -193,9 +193,9 @@ class ShapeContact:
         q : array_like, shape (num_positions,)
             Positions.
         margin : float, optional
-            [m].
+            The distance [m].
         context : Context, optional
-            Its parameters apply, of frames for example; by default those of the tree.
+            Its parameters apply, for example poses of frames; by default those of the tree.
 
         Returns
         -------
@@ -204,7 +204,7 @@ class ShapeContact:
         Raises
         ------
         ArgumentTypeError, ArgumentValueError, ShapeError, ContextMismatchError
-            When an argument is not what it should be.
+            When an argument is invalid.
 
         Examples
         --------
@@ -228,7 +228,7 @@ class ShapeContact:
         return TouchingPoints(*self.core().find(X_WB, margin))
 
     def core(self) -> ContactCore:
-        """Return what steps work with."""
+        """Return the core that implicit steps use."""
         if self._core is None:
             compile_copy(self.tree)
             shapes = [shape.as_tuple() for shape in self._scene._shapes]
@@ -240,11 +240,11 @@ class ShapeContact:
         return self._core
 
     def __repr__(self) -> str:
-        """Tell how many pairs there are."""
+        """Show the number of pairs."""
         return f"<ShapeContact: {self._scene.num_pairs} pairs>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the scene and the numbers."""
+        """Pickle the scene and the constants."""
         return _restore, (self._scene, self._friction, self._stiffness, self._dissipation, self._margin)
 
 
@@ -261,7 +261,7 @@ def _read(
     default: FloatArray,
     join: Callable[[float, float], float],
 ) -> FloatArray:
-    """Return a number of each pair."""
+    """Return one constant for each pair."""
     if value is None or isinstance(value, Mapping):
         default = by_surfaces(scene, what, default)
     if value is None:
@@ -291,7 +291,7 @@ def _read(
 def _read_mapping(
     scene: CollisionModel, value: Mapping[Any, Any], what: str
 ) -> tuple[dict[str, float], dict[frozenset[str], float]]:
-    """Return what a mapping says of single names, and of pairs."""
+    """Return a mapping's values for single names, and for pairs."""
     known = {name for shape in scene._shapes for name in (shape.name, shape.owner)}
     made = {
         frozenset((x, y))
@@ -323,7 +323,7 @@ def _names_of(shape: PlacedShape) -> tuple[str, str]:
 
 
 def _find_stiffnesses(scene: CollisionModel) -> FloatArray:
-    """Return the default stiffness of each pair: by the masses of what hangs together."""
+    """Return the default stiffness of each pair, from the masses of everything connected by joints."""
     tree = scene.tree
     compiled = tree._compiled
     assert compiled is not None

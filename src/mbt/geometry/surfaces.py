@@ -1,4 +1,4 @@
-"""What surfaces of two shapes say of their pair; and the contact that a description means."""
+"""Contact constants of pairs from the surfaces of their shapes, and the contact of a robot description."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NUMBERS = ("friction", "stiffness", "dissipation", "margin")
 
 
 def mean_of_inverses(a: float, b: float) -> float:
-    """Return the inverse of the mean of 1/a and 1/b."""
+    """Return the harmonic mean, the inverse of the mean of 1/a and 1/b."""
     return 2.0 * a * b / (a + b) if a + b > 0.0 else 0.0
 
 
@@ -34,7 +34,7 @@ def mean(a: float, b: float) -> float:
 
 
 def in_a_row(a: float, b: float) -> float:
-    """Return the stiffness of two springs in a row."""
+    """Return the stiffness of two springs in series."""
     return 0.5 * mean_of_inverses(a, b)
 
 
@@ -49,12 +49,12 @@ _FRICTIONS: dict[str, Callable[[float, float], float]] = {
     "least": min,
     "largest": max,
 }
-# Of what no priority decides.
+# Constants that do not depend on priorities.
 _BOTH_COUNT = ("stiffness", "margin")
 
 
 def by_surfaces(scene: CollisionModel, what: str, default: FloatArray) -> FloatArray:
-    """Return one of `_NUMBERS` of each pair, by default where no surface tells."""
+    """Return one of `_NUMBERS` for each pair; the default if neither surface specifies it."""
     numbers = default.copy()
     for i, (j, k, _) in enumerate(scene._pairs):
         a, b = (scene._shapes[place].surface or _NOTHING for place in (j, k))
@@ -78,15 +78,15 @@ def contacts_of_file(
     package_paths: Sequence[str | os.PathLike[str]],
     listed: Sequence[ListedPair] | None,
 ) -> ShapeContact:
-    """Return the contact that the description of a tree means, meshes by their convex hulls.
+    """Return the contact that the description of a tree specifies, with meshes as their convex hulls.
 
-    Pairs that it has `listed` touch as their own surface says. None stands for a description without contact:
-    only obstacles touch its shapes.
+    Pairs that it has `listed` have their own surfaces. None stands for a description without contact: only
+    obstacles touch its shapes.
 
     Raises
     ------
     ArgumentTypeError, ArgumentValueError
-        When an obstacle is not one, or the distance of two kinds of shapes is not known.
+        When an obstacle is not a Shape, or the distance between two kinds of shapes is not implemented.
     MissingPackageError, ParseError
         When a mesh cannot be read.
     """

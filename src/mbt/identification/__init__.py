@@ -1,9 +1,9 @@
 """From measured motion to a model: inertial parameters, friction, rotors; offsets of joints.
 
-`design_excitation` looks for a motion, `preprocess` makes a log of what was measured, `identify` fits all at
-once, `Accumulator` block by block, `PayloadEstimator` sample by sample; `validate` tests a model on other
-data. `refine` fits what forces are not linear in, by simulations. `calibrate` fits offsets of joints and
-poses of frames to measured poses.
+`design_excitation` searches for a motion, `preprocess` turns measurements into a log, `identify` fits a whole
+log at once, `Accumulator` block by block, `PayloadEstimator` sample by sample; `validate` tests a model on
+other data. `refine` uses simulations to fit parameters in which forces are nonlinear. `calibrate` fits
+offsets of joints and poses of frames to measured poses.
 """
 
 from mbt.identification.accumulator import Accumulator

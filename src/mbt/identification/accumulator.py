@@ -1,4 +1,4 @@
-"""Normal equations summed block by block, and their solution."""
+"""Normal equations accumulated block by block, and their solution."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 
 __all__ = ["Accumulator", "scales"]
 
-# What eigenvalue of the scaled normal equations, of the largest, a direction must have that the data saw.
+# Directions are determined if eigenvalues of the scaled normal equations exceed this part of the largest.
 _SEEN = 1e-10
-# What smaller eigenvalues are rounding.
+# Eigenvalues below this part of the largest are rounding errors.
 _ROUNDED = 1e-14
-# The square of a column of so small a part of the largest is rounding.
+# Columns whose square is below this part of the largest are rounding errors.
 _NOTHING = 1e-24
-# Below this part of the measured force, residuals are rounding.
+# Residuals below this part of the measured force are rounding errors.
 _ROUNDING = 1e-7
 _HUBER = 1.345
-# OpenBLAS multiplies with one thread up to about so many products of numbers. Its threads wait for one
-# another at each call: beside other programs that took a hundred times as long as the work.
+# OpenBLAS uses one thread up to about this many multiplications. Its threads wait for each other at each
+# call: next to other programs, that took a hundred times as long as the work itself.
 _ONE_THREAD = 200_000
 _FEWEST_ROWS = 16
 _PASSES = 50
@@ -44,14 +44,14 @@ Fit: TypeAlias = Callable[[PhysicalFit], FloatArray]
 
 
 class Accumulator:
-    """Sums of a fit, made block by block: a log of any length takes the memory of one block.
+    """Sums for a fit, accumulated block by block: a log of any length needs the memory of one block.
 
     Parameters
     ----------
     tree : MultibodyTree
         The description, finalized. It is not changed.
     friction, rotors, bodies, motors, transition_velocity, stribeck_velocity
-        As of `identify`.
+        As for `identify`.
 
     Examples
     --------
@@ -104,7 +104,7 @@ class Accumulator:
         return self._num_samples
 
     def add(self, q: object, v: object, vdot: object, tau: object, applied: object = None) -> None:
-        """Add a block of samples; nothing is added when an argument is refused.
+        """Add a block of samples; if an argument is rejected, nothing is added.
 
         Parameters
         ----------
@@ -113,12 +113,12 @@ class Accumulator:
         v, vdot, tau : array_like, shape (n, num_velocities)
             Velocities, accelerations, and generalized forces of the motors.
         applied : array_like, shape (n, num_velocities), optional
-            Known generalized forces that act besides, as of `identify`.
+            Other known generalized forces, as for `identify`.
 
         Raises
         ------
         ShapeError, ArgumentTypeError, ArgumentValueError
-            When an array is not of the right shape or type, or has a number that is not finite.
+            When an array has the wrong shape or type, or a number is not finite.
         """
         q, v, vdot, tau = self._columns.as_log(q, v, vdot, tau)
         extra = self._columns.as_applied(applied, q, tau)
@@ -134,7 +134,7 @@ class Accumulator:
                 c += (force * force).sum(axis=1)
             total = (tau**2).sum(axis=0)
         if not all(np.isfinite(part).all() for part in (A, b, c, total, *(motors or ()))):
-            raise ArgumentValueError("the log has so large numbers that their squares overflow float64")
+            raise ArgumentValueError("the log has numbers so large that their squares overflow float64")
         self._A += A
         self._b += b
         self._c += c
@@ -153,18 +153,18 @@ class Accumulator:
         for first in range(0, len(q), ROWS):
             part = slice(first, first + ROWS)
             X, known = self._columns.evaluate(q[part], v[part], vdot[part])
-            # By velocity, and its own columns contiguous: BLAS forms the products.
+            # Grouped by velocity, with contiguous columns, so that BLAS can form the products.
             yield part, np.ascontiguousarray(X[..., kept].swapaxes(0, 1)), known - applied[part]
 
     def solve(
         self, *, noise: object = None, physical: bool = True, prior: float = 1e-3, solver: str = "barrier"
     ) -> Identified:
-        """Solve the equations summed so far; more samples may be added afterwards.
+        """Solve the equations accumulated so far; more samples may be added afterwards.
 
         Parameters
         ----------
         noise, physical, prior, solver
-            As of `identify`.
+            As for `identify`.
 
         Returns
         -------
@@ -173,9 +173,9 @@ class Accumulator:
         Raises
         ------
         ArgumentTypeError, ArgumentValueError, ShapeError
-            When an argument is invalid, or there are fewer measured numbers than parameters.
+            When an argument is invalid, or there are not more measured values than parameters.
         MissingPackageError, SingularityError
-            When Clarabel is wanted, and not installed or not able to solve this.
+            When Clarabel is requested, but is not installed or fails.
         """
         columns = self._columns
         nv, rank = columns.tree.num_velocities, columns.base.rank
@@ -186,7 +186,7 @@ class Accumulator:
         fit = _SOLVERS[solver] if is_physical else None
         if is_physical and weight == 0.0:
             raise ArgumentValueError(
-                "prior: expected a number > 0 with physical=True: motion does not tell all parameters"
+                "prior: expected a number > 0 with physical=True: motion does not determine all parameters"
             )
         own = len(columns.measured)
         if self.num_samples * own <= rank:
@@ -203,7 +203,7 @@ class Accumulator:
     def _solve_with_motors(
         self, motors: MotorSums, noise: FloatArray | None, fit: Fit | None, weight: float
     ) -> Identified:
-        """Find the scales of forces, then all else with forces of this scale."""
+        """Fit the scales of forces, then all other parameters with the scaled forces."""
         columns = self._columns
         floor = _ROUNDING * self._force_rms() + 1e-12
         found = fit_scales(
@@ -263,11 +263,11 @@ class Accumulator:
         applied: FloatArray,
         noise: object,
     ) -> None:
-        """Replace forces that lie far off by values whose plain fit is that of Huber's function.
+        """Replace outlying forces by values whose least-squares fit equals the fit with Huber's function.
 
-        With psi the residual clipped at 1.345 times the noise, and m the part that is not, prediction plus
-        psi / m are such values at the solution; their scatter gives Huber's standard errors too (Huber,
-        *Robust Statistics*, section 7.8). Taken again and again, they lead to it.
+        At the solution, these values are the prediction plus psi / m, where psi is the residual clipped at
+        1.345 times the noise, and m the fraction that is not clipped; their scatter also gives Huber's
+        standard errors (Huber, *Robust Statistics*, section 7.8). Repeated replacement converges to it.
         """
         blocks = list(self._blocks(q, v, vdot, applied))
         given = None if noise is None else as_noise(noise, tau.shape[1])
@@ -305,7 +305,7 @@ class Accumulator:
         noise: FloatArray,
         most: int,
     ) -> float:
-        """Return by how many samples, at most `most`, forces come late: with those the fit leaves least."""
+        """Return the delay of forces in samples, at most `most`, with the least residuals of the fit."""
         n, shifts = len(q), np.arange(-most, most + 1)
         w = np.where(np.isfinite(noise), 1.0 / noise**2, 0.0)
         rank = self._b.shape[1]
@@ -338,7 +338,7 @@ class Accumulator:
     ) -> FloatArray:
         columns = self._columns
         GS = columns.base.regrouping * scale
-        # In units of the scales, from the description: the numbers are near 1.
+        # Differences from the description in units of the scales are of order 1.
         rows, values = _factor(A, b - A @ (columns.base.regrouping @ theta0))
         R = rows @ GS
         if fit is None:
@@ -353,7 +353,7 @@ class Accumulator:
         for term, _, part in columns.parts():
             is_positive[part] = term != "offset"
         start[is_positive] = np.maximum(start[is_positive], 1e-3)
-        # Bodies in units of one mass and one length are bodies too.
+        # Scaling all bodies by one mass and one length keeps them physical.
         problem = PhysicalFit(R, values, weight, theta0 / scale, start / scale, n // 10, is_positive)
         return scale * fit(problem)
 
@@ -362,14 +362,14 @@ class Accumulator:
         return np.einsum("j,jkl->kl", w, self._A), w @ self._b
 
     def _estimate_noise(self) -> FloatArray:
-        """Return the standard deviation of each force, by weights and fits in turns."""
+        """Return the standard deviation of each force, alternating between weights and fits."""
         n = self.num_samples
         floor = _ROUNDING * self._force_rms() + 1e-12
         sigma = np.maximum(self._force_rms(), floor)
         phi0 = self._columns.base.regrouping @ self._columns.description()
         for _ in range(20):
             phi, covariance, _ = _solve_base(*self._weighted(sigma), phi0)
-            # What the fitted numbers take of the freedom of each force.
+            # The degrees of freedom of each force that the fitted parameters use.
             taken = np.einsum("jkl,kl->j", self._A, covariance) / sigma**2
             new = np.maximum(self._rms(phi) * np.sqrt(n / np.maximum(n - taken, 1.0)), floor)
             is_same = np.abs(new - sigma).max(initial=0.0) <= 1e-6 * sigma.max(initial=0.0)
@@ -405,7 +405,7 @@ def _products(Z: FloatArray) -> FloatArray:
     r, n = Z.shape[2] - 1, Z.shape[1]
     rows = _ONE_THREAD // max(r * (r + 1), 1)
     if rows < _FEWEST_ROWS:
-        rows = n  # Large products are worth threads.
+        rows = n  # Threads pay off for large products.
     total: FloatArray = np.zeros((len(Z), r, r + 1))
     for first in range(0, n, max(rows, 1)):
         part = Z[:, first : first + rows]
@@ -416,9 +416,9 @@ def _products(Z: FloatArray) -> FloatArray:
 def _solve_base(
     A: FloatArray, b: FloatArray, phi0: FloatArray
 ) -> tuple[FloatArray, FloatArray, npt.NDArray[np.bool_]]:
-    """Return the base parameters, their covariance, and which of them the data saw.
+    """Return the base parameters, their covariance, and which of them the data determine.
 
-    What the data did not see stays as in phi0.
+    The others stay as in phi0.
     """
     S, D = _scaled(A)
     rest = D * (b - A @ phi0)
@@ -434,14 +434,14 @@ def _solve_base(
 
 
 def _condition(A: FloatArray) -> float:
-    """Return the condition number of the columns, infinite when some were not seen."""
+    """Return the condition number of the columns; infinite if the data do not determine all parameters."""
     values = np.linalg.eigvalsh(_scaled(A)[0])
     is_seen = len(values) and values[0] > _SEEN * values[-1]
     return float(np.sqrt(values[-1] / values[0])) if is_seen else np.inf
 
 
 def _factor(A: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return F and f with ``A = F^T F`` and ``b = F^T f``, but for rounding."""
+    """Return F and f with ``A = F^T F`` and ``b = F^T f``, up to rounding."""
     S, D = _scaled(A)
     back = np.divide(1.0, D, out=np.zeros_like(D), where=D > 0.0)
     if _saw_all(S):
@@ -458,14 +458,14 @@ def _factor(A: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
 def _scaled(A: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return ``D A D``, whose diagonal is one, and the diagonal of D."""
     diagonal = np.diag(A)
-    # A column of rounding is no column.
+    # Ignore columns that are rounding errors.
     is_column = diagonal > _NOTHING * diagonal.max(initial=0.0)
     D: FloatArray = np.where(is_column, 1.0 / np.sqrt(np.where(is_column, diagonal, 1.0)), 0.0)
     return A * D * D[:, None], D
 
 
 def _saw_all(S: FloatArray) -> bool:
-    """Return whether all eigenvalues are far from zero; without those, whose computation takes threads."""
+    """Return whether all eigenvalues are far from zero, without computing them, which would use threads."""
     try:
         np.linalg.cholesky(S - _SEEN * np.trace(S) * np.eye(len(S)))
     except np.linalg.LinAlgError:
@@ -474,7 +474,7 @@ def _saw_all(S: FloatArray) -> bool:
 
 
 def scales(theta0: FloatArray, num_inertial: int) -> FloatArray:
-    """Return what change of each number is a large one: that of the mean body's mass, and of its size."""
+    """Return the change of each parameter that counts as large, from the mean body's mass and size."""
     bodies = theta0[:num_inertial].reshape(-1, 10)
     mass = float(bodies[:, 0].mean()) or 1.0
     trace = float(bodies[:, [4, 6, 9]].sum())

@@ -25,46 +25,47 @@ if TYPE_CHECKING:
 
 __all__ = ["Calibration", "calibrate"]
 
-# What part of a column the columns before may not span, for the data to tell it.
+# The data determine a parameter if earlier columns do not span more than this part of its column.
 _SEEN = 1e-5
-# First guesses of the noise of measured poses [rad, m], and of the least [rad, m].
+# The initial guess of the noise of measured poses [rad, m], and its lower bound [rad, m].
 _GUESS, _LEAST = 1e-3, 1e-10
 _MOST_STEPS = 50
-# Poses fit if less is left over: in radians, and of the spread of their positions or no more than a guess.
+# Poses fit if residuals are below this: in radians, and as part of the spread of positions (or below _GUESS).
 _MISFIT = 0.1
 _TWIST = ("turn_x", "turn_y", "turn_z", "x", "y", "z")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Calibration:
-    """What `calibrate` found; print it, or `report()`, for a table.
+    """Result of `calibrate`; print it, or `report()`, for a table.
 
     Attributes
     ----------
     offsets : ndarray, shape (num_velocities,)
-        To be added to the measured positions of the joints; zero where none was fitted.
+        Offsets to add to the measured positions of the joints; zero where none was fitted.
     X_CW : ndarray, shape (4, 4)
         Pose of the World in the measuring system.
     X_FM : ndarray, shape (4, 4)
         Pose of the marker in the frame that carries it.
     frames : dict of str to ndarray, shape (4, 4)
-        By name of the joint, the pose of its frame on the parent body, where fitted.
+        Fitted poses of joints' frames on the parent bodies, by name of the joint.
     names : tuple of str
-        Of the numbers that were fitted, by which all poses moved: turns [rad] and shifts [m] along the axes
-        of a frame, offsets of joints [rad, m].
+        Names of the fitted parameters: rotations [rad] and translations [m] along the axes of a frame,
+        offsets of joints [rad, m].
     standard_errors : ndarray, shape (len(names),)
-        Of these; infinite for those in `undetermined`.
+        Standard errors of these parameters; infinite for those in `undetermined`.
     undetermined : tuple of str
-        Those that the poses do not tell apart from the ones before them in `names`. They stay as described.
+        The parameters that the poses cannot distinguish from earlier ones in `names`. They keep their
+        described values.
     noise : ndarray, shape (2,)
-        Standard deviation of the measured poses: of angles [rad], of positions [m].
+        Standard deviation of the measured poses: of angles [rad] and of positions [m].
     residuals : ndarray, shape (n, 6)
         Measured minus predicted poses, in the axes of the measuring system: rotation vector [rad], position
         [m].
     tree : MultibodyTree
-        The description with the offsets and frames found, finalized: it takes positions as measured.
+        The description with the fitted offsets and frames, finalized: its positions are the measured ones.
     warnings : tuple of str
-        What makes the fit doubtful: positions far beyond the limits of the joints, poses that do not fit.
+        Reasons to doubt the fit: positions far beyond the limits of the joints, poses that do not fit.
     """
 
     offsets: FloatArray
@@ -80,22 +81,22 @@ class Calibration:
     warnings: tuple[str, ...]
 
     def __repr__(self) -> str:
-        """Tell how much was fitted, and how well."""
+        """Show the size of the fit and its residuals."""
         angle, position = self.noise
         return (
             f"<Calibration: {len(self.names)} numbers from {len(self.residuals)} poses, "
-            f"left over {angle:.2g} rad, {position:.2g} m>"
+            f"residual {angle:.2g} rad, {position:.2g} m>"
         )
 
     def report(self) -> str:
-        """Return what was found as text."""
+        """Return the result as text."""
         angle, position = self.noise
         of_joints = [unit.removesuffix("/s") for unit in velocity_units(self.tree)]
         units = {name: "rad" if name.endswith(_TWIST[:3]) else "m" for name in self.names}
         for name, unit in zip(self.tree.velocity_names, of_joints, strict=True):
             units[f"{name}_offset"] = unit
         lines = [
-            f"{len(self.residuals)} poses; left over: {angle:.3g} rad, {position:.3g} m in each axis",
+            f"{len(self.residuals)} poses; residual: {angle:.3g} rad, {position:.3g} m in each axis",
             "",
             f"{'joint velocity':24} {'offset':>11}  unit",
             *(
@@ -109,7 +110,7 @@ class Calibration:
                 for name, error in zip(self.names, self.standard_errors, strict=True)
             ),
             *(
-                f"warning: the poses do not tell {name} apart; it stays as described"
+                f"warning: the poses do not determine {name}; it keeps its described value"
                 for name in self.undetermined
             ),
             *(f"warning: {doubt}" for doubt in self.warnings),
@@ -135,8 +136,8 @@ def calibrate(
 ) -> Calibration:
     """Fit offsets of joints and poses of frames to measured poses of a marker.
 
-    Where a camera or a laser tracker stands, and how the marker is mounted, is found too, from no first
-    guess. The fit is one of weighted least squares, by Gauss and Newton.
+    The pose of a camera or a laser tracker, and that of the marker on the robot, are also fitted, without an
+    initial guess. The fit is a weighted least-squares problem, solved by the Gauss-Newton method.
 
     Parameters
     ----------
@@ -147,11 +148,11 @@ def calibrate(
     X_CM : array_like, shape (n, 4, 4)
         Measured poses of the marker M in the measuring system C.
     frame : Frame, RigidBody or str
-        What carries the marker: a frame, a body, or the name of one.
+        The frame or body that carries the marker, or its name.
     offsets : bool, optional
         Fit an offset of each revolute, prismatic and screw joint between the World and the marker.
     frames : iterable of str, optional
-        Names of joints whose frame on the parent body is fitted, in all six directions.
+        Names of joints whose frame on the parent body is fitted, in all six degrees of freedom.
     system : bool, optional
         Fit the pose of the World in the measuring system; otherwise they are the same.
     marker : bool, optional
@@ -166,11 +167,11 @@ def calibrate(
     Raises
     ------
     ArgumentTypeError, ArgumentValueError, ShapeError, UnknownNameError
-        When an argument is invalid, there are too few poses, or a joint has no frame that could move.
+        When an argument is invalid, there are too few poses, or a joint has no frame that can be moved.
 
     Examples
     --------
-    An arm whose elbow reads 0.02 rad too little, seen by a camera:
+    An arm whose elbow reading is 0.02 rad too small, observed by a camera:
 
     >>> import mbt, numpy as np
     >>> tree = mbt.load_model(mbt.models.model_path("mbt_arm"))
@@ -200,7 +201,7 @@ def calibrate(
 
 
 class _Fit:
-    """A calibration on its way."""
+    """A calibration in progress."""
 
     def __init__(
         self,
@@ -231,7 +232,7 @@ class _Fit:
             *(f"{joint.name}_frame_{name}" for joint in self.moved for name in _TWIST),
         )
         if not self.names:
-            raise ArgumentValueError("calibrate: nothing is to be fitted: offsets, frames, system and marker")
+            raise ArgumentValueError("calibrate: nothing to fit: expected offsets, frames, system or marker")
         self.context = tree.create_default_context(batch_shape=len(self.q))
         self.X_CW, self.X_FM = np.eye(4), np.eye(4)
         self.offset = np.zeros(tree.num_velocities)
@@ -257,7 +258,7 @@ class _Fit:
             self.move(kept, step)
             residuals, jacobian = self.linearize()
             if given is None:
-                # What the fitted numbers take of angles, and what of positions.
+                # The degrees of freedom of angles and of positions that the fitted parameters use.
                 taken = (np.linalg.qr(A / norms)[0] ** 2).sum(axis=1).reshape(-1, 2, 3).sum(axis=(0, 2))
                 squares = (residuals.reshape(-1, 2, 3) ** 2).sum(axis=(0, 2))
                 sigma = np.maximum(np.sqrt(squares / np.maximum(3.0 * len(self.q) - taken, 1.0)), _LEAST)
@@ -284,19 +285,19 @@ class _Fit:
         )
 
     def doubts(self, sigma: FloatArray) -> list[str]:
-        """Return doubts of the poses, by what is left over."""
+        """Return doubts about the poses, from the residuals."""
         angle, position = sigma
         spread = float(np.sqrt(self.measured[:, :3, 3].var(axis=0).sum()))
         if angle < _MISFIT and position < max(_MISFIT * spread, _GUESS):
             return []
         return [
-            f"the poses do not fit the description ({angle:.2g} rad are left over, and {position:.2g} m of "
+            f"the poses do not fit the description (residuals of {angle:.2g} rad and {position:.2g} m, with "
             f"poses that spread by {spread:.2g} m): are q in radians and X_CM in metres, is X_CM the pose of "
             "the marker in the measuring system, not the inverse, and does this frame carry the marker?"
         ]
 
     def linearize(self, *, guess: bool = False) -> tuple[FloatArray, FloatArray]:
-        """Return measured minus predicted poses, (n, 6), and the rate of the latter, (n, 6, len(names))."""
+        """Return measured minus predicted poses, (n, 6), and the latter's Jacobian, (n, 6, len(names))."""
         tree, context = self.tree, self.context
         context.q = tree.integrate_positions(self.q, self.offset, 1.0)
         for joint in self.moved:
@@ -331,12 +332,12 @@ class _Fit:
         return residuals, J
 
     def guess(self, X_WF: FloatArray) -> None:
-        """Find where the system and the marker are, from nothing: rotations (Shah 2013), then shifts."""
+        """Find the initial poses of the system and the marker: rotations (Shah 2013), then translations."""
         if not len(X_WF):
             return
         R_WF, R_CM = X_WF[:, :3, :3], self.measured[:, :3, :3]
         if self.system and self.marker:
-            # The products of R_CW and R_FM that fit R_CM = R_CW R_WF R_FM best are those of largest vectors.
+            # R_CW and R_FM that fit R_CM = R_CW R_WF R_FM best are the dominant singular vectors.
             K = np.einsum("nab,ncd->acdb", R_CM, R_WF).reshape(9, 9)
             U, _, Vt = np.linalg.svd(K)
             self.X_CW[:3, :3], self.X_FM[:3, :3] = (
@@ -360,7 +361,7 @@ class _Fit:
                 self.X_FM[:3, 3] = p[-3:]
 
     def move(self, kept: list[int], step: FloatArray) -> None:
-        """Move all that is fitted."""
+        """Apply a step to all fitted parameters."""
         whole = np.zeros(len(self.names))
         whole[kept] = step
         if self.system:
@@ -375,14 +376,14 @@ class _Fit:
             whole = whole[6:]
 
     def result(self) -> MultibodyTree:
-        """Return the tree with all that was found."""
+        """Return the tree with the fitted values."""
         work: Any = self.tree.edit()
         context = self.tree.create_default_context()
         poses = dict(self.poses)
         for joint in self.turned:
             if self.offset[joint.velocity_start] == 0.0:
                 continue
-            # To move by the sum is to move by the offset first, then as measured.
+            # Moving by the sum is the same as moving by the offset first, then by the measured position.
             joint.set_positions(context, self.offset[joint.velocity_start : joint.velocity_start + 1])
             X_FO = joint.get_pose(context)
             parent, child = joint.frame_on_parent, joint.frame_on_child
@@ -409,12 +410,12 @@ def _frame_of(tree: MultibodyTree, frame: Any) -> Any:
         return tree.get_frame_by_name(frame)
     found = as_frame(frame, "frame")
     if found.parent_tree is not tree:
-        raise ArgumentValueError("frame: is not one of this tree")
+        raise ArgumentValueError("frame: expected one of this tree")
     return found
 
 
 def _joints_to(frame: Any) -> list[Joint]:
-    """Return the joints between the World and a frame, from the World on."""
+    """Return the joints between the World and a frame, starting at the World."""
     path = []
     tree, body = frame.parent_tree, frame.body
     inboard = {joint.child_body.index: joint for joint in tree.joints}
@@ -436,7 +437,7 @@ def _movable(joint: Any, on_path: list[Joint]) -> Any:
 
 
 def _twists(X_CG: FloatArray, p_CM: FloatArray) -> FloatArray:
-    """Return the velocities of points that turns and shifts along the axes of a frame give, (n, 6, 6)."""
+    """Return the velocities of points due to rotations and translations along a frame's axes, (n, 6, 6)."""
     X = np.broadcast_to(X_CG, (len(p_CM), 4, 4))
     R = X[:, :3, :3]
     J = np.zeros((len(p_CM), 6, 6))
@@ -446,7 +447,7 @@ def _twists(X_CG: FloatArray, p_CM: FloatArray) -> FloatArray:
 
 
 def _rotation(M: FloatArray) -> FloatArray:
-    """Return the rotation nearest to a matrix, of either sign."""
+    """Return the rotation nearest to a matrix or to its negative."""
     if np.linalg.det(M) < 0.0:
         M = -M
     U, _, Vt = np.linalg.svd(M)
@@ -457,7 +458,7 @@ def _rotation(M: FloatArray) -> FloatArray:
 
 
 def _independent(jacobian: FloatArray) -> list[int]:
-    """Return the columns that those before do not span."""
+    """Return the columns that earlier ones do not span."""
     A = jacobian.reshape(-1, jacobian.shape[-1])
     kept: list[int] = []
     Q = np.zeros((len(A), 0))

@@ -1,4 +1,4 @@
-"""What a fit is linear in: the columns of a regressor, their names, and the forces that are known."""
+"""The linear model of a fit: the columns of a regressor, their names, and the known forces."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 FRICTION_TERMS = ("viscous", "coulomb", "stribeck", "offset")
-# Samples in one call of kernels: the columns of so many stay in cache.
+# Samples per call of kernels: their columns fit into the cache.
 ROWS = 512
 _TOLERANCE = 1e-9
 # Mass, its moments, and moments of inertia.
@@ -72,12 +72,12 @@ class Columns:
 
     @property
     def force_units(self) -> tuple[str, ...]:
-        """Of the force along each velocity."""
+        """Unit of the force along each velocity."""
         return tuple(map(effort_unit, velocity_units(self.tree)))
 
     @property
     def units(self) -> tuple[str, ...]:
-        """Of the number of each column, and so of the base parameter that it stands for."""
+        """Unit of each column's parameter, and hence of the base parameter that it represents."""
         of_velocities = velocity_units(self.tree)
         units = [unit for _ in self.rows for unit in _INERTIAL_UNITS]
         for term, places, _ in self.parts():
@@ -91,11 +91,11 @@ class Columns:
 
     @property
     def measured(self) -> npt.NDArray[np.intp]:
-        """The velocities whose forces have an equation: all, or the independent ones of a tree with loops."""
+        """Velocities whose forces have an equation: all, or the independent ones of a tree with loops."""
         return np.arange(self.tree.num_velocities) if self.loops is None else self.loops.independent
 
     def parts(self) -> Iterator[tuple[str, npt.NDArray[np.intp], slice]]:
-        """Yield each term of friction and rotors, its velocities, and its columns."""
+        """Yield each friction or rotor term, its velocities, and its columns."""
         first = self.num_inertial
         for term in self.terms:
             places = self.velocities[term]
@@ -103,7 +103,7 @@ class Columns:
             first += len(places)
 
     def description(self) -> FloatArray:
-        """Return the values that the description has, (num_columns,)."""
+        """Return the described values of the parameters, (num_columns,)."""
         values = {term: np.zeros(self.tree.num_velocities) for term in (*FRICTION_TERMS, "rotor")}
         for joint in self.tree.joints:
             part = slice(joint.velocity_start, joint.velocity_start + joint.num_velocities)
@@ -152,7 +152,7 @@ class Columns:
         return largest
 
     def reduced(self, q: FloatArray, forces: FloatArray) -> FloatArray:
-        """Return forces (n, nv) as `evaluate` does: those of loops along the motions that they allow."""
+        """Return forces (n, nv) as `evaluate` does: with loops, projected onto motions that they allow."""
         if self.loops is None:
             return forces
         found = np.empty_like(forces)
@@ -182,7 +182,7 @@ class Columns:
         return self._contexts[count]
 
     def _find_base(self) -> BaseParameters:
-        """Return the combinations of all columns that motion can tell, by random states."""
+        """Return the combinations of all columns that motion can determine, from random states."""
         rng = np.random.default_rng(0)
         nv, count = self.tree.num_velocities, 40
         if self.loops is None:
@@ -196,7 +196,7 @@ class Columns:
         inertial = find_base_parameters(R[:, :n], self.names[:n], _TOLERANCE)
         kept = [int(i) for i in inertial.independent]
         own: list[int] = []
-        # A rotor, say, may turn as a body does: what is no new column is expressed in those before.
+        # A rotor, for example, may act like a body: dependent columns are expressed by earlier ones.
         axes = np.linalg.qr(R[:, kept])[0]
         for i in range(n, len(self.names)):
             column = R[:, i]
@@ -233,14 +233,14 @@ class Columns:
         return log, v, vdot, self.reduced(log, tau)
 
     def as_applied(self, applied: object, q: FloatArray, tau: FloatArray) -> FloatArray:
-        """Return known forces, of the shape of those measured; zeros by default."""
+        """Return known forces, in the shape of the measured ones; zeros by default."""
         if applied is None:
             return np.zeros_like(tau)
         return self.reduced(q, as_finite_array(applied, "applied", tau.shape))
 
 
 def as_tree(tree: object, what: str) -> MultibodyTree:
-    """Return a tree that is finalized, and computes with doubles."""
+    """Return a tree after checking that it is finalized and computes with doubles."""
     from mbt.tree.multibody_tree import MultibodyTree
 
     if not isinstance(tree, MultibodyTree):
@@ -252,9 +252,9 @@ def as_tree(tree: object, what: str) -> MultibodyTree:
 
 
 def as_noise(noise: object, size: int) -> FloatArray:
-    """Return standard deviations of forces; of those to leave out they are infinite, but not of all."""
+    """Return standard deviations of forces; infinite for those to leave out, but not for all."""
     sigma = as_own_array(noise, "noise", (size,))
-    is_seen = (sigma >= 1e-100) & (sigma <= 1e100)  # their squares, times those of a regressor, are doubles
+    is_seen = (sigma >= 1e-100) & (sigma <= 1e100)  # squares, times those of a regressor, must not overflow
     if not (is_seen | (sigma == np.inf)).all() or not is_seen.any():
         raise ArgumentValueError(
             "noise: expected numbers from 1e-100 to 1e100, inf for velocities to leave out"
@@ -263,7 +263,7 @@ def as_noise(noise: object, size: int) -> FloatArray:
 
 
 def as_names(names: object, argument: str) -> list[Any]:
-    """Return names as a list; a text is not taken for one of letters."""
+    """Return names as a list; a single string is an error."""
     if isinstance(names, str):
         raise ArgumentTypeError(f"{argument}: expected a list of names, got the str {names!r}")
     if not isinstance(names, Iterable):
@@ -293,7 +293,7 @@ def _as_terms(friction: object, rotors: object) -> tuple[str, ...]:
             )
     if "stribeck" in wanted and "coulomb" not in wanted:
         raise ArgumentValueError(
-            f"friction: expected 'coulomb' beside 'stribeck', which adds to it near rest, got {friction!r}"
+            f"friction: expected 'coulomb' with 'stribeck', which adds to it near rest, got {friction!r}"
         )
     return tuple(term for term in FRICTION_TERMS if term in wanted) + (("rotor",) if has_rotors else ())
 
@@ -309,7 +309,7 @@ def _rows_of_bodies(tree: MultibodyTree, bodies: Iterable[str] | None) -> list[i
 
 
 def _velocities_with(tree: MultibodyTree, term: str) -> npt.NDArray[np.intp]:
-    """Return the velocities that may have this term, and have a place for it in a tree."""
+    """Return the velocities that may have this term, and for which a tree can store it."""
     if term == "rotor":
         return velocities_with_motors(tree, "rotors")
     joints = [joint for joint in tree.joints if not joint.is_ephemeral]
@@ -338,7 +338,7 @@ def frictions_of(tree: MultibodyTree) -> list[Any]:
 
 
 def _without_fitted(tree: MultibodyTree, terms: tuple[str, ...]) -> MultibodyTree:
-    """Return the tree without the friction and the rotors that are to be fitted."""
+    """Return the tree without the friction and rotors that will be fitted."""
     if not terms:
         return tree
     work = tree.edit()

@@ -1,4 +1,4 @@
-"""The same fit by Clarabel, a solver of semidefinite programs."""
+"""The physical fit by Clarabel, a solver of semidefinite programs."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from mbt.math.pseudo_inertia import _pseudo_inertia_of
 __all__ = ["fit_by_clarabel"]
 
 _TOLERANCE = 1e-10
-# Entries of a symmetric matrix as Clarabel takes them: the upper triangle by columns, inner products kept.
+# Entries of a symmetric matrix as Clarabel stores them: upper triangle by columns, preserving inner products.
 _COLUMNS, _ROWS = np.tril_indices(4)
 _WEIGHTS = np.where(_ROWS == _COLUMNS, 1.0, np.sqrt(2.0))
 
 
 def fit_by_clarabel(problem: PhysicalFit) -> FloatArray:
-    """Return the minimum, drawn towards ``problem.start`` as far as is needed to be inside."""
+    """Return the minimum, moved towards ``problem.start`` as far as needed to be strictly inside."""
     clarabel, sparse = _import_clarabel()
     R, described = problem.R, problem.described
     (m, n), k = R.shape, problem.num_bodies
@@ -29,7 +29,7 @@ def fit_by_clarabel(problem: PhysicalFit) -> FloatArray:
     entries = (_pseudo_inertia_of(np.eye(10))[:, _ROWS, _COLUMNS] * _WEIGHTS).T
     cones[: 10 * k, : 10 * k] = np.kron(np.eye(k), entries)
     cones[10 * k + np.arange(len(places)), places] = 1.0
-    # Unknown are d and R d - r: without products of R, whose squares float64 has no room for.
+    # The unknowns are d and R d - r, which avoids products of R, whose squares exceed float64's precision.
     constraints = sparse.block_array([[R, -sparse.eye_array(m)], [-cones, None]], format="csc")
     weights = sparse.diags_array(np.repeat([problem.weight, 1.0], [n, m]), format="csc")
     kinds = [
@@ -45,8 +45,8 @@ def fit_by_clarabel(problem: PhysicalFit) -> FloatArray:
     status = str(solution.status)
     if status not in ("Solved", "AlmostSolved"):
         raise SingularityError(
-            f'identify: solver="clarabel" ended with {status}, as it does for logs almost without noise; the '
-            "default solver fits them"
+            f'identify: solver="clarabel" ended with {status}, as it does for logs with almost no noise; the '
+            "default solver handles them"
         )
     x = described + np.array(solution.x)[:n]
     for t in np.logspace(-12.0, 0.0, 13):

@@ -1,4 +1,4 @@
-"""What makes a log doubtful: units, signs, and time stamps."""
+"""Checks that make a log doubtful: units, signs, and time stamps."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ __all__ = [
     "first_guess_of_delay",
 ]
 
-# A joint may go so far beyond its limits, of their distance.
+# How far a joint may exceed its limits, as part of the distance between them.
 _BEYOND = 0.5
 _OPEN = 1e-2
-# Forces so many times as large as described, or as small a part, have other units; friction may count much.
+# Forces larger or smaller than described by this factor have other units; friction may contribute much.
 _TIMES = 30.0
-# Rates are those of the positions if they agree so well, and up to this part.
+# Rates match the positions with at least this correlation, and if their sizes differ by at most this part.
 _SAME_COURSE = 0.95
 _SAME_SIZE = 0.1
-# A delay is told from this many of its standard errors.
+# A delay is reported from this many of its standard errors on.
 _SURE = 6.0
-# Of what is left over of a motion: how much is a lot, how alike neighbours in time may be, what is rounding.
+# For residuals of a motion: which part is large, how correlated neighbours in time may be, what is rounding.
 _MUCH = 0.5
 _ALIKE = 0.3
 _ROUNDING = 1e-6
 
 
 def doubts_of_ranges(tree: MultibodyTree, least: FloatArray, largest: FloatArray) -> list[str]:
-    """Return doubts of positions, by their extremes."""
+    """Return doubts about positions, from their extremes."""
     doubts = []
     lower, upper = tree.position_lower_limits, tree.position_upper_limits
     room = _BEYOND * (upper - lower)
@@ -52,34 +52,34 @@ def doubts_of_ranges(tree: MultibodyTree, least: FloatArray, largest: FloatArray
 
 
 def doubts_of_loops(opening: float) -> list[str]:
-    """Return doubts of positions, by the largest error of constraints."""
+    """Return doubts about positions, from the largest error of constraints."""
     if opening < _OPEN:
         return []
     return [
-        f"positions are up to {opening:.2g} (rad, m) off the constraints: find those of joints without "
-        "sensors by tree.assemble(context, fixed=joints_with_sensors), sample by sample"
+        f"positions violate the constraints by up to {opening:.2g} (rad, m): compute those of joints without "
+        "sensors with tree.assemble(context, fixed=joints_with_sensors), sample by sample"
     ]
 
 
 def doubts_of_sizes(
     names: tuple[str, ...], along: FloatArray, described: FloatArray, force: FloatArray
 ) -> list[str]:
-    """Return doubts of forces: sums of products of measured and described, and of the squares of both."""
+    """Return doubts about forces, from sums of measured times described ones, and of the squares of both."""
     doubts = []
     for name, product, mine, theirs in zip(names, along, described, force, strict=True):
         if mine <= 0.0 or product**2 < 0.8 * mine * theirs:
-            continue  # Another course, or no description: nothing can be said of the size.
+            continue  # Uncorrelated, or no description: sizes cannot be compared.
         size = product / mine
         if size < 0.0 or abs(size) > _TIMES or abs(size) < 1.0 / _TIMES:
             doubts.append(
-                f"{name}: the forces are {size:.3g} times what the description says: check their units, "
+                f"{name}: the forces are {size:.3g} times what the description predicts: check their units, "
                 "their sign, and whether they are those of the joint or of the motor before its gear"
             )
     return doubts
 
 
 def doubts_of_motion(tree: MultibodyTree, q: FloatArray, v: FloatArray, vdot: FloatArray) -> list[str]:
-    """Return doubts of rates, for samples in the order of time; nothing is said of those in another order."""
+    """Return doubts about rates, for samples in chronological order; others give none."""
     if len(q) < 3:
         return []
     doubts, steps = [], []
@@ -96,14 +96,14 @@ def doubts_of_motion(tree: MultibodyTree, q: FloatArray, v: FloatArray, vdot: Fl
     for name, of_q, of_v in zip(tree.velocity_names, *steps, strict=True):
         if np.isfinite(of_q) and np.isfinite(of_v) and abs(of_q / of_v - 1.0) > _SAME_SIZE:
             doubts.append(
-                f"{name}: q moves {of_q / of_v:.3g} times as fast as v says, by the changes of v and vdot: "
+                f"{name}: q moves {of_q / of_v:.3g} times as fast as v says, judged by v and vdot: "
                 "check units"
             )
     return doubts
 
 
 def first_guess_of_delay(predicted: FloatArray, residuals: FloatArray, noise: FloatArray) -> float:
-    """Return by how many samples forces come late, to first order; zero unless residuals look like that."""
+    """Return the delay of forces in samples, to first order; zero unless residuals indicate one."""
     if len(predicted) < 3:
         return 0.0
     rate = np.gradient(predicted, axis=0)
@@ -114,10 +114,10 @@ def first_guess_of_delay(predicted: FloatArray, residuals: FloatArray, noise: Fl
 
 
 def doubts_of_values(errors: FloatArray) -> list[str]:
-    """Return doubts of values found by simulations, by their standard errors."""
+    """Return doubts about values fitted by simulations, from their standard errors."""
     doubts = []
     for i in np.flatnonzero(np.isinf(errors)):
-        doubts.append(f"the motion does not tell value {i}; it stays as it began")
+        doubts.append(f"the motion does not determine value {i}; it keeps its initial guess")
     for i in np.flatnonzero(errors == 0.0):
         doubts.append(f"value {i} is at its limit")
     return doubts
@@ -126,7 +126,7 @@ def doubts_of_values(errors: FloatArray) -> list[str]:
 def doubts_of_rest(
     names: tuple[str, ...], rest: FloatArray, noise: FloatArray, moves: FloatArray
 ) -> list[str]:
-    """Return doubts of what simulations leave over, (segments, samples, 2, nv), of how much moves."""
+    """Return doubts from residuals of simulations, (segments, samples, 2, nv), and the motion's size."""
     doubts = []
     sizes = np.sqrt((moves**2).mean(axis=(0, 1)))
     squares = (rest * rest).sum(axis=(0, 1))
@@ -134,7 +134,7 @@ def doubts_of_rest(
     least = max(_ALIKE, _SURE / np.sqrt(rest[..., 0, 0].size))
     is_noise = (alike < least) | (noise <= _ROUNDING * sizes)
     for k, quantity in enumerate(("positions", "velocities")):
-        # A single joint that hardly moves is nothing but noise.
+        # Not for a single joint: one that hardly moves shows only noise.
         if (noise[k] > _MUCH * sizes[k]).all():
             doubts.append(
                 f"simulations do not explain most of the {quantity}: check units, dt, and the time stamps of "
@@ -143,8 +143,8 @@ def doubts_of_rest(
         other = [name for name, good in zip(names, is_noise[k], strict=True) if not good]
         if other:
             doubts.append(
-                f"what is left over of the {quantity} of {', '.join(other)} is not noise, as neighbours "
-                "in time are alike: the model lacks something, or forces come early or late; standard errors "
-                "are too small"
+                f"the residual of the {quantity} of {', '.join(other)} is not noise, as neighbours in time "
+                "are alike: the model lacks an effect, or forces are early or late; standard errors are too "
+                "small"
             )
     return doubts

@@ -1,4 +1,4 @@
-"""What a fit is worth, as a drawing."""
+"""A drawing that shows the quality of a fit."""
 
 from __future__ import annotations
 
@@ -62,21 +62,21 @@ def _draw_parameters(found: Identified, axes: Any) -> None:
     change = np.abs(found.base_values - found.described_base_values) / units
     errors = found.base_standard_errors / units
     seen = np.isfinite(errors)
-    axes.barh(rows, change, height=0.7, color=CYCLE[0], alpha=0.5, label="change of description")
+    axes.barh(rows, change, height=0.7, color=CYCLE[0], alpha=0.5, label="change from description")
     axes.plot(errors[seen], rows[seen], "o", color=CYCLE[1], markersize=4, label="standard error")
     if not seen.all():
-        # On the right edge, wherever that is.
+        # On the right edge of the axes.
         axes.plot(
             np.ones((~seen).sum()), rows[~seen], "x", color=CYCLE[3], markersize=5, clip_on=False,
-            transform=axes.get_yaxis_transform(), label="not told by the log",
+            transform=axes.get_yaxis_transform(), label="undetermined",
         )  # fmt: skip
     axes.set_yticks(rows, [_short(text) for text in found.base.descriptions], fontsize=7)
     axes.set_ylim(found.rank - 0.4, -0.6)
     axes.set_xscale("log")
     if seen.any():
-        # Changes of nothing but rounding do not decide what is shown.
+        # Changes that are only rounding errors must not extend the axis.
         axes.set_xlim(left=_LEAST * errors[seen].min())
-    axes.set_xlabel("in units of the mean body; of friction and rotors in SI units")
+    axes.set_xlabel("in units of the mean body; friction and rotors in SI units")
     _add_legend(axes)
 
 

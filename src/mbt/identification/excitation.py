@@ -1,4 +1,4 @@
-"""Motions that tell parameters apart: Fourier series within the limits of the joints."""
+"""Excitation motions that make parameters identifiable: Fourier series within the limits of the joints."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ if TYPE_CHECKING:
 
 __all__ = ["Excitation", "design_excitation"]
 
-# What of a joint without limits of its positions is used, on either side [rad, m].
+# The range used for a joint without position limits, on either side [rad, m].
 _WIDE = np.pi
-# Points in a period of the fastest sine, where limits are checked and the condition is computed.
+# Points per period of the fastest sine, at which limits are checked and the condition is computed.
 _POINTS = 12
-# Candidates that are tried at once.
+# Candidates per step.
 _AT_ONCE = 8
 _CRITERIA = ("condition", "d_optimal")
-# States at random: of which forces are typical, and among which one without collisions is looked for.
+# Random states: to find typical forces, and a state without collisions.
 _RANDOM_STATES = 2000
-# Small steps towards rest, until next to nothing of a motion is left.
+# Largest number of small reductions, after which almost nothing of a motion is left.
 _MOST_STEPS = 2000
-# Between points where collisions are looked for at last, no joint moves more than this [rad, m].
+# Between points of the final collision check, no joint moves more than this [rad, m].
 _FINE = 0.02
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Excitation:
-    """A periodic motion to identify a robot by, at rest where it begins and ends.
+    """A periodic motion for identifying a robot, at rest where it begins and ends.
 
     ``q(t) = center + sum over l of a_l sin(l w t) + b_l cos(l w t)``, with ``w = 2 pi / period``.
 
@@ -52,11 +52,11 @@ class Excitation:
     q : ndarray, shape (n, num_positions)
         Positions.
     v, vdot : ndarray, shape (n, num_velocities)
-        Velocities, accelerations.
+        Velocities and accelerations.
     condition_number : float
-        Of the columns of the base parameters, each of norm one, forces in units of their root mean squares,
-        or of the noise where that was given.
-        `Identified.condition_number` is the same in units of the noise.
+        Condition number of the columns of the base parameters, each normalized, with forces in units of their
+        root mean squares, or of the noise if it was given. `Identified.condition_number` is the same in units
+        of the noise.
     period : float
         Period [s].
     velocities : ndarray of int, shape (k,)
@@ -80,7 +80,7 @@ class Excitation:
     _followers: Followers | None
 
     def evaluate(self, time: object) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return positions, velocities and accelerations at some times, any number of periods long.
+        """Return positions, velocities and accelerations at any times, over any number of periods.
 
         Parameters
         ----------
@@ -100,7 +100,7 @@ class Excitation:
         return found
 
     def __repr__(self) -> str:
-        """Tell how long it is, and how well it tells parameters apart."""
+        """Show the length and the condition number."""
         return (
             f"<Excitation: {len(self.time)} samples in {self.period:g} s, "
             f"condition number {self.condition_number:.3g}>"
@@ -126,16 +126,15 @@ def design_excitation(
     rng: object = None,
     progress: bool | Callable[[float], object] = False,
 ) -> Excitation:
-    """Search a motion that tells the parameters of a robot apart, within the limits of its joints.
+    """Search for a motion that makes a robot's parameters identifiable, within the limits of its joints.
 
-    Each joint follows a Fourier series (Swevers et al. 1997); series at random are mended by an evolution
-    strategy towards a better criterion, from several starts. Positions, velocities and accelerations
-    stay within the limits of the joints, and the forces that the description needs within those of its
-    actuators. Collisions are looked for when there is a `scene`; without one, look at the motion before a
-    robot does it.
+    Each joint follows a Fourier series (Swevers et al. 1997); an evolution strategy improves the criterion
+    from several random starts. Positions, velocities and accelerations stay within the limits of the joints,
+    and the forces predicted by the description within those of its actuators. With a `scene`, collisions are
+    avoided; without one, inspect the motion before a robot executes it.
 
-    In a tree with constraints, the independent joints, those with motors first, follow the series, and the
-    others are where all constraints are closed.
+    In a tree with constraints, the independent joints, preferably those with motors, follow the series, and
+    the others move such that all constraints stay closed.
 
     Parameters
     ----------
@@ -144,32 +143,31 @@ def design_excitation(
     period : float, optional
         Period of the motion [s].
     harmonics : int, optional
-        Number of sines and cosines of each joint, at least 3: the highest frequency is
-        ``harmonics / period``.
+        Number of sines and cosines per joint, at least 3: the highest frequency is ``harmonics / period``.
     friction, rotors, bodies
-        What is to be fitted, as of `identify`.
+        The parameters to fit, as for `identify`.
     margin : float, optional
-        Part of the limits that is used.
+        Fraction of the limits to use.
     rate : float, optional
-        Samples of the result in a second [Hz].
+        Sampling rate of the result [Hz].
     starts, steps : int, optional
-        Number of starts, and of steps of each, in which eight motions are tried.
+        Number of starts, and of steps per start; each step tries eight motions.
     criterion : {"condition", "d_optimal"}, optional
-        What is made small: the condition number, so that no parameter is told much worse than others; or the
-        volume of the region of confidence of all base parameters, that is, the determinant of their
-        information is made large.
+        The criterion to minimize: the condition number, so that no parameter is determined much worse than
+        others; or the volume of the confidence region of all base parameters, which maximizes the determinant
+        of their information matrix.
     noise : array_like, shape (num_velocities,), optional
-        Standard deviation of each measured force [N m, N], its unit in the criterion. By default forces count
-        in units of their root mean squares: of each motion, and for ``"d_optimal"`` of states at random.
+        Standard deviation of each measured force [N m, N], its unit in the criterion. By default the units of
+        forces are their root mean squares: of each motion, or for ``"d_optimal"`` of random states.
     scene : CollisionModel, optional
-        Shapes of this tree that must not touch. It is looked at where no joint has moved by more than 0.02
-        rad or m.
+        Shapes of this tree that must not touch. They are checked at points between which no joint moves by
+        more than 0.02 rad or m.
     clearance : float, optional
-        Least distance of these shapes [m].
+        Least distance between these shapes [m].
     rng : numpy.random.Generator or int, optional
         Generator, or its seed.
     progress : bool or callable, optional
-        True for a bar, with `tqdm` where it is installed; or a function of the share of steps done.
+        True for a progress bar, with `tqdm` if installed; or a function of the fraction of steps done.
 
     Returns
     -------
@@ -178,9 +176,9 @@ def design_excitation(
     Raises
     ------
     ArgumentTypeError, ArgumentValueError
-        When an argument is invalid, or a joint has several velocities that nothing else says; and when the
-        actuators cannot hold the robot at rest in the middle of its limits, or no positions are found in
-        which it is free of collisions.
+        When an argument is invalid; when a joint has several velocities that no constraint determines; when
+        the actuators cannot hold the robot at rest in the middle of its limits, or no collision-free
+        positions are found.
 
     Examples
     --------
@@ -218,9 +216,9 @@ def design_excitation(
         )
     if not np.isfinite(best.cost):
         raise ArgumentValueError(
-            "tree: found no motion that the actuators can do: their effort limits do not even hold the robot "
-            "in the middle of its limits; or no motion tells the parameters apart"
-            + ("" if scene is None else "; or none in this scene, that the search came upon, touches nothing")
+            "tree: found no motion that the actuators can follow: their effort limits do not even hold the "
+            "robot in the middle of its limits; or no motion determines the parameters"
+            + ("" if scene is None else "; or all motions that the search tried collide in this scene")
         )
     time = np.arange(round(samples)) / (round(samples) / search.period)
     coefficients, center, motion = search.shrunk(best.coefficients, best.center, time)
@@ -232,16 +230,16 @@ def design_excitation(
 
 
 def _report(bar: Progress, start: int, num_starts: int, share: float) -> None:
-    """Tell what is done, from the share of one start."""
+    """Report progress, from the fraction done of one start."""
     bar.report((start + share) / num_starts)
 
 
-# Positions, velocities and accelerations, one row a sample.
+# Positions, velocities and accelerations, one row per sample.
 _Rows = tuple[FloatArray, FloatArray, FloatArray]
 
 
 class _Motion(NamedTuple):
-    """A motion that was tried; infinitely bad where it cannot be done."""
+    """A motion that was tried; its cost is infinite if it is infeasible."""
 
     cost: float
     condition: float
@@ -250,7 +248,7 @@ class _Motion(NamedTuple):
 
 
 class _Search:
-    """What motions are tried against."""
+    """The search for a motion: limits, criterion and scene."""
 
     def __init__(self, columns: Columns, period: float, harmonics: int, margin: float) -> None:
         tree = columns.tree
@@ -274,7 +272,7 @@ class _Search:
             name = tree.position_names[place]
             raise ArgumentValueError(f"tree: the limits of {name} leave no room to move")
         self.middle, self.half = 0.5 * (lower + upper), 0.5 * margin * (upper - lower)
-        # Where motions are drawn to that are too large.
+        # The point towards which motions that are too large are shrunk.
         self.anchor = self.middle
         self.scene: CollisionModel | None = None
         self.clearance = 0.0
@@ -292,7 +290,7 @@ class _Search:
         self.at_rest = np.linalg.svd(rest)[2][2:].T
 
     def set_criterion(self, is_d_optimal: bool, noise: object) -> None:
-        """Say what is made small, and what forces count in."""
+        """Set the criterion to minimize and the units of forces."""
         self.is_d_optimal = is_d_optimal
         self.units: FloatArray | None = None
         if noise is not None:
@@ -311,7 +309,7 @@ class _Search:
             self.units = self._sizes(self._columns_of(states)[1])
 
     def set_scene(self, scene: CollisionModel, clearance: float) -> None:
-        """Keep clear of collisions."""
+        """Avoid collisions in a scene."""
         from mbt.geometry.collision_model import CollisionModel
 
         if not isinstance(scene, CollisionModel):
@@ -328,12 +326,12 @@ class _Search:
         else:
             places = followers.candidates
             to_limits = np.maximum(followers.room(places), 0.0)
-        # Room to touch something, and to the limits.
+        # Prefer positions far from collisions and from limits.
         room = scene.distances(places).min(axis=1) - clearance
         best = int(np.argmax(room * to_limits))
         if not room[best] * to_limits[best] > 0.0:
             raise ArgumentValueError(
-                f"scene: of {len(places)} positions at random, none is free of collisions; is the "
+                f"scene: of {len(places)} random positions, none is free of collisions; is the "
                 f"clearance of {clearance:.3g} m too large, or does a pair always touch? See exclude= of "
                 "CollisionModel"
             )
@@ -346,11 +344,11 @@ class _Search:
         return self.scene is None or bool(np.all(self.scene.is_free(q, margin=self.clearance)))
 
     def _complete(self, motion: _Rows) -> _Rows | None:
-        """Return a motion of all joints for that of those which follow series; None where there is none."""
+        """Return the motion of all joints from that of those with a series; None if there is none."""
         return motion if self.followers is None else self.followers.complete(*motion)
 
     def _columns_of(self, motion: _Rows) -> tuple[FloatArray, FloatArray]:
-        """Return the columns of base parameters, and the forces of the description."""
+        """Return the columns of base parameters, and the forces predicted by the description."""
         columns = self.columns
         X, known = columns.evaluate(*motion)
         X = X[..., columns.base.independent]
@@ -361,7 +359,7 @@ class _Search:
         return np.where(sizes > 0.0, sizes, 1.0)
 
     def run(self, rng: np.random.Generator, steps: int, tell: Callable[[float], object]) -> _Motion:
-        """Return what an evolution strategy comes to."""
+        """Return the best motion of an evolution strategy."""
         shape = (self.at_rest.shape[1] + 1, len(self.middle))
         x, size = rng.standard_normal(shape), 1.0
         best = self.evaluate(x)
@@ -379,10 +377,10 @@ class _Search:
         return best
 
     def evaluate(self, x: FloatArray) -> _Motion:
-        """Return the motion that x stands for, and its worth.
+        """Return the motion that x represents, with its cost.
 
-        The first rows of x are the form of the motion, which is made as large as the limits allow; the last
-        row tells where in what is left of the range it takes place.
+        The first rows of x are the shape of the motion, which is made as large as the limits allow; the last
+        row is its place in the remaining range.
         """
         coefficients = self.at_rest @ x[:-1]
         q, v, vdot = (basis @ coefficients for basis in self.bases)
@@ -399,10 +397,10 @@ class _Search:
     def shrunk(
         self, coefficients: FloatArray, center: FloatArray, time: FloatArray
     ) -> tuple[FloatArray, FloatArray, _Rows]:
-        """Return one that keeps the limits between the points of the search too, and all joints at `time`."""
+        """Return a motion that also keeps limits between points of the search, and all joints at `time`."""
         count = 8 * _POINTS * self.harmonics
         bases = _bases(np.arange(count) * self.period / count, self.period, self.harmonics)
-        # A joint moves least between points, and finer ones are for collisions alone.
+        # Finer points, between which no joint moves more than _FINE, are only for collisions.
         most = float(np.abs(bases[1] @ coefficients).max())
         fine = max(count, int(np.ceil(self.period * most / _FINE)))
         times = np.arange(fine if self.scene is not None else 0) * self.period / fine
@@ -423,13 +421,13 @@ class _Search:
         )
 
     def _is_possible(self, motion: _Rows, tau: FloatArray, step: float) -> bool:
-        """Return whether a motion is within all limits, and goes from point to point as its rates say."""
+        """Return whether a motion is within all limits, and steps between points agree with its rates."""
         q, v, vdot = motion
         limited = [(v, self.most_v), (vdot, self.most_vdot), (tau, self.most_tau)]
         if self.followers is None:
             limited.append((q - self.middle, self.half))
         else:
-            # Loops may close in several ways: followers that jump are between two of them.
+            # Loops may close in several ways: a jump of followers is a change between two of them.
             moved = self.columns.tree.difference_positions(q[:-1], q[1:])
             limited.append((moved - 0.5 * step * (v[:-1] + v[1:]), np.array(_FINE)))
             limited.append((q[:, self.followers.places] - self.middle, self.half))
@@ -438,7 +436,7 @@ class _Search:
     def _within_efforts(
         self, coefficients: FloatArray, center: FloatArray, motion: tuple[FloatArray, ...]
     ) -> _Motion:
-        """Make a motion smaller, and draw it to the anchor, until motors can do it and nothing touches."""
+        """Shrink a motion towards the anchor until motors can follow it and nothing collides."""
         q, v, vdot = motion
         part = 1.0
         for _ in range(20):
@@ -474,12 +472,12 @@ def _moved(bases: tuple[FloatArray, ...], coefficients: FloatArray, center: Floa
 
 
 def _motion_at(time: FloatArray, period: float, coefficients: FloatArray, center: FloatArray) -> _Rows:
-    """Return the same at some times."""
+    """Return positions, velocities and accelerations of series at some times."""
     return _moved(_bases(time, period, len(coefficients) // 2), coefficients, center)
 
 
 def _bases(time: FloatArray, period: float, harmonics: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return what positions, velocities and accelerations are in coefficients of sines, then cosines."""
+    """Return the matrices that map coefficients of sines, then cosines, to positions and their rates."""
     w = 2.0 * np.pi / period * np.arange(1.0, harmonics + 1.0)
     sine, cosine = np.sin(time[:, None] * w), np.cos(time[:, None] * w)
     return (

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["identify"]
 
-# Shorter ones, in samples, change nothing.
+# Delays below this many samples are ignored.
 _LEAST_DELAY = 0.01
 _MOST_DELAY = 200
 
@@ -48,41 +48,43 @@ def identify(
     tree : MultibodyTree
         The description, finalized. It is not changed.
     q : array_like, shape (n, num_positions)
-        Measured positions, one row a sample.
+        Measured positions, one row per sample.
     v, vdot, tau : array_like, shape (n, num_velocities)
-        Velocities, accelerations, and generalized forces of the motors [N m, N]. Of a tree with constraints,
-        positions of all joints are those that obey them, and forces of joints without motors zero.
+        Velocities, accelerations, and generalized forces of the motors [N m, N]. For a tree with constraints,
+        the positions of all joints must satisfy them, and forces of joints without motors are zero.
     applied : array_like, shape (n, num_velocities), optional
-        Known generalized forces that act besides the motors: those of contacts, or, negative, those that a
-        known payload needs.
+        Known generalized forces other than those of the motors: forces of contacts, or, with a negative sign,
+        the forces that a known payload needs.
     friction : str, optional
-        What friction to fit, instead of the description's: terms of ``"viscous"``, ``"coulomb"``,
+        The friction to fit, which replaces the description's: terms of ``"viscous"``, ``"coulomb"``,
         ``"stribeck"`` and ``"offset"`` joined by ``+``. Coulomb friction is ``tanh(v / transition_velocity)``
-        times a force, of joints with one velocity; Stribeck friction adds another force near rest, which
+        times a force, for joints with one velocity; Stribeck friction adds another force near rest, which
         falls with ``1 / (1 + (v / stribeck_velocity)**2)``; an offset is a constant force. Free bodies have
         no friction.
     rotors : bool, optional
         Fit the reflected inertia of the rotors, where the tree has actuators.
     bodies : iterable of str, optional
-        Names of the bodies to fit, a payload alone for example; the others stay as described. By default all.
+        Names of the bodies to fit, for example only a payload; the others keep their described values. All by
+        default.
     motors : bool, optional
         Fit the scale of each measured force, where the tree has actuators: `tau` is then nominal, for example
-        motor currents times constants that nobody is sure of. Motion alone does not tell them, as twice the
-        mass is half the scale: something must be known, such as a payload in a part of the log (`applied`), a
-        spring, or bodies that are not fitted.
+        motor currents times uncertain constants. Motion alone does not determine the scales, as doubling all
+        masses and all scales fits equally well: something must be known, such as a payload in a part of the
+        log (`applied`), a spring, or bodies that are not fitted.
     noise : array_like, shape (num_velocities,), optional
-        Standard deviation of each force, as measured; infinite for one that was not. Estimated by default.
+        Standard deviation of each measured force; infinite for one that was not measured. Estimated by
+        default.
     physical : bool, optional
-        Allow only mass properties that bodies can have, and friction and rotors that are positive.
+        Allow only mass properties that bodies can have, and positive friction and rotor inertia.
     prior : float, optional
-        Weight of the squared distance from the description, against residuals in units of the noise. It
-        decides what the data do not tell.
+        Weight of the squared distance from the description, relative to residuals in units of the noise. It
+        decides whatever the data do not determine.
     solver : str, optional
-        What finds the best physical fit: ``"barrier"``, the barrier method of mbt, or ``"clarabel"``, a
-        solver of semidefinite programs, of the extra `identification`. Both find the same optimum.
+        The solver of the physical fit: ``"barrier"``, the barrier method of mbt, or ``"clarabel"``, a solver
+        of semidefinite programs, of the extra `identification`. Both find the same optimum.
     robust : bool, optional
-        Let forces that lie far off weigh less, by Huber's function: up to 1.345 times the noise, which is
-        then estimated from the median, residuals count squared, beyond it linearly.
+        Reduce the weight of outliers with Huber's function: residuals count quadratically up to 1.345 times
+        the noise, which is then estimated from the median, and linearly beyond.
     transition_velocity, stribeck_velocity : float, optional
         See `mbt.JointFriction` [rad/s, m/s].
 
@@ -94,16 +96,16 @@ def identify(
     Raises
     ------
     ArgumentTypeError, ArgumentValueError, ShapeError
-        When an argument is invalid, or the log too short.
+        When an argument is invalid, or the log is too short.
     AssemblyError
-        When a tree has constraints that its default positions are too far from.
+        When the default positions of a tree are too far from satisfying its constraints.
     MissingPackageError, SingularityError
-        When Clarabel is wanted, and not installed: ``pip install "multibodytree[identification]"``; or not
-        able to solve this, as of logs almost without noise.
+        When Clarabel is requested, but is not installed, ``pip install "multibodytree[identification]"``, or
+        fails, as for logs with almost no noise.
 
     Examples
     --------
-    The motors of this arm measured, with noise:
+    Measured motor forces of this arm, with noise:
 
     >>> import mbt, numpy as np
     >>> tree = mbt.load_model(mbt.models.model_path("mbt_arm"))
@@ -131,7 +133,7 @@ def identify(
     extra = columns.as_applied(applied, q, tau)
     is_robust = as_bool(robust, "robust")
     if is_robust and sums._motors is not None:
-        raise ArgumentValueError("robust: not together with motors=True; take wild forces out of the log")
+        raise ArgumentValueError("robust: not allowed with motors=True; remove outlying forces from the log")
     sums.add(q, v, vdot, tau, extra)
     if is_robust:
         sums._settle(q, v, vdot, tau, extra, noise)
@@ -143,7 +145,7 @@ def identify(
     found._doubts += tuple(doubts_of_motion(tree, q, v, vdot))
     guess = first_guess_of_delay(tau - residuals, residuals, found.noise)
     if guess:
-        # Parameters mimic a part of a delay, so it is larger than it looks.
+        # Parameters absorb part of a delay, so it is larger than it seems.
         most = min(_MOST_DELAY, int(10.0 * abs(guess)) + 5, (len(q) - 1) // 4)
         delay = sums._delay(q, v, vdot, tau, extra, found.noise, most)
         if abs(delay) >= _LEAST_DELAY:

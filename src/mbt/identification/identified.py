@@ -1,4 +1,4 @@
-"""What a fit found, and tests of it on other data."""
+"""The result of a fit, and its validation on other data."""
 
 from __future__ import annotations
 
@@ -18,43 +18,43 @@ if TYPE_CHECKING:
 
 __all__ = ["Identified", "Validation", "validate"]
 
-# Where more than this part of a force is left over, the model does not describe the joint.
+# If the residual exceeds this part of the force, the model does not describe the joint.
 _FEW = 0.5
-# Condition numbers that good motions stay far below.
+# Good motions have condition numbers far below this.
 _HARD = 1e3
 
 
 class Identified:
-    """What `identify` found; print it, or `report()`, for a table.
+    """Result of `identify`; print it, or `report()`, for a table.
 
     Attributes
     ----------
     parameters : ndarray, shape (num_bodies - 1, 10)
-        Inertial parameters in the order of nodes, as `mbt.math.calc_inertial_parameters` gives them.
+        Inertial parameters in the order of nodes, as returned by `mbt.math.calc_inertial_parameters`.
     standard_errors : ndarray, shape (num_bodies - 1, 10)
-        Of `parameters`, as far as the data alone tell them: infinite for those that act only in
-        combination with others, or that the log does not show; zero for those that were not fitted.
+        Standard errors of `parameters` from the data alone: infinite for those that act only in combination
+        with others, or that the log does not determine; zero for those that were not fitted.
     base : BaseParameters
-        The combinations that motion can tell, of all numbers fitted, friction and rotors included.
+        The combinations of all fitted parameters, friction and rotors included, that motion can determine.
     base_values, base_standard_errors : ndarray, shape (rank,)
-        Their values, and the standard errors of a fit without prior and without limits of physics.
+        Their values, and the standard errors of a fit without prior and without physical constraints.
     described_base_values : ndarray, shape (rank,)
-        Those of the description.
+        Their values in the description.
     friction : dict of str to ndarray, shape (num_velocities,)
-        ``"viscous"``, ``"coulomb"``, ``"stribeck"``, ``"offset"``: those that were fitted. Zero for
-        velocities without: those of free bodies, and for dry friction those of joints with several
-        velocities.
+        The fitted terms of ``"viscous"``, ``"coulomb"``, ``"stribeck"`` and ``"offset"``. Zero for velocities
+        without this term: those of free bodies, and for dry friction those of joints with several velocities.
     rotors : ndarray, shape (num_velocities,), or None
-        Reflected inertia of the rotors, when fitted; zero for velocities without a motor.
+        Reflected inertia of the rotors, if fitted; zero for velocities without a motor.
     motor_scales, motor_scale_errors : ndarray, shape (num_velocities,), or None
-        What measured forces are multiplied by to get the true ones, when fitted, one where no motor is; and
-        its standard errors. The forces in all else are the true ones.
+        Factors from measured to true forces, if fitted, one where there is no motor; and their standard
+        errors. All other attributes use the true forces.
     noise : ndarray, shape (num_velocities,)
-        Standard deviation of each force [N m, N], as estimated, or as given.
+        Standard deviation of each force [N m, N], as estimated or as given.
     residual_rms : ndarray, shape (num_velocities,)
         Root mean square of measured minus predicted forces [N m, N].
     condition_number : float
-        Of the weighted columns of the base parameters, each of norm one; infinite when some were not seen.
+        Condition number of the weighted columns of the base parameters, each normalized; infinite if the log
+        does not determine all of them.
     num_samples : int
         Samples of the log.
     """
@@ -105,9 +105,9 @@ class Identified:
         self.friction = parts
 
     def _errors_of_each(self, covariance: FloatArray) -> FloatArray:
-        """Return the standard error of each number, infinite where motion tells only combinations."""
+        """Return the standard error of each parameter; infinite if motion determines only combinations."""
         G = self.base.regrouping
-        # The pseudo-inverse: rows of G are independent.
+        # The pseudo-inverse of G, whose rows are independent.
         back = np.linalg.solve(G @ G.T, G).T
         stays = np.abs(back @ G - np.eye(G.shape[1])).max(axis=0, initial=0.0) < 1e-6
         uses_unseen = (np.abs(back[:, ~self._is_seen]) > 1e-9).any(axis=1)
@@ -122,7 +122,7 @@ class Identified:
 
     @property
     def unseen(self) -> tuple[str, ...]:
-        """The base parameters that the log does not tell, as text; they are the description's."""
+        """The base parameters that the log does not determine, as text; they keep described values."""
         return tuple(
             text for text, is_seen in zip(self.base.descriptions, self._is_seen, strict=True) if not is_seen
         )
@@ -134,7 +134,7 @@ class Identified:
         Raises
         ------
         ArgumentValueError
-            For a fit of an `Accumulator`, which keeps no samples: `calc_residuals` takes some.
+            For a fit of an `Accumulator`, which keeps no samples: pass them to `calc_residuals`.
         """
         if self._residuals is None:
             raise ArgumentValueError(
@@ -146,7 +146,7 @@ class Identified:
     def calc_residuals(
         self, q: object, v: object, vdot: object, tau: object, applied: object = None
     ) -> FloatArray:
-        """Return measured minus predicted forces [N m, N] of a log given as to `identify`, (n, nv)."""
+        """Return measured minus predicted forces [N m, N], (n, nv), of a log as for `identify`."""
         q, v, vdot, tau = self._columns.as_log(q, v, vdot, tau)
         scaled = tau if self.motor_scales is None else self.motor_scales * tau
         residuals = scaled + self._columns.as_applied(applied, q, tau)
@@ -158,15 +158,15 @@ class Identified:
 
     @property
     def tree(self) -> MultibodyTree:
-        """The description with all that was found: mass properties, damping, friction and rotors; finalized.
+        """The description with all fitted values: mass properties, damping, friction and rotors; finalized.
 
-        `mbt.save_model` writes it. An offset of friction is not in it, for which trees have no element. Where
-        several motors turn one joint, the first has the rotor.
+        `mbt.save_model` writes it. Friction offsets are missing, as trees have no element for them. If
+        several motors drive one joint, the first has the rotor.
 
         Raises
         ------
         InvalidInertiaError
-            When the fit was made with ``physical=False`` and no body has the parameters found.
+            When the fit was made with ``physical=False`` and no body can have the fitted parameters.
         """
         if self._tree is None:
             self._tree = self._make_tree()
@@ -208,7 +208,7 @@ class Identified:
         if self.rotors is not None:
             rest = np.maximum(self.rotors, 0.0)
             for actuator in columns.tree.joint_actuators:
-                # All of it in the first rotor, where several turn with one velocity.
+                # Assign all of it to the first rotor if several have the same velocity.
                 start = actuator.velocity_start
                 inertia = rest[start] / actuator.default_gear_ratio**2
                 work.joint_actuators[actuator.index].set_default_rotor_inertia(inertia)
@@ -217,7 +217,7 @@ class Identified:
         return work
 
     def report(self) -> str:
-        """Return what was found as text: fit of each joint, base parameters with errors, warnings."""
+        """Return the result as text: fit of each joint, base parameters with errors, warnings."""
         names = self._columns.tree.velocity_names
         lines = [
             f"{self.rank} base parameters of {len(self._theta)} numbers, from {self.num_samples} samples; "
@@ -248,11 +248,11 @@ class Identified:
         return "\n".join([*lines, *([""] if warnings else []), *(f"warning: {text}" for text in warnings)])
 
     def plot(self, figure: Any = None) -> Any:
-        """Draw what the fit is worth, with matplotlib.
+        """Draw the quality of the fit with matplotlib.
 
-        On the left forces: as measured, what is left over, and the noise. On the right the base parameters:
-        how far each is from the description, and its standard error, in units of the mean body's mass and
-        size. A cross on the edge is one that the log does not tell.
+        The left shows forces: measured, residual, and noise. The right shows, for each base parameter, its
+        change from the description and its standard error, in units of the mean body's mass and size. A cross
+        on the edge marks one that the log does not determine.
 
         Parameters
         ----------
@@ -277,8 +277,8 @@ class Identified:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What makes this fit doubtful, as sentences."""
-        found = [f"the log does not tell {text}; it stays as described" for text in self.unseen]
+        """Reasons to doubt this fit, as sentences."""
+        found = [f"the log does not determine {text}; it keeps its described value" for text in self.unseen]
         if np.isfinite(self.condition_number) and self.condition_number > _HARD:
             found.append(
                 f"the condition number is {self.condition_number:.3g}: the motion hardly tells some "
@@ -290,7 +290,7 @@ class Identified:
             if rest > _FEW * force > 0.0:
                 found.append(
                     f"{name}: the model does not explain most of the force (rms {force:.3g} {unit}, "
-                    f"left over {rest:.3g} {unit}): if that is not noise, check units, signs and the time "
+                    f"residual {rest:.3g} {unit}): if that is not noise, check units, signs and the time "
                     "stamps of forces against positions"
                 )
         found += self._doubts
@@ -301,13 +301,13 @@ class Identified:
         return self.report()
 
     def __repr__(self) -> str:
-        """Tell how much was fitted."""
+        """Show the size of the fit."""
         return f"<Identified: {self.rank} base parameters from {self.num_samples} samples>"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Validation:
-    """How well a fit predicts a log.
+    """The accuracy with which a fit predicts a log.
 
     Attributes
     ----------
@@ -316,9 +316,9 @@ class Validation:
     rms : ndarray, shape (num_velocities,)
         Their root mean squares [N m, N].
     noise_ratio : ndarray, shape (num_velocities,)
-        `rms` in units of the noise of the fit: near one for a model that predicts all that can be.
+        `rms` in units of the noise of the fit: near one for a model that predicts everything but noise.
     explained : ndarray, shape (num_velocities,)
-        Part of the variance of the force that is predicted: one is all of it.
+        Fraction of the force's variance that is predicted, at most one.
     """
 
     residuals: FloatArray
@@ -327,7 +327,7 @@ class Validation:
     explained: FloatArray
 
     def __repr__(self) -> str:
-        """Tell how well the fit predicts."""
+        """Show how well the fit predicts."""
         ratios = ", ".join(f"{ratio:.3g}" for ratio in self.noise_ratio)
         return f"<Validation: {len(self.residuals)} samples, noise_ratio {ratios}>"
 
@@ -335,14 +335,14 @@ class Validation:
 def validate(
     found: Identified, q: object, v: object, vdot: object, tau: object, applied: object = None
 ) -> Validation:
-    """Test a fit on a log that it was not made from.
+    """Test a fit on a log that was not used for it.
 
     Parameters
     ----------
     found : Identified
-        What `identify` returned.
+        The result of `identify`.
     q, v, vdot, tau, applied
-        The log, as of `identify`.
+        The log, as for `identify`.
 
     Returns
     -------
@@ -354,7 +354,7 @@ def validate(
         When an argument is invalid.
     """
     if not isinstance(found, Identified):
-        raise ArgumentTypeError(f"found: expected what identify() returns, got {quote(found)}")
+        raise ArgumentTypeError(f"found: expected a result of identify(), got {quote(found)}")
     residuals = found.calc_residuals(q, v, vdot, tau, applied)
     if not len(residuals):
         raise ArgumentValueError("q: expected at least one sample")

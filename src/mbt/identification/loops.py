@@ -1,8 +1,9 @@
-"""Trees with constraints: which velocities say how the others move, and what forces do along that motion.
+"""Trees with constraints: independent velocities, which determine the others, and forces along them.
 
-The forces of constraints do no work on motions that obey them. So each independent velocity has one equation:
-its own force, plus those of the dependent velocities times their rates. With the velocities of the motors
-independent, and no force at the others, noise is that of each motor, as in trees without constraints.
+Constraint forces do no work on motions that satisfy the constraints. So each independent velocity has one
+equation: its own force, plus those of the dependent velocities times their rates. If the velocities of the
+motors are independent and the others have no force, each equation has the noise of one motor, as in trees
+without constraints.
 """
 
 from __future__ import annotations
@@ -20,22 +21,22 @@ if TYPE_CHECKING:
 __all__ = ["Followers", "Loops"]
 
 _TOLERANCE = 1e-8
-# A motor's velocity is dependent only where velocities without one are worse by so much.
+# A motor's velocity becomes dependent only if velocities without one are worse by this factor.
 _PREFERRED = 1e-3
 _PLACES = 5
 _TRIES = 100
-# Followers are searched for in steps in which no independent joint moves more [rad, m].
+# Largest move of an independent joint per step of the search for followers' positions [rad, m].
 _STEP = 0.5
 _NEWTON_STEPS = 20
 _CLOSED = 1e-10
-# The least eigenvalue of G'G, of followers, beside that elsewhere: below it they hardly follow.
+# Followers are near a singularity if the least eigenvalue of G'G falls below this part of its largest value.
 _FIRM = 1e-3
-# Places at random, among which a motion begins at the best.
+# Number of random configurations, of which the best is the anchor of motions.
 _CANDIDATES = 60
 
 
 class Loops:
-    """The independent velocities of a tree with constraints, and the others, by the former."""
+    """The independent velocities of a tree with constraints, and the dependent ones as functions of them."""
 
     def __init__(self, tree: MultibodyTree) -> None:
         self._tree = tree
@@ -49,7 +50,7 @@ class Loops:
             raise ArgumentValueError("tree: expected one that can move, got one that its constraints lock")
 
     def random_motions(self, count: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return positions, velocities and accelerations that obey the constraints, one row a sample."""
+        """Return positions, velocities and accelerations that satisfy the constraints, one row per sample."""
         tree, context, rng = self._tree, self._context, self._rng
         motions = []
         for _ in range(count):
@@ -62,7 +63,7 @@ class Loops:
         return q, v, vdot
 
     def _walk(self) -> FloatArray:
-        """Move to another place nearby, and return the Jacobian of the constraints there."""
+        """Move to a nearby configuration, and return the Jacobian of the constraints there."""
         tree, context = self._tree, self._context
         start = context.q
         G: FloatArray = tree.calc_constraint_jacobian(context)
@@ -82,10 +83,10 @@ class Loops:
         )
 
     def reduce(self, G: FloatArray, forces: FloatArray) -> FloatArray:
-        """Return rows of forces (B, nv, ...) by independent velocity, zeros at the others.
+        """Return forces (B, nv, ...) projected onto independent velocities, zeros at the others.
 
-        G is the Jacobian of the constraints, (B, m, nv). A sample in which independent velocities do not say
-        how the others move counts nothing.
+        G is the Jacobian of the constraints, (B, m, nv). Samples in which the independent velocities do not
+        determine the others become zero.
         """
         free, bound = self.independent, self.dependent
         rates = -np.linalg.pinv(G[:, :, bound], rcond=_TOLERANCE) @ G[:, :, free]
@@ -99,16 +100,16 @@ class Loops:
 
 
 class Followers:
-    """The joints that follow the independent ones, from one place where all constraints are closed.
+    """The joints that follow the independent ones, from one configuration with all constraints closed.
 
     Attributes
     ----------
     places : ndarray of int
         Positions of the independent joints, which have one velocity each.
     anchor : ndarray, shape (num_positions,)
-        The place: the default positions, assembled, or one that is farther from limits and singularities.
+        This configuration: the assembled default positions, or one farther from limits and singularities.
     candidates : ndarray, shape (n, num_positions)
-        More of such places.
+        More such configurations.
     """
 
     def __init__(self, tree: MultibodyTree, loops: Loops, margin: float) -> None:
@@ -123,7 +124,7 @@ class Followers:
         start = tree.create_default_context()
         tree.assemble(start)
         self.anchor, self._firm = start.q, 0.0
-        # Loops close in several ways; what the default positions cannot be moved to may be another one.
+        # Loops close in several ways; configurations that cannot be reached from here may belong to another.
         elsewhere = loops.random_motions(_CANDIDATES)[0][:, self.places]
         reached = [q[0] for one in elsewhere if (q := self.positions(one[np.newaxis])) is not None]
         candidates = np.array([start.q, *reached])
@@ -134,12 +135,12 @@ class Followers:
         first = 0 if firmness[0] >= 0.1 * firmness.max() and room[0] > 0.3 else int(np.argmax(room))
         if not room[first] > 0.0:
             raise ArgumentValueError(
-                f"tree: none of {_CANDIDATES} positions at random, with loops closed, is within the limits"
+                f"tree: none of {_CANDIDATES} random positions with closed loops is within the limits"
             )
         self.anchor = self.candidates[first]
 
     def room(self, q: FloatArray) -> FloatArray:
-        """Return how far positions (n, num_positions) are from limits: 1 in the middle, below 0 outside."""
+        """Return the distance of positions (n, num_positions) to limits: 1 in the middle, below 0 outside."""
         half = 0.5 * (self._upper - self._lower)
         inside = np.minimum(q - self._lower, self._upper - q) / np.where(
             np.isfinite(half) & (half > 0.0), half, 1.0
@@ -150,19 +151,19 @@ class Followers:
     def complete(
         self, q: FloatArray, v: FloatArray, vdot: FloatArray, *, is_known: bool = False
     ) -> tuple[FloatArray, FloatArray, FloatArray] | None:
-        """Return positions, velocities and accelerations of all joints for those of independent ones.
+        """Return positions, velocities and accelerations of all joints from those of independent ones.
 
-        None where `positions` finds none.
+        Returns None if `positions` does.
         """
         found = self.positions(q, is_known=is_known)
         return None if found is None else (found, *self._rates(found, v, vdot))
 
     def positions(self, q: FloatArray, *, is_known: bool = False) -> FloatArray | None:
-        """Return all positions (n, num_positions) for those of the independent joints.
+        """Return all positions (n, num_positions) from those of the independent joints.
 
-        That is Newton's method, with a goal that moves from the anchor. None where a constraint does not
-        close; or, unless the motion `is_known` to be possible, where followers are beyond their limits, or do
-        not follow well any more.
+        This is Newton's method with a goal that moves away from the anchor. Returns None if a constraint does
+        not close; or, unless the motion `is_known` to be possible, if followers exceed their limits or are
+        near a singularity.
         """
         start = self.anchor[self.places]
         full = np.tile(self.anchor, (len(q), 1))
@@ -181,7 +182,7 @@ class Followers:
                 full = self._tree.integrate_positions(full, move, 1.0)
             else:
                 return None
-        if is_known:  # between the points that were looked at, it may be a little beyond a limit
+        if is_known:  # between the points that were checked, it may exceed a limit slightly
             return full
         is_firm = self._firmness(G).min(initial=np.inf) >= self._firm
         return full if is_firm and (self.room(full) >= -1e-9).all() else None
@@ -192,7 +193,7 @@ class Followers:
         return np.asarray(np.linalg.eigvalsh(G.swapaxes(1, 2) @ G)[:, 0], dtype=np.float64)
 
     def _rates(self, q: FloatArray, v: FloatArray, vdot: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return all velocities and accelerations (n, num_velocities) for those of the independent joints."""
+        """Return all velocities and accelerations (n, num_velocities) from those of independent joints."""
         tree, context = self._tree, self._context(len(q))
         all_v, all_vdot = np.zeros((2, len(q), tree.num_velocities))
         context.q = q
@@ -206,7 +207,7 @@ class Followers:
         return all_v, all_vdot
 
     def _open(self, q: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return errors of constraints, and their Jacobian by the velocities of followers."""
+        """Return errors of constraints, and their Jacobian with respect to velocities of followers."""
         context = self._context(len(q))
         context.q = q
         G = self._tree.calc_constraint_jacobian(context)[..., self._dependent]
@@ -222,7 +223,7 @@ class Followers:
 
 
 def _solve(G: FloatArray, right: FloatArray) -> FloatArray:
-    """Return the least-squares solution of G x = right, of full column rank, sample by sample."""
+    """Return the least-squares solution of G x = right for each sample; G must have full column rank."""
     N = G.swapaxes(1, 2) @ G
     N += (1e-14 * np.trace(N, axis1=1, axis2=2)[:, None, None] + 1e-300) * np.eye(N.shape[-1])
     b = np.einsum("nij,ni->nj", G, right)
@@ -231,14 +232,14 @@ def _solve(G: FloatArray, right: FloatArray) -> FloatArray:
 
 
 def _choose_dependent(places: list[FloatArray], is_driven: Any) -> Any:
-    """Return as many velocities as the constraints bind, those without motors first, far from dependent."""
+    """Return the velocities to treat as dependent: well-determined ones, preferably without motors."""
     rank = max(int(np.linalg.matrix_rank(G, tol=_TOLERANCE * np.abs(G).max())) for G in places)
     rest = [G / max(float(np.linalg.norm(G)), 1e-300) for G in places]
     chosen: list[int] = []
     for _ in range(rank):
         sizes = np.min([np.linalg.norm(G, axis=0) for G in rest], axis=0)
         score = np.where(is_driven, _PREFERRED, 1.0) * sizes
-        best = int(np.flatnonzero(score >= 0.999 * score.max())[-1])  # a follower has a later place
+        best = int(np.flatnonzero(score >= 0.999 * score.max())[-1])  # ties: followers come later
         chosen.append(best)
         for k, G in enumerate(rest):
             unit = G[:, best] / max(float(np.linalg.norm(G[:, best])), 1e-300)

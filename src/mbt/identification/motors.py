@@ -1,4 +1,4 @@
-"""How large measured forces are: the scales of motors, in one fit with all parameters."""
+"""The scales of measured motor forces, fitted together with all parameters."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from mbt.math.arrays import FloatArray
 __all__ = ["MotorScales", "MotorSums", "fit_scales"]
 
 _MOST_STEPS = 100
-# A step of so small a part of the standard errors is the last one.
+# The search ends with a step below this part of the standard errors.
 _SETTLED = 1e-4
 
 Solver = Callable[[FloatArray, FloatArray, FloatArray], tuple[FloatArray, FloatArray, npt.NDArray[np.bool_]]]
 
 
 class MotorSums(NamedTuple):
-    """Sums over samples of each velocity: products of columns, measured forces and known ones."""
+    """Sums over samples for each velocity: products of columns, measured forces and known forces."""
 
     X_tau: FloatArray
     X_known: FloatArray
@@ -31,12 +31,12 @@ class MotorSums(NamedTuple):
 
     @classmethod
     def zeros(cls, nv: int, rank: int) -> MotorSums:
-        """Return those of no samples."""
+        """Return the sums without any samples."""
         return cls(*np.zeros((2, nv, rank)), *np.zeros((3, nv)))
 
     @classmethod
     def of_block(cls, X: FloatArray, tau: FloatArray, known: FloatArray) -> MotorSums:
-        """Return those of columns (nv, n, rank), and forces (n, nv)."""
+        """Return the sums for columns (nv, n, rank) and forces (n, nv)."""
         both = np.stack([tau.T, known.T], axis=-1)
         by_columns = np.einsum("jnk,jnm->jkm", X, both)
         squares = np.einsum("jnk,jnm->jkm", both, both)
@@ -49,15 +49,15 @@ class MotorSums(NamedTuple):
         return MotorSums(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
 
     def scaled(self, k: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the products of columns and of itself of ``k tau - known``."""
+        """Return the products of ``k tau - known`` with the columns and with itself."""
         b = k[:, None] * self.X_tau - self.X_known
         return b, k * k * self.tau_tau - 2.0 * k * self.tau_known + self.known_known
 
 
 class MotorScales(NamedTuple):
-    """What was found: true forces are `scales` times the measured ones.
+    """Fitted scales: true forces are `scales` times the measured ones.
 
-    The covariance is that of the base parameters; the noise that of what was measured.
+    The covariance is that of the base parameters, the noise that of the measured forces.
     """
 
     scales: FloatArray
@@ -77,9 +77,9 @@ def fit_scales(
     names: tuple[str, ...],
     solve: Solver,
 ) -> MotorScales:
-    """Minimize ``(tau - g (known + X phi))^2 / noise^2`` over phi and the scales 1 / g, by Gauss and Newton.
+    """Minimize ``(tau - g (known + X phi))^2 / noise^2`` over phi and the scales 1 / g by Gauss-Newton.
 
-    The scale divides what is predicted, so that noise is in no column: estimates are not drawn to zero.
+    The scale divides the prediction, so that no column contains noise, which would bias estimates to zero.
     """
     r, nv = len(phi), len(A)
     g = np.ones(nv)
@@ -91,9 +91,9 @@ def fit_scales(
         if not is_seen[r:].all():
             missing = ", ".join(names[i] for i in places[~is_seen[r:]])
             raise ArgumentValueError(
-                f"motors: this log does not tell the scales of {missing}: of motion alone, twice the mass is "
-                "half the scale. Something must be known: forces of contacts, or of a payload in a part of "
-                "the log (applied=), springs, or bodies that are not fitted (bodies=)"
+                f"motors: this log does not determine the scales of {missing}: with motion alone, doubling "
+                "all masses and scales fits equally well. Something must be known: forces of contacts, or of "
+                "a payload in a part of the log (applied=), springs, or bodies that are not fitted (bodies=)"
             )
         before, t = _squares(A, sums, phi, g) @ (1.0 / sigma**2), 1.0
         while True:
@@ -116,7 +116,7 @@ def fit_scales(
     if not (g > 0.0).all():
         wrong = ", ".join(names[i] for i in np.flatnonzero(g <= 0.0))
         raise ArgumentValueError(
-            f"motors: the forces of {wrong} have the wrong sign, or nothing to do with motion"
+            f"motors: the forces of {wrong} have the wrong sign, or are unrelated to the motion"
         )
     own = np.zeros(nv)
     own[places] = errors[r:] / g[places] ** 2
@@ -131,7 +131,7 @@ def _squares(A: FloatArray, sums: MotorSums, phi: FloatArray, g: FloatArray) -> 
 
 
 def _products(A: FloatArray, sums: MotorSums, phi: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the sums of measured times predicted forces, and of predicted forces squared."""
+    """Return the sums of measured times predicted forces, and of squared predicted forces."""
     measured = sums.tau_known + sums.X_tau @ phi
     predicted = sums.known_known + 2.0 * sums.X_known @ phi + np.einsum("k,jkl,l->j", phi, A, phi)
     return measured, predicted
@@ -140,7 +140,7 @@ def _products(A: FloatArray, sums: MotorSums, phi: FloatArray) -> tuple[FloatArr
 def _equations(
     A: FloatArray, sums: MotorSums, phi: FloatArray, g: FloatArray, w: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the normal equations of a step of phi, then of all g."""
+    """Return the normal equations for a step of phi, followed by all g."""
     r, nv = len(phi), len(g)
     measured, predicted = _products(A, sums, phi)
     X_predicted = sums.X_known + A @ phi

@@ -1,4 +1,4 @@
-"""A payload, followed while the robot moves."""
+"""Online estimation of a payload while the robot moves."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ __all__ = ["PayloadEstimator"]
 
 
 class PayloadEstimator:
-    """Recursive least squares for what one body carries, one sample after another.
+    """Recursive least squares for the payload of one body, one sample after another.
 
-    All else stays as described. With ``forgetting`` below one, a sample k updates ago weighs
-    ``forgetting**k``: the estimate then follows a payload that is picked up, or put down. The result is not
-    limited to what bodies can be, so that it is unbiased; `mbt.math.nearest_physically_consistent_inertia`
-    gives the nearest body.
+    All other parameters keep their described values. With ``forgetting`` below one, a sample k updates ago
+    has the weight ``forgetting**k``, so the estimate follows a payload that is picked up or put down. The
+    result is not constrained to be physical, so that it is unbiased;
+    `mbt.math.nearest_physically_consistent_inertia` gives the nearest body.
 
     Parameters
     ----------
@@ -34,14 +34,14 @@ class PayloadEstimator:
     noise : array_like, shape (num_velocities,)
         Standard deviation of each force [N m, N]; infinite for one that is not measured.
     forgetting : float, optional
-        From 0 to 1; one forgets nothing.
+        Forgetting factor from 0 to 1; one forgets nothing.
     prior : float, optional
-        Weight of the squared distance from no payload; it decides what the motion so far does not tell, as in
-        `identify`.
+        Weight of the squared distance from no payload; it decides whatever the motion so far does not
+        determine, as in `identify`.
 
     Examples
     --------
-    Two kilograms at the tool of an arm that moves; samples without noise:
+    Two kilograms on the tool of a moving arm; samples without noise:
 
     >>> import mbt, numpy as np
     >>> tree = mbt.load_model(mbt.models.model_path("mbt_arm"))
@@ -86,7 +86,7 @@ class PayloadEstimator:
         self._A, self._b = np.zeros((10, 10)), np.zeros(10)
 
     def update(self, q: object, v: object, vdot: object, tau: object) -> None:
-        """Take one sample into account; nothing changes when an argument is refused.
+        """Add one sample; if an argument is rejected, nothing changes.
 
         Parameters
         ----------
@@ -98,7 +98,7 @@ class PayloadEstimator:
         Raises
         ------
         ShapeError, ArgumentTypeError, ArgumentValueError
-            When an argument is not of the right shape or type, or has a number that is not finite.
+            When an argument has the wrong shape or type, or a number is not finite.
         """
         columns, tree = self._columns, self._columns.tree
         nv = tree.num_velocities
@@ -113,13 +113,13 @@ class PayloadEstimator:
             weighted = X[0].T * self._weights
             A, b = weighted @ X[0], weighted @ rest
         if not (np.isfinite(A).all() and np.isfinite(b).all()):
-            raise ArgumentValueError("the sample has so large numbers that their squares overflow float64")
+            raise ArgumentValueError("the sample has numbers so large that their squares overflow float64")
         self._A = self._forgetting * self._A + A
         self._b = self._forgetting * self._b + b
 
     @property
     def parameters(self) -> FloatArray:
-        """Inertial parameters of the payload alone, shape (10,), in the frame of the body."""
+        """Inertial parameters of only the payload, shape (10,), in the frame of the body."""
         payload: FloatArray = np.asarray(np.linalg.solve(self._A + self._prior, self._b), dtype=np.float64)
         return payload
 
@@ -130,11 +130,11 @@ class PayloadEstimator:
 
     @property
     def standard_errors(self) -> FloatArray:
-        """Standard errors of `parameters`, shape (10,), the prior taken for knowledge."""
+        """Standard errors of `parameters`, shape (10,), with the prior counted as data."""
         inverse = np.linalg.inv(self._A + self._prior)
         errors: FloatArray = np.sqrt(np.diag(inverse))
         return errors
 
     def __repr__(self) -> str:
-        """Tell the mass."""
+        """Show the mass."""
         return f"<PayloadEstimator: {self.mass:.4g} kg, standard error {self.standard_errors[0]:.2g} kg>"

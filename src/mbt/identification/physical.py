@@ -1,4 +1,4 @@
-"""The best fit among parameters that bodies can have: a convex problem, solved by a barrier method."""
+"""The best fit with physically consistent parameters: a convex problem, solved by a barrier method."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from mbt.math.pseudo_inertia import _parameters_of, _pseudo_inertia_of
 
 __all__ = ["PhysicalFit", "fit_physical", "inside", "ridge"]
 
-# How far from the least cost a fit may end, in halves of squared residuals in units of the noise.
+# Largest final distance from the minimal cost, in units of half a squared residual relative to the noise.
 _GAP = 1e-7
 _FALL = 0.02
 _MOST_STEPS = 100
-# Newton's method ends where the rest of the fall is this part of mu: on the way, and at the end.
+# Newton's method ends when the remaining decrease is this part of mu: for intermediate mu, and for the last.
 _NEAR, _CENTERED = 0.5, 1e-2
-# OpenBLAS makes a factor of so many numbers with one thread; its threads wait for one another at each column.
+# OpenBLAS factors matrices of up to this many entries with one thread; its threads wait for each other at
+# each column.
 _ONE_THREAD = 8192
 _FEWEST_ROWS = 8
 _SOLUTIONS = 3
@@ -32,10 +33,10 @@ _TRACES = np.trace(_BASIS, axis1=1, axis2=2)
 
 
 class PhysicalFit(NamedTuple):
-    """Minimize ``(|R d - r|^2 + weight |d|^2) / 2``, with ``d = x - described``, over x that are physical.
+    """Minimize ``(|R d - r|^2 + weight |d|^2) / 2``, with ``d = x - described``, over physical x.
 
-    Physical means that the pseudo-inertia of each body, of ten numbers at the front of x, is positive
-    definite, and that the numbers ``x[positive]`` behind them are > 0.
+    Physical means that the pseudo-inertia of each body, given by ten entries at the beginning of x, is
+    positive definite, and that the entries ``x[positive]`` after them are > 0.
     """
 
     R: FloatArray  # (m, n)
@@ -48,7 +49,7 @@ class PhysicalFit(NamedTuple):
 
     @property
     def bodies(self) -> slice:
-        """Where the numbers of bodies are."""
+        """Slice of the bodies' parameters in x."""
         return slice(0, 10 * self.num_bodies)
 
     def calc_error(self, x: FloatArray) -> FloatArray:
@@ -56,12 +57,12 @@ class PhysicalFit(NamedTuple):
         return _times(self.R, x - self.described) - self.r
 
     def calc_cost(self, x: FloatArray) -> float:
-        """Return what is minimized."""
+        """Return the cost to minimize."""
         e, d = self.calc_error(x), x - self.described
         return 0.5 * float(e @ e + self.weight * (d @ d))
 
     def calc_barrier(self, x: FloatArray) -> float:
-        """Return ``-log det`` of pseudo-inertias, minus logarithms of positive numbers; infinite outside."""
+        """Return ``-log det`` of pseudo-inertias minus logarithms of positive entries; infinite outside."""
         values = x[self.positive]
         if values.min(initial=np.inf) <= 0.0:
             return np.inf
@@ -74,11 +75,11 @@ class PhysicalFit(NamedTuple):
 
 
 def fit_physical(problem: PhysicalFit) -> FloatArray:
-    """Return the minimum.
+    """Return the minimizer.
 
-    ``mu`` times the barrier is added for a falling mu, and Newton's method follows the minimum; with k the
-    number of eigenvalues and positive numbers, the cost is then within ``k mu`` of the least (Boyd and
-    Vandenberghe, *Convex Optimization*, section 11.2).
+    ``mu`` times the barrier is added to the cost for decreasing mu, and Newton's method tracks the minimizer;
+    the cost is then within ``k mu`` of the minimum, where k is the number of eigenvalues and positive entries
+    (Boyd and Vandenberghe, *Convex Optimization*, section 11.2).
     """
     k = max(4 * problem.num_bodies + int(problem.positive.sum()), 1)
     x = problem.start
@@ -90,10 +91,10 @@ def fit_physical(problem: PhysicalFit) -> FloatArray:
 
 
 def _center(problem: PhysicalFit, x: FloatArray, mu: float, enough: float) -> FloatArray:
-    """Return the minimum with a barrier of weight mu, by Newton's method.
+    """Return the minimizer with a barrier of weight mu, by Newton's method.
 
-    Steps are ``U z`` with the coordinates z in which prior and barrier are ``|z|^2 / 2``. Data may weigh 1e14
-    times as much: no normal equations are formed.
+    Steps are ``U z`` with coordinates z in which prior and barrier are ``|z|^2 / 2``. Data may have 1e14
+    times this weight, so no normal equations are formed.
     """
     R, w = problem.R, problem.weight
     for _ in range(_MOST_STEPS):
@@ -112,7 +113,7 @@ def _center(problem: PhysicalFit, x: FloatArray, mu: float, enough: float) -> Fl
         across = 0.5 * float(along_K @ along_K + w * (step @ step))
         while True:
             new = x + t * step
-            # The difference of costs, without cancellation.
+            # The decrease of the cost, without cancellation.
             fall = t * along + t * t * across + mu * (problem.calc_barrier(new) - before)
             if fall <= -0.1 * t * decrement:
                 x = new
@@ -126,9 +127,9 @@ def _center(problem: PhysicalFit, x: FloatArray, mu: float, enough: float) -> Fl
 def _coordinates(
     problem: PhysicalFit, x: FloatArray, mu: float
 ) -> tuple[tuple[FloatArray, FloatArray], FloatArray]:
-    """Return U, of bodies (num_bodies, 10, 10) and of other numbers, and how mu times the barrier rises."""
+    """Return U, for bodies (num_bodies, 10, 10) and other entries, and the gradient of mu times barrier."""
     w, of_bodies, positive = problem.weight, problem.bodies, problem.positive
-    # Bodies move by L S L^T, with their factor L: there the barrier is -log det(1 + S).
+    # Pseudo-inertias L L^T change by L S L^T, which changes the barrier by -log det(1 + S).
     L = np.linalg.cholesky(_pseudo_inertia_of(x[of_bodies].reshape(-1, 10)))[:, np.newaxis]
     E = np.swapaxes(_parameters_of(L @ _BASIS @ np.swapaxes(L, -1, -2)), 1, 2)
     unit = np.broadcast_to(np.sqrt(mu) * np.eye(10), E.shape)
@@ -157,22 +158,22 @@ def _transposed_times(U: tuple[FloatArray, FloatArray], M: FloatArray) -> FloatA
 
 
 def _times(M: FloatArray, x: FloatArray) -> FloatArray:
-    """Return ``M x``, without threads."""
+    """Return ``M x`` without using threads."""
     product: FloatArray = np.einsum("ij,j->i", M, x)
     return product
 
 
 def ridge(K: FloatArray, e: FloatArray) -> FloatArray:
-    """Return the z of least ``|K z + e|^2 + |z|^2``, by an orthogonal factor T of ``K K^T + 1 = T^T T``.
+    """Return the z with least ``|K z + e|^2 + |z|^2``, by an orthogonal factor T of ``K K^T + 1 = T^T T``.
 
-    z and ``y = K z + e`` are the shortest solution of ``y - K z = e``. The factor is that of K and 1, not of
-    the product, and what is left over is solved for again: logs without noise need the digits.
+    z and ``y = K z + e`` are the minimum-norm solution of ``y - K z = e``. T is computed from K and 1 rather
+    than from the product, and the solution is refined iteratively: logs without noise need the accuracy.
     """
     m, n = K.shape
     T = np.eye(m)
     rows = _ONE_THREAD // max(m, 1) - m
     if rows < _FEWEST_ROWS:
-        rows = n  # Large factors are worth threads.
+        rows = n  # Threads pay off for large factors.
     for first in range(0, n, max(rows, 1)):
         T = np.asarray(np.linalg.qr(np.concatenate([T, K[:, first : first + rows].T]), mode="r"))
     y, z = np.zeros(m), np.zeros(n)
@@ -184,7 +185,7 @@ def ridge(K: FloatArray, e: FloatArray) -> FloatArray:
 
 
 def inside(pi: FloatArray, mass: float, length: float) -> FloatArray:
-    """Return parameters of bodies, (n, 10), whose pseudo-inertias are positive definite by a margin."""
+    """Return nearby parameters of bodies, (n, 10), with pseudo-inertias that are well positive definite."""
     J = _pseudo_inertia_of(pi)
     unit = np.array([length, length, length, 1.0])
     values, vectors = np.linalg.eigh(J / (unit * unit[:, None]))

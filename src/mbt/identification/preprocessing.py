@@ -1,4 +1,4 @@
-"""From measured positions and forces to a log: filters without delay, and derivatives."""
+"""From measured positions and forces to a log: zero-phase filters, and derivatives."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 __all__ = ["Log", "preprocess"]
 
-# Steps of time may differ from their mean by so much of it.
+# Largest deviation of time steps from their mean, as part of it.
 _UNEVEN = 0.01
-# Samples of a cutoff's period, at least, for derivatives by finite differences of fourth order.
+# Least number of samples per period of the cutoff, for derivatives by fourth-order finite differences.
 _SAMPLES_A_PERIOD = 8.0
 _FEWEST = 20
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Log:
-    """Motion and forces at the same times, as `identify` takes them: ``identify(tree, *log)``.
+    """Motion and forces at the same times, as arguments of `identify`: ``identify(tree, *log)``.
 
     Iterating gives q, v, vdot and tau.
 
@@ -51,7 +51,7 @@ class Log:
         return iter((self.q, self.v, self.vdot, self.tau))
 
     def __repr__(self) -> str:
-        """Tell how much was measured."""
+        """Show the number of samples and the time range."""
         if not len(self.time):
             return "<Log: 0 samples>"
         return f"<Log: {len(self.time)} samples from {self.time[0]:.4g} to {self.time[-1]:.4g} s>"
@@ -69,44 +69,44 @@ def preprocess(
 ) -> Log:
     """Return filtered positions, their velocities and accelerations, and forces, as a log for `identify`.
 
-    Positions pass a Butterworth filter of fourth order forth and back, which shifts nothing in time and
-    spares what is much slower than `cutoff`. Velocities are those of the tree, also of floating bodies and
-    ball joints: central differences of fourth order of the filtered positions, through
+    Positions pass a fourth-order Butterworth filter forward and backward, which causes no delay and preserves
+    motion much slower than `cutoff`. Velocities are those of the tree, even for floating bodies and ball
+    joints: fourth-order central differences of the filtered positions, mapped by
     ``tree.map_qdot_to_velocity``. Needs SciPy.
 
-    Forces stay as measured by default: least squares averages their noise, and a filter would round off the
-    jumps of dry friction, which no parameter can explain.
+    Forces are not filtered by default: least squares averages their noise, and a filter would round off the
+    jumps of dry friction, which no parameter could then explain.
 
     Parameters
     ----------
     tree : MultibodyTree
         The description, finalized.
     time : array_like, shape (n,)
-        Times in even steps [s].
+        Evenly spaced times [s].
     q : array_like, shape (n, num_positions)
-        Measured positions. Encoders wrap? Unwrap the angles first (`numpy.unwrap`).
+        Measured positions. If encoders wrap, unwrap the angles first (`numpy.unwrap`).
     tau : array_like, shape (n, num_velocities)
         Measured generalized forces.
     cutoff : float
-        Frequency above which everything is taken for noise [Hz]: a few times the fastest of the motion, and
+        Frequency above which everything is treated as noise [Hz]: a few times the highest of the motion, and
         at most an eighth of the sampling rate.
     delay : float, optional
-        By how much the forces come late, as against the positions [s]; they are shifted back by it.
+        Delay of the forces relative to the positions [s], which is removed.
     filter_forces : bool, optional
-        Filter the forces as positions are, and keep one sample in so many that what is left of their noise
-        is about independent from one to the next, as the standard errors of `identify` assume. For ripple,
-        and for robots without dry friction.
+        Filter the forces like the positions, and reduce the number of samples until the remaining noise is
+        about independent from one to the next, as the standard errors of `identify` assume. Useful against
+        ripple, and for robots without dry friction.
 
     Returns
     -------
     Log
-        Without the ends, where filters do not know the past or the future: three periods of the cutoff, and
-        what the delay takes.
+        The log without its ends, where filters lack the past or the future: three periods of the cutoff, and
+        the delay.
 
     Raises
     ------
     ArgumentTypeError, ArgumentValueError, ShapeError
-        When an argument is invalid, times are not in even steps, or the log is too short for the cutoff.
+        When an argument is invalid, times are not evenly spaced, or the log is too short for the cutoff.
     MissingPackageError
         When SciPy is not installed.
 
@@ -170,7 +170,7 @@ def _import_signal() -> Any:
 
 
 def _step_of(times: FloatArray) -> float:
-    """Return the step of time."""
+    """Return the time step."""
     if len(times) < 2:
         raise ArgumentValueError(f"the log is too short: {len(times)} samples")
     steps = np.diff(times)
@@ -189,7 +189,7 @@ def _steps(duration: float, step: float) -> int:
 
 
 def _continuous(tree: MultibodyTree, q: FloatArray) -> FloatArray:
-    """Return positions whose quaternions do not change their sign from one sample to the next."""
+    """Return positions whose quaternions do not change sign from one sample to the next."""
     result = q.copy()
     for joint in tree.joints:
         if joint.num_positions != joint.num_velocities:
@@ -201,14 +201,14 @@ def _continuous(tree: MultibodyTree, q: FloatArray) -> FloatArray:
 
 
 def _derivative(x: FloatArray, step: float) -> FloatArray:
-    """Return central differences of fourth order; of first order at the ends."""
+    """Return fourth-order central differences; first-order ones at the ends."""
     result: FloatArray = np.gradient(x, step, axis=0)
     result[2:-2] = (8.0 * (x[3:-1] - x[1:-3]) - (x[4:] - x[:-4])) / (12.0 * step)
     return result
 
 
 def _earlier(x: FloatArray, delay: float) -> FloatArray:
-    """Return what is measured so many samples later, by cubic interpolation between them."""
+    """Return the values `delay` samples later, by cubic interpolation."""
     whole = round(delay)
     if abs(delay - whole) < 1e-6:
         return np.roll(x, -whole, axis=0)

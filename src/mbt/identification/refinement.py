@@ -1,4 +1,4 @@
-"""Parameters that make a simulated motion that which was measured."""
+"""Fits of parameters that make a simulated motion match a measured one."""
 
 from __future__ import annotations
 
@@ -20,36 +20,36 @@ if TYPE_CHECKING:
 
 __all__ = ["Refinement", "refine"]
 
-# The search ends when squared residuals, in units of the noise, fall by less.
+# The search ends when squared residuals, in units of the noise, decrease by less than this.
 _ENOUGH = 1e-4
 _SETTLED = 1e-4
-# Noise is never taken for less, in parts of how much the log moves: below is rounding.
+# Lower bound of the noise, as part of the size of the motion: smaller residuals are rounding errors.
 _ROUNDING = 1e-10
 _MOST_DAMPING = 1e12
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Refinement:
-    """What `refine` found.
+    """Result of `refine`.
 
     Attributes
     ----------
     values : ndarray, shape (k,)
         The values.
     standard_errors : ndarray, shape (k,)
-        Theirs, for noise that is independent from sample to sample; infinite for what the motion does not
-        tell, zero for what a limit holds.
+        Their standard errors, for noise that is independent from sample to sample; infinite for values that
+        the motion does not determine, zero for values at a limit.
     noise : ndarray, shape (2, num_velocities)
-        Standard deviations of measured positions (first row; of rotations, as vectors of rotation) and
-        velocities, estimated from what is left over.
+        Standard deviations of measured positions (first row; rotations as rotation vectors) and velocities,
+        estimated from the residuals.
     start_noise : ndarray, shape (2, num_velocities)
-        Root mean squares of what is left over with the values that the search began with.
+        Root mean squares of the residuals with the initial guess.
     num_iterations : int
         Steps of the search.
     velocity_names : tuple of str
-        Whose motion the columns of `noise` are.
+        Names of the velocities, for the columns of `noise`.
     warnings : tuple of str
-        What makes this fit doubtful, as sentences.
+        Reasons to doubt this fit, as sentences.
     """
 
     values: FloatArray
@@ -61,14 +61,14 @@ class Refinement:
     warnings: tuple[str, ...]
 
     def report(self) -> str:
-        """Return what was found as text: values with errors, what is left over of the motion, warnings."""
+        """Return the result as text: values with errors, residuals of the motion, warnings."""
         lines = [
             f"{len(self.values)} values, after {self.num_iterations} steps of the search",
             "",
             f"{'found':>11} {'std. error':>11}",
             *(f"{x:11.4g} {e:11.4g}" for x, e in zip(self.values, self.standard_errors, strict=True)),
             "",
-            f"{'left over of':24} {'position':>11} {'at first':>11} {'velocity':>11} {'at first':>11}",
+            f"{'residual of':24} {'position':>11} {'at first':>11} {'velocity':>11} {'at first':>11}",
         ]
         columns = np.stack([self.noise, self.start_noise], axis=1).reshape(4, -1).T
         for name, row in zip(self.velocity_names, columns, strict=True):
@@ -81,7 +81,7 @@ class Refinement:
         return self.report()
 
     def __repr__(self) -> str:
-        """Tell the values."""
+        """Show the numbers of values and steps."""
         return f"<Refinement: {len(self.values)} values in {self.num_iterations} steps>"
 
 
@@ -103,21 +103,21 @@ def refine(
     iterations: int = 50,
     progress: bool | Callable[[float], object] = False,
 ) -> Refinement:
-    """Fit any parameters to measured motion by simulations: the output error, without accelerations.
+    """Fit any parameters to measured motion by simulations: the output-error method, without accelerations.
 
-    The log is cut into segments. Each is simulated from a first state of its own, under the measured forces,
-    and the squares of what then differs from the measured states are minimized over the values and all first
-    states (Levenberg and Marquardt; derivatives are differences of rollouts, of all segments and values in
-    one batch). So parameters are found in which forces are not linear: contact, the gains of servos, springs,
-    Stribeck friction. `identify` needs no first guess, and finds the best fit of what is linear: begin with
-    it.
+    The log is split into segments. Each is simulated from its own initial state, under the measured forces,
+    and the squared differences from the measured states are minimized over the values and all initial states
+    (Levenberg-Marquardt; derivatives are differences of rollouts, of all segments and values in one batch).
+    This fits parameters in which forces are nonlinear: contact, the gains of servos, springs, Stribeck
+    friction. Begin with `identify`, which needs no initial guess and finds the best fit of all linear
+    parameters.
 
     Parameters
     ----------
     tree : MultibodyTree
         The model, finalized. It is not changed.
     q : array_like, shape (n + 1, num_positions)
-        Measured positions, at the ends of steps.
+        Measured positions, before the first step and after each step.
     v : array_like, shape (n + 1, num_velocities)
         Measured velocities.
     tau : array_like, shape (n, num_velocities)
@@ -128,24 +128,25 @@ def refine(
         ``apply(context, x)`` sets the parameters in a Context of a batch; x has a row of k values for each
         sample.
     start : array_like, shape (k,)
-        The first guess.
+        The initial guess.
     scale : array_like, shape (k,), optional
-        What change of each value is a large one; by default that of `start`, or one where it is zero.
+        The change of each value that counts as large; by default the size of `start`, or one where it is
+        zero.
     lower, upper : array_like, shape (k,), optional
-        Limits of the values; `apply` is never asked for others.
+        Limits of the values; `apply` is never called with values beyond them.
     servo_positions : array_like, shape (n, num_actuators), optional
-        Targets of servos during each step, as of ``Context.servo_positions``. By default those that a new
-        Context has, or `apply` sets.
+        Targets of servos during each step, as for ``Context.servo_positions``. By default those of a new
+        Context, or those that `apply` sets.
     segment : int, optional
-        Steps of a segment. Long ones tell more, and make the search harder: a motion soon forgets where it
-        began when it is chaotic.
+        Steps per segment. Longer segments are more informative, but make the search harder: a chaotic motion
+        soon forgets where it began.
     method : {"semi_implicit_euler", "rk4", "implicit"}, optional
-        How a step is made, see `mbt.functional.rollout`. It is a part of the model: take short steps, or a
+        The integration method, see `mbt.functional.rollout`. It is part of the model: use short steps, or a
         method of high order.
     iterations : int, optional
-        Most steps of the search.
+        Largest number of steps of the search.
     progress : bool or callable, optional
-        True for a bar, with `tqdm` where it is installed; or a function of the share of iterations done.
+        True for a progress bar, with `tqdm` if installed; or a function of the fraction of iterations done.
 
     Returns
     -------
@@ -156,7 +157,7 @@ def refine(
     ArgumentTypeError, ArgumentValueError, ShapeError
         When an argument is invalid, or the log has fewer steps than a segment.
     SingularityError
-        When the simulation of the first guess does not stay finite.
+        When the simulation with the initial guess does not stay finite.
 
     Examples
     --------
@@ -211,7 +212,7 @@ def refine(
     )
     if segments.freedom <= len(x):
         raise ArgumentValueError(
-            f"the log is too short: {segments.freedom} numbers beside the first states, for {len(x)} values"
+            f"the log is too short: {segments.freedom} numbers besides the first states, for {len(x)} values"
         )
     count = as_count(iterations, "iterations")
     with Progress(progress, "refine") as bar:
@@ -228,13 +229,13 @@ def _limits(value: object, name: str, none: float, x: FloatArray) -> FloatArray:
 
 
 class _Search:
-    """Levenberg's and Marquardt's method, with weights from what is left over."""
+    """The Levenberg-Marquardt method, with weights from the residuals."""
 
     def __init__(self, segments: Segments, lower: FloatArray, upper: FloatArray) -> None:
         self.segments, self.lower, self.upper = segments, lower, upper
 
     def run(self, x: FloatArray, iterations: int, bar: Progress) -> Refinement:
-        """Return the values that minimize, from a first guess."""
+        """Return the minimizing values, starting from an initial guess."""
         segments = self.segments
         s = np.zeros((segments.count, 2 * segments.nv))
         has_ended = False
@@ -271,20 +272,20 @@ class _Search:
         errors = self._errors(equations, x)
         names = segments.tree.velocity_names
         doubts = (
-            [] if has_ended else [f"the search was not at its end after {count} steps: allow more iterations"]
+            [] if has_ended else [f"the search did not converge within {count} steps: allow more iterations"]
         )
         doubts += doubts_of_values(errors) + doubts_of_rest(names, rest, noise, segments.moves)
         return Refinement(x, errors, noise, first, count, names, tuple(doubts))
 
     def _noise(self, rest: FloatArray, num_values: int) -> FloatArray:
-        """Return standard deviations, for the freedom that the fitted numbers leave."""
+        """Return standard deviations, for the degrees of freedom left by the fitted parameters."""
         share = (self.segments.freedom - num_values) / rest.size
         noise = np.sqrt((rest**2).mean(axis=(0, 1)) / share)
         floored: FloatArray = np.maximum(noise, _ROUNDING * np.maximum(self.segments.sizes, 1.0))
         return floored
 
     def _step(self, equations: _Equations, x: FloatArray, damping: float) -> tuple[FloatArray, FloatArray]:
-        """Return a step; what a limit holds stays."""
+        """Return a step; values held by a limit do not move."""
         is_free = np.ones(len(x), dtype=bool)
         while True:
             dx, ds = equations.solve(damping, is_free)
@@ -294,10 +295,10 @@ class _Search:
             is_free &= ~held
 
     def _errors(self, equations: _Equations, x: FloatArray) -> FloatArray:
-        """Return standard errors, the first states being unknown."""
+        """Return standard errors, with unknown initial states."""
         A, _ = equations.reduced(0.0)
         unit = np.sqrt(np.maximum(np.diag(A), 0.0)) * self.segments.scales
-        # What has no effect, but of rounding.
+        # Values whose effect exceeds rounding errors.
         is_seen = unit > 1e-7 * unit.max(initial=0.0)
         errors: FloatArray = np.where(is_seen, 0.0, np.inf)
         free = is_seen & (x > self.lower) & (x < self.upper)
@@ -312,11 +313,11 @@ class _Search:
 
 
 class _Equations:
-    """Normal equations of values x and first states s; each segment has its own block of s."""
+    """Normal equations for values x and initial states s; each segment has its own block of s."""
 
     def __init__(self, Jx: FloatArray, Js: FloatArray, rest: FloatArray, noise: FloatArray) -> None:
         count = len(rest)
-        # Of each segment: a row of each value, a column of each number measured.
+        # For each segment, a row for each value and a column for each measured number.
         rows = np.moveaxis(Jx / noise, 0, 1).reshape(count, len(Jx), -1)
         own = np.moveaxis(Js / noise, 0, 1).reshape(count, len(Js), -1)
         r = (rest / noise).reshape(count, -1, 1)
@@ -331,7 +332,7 @@ class _Equations:
         return ss
 
     def reduced(self, damping: float) -> tuple[FloatArray, FloatArray]:
-        """Return the equations of x, s eliminated."""
+        """Return the equations for x, with s eliminated."""
         back = np.linalg.solve(self._damped(damping), np.concatenate([self.sx, self.s], axis=2))
         xs = self.sx.swapaxes(1, 2)
         A = self.xx - (xs @ back[..., :-1]).sum(axis=0)

@@ -1,4 +1,4 @@
-"""Simulations of the segments of a log, all in one batch."""
+"""Simulations of all segments of a log in one batch."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 
 __all__ = ["Segments"]
 
-# Steps of finite differences, in parts of what is a large change.
+# Step of finite differences, as part of the scale of each value.
 _STEP = 1e-6
 
 
 class Segments:
-    """Simulated minus measured states of segments of a log, and how they change.
+    """Simulated minus measured states of segments of a log, and their derivatives.
 
-    Values are those of the user, (k,); first states differ from those measured by s, (count, 2 nv): a step of
-    the positions, then of the velocities. Residuals are (count, steps + 1, 2, nv).
+    Values are those of the user, (k,); initial states differ from the measured ones by s, (count, 2 nv): a
+    step of the positions, then of the velocities. Residuals have shape (count, steps + 1, 2, nv).
     """
 
     def __init__(
@@ -47,9 +47,9 @@ class Segments:
         self.scales, self.upper = scales, upper
         apart = tree.difference_positions(np.broadcast_to(self.q[:, :1], self.q.shape), self.q)
         self.moves = np.stack([apart, self.v], axis=-2)
-        # How far positions and velocities go, (2, nv).
+        # The largest changes of positions and the largest velocities, (2, nv).
         self.sizes = np.abs(self.moves).max(axis=(0, 1))
-        # What is measured, less what the first states take.
+        # The number of measured values minus that of initial states.
         self.freedom = 2 * self.nv * self.count * steps
 
     def residuals(self, x: FloatArray, s: FloatArray) -> FloatArray:
@@ -58,7 +58,7 @@ class Segments:
         return rest
 
     def rates(self, x: FloatArray, s: FloatArray, rest: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return how residuals change with each value, (k, ...), and each number of s, (2 nv, ...)."""
+        """Return derivatives of residuals by each value, (k, ...), and by each entry of s, (2 nv, ...)."""
         k, n = len(x), 2 * self.nv
         h = np.where(x + _STEP * self.scales > self.upper, -_STEP, _STEP) * self.scales
         moved_x, moved_s = np.tile(x, (k + n, 1)), np.tile(s, (k + n, 1, 1))
@@ -69,7 +69,7 @@ class Segments:
         return J[:k], J[k:]
 
     def _of(self, x: FloatArray, s: FloatArray) -> FloatArray:
-        """Return residuals of m values (m, k) and first states (m, count, 2 nv)."""
+        """Return residuals for m values (m, k) and initial states (m, count, 2 nv)."""
         m, count, nv = len(x), self.count, self.nv
         context = self.tree.create_default_context(batch_shape=m * count)
         first = s.reshape(m * count, 2 * nv)
