@@ -315,7 +315,7 @@ def machines() -> str:
         isa = {"roofline": "v3, v4", "operations": "v3"}.get(part, m["isa"])
         where = f"{m['processor']}, {m['processors']} virtual processors"
         rows.append([title, where, f"x86-64: {isa}", m["month"], load, f"{m['seconds']} s"])
-    return as_table(["what", "processor", "instruction set", "when", "load before, after", "took"], rows, 4)
+    return as_table(["part", "processor", "instruction set", "when", "load before, after", "duration"], rows, 4)
 
 
 def versions() -> str:
@@ -324,7 +324,7 @@ def versions() -> str:
     libraries = ", ".join(f"{name} {v}" for name, v in m["versions"].items() if name in PEERS)
     return (
         f"mbt built with {m['compiler']}; {m['system']}, Python {m['python']}, "
-        f"NumPy {m['versions']['numpy']}; {libraries} as their wheels come. "
+        f"NumPy {m['versions']['numpy']}; {libraries} from their wheels. "
         f"{results('calls')['rounds']} interleaved rounds."
     )
 
@@ -340,7 +340,7 @@ def roofs() -> str:
             *(f"{row[k] / 1e9:.1f}" for k in ("bytes read", "bytes written", "bytes written past caches")),
         ])  # fmt: skip
     head = [
-        "one core, billions a second", "operations", "loads", "stores", "bytes read", "bytes written",
+        "one core, billions per second", "operations", "loads", "stores", "bytes read", "bytes written",
         "bytes written past caches",
     ]  # fmt: skip
     return as_table(head, rows, 1)
@@ -362,7 +362,7 @@ def table_of_bounds() -> str:
             rows.append([function, model_name(model), *cells])
     head = [
         "function", "model", "operations", "loads", "stores", *(f"{name}, ns" for name in BOUNDS), "v3, ns",
-        "v4, ns", "largest bound, of v3",
+        "v4, ns", "largest bound, v3",
     ]  # fmt: skip
     rows.sort(key=lambda row: FUNCTIONS.index(row[0]))
     return as_table(head, rows, 2)
@@ -377,7 +377,7 @@ def threads() -> str:
             least = [pair[0] / 1e3 for pair in row["times"].values()]
             cells = [str(row["states"]), *map(figure, least), f"{least[0] / least[-1]:.2f}"]
             rows.append([function, model, *cells])
-    return as_table(["function", "model", "states", *head, "times as fast"], rows, 2)
+    return as_table(["function", "model", "states", *head, "speedup"], rows, 2)
 
 
 def dask() -> str:
@@ -387,7 +387,7 @@ def dask() -> str:
         for name, sweep in results("dask")["sweeps"].items()
         for run, row in sweep["runs"].items()
     ]
-    return as_table(["sweep", "", "thousand a second", "processors, µs each"], rows, 2)
+    return as_table(["sweep", "", "thousands per second", "CPU time, µs each"], rows, 2)
 
 
 def latency() -> str:
@@ -396,9 +396,9 @@ def latency() -> str:
     kinds = ("collection on", "collection off, frozen")
     rows = [[name, *(figure(x) for kind in kinds for x in found[kind][name])] for name in found[kinds[0]]]
     head = [
-        f"collector on: {PERCENTILES[0]}",
+        f"GC on: {PERCENTILES[0]}",
         *PERCENTILES[1:],
-        f"off, frozen: {PERCENTILES[0]}",
+        f"GC off, frozen: {PERCENTILES[0]}",
         *PERCENTILES[1:],
     ]
     return as_table(["", *head], rows, 1)
