@@ -315,7 +315,9 @@ def machines() -> str:
         isa = {"roofline": "v3, v4", "operations": "v3"}.get(part, m["isa"])
         where = f"{m['processor']}, {m['processors']} virtual processors"
         rows.append([title, where, f"x86-64: {isa}", m["month"], load, f"{m['seconds']} s"])
-    return as_table(["part", "processor", "instruction set", "when", "load before, after", "duration"], rows, 4)
+    return as_table(
+        ["part", "processor", "instruction set", "when", "load before, after", "duration"], rows, 4
+    )
 
 
 def versions() -> str:
