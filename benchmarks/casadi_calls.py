@@ -1,10 +1,10 @@
-"""What functions of CasADi take that call mbt, beside those made of expressions.
+"""Time of CasADi functions that call mbt, beside functions made of expressions.
 
     python benchmarks/casadi_calls.py [FILE.urdf] [--samples 100] [--rounds 15]
 
-Forward dynamics and its Jacobian of many samples, in microseconds a sample on one core: expressions in
-CasADi's virtual machine and a callback, once for each sample by `map`, and one call for all samples. The
-programs take turns; fastest and median rounds.
+Forward dynamics and its Jacobian for many samples, in microseconds per sample on one core: expressions in
+CasADi's virtual machine and a callback, each applied to every sample by `map`, and one call for all samples.
+The programs take turns; the fastest and the median round are printed.
 """
 
 from __future__ import annotations

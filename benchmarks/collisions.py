@@ -2,10 +2,10 @@
 
     python benchmarks/collisions.py [--batch 4096] [--rounds 9]
 
-An arm of seven joints with two fingers, in the proportions of a Panda, each body a capsule: 28 pairs. One
-thread. Contenders take turns in one process; a time is the least of the rounds, of the processor, so that
-other programs do not disturb it. Pinocchio and MuJoCo have no batches: loops in Python over configurations
-are part of their times.
+An arm of seven joints with two fingers, in the proportions of a Panda, with a capsule on each body: 28 pairs.
+One thread. Contenders take turns in one process; a time is the minimum CPU time of the rounds, so that other
+programs do not disturb it. Pinocchio and MuJoCo have no batches: their times include Python loops over
+configurations.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import mbt
 from models import Array
 
 RADIUS, LENGTH = 0.06, 0.2
-# Place and turn about x of each joint of the arm, of a Panda.
+# Origin and rotation about x of each joint of the arm, from a Panda.
 JOINTS = [
     ((0, 0, 0.333), 0.0), ((0, 0, 0), -0.5), ((0, -0.316, 0), 0.5), ((0.0825, 0, 0), 0.5),
     ((-0.0825, 0.384, 0), -0.5), ((0, 0, 0), 0.5), ((0.088, 0, 0), 0.5),
@@ -29,7 +29,7 @@ JOINTS = [
 
 
 def arm_with_fingers() -> str:
-    """Return the arm as URDF text, a capsule on each body that moves."""
+    """Return the arm as URDF text, with a capsule on each moving body."""
     inertia = '<inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/>'
     mass = f'<inertial><mass value="1"/>{inertia}</inertial>'
     parts = ['<robot name="arm"><link name="base"/>']
@@ -68,7 +68,7 @@ def contenders_of_mbt(scene: mbt.CollisionModel, q: Array) -> dict[str, Callable
 
 
 def contenders_of_pinocchio(scene: mbt.CollisionModel, q: Array) -> dict[str, Callable[[], object]]:
-    """Return loops over configurations, and how far distances are from those of mbt."""
+    """Return loops over configurations, and print how far distances are from those of mbt."""
     import coal
     import pinocchio as pin
 
@@ -102,7 +102,7 @@ def contenders_of_pinocchio(scene: mbt.CollisionModel, q: Array) -> dict[str, Ca
         pin.computeDistances(model, data, shapes, found, x)
         theirs = np.array([r.min_distance for r in found.distanceResults])
         worst = max(worst, float(np.abs(theirs - d)[d > 0].max(initial=0.0)))
-    print(f"  Pinocchio's distances of shapes that are apart differ by {worst:.1e} m at the most")
+    print(f"  Pinocchio's distances of separated shapes differ by at most {worst:.1e} m")
     return {
         "pin, placements alone": each(place),
         "pin, computeDistances": each(lambda x: pin.computeDistances(model, data, shapes, found, x)),
@@ -139,7 +139,7 @@ def contenders_of_mujoco(scene: mbt.CollisionModel, q: Array) -> dict[str, Calla
 
 
 def main() -> None:
-    """Measure, and print microseconds a configuration."""
+    """Measure and print microseconds per configuration."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -168,7 +168,7 @@ def main() -> None:
             call()
             best[name] = min(best[name], (time.process_time() - start) / count)
     for name, seconds in best.items():
-        print(f"  {name:36} {1e6 * seconds:8.3f} us a configuration")
+        print(f"  {name:36} {1e6 * seconds:8.3f} us per configuration")
 
 
 if __name__ == "__main__":

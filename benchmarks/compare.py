@@ -1,15 +1,15 @@
-"""Calls from Python on one state and on many, mbt beside other libraries on the same URDF text.
+"""Calls from Python on one state and on batches, mbt beside other libraries on the same URDF text.
 
     python benchmarks/compare.py [FILE.urdf ...] [--floating FILE.urdf ...] [--models NAME ...]
                                  [--functions NAME ...] [--contenders NAME ...] [--sizes N ...]
                                  [--plot FILE.png]
 
-Microseconds per state, in CPU time of the thread, the empty loop subtracted: minimum, and in brackets the
-median, of interleaved rounds. One state a call: over 16 changing states. Batches: mbt takes all states in one
-call; a library that can do so too does whichever is faster, that or a Python loop over single calls, all
-others loop, and leave each result where the call leaves it. One thread, unless `--threads` says otherwise;
-then in wall-clock time. What a call returns is compared with mbt before the clock starts. All run in
-one process, whose heap has been used.
+Microseconds of the thread's CPU time per state, with the empty loop subtracted: the minimum of interleaved
+rounds, and their median in brackets. Single calls loop over 16 changing states. In batches, mbt takes all
+states in one call. A peer that can do the same is timed both ways, and the faster of that and a Python loop
+over single calls is reported; all others loop, and leave each result where the call leaves it. With
+`--threads`, times are wall-clock times; the default is one thread. Results are compared with those of mbt
+before the clock starts. Everything runs in one process, whose heap has been used.
 """
 
 from __future__ import annotations
@@ -50,17 +50,17 @@ OWN: tuple[type[Contender], ...] = (Functional, WithContext, Compiled, CompiledS
 CONTENDERS: tuple[type[Contender], ...] = (*OWN, Pinocchio, Dynibo, MuJoCo, Drake)
 
 NUM_STATES = 16
-SAMPLE = 3e-4  # [s] of one timed sample
-MAX_NUMBERS = 2**24  # of a result, 128 MiB: batches of large models are smaller
+SAMPLE = 3e-4  # duration of one timed sample [s]
+MAX_NUMBERS = 2**24  # entries of a result, 128 MiB: large models get smaller batches
 
 
 @dataclass(frozen=True)
 class Result:
-    """One cell: a contender on a function of a model. Times are those of one state."""
+    """One cell: a contender on a function of a model. Times are per state."""
 
     model: str
     nv: int
-    size: int  # states a call of mbt
+    size: int  # states per call of mbt
     function: str
     contender: str
     minimum: float  # [us]
@@ -71,7 +71,7 @@ class Result:
 
     @property
     def agrees(self) -> bool:
-        """Whether it computes the same thing."""
+        """Whether the result agrees with that of mbt."""
         return self.error < self.tolerance
 
 
@@ -90,7 +90,7 @@ def make_states(tree: Any, floating: bool) -> list[State]:
 
 
 def make_batch(states: list[State], size: int) -> State:
-    """Return states, again and again, as one state with a leading axis."""
+    """Return states, repeated up to `size`, as one state with a leading axis."""
     columns = zip(*((state.q, state.v, state.x) for state in states), strict=True)
     return State(*(np.resize(column, (size, len(column[0]))) for column in columns))
 
@@ -99,14 +99,14 @@ def make_batch(states: list[State], size: int) -> State:
 
 
 def call_once(contender: Contender, call: Call, arguments: tuple[Any, ...]) -> Any:
-    """Return what a call gives."""
+    """Return the result of a call."""
     namespace = contender.namespace | dict(zip(contender.variables.split(", "), arguments, strict=True))
     exec(contender.statement(call), namespace)
     return eval(call.result, namespace)
 
 
 def results_of(contender: Contender, function: str, call: Call, states: list[State]) -> list[Array]:
-    """Return what a contender gives for each state, in mbt's terms."""
+    """Return the result of a contender for each state, in mbt's conventions."""
     if isinstance(contender, BatchContender):
         arguments = contender.arguments(function, make_batch(states, contender.size))
         many = call_once(contender, call, arguments)
@@ -123,7 +123,7 @@ def results_of(contender: Contender, function: str, call: Call, states: list[Sta
 
 
 def largest_error(found: list[Array], wanted: list[Array]) -> float:
-    """Return the largest difference, relative to the largest entry wanted."""
+    """Return the largest difference, relative to the largest expected entry."""
     pairs = zip(found, wanted, strict=False)
     return float(np.max([np.abs(a - b).max() / np.abs(b).max() for a, b in pairs]))
 
@@ -132,7 +132,7 @@ def largest_error(found: list[Array], wanted: list[Array]) -> float:
 
 
 class Clock:
-    """Times one statement over all its arguments; every sample is a microsecond figure per state."""
+    """Times one statement over all its arguments; every sample is a time per state in microseconds."""
 
     def __init__(
         self, statement: str, variables: str, namespace: dict[str, Any], arguments: list[Any], states: int
@@ -152,7 +152,7 @@ class Clock:
 
 
 def run_interleaved(clocks: Sequence[Clock], rounds: int) -> None:
-    """Sample every clock in each round, the order turned by one from round to round."""
+    """Sample every clock in each round, in an order that rotates by one from round to round."""
     for turn in range(rounds):
         for i in range(len(clocks)):
             clocks[(turn + i) % len(clocks)].sample()
@@ -189,7 +189,7 @@ def compare(
     for name in dict.fromkeys(contender.name for contender in contenders):
         own = [entry for entry in entries if entry[0].name == name]
         contender, statement, error, clock, empty = min(own, key=lambda entry: min(entry[3].samples))
-        # A loop of batches goes around once.
+        # A batch contender makes a single call, so there is no loop to subtract.
         loop = 0.0 if isinstance(contender, BatchContender) else min(empty.samples)
         yield Result(
             model.name,
@@ -208,7 +208,7 @@ def compare(
 def make_contenders(
     model: BenchmarkModel, tree: Any, candidates: Sequence[type[Contender]], size: int, notes: list[str]
 ) -> Iterator[Contender]:
-    """Make all who can read the model; for batches both ways of a peer, and what mbt does in one call."""
+    """Yield the contenders that can read the model; for batches, peers in both forms, mbt as one call."""
     for candidate in candidates:
         try:
             if size > 1 and candidate.batched is not None:
@@ -218,7 +218,7 @@ def make_contenders(
         except ImportError as error:
             notes.append(f"{candidate.name} is left out: {error}")
         except Exception as error:
-            # A library that cannot read the model, for a reason of its own.
+            # A library may fail to read a model for a reason of its own.
             reason = str(error).strip().splitlines()[0]
             notes.append(f"{candidate.name} is left out on {model.name}: {type(error).__name__}: {reason}")
 
@@ -247,15 +247,15 @@ def run(
 
 
 def by_kind(results: list[Result]) -> dict[str, list[Result]]:
-    """Return the results of single calls and those of batches, by what to call them."""
+    """Return the results of single calls and those of batches, by title."""
     kinds: dict[str, list[Result]] = {}
     for result in results:
-        kinds.setdefault("one state a call" if result.size == 1 else "batches of states", []).append(result)
+        kinds.setdefault("one state per call" if result.size == 1 else "batches of states", []).append(result)
     return kinds
 
 
 def print_table(results: list[Result]) -> None:
-    """One row per model, size and function, one column per contender."""
+    """Print one row per model, size and function, and one column per contender."""
     present = {result.contender for result in results}
     names = [contender.name for contender in CONTENDERS if contender.name in present]
     head = f"{'model':<18}{'nv':>4}{'states':>7}  {'function':<29}"
@@ -272,7 +272,7 @@ def print_table(results: list[Result]) -> None:
         )
     print("\nagreement: largest difference from mbt, relative to the largest entry, over all states.")
     if any(not row.agrees for row in results):
-        print("! differs by more than 1e-8, of float32 1e-4: not in the ratios.")
+        print("! differs by more than 1e-8, or 1e-4 in float32: excluded from the ratios.")
 
 
 def _cell(row: Result) -> str:
@@ -304,7 +304,7 @@ def _by_row(results: list[Result]) -> Iterator[list[Result]]:
 
 
 def print_summary(kind: str, results: list[Result]) -> None:
-    """How many times the minimum of mbt the minimum of the others is: geometric mean over the models."""
+    """Print the minimum of the others over the minimum of mbt: the geometric mean over the models."""
     print(f"\nTime of the others over the time of mbt, {kind}, geometric mean over the models:")
     names = {result.contender for result in results}
     for function in dict.fromkeys(result.function for result in results):
@@ -370,15 +370,15 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
         "--functions", nargs="+", choices=names, default=names, metavar="NAME", help=", ".join(names)
     )
     names = [contender.name for contender in CONTENDERS]
-    # What compiles takes its time.
+    # Contenders that compile take long.
     usual = [contender.name for contender in CONTENDERS if not issubclass(contender, Compiled)]
     parser.add_argument(
         "--contenders", nargs="+", choices=names, default=usual, metavar="NAME", help=", ".join(names)
     )
     parser.add_argument(
-        "--sizes", nargs="+", type=int, default=[1, 4096], metavar="N", help="states a call of mbt"
+        "--sizes", nargs="+", type=int, default=[1, 4096], metavar="N", help="states per call of mbt"
     )
-    parser.add_argument("--threads", type=int, default=1, help="of batches, of all who have some")
+    parser.add_argument("--threads", type=int, default=1, help="for batches, where supported")
     parser.add_argument("--rounds", type=int, default=30)
     parser.add_argument("--calls", action="store_true", help="print the statements behind the figures")
     parser.add_argument("--markdown", action="store_true", help="print the minima as a table in Markdown too")

@@ -1,4 +1,4 @@
-"""Lets pytest find the modules of this folder; times are those of a process whose heap has been used."""
+"""Let pytest find the modules of this folder, and time in a process whose heap has been used."""
 
 import sys
 from pathlib import Path

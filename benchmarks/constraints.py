@@ -1,13 +1,14 @@
-"""Forward dynamics with constraints of one state, and its derivatives, beside Pinocchio's.
+"""Forward dynamics of one state with constraints, and its derivatives, beside Pinocchio's.
 
     python benchmarks/constraints.py [--urdf FILE] [--held LINK ...] [--rounds 200]
 
-A four-bar linkage, closed by a ball, and a free humanoid that is held, that of the benchmarks or one of a
-file: by the first two links, its feet, with 12 equations, and by all of them, its hands too, with 24.
-Printed, of interleaved rounds: the least and the median time of a call, their ratios, and by how much the
-accelerations differ, and what these change by with forces. Of Pinocchio's ways to accelerations `lcaba` is
-the second, after `computeJointMinimalOrdering`. Derivatives are those of accelerations and multipliers by
-q, v and tau; those of Pinocchio follow a call of forward dynamics, which is part of both.
+The models are a four-bar linkage, closed by a ball, and a free humanoid (the one of the benchmarks, or one
+from a file) held by its first two links, its feet, with 12 equations, and by all its links, hands included,
+with 24. Printed, from interleaved rounds: the minimum and median time of a call, their ratios, the difference
+of the accelerations, and how much forces change them. Of Pinocchio's two algorithms for accelerations,
+`lcaba` is the second, after `computeJointMinimalOrdering`. Derivatives are those of accelerations and
+multipliers with respect to q, v and tau; those of Pinocchio need a call of forward dynamics first, which both
+times include.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ Call = Callable[[], Any]
 
 
 class Calls(NamedTuple):
-    """What both compute, and which place each velocity of a tree has in Pinocchio."""
+    """The calls to compare, and the index in Pinocchio of each velocity of the tree."""
 
     forward: tuple[Call, Call, Call]
     derivatives: tuple[Call, Call]
@@ -42,7 +43,7 @@ class Calls(NamedTuple):
 
 
 def four_bar_urdf() -> str:
-    """Return three bars in a row, which turn about y."""
+    """Return three bars in a row, which rotate about y."""
     text = '<robot name="four_bar"><link name="base"/>'
     for i, length in enumerate(BARS):
         parent, start = (f"bar{i - 1}", BARS[i - 1]) if i else ("base", 0.0)
@@ -85,7 +86,7 @@ def prepare_four_bar() -> Calls:
 
 
 def prepare_humanoid(source: BenchmarkModel, links: list[str]) -> Calls:
-    """Return the same of a free robot, links of which are held."""
+    """Return the same for a free robot whose given links are held."""
     tree = mbt.load_model(with_free_root(source))
     work = tree.edit()
     world = work.world_body
@@ -125,7 +126,7 @@ def prepare_humanoid(source: BenchmarkModel, links: list[str]) -> Calls:
 def prepare(
     tree: mbt.MultibodyTree, model: Any, models: list[Any], own: Any, peer: Any, order: Array
 ) -> Calls:
-    """Return calls with all that may be made before."""
+    """Return the calls, with everything prepared that can be prepared in advance."""
     model.gravity.linear = np.array([0, 0, -9.81])
     data = model.createData()
     constraints, datas = pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
@@ -139,7 +140,7 @@ def prepare(
     for constraint in constraints:
         ends.append(constraint.createData())
     pin.computeJointMinimalOrdering(twin, ordered, constraints)
-    # With less than 1e-6 its accelerations are wrong in the third digit.
+    # With a mu of less than 1e-6 its accelerations are wrong in the third digit.
     softer = pin.ProximalSettings(1e-9, 1e-6, 20)
     pin.initConstraintDynamics(model, data, constraints, datas)
     tau = np.zeros(model.nv)
@@ -163,7 +164,7 @@ def prepare(
 
 
 def measure(calls: list[Call], rounds: int) -> list[tuple[float, float]]:
-    """Return least and median time of each [us], of rounds that take turns."""
+    """Return the minimum and median time of each call [us], from rounds that take turns."""
     times: list[list[float]] = [[] for _ in calls]
     for _ in range(rounds):
         for call, own in zip(calls, times, strict=True):
@@ -177,7 +178,7 @@ def measure(calls: list[Call], rounds: int) -> list[tuple[float, float]]:
 def main() -> None:
     """Print a line for each mechanism."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--urdf", type=Path, help="a humanoid; that of the benchmarks by default")
+    parser.add_argument("--urdf", type=Path, help="a humanoid; the default is that of the benchmarks")
     parser.add_argument(
         "--held",
         nargs="+",
@@ -202,7 +203,7 @@ def main() -> None:
 
 
 def print_line(name: str, library: str, times: list[tuple[float, float]], own: Array, peer: Array) -> None:
-    """Tell how long both took, and how far apart they are."""
+    """Print how long both took, and how far apart their results are."""
     (mine, my_median), (theirs, their_median) = times
     difference = abs(own - peer).max() / max(1.0, abs(own).max())
     print(

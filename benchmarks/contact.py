@@ -1,11 +1,11 @@
-"""Feet on the ground: what contact costs forward dynamics, and rollouts beside `mujoco.rollout`, one core.
+"""Feet on the ground: the cost of contact in forward dynamics; rollouts beside `mujoco.rollout`, on one core.
 
     python benchmarks/contact.py [FILE.urdf LEFT_FOOT RIGHT_FOOT] [--states 1024] [--steps 50] [--rounds 5]
 
-Four points a foot, all in contact at the start, under a robot that falls without torques. MuJoCo has a small
-sphere at each point and a plane, nothing else touches: contacts on, limits off, Euler without implicit
-damping, the solver with its defaults. The libraries take turns. CPU time of one state, or of a step of one
-state: the least of the rounds, and their median.
+Four points per foot, all in contact at the start, under a robot that falls without torques. MuJoCo gets a
+small sphere at each point and a plane, and nothing else touches: contacts on, limits off, Euler without
+implicit damping, the default solver. The libraries take turns. Times are CPU times of one state, or of one
+step of one state: the minimum of the rounds, and their median.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ POINTS = np.array([[x, y, -0.05] for x in (-0.05, 0.15) for y in (-0.03, 0.03)])
 
 
 def mujoco_model(model: BenchmarkModel, feet: tuple[str, str] | None) -> Any:
-    """Return the model as MuJoCo has it, with spheres at the feet, if told."""
+    """Return the model for MuJoCo, with spheres at the feet if any are given."""
     spec = mujoco.MjSpec.from_string(with_free_root(model))
     if feet is not None:
         spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_PLANE, size=[1, 1, 1], contype=1, conaffinity=0)
@@ -49,7 +49,7 @@ def mujoco_model(model: BenchmarkModel, feet: tuple[str, str] | None) -> Any:
 
 
 def tree_of(model: BenchmarkModel, feet: tuple[str, str] | None) -> Any:
-    """Return the same as a tree, with points at the feet."""
+    """Return the same model as a tree, with points at the feet if any are given."""
     tree = mbt.interop.from_mujoco(mujoco_model(model, None)).edit()
     for foot in feet or ():
         tree.add_force_element(
@@ -63,7 +63,7 @@ def tree_of(model: BenchmarkModel, feet: tuple[str, str] | None) -> Any:
 
 
 def states_of(tree: Any, count: int) -> tuple[Any, Any]:
-    """Return states near that of zero angles, as high as brings the lowest point into the ground."""
+    """Return states near zero angles, at the height that brings the lowest point into the ground."""
     rng = np.random.default_rng(0)
     context = tree.create_default_context(count)
     q = np.array(np.broadcast_to(context.q, (count, tree.num_positions)))
@@ -76,7 +76,7 @@ def states_of(tree: Any, count: int) -> tuple[Any, Any]:
 
 
 def measure(calls: dict[str, Callable[[], Any]], rounds: int, count: int) -> dict[str, tuple[float, float]]:
-    """Return the least and the median time of each call, of one of `count` [ns]."""
+    """Return the minimum and the median time of each call, per one of `count` [ns]."""
     times: dict[str, list[float]] = {name: [] for name in calls}
     for _ in range(rounds):
         for name, call in calls.items():
@@ -87,7 +87,7 @@ def measure(calls: dict[str, Callable[[], Any]], rounds: int, count: int) -> dic
 
 
 def dynamics_calls(trees: dict[str, Any], q: Any, v: Any, one: bool) -> dict[str, Callable[[], Any]]:
-    """Return a call of forward dynamics of each tree, of all states, or of one after the other."""
+    """Return a call of forward dynamics for each tree, on all states at once or one after the other."""
 
     def call(tree: Any) -> Any:
         tau = np.zeros_like(v)

@@ -1,4 +1,4 @@
-"""What a library under comparison is: statements that call each function, and results in mbt's terms.
+"""A library under comparison: statements that call each function, and results in mbt's conventions.
 
 Every contender gets its arguments in its own convention, prepared before the clock starts. Where a library
 offers several ways to the same result, all are listed; the comparison keeps the fastest.
@@ -22,7 +22,7 @@ import mbt
 from mbt import autodiff
 from models import Array, BenchmarkModel
 
-GRAVITY = 9.80665  # one of the contenders has it built in
+GRAVITY = 9.80665  # hard-coded in one of the contenders
 
 INVERSE_DYNAMICS = "inverse dynamics"
 MASS_MATRIX = "mass matrix"
@@ -55,7 +55,7 @@ FUNCTIONS = (*PLAIN_FUNCTIONS, *GRADIENTS)
 class State:
     """Positions, velocities and an input (accelerations or forces), in mbt's order and conventions.
 
-    Of many states: each with a leading axis.
+    With a leading axis, many states.
     """
 
     q: Array
@@ -69,7 +69,7 @@ class State:
 
 @dataclass(frozen=True)
 class Call:
-    """A statement on q, v and x, and the expression of its result."""
+    """A statement on q, v and x, and the expression for its result."""
 
     statement: str
     result: str
@@ -83,14 +83,14 @@ class Contender:
 
     name = ""
     module = ""
-    #: Of gravity generalized forces: those that act, as here, or those that hold against them.
+    #: Sign of gravity generalized forces: 1 if gravity exerts them, -1 if they hold against it.
     gravity_sign = 1.0
-    #: What computes many states by one call, if the library can.
+    #: The contender that computes many states in one call, if the library can.
     batched: ClassVar[type[BatchContender] | None] = None
-    #: What the statements take from a state.
+    #: The variables that the statements use.
     variables = "q, v, x"
     calls: ClassVar[Mapping[str, tuple[Call, ...]]]
-    #: How far results may be off, relative to the largest; forward dynamics of a long chain loses digits.
+    #: Allowed error relative to the largest entry; forward dynamics of a long chain loses digits.
     tolerance = 1e-8
 
     def __init__(self, model: BenchmarkModel, tree: Any) -> None:
@@ -123,14 +123,14 @@ class Contender:
 
     @abstractmethod
     def velocity_columns(self) -> Array:
-        """Return the own velocity index of each of mbt's one-dof joints."""
+        """Return the contender's velocity index of each of mbt's one-dof joints."""
 
     def position_columns(self) -> Array:
-        """Return the own position index of each of mbt's one-dof joints."""
+        """Return the contender's position index of each of mbt's one-dof joints."""
         return self.velocity_columns() + (1 if self.floating else 0)
 
     def root_positions(self, q: Array) -> Array:
-        """Return the positions of a free root, from [w x y z] and place."""
+        """Return the positions of a free root, from the quaternion w, x, y, z and the position."""
         return q
 
     def root_T(self, R: Array) -> Array:
@@ -173,7 +173,7 @@ class Contender:
         return self.q(state.q), T @ state.v, x
 
     def in_terms_of_mbt(self, function: str, state: State, result: Any) -> Array:
-        """Return a result of the contender as mbt would give it."""
+        """Return a result of the contender in mbt's conventions."""
         T = self.T(state.q)
         if function == INVERSE_DYNAMICS:
             return T.T @ result
@@ -193,7 +193,7 @@ class Contender:
         return self.poses(result)
 
     def derivatives(self, function: str, state: State, by_q: Array, by_v: Array, by_x: Array) -> list[Array]:
-        """Return derivatives along v as mbt's."""
+        """Return derivatives in mbt's tangent directions v."""
         return [by_q, by_v, by_x]
 
     @abstractmethod
@@ -210,7 +210,7 @@ class Contender:
 
 
 class BatchContender(Contender):
-    """Computes many states by one call. Takes and gives arrays of `size` states."""
+    """Computes many states in one call, with arrays of `size` states as arguments and results."""
 
     def __init__(self, model: BenchmarkModel, tree: Any, size: int) -> None:
         self.size = size
@@ -219,7 +219,7 @@ class BatchContender(Contender):
     def rows(
         self, arguments: Callable[[str, State], tuple[Any, ...]], function: str, states: State
     ) -> list[tuple[Any, ...]]:
-        """Return the arguments of each state; of those that come again, once."""
+        """Return the arguments of each state; repeated states are converted once."""
         known: dict[bytes, tuple[Any, ...]] = {}
         rows = []
         for state in states:
@@ -242,7 +242,7 @@ def rotation_of_quaternion(q: Array) -> Array:
 
 
 def homogeneous(poses: list[tuple[Array, Array]]) -> Array:
-    """Return 4 x 4 matrices of rotations and places."""
+    """Return 4 x 4 matrices from rotations and positions."""
     result = np.tile(np.eye(4), (len(poses), 1, 1))
     for X, (R, p) in zip(result, poses, strict=True):
         X[:3, :3], X[:3, 3] = R, p
@@ -299,7 +299,7 @@ class Functional(Contender):
 
 
 class InBatches(BatchContender, Functional):
-    """The functions of `mbt.functional` on many states at a time."""
+    """The functions of `mbt.functional` on batches of states."""
 
     def load(self) -> None:
         self.shape = (self.size,)
@@ -311,12 +311,12 @@ Functional.batched = InBatches
 
 @functools.lru_cache(maxsize=2)
 def native_code(tree: Any, names: tuple[str, ...], frame: Any, dtype: Any) -> Any:
-    """Return the compiled functions of a tree; those of the last two are kept."""
+    """Return the compiled functions of a tree; the last two results are cached."""
     return mbt.compile(tree, list(names), frame=frame, dtype=dtype)
 
 
 class Compiled(Functional):
-    """The functions that `mbt.compile` makes; derivatives, which take it longest, of small models."""
+    """The functions that `mbt.compile` makes; derivatives, slowest to compile, only for small models."""
 
     name = "mbt.compile"
     batched = None
@@ -337,7 +337,7 @@ class Compiled(Functional):
 
 
 class CompiledInBatches(BatchContender, Compiled):
-    """The same on many states at a time."""
+    """The same on batches of states."""
 
     def load(self) -> None:
         self.shape = (self.size,)
@@ -348,7 +348,7 @@ Compiled.batched = CompiledInBatches
 
 
 class CompiledSingle(Compiled):
-    """The same in float32, from float32 to float32."""
+    """The same in float32, for arguments and results."""
 
     name = "mbt.compile-f32"
     dtype = np.float32
@@ -359,7 +359,7 @@ class CompiledSingle(Compiled):
 
 
 class CompiledSingleInBatches(BatchContender, CompiledSingle):
-    """The same on many states at a time."""
+    """The same on batches of states."""
 
     def load(self) -> None:
         self.shape = (self.size,)
@@ -370,7 +370,7 @@ CompiledSingle.batched = CompiledSingleInBatches
 
 
 class WithContext(Functional):
-    """The methods of a tree, which take a Context; gradients are those of its clone to AutoDiff."""
+    """The methods of a tree, which take a Context; gradients are those of its AutoDiff clone."""
 
     name = "mbt Context"
     batched = None
@@ -388,7 +388,7 @@ class WithContext(Functional):
         ),
         BIAS_TERM: (Call("context.q = q; context.v = v; bias_term(context, out=Cv)", "Cv"),),
         GRAVITY_FORCES: (Call("context.q = q; gravity_generalized_forces(context, out=tau)", "tau"),),
-        # A result that is kept keeps its cache: the next one is computed into new memory.
+        # A result that is kept alive keeps its cache: the next one is computed into new memory.
         BODY_POSES: (
             Call("context.q = q; X_WB = eval_position_kinematics(context).X_WB", "X_WB"),
             Call(

@@ -1,12 +1,12 @@
-"""What quantities of frames, masses and forces take on Contexts of batches and with derivatives.
+"""Time of quantities of frames, masses and forces on Contexts of batches and with derivatives.
 
     python benchmarks/contexts.py [FILE.urdf ...] [--models NAME ...] [--states 4096] [--rounds 7]
 
-A batch against a loop that sets q and v of a Context of one state and calls the same method: nanoseconds a
-state, the least of some rounds, all in turns. One loop throws its results away, the other leaves them where a
-batch leaves them, in one array of all states; beside them the time to fill a new array of this size.
-With derivatives along all positions: microseconds a call, new positions included. Last the Python functions
-that one call runs. Time is that of the processor, one core.
+A batch against a loop that sets q and v of a Context of one state and calls the same method: nanoseconds per
+state, the minimum of interleaved rounds. One loop discards its results, the other stores them as a batch
+does, in one array of all states; beside them is the time to fill a new array of this size. With derivatives
+with respect to all positions: microseconds per call, setting the positions included. The last columns count
+the Python functions that one call runs. Times are CPU times on one core.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import numpy as np
 import mbt
 from models import make_model
 
-# States that the loop goes through in each round.
+# States per round of the loop.
 LOOP = 256
 POINT = np.array([0.0, 0.0, 0.1])
 
@@ -31,7 +31,7 @@ Call = Callable[[Any], Any]
 
 
 def calls_of(tree: Any) -> dict[str, Call]:
-    """Return what is called, on a tree of any scalar."""
+    """Return the calls, on a tree of any scalar."""
     world, tip, other = tree.world_frame, tree.bodies[-1].body_frame, tree.bodies[1].body_frame
     points = np.stack([POINT, -POINT], 1)
     vdot = np.linspace(-1.0, 1.0, tree.num_velocities)
@@ -53,7 +53,7 @@ def calls_of(tree: Any) -> dict[str, Call]:
 
 
 def least(rounds: int, *calls: Callable[[], Any]) -> list[float]:
-    """Return the least times of calls in turns, after a first turn [s]."""
+    """Return the minimum times of interleaved calls, after a warm-up round [s]."""
     times: list[list[float]] = [[] for _ in calls]
     for _ in range(1 + rounds):
         for call, spent in zip(calls, times, strict=True):
@@ -64,7 +64,7 @@ def least(rounds: int, *calls: Callable[[], Any]) -> list[float]:
 
 
 def count_frames(call: Callable[[], Any]) -> int:
-    """Return how many Python functions a call runs."""
+    """Return the number of Python functions that a call runs."""
     count = 0
 
     def note(frame: Any, event: str, argument: Any) -> None:
@@ -76,11 +76,11 @@ def count_frames(call: Callable[[], Any]) -> int:
         call()
     finally:
         sys.setprofile(None)
-    return count - 1  # that of `call` itself
+    return count - 1  # without `call` itself
 
 
 def compare(name: str, tree: mbt.MultibodyTree, states: int, rounds: int) -> None:
-    """Print a table of one model."""
+    """Print a table for one model."""
     rng = np.random.default_rng(0)
     q = np.array([tree.random_positions(rng) for _ in range(states)])
     v = rng.normal(size=(states, tree.num_velocities))
@@ -91,7 +91,7 @@ def compare(name: str, tree: mbt.MultibodyTree, states: int, rounds: int) -> Non
     seeds = mbt.autodiff.initialize(q[0])
     own, others = calls_of(tree), calls_of(twin)
     print(
-        f"\n{name}, {states} states: ns a state of a batch, to fill its result, of a loop, ratio, of a loop"
+        f"\n{name}, {states} states; ns per state: batch, filling its result, loop, ratio, loop"
         " that keeps its results, ratio; us with derivatives; Python frames of both"
     )
     for what, call in own.items():

@@ -2,12 +2,12 @@
 
     python benchmarks/control.py [--go1 FILE] [--h1 FILE] [--ticks 2000] [--rounds 5] [--loop 5]
 
-A robot stands on points and sways: tasks of the trunk's orientation and position and of a posture, friction
-pyramids, limits of efforts and velocities. It is one of those made here, or of the URDF file of a Unitree Go1
-or H1. States come from a motion of the controller, a tick a millisecond. Contenders take turns, tick by
-tick, in one process on one thread with warm starts; that their torques agree is asserted. "floor" is the
-median over states of the least of all rounds: what a tick takes when nothing comes between. Then a loop
-at 1 kHz, paced by the clock, calls the compiled controller for some seconds.
+A robot stands on points and sways: tasks for the trunk's orientation and position and for a posture, friction
+pyramids, effort and velocity limits. The robot is one of those made here, or the Unitree Go1 or H1 from its
+URDF file. States come from a motion of the controller, one tick per millisecond. Contenders take turns, tick
+by tick, in one process on one thread with warm starts; their torques are asserted to agree. "floor" is the
+median over states of the minimum over rounds: the time of an undisturbed tick. Then a loop at 1 kHz, paced by
+the clock, calls the compiled controller for some seconds.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ Tick = Callable[[int], Array]
 
 @dataclass
 class Robot:
-    """A robot that stands: on which points, and how."""
+    """A robot and how it stands: the points of its feet, and its posture."""
 
     name: str
     urdf: str
     base: str
     feet: dict[str, Array]  # points (n, 3) by link
-    bent: dict[str, float]  # positions by what the names of joints contain
+    bent: dict[str, float]  # position by a part of joint names
 
 
 def quadruped() -> Robot:
-    """Return a robot of four legs with three joints each, which stands on four points."""
+    """Return a robot with four legs of three joints each, which stands on four points."""
     links, joints, feet = {"trunk": cylinder(8.0, 0.15, 0.1)}, [], {}
     for name, x, y in (("fl", 0.2, 0.1), ("fr", 0.2, -0.1), ("hl", -0.2, 0.1), ("hr", -0.2, -0.1)):
         parent, place = "trunk", (x, y, 0.0)
@@ -56,7 +56,7 @@ def quadruped() -> Robot:
 
 
 def biped() -> Robot:
-    """Return a robot of two legs with five joints and two arms with four, which stands on eight points."""
+    """Return a robot with two legs of five joints and two arms of four, which stands on eight points."""
     links, joints, feet = {"pelvis": cylinder(20.0, 0.12, 0.5)}, [], {}
     sole = np.array([[x, y, -0.05] for x in (-0.08, 0.15) for y in (-0.04, 0.04)])
     parts = ("yaw", "0 0 1", 0.0), ("roll", "1 0 0", 0.0), ("hip", "0 1 0", -0.4), ("knee", "0 1 0", -0.4)
@@ -90,18 +90,18 @@ def _add(
 
 
 def read_undamped(path: str) -> str:
-    """Return the text of a file without damping and friction of joints, which Pinocchio leaves out."""
+    """Return the text of a file without joint damping and friction, which the Pinocchio contender omits."""
     return re.sub(r"<dynamics[^>]*/>", "", Path(path).read_text(encoding="utf-8"))
 
 
 def go1(path: str) -> Robot:
-    """Return the quadruped of a file."""
+    """Return the quadruped from a file."""
     feet = {f"{leg}_foot": np.zeros((1, 3)) for leg in ("FR", "FL", "RR", "RL")}
     return Robot("Go1", read_undamped(path), "trunk", feet, {"thigh": 0.8, "calf": -1.6})
 
 
 def h1(path: str) -> Robot:
-    """Return the humanoid of a file, whose feet stay parallel: it has five joints a leg."""
+    """Return the humanoid from a file; with five joints per leg, its feet stay parallel."""
     sole = np.array([[x, y, -0.07] for x in (-0.08, 0.15) for y in (-0.03, 0.03)])
     feet = {f"{side}_ankle_link": sole for side in ("left", "right")}
     bent = {"hip_pitch": -0.4, "knee": 0.8, "ankle": -0.4}
@@ -109,7 +109,7 @@ def h1(path: str) -> Robot:
 
 
 class Workload:
-    """A tree, a posture, and states and goals of a motion."""
+    """A tree, a posture, and the states and goals of a motion."""
 
     def __init__(self, robot: Robot, count: int) -> None:
         self.robot = robot
@@ -137,7 +137,7 @@ class Workload:
             q = functional.integrate_positions(tree, q, v, DT)
 
     def make_controller(self) -> mbt.TaskSpaceController:
-        """Return a controller, compiled."""
+        """Return a compiled controller."""
         contacts = [
             mbt.ContactPoints(link, points, friction=FRICTION, damping=DAMPING)
             for link, points in self.robot.feet.items()
@@ -161,7 +161,7 @@ class Workload:
         return [self.rotation, self.positions[k], None]
 
     def states_of_pinocchio(self, model: Any) -> tuple[list[tuple[Array, Array]], Array, list[int]]:
-        """Return states, the posture, and the places of the motors' velocities, in a model of Pinocchio."""
+        """Return states, posture and the indices of the motors' velocities, for a model of Pinocchio."""
         import pinocchio as pin
 
         places = [model.joints[model.getJointId(joint.name)] for joint in self.motors]
@@ -183,7 +183,7 @@ class Workload:
 
 
 def ticks_of_mbt(work: Workload) -> dict[str, Tick]:
-    """Return ticks of mbt: torques of the motors in the order of their names."""
+    """Return ticks of mbt: torques of the motors, in the order of their names."""
     controller = work.make_controller()
     goals = [work.goals(k) for k in range(len(work.q))]
     result = controller.solve(work.q[0], work.v[0], goals[0])
@@ -318,7 +318,7 @@ def measure(robot: Robot, count: int, rounds: int, seconds: float) -> None:
 
 
 def pace(tick: Tick, count: int, num_ticks: int) -> Array:
-    """Return the durations of ticks that begin once a millisecond."""
+    """Return the durations of ticks that start once per millisecond."""
     times, start = np.zeros(num_ticks), time.perf_counter()
     for i in range(num_ticks):
         due = start + 1e-3 * i
@@ -332,7 +332,7 @@ def pace(tick: Tick, count: int, num_ticks: int) -> Array:
 
 
 def main() -> None:
-    """Measure what the command line asks for."""
+    """Measure the robots of the command line."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -1,17 +1,17 @@
-"""Ticks of a controller by tasks beside TSID: how much torques differ, and how long both take.
+"""Ticks of a controller by tasks beside TSID: differences of the torques, and the times of both.
 
     python benchmarks/control_beside_tsid.py [--go1 FILE] [--h1 FILE] [--ticks 500] [--rounds 5]
 
-For an environment of its own, in which mbt and TSID both run. The wheels of PyPI do so together:
+Needs an environment of its own, in which both mbt and TSID run. These wheels from PyPI work together:
 
     pip install daqp tsid==1.7.1 pin==3.4.0 "cmeel-urdfdom<5" "cmeel-tinyxml2<11"
 
-The robots of `benchmarks/control.py`, or a Unitree Go1 and H1, sway on four and eight points, and both solve
-the same program:
-tasks of the trunk's pose and of a posture, contacts whose rest is a cost, friction pyramids, limits of
-efforts and velocities. Then efforts are limited to a part of what this takes, so that bounds are active.
-That torques agree to 1e-6 of the largest is asserted. Ticks take turns on one thread; least and median of
-all, in microseconds. TSID is called from Python, as is mbt.
+The robots of `benchmarks/control.py`, or a Unitree Go1 and H1, sway on four and eight points, and both
+libraries solve the same program: tasks for the trunk's pose and for a posture, contacts whose motion is
+penalized by a cost, friction pyramids, effort and velocity limits. Then effort limits are lowered to a part
+of the torques needed, so that bounds are active. Torques are asserted to agree to 1e-6 of the largest. Ticks
+take turns on one thread; the minimum and median of all are printed, in microseconds. Like mbt, TSID is called
+from Python.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ import mbt
 from control import DAMPING, DT, FRICTION, Robot, Tick, Workload, biped, go1, h1, quadruped
 from models import Array
 
-# Weights: forces count enough that the program is well conditioned, or no two solvers would agree.
+# Weights: the force weight is large enough that the program is well conditioned and solvers can agree.
 CONTACT, POSTURE, FORCE = 1e3, 1e-1, 1e-3
-# What TSID's solver adds to the diagonal of its cost.
+# Added by TSID's solver to the diagonal of its cost.
 REGULAR = 1e-8
 
 
@@ -42,7 +42,7 @@ def ticks_of_mbt(work: Workload) -> Tick:
     """Return ticks of mbt: torques of the motors."""
     robot = work.robot
     places = [joint.velocity_start for joint in work.motors]
-    contacts = [  # of one point each, as in TSID: several of one contact would rest as one body
+    contacts = [  # one point each, as in TSID: several points in one contact would be held as one body
         mbt.ContactPoints(link, p, friction=FRICTION, damping=DAMPING)
         for link, points in robot.feet.items()
         for p in points
@@ -73,7 +73,7 @@ def ticks_of_mbt(work: Workload) -> Tick:
 
 
 def add_points(model: pin.Model, robot: Robot) -> list[str]:
-    """Add a frame for each point on which a robot stands, and return their names."""
+    """Add a frame for each point on which a robot stands, and return the names of the frames."""
     names = []
     for link, points in robot.feet.items():
         index = model.getFrameId(link)
@@ -145,7 +145,7 @@ def ticks_of_tsid(work: Workload) -> Tick:
 
 
 def compare(robot: Robot, count: int, rounds: int) -> float:
-    """Print differences and times of one robot, and return its largest torque."""
+    """Print the differences and times of one robot, and return its largest torque."""
     work = Workload(robot, count)
     efforts = work.tree.effort_upper_limits[[joint.velocity_start for joint in work.motors]]
     ticks = {"mbt": ticks_of_mbt(work), "TSID": ticks_of_tsid(work)}
@@ -154,7 +154,7 @@ def compare(robot: Robot, count: int, rounds: int) -> float:
     off = np.abs(torques["mbt"] - torques["TSID"]).max() / size
     bound = np.isclose(np.abs(torques["mbt"]), efforts, rtol=1e-9).any(axis=1).mean()
     print(f"{robot.name}: torques up to {size:.4g} N m, at a limit in {100 * bound:.0f} % of ticks")
-    print(f"  largest difference, of the largest torque: {off:.1e}")
+    print(f"  largest difference, relative to the largest torque: {off:.1e}")
     assert off < 1e-6, off
     times: dict[str, list[float]] = {name: [] for name in ticks}
     gc.disable()

@@ -2,9 +2,9 @@
 
     python benchmarks/convex_distances.py [--batch 512] [--rounds 9]
 
-Four bodies that float among seven obstacles, 28 pairs, all of them hulls with as many vertices. One thread.
-Contenders take turns in one process; a time is the least of the rounds, in time of the processor, which other
-programs do not disturb. Pinocchio has no batches: its loop in Python is part of its time.
+Four floating bodies among seven obstacles, 28 pairs, all of them hulls with the same number of vertices. One
+thread. Contenders take turns in one process; a time is the minimum CPU time of the rounds, which other
+programs do not disturb. Pinocchio has no batches: its time includes a Python loop.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ BODIES, OBSTACLES = 4, 7
 
 
 def write_hull(points: Array, path: Path) -> Array:
-    """Write a hull as OBJ, and return its faces, counterclockwise seen from outside."""
+    """Write a hull as OBJ, and return its faces, counterclockwise as seen from outside."""
     hull = ConvexHull(points)
     faces = np.array(
         [
@@ -42,7 +42,7 @@ def write_hull(points: Array, path: Path) -> Array:
 
 
 def scene_of_mbt(folder: str, places: Array) -> mbt.CollisionModel:
-    """Return bodies that float, and obstacles."""
+    """Return floating bodies and obstacles."""
     tree = mbt.MultibodyTree()
     for i in range(BODIES):
         body = tree.add_body(mbt.RigidBody(f"body{i}", mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)))
@@ -59,7 +59,7 @@ def scene_of_mbt(folder: str, places: Array) -> mbt.CollisionModel:
 def scene_of_pinocchio(
     pairs: tuple[tuple[str, str], ...], points: Array, faces: Array, places: Array
 ) -> tuple[object, object]:
-    """Return a model and its shapes, in these pairs."""
+    """Return a model and its shapes, with these pairs."""
     corners, triangles = coal.StdVec_Vec3s(), coal.StdVec_Triangle()
     for point in points:
         corners.append(point)
@@ -78,7 +78,7 @@ def scene_of_pinocchio(
 
 
 def compare(vertices: int, reach: float, batch: int, rounds: int) -> None:
-    """Measure, and print microseconds a pair."""
+    """Measure and print microseconds per pair."""
     rng = np.random.default_rng(vertices)
     points = rng.normal(size=(vertices, 3))
     points *= [0.1, 0.15, 0.3] / np.linalg.norm(points, axis=1, keepdims=True)
@@ -123,12 +123,12 @@ def compare(vertices: int, reach: float, batch: int, rounds: int) -> None:
         f"{vertices:4} vertices, {100 * (ours < 0).mean():3.0f} % overlap, "
         f"median difference {np.median(off):.0e}: "
         + ", ".join(f"{name} {1e6 * seconds / ours.size:.2f}" for name, seconds in best.items())
-        + f" us a pair; {best['pin'] / best['mbt']:.1f} times as fast"
+        + f" us per pair; {best['pin'] / best['mbt']:.1f} times as fast"
     )
 
 
 def main() -> None:
-    """Compare small and large hulls: far apart, close, and most of them in one another."""
+    """Compare small and large hulls: far apart, close, and mostly overlapping."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -1,10 +1,10 @@
-"""What a node of an optimal control problem takes: a tree in Crocoddyl, beside Crocoddyl's own model.
+"""Time of a node of an optimal control problem: a tree in Crocoddyl, beside Crocoddyl's own model.
 
     python benchmarks/crocoddyl_nodes.py FILE.urdf [...] [--nodes 100] [--rounds 30]
 
-Microseconds a node of `calc` and `calcDiff` of a problem on one thread, and of the model alone, called from
-Python: forward dynamics, costs of the state and of inputs, Euler's integrator. Crocoddyl's model is C++
-throughout. They take turns; fastest and median rounds.
+Microseconds per node for `calc` and `calcDiff` of a problem on one thread, and for the model alone, called
+from Python: forward dynamics, state and input costs, Euler's integrator. Crocoddyl's model is entirely C++.
+The contenders take turns; the fastest and the median round are printed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import mbt.interop.crocoddyl as mcrocoddyl
 
 
 def make_costs(state: Any) -> Any:
-    """Return costs of the state and of inputs."""
+    """Return state and input costs."""
     costs = crocoddyl.CostModelSum(state)
     for name, residual in (
         ("state", crocoddyl.ResidualModelState(state)),
@@ -36,7 +36,7 @@ def make_costs(state: Any) -> Any:
 
 
 def compare(path: Path, num_nodes: int, num_rounds: int) -> None:
-    """Print the table of one robot."""
+    """Print the table for one robot."""
     robot = pinocchio.buildModelFromUrdf(str(path))
     robot.damping[:] = 0.0
     tree = mbt.interop.from_pinocchio(robot)

@@ -3,11 +3,11 @@
     python benchmarks/dask_scaling.py [--workers 1 2] [--blocks 16] [--rounds 5]
 
 Three sweeps: forward dynamics of a humanoid, implicit steps of a quadruped that stands on its servos, and
-inverse kinematics of an arm. The rows of a block are in the workers, one thread each, before the clock
-starts; one number of each block comes back. Printed, of the least of interleaved rounds: how many states,
-steps or goals a second in wall-clock time; the ratio to one process; and the CPU time that the workers take
-for each, which other programs on the machine disturb less. "The tree in each task" sends the model with
-every block, in place of once to each worker. Needs MuJoCo, from whose model the quadruped comes.
+inverse kinematics of an arm. The rows of a block are in the memory of the workers, one thread each, before
+the clock starts; each block returns one number. Printed, for the best of interleaved rounds: states, steps or
+goals per second of wall-clock time; the ratio to one process; and the workers' CPU time for each, which other
+programs on the machine disturb less. "The tree in each task" sends the model with every block instead of once
+to each worker. Needs MuJoCo, from whose model the quadruped comes.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ DT, STEPS = 2e-3, 50
 
 
 def largest_acceleration(x: Array, *, model: mbt.MultibodyTree) -> Array:
-    """Return the largest entry of all accelerations of a block of states (q, v, tau), shape (1, 1)."""
+    """Return the largest acceleration over a block of states (q, v, tau), shape (1, 1)."""
     q, v, tau = np.split(x, [model.num_positions, model.num_positions + model.num_velocities], axis=1)
     vdot = functional.forward_dynamics(model, *map(np.ascontiguousarray, (q, v, tau)))
     return np.abs(vdot).max(keepdims=True)
 
 
 def largest_velocity(x: Array, *, model: mbt.MultibodyTree) -> Array:
-    """Return the largest entry of all velocities after motions that begin with such ones, shape (1, 1)."""
+    """Return the largest velocity after motions that start with velocities 0.05 x, shape (1, 1)."""
     still = np.zeros((STEPS, model.num_velocities))
     _, v = functional.rollout(
         model, model.default_positions, 0.05 * x, still, DT, every=STEPS, method="implicit"
@@ -55,24 +55,24 @@ def largest_velocity(x: Array, *, model: mbt.MultibodyTree) -> Array:
 
 
 def share_of_goals(x: Array, *, model: mbt.MultibodyTree) -> Array:
-    """Return the share of the tool's poses at twice such positions that is found, shape (1, 1)."""
+    """Return the share of the tool's poses at positions 2 x that is found, shape (1, 1)."""
     goals = functional.frame_pose(model, 2.0 * x, "tool")  # within the limits of the joints
     return functional.inverse_kinematics(model, "tool", goals).success.mean(keepdims=True)[:, None]
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """What a worker computes of a block."""
+    """The computation of a worker on a block."""
 
     tree: mbt.MultibodyTree
     call: Callable[..., Array]
-    columns: int  # numbers between -1 and 1 in a row
+    columns: int  # random numbers between -1 and 1 in a row
     block: int  # rows
-    of_a_row: int  # what is counted, in a row
+    of_a_row: int  # states, steps or goals in a row
 
 
 def sweeps() -> dict[str, Sweep]:
-    """Return what is measured, by name. A block takes some 0.1 s."""
+    """Return the sweeps, by name. A block takes some 0.1 s."""
     model = make_model("humanoid")
     humanoid = mbt.load_model(model.urdf, base="floating")
     standing = tree_of(quadruped(), DT)
@@ -95,18 +95,18 @@ def sweeps() -> dict[str, Sweep]:
 
 
 def cpu_time(client: Any | None) -> float:
-    """Return what the workers, or without any this process, have used so far [s]."""
+    """Return the CPU time used so far by the workers, or by this process if there are none [s]."""
     return time.process_time() if client is None else sum(client.run(time.process_time).values())
 
 
 def rows_of(sweep: Sweep, blocks: int) -> Any:
-    """Return an array of dask with the numbers of a sweep."""
+    """Return a dask array with the random numbers of a sweep."""
     shape, chunks = (blocks * sweep.block, sweep.columns), (sweep.block, sweep.columns)
     return da.random.default_rng(0).uniform(-1, 1, shape, chunks=chunks)
 
 
 def in_one_process(sweep: Sweep, x: Array, blocks: int) -> None:
-    """Compute the first block as often as there are blocks."""
+    """Compute the first block, once for each block."""
     for _ in range(blocks):
         sweep.call(x, model=sweep.tree)
 
@@ -118,7 +118,7 @@ def on_workers(sweep: Sweep, client: Any, x: Any, sent: Any) -> None:
 
 
 def measure(sweep: Sweep, clients: dict[str, Any], blocks: int, rounds: int) -> dict[str, dict[str, float]]:
-    """Return the rate [1/s] and the CPU time [us] of what is counted, by where it is computed."""
+    """Return the rate [1/s] and the CPU time [us] per state, step or goal, for each way to compute."""
     x = rows_of(sweep, blocks)
     runs: dict[str, tuple[Any, Callable[[], None]]] = {
         "one process, without dask": (None, partial(in_one_process, sweep, x.blocks[0].compute(), blocks))
@@ -166,7 +166,7 @@ def main() -> None:
             for run, row in runs.items():
                 print(
                     f"  {run:34} {row['rate'] / 1e3:8.1f} thousand/s  {row['rate'] / one:5.2f}"
-                    f"  {row['cpu']:8.3f} us of processors"
+                    f"  {row['cpu']:8.3f} us of CPU time"
                 )
             found[name] = {"block": sweep.block, "runs": runs}
     if options.json:

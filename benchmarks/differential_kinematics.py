@@ -1,11 +1,11 @@
-"""Velocities of inverse kinematics, beside a loop around Pinocchio, and pink and mink where they are.
+"""Velocities of inverse kinematics, beside a loop around Pinocchio, and pink and mink where installed.
 
     python benchmarks/differential_kinematics.py [--model FILE:FRAME,FRAME]... [--states 200]
 
-One step of a pose of the first frame, of points of the others, and of a posture, for random states near
-goals; the root of a `--model` is free. Contenders take turns, state by state, in one process and on one
-thread; a time is the median over states of the least of seven rounds. Limits of positions and velocities
-are obeyed by all but the row that says otherwise. All but mbt solve their problem by daqp.
+One step towards a pose of the first frame, points of the other frames, and a posture, for random states near
+the goals; the root of a `--model` is free. Contenders take turns, state by state, in one process and on one
+thread; a time is the median over states of the minimum of seven rounds. All obey position limits, and
+velocity limits too, except mink and the row that says so. All but mbt solve their problem with daqp.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Workload:
 
 
 def steps_of_mbt(work: Workload) -> dict[str, Step]:
-    """Return velocities of mbt, with limits and without."""
+    """Return velocities of mbt, with and without velocity limits."""
     ik = mbt.InverseKinematics(work.tree)
     ik.add_pose(work.frames[0])
     for frame in work.frames[1:]:
@@ -64,11 +64,11 @@ def steps_of_mbt(work: Workload) -> dict[str, Step]:
 
 
 def pinocchio_model(work: Workload) -> tuple[Any, Array]:
-    """Return a model, and where each of its dofs is among those of mbt."""
+    """Return a model, and the index of each of its dofs in mbt."""
     import pinocchio as pin
 
     model = pin.buildModelFromXML(work.text, *([pin.JointModelFreeFlyer()] if work.is_floating else []))
-    # Its dofs in the order of those of mbt: linear before angular, joints by their names.
+    # Its dofs in the order of mbt: linear before angular, joints by name.
     order = [3, 4, 5, 0, 1, 2] if work.is_floating else []
     for joint in work.tree.joints:
         if joint.num_velocities == 1 and model.existJointName(joint.name):
@@ -77,7 +77,7 @@ def pinocchio_model(work: Workload) -> tuple[Any, Array]:
 
 
 def steps_of_pinocchio(work: Workload) -> dict[str, Step]:
-    """Return a step with Pinocchio and daqp: the posture by its weight, as one problem in a box."""
+    """Return a step with Pinocchio and daqp: one problem with bounds, in which the posture has a weight."""
     import daqp
     import pinocchio as pin
 
@@ -177,7 +177,7 @@ def steps_of_mink(work: Workload) -> dict[str, Step]:
 
 
 def measure(work: Workload) -> None:
-    """Print the table of one robot."""
+    """Print the table for one robot."""
     count = len(work.q)
     nv = work.tree.num_velocities
     print(f"{work.name}: {nv} dofs, {len(work.frames)} tasks and a posture, {count} states")
@@ -210,11 +210,11 @@ def measure(work: Workload) -> None:
         begin = time.perf_counter()
         ik.velocities(q, goals, DT, gain=GAIN, out=out)
         seconds.append(time.perf_counter() - begin)
-    print(f"  mbt, a batch of {len(q)}: {min(seconds) / len(q) * 1e6:.1f} us a state")
+    print(f"  mbt, a batch of {len(q)}: {min(seconds) / len(q) * 1e6:.1f} us per state")
 
 
 def main() -> None:
-    """Measure what the command line asks for."""
+    """Measure the robots of the command line."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

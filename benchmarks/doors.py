@@ -1,12 +1,12 @@
-"""What every public call takes on one state of an arm: doors, not arithmetic.
+"""Time of every public call on one state of an arm: this measures doors, not arithmetic.
 
     python benchmarks/doors.py [--above 3.0] [--rounds 20] [--match TEXT]
 
 Every method of a tree, a Context, forces, bodies, frames, joints, actuators, force elements and constraints,
-and every function of `mbt.functional`. Arguments are found by their names, or in the table of calls of the
-tests. A line each: microseconds of the processor, the least of many rounds, with an empty loop taken off;
-slowest first. What builds, edits, draws or saves a tree, and reports, are left out; what could not be called
-is told. Calls find what earlier ones left in the caches of the Context.
+and every function of `mbt.functional`. Arguments are found by their names, or in the tests' table of calls.
+Each line gives microseconds of CPU time, the minimum of many rounds, with an empty loop subtracted; slowest
+first. Calls that build, edit, draw or save a tree, and reports, are left out; calls without known arguments
+are listed. Calls find the caches of the Context as earlier ones left them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from models import seven_joint_arm
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
 from support import calls
 
-#: Of a tree that is being built, written or drawn, for subclasses to override, and reports.
+#: For trees that are being built, written or drawn; for subclasses to override; reports.
 LEFT_OUT = (
     "add_", "set_default", "do_", "declare_", "finalize", "parse", "remove", "rename", "to_", "save",
     "draw", "clone_to_scalar", "equals", "weld", "get_topology", "create_", "plot", "register", "write",
@@ -47,10 +47,10 @@ POINT = np.array([0.1, 0.2, 0.3])
 
 
 class Probe(mbt.FixedOffsetFrame):
-    """A frame that declares one of everything that elements can declare."""
+    """A frame that declares one of everything that an element can declare."""
 
     def do_declare_parameters(self) -> None:
-        """Declare a vector, and any object."""
+        """Declare a vector and an object."""
         self.declare_numeric_parameter(0.5)
         self.declare_abstract_parameter("note")
 
@@ -59,7 +59,7 @@ class Probe(mbt.FixedOffsetFrame):
         self.declare_discrete_state([0.0, 0.0])
 
     def do_declare_cache_entries(self) -> None:
-        """Declare what follows from the positions."""
+        """Declare an entry that depends on the positions."""
         self.entry = self.declare_cache_entry("sum of q", lambda context: context.q.sum(), ("q",))
 
 
@@ -100,7 +100,7 @@ class Survey:
         self.context.q, self.context.v = self.q, self.v
         body, world = tree.bodies[-1], tree.world_frame
         X = mbt.math.exp_se3(np.linspace(-0.3, 0.4, 6))
-        #: By the names of arguments.
+        #: Argument values, by name.
         self.values: dict[str, Any] = {
             "tree": tree, "context": self.context, "forces": self.forces, "q": self.q, "v": self.v,
             "vdot": vdot, "tau": tau, "known_vdot": vdot, "tau_applied": tau, "qdot": self.v, "qddot": vdot,
@@ -147,7 +147,7 @@ class Survey:
         return found
 
     def doors(self) -> Iterator[tuple[str, Door]]:
-        """Yield what can be called."""
+        """Yield the calls."""
         for name, function in inspect.getmembers(functional, callable):
             if name in functional.__all__:
                 yield from self.door(f"F.{name}", function)
@@ -158,7 +158,7 @@ class Survey:
             yield f"context.{name} =", lambda name=name, value=value: setattr(context, name, value)
 
     def doors_of_elements(self) -> Iterator[tuple[str, Door]]:
-        """Yield those of elements that the arm has not, or that nobody needs to know of."""
+        """Yield the doors of elements that the arm lacks or that are rarely used."""
         tree = self.tree
         elements = (*tree.force_elements, *tree.constraints, *tree.joint_actuators, *tree.sensors)
         others = (tree.mobilizers[-1], tree.get_frame_by_name("probe"))
@@ -182,7 +182,7 @@ class Survey:
                     )
 
     def door(self, name: str, function: Callable[..., Any]) -> Iterator[tuple[str, Door]]:
-        """Yield a call with arguments that fit the names, or that the table of the tests has."""
+        """Yield a call with arguments that fit the names, or that the tests' table has."""
         arguments = self.arguments_of(name, function)
         if arguments is None:
             self.untimed.append(name)
@@ -190,18 +190,18 @@ class Survey:
             yield name, lambda: function(*arguments)
 
     def restore(self) -> None:
-        """Undo what a door did to the state."""
+        """Undo the changes that a door made to the state."""
         for joint in self.tree.joints:
             joint.unlock(self.context)
         self.context.q, self.context.v = self.q, self.v
 
     def arguments_of(self, name: str, function: Callable[..., Any]) -> tuple[Any, ...] | None:
-        """Return what to call a function with, or None where a name tells nothing."""
+        """Return the arguments for a function, or None if its names do not tell them."""
         if name in OVERLOADED:
             return self.context, self.values[OVERLOADED[name]]
         known = calls.CALLS | calls.ROLLOUTS
         call = known.get(name) or known.get(name.removeprefix("F.").removeprefix("tree."))
-        # That one makes arrays when it is called.
+        # The table's call of this one makes arrays each time.
         if call is not None and name.startswith(("F.", "tree.")) and name != "F.constrained_inverse_dynamics":
             return call.positional(self.tree, self.context, *call.values(self.tree))
         try:
@@ -219,14 +219,14 @@ class Survey:
         return None if any(value is None for value in found) else tuple(found)
 
 
-#: What methods take behind the Context that take a model instance before it, or none.
+#: The argument after the Context, for methods that take a model instance before it, or none.
 OVERLOADED = {
     "tree.set_positions": "q",
     "tree.set_velocities": "v",
     "tree.set_actuation": "u",
     "tree.set_positions_and_velocities": "q_v",
 }
-#: Arguments of some methods that mean another thing than others of that name.
+#: Arguments whose meaning differs from that of other arguments of the same name.
 SPECIAL: dict[str, dict[str, Any]] = {
     "set_positions": {"q": [0.1]},
     "set_velocities": {"v": [0.1]},
@@ -258,7 +258,7 @@ SPECIAL |= {
 
 
 def microseconds(door: Door, rounds: int) -> float:
-    """Return the least time of a call, which leaves the state as it was."""
+    """Return the minimum time of a call, which leaves the state as it was."""
     door()
     number = 1
     while spent(door, number) < 2e5:
@@ -268,11 +268,11 @@ def microseconds(door: Door, rounds: int) -> float:
 
 
 def nothing() -> None:
-    """Take no arguments, and do nothing."""
+    """Do nothing."""
 
 
 def spent(door: Door, number: int) -> float:
-    """Return the time of so many calls [ns]."""
+    """Return the time of `number` calls [ns]."""
     start = thread_time_ns()
     for _ in range(number):
         door()
@@ -280,10 +280,10 @@ def spent(door: Door, number: int) -> float:
 
 
 def main() -> None:
-    """Print a line for each slow call, and what was not called."""
+    """Print a line for each slow call, and the calls that were not made."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument(
-        "--above", type=float, default=3.0, help="microseconds; quicker ones are counted only"
+        "--above", type=float, default=3.0, help="microseconds; quicker calls are only counted"
     )
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--match", default="", help="text in the name of a call")
@@ -291,7 +291,7 @@ def main() -> None:
     mbt.set_num_threads(1)
     survey, of_elements = Survey(build(False)), Survey(build(True))
     times: dict[str, float] = {}
-    # What the arm alone has nothing for is called on the other one.
+    # Calls for elements that the arm alone lacks are made on the other tree.
     on_the_other = dict(of_elements.doors())
     alone_or_not = on_the_other | dict(survey.doors())
     for name, door in itertools.chain(alone_or_not.items(), of_elements.doors_of_elements()):

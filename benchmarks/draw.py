@@ -1,4 +1,4 @@
-"""The pictures of `docs/benchmarks.md`: each of the series of its name in `stored.py`, of nothing else."""
+"""The pictures of `docs/benchmarks.md`, each drawn only from the series of the same name in `stored.py`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from matplotlib import pyplot as plt
 from plots import STYLES
 from stored import rounded
 
-#: As the numbers are read: higher is better, and darker.
+#: Like the values: higher is better, and darker.
 COLOURS = "cividis_r"
 LINES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#7A5195", "#8C564B")
 MARKS = "osD^vP*X<"
@@ -33,19 +33,19 @@ SHORT = {
 
 
 def name_of(function: str) -> str:
-    """Return what a function is called in a picture."""
+    """Return the name of a function in a picture."""
     return SHORT.get(function, function)
 
 
 def plain(axes: Any) -> None:
-    """Take away lines that say nothing."""
+    """Remove lines that carry no information."""
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(visible=True, which="major", color="0.9", linewidth=0.8)
     axes.set_axisbelow(True)
 
 
 def grid_of_numbers(axes: Any, table: dict[str, list[float | None]], columns: list[str], most: float) -> None:
-    """Write numbers on fields whose colour says how large they are, a function a row."""
+    """Write values on fields coloured by their size, one row per function."""
     values = np.array([[np.nan if x is None else x for x in row] for row in table.values()])
     shown = axes.imshow(
         np.log(values), cmap=COLOURS, vmin=0.0, vmax=np.log(most), aspect="auto", interpolation="nearest"
@@ -77,7 +77,7 @@ def ratios_by_model(series: dict[str, Any]) -> Any:
 
 
 def ratios_by_size(series: dict[str, Any]) -> Any:
-    """Draw a panel for each function: every model a thin line, the means thick ones."""
+    """Draw a panel for each function, with thin lines for the models and thick ones for the means."""
     figure, panels = plt.subplots(3, 3, figsize=(9.0, 7.6), sharex=True, sharey=True, layout="constrained")
     sizes = series["sizes"]
     own, native = STYLES["mbt"], STYLES["mbt.compile"]
@@ -123,7 +123,7 @@ def native_code(series: dict[str, Any]) -> Any:
 
 
 def latency_and_throughput(series: dict[str, Any]) -> Any:
-    """Draw a panel for each model: when results are there, and how many a second."""
+    """Draw a panel for each model: the time until results are ready, and states per second."""
     figure, panels = plt.subplots(1, 2, figsize=(9.0, 4.2), sharey=True, layout="constrained")
     for axes, (model, libraries) in zip(panels, series["models"].items(), strict=True):
         for name, pairs in libraries.items():
@@ -155,7 +155,7 @@ def latency_and_throughput(series: dict[str, Any]) -> Any:
 
 
 def scaling(series: dict[str, Any]) -> Any:
-    """Draw how many times as fast on more threads; and on dask, beside one process."""
+    """Draw the speedup on more threads, and that on dask relative to one process."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(9.8, 4.6), layout="constrained")
     labels, bars = [], []
     for model, functions in series["threads"].items():
@@ -188,7 +188,7 @@ def scaling(series: dict[str, Any]) -> Any:
 
 
 def roofline(series: dict[str, Any]) -> Any:
-    """Draw operations a second under the roofs, and each bound of a function over the time that it takes."""
+    """Draw operations per second under the roofs, and each bound of a function relative to its time."""
     figure, (left, right) = plt.subplots(
         1, 2, figsize=(10.4, 5.6), layout="constrained", width_ratios=[1, 1.15]
     )
@@ -244,7 +244,7 @@ def roofline(series: dict[str, Any]) -> Any:
 
 
 def history(series: dict[str, Any]) -> Any:
-    """Draw a panel for each model: instructions of each version, beside those of the first."""
+    """Draw a panel for each model: instructions of each version relative to the first."""
     models = series["instructions"]
     figure, panels = plt.subplots(1, len(models), figsize=(9.4, 5.2), sharey=True, layout="constrained")
     versions = series["versions"]
@@ -281,7 +281,7 @@ PICTURES: dict[str, Callable[[dict[str, Any]], Any]] = {
 
 
 def draw(name: str, series: dict[str, Any], folder: Path, kind: str = "svg") -> None:
-    """Write a picture; what it shows stands in its metadata, as JSON."""
+    """Write a picture; an SVG has its data in the metadata, as JSON."""
     with plt.rc_context(SETTINGS):
         figure = PICTURES[name](series)
         metadata = {"Date": None, "Description": json.dumps(rounded(series))} if kind == "svg" else {}

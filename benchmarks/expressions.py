@@ -1,10 +1,11 @@
-"""Sizes of the CasADi expressions of robots, and how well they evaluate to the numbers of doubles.
+"""Sizes of the CasADi expressions of robots, and how well their values agree with those of doubles.
 
     python benchmarks/expressions.py [FILE.urdf ...]
 
-For each file, with its base fixed and floating: instructions of the CasADi function of each quantity, and in
-brackets its largest difference to doubles, in units of rounding: 2^-52 times the largest entry, and for
-forward dynamics times the condition number of the mass matrix. Without a file, the models that come with mbt.
+For each file, with its base fixed and floating: the number of instructions of the CasADi function of each
+quantity, and in brackets its largest difference from doubles, in units of rounding: 2^-52 times the largest
+entry, and for forward dynamics times the condition number of the mass matrix. Without a file, the models that
+come with mbt.
 """
 
 from __future__ import annotations

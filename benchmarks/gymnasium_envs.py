@@ -1,12 +1,12 @@
-"""Steps of environments a second: many of one model in a `mbt.interop.gymnasium.VectorEnv`.
+"""Steps of environments per second: many environments of one model in a `mbt.interop.gymnasium.VectorEnv`.
 
     python benchmarks/gymnasium_envs.py [--threads 2] [--rounds 7] [--seconds 0.3]
 
-A cart-pole, whose pole falls all the time, so that episodes begin in every step; and a quadruped of 18 dofs
-with twelve motors and four feet on the ground, with steps of 2 ms, one or five for each action, or with
-spheres for feet, in implicit steps. Each episode begins somewhere else, with masses of its own. Rounds take
-turns; the best and the median of all, and the load of the machine. Beside them the cart-pole that comes with
-Gymnasium, in NumPy, which knows one model.
+A cart-pole whose pole falls all the time, so that episodes begin in every step; and a quadruped of 18 dofs
+with twelve motors and four feet on the ground, with one or five steps of 2 ms per action, or with spheres for
+feet in implicit steps. Each episode begins at a different state, with its own masses. Rounds take turns; the
+best and the median of all are printed, and the load of the machine. Beside them is the cart-pole that comes
+with Gymnasium, in NumPy, which has a single model.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def make_cart_pole() -> mbt.MultibodyTree:
 
 
 def make_quadruped(*, shapes: bool = False) -> mbt.MultibodyTree:
-    """Return a trunk of 1.5 kg on four legs of three joints each, of the size of Solo 12.
+    """Return a trunk of 1.5 kg on four legs of three joints each, the size of Solo 12.
 
     Its feet are points on the ground, or spheres for a `mbt.CollisionModel`.
     """
@@ -75,7 +75,7 @@ def make_quadruped(*, shapes: bool = False) -> mbt.MultibodyTree:
 
 
 def make_cart_pole_envs(count: int) -> Any:
-    """Return cart-poles, with the ends of Gymnasium's."""
+    """Return cart-poles that end as Gymnasium's do."""
     tree = make_cart_pole()
     pole = tree.get_body_by_name("pole")
 
@@ -92,7 +92,7 @@ def make_cart_pole_envs(count: int) -> Any:
 
 
 def make_quadruped_envs(count: int, steps: int, *, shapes: bool = False) -> Any:
-    """Return quadrupeds that are to walk, whose actions are angles of the joints."""
+    """Return quadrupeds, rewarded for walking; their actions are joint angles."""
     tree = make_quadruped(shapes=shapes)
     how: dict[str, Any] = {"dt": 2e-3, "steps": steps, "method": "semi_implicit_euler"}
     if shapes:
@@ -120,7 +120,7 @@ def make_quadruped_envs(count: int, steps: int, *, shapes: bool = False) -> Any:
 
 
 def measure(envs: Any, seconds: float) -> float:
-    """Return how many steps of environments there are in a second."""
+    """Return the number of steps of environments per second."""
     actions = [envs.action_space.sample() for _ in range(16)]
     envs.reset(seed=0)
     count, start = 0, perf_counter()
@@ -131,20 +131,20 @@ def measure(envs: Any, seconds: float) -> float:
 
 
 class Single:
-    """One environment, which begins again where it ends."""
+    """One environment, which is reset when it ends."""
 
     def __init__(self, env: Any) -> None:
         self.env, self.action_space, self.reset = env, env.action_space, env.reset
 
     def step(self, action: Any) -> None:
-        """Make a step."""
+        """Take a step."""
         _, _, terminated, truncated, _ = self.env.step(action)
         if terminated or truncated:
             self.env.reset()
 
 
 def main() -> None:
-    """Print a line for each."""
+    """Print a line for each environment."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=7)

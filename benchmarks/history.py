@@ -1,11 +1,12 @@
-"""Instructions of the hot calls by version: recorded in the history of the repository, and now.
+"""Instructions of the hot calls by version: those recorded in the repository, and the present ones.
 
     python benchmarks/history.py
 
-Each commit that recorded counts in `instruction_counts.json`, from version 0.1.0 on, and what
-`instruction_counts.py` counts with the mbt that is installed. Instructions of mbt alone, of x86-64-v3, which
-repeat on every machine with the same compiler. Kept in `benchmarks/results/history.json`; `page.py` draws
-them. Needs git, and what `instruction_counts.py` needs. How two versions compare in time: `versions.py`.
+The counts that each commit recorded in `instruction_counts.json`, from version 0.1.0 on, and those that
+`instruction_counts.py` finds for the installed mbt. Only instructions of mbt itself, for x86-64-v3, which
+repeat on every machine with the same compiler. Stored in `benchmarks/results/history.json`; `page.py` draws
+them. Needs git, and everything that `instruction_counts.py` needs. `versions.py` compares the times of two
+versions.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ import machine
 from instruction_counts import RECORDS, measure_counts
 from record import RESULTS, as_text
 
-#: Commits that stand for a version; history begins with the first of them.
+#: Commits that represent a version; history begins with the first of them.
 VERSIONS = {"3fd3f7e": "0.1.0"}
 
 
 def git(*arguments: str) -> str:
-    """Return what git says."""
+    """Return the output of git."""
     command = ["git", *arguments]
     return subprocess.run(command, cwd=RECORDS.parent, capture_output=True, text=True, check=True).stdout
 
@@ -46,7 +47,7 @@ def recorded(key: str) -> list[dict[str, Any]]:
 
 
 def main() -> None:
-    """Collect, count, keep."""
+    """Collect, count and store."""
     before, start = os.getloadavg()[0], time.perf_counter()
     key, record = measure_counts()
     now = {"name": "now", "date": time.strftime("%Y-%m-%d"), "counts": record["own"]}

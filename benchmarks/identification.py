@@ -1,14 +1,14 @@
-"""Identification of an arm with six joints: what each part costs, beside Clarabel, figaroh, `mujoco.sysid`.
+"""Identification of an arm with six joints: the time of each part, beside Clarabel, figaroh, `mujoco.sysid`.
 
     python benchmarks/identification.py [FILE.urdf] [--samples 20000] [--rounds 3] [--sysid-samples 300]
 
-The real arm has other masses than its description, other damping and other rotors. Clarabel solves the same
-physical fit as a semidefinite program. With a FILE, `figaroh` fits the same log without limits of physics.
-`mujoco.sysid` minimizes the error of a simulated motion (positions and velocities, open loop) by finite
-differences of rollouts; mbt fits the forces of the same motion. Both start from the description and fit ten
-inertial parameters of each moving body, damping and rotors, to a motion without noise. The error is that of
-forces at other states, in units of their standard deviation. CPU time: the least of the rounds; of
-`mujoco.sysid` one round.
+The masses, damping and rotors of the real arm differ from its description. Clarabel solves the same
+physically constrained fit as a semidefinite program. With a FILE, `figaroh` fits the same log without
+physical constraints. `mujoco.sysid` minimizes the error of a simulated motion (positions and velocities, open
+loop) by finite differences of rollouts; mbt fits the forces of the same motion. Both start from the
+description and fit ten inertial parameters of each moving body, damping and rotors, to a motion without
+noise. The error is that of forces at other states, in units of their standard deviation. CPU time: the
+minimum of the rounds, but one round for `mujoco.sysid`.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def forces(tree: Any, q: Any, v: Any, vdot: Any) -> Any:
 
 
 def least(call: Callable[[], Any], rounds: int) -> float:
-    """Return the least CPU time of some calls [s]."""
+    """Return the minimum CPU time of repeated calls [s]."""
     times = []
     for _ in range(rounds):
         start = process_time()
@@ -68,7 +68,7 @@ def least(call: Callable[[], Any], rounds: int) -> float:
 
 
 def ours(tree: Any, log: Any, rounds: int) -> None:
-    """Print what each part of a fit costs, and the optimum of Clarabel."""
+    """Print the cost of each part of a fit, and the optimum of Clarabel."""
     sums = identification.Accumulator(tree, friction="viscous+coulomb", rotors=True)
     sums.add(*log)
     everything = {"friction": "viscous+coulomb", "rotors": True}
@@ -101,7 +101,7 @@ def ours(tree: Any, log: Any, rounds: int) -> None:
 
 
 def beside_figaroh(path: str, tree: Any, log: Any, rounds: int) -> None:
-    """Fit the same log without limits of physics, from figaroh's regressor and base parameters."""
+    """Fit the same log without physical constraints, from figaroh's regressor and base parameters."""
     try:
         import pinocchio as pin
         from figaroh.tools.qrdecomposition import QRDecomposer
@@ -123,7 +123,7 @@ def beside_figaroh(path: str, tree: Any, log: Any, rounds: int) -> None:
         B = W[:, list(kept)]
         return B, B @ np.linalg.lstsq(B, tau.T.ravel(), rcond=None)[0]
 
-    # The same weights, and friction that jumps as theirs does.
+    # The same weights, and Coulomb friction that jumps at zero velocity, as in figaroh.
     same: dict[str, Any] = {"friction": "viscous+coulomb", "rotors": True, "physical": False}
     same |= {"noise": np.ones(tau.shape[1]), "prior": 0.0, "transition_velocity": 1e-9}
     found, (B, predicted) = identification.identify(tree, *log, **same), fit()
@@ -187,7 +187,7 @@ def beside_sysid(tree: Any, real: Any, samples: int) -> None:
         parameter.modifier(specs[0], parameter)
     fitted = specs[0].compile()
 
-    # The states follow one another by the semi-implicit step: v was made from the acceleration before.
+    # The states follow the semi-implicit step: each v results from the acceleration of the previous state.
     start = process_time()
     vdot = np.diff(v, axis=0) / DT
     ours = identification.identify(tree, q[:-1], v[:-1], vdot, tau[1:-1], **FITTED)
@@ -216,7 +216,7 @@ def beside_sysid(tree: Any, real: Any, samples: int) -> None:
 def set_inertia(name: str) -> Callable[[Any, Any], None]:
     """Return a modifier that sets the inertia of a body by its principal axes.
 
-    That of `mujoco.sysid` itself fails to compile after the first body here.
+    With the modifier of `mujoco.sysid` itself, this model fails to compile after the first body.
     """
     from mujoco.sysid import model_modifier
 
@@ -233,7 +233,7 @@ def set_inertia(name: str) -> Callable[[Any, Any], None]:
 
 
 def spec_of(tree: Any) -> Any:
-    """Return a tree as MuJoCo reads it, with motors and sensors, without contacts and limits."""
+    """Return a tree as a MuJoCo specification, with motors and sensors, without contacts and limits."""
     import warnings
 
     import mujoco
@@ -242,7 +242,7 @@ def spec_of(tree: Any) -> Any:
         warnings.simplefilter("ignore", mbt.ModelWarning)
         spec = mujoco.MjSpec.from_string(mbt.save_model(tree, format="urdf"))
     spec.compile()
-    # Of fixed links made one, with an inertia of its own.
+    # Fused fixed links, each with an inertia of its own.
     spec = mujoco.MjSpec.from_string(spec.to_xml())
     for actuator in tree.joint_actuators:
         spec.joint(actuator.joint.name).armature = actuator.default_reflected_inertia
@@ -271,7 +271,7 @@ def spec_of(tree: Any) -> Any:
 
 
 def main() -> None:
-    """Print what was measured."""
+    """Print the measurements."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("robot", nargs="?", help="FILE.urdf")
     parser.add_argument("--samples", type=int, default=20000)

@@ -1,11 +1,12 @@
-"""What ``import mbt`` costs on top of ``import numpy``.
+"""The cost of ``import mbt`` on top of ``import numpy``.
 
     python benchmarks/import_time.py [--runs 40]
     python benchmarks/import_time.py --instructions [--limit 0.35]
 
-Each import runs in a process of its own, the two in turns; the fastest of each counts, as other programs only
-ever make it slower. On a busy machine that is not enough: two measurements differ by a third. Instructions,
-counted by callgrind, do not; the limit is a share of those of NumPy, and above it the exit code is 1.
+Each import runs in a process of its own, and the two take turns; the fastest of each counts, because other
+programs can only slow it down. On a busy machine that is not enough: two measurements differ by a third.
+Instructions, counted by callgrind, do not; the limit is relative to those of NumPy, and the exit code is 1 if
+it is exceeded.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ import subprocess
 import sys
 
 STATEMENTS = ("import numpy", "import numpy, mbt")
-# Threads of a linear algebra library, started and spinning, would be in the way.
+# Spinning threads of a linear algebra library would disturb the measurement.
 ENVIRONMENT = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "PYTHONHASHSEED": "0"}
-ENVIRONMENT.pop("PYTHONDONTWRITEBYTECODE", None)  # To compile modules each time takes longer than all else.
+ENVIRONMENT.pop("PYTHONDONTWRITEBYTECODE", None)  # Compiling modules each time takes longer than all else.
 CALLGRIND = ("valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null")
 
 
@@ -36,7 +37,7 @@ def measure(statement: str) -> float:
 
 def count_instructions(statement: str) -> float:
     """Return the instructions of a fresh interpreter up to the end of a statement [million]."""
-    command = (sys.executable, "-c", f"import os; {statement}; os._exit(0)")  # What ends later is no import.
+    command = (sys.executable, "-c", f"import os; {statement}; os._exit(0)")  # excludes finalization
     run(*command)  # Writes the bytecode.
     errors = run(*CALLGRIND, *command).stderr
     found = re.search(r"Collected : (\d+)", errors)
@@ -50,7 +51,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=40)
     parser.add_argument("--instructions", action="store_true")
-    parser.add_argument("--limit", type=float, default=float("inf"), help="share of NumPy")
+    parser.add_argument("--limit", type=float, default=float("inf"), help="relative to NumPy")
     arguments = parser.parse_args()
     if arguments.instructions:
         python, numpy, both = map(count_instructions, ("pass", *STATEMENTS))

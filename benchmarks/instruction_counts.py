@@ -2,18 +2,18 @@
 
     python benchmarks/instruction_counts.py [--record] [--limit 0.03]
 
-Of each call: the instructions that one call executes when everything is warm, of x86-64-v3, those of an empty
-Python function subtracted; and how many of them are of the modules of mbt, not of Python, NumPy or the C
-library. Counts repeat where times do not, but they do not see stalls: hence, beside them, the time of the
-call over that of pin, where pin is installed.
+For each call: the x86-64-v3 instructions that one warm call executes, with those of an empty Python function
+subtracted; and how many of them belong to the modules of mbt rather than to Python, NumPy or the C library.
+Counts repeat where times do not, but they do not show stalls; therefore the time of the call relative to pin
+is printed beside them, if pin is installed.
 
-Recorded counts are those of one compiler and one Python version; of others nothing is known, and nothing
-fails, until `--record` adds them. Exits with 1 when a count is above the recorded one by more than the limit.
-With another NumPy, or another micro version of Python, only the instructions of mbt are compared: those of
-the others change by some per cent when no more than the order of entries in a dictionary does. Nor do they
-repeat when other objects lie in other places: Python caches methods by the address of their name, and two
-that fall on each other cost a call up to 12 % in every process that lays them so. So the least counts of some
-layouts are kept. The last line printed is the summary. Needs valgrind with its headers, and a C compiler.
+Counts are recorded for one compiler and one Python version; with any other, nothing is compared and nothing
+fails until `--record` adds them. The exit code is 1 if a count exceeds the recorded one by more than the
+limit. With another NumPy, or another micro version of Python, only the instructions of mbt are compared: the
+others change by some per cent even if only the order of entries in a dictionary changes. Nor do they repeat
+if objects lie at other addresses: Python caches methods by the address of their name, and two that collide
+cost a call up to 12 % in every process with that layout. Therefore the minimum over several layouts is used.
+The last line printed is the summary. Needs valgrind with its headers, and a C compiler.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 RECORDS = HERE / "instruction_counts.json"
-ISA = "v3"  # what valgrind can run
+ISA = "v3"  # the best that valgrind runs
 MODELS = ("chain2", "arm7", "chain30", "humanoid")
 BATCH = 64
-OWN = "/mbt/_core/"  # in the path of a library: a module of mbt
+OWN = "/mbt/_core/"  # marks the path of a library as a module of mbt
 WARM_UP = 64  # calls, after which the interpreter has specialised their code
-REPEATS = 3  # the least counts
-LAYOUTS = (0, 997, 4999)  # objects that lie before all others: the least counts
+REPEATS = 3  # of which the minimum is used
+LAYOUTS = (0, 997, 4999)  # objects allocated before all others; the minimum over layouts is used
 
-# What is recorded: all instructions, and those of mbt.
+# The recorded counts: all instructions, and those of mbt.
 KINDS = ("counts", "own")
-# By call, by model.
+# By call and model.
 Counts = dict[str, dict[str, int]]
 
 
@@ -76,8 +76,8 @@ def calls() -> Iterator[tuple[str, str, Callable[[], None]]]:
 def put_in_order(function: Callable[[], None]) -> None:
     """Move the arrays of a call, inputs first, to aligned places in one block.
 
-    Wherever arrays lie by chance, to see that they do not overlap takes more or fewer instructions: 2 % of a
-    small call.
+    Otherwise the check that arrays do not overlap takes more or fewer instructions, depending on their
+    addresses: 2 % of a small call.
     """
     import numpy as np
 
@@ -104,9 +104,9 @@ def put_in_order(function: Callable[[], None]) -> None:
 
 
 def compiler_of(library: Path) -> str:
-    """Return name and major version of the compiler that a library says it was made with."""
+    """Return the name and major version of the compiler that a library records."""
     content = library.read_bytes()
-    # Objects of the C library, made by GCC, are in all of them.
+    # All libraries contain objects of the C library, made by GCC.
     for name, pattern in (("clang", rb"clang version (\d+)\."), ("gcc", rb"GCC: \([^)]*\) (\d+)\.")):
         if versions := re.findall(pattern, content):
             return f"{name} {max(map(int, versions))}"
@@ -114,7 +114,7 @@ def compiler_of(library: Path) -> str:
 
 
 def count_all(control_library: str, objects_before: int) -> None:
-    """Count every call; print what ran, and the label of each call in the order of the dumps."""
+    """Count every call; print the versions, and the label of each call in the order of the dumps."""
     kept = [str(i) for i in range(objects_before)]
 
     import numpy as np
@@ -147,11 +147,11 @@ def count_all(control_library: str, objects_before: int) -> None:
     del kept
 
 
-# Around it ----------------------------------------------------------------------------------------------
+# Around that process ------------------------------------------------------------------------------------
 
 
 def environment() -> dict[str, str]:
-    """Return an environment in which runs repeat."""
+    """Return an environment in which counts repeat."""
     fixed = {"MBT_ISA": ISA, "PYTHONHASHSEED": "0", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
     return {**os.environ, **fixed}
 
@@ -166,9 +166,9 @@ def compile_control(directory: Path) -> Path:
 
 
 def count_by_library(dump: str) -> dict[str, int]:
-    """Return the instructions in each library; those that it calls in others are counted there."""
+    """Return the instructions in each library, without those of calls into other libraries."""
     counts: dict[str, int] = {}
-    names: dict[str, str] = {}  # a name is written once, with a number that then stands for it
+    names: dict[str, str] = {}  # a name is written once; after that, its number stands for it
     library, is_call = "", False
     for line in dump.splitlines():
         if named := re.match(r"(c?ob)=(\(\d+\))(?: (.+))?$", line):
@@ -186,7 +186,7 @@ def count_by_library(dump: str) -> dict[str, int]:
 
 
 def run_and_count(library: Path, objects_before: int) -> tuple[dict[str, Any], dict[int, tuple[int, int]]]:
-    """Return what a process under callgrind printed, and the counts of its calls: all, and those of mbt."""
+    """Return the output of a process under callgrind, and the counts of its calls: all, and those of mbt."""
     with tempfile.TemporaryDirectory() as name:
         valgrind = ["valgrind", "-q", "--tool=callgrind", "--instr-atstart=no"]
         child = [sys.executable, __file__, "--count-with", str(library), str(objects_before)]
@@ -203,7 +203,7 @@ def run_and_count(library: Path, objects_before: int) -> tuple[dict[str, Any], d
 
 
 def measure_counts() -> tuple[str, dict[str, Any]]:
-    """Return compiler and Python version, and a record: the counts, and what else they were made with."""
+    """Return compiler and Python version, and a record: the counts, and the versions they were made with."""
     with tempfile.TemporaryDirectory() as name:
         library = compile_control(Path(name))
         made, least = run_and_count(library, LAYOUTS[0])
@@ -219,7 +219,7 @@ def measure_counts() -> tuple[str, dict[str, Any]]:
 
 
 def measure_times() -> dict[tuple[str, str], float]:
-    """Return the times of calls over those of pin, by call and model; nothing where pin is not installed."""
+    """Return the times of calls relative to pin, by call and model; empty if pin is not installed."""
     if importlib.util.find_spec("pinocchio") is None:
         return {}
     with tempfile.TemporaryDirectory() as name:
@@ -243,7 +243,7 @@ def measure_times() -> dict[tuple[str, str], float]:
 def print_table(
     record: dict[str, Any], recorded: dict[str, Any] | None, ratios: dict[tuple[str, str], float]
 ) -> None:
-    """One row per call and model."""
+    """Print one row per call and model."""
     width = max(map(len, record["counts"]))
     column = f"{'recorded':>10}{'now':>10}{'change':>9}"
     head = f"{'call':<{width}}  {'model':<9}{column}{column}{'time / pin':>12}"
@@ -260,7 +260,7 @@ def print_table(
 
 
 def changes(counts: Counts, recorded: Counts) -> Iterator[tuple[float, str, str, int, int]]:
-    """Yield the change, call, model, count before and count after of what both have."""
+    """Yield the change, call, model, count before and count after for calls that both have."""
     for call, by_model in counts.items():
         for model, after in by_model.items():
             if before := recorded.get(call, {}).get(model):
@@ -268,7 +268,7 @@ def changes(counts: Counts, recorded: Counts) -> Iterator[tuple[float, str, str,
 
 
 def report(key: str, record: dict[str, Any], recorded: dict[str, Any] | None, limit: float) -> int:
-    """Print what is beyond the limit, and the summary; return the status to exit with."""
+    """Print the changes beyond the limit, and the summary; return the exit status."""
     if recorded is None:
         print(f"NOT COMPARED: instruction counts, of which none are recorded for {key}; --record adds them")
         return 0
@@ -300,8 +300,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--record", action="store_true", help="keep these counts as those to compare with")
-    parser.add_argument("--limit", type=float, default=0.03, help="how much more is an error")
+    parser.add_argument("--record", action="store_true", help="store these counts for later comparisons")
+    parser.add_argument("--limit", type=float, default=0.03, help="relative increase that is an error")
     parser.add_argument("--count-with", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.count_with:

@@ -2,13 +2,13 @@
 
     python benchmarks/inverse_kinematics.py [--model FILE:FRAME[:position]]... [--goals 1000] [--seeds 128]
 
-Goals are poses, or positions, of random positions of the joints within limits, starts are random; a success
-is within 0.1 mm, 1 mrad and all limits, verified by forward kinematics. One thread. Contenders that solve one
-goal a call take turns, goal by goal, in one process; a time is the least of five rounds, of two for what
-takes milliseconds, which solves the first 100 goals only. Pinocchio's loop is that of its documentation,
-clipped to limits, with 100 iterations; mink and pink take 100 steps with daqp, placo with its own solver;
-TRAC-IK (pytracik) has 50 ms and two threads; EAIK (eaik, urchin) has closed forms of some arms of six
-joints. They take part where they are installed, and where goals are poses.
+Goals are the poses, or positions, of random configurations within limits, and starts are random; a success is
+within 0.1 mm, 1 mrad and all limits, verified by forward kinematics. One thread. Contenders that solve one
+goal per call take turns, goal by goal, in one process; a time is the minimum of five rounds, or of two for
+contenders that take milliseconds, which solve only the first 100 goals. Pinocchio's loop is that of its
+documentation, clipped to limits, with 100 iterations; mink and pink take 100 steps with daqp, placo with its
+own solver; TRAC-IK (pytracik) has 50 ms and two threads; EAIK (eaik, urchin) has closed forms for some arms
+of six joints. Other libraries take part if they are installed and goals are poses.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ Solve = Callable[[Array, Array], Array]
 
 
 def limits_of(tree: mbt.MultibodyTree) -> tuple[Array, Array]:
-    """Return limits, a turn where there are none."""
+    """Return limits, with one turn for joints without limits."""
     lower, upper = tree.position_lower_limits, tree.position_upper_limits
     return np.where(np.isfinite(lower), lower, -np.pi), np.where(np.isfinite(upper), upper, np.pi)
 
 
 def without_shapes(text: str) -> str:
-    """Return the URDF without shapes, whose meshes are not at hand, and with all its frames in MuJoCo."""
+    """Return the URDF without shapes, whose meshes are not available, and with all its frames in MuJoCo."""
     root = ET.fromstring(text)
     for link in root.findall("link"):
         for kind in ("visual", "collision"):
@@ -56,7 +56,7 @@ def without_shapes(text: str) -> str:
 
 
 def is_right(tree: mbt.MultibodyTree, frame: str, q: Array, goals: Array) -> Array:
-    """Return which positions are solutions."""
+    """Return a mask of the positions that are solutions."""
     if goals.shape[-1] == 3:
         turned = np.zeros(len(goals))
         distance = np.linalg.norm(functional.frame_pose(tree, q, frame)[..., :3, 3] - goals, axis=-1)
@@ -183,7 +183,7 @@ def placo_loop(text: str, frame: str, tree: mbt.MultibodyTree) -> Solve:
 
 
 def closed_form(text: str, frame: str, tree: mbt.MultibodyTree) -> Solve:
-    """Return the branch of EAIK within limits that is the nearest to the start."""
+    """Return the EAIK branch within limits that is nearest to the start."""
     from eaik.IK_URDF import UrdfRobot
 
     with tempfile.NamedTemporaryFile("w", suffix=".urdf") as file:
@@ -193,7 +193,7 @@ def closed_form(text: str, frame: str, tree: mbt.MultibodyTree) -> Solve:
             robot = UrdfRobot(file.name)
         except RuntimeError as error:
             raise AttributeError(str(error)) from None
-    # It solves for its own frame on the last link.
+    # EAIK solves for a frame of its own on the last link.
     zero = np.zeros(tree.num_positions)
     offset = mbt.math.inverse_pose(functional.frame_pose(tree, zero, frame)) @ robot.fwdKin(zero)
     lower, upper = tree.position_lower_limits, tree.position_upper_limits
@@ -208,7 +208,7 @@ def closed_form(text: str, frame: str, tree: mbt.MultibodyTree) -> Solve:
 
 
 def trac_ik(text: str, frame: str, tree: mbt.MultibodyTree) -> Solve:
-    """Return TRAC-IK: an iteration and a minimization side by side, with random restarts."""
+    """Return TRAC-IK: an iterative and an optimizing solver side by side, with random restarts."""
     import pytracik
 
     root = ET.fromstring(text)
@@ -220,7 +220,7 @@ def trac_ik(text: str, frame: str, tree: mbt.MultibodyTree) -> Solve:
     def solve(goal: Array, start: Array) -> Array:
         w, x, y, z = mbt.math.matrix_to_quaternion(goal[:3, :3])
         q = start.copy()
-        # The first number says whether it succeeded.
+        # The first entry tells whether it succeeded.
         q[:size] = pytracik.ik(chain, start[:size], *goal[:3, 3], x, y, z, w)[1:]
         return q
 
@@ -237,7 +237,7 @@ def problem(tree: mbt.MultibodyTree, frame: str, is_position: bool) -> mbt.Inver
 def contenders(
     text: str, frame: str, tree: mbt.MultibodyTree, seeds: int, is_position: bool
 ) -> dict[str, Solve]:
-    """Return what solves one goal a call."""
+    """Return solvers of one goal per call."""
     ik = problem(tree, frame, is_position)
     found: dict[str, Solve] = {
         f"mbt, {seeds} seeds": lambda goal, start: ik.solve([goal], start, seeds=seeds, max_steps=STEPS).q,
@@ -263,7 +263,7 @@ def contenders(
 
 
 def measure(name: str, text: str, frame: str, is_position: bool, count: int, seeds: int) -> None:
-    """Print the table of one robot."""
+    """Print the table for one robot."""
     tree = mbt.load_model(text)
     rng = np.random.default_rng(0)
     lower, upper = limits_of(tree)
@@ -271,7 +271,7 @@ def measure(name: str, text: str, frame: str, is_position: bool, count: int, see
     starts = rng.uniform(lower, upper, (count, tree.num_positions))
     print(f"{name}, {tree.num_velocities} joints, {count} goals")
     solvers = contenders(text, frame, tree, seeds, is_position)
-    shown = min(count, 100)  # of what takes milliseconds
+    shown = min(count, 100)  # goals for contenders that take milliseconds
     sizes = {key: count if key.startswith("mbt") else shown for key in solvers}
     times = {key: np.full(size, np.inf) for key, size in sizes.items()}
     answers = {key: np.empty((size, tree.num_positions)) for key, size in sizes.items()}
@@ -291,7 +291,7 @@ def measure(name: str, text: str, frame: str, is_position: bool, count: int, see
     found = ik.solve([goals], starts, seeds=seeds)
     seconds = least(lambda: ik.solve([goals], starts, seeds=seeds))
     right = is_right(tree, frame, found.q, goals)
-    print(f"  batch of {count}: {right.mean():.2%}, {seconds / count * 1e6:.1f} us a goal")
+    print(f"  batch of {count}: {right.mean():.2%}, {seconds / count * 1e6:.1f} us per goal")
     path = starts[0] + np.linspace(0.0, 1.0, 4096)[:, None] * (starts[1] - starts[0])
     near = path + rng.uniform(-0.02, 0.02, path.shape)
     along = goals_at(tree, path, frame, is_position)
@@ -310,7 +310,7 @@ def goals_at(tree: mbt.MultibodyTree, q: Array, frame: str, is_position: bool) -
 
 
 def least(call: Callable[[], Any], rounds: int = 7) -> float:
-    """Return the least time of a call."""
+    """Return the minimum time of a call."""
     seconds = []
     for _ in range(rounds):
         begin = time.perf_counter()
@@ -320,7 +320,7 @@ def least(call: Callable[[], Any], rounds: int = 7) -> float:
 
 
 def main() -> None:
-    """Measure what the command line asks for."""
+    """Measure the models of the command line."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -1,10 +1,10 @@
-"""Inverse kinematics of robots that are in use: success, time, and the best that others find.
+"""Inverse kinematics of real robots: success, time, and the best results of other solvers.
 
     python benchmarks/inverse_kinematics_bars.py FOLDER [--goals 1000] [--only NAME]...
 
-FOLDER has robots/ur10, panda, iiwa14, go1 and h1 with their URDFs. One thread; a time of one goal is the
-least of three calls from Python. Lines that need SciPy or eaik (`pip install eaik urchin`) are left out
-where these are absent.
+FOLDER has robots/ur10, panda, iiwa14, go1 and h1 with their URDFs. One thread; the time of one goal is the
+minimum of three calls from Python. Lines that need SciPy or eaik (`pip install eaik urchin`) are left out if
+these are not installed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from models import Array
 
 SEEDS = 128
 TURN = np.pi
-# Name, file, frame, whether limits become one turn, whether goals are positions, root.
+# Name, file, frame, whether limits are narrowed to one turn, whether goals are positions.
 ARMS = [
     ("UR10, limits +-pi", "ur10/ur10_robot.urdf", "ee_link", True, False),
     ("UR10", "ur10/ur10_robot.urdf", "ee_link", False, False),
@@ -37,7 +37,7 @@ ARMS = [
 
 
 def load(folder: Path, file: str, is_narrow: bool, base: str = "fixed") -> mbt.MultibodyTree:
-    """Return a tree, where asked with limits of half a turn to either side."""
+    """Return a tree, with limits of half a turn to either side if `is_narrow`."""
     text = (folder / file).read_text(encoding="utf-8")
     if is_narrow:
         text = re.sub(r'(lower|upper)="(-?)[\d.]+"', rf'\1="\g<2>{TURN}"', text)
@@ -45,7 +45,7 @@ def load(folder: Path, file: str, is_narrow: bool, base: str = "fixed") -> mbt.M
 
 
 def measure_arm(folder: Path, arm: Any, count: int) -> None:
-    """Print success and time of random reachable goals, of a path, and of a step."""
+    """Print success and time for random reachable goals, for a path, and for a step."""
     name, file, frame, is_narrow, is_position = arm
     tree = load(folder, file, is_narrow)
     rng = np.random.default_rng(0)
@@ -69,7 +69,7 @@ def measure_arm(folder: Path, arm: Any, count: int) -> None:
     along = goals_at(tree, path, frame, is_position)
     warm = ik.solve([along], near)
     seconds = least(lambda: ik.solve([along], near), 60)
-    # A step: what four more add to attempts that nothing ends before, in all lanes.
+    # The time of a step: that of four more steps of attempts that never end early, in all lanes.
     seconds_of = {
         steps: least(
             lambda steps=steps: ik.solve_all(  # type: ignore[misc]
@@ -82,12 +82,12 @@ def measure_arm(folder: Path, arm: Any, count: int) -> None:
     step = (seconds_of[5] - seconds_of[1]) / (4 * 4096)
     print(
         f"  4096 goals along a path: {np.mean(warm.success):.2%}, {seconds * 1e3:.2f} ms; "
-        f"{step * 1e9:.0f} ns a seed and step"
+        f"{step * 1e9:.0f} ns per seed and step"
     )
 
 
 def measure_out_of_reach(folder: Path, arm: Any, count: int) -> None:
-    """Print how residuals of goals out of reach compare with the best of 100 runs of SciPy."""
+    """Print how residuals for unreachable goals compare with the best of 100 runs of SciPy."""
     from scipy.optimize import least_squares
 
     name, file, frame, is_narrow, is_position = arm
@@ -120,11 +120,11 @@ def measure_out_of_reach(folder: Path, arm: Any, count: int) -> None:
         )
         own = 0.5 * np.sum(found.error[i] ** 2)
         worst = max(worst, np.sqrt(2 * own) - np.sqrt(2 * best))
-    print(f"{name}, {count} goals out of reach: at most {worst:.1e} above the best of 100 runs of SciPy")
+    print(f"{name}, {count} unreachable goals: at most {worst:.1e} above the best of 100 runs of SciPy")
 
 
 def measure_humanoid(folder: Path, count: int) -> None:
-    """Print success and time of a humanoid: both feet fixed, centre of mass above, a hand at its goal."""
+    """Print success and time for a humanoid: feet fixed, centre of mass above them, a hand at its goal."""
     tree = load(folder, "h1/h1.urdf", False, base="floating")
     feet, hand = ["left_ankle_link", "right_ankle_link"], "left_elbow_link"
     point = [0.3, 0.0, 0.0]
@@ -137,7 +137,7 @@ def measure_humanoid(folder: Path, count: int) -> None:
                 start[joint.position_start] = value
     X_feet = [functional.frame_pose(tree, start, foot) for foot in feet]
     center = functional.center_of_mass(tree, start)[:2]
-    # Feasible goals: where a hand is when random postures were made to stand, with arms anywhere.
+    # Feasible goals: hand poses of random postures that were corrected to stand, with the arms anywhere.
     stand = mbt.InverseKinematics(tree)
     for foot in feet:
         stand.add_pose(foot)
@@ -191,7 +191,7 @@ def measure_velocities(folder: Path) -> None:
 
 
 def measure_branches(folder: Path, count: int) -> None:
-    """Print for how many goals all branches are found that a closed form has."""
+    """Print for how many goals all branches of a closed form are found."""
     from eaik.IK_URDF import UrdfRobot
 
     path = folder / "ur10/ur10_robot.urdf"
@@ -205,7 +205,7 @@ def measure_branches(folder: Path, count: int) -> None:
         branches = np.array([x for x, is_off in zip(answer.Q, answer.is_LS, strict=True) if not is_off])
         ik = problem(tree, "ee_link", False)
         goal = functional.frame_pose(tree, q, "ee_link")
-        # Its frame may be another one on the last link: what counts are the joints.
+        # EAIK may use another frame on the last link: its branches are compared as joint positions.
         known = [x for x in branches if np.abs(functional.frame_pose(tree, x, "ee_link") - goal).max() < 1e-6]
         if not known:
             continue

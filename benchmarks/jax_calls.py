@@ -1,10 +1,10 @@
-"""What a call of mbt from a program of JAX takes, above a program that adds three vectors.
+"""Time of a call of mbt from a JAX program, beside a program that adds three vectors.
 
     python benchmarks/jax_calls.py [FILE.urdf] [--rounds 30]
 
-The programs take turns; fastest and median rounds, in microseconds a call, one state on one core: forward
-dynamics through XLA's foreign function interface and through `jax.pure_callback`, the gradient of its sum of
-squares with respect to q, v and tau, and how long that takes to compile.
+The programs take turns; the fastest and the median round are printed, in microseconds per call, for one state
+on one core: forward dynamics through XLA's foreign function interface and through `jax.pure_callback`, the
+gradient of its sum of squares with respect to q, v and tau, and the time to compile that gradient.
 """
 
 from __future__ import annotations

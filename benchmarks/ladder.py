@@ -1,9 +1,9 @@
-"""Forward dynamics of four-bar linkages, each on the coupler of the one before, beside Pinocchio's `lcaba`.
+"""Forward dynamics of stacked four-bar linkages, each on the coupler of the last, beside Pinocchio's `lcaba`.
 
     python benchmarks/ladder.py [--counts 1 2 4 8 32 128] [--rounds 40]
 
-Printed, of interleaved rounds: the least time of a call for each linkage, the ratio, what is left of the
-equations of the constraints, by how much the accelerations differ, and the time of mbt's derivatives. `lcaba`
+Printed, from interleaved rounds: the minimum time of a call per linkage, the ratio, the residual of the
+constraint equations, the difference of the accelerations, and the time of mbt's derivatives. `lcaba`
 eliminates constraints where their loops close, after `computeJointMinimalOrdering`.
 """
 
@@ -24,7 +24,7 @@ CRANK, COUPLER = 0.3, 0.5
 
 
 def link(name: str, length: float) -> str:
-    """Return a rod of 1 kg for each metre."""
+    """Return a rod with a mass of 1 kg per metre."""
     moment = length**3 / 12 + 1e-3
     return (
         f'<link name="{name}"><inertial><origin xyz="{length / 2} 0.01 0.02"/><mass value="{length}"/>'
@@ -42,7 +42,7 @@ def hinge(name: str, parent: str, child: str, start: float) -> str:
 
 
 def prepare(count: int) -> tuple[mbt.MultibodyTree, Array, tuple[Call, Call], Array]:
-    """Return a ladder, where it is, the calls of both, and which place each velocity has in Pinocchio."""
+    """Return a ladder, its positions, the calls of both, and the index in Pinocchio of each velocity."""
     text, base = '<robot name="ladder"><link name="base"/>', "base"
     for i in range(count):
         text += link(f"a{i}", CRANK) + hinge(f"crank{i}", base, f"a{i}", 0.0)
@@ -93,7 +93,7 @@ def prepare(count: int) -> tuple[mbt.MultibodyTree, Array, tuple[Call, Call], Ar
 
 
 def derivatives_of(tree: mbt.MultibodyTree, q: Array) -> Call:
-    """Return the call of the derivatives, at rest."""
+    """Return the call that computes the derivatives, at rest."""
     v = np.zeros(tree.num_velocities)
     return lambda: functional.forward_dynamics_derivatives(tree, q, v, v)
 

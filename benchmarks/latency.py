@@ -1,17 +1,17 @@
-"""Latency of single calls in a control loop: percentiles and the worst case, with and without the collector.
+"""Latency of single calls in a control loop: percentiles and the worst case, with and without collections.
 
     python benchmarks/latency.py [--seconds 30] [--rate 1000] [--model humanoid] [--objects 200000]
                                  [--json OUT]
 
-At a fixed rate, one tick after the other: a new state, then inverse and forward dynamics of mbt, each into
-an array that is there, and the same by pin where it is installed, in turns. A tick sleeps until shortly
-before it is due, and then waits actively. `late` is how long after its time a tick began: that of the system,
-not of a library. Each tick leaves some garbage behind, which takes the time of `other code`: where the
-collector runs, with `--objects` live objects of Python to look at.
+At a fixed rate, one tick after the other: set a new state, then compute inverse and forward dynamics with
+mbt, each into an existing array, and with pin if it is installed, in turns. A tick sleeps until shortly
+before it is due, and then busy-waits. `late` is the delay of the start of a tick, caused by the system, not
+by a library. Each tick creates some garbage, which takes the time of `other code`; if the collector runs, it
+traverses `--objects` live Python objects.
 
-Behind the table: page faults, and context switches that the loop asked for (locks, sleeps) and that it
-suffered, during calls of mbt alone, without pacing, by `getrusage`. 1e6 ticks at 1 kHz take 17 minutes:
-`--seconds 1000`. With `chrt -f 50` in front other programs do not come between.
+After the table come page faults, and voluntary (locks, sleeps) and involuntary context switches, during calls
+of mbt alone, without pacing, from `getrusage`. 1e6 ticks at 1 kHz take 17 minutes: `--seconds 1000`. Started
+with `chrt -f 50`, the loop is not interrupted by other programs.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ import mbt
 from models import make_model
 
 PERCENTILES = (50.0, 99.0, 99.9, 100.0)
-# Before a tick is due [s].
+# Busy-wait before a tick is due [s].
 SPIN = 2e-4
 
 
 def loops_of_mbt(tree: mbt.MultibodyTree, q: np.ndarray, v: np.ndarray) -> dict[str, Callable[[int], None]]:
-    """Return the calls of a tick, by name, given the number of a state."""
+    """Return the calls of a tick, by name; each takes the index of a state."""
     context = tree.create_default_context()
     nv = tree.num_velocities
     vdot, tau, out = np.ones(nv), np.zeros(nv), np.empty(nv)
@@ -55,7 +55,7 @@ def loops_of_mbt(tree: mbt.MultibodyTree, q: np.ndarray, v: np.ndarray) -> dict[
 
 
 def loops_of_pin(urdf: str, *, floating: bool, states: int) -> dict[str, Callable[[int], None]]:
-    """Return the same by pin; none where it is not installed."""
+    """Return the same calls for pin; none if it is not installed."""
     try:
         import pinocchio as pin
     except ImportError:
@@ -82,7 +82,7 @@ def loops_of_pin(urdf: str, *, floating: bool, states: int) -> dict[str, Callabl
 def measure(
     calls: dict[str, Callable[[int], None]], ticks: int, rate: float, states: int
 ) -> dict[str, np.ndarray]:
-    """Return the nanoseconds of each call in each tick, and how late the ticks were."""
+    """Return the nanoseconds of each call in each tick, and the delay of each tick."""
     names = list(calls)
     functions = list(calls.values())
     spent = np.zeros((len(names), ticks), dtype=np.int64)
@@ -101,26 +101,26 @@ def measure(
             pass
         late[tick] = clock() - due
         state = tick % states
-        # Who comes first changes.
+        # A different call is first in each tick.
         for k in range(len(functions)):
             which = (tick + k) % len(functions)
             begin = clock()
             functions[which](state)
             spent[which, tick] = clock() - begin
-        # Garbage that only a collection finds.
+        # Garbage that only a collection frees.
         begin = clock()
         for _ in range(20):
             knot: list[Any] = []
             knot.append(knot)
         other[tick] = clock() - begin
         due += period
-        if due < clock():  # What was missed is not made up for.
+        if due < clock():  # Missed ticks are skipped.
             due = clock() + period
     return {**dict(zip(names, spent, strict=True)), "other code": other, "late": late}
 
 
 def count(calls: dict[str, Callable[[int], None]], times: int, states: int) -> dict[str, int]:
-    """Return page faults and context switches while calls are made, one behind the other."""
+    """Return page faults and context switches during calls, one after the other."""
     for i in range(1000):
         for function in calls.values():
             function(i % states)
@@ -143,10 +143,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--seconds", type=float, default=30.0, help="of each of the two runs")
-    parser.add_argument("--rate", type=float, default=1000.0, help="ticks a second")
+    parser.add_argument("--seconds", type=float, default=30.0, help="duration of each of the two runs")
+    parser.add_argument("--rate", type=float, default=1000.0, help="ticks per second")
     parser.add_argument("--model", default="humanoid", help="arm7, humanoid, chain30, ...")
-    parser.add_argument("--objects", type=int, default=200_000, help="live objects of Python")
+    parser.add_argument("--objects", type=int, default=200_000, help="live Python objects")
     parser.add_argument("--json", type=Path, metavar="OUT")
     options = parser.parse_args()
     model = make_model(options.model)

@@ -1,10 +1,10 @@
-"""Functions that `mbt.compile` makes by a C compiler and by LLVM, beside `mbt.functional`: calls, compiling.
+"""Functions that `mbt.compile` makes with a C compiler and with LLVM, beside `mbt.functional`.
 
     python benchmarks/llvm_calls.py [--models arm7 humanoid chain30 arms16 ...] [--batch 1024] [--rounds 30]
 
-All compute the same states in turns, on one core: processor time of the fastest round, of one state and of a
-batch into `out`, in microseconds. Then the seconds of processor time that compiling took, with what is
-recorded in Python before.
+All compute the same states in turns, on one core: CPU time of the fastest round, for one state and for a
+batch with `out`, in microseconds. Then the seconds of CPU time that compiling took, including the recording
+in Python before it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ FUNCTIONS = {
 
 
 def main() -> None:
-    """Print a line for each function of an arm and of a humanoid."""
+    """Print a line for each function of each model."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -72,9 +72,9 @@ def load(model: BenchmarkModel) -> mbt.MultibodyTree:
 
 
 def compare(made: list[Callable[..., Any]], arrays: list[Any], rounds: int) -> list[float]:
-    """Return the least times of each, in microseconds."""
+    """Return the minimum time of each, in microseconds."""
     best = [float("inf")] * len(made)
-    # Results are a tuple of several arrays, or one.
+    # A result is an array or a tuple of arrays.
     results = [function(*arrays) for function in made]
     for result in results[1:]:
         for array, wanted in zip(as_tuple(result), as_tuple(results[0]), strict=True):
@@ -97,7 +97,7 @@ def as_tuple(result: Any) -> tuple[Any, ...]:
 
 
 def seconds_spent() -> float:
-    """Return the processor time of this process and of the compilers that it ran."""
+    """Return the CPU time of this process and of the compilers that it ran."""
     times = os.times()
     return times.user + times.children_user
 

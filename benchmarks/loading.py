@@ -1,16 +1,17 @@
-"""What it takes to read a robot, beside other libraries.
+"""Time to read a robot, beside other libraries.
 
     python benchmarks/loading.py [FILE.urdf ...] [FILE.xml ...] [--runs 100] [--joints N ...]
 
-From the text of URDF or MJCF to a model that computes; with the first mass matrix too; `finalize()` alone.
-The libraries take turns; the fastest of each counts. Those that are not installed, or do not read a file,
-stay empty. Files are read as they are, not lumped. Time is CPU time: what else the processor does makes
-little difference. The last columns are ratios to pin, of the fastest runs and of the medians.
+From URDF or MJCF text to a model that computes; the same with the first mass matrix; `finalize()` alone. The
+libraries take turns; the fastest run of each counts. Columns stay empty for libraries that are not installed
+or do not read a file. Files are read as they are, not lumped. Times are CPU times, which other programs
+hardly change. The last columns are ratios to pin, of the fastest runs and of the medians.
 
-Of MJCF a second table says where the time goes: what MuJoCo takes to parse and to compile it, and mbt to
-describe the compiled model, to make a finalized tree of it, with that description, and to finalize it.
+For MJCF, a second table shows where the time goes: MuJoCo's time to parse and to compile the file, and mbt's
+time to describe the compiled model, to make a finalized tree of it, description included, and to finalize the
+tree.
 
-`--joints`: chains of so many joints, with the memory that their trees hold, in mbt alone.
+`--joints`: chains of that many joints, and the memory that their trees hold, for mbt alone.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def load_with_mbt(text: str) -> mbt.MultibodyTree:
 
 
 def loaders() -> dict[str, Load]:
-    """Return what makes a model of URDF text, by library: of those that are installed."""
+    """Return functions that make a model from URDF text, by library, for the installed ones."""
     found: dict[str, Load] = {"mbt": load_with_mbt}
     for name, module, load in (
         ("pin", "pinocchio", lambda pin, text: pin.buildModelFromXML(text)),
@@ -86,7 +87,7 @@ def time_of(work: Load, text: str) -> float:
 
 
 def measure(text: str, runs: int) -> dict[str, float]:
-    """Return the fastest of so many runs of each library [ms], and ratios."""
+    """Return the fastest of `runs` runs of each library [ms], and ratios."""
     works: dict[str, Load] = {**loaders(), "mbt, with M": load_and_compute}
     times: dict[str, list[float]] = {name: [] for name in (*works, "finalize")}
     for _ in range(runs):
@@ -104,7 +105,7 @@ def measure(text: str, runs: int) -> dict[str, float]:
 
 
 def measure_mjcf(text: str, runs: int) -> dict[str, float]:
-    """Return the fastest of so many runs of each step from MJCF to a tree [ms]."""
+    """Return the fastest of `runs` runs of each step from MJCF to a tree [ms]."""
     mujoco = importlib.import_module("mujoco")
     describe = importlib.import_module("mbt.parsing.mujoco_description").describe_mujoco_model
     report, options = mbt.parsing.report.ParseReport, mbt.parsing.options.ReadOptions()
@@ -127,7 +128,7 @@ def measure_mjcf(text: str, runs: int) -> dict[str, float]:
 
 
 def print_mjcf(texts: dict[str, str], runs: int) -> None:
-    """Print where the time goes that MJCF takes."""
+    """Print where the time of reading MJCF goes."""
     for i, (name, text) in enumerate(texts.items()):
         shares = measure_mjcf(text, runs)
         if i == 0:
@@ -137,7 +138,7 @@ def print_mjcf(texts: dict[str, str], runs: int) -> None:
 
 
 def measure_large(joints: int) -> tuple[float, float, float]:
-    """Return the time of reading a chain [s], what its tree holds, and the most there was meanwhile [MB]."""
+    """Return the time to read a chain [s], the memory its tree holds, and the peak while reading [MB]."""
     text = make_model(f"chain{joints}").urdf
     seconds = min(time_of(load_with_mbt, text) for _ in range(3)) / 1e3
     gc.collect()
@@ -151,8 +152,8 @@ def measure_large(joints: int) -> tuple[float, float, float]:
 
 
 def print_large(joints: list[int]) -> None:
-    """Print what large chains take."""
-    print("| joints | s | MB held | MB at most |")
+    """Print time and memory of large chains."""
+    print("| joints | s | MB held | MB peak |")
     print("|--:|--:|--:|--:|")
     for count in joints:
         seconds, held, most = measure_large(count)
@@ -176,7 +177,7 @@ def main() -> None:
     columns: list[str] = []
     for name, text in texts.items():
         fastest = measure(text, arguments.runs)
-        if not columns:  # All libraries read what is made here.
+        if not columns:  # All libraries read the models made here.
             columns = list(fastest)
             print("| ms | " + " | ".join(columns) + " |")
             print("|---|" + "--:|" * len(columns))

@@ -1,10 +1,10 @@
-"""The machine at hand: what it is, and what one of its cores can do at most.
+"""The machine at hand: its description, and the peak rates of one of its cores.
 
     python benchmarks/machine.py
 
-Operations, loads and stores a second with registers of four and of eight doubles, and bytes a second of
-plain fills and reads of memory: the best of many short runs of `roofs.c`, which the C compiler of the machine
-compiles.
+Operations, loads and stores per second with registers of four and of eight doubles, and bytes per second of
+plain memory fills and reads: the best of many short runs of `roofs.c`, built with the C compiler of the
+machine.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 HERE = Path(__file__).resolve().parent
-#: By vendor, family and model of the processor: how its cores are called.
+#: By vendor, family and model of the processor: the name of its cores.
 CORES = {
     ("AuthenticAMD", 25, 1): "Zen 3",
     ("AuthenticAMD", 25, 17): "Zen 4",
@@ -37,12 +37,12 @@ WIDTHS = {
     "v3": (4, ["-mavx2", "-mfma"]),
     "v4": (8, ["-mavx512f", "-mavx2", "-mfma", "-mprefer-vector-width=512"]),
 }
-NEAR = 1024  # doubles in the nearest cache
-FAR = 2**25  # and far beyond all of them, 256 MiB
+NEAR = 1024  # doubles that fit into the nearest cache
+FAR = 2**25  # doubles far beyond all caches, 256 MiB
 
 
 def processor() -> str:
-    """Return the name of the processor, with that of its cores where it is known."""
+    """Return the name of the processor, with that of its cores if known."""
     text = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
     said = dict(re.findall(r"^([\w ]+?)\s*: (.*)$", text, flags=re.MULTILINE))
     if "model name" not in said:
@@ -52,7 +52,7 @@ def processor() -> str:
 
 
 def caches() -> dict[str, int]:
-    """Return the sizes [bytes] of the caches of the first processor, by name; none where nobody says."""
+    """Return the sizes [bytes] of the caches of the first processor, by name; empty if unknown."""
     sizes = {}
     for folder in sorted(Path("/sys/devices/system/cpu/cpu0/cache").glob("index*")):
         level, kind, size = ((folder / name).read_text().strip() for name in ("level", "type", "size"))
@@ -62,7 +62,7 @@ def caches() -> dict[str, int]:
 
 
 def description() -> dict[str, Any]:
-    """Return what figures depend on: machine, versions, and how busy it is."""
+    """Return the conditions of a measurement: machine, versions, and how busy the machine is."""
     import mbt
     from instruction_counts import compiler_of
     from mbt._core.quantities import kernels
@@ -102,7 +102,7 @@ def compile_roofs(isa: str, folder: Path) -> ctypes.CDLL:
 
 
 def best_rate(rounds: int, function: Any, *arguments: Any) -> float:
-    """Return the most that a function does in a second of CPU time."""
+    """Return the highest rate of a function per second of CPU time."""
     rates = []
     for _ in range(rounds):
         start = time.thread_time_ns()
@@ -112,7 +112,7 @@ def best_rate(rounds: int, function: Any, *arguments: Any) -> float:
 
 
 def roofs(rounds: int = 200) -> dict[str, dict[str, float]]:
-    """Return, by instruction set, operations, loads and stores a second, and bytes a second of memory."""
+    """Return, by instruction set, operations, loads and stores per second, and memory bytes per second."""
     integer, few = ctypes.c_int64, max(3, rounds // 12)
     near, far = aligned(NEAR), aligned(FAR)
     small = near.ctypes.data_as(ctypes.c_void_p), integer(NEAR), integer(400)
@@ -133,14 +133,14 @@ def roofs(rounds: int = 200) -> dict[str, dict[str, float]]:
 
 
 def usable() -> list[str]:
-    """Return the instruction sets of `WIDTHS` that this mbt has and this processor runs."""
+    """Return the instruction sets of `WIDTHS` that this mbt is built for and this processor runs."""
     from mbt import _core
 
     return [isa for isa in WIDTHS if isa in _core.usable]
 
 
 def aligned(size: int) -> Any:
-    """Return doubles that begin where a line of the caches does, and have been written."""
+    """Return doubles that start at a cache line and have been written."""
     block = np.zeros(size + 8)
     start = -block.ctypes.data // 8 % 8
     block[:] = 1.0
@@ -148,7 +148,7 @@ def aligned(size: int) -> Any:
 
 
 def main() -> None:
-    """Print what this machine is, and can do."""
+    """Print a description of this machine, and its peak rates."""
     json.dump({"machine": description(), "roofs": roofs()}, sys.stdout, indent=1)
     print()
 

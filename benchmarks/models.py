@@ -22,7 +22,7 @@ ROOT = "base"
 
 @dataclass(frozen=True)
 class BenchmarkModel:
-    """URDF text and how its root is held."""
+    """URDF text and whether its root is free."""
 
     name: str
     urdf: str
@@ -70,7 +70,7 @@ class Joint:
 def make_model(name: str) -> BenchmarkModel:
     """Return a model made here: ``arm7``, ``humanoid``, ``hexapod``, ``binary``, ``chain30``, ``arms16``.
 
-    Numbers are how many joints a chain has, and how many arms there are on one base.
+    ``chain`` is followed by its number of joints, ``arms`` by the number of arms on one base.
     """
     made = {"arm7": seven_joint_arm, "humanoid": humanoid, "hexapod": hexapod, "binary": binary_tree}
     if name in made:
@@ -81,7 +81,7 @@ def make_model(name: str) -> BenchmarkModel:
 
 
 def cylinder(mass: float, radius: float, length: float) -> Inertia:
-    """Return the inertia of a solid cylinder that stands on the origin along z."""
+    """Return the inertia of a solid cylinder whose base is at the origin, along z."""
     across = mass * (3 * radius**2 + length**2) / 12
     result = Inertia()
     central = Inertia(mass, np.zeros(3), np.diag([across, across, mass * radius**2 / 2]))
@@ -104,7 +104,7 @@ def chain(num_joints: int) -> BenchmarkModel:
 
 
 def seven_joint_arm() -> BenchmarkModel:
-    """Return an arm of cylinders with seven joints about z, every second one turned by a right angle."""
+    """Return an arm of cylinders with seven joints about z, every second one rotated by a right angle."""
     links = {ROOT: cylinder(5.0, 0.1, 0.15)}
     joints = []
     for i, mass in enumerate((6.0, 5.5, 4.0, 3.5, 2.5, 2.0, 0.6)):
@@ -116,7 +116,7 @@ def seven_joint_arm() -> BenchmarkModel:
 
 
 def equal_arms(count: int) -> BenchmarkModel:
-    """Return as many arms as that of `seven_joint_arm`, all on one base."""
+    """Return `count` copies of the arm of `seven_joint_arm`, all on one base."""
     links = {ROOT: cylinder(5.0, 0.1, 0.15)}
     joints = []
     for k in range(count):
@@ -259,7 +259,7 @@ def write_urdf(links: dict[str, Inertia], joints: list[Joint], name: str = "robo
 
 
 def with_free_root(model: BenchmarkModel) -> str:
-    """Return the text with its root hung on a link named world by a floating joint."""
+    """Return the text with its root attached to a link named world by a floating joint."""
     free = (
         '<link name="world"/><joint name="free_root" type="floating"><parent link="world"/>'
         f'<child link="{model.root}"/></joint>'
@@ -321,6 +321,6 @@ def rotation_of_rpy(rpy: Any) -> Array:
 def rpy_of_rotation(R: Array) -> Array:
     """Return roll, pitch and yaw of a rotation."""
     if abs(R[2, 0]) > 1 - 1e-12:
-        # Gimbal lock: yaw alone turns about the vertical.
+        # Gimbal lock: yaw alone rotates about the vertical.
         return np.array([0.0, -np.arcsin(np.clip(R[2, 0], -1, 1)), np.arctan2(-R[0, 1], R[1, 1])])
     return np.array([np.arctan2(R[2, 1], R[2, 2]), -np.arcsin(R[2, 0]), np.arctan2(R[1, 0], R[0, 0])])

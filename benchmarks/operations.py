@@ -1,12 +1,12 @@
-"""What batches cost the processor: arithmetic, loads and stores of a state, counted.
+"""The cost of batches to the processor: counted operations, loads and stores per state.
 
     python benchmarks/operations.py [FILE.urdf ...] [--floating FILE.urdf ...] [--models NAME ...]
 
-One warm call on 512 states under callgrind, of x86-64-v3, which executes each instruction of the modules of
-mbt so and so often; what an instruction does, the disassembly says. Operations are sums, products, quotients
-and roots of doubles, a fused one counts as two; loads and stores are instructions that read or write memory,
-mostly 32 bytes. Needs valgrind with its headers, binutils and a C compiler. `record.py` keeps the counts in
-`benchmarks/results/operations.json`.
+One warm call on 512 states under callgrind, with x86-64-v3. callgrind counts how often each instruction of
+the modules of mbt runs; the disassembly tells what the instruction does. Operations are sums, products,
+quotients and roots of doubles, where a fused one counts as two; loads and stores are instructions that read
+or write memory, mostly 32 bytes. Needs valgrind with its headers, binutils and a C compiler. `record.py`
+stores the counts in `benchmarks/results/operations.json`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import Any
 from instruction_counts import OWN, compile_control, environment
 
 STATES = 512
-#: Registers by the letters in their names: doubles in them.
+#: Doubles in a register, by the letter in its name.
 LANES = {"x": 2, "y": 4, "z": 8}
 ARITHMETIC = re.compile(r"v?(fn?m(?:add|sub|addsub|subadd)\d+|add|sub|mul|div|sqrt|addsub)([ps])d$")
 ONLY_READ = re.compile(r"cmp|test|v?u?comis|bt|call|jmp|push|i?mul|i?div|vptest")
@@ -62,7 +62,7 @@ def effect_of(instruction: str) -> Counter[str]:
 
 @functools.cache
 def effects_in(library: str) -> dict[int, Counter[str]]:
-    """Return what the instructions of a library do, by address."""
+    """Return the effects of the instructions of a library, by address."""
     command = ["objdump", "-d", "--no-show-raw-insn", library]
     text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     found = re.findall(r"^\s*([0-9a-f]+):\t([^<#\n]*)", text, flags=re.MULTILINE)
@@ -70,7 +70,7 @@ def effects_in(library: str) -> dict[int, Counter[str]]:
 
 
 def sum_of(dump: str) -> Counter[str]:
-    """Return what the instructions of mbt in a dump did."""
+    """Return the total effect of the instructions of mbt in a dump."""
     total: Counter[str] = Counter()
     library, is_call = "", False
     for line in dump.splitlines():
@@ -121,7 +121,7 @@ def count_all(control_library: str, chosen: list[str]) -> None:
 
 
 def count(chosen: list[str]) -> dict[str, dict[str, dict[str, float]]]:
-    """Return numbers a state, by model, by function: operations, loads, stores, instructions."""
+    """Return counts per state, by model and function: operations, loads, stores, instructions."""
     with tempfile.TemporaryDirectory() as name:
         library, dump = compile_control(Path(name)), Path(name, "dump")
         valgrind = ["valgrind", "-q", "--tool=callgrind", "--instr-atstart=no", "--dump-instr=yes"]

@@ -1,8 +1,8 @@
-"""Write the figures of the documentation anew, from `benchmarks/results`: `python benchmarks/page.py`.
+"""Update the figures of the documentation from `benchmarks/results`: `python benchmarks/page.py`.
 
-Tables of `docs/benchmarks.md`, between their marks; its pictures in `docs/_static/benchmarks`; the figures
-of the README and of the first page, and the picture that both show. `--png FOLDER` writes the pictures there
-too, to look at. Nothing is measured. Needs matplotlib.
+Rewrites the tables of `docs/benchmarks.md`, between their marks; its pictures in `docs/_static/benchmarks`;
+the figures of the README and of the first page, and the picture that both show. With `--png FOLDER`, also
+writes the pictures there, as PNG. Nothing is measured. Needs matplotlib.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ SHOWN = {
 
 
 def ours_and_best(model: str, function: str) -> tuple[float, float]:
-    """Return the time of mbt, and the least of the others, of a single call."""
+    """Return the time of a single call of mbt, and the minimum of the others."""
     row = times(model, function, "1")
     return row["mbt"], min(time for name, time in row.items() if not name.startswith("mbt"))
 
 
 def first_page(page: str) -> str:
-    """Return docs/index.md with its figures."""
+    """Return docs/index.md with updated figures."""
     for title, function in SHOWN.items():
         pairs = [ours_and_best(model, function) for model in ("arm7", "humanoid")]
         row = " | ".join(f"{ours:.2f} ({best:.2f})" for ours, best in pairs)
@@ -47,7 +47,7 @@ def first_page(page: str) -> str:
 
 
 def readme(page: str) -> str:
-    """Return the README with its figures."""
+    """Return the README with updated figures."""
     ours, best = ours_and_best("humanoid", "forward dynamics")
     page = re.sub(r"takes [\d.]+ microseconds, that", f"takes {ours:.2f} microseconds, that", page)
     processor = results("calls")["machine"]["processor"]
@@ -56,7 +56,7 @@ def readme(page: str) -> str:
 
 
 def main() -> None:
-    """Write all of it."""
+    """Update everything."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--png", type=Path, metavar="FOLDER")
     options = parser.parse_args([] if __name__ != "__main__" else None)

@@ -40,7 +40,7 @@ from models import Array, with_free_root
 
 
 class Pinocchio(Contender):
-    """Pinocchio. A free root has q = [place, x y z w] and v in the root's axes, translational first."""
+    """Pinocchio. A free root has q = [position, x y z w] and v in the root's axes, translational first."""
 
     name = "pin"
     module = "pinocchio"
@@ -167,7 +167,7 @@ class Pinocchio(Contender):
 
 
 class PinocchioInBatches(BatchContender, Pinocchio):
-    """The functions of Pinocchio on many states, in the columns of matrices."""
+    """The functions of Pinocchio on batches of states, which are columns of matrices."""
 
     calls: ClassVar = {
         INVERSE_DYNAMICS: (Call("rnea_in_parallel(threads, pool, q, v, x, tau)", "tau.T"),),
@@ -195,7 +195,7 @@ Pinocchio.batched = PinocchioInBatches
 
 
 class Dynibo(Contender):
-    """dynibo. Matrices are their columns in a row.
+    """dynibo. Matrices are flat, in column-major order.
 
     The state of a free root is an object, made before the clock starts.
     """
@@ -237,7 +237,7 @@ class Dynibo(Contender):
         return call.statement.replace("(q", "(base, q") if self.floating else call.statement
 
     def _find_columns(self) -> Array:
-        """Return where each joint is: the first coordinate that moves its link but not the link's parent."""
+        """Return each joint's index: the first coordinate that moves its link but not the link's parent."""
         count = self.robot.joint_count
         root = [self.dynibo.BaseState()] if self.floating else []
 
@@ -266,7 +266,7 @@ class Dynibo(Contender):
             velocity=self.dynibo.Twist(v[:3], v[3:6]),
             acceleration=self.dynibo.Twist(x[:3], x[3:6]),
         )
-        # Forces are those of all degrees of freedom, accelerations those of the joints.
+        # Forces have entries for all degrees of freedom, accelerations only for the joints.
         return base, q[7:], v[6:], x if function == FORWARD_DYNAMICS else x[6:]
 
     def in_terms_of_mbt(self, function: str, state: State, result: Any) -> Array:
@@ -285,7 +285,7 @@ class Dynibo(Contender):
 class MuJoCo(Contender):
     """MuJoCo without constraints.
 
-    A free root has q = [place, w x y z] and v = [v in World; w in the root's axes].
+    A free root has q = [position, w x y z] and v = [v in World; w in the root's axes].
     """
 
     name = "mujoco"
@@ -380,7 +380,7 @@ class MuJoCo(Contender):
 
 
 class MuJoCoInBatches(BatchContender, MuJoCo):
-    """Forward dynamics of many states as steps of one second each: velocities change by accelerations."""
+    """Forward dynamics of many states as steps of one second each: velocities change by the accelerations."""
 
     variables = "initial, x"
     calls: ClassVar = {
@@ -398,11 +398,11 @@ class MuJoCoInBatches(BatchContender, MuJoCo):
         mujoco, rollout = self.import_module(), importlib.import_module("mujoco.rollout")
         model, threads = self.mj_model, mbt.get_num_threads()
         model.opt.timestep = 1.0
-        #: Numbers in front of the positions: time.
+        #: Number of entries before the positions: the time.
         self.head = mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_TIME)
         self.num_numbers = mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_FULLPHYSICS)
         start = self.head + model.nq
-        # Without a pool it runs on the calling thread.
+        # Without a pool, rollouts run on the calling thread.
         self.namespace |= {
             "model": [model] * self.size,
             "data": [mujoco.MjData(model) for _ in range(threads)],
@@ -426,7 +426,7 @@ MuJoCo.batched = MuJoCoInBatches
 
 
 class Drake(Contender):
-    """Drake, on a plant without a time step; gradients by its scalar AutoDiffXd."""
+    """Drake, on a plant without a time step; gradients by its scalar type AutoDiffXd."""
 
     name = "drake"
     module = "pydrake.multibody.plant"
@@ -532,7 +532,7 @@ class Drake(Contender):
             "ad_applied": force_port.FixValue(context, self.autodiff.InitializeAutoDiff(np.zeros(self.nv))),
             "ad_accelerations": plant.get_generalized_acceleration_output_port().Eval,
             "gradient": self.autodiff.ExtractGradient,
-            # What a plant is used with must outlive it.
+            # The plant must outlive the objects that refer to it.
             "ad_plant": plant,
         }
 
@@ -548,7 +548,7 @@ class Drake(Contender):
     def in_terms_of_mbt(self, function: str, state: State, result: Any) -> Array:
         if function not in GRADIENTS:
             return super().in_terms_of_mbt(function, state, result)
-        # Rows and directions in another order.
+        # Reorder rows and directions.
         nq, nv = self.tree.num_positions, self.nv
         q = self.q(np.arange(nq)).argsort()
         v = (self.T(state.q) @ np.arange(nv)).argsort()

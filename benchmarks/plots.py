@@ -15,7 +15,7 @@ mpl.use("Agg")
 
 import matplotlib.pyplot as plt
 
-# By contender: colours that the colour-blind tell apart (Okabe and Ito), and marks.
+# Colours that colour-blind readers can tell apart (Okabe and Ito), and markers, by contender.
 STYLES = {
     "mbt": ("#D55E00", "o"),
     "mbt Context": ("#E69F00", "D"),
@@ -25,12 +25,12 @@ STYLES = {
     "mujoco": ("#CC79A7", "v"),
     "drake": ("#555555", "P"),
 }
-# Drawn over the others, the last on top.
+# Drawn above the others, the last on top.
 OWN = ("mbt Context", "mbt.compile", "mbt")
 
 
 def plot_times(kinds: Mapping[str, list[Result]], path: Path) -> None:
-    """Draw one column of panels for each kind, one row for each function; models from top to bottom."""
+    """Draw one column of panels per kind and one row per function; models are ordered from top to bottom."""
     results = [result for some in kinds.values() for result in some if result.agrees]
     functions = list(dict.fromkeys(result.function for result in results))
     models = list(dict.fromkeys(f"{r.model} ({r.nv})" for r in sorted(results, key=lambda r: r.nv)))
@@ -62,7 +62,7 @@ def plot_times(kinds: Mapping[str, list[Result]], path: Path) -> None:
 
 
 def draw(panel: Any, results: list[Result], models: list[str], handles: dict[str, Any]) -> None:
-    """Draw the times of one function; a line from the fastest to the slowest of a model."""
+    """Draw the times of one function, with a line from the fastest to the slowest for each model."""
     panel.set_xscale("log")
     panel.set_yticks(range(len(models)), models, fontsize=8)
     panel.set_ylim(len(models) - 0.4, -0.6)

@@ -1,8 +1,8 @@
 """Ticks of planners and filters that predict steps: iLQR, extended and unscented Kalman filters.
 
-Each is written once, with NumPy, and takes from mbt, Pinocchio or MuJoCo what a semi-implicit Euler step and
-its derivatives are. Motors drive all hinges; cost and covariance are theirs, so that results do not depend on
-the coordinates of a floating base, which each library has its own way.
+Each is written once, with NumPy, and uses semi-implicit Euler steps and their derivatives from mbt, Pinocchio
+or MuJoCo. Motors drive all hinges; cost and covariance involve only the hinges, so that results do not depend
+on the coordinates of a floating base, which differ between the libraries.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ except ImportError:
 
 F = functional
 DT = 1e-3
-#: Steps that an iLQR pass plans.
+#: Steps in the horizon of an iLQR pass.
 HORIZON = 100
 
 
 class MbtSteps:
-    """Steps by `mbt.functional`, of many states in one call."""
+    """Steps by `mbt.functional`, for many states in one call."""
 
     def __init__(self, model: BenchmarkModel) -> None:
         self.tree = mbt.load_model(model.urdf, base="floating" if model.floating else None)
@@ -45,13 +45,13 @@ class MbtSteps:
         return q, v
 
     def force(self, u: Any) -> Any:
-        """Return generalized forces of the motors."""
+        """Return the generalized forces of the motors."""
         tau = np.zeros((*u.shape[:-1], self.nv))
         tau[..., self.hinges] = u
         return tau
 
     def linearize(self, q: Any, v: Any, u: Any) -> tuple[Any, Any]:
-        """Return the derivatives of steps with the states and with the motors."""
+        """Return the derivatives of steps with respect to the states and the motors."""
         A, B = F.step_derivatives(self.tree, q, v, self.force(u), DT)
         return A, B[..., self.hinges]
 
@@ -60,7 +60,7 @@ class MbtSteps:
         return F.step(self.tree, q, v, self.force(u), DT)
 
     def spread(self, q: Any, v: Any, changes: Any, u: Any) -> Any:
-        """Return how states one step later differ from the first, where they did so by `changes`."""
+        """Return differences of the next states from the first, for states that differ by `changes`."""
         tree, n = self.tree, self.nv
         q1, v1 = F.step(
             tree, F.integrate_positions(tree, q, changes[:, :n], 1.0), v + changes[:, n:], self.force(u), DT
@@ -89,7 +89,7 @@ class PinSteps:
     force = MbtSteps.force
 
     def linearize(self, q: Any, v: Any, u: Any) -> tuple[Any, Any]:
-        """Return the derivatives of steps with the states and with the motors."""
+        """Return the derivatives of steps with respect to the states and the motors."""
         n, tau = self.nv, self.force(u)
         if q.ndim == 1:
             A, B = self.linearize_one(q, v, tau)
@@ -100,7 +100,7 @@ class PinSteps:
         return A, B[..., self.hinges]
 
     def linearize_one(self, q: Any, v: Any, tau: Any) -> tuple[Any, Any]:
-        """Return the derivatives with the state and the generalized forces."""
+        """Return the derivatives with respect to the state and the generalized forces."""
         n = self.nv
         by_q, by_v, by_tau = pin.computeABADerivatives(self.model, self.data, q, v, tau)
         J_q, J_v = pin.dIntegrate(self.model, q, DT * (v + DT * self.data.ddq))
@@ -117,7 +117,7 @@ class PinSteps:
         return pin.integrate(self.model, q, DT * v1), v1
 
     def spread(self, q: Any, v: Any, changes: Any, u: Any) -> Any:
-        """Return how states one step later differ from the first, where they did so by `changes`."""
+        """Return differences of the next states from the first, for states that differ by `changes`."""
         n = self.nv
         ends = [self.step(pin.integrate(self.model, q, x[:n]), v + x[n:], u) for x in changes]
         q1, v1 = ends[0]
@@ -129,7 +129,7 @@ class MujocoSteps:
 
     def __init__(self, model: BenchmarkModel, mine: MbtSteps) -> None:
         text = with_free_root(model) if model.floating else model.urdf
-        # The joint of the base has the name that mbt gives it.
+        # Give the joint of the base the name that it has in mbt.
         spec = mujoco.MjSpec.from_string(text.replace("free_root", mine.tree.joints[-1].name))
         coordinates = mbt.interop.MujocoCoordinates(mine.tree, spec.compile())
         self.q_of, self.v_of = coordinates.q_to_mujoco, coordinates.v_to_mujoco
@@ -150,13 +150,13 @@ class MujocoSteps:
         return self.q_of(q), self.v_of(q, v)
 
     def place(self, q: Any, v: Any, u: Any) -> Any:
-        """Put a state into the data."""
+        """Write a state into the data."""
         data = self.data
         data.qpos[:], data.qvel[:], data.ctrl[:] = q, v, u
         return data
 
     def linearize(self, q: Any, v: Any, u: Any) -> tuple[Any, Any]:
-        """Return the derivatives of steps with the states and with the motors."""
+        """Return the derivatives of steps with respect to the states and the motors."""
         states = q.reshape(-1, self.model.nq), v.reshape(-1, self.nv), u.reshape(-1, len(self.hinges))
         count = len(states[0])
         A, B = np.empty((count, 2 * self.nv, 2 * self.nv)), np.empty((count, 2 * self.nv, len(self.hinges)))
@@ -171,7 +171,7 @@ class MujocoSteps:
         return data.qpos.copy(), data.qvel.copy()
 
     def spread(self, q: Any, v: Any, changes: Any, u: Any) -> Any:
-        """Return how states one step later differ from the first, where they did so by `changes`."""
+        """Return differences of the next states from the first, for states that differ by `changes`."""
         n, ends = self.nv, []
         for x in changes:
             there = q.copy()
@@ -185,13 +185,13 @@ class MujocoSteps:
 
 
 def linearize_all(steps: Any, q: Any, v: Any, u: Any) -> dict[str, Any]:
-    """Return how the velocities of the hinges after a step change with its motors."""
+    """Return the derivatives of the hinges' velocities after a step with respect to the motors."""
     _, B = steps.linearize(q, v, u)
     return {"B": B[:, steps.nv + steps.hinges]}
 
 
 def plan(steps: Any, q: Any, v: Any, u: Any, gradient: Any) -> dict[str, Any]:
-    """Make a backward pass of iLQR over the states, (HORIZON, ...), where the cost has this gradient."""
+    """Run a backward pass of iLQR over the states, (HORIZON, ...), for a cost with this gradient."""
     A, B = steps.linearize(q, v, u)
     n, m = steps.nv, len(steps.hinges)
     places = np.concatenate([steps.hinges, n + steps.hinges])
@@ -214,14 +214,14 @@ def plan(steps: Any, q: Any, v: Any, u: Any, gradient: Any) -> dict[str, Any]:
 
 
 def predict(steps: Any, q: Any, v: Any, u: Any, P: Any) -> dict[str, Any]:
-    """Make the prediction of an extended Kalman filter: the next state, and its covariance."""
+    """Run the prediction of an extended Kalman filter: the next state and its covariance."""
     A, _ = steps.linearize(q, v, u)
     _, v1 = steps.step(q, v, u)
     return {"v": v1, "P": A @ P @ A.T + 1e-6 * np.eye(len(P))}
 
 
 def predict_unscented(steps: Any, q: Any, v: Any, u: Any, P: Any) -> dict[str, Any]:
-    """Make the prediction of an unscented Kalman filter, of two states for each change and one more."""
+    """Run the prediction of an unscented Kalman filter, with two states per direction and one more."""
     L = np.linalg.cholesky(P).T
     d = steps.spread(q, v, np.concatenate([np.zeros((1, len(P))), L, -L]), u)
     d = d - d.mean(0)
@@ -229,7 +229,7 @@ def predict_unscented(steps: Any, q: Any, v: Any, u: Any, P: Any) -> dict[str, A
 
 
 def prediction_ticks(model: BenchmarkModel) -> dict[str, dict[str, Callable[[], Any]]]:
-    """Return the ticks of a model, each by the names of those who compute it."""
+    """Return the ticks of a model, each by the names of the libraries that compute it."""
     mine = MbtSteps(model)
     contenders: dict[str, Any] = {"mbt": mine}
     if pin is not None:
@@ -239,7 +239,7 @@ def prediction_ticks(model: BenchmarkModel) -> dict[str, dict[str, Callable[[], 
     rng = np.random.default_rng(0)
     m = len(mine.hinges)
     u = rng.normal(size=(HORIZON, m))
-    # Along a path: tangents of the end of a step are those of the next one.
+    # States along a path, so that the tangent space at the end of a step is that of the next state.
     start = mine.tree.random_positions(rng), rng.normal(size=mine.nv)
     q, v = (x[:-1] for x in F.rollout(mine.tree, *start, mine.force(u), DT))
     gradient = rng.normal(size=(HORIZON, 2 * m))
@@ -247,7 +247,7 @@ def prediction_ticks(model: BenchmarkModel) -> dict[str, dict[str, Callable[[], 
     for name, steps in contenders.items():
         states = steps.take(q, v)
         state = states[0][0], states[1][0], u[0]
-        # In each place that a hinge has, its variance; very little elsewhere, where coordinates differ.
+        # A variance for the hinges; almost none for other coordinates, which differ between libraries.
         P = 1e-12 * np.eye(2 * steps.nv)
         places = np.concatenate([steps.hinges, steps.nv + steps.hinges])
         P[places, places] = 1e-6

@@ -1,23 +1,23 @@
-"""Measure what `docs/benchmarks.md` shows, keep it in `benchmarks/results`, and draw the page anew.
+"""Measure the figures of `docs/benchmarks.md`, store them in `benchmarks/results`, and redraw the page.
 
     python benchmarks/record.py [FILE.urdf ...] [--floating FILE.urdf ...] [--models NAME ...]
                                 [--only PART ...] [--rounds N] [--into FOLDER]
 
-One command for everything on the page that is measured on one machine; a part at a time, each in a process of
-its own:
+One command for everything on the page that is measured on one machine, one part at a time, each in a process
+of its own:
 
-- `calls`: mbt, its compiled functions and other libraries, one state a call and batches (`compare.py`);
-- `roofline`: times of batches beside fills of their results, and what a core can do (`roofline.py`);
-- `operations`: arithmetic, loads and stores of a state (`operations.py`; needs valgrind);
+- `calls`: mbt, its compiled functions and other libraries, single calls and batches (`compare.py`);
+- `roofline`: times of batches beside fills of their results, and peak rates of a core (`roofline.py`);
+- `operations`: arithmetic, loads and stores per state (`operations.py`; needs valgrind);
 - `threads`: batches on one thread and more (`scaling.py`);
 - `dask`: sweeps on worker processes (`dask_scaling.py`);
 - `latency`: percentiles of single calls in a control loop (`latency.py`);
 - `rollouts`: beside `mujoco.rollout` (`rollouts.py`).
 
-`history.py` is apart: it counts instructions, which the machine does not change. How busy the machine was
-stands on the page: where it can be, let it be idle. Needs `pip install ".[bench,engines]"`, and an mbt with
-the instruction sets v3 and v4 (`MBT_ISA=all` when it is built). `--into` keeps results of another machine
-in a folder of their own, beside those of the first.
+`history.py` is separate: it counts instructions, which do not depend on the machine. The page shows how busy
+the machine was: leave it idle if you can. Needs `pip install ".[bench,engines]"`, and an mbt with the
+instruction sets v3 and v4 (built with `MBT_ISA=all`). `--into` stores the results of another machine in a
+folder of their own, beside those of the first.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results"
 MODELS = ("arm7", "chain30", "chain100", "humanoid")
 SIZES = (1, 16, 256, 4096)
-#: Beyond this many degrees of freedom: no native code and no gradients, which take too long to make.
+#: With more degrees of freedom, native code and gradients are left out: they take too long to make.
 MOST_DOFS = 40
 FLOATING = "floating:"
-#: Those of the table of bounds: counting takes its time.
+#: Models of the table of bounds; only a few, because counting is slow.
 BOUNDED = ("arm7", "chain30", "humanoid", "h1")
 
 
@@ -52,19 +52,19 @@ BOUNDED = ("arm7", "chain30", "humanoid", "h1")
 
 
 def add_models(parser: argparse.ArgumentParser) -> None:
-    """Let the command line choose models."""
+    """Add the arguments that choose models."""
     parser.add_argument("files", nargs="*", metavar="FILE.urdf", help="models with a fixed base")
     parser.add_argument("--floating", nargs="+", default=[], metavar="FILE.urdf")
-    parser.add_argument("--models", nargs="+", default=list(MODELS), metavar="NAME", help="made here")
+    parser.add_argument("--models", nargs="+", default=list(MODELS), metavar="NAME", help="models made here")
 
 
 def names_of(options: argparse.Namespace) -> list[str]:
-    """Return the models of a command line, each as one word."""
+    """Return the models of a command line, one word each."""
     return [*options.models, *options.files, *(FLOATING + name for name in options.floating)]
 
 
 def chosen_models(names: Sequence[str]) -> list[BenchmarkModel]:
-    """Return the models that `names_of` names."""
+    """Return the models for the words of `names_of`."""
     models = []
     for name in names:
         path = Path(name.removeprefix(FLOATING))
@@ -77,7 +77,7 @@ def chosen_models(names: Sequence[str]) -> list[BenchmarkModel]:
 
 
 def calls(names: Sequence[str], rounds: int) -> dict[str, Any]:
-    """Return least and median times [us] of a state, by model, function, states a call, and library."""
+    """Return minimum and median times [us] per state, by model, function, states per call, and library."""
     import mbt
     from compare import run
     from contenders import FUNCTIONS, PLAIN_FUNCTIONS, Compiled, Functional, WithContext
@@ -94,12 +94,12 @@ def calls(names: Sequence[str], rounds: int) -> dict[str, Any]:
         small = nv <= MOST_DOFS
         every = [Functional, WithContext, *([Compiled] if small else []), Pinocchio, Dynibo, MuJoCo]
         results = list(run(model, PLAIN_FUNCTIONS, every, SIZES, rounds, notes))
-        # Slow, and for one state alone: apart.
+        # Slow, and only for single states, so measured separately.
         functions = FUNCTIONS if small else PLAIN_FUNCTIONS
         results += run(model, functions, [Functional, WithContext, Drake], [1], max(3, rounds // 6), notes)
         table: dict[str, Any] = {}
         for result in results:
-            # Of large models batches are smaller than asked for.
+            # Batches of large models are smaller than requested.
             size = result.size if result.size in SIZES else SIZES[-1]
             row = table.setdefault(result.function, {}).setdefault(str(size), {})
             if size != result.size:
@@ -111,7 +111,7 @@ def calls(names: Sequence[str], rounds: int) -> dict[str, Any]:
 
 
 def run_script(name: str, *arguments: str, env: dict[str, str] | None = None) -> Any:
-    """Run another benchmark; return what it writes as JSON."""
+    """Run another benchmark, and return the JSON that it writes."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "out.json")
         command = [sys.executable, str(HERE / name), *arguments, "--json", str(path)]
@@ -157,14 +157,14 @@ PARTS = ("calls", "roofline", "operations", "threads", "dask", "latency", "rollo
 
 
 def main() -> None:
-    """Measure the parts, one after the other; draw the page."""
+    """Measure the parts, one after the other, and draw the page."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add_models(parser)
     parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS), metavar="PART")
-    parser.add_argument("--rounds", type=int, default=16, help="of the part `calls`")
-    parser.add_argument("--into", default="", metavar="FOLDER", help="within benchmarks/results")
+    parser.add_argument("--rounds", type=int, default=16, help="rounds of the part `calls`")
+    parser.add_argument("--into", default="", metavar="FOLDER", help="folder within benchmarks/results")
     parser.add_argument("--part", choices=PARTS, help=argparse.SUPPRESS)
     options = parser.parse_args()
     names = names_of(options)
@@ -189,7 +189,7 @@ def main() -> None:
 
 
 def as_text(found: Any) -> str:
-    """Return JSON with what is innermost on one line."""
+    """Return JSON with the innermost lists and dictionaries on one line."""
     text = json.dumps(found, indent=1)
     for inner in (r"\[\s+([^\[\]{}]*?)\s+\]", r"\{\s+([^{}]*?)\s+\}"):
         text = re.sub(inner, lambda found: found[0][0] + " ".join(found[1].split()) + found[0][-1], text)

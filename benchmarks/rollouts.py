@@ -3,10 +3,10 @@
     python benchmarks/rollouts.py [FILE.urdf ...] [--floating FILE.urdf ...] [--states 4096] [--steps 100]
         [--models NAME ...] [--rounds 5] [--json OUT]
 
-Both start from the same states, with forces of each step and state, and keep the state behind every step, in
-arrays that are there already and have been written. MuJoCo computes without contacts and limits, with its
-Euler method without implicit damping, or RK4. The libraries take turns. Time is CPU time of a step of one
-state: the least of the rounds, and their median. Links on fixed joints are lumped for both.
+Both start from the same states, with forces for each step and state, and store the state after every step in
+existing arrays that have been written before. MuJoCo computes without contacts and limits, with its Euler
+method without implicit damping, or RK4. The libraries take turns. Times are CPU times per step of one state:
+the minimum of the rounds, and their median. Links on fixed joints are lumped for both.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ DT = 1e-3
 
 
 def mujoco_model(model: BenchmarkModel, method: str) -> Any:
-    """Return the model as MuJoCo has it."""
+    """Return the model for MuJoCo."""
     text = with_free_root(model) if model.floating else model.urdf
     compiled = mujoco.MjModel.from_xml_string(text)
     compiled.opt.integrator = METHODS[method]
@@ -45,7 +45,7 @@ def mujoco_model(model: BenchmarkModel, method: str) -> Any:
 
 
 def contenders(model: BenchmarkModel, method: str, states: int, steps: int) -> dict[str, Callable[[], Any]]:
-    """Return a call of each library."""
+    """Return a call for each library."""
     compiled = mujoco_model(model, method)
     tree = mbt.interop.from_mujoco(compiled)
     coordinates = mbt.interop.MujocoCoordinates(tree, compiled)
@@ -75,7 +75,7 @@ def contenders(model: BenchmarkModel, method: str, states: int, steps: int) -> d
 
 
 def measure(calls: dict[str, Callable[[], Any]], rounds: int) -> dict[str, list[float]]:
-    """Return the times of the rounds [s], behind one that nobody times."""
+    """Return the times of the rounds [s], after a round that is not timed."""
     for call in calls.values():
         call()
     times: dict[str, list[float]] = {name: [] for name in calls}

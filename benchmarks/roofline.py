@@ -1,10 +1,10 @@
-"""How close batches come to what the machine can do: times beside those of filling their results.
+"""How close batches come to the limits of the machine: times beside those of filling their results.
 
     python benchmarks/roofline.py [FILE.urdf ...] [--floating FILE.urdf ...] [--models NAME ...]
                                   [--rounds 16] [--json OUT]
 
-Nanoseconds of CPU time a state, batches of 4096, on one thread: the function, and a plain fill of the arrays
-that it writes; both in turns, the least of the rounds. `MBT_ISA` picks the instruction set.
+Nanoseconds of CPU time per state, in batches of 4096, on one thread: the function, and a plain fill of the
+arrays that it writes; both in turns, the minimum of the rounds. `MBT_ISA` picks the instruction set.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from record import add_models, chosen_models, names_of
 from used_heap import use_heap
 
 STATES = 4096
-MOST_NUMBERS = 2**26  # of a result: 512 MiB
+MOST_NUMBERS = 2**26  # entries of a result: 512 MiB
 
 
 def arrays_of(contender: InBatches, function: str) -> list[Any]:
-    """Return what a function writes."""
+    """Return the arrays that a function writes."""
     result = contender.namespace[contender.calls[function][0].result]
     return list(result) if isinstance(result, tuple) else [result]
 
@@ -42,7 +42,7 @@ def fill(arrays: list[Any]) -> Callable[[], None]:
 
 
 def bytes_of(function: str, contender: InBatches, arrays: list[Any]) -> int:
-    """Return the bytes that must move for a state: its arguments, and results."""
+    """Return the bytes that must move for a state: its arguments and results."""
     statement = contender.calls[function][0].statement
     arguments = {"q": contender.tree.num_positions, "v": contender.nv, "x": contender.nv}
     read = sum(size for name, size in arguments.items() if f" {name}," in statement)

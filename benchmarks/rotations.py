@@ -2,8 +2,8 @@
 
     python benchmarks/rotations.py [--states 4096] [--rounds 30]
 
-One call, and one call on many states: microseconds a call and nanoseconds a state, the least of some rounds
-in which the libraries take turns. Those that are not installed stay empty.
+One call on one state, and one call on many: microseconds per call and nanoseconds per state, the minimum of
+rounds in which the libraries take turns. Columns of libraries that are not installed stay empty.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Call = Callable[[], Any]
 
 
 def calls_of(xi: Any) -> dict[str, dict[str, Call]]:
-    """Return what is called, by function and library, of one state or many."""
+    """Return the calls, by function and library, for one state or many."""
     m = mbt.math
     X = m.exp_se3(xi)
     phi, p, R = (np.ascontiguousarray(part) for part in (xi[..., :3], X[..., :3, 3], X[..., :3, :3]))
@@ -54,7 +54,7 @@ def calls_of(xi: Any) -> dict[str, dict[str, Call]]:
     rotation = _import("scipy.spatial.transform", "Rotation")
     if rotation is not None:
         calls["exp_so3"]["scipy"] = lambda: rotation.from_rotvec(phi).as_matrix()
-        # It would orthonormalize; the keyword is that of SciPy 1.17.
+        # By default SciPy would orthonormalize; the keyword came with SciPy 1.17.
         calls["log_so3"]["scipy"] = lambda: rotation.from_matrix(R, assume_valid=True).as_rotvec()
     pin = _import("pinocchio")
     if pin is not None and xi.ndim == 1:
@@ -65,7 +65,7 @@ def calls_of(xi: Any) -> dict[str, dict[str, Call]]:
 
 
 def _calls_of_pin(pin: Any, xi: Any, X: Any, quaternion: Any, angle: float) -> dict[str, Call]:
-    """Return the same with the types of Pinocchio, whose vectors have the translation first."""
+    """Return the same calls with the types of Pinocchio, whose vectors have the translation first."""
     phi, R, p = xi[:3], X[:3, :3].copy(), X[:3, 3].copy()
     linear_first, pose = np.concatenate([xi[3:], phi]), pin.SE3(X)
     motion, xyzw = pin.Motion(linear_first), np.roll(quaternion, -1)
@@ -92,7 +92,7 @@ def _calls_of_pin(pin: Any, xi: Any, X: Any, quaternion: Any, angle: float) -> d
 
 
 def _import(module: str, name: str | None = None) -> Any:
-    """Return a module, or something in it; None where it is not installed."""
+    """Return a module or one of its attributes; None if it is not installed."""
     try:
         found = importlib.import_module(module)
     except ImportError:
@@ -101,7 +101,7 @@ def _import(module: str, name: str | None = None) -> Any:
 
 
 def times_of(calls: dict[str, Call], rounds: int, count: int) -> dict[str, float]:
-    """Return the least time of each [s]."""
+    """Return the minimum time of each [s]."""
     least = dict.fromkeys(calls, float("inf"))
     for _ in range(rounds):
         for name, call in calls.items():
@@ -120,8 +120,8 @@ def main() -> None:
     options = parser.parse_args()
     xi = np.random.default_rng(0).uniform(-1, 1, (options.states, 6))
     for title, states, unit, count in (
-        ("one state [us a call]", xi[0], 1e6, CALLS),
-        (f"{options.states} states [ns a state]", xi, 1e9 / options.states, 1),
+        ("one state [us per call]", xi[0], 1e6, CALLS),
+        (f"{options.states} states [ns per state]", xi, 1e9 / options.states, 1),
     ):
         print(f"\n{title:<28}" + "".join(f"{name:>9}" for name in ("mbt", "scipy", "pin")))
         for function, calls in calls_of(states).items():

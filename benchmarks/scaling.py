@@ -3,9 +3,9 @@
     python benchmarks/scaling.py [--models arm7 humanoid] [--threads 1 2] [--milliseconds 1]
                                  [--rounds 400] [--json OUT]
 
-Nanoseconds of wall-clock time a state, of batches that take one thread about a millisecond: the least of
-rounds in which all take turns, and their median. Other
-programs on the machine take processors away from two threads more than from one.
+Nanoseconds of wall-clock time per state, for batches that take one thread about a millisecond: the minimum of
+rounds in which all take turns, and their median. Other programs on the machine disturb two threads more than
+one.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ FUNCTIONS = (INVERSE_DYNAMICS, FORWARD_DYNAMICS, MASS_MATRIX, BODY_POSES, FORWAR
 def batch_of(
     model: BenchmarkModel, tree: Any, function: str, seconds: float
 ) -> tuple[int, Callable[[], None]]:
-    """Return a call on as many states as take one thread so long, and their number."""
+    """Return the number of states that take one thread about `seconds`, and a call on that many."""
     states, calls = make_states(tree, model.floating), 4
     count = 256
     while True:
@@ -59,7 +59,7 @@ def main() -> None:
     parser.add_argument("--models", nargs="+", default=["arm7", "humanoid"], metavar="NAME")
     threads = sorted({1, 2, os.cpu_count() or 1})
     parser.add_argument("--threads", nargs="+", type=int, default=threads, metavar="N")
-    parser.add_argument("--milliseconds", type=float, default=1.0, help="of a batch on one thread")
+    parser.add_argument("--milliseconds", type=float, default=1.0, help="time of a batch on one thread")
     parser.add_argument("--rounds", type=int, default=400)
     parser.add_argument("--json", type=Path, metavar="OUT")
     options = parser.parse_args()

@@ -1,11 +1,11 @@
-"""Contact of shapes beside contact of points: implicit steps of a quadruped that stands.
+"""Contact of shapes beside contact of points: implicit steps of a standing quadruped.
 
     python benchmarks/shape_contact.py GO1.urdf [--steps 400] [--rounds 15]
 
-The robot, a Unitree Go1 of its URDF file, is held by servos and stands in steps of 2 ms: on points in the
-middle of its feet, as far down as the balls reach; on the balls of its feet; with all its shapes on the
-floor; and with all its shapes on the floor and on one another. All take turns, with one thread. Printed are
-microseconds of the processor a step, the least and the median, and the median of the ratios to contact of
+The robot, a Unitree Go1 from its URDF file, is held by servos and stands in steps of 2 ms: on points in the
+middle of its feet, at the depth of the bottom of the balls; on the balls of its feet; with all its shapes on
+the floor; and with all its shapes on the floor and on one another. All take turns, with one thread. Printed
+are the minimum and median CPU time per step in microseconds, and the median of the ratios to contact of
 points in the same round.
 """
 

@@ -1,11 +1,11 @@
-"""Where the time of one call goes: the call itself, joints, their turning, a new array, a Context.
+"""Where the time of one call goes: the call itself, joints, their rotations, a new array, a Context.
 
     python benchmarks/shares.py [--rounds 100]
 
-Serial chains of growing length are timed together, and a line is fitted: where it begins is what does not
-grow with the joints, which is the call, its arguments and checks; its slope is a joint. Chains of sliding
-joints tell what turning costs: sines, cosines and rotations. Nanoseconds, the least of interleaved rounds,
-one core. An empty Python function with the same arguments is there to compare.
+Serial chains of growing length are timed together, and a line is fitted: its intercept is the part that does
+not grow with the joints, that is the call, its arguments and checks; its slope is the time of a joint. Chains
+of prismatic joints show what rotations cost: sines, cosines and products. Nanoseconds, the minimum of
+interleaved rounds, on one core. An empty Python function with the same arguments is timed for comparison.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ import numpy as np
 import mbt
 from models import chain
 
-# Of these lengths: cache and loops that serve many joints do not show yet.
+# Short enough that caches, and loops over many joints, do not matter yet.
 LENGTHS = (2, 4, 6, 8, 10)
 ARM = 7
-NUMBER = 400  # calls a sample
+NUMBER = 400  # calls per sample
 FUNCTIONS = {
     "inverse dynamics": "f.inverse_dynamics(tree, q, v, x, out=out)",
     "mass matrix": "f.mass_matrix(tree, q, out=M)",
@@ -38,7 +38,7 @@ OTHERS = {
 
 
 def namespace(count: int, kind: str) -> dict[str, Any]:
-    """Return what the statements use, of a chain."""
+    """Return the variables of the statements, for a chain."""
     tree = mbt.load_model(chain(count).urdf.replace('type="revolute"', f'type="{kind}"'))
     q, v, x = np.random.default_rng(0).uniform(-1, 1, (3, count))
     return {
@@ -55,12 +55,12 @@ def namespace(count: int, kind: str) -> dict[str, Any]:
 
 
 def empty(tree: Any, q: Any, v: Any, x: Any, *, out: Any = None) -> Any:
-    """Take what a function takes."""
+    """Take the arguments of a function."""
     return out
 
 
 def measure(statements: dict[Any, tuple[str, dict[str, Any]]], rounds: int) -> dict[Any, float]:
-    """Return nanoseconds a call of each."""
+    """Return the nanoseconds per call of each statement."""
     timers = {key: timeit.Timer(statement, globals=names) for key, (statement, names) in statements.items()}
     least = dict.fromkeys(timers, np.inf)
     for _ in range(rounds):

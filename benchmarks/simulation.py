@@ -2,8 +2,8 @@
 
     python benchmarks/simulation.py
 
-The arm that comes with mbt. Cases take turns; the minimum of many short simulations is shown, less that of
-some with few steps, which is what a simulation costs before its first step.
+The arm that comes with mbt. Cases take turns; a time is the minimum over many short simulations, minus that
+of simulations with few steps, which is the cost of a simulation before its first step.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def main() -> None:
             mbt.simulate(tree, context, steps * 1e-3, **cases[name])
             best[name, steps] = min(best[name, steps], time.perf_counter() - start)
     for name in cases:
-        print(f"{name:40} {(best[name, STEPS] - best[name, FEW]) / (STEPS - FEW) * 1e6:6.2f} us a step")
+        print(f"{name:40} {(best[name, STEPS] - best[name, FEW]) / (STEPS - FEW) * 1e6:6.2f} us per step")
     print(f"{'before the first step':40} {best['implicit', FEW] * 1e6:6.0f} us")
 
 

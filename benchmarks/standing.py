@@ -1,11 +1,12 @@
-"""Robots that stand and are pushed, in implicit steps of a millisecond, by a controller by tasks.
+"""Robots that stand and are pushed, in implicit steps of a millisecond, under a controller by tasks.
 
     python benchmarks/standing.py [--go1 FILE.urdf] [--h1 FILE.urdf] [--ticks 100000] [--push 0.03]
 
-Each robot stands on its feet by contact points of the simulation (`PointContact`), sways with its trunk,
-and is pushed in a direction at random for 0.2 s of each half second, with a share of its weight. Counted are
-ticks in which bounds contradict. How far the trunk went from its place and how fast it is at the end say
-whether it stood. Without files it is the quadruped and the biped of `control.py`.
+Each robot stands on its feet by contact points of the simulation (`PointContact`), sways with its trunk, and
+is pushed for the first 0.2 s of each half second, in a random direction, with a fraction of its weight. Ticks
+with an infeasible program are counted. The largest distance of the trunk from its place and its velocity at
+the end show whether the robot stood. Without files, the robots are the quadruped and the biped of
+`control.py`.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from mbt import functional
 
 
 def stand(robot: Robot, num_ticks: int, push: float) -> None:
-    """Print what became of one robot."""
+    """Simulate one robot, and print a summary."""
     work = Workload(robot, 1)
     tree, controller = work.tree, work.make_controller()
     world = tree.edit()
@@ -62,19 +63,19 @@ def stand(robot: Robot, num_ticks: int, push: float) -> None:
 
 
 def _append_one(points: np.ndarray) -> np.ndarray:
-    """Return points (n, 3) as columns (4, n) that a pose multiplies."""
+    """Return points (n, 3) as homogeneous columns (4, n)."""
     return np.vstack([points.T, np.ones(len(points))])
 
 
 def main() -> None:
-    """Do what the command line asks for."""
+    """Simulate the robots of the command line."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--go1", metavar="FILE")
     parser.add_argument("--h1", metavar="FILE")
     parser.add_argument("--ticks", type=int, default=100_000)
-    parser.add_argument("--push", type=float, default=0.03, help="standard deviation, of the weight")
+    parser.add_argument("--push", type=float, default=0.03, help="standard deviation, relative to the weight")
     options = parser.parse_args()
     mbt.set_num_threads(1)
     robots = [make(path) for make, path in ((go1, options.go1), (h1, options.h1)) if path]

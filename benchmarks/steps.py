@@ -1,13 +1,13 @@
-"""Implicit steps beside those of MuJoCo: an arm on servos, and robots that stand on their servos.
+"""Implicit steps beside those of MuJoCo: an arm on servos, and robots that stand on servos.
 
     python benchmarks/steps.py [--dt 0.002] [--rounds 30] [--h1 FILE.xml]
 
-All have joint damping, position limits, and servos with effort limits; MuJoCo makes its steps with
-`implicitfast` and Newton's method. Feet are spheres on a plane in MuJoCo, points on a half-space in mbt:
-four of the quadruped, eight of the H1, a humanoid of 25 degrees of freedom from its MJCF file. The libraries
-take turns. Wall-clock time of a step: the least of the rounds; of a call of one step from Python, of the
-steps of a rollout of one state, and of those of a batch on one thread, beside `mujoco.rollout` and
-`mujoco.batch`. And the derivatives of one step, beside MuJoCo's finite differences.
+All have joint damping, position limits, and servos with effort limits; MuJoCo uses `implicitfast` and
+Newton's method. Feet are spheres on a plane in MuJoCo and points on a half-space in mbt: four for the
+quadruped, eight for the H1, a humanoid with 25 degrees of freedom from its MJCF file. The libraries take
+turns. Wall-clock time per step, the minimum of the rounds: of a call of one step from Python, of a rollout of
+one state, and of a batch of rollouts on one thread, beside `mujoco.rollout` and `mujoco.batch`. Last, the
+derivatives of one step, beside MuJoCo's finite differences.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import numpy as np
 
 import mbt
 
-# Stiffness, damping and effort limit of servos, and stiffness of feet: of small robots; of the H1, which
+# Stiffness, damping and effort limit of servos, and stiffness of feet: for small robots; for the H1, which
 # falls with softer ones.
 SMALL, LARGE = (100.0, 2.0, 40.0, 2e4), (5000.0, 50.0, 300.0, 1e5)
 H1_HEIGHT = 1.044  # with straight legs
@@ -39,7 +39,7 @@ def hinge(name: str, axis: str) -> str:
 
 
 def arm() -> str:
-    """Return seven links whose axes take turns."""
+    """Return seven links with alternating axes."""
     axes = ("0 0 1", "0 1 0", "0 0 1", "0 1 0", "0 0 1", "0 1 0", "0 0 1")
     text = ""
     for k in reversed(range(7)):
@@ -65,7 +65,7 @@ def quadruped() -> str:
 
 
 def spec_of(source: str, dt: float) -> Any:
-    """Return a description in MuJoCo's terms: of the bodies of a text, or of the H1 of a file."""
+    """Return a MuJoCo specification: of the bodies of a text, or of the H1 from a file."""
     options = f'<option timestep="{dt}" integrator="implicitfast" solver="Newton"/>'
     if source.startswith("<"):
         return mujoco.MjSpec.from_string(f"""<mujoco><compiler angle="radian"/>{options}
@@ -88,12 +88,12 @@ def spec_of(source: str, dt: float) -> Any:
 
 
 def size_of(source: str) -> tuple[float, float, float, float]:
-    """Return stiffness, damping and effort limit of servos, and the stiffness of feet."""
+    """Return stiffness, damping and effort limit of servos, and stiffness of feet."""
     return SMALL if source.startswith("<") else LARGE
 
 
 def model(source: str, dt: float, *, with_servos: bool) -> Any:
-    """Return the model as MuJoCo has it."""
+    """Return the model for MuJoCo."""
     spec = spec_of(source, dt)
     stiffness, damping, limit, _ = size_of(source)
     for joint in spec.joints if with_servos else ():
@@ -107,7 +107,7 @@ def model(source: str, dt: float, *, with_servos: bool) -> Any:
 
 
 def tree_of(source: str, dt: float) -> Any:
-    """Return the same in mbt."""
+    """Return the same model in mbt."""
     compiled = model(source, dt, with_servos=False)
     tree = mbt.interop.from_mujoco(compiled).edit()
     stiffness, damping, limit, of_feet = size_of(source)
@@ -129,7 +129,7 @@ def tree_of(source: str, dt: float) -> Any:
 
 
 def contenders(source: str, dt: float) -> dict[str, dict[str, tuple[Callable[[], Any], int]]]:
-    """Return calls of each library, and how many steps one makes, by what they do."""
+    """Return, by title, the call of each library and the number of steps that it takes."""
     compiled, tree = model(source, dt, with_servos=True), tree_of(source, dt)
     data, again = mujoco.MjData(compiled), mujoco.MjData(compiled)
     for _ in range(CALLS):
@@ -210,7 +210,7 @@ def main() -> None:
     if arguments.h1:
         sources["H1, 25 dofs"] = arguments.h1
     mbt.set_num_threads(1)
-    print(f"{'us a step':24} {'mbt':>7} {'mujoco':>7} {'ratio':>6}")
+    print(f"{'us per step':24} {'mbt':>7} {'mujoco':>7} {'ratio':>6}")
     for name, source in sources.items():
         for what, calls in contenders(source, arguments.dt).items():
             least = dict.fromkeys(calls, np.inf)

@@ -1,6 +1,6 @@
-"""What `docs/benchmarks.md` says in figures, computed from `benchmarks/results`: tables, and series to draw.
+"""Tables and series to draw for `docs/benchmarks.md`, computed from `benchmarks/results`.
 
-Needs nothing but Python, so that a test can compare the page, its pictures and the results anywhere.
+Needs nothing but Python, so that a test can compare the page, its pictures and the results on any machine.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ FUNCTIONS = (
 )
 GRADIENTS = ("inverse dynamics gradient", "forward dynamics gradient")
 SIZES = ("1", "16", "256", "4096")
-#: Of the tables, and of the first pages: models that anybody can make.
+#: Models of the tables and of the first pages, which can be made without files.
 MADE = ("arm7", "chain30", "chain100", "humanoid")
 NAMES = {
     "ur10": "UR10",
@@ -44,22 +44,22 @@ HISTORY = tuple(
     for function in ("inverse dynamics", "mass matrix", "forward dynamics", "body poses", "frame jacobian")
 )
 PERCENTILES = ("p50", "p99", "p99.9", "max")
-#: What may bound a batch, and how its part of the time [ns] follows from counts and from what a core can do.
+#: Possible limits of a batch; each needs a part of the time [ns] that follows from counts and peak rates.
 BOUNDS = ("arithmetic", "loads", "stores", "memory")
 
 
-#: Machines beside the first, of which pictures and most tables are: each has a folder for its results.
+#: Machines other than the first, which the pictures and most tables are from; each has a folder of results.
 OTHERS = {"Intel": "intel", "Zen 4": "zen4"}
 
 
 @functools.cache
 def results(part: str, machine: str = "") -> Any:
-    """Return what `record.py` or `history.py` has kept of a part."""
+    """Return the stored results of a part, from `record.py` or `history.py`."""
     return json.loads((RESULTS / machine / f"{part}.json").read_text(encoding="utf-8"))
 
 
 def model_name(model: str) -> str:
-    """Return what a model is called on the page."""
+    """Return the name of a model on the page."""
     return NAMES.get(model, model)
 
 
@@ -67,7 +67,7 @@ def model_name(model: str) -> str:
 
 
 def times(model: str, function: str, size: str, machine: str = "") -> dict[str, float]:
-    """Return the least times [us] of a state by library; empty where nobody was measured."""
+    """Return the minimum times [us] per state, by library; empty if nothing was measured."""
     row = results("calls", machine)["models"][model]["times"].get(function, {}).get(size, {})
     return {name: pair[0] for name, pair in row.items()}
 
@@ -86,13 +86,13 @@ def models() -> list[str]:
 
 
 def mean(values: list[float | None]) -> float | None:
-    """Return the geometric mean of what is known."""
+    """Return the geometric mean of the values that are known."""
     known = [value for value in values if value is not None]
     return geometric_mean(known) if known else None
 
 
 def rounded(value: Any) -> Any:
-    """Return numbers with four digits, in lists and dictionaries too."""
+    """Return a value with its floats rounded to four digits, in lists and dictionaries too."""
     if isinstance(value, dict):
         return {key: rounded(one) for key, one in value.items()}
     if isinstance(value, list | tuple):
@@ -104,7 +104,7 @@ def rounded(value: Any) -> Any:
 
 
 def ratios_by_model() -> dict[str, Any]:
-    """Return, for each size and function, a row of ratios: one a model, and their mean behind."""
+    """Return, for each size and function, a row of ratios, one per model, followed by their mean."""
     table = {}
     for size in SIZES:
         rows = {function: [ratio(model, function, size) for model in models()] for function in FUNCTIONS}
@@ -113,7 +113,7 @@ def ratios_by_model() -> dict[str, Any]:
 
 
 def ratios_by_size() -> dict[str, Any]:
-    """Return, for each function, ratios over sizes: of each model, and means of mbt and of native code."""
+    """Return, for each function, ratios over sizes: of each model, and means for mbt and native code."""
     found = {}
     for function in FUNCTIONS:
         by_model = {model: [ratio(model, function, size) for size in SIZES] for model in models()}
@@ -124,7 +124,7 @@ def ratios_by_size() -> dict[str, Any]:
         found[function] = {
             "models": {model_name(model): row for model, row in by_model.items()},
             "mbt": [mean([row[i] for row in by_model.values()]) for i in range(len(SIZES))],
-            # Of the same models.
+            # Over the models of the native code.
             "mbt, of these": [mean([by_model[model][i] for model in native]) for i in range(len(SIZES))],
             "mbt.compile": [mean([row[i] for row in native.values()]) for i in range(len(SIZES))],
         }
@@ -132,7 +132,7 @@ def ratios_by_size() -> dict[str, Any]:
 
 
 def native_code() -> dict[str, Any]:
-    """Return times of `mbt.functional` over those of compiled functions, of one state and of many."""
+    """Return times of `mbt.functional` over those of compiled functions, for one state and for many."""
     known = [model for model in models() if any("mbt.compile" in times(model, f, "1") for f in FUNCTIONS)]
     table: dict[str, Any] = {}
     for size in ("1", "4096"):
@@ -144,7 +144,7 @@ def native_code() -> dict[str, Any]:
 
 
 def latency_and_throughput() -> dict[str, Any]:
-    """Return, over sizes, when all results of a call are there [us], and states a second."""
+    """Return, over sizes, the time until all results of a call are ready [us], and states per second."""
     found: dict[str, Any] = {}
     for model in ("arm7", "humanoid"):
         for size in SIZES:
@@ -156,7 +156,7 @@ def latency_and_throughput() -> dict[str, Any]:
 
 
 def scaling() -> dict[str, Any]:
-    """Return how many times as fast threads are, and sweeps on dask, as one thread of one process."""
+    """Return the speedups of threads, and of sweeps on dask, over one thread of one process."""
     threads: dict[str, Any] = {}
     for model, functions in results("threads")["models"].items():
         for function, row in functions.items():
@@ -171,9 +171,9 @@ def scaling() -> dict[str, Any]:
 
 
 def bounds(model: str, function: str) -> dict[str, float]:
-    """Return the least times [ns] of a state that operations, loads, stores and memory allow, and its own.
+    """Return the time [ns] of a state, and its lower bounds by operations, loads, stores and memory.
 
-    All of x86-64-v3, of which the counts are.
+    All are for x86-64-v3, as the counts are.
     """
     roofs = results("roofline")["roofs"]["v3"]
     counts = results("operations")["models"][model][function]
@@ -188,7 +188,7 @@ def bounds(model: str, function: str) -> dict[str, float]:
 
 
 def roofline() -> dict[str, Any]:
-    """Return operations a byte and a nanosecond of each function, roofs, and bounds of each function."""
+    """Return operations per byte and per nanosecond of each function, roofs, and bounds of each function."""
     found: dict[str, Any] = {}
     points: dict[str, Any] = {}
     measured = results("roofline")["models"]["v3"]
@@ -203,7 +203,7 @@ def roofline() -> dict[str, Any]:
 
 
 def history() -> dict[str, Any]:
-    """Return instructions of each version over those of the first, by model and call."""
+    """Return instructions of each version relative to the first, by model and call."""
     versions = results("history")["versions"]
     first = versions[0]["counts"]
     found: dict[str, Any] = {}
@@ -214,7 +214,7 @@ def history() -> dict[str, Any]:
     return {"versions": [version["name"] for version in versions], "instructions": found}
 
 
-#: What is drawn, by the name of the picture.
+#: Series to draw, by the name of the picture.
 SERIES: dict[str, Callable[[], dict[str, Any]]] = {
     "ratios_by_model": ratios_by_model,
     "ratios_by_size": ratios_by_size,
@@ -230,7 +230,7 @@ SERIES: dict[str, Callable[[], dict[str, Any]]] = {
 
 
 def figure(value: float | None) -> str:
-    """Return a time or a ratio with the digits that it deserves."""
+    """Return a time or a ratio, with fewer decimals if it is large."""
     if value is None:
         return ""
     return f"{value:.{3 if value < 10 else 2 if value < 100 else 1}f}"
@@ -242,14 +242,14 @@ def short(value: float | None) -> str:
 
 
 def as_table(head: list[str], rows: list[list[str]], words: int) -> str:
-    """Return a table in Markdown, of which the first columns are words."""
+    """Return a Markdown table whose first `words` columns are text."""
     lines = [" | ".join(head), "|".join(["---"] * words + ["--:"] * (len(head) - words))]
     lines += [" | ".join(row) for row in rows]
     return "\n".join(f"|{line}|" if line.startswith("---") else f"| {line} |" for line in lines)
 
 
 def table_of_times(size: str, names: tuple[str, ...], functions: tuple[str, ...], machine: str = "") -> str:
-    """Return times [us] of a state by function and model, for those whom anybody can make."""
+    """Return times [us] per state by function and model, for the models of `MADE`."""
     rows = []
     for function in functions:
         for model in MADE:
@@ -272,7 +272,7 @@ def batches() -> str:
 
 
 def means(machine: str = "") -> str:
-    """Return geometric means over all models, by function: of functions, of Contexts, of native code."""
+    """Return geometric means over all models, by function: for functions and for Contexts."""
     rows = []
     for function in FUNCTIONS:
         cells = []
@@ -294,7 +294,7 @@ def machine_of(part: str) -> str:
 
 
 def machines() -> str:
-    """Return where each part comes from."""
+    """Return the table of machines that each part was measured on."""
     titles = {
         "calls": "single calls, batches, native code",
         "roofline": "roofline: times and roofs",
@@ -315,22 +315,24 @@ def machines() -> str:
         isa = {"roofline": "v3, v4", "operations": "v3"}.get(part, m["isa"])
         where = f"{m['processor']}, {m['processors']} virtual processors"
         rows.append([title, where, f"x86-64: {isa}", m["month"], load, f"{m['seconds']} s"])
-    return as_table(["what", "processor", "instruction set", "when", "load before, after", "took"], rows, 4)
+    return as_table(
+        ["part", "processor", "instruction set", "when", "load before, after", "duration"], rows, 4
+    )
 
 
 def versions() -> str:
-    """Return what was compared with what."""
+    """Return the versions that were compared."""
     m = results("calls")["machine"]
     libraries = ", ".join(f"{name} {v}" for name, v in m["versions"].items() if name in PEERS)
     return (
         f"mbt built with {m['compiler']}; {m['system']}, Python {m['python']}, "
-        f"NumPy {m['versions']['numpy']}; {libraries} as their wheels come. "
+        f"NumPy {m['versions']['numpy']}; {libraries} from their wheels. "
         f"{results('calls')['rounds']} interleaved rounds."
     )
 
 
 def roofs() -> str:
-    """Return what one core can do."""
+    """Return the peak rates of one core."""
     found = results("roofline")["roofs"]
     rows = []
     for isa, row in found.items():
@@ -340,14 +342,14 @@ def roofs() -> str:
             *(f"{row[k] / 1e9:.1f}" for k in ("bytes read", "bytes written", "bytes written past caches")),
         ])  # fmt: skip
     head = [
-        "one core, billions a second", "operations", "loads", "stores", "bytes read", "bytes written",
+        "one core, billions per second", "operations", "loads", "stores", "bytes read", "bytes written",
         "bytes written past caches",
     ]  # fmt: skip
     return as_table(head, rows, 1)
 
 
 def table_of_bounds() -> str:
-    """Return what bounds each function in a batch, beside what it takes."""
+    """Return the bounds of each function in a batch, beside its times."""
     rows = []
     wide = results("roofline")["models"].get("v4", {})
     for model in results("operations")["models"]:
@@ -362,7 +364,7 @@ def table_of_bounds() -> str:
             rows.append([function, model_name(model), *cells])
     head = [
         "function", "model", "operations", "loads", "stores", *(f"{name}, ns" for name in BOUNDS), "v3, ns",
-        "v4, ns", "largest bound, of v3",
+        "v4, ns", "largest bound, v3",
     ]  # fmt: skip
     rows.sort(key=lambda row: FUNCTIONS.index(row[0]))
     return as_table(head, rows, 2)
@@ -377,7 +379,7 @@ def threads() -> str:
             least = [pair[0] / 1e3 for pair in row["times"].values()]
             cells = [str(row["states"]), *map(figure, least), f"{least[0] / least[-1]:.2f}"]
             rows.append([function, model, *cells])
-    return as_table(["function", "model", "states", *head, "times as fast"], rows, 2)
+    return as_table(["function", "model", "states", *head, "speedup"], rows, 2)
 
 
 def dask() -> str:
@@ -387,25 +389,25 @@ def dask() -> str:
         for name, sweep in results("dask")["sweeps"].items()
         for run, row in sweep["runs"].items()
     ]
-    return as_table(["sweep", "", "thousand a second", "processors, µs each"], rows, 2)
+    return as_table(["sweep", "", "thousands per second", "CPU time, µs each"], rows, 2)
 
 
 def latency() -> str:
-    """Return percentiles of single calls."""
+    """Return percentiles of the times of single calls."""
     found = results("latency")
     kinds = ("collection on", "collection off, frozen")
     rows = [[name, *(figure(x) for kind in kinds for x in found[kind][name])] for name in found[kinds[0]]]
     head = [
-        f"collector on: {PERCENTILES[0]}",
+        f"GC on: {PERCENTILES[0]}",
         *PERCENTILES[1:],
-        f"off, frozen: {PERCENTILES[0]}",
+        f"GC off, frozen: {PERCENTILES[0]}",
         *PERCENTILES[1:],
     ]
     return as_table(["", *head], rows, 1)
 
 
 def rollouts() -> str:
-    """Return nanoseconds of a step beside MuJoCo."""
+    """Return nanoseconds per step, beside MuJoCo."""
     rows = []
     for method, by_model in results("rollouts")["methods"].items():
         ratios = []
@@ -418,7 +420,7 @@ def rollouts() -> str:
 
 
 def table_of_history() -> str:
-    """Return instructions of a call, or of a state of a batch, of the first version and the newest."""
+    """Return instructions per call, or per state of a batch, for the first version and the newest."""
     versions = results("history")["versions"]
     rows = []
     for call in HISTORY:
@@ -433,7 +435,7 @@ def table_of_history() -> str:
     return as_table(["", *head], rows, 1)
 
 
-#: Tables of the page, by the word of their mark.
+#: Tables of the page, by the name of their marks.
 TABLES: dict[str, Callable[[], str]] = {
     "machines": machines,
     "versions": versions,
@@ -454,7 +456,7 @@ for _name, _folder in OTHERS.items():
 
 
 def marked(page: str) -> Iterator[tuple[str, str]]:
-    """Yield what stands between the marks of a page, by the word of the mark."""
+    """Yield the text between the marks of a page, by the name of the marks."""
     for name in TABLES:
         yield (
             name,
@@ -463,7 +465,7 @@ def marked(page: str) -> Iterator[tuple[str, str]]:
 
 
 def with_tables(page: str) -> str:
-    """Return a page with what stands between its marks written anew."""
+    """Return a page with the text between its marks rewritten."""
     for name, make in TABLES.items():
         head, begin, rest = page.partition(f"<!-- {name} -->\n")
         _, end, tail = rest.partition(f"<!-- end of {name} -->")

@@ -3,11 +3,11 @@
     python benchmarks/ticks.py [--batch 4096] [--rounds 15]
 
 An arm with seven hinges, whose controllers are computed torque, operational space, and a damped step of
-inverse kinematics; and a humanoid on a floating base, of which a whole-body controller reads the mass matrix,
-bias, gravity, and Jacobian, bias acceleration and pose of each hand and foot. Of both the backward pass of
-iLQR and the predictions of two Kalman filters, MuJoCo among the contenders (`prediction.py`). All contenders
-are called in turn, round by round, in one process on one thread; a figure is the least of all rounds. That
-they agree is asserted.
+inverse kinematics; and a humanoid on a floating base, for which a whole-body controller reads the mass
+matrix, bias, gravity, and Jacobian, bias acceleration and pose of each hand and foot. For both, the backward
+pass of iLQR and the predictions of two Kalman filters, also with MuJoCo (`prediction.py`). All contenders
+take turns, round by round, in one process on one thread; a figure is the minimum of all rounds. The results
+are asserted to agree.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ except ImportError:
 F = functional
 Contenders = dict[str, Callable[[], Any]]
 
-#: Stiffness and damping of joints, and of the tool, rotation first.
+#: Stiffness and damping for joints, and for the tool, rotation first.
 K, D = 100.0, 20.0
 KX, DX = np.array([50.0] * 3 + [400.0] * 3), np.array([10.0] * 3 + [40.0] * 3)
-#: What keeps matrices of the tool regular.
+#: Keeps matrices of the tool regular.
 REGULAR = 1e-6 * np.eye(6)
 
 
@@ -105,11 +105,11 @@ def add_pinocchio(ticks: dict[str, Contenders], q: Any, v: Any, q_wanted: Any, g
     data, tool = model.createData(), model.njoints - 1
     X_WG, identity = pin.SE3(goal), np.eye(7)
     axes = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
-    # Pinocchio has the translation first.
+    # Pinocchio's order has the translation first.
     stiffness, damping = np.roll(KX, 3), np.roll(DX, 3)
 
     def inverse_kinematics() -> Any:
-        pin.computeJointJacobians(model, data, q)  # And poses, which computeJointJacobian leaves alone.
+        pin.computeJointJacobians(model, data, q)  # also computes poses, unlike computeJointJacobian
         J = pin.getJointJacobian(model, data, tool, pin.ReferenceFrame.LOCAL)
         e = pin.log6(data.oMi[tool].actInv(X_WG)).vector
         return q + J.T @ np.linalg.solve(J @ J.T + REGULAR, e)
@@ -135,7 +135,7 @@ def add_pinocchio(ticks: dict[str, Contenders], q: Any, v: Any, q_wanted: Any, g
 
 
 def humanoid_tick() -> dict[str, Contenders]:
-    """Return what a whole-body controller reads."""
+    """Return the quantities that a whole-body controller reads."""
     tree = mbt.load_model(humanoid().urdf, base="floating")
     parents = {joint.parent_body for joint in tree.joints}
     ends = [body.body_frame for body in tree.bodies[1:] if body not in parents]
@@ -182,17 +182,17 @@ def humanoid_tick() -> dict[str, Contenders]:
 
 
 def check(calls: Contenders) -> None:
-    """Assert that all contenders compute the same."""
+    """Assert that all contenders compute the same results."""
     results = [call() for call in calls.values()]
     for result in results[1:]:
         for name in results[0] if isinstance(results[0], dict) else [...]:
             a, b = results[0][name], result[name]
-            # Of many states some are near singular ones, where rounding shows.
+            # Some states of a batch are nearly singular, where rounding errors are amplified.
             np.testing.assert_allclose(a, b, rtol=0, atol=1e-4 * np.abs(b).max())
 
 
 def measure(calls: Contenders, rounds: int) -> dict[str, float]:
-    """Return the least processor time of each [s]: other programs count less."""
+    """Return the minimum CPU time of each [s], which other programs disturb less than wall-clock time."""
     numbers = {}
     for name, call in calls.items():
         start = time.thread_time()

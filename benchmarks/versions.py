@@ -1,10 +1,10 @@
-"""Two versions of mbt, each installed in an environment of its own, on the same calls.
+"""Two versions of mbt, each installed in its own environment, on the same calls.
 
     python benchmarks/versions.py OLD/bin/python NEW/bin/python [--rounds 10] [--limit 1.05]
 
-Processes of both take turns, so that a slow minute of the machine hits both; the fastest time counts. Their
-heaps have been used.
-With a limit it exits with 1 when inverse dynamics of an arm became slower than that.
+Processes of both take turns, so that slow phases of the machine affect both; the fastest time counts. Their
+heaps have been used. With a limit, the exit code is 1 if inverse dynamics of an arm became slower by more
+than that factor.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SAMPLES = 25
 
 
 def trees() -> Iterator[tuple[str, Any]]:
-    """Yield revolute arms and a free body with limbs. Only what every version has."""
+    """Yield revolute arms and a free body with limbs, built with features that every version has."""
     import mbt
     from models import chain, humanoid, seven_joint_arm
 
@@ -37,7 +37,7 @@ def trees() -> Iterator[tuple[str, Any]]:
 
 
 def calls(tree: Any) -> Iterator[tuple[str, Callable[[], None], int]]:
-    """Yield names, functions to time, and how many calls (or states) each makes."""
+    """Yield names, functions to time, and the number of calls (or states) of each."""
     import numpy as np
 
     from mbt import functional
@@ -81,7 +81,7 @@ def calls(tree: Any) -> Iterator[tuple[str, Callable[[], None], int]]:
 
 
 def measure() -> dict[str, float]:
-    """Return the least time of each call [ns]."""
+    """Return the minimum time of each call [ns]."""
     from used_heap import use_heap
 
     use_heap()
@@ -101,7 +101,7 @@ def measure() -> dict[str, float]:
 
 
 def measure_with(python: str) -> dict[str, float]:
-    """Return what `measure` gives with another interpreter."""
+    """Return the result of `measure` with another interpreter."""
     command = [python, str(Path(__file__).resolve()), "--measure"]
     run = subprocess.run(command, capture_output=True, text=True, check=True)
     result: dict[str, float] = json.loads(run.stdout)
@@ -122,7 +122,7 @@ def main() -> int:
     rounds = []
     for k in range(arguments.rounds):
         both = [arguments.old, arguments.new]
-        # The second profits from a warm machine: each is that in turn.
+        # The second process profits from a warm machine, so they alternate.
         results = [measure_with(python) for python in both[:: 1 if k % 2 else -1]]
         rounds.append(results[:: 1 if k % 2 else -1])
     slow = False

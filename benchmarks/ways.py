@@ -1,10 +1,10 @@
-"""What forward dynamics of one robot takes by every way there is: plain functions, Contexts, other libraries.
+"""Time of forward dynamics of one robot through every interface: functions, Contexts, other libraries.
 
     python benchmarks/ways.py [FILE.urdf] [--rounds 40] [--samples 4096]
 
-Microseconds of wall-clock time a state, on one thread, the ways taking turns: fastest and median rounds.
-What needs a package that is not installed is left out; the load of the machine stands beside the figures.
-Steps are semi-implicit ones.
+Microseconds of wall-clock time per state, on one thread, with the interfaces taking turns: fastest and median
+rounds. Interfaces whose package is not installed are left out; the load of the machine is printed with the
+figures. Steps are semi-implicit.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ import mbt.autodiff
 from mbt import functional
 from mbt.models import model_path
 
-# What is called, and how many states a call computes.
+# A call, and the number of states that it computes.
 Way = tuple[Callable[[], Any], int]
 
 LOOP = """
@@ -40,12 +40,12 @@ void loop(kernel *call, void *handle, const double *q, const double *v, const do
 
 
 def states_of(tree: mbt.MultibodyTree, samples: int) -> Any:
-    """Return positions, velocities and forces of some samples."""
+    """Return positions, velocities and forces of `samples` states."""
     return 0.3 * np.random.default_rng(0).normal(size=(3, samples, tree.num_velocities))
 
 
 def ways_of_numpy(tree: mbt.MultibodyTree, samples: int) -> Iterator[tuple[str, Way]]:
-    """Yield what needs NumPy alone."""
+    """Yield interfaces that need only NumPy."""
     n, steps = tree.num_velocities, 100
     q, v, tau = states_of(tree, samples)
     out, one = np.empty((samples, n)), np.empty(n)
@@ -104,7 +104,7 @@ def way_of_c(tree: mbt.MultibodyTree, calls: int = 1000) -> Way:
 
 
 def ways_of_jax(tree: mbt.MultibodyTree, samples: int) -> Iterator[tuple[str, Way]]:
-    """Yield programs of JAX."""
+    """Yield JAX programs."""
     import jax
 
     import mbt.interop.jax as mjax
@@ -123,7 +123,7 @@ def ways_of_jax(tree: mbt.MultibodyTree, samples: int) -> Iterator[tuple[str, Wa
 
 
 def ways_of_torch(tree: mbt.MultibodyTree, samples: int) -> Iterator[tuple[str, Way]]:
-    """Yield calls with tensors of PyTorch."""
+    """Yield calls with PyTorch tensors."""
     import torch
 
     import mbt.interop.torch as mtorch
@@ -145,7 +145,7 @@ def ways_of_torch(tree: mbt.MultibodyTree, samples: int) -> Iterator[tuple[str, 
 
 
 def ways_of_casadi(tree: mbt.MultibodyTree, samples: int) -> Iterator[tuple[str, Way]]:
-    """Yield functions of CasADi."""
+    """Yield CasADi functions."""
     import casadi
 
     import mbt.interop.casadi as mcasadi
@@ -176,7 +176,7 @@ def ways_of_gymnasium(tree: mbt.MultibodyTree, samples: int) -> Iterator[tuple[s
 
 
 def ways_of_dask(tree: mbt.MultibodyTree, samples: int) -> Iterator[tuple[str, Way]]:
-    """Yield blocks on a thread."""
+    """Yield blocks on one thread."""
     import dask
     import dask.array as da
 
@@ -199,7 +199,7 @@ LIBRARIES = {
 
 
 def measure(call: Callable[[], Any]) -> float:
-    """Return the time of one call [s], of as many as take a millisecond."""
+    """Return the time of one call [s], averaged over calls for a millisecond."""
     start = perf_counter()
     call()
     count = max(1, int(1e-3 / (perf_counter() - start + 1e-9)))
