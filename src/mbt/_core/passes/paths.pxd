@@ -5,7 +5,7 @@ from mbt._core.algebra.spatial cimport multiply_poses4
 from mbt._core.joints.mobilizers cimport REVOLUTE_Z
 from mbt._core.model.structs cimport MobodJoint, Model
 from mbt._core.passes.body_poses cimport calc_body_pose, calc_node_pose, calc_node_pose_in_rows
-from mbt._core.scalars cimport MBT_W, PoseRows, T, sincos_of_angles, store_pose_rows
+from mbt._core.scalars cimport MBT_W, PoseRows, T, sincos_, sincos_of_angles, store_pose_rows
 
 
 cdef inline void calc_frame_pose(
@@ -109,13 +109,15 @@ cdef inline void calc_sines_on_path(
     """Of the angles on a path outwards; of others where they come at no cost."""
     cdef const MobodJoint* joint
     cdef int done = 0
-    cdef int width = 1
     cdef int start, k
-    if T is double:
-        width = MBT_W
     for k in range(n):
         joint = &model.joints[path[k]]
         if joint.kind == REVOLUTE_Z and joint.angle >= done:
-            start = joint.angle - joint.angle % width
-            sincos_of_angles(q, model.angles + start, width, sin_q + start, cos_q + start)
-            done = start + width
+            start = joint.angle
+            if T is double:
+                start -= start % MBT_W
+                sincos_of_angles(q, model.angles + start, MBT_W, sin_q + start, cos_q + start)
+                done = start + MBT_W
+            else:
+                sincos_(q[model.angles[start]], sin_q + start, cos_q + start)
+                done = start + 1
