@@ -47,12 +47,12 @@ static MBT_INLINE RigidInertia<double> rigid_inertia(const InertiaRows& x) {
 // R J R', with R (3, 3)
 static MBT_INLINE Rows rotated(const double* R, const Rows& J) { return rotate(R, transpose(rotate(R, J))); }
 
-// R h, with each component in all columns of its own row; `gather` makes one row of it.
+// R h, with each component in all columns of its own row; `as_row` makes one row of it.
 static MBT_INLINE Rows rotated_and_spread(const double* R, const Row& h) {
   const Rows x = spread(h);
   return {combine(R, x), combine(R + 3, x), combine(R + 6, x)};
 }
-static MBT_INLINE Row gather(const Rows& h) { return pick<0, 1, 6, 7>(pick<0, 5, 2, 3>(h.r0, h.r1), h.r2); }
+static MBT_INLINE Row as_row(const Rows& h) { return pick<0, 1, 6, 7>(pick<0, 5, 2, 3>(h.r0, h.r1), h.r2); }
 
 // The difference between an inertia about P and the same about Q, with h about Q, p = p_PQ and g = h + m p:
 //   (h'p + g'p) 1 - (h p' + p g')
@@ -73,7 +73,7 @@ static MBT_INLINE InertiaRows sum_carried(const InertiaRows& y, const double* X,
   const double R[9] = {X[0], X[1], X[2], X[4], X[5], X[6], X[8], X[9], X[10]};
   const Row p = load_row(X + 12), mp = x.mass * p;
   const Rows h = rotated_and_spread(R, x.h);
-  const Row h_row = gather(h);
+  const Row h_row = as_row(h);
   const Rows shift = shift_of_inertia(h, h_row, h_row + mp, X + 12, p);
   return {rotated(R, x.J) + (shift + y.J), h_row + (y.h + mp), x.mass + y.mass};
 }
@@ -90,7 +90,7 @@ static MBT_INLINE InertiaRows sum_shifted(
 static MBT_INLINE InertiaRows inertia_in_world(const double* X, const RigidInertia<double>& I) {
   const double R[9] = {X[0], X[1], X[2], X[4], X[5], X[6], X[8], X[9], X[10]};
   const InertiaRows x = load_body_inertia(I);
-  return {rotated(R, x.J), gather(rotated_and_spread(R, x.h)), x.mass};
+  return {rotated(R, x.J), as_row(rotated_and_spread(R, x.h)), x.mass};
 }
 
 // y = J w. Four doubles are written, the last one unused.
