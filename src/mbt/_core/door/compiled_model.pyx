@@ -39,8 +39,8 @@ PARAMETER_SECTIONS = (
 )
 
 
-# Branches are long if a mobod has this many dofs outboard of it, on average: then `mass_matrix_of_chains` is faster than
-# `mass_matrix_in_rows` (benchmarks/compare.py, mass matrix).
+# Branches are long if a mobod has this many dofs outboard of it, on average: then `mass_matrix_of_chains` is faster
+# than `mass_matrix_in_rows` (benchmarks/compare.py, mass matrix).
 cdef int LONG_BRANCH = 20
 
 # In parts of what a body farther inboard has, and loops join it with: what is as good as massless, and the inertia that
