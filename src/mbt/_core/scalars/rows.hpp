@@ -75,7 +75,7 @@ static MBT_INLINE Row pick(const Row& a, const Row& b) {
 static MBT_INLINE Row select_between(int start, int end, const Row& x, const Row& y) {
   typedef long long Index __attribute__((vector_size(32)));
   const Index i = {0, 1, 2, 3};
-  return (i >= start) & (i < end) ? x : y;
+  return ((i >= start) & (i < end)) ? x : y;
 }
 
 #else
@@ -114,7 +114,7 @@ static MBT_INLINE Row pick(const Row& a, const Row& b) {
 static MBT_INLINE Row select_between(int start, int end, const Row& x, const Row& y) {
   typedef long long Index __attribute__((vector_size(16)));
   const Index i = {0, 1}, j = {2, 3};
-  return {(i >= start) & (i < end) ? x.low : y.low, (j >= start) & (j < end) ? x.high : y.high};
+  return {((i >= start) & (i < end)) ? x.low : y.low, ((j >= start) & (j < end)) ? x.high : y.high};
 }
 
 #endif
