@@ -10,14 +10,14 @@ import mbt
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "_ext"))
-import_module("matplotlib.font_manager")  # the first time it says that it fills a cache
+import_module("matplotlib.font_manager")  # on first use it reports that it fills a cache
 
 project = "mbt"
 author = "the authors of mbt"
 release = version = mbt.__version__
 
 extensions = [
-    "myst_nb",  # Markdown, and the cells of the tutorials run
+    "myst_nb",  # Markdown, and execution of tutorial cells
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "plain_docstrings",
@@ -35,7 +35,8 @@ nitpicky = True
 # Pages.
 myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 4
-# Cells of the tutorials and of the gallery run in each build: an error, or a minute without an end, stops it.
+# Cells of the tutorials and of the gallery run in each build: an error, or a cell that takes over a minute,
+# stops it.
 nb_execution_mode = "force"
 nb_execution_raise_on_error = True
 nb_execution_timeout = 60
@@ -46,8 +47,8 @@ nb_render_image_options = {"align": "center"}
 
 # Docstrings.
 default_role = "name"
-autosummary_generate = False  # its tables alone; pages are made by api_pages
-autodoc_typehints = "none"  # docstrings say what types are, with shapes and units
+autosummary_generate = False  # only its tables; api_pages makes the pages
+autodoc_typehints = "none"  # docstrings give types, with shapes and units
 autodoc_member_order = "groupwise"
 toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False

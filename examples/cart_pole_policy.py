@@ -3,8 +3,8 @@
     pip install ".[gymnasium]"
     python examples/cart_pole_policy.py [--generations 8] [--policies 512]
 
-Each environment tries a policy of its own, a linear one; the best tenth says where the next generation is
-searched. Every episode has a pole of another mass on a rail with other damping, so what is learned is robust.
+Each environment tries its own linear policy; the best tenth determines the distribution of the next
+generation. The pole's mass and the rail's damping differ in every episode, so the learned policy is robust.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def build() -> tuple[mbt.MultibodyTree, mbt.RigidBody, mbt.Joint]:
 
 
 def make_envs(count: int) -> VectorEnv:
-    """Return environments in which a pole is upright at first, nearly."""
+    """Return environments in which a pole starts nearly upright."""
     tree, pole, rail = build()
 
     def reset(context: Any, rng: np.random.Generator, samples: np.ndarray) -> None:
@@ -53,7 +53,7 @@ def make_envs(count: int) -> VectorEnv:
 
 
 def run(envs: VectorEnv, gains: np.ndarray, seed: int) -> np.ndarray:
-    """Return what the policies earn until they fall, one an environment."""
+    """Return the rewards that the policies, one per environment, collect until the pole falls."""
     observations, _ = envs.reset(seed=seed)
     total, stands = np.zeros(envs.num_envs), np.ones(envs.num_envs, dtype=bool)
     for _ in range(STEPS):
@@ -65,7 +65,7 @@ def run(envs: VectorEnv, gains: np.ndarray, seed: int) -> np.ndarray:
 
 
 def main() -> None:
-    """Learn, and tell how it goes."""
+    """Learn, and print the progress."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--generations", type=int, default=8)
     parser.add_argument("--policies", type=int, default=512)

@@ -3,9 +3,8 @@
     pip install ".[engines]"
     python examples/dask_sweep.py [--samples 1000000] [--workers 2]
 
-dask cuts the sweep into blocks and gives each to a worker; a worker computes its block with one call of
-`mbt.functional`, in the lanes of its processor. The same program runs on a cluster of machines: give `Client`
-its address.
+dask splits the sweep into blocks and gives each to a worker; a worker computes its block with one call of
+`mbt.functional`, in SIMD lanes. The same program runs on a cluster of machines: pass its address to `Client`.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ import mbt
 from mbt import functional
 from mbt.models import model_path
 
-BLOCK = 50_000  # states: some 10 ms of work, and a few MB
+BLOCK = 50_000  # states: about 10 ms of work, and a few MB
 
 
 def holding_torques(q: np.ndarray, tree: mbt.MultibodyTree) -> np.ndarray:
@@ -33,7 +32,7 @@ def largest_torques(tree: mbt.MultibodyTree, samples: int) -> da.Array:
     """Return the largest torque of each joint, not yet computed."""
     nq, nv = tree.num_positions, tree.num_velocities
     q = da.random.default_rng(0).uniform(-np.pi, np.pi, (samples, nq), chunks=(BLOCK, nq))
-    # The tree is one task of its own: each worker receives it once, not once per block.
+    # The tree is a task of its own: each worker receives it once, not once per block.
     tau = da.apply_gufunc(
         holding_torques,
         "(q)->(v)",

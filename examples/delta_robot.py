@@ -2,9 +2,9 @@
 
     python examples/delta_robot.py [--seconds 1] [--steps 500]
 
-The rods are distance constraints. Where the platform is to be, `assemble` finds the arms, for all moments at
-once; the motors' torques follow from the equations of motion and the constraints. A simulation with these
-torques alone shows that they are right.
+The rods are distance constraints. For the desired poses of the platform, `assemble` finds the angles of the
+arms, for all instants at once; the motor torques follow from the equations of motion and the constraints. A
+simulation with only these torques shows that they are right.
 """
 
 from __future__ import annotations
@@ -62,7 +62,8 @@ def main() -> None:
     of_platform = slice(platform.velocity_start, platform.velocity_start + 6)
     motors = [joint.velocity_start for joint in tree.joints if joint is not platform]
 
-    # Where the arms are, and how fast, for the middle of each step: the torque is held within it.
+    # Positions and velocities of the arms in the middle of each step, because the torque is constant during a
+    # step.
     time = dt * (np.arange(options.steps + 1) - 0.5)
     time[0] = 0.0
     p, v_p, a_p = circle(time, options.seconds)

@@ -22,7 +22,7 @@ CRANK, COUPLER, ROCKER, POST = (
 
 
 def build() -> mbt.MultibodyTree:
-    """Return the linkage. Bars lie along x of their frames, and turn about y."""
+    """Return the linkage. Bars lie along the x axes of their frames, and rotate about y."""
     tree = mbt.MultibodyTree()
     inboard, X_PF = tree.world_body, np.eye(4)
     for name, length in (("crank", CRANK), ("coupler", COUPLER), ("rocker", ROCKER)):
@@ -45,19 +45,19 @@ def build() -> mbt.MultibodyTree:
 
 
 def close(crank: float) -> np.ndarray:
-    """Return positions with the loop closed, for an angle of the crank: where two circles meet."""
+    """Return positions that close the loop for a crank angle: two circles intersect."""
     start = CRANK * np.exp(1j * crank)
     way = POST - start
     to_post, length = np.angle(way), abs(way)
     corner = np.arccos((COUPLER**2 + length**2 - ROCKER**2) / (2 * COUPLER * length))
     coupler = to_post + corner
     rocker = np.angle(POST - start - COUPLER * np.exp(1j * coupler))
-    # About y, angles go from z to x: the other way round than in a drawing of x and z.
+    # Angles about y go from z to x, in the opposite sense to a drawing of x and z.
     return -np.array([crank, coupler - crank, rocker - coupler])
 
 
 def main() -> None:
-    """Turn the crank, and tell what the rocker does."""
+    """Turn the crank, and print the motion of the rocker."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=4.0)
     parser.add_argument("--plot", metavar="OUT", help="draw the motion, with matplotlib")
@@ -67,7 +67,7 @@ def main() -> None:
     context.q = close(1.0)
 
     def control(time: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        return np.array([4.0 * (6.0 - v[0]), 0.0, 0.0])  # a motor with a speed
+        return np.array([4.0 * (6.0 - v[0]), 0.0, 0.0])  # a motor with a speed controller
 
     trajectory = mbt.simulate(tree, context, options.seconds, method="rk4", control=control)
     rocker = trajectory.q.sum(axis=1)

@@ -2,8 +2,8 @@
 
     python examples/grasp_a_box.py [--mass 0.2] [--friction 0.8]
 
-Two pads slide on a hand, and the hand goes up; servos move all three. Pads, box and floor touch with their
-shapes.
+Two pads slide on a hand, and the hand moves up; servos drive all three. The shapes of pads, box and floor
+make contact.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 import mbt
 
 SOLID = mbt.SpatialInertia.solid_box_with_mass
-PADS = 0.08  # how far the pads are from the middle when the hand is open [m]
+PADS = 0.08  # distance of the pads from the centre when the hand is open [m]
 
 
 def build(mass: float) -> mbt.MultibodyTree:
@@ -39,7 +39,7 @@ def build(mass: float) -> mbt.MultibodyTree:
 
 
 def main() -> None:
-    """Close, lift, and tell what became of the box."""
+    """Close, lift, and print the state of the box."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--mass", type=float, default=0.2, help="of the box [kg]")
     parser.add_argument("--friction", type=float, default=0.8)
@@ -51,7 +51,7 @@ def main() -> None:
     context = tree.create_default_context()
     place = tree.position_names.index("box_qw")
     q = context.q.copy()
-    q[place : place + 7] = [1, 0, 0, 0, 0.004, 0, 0.04]  # not quite in the middle
+    q[place : place + 7] = [1, 0, 0, 0, 0.004, 0, 0.04]  # slightly off centre
     context.q = q
     for what, targets in (("closed", [0, 0.05, 0.05]), ("lifted", [0.1, 0.05, 0.05])):
         context.servo_positions = targets

@@ -2,8 +2,8 @@
 
     python examples/ilqr.py
 
-In each iteration: the derivatives of all steps in one call, a sweep backwards that gives feedback gains, and
-rollouts with that feedback, the shorter the changes the less they must differ from what was predicted.
+Each iteration computes the derivatives of all steps in one call, feedback gains in a backward pass, and
+rollouts with that feedback, with smaller and smaller changes until the cost decreases.
 [Tassa, Erez & Todorov 2012], without the second derivatives of the dynamics.
 """
 
@@ -31,7 +31,7 @@ def make_cart_pole() -> mbt.MultibodyTree:
 
 
 def cost(x: np.ndarray, u: np.ndarray) -> float:
-    """Return what a trajectory costs."""
+    """Return the cost of a trajectory."""
     e = x - GOAL
     return float(np.sum(e[:-1] @ Q * e[:-1]) + np.sum(u @ R * u) + e[-1] @ Q_END @ e[-1]) / 2
 
@@ -51,7 +51,7 @@ def backward(x: np.ndarray, u: np.ndarray, A: np.ndarray, B: np.ndarray, damping
 
 
 def roll_out(tree: mbt.MultibodyTree, x: np.ndarray, u: np.ndarray, k: np.ndarray, K: np.ndarray) -> tuple:
-    """Return the trajectory that the feedback leads to."""
+    """Return the trajectory that results from the feedback."""
     new_x, new_u = x.copy(), u.copy()
     for t in range(STEPS):
         new_u[t] += k[t] + K[t] @ (new_x[t] - x[t])

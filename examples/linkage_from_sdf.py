@@ -2,8 +2,8 @@
 
     python examples/linkage_from_sdf.py [--seconds 2]
 
-The file has the crank upright. The program puts the linkage together with the crank hanging, lets the motor
-turn it, and tells how far the rocker swings, how well the loop stays closed, and what force its pin bears.
+In the file the crank is upright. The program assembles the linkage with the crank hanging, lets the motor
+turn it, and prints how far the rocker swings, how well the loop stays closed, and the force on its pin.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import mbt
 
 # The pins at the ends of crank, coupler and rocker [m].
 A, B, C, D = (0.0, 0.0), (0.0, 0.3), (1.0, 0.7), (1.0, 0.0)
-TORQUE, DRAG = 6.0, 0.5  # of the motor [N m], and of what it drives [N m s/rad]
+TORQUE, DRAG = 6.0, 0.5  # of the motor [N m], and of its load [N m s/rad]
 
 
 def bar(name: str, start: tuple[float, float], end: tuple[float, float]) -> str:
@@ -30,7 +30,7 @@ def bar(name: str, start: tuple[float, float], end: tuple[float, float]) -> str:
 
 
 def pin(name: str, parent: str, child: str, at: float = 0.0, damping: float = 0.0) -> str:
-    """Return a joint on the child, at so many metres from its start."""
+    """Return a joint on the child, at a distance [m] from its start."""
     return f"""<joint name="{name}" type="revolute"><pose>{at} 0 0 0 0 0</pose>
       <parent>{parent}</parent><child>{child}</child><axis><xyz>0 0 1</xyz>
       <dynamics><damping>{damping}</damping></dynamics></axis></joint>"""
@@ -44,7 +44,7 @@ LINKAGE = f"""<sdf version="1.9"><model name="four_bar">
 
 
 def main() -> None:
-    """Simulate, and tell what came of it."""
+    """Simulate, and print the results."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=2.0)
     options = parser.parse_args()

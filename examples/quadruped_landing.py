@@ -2,8 +2,8 @@
 
     python examples/quadruped_landing.py [--height 0.3] [--seconds 2] [--plot landing.png]
 
-A trunk on four legs of two links; feet are points that touch the ground. The legs are springs and dampers in
-software, which a motor on each joint follows within its limit.
+A trunk on four legs of two links; the feet are contact points. A motor on each joint emulates a spring and a
+damper, within its torque limit.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ GROUND = {"stiffness": 2e4, "dissipation": 1.0, "static_friction": 0.8, "stictio
 
 
 def add_leg(tree: mbt.MultibodyTree, trunk: mbt.RigidBody, name: str, hip: list[float]) -> mbt.PointContact:
-    """Add thigh, shin, motors and foot; return what the foot feels."""
+    """Add thigh, shin, motors and foot; return the contact element of the foot."""
     rod = mbt.SpatialInertia(mass=0.5, p_PScm_E=[0, 0, -LINK / 2], G_SP_E=np.diag([0.021, 0.021, 1e-4]))
     thigh = tree.add_body(mbt.RigidBody(f"{name}_thigh", rod))
     shin = tree.add_body(mbt.RigidBody(f"{name}_shin", rod))
@@ -58,10 +58,10 @@ def hold(time: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
 
 
 def main() -> None:
-    """Let it fall, and tell what happened."""
+    """Let it fall, and print the results."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--height", type=float, default=0.3, help="of the feet above the ground [m]")
-    parser.add_argument("--seconds", type=float, default=2.0, help="from the touch on")
+    parser.add_argument("--seconds", type=float, default=2.0, help="after touchdown")
     parser.add_argument("--plot", metavar="OUT", help="draw the landing, with matplotlib")
     options = parser.parse_args()
     tree, feet = build()
@@ -78,7 +78,7 @@ def main() -> None:
     fall = mbt.simulate(tree, context, 2.0, 1e-3, method="rk4", control=hold, events=touches)
     print(f"touches the ground after {fall.time[-1]:.4f} s at {-fall.v[-1, 5]:.2f} m/s")
 
-    # Contact is stiff: implicit steps, which are the default here.
+    # Contact is stiff: use implicit steps, which are the default here.
     landing = mbt.simulate(tree, fall.final_context, options.seconds, control=hold)
     states = tree.create_default_context(len(landing))
     states.q, states.v = landing.q, landing.v

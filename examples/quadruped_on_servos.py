@@ -3,8 +3,8 @@
     python examples/quadruped_on_servos.py [--seconds 6] [--push 120] [--record trot.html]
 
 Each joint has a servo with a limited torque; feet are points with friction. Steps of 5 ms are implicit, so
-that servos, limits and contact hold. The gait is a clock: diagonal pairs of legs bend in turn; nothing is fed
-back.
+that servos, limits and contact are stable. The gait is a function of time: diagonal pairs of legs bend in
+turn, without feedback.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ CROUCH = np.array(
     [[side * 0.12, 0.85, -1.4] for side in (1, -1, 1, -1)]
 ).ravel()  # hip, thigh, knee of each leg
 FREQUENCY, LIFT = 3.0, 0.35  # of the gait [Hz], [rad]
-FIRST_PUSH, PUSHED = 2.5, 0.1  # when, and how long [s]
+FIRST_PUSH, PUSHED = 2.5, 0.1  # start of the first push, duration of each [s]
 
 
 def build() -> mbt.MultibodyTree:
@@ -59,7 +59,7 @@ def build() -> mbt.MultibodyTree:
 
 
 def posture(time: float) -> np.ndarray:
-    """Return where the servos drive: after 0.8 s the legs of one diagonal bend, then those of the other."""
+    """Return the servo targets: after 0.8 s the legs of one diagonal bend, then those of the other."""
     wave = LIFT * np.sin(2 * np.pi * FREQUENCY * time) * (time > 0.8)
     first, second = max(wave, 0.0), max(-wave, 0.0)
     bend = np.array([first, second, second, first])
@@ -67,7 +67,7 @@ def posture(time: float) -> np.ndarray:
 
 
 def push_at(time: float, force: float) -> np.ndarray:
-    """Return the force at the trunk [N]: forwards, and 1.5 s later from the side."""
+    """Return the force on the trunk [N]: forwards, and 1.5 s later from the side."""
     if FIRST_PUSH <= time < FIRST_PUSH + PUSHED:
         return np.array([force, 0.0, 0.0])
     if FIRST_PUSH + 1.5 <= time < FIRST_PUSH + 1.5 + PUSHED:
@@ -76,7 +76,7 @@ def push_at(time: float, force: float) -> np.ndarray:
 
 
 def trot(tree: mbt.MultibodyTree, seconds: float, force: float) -> np.ndarray:
-    """Return the positions after each step, from a drop of 20 cm on."""
+    """Return the positions after each step, starting with a drop of 20 cm."""
     context = tree.create_default_context()
     context.q = [1, 0, 0, 0, 0, 0, 2 * LINK * np.cos(CROUCH[1]) + 0.2, *CROUCH]
     times = DT * np.arange(round(seconds / DT))
@@ -90,7 +90,7 @@ def trot(tree: mbt.MultibodyTree, seconds: float, force: float) -> np.ndarray:
 
 
 def main() -> None:
-    """Let it trot, and tell what happened."""
+    """Let it trot, and print the results."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=6.0)
     parser.add_argument("--push", type=float, default=120.0, help="force of the pushes, 0.1 s each [N]")

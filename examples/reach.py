@@ -2,8 +2,8 @@
 
     python examples/reach.py [--seconds 0.4] [--save reach.npz]
 
-The controller computes the torques that its own model needs for the path, and corrects what is left of the
-error. The arm that it moves is a tenth heavier than it believes.
+The controller computes the torques that its model needs to follow the path, and corrects the remaining error.
+The arm that it moves is a tenth heavier than its model.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ STIFFNESS, DAMPING = 400.0, 40.0  # of the error [1/s^2, 1/s]
 
 
 def path(share: float, seconds: float, start: np.ndarray, end: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Return position, velocity and acceleration on a path of least jerk."""
+    """Return position, velocity and acceleration on a minimum-jerk path."""
     s = min(share, 1.0)
     way, speed, push = (
         np.polyval(np.polyder([6.0, -15.0, 10.0, 0.0, 0.0, 0.0], k), s) / seconds**k * (end - start)
@@ -31,7 +31,7 @@ def path(share: float, seconds: float, start: np.ndarray, end: np.ndarray) -> tu
 
 
 def main() -> None:
-    """Simulate, and tell how close the arm came."""
+    """Simulate, and print how close the arm came."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=0.4)
     parser.add_argument("--save", metavar="OUT")

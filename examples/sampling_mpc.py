@@ -2,8 +2,8 @@
 
     python examples/sampling_mpc.py [--seconds 4] [--samples 512]
 
-At each instant the plan of forces is changed at random, once for each sample; one call rolls them all out;
-the new plan is their mean with weights that fall exponentially with what they cost.
+At each instant the planned forces are perturbed at random for each sample; one call rolls out all samples;
+the new plan is their mean, with weights that decrease exponentially with cost.
 [Williams, Aldrich & Theodorou 2017]
 """
 
@@ -20,7 +20,7 @@ DT, HORIZON, NOISE, TEMPERATURE = 0.02, 60, 8.0, 1.0
 
 
 def main() -> None:
-    """Swing up, and stay there."""
+    """Swing up, and stay upright."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--seconds", type=float, default=4.0)
     parser.add_argument("--samples", type=int, default=512)
@@ -28,7 +28,7 @@ def main() -> None:
     tree, rng = make_cart_pole(), np.random.default_rng(0)
     q, v, plan = np.zeros(2), np.zeros(2), np.zeros(HORIZON)
     for _ in range(round(arguments.seconds / DT)):
-        # Forces on the cart; nothing drives the pole.
+        # Forces on the cart; the pole is unactuated.
         tau = np.zeros((arguments.samples, HORIZON, 2))
         tau[:, :, 0] = plan + NOISE * np.repeat(rng.normal(size=(arguments.samples, HORIZON // 5)), 5, axis=1)
         qs, vs = mbt.functional.rollout(tree, q, v, tau, DT)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Build mbt for aarch64 by a cross compiler, and run it by an emulator: `bash tools/aarch64.sh DIRECTORY [TESTS...]`.
+# Build mbt for aarch64 with a cross compiler, and run it in an emulator: `bash tools/aarch64.sh DIRECTORY [TESTS...]`.
 # Needs Debian with its packages g++-aarch64-linux-gnu and qemu-user, and the Python of that release with numpy, cython,
-# cmake and ninja (PYTHON). Python for aarch64 comes from Debian, the wheels from pip; all of it into DIRECTORY.
+# cmake and ninja (PYTHON). Python for aarch64 comes from Debian, the wheels from pip; everything goes into DIRECTORY.
 set -euo pipefail
 mkdir -p "$1"
 work=$(cd "$1" && pwd)
@@ -10,7 +10,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 PYTHON=${PYTHON:-python3}
 version=$("$PYTHON" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 
-# CPython, its headers, and what they need, unpacked and not installed.
+# CPython, its headers and their dependencies, unpacked but not installed.
 if [[ ! -d $work/root/usr ]]; then
   mkdir -p "$work"/{state/lists/partial,cache/archives/partial,debs,root}
   touch "$work/state/status"
@@ -28,8 +28,8 @@ abi=${version/./}
 mkdir -p "$work/site"
 for wheel in "$work"/wheels/*.whl; do "$PYTHON" -m zipfile -e "$wheel" "$work/site"; done
 
-# The headers of Debian include others by the name of the architecture. The interpreter is that of this machine, which
-# CMake runs as if by an emulator.
+# Debian's headers include others by the name of the architecture. CMake runs the interpreter of this machine as if in an
+# emulator.
 "$PYTHON" -m cmake -S "$root" -B "$work/build" -G Ninja -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 -DCMAKE_CROSSCOMPILING_EMULATOR=/usr/bin/env \
   -DCMAKE_CXX_FLAGS_RELEASE=-O1 -DCMAKE_C_COMPILER=aarch64-linux-gnu-gcc -DCMAKE_CXX_COMPILER=aarch64-linux-gnu-g++ -DCMAKE_INSTALL_PREFIX="$work/site" \
   -DCMAKE_CXX_FLAGS="-isystem $work/root/usr/include" -DCMAKE_C_FLAGS="-isystem $work/root/usr/include" \
@@ -37,7 +37,7 @@ for wheel in "$work"/wheels/*.whl; do "$PYTHON" -m zipfile -e "$wheel" "$work/si
   -DPython_INCLUDE_DIR="$work/root/usr/include/python$version" -DPython_NumPy_INCLUDE_DIR="$work/site/numpy/_core/include"
 "$PYTHON" -m cmake --build "$work/build"
 "$PYTHON" -m cmake --install "$work/build"
-# CMake names modules as the interpreter of this machine would.
+# CMake names modules as for the interpreter of this machine.
 find "$work/site/mbt" -name "*.cpython-*.so" ! -name "*-aarch64-linux-gnu.so" | while read -r module; do
   mv "$module" "${module%%.cpython-*}.cpython-$abi-aarch64-linux-gnu.so"
 done

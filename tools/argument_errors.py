@@ -1,7 +1,7 @@
-"""Patches Cython: wrong calls of compiled functions name the argument that is missing, or was meant.
+"""Patches Cython: errors of wrong calls of compiled functions name the argument that is missing or was meant.
 
-Cython says "f() takes exactly 4 positional arguments (3 given)". Where reading the arguments has failed, and
-nowhere else, the functions that it writes ask `mbt._core.wrong_calls` for better words.
+Cython reports "f() takes exactly 4 positional arguments (3 given)". If, and only if, reading the arguments
+has failed, the functions that Cython writes request a better message from `mbt._core.wrong_calls`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ static void mbt_explain_wrong_call(
     const char* name, const char* parameters, Py_ssize_t num_positional, PyObject* keywords); /*proto*/
 """,
     impl="""
-// An error whose words cannot be bettered is left as it was.
+// An error whose message cannot be improved stays as it is.
 static void mbt_explain_wrong_call(
     const char* name, const char* parameters, Py_ssize_t num_positional, PyObject* keywords) {
   PyObject *type, *value, *traceback, *words_of, *words = NULL;
@@ -44,13 +44,14 @@ static void mbt_explain_wrong_call(
     name="mbt_explain_wrong_call",
 )
 
-#: Methods of Cython that are replaced. They are no public interface, and of another version may be missing.
+#: Methods of Cython that are replaced. They are not a public interface, and may be missing in another
+#: version.
 PATCHED = ("generate_argument_parsing_code", "generate_argument_values_cleanup_code")
 _parse, _clean_up = (getattr(DefNodeWrapper, name, None) for name in PATCHED)
 
 
 def parameters_of(wrapper: Any) -> str:
-    """Return the parameters of a function as in its `def`, with `=` behind those that have a default."""
+    """Return the parameters of a function as in its `def`, with `=` after those that have a default."""
     arguments = [
         arg for arg in wrapper.args if arg.is_generic and not arg.is_self_arg and not arg.is_type_arg
     ]
@@ -78,7 +79,7 @@ def parse(wrapper: Any, *arguments: Any) -> None:
 
 
 def clean_up(wrapper: Any, code: Any) -> None:
-    """Write the code that gives back what was read: in `parse`, where an error goes."""
+    """Write the code that releases the arguments: within `parse`, the path taken on an error."""
     if wrapper.is_reading_arguments and wrapper.needs_values_cleanup:
         code.globalstate.use_utility_code(EXPLAIN)
         name = wrapper.name.as_c_string_literal()
@@ -92,4 +93,4 @@ if _parse and _clean_up:
     DefNodeWrapper.generate_argument_parsing_code = parse
     DefNodeWrapper.generate_argument_values_cleanup_code = clean_up
 else:
-    print("this Cython reads arguments elsewhere: wrong calls are reported in its own words", flush=True)
+    print("this Cython reads arguments elsewhere: wrong calls are reported by its own messages", flush=True)

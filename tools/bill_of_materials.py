@@ -1,8 +1,8 @@
 """Write the bill of materials of a wheel: `bill_of_materials.py WHEEL OUTPUT.json`.
 
-It says, in CycloneDX, what an installation of the wheel contains: mbt and what it needs, with versions and
-licences; and what the wheel was built with, out of scope. Both environments are made afresh, from the package
-registry. The list itself is made by the package `cyclonedx-bom`.
+It lists, in CycloneDX, the contents of an installation of the wheel: mbt and its dependencies, with versions
+and licences; and, out of scope, the tools with which the wheel was built. Both environments are created from
+scratch, from the package registry. The package `cyclonedx-bom` makes the list itself.
 """
 
 from __future__ import annotations

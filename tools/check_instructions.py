@@ -1,11 +1,11 @@
-"""No module holds an instruction that is newer than the set it was built for.
+"""Check that no module contains an instruction that is newer than the set for which it was built.
 
     python tools/check_instructions.py WHEEL_OR_FOLDER
 
-Disassembles every compiled module: inside `v3/` they may use x86-64-v3, inside `v4/` x86-64-v4, all others
-x86-64-v2. Instructions are told by their encoding: EVEX, and those on mask registers, are of v4; VEX, `lzcnt`
-and `movbe` of v3. (`tzcnt` is not a sign: GCC writes it for old processors too, which read it as `bsf`.)
-Needs objdump, of binutils. Modules of other processors are passed over.
+Disassembles every compiled module: those in `v3/` may use x86-64-v3, those in `v4/` x86-64-v4, all others
+x86-64-v2. Instructions are classified by their encoding: EVEX, and those on mask registers, belong to v4;
+VEX, `lzcnt` and `movbe` to v3. (`tzcnt` is not an indication: GCC writes it for old processors too, which
+read it as `bsf`.) Needs objdump from binutils. Modules for other processors are skipped.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from pathlib import Path
 #: Address, bytes, mnemonic with its operands.
 INSTRUCTION = re.compile(r"^ *[0-9a-f]+:\t((?:[0-9a-f]{2} )+) *\t(.+)$", re.MULTILINE)
 LEGACY_PREFIXES = {0x26, 0x2E, 0x36, 0x3E, 0x64, 0x65, 0x66, 0x67, 0xF0, 0xF2, 0xF3}
-LEVELS = {"v3": 3, "v4": 4}  # of modules inside these folders; all others are of the oldest
+LEVELS = {"v3": 3, "v4": 4}  # of modules in these folders; all others use the oldest set
 
 
 def level_of(code: bytes, mnemonic: str) -> int:
-    """Return the first level of x86-64 that has an instruction; 2 also for those of level 1."""
+    """Return the first level of x86-64 that has an instruction; 2 for those of level 1, too."""
     start = next((i for i, byte in enumerate(code) if byte not in LEGACY_PREFIXES), len(code) - 1)
     prefixes, rest = code[:start], code[start:]
     if rest[0] == 0x62:
@@ -35,7 +35,7 @@ def level_of(code: bytes, mnemonic: str) -> int:
     if rest[0] & 0xF0 == 0x40:  # REX
         rest = rest[1:]
     is_lzcnt = 0xF3 in prefixes and rest[:2] == b"\x0f\xbd"
-    # With F2 it is crc32.
+    # With the prefix F2 this is crc32.
     is_movbe = 0xF2 not in prefixes and rest[:3] in (b"\x0f\x38\xf0", b"\x0f\x38\xf1")
     return 3 if is_lzcnt or is_movbe else 2
 
@@ -56,13 +56,13 @@ def levels_in(library: Path) -> Counter[tuple[int, str]]:
 
 
 def is_x86_64(library: Path) -> bool:
-    """Whether a library is an ELF file of this processor family."""
+    """Return whether a library is an ELF file for this processor family."""
     head = library.read_bytes()[:20]
     return head[:4] == b"\x7fELF" and head[18:20] == b"\x3e\x00"
 
 
 def check(folder: Path) -> list[str]:
-    """Return what is wrong with the modules in a folder, and print what they use."""
+    """Return the problems of the modules in a folder, and print their instruction counts."""
     errors = []
     newest: dict[str, int] = {}
     for library in filter(is_x86_64, sorted(folder.rglob("*.so*"))):
@@ -77,13 +77,13 @@ def check(folder: Path) -> list[str]:
         newer = {mnemonic: count for (level, mnemonic), count in found.items() if level > allowed}
         if newer:
             some = ", ".join(f"{mnemonic} ({count})" for mnemonic, count in sorted(newer.items())[:10])
-            errors.append(f"{name} is for x86-64-v{allowed} and has {some}")
+            errors.append(f"{name} is for x86-64-v{allowed} but contains {some}")
         newest[isa] = max(newest.get(isa, 0), *counts)
     for isa, level in LEVELS.items():
         if newest.get(isa, level) < level:
             errors.append(f"no module in {isa} has an instruction of x86-64-v{level}: is this check blind?")
     if not newest:
-        print("no modules of x86-64")
+        print("no modules for x86-64")
     return errors
 
 

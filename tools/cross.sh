@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Compile all modules for another system by the cross compiler of zig, warnings as errors: `bash tools/cross.sh
+# Compile all modules for another system with zig's cross compiler, warnings as errors: `bash tools/cross.sh
 # windows|macos|musl DIRECTORY`. Nothing is linked or run. Needs cython, cmake, ninja, numpy and ziglang for PYTHON, whose
-# headers serve; for Windows with its configuration, as far as they ask. Those of NumPy are of its wheel for it.
+# headers are used; for Windows with the parts of its configuration that they need. NumPy's headers come from its wheel for
+# the other system.
 set -euo pipefail
 case $1 in
   windows) target=x86_64-windows-gnu system=Windows processor=AMD64 isa=v3 platform=win_amd64 ;;
@@ -41,14 +42,15 @@ fi
 "$PYTHON" -m pip download -q --no-deps --only-binary :all: --platform "$platform" --dest "$work" numpy
 "$PYTHON" -m zipfile -e "$work"/numpy-*.whl "$work/site"
 for language in cc c++; do
-  # zig calls levels of processors otherwise.
+  # zig has other names for processor levels.
   cat > "$work/$language" << END
 #!/usr/bin/env bash
 exec "$PYTHON" -m ziglang $language -target $target "\${@/#-march=x86-64-/-mcpu=x86_64_}"
 END
   chmod +x "$work/$language"
 done
-# In place of CMake's, which wants a Python of the other system. Archives, for that needs no library of it.
+# Replaces CMake's module, which requires a Python for the other system. Archives, because these need none of its
+# libraries.
 cat > "$work/FindPython.cmake" << 'END'
 set(Python_FOUND TRUE)
 function(Python_add_library name)

@@ -13,14 +13,14 @@ from Cython.Compiler.Main import Context
 from Cython.Compiler.Scanning import FileSourceDescriptor
 from Cython.Compiler.Symtab import Entry
 
-#: What a source asks for: `from mbt._core.scalars cimport T`, `cimport numpy as cnp`.
+#: Imports of a source: `from mbt._core.scalars cimport T`, `cimport numpy as cnp`.
 CIMPORT = re.compile(r"^\s*(?:from\s+(\S+)\s+cimport|cimport\s+([\w.]+))", re.MULTILINE)
 
 
 def copy_fused(function: Any) -> Any:
-    """Return the copy of a fused function that Cython makes specific. The only one takes over the body.
+    """Return the copy of a fused function that Cython specializes. A single one takes over the body.
 
-    The function itself is never compiled. Copies of bodies are a quarter of the time that declarations take.
+    The fused function itself is never compiled. Copying bodies takes a quarter of the time for declarations.
     """
     is_single = all(len(fused.types) == 1 for fused in function.type.get_fused_types())
     return copy.deepcopy(function, {id(function.body): function.body} if is_single else {})
@@ -30,11 +30,11 @@ FusedNode.copy = SimpleNamespace(deepcopy=copy_fused)
 
 
 class Marks:
-    """Stands for the attribute `used` of Cython's entries, and keeps whose declarations set it."""
+    """Replaces the attribute `used` of Cython's entries, and records whose declarations set it."""
 
     def __init__(self) -> None:
         self.being_read: list[Any] = []  # scopes, innermost last
-        self.of: dict[Any, dict[Any, Any]] = {}  # of a scope: entries and their marks
+        self.of: dict[Any, dict[Any, Any]] = {}  # by scope: entries and their marks
 
     def __get__(self, entry: Any, kind: Any) -> Any:
         return entry.__dict__.get("used", 0)
@@ -46,27 +46,27 @@ class Marks:
 
 
 class Declarations(Context):  # type: ignore[misc]
-    """A context of Cython that has read declarations before a module asks for them.
+    """A context of Cython that reads declarations before a module needs them.
 
-    Cython writes into a module what the declarations of its context define, and what those use. Declarations
-    that are read here are hidden, and what they use is not marked; a module gets them as it finds them, in
-    the order in which it would have read them itself. A context serves one module, for compiling changes it:
-    each in its own fork of the process that read them. For other scalars declarations are read anew, but not
-    parsed.
+    Cython writes into a module everything that the declarations of its context define or use. Declarations
+    that are read here are hidden, and the entries they use are not marked as used; a module gets them when it
+    looks them up, in the order in which it would have read them itself. A context serves only one module,
+    because compiling changes it: each module runs in its own fork of the process that read the declarations.
+    For other scalars, declarations are read again, but not parsed again.
     """
 
-    _parsed: ClassVar[dict[str, Any]] = {}  # of a file: its tree as parsed, for one other context
+    _parsed: ClassVar[dict[str, Any]] = {}  # by file: the parsed tree, for one other context
 
     def __init__(self, *arguments: Any, **keywords: Any) -> None:
         super().__init__(*arguments, **keywords)
         self._marks = Marks()
-        self._needs: dict[Any, list[Any]] = {}  # of a scope: those that its declarations found
-        self._hidden: dict[Any, Any] = {}  # of a scope: its tree
+        self._needs: dict[Any, list[Any]] = {}  # by scope: the scopes that its declarations looked up
+        self._hidden: dict[Any, Any] = {}  # by scope: its tree
         self._hides = False
         self._keeps = False
 
     def read(self, sources: list[Path]) -> bool:
-        """Read what `sources` ask for. Returns False if that has errors, which a module is to report."""
+        """Read the imports of `sources`. Returns False if they have errors, which a module must report."""
         Errors.init_thread()
         Errors.reset()
         Errors.open_listing_file(path=None, echo_to_stderr=False)
@@ -111,7 +111,7 @@ class Declarations(Context):  # type: ignore[misc]
         return error, result
 
     def find_module(self, *arguments: Any, **keywords: Any) -> Any:
-        """Return the scope of a module; its declarations are read if they were not."""
+        """Return the scope of a module; reads its declarations if necessary."""
         scope = super().find_module(*arguments, **keywords)
         if self._marks.being_read:
             self._needs[self._marks.being_read[-1]].append(scope)

@@ -1,15 +1,15 @@
-"""Fuzz the readers, and what pickles are made of, guided by coverage: `fuzz.py [TARGET...] [--seconds 10]`.
+"""Fuzz the readers, and the contents of pickles, guided by coverage: `fuzz.py [TARGET...] [--seconds 10]`.
 
 Needs the package `atheris`, and `mujoco` for the target `mjcf`. Each target (tests/support/fuzz_targets.py)
-runs in a process of its own, from the inputs in tests/fuzz/corpus. An input that ends in an exception, a
-crash or a hang is a finding: it is written to the folder `--findings`, and the exit code is 1. When it is
-mended, put it into the corpus, where the tests run it. `--keep` puts inputs there that reach new code, the
-fewest that do.
+runs in a process of its own, starting from the inputs in tests/fuzz/corpus. An input that causes an
+exception, a crash or a hang is a finding: it is written to the folder `--findings`, and the exit code is 1.
+After the fault is fixed, put the input into the corpus, where the tests run it. `--keep` adds a minimal set
+of inputs that reach new code.
 
-With `--inputs` the same sources have the same result: what must pass before a change lands does so. What is
-new is found by time, or by another `--seed`.
+With `--inputs`, the same sources give the same result, as is required of a check that every change must pass.
+To find something new, use `--seconds`, or another `--seed`.
 
-xacro is not fuzzed: to expand a file executes what it says.
+xacro is not fuzzed, because expanding a file executes code in it.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from types import FunctionType
 
 ROOT = Path(__file__).resolve().parents[1]
 TESTS = ROOT / "tests"
-#: Seconds for one input. All end in milliseconds, but for machines that are loaded.
+#: Seconds for one input. All take milliseconds, except on loaded machines.
 TIMEOUT = 20
-#: Inputs are small: what they find is read by people, and kept.
+#: Inputs are small, because findings are read by people and kept.
 MAX_LENGTH = 8000
 
 
@@ -59,7 +59,7 @@ def functions_of(*packages: str) -> Iterator[FunctionType]:
 
 
 def fuzz(target: str, arguments: list[str]) -> None:
-    """Be the process of one target; it does not return."""
+    """Run one target in this process; does not return."""
     import atheris
 
     sys.path.insert(0, str(TESTS))
@@ -75,20 +75,20 @@ def fuzz(target: str, arguments: list[str]) -> None:
             return bytes(atheris.Mutate(data, max_size))
         return fuzz_targets.mutate(target, data, seed)[:max_size]
 
-    # To merge, libFuzzer starts this program once more, by the first of the arguments.
+    # To merge, libFuzzer starts this program again, using the first argument.
     program = f"{sys.executable} {sys.argv[0]} --child {target}"
     atheris.Setup([program, *arguments], fuzz_targets.TARGETS[target], custom_mutator=custom)
     atheris.Fuzz()
 
 
 def run(target: str, limits: list[str], findings: Path, keep: bool) -> bool:
-    """Fuzz one target for some time. Returns whether there was a finding."""
+    """Fuzz one target within the limits. Returns whether there was a finding."""
     corpus = TESTS / "fuzz" / "corpus" / target
     with tempfile.TemporaryDirectory() as directory:
         new, prefix = Path(directory, "new"), findings / f"{target}-"
         new.mkdir()
         command = [sys.executable, __file__, "--child", target]
-        # Models of MuJoCo are written to the standard output here, and its log to the working directory.
+        # Here, models of MuJoCo go to the standard output, and its log to the working directory.
         flags = [
             *limits, f"-timeout={TIMEOUT}", f"-max_len={MAX_LENGTH}",
             f"-artifact_prefix={prefix}", "-rss_limit_mb=4096", "-print_final_stats=1", "-reload=0",
@@ -100,7 +100,7 @@ def run(target: str, limits: list[str], findings: Path, keep: bool) -> bool:
             text=True,
             check=False,
             cwd=directory,
-            # The order of sets is part of what is covered.
+            # The order of sets affects coverage.
             env={**os.environ, "PYTHONHASHSEED": "0"},
         )
         found = sorted(set(findings.iterdir()) - before)
@@ -111,14 +111,14 @@ def run(target: str, limits: list[str], findings: Path, keep: bool) -> bool:
         )
         print(f", FOUND {', '.join(map(str, found))}" if found else "", flush=True)
         if found or child.returncode:
-            # Exceptions are on the standard output, crashes on the other one.
+            # Exceptions are on the standard output, crashes on the standard error stream.
             print(child.stdout.partition("=== Uncaught Python exception: ===")[2][-4000:])
             lines = [
                 line for line in child.stderr.splitlines() if not line.startswith(("#", "INFO", "WARNING"))
             ]
             print(*lines[-60:], sep="\n", flush=True)
         if keep and not found:
-            # The fewest of all that reach the same.
+            # A minimal set with the same coverage.
             merged = Path(directory, "merged")
             merged.mkdir()
             merge = [*command, str(merged), str(corpus), str(new), "-merge=1", f"-max_len={MAX_LENGTH}"]
@@ -138,9 +138,9 @@ def main() -> int:
     parser.add_argument("targets", nargs="*", metavar="TARGET", help=", ".join(names))
     parser.add_argument("--seconds", type=float, default=10, help="for each target")
     parser.add_argument(
-        "--inputs", type=int, metavar="N", help="for each target, instead: the same N in each run"
+        "--inputs", type=int, metavar="N", help="for each target, instead of --seconds: the same in each run"
     )
-    parser.add_argument("--seed", type=int, default=1, help="for --inputs: another one has other inputs")
+    parser.add_argument("--seed", type=int, default=1, help="for --inputs: another seed gives other inputs")
     parser.add_argument("--findings", type=Path, default=ROOT / "build" / "findings")
     parser.add_argument("--keep", action="store_true", help="keep inputs that reach new code in the corpus")
     options = parser.parse_args()
@@ -150,12 +150,12 @@ def main() -> int:
         parser.error("the fuzzers need atheris: pip install atheris")
     targets = options.targets or names
     if not options.targets and importlib.util.find_spec("mujoco") is None:
-        print("mjcf: NOT DONE, for mujoco is not installed")
+        print("mjcf: NOT DONE, because mujoco is not installed")
         targets.remove("mjcf")
     findings = options.findings.resolve()
     findings.mkdir(parents=True, exist_ok=True)
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(TESTS), os.environ.get("PYTHONPATH")]))
-    # All of them, also when one has found something.
+    # Run all targets, even after one has found something.
     limits = [f"-max_total_time={round(options.seconds)}"]
     if options.inputs is not None:
         limits = [f"-runs={options.inputs}", f"-seed={options.seed}"]

@@ -1,8 +1,9 @@
-"""Measure the sources: what a new thing touches, how long files and functions are, what stands twice.
+"""Measure the sources: what an addition touches, how long files and functions are, what is duplicated.
 
     python tools/house.py
 
-A figure whose sources cannot be found any more ends the program: a measure that sees nothing is a defect.
+The program ends if the sources for a figure cannot be found any more: a measure that sees nothing is a
+defect.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import Iterable
 from itertools import zip_longest
 from pathlib import Path
 
-# What a module imports, by its name.
+# The imports of a module, by its name.
 Arrows = dict[str, set[str]]
 
 ROOT = Path(__file__).parents[1]
@@ -33,7 +34,7 @@ COMPONENTS = re.compile(r"\w\[(?:\d+|[ij]|\d+ \+ [ij]|\d\*[ij](?: \+ [\dij])?)\]
 
 
 def sources(folder: Path, *endings: str) -> list[Path]:
-    """Return the files of a folder; there must be some."""
+    """Return the files in a folder; there must be some."""
     found = [path for path in sorted(folder.rglob("*")) if path.suffix in endings]
     if not found:
         raise SystemExit(f"no sources in {folder}: this program must be told where they are now")
@@ -51,7 +52,7 @@ def count_lines(paths: list[Path]) -> int:
 
 
 def spell(name: str) -> list[str]:
-    """Return the files that spell the name of a quantity."""
+    """Return the files that contain the name of a quantity."""
     paths = sources(CORE, ".pxd", ".pyx", ".py", ".hpp")
     return [str(path.relative_to(CORE)) for path in paths if re.search(rf"\b{name}\b", code(path))]
 
@@ -69,7 +70,7 @@ def lengths_of_functions(folder: Path) -> list[int]:
 
 
 def functions_with_pointers(at_least: int) -> list[str]:
-    """Return functions outside of passes/ with so many pointers, without sections in their signature."""
+    """Return functions outside passes/ with at least this many pointers, without signature sections."""
     found = []
     for path in sources(CORE, ".pxd", ".pyx"):
         if path.parent.name == "passes":
@@ -81,7 +82,7 @@ def functions_with_pointers(at_least: int) -> list[str]:
 
 
 def comparisons_by_order() -> int:
-    """Return how often code asks whether a quantity is before or behind another one."""
+    """Return how often code tests whether a quantity comes before or after another one."""
     asks = re.compile(r"\bquantity\s*(?:<|>)|(?:<|>)=?\s*quantity\b")
     lines = (line for path in sources(CORE, ".pxd", ".pyx") for line in code(path).splitlines())
     return sum(1 for line in lines if asks.search(line) and "NUM_QUANTITIES" not in line)
@@ -90,7 +91,8 @@ def comparisons_by_order() -> int:
 def components() -> tuple[int, int]:
     """Return the lines that write vectors out in components, in passes, joints, forces and quantities.
 
-    And how many of them compute: others declare arrays, or take an integer of a call, or a record of a list.
+    Also return how many of them compute; the others declare arrays, or read an integer of a call or a record
+    of a list.
     """
     folders = ("passes", "joints", "forces", "quantities")
     paths = [path for folder in folders for path in sources(CORE / folder, ".pxd")]
@@ -99,7 +101,7 @@ def components() -> tuple[int, int]:
 
 
 def members_of_tree() -> tuple[int, int]:
-    """Return the public members of a MultibodyTree, and how many classes they are from."""
+    """Return the number of public members of MultibodyTree, and of classes that define them."""
     from mbt import MultibodyTree
 
     names = [name for name in dir(MultibodyTree) if not name.startswith("_")]
@@ -108,12 +110,12 @@ def members_of_tree() -> tuple[int, int]:
 
 
 def module_of(path: Path) -> str:
-    """Return the name of the module that a file holds."""
+    """Return the name of the module in a file."""
     return ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
 
 
 def arrows(folder: Path) -> tuple[Arrows, Arrows]:
-    """Return the imports between modules of a package; and those for type checkers, or within functions."""
+    """Return the imports between modules of a package, and those for type checkers or within functions."""
     modules = {
         module_of(path): ast.parse(path.read_text(encoding="utf-8")) for path in sources(folder, ".py")
     }
@@ -132,7 +134,7 @@ def arrows(folder: Path) -> tuple[Arrows, Arrows]:
 
 
 def arrows_back_up(first: Arrows, late: Arrows) -> int:
-    """Return how many modules are imported late by one that they need themselves."""
+    """Return how many late imports are of modules that themselves depend on the importing one."""
 
     def reached(module: str) -> set[str]:
         found: set[str] = set()
@@ -147,7 +149,7 @@ def arrows_back_up(first: Arrows, late: Arrows) -> int:
 
 
 def files_of_type(name: str, classes: str) -> list[str]:
-    """Return the files that spell a type of elements, but those of file formats: its row, or its classes."""
+    """Return the files, except for file formats, that contain a type of elements: its row or its classes."""
     spelled = re.compile(rf"\b(?:{name}|{classes})\b")
     return [
         str(path.relative_to(PACKAGE))
@@ -164,14 +166,14 @@ def main() -> None:
     pointers = functions_with_pointers(6)
     members, classes = members_of_tree()
     for name in ("FORWARD_DYNAMICS", "MASS_MATRIX", "CENTER_OF_MASS_BIAS"):
-        print(f"files that spell {name}: {len(spell(name))}")
+        print(f"files that contain {name}: {len(spell(name))}")
     print(f"comparisons by the order of quantities: {comparisons_by_order()}")
-    print(f"functions with more than five pointers outside of passes/, without sections: {len(pointers)}")
+    print(f"functions with more than five pointers outside passes/, without sections: {len(pointers)}")
     lines, computing = components()
-    print(f"lines of components in passes, joints, forces and quantities: {lines}; that compute: {computing}")
+    print(f"lines of components in passes, joints, forces and quantities: {lines}; computing: {computing}")
     print(f"functions of passes: median {statistics.median(passes):g} lines, largest {max(passes)}")
     print(f"largest file of the core: {largest.name}, {count_lines([largest])} lines")
-    print(f"MultibodyTree: {members} public members of {classes} classes")
+    print(f"MultibodyTree: {members} public members from {classes} classes")
     print(f"files of the core with more than 500 lines: {long_files}")
     first, late = arrows(PACKAGE / "tree")
     print(f"imports within tree/: {sum(map(len, first.values()))}; back up: {arrows_back_up(first, late)}")
@@ -179,7 +181,7 @@ def main() -> None:
         ("PLANAR", "Planar(?:Joint|Mobilizer)"),
         ("LINEAR_BUSHING_RPY", "LinearBushing\\w+"),
     ):
-        print(f"files that spell {name}, but those of file formats: {len(files_of_type(name, classes))}")
+        print(f"files that contain {name}, except file formats: {len(files_of_type(name, classes))}")
     print(f"source lines: {count_lines(sources(PACKAGE, '.py', '.pyx', '.pxd', '.hpp', '.h', '.c'))}")
 
 

@@ -1,9 +1,9 @@
-"""Count what stays in memory after many calls: `leaks.py [--calls 2000] [WORD...]`; a million takes hours.
+"""Count the memory leaked by many calls: `leaks.py [--calls 2000] [WORD...]`; a million calls take hours.
 
-Every public call of tests/support/calls.py, with one state, with a batch, and with arguments that are
-refused; and what makes and drops trees, Contexts and copies. Counted are the bytes that the C library has
-given out (Linux, glibc), with Python's own pools switched off: those after twice as many calls less those
-after as many. WORDs choose calls whose names have one of them. The exit code tells whether something leaks.
+Covers every public call of tests/support/calls.py, with one state, with a batch, and with invalid arguments,
+and calls that create and drop trees, Contexts and copies. Counts the bytes allocated from the C library
+(Linux, glibc), with Python's own pools switched off: the difference between twice the number of calls and
+that number. WORDs select calls whose names contain one of them. The exit code tells whether something leaks.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-#: Fewer bytes a call are none that a call leaves: the smallest block of the C library has 32.
+#: Fewer bytes per call are not a leak of each call: the smallest block of the C library has 32.
 ALLOWED = 4
-#: What takes long.
+#: Calls that take long.
 WHOLE = ("load", "load a damaged file", "load and compute", "save", "edit", "pickle", "autodiff", "report")
 
 
 def tried(call: Callable[[], object]) -> Callable[[], None]:
-    """Return what makes a call that may raise: None, for example, where an argument must not be left out."""
+    """Return a function that makes a call that may raise, for example with None for a required argument."""
 
     def make() -> None:
         with contextlib.suppress(Exception):
@@ -36,7 +36,7 @@ def tried(call: Callable[[], object]) -> Callable[[], None]:
 
 
 def all_calls() -> Iterator[tuple[str, Callable[[], object]]]:
-    """Yield everything, by name."""
+    """Yield all calls with their names."""
     import numpy as np
 
     import mbt
@@ -102,7 +102,7 @@ def main() -> int:
     options = parser.parse_args()
     if os.environ.get("PYTHONMALLOC") != "malloc":
         os.environ["PYTHONMALLOC"] = "malloc"
-        # One block for all threads: mallinfo2 tells of one.
+        # One arena for all threads: mallinfo2 reports only one.
         os.environ.update(MBT_NUM_THREADS="1", MALLOC_ARENA_MAX="1")
         os.execv(sys.executable, [sys.executable, *sys.argv])
     sys.path.insert(0, str(ROOT / "tests"))
@@ -113,15 +113,16 @@ def main() -> int:
     for name, call in all_calls():
         if options.words and not any(word in name for word in options.words):
             continue
-        # What makes a tree takes a thousand times as long as what computes with one.
+        # Making a tree takes a thousand times as long as computing with one.
         calls = max(options.calls // (20 if name in WHOLE else 1), 20)
         left = bytes_a_call(call, calls)
         if left > ALLOWED:
-            # Tables of Python and NumPy grow now and then, by kilobytes: for many more calls that is nothing.
+            # Tables of Python and NumPy occasionally grow by kilobytes, which is negligible over many more
+            # calls.
             left = bytes_a_call(call, 20 * calls)
         if left > ALLOWED:
             leaking.append(name)
-            print(f"{name}: {left:.1f} bytes a call", flush=True)
+            print(f"{name}: {left:.1f} bytes per call", flush=True)
         count += 1
     print(f"{count} calls, {len(leaking)} leak")
     return int(bool(leaking))

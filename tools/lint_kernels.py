@@ -1,14 +1,15 @@
-"""Check what the compiler does not: kernels are free of Python, and their signatures explain themselves.
+"""Check what the compiler does not: kernels are free of Python, and their signatures are self-explanatory.
 
 A kernel is a ``cdef`` function in a ``.pxd`` file of the core. Each is ``noexcept nogil`` and touches no
-Python object. One of the `ROOMS` with more than `MAX_PLAIN` pointers has its arguments in the sections
-`SECTIONS`, in that order; inputs are const, what is written is not, and every array has its shape behind it.
-Behind the shape of an array of numbers stands their unit, as in ``(num_bodies, 6)  [rad/s, m/s]``: first of
-rotation, then of translation where there are both; ``[SI]`` where the numbers are of many kinds. Integers,
-records, which have the units in their definitions, and working memory may be without.
+Python object. A function in one of the `ROOMS` with more than `MAX_PLAIN` pointers has its arguments in the
+sections `SECTIONS`, in that order; inputs are const, outputs are not, and every array is followed by its
+shape. The shape of an array of numbers is followed by their unit, as in ``(num_bodies, 6) [rad/s, m/s]``:
+that of rotation, then that of translation if there are both; ``[SI]`` if there are many different units. No
+unit is required for integers, for records, whose definitions contain the units, and for working memory.
 
-Cython calls a template that it knows as ``f[S](...)`` with its argument, ``f<double>(...)``, which leaves
-functions of the same name aside, however well they fit. So no header has a function beside such a template.
+Cython calls a template that is declared as ``f[S](...)`` with an explicit argument, ``f<double>(...)``, which
+never selects an ordinary function of the same name, however well it matches. So no header may have a function
+of the same name as such a template.
 """
 
 from __future__ import annotations
@@ -39,14 +40,14 @@ FILES = [
     ),
 ]
 
-#: Where signatures are checked, in definitions of modules too.
+#: Folders in which signatures are checked, including those in `.pyx` files.
 ROOMS = sorted(path.parent.name for path in CORE.glob("*/__init__.pxd"))
 SECTIONS = ["Topology", "Parameters", "In", "In, destroyed", "Work", "Out"]
 READ_ONLY = {"Topology", "Parameters", "In"}
 WITH_UNITS = {"Parameters", "In", "Out"}
 MAX_PLAIN = 5
 
-# What has a body; methods too. Parentheses of comments nest twice at most.
+# A function or method with a body. Parentheses in comments nest at most twice.
 ARGUMENTS = r"(?:[^()]|\((?:[^()]|\([^()]*\))*\))*"
 FUNCTION = re.compile(
     rf"^ *cdef [^(\n=]*?\b(?P<name>\w+)\((?P<arguments>{ARGUMENTS})\)(?P<suffix>[^()\n]*):\n", re.M
@@ -63,7 +64,7 @@ PYTHON = re.compile(
     re.M,
 )
 TEXT = re.compile(r'""".*?"""|#[^\n]*', re.S)
-# A template as Cython knows it, and a function as a header has it.
+# A template as declared to Cython, and a function in a header.
 TEMPLATE = re.compile(r"\b(\w+)\[S\]\(")
 FUNCTION_OF_HEADER = re.compile(
     r"^(?P<head>template <[^>]*>\n)?(?:static|inline|MBT_\w+) [^\n=;]*?\b(?P<name>\w+)\(", re.M
@@ -85,7 +86,7 @@ def lint(path: Path) -> Iterator[str]:
 
 
 def lint_signatures(path: Path) -> Iterator[str]:
-    """Yield the problems of the arguments of all functions of a file."""
+    """Yield the problems in the arguments of all functions of a file."""
     source = path.read_text()
     for match in FUNCTION.finditer(source):
         place = f"{path.relative_to(CORE.parents[2])}:{line_of(source, match.start())}: {match['name']}"
@@ -94,7 +95,7 @@ def lint_signatures(path: Path) -> Iterator[str]:
 
 
 def lint_signature(arguments: str) -> Iterator[str]:
-    """Yield the problems of the arguments of a function."""
+    """Yield the problems in the arguments of a function."""
     section, seen = "", []
     pointers = len(POINTER.findall(TEXT.sub("", arguments)))
     for line in arguments.splitlines():
@@ -106,9 +107,9 @@ def lint_signature(arguments: str) -> Iterator[str]:
             if bool(pointer["const"]) != (section in READ_ONLY):
                 yield f"{pointer['name']}: {pointer['const'] or 'not const '}in section {section!r}"
             if pointer["type"] in ARRAYS_OF and not comment.startswith("("):
-                yield f"{pointer['name']}: no shape behind it"
+                yield f"{pointer['name']}: no shape after it"
             elif pointer["type"] in NUMBERS and section in WITH_UNITS and not SHAPE_AND_UNIT.match(comment):
-                yield f"{pointer['name']}: no unit behind its shape"
+                yield f"{pointer['name']}: no unit after its shape"
     if pointers > MAX_PLAIN and not seen:
         yield f"{pointers} pointers without sections ({', '.join(SECTIONS)})"
     if seen != sorted(set(seen), key=SECTIONS.index):
@@ -116,7 +117,7 @@ def lint_signature(arguments: str) -> Iterator[str]:
 
 
 def lint_overloads() -> Iterator[str]:
-    """Yield the functions that Cython's calls of templates never reach."""
+    """Yield the functions that Cython's calls of templates never select."""
     known = {name for path in CORE.rglob("*.p[xy][dx]") for name in TEMPLATE.findall(path.read_text())}
     for path in sorted(CORE.rglob("*.hpp")):
         source = path.read_text()
@@ -125,7 +126,7 @@ def lint_overloads() -> Iterator[str]:
         for match in found:
             if not match["head"] and match["name"] in known & templates:
                 place = f"{path.relative_to(CORE.parents[2])}:{line_of(source, match.start())}"
-                yield f"{place}: {match['name']}: Cython calls the template of this name alone"
+                yield f"{place}: {match['name']}: Cython calls only the template of this name"
 
 
 def line_of(source: str, position: int) -> int:
@@ -134,7 +135,7 @@ def line_of(source: str, position: int) -> int:
 
 
 def main() -> int:
-    """Print the problems, one a line; return 1 if there are any."""
+    """Print the problems, one per line; return 1 if there are any."""
     problems = [problem for path in FILES for problem in lint(path)]
     for room in ROOMS:
         for path in sorted((CORE / room).glob("*.p[xy][dx]")):

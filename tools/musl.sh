@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Build CPython and the wheel of mbt for musl by zig, and run them on this machine: `bash tools/musl.sh DIRECTORY [TESTS...]`.
-# Needs Debian on x86-64 with autoconf and libtool, and a Python with pip, cmake, ninja and ziglang (PYTHON). The C library
-# and the sources are of Debian 13, for NumPy's wheels crash with the musl of 12; wheels come from pip; all of it into DIRECTORY.
+# Build CPython and the wheel of mbt for musl with zig, and run them on this machine: `bash tools/musl.sh DIRECTORY
+# [TESTS...]`. Needs Debian on x86-64 with autoconf and libtool, and a Python with pip, cmake, ninja and ziglang (PYTHON).
+# The C library and the sources come from Debian 13, because NumPy's wheels crash with the musl of Debian 12; wheels come
+# from pip; everything goes into DIRECTORY.
 set -euo pipefail
 mkdir -p "$1"
 work=$(cd "$1" && pwd)
@@ -14,7 +15,7 @@ export MAKEFLAGS=-j${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}
 
 mkdir -p "$prefix/bin"
 for language in cc c++; do
-  # Calls of unoptimized code are not checked: zig would. It calls levels of processors otherwise.
+  # Without the checks that zig adds to unoptimized code. zig has other names for processor levels.
   cat > "$prefix/bin/$language" << END
 #!/usr/bin/env bash
 exec "$PYTHON" -m ziglang $language -target x86_64-linux-musl -dynamic -fno-sanitize=all "\${@/#-march=x86-64-/-mcpu=x86_64_}"
@@ -51,7 +52,7 @@ if [[ ! -x $prefix/bin/python$version ]]; then
   (cd libffi-3* && autoreconf -fi && ./configure --disable-shared --disable-docs --prefix="$prefix" && make install)
   (cd xz-5* && ./configure --disable-{shared,xz,xzdec,lzmadec,lzmainfo,scripts,nls,doc} --prefix="$prefix" && make install)
   LDFLAGS+=" -Wl,--dynamic-linker=$prefix/usr/lib/ld-musl-x86_64.so.1"
-  # By this word, of headers that zig has others in place of, CPython knows musl, and names modules as wheels do.
+  # CPython detects musl by this macro, which zig's own headers do not define, and then names modules as wheels do.
   (cd Python-* && ./configure CPP="$CC -E -D__DEFINED_va_list" --prefix="$prefix" && make install)
   cd "$root"
   unset CFLAGS LDFLAGS CPPFLAGS PKG_CONFIG_LIBDIR
@@ -66,7 +67,7 @@ install=("$python" -m pip install -q --root-user-action ignore --no-index)
 "${install[@]}" --find-links "$work/wheels" "${packages[@]}"
 rm -f "$work"/*.whl
 "$python" -m pip wheel -q --no-deps --no-index --no-build-isolation --wheel-dir "$work" -C build-dir="$work/build" "$root"
-# The C library has another name in the wheels of Alpine; the loader knows it by both.
+# The C library has another name in Alpine's wheels; the loader accepts both.
 "$python" -m auditwheel repair --exclude libc.so --wheel-dir "$work" "$work"/*-linux_x86_64.whl
 "${install[@]}" --no-deps --force-reinstall "$work"/*-musllinux_*.whl
 cd "$root"

@@ -1,14 +1,14 @@
-"""Change the sources in small ways, one at a time, and see whether tests notice: `mutants.py DIRECTORY`.
+"""Change the sources in small ways, one at a time, and check whether tests notice: `mutants.py DIRECTORY`.
 
-Everything happens in a copy of the repository in DIRECTORY. What is compiled comes from the installation of
-mbt that runs this, which must be of the same sources. Mutants of Python change an operator, a comparison, a
-condition or a number; then the tests of their room run, first those that reach its lines (which pytest-cov
-tells). Mutants of kernels change a sign, an index, a
-comparison or a factor in a `.pxd` or `.hpp` file. Of these one module is built again, and tests run that
-compare nothing with the other modules: identities, references in NumPy, and geometry.
+Everything happens in a copy of the repository in DIRECTORY. Compiled modules come from the installation of
+mbt that runs this program, which must have been built from the same sources. Mutants of Python change an
+operator, a comparison, a condition or a number; then the tests of their room run, first those that reach the
+mutated lines (according to pytest-cov). Mutants of kernels change a sign, an index, a comparison or a factor
+in a `.pxd` or `.hpp` file. For these, one module is rebuilt, and those tests run that compare nothing with
+the other modules: identities, references in NumPy, and geometry.
 
-Which mutants are made follows from `--seed`. Each is killed or has survived; survivors are listed at the
-end, and in DIRECTORY/survivors.txt.
+`--seed` determines the mutants. Each is killed or survives; survivors are listed at the end, and in
+DIRECTORY/survivors.txt.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from coverage import CoverageData
 from mbt import _core
 
 ROOT = Path(__file__).resolve().parents[1]
-#: Seconds for the tests of one mutant. One that never ends is killed.
+#: Seconds for the tests of one mutant. A mutant that never ends counts as killed.
 TIMEOUT = 3600
 
-#: What tests a room of Python: what the paths of its files in `src/mbt` begin with; the longest one counts.
+#: The tests of each Python room, by the prefix of its paths in `src/mbt`; the longest matching prefix counts.
 TESTS_OF = {
     "topology": ["topology", "tree/test_finalize.py", "tree/test_report.py", "parsing/test_loops.py"],
     "math": ["math", "tree/test_frames.py", "parsing/test_numbers.py"],
@@ -78,7 +78,7 @@ _DISTANCES = """
 
 @dataclass(frozen=True)
 class Kernels:
-    """A module that is built again, what it is made of, and its tests."""
+    """A module that is rebuilt, its sources, and its tests."""
 
     module: str
     files: list[str]
@@ -112,7 +112,7 @@ KERNELS = {
 
 @dataclass(frozen=True)
 class Mutant:
-    """A piece of a file, and what stands there instead."""
+    """A piece of a file, and its replacement."""
 
     path: str
     start: int
@@ -124,7 +124,7 @@ class Mutant:
         return text[: self.start] + self.replacement + text[self.end :]
 
     def describe(self, text: str) -> str:
-        """Return a line: where, what it was, what it is."""
+        """Return a line with the place, the original and the replacement."""
         line = text.count("\n", 0, self.start) + 1
         shown = " ".join(text[self.start : self.end].split())
         whole = text.splitlines()[line - 1].strip()
@@ -141,9 +141,9 @@ _COMPARED = {
 
 
 def mutate_node(node: ast.AST) -> ast.AST | None:
-    """Return a node that stands for another value, or None where there is none to speak of."""
+    """Return a node with another value, or None if there is no useful one."""
     if isinstance(node, ast.BinOp) and type(node.op) in _BINARY:
-        # Text that is put together is a message.
+        # Concatenated text is a message.
         if any(isinstance(part, ast.JoinedStr) or _is_text(part) for part in (node.left, node.right)):
             return None
         return ast.BinOp(node.left, _BINARY[type(node.op)](), node.right)
@@ -165,7 +165,7 @@ def _is_text(node: ast.AST) -> bool:
 
 
 def _computing_nodes(node: ast.AST) -> Iterator[ast.expr]:
-    """Yield the expressions that run: not annotations, and nothing for type checkers only."""
+    """Yield the expressions that run: no annotations, and nothing that is only for type checkers."""
     for name, value in ast.iter_fields(node):
         if name in ("annotation", "returns", "type_comment", "decorator_list"):
             continue
@@ -212,12 +212,12 @@ _SIGNS = [
 ]  # fmt: skip
 
 
-#: Of Cython: a declaration, or a line of a signature or of a call.
+#: In Cython: a declaration, or a line of a signature or of a call.
 _DECLARATION = re.compile(r"\s*(cdef|cimport|from|const)|.*,\s*$")
 
 
 def mutants_of_kernel(path: str, text: str) -> Iterator[Mutant]:
-    """Yield every mutant of a `.pxd` or `.hpp` file: of code, not of declarations, comments or text."""
+    """Yield every mutant of the code in a `.pxd` or `.hpp` file, without declarations, comments and text."""
     position, in_docstring = 0, False
     is_cpp = path.endswith(".hpp")
     for line in text.splitlines(keepends=True):
@@ -256,7 +256,7 @@ class Copy:
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, target)
         shutil.copytree(self.source / "src" / "mbt", self.site / "mbt", dirs_exist_ok=True)
-        # What is compiled already, of the installation that runs this.
+        # The compiled modules of the installation that runs this program.
         self.isa = _core.isa
         suffix = sysconfig.get_config_var("EXT_SUFFIX")
         for path in map(Path, _core.__path__):
@@ -266,11 +266,11 @@ class Copy:
                 shutil.copy(library, target)
 
     def original(self, path: str) -> str:
-        """Return the text of a file that is not mutated now."""
+        """Return the unmutated text of a file."""
         return (self.source / path).read_text(encoding="utf-8")
 
     def prepare_kernels(self, modules: list[str]) -> None:
-        """Make the C++ of some modules as they are."""
+        """Generate the C++ of some unmutated modules."""
         self._configure()
         self.built = {}
         for module in modules:
@@ -278,7 +278,7 @@ class Copy:
             self.built[module] = self._text_of(module)
 
     def _make_environment(self) -> None:
-        # Without what an editable installation puts in the way of imports.
+        # Without the import hooks of an editable installation.
         venv.create(self.directory / "venv")
         purelib = Path(
             subprocess.run(
@@ -319,7 +319,7 @@ class Copy:
         return subprocess.run(list(map(str, command)), capture_output=True, check=False).returncode == 0
 
     def build_kernels(self, mutant: Mutant, module: str) -> str:
-        """Build a module again: `built`, `refused` by a compiler, or `same` as without the mutant."""
+        """Rebuild a module: `built`, `refused` by a compiler, or `same` as without the mutant."""
         if not self._transpile(module):
             return "refused"
         if mutant.path.endswith(".pxd") and self._text_of(module) == self.built[module]:
@@ -343,26 +343,26 @@ class Copy:
         return "built"
 
     def library_of(self, module: str) -> Path:
-        """Return what of a module is imported."""
+        """Return the library that is imported for a module."""
         path = f"{module}{sysconfig.get_config_var('EXT_SUFFIX')}"
         core = self.site / "mbt" / "_core"
-        # Those with kernels are built for each instruction set.
+        # Modules with kernels are built for each instruction set.
         library = core / self.isa / path
         return library if library.exists() else core / path
 
     def write(self, path: str, text: str) -> None:
-        """Put a text into the copy, and where it is imported from."""
+        """Write a text to the copy, and to the place from which it is imported."""
         (self.source / path).write_text(text, encoding="utf-8")
         inside = Path(path).relative_to("src")
         (self.site / inside).write_text(text, encoding="utf-8")
 
     def find_tests_of_lines(self, tests: list[str]) -> dict[tuple[str, int], set[str]]:
-        """Run some tests; return by file and line which of them reach it."""
+        """Run some tests; return which of them reach each line, by file and line."""
         data = self.directory / "coverage"
         if not self.test(
             tests, f"--cov={self.site / 'mbt'}", "--cov-context=test", "--cov-report=", data=data
         ):
-            raise SystemExit(f"without a mutant, tests fail of: {' '.join(tests)}")
+            raise SystemExit(f"without a mutant, some of these tests fail: {' '.join(tests)}")
         covered = CoverageData(data)
         covered.read()
         reached: dict[tuple[str, int], set[str]] = {}
@@ -371,7 +371,7 @@ class Copy:
             for line, contexts in covered.contexts_by_lineno(path).items():
                 for context in filter(None, contexts):
                     test, _, phase = context.rpartition("|")
-                    # What a fixture makes, other tests of the file use.
+                    # Other tests of the file use the results of a fixture.
                     found = test if phase == "run" else test.partition("::")[0]
                     reached.setdefault((name, line), set()).add(found)
         return reached
@@ -408,7 +408,7 @@ class Copy:
 
 
 def room_of(path: str) -> str:
-    """Return the room of a file, or nothing if it has none."""
+    """Return the room of a file, or an empty string if it has none."""
     inside = path.removeprefix("src/mbt/")
     return max((room for room in TESTS_OF if inside.startswith(room)), key=len, default="")
 
@@ -494,7 +494,7 @@ def main() -> None:
     (options.directory / "survivors.txt").write_text("\n".join(survivors) + "\n", encoding="utf-8")
     print(*survivors, sep="\n")
     print(
-        f"{counts['killed']} killed, {counts['survived']} survived, {counts['refused']} refused by a compiler"
+        f"{counts['killed']} killed, {counts['survived']} survived, {counts['refused']} rejected by compiler"
     )
 
 

@@ -1,7 +1,7 @@
-"""Draw the pictures of the README and of the first page of the documentation: `python tools/pictures.py`.
+"""Draw the pictures in the README and on the first page of the documentation: `python tools/pictures.py`.
 
-One moves: the quadruped of `examples`, simulated by mbt. The other shows figures of `docs/benchmarks.md`, and
-needs matplotlib.
+One is animated: the quadruped of `examples`, simulated by mbt. The other shows figures from
+`docs/benchmarks.md`, and needs matplotlib.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ sys.path.append(str(ROOT / "examples"))
 quadruped = importlib.import_module("quadruped_on_servos")
 OURS, PEERS = "#0b6e99", "#b8c0c8"
 FPS = 20
-FORWARD = np.array([0.35, 0.85, -0.28])  # where one looks, in World
+FORWARD = np.array([0.35, 0.85, -0.28])  # viewing direction, in World
 RIGHT = np.cross(FORWARD, [0, 0, 1])
 RIGHT /= np.linalg.norm(RIGHT)
 DOWN = np.cross(FORWARD, RIGHT)
@@ -35,7 +35,7 @@ SCALE, CENTRE = 330.0, np.array([330.0, 232.0])  # [pixels/m], the origin of Wor
 
 
 def make_lines(tree: mbt.MultibodyTree, q: np.ndarray) -> dict[str, np.ndarray]:
-    """Return what to draw of each part of the quadruped, as points in World, (frames, points, 3)."""
+    """Return the lines to draw for each part of the quadruped, as points in World, (frames, points, 3)."""
     X_WB = mbt.functional.body_poses(tree, q)
     x, y, z = 0.25, 0.125, 0.06
     top = [[-x, -y, z], [x, -y, z], [x, y, z], [-x, y, z], [-x, -y, z]]
@@ -57,14 +57,14 @@ def make_lines(tree: mbt.MultibodyTree, q: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def write_moving_picture(path: Path, seconds: float = 6.0, force: float = 120.0) -> None:
-    """Write a picture of a quadruped that trots, and is pushed, which any browser plays without a script."""
+    """Write a picture of a quadruped that trots and is pushed; any browser animates it without a script."""
     tree = quadruped.build()
     q = quadruped.trot(tree, seconds, force)
     every = round(1 / (FPS * quadruped.DT))
     q = q[:-1:every].copy()
     q[:, 4:6] -= q[:1, 4:6]
     times = np.arange(len(q)) / FPS
-    # Longer than they act, for the eye.
+    # Shown longer than they act, so that they can be seen.
     pushes = np.array([quadruped.push_at(time, force) for time in times])
     for i in range(len(times) - 1, 0, -1):
         last = pushes[max(0, i - 5) : i + 1]
@@ -126,7 +126,7 @@ def draw_bars(axes: Any, times: dict[str, float], title: str) -> None:
 
 
 def main() -> None:
-    """Write the pictures, the same whenever numbers are the same."""
+    """Write the pictures, which are identical if the figures are."""
     write_moving_picture(DOCS / "_static" / "quadruped.svg")
     mpl.rcParams |= {"svg.hashsalt": "mbt", "font.size": 11, "axes.titlesize": 11}
     figure, (one, batch) = plt.subplots(1, 2, figsize=(10, 2.6), layout="constrained")

@@ -1,17 +1,17 @@
-"""Compare distances of random pairs of shapes with what proves them, and with Coal and MuJoCo.
+"""Verify distances of random pairs of shapes by bounds that prove them, and compare with Coal and MuJoCo.
 
     python tools/prove_distances.py [--count 1000000] [--kinds box-cylinder ...] [--seed 0] [--minutes 15]
 
-A line for each two kinds. Of all pairs, in metres: `gap`, how far planes across the normal are from the
-distance, which proves that it is not less; `surface`, how far witness points are outside of the shapes,
-which proves that it is not more; `shallower`, by how much a direction that another library finds is a
-shorter way out of an overlap.
+Prints a line for each pair of kinds, with these largest values over all pairs, in metres: `gap`, the
+difference between the distance and the gap between planes normal to it, which proves that it is not smaller;
+`surface`, how far witness points are outside the shapes, which proves that it is not larger; `shallower`, by
+how much a direction found by another library is a shorter way out of an overlap.
 
-Of Coal and of MuJoCo: how many pairs they give up; of those that are apart, and of those that overlap, how
-many differ by more than 1e-9, and the most. Where they search for a distance on a curve, the limit is 1e-6,
-and of meshes in MuJoCo, which are in single precision, 1e-7.
+For Coal and MuJoCo: the number of pairs on which they give up; for pairs that are apart, and for those that
+overlap, the number of differences above 1e-9, and the largest one. If they search for a distance on a curved
+surface, the limit is 1e-6; for meshes in MuJoCo, which are in single precision, it is 1e-7.
 
-All kinds take turns, 10 000 pairs each, until `--minutes` have passed.
+All kinds take turns, with 10 000 pairs each, until `--minutes` have passed.
 """
 
 from __future__ import annotations

@@ -2,10 +2,10 @@
 
     python tools/site.py [OUT]
 
-Warnings are errors, cells of tutorials run. In the result, `build/site` unless told otherwise, every public
-name of `mbt` has an entry, every link within the site leads somewhere, and nothing is loaded from elsewhere:
-it can be read without a network. Links to other sites are written to `external_links.txt` in OUT, each with
-the pages that have it. Of these only the form is checked, for nothing here asks a network.
+Warnings are errors, and cells of tutorials run. In the result, by default `build/site`, every public name of
+`mbt` has an entry, every link within the site has a target, and nothing is loaded from elsewhere, so the site
+can be read offline. Links to other sites are written to `external_links.txt` in OUT, each with the pages that
+contain it. Only their form is checked, because this program does not use the network.
 
 Needs `pip install ".[docs]"`.
 """
@@ -22,12 +22,12 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 ROOT = Path(__file__).parents[1]
-#: Elements that make a browser load what their attribute says.
+#: Elements that make a browser load the target of an attribute.
 LOADS = {"script": "src", "img": "src", "link": "href", "iframe": "src", "source": "src", "object": "data"}
 
 
 class Page(HTMLParser):
-    """What a page has that can be linked to, what it links to, and what it loads."""
+    """The link targets in a page, its links, and the resources that it loads."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -37,7 +37,7 @@ class Page(HTMLParser):
         self.feed(path.read_text(encoding="utf-8"))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note one element."""
+        """Record one element."""
         values = {name: value or "" for name, value in attrs}
         self.anchors.update(values[name] for name in ("id", "name") if name in values)
         if tag == "a" and "href" in values:
@@ -47,7 +47,7 @@ class Page(HTMLParser):
 
 
 def missing_names(out: Path) -> Iterator[str]:
-    """Name what is public and has no entry."""
+    """Yield a message for each public name without an entry."""
     from sphinx.util.inventory import InventoryFile
 
     inventory = InventoryFile.loads((out / "objects.inv").read_bytes(), uri="")
@@ -64,7 +64,7 @@ def missing_names(out: Path) -> Iterator[str]:
 
 
 def _thing(dotted: str) -> object:
-    """Return what a documented name stands for; a member of a class does not matter."""
+    """Return the object with a documented name, or None for members of classes."""
     module, _, name = dotted.rpartition(".")
     try:
         return getattr(importlib.import_module(module), name)
@@ -73,7 +73,7 @@ def _thing(dotted: str) -> object:
 
 
 def broken_links(out: Path) -> Iterator[str]:
-    """Name links within the site that lead nowhere, and what a page would load from elsewhere."""
+    """Yield a message for each broken link within the site, and for each resource from elsewhere."""
     pages = {path.resolve(): Page(path) for path in out.rglob("*.html")}
     for path, page in pages.items():
         for link in page.links + page.loads:
@@ -91,7 +91,7 @@ def broken_links(out: Path) -> Iterator[str]:
 
 
 def external_links(out: Path) -> dict[str, list[str]]:
-    """Return links to other sites, in alphabetical order, each with the pages that have it."""
+    """Return links to other sites, in alphabetical order, each with the pages that contain it."""
     found: dict[str, set[str]] = {}
     for path in out.rglob("*.html"):
         for link in Page(path).links:
@@ -101,7 +101,7 @@ def external_links(out: Path) -> dict[str, list[str]]:
 
 
 def malformed_links(links: dict[str, list[str]]) -> Iterator[str]:
-    """Name links to other sites that cannot be right: not https, without the name of a host, with blanks."""
+    """Yield a message for each impossible link to another site: not https, no host name, or blanks."""
     for link, pages in links.items():
         parts = urlsplit(link)
         if parts.scheme != "https" or "." not in (parts.hostname or "") or any(map(str.isspace, link)):
@@ -112,7 +112,7 @@ def main() -> int:
     """Build, check, and return the exit code."""
     from sphinx.cmd.build import build_main
 
-    # Pages run beside each other: threads of BLAS would wait for each other, longer than a cell may take.
+    # Pages run in parallel: BLAS threads would wait for each other for longer than a cell may take.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     out = Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "build" / "site")
     doctrees = out.with_name(out.name + "_doctrees")

@@ -1,7 +1,7 @@
-"""Stubs of the compiled modules: signatures are written in `.pyi` files, docstrings in `.pyx` files.
+"""Stubs of compiled modules: `.pyi` files contain signatures, `.pyx` files docstrings.
 
-python tools/stubs.py                 update what stubs copy: members of enumerations
-python tools/stubs.py --check         exit with 1 where one differs
+python tools/stubs.py                 update the copied parts: members of enumerations
+python tools/stubs.py --check         exit with 1 if a stub differs
 python tools/stubs.py --write FOLDER  write stubs with docstrings, as the build does: editors read these
 """
 
@@ -20,7 +20,7 @@ from pathlib import Path
 
 CORE = Path(__file__).resolve().parent.parent / "src" / "mbt" / "_core"
 
-#: The module through which tests call scalar types: wheels leave it out.
+#: The module through which tests call scalar types; it is not part of wheels.
 OF_TESTS = CORE / "scalars" / "probe.pyi"
 
 Definition = ast.FunctionDef | ast.ClassDef
@@ -37,7 +37,7 @@ def render(path: Path) -> str:
         return text
     module = importlib.import_module(name)
     lines = text.splitlines()
-    # From the end, so that what is left to do keeps its place.
+    # From the end, so that the positions of the remaining nodes stay valid.
     for node in reversed(ast.parse(text).body):
         if isinstance(node, ast.ClassDef) and ast.unparse(node.bases[0] if node.bases else node) == "IntEnum":
             replace_members(lines, node, getattr(module, node.name))
@@ -45,7 +45,7 @@ def render(path: Path) -> str:
 
 
 def replace_members(lines: list[str], node: ast.ClassDef, enumeration: Iterable[IntEnum]) -> None:
-    """Replace the members of an enumeration, which are all that its body has."""
+    """Replace the members of an enumeration, which are its whole body."""
     assert node.end_lineno is not None
     lines[node.lineno : node.end_lineno] = [f"    {member.name} = {member.value}" for member in enumeration]
 
@@ -65,7 +65,7 @@ def find_docstrings(source: str) -> dict[str, str]:
 
 
 def find_body(source: str, position: int) -> int:
-    """Return where the body begins: behind the colon that is in no brackets."""
+    """Return where the body begins: after the first colon outside brackets."""
     depth = 0
     while source[position] != ":" or depth:
         depth += (source[position] in "([{") - (source[position] in ")]}")
@@ -74,9 +74,9 @@ def find_body(source: str, position: int) -> int:
 
 
 def add_docstrings(text: str, docstrings: dict[str, str]) -> str:
-    """Return the text of a stub with docstrings, which are all that the body of a function has."""
+    """Return the text of a stub with docstrings, which become the whole body of functions."""
     lines = text.splitlines()
-    # From the end, so that what is left to do keeps its place.
+    # From the end, so that the positions of the remaining nodes stay valid.
     for node, name in sorted(find_definitions(ast.parse(text)), key=lambda pair: -pair[0].lineno):
         if name in docstrings and not node.name.startswith("_"):
             add_docstring(lines, node, docstrings[name])
@@ -95,7 +95,7 @@ def find_definitions(parent: ast.Module | ast.ClassDef, prefix: str = "") -> Ite
 
 
 def add_docstring(lines: list[str], node: Definition, text: str) -> None:
-    """Put a docstring in the place of a body of dots, or before the members of a class."""
+    """Replace a body of dots by a docstring, or insert it before the members of a class."""
     first = node.body[0]
     start = min([first.lineno, *(decorator.lineno for decorator in getattr(first, "decorator_list", []))]) - 1
     if is_ellipsis(first):
@@ -126,7 +126,7 @@ def indented(text: str, width: int) -> list[str]:
 
 
 def write_all(folder: Path) -> None:
-    """Write all stubs, with the docstrings of their modules, into a folder that is laid out as `_core`."""
+    """Write all stubs, with the docstrings of their modules, to a folder with the layout of `_core`."""
     for path in CORE.rglob("*.pyi"):
         source = path.with_suffix(".pyx")
         docstrings = find_docstrings(source.read_text(encoding="utf-8")) if source.is_file() else {}
@@ -138,7 +138,7 @@ def write_all(folder: Path) -> None:
 def main() -> int:
     """Write or check all stubs."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--check", action="store_true", help="write nothing, exit with 1 where one differs")
+    parser.add_argument("--check", action="store_true", help="write nothing, exit with 1 if a stub differs")
     parser.add_argument("--write", type=Path, metavar="FOLDER", help="write stubs with docstrings there")
     arguments = parser.parse_args()
     if arguments.write is not None:

@@ -1,10 +1,10 @@
 """Make the C++ sources of the compiled modules: `transpile.py OUTPUT_DIRECTORY MODULE... [--checked]`.
 
-A module is named as `quantities/kernels`. `cython_utility` has no source: it is what Cython would repeat in
-each of the others, its functions and the reading of their arguments.
+A module is named as in `quantities/kernels`. `cython_utility` has no source: it contains the utility code
+that Cython would otherwise repeat in every module: its functions and the reading of their arguments.
 
-Only modules whose sources, options or Cython have changed. A file whose text stays the same keeps its time,
-so that nothing compiles it again.
+Only modules whose sources or options, or whose version of Cython, have changed are transpiled. A file whose
+text stays the same keeps its time stamp, so that it is not compiled again.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from declarations import Declarations
 
 CORE = Path(__file__).resolve().parent.parent / "src" / "mbt" / "_core"
 
-#: Enumerations of Python that compiled modules know: each of class `X` is declared in `enum_x.pxd`.
+#: Python enumerations that compiled modules use: class `X` is declared in `enum_x.pxd`.
 ENUMERATIONS = [CORE / "quantities" / "names.py", CORE / "model" / "element_types.py"]
 
-#: What `T` stands for in a module, where that is not `double`. Cython works on every fused function
-#: that a module can see, once for each type, whether it is called or not.
+#: The types of `T` in a module, if not `double`. Cython processes every fused function that is visible in a
+#: module once for each type, whether it is called or not.
 SCALARS = {
     "engines/lane_engine": ["Lanes"],
     "engines/dual_engine": ["Dual"],
@@ -51,11 +51,12 @@ SCALARS = {
 #: Whether a process may fork. Libraries of macOS may not be used in a fork.
 FORKS = "fork" in multiprocessing.get_all_start_methods() and sys.platform != "darwin"
 
-#: What all modules share. Without views of memory, which none uses: three quarters of it.
+#: The code that all modules share, without memoryviews, which no module uses and which would be three
+#: quarters of it.
 SHARED = "cython_utility"
 
-#: Modules that repeat it, for their calls are short: keywords take 36 instructions less, of a thousand
-#: (`benchmarks/instruction_counts.py`).
+#: Modules that repeat this code because their calls are short: keywords then take 36 fewer instructions, of a
+#: thousand (`benchmarks/instruction_counts.py`).
 ALONE = [
     "api/stateless",
     "api/stateless_kinematics",
@@ -88,7 +89,7 @@ def cython_arguments(checked: bool) -> list[str]:
 
 
 def write_declarations(output: Path, module: str) -> Path:
-    """Write what no source declares, the scalars of `T` and enumerations; return the directory."""
+    """Write the generated declarations, the scalars of `T` and enumerations; return the directory."""
     scalars = SCALARS.get(module, ["double"])
     directory = output / "fused" / "_".join(scalars)
     directory.mkdir(parents=True, exist_ok=True)
@@ -108,7 +109,7 @@ def write_declarations(output: Path, module: str) -> Path:
 
 
 def declare(enumeration: type[IntEnum], name: str, rows: dict[IntEnum, Any]) -> str:
-    """Return the declaration of an enumeration, and of its rows: integers with names, of each member."""
+    """Return the declaration of an enumeration and its rows, which are named integers for each member."""
     many = name.removesuffix("Y") + "IES" if name.endswith("Y") else name + "S"
     lines = [
         f"cdef enum {enumeration.__name__}:",
@@ -134,7 +135,7 @@ def declare(enumeration: type[IntEnum], name: str, rows: dict[IntEnum, Any]) -> 
 
 
 class Task(NamedTuple):
-    """A module to be written, with these options; and the digest of what its text depends on."""
+    """A module to be written, with these options and a digest of everything on which its text depends."""
 
     module: str
     output: Path
@@ -143,17 +144,17 @@ class Task(NamedTuple):
 
     @property
     def source(self) -> Path:
-        """What Cython reads."""
+        """The file that Cython reads."""
         return CORE / f"{self.module}.pyx"
 
     @property
     def target(self) -> Path:
-        """What it writes."""
+        """The file that Cython writes."""
         return self.output / f"{self.module}.cxx"
 
     @property
     def record(self) -> Path:
-        """Where the digest is kept."""
+        """The file with the digest."""
         return self.output / f"{self.module}.digest"
 
     def is_done(self) -> bool:
@@ -163,9 +164,9 @@ class Task(NamedTuple):
 
 
 def digest(module: str, arguments: list[str]) -> str:
-    """Return a digest of what the text of a module depends on: its own source, and every declaration.
+    """Return a digest of everything on which the text of a module depends: its source, and all declarations.
 
-    Where the text is written does not matter, so that builds may copy it from each other. Cython's own list
+    The output directory does not matter, so that builds may copy the text from each other. Cython's own list
     of dependencies lacks modules that are cimported from their package.
     """
     scalars = SCALARS.get(module)
@@ -198,18 +199,18 @@ def write_shared(target: Path) -> None:
 
 
 def write_module(task: Task, target: Path, declarations: Declarations | None) -> None:
-    """Write the source of a module, of its `.pyx` file."""
+    """Write the C++ source of a module from its `.pyx` file."""
     source = str(task.source)
     options, _ = parse_command_line([*task.arguments, "--output-file", str(target), source])
     options = CompilationOptions(defaults=options)
     if declarations:
         declarations.options = options
     if compile_single(source, options, None, context=declarations).num_errors:
-        raise RefusedError(f"Cython refuses {source}")
+        raise RefusedError(f"Cython rejects {source}")
 
 
 def transpile(task: Task, declarations: Declarations | None = None) -> None:
-    """Write `module.cxx`, and say so."""
+    """Write `module.cxx`, and print that."""
     fresh = task.output / "fresh" / f"{task.module}.cxx"
     for path in (task.target, fresh):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -227,26 +228,27 @@ def transpile(task: Task, declarations: Declarations | None = None) -> None:
 
 
 def make_context(task: Task) -> Declarations:
-    """Return a context of Cython for this module, and others with the same scalars."""
+    """Return a context of Cython for this module and others with the same scalars."""
     options, _ = parse_command_line([*task.arguments, str(task.source)])
     return Declarations.from_options(CompilationOptions(defaults=options))
 
 
 def read_declarations(tasks: list[Task]) -> Declarations | None:
-    """Return what the modules need, or None if that fails: each then reads, and reports, for itself."""
+    """Return the declarations for the modules, or None on failure; each module then reads its own."""
     try:
         declarations = make_context(tasks[0])
         complete = declarations.read([task.source for task in tasks if task.source.is_file()])
-    except Exception as error:  # of another version of Cython: this is no public interface
+    except Exception as error:  # with another version of Cython: this is not a public interface
         print(f"declarations are not shared: {error!r}", flush=True)
         return None
     return declarations if complete else None
 
 
 def transpile_in_forks(tasks: list[Task], processes: int) -> list[Task]:
-    """Transpile each module in a fork of this process. Returns those that were refused.
+    """Transpile each module in a fork of this process. Returns those that were rejected.
 
-    Declarations are most of Cython's work: this process reads them once for modules with the same scalars.
+    Reading declarations is most of Cython's work: this process does it once for modules with the same
+    scalars.
     """
     context = multiprocessing.get_context("fork")
     running: dict[int, tuple[multiprocessing.process.BaseProcess, Task]] = {}
@@ -260,7 +262,7 @@ def transpile_in_forks(tasks: list[Task], processes: int) -> list[Task]:
                 if process.exitcode:
                     refused.append(task)
 
-    gc.disable()  # as below; a process of one module needs none of it
+    gc.disable()  # as below; a process for one module does not need it
     common = [task for task in tasks if task.module not in SCALARS]
     others = [task for task in tasks if task.module in SCALARS]
     declarations = read_declarations(common) if len(common) > 1 else None
@@ -275,10 +277,10 @@ def transpile_in_forks(tasks: list[Task], processes: int) -> list[Task]:
 
 
 def transpile_in_pool(tasks: list[Task], processes: int) -> list[Task]:
-    """Transpile each module in one of some processes. Returns those that were refused."""
+    """Transpile the modules in a pool of processes. Returns those that were rejected."""
     refused = []
-    # Python looks for garbage each time that some hundred objects are new. Cython makes millions that stay:
-    # a third to half of its time.
+    # Python collects garbage whenever several hundred objects have been created. Cython creates millions that
+    # stay, so this would take a third to half of its time.
     with ProcessPoolExecutor(processes, initializer=gc.set_threshold, initargs=(2_000_000,)) as pool:
         for task, done in [(task, pool.submit(transpile, task)) for task in tasks]:
             try:
@@ -289,7 +291,7 @@ def transpile_in_pool(tasks: list[Task], processes: int) -> list[Task]:
 
 
 def transpile_alone(task: Task) -> None:
-    """Transpile in a process where nothing is left of other modules."""
+    """Transpile in a new process, without remains of other modules."""
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
         try:
             pool.submit(transpile, task).result()
@@ -302,7 +304,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("output", type=Path)
     parser.add_argument("modules", nargs="+")
-    parser.add_argument("--checked", action="store_true", help="bounds checks, and lines of .pyx in reports")
+    parser.add_argument("--checked", action="store_true", help="bounds checks, and .pyx lines in reports")
     options = parser.parse_args()
     output = options.output.resolve()
     output.mkdir(parents=True, exist_ok=True)
@@ -311,12 +313,12 @@ def main() -> None:
     tasks = [task for task in tasks if not task.is_done()]
     processes = int(os.environ.get("CMAKE_BUILD_PARALLEL_LEVEL", os.cpu_count() or 1))
     for task in (transpile_in_forks if FORKS else transpile_in_pool)(tasks, processes):
-        # Cython 3.3.1 crashed once in some hundred builds, on a module that it had always taken. An error of
-        # the source comes again.
-        print(f"{task.module}: refused, once more in a process of its own", flush=True)
+        # Cython 3.3.1 crashed once in several hundred builds, on a module that it had always accepted. An
+        # error in the source occurs again.
+        print(f"{task.module}: rejected, trying again in a process of its own", flush=True)
         transpile_alone(task)
     sys.stdout.flush()
-    os._exit(0)  # what was read is not taken apart, object by object
+    os._exit(0)  # without freeing everything that was read, object by object
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Batches, the pool of threads, and forks under ThreadSanitizer: `bash tools/tsan.sh DIRECTORY`. Needs GCC.
-# SANITIZED_TESTS="tests/tree tests/motion" takes other tests.
-# The interpreter is an ordinary one: ThreadSanitizer sees its locks, and reports what mbt's own code does.
+# SANITIZED_TESTS="tests/tree tests/motion" selects other tests.
+# The interpreter is an ordinary build: ThreadSanitizer sees its locks, and reports races in mbt's own code.
 set -euo pipefail
 mkdir -p "$1"
 work=$(cd "$1" && pwd)
@@ -12,7 +12,7 @@ isa=$("$PYTHON" -c 'import platform; print("v3" if platform.machine() in ("x86_6
 cd "$root"
 CC=gcc CXX=g++ "$work/venv/bin/pip" install -q ".[test]" --config-settings=build-dir="$work/build" \
   --config-settings=cmake.define.MBT_ISA="$isa" --config-settings=cmake.define.MBT_SANITIZE=thread
-# A race that is planted is reported: else silence would prove nothing.
+# A planted race must be reported; otherwise silence would prove nothing.
 g++ -shared -fPIC -fsanitize=thread -g -o "$work/race.so" -x c++ - << 'EOF'
 #include <thread>
 static int shared;
@@ -26,7 +26,7 @@ if LD_PRELOAD=$preload "$work/venv/bin/python" -c "import ctypes; ctypes.CDLL('$
 fi
 cd "$work"
 read -r -a tests <<< "${SANITIZED_TESTS:-$(echo tests/batch tests/hygiene/test_{num_threads,threads,concurrent_use,processes,interrupts}.py)}"
-# One test counts threads, of which ThreadSanitizer has one of its own.
+# One test counts threads, and ThreadSanitizer adds one of its own.
 LD_PRELOAD=$preload PYTHONMALLOC=malloc OPENBLAS_NUM_THREADS=1 "$work/venv/bin/python" -m pytest -q -n 0 -p no:cacheprovider \
   -c "$root/pyproject.toml" --rootdir "$root" "${tests[@]/#/$root/}" \
   --deselect tests/hygiene/test_num_threads.py::test_work_is_shared_when_there_is_enough "${@:2}"

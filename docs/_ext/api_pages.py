@@ -1,7 +1,7 @@
-"""Pages of the API, made from what `mbt` says is public: one a class, one a module.
+"""Pages of the API, made from the public names of `mbt`: one page per class, one per module.
 
-`mbt.__all__` has its names under headings, which are those of the index by class. `MultibodyTree` has
-too many members for one page: each task of `api/by_task.md` has a page with those that it names.
+`mbt.__all__` groups its names under headings, which become those of the index by class. `MultibodyTree` has
+too many members for one page: each task of `api/by_task.md` gets a page with the members that it names.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ MEMBERS = "   :members:\n   :inherited-members:\n"
 
 
 def public_names(module: ModuleType) -> list[str]:
-    """Return the dotted names that a module offers, its modules left out."""
+    """Return the dotted public names of a module, without its modules."""
     names = [f"{module.__name__}.{name}" for name in module.__all__]
     return [name for name in names if not inspect.ismodule(thing_of(name))]
 
 
 def thing_of(dotted: str) -> Any:
-    """Return what a dotted name stands for."""
+    """Return the object with a dotted name."""
     module, _, name = dotted.rpartition(".")
     return getattr(importlib.import_module(module), name)
 
@@ -56,7 +56,7 @@ def groups_of_mbt() -> dict[str, list[str]]:
 
 
 def types_of_elements() -> dict[str, list[str]]:
-    """Return the names of types of elements, which their rooms list."""
+    """Return the names of element types, as listed in their rooms."""
     rooms = {
         room: [f"mbt.{name}" for name in importlib.import_module(f"mbt.tree.{room}").__all__]
         for room in ("joints", "force_elements", "constraints", "sensors")
@@ -80,7 +80,7 @@ def kind_of(dotted: str) -> str:
 
 
 def entry(dotted: str) -> str:
-    """Return the directive with what it documents."""
+    """Return the directive for a name, with its members."""
     kind = kind_of(dotted)
     return f".. auto{kind}:: {dotted}\n{MEMBERS if kind == 'class' else ''}"
 
@@ -96,12 +96,12 @@ def table(names: list[str]) -> str:
 
 
 def toctree(pages: list[str]) -> str:
-    """Return a table of contents for the side bar."""
+    """Return a table of contents for the sidebar."""
     return ".. toctree::\n   :hidden:\n\n" + "".join(f"   {page}\n" for page in pages)
 
 
 def members_of_tree_by_task(by_task: str) -> dict[str, list[str]]:
-    """Return the members of `MultibodyTree` by the headings of the page `by_task`, and the others."""
+    """Return the members of `MultibodyTree` by the headings of the page `by_task`, including unnamed ones."""
     tasks: dict[str, list[str]] = {}
     for section in by_task.split("\n## ")[1:]:
         if members := re.findall(r"~mbt\.MultibodyTree\.(\w+)", section):
@@ -113,14 +113,14 @@ def members_of_tree_by_task(by_task: str) -> dict[str, list[str]]:
 
 
 def member_entry(name: str) -> str:
-    """Return the directive with what it documents, for a member of `MultibodyTree`."""
+    """Return the directive for a member of `MultibodyTree`."""
     member = inspect.getattr_static(mbt.MultibodyTree, name)
     kind = "method" if inspect.isroutine(getattr(mbt.MultibodyTree, name)) else "attribute"
     return f".. auto{'property' if isinstance(member, property) else kind}:: mbt.MultibodyTree.{name}\n"
 
 
 def pages_of_tree(by_task: str) -> dict[str, str]:
-    """Return the page of `MultibodyTree`, which has tables, and one page a task."""
+    """Return the page of `MultibodyTree`, which has tables, and one page per task."""
     made: dict[str, str] = {}
     index = [heading("mbt.MultibodyTree"), ".. autoclass:: mbt.MultibodyTree\n"]
     for task, members in members_of_tree_by_task(by_task).items():
@@ -156,7 +156,7 @@ def _is_overload(decorator: ast.expr) -> bool:
 def show_overloads(
     app: Sphinx, what: str, name: str, obj: Any, options: Any, signature: str, annotation: str
 ) -> tuple[str, str] | None:
-    """Show an overloaded method with each of its signatures, not with `*args, **kwargs`."""
+    """Show each signature of an overloaded method, not `*args, **kwargs`."""
     tree, _, method = name.rpartition(".")
     if tree.endswith("MultibodyTree") and method in overloads_of_tree():
         return f"\nMultibodyTree.{method}".join(overloads_of_tree()[method]), annotation
@@ -180,7 +180,7 @@ def pages(by_task: str) -> dict[str, str]:
     of_mbt = [thing_of(name) for name in public_names(mbt)]
     for short in MODULES:
         module = importlib.import_module(f"mbt.{short}")
-        # What `mbt` offers too has its page there.
+        # Names that `mbt` also exports have their pages there.
         names = [name for name in public_names(module) if thing_of(name) not in of_mbt]
         text = f".. automodule:: {module.__name__}\n   :no-members:\n\n.. currentmodule:: None\n"
         made[module.__name__] = "\n".join(
@@ -193,7 +193,7 @@ def pages(by_task: str) -> dict[str, str]:
 
 
 def write(app: Sphinx) -> None:
-    """Write the pages that have changed, and remove those of names that are gone."""
+    """Write the pages that have changed, and remove those of deleted names."""
     folder = Path(app.srcdir) / "api" / "generated"
     folder.mkdir(exist_ok=True)
     by_task = folder.with_name("by_task.md").read_text(encoding="utf-8")

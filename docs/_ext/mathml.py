@@ -1,4 +1,4 @@
-"""Formulas as MathML, which browsers set themselves: no script, and nothing to fetch."""
+"""Formulas as MathML, which browsers render themselves: no script, and nothing to download."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sphinx.application import Sphinx
 
 
 def visit_math(writer: Any, node: nodes.math) -> None:
-    """Write a formula within a line."""
+    """Write an inline formula."""
     writer.body.append(convert(node.astext()))
     raise nodes.SkipNode
 
@@ -22,7 +22,7 @@ def visit_math_block(writer: Any, node: nodes.math_block) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Register the renderer, and choose it."""
+    """Register the renderer, and select it."""
     app.add_html_math_renderer("mathml", (visit_math, None), (visit_math_block, None))
     app.config.html_math_renderer = "mathml"
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,4 +1,4 @@
-"""Links to files of the repository, for readers of the bare Markdown, lead to pages of the site here."""
+"""Redirects links to files of the repository, meant for readers of the Markdown, to pages of the site."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
-#: Links of pages in `docs/`, and where they lead here.
+#: Links in pages of `docs/`, and their targets on the site.
 PAGES = [
     (r"\]\(\.\./README\.md\)", "](index.md)"),
     (r"\]\(\.\./CONTRIBUTING\.md\)", "](contributing.md)"),
@@ -23,6 +23,6 @@ def redirect(app: Sphinx, page: str, source: list[str]) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Look at every page when it has been read."""
+    """Process every page after it has been read."""
     app.connect("source-read", redirect)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
