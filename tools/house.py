@@ -37,7 +37,7 @@ def sources(folder: Path, *endings: str) -> list[Path]:
     """Return the files in a folder; there must be some."""
     found = [path for path in sorted(folder.rglob("*")) if path.suffix in endings]
     if not found:
-        raise SystemExit(f"no sources in {folder}: this program must be told where they are now")
+        raise SystemExit(f"no sources in {folder}: this program must be updated")
     return found
 
 
