@@ -1,12 +1,12 @@
-// Composite inertias of one state, with axes in World and their rows in vector registers, for the mass matrix. A mobod hands
-// what is outboard of it to its parent; where that is the mobod before, it waits for no memory.
+// Composite inertias of one state, expressed in World with their rows in vector registers, for the mass matrix. A mobod
+// adds its composite to its parent's; where the parent is the preceding mobod, the composite stays in registers.
 #pragma once
 
 #include "scalars/rows.hpp"
 
 namespace MBT_NS {
 
-// About the origin of the mobod, inertia (3, 4).
+// Composite about the origin of the mobod; the inertia is (3, 4).
 struct CompositeInWorld {
   double inertia[12];  // [kg m^2]
   double h[3];         // [kg m]
@@ -14,7 +14,7 @@ struct CompositeInWorld {
 };
 
 struct CompositeRows {
-  Rows inertia;  // the fourth column is nobody's
+  Rows inertia;  // the fourth column is unused
   double h[3];
   double mass;
 };
@@ -47,7 +47,7 @@ static MBT_INLINE void add_to_composite(const CompositeRows* x, CompositeInWorld
   y->mass += x->mass;
 }
 
-// From Q to O, with p = p_OQ: I_O = I_Q + (h'p + g'p) 1 - (h p' + p g'), g = h + m p.
+// Shift from Q to O, with p = p_OQ: I_O = I_Q + (h'p + g'p) 1 - (h p' + p g'), g = h + m p.
 static MBT_INLINE void shift_composite(const double* p, CompositeRows* x) {
   const double g[3] = {x->h[0] + x->mass * p[0], x->h[1] + x->mass * p[1], x->h[2] + x->mass * p[2]};
   const double d = (g[0] + x->h[0]) * p[0] + ((g[1] + x->h[1]) * p[1] + (g[2] + x->h[2]) * p[2]);
@@ -60,7 +60,7 @@ static MBT_INLINE void shift_composite(const double* p, CompositeRows* x) {
   for (int i = 0; i < 3; ++i) x->h[i] = g[i];
 }
 
-// y = I w; four numbers are written, the fourth is nobody's.
+// y = I w; four entries are written, of which the fourth is meaningless.
 static MBT_INLINE void multiply_inertia(const CompositeRows* x, const double* w, double* y) {
   store_row(y, w[0] * x->inertia.r0 + w[1] * x->inertia.r1 + w[2] * x->inertia.r2);
 }

@@ -9,8 +9,8 @@
 
 namespace MBT_NS {
 
-// row[l] = H[:, l]' F for start <= l < end, with spatial vectors in columns as in columns.hpp. Whole vectors are read:
-// `stride` has room for one behind the last column.
+// row[l] = H[:, l]' F for start <= l < end, with spatial vectors in columns as in columns.hpp. Whole SIMD vectors are
+// read: `stride` leaves room for one past the last column.
 static MBT_INLINE void project_row(
     const double* F, int start, int end, std::ptrdiff_t stride, const double* H, double* row) {
   const Register F0 = broadcast(F[0]), F1 = broadcast(F[1]), F2 = broadcast(F[2]);
@@ -27,8 +27,8 @@ static MBT_INLINE void project_row(
   }
 }
 
-// Rows and columns l, l + 1, .. of M, as many as there are in a register, for MBT_W columns f of F. The last of these is
-// dof k, counted like M from the first of the six.
+// Rows and columns l, l + 1, .. of M, one register of them, for MBT_W columns f of F. The last of these columns is dof
+// k, counted like M from the first of the six.
 template <int l>
 static MBT_INLINE void set_rows_and_columns(const double* H, const Register* f, int k, std::ptrdiff_t nv, double* M) {
   constexpr int rows = 6 - l < MBT_W ? 6 - l : MBT_W;
