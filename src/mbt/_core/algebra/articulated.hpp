@@ -1,4 +1,4 @@
-// Motions, forces and the articulated inertias between them, at one point and in one frame.
+// Motions, forces and the articulated-body inertias that relate them, at one point and in one frame.
 //
 // R. Featherstone, "Rigid Body Dynamics Algorithms", Springer 2008, chapter 7. X is the pose X_PN of a frame N in P.
 #pragma once
@@ -87,7 +87,7 @@ static MBT_VALUE T dot(const Force<T>& a, const Motion<T>& b) {
   return a.t.x * b.w.x + a.t.y * b.w.y + a.t.z * b.w.z + a.f.x * b.v.x + a.f.y * b.v.y + a.f.z * b.v.z;
 }
 
-// Turned by R.
+// Rotated by R.
 template <class T>
 static MBT_VALUE Motion<T> operator*(const Mat3<T>& R, const Motion<T>& a) {
   return {R * a.w, R * a.v};
@@ -100,7 +100,7 @@ template <class T>
 static MBT_VALUE Motion<T> times_transposed(const Mat3<T>& R, const Motion<T>& a) {
   return {times_transposed(R, a.w), times_transposed(R, a.v)};
 }
-// Rates of a motion and of a force that move at V.
+// Rates of a motion and of a force fixed in a frame that moves at V.
 template <class T>
 static MBT_VALUE Motion<T> cross(const Motion<T>& V, const Motion<T>& a) {
   return {cross(V.w, a.w), cross(V.w, a.v) + cross(V.v, a.w)};
@@ -109,23 +109,23 @@ template <class T>
 static MBT_VALUE Force<T> cross(const Motion<T>& V, const Force<T>& F) {
   return {cross(V.w, F.t) + cross(V.v, F.f), cross(V.w, F.f)};
 }
-// Of the point at p, of a motion of the origin, in the same axes.
+// Shift a motion from the origin to the point p, in the same axes.
 template <class T>
 static MBT_VALUE Motion<T> shifted(const Motion<T>& a, const Vec3<T>& p) {
   return {a.w, a.v + cross(a.w, p)};
 }
-// At the origin of N in N, of a motion at that of P in P.
+// Transform a motion at Po in P to No in N.
 template <class T>
 static MBT_VALUE Motion<T> in_child(const Pose<T>& X, const Motion<T>& a) {
   return {times_transposed(X.R, a.w), times_transposed(X.R, a.v + cross(a.w, X.p))};
 }
-// At the origin of P in P, of a force at that of N in N.
+// Transform a force at No in N to Po in P.
 template <class T>
 static MBT_VALUE Force<T> in_parent(const Pose<T>& X, const Force<T>& a) {
   const Vec3<T> f = X.R * a.f;
   return {X.R * a.t + cross(X.p, f), f};
 }
-// F_P += the same.
+// F_P += in_parent(X, a).
 template <class T>
 static MBT_VALUE void add_in_parent(const Pose<T>& X, const Force<T>& a, Force<T>* F_P) {
   const Vec3<T> f = X.R * a.f;
@@ -133,7 +133,7 @@ static MBT_VALUE void add_in_parent(const Pose<T>& X, const Force<T>& a, Force<T
   F_P->f = F_P->f + f;
 }
 
-// Rigid inertias: the force that a motion takes, all about one point.
+// Rigid-body inertias: they map a motion to a force, all about one point.
 template <class T>
 struct RigidInertia {
   T mass;     // [kg]
@@ -154,7 +154,7 @@ static MBT_VALUE RigidInertia<T> rotated(const Mat3<T>& R, const RigidInertia<T>
   const Sym3<T> J = rotated(R, I.J);
   return {I.mass, R * I.h, J};
 }
-// Of a body about Bo, in B; I: xx yy zz xy xz yz.
+// Inertia of a body about Bo, in B; I: xx yy zz xy xz yz.
 template <class T>
 static MBT_VALUE RigidInertia<T> inertia_of_body(Factor<T> mass, const T* p_BoBcm_B, const T* I) {
   return {mass, vector_at(p_BoBcm_B) * mass, {I[0], I[3], I[4], I[1], I[5], I[2]}};
@@ -176,7 +176,7 @@ static MBT_VALUE void add_shifted(const RigidInertia<T>& I, const Vec3<T>& p, Ri
 
 // Articulated inertias --------------------------------------------------------------------------------------------
 
-// I = [A, B; B', C]: the force that a motion takes.
+// I = [A, B; B', C] maps a motion to a force.
 template <class T>
 struct ArticulatedInertia {
   Sym3<T> A;  // [kg m^2]
@@ -184,7 +184,8 @@ struct ArticulatedInertia {
   Sym3<T> C;  // [kg]
 };
 
-// Of one state all three have rows of four, so that one row is one vector. The fourth column is nobody's.
+// For a single state, the rows of all three are padded to four, so that each row fills one SIMD vector. The fourth
+// column is unused.
 template <>
 struct ArticulatedInertia<double> {
   double A[12], B[12], C[12];
@@ -215,7 +216,7 @@ static MBT_VALUE void set_inertia(
   put(full(C), I->C, 4);
 }
 
-// Of a rigid body: A = J, B = [h]x, C = mass 1.
+// Inertia of a rigid body: A = J, B = [h]x, C = mass 1.
 template <class T>
 static MBT_VALUE void set_rigid_inertia(
     const T& mass, const Vec3<T>& h, const Sym3<T>& J, ArticulatedInertia<T>* I) {
@@ -254,7 +255,7 @@ template <class T>
 static MBT_VALUE T trace_of_C(const ArticulatedInertia<T>& I) {
   return trace(symmetric(I.C));
 }
-// I times a turn about z, and times a shift along z.
+// I times a rotation about z, and I times a translation along z.
 template <class T>
 static MBT_VALUE Force<T> times_turn_about_z(const ArticulatedInertia<T>& I) {
   const Sym3<T>& A = symmetric(I.A);
@@ -266,7 +267,7 @@ static MBT_VALUE Force<T> times_shift_along_z(const ArticulatedInertia<T>& I) {
   return {z_axis(matrix(I.B)), {C.xz, C.yz, C.zz}};
 }
 
-// I -= U U' / D: one dof is free.
+// I -= U U' / D, which frees one dof.
 template <class T>
 static MBT_VALUE void eliminate(const Force<T>& U, Factor<T> D_inverse, ArticulatedInertia<T>* I) {
   const Force<T> e = U * D_inverse;
@@ -274,7 +275,7 @@ static MBT_VALUE void eliminate(const Force<T>& U, Factor<T> D_inverse, Articula
       less(symmetric(I->A), e.t, U.t), less(matrix(I->B), e.t, U.f), less(symmetric(I->C), e.f, U.f), I);
 }
 
-// I_P += [A, B; B', C] shifted by p: C; D = B + [p]x C; A - B [p]x + [p]x D', of which the upper triangle.
+// I_P += [A, B; B', C] shifted by p: C; D = B + [p]x C; A - B [p]x + [p]x D' (upper triangle only).
 template <class T>
 static MBT_VALUE void add_shifted(
     const Sym3<T>& A, const Mat3<T>& B, const Sym3<T>& C, const Vec3<T>& p, ArticulatedInertia<T>* I_P) {
@@ -301,7 +302,7 @@ static MBT_VALUE void add_to_parent(const ArticulatedInertia<T>& I, const Pose<T
   add_shifted(rotated(X.R, symmetric(I.A)), B, C, X.p, I_P);
 }
 
-// What is left of an inertia when a hinge about z is free: its rows of A and B about z are zero.
+// The articulated inertia that remains when a hinge about z is free: its rows of A and B about z are zero.
 template <class T>
 struct HingedInertia {
   T xx, xy, yy;  // of A
@@ -330,7 +331,7 @@ template <class T>
 static MBT_VALUE void add_to_parent(const HingedInertia<T>& I, const Pose<T>& X, ArticulatedInertia<T>* I_P) {
   const Mat3<T>& R = X.R;
   const Vec3<T> x = R * I.x, y = R * I.y;  // rows of B R'
-  // Columns of R A, where they are not zero.
+  // The nonzero columns of R A.
   const T ax = R.x.x * I.xx + R.x.y * I.xy, ay = R.y.x * I.xx + R.y.y * I.xy, az = R.z.x * I.xx + R.z.y * I.xy;
   const T bx = R.x.x * I.xy + R.x.y * I.yy, by = R.y.x * I.xy + R.y.y * I.yy, bz = R.z.x * I.xy + R.z.y * I.yy;
   add_shifted(

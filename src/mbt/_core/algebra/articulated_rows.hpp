@@ -1,5 +1,5 @@
-// Articulated inertias of one state in rows of four: what is computed of three columns alike is one instruction. The fourth
-// column, which comes for nothing, has the force that the bias acceleration takes.
+// Articulated inertias of one state in rows of four, so that one instruction computes all three columns. The fourth
+// column, which costs nothing, holds the force due to the bias acceleration.
 #pragma once
 
 #include "records.hpp"
@@ -7,7 +7,7 @@
 
 namespace MBT_NS {
 
-// m with x for its fourth column; that alone; and what stands there
+// m with x as its fourth column; the fourth column alone; and its entries
 static MBT_INLINE Row with_fourth(const Row& m, double x) { return pick<0, 1, 2, 7>(m, make_row(x, x, x, x)); }
 static MBT_INLINE Rows with_fourth(const Rows& m, const Vec3<double>& x) {
   return {with_fourth(m.r0, x.x), with_fourth(m.r1, x.y), with_fourth(m.r2, x.z)};
@@ -18,7 +18,7 @@ static MBT_INLINE Rows fourth(const Vec3<double>& x) {
 }
 static MBT_INLINE Vec3<double> fourth(const Rows& m) { return {number<3>(m.r0), number<3>(m.r1), number<3>(m.r2)}; }
 
-// S m, and S' m, with S in rows of four
+// S m and S' m, with S in rows of four
 static MBT_INLINE Rows product(const double* S, const Rows& m) {
   return {S[0] * m.r0 + S[1] * m.r1 + S[2] * m.r2, S[4] * m.r0 + S[5] * m.r1 + S[6] * m.r2,
           S[8] * m.r0 + S[9] * m.r1 + S[10] * m.r2};
@@ -28,19 +28,19 @@ static MBT_INLINE Rows transposed_product(const double* S, const Rows& m) {
           S[2] * m.r0 + S[6] * m.r1 + S[10] * m.r2};
 }
 
-// p × m, both of three
+// p × m for 3-vectors
 static MBT_INLINE Row cross(const Row& p, const Row& m) {
   return pick<1, 2, 0, 3>(p, p) * pick<2, 0, 1, 3>(m, m) - pick<2, 0, 1, 3>(p, p) * pick<1, 2, 0, 3>(m, m);
 }
 
-// u = (u - U' bias) / D, and U at Po in P; what is left of I_A, and Z + I_A bias + U u, are added to the parent's.
+// u = (u - U' bias) / D, and U at Po in P; the reduced I_A and Z + I_A bias + U u are added to the parent's.
 static MBT_INLINE void take_dof_to_parent(
     const Articulated<double>* x, ArticulatedDof<double>* dof, Articulated<double>* parent) {
   const double *R = &x->X_PN.R.x.x, *p = &x->X_PN.p.x, *U = &dof->U.t.x;
   const ArticulatedInertia<double>& I = x->I;
   const Row p_row = load_row(p);
 
-  // [R', bias]: an inertia times this has the force that the bias takes for its fourth column.
+  // [R', bias]: the fourth column of an inertia times this is the force due to the bias.
   const Rows columns = transpose({load_row(R), load_row(R + 3), load_row(R + 6)});
   const Rows turned = with_fourth(columns, x->bias.w), shifted = with_fourth(columns, x->bias.v);
 
@@ -66,7 +66,8 @@ static MBT_INLINE void take_dof_to_parent(
   parent->Z.f = parent->Z.f + fourth(Bt + C) + dof->U.f * dof->u;
 }
 
-// vdot = u - U' a / D. Last comes what a joint about z waits for: the acceleration of the one before about its axis.
+// vdot = u - U' a / D. The acceleration of the preceding body about z is added last, because a joint about z has to
+// wait for it.
 static MBT_INLINE double acceleration(const ArticulatedDof<double>& dof, const Motion<double>& a) {
   const Force<double> e = dof.U * dof.D_inverse;
   return dof.u - dot(e.f, a.v) - (e.t.x * a.w.x + e.t.y * a.w.y) - e.t.z * a.w.z;

@@ -1,5 +1,5 @@
 // Many spatial vectors at once, [rotational; translational]: vector k is F[k], F[stride + k], .. F[5 stride + k].
-// The iterations are independent, so that a compiler makes vectors of doubles of them.
+// The iterations are independent, so that a compiler can vectorize them.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 #include "algebra/records.hpp"
 #include "scalars/config.hpp"
 
-// Clang finds out by itself; its pragma would warn wherever T is not double.
+// Clang detects this by itself; its pragma would cause warnings wherever T is not double.
 #if defined(__GNUC__) && !defined(__clang__)
 #define MBT_INDEPENDENT _Pragma("GCC ivdep")
 #else

@@ -1,5 +1,5 @@
-// Dense matrices in rows that begin on a register: `stride` is a multiple of MBT_W. What lies behind the last column is
-// read and written like the rest.
+// Dense matrices whose rows begin on a register boundary: `stride` is a multiple of MBT_W. The padding after the last
+// column is read and written like the rest.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace MBT_NS {
 
-// Articulated inertia of a mobod: symmetric, rows of eight, of which six count and two are zero.
+// Articulated inertia of a mobod: symmetric, in rows of eight: six entries and two zeros.
 enum { ARTICULATED_ROW = 8, ARTICULATED = 48 };
 
 // U = I_A S, (8,).
@@ -25,7 +25,7 @@ static MBT_INLINE void multiply_articulated(const T* I_A, const T* S, T* U) {
   }
 }
 
-// I_A -= U U' / D, and what is left is added to that of the parent, if any.
+// I_A -= U U' / D, then the result is added to the parent's I_A, if there is a parent.
 template <class T>
 static MBT_INLINE void take_articulated_dof(const T* U, const T* D_inverse, T* I_A, T* parent) {
   typedef typename Wide<T>::type X;
@@ -52,8 +52,8 @@ static MBT_INLINE T dot_in_halves(const T* x, const T* y) {
   return (x[0] * y[0] + x[1] * y[1] + x[2] * y[2]) + (x[3] * y[3] + x[4] * y[4] + x[5] * y[5]);
 }
 
-// Unit forces on dofs, one a column, taken from tip to base past a dof in column l: what it accelerates by, in row y, and
-// the force on what is inboard; the columns up to `end` are of this dof and those outboard.
+// Propagate unit forces on dofs, one per column, from tip to base across the dof of column l: its accelerations go to
+// row y, and F becomes the force on the inboard side. The columns up to `end` belong to this dof and those outboard.
 //     y = (unit force on the dof - S' F) / D, F += U y
 template <class T>
 static MBT_INLINE void take_unit_forces(
@@ -82,8 +82,8 @@ static MBT_INLINE void take_unit_forces(
   }
 }
 
-// And the accelerations from base to tip, of the columns from l to n: y -= U' A_P / D, A = A_P + S y; A_P may be A, or
-// null where nothing moves.
+// Propagate the accelerations from base to tip, in the columns from l to n: y -= U' A_P / D, A = A_P + S y; A_P may be
+// A, or null where the parent does not move.
 template <class T>
 static MBT_INLINE void add_unit_accelerations(
     const T* S, const T* U, const T* D_inverse, int l, int n, std::ptrdiff_t stride, const T* A_P, T* A, T* y) {
@@ -109,7 +109,7 @@ static MBT_INLINE void add_unit_accelerations(
   }
 }
 
-// One register of columns, whose rows follow each other: from and to `count` of the numbers of a row; the others are zero.
+// One register of columns with contiguous rows: load and store `count` entries of a row; the other lanes are zero.
 template <class T>
 static MBT_INLINE int num_columns_at_once(const T*) { return Wide<T>::width; }
 template <class T>
@@ -121,7 +121,7 @@ static MBT_INLINE void store_columns(const T* x, int count, T* row) {
   for (int i = 0; i < count && i < Wide<T>::width; ++i) row[i] = x[i];
 }
 
-// y += a x, of n rows.
+// y += a x, for n rows.
 template <class T>
 static MBT_INLINE void add_multiple(int n, const T& a, const T* x, T* y) {
   const int width = Wide<T>::width;
@@ -129,7 +129,7 @@ static MBT_INLINE void add_multiple(int n, const T& a, const T* x, T* y) {
     Wide<T>::put(y + width * i, Wide<T>::take(y + width * i) + Wide<T>::spread(a) * Wide<T>::take(x + width * i));
 }
 
-// From tip to base past a dof: y = (y - S' F) / D, F += U y.
+// From tip to base across a dof: y = (y - S' F) / D, F += U y.
 template <class T>
 static MBT_INLINE void take_forces(const T* S, const T* U, const T& D_inverse, T* F, T* y) {
   typedef typename Wide<T>::type X;
@@ -144,7 +144,7 @@ static MBT_INLINE void take_forces(const T* S, const T* U, const T& D_inverse, T
   for (int i = 0; i < 6; ++i) Wide<T>::put(F + width * i, f[i] + Wide<T>::spread(U[i]) * own);
 }
 
-// And from base to tip: y -= U' A / D, A += S y.
+// From base to tip: y -= U' A / D, A += S y.
 template <class T>
 static MBT_INLINE void accelerate_columns(const T* S, const T* U, const T& D_inverse, T* A, T* y) {
   typedef typename Wide<T>::type X;
@@ -159,7 +159,7 @@ static MBT_INLINE void accelerate_columns(const T* S, const T* U, const T& D_inv
   for (int i = 0; i < 6; ++i) Wide<T>::put(A + width * i, a[i] + Wide<T>::spread(S[i]) * own);
 }
 
-// The part of A below the diagonal = that above it; A is (n, n).
+// Copy the entries of A (n, n) above the diagonal to below it.
 template <class T>
 static MBT_INLINE void mirror_upper(int n, std::ptrdiff_t stride, T* A) {
   if constexpr (Wide<T>::width == 1) {
@@ -179,8 +179,8 @@ static MBT_INLINE void mirror_upper(int n, std::ptrdiff_t stride, T* A) {
   }
 }
 
-// Four rows of C = -A X, columns [k, k + count width); C has rows of n. Only `num_terms` rows of X count: those named,
-// or the first where none are.
+// Four rows of C = -A X, columns [k, k + count width); C has rows of n. Only `num_terms` rows of X are used: those in
+// `terms`, or the first ones if `terms` is null.
 template <int count, class T>
 static MBT_INLINE void multiply_tile(
     const T* A, const T* X, std::ptrdiff_t stride, int n, const int* terms, int num_terms, const int* rows, int k, T* C) {
@@ -204,7 +204,7 @@ static MBT_INLINE void multiply_tile(
     for (int j = 0; j < count; ++j) y[2][j] = y[2][j] - s2 * x[j];
     for (int j = 0; j < count; ++j) y[3][j] = y[3][j] - s3 * x[j];
   }
-  // Behind the last row there is no room for a whole register.
+  // There is no room for a whole register after the last row.
   const T* last = C + static_cast<std::ptrdiff_t>(n) * n - width;
   for (int i = 0; i < 4; ++i) {
     T* row = C + static_cast<std::ptrdiff_t>(n) * rows[i] + k;
@@ -212,7 +212,7 @@ static MBT_INLINE void multiply_tile(
   }
 }
 
-// Four rows from the i-th on. The last ones are computed twice rather than by other code.
+// Four rows from the i-th on. A shorter last group repeats the last row, which saves a special case.
 struct FourRows {
   int rows[4];
   FourRows(int i, int end) {
@@ -220,8 +220,8 @@ struct FourRows {
   }
 };
 
-// C = -A X, all (n, n); C has rows of n, the others of `stride`. Only the block from `first` to `end` of each, beside
-// which X is zero.
+// C = -A X, all (n, n); C has rows of n, the others of `stride`. Only the block from `first` to `end` is computed,
+// outside of which X is zero.
 template <class T>
 static MBT_INLINE void multiply_negative(
     const T* A, const T* X, std::ptrdiff_t stride, int n, int first, int end, T* C) {
@@ -230,7 +230,7 @@ static MBT_INLINE void multiply_negative(
   X += stride * first;
   for (int i = first; i < end; i += 4) {
     const FourRows four(i, end);
-    int k = first / width * width;  // what is behind the last whole register of a row was never written
+    int k = first / width * width;  // entries past the last whole register of a row were never written
     for (; k + 2 * width < end; k += 3 * width) multiply_tile<3>(A, X, stride, n, nullptr, terms, four.rows, k, C);
     if (k + width < end) {
       multiply_tile<2>(A, X, stride, n, nullptr, terms, four.rows, k, C);
@@ -240,8 +240,9 @@ static MBT_INLINE void multiply_negative(
   }
 }
 
-// The same of an X whose dofs l and k meet only where one is outboard of the other: l <= k < ends[l], or k <= l < ends[k].
-// A register of columns has nearly all rows, so only scalars that are columns of their own gain. `terms` is work, (n,).
+// The same for an X whose entry (l, k) is nonzero only where one dof is outboard of the other: l <= k < ends[l], or k
+// <= l < ends[k]. Together, the columns of a register need nearly all rows, so only scalars computed one column at a
+// time benefit. `terms` is work, (n,).
 template <class T>
 [[maybe_unused]] MBT_NOINLINE static void multiply_negative_of_branches(
     const T* A, const T* X, std::ptrdiff_t stride, int n, int first, int end, const int* ends, int* terms, T* C) {

@@ -1,17 +1,17 @@
-// Derivatives of the dynamics: every degree of freedom is a column of numbers, and MBT_W columns of doubles are
-// computed at once, one per lane of a register. Other scalars are computed one column after the other.
+// Derivatives of the dynamics: every degree of freedom is a column, and MBT_W columns of doubles are computed at once,
+// one per lane of a register. Other scalars are computed one column at a time.
 //
 // All spatial vectors are in World about one point O. With S the motion axis of a dof, V and A velocity and (less
-// gravity) acceleration of its mobod, I, B and F sums over the mobod and all outboard of it:
+// gravity) acceleration of its mobod, I, B and F the sums over the mobod and everything outboard of it:
 //
 //     P   change of V along the dof, less S x V           W   P + dS/dt
 //     Q   change of A along the dof, less S x A and P x V
 //     I   spatial inertia, B x = I (x x V) + x x* (I V) + V x* (I x) for a motion x, F the force
 //     I_S = I S    U = B S + I W    Z = B P + I Q + S x* F    B_S = B' S, whose lower half is zero
-//     G   of external forces, which stay what they are while dofs turn: see `add_external_force`
+//     G   of external forces, which stay constant while dofs rotate: see `add_external_force`
 //
-// What is computed is computed of whole registers. So every lane is written before: those of a mobod's further dofs get
-// the motion of the mobod, those behind the last dof the motion of the last mobod, about an axis that is zero.
+// Whole registers are computed, so every lane is initialized first: the lanes of a mobod's further dofs with the motion
+// of the mobod, the lanes after the last dof with the motion of the last mobod and a zero axis.
 #pragma once
 
 #include <cstddef>
@@ -63,14 +63,14 @@ static MBT_INLINE Register select_lanes(const Register& a, const Register& b, in
 template <class T>
 struct DerivativeColumns {
   typedef typename Wide<T>::type X;
-  // Of a mobod: in the column of its first dof.
+  // Per mobod, in the column of its first dof.
   X motion[12];   // V, A
-  // Composites: of the first dof, then spread to all dofs of the mobod.
+  // Composites: in the column of the first dof, then copied to all dofs of the mobod.
   X I[10];        // mass, h, inertia xx xy xz yy yz zz
   X B[12];        // B x = [C e - n x e; -2 l x e] for x = [e; u]: symmetric C (6), n (3), l (3)
   X F[6];
   X G[12];        // [G e; e x f] is the change of the force along a dof: G (9) by rows, f (3)
-  // Of a dof.
+  // Per dof.
   X S[6];
   X P[6];
   X W[6];
@@ -82,7 +82,7 @@ struct DerivativeColumns {
   X G_S[3];       // G' S
 };
 
-// Number of the field's components: composites follow each other.
+// Number of components of the composites, which are contiguous.
 enum { COMPOSITE = 28, COMPOSITE_WITH_EXTERNAL = 40 };
 static_assert(COMPOSITE % 4 == 0 && COMPOSITE_WITH_EXTERNAL % 4 == 0, "add_column");
 
@@ -91,7 +91,7 @@ static MBT_INLINE int width_of(const DerivativeColumns<T>*) {
   return Wide<T>::width;
 }
 
-// What follows nv columns in memory.
+// The memory after nv columns.
 template <class T>
 static MBT_INLINE T* behind_columns(DerivativeColumns<T>* columns, int nv) {
   return reinterpret_cast<T*>(columns + (nv + Wide<T>::width - 1) / Wide<T>::width);
@@ -103,7 +103,7 @@ static MBT_INLINE T* aligned(T* p) {
   return Wide<T>::width == 1 ? p : reinterpret_cast<T*>((reinterpret_cast<std::uintptr_t>(p) + 63) & ~std::uintptr_t{63});
 }
 
-// First component of a field of column k; the next ones follow at `width_of`.
+// First component of a field of column k; successive ones are `width_of` apart.
 #define MBT_FIELD(field)                                                             \
   template <class T>                                                                 \
   static MBT_INLINE T* field##_of(DerivativeColumns<T>* columns, int k) {            \
@@ -121,7 +121,7 @@ MBT_FIELD(Q)
 MBT_FIELD(I_S)
 #undef MBT_FIELD
 
-// field[:n] of a column = x, and back.
+// field[:n] of a column = x, and the reverse.
 template <class T>
 static MBT_INLINE void put_column(const T* x, int n, T* field) {
   for (int i = 0; i < n; ++i) field[Wide<T>::width * i] = x[i];
@@ -136,7 +136,7 @@ static MBT_INLINE Motion<T> column_at(const T* field) {
   get_column(field, 6, numbers(x));
   return x;
 }
-// n is a multiple of 4. Four at a time: otherwise the loop costs as much as the additions.
+// n is a multiple of 4. Unrolled by four: otherwise the loop costs as much as the additions.
 template <class T>
 static MBT_INLINE void add_column(const T* x, int n, T* y) {
   const int width = Wide<T>::width;
@@ -195,7 +195,7 @@ static MBT_INLINE void add_B_times(const X* B, const X* x, X* y) {
   add_cross3(e2, B + 9, y + 3);
 }
 
-// The first n numbers at each of `records`, one record a lane.
+// The first n entries of each of `records`, one record per lane.
 template <class T>
 static MBT_INLINE void gather(const T* const* records, int n, T* out) {
   for (int i = 0; i < n; ++i) out[i] = records[0][i];
@@ -210,7 +210,7 @@ static MBT_INLINE void gather(const double* const* records, int n, Register* out
   }
 }
 
-// V, A, and the composites of the mobods alone; `mobod`: of each of the columns.
+// V, A, and the inertias of the mobods alone; `mobod` has the mobod of each column.
 template <class T>
 static MBT_INLINE void calc_body_columns(
     const int* mobod, const Mobod<T>* mobods, const Moving<T>* moving, DerivativeColumns<T>* c) {
@@ -231,7 +231,7 @@ static MBT_INLINE void calc_body_columns(
   const X* v = c->motion + 3;
   const X mass = body[0];
   X h[3], g[3], J[6], t[9], n[3], l[3], d[3], wJ[9], F[6], two_hv;
-  // h and J in World about No: R h, R J R'.
+  // h and J about No in World: R h, R J R'.
   {
     const X* k = body + 1;
     const X* K = body + 4;
@@ -297,7 +297,7 @@ static MBT_INLINE void calc_body_columns(
   for (int i = 0; i < 6; ++i) c->F[i] = F[i];
 }
 
-// Axes that do not move, until those of dofs are put.
+// Zero axes until those of the dofs are set.
 template <class T>
 static MBT_INLINE void clear_axes(DerivativeColumns<T>* c) {
   const typename Wide<T>::type zero = Wide<T>::spread(T(0.0));
@@ -341,7 +341,7 @@ static MBT_INLINE void calc_axis_momenta(DerivativeColumns<T>* c) {
   for (int i = 0; i < 6; ++i) c->I_S[i] = y[i];
 }
 
-// U, Z, B_S, and G_S where external forces act.
+// U, Z, B_S and, where external forces act, G_S.
 template <bool with_external, class T>
 static MBT_INLINE void calc_force_rates(DerivativeColumns<T>* c) {
   typedef typename Wide<T>::type X;
@@ -406,8 +406,8 @@ static MBT_INLINE X dot6w(const X* x, const X* y) {
   for (int i = first; i < end && i < MBT_W; ++i) row[i] = get(a, i);
 }
 
-// row[first:end] = the lanes of a, the first of which stands for row[0]; last: the last place where a whole register is
-// in the matrix. Other entries stay what they are.
+// row[first:end] = the same lanes of a, lane 0 belonging to row[0]. `last` is the last address at which a whole
+// register is inside the matrix. Other entries are left unchanged.
 template <class T>
 static MBT_INLINE void put_lanes(T* row, const T& a, int, int, const T*) {
   *row = a;
@@ -422,8 +422,9 @@ static MBT_INLINE void put_lanes(double* row, const Register& a, int first, int 
   }
 }
 
-// Of the row of dof k, entries [begin, end), whose dofs are of the same mobod or outboard of it:
-// M = S_k' I_S, dtau_dv = S_k' U, dtau_dq = S_k' Z. A whole register is in the matrices up to `room` behind the rows.
+// Entries [begin, end) of the row of dof k, whose dofs are on the same mobod or outboard of it:
+// M = S_k' I_S, dtau_dv = S_k' U, dtau_dq = S_k' Z. A whole register is inside the matrices up to `room` past the start
+// of a row.
 template <class T>
 static MBT_INLINE void calc_outboard_entries(
     const DerivativeColumns<T>* columns, bool with_M, int k, int begin, int end, T* M, T* dq, T* dv, std::ptrdiff_t room) {
@@ -442,7 +443,7 @@ static MBT_INLINE void calc_outboard_entries(
   }
 }
 
-// Of the row of dof k, entries [begin, end), whose dofs are inboard of it:
+// Entries [begin, end) of the row of dof k, whose dofs are inboard of it:
 // M = I_S_k' S, dtau_dv = I_S_k' W + B_S_k' e, dtau_dq = I_S_k' Q + B_S_k' P + G_S_k' e.
 template <class T>
 static MBT_INLINE void calc_inboard_entries(

@@ -1,4 +1,4 @@
-"""Cython view of derivative_columns.hpp, which says what each field means."""
+"""Cython view of derivative_columns.hpp, which documents the fields."""
 
 from mbt._core.algebra.records cimport Mobod, Moving
 from mbt._core.algebra.vectors cimport ArticulatedInertia, Motion
@@ -66,7 +66,7 @@ cdef extern from "algebra/dense_rows.hpp" namespace "MBT_NS" nogil:
     void add_unit_accelerations[S](
         const S* axis, const S* U, const S* D_inverse, int l, int n, Py_ssize_t stride, const S* A_P, S* A, S* y)
     void mirror_upper[S](int n, Py_ssize_t stride, S* A)
-    # Of one register of columns, in rows.
+    # For one register of columns, in rows.
     int num_columns_at_once[S](const S* x)
     void load_columns[S](const S* row, int count, double sign, S* x)
     void store_columns[S](const S* x, int count, S* row)
@@ -90,7 +90,7 @@ cdef extern from "algebra/semidefinite_rows.hpp" namespace "MBT_NS" nogil:
     void solve_columns[S](
         Py_ssize_t m, int n, Py_ssize_t stride, const S* L, const S* D, const S* scale, const S* A, const S* g,
         const S* J, S* y, S* x, S* dF)
-    # Of one register of columns.
+    # For one register of columns.
     void solve_register[S](
         Py_ssize_t m, const S* L, const S* D, const S* scale, Py_ssize_t stride, S* y, S* x)
 

@@ -1,6 +1,7 @@
 // Z D^-1 Z' of constraint rows Z, computed and factored (semidefinite_rows.hpp) with twice the digits. Where pivots D
-// differ by many decades, a row that heavy bodies resist keeps few digits once the rows before it are taken out, which
-// light bodies let move far more easily. With twice the digits it stays far above rounding, in every attitude.
+// differ by many decades, a row that moves only heavy bodies keeps few digits once the rows before it, which light
+// bodies yield to far more easily, are eliminated. With twice the digits it stays far above rounding error in every
+// attitude.
 //
 // T. J. Dekker, "A Floating-Point Technique for Extending the Available Precision", Numer. Math. 18 (1971).
 #pragma once
@@ -13,7 +14,7 @@
 
 namespace MBT_NS {
 
-// The number high + low; low is less than the last digit of high.
+// The sum high + low, where low is smaller than the last digit of high.
 struct TwoDoubles {
   double high, low;
 
@@ -48,17 +49,18 @@ static MBT_INLINE TwoDoubles select_lt(
 }
 static MBT_INLINE bool is_zero(const TwoDoubles& a) { return a.high == 0.0; }
 
-// Lanes of doubles one by one, and a double, or the value of a number with derivatives, as its only lane.
+// Access to single lanes; a double, or the value of a Dual, is its own only lane.
 static MBT_INLINE double lane(const double& a, int) { return a; }
 static MBT_INLINE double lane(const Dual& a, int) { return a.x; }
 static MBT_INLINE void set_lane(double& a, int, double value) { a = value; }
 static MBT_INLINE void set_lane(Dual& a, int, double value) { a = Dual(value, Lanes(value)); }
 
-// A row that keeps less than this part of its size has lost too many digits.
+// A row whose pivot is less than this fraction of its size has lost too many digits.
 static constexpr double kFewDigits = 1e-5;
 
-// Whether any of m factored rows has lost too many digits, or was left out as rounding. `least` has the pivots that
-// rows had to exceed: more than rounding where the few digits of files decide. D has the inverse pivots, or zero.
+// Whether any of m factored rows has lost too many digits, or was dropped as rounding error. `least` has the pivots
+// that rows had to exceed: larger than `rounding` where the few digits of model files are the limit. D has the inverse
+// pivots, or zero.
 template <class T>
 static MBT_INLINE bool is_graded(std::ptrdiff_t m, int l, double rounding, const T* least, const T* D) {
   for (std::ptrdiff_t e = 0; e < m; ++e)
@@ -76,12 +78,12 @@ MBT_COLD static void add_graded(std::ptrdiff_t m, int l, const T* z, const T& D_
   }
 }
 
-// Rounding of levers, squared, as a part of the lengths that they are differences of.
+// Squared rounding error of lever arms, relative to the lengths that they are differences of.
 static constexpr double kSquaredRoundingOfLever = 1e-28;
 
-// L and D of A (m, m) in units of `scale`. A and t (m,) are working memory. Z itself has rounding, squared in a pivot: more
-// than that of a row's size where its levers add up to zero. `moved` is what is left of levers as long as the squares of
-// lengths, 1 / D of all dofs together.
+// L and D of A (m, m) in units of `scale`. A and t (m,) are working memory. Z itself has rounding errors, which enter a
+// pivot squared; where lever arms cancel, they exceed those expected from the row's size. `moved` is the sum of
+// (length)^2 / D over all dofs, the pivot of levers that do not cancel.
 template <class T>
 MBT_COLD static void factor_graded(
     std::ptrdiff_t m, int l, double rounding, const T* scale, const T* least, const T& moved, TwoDoubles* A,
@@ -100,8 +102,8 @@ MBT_COLD static void factor_graded(
   }
 }
 
-// Whether one of m factored rows has lost its digits: less of it is left than 1 / `most`, or it was left out while dofs
-// differ by more than any row can show. `least` is 1 / D of the heaviest dof, `moved` of all together.
+// Whether one of m factored rows has lost its digits: its pivot is below 1 / `most`, or it was dropped while dofs
+// differ by more than any row can resolve. `least` is 1 / D of the heaviest dof, `moved` that of all dofs together.
 template <class T>
 MBT_COLD static bool has_lost(
     std::ptrdiff_t m, int l, double most, const T& least, const T& moved, const T* D) {
@@ -111,7 +113,7 @@ MBT_COLD static bool has_lost(
   return false;
 }
 
-// Then nothing that follows from them is a number.
+// Makes all results that depend on these rows NaN.
 template <class T>
 MBT_COLD static void refuse(std::ptrdiff_t m, int l, T* D) {
   for (std::ptrdiff_t e = 0; e < m; ++e) set_lane(D[e], l, std::numeric_limits<double>::quiet_NaN());

@@ -1,8 +1,8 @@
-// Rotations SO(3) and poses SE(3): conversions, exponentials, logarithms and their Jacobians, of any scalar.
+// Rotations SO(3) and poses SE(3): conversions, exponentials, logarithms and their Jacobians, for any scalar.
 //
 // Sola, Deray, Atchuthan: A micro Lie theory for state estimation in robotics (2018), with the rotation first:
-// xi = [phi; rho]. K is [phi]x, r the angle |phi|, s its square. Functions of s are smooth at zero, where they are
-// series; each way is taken where it does not cancel.
+// xi = [phi; rho]. K is [phi]x, r the angle |phi|, s its square. Functions of s are smooth at zero, near which they are
+// computed as series, and elsewhere in closed form: whichever does not suffer from cancellation.
 #pragma once
 
 #include "scalars/arctangent.hpp"
@@ -12,13 +12,13 @@ namespace MBT_NS {
 
 // Functions of the square of an angle -----------------------------------------------------------------------------
 
-// Squares of angles below it are near zero. At it, closed forms are right to a few units of rounding.
+// Squares of angles below it count as near zero. At this limit, closed forms are accurate to a few units of rounding.
 static constexpr double NEAR = 2.0;
-// Of sines: their series converges slowly, but is needed only where the root is not smooth.
+// The same limit for squared sines: their series converges slowly, but is needed only where the root is not smooth.
 static constexpr double NEAR_SINE = 1e-8;
 
-// near(s, others...) or far(s, others...). Scalars that do not compare compute both, each of an argument that suits it:
-// the one that is not taken spoils no derivative.
+// near(s, others...) or far(s, others...). Scalars without comparisons compute both, each with an argument in its own
+// range, so that the discarded one does not spoil derivatives.
 template <class T>
 struct Choice {
   template <class F, class... Others>
@@ -114,7 +114,7 @@ struct InverseCoefficients {
   T g, rate;
 };
 
-// g = sum |B_2n| s^(n-1) / (2n)!, with the numbers of Bernoulli.
+// g = sum |B_2n| s^(n-1) / (2n)!, with Bernoulli numbers B_2n.
 static constexpr double BERNOULLI[] = {
     1.0 / 12, 1.0 / 720, 1.0 / 30240, 1.0 / 1209600, 2.08767569878681e-08, 5.284190138687493e-10,
     1.3382536530684679e-11, 3.3896802963225827e-13, 8.586062056277845e-15, 2.174868698558062e-16,
@@ -154,14 +154,14 @@ static MBT_INLINE InverseCoefficients<T> calc_inverse_coefficients(const T& s) {
 
 // Rotations -------------------------------------------------------------------------------------------------------
 
-// Of a quaternion of any length but zero.
+// For a quaternion of any nonzero length.
 template <class T>
 static MBT_INLINE Mat3<T> rotation_of(const Quaternion<T>& q) {
   const T f = T(2.0) / (q.w * q.w + dot(q.v, q.v));
   return plus_identity(skew(q.v * (q.w * f)) + square(skew(q.v)) * f, 1.0);
 }
 
-// The row of the larger diagonal entry; the present one of equal ones.
+// Keep the row with the larger diagonal entry; on a tie, the current one.
 template <class T>
 static MBT_INLINE void take_larger(const T& entry, const Quaternion<T>& row, T& largest, Quaternion<T>& q) {
   q = {select_lt(largest, entry, row.w, q.w),
@@ -170,7 +170,7 @@ static MBT_INLINE void take_larger(const T& entry, const Quaternion<T>& row, T& 
   largest = select_lt(largest, entry, entry, largest);
 }
 
-// 4 q_i q for the largest entry q_i of the unit quaternion q of R, the first of equal ones; with w >= 0.
+// 4 q_i q for the largest entry q_i of the unit quaternion q of R (the first on a tie), with w >= 0.
 template <class T>
 static MBT_INLINE Quaternion<T> multiple_of_quaternion(const Mat3<T>& R) {
   const T one(1.0);
@@ -229,8 +229,8 @@ static MBT_INLINE Mat3<T> rotation_about(const Vec3<T>& n, const T& angle) {
 
 // The rate of a K + b K^2 along rho, where da and db are the rates of a and b by s/2.
 //
-// It is the off-diagonal block of the same polynomial of SE(3), because the algebra of SE(3) is that of SO(3) with dual
-// numbers, phi + e rho with e^2 = 0, in place of real ones.
+// It is the off-diagonal block of the same polynomial of SE(3), because the algebra of SE(3) is that of SO(3) over the
+// dual numbers, phi + e rho with e^2 = 0.
 template <class T>
 static MBT_INLINE Mat3<T> rate_of_polynomial(
     const Vec3<T>& phi, const Vec3<T>& rho, const T& a, const T& b, const T& da, const T& db) {
@@ -266,7 +266,8 @@ static MBT_INLINE Pose<T> exp_se3(const Vec3<T>& phi, const Vec3<T>& rho) {
   return {polynomial(phi, c.c1, c.c2), polynomial(phi, c.c2, c.c3) * rho};
 }
 
-// 2 atan2(r, w) / r of the square u of r: by asin(x)/x = 1 + x^2/6 + 3/40 x^4 + ..., with the sine x of half the angle.
+// 2 atan2(r, w) / r as a function of u = r^2: by asin(x)/x = 1 + x^2/6 + 3/40 x^4 + ..., with the sine x of half the
+// angle.
 template <class T>
 static MBT_INLINE T sum_log_factor(const T& u, const T& w) {
   const T norm = u + w * w, x = u / norm;
@@ -278,25 +279,26 @@ static MBT_INLINE T calc_distant_log_factor(const T& u, const T& w) {
   return angle_of(r, w) * 2.0 / r;
 }
 
-// 2 atan2(|v|, w) / |v| of a quaternion of any length.
+// 2 atan2(|v|, w) / |v| for a quaternion of any length.
 template <class T>
 static MBT_INLINE T log_factor(const Quaternion<T>& q) {
   return Choice<T>::of(dot(q.v, q.v), NEAR_SINE, sum_log_factor<T>, calc_distant_log_factor<T>, q.w);
 }
 
-// The rotation vector, of an angle of at most pi.
+// The rotation vector, whose angle is at most pi.
 template <class T>
 static MBT_INLINE Vec3<T> log_so3(const Mat3<T>& R) {
   const Quaternion<T> q = multiple_of_quaternion(R);
   return q.v * log_factor(q);
 }
 
-// g of the rotation vector f v of a quaternion w + v.
+// g for the rotation vector f v of a quaternion w + v.
 template <class T>
 static MBT_INLINE T log_coefficient(const Quaternion<T>& q, const T& f) {
   return calc_inverse_coefficients(dot(q.v, q.v) * f * f).g;
 }
-// r/2 cot(r/2) is f w / 2. What cancels near zero is as small as the rounding of p, but its derivatives are not.
+// r/2 cot(r/2) is f w / 2. The cancellation error near zero is as small as the rounding error of p, but that of the
+// derivatives is not.
 static MBT_INLINE double log_coefficient(const Quaternion<double>& q, double f) {
   const double u = dot(q.v, q.v);
   return u < NEAR_SINE ? 1.0 / 12.0 : (1.0 - f * q.w * 0.5) / (u * f * f);

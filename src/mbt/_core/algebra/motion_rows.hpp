@@ -1,5 +1,5 @@
-// Motions and forces of one state, each vector of three in a vector register, for inverse dynamics: what is computed of
-// x, y and z alike is one instruction. MotionRows and ForceRows go from mobod to mobod, in registers.
+// Motions and forces of one state, with each 3-vector in a SIMD register, for inverse dynamics: one instruction
+// computes x, y and z. MotionRows and ForceRows pass from mobod to mobod in registers.
 #pragma once
 
 #include "records.hpp"
@@ -7,7 +7,7 @@
 
 namespace MBT_NS {
 
-// As MotionForce. Rows of four, the fourth number is nobody's.
+// Like MotionForce, with rows of four whose fourth entry is unused.
 template <class T>
 struct MotionForceRows {
   T R[12];  // R_PN, column by column
@@ -39,8 +39,8 @@ static MBT_INLINE Rows load_spread(const Vec3<double>& a) {
   return {make_row(a.x, a.x, a.x, a.x), make_row(a.y, a.y, a.y, a.y), make_row(a.z, a.z, a.z, a.z)};
 }
 
-// m x and u + m x, with m column by column and x spread. The first place of x is there before the others, and GCC makes
-// the first of two products the one that adds.
+// m x and u + m x, with m column by column and x spread. The first entry of x is available before the others, and GCC
+// turns the first of two products into the fused multiply-add.
 static MBT_INLINE Row product(const Rows& m, const Rows& x) { return m.r1 * x.r1 + m.r0 * x.r0 + m.r2 * x.r2; }
 static MBT_INLINE Row sum(const Row& u, const Rows& m, const Rows& x) {
   return u + m.r0 * x.r0 + m.r1 * x.r1 + m.r2 * x.r2;
@@ -54,7 +54,7 @@ static MBT_INLINE Row acceleration_at(const Row& r, const Row& w, const Row& alp
   return next_axes(cross_shifted(alpha, r) + cross_shifted(w, next_axes(cross_shifted(w, r))));
 }
 
-// R_PN = R_PF turned about z.
+// R_PN = R_PF rotated about z.
 static MBT_INLINE Rows load_turned_rotation(const Pose<double>* X_PF, double s, double c) {
   const Row along = c * make_row(1.0, 1.0, 0.0, 0.0) + make_row(0.0, 0.0, 1.0, 1.0);
   const Row across = s * make_row(1.0, -1.0, 0.0, 0.0);
@@ -84,7 +84,7 @@ static MBT_INLINE void set_pose(const Rows& R_PN, const Row& p_PN, MotionForceRo
   store_row(x->p, p_PN);
 }
 
-// Through a joint about z. In: y, the motion of the parent; out: that of the mobod.
+// Across a joint about z. On entry, y is the motion of the parent; on return, that of the mobod.
 static MBT_INLINE void carry_motion_through_revolute(
     const Mobod<double>* mobod, double s, double c, const double* v, const double* vdot, MotionForceRows<double>* x,
     MotionRows* y) {
@@ -100,7 +100,7 @@ static MBT_INLINE void carry_motion_through_revolute(
   set_motion(*y, x);
 }
 
-// Through a joint that moves freely: v is the velocity of M in F, angular and, of six, linear.
+// Across a ball or free joint: v is the velocity of M in F, angular and, with six dofs, linear.
 static MBT_INLINE void carry_motion_freely(
     const Pose<double>* X_PN, const double* R_FM, int nv, const double* v, const double* vdot,
     MotionForceRows<double>* x, MotionRows* y) {
@@ -121,7 +121,7 @@ static MBT_INLINE void carry_motion_freely(
   set_motion(*y, x);
 }
 
-// The motion of the parent at No in N, in memory, for what a joint in general adds.
+// Store the motion of the parent, at No in N, to memory, where a general joint adds its own.
 static MBT_INLINE void carry_motion_to_memory(
     const Pose<double>* X_PN, MotionForceRows<double>* x, const MotionRows& y) {
   const Rows R = {load_three(X_PN->R.x), load_three(X_PN->R.y), load_three(X_PN->R.z)};
@@ -139,7 +139,7 @@ static MBT_INLINE void set_motion_from_memory(MotionForceRows<double>* x, Motion
 
 static MBT_INLINE void set_no_force(ForceRows* y) { y->t = y->f = make_row(0.0, 0.0, 0.0, 0.0); }
 
-// f += m a + alpha × h + w × (w × h), t += I alpha + w × (I w) + h × a, and what children have left.
+// f += m a + alpha × h + w × (w × h), t += I alpha + w × (I w) + h × a, plus the forces of the children.
 static MBT_INLINE void add_body_force(const Mobod<double>* mobod, MotionForceRows<double>* x, ForceRows* y) {
   const Row w = load_row(x->w), alpha = load_row(x->alpha), a = load_row(x->a), h = load_row(&mobod->I.h.x);
   y->f = y->f + (load_row(x->f) + mobod->I.mass * a + acceleration_at(h, w, alpha));
@@ -151,7 +151,7 @@ static MBT_INLINE void add_body_force(const Mobod<double>* mobod, MotionForceRow
   store_row(x->t, y->t);
 }
 
-// About Po in P: R f, and R t + p × R f.
+// Shift to Po in P: R f and R t + p × R f.
 static MBT_INLINE void carry_force_rows(const MotionForceRows<double>* x, ForceRows* y) {
   const Rows R = load_rows_of_four(x->R);
   y->f = product(R, spread(y->f));

@@ -1,4 +1,4 @@
-// Orthogonal factors of small dense matrices, and what forces of motors and constraints give wanted forces.
+// Orthogonal factors of small dense matrices, and the motor and constraint forces that produce given forces.
 //
 // G. H. Golub, C. F. Van Loan, "Matrix Computations", 4th ed., 2013: 5.2 (Householder QR), 5.4 (column pivoting).
 #pragma once
@@ -10,7 +10,7 @@
 
 namespace MBT_NS {
 
-// A P = Q R of a matrix (rows, columns), whose columns lie one behind the other. Q is kept as reflections, below R and in
+// A P = Q R of a matrix (rows, columns), stored column by column. Q is kept as Householder reflections, below R and in
 // `scale`.
 struct Orthogonal {
   std::ptrdiff_t rows, columns, rank;
@@ -37,7 +37,7 @@ static inline double norm_below(const Orthogonal& f, std::ptrdiff_t k, std::ptrd
   return std::sqrt(s);
 }
 
-// Columns whose rest is below `tolerance` of the largest column follow from those before them.
+// Columns whose remainder is below `tolerance` times the largest column depend on those before them.
 static inline void factor_orthogonal(Orthogonal& f, double tolerance) {
   for (std::ptrdiff_t k = 0; k < f.columns; ++k) f.order[k] = k;
   double largest = 0.0;
@@ -81,8 +81,8 @@ static inline void turn_back(const Orthogonal& f, double* x) {
   for (std::ptrdiff_t k = f.rank; k-- > 0;) reflect(f, k, x);
 }
 
-// The least x with A' x = y, y (columns,) which is spoilt. Returns the largest error of the equations that follow from
-// others.
+// The minimum-norm x with A' x = y (columns,), which is overwritten. Returns the largest error of the dependent
+// equations.
 static inline double solve_transposed(const Orthogonal& f, const double* y, double* x) {
   for (std::ptrdiff_t i = 0; i < f.rows; ++i) x[i] = 0.0;
   double error = 0.0;
@@ -105,13 +105,14 @@ static inline std::ptrdiff_t count_shares(std::ptrdiff_t nv, std::ptrdiff_t na, 
   return ne * nv + na * nv + ne * nv + 5 * longest + 4 * longest;
 }
 
-// Of unit columns, as for constrained dynamics: they differ by less than an angle of a decimal number with five digits.
+// Rank tolerance for unit columns, as for constrained dynamics: the angle between them is below the resolution of
+// decimals with five digits.
 static constexpr double DEPENDENT_CONSTRAINTS = 3e-5;
 static constexpr double DEPENDENT_MOTORS = 1e-9;
-// Of a motion from a file: single precision.
+// For a motion from a file, in single precision.
 static constexpr double ALLOWED_ERROR = 1e-6;
 
-// The worst of the equations J vdot + bias = 0, where what is wrong is more than rounding, or one that is NaN; else -1.
+// The equation of J vdot + bias = 0 with the largest error, if that is more than rounding, or one that is NaN; else -1.
 // J is (ne, nv).
 static inline std::ptrdiff_t find_violated(
     std::ptrdiff_t nv, std::ptrdiff_t ne, const double* J, const double* bias, const double* v, const double* vdot,
@@ -137,8 +138,8 @@ static inline std::ptrdiff_t find_violated(
   return std::fabs(worst) > ALLOWED_ERROR * largest ? found : -1;
 }
 
-// tau (nv,), zero but for `motors` (na,), of least length, and then the least multipliers (ne,), with
-// tau + J' multipliers = wanted (nv,). J is (ne, nv). Returns the largest of what is missing.
+// The minimum-norm tau (nv,), zero except at `motors` (na,), then the minimum-norm multipliers (ne,), with tau + J'
+// multipliers = wanted (nv,). J is (ne, nv). Returns the largest residual.
 static inline double share_forces(
     std::ptrdiff_t nv, std::ptrdiff_t na, const std::ptrdiff_t* motors, std::ptrdiff_t ne, const double* J,
     const double* wanted, double* work, double* tau, double* multipliers) {
@@ -147,7 +148,7 @@ static inline double share_forces(
   double* x = rest + longest;
   double* scale = x + longest;
   std::ptrdiff_t* order = (std::ptrdiff_t*)(scale + 3 * longest);
-  // J' = Q [R; 0]: the columns of Q behind the rank are the motions that constraints allow.
+  // J' = Q [R; 0]: the columns of Q past the rank are the motions that constraints allow.
   Orthogonal f = {nv, ne, 0, work, scale, order};
   for (std::ptrdiff_t i = 0; i < ne * nv; ++i) f.A[i] = J[i];
   factor_orthogonal(f, DEPENDENT_CONSTRAINTS);

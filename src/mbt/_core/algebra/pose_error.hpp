@@ -1,4 +1,5 @@
-// How far a frame F is from a goal G, e = log(X_WF^-1 X_WG) in F, and how that changes with velocities.
+// Pose error of a frame F with respect to a goal G, e = log(X_WF^-1 X_WG) in F, and its Jacobian with respect to
+// velocities.
 #pragma once
 
 #include "lie_groups.hpp"
@@ -10,7 +11,8 @@ static MBT_INLINE Pose<T> product(const Pose<T>& X, const Pose<T>& Y) {
   return {X.R * Y.R, X.p + X.R * Y.p};
 }
 
-// X_WF = X_WN X_NB X_BF, with N the mobod of body B, X_NB its rotation and then its position. Without X_WN N is World.
+// X_WF = X_WN X_NB X_BF, with N the mobod of body B, X_NB its rotation followed by its position. If X_WN is null, N is
+// World.
 static inline void calc_pose_on_mobod(const double* X_WN, const double* X_NB, const double* X_BF, double* X_WF) {
   const Pose<double> X_NF = product(Pose<double>{matrix_at(X_NB), vector_at(X_NB + 9)}, pose_at(X_BF));
   put(X_WN ? product(pose_at(X_WN), X_NF) : X_NF, X_WF);
@@ -25,8 +27,8 @@ static inline void calc_pose_error(const double* X_WF, const double* X_WG, doubl
   put(xi.rho, e + 3);
 }
 
-// J (6, nv), of the spatial velocity of F in World, becomes de/dv: the rate of X_FG is -[V]x X_FG, where V is the
-// velocity of F in its own axes.
+// J (6, nv), the Jacobian of the spatial velocity of F in World, becomes de/dv: the rate of X_FG is -[V]x X_FG, where V
+// is the velocity of F in its own axes.
 static inline void calc_pose_error_jacobian(const double* X_WF, const double* e, int nv, double* J) {
   const Mat3<double> R_FW = transpose(matrix_at(X_WF, 4));
   const Jacobian<double> inverse = left_jacobian_inverse_se3(vector_at(e), vector_at(e + 3));

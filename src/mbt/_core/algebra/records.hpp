@@ -2,11 +2,11 @@
 //
 // Frames of a mobilized body ("mobod"):
 //   P  mobod frame of the parent mobod
-//   F  inboard frame of the mobilizer, turned so that a one-dof axis is its z axis
-//   N  mobod frame: outboard frame of the mobilizer, turned the same way; F and N coincide at q = 0
+//   F  inboard frame of the mobilizer, rotated so that the axis of one dof is its z axis
+//   N  mobod frame: outboard frame of the mobilizer, rotated the same way; F and N coincide at q = 0
 //   B  frame of a body that rides on the mobod; bodies welded to it share its mobod frame
 //
-// SI units and radians. Of six numbers the first three are those of rotation: velocities [rad/s, m/s], accelerations
+// SI units and radians. The rotational part of a spatial vector comes first: velocities [rad/s, m/s], accelerations
 // [rad/s^2, m/s^2], forces [N m, N], motion axes [1, m]. X, R: poses and rotations [1, m].
 #pragma once
 #include <cstddef>
@@ -17,11 +17,11 @@
 
 namespace MBT_NS {
 
-// What the parameters of a Context make of one mobod.
+// The parameters of a Context, combined for one mobod.
 template <class T>
 struct Mobod {
   Pose<T> X_PF;
-  RigidInertia<T> I;  // about No in N, of all bodies on the mobod; ten numbers in a row
+  RigidInertia<T> I;  // about No in N, of all bodies on the mobod; ten contiguous scalars
 };
 
 // Everything physical that kernels read: one set per Context, shared while the values are the defaults.
@@ -36,8 +36,8 @@ struct Parameters {
   const T* gravity;             // (3,)                [m/s^2]
   const T* damping;             // (nv,)               [N m s/rad, N s/m]
   const T* reflected_inertia;   // (nv,)               [kg m^2, kg]
-  const T* force_elements;      // the numbers of one element after the other
-  const T* constraints;         // the numbers of one constraint after the other
+  const T* force_elements;      // the parameters of one element after the other
+  const T* constraints;         // the parameters of one constraint after the other
 };
 
 // Inverse dynamics: motion and force at No, in N.
@@ -48,7 +48,7 @@ struct MotionForce {
   Vec3<T> alpha;  // [rad/s^2]  angular acceleration
   Vec3<T> a;      // [m/s^2]    acceleration of No, less gravity
   Mat3<T> B;      // [1/s^2]    [alpha]x + [w]x [w]x
-  Vec3<T> t;      // [N m]      torque and
+  Vec3<T> t;      // [N m]      torque, and
   Vec3<T> f;      // [N]        force through the mobilizer
 };
 
@@ -68,7 +68,7 @@ struct Weight {
   Vec3<T> g;  // [m/s^2]  gravity
 };
 
-// Forward dynamics: articulated body inertia and force at No, in N.
+// Forward dynamics: articulated-body inertia and force at No, in N.
 template <class T>
 struct Articulated {
   Pose<T> X_PN;
@@ -77,10 +77,10 @@ struct Articulated {
   ArticulatedInertia<T> I;  // [kg m^2, kg m, kg]
   Force<T> Z;               // [N m, N]
   Motion<T> acc;            // [rad/s^2, m/s^2]  less gravity
-  T size[2];                // [kg m^2, kg]  traces of A and C before any dof is eliminated; only of general joints
+  T size[2];                // [kg m^2, kg]  traces of A and C before any dof is eliminated; general joints only
 };
 
-// A frame in World, and how it moves.
+// A frame in World and its motion.
 template <class T>
 struct FrameMotion {
   Mat3<T> R;
@@ -98,36 +98,36 @@ struct Placed {
   Vec3<T> v;  // [m/s]
 };
 
-// Constraints: the working memory of forward dynamics. Rows are those of one group after the other.
+// Constraints: the working memory of forward dynamics. Rows are ordered by group.
 template <class T>
 struct ConstraintWork {
   Placed<T>* placed;     // (num_mobods,)
-  T* Z;                  // (dofs, rows) [N m, N]  of each group
+  T* Z;                  // (dofs, rows) [N m, N]  for each group
   T* L;                  // (rows, rows) [1]  Lambda factored, in units of `scale`: see semidefinite_rows.hpp
   T* scale;              // (m,)      [1]  1 / (size of the diagonal of Lambda)^(1/2)
-  T* right;              // (m,)      [1]  what is missing of `wanted`, in units of `scale`
+  T* right;              // (m,)      [1]  residual of `wanted`, in units of `scale`
   T* D;                  // (m,)      [1]  1 / D
   T* wanted;             // (m,)      [rad/s^2, m/s^2]  of J vdot + Jdot v
   T* step;               // (m,)      [N m, N]
   T* rest;               // (m,)      [1]
   T* size;               // (m,)      [rad^2/s^4, m^2/s^4]
   FrameMotion<T>* ends;  // (num_constraints, 2)
-  T* K;                  // (m, 8)    [N m, N]  on the root, of unit multipliers
+  T* K;                  // (m, 8)    [N m, N]  on the root, due to unit multipliers
   T* Y;                  // (m, 8)    L^-1 K in units of `scale`
   T* W;                  // (m, 8)    Lambda^-1 K
-  T* A;                  // (num_mobods, 6)  forces, then accelerations: what changes
-  T* du;                 // (nv,)     [rad/s^2, m/s^2]  of u / D
-  T* graded;             // (2, m + 1, m)  of graded_rows.hpp
+  T* A;                  // (num_mobods, 6)  changes of forces, then of accelerations
+  T* du;                 // (nv,)     [rad/s^2, m/s^2]  change of u / D
+  T* graded;             // (2, m + 1, m)  for graded_rows.hpp
 };
 
-// Constraints: how frame B moves in A, about the point C of B that their force acts at, in World.
+// Constraints: motion of frame B in A at the point C of B where the constraint force acts, in World.
 template <class T>
 struct RelativeMotion {
   Mat3<T> R_WA;
   Vec3<T> p_WC;   // [m]
-  Vec3<T> u;      // [1]           of a distance, towards C from its other end
-  T length;       // [m]           between them
-  Vec3<T> error;  // [rad]         of a weld, in A: the rotation vector from A to B
+  Vec3<T> u;      // [1]           of a distance: unit vector towards C from the other end
+  T length;       // [m]           between the ends
+  Vec3<T> error;  // [rad]         of a weld: the rotation vector from A to B, in A
   Force<T> F;     // [N m, N]      on B at C
   Motion<T> V_A;  // [rad/s, m/s]
   Motion<T> V_B;
@@ -144,40 +144,41 @@ struct ConstraintRates {
   T* M_inverse;    // (nv, stride)     [1/(kg m^2), 1/(kg m), 1/kg]
   T* J;            // (m, stride)      [1, m]
   T* J_inverse_M;  // (m, stride)      [1/(kg m), 1/kg]  J M^-1
-  T* by;           // (3, m, stride)   of multipliers, by q, v and tau; first, by q and v, of what is wanted of them
+  T* by;           // (3, m, stride)   derivatives of multipliers by q, v and tau; before that, those of their right sides by q and v
   T* work;         // (m, stride)
 };
 
-// And by groups: one register of columns of forces, of what equations want, and of what follows.
+// The same by groups: one register of columns of forces, of right sides, and of the solution.
 template <class T>
 struct ConstraintColumns {
-  const T* S;  // (nv, 6)          [1, m]              of articulated bodies in World, about O
+  const T* S;  // (nv, 6)          [1, m]              axes for articulated bodies, in World about O
   const T* U;  // (nv, 8)          [kg m^2, kg m, kg]
-  T* K;        // (m, 6)           [N m, N]            on the root, of unit multipliers
+  T* K;        // (m, 6)           [N m, N]            on the root, due to unit multipliers
   T* W;        // (m, 6)                               Lambda^-1 K
   // Rows of registers:
   T* A;        // (num_mobods, 6)  forces, then accelerations
   T* y;        // (nv,)            forces on dofs, then accelerations
   T* l;        // (m,)             multipliers
-  T* right;    // (m,)             what is wanted of the equations
+  T* right;    // (m,)             right sides of the equations
 };
 
-// Derivatives: motion of a mobod about O, a point fixed in World where the node origin of its base mobod is, in World.
+// Derivatives: motion of a mobod about O, a point fixed in World at the node origin of its base mobod, expressed in
+// World.
 template <class T>
 struct Moving {
-  Mat3<T> R;     // R_WN, and right behind it
+  Mat3<T> R;     // R_WN, followed directly by
   Vec3<T> p;     // [m]  p_ON
   Vec3<T> p_WO;  // [m]
-  Motion<T> V;   // [rad/s, m/s]  velocity, and right behind it
+  Motion<T> V;   // [rad/s, m/s]  velocity, followed directly by
   Motion<T> A;   // [rad/s^2, m/s^2]  its derivative, less gravity
-  Motion<T> dA;  // [rad/s^2, m/s^2]  of forward dynamics: what vdot adds to A,
-  Force<T> dF;   // [N m, N]  and to the force of all outboard beyond what a rigid body would need
+  Motion<T> dA;  // [rad/s^2, m/s^2]  forward dynamics: contribution of vdot to A,
+  Force<T> dF;   // [N m, N]  and to the force of everything outboard, beyond that of a rigid body
 };
 
 // One degree of freedom in forward dynamics.
 template <class T>
 struct ArticulatedDof {
-  Force<T> U;  // [kg m^2, kg m, kg]  articulated inertia times the motion axis; of a joint's first dof at Po in P
+  Force<T> U;  // [kg m^2, kg m, kg]  articulated inertia times the motion axis; for a joint's first dof at Po in P
   T D;         // [kg m^2, kg]  pivot: H' U + reflected inertia
   T D_inverse;
   T scale;     // [kg m^2, kg]  size of the inertia that D is a part of: D / scale is zero, to rounding, where no mass
@@ -185,21 +186,21 @@ struct ArticulatedDof {
   T u;         // [N m, N]  tau - H' Z
 };
 
-// What forward dynamics divides by: those of dof k are `stride * k` numbers further. D is null where nothing is divided.
+// The divisors of forward dynamics: those of dof k are at offset `stride * k`. D is null if no divisors are needed.
 template <class T>
 struct Pivots {
   const T* D;
   const T* scale;
   std::ptrdiff_t stride;
   const int* locked;  // (nv,) or null: dofs whose pivot is not used
-  std::ptrdiff_t further;  // pivots behind those of the dofs
+  std::ptrdiff_t further;  // pivots after those of the dofs
 };
 
-// What is lost of a pivot when it is zero but for rounding: 64 roundings.
+// A pivot smaller than this part of its size is zero to rounding: 64 roundings.
 constexpr double kPivotTolerance = 1.4e-14;
 
-// Coriolis matrix: of a body, then of all outboard of it too, about a common point, in World. M = I, and of a motion
-// [e; u] the force B [e; u] = [B e; e × l].
+// Coriolis matrix: for a body, then summed over everything outboard of it, about a common point, in World. M = I, and a
+// motion [e; u] gives the force B [e; u] = [B e; e × l].
 template <class T>
 struct CoriolisComposite {
   RigidInertia<T> I;
@@ -214,7 +215,7 @@ struct UnitForces {
   Vec3<T> xx, xy, yy, xz, yz, zz;  // [1/s^2]
 };
 
-// World kinematics in working memory: what the caches of a Context hold, for algorithms that start from q and v.
+// World kinematics in working memory: the contents of a Context's caches, for algorithms that start from q and v.
 template <class T>
 struct Kinematics {
   T* X_FM;     // (num_bodies, 4, 4)
@@ -225,11 +226,11 @@ struct Kinematics {
   T* V_PB_W;   // (num_bodies, 6)
   T* V_PB;
   T* V_WB;
-  T* F_Bo_W;   // (num_bodies, 6), room for forces on the bodies
-  T* rest;     // the memory behind
+  T* F_Bo_W;   // (num_bodies, 6), space for forces on the bodies
+  T* rest;     // the memory after these arrays
 };
 
-// The two frames that a force element acts between, in World, with what it does to them.
+// The two frames that a force element acts between, in World, and the forces on them.
 template <class T>
 struct Ends {
   Pose<T> X_WA;
@@ -250,8 +251,8 @@ struct Stretch {
   T rate;         // [m/s]  of the length
 };
 
-// A bushing between frames A and C: roll, pitch, yaw of R_AC, and the position of Co in the frame B that is turned
-// half as far. Unless a comment says so, expressed in A.
+// A bushing between frames A and C: roll, pitch, yaw of R_AC, and the position of Co in the frame B rotated by half
+// that angle. Unless a comment says so, expressed in A.
 template <class T>
 struct Bushing {
   Vec3<T> p;       // [m]  p_AoCo
@@ -265,7 +266,7 @@ struct Bushing {
   Vec3<T> tan;    // [1]  along the axis of R_AC, tan of a quarter of its angle
   Vec3<T> r;      // [m]  p_AoCo in B
   Vec3<T> rdot;   // [m/s]  its derivative in B
-  Vec3<T> drift;  // [m/s]  the rate that damps, which takes w_AC / 2 for w_AB, less that
+  Vec3<T> drift;  // [m/s]  the rate used for damping (with w_AC / 2 in place of w_AB), less rdot
 };
 
 // Coordinates s between two frames, along each of which an element exerts -k s - d sdot.
@@ -277,18 +278,19 @@ struct Coordinates {
   T d[6];     // [N m s/rad, N s/m]
 };
 
-// One point of a frame against a half-space.
+// Contact between one point of a frame and a half-space.
 template <class T>
 struct Touch {
-  T rate;            // [m/s]  of the depth
+  T rate;            // [m/s]  of the penetration depth
   Vec3<T> slip;      // [m/s]  velocity along the plane
-  T elastic;         // [N]    normal force at rest, zero off the plane
-  T excess;          // [1]    what dissipation adds to it, as a share
+  T elastic;         // [N]    normal force at rest, zero without contact
+  T excess;          // [1]    relative increase by dissipation
   T drag;            // [s/m]  friction per normal force and slip
   T drag_by_square;  // [s^3/m^3]  its derivative with respect to the square of the slip
 };
 
-// The points of one frame C against a half-space: sums over them, and the field of their velocity in the half-space.
+// Contact between the points of one frame C and a half-space: sums over the points, and the field of their velocity in
+// the half-space.
 template <class T>
 struct Contact {
   Vec3<T> normal;        // [1]    of the plane, in World

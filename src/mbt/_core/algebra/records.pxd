@@ -1,4 +1,4 @@
-"""Cython view of records.hpp, which says what each field means."""
+"""Cython view of records.hpp, which documents the fields."""
 
 from mbt._core.algebra.vectors cimport ArticulatedInertia, Force, Mat3, Motion, Pose, RigidInertia, Sym3, Vec3
 

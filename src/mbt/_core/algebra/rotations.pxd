@@ -1,7 +1,7 @@
-"""Rotation matrices of angles and quaternions, and how these coordinates change with angular velocity.
+"""Rotation matrices from angles and quaternions, and the rates of these coordinates.
 
-R = R_FM and w = w_FM_F throughout. `rpy` are roll, pitch and yaw: R = Rz(yaw) Ry(pitch) Rx(roll). A quaternion
-[w x y z] need not be of unit length.
+R = R_FM and w = w_FM_F throughout. `rpy` are roll, pitch and yaw: R = Rz(yaw) Ry(pitch) Rx(roll). A quaternion [w x y
+z] need not have unit length.
 """
 
 from mbt._core.algebra.spatial cimport cross, dot3, set_zero
@@ -59,7 +59,7 @@ cdef inline void calc_quaternion_rate(const T* q, const T* w, T* qdot) noexcept 
 
 
 cdef inline void calc_quaternion_angular_velocity(T norm_squared, const T* q, const T* qdot, T* w) noexcept nogil:
-    """w = 2 qdot q* / |q|^2, which leaves out the part of qdot along q."""
+    """w = 2 qdot q* / |q|^2, without the part of qdot along q."""
     cdef T s = <T>2.0 / norm_squared
     w[0] = (q[0]*qdot[1] - q[1]*qdot[0] + q[2]*qdot[3] - q[3]*qdot[2])*s
     w[1] = (q[0]*qdot[2] - q[2]*qdot[0] + q[3]*qdot[1] - q[1]*qdot[3])*s
@@ -67,7 +67,7 @@ cdef inline void calc_quaternion_angular_velocity(T norm_squared, const T* q, co
 
 
 cdef inline void multiply_quaternions(const T* a, const T* b, T* ab) noexcept nogil:
-    """ab = a b: the rotation b, then a."""
+    """ab = a b: rotation by b, then by a."""
     ab[0] = a[0]*b[0] - a[1]*b[1] - a[2]*b[2] - a[3]*b[3]
     ab[1] = a[0]*b[1] + a[1]*b[0] + a[2]*b[3] - a[3]*b[2]
     ab[2] = a[0]*b[2] + a[2]*b[0] + a[3]*b[1] - a[1]*b[3]
@@ -78,7 +78,7 @@ cdef inline void calc_quaternion_of_rotation_vector(const T* r, T* q) noexcept n
     """q = [cos h, r sin(h) / 2h], h = |r| / 2: the unit quaternion of the rotation by |r| about r."""
     cdef T h_squared = (r[0]*r[0] + r[1]*r[1] + r[2]*r[2])*0.25
     cdef T tiny = <T>1e-6
-    # Series near zero, where h has no derivative: they are exact to rounding there.
+    # Series near zero, where h has no derivative; they are exact to rounding there.
     cdef T h = sqrt_(select_lt(h_squared, tiny, <T>1.0, h_squared))
     cdef T s, c, f
     cdef int i
@@ -92,7 +92,7 @@ cdef inline void calc_quaternion_of_rotation_vector(const T* r, T* q) noexcept n
 
 
 cdef inline void calc_rotation_vector_between(const T* q0, const T* q1, T* r) noexcept nogil:
-    """The shortest r with R1 = exp([r]x) R0, at most pi long; any norms."""
+    """The shortest r with R1 = exp([r]x) R0, of length at most pi; q0 and q1 may have any norms."""
     cdef T[4] conjugate, d
     cdef T n_squared, n, w_squared, limit, x_squared, f
     cdef int i
@@ -121,12 +121,12 @@ cdef inline void calc_rotation_vector_between(const T* q0, const T* q1, T* r) no
 
 
 cdef inline void calc_rotation_vector(const T* R, T* r) noexcept nogil:
-    """The shortest r with R = exp([r]x), at most pi long."""
+    """The shortest r with R = exp([r]x), of length at most pi."""
     cdef T[16] K
     cdef T[4] none, q
     cdef T largest
     cdef int i, j
-    # K = 4 q q': of its rows, which are all multiples of q, the one whose entry on the diagonal is the largest.
+    # K = 4 q q'. All its rows are multiples of q; the one with the largest diagonal entry is used.
     K[0] = <T>1.0 + R[0] + R[4] + R[8]
     K[5] = <T>1.0 + R[0] - R[4] - R[8]
     K[10] = <T>1.0 - R[0] + R[4] - R[8]
@@ -151,7 +151,7 @@ cdef inline void calc_rotation_vector(const T* R, T* r) noexcept nogil:
 
 
 cdef inline void multiply_by_inverse_left_jacobian(const T* r, const T* w, T* y) noexcept nogil:
-    """The rate y of the rotation vector r while R = exp([r]x) turns at w: w - r × w / 2 + k r × (r × w)."""
+    """The rate y of the rotation vector r while R = exp([r]x) rotates at w: w - r × w / 2 + k r × (r × w)."""
     cdef T h_squared = dot3(r, r)*0.25
     cdef T tiny = <T>1e-4
     # k = (1 - h cot h) / |r|^2, h = |r| / 2; a series near zero, where h has no derivative.
@@ -229,7 +229,7 @@ cdef inline void apply_rpy_Nplusdot(const T* rpy, const T* rate, const T* x, T* 
     cdef T sp, cp, sy, cy, along, across
     sincos_(rpy[1], &sp, &cp)
     sincos_(rpy[2], &sy, &cy)
-    # d/dt (cos pitch x0) and what turning with yaw adds
+    # d/dt (cos pitch x0), and the contribution of the yaw rate
     along = -(sp*rate[1]*x[0]) - rate[2]*x[1]
     across = cp*x[0]*rate[2]
     y[0] = cy*along - sy*across
@@ -250,23 +250,23 @@ cdef inline void rpy_to_quaternion(const T* rpy, T* q) noexcept nogil:
 
 
 cdef inline T nearest_turn(T angle, T target) noexcept nogil:
-    """The angle plus whole turns that is nearest to `target`."""
+    """The angle plus the whole turns that bring it nearest to `target`."""
     cdef double turn = 6.283185307179586
     return angle + floor_((target - angle)*(1.0/turn) + <T>0.5)*turn
 
 
 cdef inline void rotation_to_rpy(const T* R, T target_yaw, const T* target, T* rpy) noexcept nogil:
-    """The angles of R whose yaw is that of R's first column, or opposite to it, by `target_yaw`; near `target`."""
+    """The angles of R near `target`; yaw is that of R's first column or its opposite, chosen by `target_yaw`."""
     cdef T sy, cy
     sincos_(target_yaw, &sy, &cy)
-    # Rz(-yaw) R = Ry(pitch) Rx(roll), whatever yaw is at gimbal lock
+    # Rz(-yaw) R = Ry(pitch) Rx(roll), with any yaw at gimbal lock
     rpy[0] = nearest_turn(atan2_(sy*R[2] - cy*R[5], cy*R[4] - sy*R[1]), target[0])
     rpy[1] = nearest_turn(atan2_(-R[6], cy*R[0] + sy*R[3]), target[1])
     rpy[2] = nearest_turn(target_yaw, target[2])
 
 
 cdef inline void rotation_to_nearest_rpy(const T* R, const T* target, T* rpy) noexcept nogil:
-    """Of all angles that give R, those nearest to `target`: two families differ by half turns."""
+    """Of all angles that give R, those nearest to `target`: there are two families, half turns apart."""
     cdef double half_turn = 3.141592653589793
     cdef T[3] a, b
     cdef T distance_a = <T>0.0
@@ -274,7 +274,7 @@ cdef inline void rotation_to_nearest_rpy(const T* R, const T* target, T* rpy) no
     cdef T level = R[0]*R[0] + R[3]*R[3]
     cdef T yaw
     cdef int i
-    # At gimbal lock, cos(pitch) = 0, every yaw will do.
+    # At gimbal lock, cos(pitch) = 0, any yaw will do.
     yaw = select_lt(level, <T>1e-24, target[2], atan2_(R[3], select_lt(level, <T>1e-24, <T>1.0, R[0])))
     rotation_to_rpy(R, yaw, target, a)
     rotation_to_rpy(R, yaw + <T>half_turn, target, b)

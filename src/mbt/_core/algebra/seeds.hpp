@@ -1,5 +1,5 @@
-// Partial derivatives times given directions. In most seeds each variable has a direction of its own, so a row with one
-// number costs no more than a column.
+// Partial derivatives times given directions. In most seeds each variable has its own direction, so a row with one
+// nonzero entry must not cost more than a column.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace MBT_NS {
 
-// How a variable changes along the directions: a row, zero outside of [first, end).
+// The change of a variable along the directions: a row that is zero outside [first, end).
 struct Seed {
   const double* row;
   std::ptrdiff_t first, end;
@@ -28,7 +28,7 @@ static inline void set_seeds(const double* rows, std::ptrdiff_t n, std::ptrdiff_
   for (std::ptrdiff_t k = 0; k < n; ++k) seeds[k] = seed_of(rows + directions * k, directions);
 }
 
-// The sum of n rows times factors, in `row` unless it is one of them.
+// The sum of n rows times factors, written to `row` unless it equals one of the rows.
 static inline Seed combine_seeds(
     const double* rows, int n, std::ptrdiff_t directions, const double* factors, int stride, double* row) {
   int count = 0, last = 0;
@@ -47,7 +47,7 @@ static inline Seed combine_seeds(
 
 enum { LONGEST_DIAGONAL = 64 };
 
-// Y += A diag(s), of `count` columns.
+// Y += A diag(s), for `count` columns.
 static inline void add_diagonal(
     const double* A, std::ptrdiff_t n, const double* s, int count, std::ptrdiff_t directions, double* Y) {
   for (std::ptrdiff_t i = 0; i < n; ++i) {
@@ -59,7 +59,7 @@ static inline void add_diagonal(
   }
 }
 
-// R rows of Y += A X, in C registers from `column` on, of which the last may have but `last` columns.
+// R rows of Y += A X, in C registers from `column` on, the last of which may have only `last` columns.
 template <int R, int C, bool partial>
 static MBT_INLINE void add_tile(
     const double* A, std::ptrdiff_t n, const Seed* x, std::ptrdiff_t count, std::ptrdiff_t column, int last,
@@ -106,7 +106,7 @@ static inline void add_tiles(
   if (rest > 0 && rest < MBT_W) add_tile<R, 1, true>(A, n, x, count, j, last, directions, Y);
 }
 
-// Y += A X, of A (n, n) and X (n, directions).
+// Y += A X, with A (n, n) and X (n, directions).
 static inline void add_product(
     const double* A, std::ptrdiff_t n, const Seed* x, std::ptrdiff_t directions, double* Y) {
   std::ptrdiff_t end;
@@ -114,7 +114,7 @@ static inline void add_product(
     end = k + 1;
     if (x[k].first == x[k].end) continue;
     if (x[k].first + 1 == x[k].end) {
-      // Variables one after the other, along directions one after the other.
+      // Consecutive variables, along consecutive directions.
       double s[LONGEST_DIAGONAL];
       int count = 0;
       s[count++] = x[k].row[x[k].first];

@@ -1,13 +1,13 @@
-// A x = y for symmetric A that may be singular: x = A+ y, the least x among those with the least |A x - y|.
-// Of one right side, or of many that are columns of rows as in dense_rows.hpp.
+// A x = y for symmetric A that may be singular: x = A+ y, the minimum-norm x among those that minimize |A x - y|. For
+// one right side, or many, in columns as in dense_rows.hpp.
 //
-// Rows that follow from rows before them, i = sum of C_ij j, are left out of A = L D L'. The rest is solved, and what N
-// spans, with rows [-C 1], is taken out of y before and of x behind: by 1 - N' (N N')^-1 N, where N N' = 1 + C C' is as
-// well conditioned as can be.
+// Rows that depend on rows before them, i = sum of C_ij j, are left out of A = L D L'. The rest is solved, and the
+// component in the span of N, with rows [-C 1], is removed from y before and from x after: by 1 - N' (N N')^-1 N, where
+// N N' = 1 + C C' is as well conditioned as possible.
 //
-// Which rows they are may differ from lane to lane, so all of it is computed with zeros where it does not apply:
-// D_i = 0 of a row that follows, and so are the columns i of L and of C. Below the diagonal of a row is L, or C. Above
-// the diagonal is U, on it E, of N N' = U' E^-1 U; E_i = 0 of other rows, and the row i of U.
+// The dependent rows may differ from lane to lane, so everything is computed, with zeros where it does not apply: D_i
+// and the columns i of L and C are zero for a dependent row i. A row stores L, or C, left of the diagonal. Above the
+// diagonal is U and on it E, with N N' = U' E^-1 U; for other rows, E_i and row i of U are zero.
 #pragma once
 
 #include <cstddef>
@@ -17,12 +17,12 @@
 
 namespace MBT_NS {
 
-// Whether a number is zero, in all lanes.
+// Whether a scalar is zero in all lanes.
 static MBT_INLINE bool is_zero(double a) { return a == 0.0; }
 static MBT_INLINE bool is_zero(const Lanes& a) { return !any_not_within(abs_(a).r, 0.0); }
 static MBT_INLINE bool is_zero(const Dual& a) { return a.x == 0.0; }
 template <class T>
-static MBT_INLINE bool is_zero(const T&) {  // who knows
+static MBT_INLINE bool is_zero(const T&) {  // unknown
   return false;
 }
 
@@ -37,8 +37,8 @@ static MBT_INLINE void add_unrolled_square(const T& d, const T* z, std::ptrdiff_
   }
 }
 
-// The same, and numbers above the diagonal as far as row n goes, of one state in unrolled loops for the 3 and 6
-// equations of constraints.
+// The same, which may also write above the diagonal within the n rows; for one state, loops over the 3 or 6 equations
+// of a constraint are unrolled.
 template <class T>
 static MBT_INLINE void add_square(std::ptrdiff_t n, const T& d, const T* z, std::ptrdiff_t stride, T* A) {
   if (std::is_same<T, double>::value && n == 3) return add_unrolled_square<3>(d, z, stride, A);
@@ -54,9 +54,9 @@ static MBT_INLINE void add_square(std::ptrdiff_t n, const T& d, const T* z, std:
   }
 }
 
-// Of A (m, m) the lower triangle is read. D (m,) is 1 / D or 0, and before the pivots that a row must have more than not
-// to follow from others. Of few rows each is changed by those above it when its turn comes; of many, each changes all
-// below it at once, so that no operation waits for the one before.
+// Only the lower triangle of A (m, m) is read. On entry, D (m,) has the pivots that a row must exceed to be
+// independent; on return, 1 / D or 0. With few rows, each is updated by those above it when its turn comes; with many,
+// each updates all below it at once, so that no operation waits for the one before.
 template <class T>
 static MBT_INLINE void factor_semidefinite(std::ptrdiff_t m, T* A, T* D) {
   typedef typename Wide<T>::type X;
@@ -68,7 +68,7 @@ static MBT_INLINE void factor_semidefinite(std::ptrdiff_t m, T* A, T* D) {
       for (std::ptrdiff_t j = 0; j < i; ++j) {
         T s = row[j];
         for (std::ptrdiff_t k = 0; k < j; ++k) s = s - row[k] * A[m * j + k];
-        row[j] = s;  // of L D until the row is done
+        row[j] = s;  // of L D until the row is finished
       }
       T s = row[i];
       for (std::ptrdiff_t k = 0; k < i; ++k) {
@@ -92,7 +92,7 @@ static MBT_INLINE void factor_semidefinite(std::ptrdiff_t m, T* A, T* D) {
       for (; j <= k; ++j) below[j] = below[j] - below[i] * row[j];
     }
     if (is_zero(follows)) continue;
-    // L' C = row of L, from behind.
+    // L' C = row of L, solved backwards.
     for (std::ptrdiff_t k = i - 2; k >= 0; --k) {
       T c = row[k];
       for (std::ptrdiff_t j = k + 1; j < i; ++j) c = c - A[m * j + k] * row[j];
@@ -104,7 +104,7 @@ static MBT_INLINE void factor_semidefinite(std::ptrdiff_t m, T* A, T* D) {
       T g = zero;
       for (std::ptrdiff_t j = 0; j < k; ++j) g = g + row[j] * A[m * k + j];
       for (std::ptrdiff_t l = 0; l < k; ++l) g = g - A[m * l + i] * A[m * l + k];
-      A[m * k + i] = g;  // of E^-1 U until the column is done
+      A[m * k + i] = g;  // of E^-1 U until the column is finished
     }
     for (std::ptrdiff_t k = 0; k < i; ++k) {
       const T g = A[m * k + i];
@@ -115,7 +115,7 @@ static MBT_INLINE void factor_semidefinite(std::ptrdiff_t m, T* A, T* D) {
   }
 }
 
-// y -= N' (N N')^-1 N y, of one register of columns, W being One<T> or Wide<T>; work t, (m, stride) as y.
+// y -= N' (N N')^-1 N y, for one register of columns, where W is One<T> or Wide<T>; work t, (m, stride) as y.
 template <template <class> class W, class T>
 static MBT_INLINE void take_out_dependent(std::ptrdiff_t m, std::ptrdiff_t stride, const T* A, T* y, T* t) {
   typedef typename W<T>::type X;
@@ -139,7 +139,7 @@ static MBT_INLINE void take_out_dependent(std::ptrdiff_t m, std::ptrdiff_t strid
   }
 }
 
-// x = L^-1 y, which may be x itself.
+// x = L^-1 y; y may be x.
 template <template <class> class W, class T>
 static MBT_INLINE void solve_lower_columns(std::ptrdiff_t m, std::ptrdiff_t stride, const T* L, const T* y, T* x) {
   typedef typename W<T>::type X;
@@ -150,7 +150,7 @@ static MBT_INLINE void solve_lower_columns(std::ptrdiff_t m, std::ptrdiff_t stri
   }
 }
 
-// x = L'^-1 D^-1 y, which may be x itself.
+// x = L'^-1 D^-1 y; y may be x.
 template <template <class> class W, class T>
 static MBT_INLINE void solve_upper_columns(
     std::ptrdiff_t m, std::ptrdiff_t stride, const T* L, const T* D, const T* y, T* x) {
@@ -200,17 +200,18 @@ static MBT_INLINE void solve_semidefinite_columns(
   take_out_dependent<W>(m, stride, L, x, y);
 }
 
-// Of forces K, (m, 8) of which six count, in units of `scale` Y = L^-1 K; and in their own W = A+ K. What rows are left
-// out of A, K has the same combinations of.
+// For forces K, (m, 8) with six used columns: Y = L^-1 K in units of `scale`, and W = A+ K in its own units. The rows
+// of K depend on each other like those of A.
 template <class T>
 static MBT_INLINE void solve_reactions(
     std::ptrdiff_t m, const T* L, const T* D, const T* scale, const T* K, T* Y, T* W) {
   const std::ptrdiff_t stride = 8;
-  // What is behind the six is read, and counts for nothing.
+  // The columns after the sixth are read, but do not matter.
   if (Wide<T>::width < 4)
     for (std::ptrdiff_t e = 0; e < m; ++e) Y[stride * e + 6] = Y[stride * e + 7] = T(0.0);
   for (int j = 0; j < 6; j += Wide<T>::width) {
-    // Twice where rows may follow in some lanes only: what is taken out overwrites those of Y that follow in any.
+    // Twice where rows may be dependent in some lanes only: the projection overwrites rows of Y that are dependent in
+    // any lane.
     for (int times = 0; times < (std::is_same<T, double>::value ? 1 : 2); ++times) {
       for (std::ptrdiff_t e = 0; e < m; ++e)
         Wide<T>::put(Y + stride * e + j, Wide<T>::take(K + stride * e + j) * Wide<T>::spread(scale[e]));
@@ -224,7 +225,7 @@ static MBT_INLINE void solve_reactions(
   }
 }
 
-// I += Y' Y / D, of rows of eight.
+// I += Y' Y / D, in rows of eight.
 template <class T>
 static MBT_INLINE void add_reactions(std::ptrdiff_t m, const T* D, const T* Y, ArticulatedInertia<T>* I) {
   for (std::ptrdiff_t e = 0; e < m; ++e) {
@@ -238,7 +239,7 @@ MBT_INLINE void add_reactions(std::ptrdiff_t m, const double* D, const double* Y
     const double* y = Y + 8 * e;
     for (int i = 0; i < 3; ++i) {
       const double t = y[i] * D[e], f = y[3 + i] * D[e];
-      for (int j = 0; j < 4; ++j) {  // the fourth column is nobody's
+      for (int j = 0; j < 4; ++j) {  // the fourth column is unused
         I->A[4 * i + j] += t * y[j];
         I->B[4 * i + j] += t * y[3 + j];
         I->C[4 * i + j] += f * y[3 + j];
@@ -265,14 +266,14 @@ static MBT_INLINE void solve_semidefinite(std::ptrdiff_t m, const T* L, const T*
   take_out_dependent<One>(m, 1, L, x, y);
 }
 
-// What is left of y once N is taken out; work t (m,).
+// Remove the component of y in the span of N; work t (m,).
 template <class T>
 static MBT_INLINE void keep_independent(std::ptrdiff_t m, const T* L, T* y, T* t) {
   take_out_dependent<One>(m, 1, L, y, t);
 }
 
-// Whether a solution is to be improved, in any lane, where `excess` is positive of what it leaves. Derivatives and
-// symbols are improved once, whatever the numbers.
+// Whether any lane's solution needs refinement: where the `excess` of its residual is positive. Derivatives and symbols
+// are refined once, regardless of values.
 static MBT_INLINE bool is_much(double excess, int) { return excess > 0.0; }
 static MBT_INLINE bool is_much(const Lanes& excess, int) {
   return !is_zero(select_lt(Lanes(0.0), excess, Lanes(1.0), Lanes(0.0)));
@@ -287,14 +288,14 @@ static MBT_INLINE bool leaves_much(const T* excess, int times) {
   return is_much(*excess, times);
 }
 
-// What it leaves, y (m,), becomes zero in the other lanes.
+// Set the residual y (m,) to zero in the other lanes.
 template <class T>
 static MBT_INLINE void keep_much(std::ptrdiff_t m, const T* excess, T* y) {
   if (std::is_same<T, Lanes>::value)
     for (std::ptrdiff_t e = 0; e < m; ++e) y[e] = select_lt(T(0.0), *excess, y[e], T(0.0));
 }
 
-// One register of columns: x = A+ y, where A is factored in units of `scale` (m,); y is destroyed.
+// For one register of columns: x = A+ y, where A is factored in units of `scale` (m,); y is destroyed.
 template <class T>
 static MBT_INLINE void solve_register(
     std::ptrdiff_t m, const T* L, const T* D, const T* scale, std::ptrdiff_t stride, T* y, T* x) {
@@ -319,9 +320,10 @@ static MBT_INLINE void multiply_rows(
   }
 }
 
-// What columns of forces dF (n, n) are, once they do what is wanted of them: x from Lambda x = A dF - g, then dF -= J' x.
-// Lambda is factored in units of `scale` (m,); A, g, J, x and the work y are (m, n), all with rows of `stride`. Without
-// A, of unit forces in place of -dF and their accelerations `dF`: x from Lambda x = -g, then dF += J' x.
+// Correct columns of forces dF (n, n) so that they satisfy the constraints: x from Lambda x = A dF - g, then dF -= J'
+// x. Lambda is factored in units of `scale` (m,); A, g, J, x and the work y are (m, n), all with rows of `stride`.
+// If A is null, forces are unit forces in place of -dF, and `dF` has their accelerations: x from Lambda x = -g, then dF
+// += J' x.
 template <class T>
 static MBT_INLINE void solve_columns(
     std::ptrdiff_t m, int n, std::ptrdiff_t stride, const T* L, const T* D, const T* scale, const T* A, const T* g,

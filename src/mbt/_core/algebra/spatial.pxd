@@ -143,7 +143,7 @@ cdef inline void add_shifted_inertia(
     const T* inertia,  # (6,)  [kg m^2]  xx, xy, xz, yy, yz, zz
     const T* p,        # (3,)  [m]
     # Out:
-    T* out_mass,       # (1,)  [kg]  added to, as all
+    T* out_mass,       # (1,)  [kg]  added to, like all outputs
     T* out_h,          # (3,)  [kg m]
     T* out_inertia,    # (6,)  [kg m^2]
 ) noexcept nogil:
@@ -170,7 +170,7 @@ cdef inline void add_shifted_inertia(
     out_mass[0] = out_mass[0] + mass
 
 
-# Poses as row-major 4x4 matrices: what users see, and what the World passes work on.
+# Poses as row-major 4x4 matrices, which users see and the World passes work on.
 
 cdef inline void set_pose4(const T* R, const T* p, T* X) noexcept nogil:
     cdef int i, j
@@ -232,7 +232,7 @@ cdef inline void compose_pose4(const T* X_AB, const T* R_BC, const T* p_BC, T* X
 
 
 cdef inline void compose_turned_pose4(const T* X_AB, const T* R_BC, const T* p_BC, T s, T c, T* X_AC) noexcept nogil:
-    """X_AC = X_AB X_BC, turned about the z axis of C by an angle of sine s and cosine c."""
+    """X_AC = X_AB X_BC, rotated about the z axis of C by the angle with sine s and cosine c."""
     cdef int i
     cdef T[16] X
     if T is double:
@@ -249,7 +249,7 @@ cdef inline void compose_turned_pose4(const T* X_AB, const T* R_BC, const T* p_B
 
 
 cdef inline void shift_axes4(const T* X, int shift, T* Y) noexcept nogil:
-    """Y has axis i + shift (mod 3) of X as its axis i, and its origin."""
+    """Y has axis i + shift (mod 3) of X as its axis i, and the same origin."""
     cdef int i, j
     if T is double:
         shift_axes_rows(X, shift, Y)
@@ -318,7 +318,7 @@ cdef inline void position_between4(const T* X_WA, const T* X_WB, T* p_AoBo_W) no
         p_AoBo_W[i] = X_WB[4*i + 3] - X_WA[4*i + 3]
 
 
-# Spatial vectors, p = p_AoBo: from A's origin to B's.
+# Spatial vectors; p = p_AoBo points from A's origin to B's.
 
 cdef inline void shift_velocity(const T* V_A, const T* p, T* V_B) noexcept nogil:
     """V_B = [w; v + w × p]."""
@@ -340,7 +340,7 @@ cdef inline void shift_acceleration(const T* A_A, const T* w, const T* p, T* A_B
 
 
 cdef inline void add_shifted_force(const T* F_B, const T* p, T* F_A) noexcept nogil:
-    """F_A += [t + p × f; f]: the force on B's origin, seen from A's."""
+    """F_A += [t + p × f; f]: a force at B's origin, shifted to A's."""
     cdef int i
     for i in range(6):
         F_A[i] = F_A[i] + F_B[i]
@@ -348,14 +348,14 @@ cdef inline void add_shifted_force(const T* F_B, const T* p, T* F_A) noexcept no
 
 
 cdef inline void cross_motion(const T* V, const T* x, T* y) noexcept nogil:
-    """y = V × x of motions."""
+    """y = V × x for motions."""
     cross(V, x, y)
     cross(V, x + 3, y + 3)
     add_cross(V + 3, x, y + 3)
 
 
 cdef inline void add_cross_motion(const T* V, const T* x, T* y) noexcept nogil:
-    """y += V × x of motions."""
+    """y += V × x for motions."""
     add_cross(V, x, y)
     add_cross(V, x + 3, y + 3)
     add_cross(V + 3, x, y + 3)

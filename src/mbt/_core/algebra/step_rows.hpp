@@ -1,7 +1,7 @@
-// Derivatives of a step of time, of one state: with respect to q, v and tau, in rows of doubles.
+// Derivatives of a time step of one state with respect to q, v and tau, in rows of doubles.
 //
-// Changes are matrices (n, 3n), [by q, by v, by tau], of n velocities; those of accelerations come in three, (n, n).
-// Positions q = exp(u) q0 change by du + dq0, but of rotations by J(u) du + exp([u]x) dq0. In NumPy:
+// Changes are matrices (n, 3n), [by q, by v, by tau], for n velocities; those of accelerations are three matrices (n,
+// n). Positions q = exp(u) q0 change by du + dq0, but rotations by J(u) du + exp([u]x) dq0. In NumPy:
 // mbt.motion.step_derivatives.
 #pragma once
 
@@ -15,19 +15,19 @@ namespace MBT_NS {
 
 typedef std::ptrdiff_t Index;
 
-// Dofs that turn, three in a row: the first of each.
+// Rotational dofs in groups of three: the first dof of each group.
 struct Turning {
   const int* starts;
   int count;
 };
 
-// Accelerations of a state, and their changes with q, v and tau.
+// Accelerations of a state, and their derivatives by q, v and tau.
 struct Rates {
   const double* vdot;
   const double* by[3];
 };
 
-// exp([u]x) - 1, and the left Jacobian, (3, 3).
+// exp([u]x) - 1 and the left Jacobian, (3, 3).
 inline void rotate_by(const double* u, double* E, double* J) {
   const double t2 = u[0]*u[0] + u[1]*u[1] + u[2]*u[2], t = std::sqrt(t2);
   double a = 1 - t2/6 + t2*t2/120, b = 0.5 - t2/24 + t2*t2/720, c = 1.0/6 - t2/120 + t2*t2/5040;
@@ -46,7 +46,7 @@ inline void rotate_by(const double* u, double* E, double* J) {
     }
 }
 
-// Three rows of n numbers, multiplied by a matrix (3, 3) from the left.
+// Three rows of n entries, multiplied from the left by a matrix (3, 3).
 inline void multiply_three(const double* J, double* rows, Index stride, Index n) {
   for (Index j = 0; j < n; ++j) {
     const double x = rows[j], y = rows[stride + j], z = rows[2*stride + j];
@@ -54,7 +54,7 @@ inline void multiply_three(const double* J, double* rows, Index stride, Index n)
   }
 }
 
-// A (2n, 2n) and B (2n, n) of a semi-implicit Euler step: dv1 = dv + dt dvdot, dq1 of u = dt v1.
+// A (2n, 2n) and B (2n, n) of a semi-implicit Euler step: dv1 = dv + dt dvdot, and dq1 follows from u = dt v1.
 inline void differentiate_euler(
     Index n, const Turning& turning, double dt, const double* v, const Rates& r, double* A, double* B) {
   for (Index i = 0; i < n; ++i) {
@@ -89,11 +89,11 @@ inline void differentiate_euler(
   for (Index i = 0; i < n; ++i) A[2*n*i + i] += 1;
 }
 
-// Runge-Kutta, backward: from how the end of the step changes with u and vdot of a stage follows how it changes with
-// those of the stage before. Rows are what changes, two blocks of n columns what it changes: the end's u, and its v.
-// So each product has n rows of 2n numbers, and what stands in branches of a tree that do not meet is left out.
+// Reverse-mode derivatives of Runge-Kutta: the derivatives of the end of the step by u and vdot of a stage give those
+// by u and vdot of the stage before. Rows are inputs; two blocks of n columns are outputs, u and v at the end. So each
+// product has n rows of 2n entries, and terms between branches of a tree that do not meet are skipped.
 
-// Accelerations of a stage: their changes are M^-1 times (-by_q, -by_v, 1), or, where M_inverse is NULL, (by_q, by_v,
+// Derivatives of a stage's accelerations: M^-1 times (-by_q, -by_v, 1), or, where M_inverse is NULL, (by_q, by_v,
 // by_tau) themselves. Rows begin `stride` apart.
 struct StageRates {
   const double* M_inverse;
@@ -103,7 +103,7 @@ struct StageRates {
   Index stride;
 };
 
-// Entries [l][k] that count: l <= k < ends[l], or k <= l < ends[k]. All, where `ends` is NULL.
+// The entries [l][k] that may be nonzero: l <= k < ends[l], or k <= l < ends[k]; all if `ends` is NULL.
 struct Sparsity {
   const int* ends;
 };
@@ -145,7 +145,7 @@ static void take_transposed_product(
     Index n, double sign, const double* M, Index stride, const Sparsity& sparsity, const double* X, Index first,
     Index columns, int* terms, double* out) {
   for (Index k0 = 0; k0 < n; k0 += 4) {
-    // Of a last group of fewer, the last row again and again: it gets the same number each time.
+    // A shorter last group repeats the last row, which gets the same value each time.
     Index k[4], end = n, num_terms = 0;
     for (int r = 0; r < 4; ++r) k[r] = k0 + r < n ? k0 + r : n - 1;
     if (sparsity.ends) {
@@ -177,7 +177,7 @@ static MBT_INLINE void cross(const double* a, const double* b, double* out) {
   out[2] = a[0]*b[1] - a[1]*b[0];
 }
 
-// The rate of u, w - u x w/2 + u x (u x w)/12 of rotations.
+// The rate of u; for rotations w - u x w/2 + u x (u x w)/12.
 static void calc_step_rate(Index n, const Turning& turning, const double* u, const double* v, double* rate) {
   std::memcpy(rate, v, sizeof(double)*n);
   for (int t = 0; t < turning.count; ++t) {
@@ -189,7 +189,7 @@ static void calc_step_rate(Index n, const Turning& turning, const double* u, con
   }
 }
 
-// How the rate of one rotation changes with u, and with w but for w itself: (3, 3) each.
+// Derivatives of the rate of one rotation by u, and by w less the identity: (3, 3) each.
 static void differentiate_rate(const double* u, const double* w, double* by_u, double* by_w) {
   double U[9], W[9], V[9], uw[3];
   cross(u, w, uw);
@@ -215,11 +215,11 @@ static MBT_INLINE void add_transposed_three(const double* M, const double* from,
       for (Index j = 0; j < columns; ++j) rows[columns*i + j] += M[3*k + i]*from[columns*k + j];
 }
 
-// How the end of a Runge-Kutta step changes, in rows of `columns` numbers, of which 2n count.
+// Derivatives of the end of a Runge-Kutta step, in rows of `columns` entries, of which 2n are used.
 struct Changes {
   Index n, columns;
-  double *by_q0, *by_v0, *by_tau;            // with the beginning of the step
-  double *by_u, *by_v;                       // with a stage
+  double *by_q0, *by_v0, *by_tau;            // by the beginning of the step
+  double *by_u, *by_v;                       // by a stage
   double *by_q, *by_vdot, *by_force, *turn;  // work
 
   static Index count(Index n) { return 9*n*round_up(2*n) + n; }
@@ -232,16 +232,16 @@ struct Changes {
 
   int* terms() const { return reinterpret_cast<int*>(turn + n*columns); }
 
-  // What this stage, of the number 0 to 3, adds, of `weight` in the step, with `h` to the next one. Behind the last one
-  // nothing comes: there the end's v alone changes with vdot. Before that, the end's u changes with vdot of the same dof
-  // alone, or of the same rotation.
+  // Add the contribution of stage `number`, 0 to 3, with its `weight` in the step and the time `h` to the next stage.
+  // The vdot of the last stage affects only v at the end. The vdot of the stage before affects u at the end only at the
+  // same dof, or the same rotation.
   void take_stage(
       int number, const Turning& turning, double weight, double h, const double* u, const double* v,
       const StageRates& rates, const Sparsity& sparsity) {
     const Index size = n*columns, first = number == 3 ? n/MBT_W*MBT_W : 0;
     for (Index i = 0; i < size; ++i) {
       by_vdot[i] = h*by_v[i];
-      by_v[i] = h*by_u[i];  // At first with the rate of u.
+      by_v[i] = h*by_u[i];  // First by the rate of u.
     }
     for (Index k = 0; k < n; ++k) {
       by_vdot[columns*k + n + k] += weight;
@@ -285,7 +285,7 @@ struct Changes {
       std::memcpy(by_q + columns*k, turn + 3*columns*t, sizeof(double)*3*columns);
     }
     double* const now = by_q;
-    by_q = by_u;  // Work for the next one; the columns that the last stage leaves alone are zero.
+    by_q = by_u;  // Work for the next stage; the columns that the last stage does not write are zero.
     by_u = now;
   }
 
@@ -322,8 +322,8 @@ struct Changes {
   }
 };
 
-// A and B of a Runge-Kutta step of weights and reaches (4,) that gets to u, dt times the mean of the rates; u and v of
-// the stages are (4, n).
+// A and B of a Runge-Kutta step with weights and reaches (4,) that ends at u, dt times the mean of the rates; u and v
+// of the stages are (4, n).
 static void differentiate_runge_kutta(
     Index n, const Turning& turning, const double* weights, const double* reaches, double dt, const double* u,
     const double* v, const double* u_end, const StageRates* rates, const Sparsity& sparsity, double* memory,
@@ -331,7 +331,7 @@ static void differentiate_runge_kutta(
   Changes x(n, memory);
   for (int i = 3; i >= 0; --i)
     x.take_stage(i, turning, weights[i]*dt, reaches[i]*dt, u + n*i, v + n*i, rates[i], sparsity);
-  // By cache lines of rows.
+  // One cache line of each row at a time.
   for (Index first = 0; first < 2*n; first += 8)
     for (Index k = 0; k < n; ++k)
       for (Index i = first; i < first + 8 && i < 2*n; ++i) {

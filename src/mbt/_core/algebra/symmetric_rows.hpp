@@ -8,8 +8,8 @@
 
 namespace MBT_NS {
 
-// row[l] = H[:, l]' F for start <= l < end, with spatial vectors in columns as in columns.hpp. Whole vectors are read:
-// `stride` has room for one behind the last column.
+// row[l] = H[:, l]' F for start <= l < end, with spatial vectors in columns as in columns.hpp. Whole SIMD vectors are
+// read: `stride` leaves room for one past the last column.
 static MBT_INLINE void project_row(
     const double* F, int start, int end, std::ptrdiff_t stride, const double* H, double* row) {
   const Register F0 = broadcast(F[0]), F1 = broadcast(F[1]), F2 = broadcast(F[2]);

@@ -1,6 +1,6 @@
-// Vectors, matrices and quaternions as values, of any scalar, so that equations read as in a textbook.
+// Vectors, matrices and quaternions as values, for any scalar, so that equations read as in a textbook.
 //
-// A scalar T has what scalars/__init__.pxd lists. A factor may be a double where T is something else.
+// A scalar T supports the operations that scalars/__init__.pxd lists. A factor may be a double even where T is not.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@
 
 #include "scalars/config.hpp"
 
-// What is computed with values is inlined. Where numbers are larger than registers, that makes code larger and nothing
-// faster: there compilers see for themselves.
+// Operations on values are always inlined. For scalars larger than registers, that would make code larger and nothing
+// faster, so the compiler decides.
 #ifdef MBT_LARGE_SCALARS
 #define MBT_VALUE inline
 #define MBT_AT_ONCE false
@@ -77,9 +77,9 @@ template <class T>
 static MBT_VALUE Vec3<T> times(const Vec3<T>& a, const Vec3<T>& b) {
   return {a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
 }
-// A vector that knows what it is made of, so that u + A b and u + a × b are computed as multiplications that add: faster
-// for numbers in registers, and Python objects are asked for no 0 - x which is added where u - x would do. A large
-// number is computed when somebody wants it, others at once: that costs nothing where nobody does.
+// A product that keeps references to its factors, so that u + A b and u + a × b become fused multiply-adds: faster for
+// scalars in registers, and Python objects compute u - x instead of u + (0 - x). For large scalars the product is
+// computed only when used; for others at once, which costs nothing if it is not used.
 template <class T, class A, bool = MBT_AT_ONCE>
 struct Made : Vec3<T> {
   const A& a;
@@ -138,7 +138,7 @@ template <class T, bool at_once>
 static MBT_VALUE Vec3<T> operator+(const Vec3<T>& u, const Made<T, Mat3<T>, at_once>& m) {
   return {sum(u.x, m.a.x, m.b), sum(u.y, m.a.y, m.b), sum(u.z, m.a.z, m.b)};
 }
-// What else is done with vectors, of those that are not computed yet.
+// Other vector operations, for products that are not computed yet.
 template <class T, class A, class B>
 static MBT_VALUE Vec3<T> operator+(const Made<T, A, false>& a, const Made<T, B, false>& b) {
   return Vec3<T>(a) + b;
@@ -175,7 +175,7 @@ template <class T>
 static MBT_VALUE Mat3<T> transpose(const Mat3<T>& A) {
   return {{A.x.x, A.y.x, A.z.x}, {A.x.y, A.y.y, A.z.y}, {A.x.z, A.y.z, A.z.z}};
 }
-// A' b and u + A' b, where nine numbers are too many to copy.
+// A' b and u + A' b, without a copy of nine entries.
 template <class T>
 static MBT_VALUE Vec3<T> times_transposed(const Mat3<T>& A, const Vec3<T>& b) {
   return {A.x.x * b.x + A.y.x * b.y + A.z.x * b.z, A.x.y * b.x + A.y.y * b.y + A.z.y * b.z,
@@ -228,10 +228,11 @@ template <class T>
 static MBT_VALUE Vec3<T> z_axis(const Mat3<T>& R) {
   return {R.x.z, R.y.z, R.z.z};
 }
-// R turned about its z axis, by an angle of sine s and cosine c. Number by number: nine at once are too many for registers.
+// R rotated about its z axis by the angle with sine s and cosine c. Entry by entry, because nine at once are too many
+// for registers.
 template <class T>
 static MBT_VALUE void turn_about_z(const Mat3<T>& R, Factor<T> s, Factor<T> c, Mat3<T>* turned) {
-  const T sine = s, cosine = c;  // which `turned` does not overwrite
+  const T sine = s, cosine = c;  // copies, in case `turned` overwrites s or c
   for (int i = 0; i < 3; ++i) {
     const Vec3<T> r = (&R.x)[i];
     (&turned->x)[i] = {cosine * r.x + sine * r.y, cosine * r.y - sine * r.x, r.z};
@@ -267,7 +268,7 @@ static MBT_VALUE Vec3<T> sum(const Vec3<T>& u, const Sym3<T>& A, const Vec3<T>& 
   return {u.x + A.xx * b.x + A.xy * b.y + A.xz * b.z, u.y + A.xy * b.x + A.yy * b.y + A.yz * b.z,
           u.z + A.xz * b.x + A.yz * b.y + A.zz * b.z};
 }
-// A - a b', where a b' is symmetric: its upper triangle is computed.
+// A - a b', where a b' is symmetric: only the upper triangle is computed.
 template <class T>
 static MBT_VALUE Sym3<T> less(const Sym3<T>& A, const Vec3<T>& a, const Vec3<T>& b) {
   return {A.xx - a.x * b.x, A.xy - a.x * b.y, A.xz - a.x * b.z, A.yy - a.y * b.y, A.yz - a.y * b.z, A.zz - a.z * b.z};
@@ -279,7 +280,7 @@ static MBT_VALUE Sym3<T> rotated(const Mat3<T>& R, const Sym3<T>& A) {
   return {dot(x, R.x), dot(x, R.y), dot(x, R.z), dot(y, R.y), dot(y, R.z), dot(z, R.z)};
 }
 
-// [a]x, with [a]x b = a x b: a matrix without diagonal.
+// [a]x, with [a]x b = a x b: a matrix with zero diagonal.
 template <class T>
 struct Skew {
   Vec3<T> a;
@@ -327,7 +328,7 @@ static MBT_VALUE Mat3<T> polynomial(const Vec3<T>& phi, Factor<T> a, Factor<T> b
   return plus_identity(skew(phi * a) + square(skew(phi)) * b, 1.0);
 }
 
-// B = [alpha]x + [w]x [w]x, number by number as above: B p is the acceleration of a point at p.
+// B = [alpha]x + [w]x [w]x, entry by entry as above: B p is the acceleration of a point at p.
 template <class T>
 static MBT_VALUE void set_acceleration_of_points(const Vec3<T>& alpha, const Vec3<T>& w, Mat3<T>* B) {
   const T xx = w.x * w.x, yy = w.y * w.y, zz = w.z * w.z;
@@ -345,7 +346,7 @@ static MBT_VALUE void set_acceleration_of_points(const Vec3<T>& alpha, const Vec
 
 // Quaternions and poses -------------------------------------------------------------------------------------------
 
-// w + (x, y, z) = w + v; a rotation where it has unit length.
+// w + (x, y, z) = w + v; a rotation if it has unit length.
 template <class T>
 struct Quaternion {
   T w;
@@ -376,7 +377,7 @@ template <class T>
 static MBT_VALUE Vec3<T> vector_at(const T* a) {
   return {a[0], a[1], a[2]};
 }
-// The numbers of a vector or of a matrix, row by row.
+// The entries of a vector or a matrix, row by row.
 template <class T>
 static MBT_VALUE T* numbers(Vec3<T>& a) {
   return &a.x;
@@ -401,7 +402,7 @@ template <class T>
 static MBT_VALUE const T* numbers(const Sym3<T>& A) {
   return &A.xx;
 }
-// A matrix, or a block of one whose rows are longer.
+// A matrix, or a block of a matrix with longer rows.
 template <class T>
 static MBT_VALUE Mat3<T> matrix_at(const T* a, int row = 3) {
   return {vector_at(a), vector_at(a + row), vector_at(a + 2 * row)};

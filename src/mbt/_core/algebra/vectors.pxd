@@ -131,6 +131,6 @@ cdef extern from "algebra/articulated.hpp" namespace "MBT_NS" nogil:
     Force[S] times_shift_along_z[S](const ArticulatedInertia[S]& I)
     void eliminate[S](const Force[S]& U, const S& D_inverse, ArticulatedInertia[S]* I)  # I -= U U' / D
     HingedInertia[S] hinged[S](const ArticulatedInertia[S]& I, const Force[S]& U, const S& D_inverse)
-    # I_P += I in P, less U U' / D where that is given, in P
+    # I_P += I, less U U' / D where given, expressed in P
     void add_to_parent[S](const ArticulatedInertia[S]& I, const Pose[S]& X_PN, ArticulatedInertia[S]* I_P)
     void add_to_parent[S](const HingedInertia[S]& I, const Pose[S]& X_PN, ArticulatedInertia[S]* I_P)

@@ -1,1 +1,1 @@
-"""What comes in: arrays as they are, and the compiled model that is made of them."""
+"""Inputs of the kernels: exact arrays, and the compiled model that is built from arrays."""

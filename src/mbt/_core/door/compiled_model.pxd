@@ -1,10 +1,10 @@
-"""The owners of what kernels read."""
+"""The owners of the data that kernels read."""
 
 from mbt._core.algebra.records cimport Parameters
 from mbt._core.model.structs cimport Model, ParameterLayout
 
 
-# Everything that kernels read, from numbers. Both arrays must live as long as `p`.
+# All data that kernels read, derived from parameters. Both arrays must live as long as `p`.
 cdef void derive_numbers(
     const Model* model, const ParameterLayout* layout, const double* parameters, double* derived,
     Parameters[double]* p
@@ -18,8 +18,8 @@ cdef class CompiledModel:
     cdef readonly object default_parameters  # (layout.size,) float64, read-only
     cdef readonly object default_q           # (num_positions,) float64, read-only
     cdef readonly Derived defaults           # of the default parameters
-    cdef readonly bint has_massless_inboard  # of what has mass: axes in series may leave none of it
-    cdef object lane_defaults                # the same for batches, made when the first one comes
+    cdef readonly bint has_massless_inboard  # of a mobod with mass: axes in series may eliminate all of it
+    cdef object lane_defaults                # the same for batches, made at the first one
     cdef take_integers(self, dict a)
     cdef set_constants(self, declared)
     cdef set_mobods(self)
@@ -32,7 +32,7 @@ cdef class CompiledModel:
 
 
 cdef class Derived:
-    """What kernels read, made from one parameter vector."""
+    """The data that kernels read, derived from one parameter vector."""
     cdef Parameters[double] parameters
     cdef object _source                      # the parameter vector
     cdef int num_frames

@@ -1,4 +1,4 @@
-"""The compiled model: what `MultibodyTree.finalize` makes of its elements, in flat arrays."""
+"""The compiled model: flat arrays that `MultibodyTree.finalize` builds from the elements."""
 
 cimport numpy as cnp
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
@@ -43,16 +43,16 @@ PARAMETER_SECTIONS = (
 # than `mass_matrix_in_rows` (benchmarks/compare.py, mass matrix).
 cdef int LONG_BRANCH = 20
 
-# In parts of what a body farther inboard has, and loops join it with: what is as good as massless, and the inertia that
-# it gets. What constraints give a dof is mostly much more.
+# Relative to the inertia of a body farther inboard that is in the same loop: the limit below which a body counts as
+# massless, and the inertia that it gets instead. The inertia that constraints give a dof is mostly much larger.
 cdef double LIGHT = 1e-11
 cdef double FICTIVE = 1e-6
 
-# What axes in series leave of the inertia that they carry.
+# Rounding error that axes in series leave, relative to the inertia that they carry.
 cdef double ROUNDING_IN_SERIES = 1e-9
 
 
-# Of a model without constraints.
+# Groups of a model without constraints.
 cdef ConstraintGroups NO_GROUPS
 
 
@@ -63,7 +63,7 @@ cdef class CompiledModel:
     """
 
     def __cinit__(self, **arrays):
-        # Not in __init__: a model that exists is one that kernels can read, and stays as it is.
+        # Not in __init__: kernels must be able to read every existing model, and it never changes.
         cdef Model* m = &self.model
         cdef dict a = arrays
         self._arrays = {}
@@ -72,7 +72,7 @@ cdef class CompiledModel:
             self.take_integers(a)
             is_checked = fits(m) and holds_numbers(m, a)
         if not is_checked:
-            # What is wrong, or what to make of it.
+            # Raises for invalid arrays, converts the others.
             a = above.check_model_arrays(arrays)
             self.take_integers(a)
         self.set_constants(a["mobilizer_constants"])
@@ -223,7 +223,7 @@ cdef class CompiledModel:
         m.force_elements = element
 
     cdef set_constraints(self, constraint_type, constraint_places):
-        """Each with what it acts on, and the mobods inboard of that."""
+        """Set each constraint, what it acts on, and the mobods inboard of that."""
         cdef Model* m = &self.model
         cdef int i, start = 0
         constraints = np.zeros(len(constraint_type)*sizeof(Constraint), dtype=np.uint8)
@@ -268,7 +268,7 @@ cdef class CompiledModel:
         self.default_parameters = _frozen(join_numbers(list(sections)))
 
     cdef set_fictive_inertia(self):
-        """Of dofs that carry no mass but a constraint: a millionth of what the next body inboard with mass has."""
+        """Give massless dofs in constraints a millionth of the inertia of the next inboard body with mass."""
         cdef Model* m = &self.model
         cdef const Parameters[double]* p = &self.defaults.parameters
         cdef MobodJoint* joint = <MobodJoint*>m.joints
@@ -301,12 +301,12 @@ cdef class CompiledModel:
             m.constraint_work += 3*m.num_velocities
 
     def mark_massless(self, inertias):
-        """Take dofs for massless in every attitude, whatever rounding leaves of their pivots.
+        """Treat dofs as massless in every attitude, even if rounding makes their pivots nonzero.
 
         Parameters
         ----------
         inertias : ndarray, shape (num_velocities,)
-            What each carries, as one rigid body [kg m^2, kg]; zero of all others.
+            Inertia that each of them carries, as one rigid body [kg m^2, kg]; zero for all other dofs.
         """
         scales = np.array(inertias)*(ROUNDING_IN_SERIES/PIVOT_TOLERANCE)
         self._arrays["least_scale"] = scales
@@ -314,22 +314,22 @@ cdef class CompiledModel:
 
     @property
     def has_long_branches(self):
-        """Whether the mass matrix of one state of doubles is that of `passes/mass_matrix_of_chains.pxd`."""
+        """Whether the mass matrix of one state of doubles is computed by `passes/mass_matrix_of_chains.pxd`."""
         return bool(self.model.has_long_branches)
 
     @property
     def has_dense_derivatives(self):
-        """Whether derivatives of constrained dynamics take all constraints as one group."""
+        """Whether derivatives of constrained dynamics treat all constraints as one group."""
         return self.model.derivative_groups == self.model.one_group
 
     def parameter_slice(self, str section, int index):
-        """Slice of a parameter vector that holds one element of a section; behind the last one begins nothing."""
+        """Slice of a parameter vector that holds one element of a section; empty for the index after the last."""
         cdef Py_ssize_t start, width
         width = self.find_parameters(section, index, &start)
         return slice(start, start + width)
 
     cdef Py_ssize_t find_parameters(self, str section, int index, Py_ssize_t* first) except -1:
-        """How many numbers one element of a section has in a parameter vector, and where they begin."""
+        """How many entries one element of a section has in a parameter vector, and where they begin."""
         cdef const Model* m = &self.model
         cdef ParameterLayout* layout = &self.layout
         cdef Py_ssize_t start, width, count
@@ -374,7 +374,7 @@ cdef void derive_numbers(
 
 
 cdef int check_index(Py_ssize_t index, Py_ssize_t count, str kind) except -1:
-    """Refuse what would be read from beyond an array; no index of an element of this tree is."""
+    """Refuse an index outside an array; no element of this tree has one."""
     if not 0 <= index < count:
         from mbt.math.arrays import as_index
         as_index(index, "index", count, kind)
@@ -399,7 +399,7 @@ cdef class Derived:
 
 
 def join_numbers(list arrays not None):
-    """Return the numbers of arrays, one array after the other, shape (n,): in a fifth of the time of NumPy."""
+    """Return the entries of arrays, one array after the other, shape (n,); five times as fast as NumPy."""
     cdef cnp.npy_intp count = 0, n
     cdef double* target
     for array in arrays:

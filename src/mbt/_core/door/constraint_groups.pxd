@@ -7,7 +7,7 @@ from mbt._core.model.structs cimport Constraint, ConstraintGroups, Model
 
 
 cdef inline int root_of(const Model* m, const Constraint* x) noexcept nogil:
-    """The mobod that all dofs between its ends are outboard of; those of a coupler are joints of mobods."""
+    """The mobod inboard of all dofs between its ends; the ends of a coupler are the mobods of its joints."""
     cdef int a = x.mobod_a, b = x.mobod_b
     if x.dof_a >= 0:
         a, b = m.joints[a].parent, m.joints[b].parent
@@ -27,9 +27,9 @@ cdef inline int leader_of(int* leader, int i) noexcept nogil:
 
 
 cdef inline void join_overlapping(const Model* m, int* owner, int* leader, int* root) noexcept nogil:
-    """leader (num_constraints,): of each group the first constraint, and there `root` of the group.
+    """leader (num_constraints,): first constraint of each group, where `root` is that of the group.
 
-    Work: owner (num_mobods,), all -1. In: root of each constraint.
+    Work: owner (num_mobods,), all -1. In: the root of each constraint.
     """
     cdef int i, j, end, a, b
     for i in range(m.num_constraints):
@@ -45,16 +45,16 @@ cdef inline void join_overlapping(const Model* m, int* owner, int* leader, int* 
                 j = m.joints[j].parent
     for i in range(m.num_constraints):
         leader[i] = leader_of(leader, i)
-        # Of two on one way to World, the one inboard comes first.
+        # Of two mobods on one path to World, the inboard one has the smaller index.
         root[leader[i]] = min(root[leader[i]], root[i])
 
 
 cdef inline void visit_paths(
     const Model* m, const int* root, int* last, Py_ssize_t* places, int* through
 ) noexcept nogil:
-    """Go to its root from what each constraint acts on, and count it at each mobod once; write it there, too, or NULL.
+    """Count each constraint once at each mobod between its ends and its root; also write it there unless NULL.
 
-    Work: last (num_mobods,), all -1. In and out: places (num_mobods,), which grow by one with each constraint.
+    Work: last (num_mobods,), all -1. In and out: places (num_mobods,), incremented by one for each constraint.
     """
     cdef int i, j, end
     for i in range(m.num_constraints):
@@ -69,7 +69,7 @@ cdef inline void visit_paths(
 
 
 cdef inline const ConstraintGroups* make_groups(Model* m, bint as_one, dict arrays) except NULL:
-    """Those that overlap; or all, `as_one`. `arrays` keeps what they consist of."""
+    """Group constraints that overlap, or all if `as_one`. `arrays` keeps the arrays of the groups alive."""
     import numpy as np
     cdef Py_ssize_t count = m.num_constraints, total
     cdef int i
@@ -87,7 +87,7 @@ cdef inline const ConstraintGroups* make_groups(Model* m, bint as_one, dict arra
             root_in[i] = root_of(m, &m.constraints[i])
         join_overlapping(m, last_in, <int*>cnp.PyArray_DATA(leader), root_in)
     root = root[leader]
-    # By group, the farthest root first.
+    # Sorted by group, the most outboard root first.
     order = np.lexsort((np.arange(count), leader, -root)).astype(np.intc)
     firsts = np.flatnonzero(np.diff(leader[order], prepend=-1))
     num_rows = np.array([m.constraints[i + 1].row for i in range(count - 1)] + [m.num_equations]) - np.array(
@@ -100,7 +100,7 @@ cdef inline const ConstraintGroups* make_groups(Model* m, bint as_one, dict arra
     group_of = np.empty(count, dtype=np.intc)
     group_of[order] = np.repeat(np.arange(len(firsts)), np.diff(np.append(firsts, count)))
 
-    # What passes through each mobod.
+    # The constraints that pass through each mobod.
     places = np.zeros(m.num_mobods, dtype=np.intp)
     last.fill(-1)
     root_in = <int*>cnp.PyArray_DATA(root)
@@ -146,11 +146,11 @@ cdef inline const ConstraintGroups* make_groups(Model* m, bint as_one, dict arra
 
 
 cdef inline bint is_one_group_quicker(const Model* m) noexcept nogil:
-    """By multiplications for a column of each of the three derivatives of constrained dynamics.
+    """Compare multiplications for one column of each of the three derivatives of constrained dynamics.
 
-    With all constraints as one group: two products with M^-1, which take an eighth of the time of others, five with the
-    rows of all constraints, and three solutions. By groups: three times all dofs, each of which takes 40 with what it
-    waits for, and all groups. (benchmarks/ladder.py, benchmarks/constraints.py)
+    With all constraints as one group: two products with M^-1, at an eighth of the cost of others, five with the rows of
+    all constraints, and three solutions. By groups: three passes over all dofs, each of which costs 40 including
+    stalls, and over all groups. (benchmarks/ladder.py, benchmarks/constraints.py)
     """
     cdef double n = m.num_velocities, rows = m.num_equations
     return (0.25*n + 5*rows)*n + 3*rows*rows <= 3*(40*n + 12*rows + 2*m.groups.Z_size + m.groups.L_size)

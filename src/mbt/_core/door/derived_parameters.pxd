@@ -1,4 +1,4 @@
-"""What kernels read, made from the parameter vector of a Context."""
+"""The data that kernels read, derived from the parameter vector of a Context."""
 
 from libc.string cimport memcmp
 
@@ -10,7 +10,7 @@ from mbt._core.passes.mobod_parameters cimport (
 from mbt._core.scalars cimport T
 
 
-# What has changed since the last time.
+# Flags of what has changed since the last derivation.
 cdef enum:
     FRAMES = 1
     INERTIAS = 2
@@ -19,7 +19,7 @@ cdef enum:
 
 
 cdef inline int section_of(const ParameterLayout* layout, Py_ssize_t i) noexcept nogil:
-    """What has changed when parameter `i` has: 0 where kernels read the vector itself."""
+    """What changes with parameter `i`: 0 where kernels read the vector itself."""
     if layout.frame_pose <= i < layout.damping:
         return FRAMES
     if layout.mass <= i < layout.frame_pose:
@@ -41,7 +41,7 @@ cdef inline void derive_parameters(
     # Topology:
     const Model* model,
     const ParameterLayout* layout,
-    int changed,           # what is made; the rest stays as it was
+    int changed,           # what is computed; the rest stays as it was
     # In:
     const T* parameters,   # (layout.size,)    [SI]
     # Out:

@@ -5,14 +5,15 @@
 
 #include "scalars/config.hpp"
 
-// The one subclass of ndarray that is as good as an ndarray: what a Context hands out. Set by `adopt`, once a module.
+// The only subclass of ndarray that is treated like an ndarray: the arrays that a Context returns. Set by `adopt`, once
+// per module.
 static PyTypeObject* mbt_read_only_type = nullptr;
 
 static inline void mbt_adopt(PyObject* type) { mbt_read_only_type = (PyTypeObject*)type; }
 
 static inline int mbt_is_plain(PyObject* o) { return PyArray_CheckExact(o) || Py_TYPE(o) == mbt_read_only_type; }
 
-// float64, native, aligned, C-contiguous, of this shape; no subclass that could mean something else.
+// float64, native, aligned, C-contiguous, of this shape; no subclass, which could behave differently.
 static inline int mbt_is_array1(PyObject* o, npy_intp n) {
   if (!mbt_is_plain(o)) return 0;
   PyArrayObject* a = (PyArrayObject*)o;
@@ -26,7 +27,7 @@ static inline int mbt_is_array2(PyObject* o, npy_intp n0, npy_intp n1) {
          PyArray_TYPE(a) == NPY_DOUBLE && PyArray_ISCARRAY_RO(a);
 }
 
-// Columns of such a matrix of n0 rows; -1 of anything else.
+// Number of columns of such a matrix with n0 rows; -1 for anything else.
 static inline npy_intp mbt_columns(PyObject* o, npy_intp n0) {
   if (!mbt_is_plain(o) || PyArray_NDIM((PyArrayObject*)o) != 2) return -1;
   npy_intp n1 = PyArray_DIM((PyArrayObject*)o, 1);
@@ -40,7 +41,7 @@ static inline int mbt_is_array3(PyObject* o, npy_intp n0, npy_intp n1, npy_intp 
          PyArray_TYPE(a) == NPY_DOUBLE && PyArray_ISCARRAY_RO(a);
 }
 
-// (3, n): one point a column.
+// (3, n): one point per column.
 static inline int mbt_is_points(PyObject* o) {
   return mbt_is_plain(o) && PyArray_NDIM((PyArrayObject*)o) == 2 &&
          mbt_is_array2(o, 3, PyArray_DIM((PyArrayObject*)o, 1));
@@ -52,13 +53,13 @@ static inline double* mbt_data(PyObject* o) { return (double*)PyArray_DATA((PyAr
 
 static inline npy_intp mbt_size(PyObject* o) { return PyArray_SIZE((PyArrayObject*)o); }
 
-// Behind the last double of a contiguous array. (PyArray_SIZE is a call into NumPy.)
+// One past the last double of a contiguous array. (PyArray_SIZE is a call into NumPy.)
 static inline const double* mbt_end(PyObject* o) {
   PyArrayObject* a = (PyArrayObject*)o;
   return mbt_data(o) + (PyArray_NDIM(a) == 1 ? PyArray_DIM(a, 0) : PyArray_SIZE(a));
 }
 
-// Do the memories of two contiguous arrays meet?
+// Do two contiguous arrays share memory?
 static inline int mbt_overlap(PyObject* a, PyObject* b) {
   return mbt_data(a) < mbt_data(b) ? mbt_data(b) < mbt_end(a) : mbt_data(a) < mbt_end(b);
 }
@@ -75,15 +76,15 @@ static inline PyObject* mbt_new3(npy_intp n0, npy_intp n1, npy_intp n2) {
   return PyArray_EMPTY(3, dims, NPY_DOUBLE, 0);
 }
 
-// A read-only array over memory that belongs to somebody else.
+// A read-only array over memory that another object owns.
 static inline PyObject* mbt_new_read_only(int ndim, npy_intp* shape, double* memory) {
   return PyArray_New(mbt_read_only_type, ndim, shape, NPY_DOUBLE, NULL, memory, 0, NPY_ARRAY_CARRAY_RO, NULL);
 }
 
-// A list or tuple of n numbers of Python as an array; None of anything else. As NumPy does it, in a tenth of the time.
+// A list or tuple of n Python numbers as an array; None for anything else. The same as NumPy, ten times as fast.
 [[maybe_unused]] MBT_COLD static PyObject* mbt_of_numbers(PyObject* value, npy_intp n) {
 #ifdef Py_GIL_DISABLED
-  const int is_list = 0;  // Another thread may take its entries away.
+  const int is_list = 0;  // Another thread may remove its entries.
 #else
   const int is_list = PyList_CheckExact(value);
 #endif
@@ -97,7 +98,7 @@ static inline PyObject* mbt_new_read_only(int ndim, npy_intp* shape, double* mem
       to[i] = PyFloat_AS_DOUBLE(x);
       continue;
     }
-    // Integers that a double holds; those of other classes, and larger ones, are for NumPy.
+    // Integers that a double can hold; larger ones and those of other classes are left to NumPy.
     int overflow = 1;
     const long long k = PyLong_CheckExact(x) ? PyLong_AsLongLongAndOverflow(x, &overflow) : 0;
     if (overflow || k > (1LL << 53) || k < -(1LL << 53)) {
@@ -109,7 +110,7 @@ static inline PyObject* mbt_new_read_only(int ndim, npy_intp* shape, double* mem
   return array;
 }
 
-// What is not exactly the array: converted or refused in Python, by a function of `mbt.math.arrays`.
+// Anything but the exact array is converted or refused in Python, by a function of `mbt.math.arrays`.
 [[maybe_unused]] MBT_COLD static PyObject* mbt_ask(
     const char* function, PyObject* value, PyObject* name, int ndim, npy_intp n0, npy_intp n1, npy_intp n2) {
   PyObject* module = PyImport_ImportModule("mbt.math.arrays");

@@ -8,7 +8,7 @@ cimport numpy as cnp
 
 
 cdef enum:
-    # As many axes as an array has in any version of NumPy; of some it has fewer.
+    # The largest number of axes of an array in any version of NumPy; some versions allow fewer.
     MAX_AXES = 64
 
 
@@ -40,7 +40,7 @@ cdef inline object in1(object value, str name, cnp.npy_intp n):
 
 
 cdef inline object one_row(object value, cnp.npy_intp n):
-    """n floats of Python or NumPy, however they lie, as the array that kernels read; None of anything else."""
+    """n floats of Python or NumPy, in any memory layout, as an array that kernels read; None for anything else."""
     if is_array1(value, n):
         return value
     if not cnp.PyArray_CheckExact(value):
@@ -83,7 +83,7 @@ cdef inline object out3(object out, str name, cnp.npy_intp n0, cnp.npy_intp n1, 
 
 
 cdef inline tuple two_outputs(object out, cnp.npy_intp n0, cnp.npy_intp n1):
-    """The two arrays of `out`, (n0,) and (n1,), those that are None made new."""
+    """The two arrays of `out`, (n0,) and (n1,), with new ones in place of None."""
     if out is None:
         return new1(n0), new1(n1)
     if type(out) is tuple and len(<tuple>out) == 2:
@@ -95,7 +95,7 @@ cdef inline tuple two_outputs(object out, cnp.npy_intp n0, cnp.npy_intp n1):
 
 
 cdef inline bint flag(object value, str name) except -1:
-    """True or False: an option that is anything else, the text "no" for one, is a mistake."""
+    """True or False; any other value of an option, such as the text "no", is an error."""
     if value is True:
         return True
     if value is False:
@@ -105,7 +105,7 @@ cdef inline bint flag(object value, str name) except -1:
 
 
 cdef inline int direction(object stabilize) except? -2:
-    """Of stabilization: 1 or 0 of a flag; -1 where time goes back."""
+    """Direction of stabilization: 1 or 0 for a flag; -1 where time runs backwards."""
     if stabilize is True:
         return 1
     if stabilize is False:
@@ -115,7 +115,7 @@ cdef inline int direction(object stabilize) except? -2:
 
 
 cdef inline object option(int stabilized):
-    """The argument again."""
+    """Convert a direction back to its argument."""
     if stabilized < 0:
         return -1
     return True if stabilized else False
@@ -127,12 +127,12 @@ cdef inline object apart(object value, object out):
 
 
 cdef inline bint meet(object a, object b):
-    """Whether two arrays to write into, of which there may be none, share memory."""
+    """Whether two output arrays, either of which may be None, share memory."""
     return a is not None and b is not None and overlap(a, b)
 
 
 cdef inline void add_array(object array, double* total) noexcept:
-    """Add the numbers of an array of float64."""
+    """Add the entries of an array of float64."""
     add_numbers(data(array), size(array), total)
 
 

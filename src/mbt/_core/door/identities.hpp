@@ -1,4 +1,4 @@
-// Numbers of Python objects, by identity: to ask an object for its attributes takes ten times as long.
+// Indices of Python objects, by identity: reading an attribute of an object takes ten times as long.
 #pragma once
 #include <Python.h>
 
@@ -11,7 +11,7 @@
 
 namespace MBT_NS {
 
-// A hash table with open addressing, which one thread fills, and then others read. Whoever has it keeps the objects alive.
+// A hash table with open addressing, filled by one thread and then read by others. Its owner keeps the objects alive.
 class Identities {
  public:
   Identities() = default;
@@ -21,7 +21,8 @@ class Identities {
 
   bool is_empty() const { return table() == nullptr; }
 
-  // Room for so many objects: twice as many slots, so that most are found at once. False when there is no memory left.
+  // Reserve space for `count` objects, with at least twice as many slots, so that most are found at once. False if out
+  // of memory.
   bool reserve(std::size_t count) {
     int bits = 1;
     while ((std::size_t{1} << bits) < 2 * count) ++bits;
@@ -37,14 +38,14 @@ class Identities {
 
   void add(PyObject* object, int number) { table()->slots()[table()->place(object)] = Slot{object, number}; }
 
-  // -1: it is none of these.
+  // -1 if the object is not in the table.
   int find(PyObject* object) const {
     Table* all = table();
     const Slot& slot = all->slots()[all->place(object)];
     return slot.object == nullptr ? -1 : slot.number;
   }
 
-  // Become what `other` is, and leave it empty.
+  // Take over the contents of `other`, and leave it empty.
   void take(Identities& other) { std::free(table_.exchange(other.table_.exchange(nullptr))); }
 
   void clear() { std::free(table_.exchange(nullptr)); }
@@ -55,14 +56,15 @@ class Identities {
     int number;
   };
 
-  // One block of memory, so that who sees the table sees all of it.
+  // One block of memory, so that a thread that sees the table sees all of it.
   struct Table {
     std::size_t mask;
     int shift;
 
     Slot* slots() { return reinterpret_cast<Slot*>(this + 1); }
 
-    // Where an object is, or would be. Fibonacci hashing: Knuth, "The Art of Computer Programming", vol. 3, 6.4.
+    // The slot of an object, or the one it would get. Fibonacci hashing: Knuth, "The Art of Computer Programming", vol.
+    // 3, 6.4.
     std::size_t place(PyObject* object) {
       const std::uint64_t address = reinterpret_cast<std::uintptr_t>(object);
       std::size_t i = static_cast<std::size_t>((address * 0x9E3779B97F4A7C15u) >> shift);

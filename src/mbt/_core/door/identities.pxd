@@ -1,4 +1,4 @@
-"""Numbers of Python objects, by identity."""
+"""Indices of Python objects, by identity."""
 
 
 cdef extern from "door/identities.hpp" namespace "MBT_NS":

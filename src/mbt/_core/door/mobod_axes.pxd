@@ -30,7 +30,7 @@ cdef inline void set_rotation_of_z_to(const double* axis, double* R) noexcept no
         R[3*i] = x[i]
         R[3*i + 1] = axis[(i + 1) % 3]*x[(i + 2) % 3] - axis[(i + 2) % 3]*x[(i + 1) % 3]
         R[3*i + 2] = axis[i]
-    R[3*first + 1] = 0.0  # orthogonal to that coordinate axis; the difference is rounding
+    R[3*first + 1] = 0.0  # orthogonal to that coordinate axis; this removes rounding errors
 
 
 cdef inline int axis_shift(const double* R_MN) noexcept nogil:

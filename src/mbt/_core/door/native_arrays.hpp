@@ -1,4 +1,4 @@
-// Arrays of float64 or float32, as native code of one tree takes them. exact_arrays.hpp has those of all else.
+// Arrays of float64 or float32 for native code of one tree. All other code uses exact_arrays.hpp.
 #pragma once
 #include <Python.h>
 #include <numpy/arrayobject.h>
@@ -18,7 +18,7 @@ static inline int mbt_are_many_of(PyObject* o, int type, npy_intp n0, npy_intp n
          PyArray_ISCARRAY_RO(a);
 }
 
-// Do the memories of two contiguous arrays meet?
+// Do two contiguous arrays share memory?
 static inline int mbt_bytes_meet(PyObject* a, PyObject* b) {
   PyArrayObject *x = (PyArrayObject*)a, *y = (PyArrayObject*)b;
   return PyArray_BYTES(x) < PyArray_BYTES(y) + PyArray_NBYTES(y) &&

@@ -1,4 +1,4 @@
-"""What native code that was made for one tree takes: its functions, the layouts of arrays, and checks of these."""
+"""Arguments of native code made for one tree: function types, layouts of arrays, and checks."""
 
 cimport numpy as cnp
 
@@ -8,12 +8,12 @@ cdef extern from "door/native_arrays.hpp":
     bint overlap "mbt_bytes_meet"(object a, object b)
 
 cdef enum:
-    # Inputs, outputs and axes of an output, at most.
+    # Most inputs, outputs, and axes of an output.
     MAX = 3
-    # The same of a function that users write.
+    # The same for a function written by users.
     MAX_ARRAYS = 64
     MAX_AXES = 8
-    # From so many states on the microseconds that sharing them out takes do not show.
+    # From this many states on, the microseconds that it takes to distribute them do not matter.
     SHARED = 8192
 
 ctypedef void (*OneState)(const void* const* inputs, void* const* outputs) noexcept nogil
@@ -28,7 +28,7 @@ cdef struct Layout:
 
 
 cdef inline bint are_mixed(const Layout* of, int num_outputs, Py_ssize_t size, void** targets) noexcept nogil:
-    """Whether two arrays, of so many bytes for each number of their layout, are in the same memory; NULL is none."""
+    """Whether two arrays share memory; their layout counts entries of `size` bytes. NULL is no array."""
     cdef const char* begin[MAX_ARRAYS]
     cdef const char* end[MAX_ARRAYS]
     cdef int i, k, num_given = 0
@@ -45,7 +45,7 @@ cdef inline bint are_mixed(const Layout* of, int num_outputs, Py_ssize_t size, v
 
 
 cdef inline int check_rows(object array, int type, Py_ssize_t count, Py_ssize_t size) except -1:
-    """Memory is read and written without a look at it: whatever calls this, nothing else may pass."""
+    """Native code reads and writes memory unchecked, so nothing else may pass, whoever calls this."""
     if (
         not cnp.PyArray_CheckExact(array) or cnp.PyArray_TYPE(array) != type or not cnp.PyArray_ISCARRAY_RO(array)
         or len(array) not in (1, count) or cnp.PyArray_SIZE(array) != len(array)*size

@@ -1,4 +1,4 @@
-"""Calls of native code that was made for one tree: with the arrays of one state at once, and of many."""
+"""Calls of native code that was made for one tree, with the arrays of one state or of many."""
 
 cimport numpy as cnp
 from cpython.dict cimport PyDict_GetItemWithError, PyDict_Next
@@ -25,11 +25,11 @@ adopt(ReadOnlyArray)
 
 
 cdef class NativeFunction:
-    """A function of native code, of q, of q and v, or of q, v and one array more.
+    """A native function of q, of q and v, or of q, v and one more array.
 
-    `library` is kept alive; `one` and `many` are addresses in it: of a function of one state, and of one of many.
-    `sizes` are those of the inputs, `shapes` those of the outputs of one state. Whatever is not exactly the arrays of
-    one state, or of one axis of states, goes to `otherwise(inputs, out)`. Arrays are float64, or float32 of a `single`.
+    `library` is kept alive; `one` and `many` are addresses in it: functions for one state and for many. `sizes` are
+    those of the inputs, `shapes` those of the outputs, for one state. Anything but the exact arrays of one state, or of
+    one axis of states, goes to `otherwise(inputs, out)`. Arrays are float64, or float32 if `single`.
     """
 
     cdef OneState one
@@ -61,7 +61,7 @@ cdef class NativeFunction:
             for k in range(self.num_axes[i]):
                 self.shapes[i][k] = shapes[i][k]
 
-    # What is missing is None here, and what is too much in `more`: `otherwise` has the words to refuse it.
+    # Missing arguments are None here and surplus ones are in `more`: `otherwise` raises the error.
 
     def of_positions(self, q=None, *more, out=None):
         """Call with generalized positions (..., num_positions)."""
@@ -125,7 +125,7 @@ cdef class NativeFunction:
         return self.call((q, v, x), out)
 
     cdef bint takes(self, out):
-        """Whether the one result of one state can go there without further checks."""
+        """Whether `out` can take the single result of one state without further checks."""
         return self.num_outputs == 1 and (out is None or self.fits(out, 0, -1))
 
     cdef object call_one(self, const void** inputs, out):
@@ -137,7 +137,7 @@ cdef class NativeFunction:
         return out
 
     cdef object call(self, tuple arrays, out):
-        """With arrays that are exactly those of one state, or of one axis of not too many; all others go elsewhere."""
+        """Call with the exact arrays of one state, or of one axis of not too many; others are handled elsewhere."""
         cdef const void* inputs[MAX]
         cdef void* targets[MAX]
         cdef Py_ssize_t[MAX] strides
@@ -163,7 +163,7 @@ cdef class NativeFunction:
         return results[0] if self.num_outputs == 1 else results
 
     cdef Py_ssize_t count_states(self, tuple arrays):
-        """How many there are in one axis in front; -1 of one state without it, -2 of anything else."""
+        """Number of states in one leading axis; -1 for one state without that axis, -2 for anything else."""
         cdef Py_ssize_t count = -1
         cdef int i, axes = -1
         if len(arrays) != self.num_inputs:
@@ -183,7 +183,7 @@ cdef class NativeFunction:
         return count
 
     cdef bint is_one_state(self, tuple arrays):
-        """Of arrays that a Context shows."""
+        """Whether arrays returned by a Context are those of one state."""
         cdef int i
         for i in range(self.num_inputs):
             if not self.is_one(arrays[i], i):
@@ -191,13 +191,13 @@ cdef class NativeFunction:
         return True
 
     cdef bint is_one(self, object array, int i):
-        """Whether it is exactly the array of one state of this input."""
+        """Whether this is the exact array of one state for this input."""
         if self.type == cnp.NPY_DOUBLE:
             return is_array1(array, self.sizes[i])
         return is_one_of(array, self.type, self.sizes[i])
 
     cdef tuple take_outputs(self, out, Py_ssize_t count, void** targets):
-        """The arrays to write into, by default new ones; None where something else is given."""
+        """The arrays to write into, by default new ones; None if `out` is anything else."""
         cdef int i, axes = 0 if count == -1 else 1
         cdef cnp.npy_intp[MAX + 1] shape
         shape[0] = count
@@ -248,10 +248,10 @@ cdef class NativeFunction:
 
 
 cdef class NativeTick:
-    """A function of native code with any inputs and outputs, called by position or by name.
+    """A native function with any inputs and outputs, called by position or by name.
 
-    `inputs` and `outputs` are shapes of one state by name; `kind` tells what is returned: an array, a tuple, or a
-    dict. Whatever is not exactly the arrays of one state, or of one axis of states, goes to `otherwise(inputs, out)`.
+    `inputs` and `outputs` are shapes for one state, by name; `kind` is the kind of result: an array, a tuple, or a
+    dict. Anything but the exact arrays of one state, or of one axis of states, goes to `otherwise(inputs, out)`.
     """
 
     cdef OneState one
@@ -292,7 +292,7 @@ cdef class NativeTick:
         free(self.layouts)
 
     def _serve(self, otherwise):
-        """Take what serves all other calls."""
+        """Set the function that serves all other calls."""
         self.otherwise = otherwise
 
     def __call__(self, *arguments, **named):
@@ -348,7 +348,7 @@ cdef class NativeTick:
             self.many(sources, strides, targets, count)
 
     cdef tuple by_position(self, tuple arguments, dict named):
-        """Arguments in order; those that are missing are None, and what is unknown is refused."""
+        """Arguments in order; missing ones are None, unknown names are refused."""
         cdef Py_ssize_t i, count = 0
         cdef PyObject* given
         cdef list positions = list(arguments)
@@ -363,7 +363,7 @@ cdef class NativeTick:
     cdef bint take(
         self, object x, int i, double* number, const void** source, Py_ssize_t* stride, Py_ssize_t* count
     ) noexcept:
-        """Whether it is an array of one state, or of as many as the others have, and where its numbers are."""
+        """Whether this is an array of one state, or of as many as the others have; sets the address of its data."""
         cdef const Layout* layout = self.layouts + i
         cdef int k, axes
         if layout.num_axes == 0 and PyFloat_Check(x):
@@ -391,7 +391,7 @@ cdef class NativeTick:
         return True
 
     cdef object make_outputs(self, Py_ssize_t count, void** targets):
-        """New arrays, as they are returned."""
+        """New arrays, in the form in which they are returned."""
         cdef int i
         arrays = []
         for i in range(self.num_outputs):
@@ -403,7 +403,7 @@ cdef class NativeTick:
         return dict(zip(self.output_names, arrays)) if self._kind is dict else tuple(arrays)
 
     cdef object take_outputs(self, out, Py_ssize_t count, void** targets):
-        """The arrays given, and new ones for those that are not; None where something else is given."""
+        """The arrays given, and new ones for the missing; None if anything else is given."""
         cdef int i, num_given = 0
         cdef PyObject* arrays[MAX_ARRAYS]
         cdef PyObject* name
@@ -425,7 +425,7 @@ cdef class NativeTick:
             name = PyTuple_GET_ITEM(self.output_names, i)
             if self._kind is tuple:
                 arrays[i] = PyTuple_GET_ITEM(out, i)
-            # A dict that a call has returned has them in order.
+            # A dict that a call returned has its names in order.
             elif not PyDict_Next(out, &place, &key, &arrays[i]) or key != name:
                 arrays[i] = PyDict_GetItemWithError(out, <object>name)
             if arrays[i] == NULL:
@@ -437,7 +437,7 @@ cdef class NativeTick:
                 return None
             else:
                 targets[i] = data(<object>arrays[i])
-        # There may be a name that is none of an output.
+        # There may be a name that is not that of an output.
         if (self._kind is dict and num_given != <int>len(out)) or are_mixed(
             self.layouts + self.num_inputs, self.num_outputs, size, targets
         ):
@@ -475,7 +475,7 @@ cdef class NativeTick:
         return cnp.PyArray_TYPE(array) == self.type and cnp.PyArray_ISCARRAY_RO(array) and is_writeable(array)
 
     cdef bint meets(self, tuple inputs, result):
-        """Whether an output is in the memory of an input."""
+        """Whether an output shares memory with an input."""
         outputs = result.values() if self._kind is dict else result if self._kind is tuple else (result,)
         for array in outputs:
             for x in inputs:

@@ -1,6 +1,7 @@
 // Functions of poses and rotations on arrays of doubles with any leading axes.
 //
-// Each checks its argument as `mbt.math.poses` does, and gives up where a state is not good: that finds the words.
+// Each checks its argument like `mbt.math.poses`, and gives up if a state is invalid: the Python code then raises the
+// error.
 #pragma once
 #include <Python.h>
 #include <numpy/arrayobject.h>
@@ -14,13 +15,13 @@ namespace MBT_NS {
 
 // Arguments of one state ------------------------------------------------------------------------------------------
 
-// Those of `mbt.math.poses`: a pose typed or computed in single precision is orthonormal to 1e-7.
+// The tolerances of `mbt.math.poses`: a pose typed by hand or computed in single precision is orthonormal to 1e-7.
 static constexpr double ORTHONORMALITY_TOLERANCE = 1e-6;
 static constexpr double BOTTOM_ROW_TOLERANCE = 1e-9;
-// Of larger ones the square overflows.
+// The square of a larger angle overflows.
 static constexpr double LARGEST_ANGLE = 1e150;
 
-static MBT_INLINE bool is_below(double a, double bound) { return std::fabs(a) <= bound; }  // not if NaN
+static MBT_INLINE bool is_below(double a, double bound) { return std::fabs(a) <= bound; }  // false for NaN
 
 static MBT_INLINE bool is_finite(const Vec3<double>& a) { return std::isfinite(a.x + a.y + a.z); }
 
@@ -41,7 +42,7 @@ static MBT_INLINE bool is_angle(const Vec3<double>& phi) {
   return is_below(phi.x, LARGEST_ANGLE) && is_below(phi.y, LARGEST_ANGLE) && is_below(phi.z, LARGEST_ANGLE);
 }
 
-// A factor for entries of this square of their length, so that it neither over- nor underflows; zero of zero.
+// A factor that scales entries with this squared length so that it neither over- nor underflows; zero for zero.
 static MBT_INLINE double factor_of(double square, const double* a, int n) {
   if (square > 1e-200 && square < 1e200) return 1.0;
   double largest = 0.0;
@@ -51,9 +52,9 @@ static MBT_INLINE double factor_of(double square, const double* a, int n) {
   return largest == 0.0 ? 0.0 : std::ldexp(1.0, exponent > -1000 ? -exponent : 1000);
 }
 
-// One state: whether the argument is good, or known to be, and if so the result ------------------------------------
+// One state: whether the argument is valid, or known to be, and if so the result -----------------------------------
 
-// Left and right Jacobians share the code of a formula. (A vector that is handed over in memory takes 20 ns.)
+// Left and right Jacobians share the code of a formula. (Passing a vector in memory takes 20 ns.)
 template <Mat3<double> (*function)(const Vec3<double>&)>
 static MBT_NOINLINE void put_of_vector(const double* x, double sign, double* y) {
   put(function(vector_at(x) * sign), y);
@@ -140,7 +141,7 @@ static inline bool rpy_to_matrix(const double* x, double* y, bool is_good) {
   return true;
 }
 
-// Zero is never good.
+// Zero is never valid.
 static inline bool quaternion_to_matrix(const double* x, double* y, bool is_good) {
   Quaternion<double> q = {x[0], vector_at(x + 1)};
   if (!is_good && !std::isfinite(q.w + q.v.x + q.v.y + q.v.z)) return false;
@@ -160,8 +161,8 @@ static inline bool skew(const double* x, double* y, bool is_good) {
 
 // Many states -----------------------------------------------------------------------------------------------------
 
-// Of one array: the shapes of one state of the argument and of the result, and all states, up to the first that is not
-// good: whether there is none.
+// A function of one array: the shapes of its argument and result for one state. `all` computes states up to the first
+// invalid one, and returns whether all are valid.
 struct PoseFunction {
   bool (*all)(const double* x, npy_intp nx, double* y, npy_intp ny, npy_intp count, bool are_good);
   int axes, shape[2], result_axes, result_shape[2];
@@ -211,13 +212,13 @@ static const PoseFunction POSE_FUNCTIONS[NUM_POSE_FUNCTIONS] = {
 
 // Arguments -------------------------------------------------------------------------------------------------------
 
-// NumPy broadcasts arrays of so many axes; results have up to four behind the leading ones.
+// NumPy broadcasts this many axes; results have up to four more after the leading ones.
 static constexpr int MOST_LEADING_AXES = 28;
 
-// The leading axes of one argument, or those in common of several.
+// The leading axes of one argument, or those shared by several.
 struct LeadingAxes {
   int count = 0;
-  npy_intp dims[MOST_LEADING_AXES + 2];  // and room for those of a result
+  npy_intp dims[MOST_LEADING_AXES + 2];  // with space for those of a result
 
   npy_intp size() const {
     npy_intp product = 1;
@@ -226,12 +227,12 @@ struct LeadingAxes {
   }
 };
 
-// Doubles of one state, or of several, one behind the other. A stride of zero repeats those of one.
+// Doubles of one state, or of several in sequence. A stride of zero repeats one state.
 struct Argument {
   const double* data = nullptr;
   npy_intp stride = 0;
   double copy[16];            // of one state that is not contiguous
-  PyObject* owner = nullptr;  // of a copy that is larger, or of numbers of a list
+  PyObject* owner = nullptr;  // of a larger copy, or of an array made from a list
 
   Argument() = default;
   Argument(const Argument&) = delete;
@@ -257,8 +258,8 @@ static inline void copy_one(PyArrayObject* array, int axes, double* to) {
   }
 }
 
-// Whether an argument, (..., *shape), is read here: an array of doubles, a float, or a list of numbers, whose leading axes
-// are those of the arguments before it, or none. False also when memory is short.
+// Whether an argument, (..., *shape), is read here: an array of doubles, a float, or a list of numbers, with the
+// leading axes of the arguments before it, or none. Also false if out of memory.
 static MBT_INLINE bool read(PyObject* value, int axes, const int* shape, LeadingAxes& lead, Argument& argument) {
   if (!mbt_is_plain(value)) {
     if (axes == 1 && !PyArray_Check(value)) return own(mbt_of_numbers(value, shape[0]), argument);
@@ -297,21 +298,21 @@ static MBT_INLINE bool read(PyObject* value, int axes, const int* shape, Leading
   return true;
 }
 
-// Calls: a new array; None where an argument is not read here, or a state is not good ------------------------------
+// Calls: a new array; None if an argument is not read here, or a state is invalid ---------------------------------
 
 static inline PyObject* not_here() {
   if (PyErr_Occurred()) return NULL;
   Py_RETURN_NONE;
 }
 
-// `all(count, to)` computes all states, and returns whether they are good.
+// `all(count, to)` computes all states, and returns whether they are valid.
 template <class All>
 static inline PyObject* new_result(LeadingAxes& lead, int axes, const int* shape, const All& all) {
   const npy_intp count = lead.size();
   for (int i = 0; i < axes; ++i) lead.dims[lead.count + i] = shape[i];
   PyObject* result = PyArray_EMPTY(lead.count + axes, lead.dims, NPY_DOUBLE, 0);
   if (!result) return NULL;
-  // So many states take longer than it takes to let other threads run.
+  // With this many states it is worth releasing the GIL.
   PyThreadState* thread = count < 1000 ? NULL : PyEval_SaveThread();
   const bool are_good = all(count, mbt_data(result));
   if (thread) PyEval_RestoreThread(thread);
@@ -334,12 +335,12 @@ static inline PyObject* call_pose_function(int function, PyObject* value) {
   return call(POSE_FUNCTIONS[function], value, false);
 }
 
-// Of one state.
+// For one state.
 static inline PyObject* call_on_one_state(int function, PyObject* value) {
   return call(POSE_FUNCTIONS[function], value, false, false);
 }
 
-// Of good states, by the name of the function.
+// For states known to be valid, by the name of the function.
 static inline PyObject* call_on_good_states(const char* name, PyObject* value) {
   for (const PoseFunction& f : POSE_FUNCTIONS) {
     if (!std::strcmp(f.name, name)) return call(f, value, true);
@@ -347,7 +348,8 @@ static inline PyObject* call_on_good_states(const char* name, PyObject* value) {
   Py_RETURN_NONE;
 }
 
-// Of `p` and `rotation`, either may be None; `kind` is QUATERNION_TO_MATRIX, RPY_TO_MATRIX, or AS_ROTATION.
+// A pose from `p` and `rotation`, either of which may be None; `kind` is QUATERNION_TO_MATRIX, RPY_TO_MATRIX, or
+// AS_ROTATION.
 static inline PyObject* call_make_pose(PyObject* p, PyObject* rotation, int kind) {
   const int shape_p[] = {3}, shape[] = {4, 4};
   const PoseFunction& f = POSE_FUNCTIONS[kind];
@@ -412,7 +414,7 @@ static inline PyObject* call_force_on_frame(PyObject* F_Bo_W, PyObject* X_WB, Py
   return result;
 }
 
-// The next two give what NumPy does to the last bit: BLAS has an order of its own for its sums, and nothing is fused.
+// The next two match NumPy to the last bit: BLAS has its own order of summation, and nothing is fused.
 
 static MBT_INLINE double rounded_product(double a, double b) {
   volatile double ab = a * b;
@@ -425,7 +427,7 @@ static inline Vec3<double> rounded_cross(const Vec3<double>& a, const Vec3<doubl
       rounded_product(a.x, b.y) - rounded_product(a.y, b.x)};
 }
 
-// y = R x; false when memory is short.
+// y = R x; false if out of memory.
 static MBT_NOINLINE bool rotate(PyObject* R, const Vec3<double>& x, double* y) {
   PyObject* vector = mbt_new1(3);
   if (!vector) return false;
@@ -459,8 +461,8 @@ static inline PyObject* call_shift_and_turn(PyObject* force, PyObject* p, PyObje
   return result;
 }
 
-// v + w x p, where p is R of X_WB times p_BoBp_B, and V_WB = [w; v]; or, with A_WB = [alpha; a],
-// a + (alpha x p + w x (w x p)).
+// v + w x p, where p is the rotation of X_WB times p_BoBp_B, and V_WB = [w; v]; or, with A_WB = [alpha; a], a + (alpha
+// x p + w x (w x p)).
 static inline PyObject* call_motion_of_point(PyObject* X_WB, PyObject* p_BoBp_B, PyObject* V_WB, PyObject* A_WB) {
   const bool is_acceleration = A_WB != Py_None;
   Argument X, p_B, V, A;

@@ -1,8 +1,8 @@
-"""A function in Python that programs compiled by XLA call, on the memory of their operands and results.
+"""A Python function that programs compiled by XLA call, on the memory of their operands and results.
 
-XLA's foreign function interface of version 0 (`xla/ffi/api/c_api.h` of OpenXLA): an attribute tells the one handler
-what to compute. Without XLA to compile or to link with: what it hands over is declared in
-`xla_frames.h`. A call takes a few microseconds, `jax.pure_callback` some hundreds.
+XLA's foreign function interface of version 0 (`xla/ffi/api/c_api.h` of OpenXLA): there is a single handler, and an
+attribute selects what it computes. XLA is needed neither to compile nor to link: `xla_frames.h` declares the structures
+that it passes. A call takes a few microseconds, one of `jax.pure_callback` some hundreds.
 """
 
 cimport numpy as cnp
@@ -71,7 +71,7 @@ def get_handler():
 
 
 cdef object view(XlaBuffer* buffer):
-    """The memory of an operand or a result, for as long as the call lasts."""
+    """The memory of an operand or a result, valid during the call."""
     if buffer.dtype != MBT_XLA_FLOAT64 and buffer.dtype != MBT_XLA_FLOAT32:
         raise TypeError("expected arrays of float64 or float32")
     return cnp.PyArray_SimpleNewFromData(
@@ -87,7 +87,7 @@ cdef bytes run(XlaFrame* frame):
     """Call the function; return the text of its error, if there is one."""
     try:
         called((<int64_t*>frame.attributes.values[0].value)[0], views(&frame.arguments), views(&frame.results))
-    except BaseException as error:  # also an interrupt: it ends the program, which raises what it is told here
+    except BaseException as error:  # also an interrupt: it ends the program, which raises an error with this text
         return f"{type(error).__name__}: {error}".encode("utf-8", "replace")
     return None
 

@@ -1,4 +1,4 @@
-// Memory for scalars that are wider than malloc aligns.
+// Memory for scalars that need a larger alignment than malloc guarantees.
 #pragma once
 #include <cstddef>
 #include <new>
@@ -7,7 +7,7 @@
 
 namespace MBT_NS {
 
-// nullptr when there is no memory left.
+// nullptr if out of memory.
 static inline void* allocate_aligned(std::size_t size) {
   return ::operator new(size, std::align_val_t{64}, std::nothrow);
 }

@@ -1,4 +1,4 @@
-"""Caches of kinematics, and the memory that arrays handed out share."""
+"""Caches of kinematics, and the memory shared by arrays returned from them."""
 
 cimport numpy as cnp
 
@@ -6,12 +6,12 @@ from mbt._core.door.compiled_model cimport CompiledModel, Derived
 from mbt._core.door.exact_arrays cimport MAX_AXES, new_read_only
 
 
-# An array handed out keeps the memory it shows alive, and counts as a reference to it. Memory is written only while
-# nobody else holds it, and a Context computes into its cache only while nobody else holds that: what was handed out
-# never changes.
+# A returned array keeps its memory alive, and counts as a reference to it. Memory is written only while there are no
+# other references to it, and a Context computes into its cache only while there are none to the cache: returned arrays
+# never change.
 
 cdef class Memory:
-    """Doubles that arrays handed out share. No array owns them, so none can resize or unlock them."""
+    """Doubles shared by returned arrays. No array owns them, so none can resize or unlock them."""
     cdef double* data
     cdef Py_ssize_t size
 
@@ -26,11 +26,11 @@ cdef class PositionKinematicsCache:
     cdef CompiledModel compiled
     cdef Derived derived
     cdef unsigned long long q_serial, parameter_serial
-    cdef Memory memory           # of all that follow
-    cdef double* q_data          # (nq,)              what it was computed from
+    cdef Memory memory           # of all arrays below
+    cdef double* q_data          # (nq,)              the positions that the rest is computed from
     cdef double* X_WB_data       # (num_bodies, 4, 4)
-    cdef object _X_WB            # an array of these, once somebody has asked for it
-    # The rest is there after `complete`.
+    cdef object _X_WB            # an array of these, once requested
+    # The rest is computed by `complete`.
     cdef bint is_complete
     cdef double* X_FM_data       # (num_bodies, 4, 4)
     cdef double* X_PB_data       # (num_bodies, 4, 4)
@@ -46,7 +46,7 @@ cdef class PositionKinematicsCache:
 cdef class VelocityKinematicsCache:
     cdef CompiledModel compiled
     cdef unsigned long long q_serial, v_serial, parameter_serial
-    cdef Memory memory           # of all that follow
+    cdef Memory memory           # of all arrays below
     cdef double* V_PB_W_data     # (num_bodies, 6)
     cdef double* V_PB_data       # (num_bodies, 6)
     cdef double* V_WB_data       # (num_bodies, 6)
@@ -58,19 +58,19 @@ cdef class AccelerationKinematicsCache:
     cdef CompiledModel compiled
     cdef readonly object A_WB    # (num_bodies, 6)
     cdef readonly object vdot    # (nv,)
-    cdef bint is_of_context      # a Context hands it out: nobody else computes into it
+    cdef bint is_of_context      # a Context returns it: only that Context computes into it
     cdef set(self, A_WB, vdot)
 
 
 cdef inline object view(object owner, int ndim, cnp.npy_intp* shape, double* memory):
-    """A read-only array of memory that `owner` keeps."""
+    """A read-only array over memory that `owner` keeps alive."""
     array = new_read_only(ndim, shape, memory)
     cnp.set_array_base(array, owner)
     return array
 
 
 cdef inline object vector(Memory memory):
-    """All of it."""
+    """All of the memory."""
     cdef cnp.npy_intp[1] shape = [memory.size]
     return view(memory, 1, shape, memory.data)
 

@@ -1,4 +1,4 @@
-"""What a Context has computed of kinematics, and arrays that show it: what was handed out never changes."""
+"""Kinematics that a Context has computed, and arrays that show them: returned arrays never change."""
 
 cimport numpy as cnp
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
@@ -61,7 +61,7 @@ cdef class PositionKinematicsCache:
 
     @property
     def _origin(self):
-        """What it was computed from: serials of q, v and the parameters; q; the parameters. For `Context.explain`."""
+        """What this was computed from: serials of q, v and the parameters; q; the parameters. For `Context.explain`."""
         cdef Section alone
         alone.enter(self)
         cdef cnp.npy_intp[1] shape = [self.compiled.model.num_positions]
@@ -84,7 +84,7 @@ cdef class PositionKinematicsCache:
         self.q_data = self.H_PB_W_data + 6*nv
 
     cdef bint is_held(self):
-        """Whether somebody else has an array of this memory."""
+        """Whether there are other references to an array of this memory."""
         if self._X_WB is None:
             return Py_REFCNT(<PyObject*>self.memory) > 1
         return Py_REFCNT(<PyObject*>self._X_WB) > 1 or Py_REFCNT(<PyObject*>self.memory) > 2
@@ -92,7 +92,7 @@ cdef class PositionKinematicsCache:
     cdef compute(
         self, Derived derived, const double* q, unsigned long long q_serial, unsigned long long parameter_serial
     ):
-        """Poses in World: all that most callers want."""
+        """Compute poses in World, all that most callers need."""
         cdef Section alone
         alone.enter(self)
         cdef const Model* m = &self.compiled.model
@@ -106,7 +106,7 @@ cdef class PositionKinematicsCache:
         self.parameter_serial = parameter_serial
 
     cdef complete(self):
-        """The rest, of the positions that the poses are of."""
+        """Compute the rest, at the positions of the poses."""
         cdef Section alone
         alone.enter(self)
         cdef const Model* m = &self.compiled.model
@@ -124,7 +124,7 @@ cdef class PositionKinematicsCache:
         cdef Section alone
         alone.enter(self)
         cdef cnp.npy_intp num_bodies = self.compiled.model.num_bodies
-        # Whoever had the array may have reshaped it.
+        # A caller may have reshaped the array.
         if not (self._X_WB is not None and is_array3(self._X_WB, num_bodies, 4, 4)):
             self._X_WB = _poses(self.memory, num_bodies, self.X_WB_data)
         return self._X_WB
@@ -213,7 +213,7 @@ cdef class VelocityKinematicsCache:
 
     @property
     def _origin(self):
-        """As of `PositionKinematicsCache`; it keeps serials alone."""
+        """Like that of `PositionKinematicsCache`, but with serials only."""
         return (self.q_serial, self.v_serial, self.parameter_serial), None, None
 
     cdef take_memory(self):
@@ -224,7 +224,7 @@ cdef class VelocityKinematicsCache:
         self.V_WB_data = self.V_PB_data + 6*nb
 
     cdef compute(self, PositionKinematicsCache pc, const double* v, unsigned long long v_serial):
-        """Velocities, at what the kinematics of positions are of."""
+        """Compute velocities, at the state of the position kinematics."""
         cdef Section alone
         alone.enter(self)
         if Py_REFCNT(<PyObject*>self.memory) > 1:
@@ -267,7 +267,7 @@ cdef class AccelerationKinematicsCache:
     A_WB : ndarray, shape (num_bodies, 6)
         Spatial acceleration of each body in World [rad/s^2, m/s^2].
     vdot : ndarray, shape (num_velocities,)
-        What it was computed from.
+        Accelerations from which `A_WB` was computed.
     """
 
     def __init__(self, CompiledModel compiled, A_WB, vdot):
@@ -275,7 +275,7 @@ cdef class AccelerationKinematicsCache:
         self.set(A_WB, vdot)
 
     cdef set(self, A_WB, vdot):
-        """Take fresh arrays; those handed out before are left to their holders."""
+        """Set new arrays; arrays returned before are not changed."""
         self.A_WB = _frozen(A_WB)
         self.vdot = _frozen(vdot)
 
@@ -306,7 +306,7 @@ cdef _rows6(object owner, cnp.npy_intp count, double* memory):
 
 
 cdef class SampleVectors:
-    """A vector for each sample of a batch, in memory that is used again when nobody holds an array of it."""
+    """A vector for each sample of a batch, in memory that is reused when no array refers to it."""
 
     def __cinit__(self, tuple shape not None):
         cdef int i
@@ -319,7 +319,7 @@ cdef class SampleVectors:
 
     @property
     def array(self):
-        """All vectors, read-only, of the shape given."""
+        """All vectors, read-only, in the given shape."""
         cdef Section alone
         alone.enter(self)
         return view(self.memory, self.ndim, self.shape, self.memory.data)

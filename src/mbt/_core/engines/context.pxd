@@ -1,4 +1,4 @@
-"""A Context, and what evaluates its quantities."""
+"""A Context, and the engine that evaluates its quantities."""
 
 from mbt._core.algebra.records cimport Parameters
 from mbt._core.door.compiled_model cimport CompiledModel
@@ -8,7 +8,7 @@ from mbt._core.model.structs cimport Model
 
 
 cdef class Engine:
-    """What evaluates quantities in numbers of one kind, for one Context: one state of doubles needs none."""
+    """Evaluates quantities in one scalar type for one Context; one state of doubles needs no engine."""
     cdef bint accepts(self, object value, Py_ssize_t n) except -1
     cdef int check_input(self, object x, Py_ssize_t n) except -1
     cdef object evaluate_quantity(
@@ -16,7 +16,7 @@ cdef class Engine:
 
 
 cdef class ContextCore(StateCore):
-    # What evaluates quantities; None: kernels do, of one state of doubles.
+    # The engine that evaluates quantities; None for one state of doubles, where kernels are called directly.
     cdef public Engine _engine
     cdef PositionKinematicsCache _pc
     cdef VelocityKinematicsCache _vc

@@ -1,4 +1,4 @@
-"""What is computed from the state and the parameters of one Context, and what a copy of it has."""
+"""Computations from the state and parameters of one Context, and the contents of its copies."""
 
 cimport numpy as cnp
 from cpython.ref cimport PyObject
@@ -37,27 +37,27 @@ cdef extern from "engines/serial.hpp" namespace "MBT_NS" nogil:
     unsigned long long next_serial()
 
 
-# Imported at the first use, and kept: looking it up takes longer than reading an angle.
+# Imported at the first use and kept, because looking it up takes longer than reading an angle.
 cdef object doubles = None
 
 cdef class Engine:
 
     cdef bint accepts(self, value, Py_ssize_t n) except -1:
-        """Whether this is an input, (n,), as it is."""
+        """Whether this is an input, (n,), that needs no conversion."""
         raise TypeError(f"{type(self).__name__} is not an engine")
 
     cdef int check_input(self, x, Py_ssize_t n) except -1:
-        """Refuse what is not an input of n numbers."""
+        """Refuse anything but an input of n entries."""
         return 0
 
     cdef object evaluate_quantity(self, ContextCore context, int quantity, const int* integers, x, out):
-        """Return a `Quantity` of a Context, written into `out` if there is one. Integers and input are checked."""
+        """Return a `Quantity` of a Context, written into `out` if given. Integers and input are already checked."""
         raise TypeError(f"{type(self).__name__} is not an engine")
 
     def evaluate(self, ContextCore context not None, int quantity, tuple integers not None, x=None, out=None):
-        """Return a `Quantity` in its shape, of what this engine was given, written into `out` if there is one.
+        """Return a `Quantity` in its shape, from the values given to this engine, written into `out` if given.
 
-        The values of `context` serve the checks, and tell what is locked, and what gravity spares.
+        `context` provides the values for checks, the locked dofs, and the bodies without gravity.
         """
         cdef int[<int>MAX_INTEGERS] numbers
         take_integers(quantity, integers, &context.compiled.model, numbers)
@@ -66,12 +66,12 @@ cdef class Engine:
 
 
 cdef class ContextCore(StateCore):
-    """What is computed from time, positions, velocities, inputs and parameters of one tree."""
+    """Computations from time, positions, velocities, inputs and parameters of one tree."""
 
     cdef object evaluate(self, int quantity, const int* integers, object x=None, object out=None):
-        """Return a `Quantity` at the present values, written into `out` if there is one.
+        """Return a `Quantity` at the current values, written into `out` if given.
 
-        `x` is the input in numbers of this Context, its last axis being that of the quantity. The caller has checked
+        `x` is the input in the scalar of this Context; its last axis is that of the quantity. The caller has checked
         the integers.
         """
         if self._engine is None:
@@ -81,7 +81,7 @@ cdef class ContextCore(StateCore):
         return self._engine.evaluate_quantity(self, quantity, integers, x, out)
 
     def _evaluate(self, int quantity, tuple integers=(), x=None, out=None):
-        """Return a `Quantity` at the present values; see `mbt._core.quantities.table`."""
+        """Return a `Quantity` at the current values; see `mbt._core.quantities.table`."""
         cdef Section alone
         alone.enter(self)
         cdef int[<int>MAX_INTEGERS] numbers
@@ -94,7 +94,7 @@ cdef class ContextCore(StateCore):
         return self.evaluate(quantity, numbers, x, out)
 
     cdef object evaluate_state(self, int quantity, const int* integers, object x, object out):
-        """Of one state of doubles, from the caches."""
+        """Evaluate one state of doubles, from the caches."""
         cdef const Model* m = &self.compiled.model
         cdef const Description* description = describe(quantity)
         cdef PositionKinematicsCache pc = None
@@ -141,7 +141,7 @@ cdef class ContextCore(StateCore):
         return out if sizes.num_axes else number
 
     cdef object take(self, object value, str name, Py_ssize_t n):
-        """An argument, (n,) of each state, as an array of the numbers of this Context."""
+        """An argument, (n,) for each state, as an array of this Context's scalar."""
         if self._engine is None:
             return in1(value, name, n)
         if self._engine.accepts(value, n):
@@ -149,7 +149,7 @@ cdef class ContextCore(StateCore):
         return self._numbers.as_float_array(value, name, (n,))
 
     cdef object take_points(self, object value, str name, int* count):
-        """Points as columns, (3, n), or one point, (3,), as numbers in one axis; `count` is n, or -1."""
+        """Points as columns, (3, n), or one point, (3,), flattened to one axis; `count` is n, or -1."""
         count[0] = -1
         if is_array1(value, 3) and (self._engine is None or self._engine.accepts(value, 3)):
             return value
@@ -162,7 +162,7 @@ cdef class ContextCore(StateCore):
         if self._engine is None:
             points = value if is_exact else above.as_points(value, name)
             if points.ndim > 1:
-                # Doubles are read as they lie in memory.
+                # Doubles are read in place.
                 count[0] = points.shape[1]
             return points
         if is_exact:
@@ -183,11 +183,11 @@ cdef class ContextCore(StateCore):
         return np.zeros(n) if self._engine is None or self._takes_doubles else self._numbers.zeros((n,))
 
     cdef object numbers_of(self, object array):
-        """An array of doubles in the numbers of this Context."""
+        """An array of doubles converted to the scalar of this Context."""
         return array if self._engine is None or self._takes_doubles else self._numbers.take_numbers(array)
 
     cdef object concatenate(self, tuple parts):
-        """Arrays of the numbers of this Context, one behind the other along their last axis."""
+        """Concatenate arrays of this Context's scalar along their last axis."""
         cdef Py_ssize_t total = 0
         cdef double* target
         if self._engine is not None:
@@ -202,9 +202,9 @@ cdef class ContextCore(StateCore):
         return joined
 
     def _write_part(self, bint of_v, Py_ssize_t start, Py_ssize_t count, values):
-        """Write some positions or velocities, one float or a vector; False, if there is more to do than that.
+        """Write some positions or velocities, a float or a vector; False if that is not all there is to do.
 
-        More is to be done of other numbers than doubles, of many states, and of what is not a vector of this length.
+        More is needed for scalars other than doubles, for many states, and for anything but a vector of this length.
         """
         return self._engine is None and self.write_part(of_v, start, count, values)
 
@@ -226,17 +226,17 @@ cdef class ContextCore(StateCore):
 
     @property
     def _numbers(self):
-        """What checks and converts the numbers that elements write into this Context, see `mbt.math.numbers`."""
+        """The checks and conversions of values that elements write into this Context; see `mbt.math.numbers`."""
         global doubles
         if doubles is None:
             from mbt.math.numbers import DOUBLES
             doubles = DOUBLES
         return doubles
 
-    # What a copy has: `_get_state` and `_set_state` are the places for whatever else a Context may come to hold.
+    # Contents of a copy: anything added to a Context must be added to `_get_state` and `_set_state`.
 
     def _get_state(self):
-        """All that a copy of this Context has, by name."""
+        """The contents of a copy of this Context, by name."""
         cdef Section alone
         alone.enter(self)
         self.check_user()
@@ -303,7 +303,7 @@ cdef class ContextCore(StateCore):
         self._locked, self._weightless, self._disabled = other._locked, other._weightless, other._disabled
         self.switches = other.switches
         self.switch_serial = next_serial()
-        # The values are the same, so what was computed from them is.
+        # The values are the same, so the derived data are too.
         self._parameters = other._parameters
         self._derived = other._derived
         self.q_serial = other.q_serial
@@ -312,7 +312,7 @@ cdef class ContextCore(StateCore):
         self.time_serial = other.time_serial
 
     def _move_to(self, tree):
-        """Become a Context of a copy of its tree."""
+        """Attach this Context to a copy of its tree."""
         cdef Section alone
         alone.enter(self)
         state = self._get_state()
@@ -373,7 +373,7 @@ def _frozen_flags(flags, name, size):
 
 
 cdef check_maps(tree, CompiledModel compiled, const double* q, int node):
-    """Refuse positions in which qdot = N(q) v is undefined: gimbal lock of one mobilizer, or of any: -1."""
+    """Refuse positions in which qdot = N(q) v is undefined: gimbal lock of mobilizer `node`, or of any if -1."""
     cdef const Model* m = &compiled.model
     cdef int i, b
     for i in range(m.num_map_checked):
@@ -383,14 +383,14 @@ cdef check_maps(tree, CompiledModel compiled, const double* q, int node):
 
 
 cdef check_elements_at(tree, const Model* m, const Parameters[double]* p, const double* X_WB, int element):
-    """Refuse poses in which the force of an element is undefined: of one, or of any: -1."""
+    """Refuse poses in which the force of an element is undefined: of the given one, or of any if -1."""
     cdef int singular = kernels.find_singular_element(m, p, X_WB, element) if m.num_elements_between else -1
     if singular >= 0:
         above.raise_singular_element(tree, singular)
 
 
 cdef object flat(ContextCore c, F_Bo_W):
-    """Forces on bodies, (num_bodies, 6), in one axis; doubles of one state are read as they lie in memory."""
+    """Forces on bodies, (num_bodies, 6), flattened to one axis; doubles of one state are read in place."""
     if c._engine is None:
         return F_Bo_W
     cdef tuple shape = F_Bo_W.shape

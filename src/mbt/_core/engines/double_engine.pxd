@@ -1,4 +1,4 @@
-"""Every quantity of one state of doubles."""
+"""Evaluate any quantity of one state of doubles."""
 
 from mbt._core.algebra.records cimport Kinematics, Parameters
 from mbt._core.model.structs cimport Model, Switches
@@ -13,7 +13,7 @@ cdef int evaluate_state(
     const double* q, const double* v, const double* x, double* out
 ) except -2 nogil
 
-# The same in the caller's memory, of so many doubles.
+# The same in the caller's memory, of `count_state_memory` doubles.
 cdef int evaluate_state_in(
     int quantity, const int* integers, const Model* model, const Switches* switches,
     const Parameters[double]* p, const double* q, const double* v, const double* x, double* memory, double* out

@@ -10,7 +10,7 @@ from mbt._core.quantities.table cimport (
     DIVIDES, IN_FULL, OVERWRITES_INPUT, POSES, POSITIONS, VELOCITIES, Description, Sizes, describe, sizes_of,
 )
 
-# Those of the dynamics are registered where they are compiled.
+# Dynamics quantities are registered where they are compiled.
 register_from_kinematics[double](&kernels.of_doubles)
 derivatives.register_derivatives_of_doubles(&kernels.of_doubles)
 
@@ -18,7 +18,7 @@ derivatives.register_derivatives_of_doubles(&kernels.of_doubles)
 cdef int evaluate(
     # Topology:
     int quantity,
-    const int* integers,    # (num_integers,)  what the quantity is of: frames, bodies, a force element
+    const int* integers,    # (num_integers,)  indices of frames, bodies or a force element
     const Model* model,
     const Switches* switches,
     # Parameters:
@@ -28,13 +28,13 @@ cdef int evaluate(
     const double* v,        # (nv,)            [rad/s, m/s]
     const double* x,        # (sizes.input,)   [SI]
     # Work:
-    Kinematics[double]* k,  # kinematics, as far as the quantity reads them, and where it computes more
+    Kinematics[double]* k,  # the kinematics that the quantity reads, and memory for more
     # Out:
     double* out,            # (sizes.result,)  [SI]
 ) except -2 nogil:
-    """Fill `out` from q and v, or from what the quantity reads of their kinematics.
+    """Fill `out` from q and v, or from the kinematics that the quantity reads.
 
-    Returns -1, or a dof that no mass resists: then `out` is as it was.
+    Returns -1, or a massless dof: then `out` is unchanged.
     """
     cdef double* memory = kernels.get_work(model, count_memory(quantity, integers, model))
     return run(quantity, integers, model, switches, p, q, v, x, k, memory, out)
@@ -43,7 +43,7 @@ cdef int evaluate(
 cdef int evaluate_state(
     # Topology:
     int quantity,
-    const int* integers,  # (num_integers,)  what the quantity is of: frames, bodies, a force element
+    const int* integers,  # (num_integers,)  indices of frames, bodies or a force element
     const Model* model,
     const Switches* switches,
     # Parameters:
@@ -72,7 +72,7 @@ cdef Py_ssize_t count_state_memory(int quantity, const int* integers, const Mode
 cdef int evaluate_state_in(
     # Topology:
     int quantity,
-    const int* integers,  # (num_integers,)  what the quantity is of: frames, bodies, a force element
+    const int* integers,  # (num_integers,)  indices of frames, bodies or a force element
     const Model* model,
     const Switches* switches,
     # Parameters:
@@ -119,7 +119,7 @@ cdef inline Py_ssize_t count_work(int quantity, const int* integers, const Model
 
 
 cdef Py_ssize_t count_memory(int quantity, const int* integers, const Model* model) noexcept nogil:
-    """Doubles that `run` needs behind those of any algorithm."""
+    """Doubles that `run` needs after those of any algorithm."""
     cdef Sizes sizes = sizes_of(quantity, integers, model)
     cdef int flags = describe(quantity).flags
     return (
@@ -131,7 +131,7 @@ cdef Py_ssize_t count_memory(int quantity, const int* integers, const Model* mod
 cdef int run(
     # Topology:
     int quantity,
-    const int* integers,  # (num_integers,)  what the quantity is of: frames, bodies, a force element
+    const int* integers,  # (num_integers,)  indices of frames, bodies or a force element
     const Model* model,
     const Switches* switches,
     # Parameters:

@@ -1,4 +1,4 @@
-"""Every computation of a tree in values with derivatives.
+"""All computations of a tree in values with derivatives.
 
 An engine holds the parameters, q and v of one Context in the form that kernels read.
 """
@@ -46,7 +46,7 @@ cdef Functions[Dual] of_duals
 register_quantities[Dual](&of_duals)
 register_mass_matrix[Dual](&of_duals)
 
-# Imported at the first use: `mbt.autodiff` costs time.
+# Imported at the first use, because importing `mbt.autodiff` takes time.
 cdef object autodiff_array = None
 cdef object new_array = None
 
@@ -57,7 +57,7 @@ cdef object get_autodiff_array():
         cls = above.AutoDiffArray
         new_array = cls.__new__
         publish()
-        autodiff_array = cls  # last: other threads look for it
+        autodiff_array = cls  # last, because other threads test it
     return autodiff_array
 
 
@@ -70,7 +70,7 @@ cdef object new_autodiff(values, derivatives):
 
 
 cdef int check_numbers(Py_ssize_t n, x, dx) except -1:
-    """Check an input of n numbers and its derivatives, None for constants."""
+    """Check an input of n entries and its derivatives, None for constants."""
     if n and (x is None or not is_array1(x, n)):
         raise ValueError(f"x: expected a float64 array of {n} entries")
     if n and dx is not None and count_columns(dx, n) < 0:
@@ -79,15 +79,14 @@ cdef int check_numbers(Py_ssize_t n, x, dx) except -1:
 
 
 cdef class DualArray:
-    """Numbers with derivatives, as they came and in blocks of MBT_W directions; constants are one block that goes with
-    any.
+    """Values with derivatives, as given and in blocks of MBT_W directions; constants are one block for all directions.
     """
     cdef Py_ssize_t length, directions, num_blocks
-    cdef Py_ssize_t room             # doubles that `values` has room for
-    cdef double* values              # (length,), behind them the derivatives (length, directions)
+    cdef Py_ssize_t room             # capacity of `values`, in doubles
+    cdef double* values              # (length,), followed by the derivatives (length, directions)
     cdef Py_ssize_t room_of_blocks   # Duals
     cdef Dual* blocks
-    cdef bint in_blocks              # whether `blocks` holds the numbers
+    cdef bint in_blocks              # whether `blocks` is up to date
 
     def __dealloc__(self):
         free_aligned(self.values)
@@ -101,7 +100,7 @@ cdef class DualArray:
         return self.copy(size, directions, value, derivatives)
 
     cdef int copy(self, Py_ssize_t size, Py_ssize_t directions, value, derivatives) except -1:
-        """The same of arrays that have been checked."""
+        """The same for arrays that have been checked."""
         cdef Py_ssize_t count = size*(1 + directions)
         cdef double* values
         if count > self.room or self.values == NULL:
@@ -119,7 +118,7 @@ cdef class DualArray:
         return 0
 
     cdef int make_blocks(self) except -1:
-        """Let `block` give what kernels read."""
+        """Prepare the blocks that kernels read."""
         cdef Py_ssize_t i, count = self.length*self.num_blocks
         cdef Dual* blocks
         if self.in_blocks:
@@ -154,11 +153,11 @@ cdef class DualArray:
 
 
 cdef class DualEngine(Engine):
-    """Values and derivatives. Of arguments, the arrays are float64 and C-contiguous."""
+    """Evaluates values and derivatives. Arrays in arguments are float64 and C-contiguous."""
     cdef CompiledModel compiled
     cdef object numbers                  # how results are written: mbt.scalars.ScalarArrays
     cdef DualArray parameters, q, v
-    # What kernels read, made from the parameters when first needed: of doubles, and of each block.
+    # The data that kernels read, derived from the parameters when first needed: in doubles, and for each block.
     cdef Derived of_values
     cdef Dual* derived
     cdef Parameters[Dual]* of_block
@@ -174,19 +173,19 @@ cdef class DualEngine(Engine):
         free_aligned(self.of_block)
 
     def set_q(self, value, derivatives):
-        """Take positions, (nq,) and (nq, directions)."""
+        """Set positions, (nq,) and (nq, directions)."""
         cdef Section alone
         alone.enter(self)
         self.q.load(self.compiled.model.num_positions, value, derivatives)
 
     def set_v(self, value, derivatives):
-        """Take velocities, (nv,) and (nv, directions)."""
+        """Set velocities, (nv,) and (nv, directions)."""
         cdef Section alone
         alone.enter(self)
         self.v.load(self.compiled.model.num_velocities, value, derivatives)
 
     def set_parameters(self, value, derivatives):
-        """Take parameters, (size,) and (size, directions)."""
+        """Set parameters, (size,) and (size, directions)."""
         cdef Section alone
         alone.enter(self)
         self.parameters.load(self.compiled.layout.size, value, derivatives)
@@ -194,7 +193,7 @@ cdef class DualEngine(Engine):
         self.num_derived = 0
 
     cdef int derive_blocks(self) except -1:
-        """Let `of_block` be made from the parameters."""
+        """Derive the data of all blocks from the parameters."""
         cdef const Model* m = &self.compiled.model
         cdef Py_ssize_t size = count_derived(m)
         cdef Py_ssize_t i, num_blocks = self.parameters.num_blocks
@@ -215,7 +214,7 @@ cdef class DualEngine(Engine):
         return 0
 
     cdef const Parameters[double]* derive_values(self) except NULL:
-        """What kernels read of the values of the parameters."""
+        """The data that kernels read, derived from the values of the parameters."""
         if self.of_values is None:
             values = new1(self.parameters.length)
             memcpy(data(values), self.parameters.values, self.parameters.length*sizeof(double))
@@ -269,7 +268,7 @@ cdef class DualEngine(Engine):
     def evaluate_numbers(self, ContextCore context not None, int quantity, tuple integers not None, x, dx):
         """Return values, (n,), and derivatives, (n, directions), of a `Quantity`.
 
-        `x` and `dx` are the input and its derivatives; None stands for no input, and for a constant.
+        `x` and `dx` are the input and its derivatives, None for no input and for a constant.
         """
         cdef Section alone
         alone.enter(self)
@@ -288,7 +287,7 @@ cdef class DualEngine(Engine):
         return values, derivatives
 
     def take_q(self, ContextCore context not None, value):
-        """Take an AutoDiffArray or ndarray as positions of a Context; return whether that needed no conversion."""
+        """Set the positions of a Context from an AutoDiffArray or ndarray; return whether no conversion was needed."""
         cdef Section alone
         alone.enter(self)
         cdef Py_ssize_t nq = self.compiled.model.num_positions
@@ -308,7 +307,7 @@ cdef class DualEngine(Engine):
         return True
 
     def take_v(self, ContextCore context not None, value):
-        """Take an AutoDiffArray or ndarray as velocities of a Context; return whether that needed no conversion."""
+        """Set the velocities of a Context from an AutoDiffArray or ndarray; return whether no conversion was needed."""
         cdef Section alone
         alone.enter(self)
         cdef Py_ssize_t nv = self.compiled.model.num_velocities
@@ -341,7 +340,7 @@ cdef class DualEngine(Engine):
         return self.v.as_autodiff()
 
     cdef Py_ssize_t count_directions(self, Py_ssize_t of_x) except -1:
-        """How many directions there are. Operands have as many, or none."""
+        """Number of directions. Every operand has that many, or none."""
         cdef Py_ssize_t directions = of_x
         cdef Py_ssize_t own
         if self.parameters.values == NULL or self.q.values == NULL or self.v.values == NULL:
@@ -364,7 +363,7 @@ cdef class DualEngine(Engine):
         # Topology:
         ContextCore context,
         int quantity,
-        const int* integers,  # (num_integers,)             what the quantity is of: frames, bodies, a force element
+        const int* integers,  # (num_integers,)             indices of frames, bodies or a force element
         const Sizes* sizes,
         # In:
         const double* x,      # (sizes.input,)              [SI]
@@ -377,9 +376,9 @@ cdef class DualEngine(Engine):
         cdef int singular
         cdef const Description* row = describe(quantity)
         self.check(context, quantity, integers)
-        # Of the dynamics there are partial derivatives along all dofs at once. With products they take the time of 1.4
-        # blocks of forward dynamics, of 2 to 2.4 of inverse dynamics (6 to 30 dofs). Those of what divides are without
-        # constraints.
+        # For dynamics there are partial derivatives along all dofs at once. Including the products, they take as long
+        # as 1.4 blocks of forward dynamics, or 2 to 2.4 blocks of inverse dynamics (6 to 30 dofs). For quantities that
+        # divide, they do not cover constraints.
         if (
             row.derivatives != NO_QUANTITY and not (row.flags & DIVIDES and self.compiled.model.num_constraints)
             and not integers[0] and directions > MBT_W and not self.parameters.directions
@@ -407,7 +406,7 @@ cdef class DualEngine(Engine):
         # Topology:
         ContextCore context,
         int quantity,
-        const int* integers,  # (num_integers,)             what the quantity is of: frames, bodies, a force element
+        const int* integers,  # (num_integers,)             indices of frames, bodies or a force element
         const Sizes* sizes,
         # In:
         const double* x,      # (sizes.input,)              [SI]
@@ -417,7 +416,7 @@ cdef class DualEngine(Engine):
         double* values,       # (sizes.result,)             [SI]
         double* derivatives,  # (sizes.result, directions)  [SI]
     ) except -2:
-        """Let kernels compute with MBT_W derivatives at a time. Returns -1, or the first dof that no mass resists."""
+        """Compute with MBT_W derivatives at a time in kernels. Returns -1, or the first massless dof."""
         cdef const Model* m = &self.compiled.model
         cdef Py_ssize_t num_x = sizes.input
         cdef Py_ssize_t num_out = sizes.result
@@ -454,8 +453,8 @@ cdef class DualEngine(Engine):
         # Topology:
         ContextCore context,
         int quantity,
-        int partials,         # the quantity of its derivatives
-        const int* integers,  # (num_integers,)   what the quantity is of
+        int partials,         # the quantity of its partial derivatives
+        const int* integers,  # (num_integers,)   indices of the quantity
         # In:
         const double* x,      # (nv,)             [SI]
         const double* dx,     # (nv, directions)  [SI]
@@ -480,7 +479,7 @@ cdef class DualEngine(Engine):
         )
 
     cdef int check(self, ContextCore context, int quantity, const int* integers) except -1:
-        """Refuse values at which the result is undefined, as trees of doubles do."""
+        """Refuse values at which the result is undefined, like trees of doubles."""
         cdef const Model* m = &self.compiled.model
         cdef int singular
         if context.compiled is not self.compiled:

@@ -28,7 +28,7 @@ cdef inline void add_partials(
 cdef inline void set_velocity_seeds(
     const Model* m, const double* q, const double* dq, Py_ssize_t directions, double* rows, Seed* seeds
 ) noexcept nogil:
-    """Rows of N+ dq, (nv, directions): those of dq, wherever they are."""
+    """Rows of N+ dq, (nv, directions); the rows of dq itself where they are the same."""
     cdef int b, i, j, num_q, num_v
     cdef double[7] unit
     cdef double[7][7] Nplus      # transposed
@@ -36,7 +36,7 @@ cdef inline void set_velocity_seeds(
         num_q = m.q_start[b + 1] - m.q_start[b]
         num_v = m.v_start[b + 1] - m.v_start[b]
         if num_q == 1:
-            # qdot = v of every mobilizer with one dof.
+            # qdot = v for every mobilizer with one dof.
             Nplus[0][0] = 1.0
         else:
             for j in range(num_q):
@@ -58,7 +58,7 @@ cdef inline Py_ssize_t count_memory_of_kernels(const Call[double]* c, int quanti
 cdef inline Py_ssize_t count_memory_of_partials(
     const Call[double]* c, int quantity, int partials, Py_ssize_t directions
 ) noexcept nogil:
-    """Doubles that `calc_by_partials` works with: of kernels, three matrices, and the rows and seeds of an operand."""
+    """Doubles of work in `calc_by_partials`: that of kernels, three matrices, and the rows and seeds of an operand."""
     cdef Py_ssize_t nv = c.model.num_velocities
     return count_memory_of_kernels(c, quantity, partials) + 3*nv*nv + nv*directions + (nv*sizeof(Seed))//sizeof(double)
 
@@ -66,7 +66,7 @@ cdef inline Py_ssize_t count_memory_of_partials(
 cdef inline int calc_by_partials(
     Call[double]* c,      # out: values
     int quantity,
-    int partials,         # the quantity of its derivatives
+    int partials,         # the quantity of its partial derivatives
     # In:
     const double* dq,     # (nq, directions)  [rad, m]
     const double* dv,     # (nv, directions)  [rad/s, m/s]
@@ -75,7 +75,7 @@ cdef inline int calc_by_partials(
     # Out:
     double* derivatives,  # (nv, directions)  [SI]
 ) noexcept nogil:
-    """y' = y_q N+ q' + y_v v' + y_x x'. Returns -1, or the first dof that no mass resists; NULL is zero."""
+    """y' = y_q N+ q' + y_v v' + y_x x'. Returns -1, or the first massless dof; NULL is zero."""
     cdef const Model* m = c.model
     cdef Py_ssize_t nv = m.num_velocities
     cdef double* by_q = c.memory + count_memory_of_kernels(c, quantity, partials)
@@ -85,7 +85,7 @@ cdef inline int calc_by_partials(
     cdef Seed* seeds = <Seed*>(rows + nv*directions)
     cdef int singular
     if describe(quantity).flags & DIVIDES:
-        # Forward dynamics: it tells which dof no mass resists.
+        # Forward dynamics, which finds massless dofs.
         singular = kernels.forward_dynamics_with_elements(m, c.p, c.switches, c.q, c.v, c.x, c.memory, c.out)
         if singular >= 0:
             return singular

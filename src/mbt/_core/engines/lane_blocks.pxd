@@ -1,4 +1,4 @@
-"""Samples of a batch, block by block: from rows into lanes, through a kernel, and back."""
+"""Samples of a batch, block by block: loaded from rows into lanes, passed through a kernel, and stored."""
 
 from libc.math cimport NAN
 from libc.string cimport memcpy
@@ -38,7 +38,7 @@ cdef extern from "scalars/placed_rows.hpp" namespace "MBT_NS" nogil:
 
 
 cdef inline int run_samples(const Job* job, Py_ssize_t first, Py_ssize_t end) noexcept nogil:
-    """Samples `first` to `end` - 1. Returns 0, or 1 without memory."""
+    """Samples `first` to `end` - 1. Returns 0, or 1 if out of memory."""
     cdef const Model* m = job.model
     cdef Py_ssize_t num_input = 0, num_output = job.output_size*job.num_outputs
     cdef Py_ssize_t num_work = count_work_of[Lanes](job.functions, job.quantity, job.integers, m)
@@ -52,7 +52,7 @@ cdef inline int run_samples(const Job* job, Py_ssize_t first, Py_ssize_t end) no
     cdef Py_ssize_t num_places = num_output//2 + 1 if job.sparse else 0
     cdef Py_ssize_t i, k, count
     cdef int j
-    cdef int zero = -1  # where zeros come in whole blocks, their place
+    cdef int zero = -1  # if zeros are stored as whole blocks, their place
     for j in range(job.num_operands):
         num_input += job.operands[j].size
     cdef double* arena = arena_doubles(
@@ -146,7 +146,7 @@ cdef inline int run_samples(const Job* job, Py_ssize_t first, Py_ssize_t end) no
 
 
 cdef inline void set_places(const Job* job, int zero, int* places) noexcept nogil:
-    """Where each number of a sparse result is in the output of the kernel; `zero`: where a zero is."""
+    """Place of each entry of a sparse result in the output of the kernel; `zero` is the place of a zero."""
     if job.quantity == MASS_MATRIX:
         set_packed_places(job.model, zero, places)
     elif job.quantity == INVERSE_DYNAMICS_REGRESSOR:
@@ -197,7 +197,7 @@ cdef inline void run_kernel(const Job* job, Call[Lanes]* c, Lanes* out) noexcept
 # Samples without a result ---------------------------------------------------------------------------------------
 
 cdef inline void spoil_massless(const Model* m, const Pivots[Lanes]* p, Py_ssize_t n, Lanes* out) noexcept nogil:
-    """NaN in each lane where no mass resists a dof."""
+    """Write NaN in each lane where a dof is massless."""
     cdef Lanes bad = <Lanes>0.0
     cdef Lanes zero = <Lanes>0.0
     cdef Lanes nan = <Lanes>NAN
@@ -212,9 +212,9 @@ cdef inline void spoil_massless(const Model* m, const Pivots[Lanes]* p, Py_ssize
 cdef inline void spoil_singular(
     const Job* job, Py_ssize_t first, Py_ssize_t count, double* memory, Lanes* v
 ) noexcept nogil:
-    """NaN in each sample where a mobilizer has no pose or no rates, or an element no force.
+    """Write NaN in each sample where a mobilizer has no pose or no rates, or an element no force.
 
-    Along a path in the velocities at its beginning, and with them in whatever follows.
+    Along a path, NaN in the initial velocities makes all later results NaN.
     """
     cdef Py_ssize_t i, k
     cdef int j

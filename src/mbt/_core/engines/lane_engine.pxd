@@ -1,4 +1,4 @@
-"""Batches: what a tree computes, for many states at once."""
+"""Batches: computations of a tree for many states at once."""
 
 from mbt._core.door.compiled_model cimport CompiledModel
 from mbt._core.engines.leading_axes cimport Batch

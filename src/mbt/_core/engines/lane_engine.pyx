@@ -1,7 +1,8 @@
-"""Batches: what a tree computes, for many states at once, MBT_W of them in the lanes of a register.
+"""Batches: computations of a tree for many states at once, MBT_W of them in the lanes of a register.
 
-A block of MBT_W states goes through a whole computation before the next one begins: its memory stays in the cache.
-What a sample gets depends on nothing else in its batch: no lane reads another, and threads share whole blocks.
+A block of MBT_W states goes through a whole computation before the next one begins, so that its memory stays in the CPU
+cache. The result of a sample does not depend on the rest of its batch: no lane reads another, and threads share whole
+blocks.
 """
 
 cimport numpy as cnp
@@ -47,7 +48,7 @@ register_quantities_of_lanes(&of_lanes)
 
 
 cdef class LaneParameters:
-    """What kernels read, the same in every lane, and in one state of doubles."""
+    """The data that kernels read: equal in all lanes, and for one state of doubles."""
     cdef CompiledModel compiled
     cdef object vector           # (layout.size,)
     cdef Derived derived
@@ -73,7 +74,7 @@ cdef class LaneParameters:
 
 
 cpdef LaneParameters lane_parameters(CompiledModel compiled, vector):
-    """What kernels read of one parameter vector; of the default one always the same object."""
+    """The data that kernels read, from one parameter vector; the default vector always gives the same object."""
     if vector is not compiled.default_parameters:
         return LaneParameters(compiled, vector)
     if compiled.lane_defaults is None:
@@ -82,7 +83,7 @@ cpdef LaneParameters lane_parameters(CompiledModel compiled, vector):
 
 
 cdef int make_lane_defaults(CompiledModel compiled) except -1:
-    """Of several threads one is first: what the others have read of it must stay."""
+    """The first of several threads wins: data that the others have read must not be replaced."""
     defaults = LaneParameters(compiled, compiled.default_parameters)
     publish()
     cdef Section alone
@@ -94,7 +95,7 @@ cdef int make_lane_defaults(CompiledModel compiled) except -1:
 
 # Samples are shared among this many threads, at the most.
 cdef int num_threads = engines.default_num_threads
-# Results that are larger than what caches hold go past them.
+# Results larger than the CPU caches bypass them.
 cdef Py_ssize_t STREAMED_BYTES = 8*1024*1024
 
 
@@ -113,7 +114,7 @@ def lane_count():
 
 
 def count_outputs(CompiledModel compiled not None, int quantity, tuple integers=()):
-    """Numbers of a `Quantity`, of one sample."""
+    """Number of entries of a `Quantity` for one sample."""
     cdef int[<int>MAX_INTEGERS] numbers
     take_integers(quantity, integers, &compiled.model, numbers)
     return sizes_of(quantity, numbers, &compiled.model).result
@@ -122,10 +123,10 @@ def count_outputs(CompiledModel compiled not None, int quantity, tuple integers=
 cdef int run_batch(
     Batch batch, CompiledModel compiled, int quantity, const int* integers, tuple outputs
 ) except -1:
-    """Evaluate a `Quantity` of all samples with the default parameters.
+    """Evaluate a `Quantity` for all samples with the default parameters.
 
-    The operands of `batch` are q, v and the parts of the input, as far as the quantity has them. `outputs` have the
-    shape of the batch in front.
+    The operands of `batch` are those of q, v and the parts of the input that the quantity uses. `outputs` have the
+    batch shape as leading axes.
     """
     cdef LaneParameters defaults = lane_parameters(compiled, compiled.default_parameters)
     cdef Job job
@@ -145,9 +146,9 @@ cdef int run_batch(
 cdef int roll_out_batch(
     Batch batch, CompiledModel compiled, const int* integers, double dt, q, v, Py_ssize_t num_rows, Py_ssize_t first_row
 ) except -1:
-    """Roll out from all samples with the default parameters, into rows of q and v, from the first one on.
+    """Roll out from all samples with the default parameters, writing rows of q and v from the first one on.
 
-    The operands of `batch` are q, v and the forces, of each step or of all of them. `q` and `v` have `num_rows` rows
+    The operands of `batch` are q, v and the forces, for each step or the same for all. `q` and `v` have `num_rows` rows
     for each sample.
     """
     cdef LaneParameters defaults = lane_parameters(compiled, compiled.default_parameters)
@@ -163,7 +164,7 @@ cdef int roll_out_batch(
     operands[0], operands[1], operands[2] = batch.operands[0], batch.operands[1], Operand(&dt, 0, 1)
     job.operands = operands
     job.num_operands = 3
-    # States move on, also one that all samples begin with.
+    # States are updated in place, even one that all samples start from.
     job.spoils_input = True
     path.tau = batch.operands[2].data
     path.tau_of_step = m.num_velocities if batch.operands[2].size > m.num_velocities else 0
@@ -179,8 +180,8 @@ cdef int roll_out_batch(
 
 
 cdef class LaneEngine(Engine):
-    """What the samples of one Context are computed from: q and v, one row for all samples or one for each, and
-    parameters, of which samples have their own in some columns.
+    """The inputs of all samples of one Context: q and v, one row for all samples or one for each, and parameters, which
+    differ between samples in some columns.
     """
     cdef CompiledModel compiled
     cdef tuple batch_shape
@@ -196,19 +197,19 @@ cdef class LaneEngine(Engine):
             self.count *= extent
 
     def set_q(self, q):
-        """Take positions; None lets go of them."""
+        """Set positions; None releases them."""
         cdef Section alone
         alone.enter(self)
         self.q = q
 
     def set_v(self, v):
-        """Take velocities; None lets go of them."""
+        """Set velocities; None releases them."""
         cdef Section alone
         alone.enter(self)
         self.v = v
 
     def set_parameters(self, vector, columns, rows):
-        """Take parameters: those of all samples, and `rows` of those in `columns` that samples have of their own."""
+        """Set parameters: those shared by all samples, and `rows` of per-sample values for `columns`."""
         cdef Section alone
         alone.enter(self)
         self.vector, self.columns, self.rows = vector, columns, rows
@@ -218,7 +219,7 @@ cdef class LaneEngine(Engine):
         return is_array1(value, n)
 
     cdef object evaluate_quantity(self, ContextCore context, int quantity, const int* integers, x, out):
-        """With the axes of the batch in front."""
+        """The result has the axes of the batch in front."""
         cdef Section alone
         alone.enter(self)
         cdef Sizes sizes = sizes_of(quantity, integers, &self.compiled.model)
@@ -247,24 +248,24 @@ cdef class LaneEngine(Engine):
         self, ContextCore context not None, tuple integers not None, x, tau, q_end not None, v_end not None,
         q not None, v not None, Py_ssize_t first_row
     ):
-        """Go on with all samples by a rollout, and keep its states.
+        """Advance all samples by a rollout, and keep its states.
 
         Parameters
         ----------
         context : ContextCore
-            It tells which dofs are locked, and which bodies weigh nothing.
+            Determines which dofs are locked and which bodies have no gravity.
         integers : tuple of int
-            Of the quantity ROLLOUT.
+            Integers of the quantity ROLLOUT.
         x : ndarray
-            dt, and forces on bodies where there are any: one row for all samples, or one for each.
+            dt, and forces on bodies if there are any: one row for all samples, or one for each.
         tau : ndarray, shape (1 or count, 1 or T, nv)
-            Generalized forces of each step, or of all.
+            Generalized forces for each step, or for all steps.
         q_end, v_end : ndarray, shapes (count, nq), (count, nv)
-            The states at the beginning, which become those at the end.
+            The initial states, overwritten with the final ones.
         q, v : ndarray, shapes (count, num_rows, nq), (count, num_rows, nv)
-            The states that are kept are written into these.
+            Arrays that receive the states that are kept.
         first_row : int
-            Which of their rows the first one is.
+            Index of the row that receives the first of them.
         """
         cdef Section alone
         alone.enter(self)
@@ -307,7 +308,7 @@ cdef class LaneEngine(Engine):
         return check_out(out, name, shape)
 
     cdef object operand_rows(self, array, tuple outputs):
-        """One row for all samples, or one for each, apart from what is written."""
+        """One row for all samples, or one for each, in memory not shared with outputs."""
         if array is None:
             return no_numbers
         cdef tuple shape = array.shape
@@ -325,7 +326,7 @@ cdef class LaneEngine(Engine):
         # Kernels of batches run without the GIL.
         with Exclusive(context):
             if context._engine is self and (self.q is None or self.v is None):
-                # Another thread has written since the caller gave them, and is done.
+                # Another thread has written, and finished, since the caller set them.
                 context._push()
             if self.parameters is None:
                 self.parameters = lane_parameters(self.compiled, self.vector)
@@ -352,10 +353,10 @@ def evaluate(
     ContextCore context not None, int quantity, tuple integers not None, Py_ssize_t count,
     LaneParameters parameters not None, columns, rows, q, v, x, tuple outputs not None
 ):
-    """Evaluate a `Quantity` of `count` samples into `outputs`, arrays that are equal parts of the result.
+    """Evaluate a `Quantity` for `count` samples into `outputs`, arrays of equal parts of the result.
 
-    `context` tells which dofs are locked, and which bodies weigh nothing. `rows` are the parameters in `columns` of
-    each sample; None where none differ. It, q, v and the input `x` have one row for each sample, or one for all.
+    `context` determines which dofs are locked and which bodies have no gravity. `rows` are the parameters in `columns`
+    for each sample; None if none differ. It, q, v and the input `x` have one row for each sample, or one for all.
     Samples without a result are NaN.
     """
     cdef int[<int>MAX_INTEGERS] numbers
@@ -468,10 +469,10 @@ cdef int set_up(
 
 
 cdef int run_job(Job* job) except -1:
-    """All samples, with a look at signals now and then: Ctrl-C ends a long batch, and leaves its results half done.
+    """Run all samples, checking for signals now and then: Ctrl-C ends a long batch and leaves its results incomplete.
 
-    Between two runs Python code may run in this thread, a handler of signals: what a job points to is held elsewhere,
-    and the arena is taken anew.
+    Between two runs a Python signal handler may run in this thread: so references elsewhere keep alive what a job
+    points to, and each run gets the arena again.
     """
     cdef Py_ssize_t begin = 0, end, run = job.first_run
     cdef Pool* pool
@@ -479,7 +480,7 @@ cdef int run_job(Job* job) except -1:
     cdef double start
     while True:
         end = min(job.count, begin + run)
-        # Looked up each time: after a fork there is another one.
+        # Looked up each time, because there is a new one after a fork.
         pool = get_pool() if num_threads > 1 and end - begin > 2*MBT_W else NULL
         with nogil:
             start = seconds() if end < job.count else 0.0

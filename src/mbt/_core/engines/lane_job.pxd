@@ -1,4 +1,4 @@
-"""One computation of all samples of a batch: what blocks of them are given."""
+"""One computation for all samples of a batch: the data that its blocks share."""
 
 from mbt._core.algebra.records cimport Parameters
 from mbt._core.engines.leading_axes cimport Operand
@@ -8,19 +8,19 @@ from mbt._core.quantities.table cimport MAX_INTEGERS, Description
 from mbt._core.scalars cimport Lanes
 
 
-# Where a rollout takes its inputs from, and leaves the states that it keeps: as they lie in the arrays of users, a step
-# at a time, so that a block needs memory for one state whatever the number of steps.
+# Where a rollout reads its inputs and writes the states that it keeps: directly in the users' arrays, one step at a
+# time, so that a block needs memory for only one state, regardless of the number of steps.
 cdef struct Path:
     const double* tau
-    Py_ssize_t tau_of_sample, tau_of_step        # strides; zero where one input is for all
+    Py_ssize_t tau_of_sample, tau_of_step        # strides; zero where all share one input
     double* q
     double* v
     Py_ssize_t q_of_sample, v_of_sample
-    double* q_end                # and all states behind the last step, which are those of the beginning before; or NULL
+    double* q_end                # all states: on entry the initial ones, on return those after the last step; or NULL
     double* v_end
 
 
-# One computation of all samples.
+# One computation for all samples.
 cdef struct Job:
     const Functions[Lanes]* functions
     const Description* row
@@ -30,29 +30,29 @@ cdef struct Job:
     const Model* model
     const ParameterLayout* layout
     const Switches* switches
-    const Parameters[Lanes]* parameters          # the same for all samples, unless there are columns
-    const double* common         # parameters, of which samples have their own in some columns
-    Operand parameter_rows       # these
+    const Parameters[Lanes]* parameters          # shared by all samples, unless there are columns
+    const double* common         # parameters, which differ between samples in some columns
+    Operand parameter_rows       # those that differ
     const Py_ssize_t* columns
     Py_ssize_t num_columns
-    int changed                  # by them, see derive_parameters
-    bint moves_elements          # whether they do
+    int changed                  # what differs, see derive_parameters
+    bint moves_elements          # whether force elements differ
     bint is_checked              # samples where a mobilizer has no pose are NaN
-    bint has_rates               # and where qdot = N(q) v is undefined, of one mobilizer or of any
-    const Parameters[double]* checked_parameters  # and where an element of these has no force; NULL: none
-    const Operand* operands      # q, v, and the parts of the third input
+    bint has_rates               # also where qdot = N(q) v is undefined, for one mobilizer or any
+    const Parameters[double]* checked_parameters  # also where an element with these parameters has no force; or NULL
+    const Operand* operands      # q, v and the parts of the third input
     int num_operands
     bint spoils_input            # operands are loaded for each block
     double* outputs[3]
     int num_outputs
-    Py_ssize_t output_size       # numbers a sample, of each output
+    Py_ssize_t output_size       # entries per sample, for each output
     bint in_rows                 # the kernel writes rows of doubles
-    bint sparse                  # the kernel leaves out what topology knows: see `set_places`
+    bint sparse                  # the kernel skips entries known from topology: see `set_places`
     bint streamed
     const Path* path             # of a rollout from arrays to arrays, else NULL
     Py_ssize_t count             # samples
-    Py_ssize_t first_run         # of them before the first look at signals
-    # Of the parts for threads:
-    Py_ssize_t shared_from       # samples before are done
-    Py_ssize_t shared_to         # and from here on come later
+    Py_ssize_t first_run         # samples before the first check for signals
+    # For the parts given to threads:
+    Py_ssize_t shared_from       # samples before this are done
+    Py_ssize_t shared_to         # samples from here on come later
     int num_parts

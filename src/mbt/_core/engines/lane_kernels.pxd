@@ -1,4 +1,4 @@
-"""What blocks of samples go through where lanes have a way of their own."""
+"""Kernels for blocks of samples where lanes need their own implementation."""
 
 from mbt._core.algebra.records cimport Composite, Parameters, Pose
 from mbt._core.engines.lane_job cimport Job, Path
@@ -33,7 +33,7 @@ cdef inline void calc_packed_mass_matrix(Call[Lanes]* c) noexcept nogil:
 
 
 cdef inline void calc_body_poses_in_rows(Call[Lanes]* c) noexcept nogil:
-    """One body at a time, into rows of doubles, (MBT_W, num_bodies, 4, 4): stores go on while the next is computed."""
+    """One body at a time, into rows of doubles, (MBT_W, num_bodies, 4, 4): stores overlap with the next body."""
     cdef const Model* m = c.model
     cdef Lanes* sin_q = c.memory + 16*m.num_mobods
     cdef Lanes* cos_q = sin_q + m.angle_stride
@@ -68,7 +68,7 @@ cdef inline void roll_out_block(
     # Work:
     Lanes* work,  # (count_work and count_rollout_work,)
 ) noexcept nogil:
-    """Inputs and states of each step straight from and to arrays; q and v change."""
+    """Read inputs and write states of each step directly in arrays; q and v change."""
     cdef const Path* path = job.path
     cdef int nq = job.model.num_positions
     cdef int nv = job.model.num_velocities
@@ -103,10 +103,10 @@ cdef inline void take_lane_step(
     # Work:
     Lanes* work,       # (count_work and count_rollout_work,)
     # Out:
-    Lanes* q,          # (nq,)                        [rad, m]  at first of the beginning
+    Lanes* q,          # (nq,)                        [rad, m]  on entry, the initial ones
     Lanes* v,          # (nv,)                        [rad/s, m/s]  likewise
 ) noexcept nogil:
-    """`x` is dt, and forces on bodies where there are any."""
+    """`x` is dt, and forces on bodies if there are any."""
     take_step[Lanes](
         job.integers[0], job.model, job.switches, p, x + 1 if job.integers[4] else NULL, tau, x[0], work, q, v
     )

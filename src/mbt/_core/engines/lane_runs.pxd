@@ -1,4 +1,4 @@
-"""How a batch is cut into runs, between which there is a look at signals, and these shared among threads."""
+"""Divide a batch into runs, with a check for signals between them, and runs among threads."""
 
 from mbt._core.engines.lane_blocks cimport run_samples
 from mbt._core.engines.lane_job cimport Job
@@ -8,20 +8,20 @@ from mbt._core.scalars cimport MBT_W, Lanes
 
 
 cdef inline bint plan_runs(Job* job) noexcept nogil:
-    """Samples to begin with, for a fraction of a second whatever the model, in whole blocks; whether more come then."""
+    """Set the first run to whole blocks that take a fraction of a second for any model; return whether more follow."""
     cdef Py_ssize_t numbers = count_work_of[Lanes](job.functions, job.quantity, job.integers, job.model)
     numbers += job.output_size*job.num_outputs
     if job.path != NULL:
         numbers *= job.integers[1]
-    # Numbers written by work before the first look at signals, by a lane at a time: milliseconds.
+    # The first run takes milliseconds: it writes this many entries before the first check for signals.
     job.first_run = MBT_W*(1 + 8*1024*1024//(MBT_W*numbers))
     return job.count > job.first_run
 
 
 cdef inline int run_in_threads(Job* job, Py_ssize_t begin, Py_ssize_t end, Pool* pool, int threads) noexcept nogil:
-    """Samples `begin` to `end` - 1, the first two blocks of them here.
+    """Run samples `begin` to `end` - 1, the first two blocks in this thread.
 
-    The second block, which finds in the cache what it reads, tells how much there is to do.
+    The duration of the second block, with its data in the CPU cache, gives an estimate of the rest.
     """
     cdef double start, duration
     cdef int error
@@ -33,7 +33,7 @@ cdef inline int run_in_threads(Job* job, Py_ssize_t begin, Py_ssize_t end, Pool*
     job.shared_from = begin + 2*MBT_W
     job.shared_to = end
     duration = (seconds() - start)/MBT_W*(end - job.shared_from)
-    # Less work than this is not worth waking a thread for.
+    # A thread is not woken for less work than this.
     job.num_parts = <int>min(<double>threads, duration/50e-6)
     if job.num_parts < 2:
         return error | run_samples(job, job.shared_from, end)

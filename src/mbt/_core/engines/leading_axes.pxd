@@ -9,7 +9,7 @@ cdef struct Operand:
     # Sample i starts at data + stride*i; a stride of zero repeats one sample.
     const double* data
     Py_ssize_t stride
-    Py_ssize_t size              # numbers of a sample
+    Py_ssize_t size              # entries of a sample
 
 
 cdef class Batch:
@@ -36,7 +36,7 @@ cdef extern from "Python.h":
 
 
 cdef inline bint is_alone() noexcept:
-    """Whether no other thread of Python could run while this one has released the GIL."""
+    """Whether no other Python thread could run while this one has released the GIL."""
     cdef PyThreadState* own = PyThreadState_Get()
     return PyInterpreterState_ThreadHead(PyThreadState_GetInterpreter(own)) == own and PyThreadState_Next(own) == NULL
 
@@ -51,7 +51,7 @@ cdef add_forces_operands(tree, external_forces, list names, list values, list co
 
 
 cdef inline bint has_singular_map(const Model* m, const double* q, int node) noexcept nogil:
-    """Whether qdot = N(q) v is undefined at these positions, of one mobilizer, or of any where `node` is negative."""
+    """Whether qdot = N(q) v is undefined at these positions, for one mobilizer, or for any if `node` is negative."""
     cdef int k, b
     for k in range(m.num_map_checked):
         b = m.map_checked[k]

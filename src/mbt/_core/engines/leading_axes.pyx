@@ -38,7 +38,7 @@ cdef bint is_ready(object value, tuple core):
 
 
 cdef object in_order(object value, tuple core):
-    """Floats (..., *core), however they lie, as kernels read them; None of anything else."""
+    """Floats (..., *core) of any memory layout, as kernels read them; None for anything else."""
     if not cnp.PyArray_CheckExact(value):
         return one_row(value, core[0]) if len(core) == 1 else None
     if cnp.PyArray_TYPE(value) != cnp.NPY_DOUBLE and cnp.PyArray_TYPE(value) != cnp.NPY_FLOAT:
@@ -47,7 +47,7 @@ cdef object in_order(object value, tuple core):
 
 
 cdef bint are_outputs(object out, tuple shapes):
-    """Whether these are arrays to write into, none of which shares memory with another."""
+    """Whether these are arrays that can be written into and do not share memory."""
     cdef Py_ssize_t i, k
     if type(out) is not tuple or len(<tuple>out) != len(shapes):
         return False
@@ -70,10 +70,11 @@ cdef bint same_leading_axes(object a, object b, int n):
 
 
 cdef int hold(list held, object array) except -1:
-    """Append what keeps the memory of an array where it is while the GIL is released.
+    """Append an object that keeps the memory of an array in place while the GIL is released.
 
-    `ndarray.resize(refcheck=False)` frees memory whoever else uses it, but not of an array with a weak reference. That
-    takes longer than to find out whether anybody could do so (benchmarks/instruction_counts.py, 64 states).
+    `ndarray.resize(refcheck=False)` frees memory even if it is in use, but not that of an array with a weak reference.
+    Making one takes longer than finding out whether another thread could call it (benchmarks/instruction_counts.py, 64
+    states).
     """
     while array is not None and cnp.PyArray_Check(array):
         if cnp.PyArray_CHKFLAGS(array, cnp.NPY_ARRAY_OWNDATA):
@@ -83,7 +84,7 @@ cdef int hold(list held, object array) except -1:
 
 
 cdef list all_in_order(list values, list cores):
-    """Operands, those that are floats in exact arrays."""
+    """Operands, with floats converted to exact arrays."""
     cdef list arrays = list(values)
     cdef int i
     for i in range(len(values)):
@@ -97,7 +98,7 @@ cdef class Batch:
     """Operands of a function, converted and broadcast over their leading axes."""
 
     def __init__(self, list names, list values, list cores):
-        """`cores` are the shapes behind the leading axes; the first operand is q."""
+        """`cores` are the shapes after the leading axes; the first operand is q."""
         if not 0 < len(values) <= 5 or not len(names) == len(values) == len(cores):
             raise ValueError(f"values: expected 1 to 5, with as many names and cores, got {len(values)}")
         if not self.take(values, cores):
@@ -142,7 +143,7 @@ cdef class Batch:
         cdef list held = []
         self.arrays = []
         for name, value, core in zip(names, values, cores):
-            # To convert one may run code of its class: those before it stay as they are.
+            # Converting one may run code of its class, which must not free those before it.
             array = value if is_ready(value, core) else as_float_array(value, name, (..., *core))
             hold(held, array)
             self.arrays.append(array)
@@ -151,7 +152,7 @@ cdef class Batch:
             check_leading_axes(lead, name)
         self.shape = leads[0]
         if leads.count(self.shape) != len(leads):
-            # Most often one for all and a batch: NumPy takes 3 us to find out what becomes of these
+            # Mostly a batch and operands for all of it, for which NumPy's broadcasting would take 3 us
             # (benchmarks/compare.py, bias term of four states).
             shapes = {lead for lead in leads if lead}
             try:
@@ -191,7 +192,7 @@ cdef class Batch:
         return out
 
     cdef tuple outputs(self, object out, tuple cores):
-        """Arrays with the leading axes of the operands, none of which they share memory with."""
+        """Arrays with the leading axes of the operands, which share no memory with them."""
         cdef tuple shapes = tuple([self.shape + <tuple>core for core in cores])
         if out is None:
             return tuple([np.empty(shape) for shape in shapes])
@@ -202,7 +203,7 @@ cdef class Batch:
         return out
 
     cdef list hold(self, tuple results):
-        """Keep the memory of operands and results where it is, as long as what is returned lives."""
+        """Keep the memory of operands and results in place while the returned list exists."""
         cdef list held = []
         for array in self.arrays:
             hold(held, array)
@@ -211,7 +212,7 @@ cdef class Batch:
         return held
 
     cdef check_single(self, object tree, CompiledModel compiled):
-        """One state without leading axes gets an error where a batch gets NaN."""
+        """Raise an error for one state without leading axes, where a batch gets NaN."""
         if not self.shape:
             check_positions(tree, compiled, self.operands[0].data)
 

@@ -1,6 +1,6 @@
-"""Every computation of a tree in Python objects: symbols, fractions, numbers of high precision.
+"""All computations of a tree in Python objects: symbols, fractions, high-precision numbers.
 
-Time goes into the objects themselves, so one build serves all processors.
+The objects themselves take the time, so one build serves all processors.
 """
 
 cimport numpy as cnp
@@ -37,11 +37,11 @@ register_mass_matrix[PyScalar](&of_objects)
 
 
 cdef class ObjectEngine(Engine):
-    """Python objects. An error that an operation raises surfaces as it is, and changes nothing.
+    """Evaluates Python objects. An error raised by an operation propagates as it is, and nothing changes.
 
     `functions` are sin, cos, sqrt, select_lt, tanh, atan2, floor and from_float, called as
-    ``select_lt(a, b, x, y)`` (x where a < b, else y), ``atan2(y, x)`` and ``from_float(x)``, which makes an object of
-    a float. The objects `zero` and `one` themselves are folded, not those that equal them.
+    ``select_lt(a, b, x, y)`` (x where a < b, else y), ``atan2(y, x)`` and ``from_float(x)``, which converts a float to
+    an object. Only the objects `zero` and `one` themselves are folded, not objects equal to them.
     """
     cdef CompiledModel compiled
     cdef tuple functions
@@ -60,19 +60,19 @@ cdef class ObjectEngine(Engine):
         self.numbers = numbers
 
     def set_q(self, q):
-        """Take positions, (nq,) array of objects."""
+        """Set positions, (nq,) array of objects."""
         cdef Section alone
         alone.enter(self)
         self.q = self.take(q, "q", self.compiled.model.num_positions)
 
     def set_v(self, v):
-        """Take velocities, (nv,) array of objects."""
+        """Set velocities, (nv,) array of objects."""
         cdef Section alone
         alone.enter(self)
         self.v = self.take(v, "v", self.compiled.model.num_velocities)
 
     def set_parameters(self, parameters):
-        """Take parameters, (size,) array of objects, and derive from them what kernels read."""
+        """Set parameters, (size,) array of objects, and derive the data that kernels read."""
         cdef Section alone
         alone.enter(self)
         cdef const Model* m = &self.compiled.model
@@ -125,7 +125,7 @@ cdef class ObjectEngine(Engine):
             raise ValueError("context: expected one of the tree of this engine")
         if self.parameters is None or self.q is None or self.v is None:
             raise ValueError("parameters, q and v must be set first")
-        # Held here: operations run code, which may set others.
+        # References are kept here, because operations run code that may set others.
         parameters, derived, q, v = self.parameters, self.derived, self.q, self.v
         cdef Parameters[PyScalar] p = self.of_parameters
         cdef Switches switches = context.switches
@@ -149,7 +149,7 @@ cdef class ObjectEngine(Engine):
         return self.give(result)
 
     cdef object take(self, values, name, Py_ssize_t size):
-        """A copy that nobody writes into, with floats for zero and one."""
+        """A copy that is never written into, with floats for zero and one."""
         if len(values) != size:
             raise ValueError(f"{name}: expected {size} objects, got {len(values)}")
         objects = np.empty(size, dtype=object)
@@ -160,7 +160,7 @@ cdef class ObjectEngine(Engine):
         return objects
 
     cdef object give(self, objects):
-        """The array, with objects of the scalar for floats."""
+        """The array, with floats converted to objects of the scalar."""
         cdef Py_ssize_t i
         from_float = self.functions[7]
         for i in range(objects.shape[0]):

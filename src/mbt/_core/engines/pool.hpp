@@ -1,4 +1,4 @@
-// Threads that share the work of one call with the thread that makes it.
+// Threads that share the work of one call with the calling thread.
 //
 // They are started when first needed, kept, and never joined: they sleep between calls, and end with the process.
 #pragma once
@@ -20,17 +20,17 @@
 
 namespace MBT_NS {
 
-// Part `part` of a computation. Returns 0, or an error.
+// Computes part `part` of a job. Returns 0, or an error.
 typedef int (*PoolTask)(const void* job, int part);
 
 class Pool {
  public:
-  // Parts 0 to `count` - 1, as many at a time as there are threads. Returns when all are done: 0, or the error of one.
-  // May be called by several threads at once.
+  // Runs parts 0 to `count` - 1, one per thread at a time. Returns when all are done: 0, or the error of one. May be
+  // called by several threads at once.
   int run(PoolTask task, const void* job, int count) {
     Call call{task, job, count};
     std::unique_lock<std::mutex> lock(mutex_);
-    // The calling thread counts; with too few others it does more itself.
+    // The calling thread is one of them; if too few others can be started, it does more itself.
     while (num_workers_ < count - 1 && start_worker()) {
     }
     *last_ = &call;
@@ -62,7 +62,7 @@ class Pool {
     const int error = call.task(call.job, part);
     lock.lock();
     if (error) call.error = error;
-    // Under the lock: `call` is gone as soon as its thread sees the last part end.
+    // Under the lock, because `call` is destroyed as soon as its thread sees the last part end.
     if (++call.ended == call.count) call.done.notify_one();
   }
 
@@ -81,11 +81,11 @@ class Pool {
     }
   }
 
-  // False when the system gives no more threads.
+  // False if the system provides no more threads.
   bool start_worker() {
-    // Not by std::thread, which throws: what includes this needs no tables for exceptions.
+    // Not by std::thread, which throws: then files that include this would need exception tables.
 #if !defined(_WIN32)
-    // Signals are for the threads of Python: one that came here would not wake a sleeping main thread.
+    // Signals must go to Python's threads: one delivered here would not wake a sleeping main thread.
     sigset_t all, previous;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &previous);
@@ -104,36 +104,37 @@ class Pool {
 
   std::mutex mutex_;
   std::condition_variable waiting_;
-  Call* first_ = nullptr;  // calls with parts that nobody has begun
+  Call* first_ = nullptr;  // calls with parts that no thread has begun
   Call** last_ = &first_;
   int num_workers_ = 0;
 };
 
 static std::atomic<Pool*> the_pool{nullptr};
 
-// The pool of this process. nullptr when there is no memory left.
+// The pool of this process. nullptr if out of memory.
 static inline Pool* get_pool() {
   Pool* pool = the_pool;
   if (pool == nullptr) {
 #if !defined(_WIN32)
-    // A child has none of its parent's threads, and cannot know the state of their mutex: it makes its own.
+    // A forked child has none of its parent's threads, and the state of their mutex is unknown: it makes its own pool.
     static const int registered = pthread_atfork(nullptr, nullptr, [] { the_pool = nullptr; });
     if (registered != 0) return nullptr;
 #endif
     Pool* mine = new (std::nothrow) Pool;
-    // Of several threads one is first, and all get its pool.
+    // If several threads get here, all use the pool of the first.
     if (mine != nullptr && the_pool.compare_exchange_strong(pool, mine)) return mine;
     delete mine;
   }
   return pool;
 }
 
-// By a clock that only goes forward.
+// From a monotonic clock.
 static inline double seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// Items that take a tenth of a second, after `count` took so long: whole blocks. Between runs there is a look at signals.
+// Number of items, in whole blocks, that take a tenth of a second, given that `count` took `duration`. Signals are
+// checked between runs.
 static inline std::ptrdiff_t next_run(std::ptrdiff_t count, double duration, std::ptrdiff_t block) {
   const double growth = duration > 0.1 / 16.0 ? 0.1 / duration : 16.0;
   const std::ptrdiff_t blocks = static_cast<std::ptrdiff_t>(growth * static_cast<double>(count)) / block;

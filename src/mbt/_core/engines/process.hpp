@@ -1,4 +1,4 @@
-// Which process this is.
+// Identifies this process.
 #pragma once
 
 #ifdef _WIN32

@@ -1,4 +1,5 @@
-// One thread at a time in what an object holds. The GIL sees to that; without it, the critical sections of CPython do.
+// Only one thread at a time uses the contents of an object. The GIL ensures that; without it, CPython's critical
+// sections do.
 #pragma once
 #include <Python.h>
 
@@ -8,8 +9,8 @@
 
 namespace MBT_NS {
 
-// Entered by one call, and left at the end of the function that has it. As the GIL, it is let go of while its thread
-// waits for something, or runs Python code that others interrupt.
+// Entered by one call, and left at the end of the function that declares it. Like the GIL, it is released while its
+// thread blocks, or runs Python code that can be interrupted.
 class Section {
 #ifdef Py_GIL_DISABLED
  public:
@@ -34,7 +35,7 @@ class Section {
 #endif
 };
 
-// Between what has been made and the pointer by which other threads find it.
+// A fence between writing an object and the pointer by which other threads find it.
 static inline void publish() {
 #ifdef Py_GIL_DISABLED
   std::atomic_thread_fence(std::memory_order_release);

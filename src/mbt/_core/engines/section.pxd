@@ -1,4 +1,4 @@
-"""One thread at a time in what an object holds, also without the GIL."""
+"""Let only one thread at a time use the contents of an object, also without the GIL."""
 
 
 cdef extern from "engines/section.hpp" namespace "MBT_NS":

@@ -1,4 +1,4 @@
-// Serial numbers for everything that is written: never the same twice in a process, so equal means unchanged.
+// A serial number for every write, never repeated in a process, so equal numbers mean unchanged data.
 #pragma once
 #include <Python.h>
 
@@ -8,7 +8,7 @@
 
 namespace MBT_NS {
 
-// Callers hold the GIL, if there is one: an atomic addition would wait for all stores before it.
+// Callers hold the GIL, if there is one: an atomic increment would wait for all preceding stores.
 static inline unsigned long long next_serial() {
 #ifdef Py_GIL_DISABLED
   static std::atomic<unsigned long long> counter{0};

@@ -1,4 +1,4 @@
-"""What a Context holds: time, state, inputs, switches and parameters of one tree."""
+"""The contents of a Context: time, state, inputs, switches and parameters of one tree."""
 
 from mbt._core.door.compiled_model cimport CompiledModel, Derived
 from mbt._core.engines.caches cimport Memory
@@ -9,24 +9,24 @@ cdef class StateCore:
     cdef readonly object tree
     cdef CompiledModel compiled
     cdef Memory _q, _v, _actuation
-    cdef double* q_data                      # what _q and _v hold
+    cdef double* q_data                      # data of _q and _v
     cdef double* v_data
     cdef object _parameters                  # (layout.size,) read-only array, never written in place
     cdef double _time
-    cdef object _applied_forces              # None until somebody asks for them
-    cdef Derived _derived                    # of the parameters; None after one has changed
-    cdef object _locked                      # (num_velocities,) array of int, never written in place; None: all move
-    cdef object _weightless                  # (num_bodies,) array of int, never written in place; None: all weigh
-    cdef object _disabled                    # (num_constraints,) array of int, never written in place; None: all are on
-    cdef Switches switches                   # what these three hold
-    # What changed: a number that grows with each write.
+    cdef object _applied_forces              # None until requested
+    cdef Derived _derived                    # derived from the parameters; None after a change
+    cdef object _locked                      # (num_velocities,) array of int, never written in place; None: all free
+    cdef object _weightless                  # (num_bodies,) array of int, never written in place; None: all fall
+    cdef object _disabled                    # (num_constraints,) array of int, never written in place; None: all active
+    cdef Switches switches                   # pointers into these three
+    # Serial numbers, which grow with each write.
     cdef unsigned long long time_serial, q_serial, v_serial, parameter_serial, input_serial, switch_serial
-    # The thread in a call that others may come between, and how many such calls of it are nested.
+    # The thread in a call that other threads may interrupt, and how many such calls are nested.
     cdef unsigned long user
     cdef long process                        # of that thread
     cdef int num_uses
-    cdef int num_forks                       # that ended all uses
-    cdef public bint _is_frozen              # parameters and switches stay as they are
+    cdef int num_forks                       # number of forks that ended all uses
+    cdef public bint _is_frozen              # parameters and switches cannot change
     cdef int check_user(self) except -1
     cdef _reset(self)
     cdef bint write_part(self, bint of_v, Py_ssize_t start, Py_ssize_t count, object values) except -1
@@ -38,7 +38,7 @@ cdef class StateCore:
 
 
 cdef class Exclusive:
-    """A context manager: one thread uses a Context."""
+    """A context manager within which only one thread uses a Context."""
     cdef StateCore context
     cdef int num_forks
 

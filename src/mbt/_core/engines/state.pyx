@@ -51,7 +51,7 @@ cdef class Exclusive:
         cdef Section alone
         alone.enter(self.context)
         if self.num_forks != self.context.num_forks:
-            # It began before a fork that has ended all uses.
+            # This use began before a fork, which ended all uses.
             return
         self.context.num_uses -= 1
         if self.context.num_uses == 0:
@@ -59,8 +59,8 @@ cdef class Exclusive:
 
 
 cdef refuse_deletion(str name):
-    # For a deleter of each. One __delattr__ for all makes every assignment slower: 3 % of a small gradient
-    # (benchmarks/instruction_counts.py).
+    # Called by the deleter of each property. A single __delattr__ would make every assignment slower: 3 % of a small
+    # gradient (benchmarks/instruction_counts.py).
     raise AttributeError(f"{name} of a Context cannot be deleted")
 
 
@@ -68,7 +68,7 @@ cdef class StateCore:
     """Time, positions, velocities, inputs, switches and parameters of one tree."""
 
     def __cinit__(self, tree):
-        # Not in __init__: an object that exists must have its arrays.
+        # Not in __init__: every existing object must have its arrays.
         self.compiled = compiled_of_tree(tree)
         self.tree = tree
         self._reset()
@@ -76,8 +76,7 @@ cdef class StateCore:
     def _exclusive(self):
         """A context manager: within it, another thread that uses this Context gets a ConcurrentUseError.
 
-        A call that holds the GIL throughout has no need of it. Those that release it do, and those that run Python
-        code, as elements that users write.
+        Only calls that release the GIL or run Python code, such as elements written by users, need it.
         """
         return Exclusive(self)
 
@@ -85,7 +84,7 @@ cdef class StateCore:
         if self.user == 0 or self.user == PyThread_get_thread_ident():
             return 0
         if self.process != process_id():
-            # A child after `fork`: the thread is not here.
+            # In a child after `fork`, the thread does not exist.
             self.user = self.num_uses = 0
             self.num_forks += 1
         else:
@@ -93,9 +92,9 @@ cdef class StateCore:
         return 0
 
     cdef _reset(self):
-        """Everything to its default."""
+        """Reset everything to its default."""
         cdef const Model* m = &self.compiled.model
-        # Fresh memory is zero, and leaves what was handed out to its holders.
+        # New memory is zero, and leaves arrays returned before unchanged.
         self._q = Memory(m.num_positions)
         self._v = Memory(m.num_velocities)
         self._actuation = Memory(m.num_actuators)
@@ -223,11 +222,11 @@ cdef class StateCore:
 
     @property
     def _has_applied_forces(self):
-        """Whether anybody has asked for the applied forces. Until then they are zero, and cost nothing."""
+        """Whether the applied forces have been requested. Until then they are zero, and cost nothing."""
         return self._applied_forces is not None
 
     cdef bint write_part(self, bint of_v, Py_ssize_t start, Py_ssize_t count, values) except -1:
-        """Write some positions or velocities, one float or a vector; False, if it is not a vector of this length."""
+        """Write some positions or velocities, a float or a vector; False if it is not a vector of this length."""
         cdef Memory memory = self._v if of_v else self._q
         if start < 0 or start + count > memory.size:
             return False
@@ -269,7 +268,7 @@ cdef class StateCore:
         memcpy(self._actuation.data, values, self._actuation.size*sizeof(double))
         self.input_serial = next_serial()
 
-    # Locks, bodies that gravity spares, constraints that are off ------------------------------------------------
+    # Locked dofs, bodies without gravity, disabled constraints --------------------------------------------------
 
     def _set_locked(self, int start, int count, bint locked):
         """Lock or unlock dofs; a locked dof is at rest."""
@@ -292,7 +291,7 @@ cdef class StateCore:
         self._take_switches(flags if flags_of(flags) != NULL else None, self._weightless, self._disabled)
 
     def _is_locked(self, int start, int count):
-        """Whether there are dofs, and all of them are locked."""
+        """Whether there are dofs in this range, all of them locked."""
         cdef Section alone
         alone.enter(self)
         return count > 0 and self._locked is not None and bool(self._locked[start:start + count].all())
@@ -306,7 +305,7 @@ cdef class StateCore:
         return self._locked != 0
 
     def _set_weightless(self, nodes, bint weightless):
-        """Let gravity spare bodies, or not, given by BodyNodeIndex."""
+        """Disable or enable gravity for bodies, given by BodyNodeIndex."""
         cdef Section alone
         alone.enter(self)
         self.check_user()
@@ -330,7 +329,7 @@ cdef class StateCore:
         return copy_of_flags(self.switches.weightless, self.compiled.model.num_bodies)
 
     def _set_disabled(self, int index, bint disabled):
-        """Let what is computed obey a constraint, or not."""
+        """Disable or enable a constraint."""
         cdef Section alone
         alone.enter(self)
         self.check_user()
@@ -345,7 +344,7 @@ cdef class StateCore:
         return self._disabled is not None and bool(self._disabled[index])
 
     cdef _take_switches(self, locked, weightless, disabled):
-        """Take arrays of flags that nobody writes any more; None stands for the default."""
+        """Set arrays of flags that are no longer written; None stands for the default."""
         self._locked = locked
         self._weightless = weightless
         self._disabled = disabled
@@ -361,26 +360,26 @@ cdef class StateCore:
 
     @property
     def _serials(self):
-        """What changed: (time, q, v, parameters, inputs, switches); a number grows with each write."""
+        """Serial numbers of (time, q, v, parameters, inputs, switches), which grow with each write."""
         return (
             self.time_serial, self.q_serial, self.v_serial, self.parameter_serial, self.input_serial,
             self.switch_serial,
         )
 
     def _check_thawed(self, str what, int index):
-        """Refuse to write what a frozen Context keeps: a section of the parameters, or a switch, of an element."""
+        """Refuse to write to a frozen Context: a section of the parameters, or a switch, of an element."""
         if self._is_frozen:
             above.raise_frozen(self, what, index)
 
     @property
     def _parameter_vector(self):
-        """The parameters, read-only, never written in place. Other numbers than doubles have their own."""
+        """The parameters, read-only, never written in place. Other scalars keep their own."""
         cdef Section alone
         alone.enter(self)
         return self._parameters
 
     def _note_change(self, str what):
-        """Make stale what depends on the "parameters", or on the "inputs"."""
+        """Invalidate everything that depends on the "parameters", or on the "inputs"."""
         cdef Section alone
         alone.enter(self)
         self.check_user()
@@ -391,7 +390,7 @@ cdef class StateCore:
             self.input_serial = next_serial()
 
     def _get_parameter(self, str section, int index):
-        """Copy of the numbers that one element has in a section of the parameters."""
+        """Copy of the entries of one element in a section of the parameters."""
         cdef Section alone
         alone.enter(self)
         cdef Py_ssize_t start, width
@@ -401,7 +400,7 @@ cdef class StateCore:
         return part
 
     def _get_number(self, str section, int index, int entry=0):
-        """One of the numbers that one element has in a section of the parameters."""
+        """One of the entries of one element in a section of the parameters."""
         cdef Section alone
         alone.enter(self)
         cdef Py_ssize_t start
@@ -410,19 +409,19 @@ cdef class StateCore:
         return data(self._parameters)[start + entry]
 
     def _set_parameter(self, str section, int index, values):
-        """Write the numbers of one element; the caller has checked them."""
+        """Write the entries of one element; the caller has checked them."""
         write_parameters(self, index, {section: values}, 0)
 
     def _set_number(self, str section, int index, int entry, value):
-        """Write one of the numbers that one element has in a section; the caller has checked it."""
+        """Write one of the entries of one element in a section; the caller has checked it."""
         write_parameters(self, index, {section: value}, entry)
 
     def _set_entries(self, str section, int index, int first, values):
-        """Write some of the numbers that one element has in a section; the caller has checked them."""
+        """Write some of the entries of one element in a section; the caller has checked them."""
         write_parameters(self, index, {section: values}, first)
 
     def _set_parameters(self, int index, dict sections):
-        """Write the numbers of elements from `index` on, section by section; the caller has checked them."""
+        """Write the entries of elements from `index` on, section by section; the caller has checked them."""
         write_parameters(self, index, sections, 0)
 
     cdef Derived derived(self):
@@ -432,7 +431,7 @@ cdef class StateCore:
 
 
 cdef const int* flags_of(array):
-    """Memory of an array of flags; NULL where none is set."""
+    """Memory of an array of flags; NULL if none is set."""
     cdef Py_ssize_t i
     cdef const int* flags
     if array is not None:
@@ -444,7 +443,7 @@ cdef const int* flags_of(array):
 
 
 cdef object copy_of_flags(const int* flags, cnp.npy_intp n):
-    """An array of n flags like those in memory; where there is none, none is set."""
+    """An array of n flags copied from memory; all unset for NULL."""
     array = cnp.PyArray_ZEROS(1, &n, cnp.NPY_INT, 0)
     if flags != NULL:
         memcpy(cnp.PyArray_DATA(array), flags, n*sizeof(int))
@@ -461,7 +460,7 @@ cdef CompiledModel compiled_of_tree(tree):
 
 
 cdef write_parameters(StateCore self, int index, dict sections, int first):
-    """Write numbers, section by section, from entry `first` of the element `index` on."""
+    """Write entries, section by section, from entry `first` of the element `index` on."""
     cdef Section alone
     alone.enter(self)
     cdef Py_ssize_t start, total = self.compiled.layout.size

@@ -1,6 +1,6 @@
 """The linear bushing of roll, pitch and yaw between two frames A and C.
 
-Frame B is half the rotation from A to C, its origin midway.
+Frame B is halfway between A and C: rotated by half the angle, with its origin at the midpoint.
 """
 
 from mbt._core.algebra.records cimport Bushing, Coordinates, Ends
@@ -35,7 +35,7 @@ cdef inline void calc_bushing(const Ends[T]* ends, Bushing[T]* x) noexcept nogil
     x.N.y = vector(-s, c, zero)
     x.N.z = vector(-(R.z.x*x.N.x.x), -(R.z.x*x.N.x.y), one)
     x.rpydot = x.N*x.w
-    # Quaternion of R_AC with a scalar part that is not negative, and of half that rotation.
+    # Quaternion of R_AC with a nonnegative scalar part, and that of half the rotation.
     rpy_to_quaternion(numbers(x.rpy), quaternion)
     sign = select_lt(quaternion[0], zero, -one, one)
     e0 = sqrt_((quaternion[0]*sign + one)*0.5)
@@ -51,7 +51,7 @@ cdef inline void calc_bushing(const Ends[T]* ends, Bushing[T]* x) noexcept nogil
 
 
 cdef inline Vec3[T] calc_tau(const BushingNumbers[T]* c, const Bushing[T]* x) noexcept nogil:
-    """Along the angles: on C, t = N' tau."""
+    """Forces tau along the angles; the torque on C is t = N' tau."""
     return -(entrywise(c.torque_stiffness, x.rpy) + entrywise(c.torque_damping, x.rpydot))
 
 
@@ -61,7 +61,7 @@ cdef inline Vec3[T] calc_f_B(const BushingNumbers[T]* c, const Bushing[T]* x) no
 
 
 cdef inline void calc_bushing_forces(const BushingNumbers[T]* c, Ends[T]* ends) noexcept nogil:
-    """F_A, F_C: on C at the point midway, and the opposite on A there."""
+    """F_A, F_C: the force on C acts at the midpoint, and its opposite on A there."""
     cdef Bushing[T] x
     cdef Vec3[T] t, f, midway
     calc_bushing(ends, &x)
@@ -81,7 +81,7 @@ cdef inline T calc_bushing_energy(const BushingNumbers[T]* c, const Ends[T]* end
 
 
 cdef inline T calc_bushing_power(const BushingNumbers[T]* c, const Ends[T]* ends, bint is_conservative) noexcept nogil:
-    """The force acts along rdot + drift, of which only rdot changes the energy."""
+    """The force acts along rdot + drift, but only rdot changes the energy."""
     cdef Bushing[T] x
     cdef Vec3[T] rate
     calc_bushing(ends, &x)
@@ -117,9 +117,8 @@ cdef inline T calc_bushing_singularity(const Ends[T]* ends) noexcept nogil:
     return x.cos_pitch - <T>1e-3
 
 
-# How the force changes with the motion of C while A rests.
-# `turn` is a small motion of C, `rate` a change of its velocity; both, as V, the velocity of C less that of A, are at
-# Ao in World, as are the force F on C and its change dF.
+# Change of the force with the motion of C while A rests. `turn` is a small motion of C, `rate` a change of its
+# velocity. These, V (the velocity of C less that of A), the force F on C and its change dF are at Ao in World.
 
 cdef inline void calc_bushing_force_change(
     # Parameters:
@@ -132,7 +131,7 @@ cdef inline void calc_bushing_force_change(
     Force[T]* F,            # [N m, N]
     Force[T]* dF,           # [N m, N]
 ) noexcept nogil:
-    """Expressed in A: R_AC turns by theta, R_AB by phi; the force acts midway."""
+    """Expressed in A: R_AC rotates by theta, R_AB by phi; the force acts at the midpoint."""
     cdef Bushing[T] x
     cdef Mat3[T] dN
     cdef Vec3[T] theta = times_transposed(ends.X_WA.R, turn.w)
@@ -146,7 +145,7 @@ cdef inline void calc_bushing_force_change(
     dv = times_transposed(ends.X_WA.R, rate.v) + cross(dw, x.p) + cross(x.w, dp)
     # Torque: tau = -(k rpy + d rpydot), t = N' tau.
     drpy = x.N*theta
-    # N = [c/cos p, s/cos p, 0; -s, c, 0; c tan p, s tan p, 1], s and c of the yaw, p the pitch.
+    # N = [c/cos p, s/cos p, 0; -s, c, 0; c tan p, s tan p, 1], with s and c of the yaw, p the pitch.
     tan_pitch = x.N.z.x*x.N.y.y - x.N.z.y*x.N.y.x
     by_pitch = drpy.y/x.cos_pitch
     dN.x = vector(

@@ -1,9 +1,10 @@
-"""The constraints of the compiled core, and the only place that knows one type from another.
+"""The constraints of the compiled core; nowhere else depends on their types.
 
-A type is its row in `model/element_types.py`, and here its errors, their rates, the rates of these, and the forces that
-enforce it. With its multipliers lambda it adds J' lambda to the generalized forces, where J v are the rates.
+A type consists of its row in `model/element_types.py` and, here, its errors, their first and second rates, and the
+forces that enforce it. With its multipliers lambda it adds J' lambda to the generalized forces, where J v are the
+rates.
 
-`c` are the numbers of one constraint, parameters of a Context: its row says which.
+`c` are the parameters of one constraint in a Context, listed in its row.
 """
 
 from enum_constraint_type cimport *
@@ -25,9 +26,9 @@ cdef inline int num_constraint_parameters_of(int type) noexcept nogil:
 
 
 cdef inline Py_ssize_t count_constraint_work(Py_ssize_t m, Py_ssize_t num_mobods, Py_ssize_t nv) noexcept nogil:
-    """Scalars that the forces of m equations need.
+    """Number of scalars needed for the forces of m equations.
 
-    Mobods and frames in World, Z, Lambda, also with twice the digits, columns, forces on roots.
+    For mobods and frames in World, Z, Lambda (also with twice the digits), columns, and forces on roots.
     """
     return m + 21*num_mobods + nv + m*(nv + 3*m + 9 + 48 + 24) if m > 0 else 0
 
@@ -44,7 +45,7 @@ cdef inline void calc_constraint_errors(
     # Out:
     T* errors,   # (num_equations_of,)              [rad, m]
 ) noexcept nogil:
-    """How far positions are from obeying it; `A` and `B` are its frames, of a coupler none."""
+    """Constraint errors at the current positions; `A` and `B` are its frames, unused for a coupler."""
     cdef const CouplerNumbers[T]* coupler = <const CouplerNumbers[T]*>c
     cdef const DistanceNumbers[T]* between = <const DistanceNumbers[T]*>c
     cdef FrameMotion[T] P
@@ -74,7 +75,7 @@ cdef inline void calc_constraint_rates(
     # Out:
     T* rates,    # (num_equations_of,)              [rad/s, m/s]
 ) noexcept nogil:
-    """J v: the rates of the errors; of a rotation vector the angular velocity of B in A."""
+    """J v: the rates of the errors; for a rotation vector, the angular velocity of B in A."""
     cdef FrameMotion[T] P
     cdef FrameMotion[T] Q
     if x.type == COUPLER:
@@ -141,9 +142,9 @@ cdef inline void calc_axes_and_points(
     Vec3[T]* p_A,   # [m]  in World
     Vec3[T]* p_B,   # [m]  in World
 ) noexcept nogil:
-    """Where unit multipliers act: forces along the columns of `axes` at a point of A and one of B, in World.
+    """Forces of unit multipliers: along the columns of `axes`, at a point of A and one of B, in World.
 
-    Of a distance they are parts of the force, u' of which is its own.
+    For a distance, they are components of a force; its own is their projection on u.
     """
     cdef FrameMotion[T] P
     cdef FrameMotion[T] Q
@@ -158,7 +159,7 @@ cdef inline void calc_axes_and_points(
 
 
 cdef inline Vec3[T] relative_velocity(const FrameMotion[T]* A, const FrameMotion[T]* B) noexcept nogil:
-    """Of Bo in A, in World: v_B - v_A - w_A × p_AB."""
+    """Velocity of Bo in A, in World: v_B - v_A - w_A × p_AB."""
     cdef Vec3[T] p_BA = A.p - B.p
     return B.v - A.v + cross(A.w, p_BA)
 
@@ -166,7 +167,7 @@ cdef inline Vec3[T] relative_velocity(const FrameMotion[T]* A, const FrameMotion
 cdef inline void calc_motions_of_ends(
     const DistanceNumbers[T]* c, const FrameMotion[T]* A, const FrameMotion[T]* B, FrameMotion[T]* P, FrameMotion[T]* Q
 ) noexcept nogil:
-    """Of the points that keep their distance."""
+    """Motion of the points that keep their distance."""
     calc_motion_of_point(A, c.p_AP, P)
     calc_motion_of_point(B, c.p_BQ, Q)
 
@@ -183,6 +184,6 @@ cdef inline void calc_motion_of_point(
 
 
 cdef inline T distance_of(const FrameMotion[T]* P, const FrameMotion[T]* Q) noexcept nogil:
-    """Where it is zero, directions and rates are undefined."""
+    """Distance of two points; where it is zero, directions and rates are undefined."""
     cdef Vec3[T] p_PQ = Q.p - P.p
     return sqrt_(dot(p_PQ, p_PQ))

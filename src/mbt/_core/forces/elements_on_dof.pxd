@@ -1,4 +1,4 @@
-"""The force elements on one dof: springs, hinges of doors, friction. `c` are the numbers of one element."""
+"""The force elements on one dof: springs, door hinges, friction. `c` are the parameters of one element."""
 
 from enum_force_element_type cimport DOOR_HINGE, JOINT_FRICTION, JOINT_SPRING
 
@@ -14,7 +14,7 @@ cdef inline T calc_joint_conservative_force(int type, const T* c, T q) noexcept 
     if type == JOINT_SPRING:
         return (spring.nominal - q)*spring.stiffness
     if type == DOOR_HINGE:
-        # Torsional spring, and the catch: a doublet of tanh, which attracts to the middle of its width.
+        # Torsional spring, and the catch: a tanh doublet that attracts to the middle of its width.
         force = (door.spring_zero - q)*door.spring_constant
         half_width = door.catch_width*0.5
         return force + door.catch_torque*step_doublet(half_width, q - half_width)
@@ -22,7 +22,7 @@ cdef inline T calc_joint_conservative_force(int type, const T* c, T q) noexcept 
 
 
 cdef inline T calc_joint_dissipative_force(int type, const T* c, T v) noexcept nogil:
-    """The part of the force that takes energy away."""
+    """The dissipative part of the force."""
     cdef const DoorHingeNumbers[T]* door = <const DoorHingeNumbers[T]*>c
     cdef const JointFrictionNumbers[T]* friction = <const JointFrictionNumbers[T]*>c
     cdef T force, ratio
@@ -81,7 +81,7 @@ cdef inline T calc_joint_potential_energy(int type, const T* c, T q) noexcept no
         half_width = door.catch_width*0.5
         s = smooth_step(half_width, q - half_width)
         s0 = smooth_step(half_width, -half_width)
-        # ((q - q_s0)^2 - q_s0^2)/2 = q (q/2 - q_s0): products, which are zero where they should be.
+        # ((q - q_s0)^2 - q_s0^2)/2 = q (q/2 - q_s0): products that are exactly zero where they should be.
         return (
             door.spring_constant*q*(q*0.5 - door.spring_zero) + door.catch_torque*half_width*(s0 - s)*(s0 + s)
         )

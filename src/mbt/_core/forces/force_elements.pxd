@@ -1,9 +1,9 @@
-"""The force elements of the compiled core, and the only place that knows one type from another.
+"""The force elements of the compiled core; nowhere else depends on their types.
 
-A type is its row in `model/element_types.py`, and here its force, its potential energy, and the part of its power that
-changes that energy. A type that a function does not name has NaN.
+A type consists of its row in `model/element_types.py` and, here, its force, its potential energy, and the part of its
+power that changes that energy. Functions return NaN for types that they do not handle.
 
-`c` are the numbers of one element, parameters of a Context: its row says which.
+`c` are the parameters of one element in a Context, listed in its row.
 """
 
 from libc.math cimport NAN
@@ -33,13 +33,13 @@ cdef inline int acts_on_joint(int type) noexcept nogil:
 
 
 cdef inline int num_points_of(int type, int count) noexcept nogil:
-    """Points in contact of an element with so many numbers."""
+    """Number of contact points of an element with `count` parameters."""
     cdef const ForceElementTypeRow* row = &FORCE_ELEMENT_TYPES[type]
     return (count - row.num_parameters)//row.num_parameters_of_point if row.num_parameters_of_point else 0
 
 
 cdef inline int num_coordinates_of(int type) noexcept nogil:
-    """Coordinates between its frames, along each of which it exerts -k s - d sdot."""
+    """Number of coordinates between its frames, along each of which it exerts -k s - d sdot."""
     return FORCE_ELEMENT_TYPES[type].num_coordinates
 
 
@@ -73,7 +73,7 @@ cdef inline T calc_potential_energy_between(const ForceElement* e, const T* c, c
 cdef inline T calc_power_between(
     const ForceElement* e, const T* c, const Ends[T]* x, bint is_conservative
 ) noexcept nogil:
-    """Minus the rate of the potential energy; or the rest of the power of the force, without that difference."""
+    """Minus the rate of the potential energy; or the rest of the power of the force."""
     cdef Contact[T] contact
     if e.type == LINEAR_SPRING_DAMPER:
         return calc_spring_power(<const SpringNumbers[T]*>c, x, is_conservative)
@@ -86,7 +86,7 @@ cdef inline T calc_power_between(
 
 
 cdef inline void calc_coordinates(int type, const T* c, const Ends[T]* x, Coordinates[T]* y) noexcept nogil:
-    """What an element exerts -k s - d sdot along."""
+    """The coordinates along which an element exerts -k s - d sdot."""
     if type == LINEAR_SPRING_DAMPER:
         calc_spring_coordinates(<const SpringNumbers[T]*>c, x, y)
     elif type == LINEAR_BUSHING_RPY:
@@ -118,7 +118,7 @@ cdef inline void calc_force_change(
     Force[T]* F,            # [N m, N]
     Force[T]* dF,           # [N m, N]
 ) noexcept nogil:
-    """How F, on C, changes with the motion of C while A rests: see `bushing.pxd`."""
+    """Change of the force F on C with the motion of C while A rests: see `bushing.pxd`."""
     if e.type == LINEAR_SPRING_DAMPER:
         calc_spring_force_change(<const SpringNumbers[T]*>c, x, V, turn, rate, F, dF)
     elif e.type == LINEAR_BUSHING_RPY:

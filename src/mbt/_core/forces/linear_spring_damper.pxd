@@ -18,7 +18,7 @@ cdef inline void calc_stretch(const SpringNumbers[T]* c, const Ends[T]* ends, St
 
 
 cdef inline T calc_tension(const SpringNumbers[T]* c, const Stretch[T]* x) noexcept nogil:
-    """Per length: the force on A is p_PQ times this."""
+    """Tension divided by length: the force on A is p_PQ times this."""
     return ((x.length - c.free_length)*c.stiffness + c.damping*x.rate)/x.length
 
 
@@ -41,7 +41,7 @@ cdef inline T calc_spring_energy(const SpringNumbers[T]* c, const Ends[T]* ends)
 
 
 cdef inline T calc_spring_power(const SpringNumbers[T]* c, const Ends[T]* ends, bint is_conservative) noexcept nogil:
-    """Of the spring, or of the damper."""
+    """Power of the spring, or of the damper."""
     cdef Stretch[T] x
     calc_stretch(c, ends, &x)
     if is_conservative:
@@ -52,7 +52,7 @@ cdef inline T calc_spring_power(const SpringNumbers[T]* c, const Ends[T]* ends, 
 cdef inline void calc_spring_coordinates(
     const SpringNumbers[T]* c, const Ends[T]* ends, Coordinates[T]* y
 ) noexcept nogil:
-    """The length beyond the free one."""
+    """Elongation beyond the free length."""
     cdef Stretch[T] x
     calc_stretch(c, ends, &x)
     y.s[0], y.sdot[0] = x.length - c.free_length, x.rate
@@ -66,7 +66,7 @@ cdef inline T calc_spring_singularity(const SpringNumbers[T]* c, const Ends[T]* 
     return x.length - c.free_length*2.2e-16
 
 
-# How the force changes with the motion of C while A rests: see bushing.pxd.
+# Change of the force with the motion of C while A rests: see bushing.pxd.
 
 cdef inline void calc_spring_force_change(
     # Parameters:
@@ -80,7 +80,7 @@ cdef inline void calc_spring_force_change(
     Force[T]* F,            # [N m, N]
     Force[T]* dF,           # [N m, N]
 ) noexcept nogil:
-    """f = -(k (l - l0) + c ldot) p_PQ / l, on C at Q; l ldot = p_PQ·v_Q: A turning with C does not change l."""
+    """f = -(k (l - l0) + c ldot) p_PQ / l, on C at Q; l ldot = p_PQ·v_Q: rotating A with C does not change l."""
     cdef Stretch[T] x
     cdef Vec3[T] p, d, v, dv
     cdef T slope, dl, dslope

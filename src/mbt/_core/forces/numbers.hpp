@@ -1,4 +1,4 @@
-// The numbers of one element, by their names: parameters of force elements and constraints, as model/element_types.py orders them.
+// Parameters of one force element or constraint, by name, in the order of model/element_types.py.
 #pragma once
 
 #include "algebra/vectors.hpp"
@@ -48,7 +48,7 @@ struct BushingNumbers {
   Vec3<T> force_damping;     // [N s/m]
 };
 
-// The numbers in front of p_CP of each point.
+// The parameters before p_CP of each point.
 template <class T>
 struct ContactNumbers {
   T stiffness;         // [N/m]
@@ -58,7 +58,7 @@ struct ContactNumbers {
   T stiction_speed;    // [m/s]
 };
 
-// Those that all constraints begin with.
+// The first parameters of all constraints.
 template <class T>
 struct ConstraintNumbers {
   T frequency;      // [rad/s]  of stabilization

@@ -1,4 +1,4 @@
-"""Cython view of numbers.hpp, which says what each number means."""
+"""Cython view of numbers.hpp, which documents the parameters."""
 
 from mbt._core.algebra.vectors cimport Vec3
 

@@ -1,12 +1,12 @@
 """Points of a frame C against the half-space z < 0 of a frame A, with friction.
 
-With x the depth of a point below the plane, and s its slip, the speed along the plane:
+With x the depth of a point below the plane, and s its slip speed along the plane:
 
     normal force   N = k x max(1 + d xdot, 0),  x > 0          (Hunt and Crossley, with the exponent one)
     friction       -N a slip,  a = mu(s)/s
 
-and mu(s) in r = s / stiction speed: static (15 r - 10 r^3 + 3 r^5)/8 up to 1, from there a step of order five to
-dynamic at 3. So a is a polynomial in r^2 near rest, and mu has two continuous derivatives.
+and mu(s) in r = s / stiction speed: static (15 r - 10 r^3 + 3 r^5)/8 up to 1, then a quintic step to dynamic at 3. So a
+is a polynomial in r^2 near rest, and mu has two continuous derivatives.
 
 K. H. Hunt, F. R. E. Crossley, "Coefficient of restitution interpreted as damping in vibroimpact", Journal of Applied
 Mechanics 42 (1975). In NumPy: tests/support/reference_contact.py.
@@ -22,7 +22,7 @@ from mbt._core.scalars cimport T, select_lt, sqrt_
 cdef inline void calc_touch(
     const ContactNumbers[T]* c, const Vec3[T]& normal, T height, const Vec3[T]& v, Touch[T]* x
 ) noexcept nogil:
-    """One point at a height over the plane, with a velocity relative to it."""
+    """Contact of one point at a height over the plane, with a velocity relative to it."""
     cdef T zero = <T>0.0
     cdef T one = <T>1.0
     cdef T damping, square, r, t, rest, mu, slope, stick, stick_slope
@@ -33,7 +33,7 @@ cdef inline void calc_touch(
     damping = c.dissipation*x.rate
     x.excess = select_lt(damping, -one, -one, damping)
     x.slip = v + normal*x.rate
-    # Of r^2, mu / r, and of its derivative with respect to r^2.
+    # mu / r and its derivative with respect to r^2, as functions of r^2.
     square = dot(x.slip, x.slip)*per_speed*per_speed
     stick = c.static_friction*(<T>15.0 + square*(square*3.0 - <T>10.0))*0.125
     stick_slope = c.static_friction*(square*6.0 - <T>10.0)*0.125
@@ -57,7 +57,7 @@ cdef inline const Vec3[T]* points_of(const ContactNumbers[T]* c) noexcept nogil:
 cdef inline void calc_contact(
     const ContactNumbers[T]* c, int num_points, const Ends[T]* ends, Contact[T]* y, T* each
 ) noexcept nogil:
-    """The sums over all points; and of `each` the force on it, in World, and its depth, unless that is NULL."""
+    """Sums over all points and, unless `each` is NULL, the force on each point in World and its depth."""
     cdef Touch[T] x
     cdef Vec3[T] arm, f
     cdef T height, height_of_Co, force
@@ -112,7 +112,7 @@ cdef inline void calc_contact_force_change(
     Force[T]* F,            # [N m, N]
     Force[T]* dF,           # [N m, N]
 ) noexcept nogil:
-    """Of N (n - a slip) with A at rest, n too; see `calc_force_change`."""
+    """Change of N (n - a slip) with A, and thus n, at rest; see `calc_force_change`."""
     cdef Touch[T] x
     cdef Vec3[T] normal = z_axis(ends.X_WA.R)
     cdef Vec3[T] p, d, dv, dslip, f, df

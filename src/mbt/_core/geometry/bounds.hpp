@@ -1,4 +1,4 @@
-// How near two shapes can be, by spheres about them.
+// Bounds on the distance of two shapes, from spheres around them.
 #pragma once
 
 #include "scalars/real.hpp"
@@ -8,8 +8,8 @@
 
 namespace MBT_NS {
 
-// By how much, squared or not, two shapes are at least closer than `limit` where the spheres about them are; 0 or less where
-// these are not. Of a half-space or a height field, it and the sphere.
+// Positive (in lengths or squared lengths) if the bounding spheres of two shapes are closer than `limit`, else 0 or
+// less. For a half-space or a height field, of it and the other's sphere.
 template <class T>
 static MBT_INLINE T bound_closeness(
     const SceneShape& a, const SceneShape& b, const PlacedShape<T>& A, const PlacedShape<T>& B, double limit) {

@@ -1,29 +1,29 @@
-// Signed distances of two shapes in closed form, without a branch on values.
+// Signed distances of two shapes in closed form, without branches on values.
 //
-// A sphere is a point with a skin, a capsule a segment with a skin. A distance is that of what is under the skins, less
-// the skins; where that overlaps too, it is how far it must be moved until it only touches.
+// A sphere is a point with a skin, a capsule a segment with a skin. A distance is that of the cores under the skins,
+// less the skins; if the cores overlap too, it is minus the shortest translation after which they only touch.
 #pragma once
 
 #include "geometry/shapes.hpp"
 
 namespace MBT_NS {
 
-// What is shorter than this, times the lengths in play, has no direction: it is what rounding left over.
+// A vector shorter than this, times the lengths involved, has no direction: it is rounding error.
 static constexpr double kNoDirection = 4e-15;
 
-// Lay skins over what a witness is about.
+// Add skins to a witness of two cores.
 template <class T>
 static MBT_INLINE Witness<T> with_skins(const Witness<T>& w, const T& r_A, const T& r_B) {
   return {w.distance - r_A - r_B, w.p_A + w.n * r_A, w.p_B - w.n * r_B, w.n};
 }
 
-// Whether any lane has a < b. What is skipped where none has, no other lane needs: results do not depend on it.
+// Whether any lane has a < b. Code skipped where none has is needed by no lane: results do not depend on it.
 static MBT_INLINE bool any_less(double a, double b) { return a < b; }
 static MBT_INLINE bool any_less(const Lanes& a, const Lanes& b) {
   return any_not_within(select_lt(a, b, Lanes(1.0), Lanes(0.0)).r, 0.5);
 }
 
-// Of two points; the normal is `instead()` where they are closer than `least`, which is rare.
+// Witness of two points; the normal is `instead()` if they are closer than `least`, which is rare.
 template <class T, class Instead>
 static MBT_INLINE Witness<T> between(const Vec3<T>& a, const Vec3<T>& b, const T& least, const Instead& instead) {
   const Vec3<T> c = b - a;
@@ -47,8 +47,8 @@ struct Parameters2 {
 };
 
 // Where the segments c_A + s u, |s| <= h_A, and c_B + t v, |t| <= h_B, are closest, with r = c_B - c_A:
-// C. Ericson, "Real-Time Collision Detection", Morgan Kaufmann 2005, section 5.1.9; the point on the infinite lines by
-// cross products, which lose no digits where these are almost parallel.
+// C. Ericson, "Real-Time Collision Detection", Morgan Kaufmann 2005, section 5.1.9; the points on the infinite lines
+// are computed by cross products, which lose no digits if these are almost parallel.
 template <class T>
 static MBT_INLINE Parameters2<T> closest_on_segments(
     const Vec3<T>& r, const Vec3<T>& u, const T& h_A, const Vec3<T>& v, const T& h_B) {
@@ -77,7 +77,7 @@ template <class T>
 static MBT_INLINE Witness<T> capsule_capsule(const PlacedShape<T>& A, const PlacedShape<T>& B) {
   const Vec3<T> u = axis_z(A.R), v = axis_z(B.R), r = B.p - A.p;
   const Parameters2<T> at = closest_on_segments(r, u, A.size[1], v, B.size[1]);
-  // Segments that cross are pushed apart across both; those on one line, across that.
+  // Crossing segments are separated perpendicular to both; those on one line, perpendicular to the line.
   const auto instead = [&] {
     const Vec3<T> c = cross(u, v);
     return unit_or(c, T(sqrt_(dot(c, c))), T(1e-8), across(u));
@@ -88,7 +88,7 @@ static MBT_INLINE Witness<T> capsule_capsule(const PlacedShape<T>& A, const Plac
 
 // Half-spaces --------------------------------------------------------------------------------------------------------
 
-// What is lowest over a half-space A is the point b of B.
+// b is the lowest point of B over a half-space A.
 template <class T>
 static MBT_INLINE Witness<T> from_half_space(const PlacedShape<T>& A, const Vec3<T>& b) {
   const Vec3<T> n = axis_z(A.R);
@@ -169,7 +169,7 @@ static MBT_INLINE Witness<T> to_world(const PlacedShape<T>& B, const Witness<T>&
   return {w.distance, B.p + B.R * w.p_A, B.p + B.R * w.p_B, B.R * w.n};
 }
 
-// The way out of a box through its nearest face, to which it is `depth` far.
+// The way out of a box through its nearest face, at a distance of `depth`.
 template <class T>
 struct WayOut {
   T depth;
@@ -210,21 +210,22 @@ static MBT_INLINE Witness<T> sphere_cylinder(const PlacedShape<T>& A, const Plac
   const T length = sqrt_(dot(c, c)), side = sign_of(x.z);
   WayOut<T> way = {radius - rho, e};
   offer(&way, h - x.z * side, Vec3<T>{T(0.0), T(0.0), side});
-  const T least = (rho + radius) * kNoDirection;  // `b` is rounded also where x is inside
+  const T least = (rho + radius) * kNoDirection;  // `b` has rounding errors even if x is inside
   const Witness<T> outside = {length, x, b, c / larger(length, T(1e-300))};
   const Witness<T> inside = {-way.depth, x, x + way.outward * way.depth, -way.outward};
   return with_skins(to_world(B, select_lt(least, length, outside, inside)), A.size[0], T(0.0));
 }
 
-// The rate at which half the squared distance of p + t u from the box grows with t: it never falls, and is linear
-// between the planes of the faces.
+// The derivative of half the squared distance of p + t u from the box by t: nondecreasing, and linear between the
+// planes of the faces.
 template <class T>
 static MBT_INLINE T rate_along(const Vec3<T>& p, const Vec3<T>& u, const Vec3<T>& h, const T& t) {
   const Vec3<T> x = p + u * t;
   return dot(u, x - clamp(x, h));
 }
 
-// Where on |t| <= length p + t u is closest to the box: where that rate changes its sign; in the middle where it is zero.
+// Where on |t| <= length p + t u is closest to the box: where that derivative changes sign; in the middle of the range
+// where it is zero.
 template <class T>
 static MBT_INLINE T closest_to_box(const Vec3<T>& p, const Vec3<T>& u, const Vec3<T>& h, const T& length) {
   T low = -length, high = length, low_rate = rate_along(p, u, h, low), high_rate = rate_along(p, u, h, high);
@@ -234,7 +235,7 @@ static MBT_INLINE T closest_to_box(const Vec3<T>& p, const Vec3<T>& u, const Vec
     for (int side = 0; side < 2; ++side) {
       const T t = clamp((side ? half[i] - position[i] : -half[i] - position[i]) * inverse, length);
       const T rate = rate_along(p, u, h, t);
-      // rate <= 0: a new lower end; rate >= 0: a new upper one.
+      // rate <= 0: new lower end; rate >= 0: new upper end.
       const T from = select_lt(T(0.0), rate, low, t), to = select_lt(rate, T(0.0), high, t);
       low_rate = select_lt(low, from, rate, low_rate);
       low = larger(from, low);
@@ -247,9 +248,9 @@ static MBT_INLINE T closest_to_box(const Vec3<T>& p, const Vec3<T>& u, const Vec
   return low + (high - low) * smaller(larger(share, T(0.0)), T(1.0));
 }
 
-// How a segment that cuts through a box gets out of it: across a face of the box, or across the segment and an edge. These
-// are the faces of the Minkowski sum: S. Gottschalk et al., "OBBTree", SIGGRAPH 1996. In the frame of the box, from the
-// segment to the box.
+// The shortest way out of a box for a segment that cuts through it: perpendicular to a face, or to the segment and an
+// edge. These are the faces of the Minkowski sum: S. Gottschalk et al., "OBBTree", SIGGRAPH 1996. In the frame of the
+// box, from the segment to the box.
 template <class T>
 static MBT_INLINE Witness<T> segment_through_box(
     const Vec3<T>& p, const Vec3<T>& u, const Vec3<T>& h, const T& length, const T& middle) {
@@ -257,7 +258,7 @@ static MBT_INLINE Witness<T> segment_through_box(
   const Vec3<T> reach = {length * magnitude(u.x), length * magnitude(u.y), length * magnitude(u.z)};
   const Vec3<T> side = signs_of(p);
   WayOut<T> way = through_faces(h + reach - products(p, side), side);
-  // Of a face: the end that is deepest, or the middle of what is inside where the segment is parallel to the face.
+  // For a face: the deepest end, or the middle of the part inside if the segment is parallel to the face.
   const T along = dot(way.outward, u);
   const T t = select_lt(T(1e-9), magnitude(along), -(sign_of(along) * length), middle);
   const Vec3<T> a = p + u * t;
@@ -269,12 +270,12 @@ static MBT_INLINE Witness<T> segment_through_box(
     Vec3<T> n = c / larger(size, T(1e-150));
     n = n * sign_of(dot(n, p));  // outward: from the box to the segment
     const T depth = dot(h, Vec3<T>{magnitude(n.x), magnitude(n.y), magnitude(n.z)}) + length * magnitude(dot(n, u)) - dot(n, p);
-    // Its edge, and the points of both that are closest.
+    // The edge, and the closest points of both.
     const Vec3<T> center = products(signs_of(n), h) - e * dot(e, products(signs_of(n), h));
     const Parameters2<T> at = closest_on_segments(center - p, u, length, e, T(dot(e, h)));
     const Vec3<T> q = p + u * at.s;
     const Witness<T> edge = {-depth, q, q + n * depth, -n};
-    // Faces are preferred where rounding alone tells them apart.
+    // Faces are preferred where only rounding makes a difference.
     const T less = select_lt(T(1e-14), size, depth * (1.0 + 1e-12), T(1e300));
     w = select_lt(less, -w.distance, edge, w);
   }

@@ -1,4 +1,4 @@
-// The points where the shapes of a scene touch, or may within a step, of one state.
+// The points where the shapes of a scene touch, or may touch within a step, for one state.
 #pragma once
 
 #include <cstddef>
@@ -8,19 +8,20 @@
 
 namespace MBT_NS {
 
-// Velocities may change by so much within a step without that a point is seen too late [m/s^2]; and they may grow by a share.
+// How much velocities may change within a step before a point is found too late: by an acceleration [m/s^2] and a
+// factor.
 static constexpr double kUnforeseen = 100.0, kGrowth = 1.5;
-// What turns a half-space is taken as so large [m].
+// The size assumed for a half-space where it rotates [m].
 static constexpr double kFar = 10.0;
 
-// Of a module for another instruction set, see witnesses.hpp.
+// From a module for another instruction set, see witnesses.hpp.
 typedef void (*WitnessFinder)(const SceneTables*, const void* placed, const int* pairs, int count, void* witnesses);
 
 struct TouchPoint {
   int pair;           // its place in results
   int a, b;           // bodies: the first and the second of the pair
-  double p[3];        // in World, in the middle between both surfaces
-  double s[3], t[3];  // unit vectors along the surfaces
+  double p[3];        // in World, midway between both surfaces
+  double s[3], t[3];  // unit tangent vectors
   double n[3];        // unit normal from the first to the second
   double gap;         // between the surfaces, negative where they overlap
 };
@@ -43,12 +44,12 @@ static inline std::ptrdiff_t count_contact_memory(const SceneTables* scene) {
   return bytes / sizeof(double) + 2;
 }
 
-// That of the sphere that holds a shape. Where none does, the table may have another number, see bounds.hpp.
+// Radius of the sphere that bounds a shape. For unbounded shapes, the table may hold another value, see bounds.hpp.
 static inline double radius_of(const SceneShape& s) {
   return s.kind == HALF_SPACE || s.kind == HEIGHT_FIELD ? INFINITY : s.radius;
 }
 
-// Half lengths of the box along its axes that holds a shape; infinite of a hull, and of what has no bounds.
+// Half lengths of the box along its axes that bounds a shape; infinite for a hull and for unbounded shapes.
 static inline Vec3<double> half_lengths_of(const SceneShape& s) {
   const double r = s.size[0], z = s.size[1];
   if (s.kind == SPHERE) return {r, r, r};
@@ -58,7 +59,7 @@ static inline Vec3<double> half_lengths_of(const SceneShape& s) {
   return {INFINITY, INFINITY, INFINITY};
 }
 
-// Whether a point is farther than `reach` from the box that holds a shape.
+// Whether a point is farther than `reach` from the box that bounds a shape.
 static inline bool is_beyond(const SceneShape& s, const PlacedShape<double>& S, const Vec3<double>& p, double reach) {
   const Vec3<double> x = rotate_back(S.R, p - S.p), half = half_lengths_of(s);
   const Vec3<double> out = {
@@ -68,8 +69,8 @@ static inline bool is_beyond(const SceneShape& s, const PlacedShape<double>& S, 
 
 static inline double speed_of(const double* v) { return std::sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]); }
 
-// Contacts of pairs that are less than `margin` apart, or come so near within h; up to kMostSpots of each pair, in the order of
-// results. Without velocities h does not count.
+// Contacts of pairs that are less than `margin` apart, or come that near within h; up to kMostSpots for each pair, in
+// the order of results. Without velocities, h is ignored.
 static inline int find_contacts(
     const ContactTables* tables, const double* X_WB, const double* V_WB, double h, double margin, double* memory,
     TouchPoint* out) {
@@ -92,7 +93,7 @@ static inline int find_contacts(
     at.p = r + Vec3<double>{X[3], X[7], X[11]};
     at.vertices = shape.vertices;
     at.count = shape.count;
-    // The sphere that holds it, and all places that it can reach within h.
+    // A sphere that bounds it at all poses that it can reach within h.
     double* ball = balls + 4 * i;
     put(at.p, ball);
     ball[3] = radius_of(shape);
@@ -107,7 +108,7 @@ static inline int find_contacts(
   for (int i = 0; i < scene->num_pairs; ++i) {
     const ScenePair& pair = scene->pairs[i];
     where[i] = -1;
-    // Most pairs are far apart, and it takes no root to see that.
+    // Most pairs are far apart, which can be detected without a square root.
     const double *p = balls + 4 * pair.a, *u = balls + 4 * pair.b;
     const double x = u[0] - p[0], y = u[1] - p[1], z = u[2] - p[2], reach = p[3] + u[3] + margin + pair.padding;
     if (!(reach > 0.0) || x * x + y * y + z * z > reach * reach) continue;

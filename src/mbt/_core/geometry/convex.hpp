@@ -1,4 +1,4 @@
-// Signed distances of convex shapes that have no closed form.
+// Signed distances of convex shapes without closed forms.
 #pragma once
 
 #include "geometry/epa.hpp"
@@ -16,21 +16,21 @@ static MBT_INLINE CoreWitness<T> separated(const Nearest<T>& at) {
           at.corner[0].a * at.share[0] + at.corner[1].a * at.share[1] + at.corner[2].a * at.share[2]};
 }
 
-// How far a lower bound may be below a distance, as a share of the lengths in play: of corners, and of depths
-// between curved shapes; and as a share of the distance, of curved shapes before Newton's method takes over.
+// How far a lower bound may be below a distance, relative to the lengths involved: for corners, and for depths of
+// curved shapes; and, relative to the distance, for curved shapes before Newton's method takes over.
 static constexpr double kExact = 0.0, kClose = 1e-7, kDepth = 1e-9, kVerified = 1e-13;
 static constexpr int kMostTrials = 6;
 
 static MBT_INLINE double square_of(const Vec3<double>& a) { return dot(a, a); }
 
-// s(n): the gap between the planes across n that touch A and B.
+// s(n): the gap between the planes normal to n that touch A and B.
 static MBT_INLINE double gap_across(const ConvexPair<double>& pair, const Vec3<double>& n) {
   return dot(farthest_difference(pair, n).w, n);
 }
 
 static MBT_INLINE PlacedShape<Lanes> in_all_lanes(const PlacedShape<double>& A) {
   PlacedShape<Lanes> a;
-  // size, R and p: fifteen numbers in a row
+  // size, R and p: fifteen contiguous scalars
   const double* from = A.size;
   Lanes* to = a.size;
   for (int k = 0; k < 15; ++k) to[k] = Lanes(from[k]);
@@ -39,8 +39,8 @@ static MBT_INLINE PlacedShape<Lanes> in_all_lanes(const PlacedShape<double>& A) 
   return a;
 }
 
-// Of B moved along a normal, until it is half of the lengths in play away. For one pair, too, lanes take less time: they
-// have no branches that a processor may guess wrong.
+// The witness with B moved along a normal until its distance is half of the lengths involved. Lanes are faster even for
+// one pair, because they have no branches that may be mispredicted.
 static MBT_NOINLINE CoreWitness<double> from_afar(
     const ConvexPair<double>& pair, const CoreWitness<double>& w, double scale) {
   const PlacedShape<Lanes> A = in_all_lanes(*pair.A), B = in_all_lanes(*pair.B);
@@ -52,8 +52,8 @@ static MBT_NOINLINE CoreWitness<double> from_afar(
   return {lane(found.distance, 0), {lane(n.x, 0), lane(n.y, 0), lane(n.z, 0)}, {lane(a.x, 0), lane(a.y, 0), lane(a.z, 0)}};
 }
 
-// What lanes have not finished. A trial looks at shapes that overlap, or almost touch, from farther away: B is moved along
-// the normal, where points and normals show again, and the right normal is the same.
+// Finish what lanes have not. For shapes that overlap or almost touch, a trial moves B away along the normal, where
+// points and normals are well defined again, and the correct normal is the same.
 [[maybe_unused]] static MBT_NOINLINE CoreWitness<double> finish(
     const ConvexPair<double>& pair, const Nearest<double>& at, const Polytope& deepest) {
   const bool curved = is_curved(pair.kind_A) || is_curved(pair.kind_B), overlap = at.overlap != 0.0;
@@ -80,11 +80,11 @@ static MBT_NOINLINE CoreWitness<double> from_afar(
         if (!(gap >= best.distance + (fits ? -rounding : rounding))) continue;
         CoreWitness<double> now = {gap, p.n, fits ? p.a : from.a};
         if (fits && p.many) {
-          // Corners tell which points are on both faces. Where they are beyond a rim, another normal has more of a gap.
+          // Corners determine the points on both faces. If they are beyond a rim, another normal has a larger gap.
           const CoreWitness<double> seen = from_afar(pair, now, scale);
           if (gap_across(pair, seen.n) > gap + rounding) continue;
           if (square_of(seen.n - p.n) < 1e-12) {
-            // On a rim, corners have fewer digits than its point across n.
+            // On a rim, corners are less accurate than the rim's point for n.
             const Polished again = polish(pair, p.n, seen.a, 1e-9);
             now.a = again.residual < 1e-12 * scale && square_of(again.n - p.n) < 1e-24 ? again.a : seen.a;
           }
@@ -102,7 +102,7 @@ static MBT_NOINLINE CoreWitness<double> from_afar(
 
 static MBT_INLINE PlacedShape<double> lane_of(const PlacedShape<Lanes>& A, int l) {
   PlacedShape<double> a;
-  // size, R and p: fifteen numbers in a row
+  // size, R and p: fifteen contiguous scalars
   const Lanes* from = A.size;
   double* to = a.size;
   for (int k = 0; k < 15; ++k) to[k] = lane(from[k], l);
@@ -138,7 +138,7 @@ static MBT_INLINE PlacedShape<double> lane_of(const PlacedShape<Lanes>& A, int l
   }
 }
 
-// A and B have the lower kind first.
+// The kind of A is not higher than that of B.
 [[maybe_unused]] static MBT_NOINLINE Witness<Lanes> convex_distance(
     int kind_A, const PlacedShape<Lanes>& A, int kind_B, const PlacedShape<Lanes>& B) {
   const Lanes zero(0.0), one(1.0);

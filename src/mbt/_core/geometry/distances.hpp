@@ -1,6 +1,6 @@
-// Distances of all pairs of a scene: of several states, one in each lane, or of one state, one pair in each lane.
+// Distances of all pairs of a scene: for several states, one per lane, or for one state, one pair per lane.
 //
-// Both ways call the same functions, so that a state has the same distances alone and in a batch, to the last bit.
+// Both call the same functions, so that a state has the same distances alone and in a batch, to the last bit.
 #pragma once
 
 #include "geometry/bounds.hpp"
@@ -26,17 +26,17 @@ static MBT_INLINE Vec3<Lanes> broadcast3(const Lanes& x) { return {x, x, x}; }
 
 static inline int has_pair_function(int a, int b) { return pair_functions<Lanes>(a, b).find != nullptr; }
 
-// Numbers of lanes that a scene works with, beside the poses of mobods.
+// Number of Lanes of working memory for a scene, in addition to the poses of mobods.
 static inline std::ptrdiff_t count_placed_shapes(const SceneTables* scene) {
   return (static_cast<std::ptrdiff_t>(scene->num_shapes) * sizeof(PlacedShape<Lanes>) + sizeof(Lanes) - 1) / sizeof(Lanes);
 }
 
-// A shape is nowhere, NaN, where squares of lengths leave doubles.
+// The position of a shape is NaN where squares of lengths overflow.
 static MBT_INLINE Vec3<Lanes> hide_far(const Vec3<Lanes>& p) {
   return p + broadcast3(dot(p, p) * Lanes(16.0) * Lanes(0.0));
 }
 
-// What never moves, and sizes: once, before the first block.
+// Place the shapes that never move and set all sizes, once before the first block.
 static inline void start_shapes(const SceneTables* scene, const SceneShape* shapes, Lanes* memory) {
   PlacedShape<Lanes>* placed = reinterpret_cast<PlacedShape<Lanes>*>(memory);
   for (int i = 0; i < scene->num_shapes; ++i) {
@@ -73,7 +73,7 @@ struct SceneResults {
   Lanes* n;
 };
 
-// Padding is shared: witness points are on the shapes themselves. Where the distance is NaN, all is.
+// Padding belongs to both: witness points are on the shapes themselves. If the distance is NaN, everything is.
 static MBT_INLINE void put_witness(const ScenePair& pair, const Witness<Lanes>& found, const SceneResults* results) {
   const Witness<Lanes> w = pair.swapped ? swapped(found) : found;
   const Vec3<Lanes> nothing = broadcast3(w.distance * Lanes(0.0));
@@ -83,7 +83,7 @@ static MBT_INLINE void put_witness(const ScenePair& pair, const Witness<Lanes>& 
   put(w.n + nothing, results->n + 3 * pair.place);
 }
 
-// A state in each lane.
+// One state per lane.
 static inline void find_distances(const SceneTables* scene, const Lanes* memory, const SceneResults* results) {
   const PlacedShape<Lanes>* placed = reinterpret_cast<const PlacedShape<Lanes>*>(memory);
   PairFunctions<Lanes> functions = {nullptr, nullptr};
@@ -111,7 +111,7 @@ static MBT_INLINE bool go_together(const SceneShape& a, const SceneShape& b) {
   return a.kind == b.kind && a.vertices == b.vertices;
 }
 
-// A pair in each lane; all lanes of what was placed are the same state. So are those of results.
+// One pair per lane; all lanes of placed shapes are the same state, and so are those of results.
 static inline void find_distances_of_one(const SceneTables* scene, const Lanes* memory, const SceneResults* results) {
   const PlacedShape<Lanes>* placed = reinterpret_cast<const PlacedShape<Lanes>*>(memory);
   int count;
@@ -143,8 +143,8 @@ static inline void find_distances_of_one(const SceneTables* scene, const Lanes* 
   }
 }
 
-// 1 in each lane where two shapes are closer than `margin`, else 0; NaN where a pose is. Spheres about them tell most pairs
-// apart.
+// 1 in each lane where two shapes are closer than `margin`, else 0; NaN where a pose is. Bounding spheres rule out most
+// pairs.
 static inline Lanes find_near(const SceneTables* scene, const Lanes* memory, double margin) {
   const PlacedShape<Lanes>* placed = reinterpret_cast<const PlacedShape<Lanes>*>(memory);
   const Lanes zero(0.0), one(1.0);
@@ -158,7 +158,7 @@ static inline Lanes find_near(const SceneTables* scene, const Lanes* memory, dou
     const SceneShape &a = scene->shapes[pair.a], &b = scene->shapes[pair.b];
     const PlacedShape<Lanes>&A = placed[pair.a], &B = placed[pair.b];
     const double limit = margin + pair.padding;
-    // A state that touches already needs no more. Bounds are rounded otherwise than distances: 1e-9 m is for that.
+    // A state that already touches is finished. Bounds and distances are rounded differently: 1e-9 m allows for that.
     const Lanes closeness = select_lt(near, Lanes(0.5), bound_closeness(a, b, A, B, limit + 1e-9), zero);
     if (!any_less(zero, closeness)) continue;
     near = select_lt(pair_functions<Lanes>(a.kind, b.kind).measure(A, B), Lanes(limit), one, near);

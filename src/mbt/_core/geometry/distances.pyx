@@ -1,4 +1,4 @@
-"""Distances of pairs of shapes, and how they change with velocities, of one state or many."""
+"""Distances of pairs of shapes and their Jacobians with respect to velocities, for one state or many."""
 
 cimport numpy as cnp
 from cpython.exc cimport PyErr_CheckSignals
@@ -51,9 +51,9 @@ cdef extern from "scalars/stream.hpp" namespace "MBT_NS" nogil:
     void finish_streaming()
 
 cdef enum:
-    STREAMED_BYTES = 4 << 20  # results that are larger go past the caches
+    STREAMED_BYTES = 4 << 20  # larger results bypass the CPU caches
     PAIRS_PER_PART = 20000    # about 0.1 ms
-    FIRST_PARTS = 4           # before the first look at signals
+    FIRST_PARTS = 4           # before the first check for signals
 
 
 cdef struct Job:
@@ -65,7 +65,7 @@ cdef struct Job:
     Py_ssize_t begin
     Py_ssize_t end
     int num_parts
-    # What is asked for; NULL: not.
+    # Requested results; NULL if not requested.
     double* distance
     double* p_A
     double* p_B
@@ -85,12 +85,12 @@ cdef inline Py_ssize_t count_lanes(const Job* job) noexcept nogil:
 
 
 cdef inline Py_ssize_t max_row(const Job* job) noexcept nogil:
-    """Numbers of the largest result of a sample, where a block of them is put together before it is streamed."""
+    """Entries of the largest result of a sample; a block of them is assembled before it is streamed."""
     return job.scene.num_pairs*max(3, job.model.num_velocities) if job.streamed else 0
 
 
 cdef int run_part(const void* shared, int part) noexcept nogil:
-    """An equal share of the samples, in whole blocks."""
+    """Compute an equal share of the samples, in whole blocks."""
     cdef const Job* job = <const Job*>shared
     cdef const Model* m = job.model
     cdef const SceneTables* scene = job.scene
@@ -144,7 +144,7 @@ cdef int run_part(const void* shared, int part) noexcept nogil:
 
 
 cdef inline void set_free(const Job* job, const Lanes* q, Lanes near, Py_ssize_t at, int count) noexcept nogil:
-    """Nothing is near, and all positions are numbers."""
+    """A sample is free if nothing is near and no position is NaN."""
     cdef int i
     for i in range(job.model.num_positions):
         near = near + q[i]*0.0
@@ -155,7 +155,7 @@ cdef inline void set_free(const Job* job, const Lanes* q, Lanes near, Py_ssize_t
 cdef inline void store(
     const Job* job, const Lanes* lanes, Py_ssize_t n, double* out, Py_ssize_t at, int count, double* rows
 ) noexcept nogil:
-    """The n numbers of each sample of a block, into the rows of a result; NULL: it is not asked for."""
+    """Write the n entries of each sample of a block to the rows of a result; NULL if not requested."""
     cdef double* to = out + n*at
     cdef double* here
     if out == NULL or n == 0:
@@ -179,9 +179,9 @@ cdef inline void store_jacobian(
     Lanes* J,           # (7, nv)
     double* rows,       # (MBT_W, num_pairs, nv)
 ) noexcept nogil:
-    """n . (v_B - v_A), where no dof that moves both alike counts: their witness points are on a line along n.
+    """n . (v_B - v_A), without the dofs that move both shapes: their witness points are on a line along n.
 
-    Columns are those of a point Q that all pairs share: n . (v + w x p_QA) = n . v + (p_QA x n) . w
+    Columns belong to a point Q that all pairs share: n . (v + w x p_QA) = n . v + (p_QA x n) . w
     """
     cdef const Model* m = job.model
     cdef const SceneTables* scene = job.scene
@@ -231,7 +231,7 @@ def is_known(int a, int b):
 
 
 def address_of_witnesses():
-    """Return where the function is that contact of shapes begins with, see witnesses.hpp."""
+    """Return the address of the function with which contact of shapes begins, see witnesses.hpp."""
     return <size_t>&find_witnesses
 
 
@@ -263,7 +263,7 @@ cdef class DistanceCore:
         self.mobods = <Lanes*>allocate_aligned(n*sizeof(Lanes) + t.num_shapes*sizeof(SceneShape) + 1)
         if self.mobods == NULL:
             raise MemoryError
-        # A record of scalars is a row of them; so is a pose.
+        # A record of scalars is contiguous; so is a pose.
         numbers = <const double*>self.derived.parameters.mobods
         for i in range(n):
             self.mobods[i] = Lanes(numbers[i])
@@ -277,7 +277,7 @@ cdef class DistanceCore:
         free_aligned(self.mobods)
 
     def run(self, q, int num_threads, distance, p_A, p_B, n, J, is_free, double margin):
-        """Fill what is not None of all samples.
+        """Fill the results that are not None, for all samples.
 
         Parameters
         ----------
@@ -288,7 +288,7 @@ cdef class DistanceCore:
             All or none of them.
         J : ndarray, shape (count, num_pairs, nv), or None
         is_free : ndarray of bool, shape (count,), or None
-            If not None, then everything else is.
+            If not None, all other results are.
         margin : float
         """
         cdef Job job

@@ -1,8 +1,8 @@
-// How far convex shapes that overlap must be moved until they only touch: the face of B - A that is nearest to the origin.
+// Penetration depth of convex shapes that overlap: the face of B - A that is nearest to the origin.
 //
-// G. van den Bergen, "Proximity queries and penetration depth computation on 3D game objects", GDC 2001. A polytope within
-// B - A grows where a face of it is nearest: that gives a lower bound of the depth, and a plane across its normal an upper one.
-// It begins as the tetrahedron in which GJK found the origin.
+// G. van den Bergen, "Proximity queries and penetration depth computation on 3D game objects", GDC 2001. A polytope
+// within B - A is expanded at its nearest face, which gives a lower bound of the depth; the supporting plane with the
+// same normal gives an upper one. It starts as the tetrahedron in which GJK found the origin.
 #pragma once
 
 #include <cmath>
@@ -13,13 +13,13 @@ namespace MBT_NS {
 
 struct PolytopeSide {
   short corner[3];      // counterclockwise seen from outside
-  short beside[3];      // beyond the edges from each corner to the next: four times the side there, and which edge of it
+  short beside[3];      // across the edge to the next corner: 4 times the side there, plus the index of its edge
   bool is_seen;         // from the newest corner
   Vec3<double> normal;  // outward
-  double offset;        // of the plane along it
+  double offset;        // of its plane along the normal
 };
 
-static constexpr int kFewCorners = 32, kMostCorners = 256;  // few suffice for most
+static constexpr int kFewCorners = 32, kMostCorners = 256;  // few are enough for most pairs
 
 template <int num_corners>
 struct PolytopeRoom {
@@ -30,9 +30,9 @@ struct PolytopeRoom {
 
 class Polytope {
  public:
-  CoreWitness<double> best;  // across this normal from A to B planes touch that are least deep in one another
-  bool is_exact;             // the last side was broad enough to tell the last digits of it, and a point of A
-  bool is_full;              // the room has too few corners
+  CoreWitness<double> best;  // the supporting planes with this normal from A to B overlap least
+  bool is_exact;             // the last side was broad enough for all digits of its normal, and a point of A
+  bool is_full;              // the storage for corners is used up
 
   // Is there something to expand?
   bool begin(const ConvexPair<double>& pair, const Nearest<double>& at, double tolerance, PolytopeRoom<kFewCorners>* room) {
@@ -86,7 +86,7 @@ class Polytope {
     most_corners_ = Room::kNumCorners;
   }
 
-  // Of a side with these corners; a and b are the edges from the last one to the others, aa and bb their squares.
+  // Set a side with these corners; a and b are the edges from the last one to the others, aa and bb their squares.
   MBT_INLINE void put_side(int s, const int (&corner)[3], const Vec3<double>& a, double aa, const Vec3<double>& b, double bb) {
     const Vec3<double> n = cross(a, b);
     const double nn = dot(n, n);
@@ -111,8 +111,8 @@ class Polytope {
     return nearest;
   }
 
-  // Where a side is nearest to the origin, by the areas of the three triangles that this point makes with its edges; is it
-  // broad, and the point on it?
+  // The point of a side nearest to the origin, from the areas of the three triangles that it forms with the edges.
+  // Returns whether the side is broad and the point is on it.
   bool find_point(const PolytopeSide& side, Vec3<double>* a) const {
     const Difference<double>&i = corners_[side.corner[0]], &j = corners_[side.corner[1]], &k = corners_[side.corner[2]];
     const Vec3<double> u = j.w - i.w, v = k.w - i.w, n = cross(u, v), p = side.normal * side.offset - i.w;
@@ -122,7 +122,7 @@ class Polytope {
     return smaller(smaller(r, s), t) > -1e-13 && nn > 1e-4 * scale_ * scale_ * longest;
   }
 
-  // The corners that GJK had, with its next one.
+  // Start from the corners of GJK and its next one.
   MBT_NOINLINE bool start_from(const Nearest<double>& at) {
     for (int i = 0; i < 3; ++i) corners_[i] = at.corner[i];
     corners_[3] = farthest_difference(*pair_, at.v);
@@ -131,7 +131,7 @@ class Polytope {
       if (!(sides_[s].offset >= 0.0 && sides_[s].offset < 1e299)) return false;
     return true;
   }
-  // The sides of the first four corners.
+  // Set the sides of the first four corners.
   MBT_NOINLINE void close() {
     static const int kBeside[4][3] = {{10, 14, 4}, {2, 13, 8}, {6, 12, 0}, {9, 5, 1}};
     const Vec3<double> n = cross(corners_[1].w - corners_[0].w, corners_[2].w - corners_[0].w);
@@ -146,7 +146,7 @@ class Polytope {
       for (int e = 0; e < 3; ++e) sides_[s].beside[e] = kBeside[s][e];
     }
   }
-  // A tetrahedron that has a volume. Where B - A is flat there is none, and *across_all is across it.
+  // Find a tetrahedron with nonzero volume. If B - A is flat there is none, and *across_all is its normal.
   bool start(Vec3<double>* across_all) {
     const Vec3<double> directions[3] = {{1.0, 0.0, 0.0}, {0.0, 1.0, 0.0}, {0.0, 0.0, 1.0}};
     double widest = 0.0;
@@ -169,7 +169,7 @@ class Polytope {
     close();
     return true;
   }
-  // The corner that is farther from corner 0 of the two along d and against it.
+  // Of the support points along d and -d, take the one farther from corner 0.
   bool extend(const Vec3<double>& d, int corner) {
     const Difference<double> x = farthest_difference(*pair_, d), y = farthest_difference(*pair_, -d);
     const double below = -dot(x.w - corners_[0].w, d), above = dot(y.w - corners_[0].w, d);
@@ -179,14 +179,14 @@ class Polytope {
 
   static int next_edge(int e) { return e == 2 ? 0 : e + 1; }
 
-  // Replace the sides that the corner sees by those between it and their rim: that at `nearest`, and those that hang
-  // together with it. Others that are on the plane of the corner stay.
+  // Replace the sides visible from the corner, the one at `nearest` and those connected to it, by sides between the
+  // corner and their rim. Other sides whose plane contains the corner stay.
   MBT_NOINLINE bool grow(int corner, int nearest) {
     const Vec3<double>& w = corners_[corner].w;
     int ahead[kMostSides + 3], rim[kMostSides], seen[kMostSides], num_ahead = 3, num_edges = 0, num_seen = 1;
     seen[0] = nearest;
     sides_[nearest].is_seen = true;
-    // Around what is seen, counterclockwise: the rim comes in order.
+    // Go around the visible sides counterclockwise, so that the rim is in order.
     for (int e = 0; e < 3; ++e) ahead[e] = sides_[nearest].beside[2 - e];
     while (num_ahead > 0) {
       const int edge = ahead[--num_ahead], e = next_edge(edge & 3);
@@ -202,7 +202,7 @@ class Polytope {
         rim[num_edges++] = edge;
       }
     }
-    // New sides take the places of those that go.
+    // New sides reuse the slots of removed ones.
     for (int e = num_edges; e < num_seen; ++e) sides_[seen[e]].offset = 1e300;
     while (num_seen < num_edges) {
       if (num_sides_ == 2 * most_corners_) return false;
@@ -239,7 +239,7 @@ class Polytope {
   PolytopeSide* sides_;
 };
 
-// In turns: a processor works on one while it waits for numbers of another. That takes a tenth less time.
+// In turns, so that the processor works on one while it waits for another, which saves a tenth of the time.
 static MBT_NOINLINE void expand(Polytope** growing, int count) {
   while (count > 0) {
     int left = 0;
@@ -258,7 +258,7 @@ static MBT_NOINLINE void expand_far(Polytope* polytope) {
   expand(&polytope, 1);
 }
 
-// Of those of MBT_W pairs at most that overlap.
+// For those of at most MBT_W pairs that overlap.
 [[maybe_unused]] static MBT_NOINLINE void find_deepest(
     int count, const ConvexPair<double>* pairs, const Nearest<double>* at, double tolerance, Polytope* deepest) {
   PolytopeRoom<kFewCorners> rooms[MBT_W];

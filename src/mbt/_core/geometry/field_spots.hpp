@@ -1,6 +1,6 @@
-// Where a shape touches a height field: corners of its outline over triangles, edges of both across each other, and corners of
-// the field under its face. Each has the normal of what touches there, so that a foot stands on several slopes at once.
-// Against formulas in NumPy: tests/geometry/test_contact_points.py.
+// Where a shape touches a height field: corners of its outline over triangles, crossing edges of both, and corners of
+// the field under its face. Each has its own normal, so that a foot can stand on several slopes at once. Against
+// formulas in NumPy: tests/geometry/test_contact_points.py.
 #pragma once
 
 #include "geometry/height_grid.hpp"
@@ -8,8 +8,8 @@
 
 namespace MBT_NS {
 
-static constexpr double kSharpness = 1e4;  // over the size of a shape: points that are so much nearer count twice
-static constexpr double kTilted = 0.2;  // the largest sine between what touches and what the normal is across
+static constexpr double kSharpness = 1e4;  // per size of a shape: a point nearer by the inverse counts twice
+static constexpr double kTilted = 0.2;  // the largest sine of the slope down which an edge may go from where it touches
 
 struct FieldSpots {
   const FieldGrid grid;
@@ -56,7 +56,7 @@ struct FieldSpots {
     return rise < 0.0 && rise * rise > kTilted * kTilted * dot(a, a);
   }
 
-  // A corner from which no edge goes far down.
+  // Add a corner from which no edge goes far down.
   void add_corner_of_shape(const Vec3<double>& p, const Vec3<double>& before, const Vec3<double>& behind) {
     if (!is_over(p.x, p.y)) return;
     const FieldTriangle t = triangle_under(p.x, p.y);
@@ -65,7 +65,7 @@ struct FieldSpots {
     add(p, up, dot(p - t.corner, up));
   }
 
-  // A ball touches all triangles over which its middle stands.
+  // A ball touches all triangles that its centre is above.
   void add_ball(const Vec3<double>& c, double radius) {
     const double reach = radius + limit;
     for (int i = grid.y.cell(c.y - reach); i <= grid.y.cell(c.y + reach); ++i)
@@ -75,7 +75,7 @@ struct FieldSpots {
           const FieldTriangle t = triangle_of(grid, i, j, half);
           const Vec3<double> up = normal_of(t), r = c - t.corner;
           const double height = dot(r, up), tolerance = slack * size;
-          // How far the foot is inside each edge, times its length.
+          // Distance of the foot point from each edge to the inside, times the edge's length.
           const Vec3<double> n = cross(t.along, t.beside), third = t.beside - t.along;
           const double side = n.z < 0.0 ? -1.0 : 1.0;
           if (side * dot(cross(t.along, r), up) < -tolerance || side * dot(cross(r, t.beside), up) < -tolerance ||
@@ -86,8 +86,8 @@ struct FieldSpots {
       }
   }
 
-  // Where the edge from p to q is over a ridge of the field from a to b, beside which it goes down to c and d; a face of the
-  // shape ends there and goes on to `beyond`.
+  // Where the edge from p to q crosses over a ridge of the field from a to b, which descends to c and d on its sides; a
+  // face of the shape ends at the edge, and the next continues to `beyond`.
   void cross_edges(
       const Vec3<double>& p, const Vec3<double>& q, const Vec3<double>& beyond, const Vec3<double>& a, const Vec3<double>& b,
       const Vec3<double>& c, const Vec3<double>& d) {
@@ -119,7 +119,7 @@ struct FieldSpots {
       }
   }
 
-  // Corners of the field under a face: the outline, whose plane is `slope`.
+  // Corners of the field under a face, the outline with the plane `slope`.
   void add_corners_of_field(const Outline& face, const Slope& slope, const Vec3<double>* corners) {
     double low[2] = {HUGE_VAL, HUGE_VAL}, high[2] = {-HUGE_VAL, -HUGE_VAL};
     for (int i = 0; i < face.count; ++i) {
@@ -139,7 +139,7 @@ struct FieldSpots {
   }
 };
 
-// Of a shape and its outline, which counts counterclockwise if it is a face, with the plane `slope`.
+// For a shape and its outline, which is counterclockwise if it is a face, with the plane `slope`.
 static int find_field_spots(
     int kind, const PlacedShape<double>& shape, const Outline& a, const Slope& slope, const PlacedShape<double>& field,
     const NormalFrame& frame, double limit, double size, Spot* out) {

@@ -1,8 +1,8 @@
 // The point of B - A that is nearest to the origin, for convex A and B that do not overlap.
 //
 // E. G. Gilbert, D. W. Johnson, S. S. Keerthi, IEEE Journal of Robotics and Automation 4 (1988) 193-203. The corners of
-// a simplex in B - A are exchanged until no point lies deeper along its nearest point v. Nothing branches on values: of all
-// faces that the newest corner has, the nearest is taken; places for corners that are not needed hold the newest again.
+// a simplex in B - A are exchanged until no point lies deeper along its nearest point v. There are no branches on
+// values: of all faces at the newest corner, the nearest is selected; unused corners are copies of the newest.
 #pragma once
 
 #include "geometry/supports.hpp"
@@ -12,15 +12,15 @@ namespace MBT_NS {
 template <class T>
 struct Nearest {
   Difference<T> corner[3];
-  T share[3];   // of the corners, of v
+  T share[3];   // weights of the corners in v
   Vec3<T> v;
-  T distance;   // |v|: not less than the distance
-  T lower;      // not more than it: the gap between planes across v
-  T scale;      // the lengths in play, with what rounding is to be compared
+  T distance;   // |v|: upper bound of the distance
+  T lower;      // lower bound: the gap between planes normal to v
+  T scale;      // the lengths involved, to which rounding is relative
   T overlap;    // 1 where A and B overlap or touch, else 0
 };
 
-// Of cores, in the frame of A.
+// Witness of cores, in the frame of A.
 template <class T>
 struct CoreWitness {
   T distance;
@@ -45,8 +45,8 @@ template <class T>
 struct Face {
   T square;       // |v|^2
   Vec3<T> v;
-  T share[2];     // of two old corners; the newest has the rest
-  T index[2];     // which: -1 is the newest
+  T share[2];     // weights of two old corners; the newest has the rest
+  T index[2];     // indices of these; -1 is the newest
 };
 
 template <class T>
@@ -63,7 +63,7 @@ static MBT_INLINE Difference<T> corner_at(const T& index, const Nearest<T>& at, 
   return select_lt(index, T(-0.5), newest, select_lt(index, T(0.5), at.corner[0], later));
 }
 
-// a / b within [0, 1]; 0 where b is 0.
+// a / b clamped to [0, 1]; 0 if b is 0.
 template <class T>
 static MBT_INLINE T clamp_share(const T& a, const T& b) {
   return smaller(larger(a / larger(b, T(1e-300)), T(0.0)), T(1.0));
@@ -89,7 +89,7 @@ static MBT_NOINLINE Nearest<T> nearest_difference(const ConvexPair<T>& pair, dou
     const Vec3<T>& N = newest.w;
     const T length = sqrt_(square);
     at.scale = larger(at.scale, sum_of_magnitudes(newest.a) + sum_of_magnitudes(N));
-    // What v shows: a plane across it has A on one side, and B on the other.
+    // Lower bound: a plane normal to v separates A and B.
     at.lower = dot(at.v, N) / larger(length, T(1e-300));
     open = select_lt(length - at.lower, length * tolerance + at.scale * 1e-15, zero, open);
     at.overlap = select_lt(length, at.scale * 1e-14, one, at.overlap);
@@ -120,7 +120,7 @@ static MBT_NOINLINE Nearest<T> nearest_difference(const ConvexPair<T>& pair, dou
     }
     at.overlap = select_lt(zero, open * inside, one, at.overlap);
     open = select_lt(zero, at.overlap, zero, open);
-    // Only what is nearer is taken: rounding ends the search.
+    // Only a nearer point is accepted, so rounding ends the search.
     open = select_lt(best.square, square, open, zero);
     const Difference<T> second = corner_at(best.index[0], at, newest), third = corner_at(best.index[1], at, newest);
     at.corner[0] = select_lt(zero, open, newest, at.corner[0]);

@@ -1,4 +1,4 @@
-// Distances of convex shapes from height fields: a grid of heights over the x-y plane, two triangles to a cell.
+// Distances of convex shapes from height fields: a grid of heights over the x-y plane, two triangles per cell.
 #pragma once
 
 #include <cmath>
@@ -9,15 +9,16 @@
 
 namespace MBT_NS {
 
-// Of a shape without its skin, lifted above where it is, the triangle that is nearest; or that it meets first on the
-// way down, when `falls`. Triangles are looked at in lanes, and boxes about cells and blocks tell most of them apart.
+// Finds the triangle nearest to a shape without its skin or, if `falls`, the one that the shape, lifted above its
+// place, meets first on the way down. Triangles are tested in lanes, and bounding boxes of cells and blocks rule out
+// most of them.
 struct FieldSearch {
   const FieldGrid& grid;
   int kind;
   const PlacedShape<Lanes>& shape;  // in the frame of the field, the same in all lanes
-  double low[3], high[3];           // box about it
+  double low[3], high[3];           // its bounding box
   double lift;
-  double slack;                     // how far beside it a triangle may be, against rounding
+  double slack;                     // how far outside the box a triangle may be, because of rounding
   bool falls;
 
   double best;         // distance, or way down
@@ -27,7 +28,7 @@ struct FieldSearch {
   double least[MBT_W];  // ways down of boxes
   int count;
 
-  // How far a box about part of the field is away.
+  // Lower bound of the distance of a box around part of the field.
   double bound(double x0, double x1, double y0, double y1, double top) const {
     const double dx = larger(larger(x0 - high[0], low[0] - x1), 0.0), dy = larger(larger(y0 - high[1], low[1] - y1), 0.0);
     const double dz = low[2] + lift - top;
@@ -50,7 +51,7 @@ struct FieldSearch {
     PlacedShape<Lanes> unit = {};
     unit.vertices = kUnit;
     unit.count = 3;
-    // A triangle is this one under a linear map, which stands where a rotation would.
+    // A triangle is this one under a linear map, which takes the place of a rotation.
     const Vec3<Lanes> u = rotate_back(shape.R, along), w = rotate_back(shape.R, beside);
     Vec3<Lanes> p = corner - shape.p;
     p.z -= Lanes(lift);
@@ -96,7 +97,7 @@ struct FieldSearch {
     best = HUGE_VAL;
     touches = false;
     count = 0;
-    // What is below its middle tells how far to look.
+    // The cell below its centre limits how far to search.
     look_at_cell(grid.y.cell(0.5 * (low[1] + high[1])), grid.x.cell(0.5 * (low[0] + high[0])));
     look();
     const double reach = falls ? slack : best;
@@ -122,9 +123,9 @@ struct FieldSearch {
   }
 };
 
-// Outside, to the nearest triangle. So also of a ball whose centre is below them, but the other way: the nearest is its way
-// out. Another shape that goes through triangles, or is below them, is lifted until it only touches: then its depth is how
-// far it was lifted, along the normal of what is nearest there.
+// Outside, the distance to the nearest triangle. The same for a ball whose centre is below them, with the opposite
+// direction: the nearest triangle is its way out. Any other shape that penetrates triangles, or is below them, is
+// lifted until it only touches: its depth is that lift, along the normal of the nearest triangle there.
 static MBT_NOINLINE Witness<double> field_distance(int kind, const PlacedShape<double>& A, const PlacedShape<double>& field) {
   const FieldGrid grid(field);
   PlacedShape<double> local = A;
@@ -165,7 +166,7 @@ static MBT_NOINLINE Witness<double> field_distance(int kind, const PlacedShape<d
         search.lift -= search.best - 0.5 * tolerance;
       }
       if (cut || search.lift > 0.0) {
-        // Of triangles that meet below it, the nearest has the normal; the others have a point of their edge.
+        // Of triangles that meet below it, the nearest gives the normal; the others only a point on their edge.
         const FieldTriangle below = search.found;
         search.falls = false;
         search.run();
@@ -179,7 +180,7 @@ static MBT_NOINLINE Witness<double> field_distance(int kind, const PlacedShape<d
   return to_world(field, w);
 }
 
-// One lane after the other; those that repeat the one before take its result.
+// One lane after the other; lanes equal to the previous one reuse its result.
 [[maybe_unused]] static MBT_NOINLINE Witness<Lanes> field_distances(
     int kind, const PlacedShape<Lanes>& A, const PlacedShape<Lanes>& B) {
   Witness<Lanes> result;

@@ -1,7 +1,8 @@
 // The grid of a height field and its triangles.
 //
-// A field is all that is below its triangles. Its placed shape has half lengths along x and y, the number of rows in
-// `size`, the number of columns in `count`; `vertices` are heights, row after row along y, then the highest of each block.
+// A field is everything below its triangles. Its placed shape has half lengths along x and y, the number of rows in
+// `size`, the number of columns in `count`; `vertices` are heights, row after row along y, then the highest of each
+// block.
 #pragma once
 
 #include <cmath>
@@ -11,7 +12,7 @@
 
 namespace MBT_NS {
 
-static constexpr int kBlock = 8;  // cells; geometry/scene.pyx has the same number
+static constexpr int kBlock = 8;  // cells; same value in geometry/scene.pyx
 
 // Along one axis of the grid.
 struct FieldAxis {
@@ -41,7 +42,7 @@ struct FieldGrid {
     const double *a = heights + static_cast<std::ptrdiff_t>(row) * (x.cells + 1) + column, *b = a + x.cells + 1;
     return larger(larger(a[0], a[1]), larger(b[0], b[1]));
   }
-  // Of the cells below a box.
+  // The highest point of the cells below a box.
   double top_under(const double* low, const double* high) const {
     double top = -HUGE_VAL;
     for (int i = y.cell(low[1]); i <= y.cell(high[1]); ++i)

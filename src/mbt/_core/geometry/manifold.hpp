@@ -1,8 +1,8 @@
-// Where two shapes touch: up to four points of a pair, from its distance and its normal.
+// Contact points of two shapes: up to four per pair, from its distance and its normal.
 //
-// Each shape shows the other an outline across the normal: a face, a segment, or nothing but the nearest point. One outline is
-// clipped at the other; at each corner that is left, the surfaces are as far apart, along the normal, as they are there.
-// Against formulas in NumPy: tests/geometry/test_contact_points.py.
+// Each shape has an outline across the normal: a face, a segment, or only the nearest point. One outline is clipped by
+// the other; the gap at each remaining corner is that of the surfaces there, along the normal. Against formulas in
+// NumPy: tests/geometry/test_contact_points.py.
 #pragma once
 
 #include "geometry/field_spots.hpp"
@@ -11,7 +11,8 @@
 
 namespace MBT_NS {
 
-// I. Sutherland, G. Hodgman, "Reentrant Polygon Clipping", Comm. ACM 17 (1974): what of an outline is over another one.
+// I. Sutherland, G. Hodgman, "Reentrant Polygon Clipping", Comm. ACM 17 (1974): the part of an outline that is over
+// another one.
 static Outline clip_outline(const Outline& a, const Outline& at, double slack) {
   Outline now = a;
   for (int i = 0; i < at.count && now.count; ++i) {
@@ -35,7 +36,8 @@ static Outline clip_outline(const Outline& a, const Outline& at, double slack) {
   return now;
 }
 
-// Segments that are almost parallel: where the ends of one are beside the other. Surfaces are round, of two radii together.
+// Points of almost parallel segments, where the ends of one are beside the other. Surfaces are round; `radii` is the
+// sum of both radii.
 static int pair_segments(const Outline& a, const Outline& b, double radii, const Vec3<double>& n, Spot* out) {
   int count = 0;
   const double ux = a.at[1].x - a.at[0].x, uy = a.at[1].y - a.at[0].y, uu = ux * ux + uy * uy;
@@ -56,7 +58,7 @@ static int pair_segments(const Outline& a, const Outline& b, double radii, const
   return count;
 }
 
-// The points of a pair that are less than `limit` apart, up to kMostSpots; the lower kind first.
+// The points of a pair with a gap below `limit`, up to kMostSpots; the lower kind comes first.
 static int find_spots(
     int kind_A, const PlacedShape<double>& A, int kind_B, const PlacedShape<double>& B, const Witness<double>& w,
     double limit, NormalFrame* frame, Spot* out) {
@@ -84,7 +86,7 @@ static int find_spots(
   } else if (a.count == 2 && b.count == 2) {
     count = pair_segments(a, b, A.size[0] + B.size[0], w.n, found);
   }
-  // Nothing is nearer than the nearest points.
+  // No point is nearer than the nearest points.
   int kept = 0;
   double nearest = INFINITY;
   for (int i = 0; i < count; ++i) {

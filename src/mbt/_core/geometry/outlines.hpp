@@ -1,5 +1,5 @@
-// What shapes show each other across the normal of their distance, a face, a segment or a point; and which four of many points
-// where they touch stand for all of them.
+// Outlines of shapes across the normal of their distance (a face, a segment or a point), and the choice of four contact
+// points that represent all.
 #pragma once
 
 #include <cmath>
@@ -11,23 +11,23 @@
 
 namespace MBT_NS {
 
-static constexpr int kMostSpots = 4;     // of a pair
-static constexpr int kMostCorners = 16;  // of an outline; clipping adds as many
-static constexpr double kFlat = 0.7;     // the least cosine between a face and the normal
-static constexpr double kParallel = 0.1; // the largest sine between segments that touch in more than a point
-static constexpr double kNoLength = 1e-5;  // beside the size of the outlines
+static constexpr int kMostSpots = 4;     // per pair
+static constexpr int kMostCorners = 16;  // of an outline; clipping may double it
+static constexpr double kFlat = 0.7;     // smallest cosine between a face normal and the normal
+static constexpr double kParallel = 0.1; // largest sine between segments that touch at more than a point
+static constexpr double kNoLength = 1e-5;  // relative to the size of the outlines
 
-// x and y across the normal, z along it, from the nearest point of A on.
+// x and y across the normal, z along it, relative to the nearest point of A.
 struct Corner {
   double x, y, z;
 };
 
 struct Outline {
-  int count;  // of corners: counterclockwise, the ends of a segment, or none
+  int count;  // of corners: counterclockwise corners, the ends of a segment, or none
   Corner at[2 * kMostCorners];
 };
 
-// A point of a pair: where it is, and how far the surfaces are apart there.
+// A contact point of a pair: its position, and the gap between the surfaces there.
 struct Spot {
   double x, y, z, gap;
   Vec3<double> n;  // unit normal there, from A to B, in World
@@ -42,7 +42,7 @@ static inline void add_corner(const NormalFrame& f, const Vec3<double>& p_W, Out
   to->at[to->count++] = {dot(r, f.s), dot(r, f.t), dot(r, f.n)};
 }
 
-// What a shape shows in the direction d, in World; of a hull the corners that are less than `depth` below its top.
+// The outline of a shape in the direction d, in World; for a hull, the corners less than `depth` below its top.
 static Outline outline_of(
     int kind, const PlacedShape<double>& shape, const Vec3<double>& d_W, const NormalFrame& f, double depth) {
   Outline out;
@@ -76,7 +76,7 @@ static Outline outline_of(
           add_corner(f, shape.p + shape.R * Vec3<double>{r * x, r * y, side * size[1]}, &out);
         break;
       }
-      // Eight points of a rim, of which the first one reaches farthest.
+      // Eight points of a rim, the first of which reaches farthest.
       const double c = 0.70710678118654752;
       const double turns[8][2] = {{1, 0}, {c, c}, {0, 1}, {-c, c}, {-1, 0}, {-c, -c}, {0, -1}, {c, -c}};
       for (int i = 0; i < 8; ++i) {
@@ -120,10 +120,10 @@ static Outline outline_of(
 // A plane over the outline: its height at x = y = 0, and its slopes.
 struct Slope {
   double height, x, y;
-  double cosine;  // between its normal and the normal of the pair; 0 where it is no face
+  double cosine;  // between its normal and the normal of the pair; 0 if not a face
 };
 
-// By Newell's method. Turns corners that are clockwise.
+// By Newell's method. Reverses clockwise corners.
 static Slope fit_plane(Outline* a) {
   if (a->count < 3) return {0.0, 0.0, 0.0, 0.0};
   Vec3<double> n = {0.0, 0.0, 0.0}, c = n;
@@ -156,7 +156,7 @@ static double extent_of(const Outline& a) {
   return extent;
 }
 
-// Whether a point is over an outline that counts counterclockwise.
+// Whether a point is over a counterclockwise outline.
 static bool is_inside(const Outline& a, double x, double y) {
   for (int i = 0; i < a.count; ++i) {
     const Corner &p = a.at[i], &q = a.at[(i + 1) % a.count];
@@ -169,8 +169,8 @@ static double area_between(const Spot& a, const Spot& b, const Spot& c) {
   return (b.x - a.x) * (c.y - a.y) - (b.y - a.y) * (c.x - a.x);
 }
 
-// The four that span most: the deepest, the one farthest from it, and on both sides of these. Where `sharpness` is not zero,
-// those that are less deep count less.
+// The four that span most: the deepest, the one farthest from it, and one on each side of these. If `sharpness` is
+// nonzero, shallower points count less.
 static int choose_spots(int count, const Spot* from, double size, double sharpness, Spot* to) {
   const double least = kNoLength * size, more = 1.0 + 1e-9;
   int first = 0, second = -1, sides[2] = {-1, -1};

@@ -1,4 +1,4 @@
-// Which function computes the distance of two kinds of shapes.
+// The functions that compute the distance for each pair of kinds of shapes.
 #pragma once
 
 #include "geometry/closed_forms.hpp"
@@ -7,14 +7,14 @@
 
 namespace MBT_NS {
 
-// `measure` is what is left of `find` where points and normals are not asked for, with the same distances.
+// `measure` is `find` without points and normals; it gives the same distances.
 template <class T>
 struct PairFunctions {
   Witness<T> (*find)(const PlacedShape<T>&, const PlacedShape<T>&);
   T (*measure)(const PlacedShape<T>&, const PlacedShape<T>&);
 };
 
-// Two functions in the machine for each pair of kinds, called once for all lanes.
+// Two compiled functions for each pair of kinds, each called once for all lanes.
 #define MBT_PAIR(name)                                                                              \
   struct name##_pair {                                                                              \
     template <class T>                                                                              \
@@ -40,7 +40,7 @@ MBT_PAIR(half_space_ellipsoid)
 MBT_PAIR(half_space_hull)
 #undef MBT_PAIR
 
-// Those that are searched for share the search.
+// Pairs without a closed form share the search.
 template <int a, int b>
 struct convex_pair_of {
   template <class T>
@@ -70,7 +70,7 @@ static inline PairFunctions<T> functions_of() {
   return {pair::template find<T>, pair::template measure<T>};
 }
 
-// Nulls where there are none; a <= b.
+// Null pointers if there are none; a <= b.
 template <class T>
 static inline PairFunctions<T> pair_functions(int a, int b) {
   switch (a * NUM_KINDS + b) {

@@ -1,8 +1,8 @@
-// The last digits of a normal between shapes of which one is curved at least.
+// The last digits of a normal between shapes at least one of which is curved.
 //
-// Of all unit normals n, the right one has the largest gap s(n) between the planes across it that touch A and B: negative,
-// so that it is the depth, where they overlap. Newton's method on the sphere finds it from close by. Where a shape meets
-// its plane along a segment or a face, s has a kink, and n stays across it.
+// Of all unit normals n, the correct one maximizes the gap s(n) between the planes normal to n that touch A and B;
+// where they overlap, s is negative and -s is the depth. Newton's method on the sphere converges to it from close by.
+// Where a shape touches its plane along a segment or a face, s has a kink, and n stays perpendicular to it.
 #pragma once
 
 #include <cmath>
@@ -11,20 +11,20 @@
 
 namespace MBT_NS {
 
-// What a shape shows a direction d, in its frame.
+// The feature of a shape that is farthest in the direction d, in its frame.
 struct Feature {
   int rank;          // 0 a point, 1 a segment, 2 a face
   Vec3<double> c;    // the point, the middle of the segment, a point of the face
   Vec3<double> u;    // along the segment; outward normal of the face
   double half;       // length of the segment
-  Mat3<double> H;    // how the point moves when d turns
+  Mat3<double> H;    // derivative of the point by d
 };
 
 static Mat3<double> outer(const Vec3<double>& a, double s) {
   return {a * (a.x * s), a * (a.y * s), a * (a.z * s)};
 }
 
-// Segments and faces that are across d within `slack`.
+// Segments and faces that are perpendicular to d within `slack`.
 static Feature feature_of(int kind, const PlacedShape<double>& shape, const Vec3<double>& d, double slack) {
   const double* size = shape.size;
   const Vec3<double> zero = {0.0, 0.0, 0.0}, ez = {0.0, 0.0, 1.0};
@@ -65,7 +65,7 @@ static Feature feature_of(int kind, const PlacedShape<double>& shape, const Vec3
       return f;
     }
     case HULL: {
-      // The longest edge from the farthest vertex that is across d, and the one that spans the largest face with it.
+      // The longest edge from the farthest vertex perpendicular to d, and the one that spans the largest face with it.
       const Vec3<double> corner = f.c;
       Vec3<double> edge = zero;
       double longest = 0.0, widest = 0.0;
@@ -106,7 +106,7 @@ static Feature feature_of(int kind, const PlacedShape<double>& shape, const Vec3
 
 static Feature in_frame(const ConvexPair<double>& pair, const Feature& f) {
   const Mat3<double>& R = pair.R;
-  const Mat3<double> HR = {R * f.H.x, R * f.H.y, R * f.H.z}, back = transpose(HR);  // H R', of symmetric H
+  const Mat3<double> HR = {R * f.H.x, R * f.H.y, R * f.H.z}, back = transpose(HR);  // H R', for symmetric H
   return {f.rank, R * f.c + pair.p, R * f.u, f.half, {R * back.x, R * back.y, R * back.z}};
 }
 
@@ -121,16 +121,16 @@ static Vec3<double> project(const Feature& f, const Vec3<double>& x) {
 
 struct Polished {
   Vec3<double> n, a;  // from A to B; a point of A
-  double residual;    // of points: how far b - a is from s(n) n
+  double residual;    // for points: how far b - a is from s(n) n
   bool many;          // other points may be as close: one shape has a face there, or both have parallel segments
 };
 
-// n and a are of a normal nearby, and the point of A that goes with it.
+// n and a are an approximate normal and its point of A.
 static Polished polish(const ConvexPair<double>& pair, Vec3<double> n, Vec3<double> a, double slack) {
   Feature A, B;
   Vec3<double> w = {0.0, 0.0, 0.0}, u = w;
   double gap = 0.0;
-  bool fixed = false, turns = false;  // n is known; n turns about u only
+  bool fixed = false, turns = false;  // n is known; n rotates about u only
   for (int step = 0; step < 12; ++step) {
     const double least = step == 0 ? slack : 1e-9;
     A = feature_of(pair.kind_A, *pair.A, n, least);
@@ -145,7 +145,7 @@ static Polished polish(const ConvexPair<double>& pair, Vec3<double> n, Vec3<doub
       else if (B.rank == 2) n = -B.u;
       else if (fixed) n = c * ((dot(c, n) < 0.0 ? -1.0 : 1.0) / std::sqrt(cc));
       else if (turns) n = unit(n - u * dot(n, u));
-      if (fixed || turns) continue;  // features of the n that is right
+      if (fixed || turns) continue;  // features of the correct n
     }
     w = B.c - A.c;
     gap = dot(w, n);

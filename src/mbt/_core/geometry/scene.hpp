@@ -1,4 +1,4 @@
-// The shapes of a model and the pairs of them whose distances are asked for: the same for all instruction sets.
+// The shapes of a model and the pairs of them whose distances are computed: the same for all instruction sets.
 #pragma once
 
 #include "scalars/config.hpp"
@@ -8,10 +8,10 @@ namespace MBT_NS {
 struct SceneShape {
   int kind;              // see shapes.hpp
   int node;              // the body that it is fixed to
-  int mobod;             // and that body's
+  int mobod;             // the mobod of that body
   double size[3];
-  double radius;         // of the sphere about its origin that holds it; infinite where none does; of a height field the top
-  double R[9], p[3];     // X_BG; of a core X_NG
+  double radius;         // of the bounding sphere about its origin; infinite if unbounded; of a height field, the top
+  double R[9], p[3];     // X_BG; for a core X_NG
   const double* vertices;
   int count;
 };
@@ -20,7 +20,7 @@ struct ScenePair {
   int a, b;              // shapes, the lower kind first
   int swapped;           // 1: results have b first
   int place;             // in results
-  int first, last;       // mobods that move one of them against the other
+  int first, last;       // mobods that move one relative to the other
   double padding;        // [m]  of both together
 };
 
@@ -32,9 +32,9 @@ struct SceneMove {
 struct SceneTables {
   int num_shapes, num_pairs, num_mobods;
   const SceneShape* shapes;
-  const ScenePair* pairs;   // those of the same kinds and the same hulls in a row
+  const ScenePair* pairs;   // pairs of the same kinds and hulls are contiguous
   const SceneMove* moves;
-  const int* mobods;        // (num_mobods,) that are computed, in order
+  const int* mobods;        // (num_mobods,) those computed, in order
 };
 
 }  // namespace MBT_NS

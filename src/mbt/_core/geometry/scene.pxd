@@ -1,4 +1,4 @@
-"""The shapes of a model and the pairs of them whose distances are asked for."""
+"""The shapes of a model and the pairs of them whose distances are computed."""
 
 from mbt._core.door.compiled_model cimport CompiledModel
 

@@ -1,4 +1,4 @@
-"""The shapes of a model and the pairs of them whose distances are asked for: tables for kernels."""
+"""The shapes of a model and the pairs of them whose distances are computed: tables for kernels."""
 
 cimport numpy as cnp
 from libc.limits cimport INT_MAX
@@ -16,11 +16,11 @@ adopt(ReadOnlyArray)
 
 
 def find_groups(CompiledModel compiled not None):
-    """Return for each body what it moves with, and what carries that.
+    """Return the rigid group of each body, and the group that carries it.
 
-    Bodies with the same first number are welded together, other than by World: zero is World alone. The second one
-    is the first one of the body inboard of their joint; -1 where there is no joint. The third one is zero for those
-    that never move.
+    The first integer is the same for bodies that are welded together, other than through World; zero is World alone.
+    The second is the first integer of the body inboard of their joint, or -1 without a joint. The third is zero for
+    bodies that never move.
 
     Returns
     -------
@@ -41,7 +41,7 @@ def find_groups(CompiledModel compiled not None):
 
 
 def find_tops(heights):
-    """Return the largest numbers of each block of rows; those between two blocks count for both."""
+    """Return the largest entries of each block of rows; those on the border of two blocks belong to both."""
     cdef int size = 8  # see height_field.hpp
     return np.array([heights[i:i + size + 1].max(axis=0) for i in range(0, len(heights) - 1, size)])
 
@@ -77,7 +77,7 @@ cdef class Scene:
         cdef int i, j
         self.tables.shapes, self.tables.num_shapes = shape, len(shapes)
         for kind, node, size, radius, pose, vertices, table in shapes:
-            # From pickles, too.
+            # Checked because these may also come from pickles.
             if not (
                 0 <= kind < NUM_KINDS and 0 <= node < m.num_bodies
                 and (vertices is not None) == (kind >= HULL) and (table is not None) == (kind == HULL)
@@ -104,10 +104,10 @@ cdef class Scene:
             shape += 1
 
     cdef Py_ssize_t climb(self, int first, int second, SceneMove* move) noexcept:
-        """How many mobods move one against the other; they are written where a place is given."""
+        """Number of mobods that move one relative to the other; they are written to `move` unless NULL."""
         cdef const Model* m = &self.compiled.model
         cdef Py_ssize_t count = 0
-        # What is carried has the larger number.
+        # The outboard mobod has the larger index.
         while first != second:
             if move != NULL:
                 move[count].mobod, move[count].sign = max(first, second), 1.0 if second > first else -1.0

@@ -1,6 +1,6 @@
-// Shapes in World as values of any scalar, and what a pair of them gives.
+// Shapes in World as values of any scalar, and the witness of a pair.
 //
-// A scalar T is `double` or `Lanes`: several states, or several pairs of the same kinds. Nothing branches on a T.
+// A scalar T is `double` or `Lanes`: several states, or several pairs of the same kinds. There are no branches on a T.
 #pragma once
 
 #include "algebra/vectors.hpp"
@@ -9,7 +9,7 @@
 
 namespace MBT_NS {
 
-// In this order: of a pair (A, B), A has the lower kind. geometry/scene.pyx has the same numbers.
+// The order matters: in a pair (A, B), A has the lower kind. The same values are in geometry/scene.pyx.
 enum Kind {
   SPHERE = 0,        // size: radius
   CAPSULE = 1,       // radius, half length of the segment on z
@@ -27,15 +27,15 @@ struct PlacedShape {
   T size[3];
   Mat3<T> R;  // R_WG
   Vec3<T> p;  // p_WG
-  // Of a hull: (count, 3) vertices in G, those of all lanes, and lists of them (see supports.hpp). Of a height field:
-  // heights, in rows of `count`.
+  // For a hull: (count, 3) vertices in G, the same for all lanes, and lists of them (see supports.hpp). For a height
+  // field: heights, in rows of `count`.
   const double* vertices;
   int count;
 };
 
 template <class T>
 struct Witness {
-  T distance;       // [m], negative: how far they overlap
+  T distance;       // [m], negative where they overlap
   Vec3<T> p_A, p_B;  // points on both surfaces, in World: p_B - p_A = distance n
   Vec3<T> n;        // unit normal from A to B, in World
 };
@@ -67,7 +67,7 @@ template <class T>
 static MBT_INLINE T smaller(const T& a, const T& b) {
   return select_lt(a, b, a, b);
 }
-// One instruction each, with the same results, also for NaN: the processor's returns its second number then.
+// One instruction each, with the same results, also for NaN, for which the processor returns the second operand.
 #if defined(__AVX__) && MBT_W == 4 && !defined(MBT_PORTABLE)
 static MBT_INLINE Lanes larger(const Lanes& a, const Lanes& b) {
   return Lanes((Register)_mm256_max_pd((__m256d)b.r, (__m256d)a.r));
@@ -113,14 +113,15 @@ static MBT_INLINE Witness<T> swapped(const Witness<T>& w) {
   return {w.distance, w.p_B, w.p_A, -w.n};
 }
 
-// A unit vector across a unit vector u: T. Duff et al., "Building an Orthonormal Basis, Revisited", JCGT 6 (2017).
+// A unit vector perpendicular to a unit vector u: T. Duff et al., "Building an Orthonormal Basis, Revisited", JCGT 6
+// (2017).
 template <class T>
 static MBT_INLINE Vec3<T> across(const Vec3<T>& u) {
   const T s = sign_of(u.z), a = T(-1.0) / (s + u.z);
   return {T(1.0) + s * u.x * u.x * a, s * u.x * u.y * a, -(s * u.x)};
 }
 
-// a / |a|; `instead` where |a| is at most `least`.
+// a / |a|; `instead` if |a| is at most `least`.
 template <class T>
 static MBT_INLINE Vec3<T> unit_or(const Vec3<T>& a, const T& length, const T& least, const Vec3<T>& instead) {
   return select_lt(least, length, a * (T(1.0) / larger(length, T(1e-300))), instead);

@@ -1,6 +1,6 @@
-// Support points: where a convex shape reaches farthest in a direction.
+// Support points: the points of a convex shape that are farthest in a direction.
 //
-// A sphere is a point with a skin, a capsule a segment with a skin: `core` is what is under the skin.
+// A sphere is a point with a skin, a capsule a segment with a skin: the `core` is the shape under the skin.
 #pragma once
 
 #include <cmath>
@@ -29,7 +29,7 @@ static MBT_INLINE Vec3<Lanes> vertex_at(const double* vertices, const Lanes& ind
 
 template <class T>
 static MBT_INLINE Vec3<T> farthest_vertex(const double* vertices, int count, const Vec3<T>& d) {
-  // In two rows, of which neither waits for the other.
+  // Two independent chains, so that neither waits for the other.
   T best[2] = {T(-1e300), T(-1e300)}, index[2] = {T(0.0), T(0.0)};
   for (int i = 0; i < count; ++i) {
     const double* a = vertices + 3 * i;
@@ -44,14 +44,14 @@ static MBT_INLINE Vec3<T> farthest_vertex(const double* vertices, int count, con
   return vertex_at(vertices, select_lt(best[0], best[1], index[1], index[0]));
 }
 
-// Behind the vertices of a hull that has kListed of them or more are lists of those that can be farthest, for each of 24
-// parts of all directions: how many vertices all lists before each have, and all; then of each list all x, all y and all z.
-// geometry/meshes.py makes them, of lengths that are multiples of 8.
-static constexpr int kListed = 16, kListedInLanes = 64;  // below, in lanes, it takes less time to look at all
+// The vertices of a hull with at least kListed of them are followed by lists of those that can be farthest, for each of
+// 24 sectors of directions: the total length of the lists before each one, and of all; then, for each list, all x, all
+// y and all z. geometry/meshes.py creates them, with lengths that are multiples of 8.
+static constexpr int kListed = 16, kListedInLanes = 64;  // with fewer (in lanes), testing all is faster
 
 static constexpr double kPlaces[8] = {0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0};
 
-// Without a branch on values, which a processor would often guess wrong.
+// Without branches on values, which would often be mispredicted.
 static MBT_NOINLINE Vec3<double> farthest_listed(const double* lists, const Vec3<double>& d) {
   const double x = std::fabs(d.x), y = std::fabs(d.y), z = std::fabs(d.z);
   const int third = z > larger(x, y), second = y > x;
@@ -87,7 +87,7 @@ static MBT_INLINE Vec3<Lanes> farthest_of_hull(const double* vertices, int count
 
 static MBT_INLINE bool has_skin(int kind) { return kind == SPHERE || kind == CAPSULE; }
 
-// Of the core, farthest along d, both in the frame of the shape.
+// The point of the core that is farthest along d, both in the frame of the shape.
 template <class T>
 static MBT_INLINE Vec3<T> core_support(int kind, const PlacedShape<T>& shape, const Vec3<T>& d) {
   const T zero(0.0);
@@ -114,7 +114,7 @@ static MBT_INLINE Vec3<T> core_support(int kind, const PlacedShape<T>& shape, co
   }
 }
 
-// The same, called: it is long.
+// The same, not inlined because it is long.
 [[maybe_unused]] static MBT_NOINLINE Vec3<double> call_core_support(
     int kind, const PlacedShape<double>& shape, const Vec3<double>& d) {
   return core_support(kind, shape, d);
@@ -123,7 +123,7 @@ static MBT_INLINE Vec3<Lanes> call_core_support(int kind, const PlacedShape<Lane
   return core_support(kind, shape, d);
 }
 
-// Two shapes in the frame of A, where nothing is far away.
+// Two shapes in the frame of A, where positions are small.
 template <class T>
 struct ConvexPair {
   int kind_A, kind_B;
@@ -139,7 +139,7 @@ static MBT_INLINE ConvexPair<T> convex_pair(int kind_A, const PlacedShape<T>& A,
   return {kind_A, kind_B, &A, &B, R, rotate_back(A.R, B.p - A.p)};
 }
 
-// The point of B less that of A that is farthest against n, and the point of A.
+// The point of B - A that is farthest along -n, and its point of A.
 template <class T>
 struct Difference {
   Vec3<T> w, a;

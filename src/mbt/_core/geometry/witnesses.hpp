@@ -1,12 +1,12 @@
-// Distances of some pairs of a scene, of one state: what contact of shapes begins with.
+// Distances of some pairs of a scene for one state, with which contact of shapes begins.
 #pragma once
 
 #include "geometry/distances.hpp"
 
 namespace MBT_NS {
 
-// Of pairs by their places in the table, which grow; without padding, the lower kind first. `placed` are PlacedShape<double>,
-// `found` Witness<double>: modules for other instruction sets call this.
+// For pairs given by increasing places in the table; without padding, the lower kind first. `placed` are
+// PlacedShape<double>, `found` Witness<double>: modules for other instruction sets call this.
 static inline void find_witnesses(
     const SceneTables* scene, const void* placed_shapes, const int* pairs, int count, void* witnesses) {
   const PlacedShape<double>* placed = static_cast<const PlacedShape<double>*>(placed_shapes);

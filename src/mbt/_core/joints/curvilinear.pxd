@@ -1,8 +1,8 @@
-"""Motion along a planar path of pieces of constant curvature, whose constants `c` hold.
+"""Motion along a planar path of pieces of constant curvature, described by the constants `c`.
 
 c = [pieces, 1 if periodic, length, R_FA (9), p_FAo (3), then for each piece s, curvature, radius (0: straight), 1 if
 straight, cos and sin of the heading, x, y at its start]. A is the path frame: the initial tangent, the direction to its
-left, and the normal of the plane. s is the arc length, in M x is the tangent and z the normal.
+left, and the normal of the plane. s is the arc length; in M, x is the tangent and z the normal.
 """
 
 from enum_numbers_of_parts cimport PIECE, PIECES
@@ -12,7 +12,7 @@ from mbt._core.scalars cimport T, floor_, select_lt, sincos_
 
 
 cdef inline void select_piece(const double* c, T* s, T* piece) noexcept nogil:
-    """The piece that contains s, and s counted from its start. The end pieces go on beyond the ends of the path."""
+    """The piece that contains s, and s relative to its start. The end pieces extend beyond the ends of the path."""
     cdef int i, j
     cdef const double* next_piece
     if c[1] != 0.0:
@@ -36,7 +36,7 @@ cdef inline void calc_path_rotation(const double* c, T cos_heading, T sin_headin
 
 
 cdef inline void calc_path_pose(const double* c, T s, T* curvature, T* R, T* p) noexcept nogil:
-    """Along an arc that turns by a: p moves by radius (sin a, 1 - cos a), along a straight line by s."""
+    """Along an arc of angle a, p moves by radius (sin a, 1 - cos a); along a straight line by s."""
     cdef PathPiece[T] piece
     cdef T half_sin, half_cos, sin_a, versine, along, across, x, y
     cdef int i
@@ -69,7 +69,7 @@ cdef inline void calc_path_H(const double* c, T s, T* H) noexcept nogil:
 
 
 cdef inline void calc_path_Hdot(const double* c, T s, T v, T* Hdot) noexcept nogil:
-    """Hdot = [0; curvature v y]: inside a piece the curvature does not change."""
+    """Hdot = [0; curvature v y]: the curvature is constant within a piece."""
     cdef T[9] R
     cdef T[3] p
     cdef T curvature

@@ -1,10 +1,10 @@
-"""The mobilizers, and the only place that knows one type from another.
+"""The mobilizers; nowhere else depends on their types.
 
-A type is its row in `model/element_types.py`, and here its pose X_FM, which is NaN of one that is not named, its motion
-axes H_FM and their rate. A new orientation is the map between v and qdot, too.
+A type consists of its row in `model/element_types.py` and, here, its pose X_FM (NaN for types not handled), its motion
+axes H_FM and their rate. A new orientation also needs the maps between v and qdot.
 
-`c` are the constants of the mobilizer, as many as its type has. H has one row per dof: [angular; linear], velocity of
-M in F, in F.
+`c` are the constants of the mobilizer, as many as its type has. H has one row per dof: [angular; linear] velocity of M
+in F, expressed in F.
 """
 
 from libc.math cimport cos, fabs, isfinite
@@ -27,7 +27,7 @@ from mbt._core.joints.curvilinear cimport calc_path_H, calc_path_Hdot, calc_path
 from mbt._core.scalars cimport T, sincos_, sqrt_
 
 
-# What a type is ------------------------------------------------------------------------------------------------
+# Types -----------------------------------------------------------------------------------------------------------
 
 cdef inline int num_velocities_of(int type) noexcept nogil:
     return MOBILIZER_TYPES[type].num_velocities
@@ -42,7 +42,7 @@ cdef inline int num_positions_of(int type) noexcept nogil:
 
 
 cdef inline T squared_norm(const T* q) noexcept nogil:
-    """Of a quaternion."""
+    """Squared norm of a quaternion."""
     return q[0]*q[0] + q[1]*q[1] + q[2]*q[2] + q[3]*q[3]
 
 
@@ -111,7 +111,7 @@ cdef inline void calc_H_FM(int type, const double* c, const T* q, T* H) noexcept
     cdef int nv = num_velocities_of(type)
     cdef T s, cos_q
     if is_of_one_axis(type):
-        # Six zeros are two stores, a number that is not known takes a loop of the processor, slow to start.
+        # Six zeros are two stores; an unknown count would need a loop that is slow to start.
         set_zero(H, 6)
         for i in range(3):
             H[(0 if type == REVOLUTE else 3) + i] = <T>c[i]
@@ -202,7 +202,7 @@ cdef inline void calc_v(int type, const double* c, const T* q, const T* qdot, T*
 
 
 cdef inline void apply_Ndot(int type, const double* c, const T* q, const T* v, const T* x, T* y) noexcept nogil:
-    """y = Ndot(q, v) x, x like v."""
+    """y = Ndot(q, v) x, with x like v."""
     cdef int orientation = orientation_of(type)
     cdef int nv = num_velocities_of(type)
     cdef T[4] rate
@@ -220,12 +220,12 @@ cdef inline void apply_Ndot(int type, const double* c, const T* q, const T* v, c
 
 
 cdef inline void apply_Nplusdot(int type, const double* c, const T* q, const T* v, const T* x, T* y) noexcept nogil:
-    """y = N+dot(q, v) x, x like qdot."""
+    """y = N+dot(q, v) x, with x like qdot."""
     cdef int orientation = orientation_of(type)
     cdef int nv = num_velocities_of(type)
     cdef T[4] rate
     if orientation == QUATERNION:
-        # N+ is linear in q but for |q|, which does not change.
+        # N+ is linear in q except for |q|, which does not change.
         calc_quaternion_rate(q, v, rate)
         calc_quaternion_angular_velocity(squared_norm(q), rate, x, y)
         set_zero(y + 3, nv - 3)
@@ -242,7 +242,7 @@ cdef inline int has_singular_positions(int type) noexcept nogil:
 
 
 cdef inline int position_is_singular(int type, const double* q) noexcept nogil:
-    """1 where X_FM(q) is undefined, or out of the range of doubles. NaN and infinity are not: they propagate."""
+    """1 where X_FM(q) is undefined or overflows. NaN and infinity do not count: they propagate."""
     cdef double norm_squared
     if orientation_of(type) == QUATERNION:
         norm_squared = q[0]*q[0] + q[1]*q[1] + q[2]*q[2] + q[3]*q[3]
@@ -262,7 +262,7 @@ cdef inline int map_is_singular(int type, const double* q) noexcept nogil:
 
 
 cdef inline void integrate_position(int type, const T* q0, const T* v, T dt, T* q1) noexcept nogil:
-    """q1 is where motion from q0 at the constant v leads within dt: R1 = exp([w dt]x) R0."""
+    """q1 is the result of moving from q0 at constant v for dt: R1 = exp([w dt]x) R0."""
     cdef int orientation = orientation_of(type)
     cdef int nv = num_velocities_of(type)
     cdef int rotational = 0 if orientation == PLAIN else 3
@@ -287,7 +287,7 @@ cdef inline void integrate_position(int type, const T* q0, const T* v, T dt, T* 
 
 
 cdef inline void difference_position(int type, const T* q0, const T* q1, T* v) noexcept nogil:
-    """v leads from q0 to q1 within one second; the shortest rotation."""
+    """v that leads from q0 to q1 within one second, by the shortest rotation."""
     cdef int orientation = orientation_of(type)
     cdef int nv = num_velocities_of(type)
     cdef int rotational = 0 if orientation == PLAIN else 3
@@ -334,7 +334,7 @@ cdef inline void calc_across_pose(
 
 
 cdef inline int is_of_one_axis(int type) noexcept nogil:
-    """1 for one dof about or along an axis, the same in F and in M, that the effective constants hold."""
+    """1 for one dof about or along an axis, which is the same in F and M and is in the effective constants."""
     return 1 if type == REVOLUTE or type == PRISMATIC else 0
 
 
@@ -412,7 +412,7 @@ cdef inline int needs_reversal(int type, int reversed) noexcept nogil:
     return 1 if reversed and type != WELD and not MOBILIZER_TYPES[type].has_axis else 0
 
 
-# How the hot kernels treat it, see mobod_joints.pxd --------------------------------------------------------------
+# Kinds of joints for the hot kernels, see mobod_joints.pxd -----------------------------------------------------
 
 cdef enum:
     GENERAL = 0

@@ -1,7 +1,7 @@
-"""Joints as the hot kernels treat them, in mobod frames (records.hpp).
+"""Joints for the hot kernels, in mobod frames (records.hpp).
 
-One dof about or along the z axis of F and N has straight code. Any other mobilizer works through H_N, its motion axes
-in N about No, one row per dof.
+A single dof about or along the z axis of F and N has specialized code. Any other mobilizer works through H_N, its
+motion axes in N about No, one row per dof.
 """
 
 from mbt._core.algebra.records cimport Articulated, ArticulatedDof, Pose
@@ -30,7 +30,7 @@ cdef inline void calc_X_PN(
     const T* cos_q,        # (num_angles,)     [1]
     # Out:
     Pose[T]* X_PN,
-    T* H_N,                # (nv, 6)           [1, m]  of the tree; rows of this joint, only where it is general
+    T* H_N,                # (nv, 6)           [1, m]  of the tree; only the rows of this joint, if general
 ) noexcept nogil:
     if joint.kind == REVOLUTE_Z:
         turn_about_z(X_PF.R, sin_q[joint.angle], cos_q[joint.angle], &X_PN.R)
@@ -42,7 +42,7 @@ cdef inline void calc_X_PN(
         calc_general_X_PN_and_H(joint, c, X_PF, q, X_PN, H_N)
 
 
-# Apart, so that what most joints need is small enough for compilers to put into the loops of its callers.
+# Separate, so that the code for most joints is small enough for compilers to inline into callers' loops.
 cdef inline void calc_general_X_PN_and_H(
     # Topology:
     const MobodJoint* joint,
@@ -69,12 +69,12 @@ cdef inline void calc_general_X_PN_and_H(
 
 
 cdef inline bint moves_freely(const MobodJoint* joint) noexcept nogil:
-    """Is v the velocity of N in P, angular and, of six, linear, about the axes of F?"""
+    """Is v the angular and, with six dofs, linear velocity of N in P about the axes of F?"""
     return has_identity_H_FM(joint.type) and not joint.reversed
 
 
 cdef inline void set_free_axes(const T* R_FM, int nv, T* H_N) noexcept nogil:
-    """R_FM' times rows of the identity: row k is row k of R_FM, angular, then linear."""
+    """R_FM' times rows of the identity: row k is row k of R_FM, first angular, then linear."""
     cdef int i, k
     for k in range(nv):
         for i in range(3):
@@ -95,7 +95,7 @@ cdef inline void calc_general_X_PN(
     # Out:
     Pose[T]* X_PN,
 ) noexcept nogil:
-    """The pose alone, of a general mobilizer."""
+    """Only the pose, for a general mobilizer."""
     cdef T[3] p_FM
     calc_across_pose(joint.type, joint.reversed, c, q + joint.q_start, R_FM, p_FM)
     X_PN.R = X_PF.R*matrix_at(&R_FM[0])
@@ -105,7 +105,7 @@ cdef inline void calc_general_X_PN(
 cdef inline void calc_general_bias(
     const MobodJoint* joint, const double* c, const T* q, const T* v, T* bias_N
 ) noexcept nogil:
-    """bias_N = Hdot_N v, in N about No, of a general mobilizer."""
+    """bias_N = Hdot_N v, in N about No, for a general mobilizer."""
     cdef T[9] R_FM
     cdef T[3] p_FM
     cdef T[36] Hdot
@@ -149,7 +149,7 @@ cdef inline void add_velocity_bias(
     T* alpha,         # (3,)              [rad/s^2]  added to
     T* a,             # (3,)              [m/s^2]  added to
 ) noexcept nogil:
-    """alpha += w × w_PN + Hdot v, a += 2 w × v_PN + Hdot v: what the joint's rate adds to the acceleration.
+    """alpha += w × w_PN + Hdot v, a += 2 w × v_PN + Hdot v: the contribution of the joint's rate to the acceleration.
 
     `w` is the angular velocity of P (not of N) in World, expressed in N.
     """
@@ -219,7 +219,7 @@ cdef inline void calc_rigid_momentum(
     # Out:
     Force[T]* F,               # [kg m^2, kg m; kg m, kg]
 ) noexcept nogil:
-    """F = I H_N for dof k: momentum about No of a rigid inertia moving along the motion axis."""
+    """F = I H_N for dof k: momentum about No of a rigid inertia that moves along the motion axis."""
     if joint.kind == REVOLUTE_Z:
         F.t = vector(I.J.xz, I.J.yz, I.J.zz)
         F.f = vector(-I.h.y, I.h.x, <T>0.0)
@@ -231,14 +231,14 @@ cdef inline void calc_rigid_momentum(
 
 
 cdef inline void set_size(const MobodJoint* joint, Articulated[T]* x) noexcept nogil:
-    """Remember how large I_A is, before the first dof of a general joint is eliminated."""
+    """Store the size of I_A before the first dof of a general joint is eliminated."""
     if joint.kind == GENERAL:
         x.size[0] = trace_of_A(x.I)
         x.size[1] = trace_of_C(x.I)
 
 
 cdef inline void widen_size(const MobodJoint* joint, const ArticulatedDof[T]* dof, Articulated[T]* x) noexcept nogil:
-    """Add what rounding of I_A, as large as the size along the dof, does to I_A - U U' / D when D is small."""
+    """Add the effect on I_A - U U' / D, for small D, of rounding errors in I_A relative to its size along the dof."""
     cdef T error
     if joint.kind == GENERAL:
         error = dof.scale*dof.D_inverse*dof.D_inverse
@@ -247,14 +247,14 @@ cdef inline void widen_size(const MobodJoint* joint, const ArticulatedDof[T]* do
 
 
 cdef inline int leaves_nothing_about_axis(const MobodJoint* joint, const int* locked) noexcept nogil:
-    """Is I_A - U U' / D without any inertia about the axis? That of a free hinge is, which no rotor turns with."""
+    """Does I_A - U U' / D have no inertia about the axis? True for a free hinge without a rotor."""
     return joint.kind == REVOLUTE_Z and not joint.driven and (locked == NULL or not locked[joint.v_start])
 
 
 cdef inline void calc_first_articulated_dof(
     const MobodJoint* joint, const T* H_N, const Articulated[T]* x, T tau, T reflected_inertia, ArticulatedDof[T]* dof
 ) noexcept nogil:
-    """U, D and u of the first dof of a joint: the only one where it is about or along z."""
+    """U, D and u of the first dof of a joint, which is the only one if it is about or along z."""
     if joint.kind == REVOLUTE_Z:
         dof.U = times_turn_about_z(x.I)
         dof.D = dof.U.t.z + reflected_inertia
@@ -272,7 +272,7 @@ cdef inline void calc_first_articulated_dof(
 cdef inline void calc_articulated_dof(
     const Motion[T] axis, const Articulated[T]* x, T tau, T reflected_inertia, ArticulatedDof[T]* dof
 ) noexcept nogil:
-    """U = I_A H_N, D = H_N' U + reflected inertia, u = tau - H_N' Z, of a dof whose axis is H_N."""
+    """U = I_A H_N, D = H_N' U + reflected inertia, u = tau - H_N' Z, for a dof with axis H_N."""
     dof.U = x.I*axis
     dof.D = dot(dof.U, axis) + reflected_inertia
     dof.scale = x.size[0]*dot(axis.w, axis.w) + x.size[1]*dot(axis.v, axis.v)

@@ -1,4 +1,4 @@
-// A piece of the path of a curvilinear joint, as joints/curvilinear.pxd orders its numbers.
+// A piece of the path of a curvilinear joint, in the order of joints/curvilinear.pxd.
 #pragma once
 
 #include "scalars/config.hpp"
@@ -9,8 +9,8 @@ template <class T>
 struct PathPiece {
   T s;            // [m]    at its start
   T curvature;    // [1/m]
-  T radius;       // [m]    0 where it is straight
-  T is_straight;  // [1]    then 1, else 0
+  T radius;       // [m]    0 if straight
+  T is_straight;  // [1]    1 if straight, else 0
   T cos, sin;     // [1]    of the heading at its start
   T x, y;         // [m]    of its start
 };

@@ -1,4 +1,4 @@
-"""Cython view of path_piece.hpp, which says what each number means."""
+"""Cython view of path_piece.hpp, which documents the fields."""
 
 cdef extern from "joints/path_piece.hpp" namespace "MBT_NS" nogil:
     cdef cppclass PathPiece[S]:

@@ -1,1 +1,1 @@
-"""The compiled model, and the types of elements that it is made of."""
+"""The compiled model and its types of elements."""

@@ -1,6 +1,6 @@
-"""The types of elements that the core has: their numbers, and a row for each of what integers tell of it.
+"""The element types of the core: their numbers, and for each a row of integers that describe it.
 
-The only list of them: `tools/transpile.py` declares the numbers and the rows to the compiled modules. The
+This is the only list: `tools/transpile.py` declares the numbers and rows to the compiled modules. The
 formulas are in `joints/mobilizers.pxd`, `forces/force_elements.pxd` and `forces/constraints.pxd`.
 """
 
@@ -17,7 +17,7 @@ __all__ = ["ConstraintType", "ForceElementType", "MobilizerType", "NumbersOfPart
 
 
 class Orientation(IntEnum):
-    """The first coordinates of some mobilizers: v = w_FM_F then, and qdot = N v. All others have qdot = v."""
+    """First coordinates of some mobilizers, with v = w_FM_F and qdot = N v. All others have qdot = v."""
 
     PLAIN = 0
     QUATERNION = 1  # 4 positions
@@ -25,9 +25,9 @@ class Orientation(IntEnum):
 
 
 class NumbersOfParts(IntEnum):
-    """How many numbers elements have that are made of parts: in front of these, and for each."""
+    """How many parameters elements with parts have: before the parts, and for each part."""
 
-    # Constants of a path, of which the first is the number of pieces.
+    # Constants of a path, the first of which is the number of pieces.
     PIECES = 15
     PIECE = 8
     # Parameters of a contact.
@@ -36,7 +36,7 @@ class NumbersOfParts(IntEnum):
 
 
 class MobilizerType(IntEnum):
-    """How M may move in F."""
+    """How M can move in F."""
 
     WELD = 0
     REVOLUTE = 1
@@ -53,7 +53,7 @@ class MobilizerType(IntEnum):
 
     @property
     def row(self) -> MobilizerRow:
-        """What is told of it."""
+        """The row that describes this type."""
         return _MOBILIZERS[self]
 
     @property
@@ -62,7 +62,7 @@ class MobilizerType(IntEnum):
         return self.row.num_velocities + (self.row.orientation == Orientation.QUATERNION)
 
     def takes_constants(self, constants: FloatArray) -> bool:
-        """Return whether a mobilizer has as many constants as these are."""
+        """Return whether the number of constants is right for this type."""
         of_piece = self.row.num_constants_of_piece
         rest = len(constants) - self.row.num_constants
         if of_piece and rest > 0:
@@ -71,14 +71,14 @@ class MobilizerType(IntEnum):
 
 
 class MobilizerRow(NamedTuple):
-    """What is told of a type of mobilizers."""
+    """Description of a mobilizer type."""
 
     num_velocities: int
     orientation: Orientation = Orientation.PLAIN
-    #: Without those of pieces.
+    #: Not counting those of pieces.
     num_constants: int = 0
     num_constants_of_piece: int = 0
-    #: 1 if it moves about or along an axis, which its constants begin with.
+    #: 1 if it moves about or along an axis, which comes first in its constants.
     has_axis: int = 0
 
 
@@ -101,7 +101,7 @@ _MOBILIZERS = {
 
 
 class ForceElementType(IntEnum):
-    """What acts on one dof, of its position and velocity, or between two frames A and C."""
+    """Force elements, on one dof as functions of its position and velocity, or between two frames A and C."""
 
     JOINT_SPRING = 0
     DOOR_HINGE = 1
@@ -112,24 +112,24 @@ class ForceElementType(IntEnum):
 
     @property
     def row(self) -> ForceElementRow:
-        """What is told of it."""
+        """The row that describes this type."""
         return _FORCE_ELEMENTS[self]
 
     def takes_parameters(self, count: int) -> bool:
-        """Return whether an element may have so many parameters."""
+        """Return whether an element may have this many parameters."""
         of_point = self.row.num_parameters_of_point
         rest = count - self.row.num_parameters
         return rest > 0 and rest % of_point == 0 if of_point else rest == 0
 
 
 class ForceElementRow(NamedTuple):
-    """What is told of a type of force elements."""
+    """Description of a force element type."""
 
     #: 1, or 0 between frames.
     acts_on_dof: int
-    #: Without those of points.
+    #: Not counting those of points.
     num_parameters: int
-    #: Each in contact; there is at least one.
+    #: For each contact point; there is at least one.
     num_parameters_of_point: int = 0
     #: Coordinates s between its frames, along each of which it exerts -k s - d sdot.
     num_coordinates: int = 0
@@ -144,7 +144,7 @@ _FORCE_ELEMENTS = {
     ForceElementType.JOINT_FRICTION: ForceElementRow(1, 4),
     # Free length, stiffness, damping, p_AP (3), p_CQ (3).
     ForceElementType.LINEAR_SPRING_DAMPER: ForceElementRow(0, 9, num_coordinates=1),
-    # Stiffness (3), damping (3) of the torque, the same of the force.
+    # Stiffness (3) and damping (3) of the torque, then of the force.
     ForceElementType.LINEAR_BUSHING_RPY: ForceElementRow(0, 12, num_coordinates=6),
     ForceElementType.POINT_CONTACT: ForceElementRow(
         0, NumbersOfParts.NUM_CONTACT_CONSTANTS, NumbersOfParts.NUM_CONTACT_POINT
@@ -153,7 +153,7 @@ _FORCE_ELEMENTS = {
 
 
 class ConstraintType(IntEnum):
-    """What a constraint holds. Parameters begin with natural frequency and damping ratio of stabilization."""
+    """Constraints. Their first parameters are natural frequency and damping ratio of stabilization."""
 
     BALL = 0
     WELD = 1
@@ -162,12 +162,12 @@ class ConstraintType(IntEnum):
 
     @property
     def row(self) -> ConstraintRow:
-        """What is told of it."""
+        """The row that describes this type."""
         return _CONSTRAINTS[self]
 
 
 class ConstraintRow(NamedTuple):
-    """What is told of a type of constraints."""
+    """Description of a constraint type."""
 
     num_equations: int
     num_parameters: int
@@ -180,7 +180,7 @@ _CONSTRAINTS = {
     ConstraintType.COUPLER: ConstraintRow(1, 4),  # gear ratio, offset
 }
 
-#: The rows of the types that have some.
+#: The rows of the enumerations that have rows.
 ROWS: Mapping[type[IntEnum], Mapping[Any, tuple[int, ...]]] = {
     MobilizerType: _MOBILIZERS,
     ForceElementType: _FORCE_ELEMENTS,

@@ -1,4 +1,4 @@
-"""Every computation of a tree, over the fused scalar: passes put together on one block of working memory.
+"""All computations of a tree, over the fused scalar: passes combined on one block of working memory.
 
 `memory` holds at least `count_work(model)` scalars. Gravity, where it is an argument, may differ from the model's:
 zero for the bias term.
@@ -29,7 +29,7 @@ from mbt._core.scalars cimport MBT_W, PyScalar, T, select_lt
 
 cdef extern from *:
     """
-    // What is left of a guess, where constraints give a dof a thousand times its fictive inertia, squared.
+    // Squared fraction of a guess that remains if constraints give a dof a thousand times its fictive inertia.
     [[maybe_unused]] static constexpr double kSquaredGain = 1e-6;
     """
     const double SQUARED_GAIN "kSquaredGain"
@@ -41,7 +41,7 @@ cdef extern from "scalars/config.hpp":
 
 
 cdef enum:
-    # Each takes a factor of a thousand, or far more, of what forces that cancel fictive inertias are off by.
+    # Each iteration reduces the error of the forces that cancel fictive inertias by a factor of a thousand or far more.
     NUM_TIMES_OF_MASSLESS = 4
 
 
@@ -54,16 +54,16 @@ cdef inline Py_ssize_t count_work(const Model* model) noexcept nogil:
 
 
 cdef inline Py_ssize_t count_dynamics_work(const Model* model) noexcept nogil:
-    """And what dynamics as a quantity needs."""
+    """The same for dynamics as a quantity."""
     return count_work(model) + 7*model.num_velocities
 
 
 cdef inline void run_positions(
     bint with_mobilizers, const Model* model, const Parameters[T]* p, const T* q, T* memory, Kinematics[T]* x
 ) noexcept nogil:
-    """Position kinematics in `memory`, straight from q; the rest of `x` gets its place there.
+    """Position kinematics in `memory`, directly from q; the other arrays of `x` are also placed there.
 
-    X_FM and X_PB are among it `with_mobilizers`: they are large, and few read them.
+    X_FM and X_PB are included only `with_mobilizers`, because they are large and rarely read.
     """
     x.X_FM = memory
     x.X_PB = x.X_FM + 16*model.num_bodies
@@ -107,7 +107,7 @@ cdef inline void run_inverse_dynamics(
     cdef MotionForceRows[T]* work = <MotionForceRows[T]*>(cos_q + model.angle_stride)  # as large as a MotionForce
     cdef T* H_N = <T*>(work + model.num_mobods)
     if T is double:
-        if MBT_W >= 4:  # where a row is in one register
+        if MBT_W >= 4:  # where a row fits in one register
             calc_inverse_dynamics_in_rows(
                 model, p.mobods, p.reflected_inertia, gravity, q, v, vdot, work, H_N, sin_q, cos_q, tau
             )
@@ -118,7 +118,7 @@ cdef inline void run_inverse_dynamics(
 
 
 cdef inline void widen_scales(const Model* model, Py_ssize_t stride, T* scale) noexcept nogil:
-    """Of pivots that are rounding in every attitude: their I_A is, too, and no measure of itself."""
+    """Raise the scales of pivots that are rounding errors in every attitude, where I_A is one too."""
     cdef int k
     if T is not PyScalar:  # objects have no order
         if unlikely(model.least_scale != NULL):
@@ -225,8 +225,8 @@ cdef inline ArticulatedDof[T]* run_constrained_dynamics(
 ) noexcept nogil:
     """The same with constraints: M vdot = tau + J' lambda + tau_g - C v. See `multipliers_in` for lambda.
 
-    Dofs without mass that end in constraints have a fictive inertia, and the force that cancels it: the larger the
-    inertia that constraints give them, the sooner that force is found. What it makes of a guess tells.
+    Massless dofs in constraints get a fictive inertia, and a force that cancels it, found by iteration: the larger the
+    inertia that constraints give them, the faster. Its effect on a guess shows whether it converges.
     """
     cdef ArticulatedDof[T]* dofs = NULL
     cdef const double* fictive = model.fictive_inertia
@@ -245,7 +245,7 @@ cdef inline ArticulatedDof[T]* run_constrained_dynamics(
         reflected_inertia, all_forces = reflected, forces
         for k in range(nv):
             reflected[k] = p.reflected_inertia[k] + <T>fictive[k]
-            vdot[k] = <T>(1.0 + 0.25*(k % 7))  # a guess that resembles no motion
+            vdot[k] = <T>(1.0 + 0.25*(k % 7))  # a guess that is not like any motion
             gain[k] = vdot[k]
     while True:  # once where all dofs have mass
         if unlikely(fictive != NULL):
@@ -257,7 +257,7 @@ cdef inline ArticulatedDof[T]* run_constrained_dynamics(
         if not unlikely(fictive != NULL):
             return dofs
         for k in range(nv):
-            if times == 0:  # of the guess, and then of nothing
+            if times == 0:  # first for the guess, then for zero
                 gain[k] = vdot[k]
                 vdot[k] = <T>0.0
             elif times == 1:
@@ -291,17 +291,17 @@ cdef inline void add_body_forces(
     # Out:
     T* F_Bo_W,              # (num_bodies, 6)     [N m, N]  added to
 ) noexcept nogil:
-    """F_Bo_W += elements between two frames; and gravity, where it is not an acceleration of World."""
+    """F_Bo_W += elements between two frames, and gravity if it is not an acceleration of World."""
     add_forces_between(model, p.force_elements, p.X_BF, X_WB, V_WB, F_Bo_W)
     if weightless != NULL:
         add_gravity_forces(model, weightless, p.mass, p.p_BoBcm_B, p.gravity, X_WB, F_Bo_W)
 
 
 cdef inline const T* gravity_acceleration(const Parameters[T]* p, const int* weightless, T* zero) noexcept nogil:
-    """Gravity on all bodies is an acceleration of World; one that spares some is a force on the others.
+    """Gravity on all bodies is an acceleration of World; if some have none, it is a force on the others.
 
-    Not a copy: a vector read right after three writes waits for them, 5 ns a call (benchmarks/compare.py,
-    inverse dynamics of chain2). `zero` has room for three.
+    Not a copy: a vector read right after three writes waits for them, 5 ns per call (benchmarks/compare.py, inverse
+    dynamics of chain2). `zero` has space for three.
     """
     if weightless == NULL:
         return p.gravity
@@ -323,7 +323,7 @@ cdef inline void run_body_forces(
     # Out:
     T* tau,                 # (nv,)  [N m, N]
 ) noexcept nogil:
-    """tau = J' F of `add_body_forces`, straight from q and v."""
+    """tau = J' F of `add_body_forces`, directly from q and v."""
     cdef Kinematics[T] x
     run_positions(False, model, p, q, memory, &x)
     run_velocities(model, v, &x)
@@ -369,7 +369,7 @@ cdef inline ArticulatedDof[T]* run_forward_dynamics_with_elements(
     # Out:
     T* vdot,       # (nv,)  [rad/s^2, m/s^2]
 ) noexcept nogil:
-    """The accelerations that tau gives, besides gravity, joint damping, force elements and constraints.
+    """Accelerations due to tau, gravity, joint damping, force elements and constraints.
 
     Needs 2 nv more scalars of memory. Returns the pivots, in `memory`.
     """
@@ -451,7 +451,7 @@ cdef inline void run_frame_pose(
     # Out:
     T* X_WF,     # (4, 4)  [1, m]
 ) noexcept nogil:
-    """`path` has room for num_bodies."""
+    """`path` has space for num_bodies."""
     cdef T* sin_q = memory + 16*model.num_mobods
     cdef T* cos_q = sin_q + model.angle_stride
     calc_frame_pose(model, frame, p.mobods, p.X_NB, p.X_BF, q, path, sin_q, cos_q, memory, X_WF)
@@ -490,7 +490,7 @@ cdef inline void run_stateless_generalized_forces(
     # Out:
     T* tau,           # (nv,)            [N m, N]
 ) noexcept nogil:
-    """tau = sum of J_WB' F_Bo_W, straight from q."""
+    """tau = sum of J_WB' F_Bo_W, directly from q."""
     cdef Kinematics[T] x
     run_positions(False, model, p, q, memory, &x)
     copy(F_Bo_W, 6*model.num_bodies, x.F_Bo_W)

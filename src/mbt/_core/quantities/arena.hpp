@@ -12,7 +12,7 @@ struct Arena {
   std::size_t size;
 };
 
-// It has no destructor: with one, every use would ask whether the variable of this thread exists yet.
+// It has no destructor: with one, every use would check whether this thread's variable exists yet.
 static thread_local Arena arena = {nullptr, 0};
 
 struct ArenaOwner {
@@ -31,7 +31,7 @@ struct ArenaOwner {
   return arena.memory;
 }
 
-// nullptr when there is no memory left.
+// nullptr if out of memory.
 static inline double* arena_doubles(std::ptrdiff_t count) {
   const std::size_t size = static_cast<std::size_t>(count) * sizeof(double);
   return MBT_UNLIKELY(size > arena.size) ? grow_arena(size) : arena.memory;

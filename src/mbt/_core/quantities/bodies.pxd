@@ -82,7 +82,7 @@ cdef inline void calc_accelerations(Call[T]* c) noexcept nogil:
 
 
 cdef inline void run_accelerations(Call[T]* c, T* A_WB) noexcept nogil:
-    """Of vdot, with which the input begins."""
+    """Accelerations due to vdot, the first part of the input."""
     calc_acceleration_kinematics(
         c.model, c.p.X_BF, c.q, c.v, c.x, c.k.X_WB, c.k.H_PB_W, c.k.V_PB_W, c.k.V_WB, A_WB
     )
@@ -102,7 +102,7 @@ cdef inline void calc_mobilizer_reactions(Call[T]* c) noexcept nogil:
 
 
 cdef inline void run_reactions(Call[T]* c, bint with_elements, bint with_forces, T* F_BMo_W) noexcept nogil:
-    """Of vdot, and of forces on bodies."""
+    """Reactions for vdot and forces on bodies."""
     make_small()
     cdef T* A_WB = c.k.rest
     if with_forces:
@@ -119,7 +119,7 @@ cdef inline void run_reactions(Call[T]* c, bint with_elements, bint with_forces,
 
 
 cdef inline void add_element_forces(Call[T]* c, T* F_Bo_W) noexcept nogil:
-    """Gravity, and elements between two frames."""
+    """Add gravity and elements between two frames."""
     add_gravity_forces(
         c.model, c.switches.weightless, c.p.mass, c.p.p_BoBcm_B, c.p.gravity, c.k.X_WB, F_Bo_W
     )
@@ -127,7 +127,7 @@ cdef inline void add_element_forces(Call[T]* c, T* F_Bo_W) noexcept nogil:
 
 
 cdef inline void calc_joint_reactions(Call[T]* c) noexcept nogil:
-    """On the child of each joint at the origin of the frame on it, in that frame."""
+    """Reaction on the child of each joint, at the origin of the joint's frame on it, expressed in that frame."""
     cdef const Model* model = c.model
     cdef T* F_BMo_W = c.k.rest + 12*model.num_bodies
     cdef T[16] X_WJc
@@ -139,7 +139,7 @@ cdef inline void calc_joint_reactions(Call[T]* c) noexcept nogil:
     for j in range(model.num_joints):
         frame = model.joint_frame[j]
         node = model.joint_node[j]
-        # The force through the mobilizer, or its reaction on the other body, where Jc is.
+        # The force through the mobilizer, or its reaction if Jc is on the other body.
         sign = 1.0 if model.frame_node[frame] == node else -1.0
         calc_X_WF(model, c.p, &c.k, frame, X_WJc)
         calc_p_WoFo(model, c.p, &c.k, model.outboard_frame[node], p_WoMo)
@@ -164,7 +164,7 @@ cdef inline void calc_coriolis(Call[T]* c) noexcept nogil:
 
 
 cdef inline void calc_element_forces(Call[T]* c) noexcept nogil:
-    """Gravity, damping, all elements: F_Bo_W, tau."""
+    """Forces of gravity, damping and all elements: F_Bo_W, tau."""
     cdef Py_ssize_t nb = c.model.num_bodies
     set_zero(c.out, 6*nb + c.model.num_velocities)
     add_element_forces(c, c.out)
@@ -179,7 +179,7 @@ cdef inline void calc_gravity_forces(Call[T]* c) noexcept nogil:
 
 
 cdef inline void calc_element_force(Call[T]* c) noexcept nogil:
-    """Of one: F_Bo_W, tau."""
+    """Forces of one element: F_Bo_W, tau."""
     cdef Py_ssize_t nb = c.model.num_bodies
     cdef const ForceElement* e = &c.model.force_elements[element_of(c)]
     cdef Ends[T] ends
@@ -193,7 +193,7 @@ cdef inline void calc_element_force(Call[T]* c) noexcept nogil:
 
 
 cdef inline void calc_contact_forces(Call[T]* c) noexcept nogil:
-    """Of each point of one element the force on it, in World, and its depth."""
+    """Force in World on each point of one element, and its depth."""
     cdef const ForceElement* e = &c.model.force_elements[element_of(c)]
     cdef Ends[T] ends
     cdef Contact[T] contact
@@ -201,7 +201,7 @@ cdef inline void calc_contact_forces(Call[T]* c) noexcept nogil:
     calc_contact(<const ContactNumbers[T]*>(c.p.force_elements + e.start), e.num_points, &ends, &contact, c.out)
 
 
-# What is linear in the inertial parameters ------------------------------------------------------------------------
+# Regressors: quantities linear in the inertial parameters ---------------------------------------------------------
 
 cdef inline void calc_dynamics_regressor(Call[T]* c) noexcept nogil:
     make_small()

@@ -1,4 +1,4 @@
-// What the function of a quantity is given, and what it leaves; and the functions of all quantities for one scalar.
+// Arguments and results of the function of a quantity, and the functions of all quantities for one scalar.
 #pragma once
 
 #include <cstddef>
@@ -15,23 +15,23 @@ struct Functions;
 
 template <class T>
 struct Call {
-  const Functions<T>* functions;  // of the others, which it may call
+  const Functions<T>* functions;  // of other quantities, which it may call
   const int* integers;
   const MbtModel* model;
   const MbtSwitches* switches;
   const Parameters<T>* p;
-  const T* gravity;  // of motion forces: (3,), or null for none
+  const T* gravity;  // for motion forces: (3,), or null for none
   const T* q;       // (nq,)
   const T* v;       // (nv,)
-  T* x;             // the input; destroyed by what the table says so of
-  Kinematics<T> k;  // what the row reads of them
+  T* x;             // the input; destroyed if the table says so
+  Kinematics<T> k;  // those that the row reads
   T* memory;
   int* base;        // (num_bodies,)
   T* out;
-  Pivots<T> pivots;  // in `memory`, of what divides by them; else null
+  Pivots<T> pivots;  // in `memory`, if it divides by them; else null
 };
 
-// How many scalars of working memory a quantity needs besides its kinematics.
+// Number of scalars of working memory that a quantity needs in addition to its kinematics.
 using CountMemory = std::ptrdiff_t (*)(const int* integers, const MbtModel* model);
 
 template <class T>

@@ -1,4 +1,4 @@
-"""Cython view of call.hpp, which says what each field means."""
+"""Cython view of call.hpp, which documents the fields."""
 
 from mbt._core.algebra.records cimport PIVOT_TOLERANCE, ArticulatedDof, Kinematics, Parameters, Pivots
 from mbt._core.model.structs cimport Model, Switches
@@ -33,7 +33,7 @@ cdef extern from "quantities/call.hpp" namespace "MBT_NS" nogil:
 # The integers of quantities, in the order of the rows of quantities/table.pyx.
 
 cdef struct Flags:
-    bint given       # whether the input goes on with forces, or is a mask of bodies
+    bint given       # whether the input has further forces, or is a mask of bodies
     int stabilized
 
 
@@ -42,7 +42,7 @@ cdef struct Frames:
     int A            # in frame A,
     int E            # expressed in frame E
     bint by_qdot
-    int points       # -1 for one, without an axis of points
+    int points       # -1 for a single point without an axis
 
 
 cdef struct FrameInWorld:
@@ -53,7 +53,7 @@ cdef struct FrameInWorld:
 
 
 cdef inline int body_of(const Call[T]* c) noexcept nogil:
-    """Of a quantity of one mobilizer, the body outboard of it."""
+    """For a quantity of one mobilizer, the body outboard of it."""
     return c.integers[0]
 
 
@@ -74,7 +74,7 @@ cdef inline const FrameInWorld* frame_of(const Call[T]* c) noexcept nogil:
 
 
 cdef inline void set_pivots(Call[T]* c, const ArticulatedDof[T]* dofs, const int* locked) noexcept nogil:
-    """The result is divided by those of articulated bodies."""
+    """Set the pivots to those of articulated bodies."""
     c.pivots.D = &dofs.D
     c.pivots.scale = &dofs.scale
     c.pivots.stride = sizeof(ArticulatedDof[T])//sizeof(T)
@@ -85,7 +85,7 @@ cdef inline void set_pivots(Call[T]* c, const ArticulatedDof[T]* dofs, const int
 cdef inline void set_pivots_in_row(
     Call[T]* c, const T* D, const T* scale, const int* locked, Py_ssize_t further
 ) noexcept nogil:
-    """By those that lie one behind the other, `further` of them behind those of the dofs."""
+    """Set contiguous pivots, with `further` ones after those of the dofs."""
     c.pivots.D = D
     c.pivots.scale = scale
     c.pivots.stride = 1
@@ -94,9 +94,9 @@ cdef inline void set_pivots_in_row(
 
 
 cdef inline int find_pivot_of_zero(const Model* model, const Pivots[T]* p) noexcept nogil:
-    """Returns -1, the last dof that no mass resists, or nv plus the first of the further pivots that is zero."""
+    """Returns -1, the last massless dof, or nv plus the index of the first further pivot that is zero."""
     cdef int k, nv = model.num_velocities
-    # What a pivot of zero leaves inboard means nothing.
+    # From the most outboard dof on: pivots inboard of a zero pivot are meaningless.
     for k in range(nv - 1, -1, -1):
         if is_zero(p, k) and not (p.locked != NULL and p.locked[k]):
             return k
@@ -107,7 +107,7 @@ cdef inline int find_pivot_of_zero(const Model* model, const Pivots[T]* p) noexc
 
 
 cdef inline bint is_zero(const Pivots[T]* p, Py_ssize_t k) noexcept nogil:
-    """Of one state. NaN is not zero: it propagates."""
+    """For one state. NaN is not zero: it propagates."""
     if T is double:
         return p.D[p.stride*k] <= PIVOT_TOLERANCE*p.scale[p.stride*k]
     elif T is Dual:

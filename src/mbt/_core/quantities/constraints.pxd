@@ -1,4 +1,4 @@
-"""What constraints say of a state, from kinematics in World."""
+"""Constraint quantities of a state, from kinematics in World."""
 
 from mbt._core.algebra.records cimport FrameMotion, Kinematics, Parameters
 from mbt._core.algebra.spatial cimport set_zero
@@ -27,9 +27,9 @@ cdef inline void register_constraints(Functions[T]* functions) noexcept:
 cdef inline const Constraint* next_constraint(
     Call[T]* c, int* i, FrameMotion[T]* A, FrameMotion[T]* B
 ) noexcept nogil:
-    """The first from number i on that is not disabled, with its frames at rest; NULL where there is none.
+    """The first enabled constraint from index i on, with its frames at rest; NULL if there is none.
 
-    `i` becomes the number behind it.
+    `i` becomes the index after it.
     """
     cdef const Constraint* x
     while i[0] < c.model.num_constraints:
@@ -44,7 +44,7 @@ cdef inline const Constraint* next_constraint(
 
 
 cdef inline void calc_errors(Call[T]* c) noexcept nogil:
-    """Zero of those that are disabled, as everything below."""
+    """Zero for disabled constraints, like everything below."""
     make_small()
     cdef const Constraint* x
     cdef FrameMotion[T] A
@@ -97,7 +97,7 @@ cdef inline void calc_bias(Call[T]* c) noexcept nogil:
 
 
 cdef inline void calc_forces(Call[T]* c) noexcept nogil:
-    """F_Bo_W and tau of multipliers."""
+    """F_Bo_W and tau due to multipliers."""
     make_small()
     cdef const Constraint* x
     cdef Py_ssize_t nb = c.model.num_bodies
@@ -179,7 +179,7 @@ cdef inline void add_columns_of_end(
     # Out:
     T* J,                 # (num_equations_of, nv)  [1, m]
 ) noexcept nogil:
-    """Each dof inboard of a node moves one of the two frames, `end`, while the other one rests."""
+    """Each dof inboard of a node moves one of the two frames, `end`, while the other is at rest."""
     cdef const T* X_WB = k.X_WB
     cdef const T* H = k.H_PB_W
     cdef Motion[T] V
@@ -212,7 +212,7 @@ cdef inline void add_forces(
     T* F_Bo_W,             # (num_bodies, 6)      [N m, N]  added to
     T* tau,                # (nv,)                [N m, N]  added to
 ) noexcept nogil:
-    """What these multipliers do: forces on two bodies, or on two dofs."""
+    """Effect of these multipliers: forces on two bodies, or on two dofs."""
     cdef Mat3[T] axes
     cdef Vec3[T] u, p_A, p_B
     cdef Force[T] F
@@ -234,7 +234,7 @@ cdef inline void add_forces(
 
 
 cdef inline void add_force(const T* X_WB, const Force[T]& F_P, const Vec3[T]& p_WP, T* F_Bo_W) noexcept nogil:
-    """A force at P."""
+    """Add a force at P."""
     cdef Vec3[T] p_BP = p_WP - position_at(X_WB)
     put(vector_at(F_Bo_W) + F_P.t + cross(p_BP, F_P.f), F_Bo_W)
     put(vector_at(F_Bo_W + 3) + F_P.f, F_Bo_W + 3)

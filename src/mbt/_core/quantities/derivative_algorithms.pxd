@@ -1,4 +1,4 @@
-"""Derivatives of inverse and forward dynamics, over the fused scalar: passes put together on working memory."""
+"""Derivatives of inverse and forward dynamics, over the fused scalar: passes combined on working memory."""
 
 from mbt._core.algebra.derivative_columns cimport (
     ARTICULATED, ARTICULATED_ROW, COMPOSITE, COMPOSITE_WITH_EXTERNAL, DerivativeColumns, P_of, S_of, aligned,
@@ -44,7 +44,7 @@ cdef inline Py_ssize_t count_derivative_work(const Model* model) noexcept nogil:
 
 
 cdef inline Py_ssize_t count_forward_derivative_work(const Model* model) noexcept nogil:
-    """And for those of forward dynamics."""
+    """The same for those of forward dynamics."""
     cdef Py_ssize_t nv = model.num_velocities
     return (
         count_derivative_work(model) + 3*nv*row_stride(model) + 19*nv + row_stride(model) + 8
@@ -63,7 +63,7 @@ cdef inline Py_ssize_t count_constrained_derivative_work(const Model* model) noe
 
 
 cdef inline bint has_sparse_derivatives(const Model* model) noexcept nogil:
-    """Whether inverse dynamics in lanes leaves out what topology knows of them: no element couples branches."""
+    """Whether lanes skip entries of these derivatives known from topology: no element couples branches."""
     return not model.num_elements_between
 
 
@@ -88,7 +88,7 @@ cdef inline void run_inverse_dynamics_derivatives(
     T* dtau_dv,             # (nv, stride)     [N m, N] per [rad/s, m/s]
     T* M,                   # (nv, stride)     [kg m^2, kg m, kg]  or NULL
 ) noexcept nogil:
-    """Of M vdot + C v - (gravity, joint damping, force elements) - J' F_Bo_W."""
+    """Derivatives of M vdot + C v - (gravity, joint damping, force elements) - J' F_Bo_W."""
     cdef Py_ssize_t nv = model.num_velocities
     cdef DerivativeColumns[T]* columns = <DerivativeColumns[T]*>aligned(memory)
     cdef Moving[T]* moving = <Moving[T]*>behind_columns(columns, model.num_velocities)
@@ -128,7 +128,7 @@ cdef inline void add_rates_of_constraints(
     """See `add_constraint_rates`."""
     cdef DerivativeColumns[T]* columns = <DerivativeColumns[T]*>aligned(memory)
     cdef Moving[T]* moving = <Moving[T]*>behind_columns(columns, model.num_velocities)
-    # Where the axes of joints were.
+    # Reuses the memory of the joint axes.
     cdef Motion[T]* axes = <Motion[T]*>(moving + model.num_mobods)
     add_constraint_rates(
         model, switches, p, q, multipliers, moving, model.num_velocities, columns, axes, dg_dq, dg_dv, dtau_dq, NULL
@@ -151,7 +151,7 @@ cdef inline void run_motion_changes(
     T* V,                   # (num_mobods, 6)   [rad/s, m/s]
     T* p_WO,                # (num_mobods, 3)   [m]
 ) noexcept nogil:
-    """How velocities change along each dof: what `calc_rows` begins with, of bodies without acceleration."""
+    """Derivatives of velocities along each dof: the first part of `calc_rows`, for bodies without acceleration."""
     cdef Py_ssize_t nv = model.num_velocities
     cdef DerivativeColumns[T]* columns = <DerivativeColumns[T]*>aligned(memory)
     cdef Moving[T]* moving = <Moving[T]*>behind_columns(columns, model.num_velocities)
@@ -189,7 +189,7 @@ cdef inline void add_element_derivatives(
     T* dtau_dq,               # (nv, stride)  [N m, N] per [rad, m]  added to
     T* dtau_dv,               # (nv, stride)  [N m, N] per [rad/s, m/s]  added to
 ) noexcept nogil:
-    """Joint damping and all force elements but gravity."""
+    """Joint damping and all force elements except gravity."""
     cdef T* X_WB = memory
     cdef T* V_PB_W = X_WB + 16*model.num_bodies
     cdef T* V_PB = V_PB_W + 6*model.num_bodies
@@ -220,7 +220,7 @@ cdef inline T* run_mass_matrix_inverse_with_rates(
     # Work:
     T* memory,                  # (count_forward_derivative_work(model),)
 ) noexcept nogil:
-    """Everything about forward dynamics that M_inverse, dvdot_dq and dvdot_dv are a product of: see below.
+    """The factors of forward dynamics whose products are M_inverse, dvdot_dq and dvdot_dv: see below.
 
     Returns the matrices (nv, stride) dtau_dq, dtau_dv, M_inverse, then pivots and their scales, in `memory`.
     """
@@ -262,7 +262,7 @@ cdef inline T* run_mass_matrix_inverse_with_rates(
         for k in range(nv):
             total[k] = total[k] + work[k]
 
-    # With vdot = 0 until it is known.
+    # With vdot = 0, because it is not known yet.
     set_zero(vdot, nv)
     calc_motions(model, p.mobods, gravity, q, v, vdot, H_N, sin_q, cos_q, moving, columns)
     calc_bodies(model, p.mobods, moving, columns)
@@ -288,7 +288,7 @@ cdef inline T* run_mass_matrix_inverse_with_rates(
 cdef inline void multiply_by_mass_matrix_inverse(
     const Model* model, bint is_dense, T* matrices, T* dvdot_dq, T* dvdot_dv, T* M_inverse
 ) noexcept nogil:
-    """dvdot = -M^-1 dtau, of the matrices above; and a copy of M^-1. Dense: forces of Python are in dtau."""
+    """dvdot = -M^-1 dtau of the matrices above, and a copy of M^-1. Dense if dtau includes forces from Python."""
     cdef Py_ssize_t nv = model.num_velocities
     cdef Py_ssize_t stride = row_stride(model)
     cdef const T* inverse = matrices + 2*nv*stride
@@ -296,7 +296,7 @@ cdef inline void multiply_by_mass_matrix_inverse(
     cdef int* ends = <int*>(behind_pivots(model, matrices))
     cdef const MobodJoint* base
     cdef int i, k, first, end
-    # An element between bodies couples branches; in expressions what is zero is left out anyway.
+    # An element between bodies couples branches; expressions drop zeros anyway.
     if T is PyScalar or is_dense or model.num_elements_between:
         multiply_negative(inverse, matrices, stride, nv, 0, nv, dvdot_dq)
         multiply_negative(inverse, dtau_dv, stride, nv, 0, nv, dvdot_dv)
@@ -311,7 +311,7 @@ cdef inline void multiply_by_mass_matrix_inverse(
             if base.parent != 0:
                 continue
             first, end = base.v_start, base.v_end
-            if T is double:    # a register of columns has nearly all rows
+            if T is double:    # a register of columns needs nearly all rows
                 multiply_negative(inverse, matrices, stride, nv, first, end, dvdot_dq)
                 multiply_negative(inverse, dtau_dv, stride, nv, first, end, dvdot_dv)
             else:
@@ -324,24 +324,24 @@ cdef inline void multiply_by_mass_matrix_inverse(
 
 
 cdef inline T* pivots_of(const Model* model, T* matrices) noexcept nogil:
-    """(nv,) pivots, behind them their scales."""
+    """(nv,) pivots, followed by their scales."""
     return matrices + 3*model.num_velocities*row_stride(model)
 
 
 cdef inline T* behind_pivots(const Model* model, T* matrices) noexcept nogil:
-    """(nv,) of memory that is free by then."""
+    """(nv,) of memory that is free at that point."""
     return matrices + 3*model.num_velocities*row_stride(model) + 2*model.num_velocities
 
 
 cdef inline const T* vdot_of(const Model* model, const T* matrices) noexcept nogil:
-    """(nv,) the accelerations, behind pivots, their scales and their inverses."""
+    """(nv,) accelerations, after pivots, their scales and their inverses."""
     return pivots_of(model, <T*>matrices) + 3*model.num_velocities
 
 
 # With constraints -----------------------------------------------------------------------------------------------
 
 cdef inline bint are_derivatives_dense(const Model* model) noexcept nogil:
-    """Whether they take all constraints as one group, and M^-1."""
+    """Whether derivatives use M^-1 and treat all constraints as one group."""
     return model.derivative_groups == model.one_group
 
 
@@ -356,11 +356,11 @@ cdef inline void run_constrained_forward_dynamics_derivatives(
     const T* v,       # (nv,)                        [rad/s, m/s]
     const T* F_Bo_W,  # (num_bodies, 6)              [N m, N]  or NULL
     # Work:
-    T* memory,        # (count_constrained_derivative_work(model),)  in: what forward dynamics has left, and vdot
+    T* memory,        # (count_constrained_derivative_work(model),)  in: results of forward dynamics, and vdot
     # Out:
     T* out,           # (3, nv + num_equations, nv)  [SI]
 ) noexcept nogil:
-    """Of accelerations and multipliers, (num_velocities + num_equations, num_velocities): by q, by v and by tau."""
+    """Derivatives of accelerations and multipliers, (num_velocities + num_equations, num_velocities): by q, v, tau."""
     cdef Py_ssize_t nv = model.num_velocities
     cdef Py_ssize_t m = model.num_equations
     cdef Py_ssize_t size = (nv + m)*nv

@@ -1,4 +1,4 @@
-"""Derivatives of the dynamics for one state of doubles, each compiled once."""
+"""Derivatives of dynamics for one state of doubles, each compiled once."""
 
 from mbt._core.algebra.records cimport Parameters
 from mbt._core.joints.mobilizers cimport PLAIN, orientation_of
@@ -28,7 +28,7 @@ cdef void subtract_from_rates(
     const Model* model, const double* dtau_dq, const double* dtau_dv, double* matrices) noexcept nogil
 
 
-# Accelerations of one state, and their changes with q, v and tau, (nv, nv) each.
+# Accelerations of one state, and their derivatives by q, v and tau, (nv, nv) each.
 cdef struct StepRates:
     const double* vdot
     const double* by_q
@@ -37,7 +37,7 @@ cdef struct StepRates:
 
 cdef const double* vdot_in(const Model* model, const double* matrices) noexcept nogil
 cdef inline int find_turning(const Model* m, int* starts) noexcept nogil:
-    """The first of each three velocities that are an angular velocity; how many there are."""
+    """Find the first of each three velocities that form an angular velocity; return their number."""
     cdef int b, count = 0
     for b in range(1, m.num_bodies):
         if orientation_of(m.type[b]) != PLAIN:
@@ -51,7 +51,7 @@ cdef void differentiate_euler(
     double* B) noexcept nogil
 
 
-# Of a stage of Runge-Kutta, (nv, stride) each: M^-1, and the changes of generalized forces, or, without M^-1, of
+# For a stage of Runge-Kutta, (nv, stride) each: M^-1, and the derivatives of generalized forces or, without M^-1, of
 # accelerations.
 cdef struct StageRates:
     const double* M_inverse

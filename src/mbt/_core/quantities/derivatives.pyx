@@ -31,7 +31,7 @@ cdef extern from "algebra/step_rows.hpp" namespace "MBT_NS" nogil:
         const double* v, const double* u_end, const RatesOfStage* rates, const Sparsity& sparsity, double* memory,
         double* A, double* B)
 
-# Of Runge-Kutta: the weight of each stage, and how far into the step the next one is.
+# Runge-Kutta: the weight of each stage, and the position of the next stage within the step.
 cdef double[4] WEIGHTS = [1.0/6.0, 1.0/3.0, 1.0/3.0, 1.0/6.0]
 cdef double[4] REACHES = [0.5, 0.5, 1.0, 0.0]
 
@@ -78,7 +78,7 @@ cdef void forces_at_rest_derivatives(
     const Model* model,
     # Parameters:
     const Parameters[double]* p,
-    const Switches* switches,   # of constraints that let errors be
+    const Switches* switches,   # without stabilization of constraints
     # In:
     const double* q,            # (nq,)            [rad, m]
     const double* vdot,         # (nv,)            [rad/s^2, m/s^2]
@@ -90,7 +90,7 @@ cdef void forces_at_rest_derivatives(
     double* dtau_dq,            # (nv, nv)         [N m, N] per [rad, m]
     double* dg_dq,              # (m, nv)          [rad/s^2, m/s^2] per [rad, m]
 ) noexcept nogil:
-    """Of M vdot - J_B' F_Bo_W - J' multipliers, and of J vdot."""
+    """Derivatives of M vdot - J_B' F_Bo_W - J' multipliers, and of J vdot."""
     cdef Py_ssize_t k, nv = model.num_velocities
     cdef double* at_rest = memory + inverse_work_size(model)
     for k in range(nv):
@@ -120,7 +120,7 @@ cdef void motion_changes(
     double* V,              # (num_mobods, 6)   [rad/s, m/s]
     double* p_WO,           # (num_mobods, 3)   [m]
 ) noexcept nogil:
-    """How velocities change along each dof, see `inverse_dynamics_derivatives.pxd`: about the points O."""
+    """Derivatives of velocities along each dof about the points O, see `inverse_dynamics_derivatives.pxd`."""
     algorithms.run_motion_changes[double](model, p, q, v, memory, S, P, V, p_WO)
 
 
@@ -138,11 +138,11 @@ cdef int forward_dynamics_rates(
     # Work:
     double* memory,        # (forward_work_size(model),)
     # Out:
-    double** matrices,     # (1,)             where they begin
+    double** matrices,     # (1,)             their addresses
 ) noexcept nogil:
     """The matrices in `memory` that `forward_dynamics_derivatives` multiplies: first dtau_dq and dtau_dv.
 
-    Returns -1, or the first dof that no mass resists.
+    Returns -1, or the first massless dof.
     """
     matrices[0] = algorithms.run_mass_matrix_inverse_with_rates[double](
         model, p, switches, q, v, tau, F_Bo_W, memory
@@ -164,14 +164,14 @@ cdef int find_massless_dof(const Model* model, const Switches* switches, double*
 cdef void forward_dynamics_derivatives(
     const Model* model, bint is_dense, double* matrices, double* dvdot_dq, double* dvdot_dv, double* M_inverse
 ) noexcept nogil:
-    """See `multiply_by_mass_matrix_inverse`; dense where `subtract_from_rates` has been called."""
+    """See `multiply_by_mass_matrix_inverse`; dense if `subtract_from_rates` has been called."""
     algorithms.multiply_by_mass_matrix_inverse[double](model, is_dense, matrices, dvdot_dq, dvdot_dv, M_inverse)
 
 
 cdef void subtract_from_rates(
     const Model* model, const double* dtau_dq, const double* dtau_dv, double* matrices
 ) noexcept nogil:
-    """Take the derivatives of further forces, (nv, nv), off dtau."""
+    """Subtract the derivatives of further forces, (nv, nv), from dtau."""
     cdef Py_ssize_t i, j, nv = model.num_velocities, stride = algorithms.row_stride(model)
     for i in range(nv):
         for j in range(nv):
@@ -180,11 +180,11 @@ cdef void subtract_from_rates(
 
 
 cdef const double* vdot_in(const Model* model, const double* matrices) noexcept nogil:
-    """The accelerations, behind the matrices of `forward_dynamics_rates`."""
+    """The accelerations, after the matrices of `forward_dynamics_rates`."""
     return algorithms.vdot_of[double](model, matrices)
 
 
-# Steps of time --------------------------------------------------------------------------------------------------
+# Time steps -----------------------------------------------------------------------------------------------------
 
 cdef inline Rates rates_of(const StepRates* rates) noexcept nogil:
     cdef Rates r
@@ -202,7 +202,7 @@ cdef inline Turning turning_of(const int* starts, int count) noexcept nogil:
 
 
 cdef void turn_by(const double* u, double* R, double* J) noexcept nogil:
-    """exp([u]x), and the left Jacobian, (3, 3)."""
+    """exp([u]x) and the left Jacobian, (3, 3)."""
     cdef int i
     rotate_by(u, R, J)
     for i in range(3):
@@ -218,12 +218,12 @@ cdef void differentiate_euler(
 
 
 cdef Py_ssize_t count_rates(const Model* model) noexcept nogil:
-    """Doubles in the matrices of `forward_dynamics_rates`, which begin there."""
+    """Number of doubles in the matrices of `forward_dynamics_rates`."""
     return 3*model.num_velocities*algorithms.row_stride(model)
 
 
 cdef StageRates stage_rates_in(const Model* model, const double* matrices) noexcept nogil:
-    """What `forward_dynamics_rates` has left in its memory, not multiplied yet."""
+    """The matrices that `forward_dynamics_rates` left in its memory, not multiplied yet."""
     cdef StageRates rates
     cdef Py_ssize_t nv = model.num_velocities, stride = algorithms.row_stride(model)
     rates.by_q, rates.by_v, rates.M_inverse = matrices, matrices + nv*stride, matrices + 2*nv*stride
@@ -252,9 +252,9 @@ cdef void take_stage(
     double* v,           # (5, nv)         [rad/s, m/s]
     double* u_end,       # (nv,)           [rad, m]  added to
 ) noexcept nogil:
-    """Go on from a stage, of number 0 to 3, to u and v of the next one, (4, nv) each; u_end adds up, zero at first.
+    """Go from a stage, 0 to 3, to u and v of the next one, (4, nv) each; u_end accumulates, initially zero.
 
-    The rate is written behind the u and v of the last stage: they are (5, nv).
+    The rate is written after the u and v of the last stage, so they are (5, nv).
     """
     cdef Py_ssize_t i
     cdef double h = REACHES[number]*dt
@@ -286,7 +286,7 @@ cdef void differentiate_runge_kutta(
     double* A,                # (2 nv, 2 nv)    [SI]
     double* B,                # (2 nv, nv)      [SI]
 ) noexcept nogil:
-    """A and B, as of a semi-implicit Euler step, of u, v and rates of all stages, and of the u that it gets to."""
+    """A and B like those of a semi-implicit Euler step, from u, v and rates of all stages, and the final u."""
     cdef RatesOfStage[4] all_rates
     cdef Sparsity sparsity
     cdef int i

@@ -1,4 +1,4 @@
-"""A quantity by its number, over the fused scalar: its memory, what it reads, and its function."""
+"""Quantities by number, over the fused scalar: memory, the kinematics they read, and their functions."""
 
 from mbt._core.model.structs cimport Model
 from mbt._core.passes.velocity_kinematics cimport calc_velocity_kinematics
@@ -11,7 +11,7 @@ from mbt._core.scalars cimport T
 cdef inline Py_ssize_t count_work_of(
     const Functions[T]* functions, int quantity, const int* integers, const Model* model
 ) noexcept nogil:
-    """Scalars of working memory, kinematics included."""
+    """Scalars of working memory, including kinematics."""
     cdef Py_ssize_t size = functions.count_memory(quantity, integers, model)
     if describe(quantity).reads >= POSES:
         size += 96*<Py_ssize_t>model.num_bodies + 14*<Py_ssize_t>model.num_velocities
@@ -19,7 +19,7 @@ cdef inline Py_ssize_t count_work_of(
 
 
 cdef inline void calc_quantity(const Functions[T]* functions, int quantity, Call[T]* c) noexcept nogil:
-    """Compute what a quantity reads, and it. The pivots of what divides by them are in the memory."""
+    """Compute the kinematics that a quantity reads, then the quantity. Pivots it divides by are in the memory."""
     calc_kinematics(describe(quantity), c)
     c.functions = functions
     c.pivots.D = NULL
@@ -28,7 +28,7 @@ cdef inline void calc_quantity(const Functions[T]* functions, int quantity, Call
 
 
 cdef inline void calc_kinematics(const Description* row, Call[T]* c) noexcept nogil:
-    """Those that a quantity reads, in the memory."""
+    """Compute the kinematics that a quantity reads, in the memory."""
     cdef bint in_full = row.flags & IN_FULL
     if row.reads == POSES:
         c.k.X_WB = c.memory

@@ -1,4 +1,4 @@
-"""Dynamics, and what else goes straight from q into mobod frames."""
+"""Dynamics, and other quantities computed directly from q in mobod frames."""
 
 from mbt._core.algebra.records cimport Articulated, ArticulatedDof
 from mbt._core.algebra.spatial cimport copy, multiply_inverse_rotations4, set_zero
@@ -17,7 +17,7 @@ from mbt._core.scalars cimport T, make_small
 
 
 cdef inline void register_dynamics(Functions[T]* functions) noexcept:
-    """All but the mass matrix, which doubles and lanes compute in ways of their own."""
+    """Register all except the mass matrix, which doubles and lanes compute in their own ways."""
     functions.set(MOTION_FORCES, calc_motion_forces[T], count_memory)
     functions.set(INVERSE_DYNAMICS, calc_inverse_dynamics[T], count_memory)
     functions.set(FORWARD_DYNAMICS, calc_forward_dynamics[T], count_memory)
@@ -55,7 +55,7 @@ cdef inline Py_ssize_t count_operational_space_memory(const int* integers, const
 # Inverse and forward dynamics -----------------------------------------------------------------------------------
 
 cdef inline void calc_motion_forces(Call[T]* c) noexcept nogil:
-    """M vdot + C v less body forces and generalized forces; and less the call's gravity, where it has one."""
+    """M vdot + C v less body forces, generalized forces, and the call's gravity if it has one."""
     cdef T[3] no_gravity
     cdef const T* gravity = c.gravity
     if gravity == NULL:
@@ -66,7 +66,7 @@ cdef inline void calc_motion_forces(Call[T]* c) noexcept nogil:
 
 
 cdef inline void calc_inverse_dynamics(Call[T]* c) noexcept nogil:
-    """The same less gravity, joint damping and force elements."""
+    """The same, also less gravity, joint damping and force elements."""
     cdef T[3] zero
     c.gravity = algorithms.gravity_acceleration(c.p, c.switches.weightless, zero)
     c.functions.call(MOTION_FORCES, c)
@@ -77,7 +77,7 @@ cdef inline void calc_inverse_dynamics(Call[T]* c) noexcept nogil:
 
 
 cdef inline void subtract_given_forces(Call[T]* c) noexcept nogil:
-    """tau -= J' F of body forces, and generalized forces behind them. Needs nv more scalars of memory."""
+    """tau -= J' F of body forces, and the generalized forces after them. Needs nv more scalars of memory."""
     cdef Py_ssize_t nv = c.model.num_velocities
     cdef const T* tau_applied = c.x + nv + 6*c.model.num_bodies
     cdef T* tau_of_bodies = c.memory + algorithms.count_work(c.model)
@@ -89,7 +89,7 @@ cdef inline void subtract_given_forces(Call[T]* c) noexcept nogil:
 
 
 cdef inline void calc_forward_dynamics(Call[T]* c) noexcept nogil:
-    """Of tau, with body forces and generalized forces; tau is overwritten with the sum."""
+    """Forward dynamics of tau, body forces and generalized forces; tau is overwritten with the sum."""
     cdef Py_ssize_t nv = c.model.num_velocities
     cdef const T* tau_applied = c.x + nv + 6*c.model.num_bodies
     cdef T* tau_of_bodies = c.memory + algorithms.count_work(c.model)
@@ -106,7 +106,7 @@ cdef inline void calc_forward_dynamics(Call[T]* c) noexcept nogil:
 
 
 cdef inline void calc_constrained_forward_dynamics(Call[T]* c) noexcept nogil:
-    """vdot, and behind it the multipliers."""
+    """vdot, followed by the multipliers."""
     cdef Switches stabilized = c.switches[0]
     cdef Call[T] unconstrained = c[0]
     stabilized.stabilized = flags_of(c).stabilized
@@ -117,7 +117,7 @@ cdef inline void calc_constrained_forward_dynamics(Call[T]* c) noexcept nogil:
 
 
 cdef inline void calc_impulse_dynamics(Call[T]* c) noexcept nogil:
-    """M (v1 - v) = J' impulses, J v1 = -restitution J v: v1, and behind it the impulses."""
+    """M (v1 - v) = J' impulses, J v1 = -restitution J v: v1, followed by the impulses."""
     cdef Py_ssize_t nv = c.model.num_velocities
     cdef T* zeros = c.memory + algorithms.count_work(c.model)
     cdef T* multipliers = algorithms.multipliers_in(c.model, c.memory)
@@ -165,7 +165,7 @@ cdef inline void calc_mass_matrix_inverse(Call[T]* c) noexcept nogil:
 
 
 cdef inline ArticulatedDof[T]* run_articulation(Call[T]* c, T* more) noexcept nogil:
-    """Articulated bodies, at rest and without forces, in the memory. `more` holds 2 nv scalars. Returns the pivots."""
+    """Articulated bodies at rest and without forces, in the memory. `more` holds 2 nv scalars. Returns the pivots."""
     cdef T[3] no_gravity
     set_zero(no_gravity, 3)
     set_zero(more, c.model.num_velocities)
@@ -194,7 +194,7 @@ cdef inline void calc_mass_matrix_by_inverse_dynamics(Call[T]* c) noexcept nogil
 
 
 cdef inline void calc_operational_space_inverse_inertia(Call[T]* c) noexcept nogil:
-    """J M^-1 J' of frame F in frame E. The pivots are those of M^-1, with room for six more."""
+    """J M^-1 J' of frame F in frame E. The pivots are those of M^-1, with space for six more."""
     make_small()
     cdef const FrameInWorld* of = frame_of(c)
     cdef Py_ssize_t nv = c.model.num_velocities
@@ -228,7 +228,7 @@ cdef inline void calc_operational_space_inertia(Call[T]* c) noexcept nogil:
 
 
 cdef inline void invert_symmetric6(T* A, T* D, T* scale) noexcept nogil:
-    """A = A^-1 in place, by A = L D L'. The pivots D (6,), and the entries of A they began as, (6,)."""
+    """A = A^-1 in place, by A = L D L'. Gives the pivots D (6,), and the diagonal of A, (6,)."""
     cdef T[36] L, X
     cdef T total
     cdef int i, j, k
@@ -271,7 +271,7 @@ cdef inline void calc_frame_pose(Call[T]* c) noexcept nogil:
 
 
 cdef inline void calc_frame_jacobian(Call[T]* c) noexcept nogil:
-    """(6, nv) or (6, nq), of the spatial velocity in World."""
+    """Jacobian of the spatial velocity in World, (6, nv) or (6, nq)."""
     cdef const FrameInWorld* of = frame_of(c)
     cdef const T* p_FoP_F = <const T*>c.x if of.points != 0 else <const T*>NULL
     cdef T* sin_q = c.memory + 16*c.model.num_mobods

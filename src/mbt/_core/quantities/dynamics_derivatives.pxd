@@ -27,7 +27,7 @@ cdef inline Py_ssize_t count_constrained_derivative_memory(const int* integers, 
 
 
 cdef inline const T* given_body_forces(Call[T]* c) noexcept nogil:
-    """F_Bo_W behind the first nv numbers of the input, or NULL."""
+    """F_Bo_W after the first nv entries of the input, or NULL."""
     if flags_of(c).given:
         return c.x + c.model.num_velocities
     return NULL
@@ -68,7 +68,7 @@ cdef inline void set_pivots_of_matrices(Call[T]* c, T* matrices) noexcept nogil:
 
 
 cdef inline void calc_constrained_forward_dynamics_derivatives(Call[T]* c) noexcept nogil:
-    """Of vdot and multipliers. Forward dynamics overwrites tau."""
+    """Derivatives of vdot and multipliers. Forward dynamics overwrites tau."""
     make_small()
     cdef Switches switches = c.switches[0]
     cdef Call[T] dynamics = c[0]

@@ -1,4 +1,4 @@
-"""Energy and power, of all or of one element."""
+"""Energy and power, of all elements or of one."""
 
 from mbt._core.algebra.records cimport Ends
 from mbt._core.forces.force_elements cimport acts_on_joint
@@ -33,7 +33,7 @@ cdef inline void calc_energy_of_motion(Call[T]* c) noexcept nogil:
 
 
 cdef inline void calc_potential_energy(Call[T]* c) noexcept nogil:
-    """Of gravity and all force elements."""
+    """Potential energy of gravity and all force elements."""
     cdef int i
     calc_energy_of_gravity(c)
     for i in range(c.model.num_force_elements):
@@ -49,7 +49,7 @@ cdef inline void calc_conservative_power(Call[T]* c) noexcept nogil:
 
 
 cdef inline void calc_non_conservative_power(Call[T]* c) noexcept nogil:
-    """Of joint damping, and the rest of the power of force elements."""
+    """Power of joint damping, and the rest of the power of force elements."""
     cdef int i
     c.out[0] = calc_damping_power(c.model, c.p.damping, c.v)
     for i in range(c.model.num_force_elements):

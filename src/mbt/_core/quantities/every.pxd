@@ -1,4 +1,4 @@
-"""The functions of all quantities but the mass matrix, which has several."""
+"""The functions of all quantities except the mass matrix, which has several."""
 
 from mbt._core.quantities.call cimport Functions
 from mbt._core.quantities.dynamics cimport register_dynamics

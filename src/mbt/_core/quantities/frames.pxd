@@ -1,4 +1,4 @@
-"""Frames and points fixed to them: where they are, how they move, and how that depends on velocities."""
+"""Frames and points fixed to them: poses, motions and Jacobians."""
 
 from mbt._core.algebra.records cimport Kinematics, MotionForce, Parameters, Pose
 from mbt._core.algebra.spatial cimport (
@@ -50,7 +50,7 @@ cdef inline Py_ssize_t count_points_memory(const int* integers, const Model* mod
 
 
 cdef inline Py_ssize_t count_memory_of_points(Py_ssize_t points, const Model* model) noexcept nogil:
-    """Points in World with a Jacobian of each, or with the motion of `calc_bias_motion`."""
+    """Memory for points in World and the Jacobian of each, or the motion of `calc_bias_motion`."""
     cdef Py_ssize_t nv = model.num_velocities
     return count_memory(NULL, model) + (6 + 3*points)*(nv + 1) + 2*nv + 24*<Py_ssize_t>model.num_bodies
 
@@ -92,7 +92,7 @@ cdef inline void calc_points_in_world(
     const Model* model, const Parameters[T]* p, const Kinematics[T]* k, int frame, Py_ssize_t n, const T* p_FoPi_F,
     T* p_WoPi
 ) noexcept nogil:
-    """Points given in a frame as columns, (3, n), in World as rows, (n, 3)."""
+    """Points given in a frame as columns, (3, n), converted to World as rows, (n, 3)."""
     cdef T[16] numbers
     cdef Pose[T] X_WF
     cdef Py_ssize_t l
@@ -136,7 +136,7 @@ cdef inline void calc_point_positions(Call[T]* c) noexcept nogil:
 cdef inline void express(
     const Model* model, const Parameters[T]* p, const Kinematics[T]* k, int frame_E, const T* V_W, T* V_E
 ) noexcept nogil:
-    """A spatial vector, in World and then in a frame."""
+    """Express a spatial vector given in World in a frame."""
     cdef T[16] X_WE
     if frame_E == 0:
         copy(V_W, 6, V_E)
@@ -183,7 +183,7 @@ cdef inline void calc_point_acceleration(
     # Out:
     T* A_AP_E,       # (6,)             [rad/s^2, m/s^2]
 ) noexcept nogil:
-    """Of a point P fixed to frame B, measured in frame A, expressed in E; all bodies moving as V_WB and A_WB say."""
+    """Acceleration of a point P fixed to frame B, in frame A, expressed in E, given V_WB and A_WB of all bodies."""
     cdef int b = model.frame_node[of.B]
     cdef T[6] V_WP, A_WP
     calc_velocity_of_point(k.X_WB + 16*b, V_WB + 6*b, p_WoP, V_WP)
@@ -208,7 +208,7 @@ cdef inline void calc_acceleration_in(
     # Out:
     T* A_AP_E,       # (6,)             [rad/s^2, m/s^2]
 ) noexcept nogil:
-    """Of a point that moves as V_WP and A_WP say, measured in frame A, expressed in E."""
+    """Acceleration of a point with V_WP and A_WP, measured in frame A, expressed in E."""
     cdef int a = model.frame_node[frame_A]
     cdef T[6] A_AP
     if a == 0:
@@ -240,7 +240,7 @@ cdef inline void calc_angular_jacobian(Call[T]* c) noexcept nogil:
 
 
 cdef inline void calc_translational_jacobian(Call[T]* c) noexcept nogil:
-    """Of each point three rows."""
+    """Three rows for each point."""
     cdef const Frames* of = frames_of(c)
     cdef Py_ssize_t l, nv = c.model.num_velocities
     cdef Py_ssize_t n = num_points(of)
@@ -260,7 +260,7 @@ cdef inline void calc_translational_jacobian(Call[T]* c) noexcept nogil:
 
 
 cdef inline T* start_jacobian(Call[T]* c, Py_ssize_t num_rows, T* memory) noexcept nogil:
-    """Zeros for a Jacobian with respect to v: in `memory` where one with respect to qdot is made of it."""
+    """Zeros for a Jacobian with respect to v: in `memory` if it will be converted to one with respect to qdot."""
     cdef T* J_v = memory if frames_of(c).by_qdot else c.out
     set_zero(J_v, num_rows*c.model.num_velocities)
     return J_v
@@ -282,7 +282,7 @@ cdef inline void finish_jacobian(
     # Out:
     T* J,        # (num_rows, nq)  [1, m]  by qdot
 ) noexcept nogil:
-    """Express J_v in a frame, in place, and make a Jacobian with respect to qdot of it where that is wanted."""
+    """Express J_v in a frame, in place, and convert it to a Jacobian with respect to qdot if requested."""
     cdef T[16] X_WE
     if frame_E != 0:
         calc_X_WF(model, p, k, frame_E, X_WE)
@@ -292,9 +292,9 @@ cdef inline void finish_jacobian(
 
 
 cdef inline void calc_jacobian_rate(Call[T]* c) noexcept nogil:
-    """Jdot of a point of frame B in frame A, where its derivative is taken, expressed in E.
+    """Jdot of a point of frame B in frame A, differentiated in A, expressed in E.
 
-    In World that of J_B - J_A less w_WA × (J_B - J_A).
+    In World, the rate of J_B - J_A less w_WA × (J_B - J_A).
     """
     make_small()
     cdef const Frames* of = frames_of(c)
@@ -336,7 +336,7 @@ cdef inline void subtract_cross_columns(Py_ssize_t nv, const T* w, const T* J, T
 # Bias accelerations: of points of frame B in frame A, with vdot = 0, or with qddot = 0 ---------------------------
 
 cdef inline void calc_bias_on_the_way(Call[T]* c) noexcept nogil:
-    """Jdot v of a point of frame B in World, by inverse dynamics on the way to it."""
+    """Jdot v of a point of frame B in World, by inverse dynamics along the path to it."""
     cdef int frame_B = frames_of(c).B
     cdef int node = c.model.frame_node[frame_B]
     cdef int first = find_path(c.model, node, c.base)
@@ -358,7 +358,7 @@ cdef inline void calc_spatial_bias(Call[T]* c) noexcept nogil:
     cdef const Frames* of = frames_of(c)
     cdef T* p_WoP = c.k.rest
     if T is PyScalar:
-        # Recorded with a bias term it shares nearly all of that.
+        # If recorded with a bias term, it shares nearly all of its operations.
         if c.model.frame_node[of.A] == 0 and of.E == 0 and not of.by_qdot:
             calc_bias_on_the_way(c)
             return
@@ -379,7 +379,7 @@ cdef inline void calc_angular_bias(Call[T]* c) noexcept nogil:
 
 
 cdef inline void calc_translational_bias(Call[T]* c) noexcept nogil:
-    """Of each point a column."""
+    """One column for each point."""
     make_small()
     cdef const Frames* of = frames_of(c)
     cdef Py_ssize_t l, n = num_points(of)
@@ -395,7 +395,7 @@ cdef inline void calc_translational_bias(Call[T]* c) noexcept nogil:
 
 
 cdef inline const T* calc_bias_motion_of_frames(Call[T]* c, T* memory) noexcept nogil:
-    """Of frame B in frame A. Returns V_WB, and behind it A_WB."""
+    """Bias motion of frame B in frame A. Returns V_WB, followed by A_WB."""
     cdef const Frames* of = frames_of(c)
     cdef int base = common_ancestor(c.model, c.model.frame_node[of.B], c.model.frame_node[of.A])
     calc_bias_motion(c.model, c.p, c.q, c.v, &c.k, of.by_qdot, base, memory)
@@ -403,7 +403,7 @@ cdef inline const T* calc_bias_motion_of_frames(Call[T]* c, T* memory) noexcept 
 
 
 cdef inline Py_ssize_t bias_velocities(const Model* model) noexcept nogil:
-    """Where V_WB, and behind it A_WB, stand in what `calc_bias_motion` fills."""
+    """Offset of V_WB, which is followed by A_WB, in the memory that `calc_bias_motion` fills."""
     return 2*<Py_ssize_t>model.num_velocities + 12*<Py_ssize_t>model.num_bodies
 
 
@@ -421,10 +421,10 @@ cdef inline void calc_bias_motion(
     # Out:
     T* motion,   # (2 nv + 24 num_bodies,)  [SI]  vdot, v, V_PB_W, V_PB, V_WB, A_WB
 ) noexcept nogil:
-    """How bodies outboard of `base` move with vdot = 0, or with qddot = 0, while `base` rests.
+    """Motion of bodies outboard of `base` with vdot = 0, or with qddot = 0, while `base` is at rest.
 
-    What a body outboard of it sees of another one is the same, and no large numbers cancel that are of the motion of
-    both. `motion` holds 2 nv + 24 num_bodies scalars: vdot, v, V_PB_W, V_PB, V_WB, A_WB.
+    Relative motions of bodies outboard of it are the same, without the cancellation of large values from the motion
+    that they share. `motion` holds 2 nv + 24 num_bodies scalars: vdot, v, V_PB_W, V_PB, V_WB, A_WB.
     """
     cdef T* vdot = motion
     cdef T* v_moving = vdot + model.num_velocities

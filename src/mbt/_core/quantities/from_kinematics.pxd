@@ -1,4 +1,4 @@
-"""The functions of quantities that follow from the kinematics of caches, and of those that read q and v alone."""
+"""The functions of quantities that are computed from cached kinematics, or from q and v alone."""
 
 from mbt._core.quantities.bodies cimport register_bodies
 from mbt._core.quantities.call cimport Functions

@@ -37,7 +37,7 @@ cdef inline void inverse_dynamics_with_elements(
     # Out:
     double* tau,            # (nv,)  [N m, N]
 ) noexcept nogil:
-    """In three calls: in one, the rare third makes the others 10 % slower (benchmarks/instruction_counts.py)."""
+    """In three calls, because in one the rare third makes the others 10 % slower (benchmarks/instruction_counts.py)."""
     cdef double[3] zero = [0.0, 0.0, 0.0]
     inverse_dynamics(model, p, p.gravity if weightless == NULL else zero, q, v, vdot, memory, tau)
     add_joint_forces(model, p, q, v, 1, tau)
@@ -91,7 +91,7 @@ cdef inline void frame_jacobian(
     # Out:
     double* J,              # (6, nv)  [1, m]
 ) noexcept nogil:
-    """Of a frame, or of a point fixed to it where there is one, with respect to v."""
+    """Jacobian of a frame, or of a point fixed to it if given, with respect to v."""
     cdef int[4] integers = [frame, frame_E, 0, p_FoP_F != NULL]
     cdef Call[double] c
     c.integers, c.model, c.p, c.q, c.x = integers, model, p, q, <double*>p_FoP_F

@@ -36,7 +36,7 @@ velocity_kinematics = calc_velocity_kinematics[double]
 velocities_in_world = calc_velocities_in_world[double]
 velocities_of_mobilizer = calc_v[double]
 
-# Of the dynamics and of motion, which are compiled here; other modules add theirs.
+# Dynamics and motion are compiled here; other modules add their quantities.
 register_dynamics[double](&of_doubles)
 register_motion[double](&of_doubles)
 of_doubles.set(MASS_MATRIX, calc_mass_matrix_of_doubles, count_memory)
@@ -47,9 +47,9 @@ cdef void calc_mass_matrix_of_doubles(Call[double]* c) noexcept nogil:
 
 
 cdef double* get_work(const Model* model, Py_ssize_t more) except NULL nogil:
-    """Working memory for any algorithm, and `more` doubles behind it.
+    """Working memory for any algorithm, followed by `more` doubles.
 
-    Valid until the next call in this thread: take it right before the kernel, with no Python code between.
+    Valid until the next call in this thread: call this directly before the kernel, with no Python code in between.
     """
     cdef double* memory = arena_doubles(algorithms.count_work(model) + more)
     if memory == NULL:
@@ -59,14 +59,14 @@ cdef double* get_work(const Model* model, Py_ssize_t more) except NULL nogil:
 
 
 cdef Py_ssize_t work_size(const Model* model) noexcept nogil:
-    """Doubles in front of those that `get_work` was asked for on top."""
+    """Number of doubles before the `more` doubles of `get_work`."""
     return algorithms.count_work(model)
 
 
 cdef int find_singular_element(
     const Model* model, const Parameters[double]* p, const double* X_WB, int element
 ) noexcept nogil:
-    """The first element whose force is undefined, or -1: of all, or of the one asked for.
+    """The first element whose force is undefined, or -1; checks all, or only the one given.
 
     NaN is not singular: it propagates.
     """
@@ -87,7 +87,7 @@ cdef int find_singular_element(
 cdef int find_singular_element_at(
     const Model* model, const Parameters[double]* p, const double* q, double* memory, int element
 ) noexcept nogil:
-    """The same, straight from q."""
+    """The same, directly from q."""
     cdef double* X_WB = memory
     algorithms.run_body_poses[double](model, p, q, memory + 16*model.num_bodies, X_WB)
     return find_singular_element(model, p, X_WB, element)
@@ -108,7 +108,7 @@ cdef int forward_dynamics(
     # Out:
     double* vdot,       # (nv,)  [rad/s^2, m/s^2]
 ) noexcept nogil:
-    """Of tau and gravity on all bodies. Returns -1, or the last dof that no mass resists."""
+    """Forward dynamics of tau and gravity on all bodies. Returns -1, or the last massless dof."""
     cdef double[3] zero
     cdef const double* gravity = algorithms.gravity_acceleration[double](p, switches.weightless, zero)
     return find_massless_dof(model, switches.locked, algorithms.run_constrained_dynamics[double](
@@ -117,7 +117,7 @@ cdef int forward_dynamics(
 
 
 cdef const double* multipliers_in(const Model* model, double* memory) noexcept nogil:
-    """Where forward dynamics has left the multipliers of constraints."""
+    """Where forward dynamics left the multipliers of constraints."""
     return algorithms.multipliers_in[double](model, memory)
 
 
@@ -136,7 +136,7 @@ cdef int forward_dynamics_with_elements(
     # Out:
     double* vdot,       # (nv,)  [rad/s^2, m/s^2]
 ) noexcept nogil:
-    """Needs 2 nv more doubles of memory. Returns -1, or the last dof that no mass resists."""
+    """Needs 2 nv more doubles of memory. Returns -1, or the last massless dof."""
     return find_massless_dof(model, switches.locked, algorithms.run_forward_dynamics_with_elements[double](
         model, p, switches, q, v, tau, memory, vdot
     ))
@@ -144,7 +144,7 @@ cdef int forward_dynamics_with_elements(
 
 cdef int find_massless_dof(const Model* model, const int* locked, const ArticulatedDof[double]* dofs) noexcept nogil:
     cdef int k
-    # The farthest from World first: what a pivot of zero leaves inboard means nothing.
+    # From the most outboard dof on: pivots inboard of a zero pivot are meaningless.
     for k in range(model.num_velocities - 1, -1, -1):
         # NaN is not singular: it propagates.
         if dofs[k].D <= PIVOT_TOLERANCE*dofs[k].scale and not (locked != NULL and locked[k]):
@@ -153,7 +153,7 @@ cdef int find_massless_dof(const Model* model, const int* locked, const Articula
 
 
 cdef Py_ssize_t rollout_work_size(const Model* model) noexcept nogil:
-    """Doubles that `rollout` needs behind those of any algorithm."""
+    """Doubles that `rollout` needs after those of any algorithm."""
     return count_rollout_work(model)
 
 
@@ -210,7 +210,7 @@ cdef void mass_matrix_in_rows(
 cdef void mass_matrix_of_chains(
     const Model* model, const Parameters[double]* p, const double* q, double* memory, double* M
 ) noexcept nogil:
-    # Rows first whose lengths are multiples of a vector's: they stay aligned.
+    # First the arrays whose row lengths are multiples of a SIMD vector, so that they stay aligned.
     cdef double* sums = memory
     cdef double* X_ON = sums + 20*model.num_mobods
     cdef double* H = X_ON + 16*model.num_mobods
@@ -268,7 +268,7 @@ cdef void generalized_forces(
     # Out:
     double* tau,           # (nv,)               [N m, N]
 ) noexcept nogil:
-    """tau = sum of J_WB' F_Bo_W; F_Bo_W is left as it is."""
+    """tau = sum of J_WB' F_Bo_W; F_Bo_W is not changed."""
     copy[double](F_Bo_W, 6*model.num_bodies, memory)
     calc_generalized_forces[double](model, X_WB, H_PB_W, memory, tau)
 

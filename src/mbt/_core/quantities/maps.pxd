@@ -1,4 +1,4 @@
-"""Between velocities and the time derivatives of positions, of all mobilizers."""
+"""Maps between velocities and time derivatives of positions, for all mobilizers."""
 
 from mbt._core.passes.configuration cimport difference_positions, integrate_positions, normalize_positions
 from mbt._core.passes.qdot cimport map_qdot_to_velocity, map_velocity_to_qdot

@@ -1,4 +1,4 @@
-"""Mass and momentum, of all bodies or of those whose mask is 1, and what is linear in inertial parameters."""
+"""Mass and momentum of all bodies, or of those whose mask is 1, and quantities linear in inertial parameters."""
 
 from mbt._core.algebra.spatial cimport copy, cross, invert_pose4, set_zero, subtract_from
 from mbt._core.algebra.vectors cimport RigidInertia, inertia_of_body, put, vector, vector_at
@@ -34,10 +34,10 @@ cdef inline Py_ssize_t count_mass_memory(const int* integers, const Model* model
     return count_memory(integers, model) + 51*<Py_ssize_t>model.num_bodies + 3*<Py_ssize_t>model.num_velocities
 
 
-# The bodies that count ------------------------------------------------------------------------------------------
+# The bodies included ---------------------------------------------------------------------------------------------
 
 cdef inline const T* masses_of(Call[T]* c, bint are_given, const T* mask) noexcept nogil:
-    """(num_bodies,) masses, zero where the mask is, where there is one. Behind them `inertias_of`, and free memory."""
+    """(num_bodies,) masses, zero where a given mask is. They are followed by `inertias_of` and free memory."""
     cdef T* mass = c.k.rest
     cdef T* I_BBo_B = mass + c.model.num_bodies
     cdef int b, i
@@ -62,7 +62,7 @@ cdef inline T* behind_masses(Call[T]* c) noexcept nogil:
 
 
 cdef inline T calc_mass_center(Call[T]* c, const T* mass, T* p_WScm) noexcept nogil:
-    """Returns the total mass."""
+    """Compute the centre of mass and return the total mass."""
     cdef T[1] total
     calc_mass_moment(c.model, mass, c.p.p_BoBcm_B, c.k.X_WB, total, p_WScm)
     divide3(p_WScm, total[0])
@@ -93,7 +93,7 @@ cdef inline void calc_total_mass(Call[T]* c) noexcept nogil:
 
 
 cdef inline void calc_inertial_parameters(Call[T]* c) noexcept nogil:
-    """Of each body: m, m p_BoBcm_B, and the inertia about Bo, xx xy yy xz yz zz."""
+    """For each body: m, m p_BoBcm_B, and the inertia about Bo, xx xy yy xz yz zz."""
     cdef const T* p_BoBcm_B = c.p.p_BoBcm_B
     cdef const T* I_BBo_B = c.p.I_BBo_B
     cdef RigidInertia[T] I
@@ -109,7 +109,7 @@ cdef inline void calc_inertial_parameters(Call[T]* c) noexcept nogil:
 
 
 cdef inline void calc_momentum(Call[T]* c) noexcept nogil:
-    """About P: L_P = L_Wo - p_WP × l."""
+    """Momentum about P: L_P = L_Wo - p_WP × l."""
     cdef bint given = flags_of(c).given
     cdef const T* mass = masses_of(c, given, c.x + 3)
     cdef T[3] y
@@ -121,7 +121,7 @@ cdef inline void calc_momentum(Call[T]* c) noexcept nogil:
 
 
 cdef inline void calc_inertia_of_bodies(Call[T]* c) noexcept nogil:
-    """About the origin of a frame, in it. Integers are the frame and GIVEN."""
+    """Inertia about the origin of a frame, expressed in that frame. Integers are the frame and GIVEN."""
     make_small()
     cdef int frame = c.integers[0], given = c.integers[1]
     cdef const T* mass = masses_of(c, given, c.x)
@@ -146,7 +146,7 @@ cdef inline void calc_center_of_mass_velocity(Call[T]* c) noexcept nogil:
 
 
 cdef inline void calc_center_of_mass_acceleration(Call[T]* c) noexcept nogil:
-    """From A_WB of all bodies."""
+    """Acceleration of the centre of mass, from A_WB of all bodies."""
     cdef const T* mass = masses_of(c, flags_of(c).given, c.x + 6*c.model.num_bodies)
     cdef T[3] p_WScm
     cdef T total_mass = calc_mass_center(c, mass, p_WScm)
@@ -164,7 +164,7 @@ cdef inline void calc_centroidal_momentum_matrix(Call[T]* c) noexcept nogil:
 
 
 cdef inline void calc_center_of_mass_jacobian(Call[T]* c) noexcept nogil:
-    """Of the centre of mass in frame A, expressed in E. Integers are A, E, BY_QDOT and GIVEN."""
+    """Jacobian of the centre of mass in frame A, expressed in E. Integers are A, E, BY_QDOT and GIVEN."""
     make_small()
     cdef int A = c.integers[0], E = c.integers[1], by_qdot = c.integers[2], given = c.integers[3]
     cdef Py_ssize_t i
@@ -183,7 +183,7 @@ cdef inline void calc_center_of_mass_jacobian(Call[T]* c) noexcept nogil:
 
 
 cdef inline void calc_center_of_mass_bias(Call[T]* c) noexcept nogil:
-    """Its acceleration in frame A with vdot = 0, or with qddot = 0, expressed in E.
+    """Acceleration of the centre of mass in frame A with vdot = 0, or with qddot = 0, expressed in E.
 
     Integers are A, E, the body that may rest, BY_QDOT and GIVEN.
     """

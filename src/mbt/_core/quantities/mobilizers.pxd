@@ -1,6 +1,6 @@
-"""One mobilizer for itself, of the body whose number is the integer.
+"""Quantities of one mobilizer: that of the body whose index is the integer.
 
-Across it: of the outboard frame in the inboard one, expressed in that one.
+They describe the outboard frame in the inboard frame, expressed in the inboard frame.
 """
 
 from mbt._core.algebra.spatial cimport add_scaled, set_pose4, set_zero
@@ -54,10 +54,10 @@ cdef inline void calc_transform(Call[T]* c) noexcept nogil:
     set_pose4(R, p, c.out)
 
 
-# What follows from others is computed from them: each function of joints/ is compiled once.
+# Quantities that follow from others are computed from them, so that each function of joints/ is compiled once.
 
 cdef inline void run(Call[T]* c, int quantity, const T* x, T* out) noexcept nogil:
-    """Another quantity of this mobilizer, of an input where it has one."""
+    """Another quantity of this mobilizer, with an input if it has one."""
     cdef Call[T] other = c[0]
     other.x = <T*>x
     other.out = out
@@ -147,7 +147,7 @@ cdef inline void calc_mobilizer_acceleration(Call[T]* c) noexcept nogil:
 
 
 cdef inline void calc_mobilizer_N(Call[T]* c) noexcept nogil:
-    """(nq, nv), column by column, as all below."""
+    """(nq, nv), column by column, like everything below."""
     cdef T[7] unit, column
     cdef int k
     for k in range(num_v(c)):

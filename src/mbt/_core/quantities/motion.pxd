@@ -1,4 +1,4 @@
-"""Motion: steps of time, one after the other."""
+"""Motion: a sequence of time steps."""
 
 from libc.math cimport NAN
 
@@ -24,14 +24,14 @@ cdef inline Py_ssize_t count_rollout_memory(const int* integers, const Model* mo
 
 
 cdef inline Py_ssize_t count_rollout_work(const Model* model) noexcept nogil:
-    """Scalars of working memory behind those of any algorithm: of `take_step`, and a state with its input."""
+    """Scalars of working memory after those of any algorithm: for `take_step`, and a state with its input."""
     return 2*<Py_ssize_t>model.num_positions + 12*<Py_ssize_t>model.num_velocities
 
 
 cdef inline void calc_rollout(Call[T]* c) noexcept nogil:
-    """The input is dt, forces on bodies where there are any, and inputs, of each step or once.
+    """The input is dt, forces on bodies if there are any, and inputs, for each step or once.
 
-    A state is NaN from where no mass resists a dof.
+    States are NaN from the step on in which a dof is massless.
     """
     cdef int method = c.integers[0], steps = c.integers[1], every = c.integers[2]
     cdef bint held = c.integers[3], given = c.integers[4]
@@ -69,13 +69,13 @@ cdef inline void take_step(
     # Work:
     T* memory,        # (count_work(model) + nq + 10 nv,)
     # Out:
-    T* q,             # (nq,)            [rad, m]  at first of the beginning
+    T* q,             # (nq,)            [rad, m]  in: the initial ones
     T* v,             # (nv,)            [rad/s, m/s]  likewise
 ) noexcept nogil:
-    """One step of the state in place; of positions u since its beginning, q = exp(u) q0.
+    """One step of the state in place; u is the displacement since its beginning, q = exp(u) q0.
 
-    Semi-implicit Euler: v1 = v0 + vdot dt, u = v1 dt. Or Runge-Kutta of order four in u and v. Errors of constraints
-    die away, in the direction of dt. Needs nq + 10 nv more scalars of memory than any algorithm. In NumPy:
+    Semi-implicit Euler: v1 = v0 + vdot dt, u = v1 dt. Or Runge-Kutta of order four in u and v. Constraint errors decay
+    in the direction of dt. Needs nq + 10 nv more scalars of memory than any algorithm. In NumPy:
     tests/support/textbook.py, step_of_runge_kutta.
     """
     cdef Py_ssize_t nv = model.num_velocities
@@ -83,7 +83,7 @@ cdef inline void take_step(
     cdef T* v0 = u + nv
     cdef T* vdot = v0 + nv
     cdef T* rate = vdot + nv
-    cdef T* sums = rate + nv          # of rates, and of vdot
+    cdef T* sums = rate + nv          # sums of rates, and of vdot
     cdef T* q0 = sums + 2*nv
     cdef T reach = dt
     cdef Switches stabilized = switches[0]
@@ -154,7 +154,7 @@ cdef inline void calc_vdot(
     # Out:
     T* vdot,          # (nv,)            [rad/s^2, m/s^2]
 ) noexcept nogil:
-    """Forward dynamics, NaN where no mass resists a dof. Needs 4 nv more scalars of memory."""
+    """Forward dynamics; NaN if a dof is massless. Needs 4 nv more scalars of memory."""
     cdef T* total = memory + algorithms.count_work(model) + 2*model.num_velocities
     cdef T* tau_of_bodies = total + model.num_velocities
     cdef const ArticulatedDof[T]* dofs

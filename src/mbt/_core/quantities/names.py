@@ -1,7 +1,7 @@
-"""Everything that a tree computes, by number; what each is, the table of quantities tells.
+"""All quantities that a tree computes, by number; the table of quantities describes each.
 
-The only list of them: `tools/transpile.py` declares these numbers to the compiled modules. No compiled
-module exports them: an enumeration of so many names takes a millisecond of every import there.
+This is the only list: `tools/transpile.py` declares these numbers to the compiled modules. No compiled module
+exports them, because such a large enumeration there adds a millisecond to every import.
 """
 
 from enum import IntEnum
@@ -10,9 +10,9 @@ __all__ = ["Quantity"]
 
 
 class Quantity(IntEnum):
-    """What a tree computes."""
+    """A quantity that a tree computes."""
 
-    # Dynamics, in mobod frames, straight from q.
+    # Dynamics, in mobod frames, directly from q.
     MOTION_FORCES = 0
     INVERSE_DYNAMICS = 1
     FORWARD_DYNAMICS = 2
@@ -26,7 +26,7 @@ class Quantity(IntEnum):
     CENTER_OF_MASS = 10
     OPERATIONAL_SPACE_INVERSE_INERTIA = 11
     OPERATIONAL_SPACE_INERTIA = 12
-    # Along each dof, with respect to v, and to the input.
+    # Derivatives along each dof, by v, and by the input.
     MOTION_FORCES_DERIVATIVES = 13
     INVERSE_DYNAMICS_DERIVATIVES = 14
     FORWARD_DYNAMICS_DERIVATIVES = 15
@@ -43,7 +43,7 @@ class Quantity(IntEnum):
     INTEGRATED_POSITIONS = 25
     POSITION_DIFFERENCE = 26
     NORMALIZED_POSITIONS = 27
-    # Of one mobilizer.
+    # Quantities of one mobilizer.
     MOBILIZER_TRANSFORM = 28
     MOBILIZER_H = 29
     MOBILIZER_SPATIAL_VELOCITY = 30
@@ -68,7 +68,7 @@ class Quantity(IntEnum):
     POINT_POSITIONS = 48
     FRAME_VELOCITY = 49
     FRAME_ACCELERATION = 50
-    # Jacobians, and the part of accelerations that they do not explain.
+    # Jacobians, and bias accelerations.
     SPATIAL_JACOBIAN = 51
     ANGULAR_JACOBIAN = 52
     TRANSLATIONAL_JACOBIAN = 53
@@ -76,7 +76,7 @@ class Quantity(IntEnum):
     SPATIAL_BIAS = 55
     ANGULAR_BIAS = 56
     TRANSLATIONAL_BIAS = 57
-    # Forces on bodies, and what they do.
+    # Forces on bodies, and their effects.
     GENERALIZED_FORCES = 58
     REACTION_FORCES = 59
     JOINT_REACTIONS = 60
@@ -100,7 +100,7 @@ class Quantity(IntEnum):
     ELEMENT_POTENTIAL_ENERGY = 76
     ELEMENT_CONSERVATIVE_POWER = 77
     ELEMENT_NON_CONSERVATIVE_POWER = 78
-    # Mass and momentum, of all bodies or of those whose mask is 1.
+    # Mass and momentum of all bodies, or of those whose mask is 1.
     TOTAL_MASS = 79
     CENTER_OF_MASS_POSITION = 80
     CENTER_OF_MASS_VELOCITY = 81
@@ -110,7 +110,7 @@ class Quantity(IntEnum):
     MOMENTUM = 85
     CENTROIDAL_MOMENTUM_MATRIX = 86
     COMPOSITE_INERTIA = 87
-    # What is linear in the inertial parameters of all bodies, ten each.
+    # Regressors: linear in the inertial parameters of all bodies, ten each.
     INERTIAL_PARAMETERS = 88
     INVERSE_DYNAMICS_REGRESSOR = 89
     KINETIC_ENERGY_REGRESSOR = 90

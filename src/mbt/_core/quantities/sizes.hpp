@@ -6,7 +6,7 @@ namespace mbt {
 enum Dimension {
   kOne,
   kBodies,
-  kMovingBodies,  // all but World
+  kMovingBodies,  // all except World
   kFrames,
   kJoints,
   kPositions,
@@ -15,10 +15,10 @@ enum Dimension {
   kMobilizerPositions,  // of the mobilizer of one body
   kMobilizerVelocities,
   kPoints,
-  kRates,             // velocities, or positions where a Jacobian is one with respect to qdot
-  kGivenBodies,       // bodies and velocities where the part of the input that may be left out is there, else 0
+  kRates,             // velocities, or positions for a Jacobian with respect to qdot
+  kGivenBodies,       // bodies and velocities if the optional part of the input is given, else 0
   kGivenVelocities,
-  kKeptSteps,         // of a rollout: the states that are kept
+  kKeptSteps,         // for a rollout: the states that are kept
   kStepInputs,        // velocities, for each step or once
   kContactPoints      // of one force element
 };
@@ -32,7 +32,7 @@ struct Size {
   int num_terms;
   Term terms[3];
 
-  // A number of points: one of them may come without an axis.
+  // A number of points: a single one may have no axis.
   constexpr bool counts_points() const {
     return num_terms == 1 && terms[0].factor == 1 && terms[0].dimension == kPoints;
   }

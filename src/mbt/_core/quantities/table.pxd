@@ -1,8 +1,8 @@
-"""Everything that a tree computes, by number: what it is, what it reads, and the shape of the result.
+"""All quantities that a tree computes, by number: what they are, what they read, and the shapes of their results.
 
 A quantity is one entry of `Quantity` in `names.py`, one row of `describe_quantities`, and one function over the fused
-scalar in `quantities/`, with the line that registers it there. All else - checks, conversion of arguments, batches,
-derivatives, objects - follows from these.
+scalar in `quantities/`, with the line that registers it there. Everything else - checks, conversion of arguments,
+batches, derivatives, objects - follows from these.
 """
 
 from mbt._core.model.structs cimport Model
@@ -25,50 +25,50 @@ cdef extern from "quantities/sizes.hpp" namespace "mbt" nogil:
     Size size_of(int dimension)
 
 
-# What an integer of a quantity is.
+# Meanings of a quantity's integers.
 cdef enum Kind:
     NO_INTEGER
     FRAME
     BODY           # BodyNodeIndex
-    MOBILIZER      # BodyNodeIndex of what it moves
+    MOBILIZER      # BodyNodeIndex of the body that it moves
     ELEMENT
-    BY_QDOT        # 1 where a Jacobian or a bias is one with respect to qdot, not v
-    POINTS         # how many points the input has as columns; -1: one, in an array without that axis
-    WITH_ELEMENTS  # 1 where gravity and the force elements act
-    STABILIZED     # 1 where errors of constraints die away, -1 where they do as time goes back
-    GIVEN          # 1 where the part of the input is there that may be left out
-    METHOD         # of steps: a `Method`
-    STEPS          # how many
-    EVERY          # of so many steps the last is kept
-    HELD           # 1 where one input holds for all steps
+    BY_QDOT        # 1 for a Jacobian or a bias with respect to qdot, not v
+    POINTS         # number of points (columns) in the input; -1: a single one, without that axis
+    WITH_ELEMENTS  # 1 if gravity and the force elements act
+    STABILIZED     # 1 if constraint errors decay, -1 if they decay as time runs backwards
+    GIVEN          # 1 if the optional part of the input is given
+    METHOD         # of integration: a `Method`
+    STEPS          # number of steps
+    EVERY          # every n-th state is kept
+    HELD           # 1 if one input applies to all steps
 
 
 cdef enum Method:
     SEMI_IMPLICIT_EULER = 0
     RUNGE_KUTTA_4 = 1
-    BACKWARDS = 2    # with one of them: dt is negative
+    BACKWARDS = 2    # combined with one of them: dt is negative
 
 
-# What a quantity is computed from besides parameters and the input; each includes those before.
+# What a quantity is computed from in addition to parameters and the input; each includes those before.
 cdef enum Reads:
     NOTHING
-    FROM_Q             # in its own way, straight from q
+    FROM_Q             # in its own way, directly from q
     FROM_Q_AND_V
     POSES              # X_WB
     POSITIONS          # and the motion axes
     VELOCITIES
 
 
-# Where a quantity is undefined, and how its function works: bits.
+# Flags: where a quantity is undefined, and how its function works.
 cdef enum Flag:
-    AT_ELEMENTS = 1        # undefined where the force of an element between two frames is, of one or of any
-    AT_MAPS = 2            # undefined where qdot = N(q) v is, at gimbal lock, of one mobilizer or of any
+    AT_ELEMENTS = 1        # undefined where the force of an element between two frames is, for one or any
+    AT_MAPS = 2            # undefined where qdot = N(q) v is, at gimbal lock, for one mobilizer or any
     AT_MAPS_BY_QDOT = 4    # there too, but only with respect to qdot
-    DIVIDES = 8            # by pivots: there is no result where one is zero
+    DIVIDES = 8            # by pivots: there is no result if one is zero
     OVERWRITES_INPUT = 16
-    IN_FULL = 32           # it reads all that caches hold of kinematics
+    IN_FULL = 32           # it reads all cached kinematics
     IN_ROWS = 64           # in lanes it writes rows of doubles
-    SPARSE = 128           # in lanes it leaves out what topology knows
+    SPARSE = 128           # in lanes it skips entries known from topology
     SPARSE_IN_BRANCHES = 256    # there too, but only where no force element couples branches
 
 
@@ -85,10 +85,10 @@ cdef struct Description:
     Size input
     int reads
     int flags
-    int derivatives    # the quantity that is these with respect to q, along each dof, to v, and to the input; or none
+    int derivatives    # the quantity with its derivatives along each dof, by v, and by the input; or none
 
 
-# How many numbers a quantity of one state reads and makes.
+# Number of entries that a quantity of one state reads and computes.
 cdef struct Sizes:
     Py_ssize_t input
     Py_ssize_t result
@@ -96,7 +96,7 @@ cdef struct Sizes:
     Py_ssize_t[3] shape
 
 
-# Of a quantity that has none, or whose flags are all 0.
+# For a quantity without integers, or whose flags are all 0.
 cdef const int* no_integers
 
 cdef const Description* describe(int quantity) noexcept nogil
@@ -108,7 +108,7 @@ cdef int integer_of(int quantity, const int* integers, int kind) noexcept nogil
 
 
 cdef inline int element_of(int quantity, const int* integers) noexcept nogil:
-    """The force element that a quantity is of, or -1: none, or all."""
+    """The force element of a quantity, or -1 for none or all."""
     return integer_of(quantity, integers, ELEMENT)
 
 

@@ -35,7 +35,7 @@ no_integers = zeros
 
 
 cdef Description* row(int quantity, Size input, int reads, int flags=0) noexcept:
-    """Begin the row of a quantity that is one number."""
+    """Begin the row of a quantity that is a scalar."""
     cdef Description* x = &descriptions[quantity]
     x.input = input
     x.reads = reads
@@ -45,7 +45,7 @@ cdef Description* row(int quantity, Size input, int reads, int flags=0) noexcept
 
 
 cdef void of(Description* x, int a, int b=NO_INTEGER, int c=NO_INTEGER, int d=NO_INTEGER, int e=NO_INTEGER) noexcept:
-    """Its integers."""
+    """Set its integers."""
     cdef int kind
     for kind in (a, b, c, d, e):
         if kind != NO_INTEGER:
@@ -54,7 +54,7 @@ cdef void of(Description* x, int a, int b=NO_INTEGER, int c=NO_INTEGER, int d=NO
 
 
 cdef Description* vector(Description* x, Size n) noexcept:
-    """Its result is (n,)."""
+    """Set the shape of its result to (n,)."""
     x.num_axes = 1
     x.axes[0] = n
     return x
@@ -99,12 +99,12 @@ cdef void describe_quantities() noexcept:
     block(row(BODY_POSES, NONE, FROM_Q, IN_ROWS), NB, FOUR, FOUR)
     # X_WF.
     of(matrix(row(FRAME_POSE_IN_WORLD, NONE, FROM_Q), FOUR, FOUR), FRAME)
-    # Of frame F in frame E, or of one point of it, p_FoP_F.
+    # For frame F in frame E, or one point of it, p_FoP_F.
     of(matrix(row(FRAME_JACOBIAN, 3*POINT, FROM_Q), SIX, RATES), FRAME, FRAME, BY_QDOT, POINTS)
     # p_WCcm.
     vector(row(CENTER_OF_MASS, NONE, FROM_Q), THREE)
 
-    # Of frame F, in frame E: J M^-1 J', and its inverse.
+    # For frame F, in frame E: J M^-1 J', and its inverse.
     of(matrix(row(OPERATIONAL_SPACE_INVERSE_INERTIA, NONE, FROM_Q, DIVIDES), SIX, SIX), FRAME, FRAME)
     of(matrix(row(OPERATIONAL_SPACE_INERTIA, NONE, FROM_Q, DIVIDES), SIX, SIX), FRAME, FRAME)
 
@@ -244,7 +244,7 @@ cdef void describe_quantities() noexcept:
     of(row(ELEMENT_CONSERVATIVE_POWER, NONE, VELOCITIES, AT_ELEMENTS), ELEMENT)
     of(row(ELEMENT_NON_CONSERVATIVE_POWER, NONE, VELOCITIES, AT_ELEMENTS), ELEMENT)
 
-    # The masks of bodies are the part that may be left out: then all count but World.
+    # The masks of bodies are optional: without them, all bodies except World are included.
     of(row(TOTAL_MASS, GIVEN_B, NOTHING), GIVEN)
     of(vector(row(CENTER_OF_MASS_POSITION, GIVEN_B, POSES), THREE), GIVEN)
     of(vector(row(CENTER_OF_MASS_VELOCITY, GIVEN_B, VELOCITIES), THREE), GIVEN)
@@ -252,7 +252,7 @@ cdef void describe_quantities() noexcept:
     of(vector(row(CENTER_OF_MASS_ACCELERATION, 6*NB + GIVEN_B, VELOCITIES), THREE), GIVEN)
     # Frames A and E.
     of(matrix(row(CENTER_OF_MASS_JACOBIAN, GIVEN_B, POSITIONS), THREE, RATES), FRAME, FRAME, BY_QDOT, GIVEN)
-    # And a body that carries A and all that count.
+    # Also a body that carries A and all bodies included.
     of(
         vector(row(CENTER_OF_MASS_BIAS, GIVEN_B, VELOCITIES, AT_MAPS_BY_QDOT), THREE),
         FRAME, FRAME, BODY, BY_QDOT, GIVEN
@@ -271,7 +271,7 @@ cdef void describe_quantities() noexcept:
     # p_WP.
     matrix(row(MOMENTUM_REGRESSOR, THREE, VELOCITIES, IN_ROWS), SIX, 10*NM)
 
-    # dt, F_Bo_W, tau of each step, or one for all -> q, v behind each step that is kept.
+    # dt, F_Bo_W, tau for each step, or one for all -> q, v after each step that is kept.
     of(
         matrix(row(ROLLOUT, ONE + 6*GIVEN_B + INPUTS, FROM_Q_AND_V, AT_ELEMENTS), KEPT, NQ + NV),
         METHOD, STEPS, EVERY, HELD, GIVEN
@@ -286,7 +286,7 @@ cdef const Description* describe(int quantity) noexcept nogil:
 
 
 cdef int integer_of(int quantity, const int* integers, int kind) noexcept nogil:
-    """The integer of a kind, or -1 where a quantity has none."""
+    """The integer of a kind, or -1 if a quantity has none."""
     cdef const Description* x = &descriptions[quantity]
     cdef int i
     for i in range(x.num_integers):
@@ -308,7 +308,7 @@ cdef int take_integers(int quantity, object values, const Model* model, int* int
 
 
 cdef int check_quantity(int quantity, const int* integers, const Model* model) except -1:
-    """Refuse integers of nothing."""
+    """Refuse integers out of range."""
     cdef const Description* x = &descriptions[quantity]
     cdef int i
     for i in range(x.num_integers):
@@ -333,7 +333,7 @@ cdef int check_quantity(int quantity, const int* integers, const Model* model) e
 
 
 cdef Py_ssize_t count(const Size* size, int quantity, const int* integers, const Model* model) noexcept nogil:
-    """The number that a size stands for."""
+    """The value of a size."""
     cdef Py_ssize_t total = 0
     cdef int i
     for i in range(size.num_terms):
@@ -342,7 +342,7 @@ cdef Py_ssize_t count(const Size* size, int quantity, const int* integers, const
 
 
 cdef Py_ssize_t extent_of(int dimension, int quantity, const int* integers, const Model* model) noexcept nogil:
-    """The dimensions that sizes are sums of."""
+    """The dimensions of which sizes are sums."""
     cdef int i
     if dimension == kOne:
         return 1
@@ -392,7 +392,7 @@ cdef Sizes sizes_of(int quantity, const int* integers, const Model* model) noexc
     for i in range(x.num_axes):
         sizes.shape[i] = count(&x.axes[i], quantity, integers, model)
         sizes.result *= sizes.shape[i]
-    # Columns of points: a single one may come without this axis.
+    # Columns of points: a single one may have no such axis.
     if x.num_axes == 2 and x.axes[1].counts_points() and integer_of(quantity, integers, POINTS) < 0:
         sizes.num_axes = 1
     return sizes
