@@ -79,8 +79,7 @@ cdef int check_numbers(Py_ssize_t n, x, dx) except -1:
 
 
 cdef class DualArray:
-    """Values with derivatives, as given and in blocks of MBT_W directions; constants are one block for all directions.
-    """
+    """Values with derivatives, as given and in blocks of MBT_W directions; a constant has one block for all of them."""
     cdef Py_ssize_t length, directions, num_blocks
     cdef Py_ssize_t room             # capacity of `values`, in doubles
     cdef double* values              # (length,), followed by the derivatives (length, directions)
