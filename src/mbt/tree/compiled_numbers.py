@@ -56,7 +56,7 @@ class CompiledNumbers(MultibodyElement):
         return ((getattr(self, x.attribute), x.name) for x in self._references)
 
     def _repr_details(self) -> str:
-        """Return what the representation tells beyond the name."""
+        """Return what the representation shows besides the name."""
         return "".join(f" {name}={quote(element.name)}" for element, name in self._needs())
 
     @abstractmethod

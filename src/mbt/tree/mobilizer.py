@@ -57,7 +57,7 @@ class Mobilizer(CoordinateOwner):
     Raises
     ------
     TopologyError
-        When both frames are one, or on one body.
+        When both frames are the same, or on one body.
     """
 
     kind: ClassVar[str] = "mobilizer"
@@ -416,7 +416,7 @@ class Mobilizer(CoordinateOwner):
         return self.outboard_body.name
 
     def _repr_details(self) -> str:
-        """Return what the representation tells beyond the name."""
+        """Return what the representation shows besides the name."""
         reversed_ = " reversed" if self._is_reversed else ""
         return (
             f" inboard={quote(self.inboard_frame.name)} outboard={quote(self.outboard_frame.name)}{reversed_}"

@@ -1,4 +1,4 @@
-"""Inertial measurement units: what a frame feels of its own motion."""
+"""Inertial measurement units: the motion of a frame, as measured on it."""
 
 from __future__ import annotations
 
