@@ -137,7 +137,8 @@ class Identification(NamedCoordinates, Factories):
         seed : int, optional
             Seed of the random states.
         tolerance : float, optional
-            Below which, of 1, a column counts as dependent on others.
+            Columns whose independent part, relative to the largest column of their kind, is below it count as
+            dependent on others.
 
         Returns
         -------
