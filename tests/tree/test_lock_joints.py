@@ -264,7 +264,7 @@ class TestCouplers:
         assert small.constraints == ()
         assert _places(mbt.lock_joints(tree, {"slide0": 0.7})) == [0.7, 0.4, None]
         with pytest.raises(
-            mbt.ArgumentValueError, match=r"joint 'slide1' is at 0\.5, but constraint 'c10' has"
+            mbt.ArgumentValueError, match=r"joint 'slide1' is at 0\.5, but constraint 'c10' puts"
         ):
             mbt.lock_joints(tree, {"slide1": 0.5})
 
