@@ -35,8 +35,8 @@ class JointActuator(MultibodyElement):
     With a stiffness or a damping it is a servo, which exerts ``stiffness (q_d - q) + damping (v_d - v)``,
     clipped to the effort limit, besides ``context.actuation``. Its targets are inputs of a Context,
     ``context.servo_positions`` and ``context.servo_velocities``. Servos act in motions: in `mbt.simulate`,
-    `MultibodyTree.rollout` and the environments of Gymnasium; `MultibodyTree.calc_servo_efforts` says what
-    they exert.
+    `MultibodyTree.rollout` and the environments of Gymnasium; `MultibodyTree.calc_servo_efforts` returns
+    their efforts.
 
     Parameters
     ----------

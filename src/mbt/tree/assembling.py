@@ -29,7 +29,7 @@ class Assembling:
         Parameters
         ----------
         context : Context
-            Of this tree, in doubles. Each sample of a batch is assembled by itself.
+            A Context of this tree, in doubles. Each sample of a batch is assembled by itself.
         fixed : iterable of Joint or str, optional
             Joints that keep their positions and velocities; joints that are locked in the Context always do.
         tolerance : float, optional
@@ -84,7 +84,7 @@ class Assembling:
         Parameters
         ----------
         context : Context
-            Of this tree: one state of doubles.
+            A Context of this tree: one state of doubles.
         tolerance : float, optional
             Values below it count as zero: errors, angles in radians, lengths relative to the reach of the
             constraint; and the independent part of an equation, relative to its largest possible size.

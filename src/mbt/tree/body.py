@@ -165,7 +165,7 @@ class RigidBody(BodyMotion):
         return self
 
     def unlock(self, context: ContextCore) -> Self:
-        """Release what `lock` holds."""
+        """Undo `lock`."""
         self._checked_mobilizer("unlock").unlock(context)
         return self
 
@@ -467,7 +467,7 @@ class RigidBody(BodyMotion):
         forces._add_to_body(self.node_index, F_Bo_W)
 
     def __copy__(self) -> Self:
-        """Return another body like this one, which no tree owns, with a body frame of its own."""
+        """Return a copy of this body that no tree owns, with its own body frame."""
         twin = super().__copy__()
         twin._body_frame = BodyFrame._of_body(twin)
         return twin

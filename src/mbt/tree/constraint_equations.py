@@ -23,7 +23,7 @@ class ConstraintEquations:
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         out : ndarray, shape (num_constraint_equations,), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
 
@@ -62,7 +62,7 @@ class ConstraintEquations:
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         out : ndarray, shape (num_constraint_equations, num_velocities), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
 
@@ -88,7 +88,7 @@ class ConstraintEquations:
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         out : ndarray, shape (num_constraint_equations,), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
 

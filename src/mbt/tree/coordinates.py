@@ -128,7 +128,7 @@ class CoordinateOwner(MultibodyElement):
         return self._set_locked(context, True)
 
     def unlock(self, context: ContextCore) -> Self:
-        """Release what `lock` holds."""
+        """Undo `lock`."""
         return self._set_locked(context, False)
 
     def is_locked(self, context: ContextCore) -> bool:

@@ -138,7 +138,7 @@ class Editing:
         Raises
         ------
         ArgumentValueError
-            When the body is World; when a frame that depends on what would be removed carries a joint between
+            When the body is World; when a frame that depends on a removed element carries a joint between
             other bodies.
         TopologyError
             When the tree has loops, so the subtree is not defined.

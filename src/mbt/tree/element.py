@@ -1,4 +1,4 @@
-"""What all elements have in common: a name, a model instance, and at most one tree that owns them."""
+"""Common parts of all elements: a name, a model instance, and at most one tree that owns them."""
 
 from __future__ import annotations
 
@@ -374,7 +374,7 @@ class MultibodyElement:
         return above.describe_element_as_html(self)
 
     def __copy__(self) -> Self:
-        """Return another element like this one, which no tree owns."""
+        """Return a copy of this element that no tree owns."""
         if self._tree is not None:
             raise ForeignElementError(
                 f"{self._label} cannot be copied alone, for it belongs to a tree: "

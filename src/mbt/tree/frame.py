@@ -288,7 +288,7 @@ class Frame(FrameMotion):
         """Return a new frame like this one for a clone of its tree; see `ForceElement.do_clone_to_scalar`."""
         return cast("Self", above.clone_attributes(self, tree_clone))
 
-    # What a subclass written in Python overrides.
+    # Methods that a subclass written in Python overrides.
 
     def do_calc_pose_in_body_frame(self, parameters: Parameters) -> Any:
         """Return the pose X_BF, shape (4, 4), from the parameters alone. A subclass must override it.
@@ -321,7 +321,7 @@ class Frame(FrameMotion):
     def do_get_fixed_pose_in_body_frame(self) -> Any:
         """Return the default pose X_BF, shape (4, 4), at the default parameters of a finalized tree.
 
-        A subclass that knows it earlier may override it; both must agree.
+        A subclass may override it to return the pose earlier; both must agree.
         """
         if self._tree is None or not self._tree.is_finalized:
             raise NotFinalizedError(

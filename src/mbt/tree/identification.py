@@ -28,7 +28,7 @@ class Identification(NamedCoordinates, Factories):
 
     @property
     def inertial_parameter_names(self) -> tuple[str, ...]:
-        """Name of each inertial parameter, as `get_inertial_parameters` orders them.
+        """Names of the inertial parameters, in the order of `get_inertial_parameters`.
 
         The name of the body, an underscore and one of ``m, mcx, mcy, mcz, Ixx, Ixy, Iyy, Ixz, Iyz, Izz``: for
         example ``"forearm_Izz"``. Bodies of the same name in several model instances are told apart:
@@ -55,7 +55,7 @@ class Identification(NamedCoordinates, Factories):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         pi : array_like, shape (10 (num_bodies - 1),)
             As `get_inertial_parameters` returns it. In a batch one vector for all samples, or one for each,
             with leading axes that broadcast.
@@ -130,8 +130,8 @@ class Identification(NamedCoordinates, Factories):
         Parameters
         ----------
         context : Context, optional
-            Of this tree: supplies poses of frames and gravity, and is not changed. By default a default one.
-            In a batch these must be the same in all samples.
+            A Context of this tree, for the poses of frames and gravity, which must be the same in all samples
+            of a batch. It is not changed. By default a default one.
         num_states : int, optional
             Number of random states. Fewer than ten may miss parameters.
         seed : int, optional

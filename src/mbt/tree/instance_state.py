@@ -146,7 +146,7 @@ class InstanceState(StateLayout):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         model_instance : ModelInstanceIndex or str, optional
             Whose positions; by default those of the whole tree.
 
@@ -174,7 +174,7 @@ class InstanceState(StateLayout):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         model_instance : ModelInstanceIndex or str, optional
             Whose positions, by default those of the whole tree; all others remain.
         q : array_like, shape (num_positions,) or (get_num_positions(model_instance),)
@@ -217,7 +217,7 @@ class InstanceState(StateLayout):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         model_instance : ModelInstanceIndex or str, optional
             Whose state; by default that of the whole tree.
         """

@@ -1,4 +1,4 @@
-"""Joints: what a user connects bodies with."""
+"""Joints, which connect bodies."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class Joint(JointLimits):
         self._velocity_limits = self._acceleration_limits = no_limits
         self._effort_limit = math.inf
 
-    # What it connects.
+    # The connected frames and bodies.
 
     @property
     def index(self) -> JointIndex:

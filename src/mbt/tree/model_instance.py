@@ -82,7 +82,7 @@ class ModelInstance(MultibodyElement):
         """Index of this model instance."""
         return self.index
 
-    # What belongs to it, in index order.
+    # Its elements, in index order.
 
     @property
     def bodies(self) -> tuple[RigidBody, ...]:

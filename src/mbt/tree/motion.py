@@ -31,7 +31,7 @@ class Motion(TreeCore):
         Parameters
         ----------
         context : Context
-            Of this tree, in doubles: its q and v, gains and targets.
+            A Context of this tree, in doubles: its q and v, gains and targets.
 
         Returns
         -------
@@ -85,7 +85,7 @@ class Motion(TreeCore):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         tau : array_like, shape (..., T, num_velocities)
             Further generalized forces in each of T steps [N m, N], for all samples or for each.
         dt : float

@@ -301,7 +301,7 @@ class MultibodyTree(
         X_BM : array_like, shape (4, 4), or None
             Pose of the frame M in B. None: M is B itself; otherwise a frame ``"<name>_child"`` is added.
         *args, **kwargs
-            What the class takes after ``name, frame_on_parent, frame_on_child``.
+            Arguments of the class after ``name, frame_on_parent, frame_on_child``.
 
         Returns
         -------

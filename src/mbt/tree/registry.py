@@ -335,7 +335,7 @@ class ElementRegistry:
                 f"tree.{element._adder}()."
             )
         raise ForeignElementError(
-            f"{needed_by}: {element._label} belongs to another tree. Only elements of this tree will do"
+            f"{needed_by}: {element._label} belongs to another tree. Use elements of this tree"
             f"{self._describe_namesake(element)}."
         )
 
@@ -376,7 +376,7 @@ class ElementRegistry:
         gravity = self.gravity_field
         if gravity is not None:
             raise ArgumentValueError(
-                "add_force_element: a tree has one UniformGravityFieldElement at most, and this one has "
+                "add_force_element: a tree has at most one UniformGravityFieldElement, and this one has "
                 f"g_W = {gravity.gravity_vector.tolist()}. Change it in a Context with set_gravity_vector()."
             )
         element._check_instances(len(self.model_instances))
@@ -521,6 +521,6 @@ def _check_force_methods(element: ForceElement) -> None:
 def _check_is_not_in_world(body: RigidBody) -> None:
     if body._model_instance == world_model_instance():
         raise ArgumentValueError(
-            f"add_body: {body._label}: model_instance: instance 0 is for the world body alone, got it "
+            f"add_body: {body._label}: model_instance: instance 0 is for the world body only, got it "
             "for another. Leave model_instance out, or pass what tree.add_model_instance() returns."
         )

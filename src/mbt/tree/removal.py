@@ -43,7 +43,7 @@ def check_can_change(elements: ElementRegistry, element: MultibodyElement, metho
         )
     if isinstance(element, BodyFrame):
         raise ArgumentValueError(
-            f"{method}: element: expected another frame than {element._label}: it goes with its body"
+            f"{method}: element: expected a frame other than {element._label}, which goes with its body"
         )
 
 

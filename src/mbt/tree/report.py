@@ -1,4 +1,4 @@
-"""The report of what ``finalize()`` did."""
+"""The report of ``finalize()``."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ class Sensing(ElementAccess):
         *,
         out: FloatArray | None = None,
     ) -> FloatArray:
-        """Return what all sensors measure, in index order; one sensor fills ``sensor.columns``.
+        """Return the measurements of all sensors, in index order; one fills ``sensor.columns``.
 
         Accelerations and forces of joints are those of `calc_forward_dynamics`: force elements, joint
         damping, ``context.actuation``, ``context.applied_forces`` and the arguments act. Servos do not: if
@@ -56,7 +56,7 @@ class Sensing(ElementAccess):
         Parameters
         ----------
         context : Context
-            Of this tree. With a Context of another scalar, results have its derivatives or expressions.
+            A Context of this tree. With one of another scalar, results have its derivatives or expressions.
         tau_applied : array_like, shape (..., num_velocities), optional
             Further generalized forces [N m, N].
         external_forces : MultibodyForces, optional

@@ -56,11 +56,11 @@ class Shape:
     color : sequence of float, optional
         Red, green, blue and alpha, from 0 to 1; None if not given.
     mesh : str, optional
-        Of a mesh: its location, as the description gives it. It is not opened.
+        For a mesh: its location, as the description gives it. It is not opened.
     folder : str, optional
-        Of a mesh: the folder of the description, from which a relative path counts.
+        For a mesh: the folder of the description, from which a relative path counts.
     heights : array_like, shape (rows, columns), optional
-        Of a height field: z of the surface [m], on a grid about the origin whose rows go along y and whose
+        For a height field: z of the surface [m], on a grid about the origin whose rows go along y and whose
         columns go along x, at least two of each. A cell is two triangles, cut from its corner at the least x
         and y to that at the largest.
     contact_bits : pair of int, optional
@@ -113,7 +113,7 @@ class Shape:
     mesh: str | None
     #: The folder of the description, or None.
     folder: str | None
-    #: Of a height field, shape (rows, columns) [m], read-only; else None.
+    #: For a height field, shape (rows, columns) [m], read-only; else None.
     heights: FloatArray | None
     #: ``contype`` and ``conaffinity`` of MJCF, or None.
     contact_bits: tuple[int, int] | None

@@ -190,7 +190,7 @@ class ForceElement(MultibodyElement):
         checked: float = self._number(context, "do_calc_non_conservative_power", power)
         return checked
 
-    # What a subclass written in Python overrides.
+    # Methods that a subclass written in Python overrides.
 
     def do_calc_and_add_force_contribution(
         self, context: Any, pc: PositionKinematicsCache, vc: VelocityKinematicsCache, forces: Any

@@ -1,4 +1,4 @@
-"""Force-torque sensors: what a joint transmits."""
+"""Force-torque sensors: the force that a joint transmits."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class ForceTorqueSensor(Sensor):
     frame : Frame or RigidBody, optional
         The frame S, on the child body of the joint; by default ``joint.frame_on_child``.
     quantities : sequence of str, optional
-        What it measures, in the order of its columns.
+        The measured quantities, in the order of its columns.
 
     Raises
     ------

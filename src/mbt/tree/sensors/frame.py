@@ -40,7 +40,7 @@ class FrameSensor(Sensor):
     relative_to : Frame or RigidBody, optional
         The frame A; by default World.
     quantities : sequence of str, optional
-        What it measures, in the order of its columns; by default pose and velocities.
+        The measured quantities, in the order of its columns; by default pose and velocities.
 
     Raises
     ------

@@ -72,7 +72,7 @@ class Readings:
 
 
 def read_sensors(context: Context, tau_applied: Any, external_forces: Any) -> Any:
-    """Return what all sensors of a tree measure; see ``MultibodyTree.calc_sensors``."""
+    """Return the measurements of all sensors of a tree; see ``MultibodyTree.calc_sensors``."""
     tree, numbers = context.tree, context._numbers
     if tau_applied is not None or external_forces is not None:
         context = _with_forces(context, tau_applied, external_forces)

@@ -29,7 +29,7 @@ class Sensor(MultibodyElement):
     model_instance : ModelInstanceIndex
         The model instance.
     quantities : sequence of str
-        What it measures, in the order of its columns.
+        The measured quantities, in the order of its columns.
     """
 
     kind: ClassVar[str] = "sensor"
@@ -54,7 +54,7 @@ class Sensor(MultibodyElement):
 
     @property
     def quantities(self) -> tuple[str, ...]:
-        """What it measures, in the order of its columns."""
+        """The measured quantities, in the order of its columns."""
         return self._quantities
 
     @property
