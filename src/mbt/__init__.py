@@ -13,7 +13,7 @@ from mbt.importing import CollectorAtRest as _CollectorAtRest
 with _CollectorAtRest():
     from mbt import math
     from mbt import tree as _tree
-    from mbt import wiring as _wiring  # noqa: F401 - it connects the rooms
+    from mbt import wiring as _wiring  # noqa: F401 - it connects the subpackages
     from mbt.config import get_num_threads, set_num_threads, show_config
     from mbt.errors import (
         AlreadyFinalizedError,
@@ -161,7 +161,7 @@ __all__ = [
     "Surface",
     "Joint",
     "Mobilizer",
-    # What elements written in Python declare
+    # Declarations of elements written in Python
     "CacheEntry",
     "Parameters",
     # Computing
@@ -246,7 +246,7 @@ __all__ += _tree.joints.__all__
 __all__ += _tree.sensors.__all__
 
 
-# What takes time to import and is not always used; types of elements come from `mbt.tree`.
+# Names that take time to import and are not always used; types of elements come from `mbt.tree`.
 _MODULES_OF = {
     "AccelerationKinematicsCache": "mbt.context",
     "Context": "mbt.context",
@@ -306,11 +306,11 @@ _ROOMS = (
 
 
 def __getattr__(name: str) -> _typing.Any:
-    """Import some modules when they are first asked for, or something in them."""
+    """Import some modules when they, or names in them, are first used."""
     from importlib import import_module
 
     if name in _ROOMS:
-        return import_module(f"mbt.{name}")  # Which sets the attribute.
+        return import_module(f"mbt.{name}")  # This sets the attribute.
     if name in __all__:
         return globals().setdefault(name, getattr(import_module(_MODULES_OF.get(name, "mbt.tree")), name))
     if name in ("load_urdf", "load_sdf", "load_mjcf", "load", "buildModelFromUrdf"):

@@ -1,4 +1,4 @@
-"""``python -m mbt``: look at robot descriptions, and see what mbt does."""
+"""``python -m mbt``: inspect robot descriptions, and see what mbt does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The threads of batches, and what this installation runs on."""
+"""The number of threads for batches, and the configuration of this installation."""
 
 from __future__ import annotations
 
@@ -18,11 +18,10 @@ _WANTED = f"a whole number from 1 to {_MOST_THREADS}"
 
 
 def get_num_threads() -> int:
-    """Return how many threads a batch may use, of `mbt.functional` or of a Context.
+    """Return how many threads a batch may use, in `mbt.functional` or in a Context.
 
-    The default is the environment variable ``MBT_NUM_THREADS`` at import, without it ``OMP_NUM_THREADS``
-    (which joblib and dask set in their workers), without that the number of processors that this process
-    may use.
+    The default is the environment variable ``MBT_NUM_THREADS`` at import; else ``OMP_NUM_THREADS``, which
+    joblib and dask set in their workers; else the number of processors that this process may use.
 
     Examples
     --------
@@ -38,8 +37,8 @@ def get_num_threads() -> int:
 def set_num_threads(n: int) -> None:
     """Let batches use up to `n` threads, the calling one included.
 
-    Results do not depend on it, to the last bit. A batch uses fewer threads when it has less than
-    50 microseconds of work for each.
+    Results are the same to the last bit. A batch uses fewer threads when it has less than 50 microseconds of
+    work for each.
 
     Parameters
     ----------
@@ -76,10 +75,10 @@ def set_num_threads(n: int) -> None:
 
 
 def show_config() -> None:
-    """Print versions, the instruction set in use and those to choose from, and the number of threads.
+    """Print versions, the instruction set in use, those available, and the number of threads.
 
-    The best instruction set that is built and that this processor runs is chosen at import; the environment
-    variable ``MBT_ISA`` forces another one.
+    The best instruction set that was built and that this processor supports is chosen at import; the
+    environment variable ``MBT_ISA`` forces another one.
 
     Examples
     --------
@@ -114,7 +113,7 @@ def _default_num_threads() -> int:
         if not 1 <= count <= _MOST_THREADS:
             raise _core.cannot_start(f"{name}={quote(text)}: expected {_WANTED}")
         return count
-    # Of OpenMP, whose variable may be a list by level of nesting.
+    # The variable of OpenMP, which may be a list by level of nesting.
     count = _whole_number(os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip())
     if count >= 1:
         return min(count, _MOST_THREADS)
@@ -124,7 +123,7 @@ def _default_num_threads() -> int:
 
 
 def _whole_number(text: str) -> int:
-    """Return the number that a text consists of, or 0; of very many digits, a very large one."""
+    """Return the number that a text consists of, else 0; for very many digits, some very large one."""
     return int(text[:20]) if text.isascii() and text.isdigit() else 0
 
 

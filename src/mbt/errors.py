@@ -35,7 +35,7 @@ __all__ = [
     "UnknownNameError",
 ]
 
-# Of characters: longer ones are no paths.
+# Number of characters: longer texts are not paths.
 _LONGEST_PATH = 500
 
 
@@ -48,7 +48,7 @@ class ArgumentTypeError(MbtError, TypeError):
 
 
 class ArgumentValueError(MbtError, ValueError):
-    """An argument has the right type and shape, but a value that makes no sense."""
+    """An argument has the right type and shape, but an invalid value."""
 
 
 class ShapeError(MbtError, ValueError):
@@ -68,7 +68,7 @@ class NotFinalizedError(MbtError, RuntimeError):
 
 
 class AlreadyFinalizedError(MbtError, RuntimeError):
-    """The tree is finalized: it cannot change any more."""
+    """The tree is finalized: it can no longer change."""
 
 
 class ForeignElementError(MbtError, ValueError):
@@ -84,7 +84,7 @@ class StaleCacheError(MbtError, RuntimeError):
 
 
 class FrozenContextError(MbtError, RuntimeError):
-    """A write of what a frozen Context keeps as it is."""
+    """A write to a frozen Context."""
 
 
 class ConcurrentUseError(MbtError, RuntimeError):
@@ -101,8 +101,8 @@ class AssemblyError(MbtError, RuntimeError):
     Attributes
     ----------
     errors : dict of str to float
-        The largest error that remains of each constraint that is open [m, rad, or their rates], by its scoped
-        name, the largest first; of a batch, over all samples.
+        The largest remaining error of each open constraint [m, rad, or their rates], by its scoped name, the
+        largest first; in a batch, over all samples.
     """
 
     def __init__(self, message: str, *, errors: dict[str, float] | None = None) -> None:
@@ -123,11 +123,11 @@ class ElementIndexError(MbtError, IndexError):
 
 
 class CompilerError(MbtError, RuntimeError):
-    """There is no C compiler, or it failed; the message has its output."""
+    """There is no C compiler, or it failed; the message contains its output."""
 
 
 class MissingPackageError(MbtError, ImportError):
-    """A package that is not among the requirements of mbt is not installed; the message says which."""
+    """An optional package is not installed; the message says which."""
 
 
 class ParseError(MbtError, ValueError):
@@ -142,7 +142,7 @@ class ParseError(MbtError, ValueError):
     line : int or None
         Line number, counted from 1.
     element : str or None
-        The element concerned, as ``<joint name="elbow">``.
+        The element concerned, such as ``<joint name="elbow">``.
     hint : str or None
         What to do about it.
     """
@@ -173,15 +173,15 @@ class ParseError(MbtError, ValueError):
 
 
 class ModelWarning(UserWarning):
-    """A usable model that may not be as its author meant it."""
+    """A usable model that may not be what its author intended."""
 
 
 class SimulationWarning(UserWarning):
-    """A simulation that could not go on to its end, or whose result cannot be trusted."""
+    """A simulation that could not continue to its end, or whose result cannot be trusted."""
 
 
 def shorten(text: str, limit: int = 60) -> str:
-    """Return a text of at most `limit` characters: of a longer one its beginning and its end.
+    """Return a text of at most `limit` characters: the beginning and end of a longer one.
 
     Examples
     --------
@@ -197,7 +197,7 @@ def shorten(text: str, limit: int = 60) -> str:
 
 
 def quote(value: object, limit: int = 60) -> str:
-    """Return what messages show of a name, or of any other value: its shortened `repr`, which may fail.
+    """Return how messages show a name or any other value: by its shortened `repr`, which may fail.
 
     Examples
     --------
@@ -208,12 +208,12 @@ def quote(value: object, limit: int = 60) -> str:
         text = repr(value)
         return text if len(text) <= limit else shorten(text, limit)
     except Exception:
-        # Of someone else's class; or an integer with more digits than Python prints.
+        # A user's class; or an integer with more digits than Python prints.
         return f"<{type(value).__name__}>"
 
 
 def show_path(path: object) -> str:
-    """Return what messages show of a path: all of it, for its reader needs the folder.
+    """Return how messages show a path: all of it, for its reader needs the folder.
 
     Examples
     --------
@@ -224,7 +224,7 @@ def show_path(path: object) -> str:
 
 
 def quote_path(path: object) -> str:
-    """Return what messages show of a path that a caller or a file has written: all of it, as its `repr`.
+    """Return how messages show a path from a caller or a file: all of it, as its `repr`.
 
     Examples
     --------
@@ -235,7 +235,7 @@ def quote_path(path: object) -> str:
 
 
 def describe_shape(shape: Sequence[object]) -> str:
-    """Return the text of a shape: ``None`` reads ``n``, ``Ellipsis`` reads ``...``.
+    """Return the text of a shape: ``None`` becomes ``n``, ``Ellipsis`` becomes ``...``.
 
     Examples
     --------
@@ -248,12 +248,12 @@ def describe_shape(shape: Sequence[object]) -> str:
     return f"({words[0]},)" if len(words) == 1 else f"({', '.join(words)})"
 
 
-#: What is called so has an entry for each velocity; of a floating base people have one for each actuator.
+#: Arguments with an entry for each velocity; for a floating base, people may pass one for each actuator.
 _GENERALIZED_FORCES = ("tau", "tau_applied", "generalized_forces", "the result of control")
 
 
 def shape_error(name: str, expected: Sequence[object], got: Sequence[object]) -> ShapeError:
-    """Return the error of an argument `name` of the wrong shape.
+    """Return the error for an argument `name` of the wrong shape.
 
     Examples
     --------
@@ -267,31 +267,31 @@ def shape_error(name: str, expected: Sequence[object], got: Sequence[object]) ->
 
 
 def rows_error(name: str, got: Sequence[object]) -> ShapeError:
-    """Return the error of points that are not one a row, and of those that are one a column.
+    """Return the error for points that are not in rows; those in columns get a hint.
 
     Examples
     --------
     >>> print(rows_error("p_FC", (3, 4)))
-    p_FC: expected shape (n, 3), got (3, 4); transpose it: one point a row
+    p_FC: expected shape (n, 3), got (3, 4); transpose it: one point per row
     """
-    cure = "; transpose it: one point a row" if len(got) == 2 and got[0] == 3 else ""
+    cure = "; transpose it: one point per row" if len(got) == 2 and got[0] == 3 else ""
     return ShapeError(f"{name}: expected shape (n, 3), got {describe_shape(got)}{cure}")
 
 
 def cure_for_efforts(expected: Sequence[object], got: Sequence[object]) -> str:
-    """Return what to do where an effort may be given for each actuator, not a force for each velocity."""
+    """Return advice for efforts of actuators that were passed as forces along velocities."""
     if not got or got[-1:] == expected[-1:]:
         return ""
     return ". If u are efforts of actuators: tau = tree.actuation_matrix @ u"
 
 
 def unknown_name_error(kind: str, name: str, known_names: Iterable[str], where: str = "") -> UnknownNameError:
-    """Return the error of a `name` that no element of this `kind` has, with the nearest names.
+    """Return the error for a `name` that no element of this `kind` has, with the nearest names.
 
     Raises
     ------
     ArgumentTypeError
-        When it is no text.
+        When the name is not text.
 
     Examples
     --------
@@ -304,7 +304,7 @@ def unknown_name_error(kind: str, name: str, known_names: Iterable[str], where: 
         raise ArgumentTypeError(f"expected the name of a {kind}, got {quote(name)}")
     names = sorted(set(known_names))
     text = f"There is no {kind} named {quote(name)}{' ' + where if where else ''}."
-    # Comparing takes the product of the lengths, and nobody types such a name by mistake.
+    # Comparing takes time in the product of the lengths, and nobody mistypes such a long name.
     nearest = difflib.get_close_matches(name, names, n=3) if len(name) <= 200 else []
     if nearest:
         return UnknownNameError(f"{text} Did you mean {' or '.join(map(quote, nearest))}?")
@@ -317,7 +317,7 @@ def unknown_name_error(kind: str, name: str, known_names: Iterable[str], where: 
 
 @contextmanager
 def reporting_damage(what: str) -> Iterator[None]:
-    """Let errors of all kinds, which values of the wrong type cause anywhere, be an `ArgumentValueError`."""
+    """Turn errors of any kind, which values of a wrong type can cause, into an `ArgumentValueError`."""
     try:
         yield
     except (MbtError, MemoryError):

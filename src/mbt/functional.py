@@ -1,8 +1,8 @@
 """Stateless functions of arrays, over any leading axes: for one-liners, batches and array engines.
 
-Each takes a finalized tree and arrays, and returns arrays: of the scalar, where the tree is one of another
-scalar than double. Parameters are the defaults of the tree. Gravity, the other force elements and joint
-damping act; actuation does not.
+Each takes a finalized tree and arrays, and returns arrays, in the scalar of the tree if it is not double.
+Parameters are the defaults of the tree. Gravity, the other force elements and joint damping act; actuation
+does not.
 """
 
 from types import ModuleType
@@ -114,7 +114,7 @@ _OF_MOTION = (
     "spatial_momentum",
 )
 
-#: What Pinocchio and MuJoCo call them.
+#: Their names in Pinocchio and MuJoCo.
 _ELSEWHERE = {
     "rnea": "inverse_dynamics",
     "mj_inverse": "inverse_dynamics",
@@ -143,7 +143,7 @@ _ELSEWHERE = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import a function when it is first asked for."""
+    """Import a function when it is first used."""
     if name not in __all__:
         cure = f"; it is called {_ELSEWHERE[name]!r} here" if name in _ELSEWHERE else ""
         raise AttributeError(f"module 'mbt.functional' has no attribute {name!r}{cure}")

@@ -1,4 +1,4 @@
-"""What keeps `import mbt` short: names that are imported when first asked for, no garbage collection."""
+"""Fast `import mbt`: names are imported when first used, without garbage collection."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ class CollectorAtRest:
         gc.disable()
 
     def __exit__(self, *error: object) -> None:
-        # What was imported stays: it becomes old here. To look through it takes a millisecond or two.
+        # Imported objects stay, so move them to the oldest generation: scanning them takes a millisecond or
+        # two.
         if not gc.get_freeze_count():
             gc.freeze()
             gc.unfreeze()

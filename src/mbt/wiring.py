@@ -1,6 +1,6 @@
-"""What the rooms get from those above them. Of all modules only `mbt` itself imports this one.
+"""What subpackages use from those above them. Only `mbt` itself imports this module.
 
-Modules are imported when something in them is first asked for: `import mbt` needs none of them here.
+Modules are imported at the first use of a name in them: `import mbt` needs none of them.
 """
 
 from __future__ import annotations

@@ -158,7 +158,7 @@ def test_gravity_is_of_world() -> None:
 def test_the_world_instance_is_for_world_alone() -> None:
     tree = mbt.MultibodyTree()
     body = mbt.RigidBody("stone", mbt.SpatialInertia.point_mass(1.0, [0, 0, 0]), mbt.world_model_instance())
-    with pytest.raises(mbt.ArgumentValueError, match=r"body 'stone': model_instance: .* world body alone"):
+    with pytest.raises(mbt.ArgumentValueError, match=r"body 'stone': model_instance: .* world body only"):
         tree.add_body(body)
     assert (tree.num_bodies, tree.num_frames) == (1, 1)
     assert not body.has_parent_tree

@@ -337,5 +337,5 @@ def test_rollouts_with_servos_refuse_what_others_do():
     q, v = tree.rollout(context, np.zeros((0, 2)), 1e-3)
     assert q.shape == v.shape == (1, 2)
     dual = tree.clone_to_scalar("autodiff")
-    with pytest.raises(mbt.ArgumentTypeError, match="the efforts of servos are not computed"):
+    with pytest.raises(mbt.ArgumentTypeError, match="servo efforts are not computed"):
         dual.rollout(dual.create_default_context(), np.zeros((3, 2)), 1e-3)

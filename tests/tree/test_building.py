@@ -240,7 +240,7 @@ class TestForceElements:
 
     def test_one_gravity(self, tree: MultibodyTree) -> None:
         tree.add_force_element(UniformGravityFieldElement())
-        with pytest.raises(ArgumentValueError, match="one UniformGravityFieldElement at most"):
+        with pytest.raises(ArgumentValueError, match="at most one UniformGravityFieldElement"):
             tree.add_force_element(UniformGravityFieldElement([0, 0, -1.6]))
         assert tree.num_force_elements == 1
 

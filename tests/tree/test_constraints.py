@@ -67,7 +67,7 @@ class TestCoupler:
             mbt.CouplerConstraint("gear", **joints)
 
     def test_joints_are_two(self, tree: mbt.MultibodyTree) -> None:
-        with pytest.raises(mbt.ArgumentValueError, match="joint1: expected another joint than joint0"):
+        with pytest.raises(mbt.ArgumentValueError, match="joint1: expected a joint other than joint0"):
             couple(tree, 1, 1)
 
     @pytest.mark.parametrize(("place", "name"), [(0, "gear_ratio"), (1, "offset")])

@@ -54,7 +54,7 @@ def test_a_contact_has_at_least_one_point() -> None:
 
 
 def files_that_spell(pattern: str) -> list[str]:
-    """Return the sources that spell a type, but those of file formats: each says what it can hold."""
+    """Return the sources that name a type, except those of file formats, which list what they can hold."""
     return [
         str(path.relative_to(SOURCES))
         for path in sorted(SOURCES.rglob("*"))

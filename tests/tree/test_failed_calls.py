@@ -246,7 +246,7 @@ FAILURES: list[tuple[str, Call, type[MbtError], str]] = [
         "foreign parent",
         add_joint(parent=other.world_body),
         ForeignElementError,
-        "joint 'j': parent: body 'world' belongs to another tree. Only elements of this tree will do: it has "
+        "joint 'j': parent: body 'world' belongs to another tree. Use elements of this tree: it has "
         "a body of that name too, tree.get_body_by_name('world')",
     ),
     (
@@ -382,7 +382,7 @@ FAILURES: list[tuple[str, Call, type[MbtError], str]] = [
         "second gravity",
         lambda t: t.add_force_element(UniformGravityFieldElement()),
         ArgumentValueError,
-        "one UniformGravityFieldElement at most",
+        "at most one UniformGravityFieldElement",
     ),
     (
         "gravity NaN",

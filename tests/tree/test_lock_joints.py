@@ -264,17 +264,17 @@ class TestCouplers:
         assert small.constraints == ()
         assert _places(mbt.lock_joints(tree, {"slide0": 0.7})) == [0.7, 0.4, None]
         with pytest.raises(
-            mbt.ArgumentValueError, match=r"joint 'slide1' is at 0\.5, but constraint 'c10' has"
+            mbt.ArgumentValueError, match=r"joint 'slide1' is at 0\.5, but constraint 'c10' puts"
         ):
             mbt.lock_joints(tree, {"slide1": 0.5})
 
     @pytest.mark.parametrize("joints", [{"slide0": 0.1, "slide1": 0.2}, {"slide1": 0.2, "slide0": 0.1}])
     def test_a_contradiction(self, joints: dict[str, float]) -> None:
-        with pytest.raises(mbt.ArgumentValueError, match="constraint 'c10' has it at"):
+        with pytest.raises(mbt.ArgumentValueError, match="constraint 'c10' puts it at"):
             mbt.lock_joints(_fingers([(1, 0, 1.0, 0.0)]), joints)
 
     def test_default_positions_that_contradict(self) -> None:
-        with pytest.raises(mbt.ArgumentValueError, match=r"joint 'slide1' is at 0, but .* has it at 0\.25"):
+        with pytest.raises(mbt.ArgumentValueError, match=r"joint 'slide1' is at 0, but .* puts it at 0\.25"):
             mbt.lock_joints(_fingers([(1, 0, 1.0, 0.25)]), ["slide0", "slide1"])
 
 
@@ -321,7 +321,7 @@ REFUSED: list[tuple[Callable[[mbt.MultibodyTree], Any], type[Exception], str]] =
         mbt.ArgumentValueError,
         "'joint': expected those of a finite pose, with a quaternion",
     ),
-    (lambda t: ["hinge", t.joints[0]], mbt.ArgumentValueError, "joint 'hinge' is there twice"),
+    (lambda t: ["hinge", t.joints[0]], mbt.ArgumentValueError, "joint 'hinge' is given twice"),
     (lambda t: t.edit().joints[:1], mbt.ForeignElementError, "does not belong to this tree"),
 ]
 

@@ -290,7 +290,7 @@ REFUSED: list[tuple[Callable[[mbt.MultibodyTree], Any], type[Exception], str]] =
         "frame 'flange' is needed by joint 'turn'",
     ),
     (lambda t: t.remove(t.world_body), mbt.ArgumentValueError, "any body but World"),
-    (lambda t: t.remove(t.world_frame), mbt.ArgumentValueError, "body frame 'world': it goes with its body"),
+    (lambda t: t.remove(t.world_frame), mbt.ArgumentValueError, "frame 'world', which goes with its body"),
     (
         lambda t: t.remove(t.model_instances[2]),
         mbt.ArgumentValueError,
@@ -310,7 +310,7 @@ REFUSED: list[tuple[Callable[[mbt.MultibodyTree], Any], type[Exception], str]] =
     (lambda t: t.rename(t.bodies[1], "wrist"), mbt.ArgumentValueError, "there is a body named 'wrist'"),
     (lambda t: t.rename(t.bodies[1], "flange"), mbt.ArgumentValueError, "there is a frame named 'flange'"),
     (lambda t: t.rename(t.world_body, "earth"), mbt.ArgumentValueError, "any body but World"),
-    (lambda t: t.rename(t.bodies[1].body_frame, "x"), mbt.ArgumentValueError, "it goes with its body"),
+    (lambda t: t.rename(t.bodies[1].body_frame, "x"), mbt.ArgumentValueError, "which goes with its body"),
     (lambda t: t.rename(t.bodies[1], ""), mbt.ArgumentValueError, "not empty"),
     (lambda t: t.rename(t.bodies[1], 3), mbt.ArgumentTypeError, "expected text, got int"),
     (lambda t: t.rename(t.model_instances[0], "x"), mbt.ArgumentValueError, "that was added, got model inst"),

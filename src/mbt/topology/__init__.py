@@ -1,6 +1,6 @@
 """Topology: from a graph of bodies and joints to a spanning forest.
 
-Integers and names only: no numerics, nothing of the rest of the package but its errors.
+It handles integers and names only: no numerics, and from the rest of the package only errors.
 """
 
 from mbt.topology.drawing import draw_branches, make_graphviz

@@ -1,4 +1,4 @@
-"""Drawings of a forest: branches in front of the lines of a text, and the language of Graphviz."""
+"""Drawings of a forest: as text with branches, and in the language of Graphviz."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["draw_branches", "make_graphviz"]
 def draw_branches(forest: SpanningForest, max_level: int = 40) -> list[tuple[int, str]]:
     """Return each node in order, with the branches to draw in front of its name.
 
-    Iterative, and linear: nodes above `max_level` are not indented any further, and show their level instead.
+    Iterative and linear: nodes above `max_level` are indented no further, and show their level instead.
 
     Examples
     --------
@@ -26,7 +26,7 @@ def draw_branches(forest: SpanningForest, max_level: int = 40) -> list[tuple[int
     [(0, ''), (1, '└─ '), (2, '   └─ ')]
     """
     branches = [(0, "")]
-    # What is in front of the children of a node.
+    # The text in front of the children of each node.
     front = [""] * forest.num_nodes
     for b in range(1, forest.num_nodes):
         parent = forest.parent[b]
@@ -48,11 +48,11 @@ def make_graphviz(
     Parameters
     ----------
     nodes : iterable of (int, str, str)
-        Number and label of each node, and the name of the group it is drawn in; "" is none.
+        Number and label of each node, and the name of the group it is drawn in; "" for none.
     edges : iterable of (int, int, str, bool)
         The nodes that each edge connects, upper one first, its label, and whether it is dashed.
     title : str, optional
-        What stands above.
+        Text above the graph.
     """
     groups: dict[str, list[str]] = {}
     for number, label, group in nodes:
@@ -75,7 +75,7 @@ def make_graphviz(
 
 
 def _quoted(text: str) -> str:
-    r"""Return a quoted label: line breaks remain, anything else that is not printable is replaced."""
+    r"""Return a quoted label: line breaks stay, other unprintable characters are replaced."""
     lines = (
         "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line)
         for line in text.split("\n")

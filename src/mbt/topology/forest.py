@@ -16,7 +16,7 @@ __all__ = ["SpanningForest"]
 
 NONE = -1
 
-# What a forest consists of; all else is computed from it.
+# The fields of a forest; all else is computed from them.
 _FIELDS = (
     "body",
     "parent",
@@ -32,7 +32,7 @@ _FIELDS = (
 
 
 class SpanningForest:
-    """Bodies in depth-first order from World: one node a body, one edge a node.
+    """Bodies in depth-first order from World: one node per body, one edge per node.
 
     A node is numbered by its place in this order (``BodyNodeIndex``). ``str()`` of a forest draws it.
 
@@ -56,9 +56,9 @@ class SpanningForest:
     floating_bases : tuple of int
         Bodies that carry a component the graph does not connect to World, in increasing order.
     body_names : tuple of str
-        What each body of the graph is called.
+        Name of each body of the graph.
     edge_labels : tuple of str
-        What each edge of the graph is called: ``"joint 'elbow'"``.
+        Label of each edge of the graph: ``"joint 'elbow'"``.
 
     Notes
     -----
@@ -71,7 +71,7 @@ class SpanningForest:
     4. A subtree is contiguous, and begins with its root.
     5. Siblings come in the order of their edges. Children of World without an edge in the graph come last.
     6. ``level[b] == level[parent[b]] + 1``.
-    7. The edge of a node connects its body to its parent's body, in the direction that `is_reversed` tells.
+    7. The edge of a node connects its body to its parent's body, in the direction that `is_reversed` gives.
 
     Examples
     --------
@@ -104,7 +104,7 @@ class SpanningForest:
     body_names: tuple[str, ...]
     edge_labels: tuple[str, ...]
 
-    # By hand: a frozen dataclass would cost more than a millisecond of every import.
+    # Written by hand: a frozen dataclass would add more than a millisecond to every import.
     def __init__(
         self,
         body: tuple[int, ...],
@@ -118,7 +118,7 @@ class SpanningForest:
         body_names: tuple[str, ...] = (),
         edge_labels: tuple[str, ...] = (),
     ) -> None:
-        # Not one by one: `__setattr__` refuses.
+        # Not one by one: `__setattr__` raises an error.
         self.__dict__.update(
             body=body,
             parent=parent,
@@ -133,13 +133,13 @@ class SpanningForest:
         )
 
     def __setattr__(self, name: str, value: object) -> None:
-        """Refuse to change."""
+        """Raise an error: a forest never changes."""
         if name in self.__dict__ or len(self.__dict__) >= len(_FIELDS):
             raise AttributeError(f"a SpanningForest does not change: cannot set {name!r}")
         super().__setattr__(name, value)
 
     def __delattr__(self, name: str) -> None:
-        """Refuse to change."""
+        """Raise an error: a forest never changes."""
         raise AttributeError(f"a SpanningForest does not change: cannot delete {name!r}")
 
     def _fields(self) -> tuple[object, ...]:
@@ -150,7 +150,7 @@ class SpanningForest:
         return self._fields() == other._fields() if type(other) is SpanningForest else NotImplemented
 
     def __hash__(self) -> int:
-        """Return the same for equal forests."""
+        """Return a hash, the same for equal forests."""
         return hash(self._fields())
 
     def __copy__(self) -> SpanningForest:
@@ -165,7 +165,7 @@ class SpanningForest:
         """Pickle the fields, not what was computed from them."""
         return _restore, self._fields()
 
-    # Sizes. Drake's names are there beside those of a graph.
+    # Sizes, under Drake's names as well as those of a graph.
 
     @property
     def num_bodies(self) -> int:
@@ -233,7 +233,7 @@ class SpanningForest:
         return tuple(b for b in range(self.num_nodes) if self.subtree_end[b] == b + 1)
 
     def subtree(self, node: int) -> range:
-        """Return the nodes that move with `node` when its mobilizer moves: itself, and all it carries."""
+        """Return the nodes that move when the mobilizer of `node` moves: itself, and all it carries."""
         node = self._checked(node, "node")
         return range(node, self.subtree_end[node])
 
@@ -268,7 +268,7 @@ class SpanningForest:
         return tuple(path)
 
     def _checked(self, index: int, argument: str) -> int:
-        """Return the index of a node or a body. A negative one does not count from the end."""
+        """Return the index of a node or a body. Negative ones do not count from the end."""
         kind = "body" if argument == "body" else "node"
         try:
             i = operator.index(index)
@@ -282,7 +282,7 @@ class SpanningForest:
             )
         return i
 
-    # For readers.
+    # Texts and drawings.
 
     def body_name(self, node: int) -> str:
         """Return the name of the body of a node; ``"body 3"`` where it has none."""
@@ -317,7 +317,7 @@ class SpanningForest:
         return make_graphviz(nodes, edges)
 
     def __str__(self) -> str:
-        """Return a drawing: one line a node, with what connects it to its parent."""
+        """Return a drawing: one line per node, with the edge to its parent."""
         branches = [f"{line}{self.body_name(b)}" for b, line in draw_branches(self)]
         digits, width = len(str(self.num_nodes - 1)), max(map(len, branches))
         return "\n".join(
@@ -326,7 +326,7 @@ class SpanningForest:
         )
 
     def __repr__(self) -> str:
-        """Tell the sizes; ``str()`` tells more."""
+        """Return the sizes; ``str()`` shows more."""
         trees = f"{self.num_trees} tree{'' if self.num_trees == 1 else 's'}"
         return (
             f"<SpanningForest: {self.num_nodes} node{'' if self.num_nodes == 1 else 's'} in {trees}, "
@@ -334,12 +334,12 @@ class SpanningForest:
         )
 
     def check_invariants(self, graph: JointGraph | None = None) -> None:
-        """Verify the invariants of the class; the last one only where the `graph` is given.
+        """Verify the invariants of the class; the last one only if `graph` is given.
 
         Raises
         ------
         AssertionError
-            When one does not hold, which is an error of this package.
+            When one does not hold, which is a bug of this package.
         """
         for name, value in zip(_FIELDS, self._fields(), strict=True):
             entries = (value,) if name == "num_graph_edges" else value

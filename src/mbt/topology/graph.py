@@ -18,7 +18,7 @@ class Edge(NamedTuple):
     Attributes
     ----------
     label : str
-        What messages call it: ``"joint 'elbow'"``.
+        Its name in messages: ``"joint 'elbow'"``.
     parent, child : int
         The bodies, as declared. Either may end up nearer World.
     is_reversible : bool
@@ -34,7 +34,7 @@ class Edge(NamedTuple):
 class JointGraph:
     """Bodies and edges, numbered in the order in which they are added. Body 0 is World.
 
-    The graph refuses at once what no tree can contain: an edge from a body to itself, and a second edge
+    The graph rejects at once what a tree cannot contain: an edge from a body to itself, and a second edge
     between the same two bodies. Longer loops are found by `grow_forest`.
 
     Examples
@@ -74,16 +74,16 @@ class JointGraph:
         Parameters
         ----------
         label : str
-            What messages call it.
+            Its name in messages.
         parent, child : int
-            The bodies it connects.
+            The bodies that it connects.
         is_reversible : bool, optional
             Whether `child` may end up nearer World than `parent`.
 
         Raises
         ------
         TopologyError
-            As `check_edge`.
+            As for `check_edge`.
         """
         pair = _pair(parent, child)
         if parent == child or pair in self._edge_between:
@@ -98,7 +98,7 @@ class JointGraph:
         self._body_names[body] = name
 
     def rename_edge(self, number: int, label: str) -> None:
-        """Let messages call an edge otherwise."""
+        """Give an edge another label for messages."""
         edge = self._edges[number]._replace(label=label)
         self._edges[number] = self._edge_between[_pair(edge.parent, edge.child)] = edge
 

@@ -1,4 +1,4 @@
-"""The algorithm: find loops, choose floating bases, number the nodes. Iterative and linear."""
+"""The algorithm: find loops, choose floating bases, number the nodes, iteratively and in linear time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def grow_forest(graph: JointGraph) -> SpanningForest:
     """Return the spanning forest of a graph without loops.
 
     Nodes are numbered depth first from World, siblings in the order of their edges. In each component that
-    has no path to World, the body that is nobody's child (the first of several) becomes a floating base.
+    has no path to World, the first body that is not a child becomes a floating base.
 
     Parameters
     ----------
@@ -52,9 +52,9 @@ def grow_forest(graph: JointGraph) -> SpanningForest:
 
 
 def _take_in_order(graph: JointGraph) -> SpanningForest | None:
-    """Return the forest of a graph that is in its order already, as those of models read from files are.
+    """Return the forest of a graph that is already in order, like that of a model read from a file.
 
-    That is: edge `i` carries body ``i + 1``, on a body that is on the path from World to the one before.
+    In order means: edge `i` carries body ``i + 1``, from a body on the path from World to body `i`.
     """
     edges, count = graph.edges, len(graph.body_names)
     if len(edges) != count - 1:
@@ -65,7 +65,7 @@ def _take_in_order(graph: JointGraph) -> SpanningForest | None:
     for body, (_, parent, child, _) in zip(integers[1:], edges, strict=False):
         if child != body:
             return None
-        # The subtrees of those that are left behind end here.
+        # The subtrees of the bodies taken off the path end here.
         while path[-1] != parent:
             subtree_end[path.pop()] = body
             if not path:
@@ -91,7 +91,7 @@ def _take_in_order(graph: JointGraph) -> SpanningForest | None:
 
 
 def _find_components(graph: JointGraph) -> list[int]:
-    """Return a representative of the component of each body (union-find); refuse loops."""
+    """Return a representative of the component of each body (union-find); raise an error for loops."""
     representative = list(range(len(graph.body_names)))
 
     def find(body: int) -> int:
@@ -113,12 +113,12 @@ def _find_components(graph: JointGraph) -> list[int]:
 
 
 def _choose_floating_bases(graph: JointGraph, components: list[int]) -> tuple[int, ...]:
-    """Return one body of each component without World: the first that is nobody's child."""
+    """Return one body of each component without World: the first that is not a child."""
     children = {edge.child for edge in graph.edges}
     grounded = {components[WORLD]}
     bases = []
     for body, component in enumerate(components):
-        # A component of n bodies has n - 1 edges, so one body at least is nobody's child.
+        # A component of n bodies has n - 1 edges, so at least one body is not a child.
         if component not in grounded and body not in children:
             grounded.add(component)
             bases.append(body)
@@ -140,7 +140,7 @@ def _number_nodes(graph: JointGraph, floating_bases: tuple[int, ...]) -> Spannin
     is_reversed: list[bool] = []
     levels: list[int] = []
 
-    # (body, parent node, edge): what is on top gets the next number, siblings lie in reverse order below.
+    # (body, parent node, edge): the top gets the next number, siblings lie in reverse order below.
     stack = [(body, WORLD, integers[len(edges) + i]) for i, body in enumerate(floating_bases)][::-1]
     stack.append((WORLD, NONE, NONE))
     while stack:

@@ -1,4 +1,4 @@
-"""Integers of which there is one object each: a large tree has the same ones in many places."""
+"""Shared integer objects: a large tree has the same integers in many places."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ _integers: list[int] = []
 
 
 def shared_integers(count: int) -> list[int]:
-    """Return a list that begins with the integers below `count`. It is shared: nobody changes it.
+    """Return a list that begins with the integers below `count`. It is shared: do not change it.
 
-    Of 100,000 joints it saves 25 MB.
+    For 100,000 joints it saves 25 MB.
 
     Examples
     --------

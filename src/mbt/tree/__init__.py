@@ -1,4 +1,4 @@
-"""What a user builds: trees and their elements."""
+"""Trees and their elements, which users build."""
 
 # ruff: noqa: F403
 
@@ -70,7 +70,7 @@ __all__ = [
     "Joint",
     "Mobilizer",
     "CompiledForceElement",
-    # What elements declare
+    # Declarations of elements
     "CacheEntry",
     "Parameters",
     # Indices

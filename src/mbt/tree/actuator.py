@@ -35,8 +35,8 @@ class JointActuator(MultibodyElement):
     With a stiffness or a damping it is a servo, which exerts ``stiffness (q_d - q) + damping (v_d - v)``,
     clipped to the effort limit, besides ``context.actuation``. Its targets are inputs of a Context,
     ``context.servo_positions`` and ``context.servo_velocities``. Servos act in motions: in `mbt.simulate`,
-    `MultibodyTree.rollout` and the environments of Gymnasium; `MultibodyTree.calc_servo_efforts` says what
-    they exert.
+    `MultibodyTree.rollout` and the environments of Gymnasium; `MultibodyTree.calc_servo_efforts` returns
+    their efforts.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class JointActuator(MultibodyElement):
         Turns of the rotor per turn of the joint, or radians (metres) per metre. The default of a parameter of
         each Context.
     dof : int, optional
-        Which of the velocities of the joint it drives, from 0; to be given where there are several.
+        Index, from 0, of the joint's velocity that it drives; required if there are several.
     stiffness : float, optional
         Effort per distance from the target [N m/rad, N/m], not negative. The default of a parameter of each
         Context.
@@ -64,7 +64,7 @@ class JointActuator(MultibodyElement):
     Raises
     ------
     ArgumentValueError
-        When the joint has no such degree of freedom, a number makes no sense, or a servo is on a joint with
+        When the joint has no such degree of freedom, a number is invalid, or a servo is on a joint with
         several degrees of freedom.
 
     Examples
@@ -80,7 +80,7 @@ class JointActuator(MultibodyElement):
 
     kind: ClassVar[str] = "joint actuator"
     _adder: ClassVar[str] = "add_joint_actuator"
-    # Of what was pickled before there were servos.
+    # For pickles older than servos.
     _stiffness: float = 0.0
     _damping: float = 0.0
 
@@ -166,12 +166,12 @@ class JointActuator(MultibodyElement):
 
     @property
     def default_stiffness(self) -> float:
-        """Default stiffness [N m/rad, N/m]; 0 of a plain motor."""
+        """Default stiffness [N m/rad, N/m]; 0 for a plain motor."""
         return self._stiffness
 
     @property
     def default_damping(self) -> float:
-        """Default damping [N m s/rad, N s/m]; 0 of a plain motor."""
+        """Default damping [N m s/rad, N s/m]; 0 for a plain motor."""
         return self._damping
 
     def set_effort_limit(self, effort_limit: float) -> Self:
@@ -245,19 +245,19 @@ class JointActuator(MultibodyElement):
 
     @number_of_each_sample
     def rotor_inertia(self, context: ContextCore) -> float:
-        """Return the inertia of the rotor that `context` has [kg m^2, kg]."""
+        """Return the inertia of the rotor in `context` [kg m^2, kg]."""
         return get_scalar_parameter(self, context, "rotor_inertia", self._checked_index())
 
     @number_of_each_sample
     def gear_ratio(self, context: ContextCore) -> float:
-        """Return the gear ratio that `context` has."""
+        """Return the gear ratio in `context`."""
         return get_scalar_parameter(self, context, "gear_ratio", self._checked_index())
 
     @number_of_each_sample
     def calc_reflected_inertia(self, context: ContextCore) -> float:
         """Return ``rotor_inertia * gear_ratio**2`` with the parameters of `context` [kg m^2, kg]."""
         ratio = self.gear_ratio(context)
-        # Not ratio**2: the power of a float that overflows is an OverflowError, the product infinity.
+        # Not ratio**2: a float power raises OverflowError where the product is infinite.
         return self.rotor_inertia(context) * (ratio * ratio)
 
     def set_rotor_inertia(self, context: ContextCore, rotor_inertia: object) -> Self:
@@ -276,12 +276,12 @@ class JointActuator(MultibodyElement):
 
     @number_of_each_sample
     def stiffness(self, context: ContextCore) -> float:
-        """Return the stiffness that `context` has [N m/rad, N/m]; 0 of a plain motor."""
+        """Return the stiffness in `context` [N m/rad, N/m]; 0 for a plain motor."""
         return self._gain(context, 0)
 
     @number_of_each_sample
     def damping(self, context: ContextCore) -> float:
-        """Return the damping that `context` has [N m s/rad, N s/m]; 0 of a plain motor."""
+        """Return the damping in `context` [N m s/rad, N s/m]; 0 for a plain motor."""
         return self._gain(context, 1)
 
     def set_stiffness(self, context: ContextCore, stiffness: object) -> Self:
@@ -341,7 +341,7 @@ class JointActuator(MultibodyElement):
         return gain
 
     def _check_servo_joint(self, stiffness: float, damping: float) -> None:
-        """Refuse gains on a joint of several degrees of freedom, of which a servo has no error."""
+        """Reject gains on a joint with several degrees of freedom: a servo has one position error."""
         joint = self._joint
         if (stiffness > 0.0 or damping > 0.0) and joint.num_velocities != 1:
             raise ArgumentValueError(
@@ -364,7 +364,7 @@ class JointActuator(MultibodyElement):
 
     def _checked_rotor_inertia(self, value: object, numbers: Numbers = DOUBLES) -> float:
         if numbers is DOUBLES and isinstance(value, float) and 0.0 <= value < math.inf:
-            return value  # Most are; no message is prepared.
+            return value  # The usual case: no message is prepared.
         inertia: float = self._checked(numbers.as_nonnegative, value, "rotor_inertia")
         return inertia
 
@@ -375,7 +375,7 @@ class JointActuator(MultibodyElement):
         return ratio
 
     def _check_reflected_inertia(self, rotor_inertia: Any, gear_ratio: Any) -> None:
-        """Refuse numbers whose ``rotor_inertia * gear_ratio**2`` overflows: it adds to the mass matrix."""
+        """Reject numbers whose ``rotor_inertia * gear_ratio**2`` overflows: it adds to the mass matrix."""
         if isinstance(rotor_inertia, float) and isinstance(gear_ratio, float):
             is_finite = math.isfinite(rotor_inertia * (gear_ratio * gear_ratio))
         elif isinstance(rotor_inertia, np.ndarray) or isinstance(gear_ratio, np.ndarray):  # Of each sample.
@@ -393,6 +393,6 @@ class JointActuator(MultibodyElement):
         return ((self._joint, "joint"),)
 
     def _repr_details(self) -> str:
-        """Return what the representation tells beyond the name."""
+        """Return what the representation shows besides the name."""
         which = f" dof={self._dof}" if self._joint.num_velocities > 1 else ""
         return f" joint={quote(self._joint.name)}{which}"

@@ -14,28 +14,27 @@ __all__ = ["Assembling"]
 
 
 class Assembling:
-    """The part of `MultibodyTree` that closes constraints, and says which of them can be."""
+    """The part of `MultibodyTree` that closes constraints, and reports which can be closed."""
 
     def assemble(
         self, context: Context, fixed: Iterable[Joint | str] = (), *, tolerance: float = 1e-10
     ) -> None:
         """Move positions and velocities of a Context onto the constraints that are enabled in it.
 
-        Positions go by damped Gauss-Newton steps of least norm, so to a configuration near by, though not
-        always the nearest one; quaternions go on the group. Then velocities lose what the constraints resist,
-        ``v - J+ J v``. Limits of joints are not looked at. Where steps lead nowhere, it is tried again from
-        random places around, the same ones each time.
+        Positions move by damped Gauss-Newton steps of least norm, so to a nearby configuration, though not
+        always the nearest; quaternions move on the group. Then velocities that violate constraints are
+        projected out, ``v - J+ J v``. Joint limits are ignored. If the steps do not converge, they start
+        again from random positions nearby, the same ones each time.
 
         Parameters
         ----------
         context : Context
-            Of this tree, in doubles. Each sample of a batch is assembled by itself.
+            A Context of this tree, in doubles. Each sample of a batch is assembled by itself.
         fixed : iterable of Joint or str, optional
-            Joints that stay where they are, and as fast as they are; joints that are locked in the Context
-            stay anyway.
+            Joints that keep their positions and velocities; joints that are locked in the Context always do.
         tolerance : float, optional
-            The largest error that is left: of angles in radians, of lengths in parts of how far the
-            constraint reaches. Usually errors end at rounding, whatever it is.
+            The largest error that may remain: angles in radians, lengths relative to the reach of the
+            constraint. Usually errors end at rounding, whatever the tolerance.
 
         Raises
         ------
@@ -43,7 +42,7 @@ class Assembling:
             When constraints cannot be closed: it says which, by how much, and in which samples. The Context
             is as it was.
         ArgumentTypeError
-            When the Context computes in another scalar than doubles, or `fixed` is something else.
+            When the Context computes in a scalar other than double, or `fixed` is something else.
         UnknownNameError, ForeignElementError, ContextMismatchError
             When a joint, or the Context, is not of this tree.
 
@@ -80,15 +79,15 @@ class Assembling:
         assemble(cast(Any, self), context, fixed, tolerance)
 
     def calc_constraint_report(self, context: Context, *, tolerance: float = 1e-9) -> ConstraintReport:
-        """Return what the constraints say of a state: what holds, what is redundant, what cannot close.
+        """Report which constraints hold in a state, which are redundant, and which cannot be closed.
 
         Parameters
         ----------
         context : Context
-            Of this tree: one state of doubles.
+            A Context of this tree: one state of doubles.
         tolerance : float, optional
-            Below it count as zero: errors, of angles in radians, of lengths in parts of how far the
-            constraint reaches; and what an equation says, in parts of what it could.
+            Values below it count as zero: errors, angles in radians, lengths relative to the reach of the
+            constraint; and the independent part of an equation, relative to its largest possible size.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Which inertial parameters of a tree its motion can tell apart, and which only in combination."""
+"""Base parameters: combinations of inertial parameters that motion can identify."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mbt.math.arrays import FloatArray, as_float_array
 __all__ = ["BaseParameters", "find_base_parameters"]
 
 # Of columns about as independent as the best one, the first is taken: the result reads better, and does not
-# hang on the last digits.
+# depend on the last digits.
 _NEARLY_BEST = 0.1
 
 
@@ -22,24 +22,23 @@ _NEARLY_BEST = 0.1
 class BaseParameters:
     """The combinations of inertial parameters that determine the dynamics of a tree.
 
-    Inverse dynamics is ``Y pi`` for any inertial parameters pi, and the same for all pi that have the same
-    base parameters: ``Y pi = Y[:, independent] @ (regrouping @ pi)``. No measurement of motion and
-    generalized forces can determine more than these. Made by ``tree.calc_base_parameters()``; print it for a
-    table.
+    Inverse dynamics is ``Y pi`` for any inertial parameters pi, and is the same for all pi with the same base
+    parameters: ``Y pi = Y[:, independent] @ (regrouping @ pi)``. No measurement of motion and generalized
+    forces can determine more than these. ``tree.calc_base_parameters()`` returns it; print it for a table.
 
     Attributes
     ----------
     independent : ndarray of int, shape (rank,)
         Columns of the regressor that are kept, in increasing order; read-only, like the other arrays.
     regrouping : ndarray, shape (rank, 10 (num_bodies - 1))
-        Base parameters of inertial parameters. Its columns `independent` are those of the identity.
+        Matrix from inertial to base parameters. Its columns `independent` are those of the identity.
     names : tuple of str
         Names of the inertial parameters.
     smallest_pivot : float
-        How independent the last column kept was, of 1; infinite where none is kept.
+        Relative size of the independent part of the last column kept; infinite if none is kept.
     largest_remainder : float
-        The same of the best column not kept. Rounding leaves 1e-13 or so: a remainder much larger, or a
-        `smallest_pivot` near it, says that the rank is not certain.
+        The same for the best column not kept. Rounding leaves 1e-13 or so: if the remainder is much larger,
+        or `smallest_pivot` near it, the rank is not certain.
     """
 
     independent: npt.NDArray[np.intp]
@@ -79,7 +78,7 @@ class BaseParameters:
         Parameters
         ----------
         pi : array_like, shape (..., 10 (num_bodies - 1))
-            Inertial parameters, as of ``tree.get_inertial_parameters()``.
+            Inertial parameters, as ``tree.get_inertial_parameters()`` returns them.
 
         Returns
         -------
@@ -91,7 +90,7 @@ class BaseParameters:
             When `pi` is not of the right shape or type.
         """
         pi = as_float_array(pi, "pi", (..., len(self.names)))
-        # One by one: a product of two matrices adds up in another order than that of a matrix and a vector.
+        # One by one: a product of two matrices sums in another order than one of a matrix and a vector.
         values: FloatArray = (self.regrouping @ pi[..., None])[..., 0]
         return values
 
@@ -106,7 +105,7 @@ class BaseParameters:
         )
 
     def __repr__(self) -> str:
-        """Tell how many there are."""
+        """Return how many there are."""
         return f"<BaseParameters: {self.rank} of {len(self.names)} inertial parameters>"
 
     def __str__(self) -> str:
@@ -119,9 +118,9 @@ class BaseParameters:
 def find_base_parameters(R: FloatArray, names: tuple[str, ...], tolerance: float) -> BaseParameters:
     """Return the base parameters of a stacked regressor, or of the triangular factor of one.
 
-    Columns are chosen one by one, by how much of them the ones chosen before do not span, until less than
-    `tolerance` is left of all; then the others are expressed in them. Kilograms and metres compare as the
-    largest columns of mass, moment and inertia do.
+    Columns are chosen one by one, by the size of the part that earlier ones do not span, until that is below
+    `tolerance` for all; then the others are expressed in them. Sizes are relative to the largest columns of
+    mass, moment and inertia.
     """
     if not np.isfinite(R).all():
         raise SingularityError(
@@ -140,7 +139,7 @@ def find_base_parameters(R: FloatArray, names: tuple[str, ...], tolerance: float
     others = np.setdiff1d(np.arange(num_columns), independent)
     if len(independent):
         K, _, _, singular_values = np.linalg.lstsq(A[:, independent], A[:, others], rcond=None)
-        # What rounding leaves where the exact number is zero.
+        # Size that rounding leaves where the exact number is zero.
         noise = 100 * np.finfo(float).eps * singular_values[0] / singular_values[-1]
         K[np.abs(K) <= noise] = 0.0
         regrouping[:, others] = K * scale[others] / scale[independent, np.newaxis]
@@ -149,7 +148,7 @@ def find_base_parameters(R: FloatArray, names: tuple[str, ...], tolerance: float
 
 
 def _choose_columns(A: FloatArray, tolerance: float) -> tuple[list[int], list[float], float]:
-    """Return columns that span all others, how independent each was, and what is left of the others."""
+    """Return columns that span all others, the independent part of each, and the remainder of the others."""
     rest = A.copy()
     chosen: list[int] = []
     pivots: list[float] = []

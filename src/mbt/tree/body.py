@@ -53,8 +53,8 @@ _NO_INERTIA = [0.0] * 6
 class RigidBody(BodyMotion):
     """A rigid body B with its mass properties.
 
-    Both ``RigidBody(name, M_BBo_B)`` and ``RigidBody(M_BBo_B)`` will do; the latter is given a name when it
-    is added.
+    Write ``RigidBody(name, M_BBo_B)``, or ``RigidBody(M_BBo_B)`` for a body that is given a name when it is
+    added.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class RigidBody(BodyMotion):
         Name, unique among the bodies of the model instance. The body frame has the same name.
     M_BBo_B : SpatialInertia
         Mass properties about the body origin Bo, expressed in the body frame B. They are the defaults of
-        parameters that each Context has for itself.
+        parameters of each Context.
     model_instance : ModelInstanceIndex, optional
         The model instance; by default number 1.
 
@@ -106,7 +106,7 @@ class RigidBody(BodyMotion):
 
     @classmethod
     def _of_checked(cls, name: str, M_BBo_B: SpatialInertia, model_instance: ModelInstanceIndex) -> Self:
-        """Return a body of what a reader has checked."""
+        """Return a body made from data that a reader has checked."""
         body = cls.__new__(cls)
         body._begin(name, model_instance)
         body._hold(M_BBo_B)
@@ -115,7 +115,7 @@ class RigidBody(BodyMotion):
     def _hold(self, M_BBo_B: SpatialInertia) -> None:
         self._M_BBo_B = M_BBo_B
         self._body_frame = BodyFrame._of_body(self)
-        # Known once the tree is finalized. Attributes that come later can cost each a dictionary of its own.
+        # Known once the tree is finalized. Attributes added later can cost each body a dictionary.
         self._node_index = _NO_NODE
         self._inboard_mobilizer: Mobilizer | None = None
 
@@ -160,12 +160,12 @@ class RigidBody(BodyMotion):
         return None if mobilizer is None else mobilizer.joint
 
     def lock(self, context: ContextCore) -> Self:
-        """Hold this body still with respect to the one it hangs on: lock the mobilizer that moves it."""
+        """Hold this body still relative to its inboard body: lock the mobilizer that moves it."""
         self._checked_mobilizer("lock").lock(context)
         return self
 
     def unlock(self, context: ContextCore) -> Self:
-        """Release what `lock` holds."""
+        """Undo `lock`."""
         self._checked_mobilizer("unlock").unlock(context)
         return self
 
@@ -219,12 +219,12 @@ class RigidBody(BodyMotion):
 
     @property
     def visuals(self) -> tuple[Shape, ...]:
-        """Its visual shapes, in the body frame. No computation reads them."""
+        """The visual shapes, in the body frame. No computation reads them."""
         return self._visuals
 
     @property
     def collisions(self) -> tuple[Shape, ...]:
-        """Its collision shapes, in the body frame: a `CollisionModel` reads them, dynamics does not."""
+        """The collision shapes, in the body frame: a `CollisionModel` reads them, dynamics does not."""
         return self._collisions
 
     def add_visual(self, shape: Shape) -> Self:
@@ -254,19 +254,19 @@ class RigidBody(BodyMotion):
 
     @number_of_each_sample
     def get_mass(self, context: ContextCore) -> float:
-        """Return the mass that `context` has [kg]."""
+        """Return the mass in `context` [kg]."""
         return get_scalar_parameter(self, context, "mass", self.node_index)
 
     def calc_center_of_mass_in_body_frame(self, context: ContextCore) -> FloatArray:
-        """Return the position p_BoBcm_B of the mass centre that `context` has [m], shape (3,)."""
+        """Return the position p_BoBcm_B of the mass centre in `context` [m], shape (3,)."""
         return get_parameter(self, context, "com", self.node_index)
 
     def calc_spatial_inertia_in_body_frame(self, context: ContextCore) -> SpatialInertia:
-        """Return the mass properties M_BBo_B that `context` has."""
+        """Return the mass properties M_BBo_B in `context`."""
         return self._inertia_about(context, self.calc_center_of_mass_in_body_frame(context))
 
     def _inertia_about(self, context: ContextCore, com: FloatArray) -> SpatialInertia:
-        """Return the mass properties that `context` has, with this mass centre."""
+        """Return the mass properties in `context`, but with this mass centre."""
         numbers, node = numbers_of(self, context), self.node_index
         return numbers.make_inertia(
             context._get_number("mass", node),
@@ -276,9 +276,9 @@ class RigidBody(BodyMotion):
         )
 
     def set_mass(self, context: ContextCore, mass: object) -> Self:
-        """Set the mass in `context` [kg]; the inertia scales with it, the mass centre remains.
+        """Set the mass in `context` [kg]; the inertia scales with it, the mass centre stays.
 
-        Rotational inertia that has no mass remains too.
+        Rotational inertia without mass does not change either.
 
         Raises
         ------
@@ -300,7 +300,7 @@ class RigidBody(BodyMotion):
     def set_center_of_mass_in_body_frame(self, context: ContextCore, com: object) -> Self:
         """Set the position p_BoBcm_B of the mass centre in `context` [m], shape (3,).
 
-        Mass and unit inertia about Bo remain.
+        Mass and unit inertia about Bo do not change.
 
         Raises
         ------
@@ -315,7 +315,7 @@ class RigidBody(BodyMotion):
         p_BoBcm_B: Any = None
         if numbers is DOUBLES:
             p_BoBcm_B = self._checked(numbers.as_float_array, com, "com", (3,))
-        # What is clearly possible is finite too.
+        # Values that are clearly possible are finite too.
         is_known_possible = (
             p_BoBcm_B is not None
             and context._get_parameter("massless_inertia", node).tolist() == _NO_INERTIA
@@ -334,15 +334,15 @@ class RigidBody(BodyMotion):
     def set_spatial_inertia_in_body_frame(self, context: ContextCore, M_BBo_B: SpatialInertia) -> Self:
         """Set mass, mass centre and inertia in `context`.
 
-        In a batch `M_BBo_B` is one for all samples, or an array of them of the batch shape, or what
-        `calc_spatial_inertia_in_body_frame` of a batch returned.
+        In a batch `M_BBo_B` is one inertia for all samples, an array of inertias of the batch shape, or a
+        result of `calc_spatial_inertia_in_body_frame` for a batch.
 
         Raises
         ------
         InvalidInertiaError
             When no physical body has these mass properties.
         ShapeError
-            When they are those of many samples, of another batch shape.
+            When they belong to a batch of another shape.
         ContextMismatchError
             When `context` belongs to another tree.
         """
@@ -370,7 +370,7 @@ class RigidBody(BodyMotion):
         Parameters
         ----------
         context : Context
-            Of the tree of this body. Its values do not matter.
+            A Context of this tree. Its values do not matter.
         forces : MultibodyForces
             Forces on the same tree.
 
@@ -381,7 +381,7 @@ class RigidBody(BodyMotion):
         Raises
         ------
         ContextMismatchError
-            When `context` or `forces` are of another tree.
+            When `context` or `forces` belong to another tree.
         """
         check_context(self, context)
         check_forces(self, forces)
@@ -393,7 +393,7 @@ class RigidBody(BodyMotion):
         Parameters
         ----------
         context : Context
-            Of the tree of this body. Its values do not matter.
+            A Context of this tree. Its values do not matter.
         F_Bo_W : array_like, shape (6,)
             Torque and force at Bo, in World [N m, N]. It may have the leading axes of `forces`.
         forces : MultibodyForces
@@ -402,7 +402,7 @@ class RigidBody(BodyMotion):
         Raises
         ------
         ContextMismatchError
-            When `context` or `forces` are of another tree.
+            When `context` or `forces` belong to another tree.
         ShapeError
             When `F_Bo_W` has another shape.
         """
@@ -421,7 +421,7 @@ class RigidBody(BodyMotion):
         Parameters
         ----------
         context : Context
-            Its positions say how frame E is turned.
+            Its positions determine the orientation of E.
         p_BP_E : array_like, shape (3,)
             Position of P from Bo, expressed in E [m].
         F_Bp_E : array_like, shape (6,)
@@ -434,9 +434,9 @@ class RigidBody(BodyMotion):
         Raises
         ------
         ContextMismatchError
-            When `context` or `forces` are of another tree.
+            When `context` or `forces` belong to another tree.
         ForeignElementError
-            When `frame_E` is of another tree.
+            When `frame_E` belongs to another tree.
         ShapeError
             When a vector has another shape.
 
@@ -467,7 +467,7 @@ class RigidBody(BodyMotion):
         forces._add_to_body(self.node_index, F_Bo_W)
 
     def __copy__(self) -> Self:
-        """Return another body like this one, which no tree owns, with a body frame of its own."""
+        """Return a copy of this body that no tree owns, with its own body frame."""
         twin = super().__copy__()
         twin._body_frame = BodyFrame._of_body(twin)
         return twin

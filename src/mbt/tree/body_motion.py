@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BodyMotion"]
 
-# Of all that `:` means: one object is quicker than a new one.
+# The slice `:`, as one object: faster than a new one.
 _ALL = slice(None)
 
 
@@ -64,7 +64,7 @@ class BodyMotion(MultibodyElement):
         Parameters
         ----------
         A_WB_array : ndarray, shape (..., num_bodies, 6)
-            One row a body, in BodyNodeIndex order.
+            One row per body, in BodyNodeIndex order.
 
         Returns
         -------
@@ -76,7 +76,7 @@ class BodyMotion(MultibodyElement):
         ArgumentTypeError
             When `A_WB_array` is not a NumPy array.
         ShapeError
-            When its shape is another one.
+            When it has another shape.
         """
         wanted = (..., self.parent_tree.num_bodies, 6)
         array_type = self.parent_tree._numbers.array_type

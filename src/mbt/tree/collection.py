@@ -14,7 +14,7 @@ __all__ = ["ElementCollection"]
 
 E = TypeVar("E", bound=MultibodyElement)
 
-# Between the name of a model instance and that of an element in it.
+# Separates the name of a model instance from that of an element in it.
 _SEPARATOR = "::"
 # Kinds that a tree looks up by name.
 _WITH_NAMES = ("body", "frame", "joint", "joint actuator", "constraint", "sensor", "model instance")
@@ -28,16 +28,16 @@ class ElementCollection(Generic[E]):
     Parameters
     ----------
     kind : str
-        What messages call one of them.
+        Their name in messages.
     """
 
     def __init__(self, kind: str) -> None:
         self._kind = kind
         self._elements: list[E] = []
         self._tuple: tuple[E, ...] | None = ()
-        # Of model instances that were asked for.
+        # By model instance, for those requested so far.
         self._in_instance: dict[int, tuple[E, ...]] = {}
-        # The only element of a name, which nearly all are; several of one name, by scope.
+        # Elements with a unique name, which are nearly all; those that share one, by scope.
         self._only: dict[str, E] = {}
         self._several: dict[str, dict[int, E]] = {}
 
@@ -60,7 +60,7 @@ class ElementCollection(Generic[E]):
         return 0 <= element._index < len(self._elements) and self._elements[element._index] is element
 
     def rebuild(self, elements: Iterable[E]) -> None:
-        """Hold these elements instead, whose names were checked, and give each its new index."""
+        """Replace the elements by these, whose names were checked, and give each its new index."""
         self._elements = []
         self._forget_tuples()
         self._only, self._several = {}, {}
@@ -76,7 +76,7 @@ class ElementCollection(Generic[E]):
         return len(elements) - 1
 
     def extend(self, elements: Sequence[E], new_names: Sequence[str] | None = None) -> None:
-        """Add elements whose names were checked, many at once; `new_names`: theirs, if `are_new` says so."""
+        """Add many elements whose names were checked; `new_names` are theirs, if `are_new` holds."""
         if new_names is None:
             new_names = [element.name for element in elements]
             if not self.are_new(new_names):
@@ -88,12 +88,12 @@ class ElementCollection(Generic[E]):
         self._forget_tuples()
 
     def are_new(self, names: Sequence[str]) -> bool:
-        """Return whether these names are new, in whatever scope, and no two of them the same."""
+        """Return whether these names are new in every scope, and all different."""
         known = set(names)
         return len(known) == len(names) and known.isdisjoint(self._only) and known.isdisjoint(self._several)
 
     def at(self, index: object, argument: str) -> E:
-        """Return the element of an index that was given as `argument`.
+        """Return the element whose index was given as `argument`.
 
         Raises
         ------
@@ -114,14 +114,14 @@ class ElementCollection(Generic[E]):
         return self._elements[as_index(index, argument, len(self._elements), self._kind)]
 
     def named(self, name: str, instances: ElementCollection[Any], argument: str) -> E:
-        """Return the element whose name, or scoped name, was given as `argument` in its place.
+        """Return the element whose name, or scoped name, was given as `argument` instead.
 
         Raises
         ------
         UnknownNameError
             When there is none; the message lists the nearest names.
         ArgumentValueError
-            When several model instances have one.
+            When several model instances have such an element.
         """
         try:
             found = self._named(as_name(name, argument)) or self._scoped(name, instances)
@@ -141,7 +141,7 @@ class ElementCollection(Generic[E]):
     ) -> bool:
         """Return whether an element has this name: in one model instance, or in any.
 
-        In any of `instances`, where these are given, by its scoped name too; see `find`.
+        If `instances` are given, scoped names count too; see `find`.
         """
         found = self._named(as_name(name, "name"))
         if model_instance is not None:
@@ -149,9 +149,9 @@ class ElementCollection(Generic[E]):
         return bool(found) or (instances is not None and bool(self._scoped(name, instances)))
 
     def find(self, name: str, model_instance: int | None, instances: ElementCollection[Any]) -> E:
-        """Return the element of this name: the only one in the tree, or that of one of the model `instances`.
+        """Return the only element with this name, in the tree or in one of the model `instances`.
 
-        When no element has the name, that of this scoped name: ``"arm::elbow"``.
+        If no element has it, the name is read as a scoped name: ``"arm::elbow"``.
 
         Raises
         ------
@@ -195,7 +195,7 @@ class ElementCollection(Generic[E]):
         self._in_instance = {}
 
     def get(self, name: str, name_scope: int) -> E | None:
-        """Return the element of this name in one scope, as a rule a model instance, if there is one."""
+        """Return the element with this name in one scope, usually a model instance; or None."""
         only = self._only.get(name)
         if only is None:
             return self._several[name].get(name_scope) if name in self._several else None
@@ -208,14 +208,14 @@ class ElementCollection(Generic[E]):
         self.add_name(element)
 
     def forget_name(self, element: E) -> None:
-        """No longer find an element by its name, which is about to change; `add_name` is next."""
+        """Remove the name of an element, which is about to change; then call `add_name`."""
         if self._only.pop(element.name, None) is None:
             del self._several[element.name][element._name_scope]
             if not self._several[element.name]:
                 del self._several[element.name]
 
     def add_name(self, element: E) -> None:
-        """Find an element by its name."""
+        """Register an element by its name."""
         name = element.name
         if name not in self._several and self._only.setdefault(name, element) is element:
             return

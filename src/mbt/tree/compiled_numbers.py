@@ -25,19 +25,19 @@ __all__ = ["CompiledNumbers"]
 
 
 class CompiledNumbers(MultibodyElement):
-    """An element with numbers that the compiled core reads, one behind the other."""
+    """An element with numbers that the compiled core reads as one contiguous vector."""
 
-    # The section of the parameters that they are in.
+    # The section of the parameters that holds them.
     _section: ClassVar[str]
 
-    # What the class declares: its numbers, in the order of the core, and other elements that it needs.
+    # Declared by the class: its numbers, in the order of the core, and other elements that it needs.
     _fields: ClassVar[tuple[Parameter[Any], ...]] = ()
     _references: ClassVar[tuple[Reference[Any], ...]] = ()
 
     _defaults: FloatArray
 
     def _refer_to(self, what: str, **elements: object) -> tuple[Any, ...]:
-        """Take elements, by the names of the references, and return them; errors begin with `what`."""
+        """Store elements, by the names of the references, and return them; errors begin with `what`."""
         references = {reference.name: reference for reference in self._references}
         found = tuple(references[name].checked(element, what) for name, element in elements.items())
         for name, element in zip(elements, found, strict=True):
@@ -52,23 +52,23 @@ class CompiledNumbers(MultibodyElement):
         return numbers
 
     def _needs(self) -> Iterator[tuple[MultibodyElement, str]]:
-        """Return the elements that must be of the same tree, each with the name it has here."""
+        """Return the elements that must belong to the same tree, each with its role here."""
         return ((getattr(self, x.attribute), x.name) for x in self._references)
 
     def _repr_details(self) -> str:
-        """Return what the representation tells beyond the name."""
+        """Return what the representation shows besides the name."""
         return "".join(f" {name}={quote(element.name)}" for element, name in self._needs())
 
     @abstractmethod
     def _placed(self) -> int:
-        """Return its number in the section, of a finalized tree."""
+        """Return its index in the section, in a finalized tree."""
 
     def _default_parameters(self) -> FloatArray:
         """Return the numbers of a new Context, in the order of the core."""
         return self._defaults
 
     def _get_numbers(self, context: ContextCore) -> FloatArray:
-        """Return the numbers that `context` has, in the order of the core; a copy."""
+        """Return its numbers in `context`, in the order of the core; a copy."""
         check_context(self, context)
         return get_parameter(self, context, self._section, self._placed())
 
@@ -78,7 +78,7 @@ class CompiledNumbers(MultibodyElement):
         context._set_entries(self._section, self._placed(), first, values)
 
     def _set_defaults(self, first: int, values: Any, setter: str) -> Self:
-        """Write some of the numbers of a new Context, which were checked; `setter` is for those of one."""
+        """Write some of the default numbers, already checked; `setter` sets those of one Context."""
         self._check_not_finalized("the default constants", f"Set those of a Context with {setter}().")
         defaults = self._defaults.copy()
         defaults[first : first + np.size(values)] = values

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 else:
 
     class _Configuration:
-        """Stands for the compiled module until something of it is called: not every program takes steps."""
+        """Stands in for the compiled module until it is used: not every program takes steps."""
 
         def __getattr__(self, name):
             global configuration
@@ -37,7 +37,7 @@ class ConfigurationSpace(TreeCore):
     def integrate_positions(
         self, q: npt.ArrayLike, v: npt.ArrayLike, dt: npt.ArrayLike, *, out: FloatArray | None = None
     ) -> FloatArray:
-        """Return the positions that motion from `q` at the constant velocities `v` reaches within `dt`.
+        """Return the positions reached from `q` at constant velocities `v` after `dt`.
 
         Rotations follow ``R1 = exp([w_FM_F dt]x) R0``. A quaternion keeps its length; roll, pitch and yaw are
         those nearest to the old ones. All other positions are ``q + v dt``.
@@ -75,7 +75,7 @@ class ConfigurationSpace(TreeCore):
     def difference_positions(
         self, q0: npt.ArrayLike, q1: npt.ArrayLike, *, out: FloatArray | None = None
     ) -> FloatArray:
-        """Return the velocities that lead from `q0` to `q1` within one second.
+        """Return the velocities that lead from `q0` to `q1` in one second.
 
         It inverts `integrate_positions`: ``integrate_positions(q0, difference_positions(q0, q1), 1)`` is the
         configuration `q1`. Rotations take the shortest way, pi at most.
@@ -95,7 +95,7 @@ class ConfigurationSpace(TreeCore):
         return configuration.difference_positions(self, q0, q1, out=out)
 
     def normalize_positions(self, q: npt.ArrayLike, *, out: FloatArray | None = None) -> FloatArray:
-        """Return the positions with quaternions of unit length; all else as it is.
+        """Return the positions with quaternions of unit length; all others unchanged.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""What joints and mobilizers are made with besides frames: told once, for constructors, files and pickles."""
+"""Constants of joints and mobilizers, declared once for constructors, files and pickles."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ __all__ = ["Constant"]
 
 
 class Constant(NamedTuple):
-    """An argument of the constructor that nothing changes afterwards.
+    """An argument of the constructor that never changes afterwards.
 
     Attributes
     ----------
     name : str
         Its name in the constructor, and in files.
     attribute : str
-        Where elements keep it.
+        The attribute of elements that holds it.
     kind : str
         A number, a unit vector, a pose, or a path, which also limits the position.
     """

@@ -1,4 +1,4 @@
-"""What the constraints of a tree say in a Context: errors, Jacobian and bias."""
+"""Constraint equations of a tree in a Context: errors, Jacobian and bias."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ class ConstraintEquations:
     """The part of `MultibodyTree` for the equations of its constraints, in their order."""
 
     def calc_constraint_errors(self, context: ContextCore, *, out: Any = None) -> FloatArray:
-        """Return how far positions are from obeying the constraints: zero where they do.
+        """Return the constraint errors: zero where positions satisfy the constraints.
 
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         out : ndarray, shape (num_constraint_equations,), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
 
         Returns
         -------
         ndarray, shape (num_constraint_equations,)
-            See each type of constraints [rad, m]; zero of those that are disabled.
+            See each type of constraint [rad, m]; zero for disabled ones.
 
         Raises
         ------
@@ -57,19 +57,19 @@ class ConstraintEquations:
     def calc_constraint_jacobian(self, context: ContextCore, *, out: Any = None) -> FloatArray:
         """Return J(q), with ``J v`` the rates of the constraint errors.
 
-        Those of a rotation vector are the angular velocity, which is its rate where it vanishes.
+        For errors that are rotation vectors, J v is the angular velocity: their rate where they vanish.
 
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         out : ndarray, shape (num_constraint_equations, num_velocities), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
 
         Returns
         -------
         ndarray, shape (num_constraint_equations, num_velocities)
-            See each type of constraints; zero of those that are disabled.
+            See each type of constraint; zero for disabled ones.
 
         Raises
         ------
@@ -88,14 +88,14 @@ class ConstraintEquations:
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         out : ndarray, shape (num_constraint_equations,), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
 
         Returns
         -------
         ndarray, shape (num_constraint_equations,)
-            [rad/s^2, m/s^2]; zero of constraints that are disabled.
+            [rad/s^2, m/s^2]; zero for disabled constraints.
 
         Raises
         ------

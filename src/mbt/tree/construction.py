@@ -16,7 +16,7 @@ __all__ = ["make_element", "make_joint_frames"]
 def make_element(
     method: str, base: type[Any], element: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
-    """Return the element given to an ``add_*`` method, constructed if it was given as class and arguments."""
+    """Return the element given to an ``add_*`` method, constructed if given as a class and arguments."""
     if isinstance(element, type):
         if not issubclass(element, base):
             raise ArgumentTypeError(
@@ -42,7 +42,7 @@ def make_element(
 def make_joint_frames(
     name: str, parent: Frame | RigidBody, X_PF: object, child: Frame | RigidBody, X_BM: object
 ) -> tuple[Frame, Frame]:
-    """Return the frames F and M of a joint: those given where no pose is, new ones otherwise."""
+    """Return the frames F and M of a joint: the given ones, or new ones where a pose is given."""
     instance = child.model_instance
     frame_F: Frame = parent.body_frame if isinstance(parent, RigidBody) else parent
     frame_M: Frame = child.body_frame if isinstance(child, RigidBody) else child

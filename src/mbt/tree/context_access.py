@@ -1,4 +1,4 @@
-"""How elements read and write their own part of a Context."""
+"""Access of elements to their own part of a Context."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ __all__ = [
 
 
 class Forces:
-    """What elements need of a `MultibodyForces`, which is built on them: its base class."""
+    """Base class of `MultibodyForces` with the members that elements use."""
 
-    # Not a Protocol: isinstance would look up every member, at each call.
+    # Not a Protocol: isinstance would look up every member at each call.
     __slots__ = ()
 
     @property
     @abstractmethod
     def tree(self) -> object:
-        """The tree they act on."""
+        """The tree that they act on."""
 
     @property
     @abstractmethod
@@ -68,7 +68,7 @@ class Forces:
 
 
 class Related(Protocol):
-    """A tree, as far as messages about another one need it."""
+    """The part of a tree that messages about another one need."""
 
     def _relation_to(self, other: Any) -> str: ...
 
@@ -102,13 +102,13 @@ def check_context(element: MultibodyElement, context: object) -> None:
     ContextMismatchError
         When it belongs to another tree.
     """
-    # An element without a tree has none in common with any Context, and raises as soon as it is asked for it.
+    # An element without a tree shares none with any Context; `parent_tree` raises the error.
     if not isinstance(context, ContextCore) or context.tree is not element._tree:
         raise_context_mismatch(element.parent_tree, context, f"the tree of {element._label}")
 
 
 def raise_context_mismatch(tree: Related, context: object, wanted: str = "this tree") -> NoReturn:
-    """Refuse what is not a Context of `tree`, which messages call `wanted`."""
+    """Raise the error for a value that is not a Context of `tree`; messages call the tree `wanted`."""
     if not isinstance(context, ContextCore):
         raise ArgumentTypeError(
             f"context: expected a Context made by tree.create_default_context(), got {type(context).__name__}"
@@ -120,7 +120,7 @@ def raise_context_mismatch(tree: Related, context: object, wanted: str = "this t
 
 
 def raise_foreign_element(tree: Related, element: MultibodyElement, expected: str) -> NoReturn:
-    """Refuse an element of no tree or another one; of a clone or the original, say how to find its own."""
+    """Raise the error for an element of another tree or none; for clones, say how to find its own."""
     if element._tree is None:
         check_constructed(element, expected.partition(":")[0])
         raise ForeignElementError(
@@ -133,19 +133,19 @@ def raise_foreign_element(tree: Related, element: MultibodyElement, expected: st
 
 
 def numbers_of(element: MultibodyElement, context: ContextCore) -> Numbers:
-    """Return what checks and converts the numbers of `context`, after a check that it is one of the tree."""
+    """Check that `context` belongs to the tree; return the checks and conversions of its numbers."""
     check_context(element, context)
     return context._numbers
 
 
 def get_parameter(element: MultibodyElement, context: ContextCore, section: str, index: int) -> FloatArray:
-    """Return a copy of the numbers that one element has in a section of the parameters."""
+    """Return a copy of the numbers of one element in a section of the parameters."""
     check_context(element, context)
     return context._get_parameter(section, index)
 
 
 def get_scalar_parameter(element: MultibodyElement, context: ContextCore, section: str, index: int) -> float:
-    """Return the one number that an element has in a section of the parameters."""
+    """Return the only number of an element in a section of the parameters."""
     check_context(element, context)
     return context._get_number(section, index)
 

@@ -1,4 +1,4 @@
-"""The coordinates of a finalized tree by name, in tables that are made once."""
+"""Tables of the coordinates of a finalized tree by name, made once."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ class CoordinateLookup:
     Attributes
     ----------
     plan : FinalizationPlan
-        That of the tree.
+        The plan of the tree.
     keys : dict of Mobilizer to str
         A different name for each mobilizer that moves: that of its joint, scoped on a clash.
     positions, velocities : list of (str, range)
         The indices of the positions, and of the velocities, of each key.
     draw : callable, or None
-        Returns a sample of random positions that a generator draws, once somebody has asked for one.
+        Draws a sample of random positions from a generator; made at the first request.
     """
 
     def __init__(self, plan: FinalizationPlan) -> None:
@@ -58,7 +58,7 @@ class CoordinateLookup:
         self.draw: Callable[[np.random.Generator], FloatArray] | None = None
 
     def find(self, key: object, method: str) -> Mobilizer:
-        """Return the mobilizer that a key of a dictionary means; `method` is for messages."""
+        """Return the mobilizer that a key of a dictionary refers to; `method` is for messages."""
         if isinstance(key, CoordinateOwner):
             if key not in self._by_element:
                 raise ForeignElementError(f"{method}: {key._label} does not belong to this tree")
@@ -75,7 +75,7 @@ class CoordinateLookup:
 
 
 def distinct_names_of(elements: Sequence[MultibodyElement]) -> list[str]:
-    """Return the names of elements, scoped where several have the same; "_" appended if they still have."""
+    """Return the names of elements, scoped where several are the same; "_" is appended if they still are."""
     count = Counter(element.name for element in elements)
     names: list[str] = []
     taken: set[str] = set()

@@ -34,14 +34,14 @@ __all__ = ["NamedCoordinates"]
 class NamedCoordinates(InstanceState):
     """The part of `MultibodyTree` for coordinates by name."""
 
-    # Of its present plan; made when it is first asked for.
+    # For the present plan; made at the first request.
     _known_lookup: CoordinateLookup | None = None
 
     # Names, in the order of q, v and the inputs.
 
     @property
     def position_names(self) -> tuple[str, ...]:
-        """Name of each position: that of the joint, an underscore and a suffix, as ``"elbow_q"``.
+        """Name of each position: the joint, an underscore and a suffix, as in ``"elbow_q"``.
 
         Joints of the same name in several model instances are told apart: ``"arm::elbow_q"``.
         """
@@ -49,12 +49,12 @@ class NamedCoordinates(InstanceState):
 
     @property
     def velocity_names(self) -> tuple[str, ...]:
-        """Name of each velocity, as `position_names`: ``"elbow_w"``."""
+        """Name of each velocity, like `position_names`: ``"elbow_w"``."""
         return self._names_of("velocity_names", "velocity_suffixes")
 
     @property
     def actuator_names(self) -> tuple[str, ...]:
-        """Name of each input, as `position_names`: that of the actuator."""
+        """Name of each input, like `position_names`: that of the actuator."""
         return tuple(distinct_names_of(self._elements.actuators.as_tuple()))
 
     def get_position_names(
@@ -63,7 +63,7 @@ class NamedCoordinates(InstanceState):
         add_model_instance_prefix: bool | None = None,
         always_add_suffix: bool = True,
     ) -> list[str]:
-        """Return the names of the positions of a model instance, or of all, with the choices Drake gives.
+        """Return the names of the positions of a model instance, or of all, with Drake's options.
 
         Parameters
         ----------
@@ -73,11 +73,11 @@ class NamedCoordinates(InstanceState):
             Whether the name of the model instance and an underscore come first; not for instances 0 and 1.
             By default, True for the whole tree and False for one model instance.
         always_add_suffix : bool, optional
-            Whether a joint with only one position has a suffix as well.
+            Whether a joint with only one position gets a suffix too.
 
         See Also
         --------
-        position_names : names that are short, and different from each other.
+        position_names : short and unique names.
         """
         return self._name_all(
             model_instance, add_model_instance_prefix, always_add_suffix, "position_suffixes"
@@ -89,7 +89,7 @@ class NamedCoordinates(InstanceState):
         add_model_instance_prefix: bool | None = None,
         always_add_suffix: bool = True,
     ) -> list[str]:
-        """Return the names of the velocities of a model instance, or of all, as `get_position_names`."""
+        """Return the names of the velocities of a model instance, or of all, like `get_position_names`."""
         return self._name_all(
             model_instance, add_model_instance_prefix, always_add_suffix, "velocity_suffixes"
         )
@@ -97,7 +97,7 @@ class NamedCoordinates(InstanceState):
     def get_state_names(
         self, model_instance: int | str | None = None, add_model_instance_prefix: bool | None = None
     ) -> list[str]:
-        """Return the names of the positions, then of the velocities, as `get_position_names`."""
+        """Return the names of the positions, then of the velocities, like `get_position_names`."""
         return [
             *self.get_position_names(model_instance, add_model_instance_prefix),
             *self.get_velocity_names(model_instance, add_model_instance_prefix),
@@ -106,7 +106,7 @@ class NamedCoordinates(InstanceState):
     def get_actuator_names(
         self, model_instance: int | str | None = None, add_model_instance_prefix: bool | None = None
     ) -> list[str]:
-        """Return the names of the actuators of a model instance, or of all, as `get_position_names`."""
+        """Return the names of the actuators of a model instance, or of all, like `get_position_names`."""
         instance = self._checked_instance(model_instance)
         return [
             self._prefix(actuator, instance, add_model_instance_prefix) + actuator.name
@@ -129,10 +129,10 @@ class NamedCoordinates(InstanceState):
         ----------
         values : mapping of str to array_like
             Positions by the name of the joint: a number where it has one, otherwise a list of `num_positions`
-            numbers. ``"arm::elbow"`` is joint ``"elbow"`` of model instance ``"arm"``; it must be written so
-            where several instances have an ``"elbow"``. The joint itself will do as key.
+            numbers. ``"arm::elbow"`` is joint ``"elbow"`` of model instance ``"arm"``; this form is required
+            where several instances have an ``"elbow"``. A key may be the joint itself.
         default : array_like, shape (..., num_positions), optional
-            Where the other positions come from; by default ``tree.default_positions``.
+            Source of the other positions; by default ``tree.default_positions``.
         shape : int or tuple of int, optional
             Leading axes of the result, to which the values are broadcast; by default those of `default`.
 
@@ -145,7 +145,7 @@ class NamedCoordinates(InstanceState):
         UnknownNameError
             When there is no such joint; the message lists the nearest names.
         ArgumentValueError
-            When a name is that of several joints, or a joint is there twice.
+            When several joints have the name, or a joint is given twice.
         ShapeError
             When a value has the wrong size.
 
@@ -175,15 +175,15 @@ class NamedCoordinates(InstanceState):
         *,
         shape: int | Sequence[int] | None = None,
     ) -> FloatArray:
-        """Return velocities of the whole tree, those of some joints by name, as `q_from_dict`.
+        """Return velocities of the whole tree, those of some joints by name, like `q_from_dict`.
 
-        The others are those of `default`, zero unless it is given.
+        The others come from `default`, by default zero.
         """
         base = np.zeros(self.num_velocities) if default is None else default
         return self._array_from_dict(values, base, shape, is_position=False)
 
     def dict_from_q(self, q: object) -> dict[str, float | FloatArray]:
-        """Return positions by the name of the joint, what `q_from_dict` takes.
+        """Return positions by the name of the joint, as `q_from_dict` takes them.
 
         Parameters
         ----------
@@ -193,15 +193,15 @@ class NamedCoordinates(InstanceState):
         Returns
         -------
         dict
-            In the order of q: of each joint that has positions an array (..., num_positions), a copy; where
-            it has one, a float, or an array (...) when `q` has leading axes. A name that joints of several
-            model instances have is written ``"arm::elbow"``.
+            In the order of q: for each joint that has positions an array (..., num_positions), a copy; if it
+            has one, a float, or an array (...) when `q` has leading axes. Names that occur in several model
+            instances are written ``"arm::elbow"``.
         """
         array = self._numbers.as_float_array(q, "q", (..., self.num_positions))
         return self._dict_from_array(array, is_position=True)
 
     def dict_from_v(self, v: object) -> dict[str, float | FloatArray]:
-        """Return velocities by the name of the joint, what `v_from_dict` takes, as `dict_from_q`."""
+        """Return velocities by the name of the joint, as `v_from_dict` takes them; like `dict_from_q`."""
         array = self._numbers.as_float_array(v, "v", (..., self.num_velocities))
         return self._dict_from_array(array, is_position=False)
 
@@ -210,17 +210,17 @@ class NamedCoordinates(InstanceState):
     ) -> FloatArray:
         """Return random positions within the limits of the joints.
 
-        Where a position has two limits it is uniform between them. Rotations are uniform over all rotations:
+        A position with two limits is uniform between them. Rotations are uniform over all rotations:
         quaternions always, roll, pitch and yaw where they have no limits. Any other angle without limits is
-        uniform in [-pi, pi], any other length in [-1, 1] m; the arc length on a closed path, on all of it.
-        With one limit only, the interval of that width begins or ends there.
+        uniform in [-pi, pi], any other length in [-1, 1] m; the arc length of a closed path is uniform over
+        its whole length. With one limit only, the interval of that width begins or ends there.
 
         Parameters
         ----------
         rng : numpy.random.Generator, or int, or None
-            The generator; or a seed for one; with None the numbers are different in each call.
+            The generator; or a seed for one; with None the numbers differ in each call.
         shape : int or tuple of int, optional
-            Leading axes of the result: so many samples.
+            Leading axes of the result, one sample each.
 
         Returns
         -------
@@ -247,10 +247,10 @@ class NamedCoordinates(InstanceState):
                 part[...] = draw_positions(mobilizer, generator, part.shape[:-1])
         return q
 
-    # How it is done.
+    # Implementation.
 
     def _lookup(self, what: str) -> CoordinateLookup:
-        """Return the table of names; `what` is what an error says of a tree that is not finalized."""
+        """Return the table of names; `what` is for the error of a tree that is not finalized."""
         plan, known = self._finalized(what), self._known_lookup
         if known is None or known.plan is not plan:
             self._known_lookup = known = CoordinateLookup(plan)
@@ -307,7 +307,7 @@ class NamedCoordinates(InstanceState):
     ) -> FloatArray:
         letter, size = ("q", self.num_positions) if is_position else ("v", self.num_velocities)
         method = f"{letter}_from_dict"
-        # Dictionaries first: whether anything is a Mapping takes longer to ask.
+        # Dictionaries first: the check for a Mapping takes longer.
         if not isinstance(values, (dict, Mapping)):
             raise ArgumentTypeError(
                 f"{method}: expected a mapping of joint names to numbers, got {type(values).__name__}"
@@ -365,7 +365,7 @@ class NamedCoordinates(InstanceState):
 
 
 def as_shape(value: object, name: str) -> tuple[int, ...]:
-    """Return leading axes as a tuple: of one number, or a sequence of them."""
+    """Return leading axes, a number or a sequence of numbers, as a tuple."""
     entries = value if isinstance(value, (tuple, list)) else (value,)
     if not all(isinstance(n, (int, np.integer)) and not isinstance(n, bool) and n >= 0 for n in entries):
         raise ArgumentTypeError(f"{name}: expected a tuple of ints >= 0, got {quote(value)}")
@@ -374,7 +374,7 @@ def as_shape(value: object, name: str) -> tuple[int, ...]:
 
 @cache
 def _unseeded() -> np.random.Generator:
-    """Return a generator that the system has seeded: to make one takes much longer than to draw a sample."""
+    """Return a generator seeded by the system: making one takes much longer than drawing a sample."""
     return np.random.default_rng()
 
 
@@ -384,7 +384,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def as_generator(value: object) -> np.random.Generator:
-    """Return a generator of random numbers: the one given, or one of this seed, or one that has none."""
+    """Return a random generator: the given one, one with this seed, or one without a seed."""
     if isinstance(value, np.random.Generator):
         return value
     if value is None:
@@ -400,5 +400,5 @@ def _fits(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
     """Return whether an array of one shape can be broadcast to another one."""
     try:
         return np.broadcast_shapes(shape, wanted) == wanted
-    except (ValueError, RuntimeError):  # Of more axes than NumPy broadcasts.
+    except (ValueError, RuntimeError):  # More axes than NumPy broadcasts.
         return False

@@ -1,4 +1,4 @@
-"""Joints and mobilizers have positions q and velocities v of their own: this is how both reach them."""
+"""Access of joints and mobilizers to their own positions q and velocities v."""
 
 from __future__ import annotations
 
@@ -25,18 +25,17 @@ __all__ = ["CoordinateOwner"]
 class CoordinateOwner(MultibodyElement):
     """An element with `num_positions` entries of q and `num_velocities` entries of v."""
 
-    # Where they begin in q and v; known once the tree is finalized, and where there is a Context. Here for
-    # pickles of trees that were not.
+    # Where they begin in q and v; known once the tree is finalized. Here for pickles of trees that were not.
     _position_start = -1
     _velocity_start = -1
 
     def _begin(self, name: str | None, model_instance: ModelInstanceIndex) -> None:
         super()._begin(name, model_instance)
-        # Nowhere yet. Attributes that come later can cost each element a dictionary of its own.
+        # Not known yet. Attributes added later can cost each element a dictionary.
         self._position_start = self._velocity_start = -1
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Let each constructor name the class its user called when the arguments do not fit."""
+        """Wrap each constructor: errors about its arguments then name the class that was called."""
         super().__init_subclass__(**kwargs)
         constructor = cls.__dict__.get("__init__")
         if constructor is not None:
@@ -89,47 +88,47 @@ class CoordinateOwner(MultibodyElement):
         return self._set_velocity_part(context, slice(0, self.num_velocities), v, "v")
 
     def get_positions_from_array(self, q_array: object) -> FloatArray:
-        """Return this element's part of `q_array`, shape (..., tree.num_positions), as read-only view."""
+        """Return this element's part of `q_array`, shape (..., tree.num_positions), a read-only view."""
         return self._read_only(self._position_slice(q_array, "q_array"))
 
     def get_velocities_from_array(self, v_array: object) -> FloatArray:
-        """Return this element's part of `v_array`, shape (..., tree.num_velocities), as read-only view."""
+        """Return this element's part of `v_array`, shape (..., tree.num_velocities), a read-only view."""
         return self._read_only(self._velocity_slice(v_array, "v_array"))
 
     def get_accelerations_from_array(self, vdot_array: object) -> FloatArray:
-        """Return this element's part of `vdot_array`, shape (..., tree.num_velocities), as read-only view."""
+        """Return this element's part of `vdot_array`, shape (..., tree.num_velocities), a read-only view."""
         return self._read_only(self._velocity_slice(vdot_array, "vdot_array"))
 
     def get_generalized_forces_from_array(self, tau_array: object) -> FloatArray:
-        """Return this element's part of `tau_array`, shape (..., tree.num_velocities), as read-only view."""
+        """Return this element's part of `tau_array`, shape (..., tree.num_velocities), a read-only view."""
         return self._read_only(self._velocity_slice(tau_array, "tau_array"))
 
     def get_mutable_positions_from_array(self, q_array: FloatArray) -> FloatArray:
-        """Return a view, to write into, of this element's part of `q_array`."""
+        """Return a writable view of this element's part of `q_array`."""
         return self._position_slice(self._writeable(q_array, "q_array"), "q_array")
 
     def get_mutable_velocities_from_array(self, v_array: FloatArray) -> FloatArray:
-        """Return a view, to write into, of this element's part of `v_array`."""
+        """Return a writable view of this element's part of `v_array`."""
         return self._velocity_slice(self._writeable(v_array, "v_array"), "v_array")
 
     def get_mutable_accelerations_from_array(self, vdot_array: FloatArray) -> FloatArray:
-        """Return a view, to write into, of this element's part of `vdot_array`."""
+        """Return a writable view of this element's part of `vdot_array`."""
         return self._velocity_slice(self._writeable(vdot_array, "vdot_array"), "vdot_array")
 
     def get_mutable_generalized_forces_from_array(self, tau_array: FloatArray) -> FloatArray:
-        """Return a view, to write into, of this element's part of `tau_array`."""
+        """Return a writable view of this element's part of `tau_array`."""
         return self._velocity_slice(self._writeable(tau_array, "tau_array"), "tau_array")
 
     def lock(self, context: ContextCore) -> Self:
         """Hold the present positions: the velocities become zero, and stay so until `unlock`.
 
         Forward dynamics gives no acceleration there; the mass matrix and inverse dynamics ignore locks. A
-        nonzero velocity is refused as long as the lock holds. What has no velocities cannot be locked.
+        nonzero velocity is rejected while the lock holds. An element without velocities cannot be locked.
         """
         return self._set_locked(context, True)
 
     def unlock(self, context: ContextCore) -> Self:
-        """Release what `lock` holds."""
+        """Undo `lock`."""
         return self._set_locked(context, False)
 
     def is_locked(self, context: ContextCore) -> bool:
@@ -173,7 +172,7 @@ class CoordinateOwner(MultibodyElement):
     def _set_position_part(self, context: ContextCore, part: slice, values: object, argument: str) -> Self:
         check_context(self, context)
         start = self.position_start
-        # One number alone is no vector.
+        # A number alone is not a vector.
         if type(values) is not float and context._write_part(
             False, start + part.start, part.stop - part.start, values
         ):
@@ -191,7 +190,7 @@ class CoordinateOwner(MultibodyElement):
     def _set_velocity_part(self, context: ContextCore, part: slice, values: object, argument: str) -> Self:
         check_context(self, context)
         start = self.velocity_start
-        # One number alone is no vector.
+        # A number alone is not a vector.
         if type(values) is not float and context._write_part(
             True, start + part.start, part.stop - part.start, values
         ):
@@ -219,7 +218,7 @@ class CoordinateOwner(MultibodyElement):
         return v[..., start : start + self.num_velocities]
 
     def _read_only(self, view: FloatArray) -> FloatArray:
-        """Return a view that cannot be written into: of a list or of integers it shows a copy."""
+        """Return a read-only view; for a list or integers, a view of a copy."""
         frozen: FloatArray = self.parent_tree._numbers.frozen(view)
         return frozen
 
@@ -247,7 +246,7 @@ class CoordinateOwner(MultibodyElement):
 
 
 def _naming_class(constructor: Callable[..., None]) -> Callable[..., None]:
-    """Return a constructor whose complaints about its arguments name the class that was called."""
+    """Return a constructor whose errors about its arguments name the class that was called."""
 
     @wraps(constructor)
     def construct(self: CoordinateOwner, *args: Any, **kwargs: Any) -> None:

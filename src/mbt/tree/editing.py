@@ -27,19 +27,19 @@ class Editing:
     _elements: ElementRegistry
 
     def edit(self) -> Self:
-        """Return a copy of this tree that is not finalized, to be changed at will.
+        """Return a copy of this tree that is not finalized, so it can be changed.
 
         The elements have the same names and indices: ``work.joints[joint.index]`` corresponds to `joint`.
-        Joints and mobilizers that ``finalize()`` made are not in it. This tree and its Contexts remain as
-        they are; the copy, once it is finalized, is another model, so `get_variant` does not lead to it. A
-        tree that computes in another scalar gives one that computes in doubles.
+        It lacks the joints and mobilizers that ``finalize()`` made. This tree and its Contexts stay as they
+        are; the copy, once finalized, is another model, so `get_variant` does not lead to it. The copy of a
+        tree in another scalar computes in doubles.
 
         Elements are copied with their attributes, or as their `do_clone_to_scalar` says.
 
         See Also
         --------
         clone : A copy that is finalized if this tree is.
-        remove, remove_subtree, rename : What can be done to it besides additions.
+        remove, remove_subtree, rename : Changes besides additions.
 
         Examples
         --------
@@ -69,7 +69,7 @@ class Editing:
         return cast("Self", work)
 
     def remove(self, element: ElementT) -> ElementT:
-        """Remove one element that no other one needs, before ``finalize()``; a body with its body frame.
+        """Remove one element that no other element needs, before ``finalize()``; a body with its body frame.
 
         Elements that come later take smaller indices. The removed element belongs to no tree from then on;
         it can be added again. A body that loses its joint becomes free; frames of a removed joint remain.
@@ -88,7 +88,7 @@ class Editing:
         Raises
         ------
         ArgumentValueError
-            When other elements need it, which the message names; when it is World, or a body frame.
+            When other elements need it: the message names them; when it is World, or a body frame.
         ArgumentTypeError, ForeignElementError
             When it is not an element of this tree.
         AlreadyFinalizedError
@@ -118,12 +118,12 @@ class Editing:
         return element
 
     def remove_subtree(self, body: RigidBody) -> tuple[MultibodyElement, ...]:
-        """Remove a body and all that hangs on it, before ``finalize()``.
+        """Remove a body and all that depends on it, before ``finalize()``.
 
-        With the bodies outboard of it go their frames, joints, mobilizers, actuators and sensors, and all
-        force elements and constraints that act on them, also those of a user. What is on other bodies stays,
-        such as the frame on which the body was mounted: ``body``'s joint has it as `frame_on_parent`. Model
-        instances stay, even if nothing is left in them; `remove` takes these.
+        The bodies outboard of it go too, with their frames, joints, mobilizers, actuators and sensors, and
+        all force elements and constraints that act on them, user-written ones included. Elements on other
+        bodies stay, such as the frame on which the body was mounted, `frame_on_parent` of its joint. Model
+        instances stay, even empty ones; use `remove` for these.
 
         Parameters
         ----------
@@ -133,12 +133,12 @@ class Editing:
         Returns
         -------
         tuple of MultibodyElement
-            What was removed, kind by kind. It belongs to no tree from then on.
+            The removed elements, kind by kind. They belong to no tree from then on.
 
         Raises
         ------
         ArgumentValueError
-            When the body is World; when a frame that depends on what would be removed carries a joint between
+            When the body is World; when a frame that depends on a removed element carries a joint between
             other bodies.
         TopologyError
             When the tree has loops, so the subtree is not defined.
@@ -163,7 +163,7 @@ class Editing:
         return remove_subtree(self._elements, body)
 
     def rename(self, element: ElementT, name: str) -> ElementT:
-        """Give an element another name, before ``finalize()``; a body frame is named as its body.
+        """Give an element another name, before ``finalize()``; a body frame has the name of its body.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""What all elements have in common: a name, a model instance, and at most one tree that owns them."""
+"""Common parts of all elements: a name, a model instance, and at most one tree that owns them."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class MultibodyElement:
     """An element of a `MultibodyTree`.
 
     It is a body, frame, mobilizer, joint, force element, actuator, constraint or sensor. It belongs to no
-    tree when it is constructed, and to one tree from when it was added until it is removed.
+    tree when constructed, and to one tree from its addition to its removal.
 
     A subclass written in Python may have parameters, discrete state and cache entries of its own: it declares
     them in `do_declare_parameters`, `do_declare_discrete_state` and `do_declare_cache_entries`, which
@@ -71,16 +71,16 @@ class MultibodyElement:
         The model instance; None is the default one, 1.
     """
 
-    #: What messages call an element of this kind.
+    #: How messages name this kind of element.
     kind: ClassVar[str] = "element"
     #: The method of the tree that adds one.
     _adder: ClassVar[str] = "add_element"
 
-    # Of each element; here for those of a class whose constructor forgets this one.
+    # Set on each element; here for a class whose constructor does not call this one.
     _tree: MultibodyTree | None = None
 
     def __init__(self, name: str | None, model_instance: int | None) -> None:
-        # What is as usual is not worth a message: that takes longer than all else. So it is in what follows.
+        # In usual cases no message is prepared: that takes longer than all else. Likewise below.
         if name is not None and not (type(name) is str and name):
             name = as_name(name, f"{type(self).__name__}: name")
         if model_instance is None:
@@ -90,7 +90,7 @@ class MultibodyElement:
         self._begin(name, ModelInstanceIndex(model_instance))
 
     def _begin(self, name: str | None, model_instance: ModelInstanceIndex) -> None:
-        """Have a name and a model instance, both checked, and belong to no tree."""
+        """Take a name and a model instance, both checked; the element belongs to no tree."""
         self._name = name
         self._model_instance = model_instance
         self._tree = None
@@ -99,12 +99,12 @@ class MultibodyElement:
 
     @property
     def name(self) -> str:
-        """Name, never empty. An element constructed without one has its final name once it was added."""
+        """Name, never empty. An element constructed without a name gets it when it is added."""
         return self._name if self._name is not None else f"unnamed {self.kind}"
 
     @property
     def scoped_name(self) -> str:
-        """Name with that of the model instance, ``"arm::link"``; the name alone in instances 0 and 1."""
+        """Name behind that of the model instance, ``"arm::link"``; the name alone in instances 0 and 1."""
         if self._model_instance in (world_model_instance(), default_model_instance()):
             return self.name
         return f"{self.parent_tree.get_model_instance_name(self._model_instance)}::{self.name}"
@@ -145,7 +145,7 @@ class MultibodyElement:
         """Declare parameters with `declare_numeric_parameter` and `declare_abstract_parameter`.
 
         A subclass may override it. ``finalize()`` calls it, before the layout of the tree is known. Keep the
-        index that is returned: ``context.get_numeric_parameter(index)`` takes it. Nothing by default.
+        index that is returned: ``context.get_numeric_parameter(index)`` takes it. Does nothing by default.
 
         Examples
         --------
@@ -173,16 +173,17 @@ class MultibodyElement:
         """
 
     def do_set_default_parameters(self, parameters: Parameters) -> None:
-        """Write other defaults than those declared into `parameters`. Nothing by default.
+        """Write defaults other than those declared into `parameters`. Does nothing by default.
 
-        It is called for each new Context, and by ``tree.set_default_context()``, for who declared any.
+        It is called for each new Context, and by ``tree.set_default_context()``, for elements that declare
+        any.
         """
 
     def do_declare_discrete_state(self) -> None:
-        """Declare discrete state with `declare_discrete_state`, as `do_declare_parameters`."""
+        """Declare discrete state with `declare_discrete_state`, like `do_declare_parameters`."""
 
     def do_declare_cache_entries(self) -> None:
-        """Declare cache entries with `declare_cache_entry`, as `do_declare_parameters`."""
+        """Declare cache entries with `declare_cache_entry`, like `do_declare_parameters`."""
 
     def declare_parameters(self) -> None:
         """Declare the parameters of this element. ``finalize()`` calls it; users do not."""
@@ -202,14 +203,14 @@ class MultibodyElement:
     def set_default_parameters(self, parameters: Parameters) -> None:
         """Write the defaults of the parameters of this element into `parameters`.
 
-        They are what it declared, and then what its `do_set_default_parameters` says. Those of other elements
-        stay as they are. Elements of mbt itself declare no parameters: the defaults of their constants are
-        properties such as `RigidBody.default_mass`, and a Context has its own, `RigidBody.get_mass`.
+        They are the declared values, then those that its `do_set_default_parameters` writes. Those of other
+        elements stay as they are. Of mbt's own elements only servos declare parameters: other defaults are
+        properties such as `RigidBody.default_mass`; a Context has its own, `RigidBody.get_mass`.
 
         Parameters
         ----------
         parameters : Parameters
-            Of this tree, writable.
+            Those of this tree, writable.
 
         Raises
         ------
@@ -218,7 +219,7 @@ class MultibodyElement:
         NotFinalizedError
             When the tree is not finalized: ``finalize()`` asks for the declarations.
         ArgumentTypeError, ArgumentValueError
-            When `parameters` is something else, or of a tree whose elements declare something else.
+            When `parameters` is something else, or belongs to a tree with other declarations.
         """
         if not isinstance(parameters, Parameters):
             raise ArgumentTypeError(
@@ -227,7 +228,7 @@ class MultibodyElement:
         self.parent_tree._known_declarations().write_defaults(self, parameters)
 
     def declare_numeric_parameter(self, model_vector: object) -> NumericParameterIndex:
-        """Declare a vector as parameter; to be called in `do_declare_parameters`.
+        """Declare a vector parameter; to be called in `do_declare_parameters`.
 
         Parameters
         ----------
@@ -237,18 +238,18 @@ class MultibodyElement:
         Returns
         -------
         NumericParameterIndex
-            What ``context.get_numeric_parameter`` takes.
+            The argument of ``context.get_numeric_parameter``.
 
         Raises
         ------
         NotFinalizedError, AlreadyFinalizedError
-            When it is called anywhere else.
+            When it is called elsewhere.
         """
         declarations = self._declarations("declare_numeric_parameter")
         return declarations.add_numeric(self, model_vector, f"{self._label}: model_vector")
 
     def declare_abstract_parameter(self, model_value: object) -> AbstractParameterIndex:
-        """Declare any object as parameter; to be called in `do_declare_parameters`.
+        """Declare any object as a parameter; to be called in `do_declare_parameters`.
 
         Parameters
         ----------
@@ -258,12 +259,12 @@ class MultibodyElement:
         Returns
         -------
         AbstractParameterIndex
-            What ``context.get_abstract_parameter`` takes.
+            The argument of ``context.get_abstract_parameter``.
 
         Raises
         ------
         NotFinalizedError, AlreadyFinalizedError
-            When it is called anywhere else.
+            When it is called elsewhere.
         """
         return self._declarations("declare_abstract_parameter").add_abstract(self, model_value)
 
@@ -278,12 +279,12 @@ class MultibodyElement:
         Returns
         -------
         DiscreteStateIndex
-            What ``context.get_discrete_state`` takes.
+            The argument of ``context.get_discrete_state``.
 
         Raises
         ------
         NotFinalizedError, AlreadyFinalizedError
-            When it is called anywhere else.
+            When it is called elsewhere.
         """
         declarations = self._declarations("declare_discrete_state")
         return declarations.add_discrete(self, model_vector, f"{self._label}: model_vector")
@@ -294,7 +295,7 @@ class MultibodyElement:
         calc: Callable[[Any], Any],
         prerequisites: Iterable[str | CacheEntry] = SOURCES,
     ) -> CacheEntry:
-        """Declare a computation whose result Contexts keep; to be called in `do_declare_cache_entries`.
+        """Declare a computation whose results Contexts cache; to be called in `do_declare_cache_entries`.
 
         Parameters
         ----------
@@ -310,14 +311,14 @@ class MultibodyElement:
         Returns
         -------
         CacheEntry
-            What ``context.eval_cache_entry`` takes.
+            The argument of ``context.eval_cache_entry``.
 
         Raises
         ------
         ArgumentValueError
             When a prerequisite is none of these.
         NotFinalizedError, AlreadyFinalizedError
-            When it is called anywhere else.
+            When it is called elsewhere.
         """
         declarations = self._declarations("declare_cache_entry")
         return declarations.add_cache_entry(self, description, calc, prerequisites, self._label)
@@ -334,11 +335,11 @@ class MultibodyElement:
         return getattr(cls, own) is not getattr(base, own) or getattr(cls, hook) is not getattr(base, hook)
 
     def _declarations(self, method: str) -> Declarations:
-        """Return what collects declarations, while ``finalize()`` asks this element for them."""
+        """Return the collector of declarations, while ``finalize()`` asks this element for them."""
         declarations = None if self._tree is None else self._tree._declaring
         if declarations is None or declarations.current is not self:
             message = (
-                f"{self._label}: {method}() belongs into do_declare_parameters(), do_declare_discrete_state"
+                f"{self._label}: {method}() belongs in do_declare_parameters(), do_declare_discrete_state"
                 "() and do_declare_cache_entries(), which finalize() calls."
             )
             if self._tree is not None and self._tree.is_finalized:
@@ -347,17 +348,17 @@ class MultibodyElement:
         return declarations
 
     def _needs(self) -> Iterable[tuple[MultibodyElement, str]]:
-        """Return the elements that must be of the same tree, each with the name it has here."""
+        """Return the elements that must belong to the same tree, each with its role here."""
         return ()
 
     @property
     def _name_scope(self) -> int:
-        """Elements of one kind and one scope have different names."""
+        """The scope within which names of elements of one kind are unique."""
         return self._model_instance
 
     @property
     def _label(self) -> str:
-        """What messages call this element: ``joint 'elbow'``."""
+        """How messages name this element: ``joint 'elbow'``."""
         return f"{self.kind} {quote(self.name)}" if self._name is not None else self.name
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
@@ -365,15 +366,15 @@ class MultibodyElement:
         return above.reduce_element(self)
 
     def __dask_tokenize__(self) -> object:
-        """Return what dask calls this element: the same in every tree that is built alike."""
+        """Return the token that dask uses for this element: the same in every tree that is built alike."""
         return above.token_of_element(self)
 
     def _repr_html_(self) -> str:
-        """Return what it is, and its numbers, for a notebook."""
+        """Return its type and its numbers, for a notebook."""
         return above.describe_element_as_html(self)
 
     def __copy__(self) -> Self:
-        """Return another element like this one, which no tree owns."""
+        """Return a copy of this element that no tree owns."""
         if self._tree is not None:
             raise ForeignElementError(
                 f"{self._label} cannot be copied alone, for it belongs to a tree: "
@@ -384,7 +385,7 @@ class MultibodyElement:
     def _checked(self, check: Callable[..., Any], value: object, name: str, *extents: Any) -> Any:
         """Return ``check(value, name, *extents)``; errors name this element too.
 
-        Its label takes longer than most checks, so it is made for errors only: what failed is checked again.
+        Its label takes longer than most checks, so it is made for errors only: a failed check is repeated.
         """
         try:
             return check(value, name, *extents)
@@ -413,7 +414,7 @@ class MultibodyElement:
             raise AlreadyFinalizedError(f"{self._label}: {what} cannot change after finalize(). {instead}")
 
     def _repr_details(self) -> str:
-        """Return what the representation tells beyond the name, with a leading space."""
+        """Return what the representation shows besides the name, with a leading space."""
         return ""
 
     def __repr__(self) -> str:
@@ -426,17 +427,17 @@ class MultibodyElement:
             )
             return f"<{type(self).__name__} {quote(self.name)} {place}{self._repr_details()}>"
         except AttributeError:
-            # Made by __new__ alone, or half loaded by pickle, which asks in messages of its own.
+            # Made by __new__ alone, or half loaded by pickle, whose messages show it.
             return f"<{type(self).__name__} without a name>"
 
 
-# What finalize() calls, and what that calls.
+# The methods that finalize() calls, and the hooks that these call.
 _OWN_HOOKS = {
     "declare_parameters": "do_declare_parameters",
     "declare_discrete_states": "do_declare_discrete_state",
     "declare_cache_entries": "do_declare_cache_entries",
 }
-#: By the kinds of elements.
+#: Methods that look up elements by name, for each kind.
 _LOOK_UPS = {
     "RigidBody": "get_body_by_name",
     "Frame": "get_frame_by_name",
@@ -468,22 +469,22 @@ def as_model_instance(value: object, argument: str, count: int | None = None) ->
 def call_constructor(
     class_name: str, constructor: Callable[..., ResultT], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> ResultT:
-    """Call a class, or what constructs its elements.
+    """Call a class, or a function that constructs its elements.
 
     Parameters
     ----------
     class_name : str
-        The class, as its user sees it.
+        The name of the class, as its user sees it.
     constructor : callable
-        What takes the arguments.
+        The class or function that takes the arguments.
     args, kwargs : tuple, dict
         The arguments.
 
     Raises
     ------
     ArgumentTypeError
-        When they are not those that `constructor` takes; the message lists the latter. What the constructor
-        raises itself passes.
+        When `constructor` does not take such arguments; the message lists those it takes. Errors that the
+        constructor itself raises pass through.
     """
     try:
         return constructor(*args, **kwargs)
@@ -523,13 +524,13 @@ def check_constructed(element: MultibodyElement, argument: str = "") -> None:
 
 
 def is_constructed(element: object, element_type: type[Any] = object) -> bool:
-    """Return what `check_element` finds, without the words for a refusal: they take longer than all else."""
-    # It is in no class. Not of `vars`: the dictionary of attributes is made when somebody looks at it.
+    """Return whether `check_element` would pass, without the texts of its error: they take longer."""
+    # No class has this attribute. Not `vars`: that would create the dictionary of attributes.
     return isinstance(element, element_type) and hasattr(element, "_is_ephemeral")
 
 
 def describe_element(element: object, kinds: Sequence[str]) -> str:
-    """Return what messages show of something else than an element of some kinds, and how to come by one."""
+    """Describe, in a message, a value that is not an element of these kinds, and how to get one."""
     for kind, look_up in _LOOK_UPS.items():
         if isinstance(element, str) and kind in kinds:
             return f"str {quote(element)}: tree.{look_up}({quote(element)}) looks up by name"

@@ -1,4 +1,4 @@
-"""The elements of a tree for those who ask: all of a kind, by index, by name, by model instance."""
+"""Access to the elements of a tree: all of a kind, by index, by name, by model instance."""
 
 from __future__ import annotations
 
@@ -33,17 +33,18 @@ __all__ = ["ElementAccess"]
 
 
 class ElementAccess:
-    """The part of `MultibodyTree` that hands out elements.
+    """The part of `MultibodyTree` that gives access to elements.
 
     A look-up by name searches all model instances unless one is given, or the name is a scoped one,
-    ``"arm::elbow"``: element ``"elbow"`` of model instance ``"arm"``, if no element is named so itself. It
-    raises `UnknownNameError` when there is no such element, and `ArgumentValueError` when several model
-    instances have one. A look-up by index raises `ElementIndexError` when the index is out of range.
+    ``"arm::elbow"``: element ``"elbow"`` of model instance ``"arm"``, if no element itself has the full name.
+    It raises `UnknownNameError` when there is no such element, and `ArgumentValueError` when several model
+    instances have such an element. A look-up by index raises `ElementIndexError` when the index is out of
+    range.
     """
 
     _elements: ElementRegistry
 
-    # Everything of a kind, in index order.
+    # All elements of a kind, in index order.
 
     @property
     def bodies(self) -> tuple[RigidBody, ...]:
@@ -88,7 +89,7 @@ class ElementAccess:
     @property
     def world_body(self) -> RigidBody:
         """The world body: body 0."""
-        # Not of the tuple of all bodies, which is made anew after each addition.
+        # Not from the tuple of all bodies, which is made anew after each addition.
         return self._elements.bodies._elements[0]
 
     @property
@@ -101,7 +102,7 @@ class ElementAccess:
         """The gravity element; None when the tree has no gravity."""
         return self._elements.gravity_field
 
-    # How many there are.
+    # Numbers of elements.
 
     @property
     def num_bodies(self) -> int:
@@ -202,40 +203,40 @@ class ElementAccess:
         name : str
             The name, or the scoped name: ``"arm::link"``.
         model_instance : ModelInstanceIndex or str, optional
-            Where to look; by default all model instances.
+            Where to search; by default in all model instances.
 
         Raises
         ------
         UnknownNameError
-            When there is none; the message lists the nearest names.
+            When there is no such body; the message lists the nearest names.
         ArgumentValueError
-            When several model instances have a body of this name, and none of them is given.
+            When several model instances have a body of this name, and `model_instance` is not given.
         """
         instance = self._checked_instance(model_instance)
         return self._elements.bodies.find(name, instance, self._elements.model_instances)
 
     def get_frame_by_name(self, name: str, model_instance: int | str | None = None) -> Frame:
-        """Return the frame with this name; otherwise as `get_body_by_name`."""
+        """Return the frame with this name; otherwise like `get_body_by_name`."""
         instance = self._checked_instance(model_instance)
         return self._elements.frames.find(name, instance, self._elements.model_instances)
 
     def get_joint_by_name(self, name: str, model_instance: int | str | None = None) -> Joint:
-        """Return the joint with this name; otherwise as `get_body_by_name`."""
+        """Return the joint with this name; otherwise like `get_body_by_name`."""
         instance = self._checked_instance(model_instance)
         return self._elements.joints.find(name, instance, self._elements.model_instances)
 
     def get_joint_actuator_by_name(self, name: str, model_instance: int | str | None = None) -> JointActuator:
-        """Return the joint actuator with this name; otherwise as `get_body_by_name`."""
+        """Return the joint actuator with this name; otherwise like `get_body_by_name`."""
         instance = self._checked_instance(model_instance)
         return self._elements.actuators.find(name, instance, self._elements.model_instances)
 
     def get_constraint_by_name(self, name: str, model_instance: int | str | None = None) -> Constraint:
-        """Return the constraint with this name; otherwise as `get_body_by_name`."""
+        """Return the constraint with this name; otherwise like `get_body_by_name`."""
         instance = self._checked_instance(model_instance)
         return self._elements.constraints.find(name, instance, self._elements.model_instances)
 
     def get_sensor_by_name(self, name: str, model_instance: int | str | None = None) -> Sensor:
-        """Return the sensor with this name; otherwise as `get_body_by_name`."""
+        """Return the sensor with this name; otherwise like `get_body_by_name`."""
         instance = self._checked_instance(model_instance)
         return self._elements.sensors.find(name, instance, self._elements.model_instances)
 
@@ -281,7 +282,7 @@ class ElementAccess:
 
     @property
     def model_instances(self) -> tuple[ModelInstance, ...]:
-        """The model instances, in index order. Each will do wherever an index of one is wanted."""
+        """The model instances, in index order. Each may stand for its index."""
         return self._elements.model_instances.as_tuple()
 
     def get_model_instance(self, model_instance: ModelInstanceIndex | int) -> ModelInstance:
@@ -325,7 +326,7 @@ class ElementAccess:
         return self._indices_in(self._elements.actuators, model_instance)
 
     def _indices_in(self, elements: ElementCollection[Any], model_instance: int | str) -> list[Any]:
-        # Not of `index`, which asks each element for its tree.
+        # Not from `index`, which checks the tree of each element.
         return [element._index for element in elements.in_instance(self._known_instance(model_instance))]
 
     def _checked_instance(self, model_instance: int | str | None) -> ModelInstanceIndex | None:

@@ -1,4 +1,4 @@
-"""Elements as people read them in notebooks: what they are, and their numbers, in a table."""
+"""Tables of elements for notebooks: their types and their numbers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Row = tuple[str, str]
 
 
 def describe_element_as_html(element: MultibodyElement) -> str:
-    """Return an element for a notebook, whether a tree has it or not."""
+    """Return an element for a notebook, whether it belongs to a tree or not."""
     if element.has_parent_tree and element.parent_tree.scalar_type.name != "double":
         return as_html(repr(element), [])
     table = Table(("", ""), left=(0, 1))
@@ -120,7 +120,7 @@ def _describe_frame(frame: Frame) -> Iterator[Row]:
 def _describe_pose(where: str, frame: Frame) -> Iterator[Row]:
     try:
         X_BF = frame._default_pose()
-    except Exception:  # One of a user that is not fixed.
+    except Exception:  # A user's frame that is not fixed.
         return
     yield f"{where}: position [m]", _join(X_BF[:3, 3])
     if not np.array_equal(X_BF[:3, :3], np.eye(3)):

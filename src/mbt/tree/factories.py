@@ -1,4 +1,4 @@
-"""What a tree makes: Contexts, and clones that compute in other scalars."""
+"""Contexts of a tree, and clones that compute in other scalars."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Factories(TreeCore):
     def clone_to_scalar(self, scalar: str | ScalarType) -> MultibodyTree:
         """Return a clone of this tree that computes in another scalar type.
 
-        All that the clone and its Contexts hold and return are arrays of that scalar, parameters included.
-        Elements are new ones of the same classes, and `get_variant` leads from one tree to the other;
-        `ForceElement` and `Frame` have a method `do_clone_to_scalar` that a subclass may override. The
+        The clone and its Contexts hold and return only arrays of that scalar, parameters included. Its
+        elements are new ones of the same classes; `get_variant` finds the one that corresponds to an element
+        of the other tree. Subclasses of `ForceElement` and `Frame` may override `do_clone_to_scalar`. The
         compiled model is shared.
 
         Parameters
@@ -107,9 +107,8 @@ class Factories(TreeCore):
         Parameters
         ----------
         batch_shape : int or tuple of int, optional
-            Leading axes of every array of the Context, of what is set in it and of what is computed from it:
-            so many states, each with its own inputs and parameters, computed together. See
-            ``docs/batches.md``.
+            Leading axes of every array that the Context holds, takes or returns: a state for each sample,
+            with its own inputs and parameters, all computed together. See ``docs/batches.md``.
 
         Raises
         ------
@@ -118,7 +117,7 @@ class Factories(TreeCore):
         ArgumentTypeError, ElementIndexError
             When `batch_shape` is not a tuple of int, or one is negative.
         ShapeError
-            When there is a batch, and the tree computes in another scalar than double.
+            When there is a batch, and the tree computes in a scalar other than double.
 
         Examples
         --------

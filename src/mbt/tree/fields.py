@@ -1,7 +1,7 @@
-"""Declared fields: what an element tells once of a number or of another element that it has.
+"""Declared fields: an element declares its numbers, and other elements it refers to, once.
 
-A field is a property of the class. Its accessors follow from it, and so do the checks of constructors and
-setters, and what JSON and pickles hold.
+A field is a property of the class. Its accessors, the checks of constructors and setters, and the content of
+JSON and pickles follow from it.
 """
 
 from __future__ import annotations
@@ -60,14 +60,14 @@ ValueT = TypeVar("ValueT")
 
 
 class Bound:
-    """What numbers may be.
+    """A bound on numbers.
 
     Parameters
     ----------
     check : str
         The method of `Numbers` that checks one.
     words : str
-        What documentation says of it.
+        Its text in documentation.
     """
 
     def __init__(self, check: str, words: str) -> None:
@@ -82,19 +82,19 @@ POSITIVE_OR_INFINITE = Bound("as_positive_or_infinite", ", greater than zero, or
 
 
 class _Field(property, Generic[ValueT]):
-    """A property that a class declares; type checkers read that it has a value of some type."""
+    """A property that a class declares, with a value type for type checkers."""
 
     #: Its name in constructors, setters and files.
     name: str = ""
 
     def __set_name__(self, owner: Any, name: str) -> None:
-        if not self.name:  # Otherwise it is another name for the same.
+        if not self.name:  # Otherwise it is an alias of the same field.
             self.name = name.removeprefix("default_")
             self._join(owner)
 
     @abstractmethod
     def _join(self, owner: Any) -> None:
-        """Become a field of a class."""
+        """Add the field to a class."""
 
     if TYPE_CHECKING:
 
@@ -111,7 +111,7 @@ class Reference(_Field[ValueT]):
     Parameters
     ----------
     kind : type
-        What it may be. A body stands for its body frame.
+        Its type. A body stands for its body frame.
     doc : str
         The documentation of the property.
     """
@@ -127,7 +127,7 @@ class Reference(_Field[ValueT]):
         owner._references = (*owner._references, self)
 
     def checked(self, value: object, what: str) -> Any:
-        """Return an element that was given."""
+        """Check and return a given element."""
         argument = f"{what}: {self.name}"
         if self.kind is Frame:
             return as_frame(value, argument)
@@ -136,20 +136,20 @@ class Reference(_Field[ValueT]):
 
 
 class Parameter(_Field[ValueT]):
-    """Numbers of the core: some of the defaults of an element, and of its parameters in each Context.
+    """Numbers of an element for the core: its defaults, and parameters of each Context.
 
     Parameters
     ----------
     what : str
-        What they are, for documentation.
+        Their meaning, for documentation.
     unit : str, optional
         Their unit.
     bound : Bound, optional
-        What each may be.
+        The bound on each.
     size : int, optional
-        How many there are; 0 means a number that is no array.
+        Length of the vector; 0 for a single number.
     usual : tuple of float, optional
-        What files leave out.
+        Values that files leave out.
     """
 
     def __init__(
@@ -174,7 +174,7 @@ class Parameter(_Field[ValueT]):
 
     def _join(self, owner: Any) -> None:
         before = owner._fields
-        #: Where they begin among the numbers of the element.
+        #: Index of the first among the numbers of the element.
         self.first: int = before[-1].first + before[-1].size if before else 0
         self.part = slice(self.first, self.first + self.size)
         owner._fields = (*before, self)
@@ -184,9 +184,9 @@ class Parameter(_Field[ValueT]):
         """Return the default of an element."""
 
     def checked(self, value: object, what: str | MultibodyElement, numbers: Numbers = DOUBLES) -> Any:
-        """Return what was given for these numbers, in numbers of a Context.
+        """Check a given value of these numbers, and convert it to the scalar of a Context.
 
-        Errors name what it was given for: a text, or an element.
+        Errors name `what`: a text, or an element.
         """
         check = getattr(numbers, self._check_name)
         if isinstance(what, MultibodyElement):
@@ -194,7 +194,7 @@ class Parameter(_Field[ValueT]):
         return check(value, f"{what}: {self.name}", *self._extents)
 
     def _make_reader(self, get: Callable[..., Any]) -> Any:
-        return _Accessor(self, get, f"Return the {self._what} that `context` has{self._unit}{self._shape}.")
+        return _Accessor(self, get, f"Return the {self._what} in `context`{self._unit}{self._shape}.")
 
     def _make_accessors(self, get: Callable[..., Any]) -> tuple[Any, Any, Any]:
         def set_default(self: Any, value: object) -> Any:
@@ -255,7 +255,7 @@ class Vector(Parameter[FloatArray]):
 
 
 class _Accessor:
-    """Becomes a method of the class that it is a member of, with the name of the field for its argument."""
+    """A member that becomes a method of its class, with the name of the field for its argument."""
 
     def __init__(self, field: Parameter[Any], function: Any, doc: str) -> None:
         self._field = field

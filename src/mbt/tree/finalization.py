@@ -1,4 +1,4 @@
-"""What ``finalize()`` does: elements and their forest become flat arrays for the compiled core.
+"""The work of ``finalize()``: elements and their forest become flat arrays for the compiled core.
 
 `make_plan` and `make_arrays` read the elements and change nothing; `FinalizationPlan.carry_out` changes them
 and cannot fail, and `undo` is its inverse.
@@ -33,7 +33,7 @@ _WELDED = IDENTITY.ravel()
 
 
 class FinalizationPlan:
-    """Where each element of a tree has its place.
+    """The place of each element of a tree.
 
     Attributes
     ----------
@@ -44,9 +44,9 @@ class FinalizationPlan:
     new_mobilizers : list of Mobilizer
         New mobilizers that model the joints, in the order of the joints.
     mobilizer_of_node : list of Mobilizer
-        The inboard mobilizer of each node but World: entry ``b - 1`` is of node ``b``.
+        The inboard mobilizer of each node but World: entry ``b - 1`` belongs to node ``b``.
     q_start, v_start : tuple of int
-        Where the positions and velocities of each node begin, and one entry more: how many there are.
+        Index of the first position and velocity of each node, and as a last entry their total number.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class FinalizationPlan:
         self.ephemeral_joints = ephemeral_joints
         self.new_mobilizers = new_mobilizers
         self.mobilizer_of_node = mobilizer_of_node
-        # World has none.
+        # World has no mobilizer.
         types: list[type[Mobilizer]] = list(map(type, mobilizer_of_node))
         num_positions = {cls: len(cls.position_suffixes) for cls in set(types)}
         num_velocities = {cls: len(cls.velocity_suffixes) for cls in set(types)}
@@ -99,16 +99,16 @@ class FinalizationPlan:
         )
 
     def carry_out(self, elements: ElementRegistry) -> None:
-        """Give the tree its new elements, and tell each element its place. Nothing here can fail."""
+        """Add the new elements to the tree, and give each element its place. This cannot fail."""
         elements.adopt(self.ephemeral_joints, self.new_mobilizers)
         elements.forget_graph()
         self.place(elements)
 
     def place(self, elements: ElementRegistry) -> None:
-        """Tell each element its place."""
+        """Give each element its place."""
         bodies = elements.bodies.as_tuple()
         bodies[0]._place(BodyNodeIndex(0))
-        # Without World, which has no mobilizer.
+        # Not World, which has no mobilizer.
         nodes = zip(shared_integers(len(bodies))[1:], self.forest.body[1:], strict=False)
         starts = zip(self.q_start[1:], self.v_start[1:], strict=True)
         for (b, i), mobilizer, (q_start, v_start) in zip(nodes, self.mobilizer_of_node, starts, strict=False):
@@ -125,7 +125,7 @@ class FinalizationPlan:
 
 
 def undo(elements: ElementRegistry) -> None:
-    """Take back what `FinalizationPlan.carry_out` did: the elements it made, and all places."""
+    """Undo `FinalizationPlan.carry_out`: remove the elements it made, and all places."""
     for body in elements.bodies:
         body._place(BodyNodeIndex(-1))
         body._inboard_mobilizer = None
@@ -145,7 +145,7 @@ def make_plan(elements: ElementRegistry) -> FinalizationPlan:
     Raises
     ------
     TopologyError
-        When the bodies and joints form no tree.
+        When the bodies and joints do not form a tree.
     """
     forest = grow_forest(elements.graph)
     ephemeral_joints = _make_ephemeral_joints(elements, forest)

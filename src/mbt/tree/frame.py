@@ -44,13 +44,13 @@ class Frame(FrameMotion):
     """A frame F fixed in a body B. Its pose X_BF depends on parameters only, never on time or state.
 
     This is the base class. Most frames are a `FixedOffsetFrame`. Subclass it to write one of your own, with
-    a method `do_calc_pose_in_body_frame` that computes the pose from parameters which it declares. The pose,
-    and all that is computed with the frame, then follows each change of them in a Context.
+    a method `do_calc_pose_in_body_frame` that computes the pose from parameters that it declares. The pose,
+    and everything computed with the frame, then follows their changes in a Context.
 
     Parameters
     ----------
     name : str or None
-        Name, unique among the frames of the model instance; None: it is given one when it is added.
+        Name, unique among the frames of the model instance; None: a name is made when the frame is added.
     body : RigidBody
         The body B.
     model_instance : ModelInstanceIndex, optional
@@ -127,8 +127,8 @@ class Frame(FrameMotion):
     def get_fixed_pose_in_body_frame(self) -> FloatArray:
         """Return the default pose X_BF of this frame F in its body frame B, shape (4, 4).
 
-        Like the next three, it returns numbers of the scalar of the tree: an `AutoDiffArray` without
-        derivatives, or an array of objects, in a clone of that scalar.
+        Like the next three, it returns an array in the scalar of the tree: in clones an `AutoDiffArray`
+        without derivatives, or an array of objects.
         """
         return self._as_numbers_of_tree(self._default_pose())
 
@@ -171,7 +171,7 @@ class Frame(FrameMotion):
         return self._pose_of(context)
 
     def _pose_of(self, context: ContextCore) -> FloatArray:
-        """Return X_BF of a frame with an offset, or of the core, of a Context that was checked."""
+        """Return X_BF of this frame; the Context was checked before."""
         offsets, base = self._offsets_to_base()
         X_BF = base._pose_of_base(context)
         for frame in reversed(offsets):
@@ -211,7 +211,7 @@ class Frame(FrameMotion):
             return numbers.as_rotation(R_BQ, self._what("do_calc_offset_rotation_matrix_in_body"))
         return cast("FloatArray", multiply(self._pose_of(context)[..., :3, :3].copy(), R))
 
-    # Out of the poses of all frames that `tree.eval_frame_body_poses(context)` returns. Every body has a
+    # From the poses of all frames that `tree.eval_frame_body_poses(context)` returns. Every body has a
     # mobilizer of its own, so its frame (L of a link) is also the frame B that moves.
 
     def get_X_LF(self, frame_body_poses: FrameBodyPoseCache) -> FloatArray:
@@ -288,15 +288,15 @@ class Frame(FrameMotion):
         """Return a new frame like this one for a clone of its tree; see `ForceElement.do_clone_to_scalar`."""
         return cast("Self", above.clone_attributes(self, tree_clone))
 
-    # What a subclass written in Python overrides.
+    # Methods that a subclass written in Python overrides.
 
     def do_calc_pose_in_body_frame(self, parameters: Parameters) -> Any:
-        """Return the pose X_BF, shape (4, 4), of the parameters alone. A subclass must override it.
+        """Return the pose X_BF, shape (4, 4), from the parameters alone. A subclass must override it.
 
         Parameters
         ----------
         parameters : Parameters
-            Values of what elements declared: ``parameters.get_numeric_parameter(index)``.
+            Values of declared parameters: ``parameters.get_numeric_parameter(index)``.
         """
         raise ArgumentTypeError(
             f"{type(self).__name__}: expected a method do_calc_pose_in_body_frame(self, parameters)"
@@ -305,8 +305,8 @@ class Frame(FrameMotion):
     def do_calc_rotation_matrix_in_body_frame(self, parameters: Parameters) -> Any:
         """Return the rotation R_BF, shape (3, 3): that of `do_calc_pose_in_body_frame` by default.
 
-        This and the next two methods are shortcuts for who asks for nothing else. A subclass that overrides
-        them must agree with its `do_calc_pose_in_body_frame`, which all other computations use.
+        This and the next two methods are shortcuts for callers that need nothing else. A subclass that
+        overrides them must agree with its `do_calc_pose_in_body_frame`, which all other computations use.
         """
         return _as_array(self.do_calc_pose_in_body_frame(parameters))[..., :3, :3]
 
@@ -319,9 +319,9 @@ class Frame(FrameMotion):
         return _as_array(self.do_calc_rotation_matrix_in_body_frame(parameters)) @ R_FQ
 
     def do_get_fixed_pose_in_body_frame(self) -> Any:
-        """Return the default pose X_BF, shape (4, 4), that of the default parameters of a finalized tree.
+        """Return the default pose X_BF, shape (4, 4), at the default parameters of a finalized tree.
 
-        A subclass that knows it earlier may override it; both must agree.
+        A subclass may override it to return the pose earlier; both must agree.
         """
         if self._tree is None or not self._tree.is_finalized:
             raise NotFinalizedError(
@@ -340,15 +340,15 @@ class Frame(FrameMotion):
     @classmethod
     def _declares(cls, hook: str) -> bool:
         if hook == "declare_parameters" and cls.do_declare_parameters is Frame.do_declare_parameters:
-            # That one does nothing but ask for the parameters of a frame.
+            # Frame's own method only calls do_declare_frame_parameters.
             return cls.do_declare_frame_parameters is not Frame.do_declare_frame_parameters
         return super()._declares(hook)
 
     def do_declare_frame_parameters(self) -> None:
-        """Declare parameters with `declare_numeric_parameter`. Nothing by default."""
+        """Declare parameters with `declare_numeric_parameter`. Does nothing by default."""
 
     def do_set_default_frame_parameters(self, parameters: Parameters) -> None:
-        """Write defaults other than those declared into `parameters`. Nothing by default."""
+        """Write defaults other than those declared into `parameters`. Does nothing by default."""
 
     # For the tree.
 
@@ -369,18 +369,18 @@ class Frame(FrameMotion):
         return pose
 
     def _parameters_of(self, context: Any) -> Parameters:
-        """Return what elements declared, with the values of a Context."""
+        """Return the declared parameters, with the values of a Context."""
         check_context(self, context)
         parameters: Parameters = context.parameters
         return parameters
 
     def _what(self, method: str) -> str:
-        """Return what messages call the result of a method of a subclass."""
+        """Return how messages name the result of a subclass's method."""
         return f"{self._label}: {type(self).__name__}.{method}"
 
     @property
     def _numbers_of_tree(self) -> Numbers:
-        """What checks and converts numbers of the scalar of its tree; doubles before it has one."""
+        """Checks and conversions for the scalar of its tree; those for doubles before it has a tree."""
         return DOUBLES if self._tree is None else self._tree._numbers
 
     def _as_numbers_of_tree(self, array: FloatArray) -> FloatArray:
@@ -397,7 +397,7 @@ class Frame(FrameMotion):
         return X_BF if len(offsets) > 1 else X_BF.copy()
 
     def _offsets_to_base(self) -> tuple[list[FixedOffsetFrame], Frame]:
-        """Return the frames with an offset from this one, which comes first, and the frame they stand on."""
+        """Return the chain of offset frames from this one, which comes first, and the frame at its base."""
         offsets = []
         frame: Frame = self
         while isinstance(frame, FixedOffsetFrame):
@@ -415,17 +415,17 @@ class Frame(FrameMotion):
         return self._own_pose(context)
 
     def _own_pose(self, context: ContextCore) -> FloatArray:
-        """Return the pose that `context` has for this frame alone: X_PF, or X_BF."""
+        """Return the pose of this frame alone in `context`: X_PF, or X_BF."""
         part = context._get_parameter("frame_pose", self._index)
         return part.reshape(4, 4) if part.ndim == 1 else fold(part, 4, 4)
 
     def _repr_details(self) -> str:
-        """Return what the representation tells beyond the name."""
+        """Return what the representation shows besides the name."""
         return f" body={quote(self._body.name)}"
 
 
 def _as_array(matrix: Any) -> Any:
-    """Return what a subclass computed as an array; one of any scalar is left as it is."""
+    """Return the result of a subclass as an array; arrays of any scalar stay as they are."""
     return matrix if hasattr(matrix, "shape") else np.asarray(matrix)
 
 
@@ -482,7 +482,7 @@ class BodyFrame(Frame):
 class FixedOffsetFrame(Frame):
     """A frame F at a fixed pose X_PF in a parent frame P.
 
-    Both ``FixedOffsetFrame(name, P, X_PF)`` and ``FixedOffsetFrame(P, X_PF)`` will do; the latter is given a
+    Write ``FixedOffsetFrame(name, P, X_PF)``, or ``FixedOffsetFrame(P, X_PF)`` for a frame that is given a
     name when it is added.
 
     Parameters
@@ -492,8 +492,8 @@ class FixedOffsetFrame(Frame):
     P : Frame or RigidBody
         The parent frame; a body stands for its body frame.
     X_PF : array_like, shape (4, 4), optional
-        Pose of F in P, or an object with ``as_matrix()`` of that shape; by default the identity. It is the
-        default of a parameter that each Context has for itself.
+        Pose of F in P, or an object whose ``as_matrix()`` has that shape; by default the identity. It is the
+        default of a parameter of each Context.
     model_instance : ModelInstanceIndex, optional
         The model instance; by default that of P.
 
@@ -545,7 +545,7 @@ class FixedOffsetFrame(Frame):
 
     @classmethod
     def _of_checked(cls, name: str, P: Frame, X_PF: FloatArray, model_instance: ModelInstanceIndex) -> Self:
-        """Return a frame of what a reader has checked; the pose becomes its own."""
+        """Return a frame made from data that a reader has checked; it keeps the pose without a copy."""
         X_PF.setflags(write=False)
         frame = cls.__new__(cls)
         frame._begin(name, model_instance)
@@ -583,7 +583,7 @@ class FixedOffsetFrame(Frame):
         return self
 
     def get_pose_in_parent_frame(self, context: ContextCore) -> FloatArray:
-        """Return the pose X_PF that `context` has, shape (4, 4)."""
+        """Return the pose X_PF in `context`, shape (4, 4)."""
         check_context(self, context)
         return self._own_pose(context)
 

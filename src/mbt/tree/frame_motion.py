@@ -21,10 +21,10 @@ class FrameMotion(MultibodyElement):
     A spatial velocity is ``[angular; translational]`` [rad/s, m/s]. A Context of another tree raises
     `ContextMismatchError`, a frame of another tree `ForeignElementError`.
 
-    A spatial acceleration is ``[angular; translational]`` [rad/s^2, m/s^2], the latter the second time
-    derivative of a position. All are those of forward dynamics, with every force that
-    ``tree.eval_acceleration_kinematics(context)`` tells of: the first call after a change computes them for
-    the whole tree, the next ones are cheap.
+    A spatial acceleration is ``[angular; translational]`` [rad/s^2, m/s^2], the latter being the second time
+    derivative of a position. All are those of forward dynamics, with all forces that
+    ``tree.eval_acceleration_kinematics(context)`` lists: the first call after a change computes them for the
+    whole tree; later ones are cheap.
     """
 
     _body: RigidBody
@@ -97,7 +97,7 @@ class FrameMotion(MultibodyElement):
     ) -> FloatArray:
         """Return the spatial acceleration A_MF_E of this frame F in a frame M, expressed in a frame E.
 
-        Where M moves, the centripetal and Coriolis terms are taken off:
+        If M moves, centripetal and Coriolis terms are subtracted:
         ``alpha_MF = alpha_WF - alpha_WM - w_WM x w_MF``, and
         ``a_MFo = a_WFo - (acceleration of the point of M at Fo) - 2 w_WM x v_MFo``.
 
@@ -164,7 +164,7 @@ class FrameMotion(MultibodyElement):
 
     def _check_frame(self, frame: Frame, argument: str) -> None:
         """Check that an argument is a frame of the same tree."""
-        # Frames alone are of this class. The import takes longer than all else.
+        # Only frames have this class. An import would take longer than all else.
         if not is_constructed(frame, FrameMotion):
             from mbt.tree.frame import Frame
 

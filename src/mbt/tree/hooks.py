@@ -1,4 +1,4 @@
-"""Calls of methods that users write: an error inside tells whose it is, and none asks for itself forever."""
+"""Calls of user-written methods: errors name the method, and endless recursion is detected."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 __all__ = ["add_note", "call_hook", "differentiating", "overrides"]
 
-# Far more than elements need that compute with each other.
+# Far deeper than elements need that compute with each other.
 _MAX_DEPTH = 16
-# Derivatives of derivatives of derivatives take longer than anybody waits.
+# Third derivatives and higher take longer than anybody waits.
 _DEPTH_OF_DERIVATIVES = 6
 
 
 class _Calls(_local):
-    """How many calls of hooks are within each other in this thread."""
+    """The depth of nested calls of hooks in this thread."""
 
     depth = 0
 
@@ -47,7 +47,7 @@ def call_hook(element: MultibodyElement, method: str, *args: Any) -> Any:
     ArgumentValueError
         When the method asks for a quantity that includes its own result.
     Exception
-        Whatever the method raises, with a note of the element and the method.
+        Any error of the method, with a note that names the element and the method.
     """
     if _calls.depth >= _MAX_DEPTH:
         raise ArgumentValueError(
@@ -67,7 +67,7 @@ def call_hook(element: MultibodyElement, method: str, *args: Any) -> Any:
 
 @contextmanager
 def differentiating() -> Iterator[None]:
-    """Differentiate what hooks compute: as deep as several of them within each other."""
+    """Count a derivative of a hook as several nested calls."""
     _calls.depth += _DEPTH_OF_DERIVATIVES
     try:
         yield
@@ -80,17 +80,17 @@ def _describe(element: MultibodyElement, method: str) -> str:
 
 
 def overrides(element: MultibodyElement, base: type[MultibodyElement], method: str) -> bool:
-    """Return whether an element, or its class, has another method of this name than its base class."""
+    """Return whether an element, or its class, overrides this method of its base class."""
     own = getattr(element, method)
     return getattr(own, "__func__", own) is not getattr(base, method)
 
 
 class _NoteError(Exception):
-    """Stands for a note in the tracebacks of Python 3.10, which has none."""
+    """Stands for a note in tracebacks of Python 3.10, which lacks notes."""
 
 
 def add_note(error: BaseException, note: str) -> None:
-    """Add a note to an error, once; its type and arguments remain."""
+    """Add a note to an error, once; its type and arguments stay the same."""
     if note in getattr(error, "__notes__", ()):
         return
     if hasattr(error, "add_note"):
@@ -100,7 +100,7 @@ def add_note(error: BaseException, note: str) -> None:
 
 
 def _chain_note(error: BaseException, note: str) -> None:
-    """Add a note that a traceback shows as what happened before the error."""
+    """Add a note that a traceback shows as the cause of the error."""
     error.__notes__ = [*getattr(error, "__notes__", ()), note]
     first = error
     while (before := first.__cause__ or first.__context__) is not None:

@@ -1,4 +1,4 @@
-"""Inertial parameters of a tree, by name, in a Context, and as far as motion tells them."""
+"""Inertial parameters of a tree: their names, their values in a Context, and those that motion reveals."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class Identification(NamedCoordinates, Factories):
 
     @property
     def inertial_parameter_names(self) -> tuple[str, ...]:
-        """Name of each inertial parameter, as `get_inertial_parameters` orders them.
+        """Names of the inertial parameters, in the order of `get_inertial_parameters`.
 
-        That of the body, an underscore and one of ``m, mcx, mcy, mcz, Ixx, Ixy, Iyy, Ixz, Iyz, Izz``, as
-        ``"forearm_Izz"``. Bodies of the same name in several model instances are told apart:
+        The name of the body, an underscore and one of ``m, mcx, mcy, mcz, Ixx, Ixy, Iyy, Ixz, Iyz, Izz``: for
+        example ``"forearm_Izz"``. Bodies of the same name in several model instances are told apart:
         ``"arm::forearm_Izz"``.
 
         Raises
@@ -55,20 +55,19 @@ class Identification(NamedCoordinates, Factories):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         pi : array_like, shape (10 (num_bodies - 1),)
             As `get_inertial_parameters` returns it. In a batch one vector for all samples, or one for each,
             with leading axes that broadcast.
         skip_validity_check : bool, optional
-            Accept inertias that no physical body has. A negative mass is refused all the same, and mass
+            Accept inertias that no physical body has. A negative mass is rejected all the same, as is a mass
             moment without mass.
 
         Raises
         ------
         InvalidInertiaError
-            When no physical body has the parameters of one; nothing is set then. In a batch the message
-            names the sample.
-            `mbt.math.nearest_physically_consistent_inertia` finds some that one has.
+            When no physical body has the parameters given for a body; nothing is set then. In a batch the
+            message names the sample. `mbt.math.nearest_physically_consistent_inertia` finds possible ones.
         ArgumentValueError
             When a number is not finite.
         ShapeError, ArgumentTypeError
@@ -121,24 +120,25 @@ class Identification(NamedCoordinates, Factories):
         seed: int = 0,
         tolerance: float = 1e-9,
     ) -> BaseParameters:
-        """Return the combinations of inertial parameters that motion and generalized forces can tell.
+        """Return the combinations of inertial parameters that motion and generalized forces reveal.
 
-        The inverse dynamics regressor is computed for random states and accelerations, positions by
-        `random_positions`, so within the limits of the joints; the dependences between its columns are
-        found by a QR decomposition with column pivoting. Masses and inertias do not matter, and neither do
-        rotors, damping and force elements other than gravity: see `calc_inverse_dynamics_regressor`.
+        The inverse dynamics regressor is computed for random states and accelerations, with positions from
+        `random_positions`, so within joint limits; a QR decomposition with column pivoting finds the
+        dependences between its columns. Masses and inertias do not matter, and neither do rotors, damping and
+        force elements other than gravity: see `calc_inverse_dynamics_regressor`.
 
         Parameters
         ----------
         context : Context, optional
-            Of this tree, for the poses of frames and gravity. It is not changed. By default a default one.
-            In a batch these must be the same in all samples.
+            A Context of this tree, for the poses of frames and gravity, which must be the same in all samples
+            of a batch. It is not changed. By default a default one.
         num_states : int, optional
-            Number of random states. Less than ten may miss parameters.
+            Number of random states. Fewer than ten may miss parameters.
         seed : int, optional
-            Of the random states: the same gives the same.
+            Seed of the random states.
         tolerance : float, optional
-            Below which, of 1, a column counts as dependent on others.
+            Columns whose independent part, relative to the largest column of their kind, is below it count as
+            dependent on others.
 
         Returns
         -------
@@ -161,7 +161,7 @@ class Identification(NamedCoordinates, Factories):
 
         Examples
         --------
-        A pendulum about the y axis shows the moments of its mass in the plane of motion, and one moment of
+        A pendulum about the y axis reveals its mass moments in the plane of motion, and one moment of
         inertia:
 
         >>> import mbt
@@ -199,7 +199,7 @@ class Identification(NamedCoordinates, Factories):
         )
 
     def _stack_regressors(self, context: ContextCore, count: int, rng: np.random.Generator) -> FloatArray:
-        """Return a triangular matrix that has the linear dependences of the regressors of random states."""
+        """Return a triangular matrix whose columns depend on each other as those of random regressors do."""
         num_rows, num_columns = self.num_velocities, 10 * (self.num_bodies - 1)
         stack = np.zeros((0, num_columns))
         blocks: list[FloatArray] = []

@@ -1,4 +1,4 @@
-"""The parts that model instances have of positions, velocities and inputs."""
+"""Positions, velocities and inputs of model instances."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ IndexArray = np.ndarray[tuple[Any, ...], np.dtype[np.intp]]
 
 
 class _Missing:
-    """Stands for an argument that was not given, where None means something."""
+    """Stands for an argument that was not given, where None has a meaning."""
 
     def __repr__(self) -> str:
         return "<not given>"
@@ -37,13 +37,13 @@ _MISSING: Any = _Missing()
 class InstanceState(StateLayout):
     """The part of `MultibodyTree` for positions, velocities and inputs of model instances.
 
-    The part of an instance has the order of the whole array. A `ModelInstance`, or its name, will do wherever
-    an index of one is wanted.
+    The part of an instance keeps the order of the whole array. A `ModelInstance`, or its name, may stand for
+    its index.
     """
 
     @property
     def _numbers(self) -> Numbers:
-        """What checks and converts the numbers of this tree."""
+        """Checks and conversions of numbers of this tree."""
         return DOUBLES
 
     # Sizes.
@@ -64,7 +64,7 @@ class InstanceState(StateLayout):
         """Return the number of inputs of the actuators of a model instance."""
         return self.get_num_actuators(model_instance)
 
-    # Out of arrays, and into them.
+    # From arrays, and into them.
 
     def get_positions_from_array(self, model_instance: int | str, q: object) -> FloatArray:
         """Return the positions of a model instance, a copy.
@@ -115,7 +115,7 @@ class InstanceState(StateLayout):
         return part
 
     def set_velocities_in_array(self, model_instance: int | str, v_instance: object, v: FloatArray) -> None:
-        """Write the velocities of a model instance into `v`, as `set_positions_in_array`."""
+        """Write the velocities of a model instance into `v`, like `set_positions_in_array`."""
         _write(
             self._numbers,
             v_instance,
@@ -134,11 +134,11 @@ class InstanceState(StateLayout):
         return part
 
     def set_actuation_in_array(self, model_instance: int | str, u_instance: object, u: FloatArray) -> None:
-        """Write the inputs of a model instance into `u`, as `set_positions_in_array`."""
+        """Write the inputs of a model instance into `u`, like `set_positions_in_array`."""
         size = len(self._elements.actuators)
         _write(self._numbers, u_instance, "u_instance", u, "u", size, self._input_indices(model_instance))
 
-    # Out of a Context, and into it.
+    # From a Context, and into it.
 
     def get_positions(self, context: ContextCore, model_instance: int | str | None = None) -> FloatArray:
         """Return the positions that a Context holds.
@@ -146,7 +146,7 @@ class InstanceState(StateLayout):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         model_instance : ModelInstanceIndex or str, optional
             Whose positions; by default those of the whole tree.
 
@@ -174,7 +174,7 @@ class InstanceState(StateLayout):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         model_instance : ModelInstanceIndex or str, optional
             Whose positions, by default those of the whole tree; all others remain.
         q : array_like, shape (num_positions,) or (get_num_positions(model_instance),)
@@ -194,7 +194,7 @@ class InstanceState(StateLayout):
         context.q = self._replaced(context, context.q, instance, values, "q", self._position_indices)
 
     def get_velocities(self, context: ContextCore, model_instance: int | str | None = None) -> FloatArray:
-        """Return the velocities that a Context holds, as `get_positions`."""
+        """Return the velocities that a Context holds, like `get_positions`."""
         v = self._own(context).v
         return v if model_instance is None else self.get_velocities_from_array(model_instance, v)
 
@@ -204,7 +204,7 @@ class InstanceState(StateLayout):
     def set_velocities(self, context: ContextCore, model_instance: int | str, v: npt.ArrayLike) -> None: ...
 
     def set_velocities(self, context: ContextCore, model_instance: Any = None, v: Any = _MISSING) -> None:
-        """Set the velocities of a Context: all, or those of one model instance, as `set_positions`."""
+        """Set the velocities of a Context: all, or those of one model instance, like `set_positions`."""
         instance, values = _split("set_velocities", "v", model_instance, v)
         context = self._own(context)
         context.v = self._replaced(context, context.v, instance, values, "v", self._velocity_indices)
@@ -217,7 +217,7 @@ class InstanceState(StateLayout):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         model_instance : ModelInstanceIndex or str, optional
             Whose state; by default that of the whole tree.
         """
@@ -234,11 +234,11 @@ class InstanceState(StateLayout):
     def set_positions_and_velocities(
         self, context: ContextCore, model_instance: Any = None, q_v: Any = _MISSING
     ) -> None:
-        """Set positions and velocities out of one array, shape (num_states,): first q, then v.
+        """Set positions and velocities from one array, shape (num_states,): first q, then v.
 
         ``set_positions_and_velocities(context, q_v)`` is for the whole tree,
         ``set_positions_and_velocities(context, model_instance, q_v)`` for one model instance. When it fails,
-        nothing was changed.
+        nothing changes.
         """
         instance, values = _split("set_positions_and_velocities", "q_v", model_instance, q_v)
         context = self._own(context)
@@ -256,7 +256,7 @@ class InstanceState(StateLayout):
         try:
             context.q = self._replaced(context, context.q, instance, q, "q_v", self._position_indices)
         except MbtError:
-            # A quaternion of zero: nothing changes, or all of it.
+            # A zero quaternion: restore the velocities, so that nothing changes.
             context.v = before
             raise
 
@@ -271,7 +271,7 @@ class InstanceState(StateLayout):
     def set_actuation(self, context: ContextCore, model_instance: int | str, u: npt.ArrayLike) -> None: ...
 
     def set_actuation(self, context: ContextCore, model_instance: Any = None, u: Any = _MISSING) -> None:
-        """Set the inputs of a Context: of all actuators, or of one model instance, as `set_positions`."""
+        """Set the inputs of a Context: of all actuators, or of one model instance, like `set_positions`."""
         instance, values = _split("set_actuation", "u", model_instance, u)
         context = self._own(context)
         context.actuation = self._replaced(
@@ -351,7 +351,7 @@ def _write(
 ) -> None:
     batch = getattr(whole, "shape", ())[:-1]
     part = numbers.as_float_array(values, name, (*batch, len(indices)))
-    # Of one vector in a tenth of the time.
+    # Without the ellipsis, one vector takes a tenth of the time.
     numbers.check_out(whole, whole_name, (*batch, size))[(..., indices) if batch else indices] = part
 
 

@@ -1,4 +1,4 @@
-"""Joints: what a user connects bodies with."""
+"""Joints, which connect bodies."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ __all__ = ["Joint"]
 class Joint(JointLimits):
     """A connection of a frame F on a parent body to a frame M on a child body. This is the base class.
 
-    Parent and child only say what q and v mean: the pose and velocity of M in F. Either may be nearer World.
-    A joint belongs to the model instance of its frame on the child.
+    Parent and child only define what q and v mean: the pose and velocity of M in F. Either may be nearer
+    World. A joint belongs to the model instance of its frame on the child.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class Joint(JointLimits):
         The frames F and M, on two bodies.
     damping : array_like, shape (num_velocities,)
         Viscous damping: the force ``-damping * v`` [N m s/rad, N s/m]. Not negative. The default of a
-        parameter that each Context has for itself.
+        parameter of each Context.
 
     Raises
     ------
@@ -66,7 +66,7 @@ class Joint(JointLimits):
     type_name: ClassVar[str]
     # The mobilizer that models joints of this type.
     _mobilizer_type: ClassVar[type[Mobilizer]]
-    # What it is made with, besides frames: its constructor takes it behind them, in this order.
+    # Its constants, which its constructor takes after the frames, in this order.
     _made_with: ClassVar[tuple[Constant, ...]] = ()
 
     def __init__(self, name: str, frame_on_parent: Frame, frame_on_child: Frame, damping: object) -> None:
@@ -97,7 +97,7 @@ class Joint(JointLimits):
         self._velocity_limits = self._acceleration_limits = no_limits
         self._effort_limit = math.inf
 
-    # What it connects.
+    # The connected frames and bodies.
 
     @property
     def index(self) -> JointIndex:
@@ -143,12 +143,12 @@ class Joint(JointLimits):
 
     @property
     def position_suffixes(self) -> tuple[str, ...]:
-        """Suffixes that make the name of a position out of that of the joint."""
+        """Suffixes that turn the name of the joint into those of its positions."""
         return self._mobilizer_type.position_suffixes
 
     @property
     def velocity_suffixes(self) -> tuple[str, ...]:
-        """Suffixes that make the name of a velocity out of that of the joint."""
+        """Suffixes that turn the name of the joint into those of its velocities."""
         return self._mobilizer_type.velocity_suffixes
 
     @property
@@ -242,7 +242,7 @@ class Joint(JointLimits):
         return self
 
     def get_damping_vector(self, context: ContextCore) -> FloatArray:
-        """Return the damping that `context` has, shape (num_velocities,) [N m s/rad, N s/m]."""
+        """Return the damping in `context`, shape (num_velocities,) [N m s/rad, N s/m]."""
         check_context(self, context)
         start = self.velocity_start
         damping = [context._get_number("damping", dof) for dof in range(start, start + self.num_velocities)]
@@ -255,7 +255,7 @@ class Joint(JointLimits):
         numbers, start = context._numbers, self.velocity_start
         vector = self._checked_damping(damping, numbers)
         if numbers is DOUBLES and self.num_velocities:
-            # Those of neighbours stand side by side.
+            # The constants of one joint are contiguous.
             context._set_entries("damping", start, 0, vector)
             return self
         for i in range(self.num_velocities):
@@ -285,18 +285,18 @@ class Joint(JointLimits):
         Parameters
         ----------
         context : Context
-            Of the tree of this joint. Its values do not matter.
+            A Context of this tree. Its values do not matter.
         joint_dof : int
-            Which velocity of the joint, from 0.
+            Index of the velocity in the joint, from 0.
         joint_tau : float
-            The force [N m, N]; an array of ``forces.batch_shape`` gives each sample one of its own.
+            The force [N m, N]; an array of ``forces.batch_shape`` gives each sample its own.
         forces : MultibodyForces
             Forces on the same tree.
 
         Raises
         ------
         ContextMismatchError
-            When `context` or `forces` are of another tree.
+            When `context` or `forces` belong to another tree.
         ElementIndexError
             When the joint has no such velocity.
 
@@ -315,7 +315,7 @@ class Joint(JointLimits):
         check_context(self, context)
         check_forces(self, forces)
         dof = joint_dof
-        # What is as usual is not worth a message: that takes longer than all else.
+        # In usual cases no message is prepared: that takes longer than all else.
         if not (type(dof) is int and 0 <= dof < self.num_velocities):
             what = f"{self._label}: joint_dof"
             dof = as_index(joint_dof, what, self.num_velocities, "velocity of the joint")
@@ -333,14 +333,14 @@ class Joint(JointLimits):
         Parameters
         ----------
         context : Context
-            Its velocities and damping count.
+            Supplies velocities and damping.
         forces : MultibodyForces
             Forces on the same tree.
 
         Raises
         ------
         ContextMismatchError
-            When `context` or `forces` are of another tree.
+            When `context` or `forces` belong to another tree.
         """
         check_context(self, context)
         check_forces(self, forces)
@@ -361,7 +361,7 @@ class Joint(JointLimits):
         """Return a new mobilizer that models this joint as declared."""
 
     def _repr_details(self) -> str:
-        """Return what the representation tells beyond the name."""
+        """Return what the representation shows besides the name."""
         return f" parent={quote(self.parent_body.name)} child={quote(self.child_body.name)}"
 
 

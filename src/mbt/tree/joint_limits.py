@@ -1,4 +1,4 @@
-"""Limits of joints: what moves a model keeps them, functions of one state do not know them."""
+"""Limits of joints: implicit steps and inverse kinematics keep them, functions of one state ignore them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["JointLimits", "Limits", "as_effort_limit", "frozen", "no_limits", "shared_limits"]
 
-# Lower and upper ones.
+# Lower and upper limits.
 Limits = tuple[FloatArray, FloatArray]
 
 
@@ -90,14 +90,14 @@ class JointLimits(CoordinateOwner):
         return self
 
     def set_velocity_limits(self, lower_limits: object, upper_limits: object) -> Self:
-        """Set the limits of the velocities, shape (num_velocities,) each, as `set_position_limits`."""
+        """Set the limits of the velocities, shape (num_velocities,) each, like `set_position_limits`."""
         self._velocity_limits = self._checked_limits(
             "velocity", self.num_velocities, lower_limits, upper_limits
         )
         return self
 
     def set_acceleration_limits(self, lower_limits: object, upper_limits: object) -> Self:
-        """Set the limits of the accelerations, shape (num_velocities,) each, as `set_position_limits`."""
+        """Set the limits of the accelerations, shape (num_velocities,) each, like `set_position_limits`."""
         self._acceleration_limits = self._checked_limits(
             "acceleration", self.num_velocities, lower_limits, upper_limits
         )
@@ -144,7 +144,7 @@ class JointLimits(CoordinateOwner):
 
 
 def _leave_room(lower: Sequence[float], upper: Sequence[float]) -> bool:
-    """Return whether there are numbers within limits. Not `lower > upper`: NaN must fail as well."""
+    """Return whether some number is within the limits. Not `lower > upper`: NaN must fail too."""
     return (
         all(map(operator.le, lower, upper))
         and max(lower, default=0.0) < math.inf
@@ -161,7 +161,7 @@ def as_effort_limit(value: object, element: MultibodyElement) -> float:
         When it is not a number, negative, or NaN.
     """
     limit = value if type(value) is float else as_float(value, f"{element._label}: effort_limit")
-    # Not `< 0`: NaN must fail as well.
+    # Not `< 0`: NaN must fail too.
     if not limit >= 0.0:
         raise ArgumentValueError(f"{element._label}: effort_limit: expected a number >= 0, got {limit}")
     return limit
@@ -174,14 +174,14 @@ def frozen(array: FloatArray) -> FloatArray:
 
 
 def shared_limits(lower: float, upper: float) -> tuple[FloatArray, FloatArray]:
-    """Return limits of one coordinate, the same object for the same ones: robots have many alike."""
+    """Return limits of one coordinate; equal limits share one object, for robots have many alike."""
     return _shared_limits(_pack_two(lower, upper))
 
 
 _pack_two = Struct("2d").pack
 
 
-# By the bytes: those of -0.0 are not those of 0.0.
+# Keyed by bytes, which distinguish -0.0 from 0.0.
 @lru_cache(maxsize=1024)
 def _shared_limits(memory: bytes) -> tuple[FloatArray, FloatArray]:
     lower, upper = unpack("2d", memory)
@@ -190,5 +190,5 @@ def _shared_limits(memory: bytes) -> tuple[FloatArray, FloatArray]:
 
 @cache
 def no_limits(size: int) -> Limits:
-    """Return limits of so many coordinates that have none: the same arrays for all."""
+    """Return infinite limits for `size` coordinates: the same arrays for all."""
     return frozen(np.full(size, -np.inf)), frozen(np.full(size, np.inf))

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 __all__ = ["lock_joints"]
 
-# How well positions of coupled joints agree, relative to the larger one, or in rad or m.
+# Largest disagreement of coupled positions, relative to the larger one, or in rad or m.
 _TOLERANCE = 1e-9
 
-# What is locked, and where.
+# The locked mobilizers, with their positions.
 Positions = dict["Mobilizer", FloatArray]
 
 
@@ -39,16 +39,16 @@ def lock_joints(
 
     The result is a new, finalized tree. Each locked joint is a `WeldJoint` of the same name and index there,
     with the pose X_FM that the joint has at its position; bodies, frames and all else keep names and order.
-    Its q is that of `tree` without the locked positions, v likewise. `tree` remains as it is. (Where one of
-    the joints that ``finalize()`` made is locked, the others are joints of the model as if they were added.)
+    Its q is that of `tree` without the locked positions, v likewise. `tree` does not change. (If a joint that
+    ``finalize()`` made is locked, the others become ordinary joints of the model.)
 
-    What acts along a locked joint alone is gone: actuators, springs, friction, damping and limits, and a
-    `JointSensor`; a `ForceTorqueSensor` is one of the weld. So is the
-    inertia of its rotor, which does not turn any more; in ``joint.lock(context)`` and in the mass matrix of
-    `tree` it has no effect on other joints either.
+    Elements that act only along a locked joint are removed: actuators, springs, friction, damping, limits,
+    and a `JointSensor`; a `ForceTorqueSensor` moves to the weld. The inertia of its rotor, which no longer
+    turns, is removed too; with ``joint.lock(context)`` and in the mass matrix of `tree` it does not affect
+    other joints either.
 
-    Joints that a `CouplerConstraint` couples to a locked one are locked with it, where the coupler says, and
-    the coupler is gone.
+    Joints that a `CouplerConstraint` couples to a locked one are locked where the coupler puts them, and the
+    coupler is removed.
 
     Parameters
     ----------
@@ -56,8 +56,8 @@ def lock_joints(
         A finalized tree. It need not compute in doubles; the result does.
     joints : mapping of str to array_like, or iterable of str
         Positions by name, as `MultibodyTree.q_from_dict` takes them: ``{"wrist": 0.3}``, also
-        ``{"left::wrist": 0.3}``; or names alone, for default positions. A joint or mobilizer will do for its
-        name, also one that ``finalize()`` made: a floating base is locked at a pose.
+        ``{"left::wrist": 0.3}``; or names alone, for default positions. A joint or mobilizer may stand for
+        its name, even one that ``finalize()`` made: a floating base is locked at a pose.
 
     Returns
     -------
@@ -73,7 +73,7 @@ def lock_joints(
         When coupled joints are to be locked where their coupler does not allow it; when an element written in
         Python refers to a locked joint; when a quaternion is zero.
     ArgumentTypeError, ShapeError
-        When `joints` is neither of both, or a position has another size.
+        When `joints` is neither of these, or a position has another size.
 
     See Also
     --------
@@ -97,7 +97,7 @@ def lock_joints(
     work = tree.edit()
     if any(mobilizer.joint is not None and mobilizer.joint.is_ephemeral for mobilizer in positions):
         _keep_floating_joints(work, tree)
-    # What has no positions is a weld already.
+    # A mobilizer without positions is a weld already.
     welds = dict(_make_weld(work, mobilizer, q) for mobilizer, q in positions.items() if q.size)
     for sensor in work.sensors:
         if isinstance(sensor, ForceTorqueSensor):
@@ -108,7 +108,7 @@ def lock_joints(
 
 
 def _positions_to_lock(tree: MultibodyTree, joints: object) -> Positions:
-    """Return where each mobilizer is to be locked, as the caller says."""
+    """Return the position at which the caller locks each mobilizer."""
     if isinstance(joints, (str, bytes, Joint)) or not isinstance(joints, Iterable):
         raise ArgumentTypeError(
             "lock_joints: joints: expected a mapping of names to positions, or a list of names, got "
@@ -120,7 +120,7 @@ def _positions_to_lock(tree: MultibodyTree, joints: object) -> Positions:
     for key, value in items:
         mobilizer = lookup.find(key, "lock_joints")
         if mobilizer in positions:
-            raise ArgumentValueError(f"lock_joints: joints: {_label(mobilizer)} is there twice")
+            raise ArgumentValueError(f"lock_joints: joints: {_label(mobilizer)} is given twice")
         positions[mobilizer] = (
             _as_positions(mobilizer, value) if isinstance(joints, Mapping) else _default_positions(mobilizer)
         )
@@ -138,7 +138,7 @@ def _default_positions(mobilizer: Mobilizer) -> FloatArray:
 
 
 def _follow_couplers(tree: MultibodyTree, positions: Positions) -> None:
-    """Lock what is coupled to what is locked: ``q0 = gear_ratio q1 + offset``.
+    """Lock the joints that are coupled to locked ones: ``q0 = gear_ratio q1 + offset``.
 
     Raises
     ------
@@ -160,7 +160,7 @@ def _follow_couplers(tree: MultibodyTree, positions: Positions) -> None:
             elif ratio != 0.0:
                 follower, q = second, (positions[first] - offset) / ratio
             else:
-                # The first stands still whatever the second does.
+                # The first stands still wherever the second is.
                 follower, q = first, np.array([offset])
             if follower not in positions:
                 positions[follower] = q
@@ -168,12 +168,12 @@ def _follow_couplers(tree: MultibodyTree, positions: Positions) -> None:
             elif not math.isclose(positions[follower][0], q[0], rel_tol=_TOLERANCE, abs_tol=_TOLERANCE):
                 raise ArgumentValueError(
                     f"lock_joints: {_label(follower)} is at {positions[follower][0]:g}, but {coupler._label} "
-                    f"has it at {q[0]:g}, as the other joint is locked"
+                    f"puts it at {q[0]:g}, where the other joint is locked"
                 )
 
 
 def _keep_floating_joints(work: MultibodyTree, tree: MultibodyTree) -> None:
-    """Give a copy to edit the joints that ``finalize()`` made: so all bodies keep their order."""
+    """Add the joints that ``finalize()`` made to a copy to edit, so that all bodies keep their order."""
     for joint in tree.joints:
         if joint.is_ephemeral:
             frame_M = work.bodies[joint.child_body.index].body_frame
@@ -200,12 +200,12 @@ def _make_weld(
 
 
 def _elements_on(joints: Container[MultibodyElement], tree: MultibodyTree) -> list[MultibodyElement]:
-    """Return what acts along these joints alone, and is gone when they are locked.
+    """Return the elements that act only along these joints: locking removes them.
 
     Raises
     ------
     ArgumentValueError
-        When something else refers to one of them.
+        When another element refers to one of them.
     """
     gone: list[MultibodyElement] = []
     for element in tree._elements.in_order():
@@ -215,7 +215,7 @@ def _elements_on(joints: Container[MultibodyElement], tree: MultibodyTree) -> li
         ):
             raise ArgumentValueError(
                 f"lock_joints: {element._label}, a {type(element).__name__}, refers to {needed[0]._label}, "
-                "which would be a weld: remove it first, from tree.edit()"
+                "which would become a weld: remove it first, on tree.edit()"
             )
         gone += [element] if needed else []
     return gone

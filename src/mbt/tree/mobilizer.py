@@ -1,4 +1,4 @@
-"""Mobilizers: how a body may move with respect to the one it hangs on."""
+"""Mobilizers: the motion of a body relative to its inboard body."""
 
 from __future__ import annotations
 
@@ -57,18 +57,18 @@ class Mobilizer(CoordinateOwner):
     Raises
     ------
     TopologyError
-        When both frames are one, or on one body.
+        When both frames are the same, or on one body.
     """
 
     kind: ClassVar[str] = "mobilizer"
     _adder: ClassVar[str] = "add_mobilizer"
 
-    # What a type is: its row in the compiled core, what it is made with, and how its coordinates are called.
+    # A type: its row in the compiled core, its constants, and the names of its coordinates.
     _type: ClassVar[MobilizerType]
     _made_with: ClassVar[tuple[Constant, ...]] = ()
-    #: Suffixes that make the name of a position out of that of the joint.
+    #: Suffixes that turn the name of the joint into those of its positions.
     position_suffixes: ClassVar[tuple[str, ...]] = ()
-    #: Suffixes that make the name of a velocity out of that of the joint.
+    #: Suffixes that turn the name of the joint into those of its velocities.
     velocity_suffixes: ClassVar[tuple[str, ...]] = ()
     #: Whether the outboard frame can rotate in the inboard one.
     can_rotate: ClassVar[bool] = False
@@ -98,9 +98,9 @@ class Mobilizer(CoordinateOwner):
 
     @classmethod
     def _between_ends_of(cls, joint: Joint) -> Self:
-        """Return a mobilizer between the frames of a joint, still without constants of its own."""
+        """Return a mobilizer between the frames of a joint, still without its constants."""
         mobilizer = cls.__new__(cls)
-        # As `_begin` and `_hold` do it, in half the time.
+        # Like `_begin` and `_hold`, in half the time.
         mobilizer._name = None
         mobilizer._model_instance = joint._model_instance
         mobilizer._tree = None
@@ -114,7 +114,7 @@ class Mobilizer(CoordinateOwner):
         return mobilizer
 
     def _hold(self, inboard_frame_F: Frame, outboard_frame_M: Frame) -> None:
-        # F and M as declared. A joint whose child is nearer World makes a mobilizer that works from M to F.
+        # F and M as declared. If its child is nearer World, a joint makes a mobilizer that goes from M to F.
         self._declared_F = inboard_frame_F
         self._declared_M = outboard_frame_M
         self._is_reversed = False
@@ -138,8 +138,8 @@ class Mobilizer(CoordinateOwner):
     def is_reversed(self) -> bool:
         """Whether the child of the joint is the inboard body.
 
-        Positions and velocities describe the joint as declared all the same. Quantities of the mobilizer,
-        such as its axis, are inboard to outboard.
+        Positions and velocities still describe the joint as declared. Quantities of the mobilizer, such as
+        its axis, go from inboard to outboard.
         """
         return self._is_reversed
 
@@ -178,7 +178,7 @@ class Mobilizer(CoordinateOwner):
         """The place of this mobilizer in the forest, after ``finalize()``."""
         index, tree = self.index, self.parent_tree
         if not tree.is_finalized:
-            return self._make_topology()  # An error says what is not known yet.
+            return self._make_topology()  # This raises the error that says what is not known yet.
         topology: MobilizerTopology = tree._fact("topology", self._make_topology, ("mobilizer", index))
         return topology
 
@@ -213,7 +213,7 @@ class Mobilizer(CoordinateOwner):
         """Whether ``qdot = v`` in every configuration."""
         return self._type.row.orientation == Orientation.PLAIN
 
-    # Motion across the mobilizer: of the outboard frame in the inboard one.
+    # Motion across the mobilizer: the outboard frame in the inboard one.
 
     def calc_across_mobilizer_transform(self, context: ContextCore) -> FloatArray:
         """Return the pose of the outboard frame in the inboard frame, X_FM, shape (4, 4).
@@ -235,7 +235,7 @@ class Mobilizer(CoordinateOwner):
         Parameters
         ----------
         context : Context
-            Of the tree of this mobilizer; its q counts.
+            A Context of this tree; only its q matters.
         v : array_like, shape (num_velocities,)
             Velocities of this mobilizer [rad/s, m/s].
         """
@@ -250,7 +250,7 @@ class Mobilizer(CoordinateOwner):
         Parameters
         ----------
         context : Context
-            Of the tree of this mobilizer; its q and v count.
+            A Context of this tree; only its q and v matter.
         vdot : array_like, shape (num_velocities,)
             Accelerations of this mobilizer [rad/s^2, m/s^2].
         """
@@ -260,12 +260,12 @@ class Mobilizer(CoordinateOwner):
     def project_spatial_force(
         self, context: ContextCore, F_Mo_F: npt.ArrayLike, *, out: FloatArray | None = None
     ) -> FloatArray:
-        """Return ``tau = H_FM' F_Mo_F``: what a spatial force on M does along each velocity.
+        """Return ``tau = H_FM' F_Mo_F``: the force along each velocity of a spatial force on M.
 
         Parameters
         ----------
         context : Context
-            Of the tree of this mobilizer; its q counts.
+            A Context of this tree; only its q matters.
         F_Mo_F : array_like, shape (6,)
             Spatial force ``[torque; force]`` on M at Mo, expressed in F [N m, N].
         out : ndarray, shape (num_velocities,), float64, C-contiguous, optional
@@ -289,7 +289,7 @@ class Mobilizer(CoordinateOwner):
         Parameters
         ----------
         context : Context
-            Of the tree of this mobilizer; its q counts.
+            A Context of this tree; only its q matters.
         v : array_like, shape (num_velocities,)
             Velocities of this mobilizer [rad/s, m/s].
         out : ndarray, shape (num_positions,), float64, C-contiguous, optional
@@ -311,7 +311,7 @@ class Mobilizer(CoordinateOwner):
         Parameters
         ----------
         context : Context
-            Of the tree of this mobilizer; its q counts.
+            A Context of this tree; only its q matters.
         qdot : array_like, shape (num_positions,)
             Time derivatives of the positions of this mobilizer.
         out : ndarray, shape (num_velocities,), float64, C-contiguous, optional
@@ -325,7 +325,7 @@ class Mobilizer(CoordinateOwner):
     ) -> FloatArray:
         """Return ``qddot = N(q) vdot + Ndot(q, v) v``, shape (num_positions,).
 
-        Raises SingularityError at gimbal lock, as `map_velocity_to_qdot`.
+        Raises SingularityError at gimbal lock, like `map_velocity_to_qdot`.
         """
         result: FloatArray = tree_mobilizers.acceleration_to_qddot(
             context, self._checked_node(context), vdot, out
@@ -337,7 +337,7 @@ class Mobilizer(CoordinateOwner):
     ) -> FloatArray:
         """Return ``vdot = N+(q) qddot + N+dot(q, v) qdot`` with ``qdot = N(q) v``, shape (num_velocities,).
 
-        Raises SingularityError at gimbal lock, as `map_velocity_to_qdot`.
+        Raises SingularityError at gimbal lock, like `map_velocity_to_qdot`.
         """
         result: FloatArray = tree_mobilizers.qddot_to_acceleration(
             context, self._checked_node(context), qddot, out
@@ -347,7 +347,7 @@ class Mobilizer(CoordinateOwner):
     def calc_n_matrix(self, context: ContextCore) -> FloatArray:
         """Return N(q) with ``qdot = N v``, shape (num_positions, num_velocities).
 
-        Raises SingularityError at gimbal lock, as `map_velocity_to_qdot`.
+        Raises SingularityError at gimbal lock, like `map_velocity_to_qdot`.
         """
         result: FloatArray = tree_mobilizers.N_matrix(context, self._checked_node(context))
         return result
@@ -360,7 +360,7 @@ class Mobilizer(CoordinateOwner):
     def calc_n_dot_matrix(self, context: ContextCore) -> FloatArray:
         """Return the rate of N(q) in the motion of the Context, shape (num_positions, num_velocities).
 
-        Raises SingularityError at gimbal lock, as `map_velocity_to_qdot`.
+        Raises SingularityError at gimbal lock, like `map_velocity_to_qdot`.
         """
         result: FloatArray = tree_mobilizers.Ndot_matrix(context, self._checked_node(context))
         return result
@@ -368,7 +368,7 @@ class Mobilizer(CoordinateOwner):
     def calc_nplus_dot_matrix(self, context: ContextCore) -> FloatArray:
         """Return the rate of N+(q) in the motion of the Context, shape (num_velocities, num_positions).
 
-        Raises SingularityError at gimbal lock, as `map_velocity_to_qdot`.
+        Raises SingularityError at gimbal lock, like `map_velocity_to_qdot`.
         """
         result: FloatArray = tree_mobilizers.Nplusdot_matrix(context, self._checked_node(context))
         return result
@@ -386,7 +386,7 @@ class Mobilizer(CoordinateOwner):
         return (self._declared_F, "inboard_frame_F"), (self._declared_M, "outboard_frame_M")
 
     def _model(self, joint: Joint, *, is_reversed: bool) -> None:
-        """Become the mobilizer that models a joint."""
+        """Make this the mobilizer that models a joint."""
         self._joint = joint
         self._is_reversed = is_reversed
         self._is_ephemeral = True
@@ -399,12 +399,12 @@ class Mobilizer(CoordinateOwner):
         return np.zeros(len(cls.position_suffixes))
 
     def _checked_node(self, context: ContextCore) -> int:
-        """Return the row of the outboard body, after a check that the Context is one of this tree."""
+        """Check that the Context belongs to this tree, and return the row of the outboard body."""
         check_context(self, context)
         return self.outboard_body._node_index
 
     def _calc_declared_pose(self, q: FloatArray) -> FloatArray:
-        """Return the pose of M in F as declared, in the tree or not."""
+        """Return the pose of M in F as declared; the mobilizer need not be in a tree."""
         return tree_mobilizers.declared_pose(self._type, self._constants(), q)
 
     def _constants(self) -> FloatArray:
@@ -416,7 +416,7 @@ class Mobilizer(CoordinateOwner):
         return self.outboard_body.name
 
     def _repr_details(self) -> str:
-        """Return what the representation tells beyond the name."""
+        """Return what the representation shows besides the name."""
         reversed_ = " reversed" if self._is_reversed else ""
         return (
             f" inboard={quote(self.inboard_frame.name)} outboard={quote(self.outboard_frame.name)}{reversed_}"

@@ -16,11 +16,11 @@ class MobilizerTopology:
     Attributes
     ----------
     index : MobilizerIndex
-        Of the mobilizer.
+        Index of the mobilizer.
     inboard_frame, outboard_frame : FrameIndex
-        Of the frames it connects.
+        Indices of the frames that it connects.
     inboard_body, outboard_body : BodyIndex
-        Of their bodies.
+        Indices of their bodies.
     body_node : BodyNodeIndex
         The row of the outboard body in per-body arrays.
     num_positions, positions_start : int

@@ -24,7 +24,7 @@ class ModelInstance(MultibodyElement):
 
     Every tree has instance 0, ``"WorldModelInstance"``, of the world body, and instance 1,
     ``"DefaultModelInstance"``, of all elements that are given none. ``tree.model_instances`` lists them. A
-    model instance will do wherever the index of one is wanted.
+    model instance may stand for its index everywhere.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class ModelInstance(MultibodyElement):
 
     @property
     def scoped_name(self) -> str:
-        """The name: a model instance lies in no other."""
+        """The name: model instances are not nested."""
         return self.name
 
     @property
@@ -82,7 +82,7 @@ class ModelInstance(MultibodyElement):
         """Index of this model instance."""
         return self.index
 
-    # What belongs to it, in index order.
+    # Its elements, in index order.
 
     @property
     def bodies(self) -> tuple[RigidBody, ...]:
@@ -130,11 +130,11 @@ class ModelInstance(MultibodyElement):
         return self.parent_tree.get_num_actuated_dofs(self.index)
 
     def __index__(self) -> int:
-        """Return the index: a model instance will do wherever the index of one is wanted."""
+        """Return the index: a model instance may stand for it everywhere."""
         return self.index
 
     def __repr__(self) -> str:
-        """Tell the name and the sizes."""
+        """Return the name and the sizes."""
         if not self.has_parent_tree:
             return f"<ModelInstance {quote(self.name)} without a tree>"
         counts = (
@@ -147,5 +147,5 @@ class ModelInstance(MultibodyElement):
 
     @property
     def _name_scope(self) -> int:
-        """All model instances have different names."""
+        """The scope of names: one for all model instances."""
         return 0

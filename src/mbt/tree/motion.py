@@ -19,29 +19,29 @@ __all__ = ["Motion"]
 
 
 class Motion(TreeCore):
-    """The part of `MultibodyTree` that goes on in time."""
+    """The part of `MultibodyTree` that steps through time."""
 
     def calc_servo_efforts(self, context: Context) -> FloatArray:
-        """Return what servos exert: ``stiffness (q_d - q) + damping (v_d - v)``, clipped to effort limits.
+        """Return servo efforts: ``stiffness (q_d - q) + damping (v_d - v)``, clipped to effort limits.
 
         `mbt.simulate`, `rollout` and the environments of Gymnasium add these efforts, at the beginning of
-        each step. No other function does: forward dynamics and `mbt.functional` take them as any other force
-        of yours: ``tree.calc_servo_efforts(context) @ tree.actuation_matrix.T``.
+        each step. No other function does: pass them to forward dynamics or `mbt.functional` like any other
+        force, as ``tree.calc_servo_efforts(context) @ tree.actuation_matrix.T``.
 
         Parameters
         ----------
         context : Context
-            Of this tree, of doubles. Its q and v, gains and targets count.
+            A Context of this tree, in doubles: its q and v, gains and targets.
 
         Returns
         -------
         ndarray, shape (..., num_actuators)
-            Efforts [N m, N], 0 of plain motors.
+            Efforts [N m, N], 0 for plain motors.
 
         Raises
         ------
         ArgumentTypeError, ContextMismatchError
-            When it is no Context of the tree, or of another scalar than double.
+            When it is not a Context of this tree, or of a scalar other than double.
 
         Examples
         --------
@@ -76,24 +76,24 @@ class Motion(TreeCore):
         contacts: object = None,
         out: tuple[FloatArray | None, FloatArray | None] | None = None,
     ) -> tuple[FloatArray, FloatArray]:
-        """Return the states at the ends of steps of equal length from that of a Context, which is the first.
+        """Return the state of a Context, then the states after each of many equal time steps from it.
 
-        As `mbt.functional.rollout`, but with the parameters of the Context, of each of its samples, its
-        actuation and applied forces, the same in all steps, its locks, and its servos, which hold their
-        efforts during each step. The Context stays as it is.
+        Like `mbt.functional.rollout`, but with the parameters of the Context (of each sample), its actuation
+        and applied forces, the same in all steps, its locks, and its servos, which hold their efforts during
+        each step. The Context does not change.
 
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         tau : array_like, shape (..., T, num_velocities)
-            Further generalized forces of each of T steps [N m, N], of all samples or of each.
+            Further generalized forces in each of T steps [N m, N], for all samples or for each.
         dt : float
             Length of a step [s], of either sign.
         method : {"semi_implicit_euler", "rk4", "implicit"}, optional
-            How a step is made, see `mbt.functional.rollout`.
+            How a step is computed, see `mbt.functional.rollout`.
         every : int, optional
-            The state behind each so many steps is kept.
+            Keep only the state after every n-th step, and the first.
         joint_limits, limit_efforts : bool, optional
             As in `mbt.functional.rollout`.
         contacts : ShapeContact, optional
@@ -116,7 +116,7 @@ class Motion(TreeCore):
         ContextMismatchError
             When the Context belongs to another tree.
         ShapeError, ArgumentTypeError
-            When an array is not of the right shape or type; when there are servos, and the Context is not of
+            When an array is not of the right shape or type; when there are servos, and the Context is not in
             doubles.
         SingularityError
             When a single state has no accelerations at the beginning.
@@ -128,7 +128,7 @@ class Motion(TreeCore):
             raise_context_mismatch(tree, context)
         limits = above.check_limits(method, joint_limits, limit_efforts)
         path: tuple[FloatArray, FloatArray]
-        # Implicit steps have servos in themselves.
+        # Implicit steps include servos.
         if method != "implicit" and has_servos(tree):
             path = above.rollout_with_servos(
                 context, tau, dt, out, method=method, every=every, contacts=contacts

@@ -50,10 +50,10 @@ if TYPE_CHECKING:
 
 __all__ = ["MultibodyTree"]
 
-# One for all trees: it is held once in the life of a copied one.
+# One lock for all trees: a copied tree needs it once, to be compiled.
 _compile_lock = RLock()
 
-# The trees that are being finalized, by what numbers them, and the calls that do so.
+# The trees being finalized, by `id`, and a mark of the call that finalizes each.
 _at_work: dict[int, object] = {}
 
 P = ParamSpec("P")
@@ -102,11 +102,11 @@ class MultibodyTree(
     <MultibodyTree: 2 bodies, 1 joint, 1 position, 1 velocity>
     """
 
-    # A clone in numbers with derivatives, and what it was made of; see `mbt.context.tangents`.
+    # A clone that computes with derivatives, and what it was made from; see `mbt.context.tangents`.
     _tangent: tuple[MultibodyTree, list[Any]] | None = None
-    # What makes implicit steps with the default parameters, by the limits that act.
+    # Steppers of implicit steps with the default parameters, by the limits that act.
     _implicit_cores: Mapping[tuple[bool, bool], ImplicitCore] = MappingProxyType({})
-    # Bodies whose shapes make no pairs.
+    # Pairs of bodies whose shapes are not paired for collisions.
     _exclusions: tuple[tuple[RigidBody, RigidBody], ...] = ()
 
     def __init__(self) -> None:
@@ -117,10 +117,10 @@ class MultibodyTree(
         super().__init__()
         self._plan = None
         self._elements = ElementRegistry(self)
-        # What elements declared, and while finalize() runs what they declare.
+        # What elements declared; while finalize() runs, what they are declaring.
         self._declarations: Declarations | None = None
         self._declaring: Declarations | None = None
-        # Finalized trees that are copies of each other have the same.
+        # Finalized trees that are copies of each other share it.
         self._family: bytes | None = None
 
     # Additions.
@@ -138,7 +138,7 @@ class MultibodyTree(
         AlreadyFinalizedError
             When the tree is finalized.
         ArgumentValueError
-            When there is one of that name already.
+            When the name is taken already.
         """
         self._check_can_change("add_model_instance")
         instance = ModelInstance(name)
@@ -284,7 +284,7 @@ class MultibodyTree(
 
         ``add_joint(JointType, name, parent, X_PF, child, X_BM, ...)`` makes the frames of the joint;
         ``add_joint(JointType(name, frame_on_parent, frame_on_child, ...))`` uses frames that were added
-        before. Parent and child only say what q and v mean, M in F: either may be nearer World.
+        before. Parent and child only define what q and v mean, M in F: either may be nearer World.
 
         Parameters
         ----------
@@ -301,7 +301,7 @@ class MultibodyTree(
         X_BM : array_like, shape (4, 4), or None
             Pose of the frame M in B. None: M is B itself; otherwise a frame ``"<name>_child"`` is added.
         *args, **kwargs
-            What the class takes after ``name, frame_on_parent, frame_on_child``.
+            Arguments of the class after ``name, frame_on_parent, frame_on_child``.
 
         Returns
         -------
@@ -312,12 +312,11 @@ class MultibodyTree(
         AlreadyFinalizedError
             When the tree is finalized.
         ArgumentValueError
-            When the model instance has a joint or frame of that name, or an argument of the joint makes no
-            sense.
+            When the model instance has a joint or frame of that name, or an argument of the joint is invalid.
         ForeignElementError
             When a body or frame does not belong to this tree, or the joint belongs to a tree already.
         TopologyError
-            When both bodies are one, or connected already.
+            When both bodies are the same, or connected already.
         """
         self._check_can_change("add_joint")
         if not isinstance(joint, type):
@@ -416,7 +415,7 @@ class MultibodyTree(
         gear_ratio : float, optional
             Turns of the rotor per turn of the joint.
         dof : int, optional
-            Which of the velocities of the joint it drives, from 0; to be given where there are several.
+            Index, from 0, of the joint's velocity that it drives; required if there are several.
         stiffness, damping : float, optional
             Gains of a servo [N m/rad, N/m] and [N m s/rad, N s/m], see `JointActuator`; 0: a plain motor.
 
@@ -489,7 +488,7 @@ class MultibodyTree(
     def add_sensor(self, sensor: Callable[P, SensorT], *args: P.args, **kwargs: P.kwargs) -> SensorT: ...
 
     def add_sensor(self, sensor: Sensor | Callable[..., Sensor], *args: Any, **kwargs: Any) -> Sensor:
-        """Add a sensor: its columns of `calc_sensors` come behind those of the sensors before it.
+        """Add a sensor: its columns of `calc_sensors` follow those of earlier sensors.
 
         Parameters
         ----------
@@ -516,7 +515,7 @@ class MultibodyTree(
         return element
 
     def exclude_collisions(self, first: RigidBody, second: RigidBody) -> None:
-        """Let shapes of two bodies make no pair of a `CollisionModel`, as ``exclude`` of MJCF does.
+        """Exclude collisions of two bodies from every `CollisionModel`, as ``exclude`` of MJCF does.
 
         Parameters
         ----------
@@ -552,13 +551,13 @@ class MultibodyTree(
 
     @property
     def collision_exclusions(self) -> tuple[tuple[RigidBody, RigidBody], ...]:
-        """Pairs of bodies whose shapes make no pair of a `CollisionModel`: see `exclude_collisions`."""
+        """Pairs of bodies whose collisions a `CollisionModel` ignores: see `exclude_collisions`."""
         return self._exclusions
 
     # The end of building.
 
     def finalize(self) -> None:
-        """Compile the tree: from now on it can compute, and cannot change any more.
+        """Compile the tree: from then on it can compute, but cannot change.
 
         Bodies are sorted depth first from World, with children in the order of their joints; positions and
         velocities follow the order of the bodies. Each body without a path to World, or the base of a group
@@ -570,8 +569,8 @@ class MultibodyTree(
         AlreadyFinalizedError
             When the tree is finalized already.
         TopologyError
-            When joints close a loop, or a mobilizer added with `add_mobilizer` works towards World. The tree
-            then remains as it was, and also when an element written in Python raises an error in its
+            When joints close a loop, or a mobilizer added with `add_mobilizer` points towards World. The tree
+            then remains as it was, as it does when an element written in Python raises an error in its
             declarations.
         ForeignElementError
             When an element written in Python refers to an element of another tree, or of none.
@@ -580,9 +579,9 @@ class MultibodyTree(
         """
         self._check_constructed()
         mine = object()
-        # Of several threads one is first: nothing comes between the question and the answer.
+        # Of several threads one wins: `setdefault` is atomic.
         if _at_work.setdefault(id(self), mine) is not mine:
-            self._check_can_change("finalize")  # A hook may be what asks.
+            self._check_can_change("finalize")  # A hook may have called this.
             raise ConcurrentUseError("finalize: another thread is finalizing this tree. Once is enough.")
         try:
             self._finalize()
@@ -649,7 +648,7 @@ class MultibodyTree(
     def _compile_copy(self) -> None:
         """Compile a finalized tree that a copy or pickle made, at its first computation.
 
-        Not before, because user-written elements may refer to what `pickle` has not completed by then.
+        Not earlier: user-written elements may refer to objects that `pickle` has not completed by then.
         """
         if self._compiled is not None:
             return
@@ -664,7 +663,7 @@ class MultibodyTree(
                 self._mark_massless()
 
     def _mark_massless(self) -> None:
-        """Tell kernels of dofs that axes in series leave massless: they see only rounding of their pivots."""
+        """Tell kernels which dofs axes in series leave massless: pivots alone show only rounding errors."""
         compiled = self._compiled
         if compiled is not None and compiled.has_massless_inboard:
             from mbt.tree.report_massless import calc_inertias_of_massless
@@ -730,7 +729,7 @@ class MultibodyTree(
         return variant
 
     def _relation_to(self, other: MultibodyTree) -> str:
-        """Return what messages call another tree, whose Context or element was taken for one of this tree."""
+        """Return how messages name another tree, whose Context or element was mistaken for one of this."""
         if self._family is None or other._family != self._family:
             return "another tree"
         return f"a clone of it in {quote(other.scalar_type.name)}"
@@ -752,19 +751,19 @@ class MultibodyTree(
         return reduce_tree(self)
 
     def __setstate__(self, state: object) -> None:
-        """Take over what was pickled."""
+        """Restore the pickled state."""
         from mbt.tree.pickling import set_tree_state
 
         set_tree_state(self, state)
 
     def __dask_tokenize__(self) -> object:
-        """Return what dask calls this model: the same for every tree that is built alike."""
+        """Return the token that dask uses for this model: the same for every tree that is built alike."""
         from mbt.tree.tokens import token_of_tree
 
         return token_of_tree(self)
 
     def __repr__(self) -> str:
-        """Return the sizes, and whether there is no gravity."""
+        """Return the sizes, and say when there is no gravity."""
         counts = [(self.num_bodies, "body", "bodies"), (self.num_joints, "joint", "joints")]
         if self._plan is not None:
             counts += [

@@ -1,4 +1,4 @@
-"""What elements declare: parameters, discrete state and cache entries, beyond what they are born with."""
+"""Declarations of elements: parameters, discrete state and cache entries besides their built-in ones."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class CacheEntry:
     prerequisites : tuple of str and CacheEntry
         What it depends on, as declared.
     sources : tuple of str
-        What it depends on in the end.
+        What it ultimately depends on.
     """
 
     __slots__ = ("calc", "description", "element", "index", "prerequisites", "sources")
@@ -64,18 +64,18 @@ class CacheEntry:
         self.sources: tuple[str, ...] = tuple(source for source in SOURCES if source in needed)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copy without `calc`, which may be a function that cannot be: a copy of a tree declares anew."""
+        """Copy without `calc`, which may not be copyable: a copy of a tree declares anew."""
         return _restore_cache_entry, (self.element, self.index, self.description)
 
     def __repr__(self) -> str:
-        """Tell what it computes, and from what."""
+        """Return what it computes, and from what."""
         return (
             f"<CacheEntry {quote(self.description)} of {self.element._label}, from {', '.join(self.sources)}>"
         )
 
 
 def _restore_cache_entry(element: MultibodyElement, index: int, description: str) -> CacheEntry:
-    """Return what stands for a cache entry in a copied element until its tree declares anew."""
+    """Return a placeholder for a cache entry in a copied element, until its tree declares anew."""
     return CacheEntry(element, index, description, _refuse_to_calc, ("time",))
 
 
@@ -86,7 +86,7 @@ def _refuse_to_calc(context: Any) -> NoReturn:
 
 
 def _no_declarations() -> None:
-    """Return what a copied tree has in place of declarations."""
+    """Return None, which a copied tree has in place of declarations."""
     return None
 
 
@@ -96,15 +96,15 @@ class Declarations:
     Attributes
     ----------
     numeric, discrete : list of (MultibodyElement, ndarray)
-        Who declared a vector, and its default.
+        The declaring element, and the default of its vector.
     abstract : list of (MultibodyElement, object)
-        Who declared an object, and its default.
+        The declaring element, and the default of its object.
     cache_entries : list of CacheEntry
         The cache entries.
     frames : list of Frame
         The frames whose pose is computed in Python.
     current : MultibodyElement or None
-        Whose hook is running.
+        The element whose hook is running.
     """
 
     def __init__(self) -> None:
@@ -116,14 +116,14 @@ class Declarations:
         self.current: MultibodyElement | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copy to nothing: a copied tree asks its own elements, when it is compiled."""
+        """Copy as None: a copied tree asks its own elements when it is compiled."""
         return _no_declarations, ()
 
     def collect(self, elements: Iterable[MultibodyElement], frames: Iterable[Frame]) -> None:
-        """Ask all elements, which calls their hooks."""
+        """Call the hooks of all elements."""
         everyone = tuple(elements)
         self.frames = list(frames)
-        # Of a large tree hardly any element declares anything.
+        # In a large tree hardly any element declares anything.
         kinds: set[type[MultibodyElement]] = set(map(type, everyone))
         classes = {cls for cls in kinds if cls._declares_any()}
         for hook in (
@@ -142,7 +142,7 @@ class Declarations:
             [value for _, value in self.numeric],
             [_deepcopy(value, element) for element, value in self.abstract],
         )
-        # Each of those who declared any, once.
+        # Each element that declared any, once.
         for element in dict.fromkeys(element for element, _ in (*self.numeric, *self.abstract)):
             call_hook(element, "do_set_default_parameters", parameters)
         return parameters
@@ -233,7 +233,7 @@ class Declarations:
 class Parameters:
     """The parameters that elements declared, with the values of one Context.
 
-    ``context.parameters`` and the hooks of elements hand it out.
+    ``context.parameters`` returns it, and hooks of elements receive it.
 
     Parameters
     ----------
@@ -324,7 +324,7 @@ class Parameters:
             )
 
     def __repr__(self) -> str:
-        """Tell how many there are."""
+        """Return how many there are."""
         return f"<Parameters: {len(self._numeric)} numeric, {len(self._abstract)} abstract>"
 
 
@@ -350,10 +350,10 @@ def as_declared_vector(
 
 
 def _deepcopy(value: Any, element: MultibodyElement) -> Any:
-    """Return a copy of an object; elements of the tree in it stay what they are."""
+    """Return a copy of an object, but not of elements of the tree in it."""
     import copy
 
-    # An element is copied with its tree, which this memo says is copied already.
+    # An element is copied with its tree; by this memo the tree is copied already.
     tree = element.parent_tree
     return copy.deepcopy(value, {id(tree): tree})
 

@@ -1,8 +1,8 @@
-"""The checks of a tree that comes out of a pickle: its parts fit together as those of one that was built.
+"""Checks of an unpickled tree: that its parts fit together as in a tree that was built.
 
-A pickle may be damaged. Whatever it holds, the outcome is the tree it was made of, another tree that
-computes, or an error that says so; nothing that kernels, loops and indices rely on is taken from it unseen.
-The time is linear in the number of elements.
+A pickle may be damaged. Whatever it holds, the outcome is the original tree, another tree that computes, or
+an error that says so; everything that kernels, loops and indices rely on is checked. The time is linear in
+the number of elements.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ if TYPE_CHECKING:
 
 __all__ = ["attributes_of", "check_elements", "check_structure"]
 
-# Whether a value may be an attribute of an element.
+# Returns whether a value may be an attribute of an element.
 Check = Callable[[Any, Any], bool]
 
 
 def check_elements(tree: MultibodyTree) -> None:
-    """Check what each element of an unpickled tree has, apart from what classes of users add.
+    """Check the attributes of each element of an unpickled tree, except those of users' classes.
 
     Raises
     ------
     ArgumentValueError
-        When an attribute is missing, or of no use.
+        When an attribute is missing or invalid.
     """
     expected: dict[type[Any], dict[str, Check]] = {}
     for element in (*tree._elements.model_instances, *tree._elements.in_order()):
@@ -67,7 +67,7 @@ def check_elements(tree: MultibodyTree) -> None:
 
 
 def attributes_of(kind: type[Any]) -> dict[str, Check]:
-    """Return the attributes that an element has by the classes of mbt, and what each may be."""
+    """Return the attributes that classes of mbt give an element, with the check of each."""
     references = {x.attribute: _element(x.kind) for x in getattr(kind, "_references", ())}
     constants = {x.attribute: _CONSTANTS[x.kind] for x in getattr(kind, "_made_with", ())}
     return {**references, **constants} | {
@@ -81,12 +81,12 @@ def check_structure(tree: MultibodyTree) -> None:
     Raises
     ------
     ArgumentValueError, TopologyError
-        When it is not a tree, or not the one that was finalized.
+        When it is not a tree, or not that which was finalized.
     """
     elements = tree._elements
     connections = elements.connections
     if type(connections) is not list or not all(_owned(c, (Joint, Mobilizer), tree) for c in connections):
-        raise _damaged("its connections are not joints and mobilizers of it")
+        raise _damaged("its connections are not its joints and mobilizers")
     pairs: Any = tree._exclusions
     if type(pairs) is not tuple or not all(
         type(pair) is tuple and len(pair) == 2 and all(_owned(body, RigidBody, tree) for body in pair)
@@ -94,7 +94,7 @@ def check_structure(tree: MultibodyTree) -> None:
     ):
         raise _damaged("its exclusions are not pairs of its bodies")
     elements.forget_graph()
-    graph = elements.graph  # Made anew, of the connections.
+    graph = elements.graph  # Made anew, from the connections.
     plan: Any = tree._plan
     if type(tree._family) is not (bytes if plan is not None else type(None)):
         raise _damaged(f"its family is {quote(tree._family)}")
@@ -130,7 +130,7 @@ def check_structure(tree: MultibodyTree) -> None:
         (plan.v_start, (m.num_velocities for m in mobilizers)),
     ):
         if start != (0, *accumulate(counts, initial=0)) or not all(type(i) is int for i in start):
-            raise _damaged("its coordinates are in no order")
+            raise _damaged("its coordinates are not in order")
     plan.place(elements)
 
 
@@ -144,7 +144,7 @@ def _holds(is_valid: Check, value: Any, element: Any) -> bool:
     except MemoryError:
         raise
     except Exception:
-        # Of a value of the wrong type.
+        # A value of the wrong type.
         return False
 
 
@@ -152,7 +152,7 @@ def _owned(value: object, kind: type[Any] | tuple[type[Any], ...], tree: Multibo
     return isinstance(value, kind) and value._tree is tree
 
 
-# What attributes may be.
+# Checks of attributes.
 
 
 def _is(*kinds: type[Any]) -> Check:
@@ -242,7 +242,7 @@ def _is_effort_limit(value: Any, element: Any) -> bool:
     return type(value) is float and value >= 0.0
 
 
-# What joints and mobilizers are made with.
+# Constants of joints and mobilizers.
 _CONSTANTS: Mapping[str, Check] = {
     "number": _is_number,
     "axis": _shape(3),

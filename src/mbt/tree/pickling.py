@@ -1,11 +1,11 @@
-"""How trees and elements are pickled and copied.
+"""Pickles and copies of trees and elements.
 
-A tree is flat: the classes of its elements first, which is enough to make all of them, then what each has.
-An element that a tree owns is the tree and an index, wherever it occurs. So a model as deep as one likes
-needs no recursion, elements may refer to each other in any way, and a pickle may begin at any of them.
+A tree is flat: first the classes of its elements, enough to create all of them, then their attributes.
+Wherever an element of a tree occurs, it is stored as the tree and an index. So models of any depth need no
+recursion, elements may refer to each other in any way, and a pickle may begin at any element.
 
-Compiled arrays are never part of it: a finalized tree compiles again when it first computes, on whatever
-processor that is.
+Compiled arrays are never part of it: a finalized tree compiles again when it first computes, on any
+processor.
 """
 
 from __future__ import annotations
@@ -52,17 +52,17 @@ __all__ = [
     "set_tree_state",
 ]
 
-#: Number of the format, written into every pickle of trees, elements, Contexts and forces. A change of what
-#: they hold needs another number.
+#: Number of the format, written into every pickle of trees, elements, Contexts and forces. A change of their
+#: content needs another number.
 FORMAT = 4
 
-# Attribute of a tree whose elements have nothing yet.
+# Attribute of a tree whose elements have no attributes yet.
 _BLANK = "_is_blank"
 
 # Attributes of a tree that are not in its pickle.
 _OWN = ("_elements", "_host_calls", "_implicit_cores", "_known_facts", "_known_lookup", "_tangent")
 
-# The collections of a registry, and what is in them.
+# The collections of a registry, and the classes of their elements.
 _COLLECTIONS: dict[str, type[MultibodyElement]] = {
     "model_instances": ModelInstance,
     "bodies": RigidBody,
@@ -79,7 +79,7 @@ ElementT = TypeVar("ElementT", bound=MultibodyElement)
 
 
 def check_format(format_: object, what: str) -> None:
-    """Refuse what another version of mbt has pickled.
+    """Reject a pickle of another format.
 
     Raises
     ------
@@ -97,7 +97,7 @@ def check_format(format_: object, what: str) -> None:
 
 
 def reduce_tree(tree: MultibodyTree) -> tuple[Any, ...]:
-    """Return what `pickle` makes a tree from."""
+    """Return the arguments from which `pickle` makes a tree."""
     collections = _collections_of(tree)
     frozen: dict[int, FrozenArray] = {}
     registry = (*_COLLECTIONS, "_tree", "_graph", "removed")
@@ -113,7 +113,7 @@ def reduce_tree(tree: MultibodyTree) -> tuple[Any, ...]:
 def new_tree(
     format_: int, tree_type: type[MultibodyTree], classes: dict[str, list[type[Any]]]
 ) -> MultibodyTree:
-    """Return a tree with elements that have nothing yet; `set_tree_state` is next."""
+    """Return a tree whose elements have no attributes yet; then call `set_tree_state`."""
     check_format(format_, "MultibodyTree")
     if not (isinstance(tree_type, type) and issubclass(tree_type, above.MultibodyTree)):
         raise ArgumentTypeError(f"unpickling a MultibodyTree: expected its class, got {tree_type!r}")
@@ -141,7 +141,7 @@ def new_tree(
 
 
 def set_tree_state(tree: MultibodyTree, state: object) -> None:
-    """Give a new tree and its elements what they had, which is not to be trusted.
+    """Set the attributes of a new tree and its elements from an untrusted state.
 
     Raises
     ------
@@ -165,7 +165,7 @@ def _set_element_states(tree: MultibodyTree, state: object) -> None:
     for name, collection in collections.items():
         if len(collection) != len(state["elements"][name]):
             raise ArgumentValueError(
-                f"unpickling a MultibodyTree: it is truncated: {len(collection)} {name}, but what belongs to "
+                f"unpickling a MultibodyTree: it is truncated: {len(collection)} {name}, but attributes of "
                 f"{len(state['elements'][name])}"
             )
     _check_keys(state["registry"], ("connections",))
@@ -177,7 +177,7 @@ def _set_element_states(tree: MultibodyTree, state: object) -> None:
 
 def _set_structure(tree: MultibodyTree, state: Any) -> None:
     collections = _collections_of(tree)
-    # Only now does every element have a name: that of a body frame is its body's.
+    # Only now does every element have a name: a body frame has that of its body.
     for collection in collections.values():
         elements, collection._elements = collection._elements, []
         for element in elements:
@@ -197,17 +197,17 @@ def deepcopy_tree(tree: MultibodyTree, memo: dict[Any, Any]) -> MultibodyTree:
 def copy_tree(
     tree: MultibodyTree, memo: dict[Any, Any], tree_type: type[MultibodyTree], **attributes: Any
 ) -> MultibodyTree:
-    """Return a copy of a tree, of another class and with further attributes.
+    """Return a copy of a tree, with another class and further attributes.
 
-    Elements of a finalized tree that have a method to clone themselves are cloned by it, last: it finds all
-    others in the copy.
+    Elements of a finalized tree with their own method for clones are cloned last: it finds all others in the
+    copy.
     """
     _, (format_, _, classes), state = reduce_tree(tree)
     own_way = [e for e in tree._elements.in_order() if _clones_itself(e)] if tree.is_finalized else []
     for element in own_way:
         state["elements"][collection_of(element)][element._index] = _OwnAttributes(element)
     twin = new_tree(format_, tree_type, classes)
-    # What refers to the tree, or to an element of it, then refers to the copy.
+    # References to the tree, or to its elements, then lead to the copy.
     memo[id(tree)] = twin
     for own, new in zip(_collections_of(tree).values(), _collections_of(twin).values(), strict=True):
         memo.update(zip(map(id, own), new, strict=True))
@@ -228,7 +228,7 @@ class _Follower(Protocol):
 
 
 def follow_copies(tree: MultibodyTree, follower: _Follower, memo: dict[Any, Any]) -> None:
-    """Move a copied Context, or forces, to the copy of their tree; when the same `deepcopy` makes one."""
+    """Move a copied Context, or forces, to the copy of their tree, when the same `deepcopy` makes one."""
     twin = memo.get(id(tree))
     if twin is not None and twin.is_finalized:
         follower._move_to(twin)
@@ -245,14 +245,14 @@ def _followers_key(tree: MultibodyTree) -> tuple[str, int]:
 
 
 def reduce_element(element: MultibodyElement) -> tuple[Any, ...]:
-    """Return what `pickle` makes an element from: the tree that owns it, or its own attributes."""
+    """Return the arguments from which `pickle` makes an element: its tree, or its own attributes."""
     if element._tree is not None:
         return element_of, (element._tree, collection_of(element), element._index)
     return new_element, (FORMAT, type(element)), _state_of(element, {})
 
 
 def collection_of(element: MultibodyElement) -> str:
-    """Return which collection of a tree an element belongs to."""
+    """Return the collection of a tree to which an element belongs."""
     return _collection_of_type(type(element))  # type: ignore[arg-type] # hashable, as all classes
 
 
@@ -269,7 +269,7 @@ def element_of(tree: MultibodyTree, collection: str, index: int) -> MultibodyEle
 
 
 def new_element(format_: int, element_type: type[ElementT]) -> ElementT:
-    """Return an element that no tree owns, and that has nothing yet."""
+    """Return an element that no tree owns, still without attributes."""
     if not (isinstance(element_type, type) and issubclass(element_type, MultibodyElement)):
         raise ArgumentTypeError(f"unpickling an element: expected its class, got {quote(element_type)}")
     check_format(format_, element_type.__name__)
@@ -284,7 +284,7 @@ def copy_element(element: ElementT) -> ElementT:
 
 
 def clone_attributes(element: ElementT, tree_clone: MultibodyTree) -> ElementT:
-    """Return an element that no tree owns with copies of all attributes; elements become those of a clone."""
+    """Return an unowned element with copies of all attributes; elements become those of a clone."""
     twin = type(element).__new__(type(element))
     memo = {id(element.parent_tree): tree_clone, id(element): twin}
     _set_state(twin, copy.deepcopy(_state_of(element, {}), memo))
@@ -293,7 +293,7 @@ def clone_attributes(element: ElementT, tree_clone: MultibodyTree) -> ElementT:
 
 
 class _OwnAttributes:
-    """What an element has that clones itself, until it does: what its tree gave it."""
+    """Attributes from the tree, for an element that clones itself, until it does."""
 
     def __init__(self, element: MultibodyElement) -> None:
         names = ("_name", "_model_instance", "_is_ephemeral", "_core_index", "_body")
@@ -306,10 +306,10 @@ def _clones_itself(element: MultibodyElement) -> bool:
 
 
 def _become(variant: MultibodyElement, original: MultibodyElement, clone: Any) -> None:
-    """Let the element of a copied tree be the clone that the original made of itself.
+    """Turn the element of a copied tree into the clone that the original made of itself.
 
-    Both have the same attributes from now on, in one dictionary: other elements refer to `variant` already,
-    and what the clone made of itself when it was constructed refers to the clone.
+    Both share one dictionary of attributes from now on: other elements already refer to `variant`, and
+    objects that the clone made in its constructor refer to the clone.
     """
     kind = type(original)
     what = f"{original._label}: {kind.__name__}.do_clone_to_scalar"
@@ -328,7 +328,7 @@ def _become(variant: MultibodyElement, original: MultibodyElement, clone: Any) -
         raise ArgumentValueError(
             f"{what}: expected a frame of {bodies[0]._label}, got one of {bodies[1]._label}"
         )
-    # A new one: CPython 3.13 takes for garbage what only a dictionary refers to that is part of an object.
+    # A new dictionary: CPython 3.13 takes for garbage objects to which only an inlined dictionary refers.
     own = {"_tree": tree, "_index": original._index}
     attributes = {**vars(clone), **_OwnAttributes(variant).attributes, **own}
     clone.__dict__ = variant.__dict__ = attributes
@@ -355,7 +355,7 @@ def _raw_state(element: MultibodyElement) -> Any:
 
 
 def _has_attributes(state: Any) -> bool:
-    """Return whether a state is one dictionary of attributes, or two: the second is of those in slots."""
+    """Return whether a state is one dictionary of attributes, or two: the second for slots."""
     parts = state if isinstance(state, tuple) and len(state) == 2 else (state,)
     return all(part is None or isinstance(part, dict) for part in parts)
 
@@ -399,7 +399,7 @@ def _check_keys(value: object, keys: Any) -> None:
 def _check_lists(value: Any) -> None:
     """Check that there is a list for each collection."""
     if isinstance(value, dict):
-        value.setdefault("sensors", [])  # Of what was pickled before there were sensors.
+        value.setdefault("sensors", [])  # For pickles older than sensors.
     _check_keys(value, _COLLECTIONS)
     strange = [name for name in _COLLECTIONS if type(value[name]) is not list]
     if strange:
@@ -429,7 +429,7 @@ def frozen_array(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def _packed(value: Any, frozen: dict[int, FrozenArray]) -> Any:
-    """Return a value with its read-only arrays replaced, also those in tuples."""
+    """Return a value with its read-only arrays replaced, including those in tuples."""
     if type(value) is np.ndarray and not value.flags.writeable:
         return frozen.setdefault(id(value), FrozenArray(value))
     if type(value) is tuple:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["draw_positions", "plan_draws", "plan_sample"]
 
-#: Part of q, lower ends and widths of intervals; or a joint that has its own way.
+#: Part of q, lower ends and widths of intervals; or a mobilizer that is drawn by itself.
 Draw: TypeAlias = "tuple[slice, FloatArray, FloatArray] | Mobilizer"
 
 # Half the width of the interval of a coordinate without limits.
@@ -31,7 +31,7 @@ _ROTATIONS = (("qw", "qx", "qy"), ("qx", "qy", "qz"))
 def draw_positions(mobilizer: Mobilizer, rng: np.random.Generator, shape: tuple[int, ...]) -> FloatArray:
     """Return random positions of the joint of a mobilizer, (*shape, num_positions), within its limits.
 
-    What a coordinate is, its suffix tells: that of an angle begins with ``q``; ``qw`` is the first of a
+    The suffix of a coordinate defines its kind: angles begin with ``q``; ``qw`` is the first entry of a
     quaternion; three angles, ``qx``, ``qy`` and ``qz``, are roll, pitch and yaw. The arc length on a path is
     drawn from the whole path.
     """
@@ -54,7 +54,7 @@ def draw_positions(mobilizer: Mobilizer, rng: np.random.Generator, shape: tuple[
 
 
 def plan_draws(mobilizers: Sequence[Mobilizer]) -> list[Draw]:
-    """Return how one sample of all positions is drawn: from intervals of neighbours together."""
+    """Return the steps to draw one sample of all positions: neighbouring intervals are joined."""
     draws: list[Draw] = []
     start, ends = 0, []
     for mobilizer in mobilizers:
@@ -75,7 +75,7 @@ def _join(start: int, ends: list[tuple[float, float]]) -> list[Draw]:
 
 
 def plan_sample(mobilizers: Sequence[Mobilizer]) -> Callable[[np.random.Generator], FloatArray]:
-    """Return what draws one sample of all positions, the numbers of `draw_positions` joint by joint."""
+    """Return a function that draws one sample of all positions, the same as `draw_positions` does."""
     size = sum(mobilizer.num_positions for mobilizer in mobilizers)
     draws = plan_draws(mobilizers)
     if len(draws) == 1 and isinstance(draws[0], tuple):
@@ -89,7 +89,7 @@ def _draw_one(draws: list[Draw], size: int, rng: np.random.Generator) -> FloatAr
     for draw in draws:
         if isinstance(draw, tuple):
             part, low, width = draw
-            # What `uniform` computes. That takes many times as long for a few intervals.
+            # The same as `uniform`, which takes many times as long for a few intervals.
             q[part] = low + width * rng.random(len(low))
         else:
             start = draw.position_start
@@ -109,7 +109,7 @@ def _limits_of(mobilizer: Mobilizer) -> tuple[FloatArray, FloatArray]:
 
 
 def _intervals_of(mobilizer: Mobilizer) -> list[tuple[float, float]]:
-    """Return the interval of each position that `draw_positions` begins with."""
+    """Return the interval from which `draw_positions` first draws each position."""
     halves = [_ANGLE if suffix.startswith("q") else _LENGTH for suffix in mobilizer.position_suffixes]
     lower, upper = _limits_of(mobilizer)
     return [_interval(*ends) for ends in zip(lower.tolist(), upper.tolist(), halves, strict=True)]

@@ -1,4 +1,4 @@
-"""Which other elements the attributes of an element refer to."""
+"""The other elements to which the attributes of an element refer."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ __all__ = ["elements_among", "slots_of"]
 def elements_among(element: MultibodyElement) -> Iterator[tuple[MultibodyElement, str]]:
     """Yield the other elements among the attributes of an element, each with the name of the attribute.
 
-    Also those in lists, dictionaries, data classes and the like, however deep. What objects of other classes
-    hold is their own affair.
+    Lists, dictionaries, data classes and the like are searched to any depth, but not objects of other
+    classes.
     """
     for name, value in _attributes(element).items():
         seen: dict[int, Any] = {}
@@ -29,27 +29,27 @@ def elements_among(element: MultibodyElement) -> Iterator[tuple[MultibodyElement
                 if part is not element:
                     yield part, name
             elif id(part) not in seen:
-                # Kept, so that no other object has its id.
+                # Kept alive, so that no other object gets its id.
                 seen[id(part)] = part
                 rest.extend(_parts(part))
 
 
 def _parts(value: Any) -> list[Any]:
-    """Return what a container holds; nothing for anything else."""
+    """Return the items of a container; nothing for other objects."""
     if isinstance(value, (list, tuple, set, frozenset, deque)):
         return list(value)
     if isinstance(value, Mapping):
         return [*value.keys(), *value.values()]
     if isinstance(value, np.ndarray) and value.dtype == object:
         return list(value.flat)
-    # That of a dataclass, without the module, which most programs do not need.
+    # The mark of a dataclass, without importing `dataclasses`, which most programs do not need.
     if isinstance(value, SimpleNamespace) or hasattr(type(value), "__dataclass_fields__"):
         return list(_attributes(value).values())
     return []
 
 
 def _attributes(value: Any) -> dict[str, Any]:
-    """Return the attributes of an object, those in slots too."""
+    """Return the attributes of an object, including those in slots."""
     in_slots = {name: getattr(value, name) for name in slots_of(type(value)) if hasattr(value, name)}
     return {**getattr(value, "__dict__", {}), **in_slots}
 

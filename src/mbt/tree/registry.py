@@ -1,4 +1,4 @@
-"""What a tree owns, and how it comes to own it: an addition is checked completely before anything changes."""
+"""The elements of a tree, and their addition: it is checked completely before anything changes."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ class ElementRegistry:
     model_instances, bodies, frames, mobilizers, joints, force_elements, actuators, constraints, sensors
         The elements of each kind in index order, each an `ElementCollection`.
     connections : list of Joint or Mobilizer
-        What each edge of the graph stands for.
+        The element behind each edge of the graph.
     removed : WeakSet of MultibodyElement
-        What was taken out; what of it belongs to no tree still may come back.
+        Removed elements; those that belong to no tree may come back.
     """
 
     def __init__(self, tree: MultibodyTree) -> None:
@@ -74,7 +74,7 @@ class ElementRegistry:
         return self._graph
 
     def forget_graph(self) -> None:
-        """Make the graph anew when it is asked for, from elements that may have changed, or for once."""
+        """Discard the graph, since elements may have changed: it is made anew at the next request."""
         self._graph = None
 
     @property
@@ -122,7 +122,7 @@ class ElementRegistry:
         return self.joints.named(name, self.model_instances, argument)
 
     def instance_at(self, value: object, argument: str) -> ModelInstance:
-        """Return the model instance whose index or name was given as `argument`, or which was itself."""
+        """Return the model instance that was given as `argument`, by index, by name or itself."""
         instances = self.model_instances
         if isinstance(value, str):
             return instances.named(value, instances, argument)
@@ -134,7 +134,7 @@ class ElementRegistry:
         _check_is_not_in_world(body)
         # The body frame has the same name, so it must be free among the frames as well.
         body._name = self._checked_name(body, self.bodies, self.frames)
-        graph = self.graph  # Of the bodies before this one.
+        graph = self.graph  # The graph of the bodies before this one.
         self._own(body, self.bodies)
         self._own(body.body_frame, self.frames)
         graph.add_body(self._scoped(body.name, body.model_instance))
@@ -146,7 +146,7 @@ class ElementRegistry:
         self._own(frame, self.frames)
 
     def add_mobilizer(self, mobilizer: Mobilizer) -> None:
-        """Add a mobilizer that no joint stands for."""
+        """Add a mobilizer without a joint."""
         self._check_is_new(mobilizer)
         self.check_is_owned(mobilizer.inboard_frame, type(mobilizer).__name__)
         self.check_is_owned(mobilizer.outboard_frame, type(mobilizer).__name__)
@@ -211,14 +211,14 @@ class ElementRegistry:
         joints: Sequence[Joint],
         actuators: Sequence[JointActuator],
     ) -> None:
-        """Add what a reader constructed for this tree: new elements that need one another, and no others.
+        """Add the elements that a reader constructed for this tree: new ones that need only each other.
 
-        All have names.
+        All of them have names.
         """
         all_frames = [*[body._body_frame for body in bodies], *frames]
         for body in bodies:
             _check_is_not_in_world(body)
-        # Those of frames of bodies are those of the bodies.
+        # Body frames have the names of their bodies.
         names: list[Any] = [body._name for body in bodies]
         additions: tuple[tuple[Sequence[Any], ElementCollection[Any], list[Any]], ...] = (
             (bodies, self.bodies, names),
@@ -237,7 +237,7 @@ class ElementRegistry:
             for actuator in actuators:
                 self.add_joint_actuator(actuator)
             return
-        graph = self.graph  # Of the bodies before these.
+        graph = self.graph  # The graph of the bodies before these.
         for elements, collection, new in additions:
             self._own_all(elements, collection, new)
         scopes = [self._scoped("", instance) for instance in range(len(self.model_instances))]
@@ -274,7 +274,7 @@ class ElementRegistry:
         self.forget_graph()
 
     def adopt(self, joints: Sequence[Joint], mobilizers: Sequence[Mobilizer]) -> None:
-        """Own the joints and mobilizers that ``finalize()`` made."""
+        """Add the joints and mobilizers that ``finalize()`` made."""
         self._own_all(joints, self.joints)
         self._own_all(mobilizers, self.mobilizers)
 
@@ -285,9 +285,9 @@ class ElementRegistry:
         gone: Sequence[MultibodyElement],
         instead: Mapping[MultibodyElement, MultibodyElement] | None = None,
     ) -> None:
-        """Own other elements `instead` of some, and none that are `gone`: the rest closes up to them.
+        """Replace some elements by those in `instead`, and remove those that are `gone`; indices close up.
 
-        Nothing that remains needs what does not.
+        No remaining element may need a removed one.
         """
         new: Mapping[MultibodyElement, Any] = {} if instead is None else instead
         out = set(map(id, gone))
@@ -307,18 +307,18 @@ class ElementRegistry:
     # Checks.
 
     def check_user_elements(self) -> None:
-        """Check what elements written in Python refer to: it may have changed since they were added."""
+        """Check the references of elements written in Python: they may have changed since the addition."""
         for element in (*self.user_frames(), *self.force_elements):
             if element._is_user_defined:
                 self.check_needs(element, elements_among(element))
 
     def check_needs(self, element: MultibodyElement, needs: Iterable[tuple[MultibodyElement, str]]) -> None:
-        """Check that all that an element refers to belongs to this tree; see `check_is_owned`."""
+        """Check that all elements it refers to belong to this tree; see `check_is_owned`."""
         for needed, name in needs:
             self.check_is_owned(needed, f"{type(element).__name__}: {name}")
 
     def check_is_owned(self, element: MultibodyElement, needed_by: str | MultibodyElement) -> None:
-        """Check that an element belongs to this tree; `needed_by` is who asks, or what messages call it.
+        """Check that an element belongs to this tree; `needed_by` is what needs it, or its name.
 
         Raises
         ------
@@ -335,7 +335,7 @@ class ElementRegistry:
                 f"tree.{element._adder}()."
             )
         raise ForeignElementError(
-            f"{needed_by}: {element._label} belongs to another tree. Only elements of this tree will do"
+            f"{needed_by}: {element._label} belongs to another tree. Use elements of this tree"
             f"{self._describe_namesake(element)}."
         )
 
@@ -356,7 +356,7 @@ class ElementRegistry:
             )
 
     def _describe_namesake(self, element: MultibodyElement) -> str:
-        """Return where this tree has an element of the kind and name of a foreign one."""
+        """Return how to find an element of this tree with the kind and name of a foreign one."""
         for collection, method in (
             (self.bodies, "get_body_by_name"),
             (self.frames, "get_frame_by_name"),
@@ -367,7 +367,7 @@ class ElementRegistry:
         return ""
 
     def _scoped(self, name: str, model_instance: int) -> str:
-        """Return a name with that of its model instance, as ``scoped_name`` does it."""
+        """Return a name behind that of its model instance, like ``scoped_name``."""
         if model_instance <= default_model_instance():
             return name
         return f"{self.model_instances.as_tuple()[model_instance].name}::{name}"
@@ -376,7 +376,7 @@ class ElementRegistry:
         gravity = self.gravity_field
         if gravity is not None:
             raise ArgumentValueError(
-                "add_force_element: a tree has one UniformGravityFieldElement at most, and this one has "
+                "add_force_element: a tree has at most one UniformGravityFieldElement, and this one has "
                 f"g_W = {gravity.gravity_vector.tolist()}. Change it in a Context with set_gravity_vector()."
             )
         element._check_instances(len(self.model_instances))
@@ -409,9 +409,9 @@ class ElementRegistry:
         *collections: ElementCollection[Any],
         needed_by: MultibodyElement | None = None,
     ) -> str:
-        """Return the name of an element, or one generated for it, after a check that it is free.
+        """Return the name of an element, checked to be free, or a generated one.
 
-        A clash names the element, and the one it is `needed_by`.
+        The error names the element, and the one that it is `needed_by`.
         """
         instance, count = element.model_instance, len(self.model_instances)
         if instance >= count:
@@ -437,7 +437,7 @@ class ElementRegistry:
         element._attach(self._tree, collection.append(element))
 
     def _connect(self, joint: Joint, scope: str) -> None:
-        """Add an edge for a joint to the graph, with a label that has a scope in front of its name."""
+        """Add an edge for a joint to the graph, labelled with its scope and name."""
         label = f"{joint.kind} {quote(scope + joint.name)}"
         parent, child = joint._frame_on_parent._body, joint._frame_on_child._body
         self.graph.add_edge(label, parent._index, child._index)
@@ -446,7 +446,7 @@ class ElementRegistry:
     def _own_all(
         self, elements: Sequence[Any], collection: ElementCollection[Any], names: list[str] | None = None
     ) -> None:
-        """Own elements whose names were checked; where these are given, also that they are all new."""
+        """Add elements whose names were checked; `names`, if given, are known to be new."""
         start = len(collection)
         collection.extend(elements, names)
         tree, integers = self._tree, shared_integers(start + len(elements))
@@ -455,7 +455,7 @@ class ElementRegistry:
             element._index = index
 
     def make_graph(self) -> JointGraph:
-        """Return a new graph of the same bodies and connections, with their names of now."""
+        """Return a new graph of the same bodies and connections, with their present names."""
         graph = JointGraph()
         for body in self.bodies.as_tuple()[1:]:
             graph.add_body(body.scoped_name)
@@ -477,7 +477,7 @@ def _edge_label(element: Joint | Mobilizer) -> str:
     return f"{element.kind} {quote(element.scoped_name)}"
 
 
-# Nearly all frames are one of these: there is nothing to ask them.
+# Nearly all frames have one of these types, which need no checks.
 _COMPILED_FRAMES = (BodyFrame, FixedOffsetFrame)
 
 _POSE_METHODS = (
@@ -496,13 +496,13 @@ _FORCE_METHODS = (
 
 
 def _check_force_methods(element: ForceElement) -> None:
-    """Check that the forces of an element are computed where it says, and its energy too.
+    """Check that the methods of an element for its forces and energy will be called.
 
     Raises
     ------
     ArgumentTypeError
         When a subclass of `ForceElement` has no method for its forces, or a subclass of an element that mbt
-        computes itself has methods that nobody would call.
+        itself computes has methods that are never called.
     """
     own = [name for name in _FORCE_METHODS if overrides(element, ForceElement, name)]
     name = type(element).__name__
@@ -521,6 +521,6 @@ def _check_force_methods(element: ForceElement) -> None:
 def _check_is_not_in_world(body: RigidBody) -> None:
     if body._model_instance == world_model_instance():
         raise ArgumentValueError(
-            f"add_body: {body._label}: model_instance: instance 0 is for the world body alone, got it "
+            f"add_body: {body._label}: model_instance: instance 0 is for the world body only, got it "
             "for another. Leave model_instance out, or pass what tree.add_model_instance() returns."
         )

@@ -1,4 +1,4 @@
-"""Removals from a tree: who needs what, checked before anything changes."""
+"""Removals from a tree: dependents are checked before anything changes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["check_can_change", "remove", "remove_subtree"]
 
-# How many elements a message names.
+# Number of elements that a message names.
 _SHOWN = 4
 
 
@@ -43,12 +43,12 @@ def check_can_change(elements: ElementRegistry, element: MultibodyElement, metho
         )
     if isinstance(element, BodyFrame):
         raise ArgumentValueError(
-            f"{method}: element: expected another frame than {element._label}: it goes with its body"
+            f"{method}: element: expected a frame other than {element._label}, which goes with its body"
         )
 
 
 def remove(elements: ElementRegistry, element: MultibodyElement) -> None:
-    """Remove one element that no other one needs; see ``MultibodyTree.remove``."""
+    """Remove one element that no other element needs; see ``MultibodyTree.remove``."""
     check_can_change(elements, element, "remove")
     parts = _with_frames([element])
     if isinstance(element, ModelInstance):
@@ -67,7 +67,7 @@ def remove(elements: ElementRegistry, element: MultibodyElement) -> None:
 
 
 def remove_subtree(elements: ElementRegistry, body: RigidBody) -> tuple[MultibodyElement, ...]:
-    """Remove a body and all that hangs on it; see ``MultibodyTree.remove_subtree``."""
+    """Remove a body and all that depends on it; see ``MultibodyTree.remove_subtree``."""
     check_element(body, RigidBody, "remove_subtree: body")
     check_can_change(elements, body, "remove_subtree")
     forest = grow_forest(elements.graph)
@@ -84,9 +84,9 @@ def remove_subtree(elements: ElementRegistry, body: RigidBody) -> tuple[Multibod
 
 
 def _remove_model_instance(elements: ElementRegistry, instance: ModelInstance) -> None:
-    """Remove a model instance that holds nothing: those behind it take smaller indices.
+    """Remove an empty model instance: those behind it get smaller indices.
 
-    So do elements that were removed from them, and may come back; those that it held have the default one.
+    Elements removed from these follow, for they may come back; those removed from it get the default one.
     """
     removed = instance._index
 
@@ -129,7 +129,7 @@ def _check_connect(
     Raises
     ------
     ArgumentValueError
-        When one does: by a frame of a user that needs something else.
+        When one does, by a user's frame that needs another element.
     """
     for element in dependents:
         if isinstance(element, (Joint, Mobilizer)):

@@ -1,4 +1,4 @@
-"""The report of what ``finalize()`` did."""
+"""The report of ``finalize()``."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Coordinate", "FinalizeReport", "describe_tree_as_html", "draw_tree", "make_tree_graphviz"]
 
-# Rows of a table that are shown unless more are asked for.
+# Rows of a table that are shown by default.
 _MAX_ROWS = 200
-# The same where a notebook shows a tree that was only named.
+# Rows shown in a notebook as the representation of a tree.
 _MAX_ROWS_OF_REPR = 60
 
 
@@ -50,7 +50,7 @@ class Coordinate:
     name : str
         Its name, one of ``tree.position_names`` or ``tree.velocity_names``.
     mobilizer : Mobilizer
-        Whose it is.
+        The mobilizer to which it belongs.
     """
 
     index: int
@@ -59,15 +59,14 @@ class Coordinate:
 
     @property
     def joint(self) -> Joint | None:
-        """The joint whose it is; None where a mobilizer was added without one."""
+        """The joint to which it belongs; None if the mobilizer was added without a joint."""
         return self.mobilizer.joint
 
 
 class FinalizeReport:
     """The result of ``finalize()``, as ``tree.finalize_report`` returns it.
 
-    ``str()`` gives the whole report as text; a notebook shows it as HTML. Nothing is computed before it is
-    asked for.
+    ``str()`` gives the whole report as text; a notebook shows it as HTML. Each part is computed on demand.
 
     Parameters
     ----------
@@ -104,7 +103,7 @@ class FinalizeReport:
         self._tree = tree
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle by the tree: the report is made again."""
+        """Pickle the tree only: the report is made again."""
         return type(self), (self._tree,)
 
     @property
@@ -173,23 +172,23 @@ class FinalizeReport:
 
     @cached_property
     def massless_branches(self) -> tuple[MasslessBranch, ...]:
-        """The joints that have no inertia, with the reason and the cure.
+        """The joints without inertia, with the reason and the cure.
 
-        Where there is one, the mass matrix is singular and forward dynamics raises `SingularityError`, which
-        names the first; this lists all. Found with the default parameters, at the default positions. Massless
-        links that a loop moves are not among them.
+        If there is one, the mass matrix is singular and forward dynamics raises `SingularityError`, which
+        names the first; this lists all. They are found with default parameters, at the default positions.
+        Massless links that a loop moves are not among them.
         """
         return find_massless_branches(self._tree)
 
-    # As text, as graph, as HTML.
+    # As text, graph and HTML.
 
     def draw(self, max_rows: int | None = _MAX_ROWS) -> str:
-        """Return the forest as text: bodies, joints, types, nodes, and where each joint has its q and v.
+        """Return the forest as text: bodies, joints, types, nodes, and the indices of each joint in q and v.
 
         Parameters
         ----------
         max_rows : int or None, optional
-            Number of bodies after which the rest is only counted; None shows all.
+            Number of bodies shown; the rest is only counted; None shows all.
         """
         return "\n".join(as_text(draw_tree(self._tree, max_rows)))
 
@@ -203,7 +202,7 @@ class FinalizeReport:
         Parameters
         ----------
         max_rows : int or None, optional
-            Number of rows of a table after which the rest is only counted; None shows all.
+            Number of rows shown per table; the rest is only counted; None shows all.
         """
         lines = [repr(self._tree)]
         for section in self._sections(max_rows):
@@ -216,7 +215,7 @@ class FinalizeReport:
         return self.to_text()
 
     def __repr__(self) -> str:
-        """Tell the tree."""
+        """Return which tree it is for."""
         return f"<FinalizeReport of {self._tree!r}>"
 
     def _repr_html_(self) -> str:
@@ -368,7 +367,7 @@ def _make_coordinates(names: tuple[str, ...], owners: list[Mobilizer]) -> tuple[
 
 
 def _joint_name(mobilizer: Mobilizer) -> str:
-    """Return the name of the joint, in parentheses where ``finalize()`` made it."""
+    """Return the name of the joint, in parentheses if ``finalize()`` made it."""
     if mobilizer.joint is None:
         return ""
     return f"({mobilizer.joint.name})" if mobilizer.joint.is_ephemeral else mobilizer.joint.name

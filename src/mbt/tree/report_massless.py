@@ -1,4 +1,4 @@
-"""Massless degrees of freedom, found by a numerical search, at the default positions and elsewhere."""
+"""Massless degrees of freedom, found numerically at the default positions and elsewhere."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 __all__ = ["MasslessBranch", "calc_inertias_of_massless", "find_massless_branches"]
 
-# Of the kinetic energies of two motions at the same rate, a share below this is noise.
+# Kinetic energy below this share of that of another motion at the same rate is noise.
 _NOISE = 1e-18
-# Of the mass matrix in units of its diagonal, the least eigenvalue: far from rounding.
+# Least eigenvalue of the mass matrix, in units of its diagonal, that is far from rounding.
 _REGULAR = 1e-8
-# Forward dynamics is asked in one more configuration: does it fail always, or where the joints are now?
+# One more, random configuration shows whether forward dynamics fails everywhere or only here.
 _SEED = 20
 
 
@@ -43,10 +43,10 @@ class MasslessBranch:
     bodies : tuple of RigidBody
         The bodies that would need mass or inertia.
     reason, cure : str
-        The cause, and what to do.
+        The cause, and advice.
     is_everywhere : bool
-        Whether the joint is massless in all configurations, as far as a second one can tell; otherwise in
-        some, among them the default positions.
+        Whether the joint is massless in all configurations, judged by a second one; otherwise in some,
+        including the default positions.
     """
 
     mobilizer: Mobilizer
@@ -63,10 +63,10 @@ class MasslessBranch:
 
 
 def find_massless_branches(tree: MultibodyTree) -> tuple[MasslessBranch, ...]:
-    """Return all joints that have no inertia at the default positions, by a loop neither, in node order."""
+    """Return all joints without inertia at the default positions, even by loops, in node order."""
     if tree.scalar_type.name == "double":
         return _find_branches(tree)
-    # Which pivot is zero, doubles tell.
+    # Doubles show which pivot is zero.
     return tuple(
         replace(
             branch,
@@ -79,7 +79,7 @@ def find_massless_branches(tree: MultibodyTree) -> tuple[MasslessBranch, ...]:
 
 @np.errstate(all="ignore")
 def calc_inertias_of_massless(tree: MultibodyTree) -> FloatArray:
-    """Return what dofs carry that are massless in all configurations, as far as a second one can tell.
+    """Return the inertias that dofs carry, for dofs massless in all configurations, judged by a second one.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def calc_inertias_of_massless(tree: MultibodyTree) -> FloatArray:
         return inertias
     size = np.sqrt(np.diag(M))
     if (size > 0.0).all() and np.linalg.eigvalsh(M / np.outer(size, size))[0] > _REGULAR:
-        return inertias  # as that of nearly every tree, which is known much sooner so
+        return inertias  # as for nearly every tree; this check is much faster
     here = _Articulation(tree, tree.create_default_context())
     dofs = sorted(here.singular & _Articulation(tree, elsewhere).singular)
     inertias[dofs] = here._M[dofs]
@@ -111,13 +111,13 @@ def _place_elsewhere(tree: MultibodyTree) -> ContextCore:
     return context
 
 
-# Of inertias that are too large for floats, whose loading says so, nothing is found.
+# If inertias are too large for floats, which loading reports, nothing is found.
 @np.errstate(all="ignore")
 def _find_branches(tree: MultibodyTree) -> tuple[MasslessBranch, ...]:
     context = tree.create_default_context()
     here = _Articulation(tree, context)
     if here.singular and tree.num_constraints:
-        # What a loop moves has inertia by that.
+        # Dofs that a loop moves have inertia through it.
         here.singular.intersection_update(tree._find_massless_dofs(context))
     if not here.singular:
         return ()
@@ -137,9 +137,9 @@ def _find_branches(tree: MultibodyTree) -> tuple[MasslessBranch, ...]:
 class _Articulation:
     """Articulated bodies in one configuration, as in forward dynamics.
 
-    A dof that has no inertia while all farther from World are free is left out instead of divided by: so all
-    are found, not only the first. Everything is in World axes, inertias and motions of a body at the point Mo
-    of its mobilizer, where a rotation needs no translation and zeros are zeros.
+    A dof without inertia, while all dofs farther out are free, is left out instead of divided by: so all are
+    found, not only the first. Everything is in World axes, inertias and motions of a body at the point Mo of
+    its mobilizer, where a rotation needs no translation and zeros are exact.
 
     Attributes
     ----------
@@ -158,7 +158,7 @@ class _Articulation:
         pc = tree.eval_position_kinematics(context)
         outboard_frames = [0, *(mobilizer.outboard_frame.index for mobilizer in self.mobilizers)]
         p_BoMo_W = np.einsum("bij,bj->bi", pc.X_WB[:, :3, :3], pc.X_BF[outboard_frames, :3, 3])
-        # By node: where Mo is; what the body carries, as one rigid body.
+        # By node: position of Mo; inertia of all that the body carries, as one rigid body.
         self._p_WMo = pc.X_WB[:, :3, 3] + p_BoMo_W
         self._composite = np.array([_shift(M, p) for M, p in zip(pc.M_Bo_W, p_BoMo_W, strict=True)])
         # By dof: motion axis, articulated inertia times axis, pivot, diagonal entry of the mass matrix.
@@ -175,10 +175,10 @@ class _Articulation:
         self._eliminate(self._composite.copy(), noise)
 
     def _eliminate(self, articulated: FloatArray, noise: FloatArray) -> None:
-        """Take out one dof after the other, from the tips to World.
+        """Eliminate one dof after the other, from the tips to World.
 
-        `articulated` is the inertia of each body at first. Rounding may have changed it by as much as `noise`
-        either way, which goes the same way: what a long chain carries, but does not move, leaves none.
+        `articulated` is at first the inertia of each body. Rounding may have changed it by up to `noise`,
+        which is eliminated likewise: loads that a long chain carries but does not move leave no noise.
         """
         for b in range(self.forest.num_nodes - 1, 0, -1):
             parent = self.forest.parent[b]
@@ -203,7 +203,7 @@ class _Articulation:
 
     @cached_property
     def _yielding(self) -> list[list[int]]:
-        """For each node the next ones farther out with a dof that gives way: between, all is rigid."""
+        """For each node, the next nodes farther out with a dof that gives way; all between is rigid."""
         yielding: list[list[int]] = [[] for _ in self.forest.parent]
         for b in range(self.forest.num_nodes - 1, 0, -1):
             gives_way = not self.singular.issuperset(self.mobilizers[b - 1]._velocity_range())
@@ -226,7 +226,7 @@ class _Articulation:
                 V = V_P.copy()
                 V[3:] += cross(V[:3], self._p_WMo[b] - self._p_WMo[parent])
                 V = self._follow(b, V, energy)
-                # What is at rest moves nothing farther out.
+                # A body at rest moves nothing farther out.
                 if V @ self._composite[b] @ V > noise:
                     waiting += [(b, outboard, V) for outboard in self._yielding[b]]
         largest = max(energy.values(), default=0.0)
@@ -235,9 +235,9 @@ class _Articulation:
         return [self.mobilizers[b - 1] for b in sorted(energy) if energy[b] > 1e-9 * largest]
 
     def _follow(self, node: int, V: FloatArray, energy: dict[int, float], after: int = -1) -> FloatArray:
-        """Return the velocity of a node whose dofs give way, for one that has it without them.
+        """Return the velocity of a node whose dofs give way, from that which it has without them.
 
-        The greatest kinetic energy with which one of them moves goes into `energy`.
+        The largest kinetic energy of one of them is stored in `energy`.
         """
         for k in self.mobilizers[node - 1]._velocity_range():
             if k > after and k not in self.singular:
@@ -261,8 +261,8 @@ class _Articulation:
 def _shift(inertia: FloatArray, p_PQ: FloatArray) -> FloatArray:
     """Return the (6, 6) inertia about Q of one about P: V_P = [w; v_Q - w x p_PQ]."""
     V_P_from_V_Q = np.eye(6)
-    # The matrix of p x: unchecked, for what is too large for floats is told by loading. `np.cross` takes
-    # longer than all the rest.
+    # The matrix of p x, unchecked, for loading reports values too large for floats. `np.cross` takes longer
+    # than all the rest.
     x, y, z = p_PQ
     V_P_from_V_Q[3:, :3] = [[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]]
     shifted: FloatArray = V_P_from_V_Q.T @ inertia @ V_P_from_V_Q
@@ -280,7 +280,7 @@ def _find_branches_with_mass(forest: SpanningForest, bodies: list[RigidBody]) ->
 def _explain(
     articulation: _Articulation, bodies: list[RigidBody], node: int, dofs: list[int], has_mass: bool
 ) -> tuple[str, str, tuple[RigidBody, ...]]:
-    """Return why the dofs of a node have no inertia, what to do, and the bodies that move with it as one."""
+    """Return why the dofs of a node have no inertia, what to do, and the bodies that are rigid with it."""
     mobilizer = articulation.mobilizers[node - 1]
     rigid = tuple(bodies[b] for b in articulation.find_rigid(node))
     names = _enumerate([body._label for body in rigid])

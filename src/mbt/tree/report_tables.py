@@ -28,7 +28,7 @@ __all__ = [
 _WIDTH = 100
 _LONGEST_PARAGRAPH = 3000
 
-# No style sheet, no script, nothing from elsewhere: notebooks and their themes do the rest.
+# No style sheets, scripts or external resources: notebooks and their themes do the rest.
 _CELL = "padding:0 0.8em 0 0;white-space:pre;font-family:monospace;"
 
 
@@ -43,11 +43,11 @@ class Table:
     left : tuple of int
         Columns that are aligned to the left.
     max_rows : int or None
-        Number of rows after which the rest is counted only; None shows all.
+        Number of rows shown; the rest is only counted; None shows all.
     rows : list of tuple of str
         The cells of the rows that are shown.
     num_rows : int
-        Number of rows there are, more perhaps than are shown.
+        Number of all rows, shown or not.
     """
 
     headers: tuple[str, ...]
@@ -57,13 +57,13 @@ class Table:
     num_rows: int = 0
 
     def add(self, *cells: str) -> None:
-        """Add a row, one line whatever is in the cells."""
+        """Add a row, as one line whatever the cells contain."""
         self.rows.append(tuple(map(one_line, cells)))
         self.num_rows = max(self.num_rows, len(self.rows))
 
     @property
     def rest(self) -> str:
-        """What is said of the rows that are not shown."""
+        """The remark about rows that are not shown."""
         count = self.num_rows - len(self.rows)
         return f"… {count} more" if count else ""
 
@@ -81,9 +81,9 @@ class Section:
     table : Table or None
         The table, if it has one.
     is_open : bool
-        Whether HTML shows it at once.
+        Whether HTML shows it open.
     picture : str
-        SVG above all else, in which names are escaped; text leaves it out.
+        SVG at the top, with escaped names; text reports leave it out.
     """
 
     title: str
@@ -93,14 +93,14 @@ class Section:
     picture: str = ""
 
     def cut(self, max_rows: int | None) -> Section:
-        """Return this section with at most so many paragraphs."""
+        """Return this section with at most `max_rows` paragraphs."""
         if max_rows is not None and len(self.paragraphs) > max_rows:
             rest = f"… {len(self.paragraphs) - max_rows} more"
             self.paragraphs = [*self.paragraphs[:max_rows], rest]
         return self
 
     def text_lines(self) -> list[str]:
-        """Return what is below the title."""
+        """Return the lines below the title."""
         lines = as_text(self.table) if self.table is not None and self.table.rows else []
         for paragraph in self.paragraphs:
             lines += textwrap.wrap(one_line(paragraph), _WIDTH - 2, subsequent_indent="    ")
@@ -184,7 +184,7 @@ def show_number(value: float) -> str:
 
 
 def show_limit(value: float) -> str:
-    """Return a limit; a dash where there is none."""
+    """Return a limit; a dash if there is none."""
     return "-" if math.isinf(value) else show_number(value)
 
 
@@ -196,7 +196,7 @@ def show_range(indices: range) -> str:
 
 
 def _cut(paragraph: str) -> str:
-    """Return a paragraph as long as a notebook shows it: of many names the first ones."""
+    """Return a paragraph, cut to the length that a notebook shows: of many names the first ones."""
     return paragraph if len(paragraph) <= _LONGEST_PARAGRAPH else f"{paragraph[:_LONGEST_PARAGRAPH]} …"
 
 

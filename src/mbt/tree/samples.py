@@ -1,4 +1,4 @@
-"""What a method that returns one number returns of other Contexts, for type checkers."""
+"""Types, for checkers, of methods that return a number for one state and an array for a batch."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ __all__ = ["number_of_each_sample"]
 
 
 def number_of_each_sample(method: Callable[[Any, ContextCore], float]) -> _NumberOfElement:
-    """Say of a method that it returns a number of one state, and of a batch an array of its shape.
+    """Declare that a method returns a number for one state, and an array of its shape for a batch.
 
-    Of a Context of another scalar it returns a number of that. The method stays what it is.
+    For a Context of another scalar it returns a number of that scalar. The method itself does not change.
     """
     return method

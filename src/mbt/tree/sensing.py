@@ -1,4 +1,4 @@
-"""What the sensors of a tree measure."""
+"""Measurements of the sensors of a tree."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class Sensing(ElementAccess):
 
     @property
     def sensor_names(self) -> tuple[str, ...]:
-        """Name of each column of `calc_sensors`: that of the sensor, and of what it measures.
+        """Name of each column of `calc_sensors`: the sensor, then the measured quantity.
 
-        As ``"tool_imu_gyro_x"``. Sensors of the same name in several model instances are told apart:
+        For example ``"tool_imu_gyro_x"``. Sensors of the same name in several model instances are told apart:
         ``"left::tool_imu_gyro_x"``.
         """
         from mbt.tree.coordinate_lookup import distinct_names_of
@@ -47,16 +47,16 @@ class Sensing(ElementAccess):
         *,
         out: FloatArray | None = None,
     ) -> FloatArray:
-        """Return what all sensors measure, in index order: ``sensor.columns`` are those of one.
+        """Return the measurements of all sensors, in index order; one fills ``sensor.columns``.
 
         Accelerations and forces of joints are those of `calc_forward_dynamics`: force elements, joint
-        damping, ``context.actuation`` and ``context.applied_forces`` act, and the arguments. Servos do not,
-        so pass ``tree.calc_servo_efforts(context) @ tree.actuation_matrix.T`` where there are any.
+        damping, ``context.actuation``, ``context.applied_forces`` and the arguments act. Servos do not: if
+        there are any, pass ``tree.calc_servo_efforts(context) @ tree.actuation_matrix.T``.
 
         Parameters
         ----------
         context : Context
-            Of this tree. With a Context of another scalar, results have its derivatives or expressions.
+            A Context of this tree. With one of another scalar, results have its derivatives or expressions.
         tau_applied : array_like, shape (..., num_velocities), optional
             Further generalized forces [N m, N].
         external_forces : MultibodyForces, optional
@@ -67,7 +67,7 @@ class Sensing(ElementAccess):
         Returns
         -------
         ndarray, shape (..., num_sensor_values)
-            With the leading axes of the Context; `sensor_names` tells the columns.
+            With the leading axes of the Context; `sensor_names` names the columns.
 
         Raises
         ------
@@ -76,7 +76,7 @@ class Sensing(ElementAccess):
         ShapeError, ArgumentTypeError
             When an array is not of the right shape or type.
         SingularityError
-            When a single state has no accelerations, and a sensor measures some.
+            When a single state has no accelerations, and a sensor needs them.
 
         Examples
         --------

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CURE_OF_MOTORS", "Servos", "calc_efforts", "calc_servo_efforts", "has_servos", "read_servos"]
 
-#: What errors about plain motors say. URDF and SDF have no servos, so most readers have loaded a model.
+#: Advice in errors about plain motors. URDF and SDF have no servos, so most readers loaded a model.
 CURE_OF_MOTORS = (
     "motors become servos with a stiffness or a damping, in add_joint_actuator or, for a model from a file, "
     "by set_default_stiffness and set_default_damping in tree.edit()"
@@ -27,12 +27,12 @@ CURE_OF_MOTORS = (
 
 
 class Servos(NamedTuple):
-    """The servos of a tree in index order, with the numbers that a Context has; nothing of plain motors.
+    """The servos of a tree in index order, with their numbers in a Context; plain motors are left out.
 
     Attributes
     ----------
     actuators : ndarray of int, shape (num_servos,)
-        Index of each in the actuators of the tree.
+        Index of each among the actuators of the tree.
     positions, dofs : ndarray of int, shape (num_servos,)
         Index of its joint in q and in v.
     stiffness, damping : ndarray, shape (..., num_servos)
@@ -59,12 +59,12 @@ def has_servos(tree: MultibodyTree) -> bool:
 
 
 def read_servos(tree: MultibodyTree, context: Context) -> Servos:
-    """Return the servos of `tree` with the gains and targets of `context`, of doubles.
+    """Return the servos of `tree` with the gains and targets of `context`, in doubles.
 
     Raises
     ------
     ArgumentTypeError, ContextMismatchError
-        When it is no Context of the tree, or of another scalar than double.
+        When it is not a Context of the tree, or of a scalar other than double.
     """
     servos, actuators, positions, dofs, effort_limits = _servos_of(tree, context)
     if context.batch_shape:
@@ -82,20 +82,20 @@ def read_servos(tree: MultibodyTree, context: Context) -> Servos:
 
 
 def _servos_of(tree: MultibodyTree, context: Context) -> tuple[Any, ...]:
-    """Return what `_find_servos` does, after a check of a Context."""
+    """Check a Context, and return the result of `_find_servos`."""
     if getattr(context, "tree", None) is not tree:
         raise_context_mismatch(tree, context)
     if tree.scalar_type.name != "double":
         raise ArgumentTypeError(
-            f"context: expected one of doubles, got one of {quote(tree.scalar_type.name)}, of which the "
-            "efforts of servos are not computed"
+            f"context: expected one of doubles, got one of {quote(tree.scalar_type.name)}, for which "
+            "servo efforts are not computed"
         )
     found: tuple[Any, ...] = tree._fact("servos", lambda: _find_servos(tree))
     return found
 
 
 def _find_servos(tree: MultibodyTree) -> tuple[Any, ...]:
-    """Return the servos, and what `Servos` has of them that no Context changes."""
+    """Return the servos, and those fields of `Servos` that no Context changes."""
     servos = [actuator for actuator in tree.joint_actuators if actuator.is_servo]
     places = [(servo.index, servo.joint.position_start, servo.velocity_start) for servo in servos]
     indices = np.array(places, dtype=np.intp).reshape(-1, 3).T
@@ -106,7 +106,7 @@ def _find_servos(tree: MultibodyTree) -> tuple[Any, ...]:
 
 
 def calc_servo_efforts(tree: MultibodyTree, context: Context) -> FloatArray:
-    """Return what all actuators exert as servos; see ``MultibodyTree.calc_servo_efforts``."""
+    """Return the efforts of all actuators as servos; see ``MultibodyTree.calc_servo_efforts``."""
     has_any = bool(_servos_of(tree, context)[0])
     efforts = np.zeros((*context.batch_shape, len(tree.joint_actuators)))
     if has_any:
@@ -117,7 +117,7 @@ def calc_servo_efforts(tree: MultibodyTree, context: Context) -> FloatArray:
 
 def calc_efforts(servos: Servos, q: FloatArray, v: FloatArray) -> FloatArray:
     """Return the effort of each servo [N m, N], clipped to its limit, shape (..., num_servos)."""
-    # Ordinary arrays: what a Context shows takes twice as long.
+    # Ordinary arrays: the views of a Context take twice as long.
     effort = servos.stiffness * (servos.q_d - entries_of(np.asarray(q), servos.positions))
     effort += servos.damping * (servos.v_d - entries_of(np.asarray(v), servos.dofs))
     # As `np.clip`, which takes several times as long.

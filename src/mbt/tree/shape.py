@@ -1,4 +1,4 @@
-"""Shapes: what a body looks like, and what it would touch. Plain data that no computation reads."""
+"""Shapes: the appearance of a body, and where it can touch others. Plain data that dynamics does not read."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Claim", "Shape"]
 
-#: What the numbers of each kind mean.
+#: The meaning of the numbers of each kind.
 _SIZES = {
     "box": ("length along x", "length along y", "length along z"),
     "sphere": ("radius",),
@@ -31,18 +31,18 @@ _SIZES = {
 
 
 class Claim(str):
-    """What a description says of where a mesh is, as text: it may come from anybody."""
+    """The location of a mesh as a description gives it: text from an untrusted source."""
 
     __slots__ = ()
 
 
 class Shape:
-    """A shape G that is fixed on a body: data for those who draw, or look for collisions. It never changes.
+    """A shape G that is fixed on a body: data for drawing and collision detection. It never changes.
 
     Parameters
     ----------
     kind : str
-        One of those below.
+        One of the kinds below.
     size : sequence of float, optional
         Lengths [m]: ``"box"`` (x, y, z), whole lengths; ``"sphere"`` (radius,); ``"cylinder"`` (radius,
         length) along z; ``"capsule"`` (radius, length) along z, the length without its half spheres;
@@ -54,26 +54,26 @@ class Shape:
     name : str, optional
         A name, which need not be unique; by default empty.
     color : sequence of float, optional
-        Red, green, blue and alpha, from 0 to 1; None when nothing is said.
+        Red, green, blue and alpha, from 0 to 1; None if not given.
     mesh : str, optional
-        Of a mesh: where it is, as the description says it. Nothing opens it.
+        For a mesh: its location, as the description gives it. It is not opened.
     folder : str, optional
-        Of a mesh: the folder of the description, from which a relative path counts.
+        For a mesh: the folder of the description, from which a relative path counts.
     heights : array_like, shape (rows, columns), optional
-        Of a height field: z of the surface [m], on a grid about the origin whose rows go along y and whose
+        For a height field: z of the surface [m], on a grid about the origin whose rows go along y and whose
         columns go along x, at least two of each. A cell is two triangles, cut from its corner at the least x
         and y to that at the largest.
     contact_bits : pair of int, optional
         The ``contype`` and the ``conaffinity`` of MJCF, 32 bits each: two shapes make a pair of a
         `CollisionModel` where a bit of the first number of one is in the second number of the other. None,
-        the default: with all others.
+        the default: a pair with each other shape.
     surface : Surface, optional
-        How it touches others: friction, stiffness and dissipation. None, the default: nothing is said.
+        Its contact properties: friction, stiffness and dissipation. None, the default: not given.
 
     Raises
     ------
     ArgumentTypeError, ArgumentValueError, ShapeError
-        When the kind is not known, or a number makes no sense.
+        When the kind is not known, or a number is invalid.
 
     Examples
     --------
@@ -109,15 +109,15 @@ class Shape:
     name: str
     #: Red, green, blue and alpha, or None.
     color: tuple[float, float, float, float] | None
-    #: Where a mesh is, as the description says it, or None.
+    #: Location of a mesh, as the description gives it, or None.
     mesh: str | None
     #: The folder of the description, or None.
     folder: str | None
-    #: Of a height field, shape (rows, columns) [m], read-only; else None.
+    #: For a height field, shape (rows, columns) [m], read-only; else None.
     heights: FloatArray | None
     #: ``contype`` and ``conaffinity`` of MJCF, or None.
     contact_bits: tuple[int, int] | None
-    #: How it touches others, or None.
+    #: Its contact properties, or None.
     surface: Surface | None
 
     def __init__(
@@ -167,13 +167,13 @@ class Shape:
         contact_bits: tuple[int, int] | None = None,
         surface: Surface | None = None,
     ) -> Self:
-        """Return a shape of what a reader has checked; the pose becomes its own."""
+        """Return a shape made from data that a reader has checked; it keeps the pose without a copy."""
         shape = cls.__new__(cls)
         shape._set(kind, size, X_BG, name, color, mesh, folder, heights, contact_bits, surface)
         return shape
 
     def _move_to(self, X_BG: FloatArray) -> Self:
-        """Return the same shape in another pose, which becomes its own."""
+        """Return the same shape in another pose, which it keeps without a copy."""
         own = self.kind, self.size, X_BG, self.name, self.color, self.mesh, self.folder
         return self._of_checked(*own, self.heights, self.contact_bits, self.surface)
 
@@ -203,7 +203,7 @@ class Shape:
         _put_surface(self, surface)
 
     def __setattr__(self, name: str, value: object) -> None:
-        """Refuse: bodies of many trees may share a shape."""
+        """Raise an error: bodies of many trees may share a shape."""
         raise AttributeError(f"a Shape never changes: make another one instead of setting {name!r}")
 
     def __delattr__(self, name: str) -> None:
@@ -219,7 +219,7 @@ class Shape:
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle what the constructor takes, which checks it again."""
+        """Pickle the arguments of the constructor, which checks them again."""
         return _make_shape, tuple(getattr(self, name) for name in _PICKLED)
 
     def __eq__(self, other: object) -> bool:
@@ -227,11 +227,11 @@ class Shape:
         return isinstance(other, Shape) and self._key() == other._key()
 
     def __hash__(self) -> int:
-        """Return the same for equal shapes."""
+        """Return a hash, the same for equal shapes."""
         return hash(self._key())
 
     def __repr__(self) -> str:
-        """Tell kind, name and size."""
+        """Return kind, name and size."""
         name = f" {quote(self.name)}" if self.name else ""
         mesh = "" if self.mesh is None else f" {quote(self.mesh)}"
         return f"<Shape {self.kind}{name}{mesh} size={self.size}>"
@@ -243,7 +243,7 @@ class Shape:
         return *own, grid, self.contact_bits, self.surface
 
 
-# What writes each of the slots: `__setattr__` refuses.
+# Writers of the slots, because `__setattr__` raises an error.
 (
     _put_X_BG,
     _put_color,

@@ -23,12 +23,12 @@ class StateLayout(ElementAccess):
     """The part of `MultibodyTree` for the layout of q, v and the inputs, after ``finalize()``."""
 
     _plan: FinalizationPlan | None = None
-    # See `_fact`.
+    # Cache of `_fact`.
     _known_facts: tuple[FinalizationPlan, dict[object, Any]] | None = None
 
     @property
     def is_finalized(self) -> bool:
-        """Whether ``finalize()`` was called: the tree computes, and cannot change any more."""
+        """Whether ``finalize()`` was called: the tree computes, and can no longer change."""
         return self._plan is not None
 
     @property
@@ -118,8 +118,8 @@ class StateLayout(ElementAccess):
 
         The limit of a velocity is that of its joint, ``joint.effort_limit``, or that of the actuators on it,
         if that is smaller; several add up. ``np.clip(tau, tree.effort_lower_limits,
-        tree.effort_upper_limits)`` keeps forces within. That nothing drives a velocity is not a limit:
-        `actuation_matrix` tells.
+        tree.effort_upper_limits)`` keeps forces within them. A velocity without an actuator is not limited:
+        see `actuation_matrix`.
         """
         limits: FloatArray = self._fact("effort_upper_limits", self._effort_limits_of_velocities).copy()
         return limits
@@ -146,7 +146,7 @@ class StateLayout(ElementAccess):
         return bodies
 
     def _check_constructed(self) -> None:
-        """Refuse a tree of a class whose constructor forgets that of `MultibodyTree`."""
+        """Raise an error if the constructor of a subclass did not call that of `MultibodyTree`."""
         if not hasattr(self, "_elements"):
             raise ArgumentTypeError(f"{type(self).__name__}.__init__ must call super().__init__()")
 
@@ -157,14 +157,14 @@ class StateLayout(ElementAccess):
         return self._plan
 
     def _fact(self, what: str, make: Callable[[], Any], key: object = None) -> Any:
-        """Return what is known of the present plan, made when it is first asked for.
+        """Return a fact about the present plan, made at the first request.
 
         Parameters
         ----------
         what : str
-            What messages of a tree that is not finalized call it, and its key, unless that is given.
+            Its name in messages about a tree that is not finalized; by default also its key.
         make : callable
-            Returns it; what can be changed must be copied by who asks.
+            Returns it; callers must copy mutable values.
         """
         plan, known = self._finalized(what), self._known_facts
         if known is None or known[0] is not plan:

@@ -14,18 +14,18 @@ _RULES = ("mean", "least", "largest")
 
 @dataclass(frozen=True)
 class Surface:
-    """How a shape touches others: data that `ShapeContact` reads, where its caller gives no other numbers.
+    """Contact properties of a shape, which `ShapeContact` uses unless its caller gives others.
 
     Readers of MJCF and SDF give surfaces to the shapes in ``body.collisions``.
 
     Parameters
     ----------
     friction : float, optional
-        Coefficient of friction. None, here and below: nothing is said of it.
+        Coefficient of friction. None, here and below: not given.
     stiffness : float, optional
-        k of each point where it touches [N/m]. Those of two shapes are springs in a row: ``a b / (a + b)``.
+        k of each contact point [N/m]. Those of two shapes act as springs in series: ``a b / (a + b)``.
     dissipation : float, optional
-        d of Hunt and Crossley [s/m]. Of two shapes the mean counts.
+        d of Hunt and Crossley [s/m]. Two shapes use the mean.
     priority : int, optional
         Friction and dissipation of a pair are those of the shape with the higher priority.
     combine : {"mean", "least", "largest"}, optional
@@ -33,8 +33,8 @@ class Surface:
         Gazebo, or the larger one as in MuJoCo. Where two shapes disagree, the one that stands later in this
         list wins.
     margin : float, optional
-        At which distance it touches others already [m], as if it were thicker. Those of two shapes add up.
-        Distances of a `CollisionModel` do not change, `CollisionModel` has ``padding`` for that.
+        Distance at which it already touches others [m], as if it were thicker. Those of two shapes add up.
+        Distances of a `CollisionModel` do not change; its ``padding`` is for that.
 
     Raises
     ------

@@ -1,6 +1,6 @@
-"""Names that dask gives to what is computed with a tree: equal models have equal ones, in every process.
+"""Names that dask gives to computations with a tree: equal for equal models, in every process.
 
-Without them dask would make a name from a pickle, which tells one tree from another that was built alike.
+Otherwise dask would make a name from a pickle, which differs even between trees that are built alike.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 __all__ = ["token_of_element", "token_of_tree"]
 
-# What a tree has beside its model: whose clone it is, what its elements declare again, where it was read.
+# Attributes of a tree besides its model: its family of clones, declarations, and reports of its files.
 _NO_MODEL = ("_family", "_declarations", "_declaring", "parse_reports")
 
 
 def token_of_tree(tree: MultibodyTree) -> Any:
-    """Return what stands for a tree in the names of dask: its elements with all their attributes."""
+    """Return the content of a tree in the names of dask: its elements with all their attributes."""
     _, make, state = reduce_tree(tree)
     for name in _NO_MODEL:
         state["tree"].pop(name, None)
@@ -34,22 +34,22 @@ def token_of_tree(tree: MultibodyTree) -> Any:
 
 
 def token_of_element(element: MultibodyElement) -> Any:
-    """Return what stands for an element: its tree and its place there, or its attributes."""
+    """Return the content of an element: its tree and its place there, or its attributes."""
     if element._tree is not None:
         return token_of_tree(element._tree), collection_of(element), element._index
     return _token(None, element.__reduce_ex__(2))
 
 
 def _token(tree: MultibodyTree | None, content: Any) -> str:
-    # dask brings it. It takes classes and functions of a script by their code, not by their name.
+    # Installed with dask. It pickles classes and functions of a script by their code, not by name.
     from cloudpickle import Pickler
 
     class ContentPickler(Pickler):  # type: ignore[misc]
-        """Takes a tree, and the elements in it, by their places."""
+        """Pickles a tree, and the elements in it, by their places."""
 
         def persistent_id(self, thing: object) -> Any:
-            # By value: of an object that comes again pickle writes a reference, of an equal one its content.
-            # So of arrays too: copies of them may share their dtype, or not.
+            # By value: pickle writes a repeated object as a reference, but an equal one in full. The same
+            # holds for arrays, whose copies may or may not share their dtype.
             if type(thing) is str:
                 return thing.encode("utf-8", "surrogatepass")
             if type(thing) is FrozenArray:
@@ -70,6 +70,6 @@ def _token(tree: MultibodyTree | None, content: Any) -> str:
     try:
         ContentPickler(memory, protocol=5).dump(content)
     except Exception:
-        # An attribute that cannot be pickled: computed anew each time, as dask does.
+        # An attribute that cannot be pickled: a new name each time, as dask does.
         return uuid.uuid4().hex
     return hashlib.sha256(memory.getvalue()).hexdigest()

@@ -1,4 +1,4 @@
-"""What a tree tells about itself."""
+"""Reports and drawings of a tree."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class TreeReports(NamedCoordinates):
     def parse_reports(self) -> list[Any]:
         """Content that the reader of robot descriptions ignored or repaired: a `mbt.ParseReport` per file.
 
-        Empty where the tree was built in Python alone.
+        Empty if the tree was built in Python alone.
         """
-        # In the dictionary under this name, where pickles have it.
+        # Pickles hold it in the dictionary under this name.
         reports: list[Any] = vars(self).setdefault("parse_reports", [])
         return reports
 
@@ -29,8 +29,8 @@ class TreeReports(NamedCoordinates):
     def finalize_report(self) -> FinalizeReport:
         """The results of ``finalize()``: the forest, coordinates, free bodies, massless branches, and more.
 
-        Print it, or let a notebook show it. Each access gives a new report, which computes what is asked of
-        it.
+        Print it, or let a notebook show it. Each access gives a new report, which computes its parts on
+        demand.
 
         Raises
         ------

@@ -25,20 +25,20 @@ if TYPE_CHECKING:
 __all__ = ["assemble", "check_is_of_doubles"]
 
 _MAX_STEPS = 60
-# How far attempts begin from where the caller is, in radians and lengths of the model: where steps lead
-# nowhere, as in a mechanism that is stretched, a small push decides to which side it goes.
+# How far from the caller's positions attempts begin, in radians and lengths of the model. Where steps lead
+# nowhere, as in a stretched mechanism, a small push decides to which side it goes.
 _PUSHES = (0.0, 0.01, 0.1, 0.1, 0.5, 0.5, 1.0, 1.0, 2.0, 2.0)
 # A gap due to few digits is the same everywhere: no attempt to close one begins farther away than this.
 _NEAR = 0.1
-# What weighs the damping of a step: at first, when a step has failed, when it has not, and at most.
+# Damping of a step: at first, its factors after a failed step and after a good one, and at most.
 _DAMPING, _MORE, _LESS, _MOST = 1e-2, 8.0, 0.2, 1e12
-# So many steps in a row that change the sum of squares by less than this part of it end an attempt.
+# This many steps in a row that change the sum of squares by less than this share of it end an attempt.
 _IDLE_STEPS, _LEAST_GAIN = 3, 1e-6
-# The same where only a gap as small as few digits make it is left: steps that close it gain far more.
+# The same share where only a gap due to few digits is left: steps that close it gain far more.
 _LEAST_GAIN_OF_FEW_DIGITS = 1e-2
-# Steps of velocities, each of which leaves a part of what the one before has left.
+# Steps of velocities; each reduces what the one before has left.
 _MAX_STEPS_OF_VELOCITIES = 20
-# Of messages: names shown, and a gap that comes from numbers with few digits, in parts of the mechanism.
+# In messages: names shown, and the largest gap, relative to the mechanism, due to numbers with few digits.
 _SHOWN = 5
 _FEW_DIGITS = 1e-3
 
@@ -53,7 +53,7 @@ def assemble(
     work = context.clone()
     if not tree.num_constraint_equations or 0 in work.batch_shape:
         return
-    # What is not finite has been counted as open, and may overflow on the way there.
+    # Errors that are not finite count as open; they may overflow.
     with np.errstate(over="ignore", invalid="ignore"):
         problem = _Problem(tree, work, is_free, limit, attempts)
         work.q = q = problem.move_positions()
@@ -69,7 +69,7 @@ def check_is_of_doubles(method: str, tree: MultibodyTree, context: Context) -> N
     ArgumentTypeError
         When it computes in another scalar, which cannot decide when the iteration ends.
     ContextMismatchError
-        When it is of another tree.
+        When it belongs to another tree.
     """
     if getattr(context, "tree", None) is not tree:
         raise_context_mismatch(tree, context)
@@ -81,7 +81,7 @@ def check_is_of_doubles(method: str, tree: MultibodyTree, context: Context) -> N
 
 
 def _find_free_dofs(tree: MultibodyTree, context: Context, fixed: object) -> npt.NDArray[np.bool_]:
-    """Return which velocities are of joints that are neither locked nor among those that keep still."""
+    """Return which velocities belong to joints that are neither locked nor `fixed`."""
     is_number = isinstance(fixed, np.ndarray) and not fixed.ndim
     if isinstance(fixed, (str, bytes, Joint)) or is_number or not isinstance(fixed, Iterable):
         raise ArgumentTypeError(f"assemble: fixed: expected joints, or names of joints, got {quote(fixed)}")
@@ -103,7 +103,7 @@ def _find_free_dofs(tree: MultibodyTree, context: Context, fixed: object) -> npt
 
 @dataclass
 class _Solution:
-    """The best positions that were found, and their errors: as they are, and in units of the mechanism."""
+    """The best positions found, and their errors: absolute, and in units of the mechanism."""
 
     q: FloatArray
     errors: FloatArray
@@ -143,7 +143,7 @@ class _Problem:
         self._q = np.array(work.q)
         self._equations = Equations(tree, work, is_free)
         units, rounding = self._equations.calc_units(work)
-        # In these units errors within the tolerance, and their rounding, count as none.
+        # In these units errors within the tolerance, plus rounding, count as zero.
         self._units = units + rounding / tolerance
         self._pushes = np.where(self._equations.find_turning(work), 1.0, self._equations.length[..., None])
 
@@ -153,7 +153,7 @@ class _Problem:
         Raises
         ------
         AssemblyError
-            When some cannot be found.
+            When none are found.
         """
         best = self._evaluate(self._q)
         rng = np.random.default_rng(0)
@@ -166,7 +166,7 @@ class _Problem:
             best.take(found, is_open & ~(found.largest > best.largest))
             if np.all(best.largest <= self._tolerance):
                 return best.q
-        # As well as it can be done.
+        # Once more, as far as steps gain anything.
         best = self._iterate(best, 0.0)
         if np.all(best.largest <= self._tolerance):
             return best.q
@@ -178,7 +178,7 @@ class _Problem:
         Raises
         ------
         AssemblyError
-            When the motion of the other joints allows none.
+            When the motion of the other joints allows no such velocities.
         """
         v = np.array(self._work.v)
         steps = self._prepare(self._work.q)
@@ -186,14 +186,14 @@ class _Problem:
         before = np.full(v.shape[:-1], np.inf)
         for _ in range(_MAX_STEPS_OF_VELOCITIES):
             largest = np.abs(rates).max(axis=-1)
-            # As long as that gains much.
+            # As long as each step gains much.
             is_active = (largest < 0.25 * before)[..., None]
             if not np.any(is_active):
                 break
             before = largest
             v -= np.where(is_active, steps.solve(rates, np.zeros(v.shape[:-1])), 0.0)
             rates = steps.rates(v)
-        # Relative to what they could be: of bodies that keep apart, or turn, as they move.
+        # Relative to the largest rates that such velocities could cause.
         sizes = np.maximum(sizes + steps.sizes_of_rates(v), np.finfo(float).tiny)
         relative = rates / sizes
         if not np.all(np.abs(relative) <= self._tolerance):
@@ -201,11 +201,11 @@ class _Problem:
         return v
 
     def _iterate(self, begun: _Solution, least_gain: float) -> _Solution:
-        """Return where damped Gauss-Newton steps lead, of least norm: they stay near.
+        """Return where damped Gauss-Newton steps lead; of least norm, they stay near.
 
-        A step is ``-J' (J J' + mu)^-1 e`` with ``mu ~ |e|^2``, so the last ones are those of Newton, also
-        where some equations follow from others. It is taken where it reduces ``|e|^2``. Where a few in a row
-        change that by less than the part `least_gain`, no more are.
+        A step is ``-J' (J J' + mu)^-1 e`` with ``mu ~ |e|^2``, so the last ones are Newton steps, even where
+        some equations follow from others. A step is taken where it reduces ``|e|^2``. The iteration ends
+        after a few in a row that change it by less than the share `least_gain`.
         """
         present = replace(begun)
         damping = np.full(self._q.shape[:-1], _DAMPING)
@@ -225,13 +225,13 @@ class _Problem:
             least = np.where(is_small, _LEAST_GAIN_OF_FEW_DIGITS, least_gain)
             num_idle = np.where(np.abs(1.0 - ratio) < least, num_idle + 1, 0)
             is_moving = (damping < _MOST) & (num_idle < _IDLE_STEPS)
-            # What holds goes on to rounding, as long as that gains much.
+            # Closed samples go on down to rounding, as long as each step gains much.
             is_closed = present.largest <= self._tolerance
             is_active &= np.where(is_closed, (cost > 0.0) & (ratio < 0.25), is_moving)
         return present
 
     def _evaluate(self, q: FloatArray) -> _Solution:
-        """Return the errors at positions: NaN where they do not exist."""
+        """Return the errors at positions; NaN where undefined."""
         self._work.q = q
         try:
             errors = self._tree.calc_constraint_errors(self._work)
@@ -248,7 +248,7 @@ class _Problem:
         return self._tree.integrate_positions(q, np.nan_to_num(step, posinf=0.0, neginf=0.0), 1.0)
 
     def _draw(self, rng: np.random.Generator, size: float) -> FloatArray:
-        """Return a random step of the free joints, for all samples the same part of what each may move."""
+        """Return a random step of the free joints: for all samples the same share of their pushes."""
         step = np.zeros(len(self._is_free))
         step[self._is_free] = rng.uniform(-size, size, np.count_nonzero(self._is_free))
         pushed: FloatArray = step * self._pushes
@@ -271,8 +271,8 @@ class _Problem:
         if what == "positions" and largest < _FEW_DIGITS:
             enough = float(f"{1.5 * largest:.0e}")
             message += (
-                ". Gaps this small come from numbers with few digits, as in files: write more, or accept the "
-                f"gap by tolerance={enough:g}, in parts of the mechanism"
+                ". Gaps this small come from numbers with few digits, as in files: write more digits, or "
+                f"accept the gap with tolerance={enough:g}, relative to the mechanism"
             )
         return AssemblyError(message, errors=found)
 
@@ -282,7 +282,7 @@ def _describe(found: dict[str, float], is_open: npt.NDArray[np.bool_], what: str
     more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
     where = _describe_samples(is_open) if is_open.ndim else ""
     if what == "velocities":
-        fault = "joints that are fixed or locked move so that no velocities obey the constraints"
+        fault = "joints that are fixed or locked move so that no velocities satisfy the constraints"
         return f"assemble: {fault}{where}: {shown}{more} [m/s, rad/s]"
     fault = f"the constraints cannot be closed to {tolerance:g}"
     return f"assemble: {fault}{where}: what remains is {shown}{more} [m, rad]"

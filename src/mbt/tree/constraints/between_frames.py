@@ -1,4 +1,4 @@
-"""What all constraints between two frames have in common."""
+"""Common parts of constraints between two frames."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class ConstraintBetweenFrames(Constraint):
         return self.frame_A._index, self.frame_B._index, -1, -1
 
     def _names(self) -> tuple[str, str]:
-        """Return what an equation calls the frames: their scoped names where instances differ."""
+        """Return the names of the frames in an equation: scoped names where instances differ."""
         frames = self.frame_A, self.frame_B
         is_inside = all(
             frame.model_instance in (self.model_instance, world_model_instance()) for frame in frames

@@ -1,4 +1,4 @@
-"""Constraints that numbers with few digits lock, as those of files often have: found, with a cure."""
+"""Detection of constraints that lock a mechanism because numbers in files have few digits; with a cure."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ if TYPE_CHECKING:
 __all__ = ["describe_gap", "describe_opened", "describe_stuck", "describe_unclosed"]
 
 _TOLERANCE = 1e-9
-# How far a state nearby is away, in radians and lengths of what moves.
+# Distance to a nearby state, in radians and lengths of the mechanism.
 _NEARBY = 0.1
-# From so many places closures are tried to be closed; from one where a model has more dofs than this.
-# Of more equations that are connected, too, nobody asks which of them say little.
+# Number of starts for closing loops; models with more dofs than this get one. Nor are larger sets of
+# connected equations searched for weak ones.
 _ATTEMPTS, _PROBED_DOFS = 4, 600
-# What is raised where positions, or what is computed from them, are not finite.
+# Errors raised where positions, or values computed from them, are not finite.
 _WITHOUT_NUMBERS = (ArgumentValueError, SingularityError, np.linalg.LinAlgError)
-# Of a motion that forces should move a model in, they move it by less.
+# In a motion that forces cannot drive, they move the model by less than this share.
 _LEAST_PART = 1e-6
 _SHOWN = 5
-# A constraint is open, in radians and lengths of what moves; and as good as open after time to close, also in
-# parts of how open it was.
+# A constraint is open above the first, in radians and lengths of the mechanism; and still open, after time to
+# close, above the second, also relative to its initial error.
 _OPEN, _FAR = 1e-3, 0.1
 
 _CURE = (
-    "Write lengths and angles with all digits (1.5707963267948966, not 1.5708), or let fewer equations close "
-    "the loop: where it moves in a plane, two distance constraints in place of a ball"
+    "Write lengths and angles with all digits (1.5707963267948966, not 1.5708), or close the loop by fewer "
+    "equations: if it moves in a plane, by two distance constraints in place of a ball"
 )
 
 
@@ -68,7 +68,7 @@ def _describe_open(tree: MultibodyTree, context: Context, error: AssemblyError, 
     try:
         assemble(tree, context, (), DOUBTFUL, attempts)
     except AssemblyError:
-        return f"{gap}. Check the places of what they hold together: nothing close by closes them"
+        return f"{gap}. Check the poses of the frames that they connect: no nearby configuration closes them"
     return f"{gap}. {_CURE}"
 
 
@@ -80,8 +80,8 @@ def describe_stuck(tree: MultibodyTree, start: Context, end: Context) -> str:
     tree : MultibodyTree
         A tree of doubles.
     start, end : Context
-        Of one state each, before and after a motion in which errors could decay. What is enabled, and
-        parameters, are the same.
+        One state each, before and after a motion in which errors could decay. Both enable the same
+        constraints, and have the same parameters.
     """
     if all(isinstance(x, CouplerConstraint) for x in tree.constraints):
         return ""
@@ -94,7 +94,7 @@ def describe_stuck(tree: MultibodyTree, start: Context, end: Context) -> str:
         if gaps:
             found = _name({name: f"{gap:.2g}" for name, gap in gaps.items()})
             return f"constraints that contradict each other, and stay open by [m, rad]: {found}"
-        # What is free where it begins may be locked where it comes to.
+        # A mechanism that is free at the start may be locked at the end.
         at_start = _describe_locking(equations, start, only_held=True)
         return at_start or _describe_locking(equations, end, only_held=True)
     except _WITHOUT_NUMBERS:
@@ -104,14 +104,14 @@ def describe_stuck(tree: MultibodyTree, start: Context, end: Context) -> str:
 def describe_opened(tree: MultibodyTree, start: Context, end: Context) -> str:
     """Return which constraints were closed before a motion and are open after it, and can close; or nothing.
 
-    The arguments are those of `describe_stuck`, which tells of what cannot.
+    The arguments are those of `describe_stuck`, which reports those that cannot close.
     """
     before, after = _calc_gaps(tree, start, end)
     return _describe_gaps(tree, end, (after > _OPEN) & (before <= _OPEN), "were closed and are open now")
 
 
 def describe_unclosed(tree: MultibodyTree, start: Context, end: Context) -> str:
-    """Return which constraints began open and are as good as open after a motion in which errors could decay.
+    """Return which constraints began open and are still open after a motion in which errors could decay.
 
     The arguments are those of `describe_stuck`.
     """
@@ -136,23 +136,23 @@ def _describe_gaps(tree: MultibodyTree, end: Context, is_told: npt.NDArray[np.bo
 
 
 def _is_large(equations: Equations) -> bool:
-    """Whether so many equations are connected that their rank takes long: it costs as their cube."""
+    """Whether too many equations are connected to compute their rank, in time cubic in their number."""
     sizes = (sum(x.num_equations for x in component) for component in equations.components)
     return any(size > _PROBED_DOFS for size in sizes)
 
 
 def _is_open(equations: Equations, context: Context) -> bool:
-    """Whether any error counts, which is all that can be stuck, without the rank that tells which is."""
+    """Whether any error exceeds the tolerance, and so could be stuck; this needs no rank."""
     units, rounding = equations.calc_units(context)
     errors = np.abs(equations.tree.calc_constraint_errors(context))
     return not bool(np.all(errors <= DOUBTFUL * units + rounding))
 
 
 def _describe_locking(equations: Equations, context: Context, *, only_held: bool) -> str:
-    """Return which constraints lock a mechanism by equations that say as little as rounding; or nothing.
+    """Return which constraints lock a mechanism by equations as weak as rounding; or nothing.
 
-    Equations say little where a mechanism is stretched, too; but then not nearby. Where only what is held
-    counts, forward dynamics does not move the mechanism either.
+    Equations are weak where a mechanism is stretched, too; but then not nearby. With `only_held`, only
+    mechanisms count that forward dynamics does not move either.
     """
     work = context.clone()
     found, mobility = _find_locking(equations, work)
@@ -175,16 +175,17 @@ def _find_locking(equations: Equations, context: Context) -> tuple[str, int]:
         if y.num_redundant > x.num_redundant
     }
     found = (
-        f"constraints that leave {exact.mobility} velocities in place of {rounded.mobility}, by equations "
-        f"that say {exact.weakest:.1g} of what they could, as rounded angles do: {_name(names)}. {_CURE}"
+        f"constraints that leave {exact.mobility} velocities in place of {rounded.mobility}, by equations of "
+        f"relative size {exact.weakest:.1g}, as rounded angles cause: {_name(names)}. {_CURE}"
     )
     return found, rounded.mobility
 
 
 def _count_motions(tree: MultibodyTree, context: Context) -> float:
-    """Return in how many ways forces move a model, which forward dynamics decides by itself.
+    """Return the number of motions in which forces move a model, as forward dynamics decides.
 
-    The accelerations by forces are ``Y tau``, and M Y projects on what constraints leave: its trace is that.
+    Forces give the accelerations ``Y tau``, and M Y is a projection on what constraints leave: its trace is
+    that number.
     """
     if context._locked_dofs().any():
         return float(tree.num_velocities)
@@ -193,7 +194,7 @@ def _count_motions(tree: MultibodyTree, context: Context) -> float:
 
 
 def _move_nearby(equations: Equations, context: Context) -> None:
-    """Move a Context along what the constraints leave but for rounding, and close it as well as it can be."""
+    """Move a Context along motions that constraints allow but for rounding, and close it if possible."""
     tree = equations.tree
     units, _ = equations.calc_units(context)
     blocks, _, columns, _ = take_rows(equations, context, equations.calc_lengths(units))

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["STABILIZATION", "Constraint"]
 
-#: Natural frequency [rad/s] and damping ratio with which errors die away, where they do: see `Constraint`.
+#: Natural frequency [rad/s] and damping ratio with which errors decay, if they do: see `Constraint`.
 STABILIZATION: tuple[float, float] = (20.0, 1.0)
 
 
@@ -51,7 +51,7 @@ class Constraint(CompiledNumbers):
     _adder: ClassVar[str] = "add_constraint"
     _section: ClassVar[str] = "constraint"
 
-    # What it is, for the core.
+    # Its type in the core.
     _type: ClassVar[ConstraintType]
 
     default_stabilization = Vector(
@@ -94,7 +94,7 @@ class Constraint(CompiledNumbers):
     def set_enabled_in(self, context: ContextCore, enabled: bool) -> Self:
         """Set whether computations with `context` obey this constraint.
 
-        Its equations keep their rows, with rows of the Jacobian, errors and multipliers of zero while it is
+        Its equations keep their rows; rows of the Jacobian, errors and multipliers are zero while it is
         disabled.
         """
         check_context(self, context)
@@ -107,7 +107,7 @@ class Constraint(CompiledNumbers):
         """The constraint as readable text."""
 
     def _check_direction(self, context: ContextCore) -> None:
-        """Refuse positions in which its Jacobian is undefined."""
+        """Raise an error where its Jacobian is undefined."""
 
     @abstractmethod
     def _places(self, plan: FinalizationPlan) -> tuple[int, int, int, int]:
@@ -119,5 +119,5 @@ class Constraint(CompiledNumbers):
         return self._index
 
     def _repr_details(self) -> str:
-        """Return what the representation tells beyond the name."""
+        """Return what the representation shows besides the name."""
         return f" {self.equation}"

@@ -82,7 +82,7 @@ class CouplerConstraint(Constraint):
                     f"({joint.type_name}) has {joint.num_velocities}"
                 )
         if joint0 is joint1:
-            raise ArgumentValueError(f"{what}: joint1: expected another joint than joint0, {joint0._label}")
+            raise ArgumentValueError(f"{what}: joint1: expected a joint other than joint0, {joint0._label}")
         numbers = self._checked_numbers(what, gear_ratio=gear_ratio, offset=offset)
         super().__init__(name, joint0.model_instance, numbers, stabilization)
 

@@ -90,7 +90,7 @@ class DistanceConstraint(ConstraintBetweenFrames):
         return "distance of points of {} and {} = {:g}".format(*self._names(), self.default_distance)
 
     def _check_direction(self, context: ContextCore) -> None:
-        """Refuse positions in which the points coincide, to rounding."""
+        """Raise an error where the points coincide, to rounding."""
         X_AB = self.parent_tree.calc_relative_transform(context, self.frame_A, self.frame_B)
         p_AP, p_BQ = self.get_p_AP(context), self.get_p_BQ(context)
         p_AQ = X_AB[:3, :3] @ p_BQ + X_AB[:3, 3]

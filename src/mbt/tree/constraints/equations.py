@@ -1,7 +1,7 @@
-"""What constraints say of velocities: the entries of J that can be other than zero, and their sizes.
+"""The constraint Jacobian: the entries of J that can be nonzero, and their sizes.
 
-The size of an entry is what it could be: the sum of its terms without regard to signs, of a lever its whole
-length. Rounding is small beside that, whatever else is in its row: so equations that say nothing are known.
+The size of an entry is the most it could be: the sum of the absolute values of its terms, with the whole
+length of a lever. Rounding is small beside that, whatever else is in its row: this reveals empty equations.
 
 Dofs that move both frames of a constraint alike have no entry. Constraints that share dofs are neighbours; in
 the order of their distance from the first of them, only a level and the next one have dofs in common.
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Entries", "Equations", "Level"]
 
-# A lever below this part of the lengths of the model is its rounding, or does as little.
+# A lever below this share of the lengths of the model is rounding, or as negligible.
 _SHORTEST_LEVER = 1e-6
-# Of a level, but the last.
+# In each level but the last.
 _FEWEST_ROWS = 24
-# Where positions in World are rounded to, in parts of themselves.
+# Rounding of positions in World, relative to themselves.
 _ROUNDING = 64 * np.finfo(float).eps
 
 # Entries are taken from these values of each pair of a constraint and a dof, one behind the other.
@@ -58,14 +58,14 @@ class Entries:
 
 
 class Level:
-    """Rows of J whose dofs no rows but those of the levels before and behind share.
+    """Rows of J that share dofs only with the levels before and behind.
 
     Attributes
     ----------
     rows, dofs : ndarray of int
         The equations, and the velocities with an entry in them.
     shared : list of two ndarray of int
-        The places of the dofs that both this level and the next one have, in each.
+        The places of the dofs that this level and the next have in common, in each.
     """
 
     def __init__(self, rows: list[int], places: list[tuple[int, int, int]]) -> None:
@@ -133,7 +133,7 @@ class Equations:
         for i, x in enumerate(self._between):
             begin = len(pairs)
             a, b = int(x.frame_A.body.node_index), int(x.frame_B.body.node_index)
-            # Inboard bodies have the smaller number; where both ways meet, what is inboard moves both.
+            # Inboard bodies have the smaller number; dofs inboard of where both paths meet move both.
             while a != b:
                 side = int(b > a)
                 node = max(a, b)
@@ -141,7 +141,7 @@ class Equations:
                 a, b = (a, parent[b]) if side else (parent[a], b)
             self._pairs_of[x] = range(begin, len(pairs))
         self._constraint, self._side, self._dof, self._node = np.array(pairs, dtype=np.intp).reshape(-1, 4).T
-        # Of a coupler the places of its two numbers.
+        # For each coupler the places of its two numbers.
         self._couplers = [x for x in self.constraints if isinstance(x, CouplerConstraint)]
         self._pairs_of.update((x, range(2 * i, 2 * i + 2)) for i, x in enumerate(self._couplers))
 
@@ -162,7 +162,7 @@ class Equations:
             self._couplings[..., 2 * i + 1] = -np.asarray(x._get_numbers(context))[..., 2]
         joints = [joint for x in self._couplers for joint in (x.joint0, x.joint1)]
         self._coupled = np.array([joint.velocity_start for joint in joints], dtype=np.intp)
-        # Of frames on bodies, points and distances the longest.
+        # The longest of: positions of frames on bodies, points, distances.
         X_BF = np.asarray(cast(Any, self.tree.eval_position_kinematics(context)).X_BF)
         lengths = [_norm(X_BF[..., :3, 3]), _norm(self._points).reshape(*batch, -1), self._distances]
         longest = np.concatenate(lengths, axis=-1).max(axis=-1, initial=0.0)
@@ -217,10 +217,10 @@ class Equations:
             if start in done:
                 continue
             connected: list[Constraint] = []
-            # From one end of them there are more levels, and fewer in each.
+            # Starting from one end gives more levels, with fewer constraints in each.
             for level in spread(spread(start)[-1][0]):
                 connected += level
-                # Small ones are put together: a matrix costs more than its few entries.
+                # Small levels are merged: a matrix costs more than its few entries.
                 ahead += level
                 if sum(x.num_equations for x in ahead) >= _FEWEST_ROWS:
                     self.levels.append(self.make_level(ahead))
@@ -248,7 +248,7 @@ class Equations:
         X_WF, p_WP, kinematics = self._place_ends(context)
         X_WB, H = np.asarray(kinematics.X_WB), np.asarray(kinematics.H_PB_W)[..., self._dof, :]
         w, v = H[..., :3], H[..., 3:]
-        # What is at Bo moves, but of a distance each of the ends.
+        # The moving point is Bo; for a distance, the end on the side of the dof.
         moving = np.where(self._is_distance[self._constraint], self._side, 1)
         arm = p_WP[..., self._constraint, moving, :] - X_WB[..., :3, 3][..., self._node, :]
         sign = (2.0 * self._side - 1.0)[:, None]
@@ -297,7 +297,7 @@ class Equations:
             pairs = self._pairs_of[x]
             longest = levers[..., pairs.start : pairs.stop].max(axis=-1, initial=0.0)
             reach = np.maximum(reaches[..., i], longest)
-            # Levers that are rounding are none.
+            # Levers as small as rounding do not count.
             reach = np.where(reach > _SHORTEST_LEVER * self.length, reach, self.length)
             rows = self.rows_of(x)[-3:]
             units[..., rows.start : rows.stop] = reach[..., None]
@@ -331,7 +331,7 @@ class Equations:
 
 
 def _cross(a: FloatArray, b: FloatArray) -> FloatArray:
-    """Return a x b, of few arrays much sooner than `np.cross`."""
+    """Return a x b, much faster than `np.cross` for few vectors."""
     ax, ay, az = np.moveaxis(a, -1, 0)
     bx, by, bz = np.moveaxis(b, -1, 0)
     return np.stack([ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx], axis=-1)

@@ -1,6 +1,6 @@
-"""Least-squares steps of least norm for constraints, in the memory of what their Jacobian has entries for.
+"""Least-squares steps of least norm for constraints, with memory only for the entries of their Jacobian.
 
-A step is ``J' (J J' + mu)^-1 e``, with rows in units of what they could be. With rows in levels, of which
+A step is ``J' (J J' + mu)^-1 e``, with rows relative to their possible sizes. With rows in levels, of which
 only neighbours share dofs, J J' is block tridiagonal, and is factored block by block.
 """
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LeastSquares"]
 
-# The least mu: what moves a row by less than 1e-6 of what it could be does so slowly, and rounding does not.
+# The least mu: motion below 1e-6 of a row's possible size is damped, and rounding suppressed.
 _LEAST_DAMPING = 1e-12
 
 
@@ -57,7 +57,7 @@ class LeastSquares:
         return self._multiply(self._all, v)
 
     def sizes_of_rates(self, v: FloatArray) -> FloatArray:
-        """Return the sizes that J v could have, without regard to signs."""
+        """Return the largest sizes that J v could have, from absolute values."""
         return self._multiply(self._sizes, np.abs(v))
 
     def solve(self, right: FloatArray, damping: FloatArray | float) -> FloatArray:

@@ -1,4 +1,4 @@
-"""What constraints say of a state: what holds, what is redundant, what cannot close."""
+"""Report of the constraints at a state: which hold, which are redundant, which cannot be closed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["DOUBTFUL", "ConstraintEntry", "ConstraintReport", "calc_constraint_r
 
 # Rows that a notebook shows.
 _MAX_ROWS_OF_REPR = 60
-#: Equations that say less, in parts of what they could, may do so by angles with four digits.
+#: Equations weaker than this relative size may only exist because angles have four digits.
 DOUBTFUL = 1e-3
 
 
@@ -45,7 +45,7 @@ class ConstraintEntry:
     num_equations : int
         The number of its equations.
     num_redundant : int
-        The number of them that follow from others of this constraint and of those before it.
+        The number of these that follow from others of this constraint or of those before it.
     error : float
         The largest of its errors [m, rad].
     rate : float
@@ -106,7 +106,7 @@ class ConstraintReport:
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether equations count that are as weak (below 1e-3) as rounding in a file makes them."""
+        """Whether some independent equations are as weak (below 1e-3) as rounding in a file makes them."""
         return self.weakest < DOUBTFUL
 
     @property
@@ -155,7 +155,7 @@ class ConstraintReport:
         return self.to_text()
 
     def __repr__(self) -> str:
-        """Tell the sums."""
+        """Return the totals."""
         return (
             f"<ConstraintReport: {plural(len(self.entries), 'constraint', 'constraints')}, "
             f"{self.num_equations} equations of rank {self.rank}, mobility {self.mobility}, "
@@ -189,7 +189,7 @@ class ConstraintReport:
         ]
         if self.is_doubtful:
             sums.append(
-                f"the weakest says {self.weakest:.1g} of what it could, as rounding in a file makes it: "
+                f"the weakest has relative size {self.weakest:.1g}, as rounding in a file makes it: "
                 f"tolerance={2.0 * self.weakest:.0e} leaves it out"
             )
         return [Section("Constraints", table=table, is_open=True), Section("Mobility", sums)]
@@ -200,8 +200,8 @@ def calc_constraint_report(
 ) -> ConstraintReport:
     """Return the report of a Context; see ``MultibodyTree.calc_constraint_report``.
 
-    Whoever asks for several reports hands over the equations: they serve all Contexts with the same
-    parameters and the same constraints enabled.
+    For several reports, pass `equations`: they serve all Contexts with the same parameters and the same
+    constraints enabled.
     """
     limit = as_positive(tolerance, "calc_constraint_report: tolerance")
     check_is_of_doubles("calc_constraint_report", tree, context)
@@ -214,7 +214,7 @@ def calc_constraint_report(
     equations = Equations(tree, context) if equations is None else equations
     units, rounding = equations.calc_units(context)
     blocks, scales, _, rates = take_rows(equations, context, equations.calc_lengths(units))
-    # What of the errors lies outside the range of J.
+    # The part of the errors outside the range of J.
     stuck = errors / scales
     is_independent, weakest = np.zeros(len(errors), dtype=bool), np.inf
     for block in blocks:
@@ -265,12 +265,12 @@ def take_rows(
 ) -> tuple[list[Block], FloatArray, FloatArray, FloatArray]:
     """Return rows of J relative to their possible sizes, the scales of rows and columns, and J v.
 
-    Columns refer to a motion by one radian, or by a length. The computing time of the blocks is linear in
-    the number of loops that share no dofs.
+    Columns refer to a motion by one radian, or by a length. The blocks take time linear in the number of
+    loops that share no dofs.
     """
     entries = equations.entries_at(context, lengths)
     if not np.isfinite(entries.values).all():
-        # An error tells why.
+        # This raises an error that says why.
         equations.tree.calc_constraint_jacobian(context)
         raise ArgumentValueError(
             f"context: expected positions at which constraints are finite numbers, got q = {quote(context.q)}"
@@ -291,16 +291,16 @@ def take_rows(
 def _find_independent_rows(
     equations: Equations, block: Block, tolerance: float, is_independent: npt.NDArray[np.bool_]
 ) -> float:
-    """Mark as many rows of each constraint as do not follow from others; return how much the weakest says.
+    """Mark the independent rows of each constraint, by number; return the size of the weakest.
 
-    Constraints go as they come, rather than the largest first: so it is the later one of two that follows.
+    Constraints are taken in order, rather than the largest first: of two, the later one is redundant.
     """
     weakest = np.inf
     basis = np.zeros_like(block.J)
     rank = end = 0
     for x in block.constraints:
         rows = block.J[end : (end := end + x.num_equations)]
-        for _ in range(2):  # Once more, for what rounding has left.
+        for _ in range(2):  # Twice, to remove what rounding left.
             rows = rows - (rows @ basis[:rank].T) @ basis[:rank]
         _, s, V = np.linalg.svd(rows, full_matrices=False)
         count = int(np.count_nonzero(s > tolerance))

@@ -37,7 +37,7 @@ class CompiledForceElement(CompiledNumbers, ForceElement):
 
     _section: ClassVar[str] = "force_element"
 
-    # What it is, for the core.
+    # Its type in the core.
     _type: ClassVar[ForceElementType]
 
     def __init__(self, model_instance: int, defaults: Sequence[float]) -> None:

@@ -50,8 +50,8 @@ class DoorHingeConfig:
     motion_threshold : float
         Rate at which static friction is overcome [rad/s]; 0 leaves only viscous friction.
 
-    Numbers of another scalar, with derivatives or symbols, are allowed too, for `DoorHinge.set_config` in
-    a Context of that scalar.
+    Numbers of another scalar, with derivatives or symbols, are also allowed, for `DoorHinge.set_config` in a
+    Context of that scalar.
 
     Raises
     ------
@@ -78,18 +78,18 @@ class DoorHingeConfig:
         for field in fields(self):
             value = getattr(self, field.name)
             if is_foreign(value):
-                # Checked with the numbers of a Context, when one takes it.
+                # Checked by the numbers of the Context that takes them.
                 continue
-            # The way to write a field of a frozen dataclass.
+            # This is how to write a field of a frozen dataclass.
             object.__setattr__(self, field.name, self._checked(field.name, DOUBLES, type(self).__name__))
 
     def __setstate__(self, state: object) -> None:
-        """Come back from a pickle.
+        """Restore the state from a pickle.
 
         Raises
         ------
         ArgumentTypeError, ArgumentValueError
-            When the pickle is damaged: a number is missing, or of no use.
+            When the pickle is damaged: a number is missing or invalid.
         """
         what = f"unpickling a {type(self).__name__}"
         if not isinstance(state, dict):
@@ -102,9 +102,9 @@ class DoorHingeConfig:
 
     @classmethod
     def _of_context(cls, constants: Sequence[Any]) -> DoorHingeConfig:
-        """Return the constants that a Context has, in order; they were checked when it took them."""
+        """Return the constants in a Context, in order; they were checked when set."""
         config = object.__new__(cls)
-        # As the dataclass is frozen, not by assignments.
+        # Not by assignments, for the dataclass is frozen.
         vars(config).update(zip(_NAMES_OF_CONSTANTS, constants, strict=True))
         return config
 
@@ -118,7 +118,7 @@ class DoorHingeConfig:
         """Return all constants, in the order of the core."""
         constants = _constants_of(self)
         if numbers is DOUBLES and type(self) is DoorHingeConfig and _FLOAT.issuperset(map(type, constants)):
-            # They were checked at first.
+            # They were checked before.
             return np.array(constants)
         return numbers.stack([self._checked(name, numbers, what) for name in _NAMES_OF_CONSTANTS])
 
@@ -192,7 +192,7 @@ class DoorHinge(JointForceElement):
         return self
 
     def get_config(self, context: ContextCore) -> DoorHingeConfig:
-        """Return the constants that `context` has, in numbers of its scalar."""
+        """Return the constants in `context`, in numbers of its scalar."""
         numbers = numbers_of(self, context)
         constants = self._get_numbers(context)
         if numbers is DOUBLES:
@@ -202,7 +202,7 @@ class DoorHinge(JointForceElement):
     def set_config(self, context: ContextCore, config: DoorHingeConfig) -> Self:
         """Set the constants in `context`.
 
-        To seed some of them in a Context of another scalar, replace them in its present constants:
+        To seed some of them in a Context of another scalar, replace these in its present constants:
         ``dataclasses.replace(hinge.get_config(context), spring_constant=k)``.
         """
         numbers = numbers_of(self, context)
@@ -211,7 +211,7 @@ class DoorHinge(JointForceElement):
         self._set_numbers(context, 0, config._as_array(numbers, self))
         return self
 
-    # The hinge by itself: what it would do at an angle and a rate. Arrays give arrays of the scalar.
+    # The hinge by itself, at a given angle and rate. Arrays give arrays of the scalar.
 
     def calc_hinge_spring_torque(self, angle: object, context: ContextCore | None = None) -> FloatArray:
         """Return the torque of spring and catch [N m], which is conservative.
@@ -294,7 +294,7 @@ class DoorHinge(JointForceElement):
     # For the tree.
 
     def _slows(self, context: ContextCore) -> bool:
-        return True  # Its catch, at the least.
+        return True  # At least its catch does.
 
 
 def _as_config(config: object, what: str) -> DoorHingeConfig:
@@ -321,7 +321,7 @@ def _step(numbers: Numbers, width: Any, x: Any) -> Any:
         return numbers.tanh(x / width) if width > 0.0 else 0.0
     if numbers.is_zero(width):
         return 0.0
-    # Both results may be computed, whichever is chosen.
+    # Both results may be computed, whichever is selected.
     divisor = numbers.select_lt(0.0, width, width, 1.0)
     return numbers.select_lt(0.0, width, numbers.tanh(x / divisor), 0.0)
 

@@ -1,4 +1,4 @@
-"""Force elements: what acts on bodies and joints besides the mobilizers."""
+"""Force elements: forces on bodies and joints besides those of mobilizers."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class ForceElement(MultibodyElement):
 
     Subclass it to write your own, with one method, `do_calc_and_add_force_contribution`, which adds spatial
     forces on bodies and generalized forces on joints to `forces`. It then takes part in every computation,
-    like the elements that come with mbt. Three optional methods give its energy; without them it stores
-    none, and all its work is non-conservative.
+    like the elements that come with mbt. Three optional methods give its energy; without them it stores no
+    energy, and all its work is non-conservative.
 
     The arrays of a Context, of caches and of forces may have batch axes in front: write ``[..., row, :]`` and
     ``[..., k]``, and the same code serves one state and many.
@@ -73,7 +73,7 @@ class ForceElement(MultibodyElement):
     kind: ClassVar[str] = "force element"
     _adder: ClassVar[str] = "add_force_element"
 
-    # What the compiled core knows it as; None for gravity, and for elements that users write.
+    # Its type in the compiled core; None for gravity, and for elements that users write.
     _type: ClassVar[ForceElementType | None] = None
     # Its number among the elements of the compiled core. Known once the tree is finalized.
     _core_index = -1
@@ -86,7 +86,7 @@ class ForceElement(MultibodyElement):
         """Index of this force element in its tree."""
         return ForceElementIndex(self._checked_index())
 
-    # What it does in a Context.
+    # Forces, energy and power in a Context.
 
     def calc_and_add_force_contribution(
         self,
@@ -102,7 +102,7 @@ class ForceElement(MultibodyElement):
         context : Context
             State and parameters.
         pc, vc : PositionKinematicsCache, VelocityKinematicsCache, optional
-            Kinematics of the same state; those of the Context by default.
+            Kinematics of the same state; by default those of the Context.
         forces : MultibodyForces
             The forces to add to; required, by name if pc and vc are left out. Unchanged when an argument is
             rejected or the element fails.
@@ -110,11 +110,11 @@ class ForceElement(MultibodyElement):
         Raises
         ------
         ArgumentTypeError
-            When forces are missing.
+            When `forces` is missing.
         ContextMismatchError
             When the Context, or the forces, belong to another tree.
         StaleCacheError
-            When `pc` or `vc` is not of the present state.
+            When `pc` or `vc` does not belong to the present state.
         """
         check_context(self, context)
         tree = self.parent_tree
@@ -154,7 +154,7 @@ class ForceElement(MultibodyElement):
         context : Context
             State and parameters.
         pc, vc : PositionKinematicsCache, VelocityKinematicsCache, optional
-            Kinematics of the same state; those of the Context by default.
+            Kinematics of the same state; by default those of the Context.
         """
         check_context(self, context)
         tree = self.parent_tree
@@ -180,7 +180,7 @@ class ForceElement(MultibodyElement):
         context : Context
             State and parameters.
         pc, vc : PositionKinematicsCache, VelocityKinematicsCache, optional
-            Kinematics of the same state; those of the Context by default.
+            Kinematics of the same state; by default those of the Context.
         """
         check_context(self, context)
         tree = self.parent_tree
@@ -190,7 +190,7 @@ class ForceElement(MultibodyElement):
         checked: float = self._number(context, "do_calc_non_conservative_power", power)
         return checked
 
-    # What a subclass written in Python overrides.
+    # Methods that a subclass written in Python overrides.
 
     def do_calc_and_add_force_contribution(
         self, context: Any, pc: PositionKinematicsCache, vc: VelocityKinematicsCache, forces: Any
@@ -263,7 +263,7 @@ class ForceElement(MultibodyElement):
         Raises
         ------
         ArgumentTypeError, ForeignElementError, ArgumentValueError
-            By the clone of the tree, when the result is not a new element of this class, or belongs to
+            Raised by the clone of the tree when the result is not a new element of this class, or belongs to
             another tree. The original is unchanged.
         """
         return cast("Self", above.clone_attributes(self, tree_clone))
@@ -279,10 +279,10 @@ class ForceElement(MultibodyElement):
         self.do_set_default_force_element_parameters(parameters)
 
     def do_declare_force_element_parameters(self) -> None:
-        """Declare parameters with `declare_numeric_parameter`. Nothing by default."""
+        """Declare parameters with `declare_numeric_parameter`. Does nothing by default."""
 
     def do_set_default_force_element_parameters(self, parameters: Parameters) -> None:
-        """Write defaults other than those declared into `parameters`. Nothing by default."""
+        """Write defaults other than those declared into `parameters`. Does nothing by default."""
 
     # For the tree.
 
@@ -292,11 +292,11 @@ class ForceElement(MultibodyElement):
         return True
 
     def _slows(self, context: ContextCore) -> bool:
-        """Whether it takes energy from motions, with the parameters of a Context; of Python, nobody knows."""
+        """Whether it dissipates energy, with the parameters of a Context; not known, False, if in Python."""
         return False
 
     def _needs(self) -> Iterator[tuple[MultibodyElement, str]]:
-        """Return the elements that must be of the same tree, each with the name it has here."""
+        """Return the elements that must belong to the same tree, each with its role here."""
         return elements_among(self)
 
     def _own_forces(self, context: Any, pc: PositionKinematicsCache, vc: VelocityKinematicsCache) -> Any:
@@ -313,20 +313,20 @@ class ForceElement(MultibodyElement):
         if context._serials != before:
             raise StaleCacheError(
                 f"{self._label}: {type(self).__name__}.do_calc_and_add_force_contribution: it changed the "
-                "Context that forces are computed for: what was computed before is stale now. Use a changed "
+                "Context that forces are computed for, which makes earlier results stale. Change a "
                 "context.clone() instead."
             )
         return forces
 
     def _generated_name(self, index: int) -> str:
-        """Return the name for an element that has none: it tells the type, in messages and reports."""
+        """Return a name for an element without one: it shows the type in messages and reports."""
         return f"{type(self).__name__}_{index}"
 
     def _number(self, context: Any, method: str, value: object) -> Any:
-        """Return what a subclass computed, if it is one number for each sample."""
+        """Return the result of a subclass, checked to be one number for each sample."""
         return context._as_number(value, f"{self._label}: {type(self).__name__}.{method}")
 
     def _repr_details(self) -> str:
-        """Return what the representation tells beyond the name."""
+        """Return what the representation shows besides the name."""
         parts = ((name, value) for name, value in vars(self).items() if isinstance(value, MultibodyElement))
         return "".join(f" {name.lstrip('_')}={quote(element.name)}" for name, element in parts)

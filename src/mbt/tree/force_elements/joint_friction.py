@@ -46,8 +46,8 @@ class JointFriction(JointForceElement):
         Velocity vs at which half of the difference has vanished [rad/s, m/s], greater than zero.
     transition_velocity : float, optional
         Velocity vt over which friction changes its sign [rad/s, m/s], greater than zero. If it is infinite,
-        friction acts in implicit steps only, which need none; that of a file is such, unless it is read with
-        ``joint_friction=True``.
+        friction acts only in implicit steps, which do not need it. Friction from a file is like that, unless
+        it is read with ``joint_friction=True``.
 
     Raises
     ------

@@ -166,7 +166,7 @@ class LinearBushingRollPitchYaw(SpringsAndDampers):
         return self.frameA._index, self.frameC._index
 
     def _calc_coordinates(self, context: Any) -> tuple[Any, Any]:
-        """Of roll, pitch and yaw of R_AC, and of the position of Co in the frame midway."""
+        """Use roll, pitch and yaw of R_AC, and the position of Co in the frame midway."""
         tree, A, C = context.tree, self.frameA, self.frameC
         X = tree.calc_relative_transform(context, A, C)
         R, p = X[:3, :3], X[:3, 3]

@@ -109,7 +109,7 @@ class LinearSpringDamper(SpringsAndDampers):
         return self.bodyA.body_frame._index, self.bodyB.body_frame._index
 
     def _calc_coordinates(self, context: Any) -> tuple[Any, Any]:
-        """Of the length beyond the free one."""
+        """Use the length beyond the free length."""
         tree, world = context.tree, context.tree.world_frame
         rows, points = [], []
         for body, p in ((self.bodyA, self.get_p_AP(context)), (self.bodyB, self.get_p_BQ(context))):

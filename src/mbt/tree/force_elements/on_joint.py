@@ -41,7 +41,7 @@ class JointForceElement(CompiledForceElement):
         self._joint = joint
 
     def _numbers_in(self, context: ContextCore | None) -> Numbers:
-        """Return what computes with the numbers of a Context; without one, of the tree."""
+        """Return the numbers of a Context to compute with; without one, those of the tree."""
         if context is not None:
             return numbers_of(self, context)
         return DOUBLES if self._tree is None else self._tree._numbers
@@ -57,9 +57,9 @@ def _check_joint(joint: object, joint_type: type[Joint], what: str) -> None:
     Raises
     ------
     ArgumentTypeError
-        When it is not a joint, or one of another type.
+        When it is not a joint of this type.
     ArgumentValueError
-        When it has another number of degrees of freedom.
+        When it does not have one degree of freedom.
     """
     check_element(joint, Joint if isinstance(joint, Joint) else joint_type, f"{what}: joint")
     assert isinstance(joint, Joint)

@@ -107,7 +107,7 @@ class PointContact(CompiledForceElement):
     set_default_dissipation, get_dissipation, set_dissipation = dissipation.accessors()
     get_static_friction, get_dynamic_friction = static_friction.reader(), dynamic_friction.reader()
     set_default_stiction_speed, get_stiction_speed, set_stiction_speed = stiction_speed.accessors()
-    # The points are behind all these.
+    # The points follow these numbers.
     _start_of_points: ClassVar[int] = 5
 
     def __init__(
@@ -189,7 +189,7 @@ class PointContact(CompiledForceElement):
         return self
 
     def get_p_FC(self, context: ContextCore) -> FloatArray:
-        """Return the positions of the points in F that `context` has [m], shape (num_points, 3)."""
+        """Return the positions of the points in F in `context` [m], shape (num_points, 3)."""
         points: FloatArray = fold(
             self._get_numbers(context)[..., self._start_of_points :], self.num_points, 3
         )
@@ -204,7 +204,7 @@ class PointContact(CompiledForceElement):
     # Which points touch, and how.
 
     def calc_contact_forces(self, context: ContextCore) -> FloatArray:
-        """Return the force on F at each point, in World [N], shape (num_points, 3): zero where none touches.
+        """Return the force on F at each point, in World [N], shape (num_points, 3): zero if not touching.
 
         Its opposite acts on A at the same point.
         """
@@ -225,10 +225,10 @@ class PointContact(CompiledForceElement):
         return self.half_space_frame._index, self.frame._index
 
     def _slows(self, context: ContextCore) -> bool:
-        return True  # It stops what it meets, at the least.
+        return True  # At least it stops impacts.
 
     def _repr_details(self) -> str:
-        """Return what the representation tells beyond the name."""
+        """Return what the representation shows besides the name."""
         return f"{super()._repr_details()} num_points={self.num_points}"
 
 

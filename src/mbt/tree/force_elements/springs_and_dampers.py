@@ -16,11 +16,11 @@ __all__ = ["SpringsAndDampers"]
 
 
 class SpringsAndDampers(CompiledForceElement):
-    """What exerts ``-k s - d sdot`` along each of its m coordinates s; see `CompiledForceElement`."""
+    """A force ``-k s - d sdot`` along each of m coordinates s; see `CompiledForceElement`."""
 
     @abstractmethod
     def _calc_coordinates(self, context: Any) -> tuple[Any, Any]:
-        """Return, of one state, J with ``sdot = J v``, shape (m, num_velocities), and s, shape (m,)."""
+        """Return, for one state, J with ``sdot = J v``, shape (m, num_velocities), and s, shape (m,)."""
 
     @abstractmethod
     def _get_constants(self, context: Any) -> tuple[Any, Any]:

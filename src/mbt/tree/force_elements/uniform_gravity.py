@@ -25,7 +25,7 @@ __all__ = ["UniformGravityFieldElement"]
 class UniformGravityFieldElement(ForceElement):
     """The same gravity everywhere: the force ``m g_W`` at each mass centre.
 
-    Model instances can be exempt from it. Its potential energy is zero with every mass centre at the World
+    Model instances can be exempt from it. Its potential energy is zero when every mass centre is at the World
     origin. A tree has at most one such element. It belongs to the model instance of World.
 
     Parameters
@@ -112,7 +112,7 @@ class UniformGravityFieldElement(ForceElement):
     # Settings of one Context.
 
     def get_gravity_vector(self, context: ContextCore) -> FloatArray:
-        """Return the acceleration of gravity that `context` has [m/s^2], shape (3,)."""
+        """Return the acceleration of gravity in `context` [m/s^2], shape (3,)."""
         return get_parameter(self, context, "gravity", 0)
 
     def set_gravity_vector(self, context: ContextCore, g_W: object) -> Self:
@@ -159,7 +159,7 @@ class UniformGravityFieldElement(ForceElement):
         context._set_weightless(nodes, not enabled)
         return self
 
-    # What it does in a Context.
+    # Forces, energy and power in a Context.
 
     def calc_gravity_generalized_forces(self, context: ContextCore) -> FloatArray:
         """Return the generalized forces of gravity, shape (num_velocities,) [N m or N].
@@ -218,7 +218,7 @@ class UniformGravityFieldElement(ForceElement):
         return iter(())
 
     def _check_instances(self, count: int) -> None:
-        """Check that a tree with so many model instances has all those that are disabled."""
+        """Check that a tree with `count` model instances has all the disabled ones."""
         for instance in sorted(self._disabled_model_instances):
             as_model_instance(instance, f"{self._label}: disabled_model_instances", count)
 
@@ -233,5 +233,5 @@ class UniformGravityFieldElement(ForceElement):
         return [body._node_index for body in self.parent_tree._elements.bodies.in_instance(instance)]
 
     def _repr_details(self) -> str:
-        """Return what the representation tells beyond the name."""
+        """Return what the representation shows besides the name."""
         return f" g_W={self._g_W.tolist()}"

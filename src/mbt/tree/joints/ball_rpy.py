@@ -28,7 +28,7 @@ class RpyBallMobilizer(RpyOrientation, Mobilizer):
     Raises
     ------
     TopologyError
-        When both frames are one, or on one body.
+        When both frames are the same, or on one body.
     """
 
     _type: ClassVar[MobilizerType] = MobilizerType.RPY_BALL

@@ -1,4 +1,4 @@
-"""Curvilinear: the way along a path of straight lines and arcs."""
+"""Curvilinear: motion along a path of straight lines and arcs."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class CurvilinearMobilizer(_Distance, Mobilizer):
     Raises
     ------
     TopologyError
-        When both frames are one, or on one body.
+        When both frames are the same, or on one body.
     """
 
     _type: ClassVar[MobilizerType] = MobilizerType.CURVILINEAR

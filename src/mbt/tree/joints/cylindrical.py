@@ -86,7 +86,7 @@ class CylindricalMobilizer(_CylindricalMotion, AxisMobilizer):
     ArgumentValueError
         When the axis is not of unit length.
     TopologyError
-        When both frames are one, or on one body.
+        When both frames are the same, or on one body.
     """
 
     _type: ClassVar[MobilizerType] = MobilizerType.CYLINDRICAL

@@ -1,4 +1,4 @@
-"""What the types that move about or along one axis have in common."""
+"""Common parts of the types that move about or along one axis."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["AxisJoint", "AxisMobilizer", "OneAxisJoint"]
 
-# Position lower and upper, then the magnitudes of velocity, acceleration and effort; infinite where none is.
+# Position lower and upper, then the magnitudes of velocity, acceleration and effort; infinite where absent.
 OneDofLimits = tuple[float, float, float, float, float]
 
 
@@ -44,7 +44,7 @@ class AxisMobilizer(Mobilizer):
         return self._axis
 
     def _inboard_to_outboard_axis(self) -> FloatArray:
-        # M moves in F by q along the axis: F moves in M by q along the opposite one.
+        # M moves in F by q along the axis; F moves in M by q along the opposite axis.
         return -self._axis if self._is_reversed else self._axis.copy()
 
 
@@ -95,7 +95,7 @@ class OneAxisJoint(AxisJoint, OneDofJoint):
         damping: float,
         limits: OneDofLimits,
     ) -> Self:
-        """Return what the constructor and the setters of limits make of floats, in a fifth of the time."""
+        """Return a joint like that of the constructor and the setters of limits, in a fifth of the time."""
         lower, upper, velocity, acceleration, effort = limits
         is_usual = (
             frame_on_parent._body is not frame_on_child._body

@@ -1,4 +1,4 @@
-"""What the joints with one degree of freedom have in common."""
+"""Common parts of the joints with one degree of freedom."""
 
 from __future__ import annotations
 

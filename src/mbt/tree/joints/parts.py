@@ -1,4 +1,4 @@
-"""Coordinates that several types share, and how joints and mobilizers reach them."""
+"""Coordinates that several types share, with their accessors for joints and mobilizers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ __all__ = [
     "UniformDamping",
 ]
 
-# Outside of these a quaternion stands for no rotation: the bounds of the compiled core.
+# Bounds, from the compiled core, on the size of a quaternion that can be normalized.
 _MIN_NORM_SQUARED = 1e-280
 _MAX_NORM_SQUARED = 1e280
 
@@ -52,7 +52,7 @@ class AngularVelocity(CoordinateOwner):
 class Orientation(AngularVelocity):
     """Positions that begin with the coordinates of R_FM, velocities that begin with w_FM_F."""
 
-    # How many of the positions are the coordinates of R_FM.
+    # Number of positions that are coordinates of R_FM.
     _rotation_size: ClassVar[int]
 
     @staticmethod
@@ -204,7 +204,7 @@ class UniformDamping(Joint):
 
     @number_of_each_sample
     def get_damping(self, context: ContextCore) -> float:
-        """Return the damping that `context` has [N m s/rad, N s/m]: that of the first velocity."""
+        """Return the damping of the first velocity in `context` [N m s/rad, N s/m]."""
         return numbers_of(self, context).entry(self.get_damping_vector(context), 0)
 
     def set_damping(self, context: ContextCore, damping: object) -> Self:

@@ -88,7 +88,7 @@ class PlanarMobilizer(_PlanarMotion, Mobilizer):
     Raises
     ------
     TopologyError
-        When both frames are one, or on one body.
+        When both frames are the same, or on one body.
     """
 
     _type: ClassVar[MobilizerType] = MobilizerType.PLANAR

@@ -58,7 +58,7 @@ class PrismaticMobilizer(_Translation, AxisMobilizer):
     ArgumentValueError
         When the axis is not of unit length.
     TopologyError
-        When both frames are one, or on one body.
+        When both frames are the same, or on one body.
     """
 
     _type: ClassVar[MobilizerType] = MobilizerType.PRISMATIC

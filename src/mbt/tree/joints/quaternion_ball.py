@@ -30,7 +30,7 @@ class QuaternionBallMobilizer(QuaternionOrientation, Mobilizer):
     Raises
     ------
     TopologyError
-        When both frames are one, or on one body.
+        When both frames are the same, or on one body.
     """
 
     _type: ClassVar[MobilizerType] = MobilizerType.QUATERNION_BALL

@@ -29,7 +29,7 @@ class QuaternionFloatingMobilizer(QuaternionOrientation, FreeMotion, Mobilizer):
     Raises
     ------
     TopologyError
-        When both frames are one, or on one body.
+        When both frames are the same, or on one body.
     """
 
     _type: ClassVar[MobilizerType] = MobilizerType.QUATERNION_FLOATING

@@ -27,7 +27,7 @@ class RpyFloatingMobilizer(RpyOrientation, FreeMotion, Mobilizer):
     Raises
     ------
     TopologyError
-        When both frames are one, or on one body.
+        When both frames are the same, or on one body.
     """
 
     _type: ClassVar[MobilizerType] = MobilizerType.RPY_FLOATING

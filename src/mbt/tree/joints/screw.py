@@ -1,4 +1,4 @@
-"""Screw: an angle about an axis, and a translation along it that goes with the angle."""
+"""Screw: an angle about an axis, and a translation along it in proportion to the angle."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ class ScrewMobilizer(_ScrewMotion, AxisMobilizer):
     ArgumentValueError
         When the axis is not of unit length, or the pitch not finite.
     TopologyError
-        When both frames are one, or on one body.
+        When both frames are the same, or on one body.
     """
 
     _type: ClassVar[MobilizerType] = MobilizerType.SCREW

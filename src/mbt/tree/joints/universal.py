@@ -52,7 +52,7 @@ class UniversalMobilizer(_Angles, Mobilizer):
     Raises
     ------
     TopologyError
-        When both frames are one, or on one body.
+        When both frames are the same, or on one body.
     """
 
     _type: ClassVar[MobilizerType] = MobilizerType.UNIVERSAL

@@ -40,7 +40,7 @@ class WeldMobilizer(Mobilizer):
     ArgumentValueError
         When `X_FM` is not a pose.
     TopologyError
-        When both frames are one, or on one body.
+        When both frames are the same, or on one body.
     """
 
     _type: ClassVar[MobilizerType] = MobilizerType.WELD
@@ -107,7 +107,7 @@ class WeldJoint(Joint):
 
     @classmethod
     def _of_checked(cls, name: str, frame_on_parent: Frame, frame_on_child: Frame) -> Self:
-        """Return a weld of frames that coincide, of what a reader has checked."""
+        """Return a weld of coincident frames, made from data that a reader has checked."""
         joint = cls.__new__(cls)
         joint._begin(name, frame_on_child._model_instance)
         joint._hold(frame_on_parent, frame_on_child, _NO_DAMPING)
@@ -129,5 +129,5 @@ _NO_DAMPING = frozen(np.zeros(0))
 
 
 def _checked_pose(X_FM: object, what: str) -> FloatArray:
-    # That of most welds: one array for all of them.
+    # Most welds share the array of the identity.
     return IDENTITY if X_FM is None or X_FM is IDENTITY else as_pose(X_FM, f"{what}: X_FM")

@@ -1,1 +1,1 @@
-"""Pictures of trees as plain data and as SVG: with NumPy alone."""
+"""Pictures of trees as plain data and as SVG, with NumPy alone."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 __all__ = ["BLUE", "CYCLE", "GREEN", "GREY", "ORANGE", "PURPLE", "SKY", "VERMILION"]
 
-# Of Okabe and Ito, "Color Universal Design" (2008), without black and yellow: one of them is lost on a dark
-# page, the other one on a white page.
+# From Okabe and Ito, "Color Universal Design" (2008), without black and yellow: black is lost on a dark page,
+# yellow on a white page.
 BLUE = "#0072B2"
 VERMILION = "#D55E00"
 GREEN = "#009E73"
 PURPLE = "#CC79A7"
 ORANGE = "#E69F00"
 SKY = "#56B4E9"
-#: In this order.
+#: The order of use.
 CYCLE = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY)
 GREY = "#808080"

@@ -1,4 +1,4 @@
-"""Places for names in a picture, so that none hides another or a line."""
+"""Placement of names in a picture, so that none hides another or a line."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 __all__ = ["place_labels"]
 
 _NUM_DIRECTIONS = 16
-# Distances from a point to its name, in heights of a line.
+# Distances from a point to its name, in line heights.
 _DISTANCES = (0.5, 0.9, 1.4, 2.0, 2.8, 3.8, 5.0, 6.5, 8.5, 11.0)
-# Lines count as rows of points so far from each other, in heights of a line.
+# Lines count as rows of points this far apart, in line heights.
 _SPACING = 0.4
-# Blank left around a name, in heights of a line.
+# Margin around a name, in line heights.
 _MARGIN = 0.12
 
 
@@ -32,16 +32,16 @@ def place_labels(
 ) -> list[FloatArray | None]:
     """Return the lower left corner of each label, or None where there is no room for it.
 
-    Each takes the free place nearest to its point, those of the first rows first.
+    Each takes the free place nearest to its point; earlier rows choose first.
 
     Parameters
     ----------
     points : ndarray, shape (n, 2)
-        To which the labels belong.
+        The points to which the labels belong.
     sizes : ndarray, shape (n, 2)
         Widths and heights.
     lines : ndarray, shape (m, 2, 2)
-        What labels do not cover, beside the points.
+        Lines that labels must not cover, nor the points.
     bounds : sequence of float
         Left, bottom, right and top of the picture.
     """
@@ -52,12 +52,12 @@ def place_labels(
     boxes = np.empty((0, 4))
     places: list[FloatArray | None] = []
     angles = np.arange(_NUM_DIRECTIONS) * (2.0 * np.pi / _NUM_DIRECTIONS)
-    # To the right and above first.
+    # Right and above come first.
     ring = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
     offsets = (height * np.array(_DISTANCES)[:, np.newaxis, np.newaxis] * ring).reshape(-1, 2)
     left, bottom, right, top = bounds
     for point, size in zip(points, sizes, strict=True):
-        # The corner or the middle of the side that looks to the point is at the offset.
+        # The corner, or the middle of the side, that faces the point is at the offset.
         anchor = (np.sign(np.round(offsets, 9)) - 1.0) / 2.0
         corners = point + offsets + anchor * size
         ends = corners + size

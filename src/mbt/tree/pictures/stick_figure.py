@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Name", "StickFigure", "as_configurations", "calc_stick_figure"]
 
-# Shorter than this share of the whole nothing is seen.
+# Lines shorter than this share of the whole are invisible.
 _TINY = 1e-3
 
 
@@ -39,24 +39,23 @@ class StickFigure(NamedTuple):
     Attributes
     ----------
     bones : ndarray, shape (n, 2, 3)
-        Of each body, lines from its inboard joint to those outboard of it; where it has none, to its mass
-        centre.
+        Lines from the inboard joint of each body to its outboard joints; without these, to its mass centre.
     bodies : tuple of int
         The node of each bone.
     slides : ndarray, shape (n, 2, 3)
-        From F to M of joints that translate, the free ones excepted.
+        From F to M of joints that translate, except free ones.
     joints : ndarray, shape (n, 3)
         Origins of the frames M of joints that move.
     axes : ndarray, shape (n, 3)
-        Unit vectors of those with one axis; zero of the others.
+        Unit vectors of joints with one axis; zero for the others.
     is_prismatic : ndarray of bool, shape (n,)
-        Whether they translate along it, and no more.
+        Whether they only translate along it.
     names : tuple of Name
-        Of the joints that move, and of all bodies.
+        Names of the joints that move, and of all bodies.
     mass_centre : ndarray, shape (3,), or None
-        Of all bodies; None where nothing has mass.
+        Mass centre of all bodies; None if none has mass.
     size : float
-        The longest side of a box around everything; 1 where all is one point.
+        The longest side of a box around everything; 1 if that is a single point.
     """
 
     bones: FloatArray
@@ -84,11 +83,11 @@ def as_configurations(tree: MultibodyTree, q: object, method: str) -> FloatArray
     Raises
     ------
     ArgumentTypeError
-        When the tree computes in another scalar.
+        When the tree does not compute in doubles.
     NotFinalizedError
         Before ``finalize()``.
     ShapeError
-        When q is neither one configuration nor some.
+        When q is neither one configuration nor an array of them.
     """
     tree._finalized(method)
     if tree.scalar_type.name != "double":
@@ -115,7 +114,7 @@ def calc_stick_figure(tree: MultibodyTree, q: FloatArray) -> StickFigure:
     X_WB, X_BF = kinematics.X_WB, kinematics.X_BF
     mobilizers = sorted(tree.mobilizers, key=lambda m: m.outboard_body.node_index)
     nodes = [(int(m.inboard_body.node_index), int(m.outboard_body.node_index)) for m in mobilizers]
-    # Where each joint is on either side: rows by the node of the outboard body.
+    # Positions of each joint on both sides: rows by the node of the outboard body.
     X_WF = np.array(
         [X_WB[p] @ X_BF[m.inboard_frame.index] for m, (p, _) in zip(mobilizers, nodes, strict=True)]
     )
@@ -170,7 +169,7 @@ class _Ends:
         """Return the bones, and the node of each."""
         bones, bodies = [], []
         has_child, is_seen = np.zeros((2, self._tree.num_bodies), dtype=bool)
-        # Tip to base: what is welded on, and carries neither mass nor a joint, is not drawn.
+        # Tip to base: a welded body that carries neither mass nor a joint is not drawn.
         for i, mobilizer in reversed(list(enumerate(mobilizers))):
             inboard, outboard = nodes[i]
             is_seen[outboard] |= mobilizer.num_velocities > 0 or mobilizer.outboard_body.default_mass > 0.0
@@ -222,7 +221,7 @@ def _without_tiny(figure: StickFigure, size: float) -> StickFigure:
 
 
 def _axis_of(mobilizer: Mobilizer, X_WF: FloatArray) -> FloatArray:
-    """Return the axis of a joint in World; zero where it has not just one."""
+    """Return the axis of a joint in World; zero unless it has exactly one."""
     if isinstance(mobilizer, RevoluteMobilizer):
         axis = mobilizer.revolute_axis
     elif isinstance(mobilizer, PrismaticMobilizer):

@@ -1,6 +1,6 @@
-"""Pictures of trees, and lines over time, as SVG inside HTML: no script, nothing from elsewhere.
+"""Pictures of trees, and lines over time, as SVG inside HTML: without scripts or external resources.
 
-Text and thin lines have the colour of the text around, so that pictures suit light and dark pages.
+Text and thin lines have the colour of the surrounding text, so pictures suit light and dark pages.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 
 __all__ = ["MAX_BODIES", "draw_lines_over_time", "draw_stick_figure", "draw_topology"]
 
-#: Of trees with more, notebooks show no picture: it would be a blot.
+#: Notebooks show no picture of larger trees: it would be a blot.
 MAX_BODIES = 200
-# More than that in a drawing of the topology is wider than a page.
+# A drawing of the topology with more bodies is wider than a page.
 _MAX_BODIES_OF_TOPOLOGY = 80
 
 _WIDTH, _HEIGHT, _EDGE = 460.0, 340.0, 24.0
 _FONT_SIZE = 10.0
 _LETTER = 0.6
 _LONGEST = 24
-# Whence one looks: turned about z, then down [rad].
+# Direction of view: turned about z, then down [rad].
 _AZIMUTH, _ELEVATION = math.radians(-60.0), math.radians(22.0)
 
 # Dark blue is lost on a dark page. With four kinds of dashes 20 lines differ.
@@ -43,12 +43,12 @@ _MAX_SAMPLES = 240
 
 
 def draw_stick_figure(tree: MultibodyTree) -> str:
-    """Return a finalized tree at its default positions as SVG; nothing where it cannot be drawn."""
+    """Return a finalized tree at its default positions as SVG; nothing if it cannot be drawn."""
     if tree.scalar_type.name != "double" or not 1 < tree.num_bodies <= MAX_BODIES:
         return ""
     try:
         figure = calc_stick_figure(tree, tree.default_positions)
-    except Exception:  # Frames of users may refuse: what cannot be computed is not drawn.
+    except Exception:  # Users' frames may raise errors: nothing is drawn then.
         return ""
     if not np.isfinite(figure.points).all() or np.ptp(figure.points, axis=0).max() == 0.0:
         return ""
@@ -84,7 +84,7 @@ def _draw_figure(figure: StickFigure) -> str:
 
 
 def _project(points: FloatArray) -> FloatArray:
-    """Return points, (n, 3), as one sees them from afar: to the right and upwards, (n, 2)."""
+    """Return points, (n, 3), in parallel projection: to the right and upwards, (n, 2)."""
     c, s = math.cos(_AZIMUTH), math.sin(_AZIMUTH)
     right = np.array([-s, c, 0.0])
     up = np.array([-c * math.sin(_ELEVATION), -s * math.sin(_ELEVATION), math.cos(_ELEVATION)])
@@ -101,7 +101,7 @@ def _write_names(
     texts = [_clip(name.text) for name in names]
     points = place(np.array([name.point for name in names]))
     sizes = np.array([[_LETTER * _FONT_SIZE * len(text), _FONT_SIZE] for text in texts])
-    # The places grow upwards, pixels downwards.
+    # Places count upwards, pixels downwards.
     flip = np.array([1.0, -1.0])
     corners = place_labels(points * flip, sizes, bones * flip, (2.0, -_HEIGHT + 2.0, _WIDTH - 2.0, -2.0))
     parts = []
@@ -117,7 +117,7 @@ def _write_names(
 
 
 def draw_topology(tree: MultibodyTree) -> str:
-    """Return the topology of a finalized tree as SVG; nothing where there is too much of it."""
+    """Return the topology of a finalized tree as SVG; nothing if it is too large."""
     if not 1 < tree.num_bodies <= _MAX_BODIES_OF_TOPOLOGY:
         return ""
     picture = lay_out_topology(tree, "draw_topology")
@@ -152,18 +152,18 @@ def draw_topology(tree: MultibodyTree) -> str:
 def draw_lines_over_time(
     time: FloatArray, values: FloatArray, names: Sequence[str], title: str, *, width: float = 560.0
 ) -> str:
-    """Return lines over time as SVG, with the least and the greatest value, and their names beside.
+    """Return lines over time as SVG, with the least and greatest value, and names beside the lines.
 
     Parameters
     ----------
     time : ndarray, shape (n,)
-        [s].
+        Times [s].
     values : ndarray, shape (n, m)
-        One column a line; what is not finite is left out.
+        One column per line; values that are not finite are left out.
     names : sequence of str
-        One a line.
+        One per line.
     title : str
-        What it is, with its unit.
+        The quantity, with its unit.
     """
     keep = np.unique(np.linspace(0, len(time) - 1, min(len(time), _MAX_SAMPLES)).astype(int))
     t, y = time[keep], values[keep]

@@ -1,4 +1,4 @@
-"""The forest of a tree laid out in a plane: World on the left, tips on the right, one row a tip."""
+"""The forest of a tree laid out in a plane: World on the left, tips on the right, one row per tip."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 __all__ = ["MAX_BODIES", "TopologyPicture", "lay_out_topology"]
 
-#: With more the drawing becomes too large to be looked at.
+#: With more bodies the drawing becomes too large to read.
 MAX_BODIES = 400
 
-# In heights of a letter: the mean width of one, blank around a name, and between rows.
+# In letter heights: the mean width of a letter, space around a name, and between rows.
 _LETTER = 0.62
 _BLANK = 0.5
 ROW = 3.0
@@ -48,7 +48,7 @@ class Edge(NamedTuple):
 
 
 class TopologyPicture(NamedTuple):
-    """Boxes by node, and edges, in heights of a letter; y grows upwards."""
+    """Boxes by node, and edges, in letter heights; y points upwards."""
 
     boxes: tuple[Box, ...]
     edges: tuple[Edge, ...]

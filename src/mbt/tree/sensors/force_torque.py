@@ -1,4 +1,4 @@
-"""Force-torque sensors: what a joint transmits."""
+"""Force-torque sensors: the force that a joint transmits."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ __all__ = ["ForceTorqueSensor"]
 
 
 class ForceTorqueSensor(Sensor):
-    """The force that a joint transmits to its child body, as `MultibodyTree.calc_reaction_forces` says.
+    """The force that a joint transmits to its child body, as in `MultibodyTree.calc_reaction_forces`.
 
     - ``"torque"``: about the origin of a frame S, expressed in S [N m].
     - ``"force"``: expressed in S [N]: ``+m g`` along an axis that points up, where the joint carries a mass.
 
-    A sensor between two parts of a link is one of a `WeldJoint` between them.
+    To measure between two parts of a link, put it on a `WeldJoint` between them.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class ForceTorqueSensor(Sensor):
     frame : Frame or RigidBody, optional
         The frame S, on the child body of the joint; by default ``joint.frame_on_child``.
     quantities : sequence of str, optional
-        What it measures, in the order of its columns.
+        The measured quantities, in the order of its columns.
 
     Raises
     ------

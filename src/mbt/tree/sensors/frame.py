@@ -26,10 +26,10 @@ class FrameSensor(Sensor):
     - ``"position"``: of the origin of F [m].
     - ``"quaternion"``: orientation of F, as (w, x, y, z) of unit length.
     - ``"x_axis"``, ``"y_axis"``, ``"z_axis"``: the axes of F.
-    - ``"angular_velocity"`` [rad/s], ``"linear_velocity"`` of the origin [m/s]: those that an observer who
-      moves with A sees.
+    - ``"angular_velocity"`` [rad/s], ``"linear_velocity"`` of the origin [m/s]: as seen by an observer who
+      moves with A.
     - ``"angular_acceleration"`` [rad/s^2]; ``"linear_acceleration"`` of the origin, minus gravity [m/s^2], as
-      an accelerometer has it but in World. Both are measured in World only.
+      an accelerometer measures it, but in World. Both are measured in World only.
 
     Parameters
     ----------
@@ -40,14 +40,14 @@ class FrameSensor(Sensor):
     relative_to : Frame or RigidBody, optional
         The frame A; by default World.
     quantities : sequence of str, optional
-        What it measures, in the order of its columns; by default pose and velocities.
+        The measured quantities, in the order of its columns; by default pose and velocities.
 
     Raises
     ------
     ArgumentTypeError
         When an argument is of another type.
     ArgumentValueError
-        When there is no such quantity, or an acceleration is to be measured in another frame than World.
+        When there is no such quantity, or an acceleration is to be measured in a frame other than World.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Inertial measurement units: what a frame feels of its own motion."""
+"""Inertial measurement units: the motion of a frame, as measured on it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Imu(Sensor):
     name : str, optional
         Name, unique among the sensors of the model instance; by default that of the frame with ``"_imu"``.
     quantities : sequence of str, optional
-        What it measures, in the order of its columns.
+        The measured quantities, in the order of its columns.
 
     Raises
     ------

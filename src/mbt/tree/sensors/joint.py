@@ -30,7 +30,7 @@ class JointSensor(Sensor):
     name : str, optional
         Name, unique among the sensors of the model instance; by default that of the joint.
     quantities : sequence of str, optional
-        What it measures, in the order of its columns.
+        The measured quantities, in the order of its columns.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What sensors read at one state of a Context, computed once for all of them."""
+"""Quantities that sensors read at one state of a Context, computed once for all sensors."""
 
 from __future__ import annotations
 
@@ -72,18 +72,18 @@ class Readings:
 
 
 def read_sensors(context: Context, tau_applied: Any, external_forces: Any) -> Any:
-    """Return what all sensors of a tree measure; see ``MultibodyTree.calc_sensors``."""
+    """Return the measurements of all sensors of a tree; see ``MultibodyTree.calc_sensors``."""
     tree, numbers = context.tree, context._numbers
     if tau_applied is not None or external_forces is not None:
         context = _with_forces(context, tau_applied, external_forces)
     readings = Readings(context)
     parts = [sensor._read(quantity, readings) for sensor in tree.sensors for quantity in sensor.quantities]
-    # Without sensors there is nothing, of the batch and the scalar of q.
+    # Without sensors the result is empty, with the batch shape and the scalar of q.
     return numbers.concatenate([context.q[..., :0], *parts])
 
 
 def _with_forces(context: Context, tau_applied: Any, external_forces: Any) -> Context:
-    """Return a copy of a Context on which further forces act."""
+    """Return a copy of a Context with further forces."""
     tree, copy = context.tree, context.clone()
     forces = copy.applied_forces
     if tau_applied is not None:

@@ -1,4 +1,4 @@
-"""Sensors: names for what a tree computes, as columns of one array."""
+"""Sensors: named measurements of a tree, as columns of one array."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ __all__ = ["Sensor"]
 
 
 class Sensor(MultibodyElement):
-    """What a sensor measures, without noise or delay. This is the base class of those that mbt has.
+    """A sensor without noise or delay. This is the base class of mbt's sensors.
 
-    It belongs to the model instance of what it is on.
+    It belongs to the model instance of the element it is on.
 
     Parameters
     ----------
     name : str
-        Name, unique among the sensors of the model instance. An underscore is appended to a name that mbt
-        chose, where it is taken.
+        Name, unique among the sensors of the model instance. If a name that mbt chose is taken, an underscore
+        is appended.
     model_instance : ModelInstanceIndex
         The model instance.
     quantities : sequence of str
-        What it measures, in the order of its columns.
+        The measured quantities, in the order of its columns.
     """
 
     kind: ClassVar[str] = "sensor"
     _adder: ClassVar[str] = "add_sensor"
 
-    #: What sensors of this type can measure.
+    #: Quantities that sensors of this type can measure.
     known_quantities: ClassVar[tuple[str, ...]] = ()
 
     def __init__(
@@ -54,12 +54,12 @@ class Sensor(MultibodyElement):
 
     @property
     def quantities(self) -> tuple[str, ...]:
-        """What it measures, in the order of its columns."""
+        """The measured quantities, in the order of its columns."""
         return self._quantities
 
     @property
     def suffixes(self) -> tuple[str, ...]:
-        """What the names of its columns have behind the name of the sensor, ``"gyro_x"``."""
+        """Suffixes of its column names, after the name of the sensor: ``"gyro_x"``."""
         return tuple(
             f"{quantity}_{suffix}" if suffix else quantity
             for quantity in self._quantities
@@ -108,6 +108,6 @@ class Sensor(MultibodyElement):
         return chosen
 
     def _repr_details(self) -> str:
-        """Return what the representation tells beyond the name."""
+        """Return what the representation shows besides the name."""
         names = "".join(f" {argument}={quote(element.name)}" for element, argument in self._needs())
         return f"{names} quantities={self._quantities}"
