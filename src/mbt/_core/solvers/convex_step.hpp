@@ -454,7 +454,7 @@ inline int minimize(Problem& x, double* v, const double* other, double* residual
   return iterations;
 }
 
-// Factorises the second derivatives at the minimum near v, to which v moves; false if that fails.
+// Factorizes the second derivatives at the minimum near v, to which v moves; false if that fails.
 inline bool linearize(Problem& x, double* v) {
   for (int pass = 0; pass < 2; ++pass) {
     if (pass) {

@@ -18,7 +18,7 @@ static inline double random_number(std::uint64_t key, std::uint64_t stream, std:
   return static_cast<double>(z >> 11) * 0x1p-53;
 }
 
-// Factorises a block of three rows and columns of a symmetric matrix as L D L'; `d` receives the reciprocals of D, at
+// Factorizes a block of three rows and columns of a symmetric matrix as L D L'; `d` receives the reciprocals of D, at
 // most that of `floor`.
 struct Block {
   Lanes l10, l20, l21, d0, d1, d2;

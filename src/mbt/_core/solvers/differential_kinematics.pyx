@@ -302,7 +302,7 @@ cdef class VelocityCore:
         Parameters
         ----------
         goals : ndarray, shape (count, num_goal)
-            Its directions are normalised.
+            Its directions are normalized.
         """
         cdef Py_ssize_t i, count = goals.shape[0]
         cdef double* g = data(goals)

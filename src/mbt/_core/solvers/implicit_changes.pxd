@@ -49,7 +49,7 @@ cdef struct Work:
     Changes changes
     double* by_tau             # (nv, nv)
     double* F                  # (num_bodies, 6) all impulses on bodies, about their origins in World
-    Switches switches          # without the stabilisation of constraints
+    Switches switches          # without the stabilization of constraints
     double* multipliers        # (num_equations,)
     double* none               # (num_equations,) zeros
     double* dM                 # (nv, nv) the change of M x - J' F with q, for given x and F

@@ -51,8 +51,10 @@ cdef struct Block:
 
 
 cdef Py_ssize_t count_packed(const Model* m, int* row, int* length, int* dofs) noexcept nogil:
-    """Return the number of entries of a packed matrix, in the order of `packed_mass_matrix`; unless `dofs` is NULL, write
-    where each row begins, its length, and the dofs of the entries."""
+    """Return the number of entries of a packed matrix, in the order of `packed_mass_matrix`.
+
+    Unless `dofs` is NULL, write where each row begins, its length, and the dofs of the entries.
+    """
     cdef const MobodJoint* joint
     cdef int i, k, l, first, place = 0, begin
     for i in range(m.num_mobods - 1, 0, -1):

@@ -59,7 +59,9 @@ cdef inline int set_problem(
     const Terms* x, const StepInput* at, Call[double]* c, Problem* y, bint with_carried, double* v1
 ) noexcept nogil:
     """Set all terms of the convex function; v1 becomes the velocity if only impulses act that do not depend on it.
-    `c` is as `set_call` leaves it."""
+
+    The call is as `set_call` leaves it.
+    """
     cdef const Model* m = x.model
     cdef int n = m.num_velocities
     cdef Py_ssize_t square = <Py_ssize_t>n*n
@@ -144,7 +146,7 @@ cdef inline void solve_outer_free(const Problem* y, double* x) noexcept nogil:
 cdef inline bint factorize_with_damping(
     const Terms* x, double h, const double* M, double* L, int* columns
 ) noexcept nogil:
-    """Factorise M + h D + h^2 K in place of M, where dampers and springs resist a motion that no mass resists."""
+    """Factorize M + h D + h^2 K in place of M, where dampers and springs resist a motion that no mass resists."""
     cdef int n = x.model.num_velocities
     cdef int i
     memcpy(L, M, <size_t>n*n*sizeof(double))
@@ -156,9 +158,9 @@ cdef inline bint factorize_with_damping(
 cdef inline double* set_momenta(
     const Terms* x, const StepInput* at, Call[double]* c, const Problem* y, bint with_carried, double* memory
 ) noexcept nogil:
-    """Set `y.p`, the momenta of the bodies with the impulses of the forces at q and v; and `y.carried`, on request,
-    without these impulses.
+    """Set `y.p`, the momenta of the bodies and the impulses of the forces at q and v; on request also `y.carried`.
 
+    `y.carried` is without these impulses.
     The velocity belongs to the positions one step back. The kinematics of the call become those at q and v.
     """
     cdef const Model* m = x.model

@@ -31,7 +31,7 @@ _EXPECTED = (
 
 
 cdef int normalize_quaternions(const Model* model, double* q) noexcept nogil:
-    """Normalise quaternions; return the first position of one that is zero, or -1."""
+    """Normalize quaternions; return the first position of one that is zero, or -1."""
     cdef double size
     cdef int node, i, first
     for node in range(1, model.num_bodies):

@@ -34,8 +34,8 @@ struct InverseProblem {
   int max_steps;
   std::ptrdiff_t num_work;        // Lanes, for `evaluate`
   // Computes weighted errors e (rows) and their derivatives J (columns, rows) with respect to -v; and, unless null, the
-  // way `z` (columns) to the posture. If J is null, errors have no weights. Returns the square of the largest error that
-  // counts, in units of its tolerance. Entries of J and e that are always zero are not written.
+  // way `z` (columns) to the posture. If J is null, errors have no weights. Returns the square of the largest error
+  // that counts, in units of its tolerance. Entries of J and e that are always zero are not written.
   Lanes (*evaluate)(
       const InverseProblem* x, const Lanes* q, const Lanes* goal, const Lanes* secondary, Lanes* work, Lanes* e, Lanes* J,
       Lanes* z);
@@ -198,8 +198,8 @@ class Flight {
       largest = select_lt(largest, size, size, largest);
     }
     const Lanes scale = select_lt(Lanes(kLargestStep), largest, Lanes(kLargestStep) / largest, Lanes(1.0));
-    // A step that increased the cost is repeated, shorter, from where it began. The last step of an attempt that has met
-    // its goal, if it is short, reduces its error further.
+    // A step that increased the cost is repeated, shorter, from where it began. The last step of an attempt that has
+    // met its goal, if it is short, reduces its error further.
     const unsigned polished = polish ? met & ~back : 0;
     const Lanes again(keep_lanes(back, 1.0)), returns(keep_lanes(back & done, 1.0));
     const Lanes moves = select_lt(

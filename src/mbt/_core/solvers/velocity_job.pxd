@@ -55,7 +55,7 @@ cdef inline int run_part(const void* shared, int part) noexcept nogil:
 
 
 cdef inline bint check_goal(const VelocityTask* task, double* g) noexcept nogil:
-    """Whether numbers are a valid goal of a task, to six digits. Normalises directions. NaN passes."""
+    """Whether numbers are a valid goal of a task, to six digits. Normalizes directions. NaN passes."""
     cdef double[3] u
     cdef double dot, length
     cdef int i, j, k
