@@ -17,7 +17,7 @@ __all__ = ["ConstraintType", "ForceElementType", "MobilizerType", "NumbersOfPart
 
 
 class Orientation(IntEnum):
-    """The kinds of orientation coordinates, with v = w_FM_F and qdot = N v; PLAIN has none, and qdot = v."""
+    """A mobilizer's first coordinates if an orientation, with v = w_FM_F, qdot = N v. PLAIN: qdot = v."""
 
     PLAIN = 0
     QUATERNION = 1  # 4 positions

@@ -293,7 +293,7 @@ class BoundedSolver {
   // K + ridge = L D L': L below the diagonal, 1 / D on it. Column by column, so that sums do not wait for each other.
   void decompose(int count) {
     const int n = x_.n;
-    // In the null space of E, directions of undamped unknowns are damped less.
+    // In the null space of E, directions with undamped unknowns are damped less.
     const double least = ridge + x_.damping, smallest = (x_.num_damped == n ? 0.1 : 1e-4) * least;
     for (int j = 0; j < count; ++j) {
       double* a = K + j * n;

@@ -12,14 +12,14 @@
 
 namespace mbt_convex {
 
-// Compliance of rigid contacts and constraints relative to the inertia that they move; and of sticking ones.
+// Compliance of rigid limits and constraints relative to the inertia that they move; and of friction that sticks.
 constexpr double kRigid = 1e-6, kStiction = 1e-5;
 // Eigenvalues of J M^-1 J' for equations along three axes, relative to the largest: below kLittle they come from angles
 // given with five digits, (3.2e-5)^2, as in forward dynamics; below kNothing from rounding.
 constexpr double kLittle = 1e-9, kNothing = 1e-24;
 // Time in which an open constraint closes, and in which a joint beyond its limit returns [s]. Joints start beyond
-// limits where a file has no pose of its own, and must not snap back. A damped spring with this period over 2 pi pulls
-// them: against a loop that holds them, an unbounded force would feed energy into the loop.
+// limits where a file has no pose of its own, and must not snap back. A damped spring pulls them, of period 2 pi kPull:
+// against a loop that holds them, an unbounded force would feed energy into the loop.
 constexpr double kClosing = 0.02, kReturn = 0.2, kPull = 2e-3;
 
 // The residual of the gradient relative to its terms at which the iteration ends.
@@ -235,7 +235,7 @@ inline void add_impulse(Problem& x, const double* row, double impulse) {
   }
 }
 
-// The same of the three rows of a point.
+// The same for the three rows of a point.
 inline void add_point_impulse(Problem& x, const double* J, const double* impulse) {
   const double *a = J, *b = J + x.n, *c = b + x.n;
   for (int i = 0; i < x.n; ++i) {

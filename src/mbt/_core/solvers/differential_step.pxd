@@ -229,7 +229,7 @@ cdef inline double to_stop(double room, double most, double dt) noexcept nogil:
 cdef inline void set_box(
     const Problem* x, const Options* options, const State* s, double* lower, double* upper
 ) noexcept nogil:
-    """Compute the least and largest velocity of each dof: limits of position before velocity before acceleration."""
+    """Compute each dof's least and largest velocity: position limits take precedence, then velocity, acceleration."""
     cdef const double* q = s.q
     cdef const double* last = s.last
     cdef int k, i

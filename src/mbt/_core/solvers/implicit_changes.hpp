@@ -1,7 +1,7 @@
 // Changes of the gradient of an implicit step's convex function with the state before it, while the velocity v1 after
 // the step stays: momenta that bodies carry, and points in contact.
 //
-// Along dof j, with S_j and P_j as in passes/constraint_variations.pxd, all that is outboard turns:
+// Along dof j, with S_j and P_j as in passes/constraint_variations.pxd and V = J v, all that is outboard turns:
 //
 //   a point C moves by s_j, its velocity v_C changes by w_j × v_C + p_j,    [w_j; s_j] = S_j, [.; p_j] = P_j about C.
 //

@@ -102,7 +102,7 @@ cdef class ImplicitCore:
         self.compiled, self.contacts, self.count, self.num_own = context.compiled, contacts, count, len(own)
         self.switched = context._locked, context._weightless, context._disabled
         if count < 0 or self.num_own not in (1, count):
-            raise ValueError("count")
+            raise ValueError("own: expected 1 row or one per sample")
         self.arrays = {name: None if array is None else np.array(
             array, np.intc if name in WHOLE else np.float64, order="C", copy=name in WRITTEN or None
         ) for name, array in constants.items()}
@@ -406,7 +406,7 @@ cdef class _Samples:
     def __cinit__(self, ImplicitCore core not None, Py_ssize_t count):
         cdef Py_ssize_t i
         if core.count not in (1, count):
-            raise ValueError("core")
+            raise ValueError("core: expected 1 sample or one per state")
         self.core = core
         self.terms = <const Terms**>malloc((count + 1)*sizeof(Terms*))
         self.states = <int*>malloc((count + 1)*sizeof(int))
@@ -471,14 +471,14 @@ def take(
 
     `tau` has a row for each step. The arrays after the states: number of iterations; residual; which position limits
     push; which servos are at their limits; which forces of inputs and servos are clipped; these forces; and what `tell`
-    writes. From a state that is not finite on all are NaN. Returns which samples have no first step, because their mass
-    matrix is singular.
+    writes. From a state that is not finite on, states are NaN. Returns which samples have no first step, because their
+    mass matrix is singular.
     """
     cdef Py_ssize_t count = len(q0), at = 0
     cdef _Samples samples = _Samples(core, count)
     cdef Job job
     if told.shape[2] != count_told(core.terms):
-        raise ValueError("told")
+        raise ValueError("told: the last axis has the wrong length")
     samples.begin(&job, dt)
     job.q0, job.v0, job.tau, job.q, job.v = data(q0), data(v0), data(tau), data(q), data(v)
     if bias is not None:
