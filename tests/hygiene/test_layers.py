@@ -202,5 +202,7 @@ def test_all_that_may_be_asked_for_is_brought() -> None:
 
 
 def test_what_is_not_brought_is_told() -> None:
-    with pytest.raises(AttributeError, match=r"^raise_nothing: of a room above, and not brought: mbt.wiring"):
+    with pytest.raises(
+        AttributeError, match=r"^raise_nothing: belongs to a room above and is not registered"
+    ):
         _ = above.raise_nothing

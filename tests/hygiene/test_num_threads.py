@@ -322,8 +322,8 @@ def test_the_command_line_tells_it_in_a_line(variable: str, tmp_path: pathlib.Pa
     ("built", "usable", "forced", "message"),
     [
         (["v3"], ["v3"], "v4", "'v4' is not built; expected v3, or"),
-        (["v4", "v3", "v2"], ["v3", "v2"], "v4", "is not what this processor runs; expected v3 or v2, or"),
-        (["v4"], [], "v4", "that this processor does not run: built for v4"),
+        (["v4", "v3", "v2"], ["v3", "v2"], "v4", "is not supported by this processor; expected v3 or v2, or"),
+        (["v4"], [], "v4", "that this processor does not support: built for v4"),
     ],
 )
 def test_an_instruction_set_that_cannot_be_had_is_explained(

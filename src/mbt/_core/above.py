@@ -1,6 +1,6 @@
-"""What a room needs of those above it, which it does not import: they are brought here.
+"""Functions and classes that a room needs from rooms above it, which it must not import.
 
-`mbt.wiring` says where each thing comes from, when mbt is imported; it is fetched when it is first asked for.
+`import mbt` registers through `mbt.wiring` where each comes from; it is fetched on first use.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Source = Callable[[], ModuleType]
 
 
 class _Above:
-    """Functions and classes by name, all of which `mbt.wiring` must bring."""
+    """Functions and classes by name, all of which `mbt.wiring` must register."""
 
     # Classes.
     MultibodyTree: type[tree.MultibodyTree]
@@ -80,7 +80,7 @@ class _Above:
     raise_stale_cache: Function
     raise_violated: Function
 
-    # What runs in Python: elements of users, states one by one, other scalars.
+    # Computations in Python: elements of users, states one by one, other scalars.
     add_user_energy: Function
     add_user_forces: Function
     calc_energy_report: Function
@@ -95,7 +95,7 @@ class _Above:
     steps_of_each_state: Function
     sum_of_forces: Function
 
-    # What touches.
+    # Contacts.
     contacts_of_file: Function
 
     # Motion.
@@ -103,7 +103,7 @@ class _Above:
     rollout_context: Function
     rollout_with_servos: Function
 
-    # What few models have.
+    # Elements of few models.
     calc_servo_efforts: Function
     read_sensors: Function
 
@@ -111,7 +111,7 @@ class _Above:
         self._sources: dict[str, Source] = {}
 
     def bring(self, *names: str) -> Callable[[Source], Source]:
-        """Return a decorator of a function that imports the module with these names."""
+        """Return a decorator for the function that imports the module of these names."""
 
         def take(source: Source) -> Source:
             self._sources.update(dict.fromkeys(names, source))
@@ -120,10 +120,10 @@ class _Above:
         return take
 
     def __getattr__(self, name: str) -> Any:
-        """Fetch what is asked for the first time, and keep it."""
+        """Fetch a function or class on its first use, and keep it."""
         if name.startswith("_") or name not in self._sources:
             raise AttributeError(
-                f"{name}: of a room above, and not brought: mbt.wiring does so in `import mbt`"
+                f"{name}: belongs to a room above and is not registered: `import mbt` does so in mbt.wiring"
             )
         thing = getattr(self._sources[name](), name)
         setattr(self, name, thing)

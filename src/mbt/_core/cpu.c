@@ -1,4 +1,4 @@
-// Which x86-64 instruction set levels this processor runs, decided before any module built for one of them is loaded.
+// The x86-64 instruction set levels that this processor runs, found before a module built for one of them is loaded.
 #include <Python.h>
 
 #include "cpu_level.h"

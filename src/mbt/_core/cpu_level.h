@@ -6,15 +6,14 @@
 
 static int has(unsigned value, unsigned bits) { return (value & bits) == bits; }
 
-// 4, 3 or 2; 1 for older ones. Asked of the processor itself: the library of the compiler, of which
-// __builtin_cpu_supports reads, is not linked by clang-cl, and not told of the processor by others. Bits as in Intel's
-// manual, volume 2A.
+// 4, 3 or 2; 1 for older ones. Read from the processor itself: __builtin_cpu_supports needs the compiler's runtime
+// library, which clang-cl does not link, and which others do not initialize. Bits as in Intel's manual, volume 2A.
 static int cpu_level(void) {
   unsigned a, b, c1, c, d, b7, extended, xcr0 = 0;
   if (!__get_cpuid(1, &a, &b, &c1, &d)) return 1;
   // sse3, ssse3, sse4.1, sse4.2, popcnt
   int v2 = has(c1, 1u | 1u << 9 | 1u << 19 | 1u << 20 | 1u << 23);
-  // Which registers the system saves, once osxsave tells that it says so.
+  // The registers that the system saves, if osxsave says that it reports them.
   if (has(c1, 1u << 27)) __asm__ volatile("xgetbv" : "=a"(xcr0), "=d"(d) : "c"(0));
   if (!__get_cpuid_count(7, 0, &a, &b7, &c, &d)) b7 = 0;
   if (!__get_cpuid(0x80000001, &a, &b, &extended, &d)) extended = 0;

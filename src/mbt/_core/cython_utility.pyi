@@ -1,1 +1,1 @@
-"""What Cython would write into each compiled module: C functions, nothing for Python."""
+"""C functions that Cython would otherwise write into each compiled module; nothing for Python."""

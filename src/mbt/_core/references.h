@@ -1,7 +1,7 @@
-// Read before all else by modules of which size counts more than time: their references are dropped by calls of a function
-// of CPython, Py_DecRef. What Py_DECREF and Py_XDECREF put in its place, again at each of some hundred places of a module, is
-// three times as long, and longer since there are immortal objects (3.12). Both functions of both names are of the stable
-// interface, and mean the same.
+// Included first by modules whose size matters more than their speed: they drop references by calling Py_DecRef of
+// CPython. The code that Py_DECREF and Py_XDECREF expand to, at each of some hundred places in a module, is three times
+// as long, and longer since objects may be immortal (3.12). Py_DecRef belongs to the stable interface, does the same,
+// and accepts NULL.
 #pragma once
 #ifndef PY_SSIZE_T_CLEAN
 #define PY_SSIZE_T_CLEAN

@@ -1,4 +1,4 @@
-"""Words for wrong calls of compiled functions, which ask here when they could not read their arguments."""
+"""Messages for wrong calls of compiled functions, which ask for one when they cannot read their arguments."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 __all__ = ["explain"]
 
-#: What other libraries call arguments of ours, or people do.
+#: What other libraries, or people, call our arguments.
 _SYNONYMS = {
     "tau": ("torque", "torques", "effort", "force", "forces", "generalized_forces", "u"),
     "vdot": ("a", "qdd", "qddot", "ddq", "acc", "acceleration", "accelerations", "vd"),
@@ -23,10 +23,10 @@ _SYNONYMS = {
 
 
 def explain(name: str, parameters: str, num_positional: int, keywords: Iterable[str] | None) -> str | None:
-    """Return what is wrong with a call, or None if neither a keyword is unknown nor an argument missing.
+    """Return what is wrong with a call, or None if no keyword is unknown and no argument missing.
 
-    `parameters` are those of the function, as ``"q v / tau= * frame out="``; a call comes as the number of
-    its positional arguments and its keywords.
+    `parameters` are those of the function, as ``"q v / tau= * frame out="``; the call is given by the number
+    of its positional arguments and its keywords.
     """
     positional: list[str] = []
     by_keyword: list[str] = []
@@ -54,7 +54,7 @@ def explain(name: str, parameters: str, num_positional: int, keywords: Iterable[
             f"{name}() got an unexpected keyword argument {unknown[0]!r}{_hint(unknown[0], free, by_keyword)}"
         )
     if num_positional > len(positional) and "*more" not in words:
-        return None  # too many, which is what is said
+        return None  # too many arguments, as the caller's message says
     missing = [repr(key) for key in required if key not in by_position and key not in given]
     if not missing:
         return None
@@ -63,11 +63,11 @@ def explain(name: str, parameters: str, num_positional: int, keywords: Iterable[
 
 
 def _hint(keyword: str, free: list[str], known: list[str]) -> str:
-    """Return the argument that was meant by an unknown keyword, or those that there are."""
+    """Return a hint which argument an unknown keyword means, or which keywords there are."""
     import difflib  # Here, because most programs never need it.
 
     meant = [name for name in free if keyword.lower() in _SYNONYMS.get(name, ())]
-    # Comparing takes the product of the lengths, and nobody types such a name by mistake.
+    # The time to compare grows with the product of the lengths, and nobody mistypes so long a name.
     meant = meant or (difflib.get_close_matches(keyword, free, n=1) if len(keyword) <= 200 else [])
     if meant:
         return f"; did you mean {meant[0]!r}?"

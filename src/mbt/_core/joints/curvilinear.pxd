@@ -12,7 +12,7 @@ from mbt._core.scalars cimport T, floor_, select_lt, sincos_
 
 
 cdef inline void select_piece(const double* c, T* s, T* piece) noexcept nogil:
-    """The piece that contains s, and s relative to its start. The end pieces extend beyond the ends of the path."""
+    """Find the piece that contains s, and make s relative to its start. The end pieces extend beyond the path."""
     cdef int i, j
     cdef const double* next_piece
     if c[1] != 0.0:
@@ -36,7 +36,7 @@ cdef inline void calc_path_rotation(const double* c, T cos_heading, T sin_headin
 
 
 cdef inline void calc_path_pose(const double* c, T s, T* curvature, T* R, T* p) noexcept nogil:
-    """Along an arc of angle a, p moves by radius (sin a, 1 - cos a); along a straight line by s."""
+    """Pose at s: along an arc of angle a, p moves by radius (sin a, 1 - cos a); along a straight line by s."""
     cdef PathPiece[T] piece
     cdef T half_sin, half_cos, sin_a, versine, along, across, x, y
     cdef int i

@@ -1,10 +1,10 @@
-"""The mobilizers; nowhere else depends on their types.
+"""The mobilizers; no other file depends on their types.
 
 A type consists of its row in `model/element_types.py` and, here, its pose X_FM (NaN for types not handled), its motion
 axes H_FM and their rate. A new orientation also needs the maps between v and qdot.
 
-`c` are the constants of the mobilizer, as many as its type has. H has one row per dof: [angular; linear] velocity of M
-in F, expressed in F.
+`c` are the constants of the mobilizer; its type determines their number. H has one row per dof: [angular; linear]
+velocity of M in F, expressed in F.
 """
 
 from libc.math cimport cos, fabs, isfinite
@@ -102,7 +102,7 @@ cdef inline void calc_X_FM(int type, const double* c, const T* q, T* R, T* p) no
 
 
 cdef inline int has_identity_H_FM(int type) noexcept nogil:
-    """1 if v is the angular, then the linear velocity of M in F, in F: H_FM is the first rows of the identity."""
+    """1 if v is the angular, then the linear velocity of M in F, in F: H_FM has the first rows of the identity."""
     return 1 if orientation_of(type) != PLAIN else 0
 
 
@@ -287,7 +287,7 @@ cdef inline void integrate_position(int type, const T* q0, const T* v, T dt, T* 
 
 
 cdef inline void difference_position(int type, const T* q0, const T* q1, T* v) noexcept nogil:
-    """v that leads from q0 to q1 within one second, by the shortest rotation."""
+    """Find the v that leads from q0 to q1 within one second, by the shortest rotation."""
     cdef int orientation = orientation_of(type)
     cdef int nv = num_velocities_of(type)
     cdef int rotational = 0 if orientation == PLAIN else 3
@@ -305,7 +305,7 @@ cdef inline void difference_position(int type, const T* q0, const T* q1, T* v) n
 
 
 cdef inline void normalize_position(int type, const T* q, T* y) noexcept nogil:
-    """y = q with a quaternion of unit length."""
+    """y = q, with its quaternion normalized."""
     cdef T scale
     cdef int i
     copy(q, num_velocities_of(type), y)
@@ -334,7 +334,7 @@ cdef inline void calc_across_pose(
 
 
 cdef inline int is_of_one_axis(int type) noexcept nogil:
-    """1 for one dof about or along an axis, which is the same in F and M and is in the effective constants."""
+    """1 for one dof about or along an axis, which is the same in F and M and is among the effective constants."""
     return 1 if type == REVOLUTE or type == PRISMATIC else 0
 
 

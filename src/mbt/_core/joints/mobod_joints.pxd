@@ -69,7 +69,7 @@ cdef inline void calc_general_X_PN_and_H(
 
 
 cdef inline bint moves_freely(const MobodJoint* joint) noexcept nogil:
-    """Is v the angular and, with six dofs, linear velocity of N in P about the axes of F?"""
+    """Whether v is the angular and, with six dofs, linear velocity of N in P about the axes of F."""
     return has_identity_H_FM(joint.type) and not joint.reversed
 
 
@@ -247,7 +247,7 @@ cdef inline void widen_size(const MobodJoint* joint, const ArticulatedDof[T]* do
 
 
 cdef inline int leaves_nothing_about_axis(const MobodJoint* joint, const int* locked) noexcept nogil:
-    """Does I_A - U U' / D have no inertia about the axis? True for a free hinge without a rotor."""
+    """Whether I_A - U U' / D has no inertia about the axis, as for a free hinge without a rotor."""
     return joint.kind == REVOLUTE_Z and not joint.driven and (locked == NULL or not locked[joint.v_start])
 
 

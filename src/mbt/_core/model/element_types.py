@@ -1,4 +1,4 @@
-"""The element types of the core: their numbers, and for each a row of integers that describe it.
+"""The element types of the core: the number of each, and a row of integers that describes it.
 
 This is the only list: `tools/transpile.py` declares the numbers and rows to the compiled modules. The
 formulas are in `joints/mobilizers.pxd`, `forces/force_elements.pxd` and `forces/constraints.pxd`.
@@ -17,7 +17,7 @@ __all__ = ["ConstraintType", "ForceElementType", "MobilizerType", "NumbersOfPart
 
 
 class Orientation(IntEnum):
-    """First coordinates of some mobilizers, with v = w_FM_F and qdot = N v. All others have qdot = v."""
+    """A mobilizer's first coordinates if an orientation, with v = w_FM_F, qdot = N v. PLAIN: qdot = v."""
 
     PLAIN = 0
     QUATERNION = 1  # 4 positions
@@ -25,7 +25,7 @@ class Orientation(IntEnum):
 
 
 class NumbersOfParts(IntEnum):
-    """How many parameters elements with parts have: before the parts, and for each part."""
+    """The numbers of parameters of elements with parts: before the parts, and for each part."""
 
     # Constants of a path, the first of which is the number of pieces.
     PIECES = 15
@@ -58,7 +58,7 @@ class MobilizerType(IntEnum):
 
     @property
     def num_positions(self) -> int:
-        """One more than velocities, with a quaternion."""
+        """The number of velocities, plus one with a quaternion."""
         return self.row.num_velocities + (self.row.orientation == Orientation.QUATERNION)
 
     def takes_constants(self, constants: FloatArray) -> bool:
@@ -153,7 +153,7 @@ _FORCE_ELEMENTS = {
 
 
 class ConstraintType(IntEnum):
-    """Constraints. Their first parameters are natural frequency and damping ratio of stabilization."""
+    """Constraints. Their first parameters are the natural frequency and damping ratio of stabilization."""
 
     BALL = 0
     WELD = 1

@@ -13,7 +13,7 @@ cdef struct MobodJoint:
     int nv
     int v_end       # one past the last outboard velocity: mobods are in depth-first order
     int run         # first mobod of a chain up to this one whose dofs are contiguous
-    int ending      # first mobod of a chain up to this one, each the last child of the one before
+    int ending      # first mobod of a chain up to this one in which each is the last child of the previous one
     int angle       # for kind REVOLUTE_Z: index of its angle
     int driven      # 1: an actuator acts on a dof, and may add reflected inertia to it
 
@@ -35,7 +35,7 @@ cdef struct Constraint:
     int b           # frame B; for a coupler a position
     int dof_a       # for a coupler the velocities of these positions; else -1
     int dof_b
-    int mobod_a     # what it acts on
+    int mobod_a     # the mobods on which it acts
     int mobod_b
     int row         # of its first equation
     int start       # first of its parameters among those of all constraints
@@ -54,8 +54,8 @@ cdef struct ConstraintGroups:
     const int* constraints       # (num_constraints,)
     const int* mobods            # between the root and the ends of the constraints
     # By constraint, (num_constraints,)
-    const int* place             # of its first row
-    # By mobod: constraints on whose paths to the root it is, from through_start[i] to through_start[i + 1]
+    const int* place             # where its first row is
+    # By mobod: the constraints whose paths to the root contain it, from through_start[i] to through_start[i + 1]
     const int* through_start     # (num_mobods + 1,)
     const int* through
     const Py_ssize_t* Z_start    # (num_mobods,)
@@ -63,7 +63,7 @@ cdef struct ConstraintGroups:
     Py_ssize_t L_size
 
 
-# What a Context enables and disables. Kernels may branch on these, unlike on parameters.
+# What a Context enables and disables. Kernels may branch on these, but not on parameters.
 cdef struct Switches "MbtSwitches":
     const int* locked            # (num_velocities,) 1 where a dof is locked; NULL if none is
     const int* weightless        # (num_bodies,) 1 where a body has no gravity; NULL if all have gravity
@@ -87,7 +87,7 @@ cdef struct Model "MbtModel":
     const int* v_start           # (num_bodies + 1,)
     const int* inboard_frame
     const int* outboard_frame
-    const int* mobod             # mobod that a body rides on
+    const int* mobod             # mobod to which a body belongs
     # k if axis i of a body is axis i + k (mod 3) of its mobod frame for all parameters; else -1
     const int* axis_shift
     const double* const* constants  # (num_bodies,) of the mobilizer; the count depends on its type
@@ -126,7 +126,7 @@ cdef struct Model "MbtModel":
     # By mobod, (num_mobods,)
     const MobodJoint* joints
     bint has_long_branches
-    # By velocity, (num_velocities,): its mobod. Padded to a multiple of every MBT_W, with the last one
+    # By velocity, (num_velocities,): its mobod. Padded with the last one to a multiple of every MBT_W
     const int* dof_mobod
     # Positions of the joints of kind REVOLUTE_Z, (num_angles,); padded to angle_stride, a multiple of every MBT_W
     int num_angles
@@ -152,7 +152,7 @@ cdef struct ParameterLayout:
 
 
 cdef inline int common_ancestor(const Model* model, int a, int b) noexcept nogil:
-    """The outermost body inboard of both, or one of them; also that of all bodies from a to b (depth-first order)."""
+    """Return the outermost body inboard of both, or one of them; also of all bodies from a to b (depth-first order)."""
     while a != b:
         if a > b:
             a = model.parent[a]

@@ -1,4 +1,4 @@
-"""All quantities of a tree: a table, one function over `T` for each, and the kernels for `double`."""
+"""All quantities of a tree: their table, one function over `T` for each, and the kernels for `double`."""
 
 from mbt._core import add_kernels
 

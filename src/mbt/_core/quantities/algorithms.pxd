@@ -118,7 +118,7 @@ cdef inline void run_inverse_dynamics(
 
 
 cdef inline void widen_scales(const Model* model, Py_ssize_t stride, T* scale) noexcept nogil:
-    """Raise the scales of pivots that are rounding errors in every attitude, where I_A is one too."""
+    """Raise the scales of pivots that, like I_A there, are rounding errors in every attitude."""
     cdef int k
     if T is not PyScalar:  # objects have no order
         if unlikely(model.least_scale != NULL):
@@ -225,8 +225,8 @@ cdef inline ArticulatedDof[T]* run_constrained_dynamics(
 ) noexcept nogil:
     """The same with constraints: M vdot = tau + J' lambda + tau_g - C v. See `multipliers_in` for lambda.
 
-    Massless dofs in constraints get a fictive inertia, and a force that cancels it, found by iteration: the larger the
-    inertia that constraints give them, the faster. Its effect on a guess shows whether it converges.
+    Massless dofs in constraints get a fictive inertia, and a force that cancels it, found by iteration, which converges
+    the faster the larger the inertia that constraints give them. Its effect on a guess shows whether it converges.
     """
     cdef ArticulatedDof[T]* dofs = NULL
     cdef const double* fictive = model.fictive_inertia
@@ -245,7 +245,7 @@ cdef inline ArticulatedDof[T]* run_constrained_dynamics(
         reflected_inertia, all_forces = reflected, forces
         for k in range(nv):
             reflected[k] = p.reflected_inertia[k] + <T>fictive[k]
-            vdot[k] = <T>(1.0 + 0.25*(k % 7))  # a guess that is not like any motion
+            vdot[k] = <T>(1.0 + 0.25*(k % 7))  # a guess unlike any motion
             gain[k] = vdot[k]
     while True:  # once where all dofs have mass
         if unlikely(fictive != NULL):
@@ -300,7 +300,7 @@ cdef inline void add_body_forces(
 cdef inline const T* gravity_acceleration(const Parameters[T]* p, const int* weightless, T* zero) noexcept nogil:
     """Gravity on all bodies is an acceleration of World; if some have none, it is a force on the others.
 
-    Not a copy: a vector read right after three writes waits for them, 5 ns per call (benchmarks/compare.py, inverse
+    Not copied: a vector read right after three writes waits for them, 5 ns per call (benchmarks/compare.py, inverse
     dynamics of chain2). `zero` has space for three.
     """
     if weightless == NULL:
@@ -451,7 +451,7 @@ cdef inline void run_frame_pose(
     # Out:
     T* X_WF,     # (4, 4)  [1, m]
 ) noexcept nogil:
-    """`path` has space for num_bodies."""
+    """Pose of one frame, directly from q."""
     cdef T* sin_q = memory + 16*model.num_mobods
     cdef T* cos_q = sin_q + model.angle_stride
     calc_frame_pose(model, frame, p.mobods, p.X_NB, p.X_BF, q, path, sin_q, cos_q, memory, X_WF)

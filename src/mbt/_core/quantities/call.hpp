@@ -24,7 +24,7 @@ struct Call {
   const T* q;       // (nq,)
   const T* v;       // (nv,)
   T* x;             // the input; destroyed if the table says so
-  Kinematics<T> k;  // those that the row reads
+  Kinematics<T> k;  // those that the quantity reads
   T* memory;
   int* base;        // (num_bodies,)
   T* out;

@@ -94,7 +94,7 @@ cdef inline void set_pivots_in_row(
 
 
 cdef inline int find_pivot_of_zero(const Model* model, const Pivots[T]* p) noexcept nogil:
-    """Returns -1, the last massless dof, or nv plus the index of the first further pivot that is zero."""
+    """Return -1, the last massless dof, or nv plus the index of the first further pivot that is zero."""
     cdef int k, nv = model.num_velocities
     # From the most outboard dof on: pivots inboard of a zero pivot are meaningless.
     for k in range(nv - 1, -1, -1):

@@ -44,7 +44,7 @@ cdef inline Py_ssize_t count_derivative_work(const Model* model) noexcept nogil:
 
 
 cdef inline Py_ssize_t count_forward_derivative_work(const Model* model) noexcept nogil:
-    """The same for those of forward dynamics."""
+    """The same for the derivatives of forward dynamics."""
     cdef Py_ssize_t nv = model.num_velocities
     return (
         count_derivative_work(model) + 3*nv*row_stride(model) + 19*nv + row_stride(model) + 8
@@ -53,7 +53,7 @@ cdef inline Py_ssize_t count_forward_derivative_work(const Model* model) noexcep
 
 
 cdef inline Py_ssize_t count_constrained_derivative_work(const Model* model) noexcept nogil:
-    """For those of constrained forward dynamics, which begin with forward dynamics."""
+    """The same for those of constrained forward dynamics, which begin with forward dynamics."""
     cdef Py_ssize_t m = model.num_equations
     cdef Py_ssize_t nv = model.num_velocities
     cdef Py_ssize_t size = count_dynamics_work(model) + nv + count_derivative_work(model) + 20*nv + 8
@@ -63,7 +63,7 @@ cdef inline Py_ssize_t count_constrained_derivative_work(const Model* model) noe
 
 
 cdef inline bint has_sparse_derivatives(const Model* model) noexcept nogil:
-    """Whether lanes skip entries of these derivatives known from topology: no element couples branches."""
+    """Whether lanes may skip entries of these derivatives known from topology: where no element couples branches."""
     return not model.num_elements_between
 
 
@@ -189,7 +189,7 @@ cdef inline void add_element_derivatives(
     T* dtau_dq,               # (nv, stride)  [N m, N] per [rad, m]  added to
     T* dtau_dv,               # (nv, stride)  [N m, N] per [rad/s, m/s]  added to
 ) noexcept nogil:
-    """Joint damping and all force elements except gravity."""
+    """Add the derivatives of joint damping and all force elements except gravity."""
     cdef T* X_WB = memory
     cdef T* V_PB_W = X_WB + 16*model.num_bodies
     cdef T* V_PB = V_PB_W + 6*model.num_bodies
@@ -220,7 +220,7 @@ cdef inline T* run_mass_matrix_inverse_with_rates(
     # Work:
     T* memory,                  # (count_forward_derivative_work(model),)
 ) noexcept nogil:
-    """The factors of forward dynamics whose products are M_inverse, dvdot_dq and dvdot_dv: see below.
+    """Compute the factors of forward dynamics whose products are M_inverse, dvdot_dq and dvdot_dv: see below.
 
     Returns the matrices (nv, stride) dtau_dq, dtau_dv, M_inverse, then pivots and their scales, in `memory`.
     """
@@ -329,7 +329,7 @@ cdef inline T* pivots_of(const Model* model, T* matrices) noexcept nogil:
 
 
 cdef inline T* behind_pivots(const Model* model, T* matrices) noexcept nogil:
-    """(nv,) of memory that is free at that point."""
+    """(nv,) inverses of the pivots, whose memory is free once M^-1 is known."""
     return matrices + 3*model.num_velocities*row_stride(model) + 2*model.num_velocities
 
 

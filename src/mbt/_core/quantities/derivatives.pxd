@@ -37,7 +37,7 @@ cdef struct StepRates:
 
 cdef const double* vdot_in(const Model* model, const double* matrices) noexcept nogil
 cdef inline int find_turning(const Model* m, int* starts) noexcept nogil:
-    """Find the first of each three velocities that form an angular velocity; return their number."""
+    """Find the first of every three velocities that form an angular velocity; return how many there are."""
     cdef int b, count = 0
     for b in range(1, m.num_bodies):
         if orientation_of(m.type[b]) != PLAIN:

@@ -120,7 +120,7 @@ cdef void motion_changes(
     double* V,              # (num_mobods, 6)   [rad/s, m/s]
     double* p_WO,           # (num_mobods, 3)   [m]
 ) noexcept nogil:
-    """Derivatives of velocities along each dof about the points O, see `inverse_dynamics_derivatives.pxd`."""
+    """Derivatives of velocities along each dof about the points O; see `inverse_dynamics_derivatives.pxd`."""
     algorithms.run_motion_changes[double](model, p, q, v, memory, S, P, V, p_WO)
 
 
@@ -140,7 +140,7 @@ cdef int forward_dynamics_rates(
     # Out:
     double** matrices,     # (1,)             their addresses
 ) noexcept nogil:
-    """The matrices in `memory` that `forward_dynamics_derivatives` multiplies: first dtau_dq and dtau_dv.
+    """Compute the matrices in `memory` that `forward_dynamics_derivatives` multiplies: first dtau_dq and dtau_dv.
 
     Returns -1, or the first massless dof.
     """
@@ -223,7 +223,7 @@ cdef Py_ssize_t count_rates(const Model* model) noexcept nogil:
 
 
 cdef StageRates stage_rates_in(const Model* model, const double* matrices) noexcept nogil:
-    """The matrices that `forward_dynamics_rates` left in its memory, not multiplied yet."""
+    """Return the matrices that `forward_dynamics_rates` left in its memory, not yet multiplied."""
     cdef StageRates rates
     cdef Py_ssize_t nv = model.num_velocities, stride = algorithms.row_stride(model)
     rates.by_q, rates.by_v, rates.M_inverse = matrices, matrices + nv*stride, matrices + 2*nv*stride
@@ -252,9 +252,9 @@ cdef void take_stage(
     double* v,           # (5, nv)         [rad/s, m/s]
     double* u_end,       # (nv,)           [rad, m]  added to
 ) noexcept nogil:
-    """Go from a stage, 0 to 3, to u and v of the next one, (4, nv) each; u_end accumulates, initially zero.
+    """Go from stage `number`, 0 to 3, to u and v of the next one; u_end, initially zero, accumulates.
 
-    The rate is written after the u and v of the last stage, so they are (5, nv).
+    Row 4 of u holds the rate; those before belong to the stages.
     """
     cdef Py_ssize_t i
     cdef double h = REACHES[number]*dt
@@ -286,7 +286,7 @@ cdef void differentiate_runge_kutta(
     double* A,                # (2 nv, 2 nv)    [SI]
     double* B,                # (2 nv, nv)      [SI]
 ) noexcept nogil:
-    """A and B like those of a semi-implicit Euler step, from u, v and rates of all stages, and the final u."""
+    """A and B as in a semi-implicit Euler step, from u, v and rates of all stages, and the final u."""
     cdef RatesOfStage[4] all_rates
     cdef Sparsity sparsity
     cdef int i

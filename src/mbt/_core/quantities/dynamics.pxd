@@ -55,7 +55,7 @@ cdef inline Py_ssize_t count_operational_space_memory(const int* integers, const
 # Inverse and forward dynamics -----------------------------------------------------------------------------------
 
 cdef inline void calc_motion_forces(Call[T]* c) noexcept nogil:
-    """M vdot + C v less body forces, generalized forces, and the call's gravity if it has one."""
+    """M vdot + C v minus body forces, generalized forces, and the call's gravity if it has one."""
     cdef T[3] no_gravity
     cdef const T* gravity = c.gravity
     if gravity == NULL:
@@ -66,7 +66,7 @@ cdef inline void calc_motion_forces(Call[T]* c) noexcept nogil:
 
 
 cdef inline void calc_inverse_dynamics(Call[T]* c) noexcept nogil:
-    """The same, also less gravity, joint damping and force elements."""
+    """The same, also minus gravity, joint damping and force elements."""
     cdef T[3] zero
     c.gravity = algorithms.gravity_acceleration(c.p, c.switches.weightless, zero)
     c.functions.call(MOTION_FORCES, c)
@@ -165,7 +165,7 @@ cdef inline void calc_mass_matrix_inverse(Call[T]* c) noexcept nogil:
 
 
 cdef inline ArticulatedDof[T]* run_articulation(Call[T]* c, T* more) noexcept nogil:
-    """Articulated bodies at rest and without forces, in the memory. `more` holds 2 nv scalars. Returns the pivots."""
+    """Articulated bodies at rest and without forces, in `c.memory`. `more` holds 2 nv scalars. Returns the pivots."""
     cdef T[3] no_gravity
     set_zero(no_gravity, 3)
     set_zero(more, c.model.num_velocities)
@@ -228,7 +228,7 @@ cdef inline void calc_operational_space_inertia(Call[T]* c) noexcept nogil:
 
 
 cdef inline void invert_symmetric6(T* A, T* D, T* scale) noexcept nogil:
-    """A = A^-1 in place, by A = L D L'. Gives the pivots D (6,), and the diagonal of A, (6,)."""
+    """Invert A in place, by A = L D L'. Returns the pivots D (6,), and the diagonal of A, (6,)."""
     cdef T[36] L, X
     cdef T total
     cdef int i, j, k

@@ -49,7 +49,7 @@ cdef inline void calc_conservative_power(Call[T]* c) noexcept nogil:
 
 
 cdef inline void calc_non_conservative_power(Call[T]* c) noexcept nogil:
-    """Power of joint damping, and the rest of the power of force elements."""
+    """Power of joint damping, and the non-conservative power of force elements."""
     cdef int i
     c.out[0] = calc_damping_power(c.model, c.p.damping, c.v)
     for i in range(c.model.num_force_elements):

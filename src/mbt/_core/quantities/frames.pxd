@@ -294,7 +294,7 @@ cdef inline void finish_jacobian(
 cdef inline void calc_jacobian_rate(Call[T]* c) noexcept nogil:
     """Jdot of a point of frame B in frame A, differentiated in A, expressed in E.
 
-    In World, the rate of J_B - J_A less w_WA × (J_B - J_A).
+    In World, the rate of J_B - J_A minus w_WA × (J_B - J_A).
     """
     make_small()
     cdef const Frames* of = frames_of(c)
@@ -423,8 +423,8 @@ cdef inline void calc_bias_motion(
 ) noexcept nogil:
     """Motion of bodies outboard of `base` with vdot = 0, or with qddot = 0, while `base` is at rest.
 
-    Relative motions of bodies outboard of it are the same, without the cancellation of large values from the motion
-    that they share. `motion` holds 2 nv + 24 num_bodies scalars: vdot, v, V_PB_W, V_PB, V_WB, A_WB.
+    Their relative motions are those of a moving `base`, without the cancellation of large values of the motion that
+    they share.
     """
     cdef T* vdot = motion
     cdef T* v_moving = vdot + model.num_velocities

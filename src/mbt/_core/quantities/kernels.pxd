@@ -37,7 +37,7 @@ cdef inline void inverse_dynamics_with_elements(
     # Out:
     double* tau,            # (nv,)  [N m, N]
 ) noexcept nogil:
-    """In three calls, because in one the rare third makes the others 10 % slower (benchmarks/instruction_counts.py)."""
+    """Three calls: in one function the rare third makes the others 10 % slower (benchmarks/instruction_counts.py)."""
     cdef double[3] zero = [0.0, 0.0, 0.0]
     inverse_dynamics(model, p, p.gravity if weightless == NULL else zero, q, v, vdot, memory, tau)
     add_joint_forces(model, p, q, v, 1, tau)

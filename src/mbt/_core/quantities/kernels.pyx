@@ -66,7 +66,7 @@ cdef Py_ssize_t work_size(const Model* model) noexcept nogil:
 cdef int find_singular_element(
     const Model* model, const Parameters[double]* p, const double* X_WB, int element
 ) noexcept nogil:
-    """The first element whose force is undefined, or -1; checks all, or only the one given.
+    """Return the first element whose force is undefined, or -1; check all, or only the one given.
 
     NaN is not singular: it propagates.
     """
@@ -117,7 +117,7 @@ cdef int forward_dynamics(
 
 
 cdef const double* multipliers_in(const Model* model, double* memory) noexcept nogil:
-    """Where forward dynamics left the multipliers of constraints."""
+    """Return where forward dynamics left the multipliers of constraints."""
     return algorithms.multipliers_in[double](model, memory)
 
 
@@ -136,7 +136,10 @@ cdef int forward_dynamics_with_elements(
     # Out:
     double* vdot,       # (nv,)  [rad/s^2, m/s^2]
 ) noexcept nogil:
-    """Needs 2 nv more doubles of memory. Returns -1, or the last massless dof."""
+    """Forward dynamics of tau and all other forces. Needs 2 nv more doubles of memory.
+
+    Returns -1, or the last massless dof.
+    """
     return find_massless_dof(model, switches.locked, algorithms.run_forward_dynamics_with_elements[double](
         model, p, switches, q, v, tau, memory, vdot
     ))
@@ -194,7 +197,7 @@ cdef void mass_matrix(
 cdef void mass_matrix_in_rows(
     const Model* model, const Parameters[double]* p, const double* q, double* memory, double* M
 ) noexcept nogil:
-    # Blocks first that are whole registers: they stay aligned.
+    # Blocks of whole registers come first, so that they stay aligned.
     cdef double* F = memory
     cdef double* left = F + count_momenta(model)
     cdef double* X_PN = left + count_momenta(model)

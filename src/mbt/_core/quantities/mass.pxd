@@ -37,7 +37,7 @@ cdef inline Py_ssize_t count_mass_memory(const int* integers, const Model* model
 # The bodies included ---------------------------------------------------------------------------------------------
 
 cdef inline const T* masses_of(Call[T]* c, bint are_given, const T* mask) noexcept nogil:
-    """(num_bodies,) masses, zero where a given mask is. They are followed by `inertias_of` and free memory."""
+    """(num_bodies,) masses, zero where a given mask is zero. `inertias_of` and free memory follow."""
     cdef T* mass = c.k.rest
     cdef T* I_BBo_B = mass + c.model.num_bodies
     cdef int b, i

@@ -57,7 +57,7 @@ cdef inline void calc_transform(Call[T]* c) noexcept nogil:
 # Quantities that follow from others are computed from them, so that each function of joints/ is compiled once.
 
 cdef inline void run(Call[T]* c, int quantity, const T* x, T* out) noexcept nogil:
-    """Another quantity of this mobilizer, with an input if it has one."""
+    """Compute another quantity of this mobilizer, with an input if it has one."""
     cdef Call[T] other = c[0]
     other.x = <T*>x
     other.out = out
@@ -65,7 +65,7 @@ cdef inline void run(Call[T]* c, int quantity, const T* x, T* out) noexcept nogi
 
 
 cdef inline void multiply(int m, int n, const T* A, const T* x, T* y) noexcept nogil:
-    """y += A x, of A (m, n)."""
+    """y += A x, with A (m, n)."""
     cdef int i, k
     for i in range(m):
         for k in range(n):

@@ -31,7 +31,7 @@ cdef inline Py_ssize_t count_rollout_work(const Model* model) noexcept nogil:
 cdef inline void calc_rollout(Call[T]* c) noexcept nogil:
     """The input is dt, forces on bodies if there are any, and inputs, for each step or once.
 
-    States are NaN from the step on in which a dof is massless.
+    From a step in which a dof is massless, states are NaN.
     """
     cdef int method = c.integers[0], steps = c.integers[1], every = c.integers[2]
     cdef bint held = c.integers[3], given = c.integers[4]
@@ -168,7 +168,7 @@ cdef inline void calc_vdot(
             total[k] = tau[k] + tau_of_bodies[k]
         tau = total
     dofs = algorithms.run_forward_dynamics_with_elements(model, p, switches, q, v, tau, memory, vdot)
-    if T is not PyScalar:  # objects without an order have no such test
+    if T is not PyScalar:  # objects have no order, and so no such test
         for k in range(model.num_velocities):
             if switches.locked == NULL or not switches.locked[k]:
                 bad = bad + select_lt(PIVOT_TOLERANCE*dofs[k].scale, dofs[k].D, zero, nan)

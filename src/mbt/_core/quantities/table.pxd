@@ -1,4 +1,4 @@
-"""All quantities that a tree computes, by number: what they are, what they read, and the shapes of their results.
+"""All quantities that a tree computes, by number: descriptions, what each reads, and the shape of its result.
 
 A quantity is one entry of `Quantity` in `names.py`, one row of `describe_quantities`, and one function over the fused
 scalar in `quantities/`, with the line that registers it there. Everything else - checks, conversion of arguments,
@@ -52,7 +52,7 @@ cdef enum Method:
 # What a quantity is computed from in addition to parameters and the input; each includes those before.
 cdef enum Reads:
     NOTHING
-    FROM_Q             # in its own way, directly from q
+    FROM_Q             # directly from q, without kinematics in World
     FROM_Q_AND_V
     POSES              # X_WB
     POSITIONS          # and the motion axes
@@ -61,15 +61,15 @@ cdef enum Reads:
 
 # Flags: where a quantity is undefined, and how its function works.
 cdef enum Flag:
-    AT_ELEMENTS = 1        # undefined where the force of an element between two frames is, for one or any
-    AT_MAPS = 2            # undefined where qdot = N(q) v is, at gimbal lock, for one mobilizer or any
-    AT_MAPS_BY_QDOT = 4    # there too, but only with respect to qdot
+    AT_ELEMENTS = 1        # undefined where the force of its element, or of any, between two frames is undefined
+    AT_MAPS = 2            # undefined where qdot = N(q) v of its mobilizer, or of any, is undefined: at gimbal lock
+    AT_MAPS_BY_QDOT = 4    # undefined there too, but only with respect to qdot
     DIVIDES = 8            # by pivots: there is no result if one is zero
     OVERWRITES_INPUT = 16
     IN_FULL = 32           # it reads all cached kinematics
     IN_ROWS = 64           # in lanes it writes rows of doubles
     SPARSE = 128           # in lanes it skips entries known from topology
-    SPARSE_IN_BRANCHES = 256    # there too, but only where no force element couples branches
+    SPARSE_IN_BRANCHES = 256    # like SPARSE, but only where no force element couples branches
 
 
 cdef enum:

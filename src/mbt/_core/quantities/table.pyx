@@ -4,7 +4,7 @@ from mbt._core.algebra.records cimport PIVOT_TOLERANCE as tolerance_of_pivots
 from mbt._core.door.compiled_model cimport CompiledModel, check_index
 from mbt._core.model.structs cimport Model
 
-#: Share of what a pivot is made of that rounding leaves when it is zero: forward dynamics is singular below it.
+#: What rounding leaves of a pivot that should be zero, relative to its terms: below it forward dynamics is singular.
 PIVOT_TOLERANCE = tolerance_of_pivots
 
 cdef Size ONE = size_of(kOne)
@@ -45,7 +45,7 @@ cdef Description* row(int quantity, Size input, int reads, int flags=0) noexcept
 
 
 cdef void of(Description* x, int a, int b=NO_INTEGER, int c=NO_INTEGER, int d=NO_INTEGER, int e=NO_INTEGER) noexcept:
-    """Set its integers."""
+    """Set the kinds of a quantity's integers."""
     cdef int kind
     for kind in (a, b, c, d, e):
         if kind != NO_INTEGER:
@@ -76,10 +76,10 @@ cdef Description* block(Description* x, Size k, Size m, Size n) noexcept:
 
 
 cdef void describe_quantities() noexcept:
-    """One row each: input, what it reads, flags; the result; integers."""
-    # vdot, F_Bo_W, tau -> M vdot + C v less these forces.
+    """Write one row per quantity: its input, what it reads, flags; its result; its integers."""
+    # vdot, F_Bo_W, tau -> M vdot + C v minus these forces.
     of(vector(row(MOTION_FORCES, NV + GIVEN_V + 6*GIVEN_B, FROM_Q_AND_V), NV), GIVEN)
-    # The same less gravity, damping and force elements.
+    # The same, also minus gravity, damping and force elements.
     of(vector(row(INVERSE_DYNAMICS, NV + GIVEN_V + 6*GIVEN_B, FROM_Q_AND_V, AT_ELEMENTS), NV), GIVEN)
     # tau, F_Bo_W, more tau -> vdot, with gravity, damping and force elements.
     of(
@@ -216,7 +216,7 @@ cdef void describe_quantities() noexcept:
 
     # F_Bo_W -> sum of J' F.
     vector(row(GENERALIZED_FORCES, 6*NB, POSITIONS), NV)
-    # vdot, F_Bo_W -> F_BMo_W; with those of elements F_CJc_Jc.
+    # vdot, F_Bo_W -> F_BMo_W; and F_CJc_Jc, with the forces of elements.
     of(matrix(row(REACTION_FORCES, NV + 6*GIVEN_B, VELOCITIES, AT_ELEMENTS), NB, SIX), WITH_ELEMENTS, GIVEN)
     of(matrix(row(JOINT_REACTIONS, NV + 6*GIVEN_B, VELOCITIES, AT_ELEMENTS), NJ, SIX), GIVEN)
     matrix(row(CORIOLIS_MATRIX, NONE, VELOCITIES), NV, NV)
@@ -320,10 +320,10 @@ cdef int check_quantity(int quantity, const int* integers, const Model* model) e
             check_index(integers[i], model.num_force_elements, "force element")
         elif x.kinds[i] == POINTS:
             if integers[i] < -1:
-                raise ValueError(f"points: expected a number, or -1, got {integers[i]}")
+                raise ValueError(f"points: expected 0 or more, or -1, got {integers[i]}")
         elif x.kinds[i] == STEPS or x.kinds[i] == EVERY:
             if integers[i] < 1:
-                raise ValueError(f"steps: expected a number, got {integers[i]}")
+                raise ValueError(f"steps: expected 1 or more, got {integers[i]}")
         elif x.kinds[i] == METHOD:
             if not 0 <= integers[i] <= 3:
                 raise ValueError(f"method: expected 0 to 3, got {integers[i]}")
@@ -333,7 +333,7 @@ cdef int check_quantity(int quantity, const int* integers, const Model* model) e
 
 
 cdef Py_ssize_t count(const Size* size, int quantity, const int* integers, const Model* model) noexcept nogil:
-    """The value of a size."""
+    """Return the value of a size."""
     cdef Py_ssize_t total = 0
     cdef int i
     for i in range(size.num_terms):
@@ -342,7 +342,7 @@ cdef Py_ssize_t count(const Size* size, int quantity, const int* integers, const
 
 
 cdef Py_ssize_t extent_of(int dimension, int quantity, const int* integers, const Model* model) noexcept nogil:
-    """The dimensions of which sizes are sums."""
+    """Return the value of one of the dimensions that sizes add up."""
     cdef int i
     if dimension == kOne:
         return 1
@@ -392,7 +392,7 @@ cdef Sizes sizes_of(int quantity, const int* integers, const Model* model) noexc
     for i in range(x.num_axes):
         sizes.shape[i] = count(&x.axes[i], quantity, integers, model)
         sizes.result *= sizes.shape[i]
-    # Columns of points: a single one may have no such axis.
+    # The result has a column per point: a single point may have no such axis.
     if x.num_axes == 2 and x.axes[1].counts_points() and integer_of(quantity, integers, POINTS) < 0:
         sizes.num_axes = 1
     return sizes
@@ -408,7 +408,7 @@ cdef tuple shape_tuple(const Sizes* sizes):
 
 
 def shape_of(CompiledModel compiled not None, int quantity, tuple integers not None):
-    """The shape of a `Quantity` of one state."""
+    """Return the shape of a `Quantity` of one state."""
     cdef int[<int>MAX_INTEGERS] numbers
     take_integers(quantity, integers, &compiled.model, numbers)
     cdef Sizes sizes = sizes_of(quantity, numbers, &compiled.model)

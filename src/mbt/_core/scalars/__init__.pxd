@@ -7,7 +7,7 @@
 
 Each has a default constructor, construction from double, + - * / and unary -, products with a
 double on either side, += -= *= /=, and `sincos_`, `sqrt_`, `tanh_`, `atan2_`, `floor_`, `select_lt`.
-Comparisons are not declared on purpose: a kernel that branches on a value of type T must not compile.
+Comparisons are deliberately not declared: a kernel that branches on a value of type T must not compile.
 """
 from cpython.ref cimport PyObject
 
@@ -91,7 +91,7 @@ cdef extern from "scalars/pyscalar.hpp" namespace "MBT_NS" nogil:
     PyScalar pyscalar_steal(PyObject* object)  # takes over the caller's reference
 
     # `cdef PyFunctionsScope functions` in the function that calls kernels, then
-    # functions.install(...); the previous functions return when that function ends.
+    # functions.install(...); when that function ends, the previous functions are restored.
     cdef cppclass PyFunctionsScope:
         PyFunctionsScope()
         void install(
@@ -100,18 +100,18 @@ cdef extern from "scalars/pyscalar.hpp" namespace "MBT_NS" nogil:
 
 
 cdef extern from "scalars/transpose.hpp" namespace "MBT_NS" nogil:
-    # `rows`: states of n numbers each, `stride` doubles apart; out[k], in[k]: number k of every state.
+    # `rows`: states of n numbers each, `stride` doubles apart; lanes k hold number k of every state.
     void load_rows(const double* rows, Py_ssize_t stride, int n, Lanes* out)
     void store_rows(const Lanes* lanes, double* rows, Py_ssize_t stride, int n)
     # The same with only `count` states (1 <= count <= MBT_W) in memory.
     void load_rows_partial(const double* rows, Py_ssize_t stride, int n, int count, Lanes* out)
     void store_rows_partial(const Lanes* lanes, double* rows, Py_ssize_t stride, int n, int count)
-    # A pose (4, 4) of MBT_W states, its axes shifted by 0, 1 or 2; its last row is known, and not read.
+    # A pose (4, 4) of MBT_W states, its axes shifted by 0, 1 or 2; its last row is known and not read.
     void store_pose(const Lanes* X, int shift, double* rows, Py_ssize_t stride)
 
 
 cdef extern from "scalars/dual_rows.hpp" namespace "MBT_NS" nogil:
-    # Between values (n,) with derivatives (n, directions), and the block of MBT_W directions that begins at `first`.
+    # Convert between values (n,) with derivatives (n, directions), and Duals of the MBT_W directions from `first` on.
     void load_duals(
         const double* values, const double* derivatives, Py_ssize_t directions, Py_ssize_t first, Py_ssize_t n,
         Dual* out)  # derivatives may be NULL: constants
@@ -120,7 +120,7 @@ cdef extern from "scalars/dual_rows.hpp" namespace "MBT_NS" nogil:
 
 
 cdef extern from "scalars/angles.hpp" namespace "MBT_NS" nogil:
-    # Of q[index[k]], k < n; index, s and c are padded to a multiple of MBT_W.
+    # Sines and cosines of q[index[k]], k < n; index, s and c are padded to a multiple of MBT_W.
     void sincos_of_angles(const double* q, const int* index, int n, double* s, double* c)
     void sincos_of_angles(const Lanes* q, const int* index, int n, Lanes* s, Lanes* c)
     void sincos_of_angles(const Dual* q, const int* index, int n, Dual* s, Dual* c)
@@ -155,5 +155,5 @@ cdef extern from "algebra/symmetric_rows.hpp" namespace "MBT_NS" nogil:
     void mirror_upper(int n, double* M)
 
 
-# `T`: the fused type over those of the four that the module at hand computes with, see tools/transpile.py.
+# `T`: the fused type over those of the four with which a module computes; see tools/transpile.py.
 from fused_scalar cimport T

@@ -1,4 +1,4 @@
-"""What a number is."""
+"""The scalar types of the kernels."""
 
 from mbt._core import add_kernels
 

@@ -1,5 +1,5 @@
-// Sines and cosines of the angles among the positions, all at once: their latencies overlap, and one state of
-// doubles computes up to four at a time. (One after the other they are 40 % of inverse dynamics.)
+// Sines and cosines of the angles among the positions, all at once: their latencies overlap, and for one state of
+// doubles up to four are computed at a time. (One after another they take 40 % of inverse dynamics.)
 //
 // The angles are q[index[0 .. n - 1]]. `index`, `s` and `c` are padded to a multiple of MBT_W.
 #pragma once
@@ -17,8 +17,7 @@ static MBT_NOINLINE void sincos_of_angles(const T* q, const int* index, int n, T
 }
 
 #if MBT_W == 8 && !defined(MBT_PORTABLE)
-// Four angles at a time: an Intel processor takes 40 ns more for a call of one state that touches a register of 512
-// bits.
+// Four angles at a time: on an Intel processor a call of one state takes 40 ns more if it uses a register of 512 bits.
 struct HalfLanes {
   typedef std::uint64_t Bits __attribute__((vector_size(32)));
   Row r;
@@ -26,7 +25,7 @@ struct HalfLanes {
   HalfLanes() = default;  // not initialized
   MBT_INLINE HalfLanes(double a) : r(make_row(a, a, a, a)) {}
   explicit MBT_INLINE HalfLanes(const Row& a) : r(a) {}
-  // As of Lanes.
+  // Spelled out, as in Lanes.
   MBT_INLINE HalfLanes(const HalfLanes& other) : r(other.r) {}
   MBT_INLINE HalfLanes& operator=(const HalfLanes& other) {
     r = other.r;

@@ -1,7 +1,7 @@
-// The angle of a vector (x, y) that is not zero, from -pi to pi: `atan2_`, and of doubles a form that has no branches
-// and takes half as long as that of the C library, so that several angles overlap.
+// The angle of a nonzero vector (x, y), from -pi to pi: `atan2_`; and for doubles a form without branches, in which
+// several angles overlap and which takes half as long as the C library.
 //
-// The angle is k pi/4 +- a, where |tan(a)| <= tan(pi/8); entries that overflow or underflow as a ratio are not for it.
+// The angle is k pi/4 +- a, where |tan(a)| <= tan(pi/8); the ratio of the entries must not overflow or underflow.
 #pragma once
 
 #include <cmath>

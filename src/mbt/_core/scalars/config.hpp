@@ -3,7 +3,7 @@
 //   MBT_NS        namespace of everything here; one per instruction set, so that code built for
 //                 different sets can never be merged by the linker
 //   MBT_W         number of doubles in one vector register (lanes of Lanes, partials of Dual)
-//   MBT_PORTABLE  define it to do without compiler vector extensions (always so with MSVC; Clang has them, as clang-cl, too)
+//   MBT_PORTABLE  define it to do without compiler vector extensions (always defined with MSVC, but not with clang-cl)
 #pragma once
 
 #ifndef MBT_NS
@@ -29,7 +29,7 @@
 #define MBT_NOINLINE __attribute__((noinline))
 #define MBT_COLD __attribute__((noinline, cold))
 #define MBT_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
-// So seldom that what follows stays apart: it is not inlined.
+// For conditions so rare that their branch is placed apart and not inlined.
 #define MBT_SELDOM(condition) __builtin_expect_with_probability(!!(condition), 0, 0.9999)
 #else
 #define MBT_INLINE __forceinline
@@ -41,8 +41,8 @@
 
 namespace MBT_NS {
 
-// Says of the function that calls it, and of what only that calls, that it is made small. Only where numbers are larger
-// than registers: vectors of them are much code.
+// Makes the compiler keep the calling function, and functions that only it calls, small. Has an effect only where
+// scalars are larger than registers: vectors of them are much code.
 #if defined(MBT_LARGE_SCALARS) && (defined(__GNUC__) || defined(__clang__))
 [[maybe_unused]] MBT_COLD static void make_small() { __asm__ volatile(""); }
 #else

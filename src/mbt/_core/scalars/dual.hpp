@@ -11,7 +11,7 @@ namespace MBT_NS {
 
 struct Dual {
   double x;  // value
-  Lanes d;   // partial derivatives, one direction a lane
+  Lanes d;   // partial derivatives, one direction per lane
 
   Dual() = default;  // not initialized
   MBT_INLINE Dual(double a) : x(a), d(0.0) {}
@@ -61,7 +61,7 @@ static MBT_INLINE void sincos_(const Dual& a, Dual* s, Dual* c) {
 }
 
 // sqrt(a)' = a' / (2 sqrt a). At a = 0 the slope is infinite: directions in which a does not
-// change keep a zero partial (not 0 * inf = NaN), the others get inf with the sign of a'.
+// change keep a zero partial (not 0 * inf = NaN), the others get infinity with the sign of a'.
 static MBT_INLINE Dual sqrt_(const Dual& a) {
   const double root = sqrt_(a.x);
   const Lanes partials = a.d * (0.5 / root);
@@ -80,10 +80,10 @@ static MBT_INLINE Dual atan2_(const Dual& y, const Dual& x) {
   return Dual(atan2_(y.x, x.x), (y.d * (x.x / r) - x.d * (y.x / r)) * (1.0 / r));
 }
 
-// Constant between the integers; at them the derivative from above.
+// Constant between integers; at integers the derivative from above, which is zero too.
 static MBT_INLINE Dual floor_(const Dual& a) { return Dual(floor_(a.x)); }
 
-// The branch is chosen by value; its partials come along.
+// The value decides; the partials are those of the chosen branch.
 static MBT_INLINE Dual select_lt(const Dual& a, const Dual& b, const Dual& x, const Dual& y) {
   return a.x < b.x ? x : y;
 }

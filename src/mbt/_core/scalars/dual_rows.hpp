@@ -1,4 +1,4 @@
-// Between arrays of values and of derivatives, (n,) and (n, directions), and blocks of Dual.
+// Conversion between arrays of values (n,) and derivatives (n, directions), and blocks of Dual.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace MBT_NS {
 
-// The block of MBT_W directions that begins at `first`; without `derivatives`, constants.
+// Loads the block of MBT_W directions that begins at `first`; without `derivatives`, constants.
 static inline void load_duals(
     const double* values, const double* derivatives, std::ptrdiff_t directions, std::ptrdiff_t first,
     std::ptrdiff_t n, Dual* out) {

@@ -22,7 +22,7 @@ struct Lanes {
   MBT_INLINE Lanes(double a) : r(broadcast(a)) {}
   explicit MBT_INLINE Lanes(const Register& a) : r(a) {}
 
-  // Spelled out, so that compilers move a register and not a block of bytes.
+  // Spelled out, so that compilers copy a register and not a block of bytes.
   MBT_INLINE Lanes(const Lanes& other) : r(other.r) {}
   MBT_INLINE Lanes& operator=(const Lanes& other) {
     r = other.r;
@@ -44,14 +44,14 @@ static MBT_INLINE Lanes& operator/=(Lanes& a, const Lanes& b) { return a = a / b
 static MBT_INLINE double lane(const Lanes& a, int i) { return get(a.r, i); }
 static MBT_INLINE void set_lane(Lanes& a, int i, double value) { set(a.r, i, value); }
 
-// What sincos.hpp asks of a type.
+// The functions that sincos.hpp needs for a type.
 static MBT_INLINE RegisterBits bits_of(const Lanes& a) { return bits_of(a.r); }
 static MBT_INLINE Lanes from_bits_as(const Lanes&, const RegisterBits& b) { return Lanes(from_bits(b)); }
 static MBT_INLINE Lanes abs_(const Lanes& a) {
   return Lanes(from_bits(bits_of(a.r) & (~std::uint64_t(0) >> 1)));
 }
 
-// Replace the lanes that the near formula does not serve; the others keep their values.
+// Replaces the lanes outside the range of the near formula; the others keep their values.
 [[maybe_unused]] MBT_COLD static void sincos_far(const Lanes* x, Lanes* s, Lanes* c) {
   for (int i = 0; i < MBT_W; ++i) {
     const double xi = get(x->r, i);
@@ -77,7 +77,7 @@ static MBT_INLINE void sincos_(const Lanes& x, Lanes* s, Lanes* c) {
 
 static MBT_INLINE Lanes sqrt_(const Lanes& a) { return Lanes(square_root(a.r)); }
 
-// By the C library, lane by lane: no hot path uses them.
+// By the C library, lane by lane: not used on hot paths.
 [[maybe_unused]] MBT_NOINLINE static Lanes tanh_(const Lanes& a) {
   Lanes result;
   for (int i = 0; i < MBT_W; ++i) set_lane(result, i, std::tanh(lane(a, i)));

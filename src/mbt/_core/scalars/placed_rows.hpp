@@ -1,5 +1,5 @@
-// From Lanes to rows of states, where one number may stand in several places of a row: number k of a row is in[places[k]].
-// Without places it is in[k]. Where zeros come in whole blocks, `zero` is the place of them all, else -1.
+// Stores Lanes as rows of states, in which a number may appear several times: number k of a row is in[places[k]], or,
+// without places, in[k]. Where zeros come in whole blocks, `zero` is the place of them all, else -1.
 #pragma once
 
 #include <cstddef>
@@ -45,7 +45,7 @@ MBT_NOINLINE static void store_rows_of_places(
   }
 }
 
-// `store_rows_partial` of numbers with places.
+// `store_rows_partial` for numbers with places.
 [[maybe_unused]] static inline void store_placed_rows(
     const Lanes* in, const int* places, int zero, double* rows, std::ptrdiff_t stride, int n, int count) {
   if (zero >= 0) return store_rows_of_places<true>(in, places, zero, rows, stride, n, count);
@@ -69,11 +69,11 @@ static MBT_INLINE void transpose_numbers(const Lanes* in, const int* places, int
   }
 }
 
-// Eight rows of n >= 8 numbers, one behind the other, past the caches: what lies in one cache line is put together in a
-// register. Others see them after `finish_streaming`.
+// Stores eight contiguous rows of n >= 8 numbers past the caches: each cache line is assembled in a register. Other
+// threads see them after `finish_streaming`.
 template <bool placed, bool in_blocks>
 MBT_NOINLINE static void stream_eight_rows(const Lanes* in, const int* places, int zero, double* out, int n) {
-  // A row begins somewhere in a cache line: `shift` numbers before it are not its own.
+  // A row begins somewhere in a cache line: the `shift` numbers before it are not its own.
   double* line[8];
   int shift[8];
   __m512i pick[8];
@@ -113,7 +113,7 @@ MBT_NOINLINE static void stream_eight_rows(const Lanes* in, const int* places, i
       used[l] -= 8;
     }
   }
-  // Cache lines with the end of a row and the beginning of the next one; the first and the last have other owners.
+  // Cache lines with the end of a row and the beginning of the next; the first and the last also hold other data.
   _mm512_mask_storeu_pd(line[0], static_cast<__mmask8>(0xff << shift[0]), head[0]);
   for (int l = 1; l < 8; ++l) {
     const __mmask8 is_tail = static_cast<__mmask8>((1 << shift[l]) - 1);
@@ -125,7 +125,7 @@ MBT_NOINLINE static void stream_eight_rows(const Lanes* in, const int* places, i
 
 #endif
 
-// W rows of n numbers, one behind the other, past the caches. `memory` has room for them, and 8 more.
+// Stores W contiguous rows of n numbers past the caches. `memory` has room for them and 8 more.
 [[maybe_unused]] MBT_NOINLINE static void stream_rows(
     const Lanes* in, const int* places, int zero, double* out, int n, double* memory) {
 #if MBT_W == 8 && defined(__AVX512F__) && !defined(MBT_PORTABLE)

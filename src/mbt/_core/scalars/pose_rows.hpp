@@ -1,7 +1,7 @@
 // A pose of one state in three vector registers, the rows of [R, p].
 //
-// A chain of poses waits for each product in turn: 13 instead of 8 ns a joint where they go through memory, and where
-// the joint is turned after the product, not before (benchmarks/compare.py, body poses of chain100).
+// In a chain each product waits for the previous one: it takes 13 instead of 8 ns per joint if poses go through memory
+// and the joint is turned after the product, not before (benchmarks/compare.py, body poses of chain100).
 #pragma once
 
 #include "rows.hpp"
@@ -12,14 +12,14 @@ static MBT_INLINE PoseRows make_pose_rows(const double* R, const double* p) {
   return {{make_row(R[0], R[1], R[2], p[0]), make_row(R[3], R[4], R[5], p[1]), make_row(R[6], R[7], R[8], p[2])}};
 }
 
-// The same of numbers that lie in memory for long, one after the other: R (3, 3), p (3,).
+// The same from contiguous numbers that were not just written: R (3, 3), p (3,).
 static MBT_INLINE PoseRows load_constant_pose(const double* X) {
   const Row x = make_row(X[9], X[9], X[9], X[9]), y = make_row(X[10], X[10], X[10], X[10]);
   const Row z = make_row(X[11], X[11], X[11], X[11]);
   return {{pick<0, 1, 2, 7>(load_row(X), x), pick<0, 1, 2, 7>(load_row(X + 3), y), pick<0, 1, 2, 7>(load_row(X + 6), z)}};
 }
 
-// X is (4, 4); so is what the functions that store write.
+// X is (4, 4), as is Y in the functions that store.
 static MBT_INLINE PoseRows load_pose_rows(const double* X) { return {{load_row(X), load_row(X + 4), load_row(X + 8)}}; }
 
 static MBT_INLINE void store_pose_rows(const PoseRows& X, double* Y) {
@@ -27,7 +27,7 @@ static MBT_INLINE void store_pose_rows(const PoseRows& X, double* Y) {
   store_row(Y + 12, make_row(0.0, 0.0, 0.0, 1.0));
 }
 
-// With axis i + shift (mod 3) of X as axis i.
+// Stores X with its axis i + shift (mod 3) as axis i.
 static MBT_INLINE void store_shifted_rows(const PoseRows& X, int shift, double* Y) {
   if (shift == 0) {
     for (int i = 0; i < 3; ++i) store_row(Y + 4 * i, X.r[i]);
@@ -47,7 +47,7 @@ static MBT_INLINE PoseRows turn_rows(const PoseRows& X, double s, double c) {
   return Y;
 }
 
-// X with its origin moved to zero, whatever it was.
+// X with its origin set to zero, even if it was not finite.
 static MBT_INLINE PoseRows rotation_rows(const PoseRows& X) {
   const Row zero = make_row(0.0, 0.0, 0.0, 0.0);
   PoseRows Y;

@@ -295,7 +295,7 @@ def sincos_lanes(x):
 
 
 def sincos_angles(x):
-    """Return sin(x) and cos(x) of an array of any shape, as kernels of one state compute those of all joints."""
+    """Return sin(x) and cos(x) of an array of any shape, computed as in kernels of one state for all joints."""
     values = np.ascontiguousarray(x, dtype=np.float64)
     cdef int size = values.size
     cdef int stride = (size + MBT_W - 1)//MBT_W*MBT_W

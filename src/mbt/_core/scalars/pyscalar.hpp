@@ -1,8 +1,8 @@
 // The scalar `PyScalar`: any Python object with arithmetic (SymPy, CasADi, mpmath, Fraction, ...).
 //
-// Layout-equal to PyObject*, so the storage of a NumPy object array is an array of PyScalar.
+// It has the layout of PyObject*, so the storage of a NumPy object array is an array of PyScalar.
 // Kernels are declared nogil but must hold the GIL when they run with PyScalar; without it, only null
-// may be made, copied and destroyed.
+// scalars may be made, copied and destroyed.
 //
 // Errors: a failing operation leaves its exception set and yields null; every later operation
 // sees the exception, makes no Python call and yields null too. The caller of a kernel checks
@@ -10,8 +10,8 @@
 //
 // Python floats are the constants of kernels. Folding keeps expressions small: a float that is exactly 0 or 1
 // (by type and value, never by truth value) acts as neutral element, 0 times anything is 0, even times inf or
-// NaN, and floats among themselves compute as doubles as far as that is exact. What else an operation is given has
-// gone through from_float, where there is one: 0.5 times a Fraction is not a float, and 0.1 times 0.3 not one of fifty
+// NaN, and operations on two floats compute in doubles where that is exact. All other floats pass through from_float,
+// where there is one: 0.5 times a Fraction must not be a float, nor 0.1 times 0.3 a double where scalars have fifty
 // digits.
 #pragma once
 
@@ -35,7 +35,7 @@ struct PyScalar {
   PyScalar(PyScalar&& other) noexcept : p(other.p) { other.p = nullptr; }
   ~PyScalar() { Py_XDECREF(p); }
 
-  // The old object is released last: its finalizer may run Python code that looks at this slot.
+  // The old object is released last: its finalizer may run Python code that reads this slot.
   PyScalar& operator=(PyScalar other) noexcept {
     std::swap(p, other.p);
     return *this;
@@ -55,9 +55,9 @@ static inline PyScalar pyscalar_borrow(PyObject* object) noexcept {
   return pyscalar_steal(object);
 }
 
-// The functions that numbers do not bring along: called as sin(x), cos(x), sqrt(x),
-// select_lt(a, b, x, y), tanh(x), atan2(y, x), floor(x) and from_float(x), which may be null: the scalar takes
-// floats as they are. Borrowed references.
+// The functions that are not operators of the objects: called as sin(x), cos(x), sqrt(x), select_lt(a, b, x, y),
+// tanh(x), atan2(y, x), floor(x) and from_float(x), which may be null if the scalar accepts floats as they are.
+// Borrowed references.
 struct PyFunctions {
   PyObject* sin;
   PyObject* cos;
@@ -72,7 +72,7 @@ struct PyFunctions {
 static thread_local PyFunctions current_py_functions = {};
 
 // A local variable of the function that calls kernels: install() sets the functions for this
-// thread and module, the destructor puts the previous ones back (operators may re-enter).
+// thread and module, the destructor restores the previous ones (operators may re-enter).
 class PyFunctionsScope {
  public:
   PyFunctionsScope() noexcept : outer_(current_py_functions), mine_{} {}
@@ -106,8 +106,8 @@ class PyFunctionsScope {
   PyFunctions mine_;
 };
 
-// May an operation on these operands call Python? Null operands without an exception are a
-// mistake of the kernel or of the caller (an unset slot): raised, never passed over in silence.
+// Whether an operation on these operands may call Python. Null operands without an exception are a
+// mistake of the kernel or of the caller (an unset slot), and always raise an error.
 static inline bool usable(const PyScalar& a) {
   if (PyErr_Occurred()) return false;
   if (a.p) return true;
@@ -123,7 +123,7 @@ static inline bool is_float(const PyScalar& a, double value) {
 static inline bool are_floats(const PyScalar& a, const PyScalar& b) { return is_float(a) && is_float(b); }
 static inline double value_of(const PyScalar& a) { return PyFloat_AS_DOUBLE(a.p); }
 
-// Whether two floats have a sum, or a product, without rounding.
+// Whether the sum, or the product, of two floats is exact.
 static inline bool add_exactly(const PyScalar& a, const PyScalar& b) {
   const double x = value_of(a), y = value_of(b), sum = x + y, part = sum - x;
   return (x - (sum - part)) + (y - part) == 0.0;
@@ -181,7 +181,7 @@ static inline PyScalar lifted(PyScalar a) {
   return operate(PyNumber_Multiply, a, b);
 }
 
-// Floats are divided by the scalar: a third has no exact double, and 1/0 is what the scalar says.
+// The scalar type divides floats too: a third has no exact double, and the type decides what 1/0 is.
 [[maybe_unused]] MBT_NOINLINE static PyScalar operator/(const PyScalar& a, const PyScalar& b) {
   if (!usable(a, b)) return PyScalar();
   if (is_float(b, 1.0)) return a;
@@ -209,7 +209,7 @@ static inline PyScalar& operator/=(PyScalar& a, const PyScalar& b) { return a = 
   return pyscalar_steal(PyObject_Vectorcall(function, &arguments->p, count, nullptr));
 }
 
-// Where the result is 0 or 1 for a float, the function is not called: not every scalar has it.
+// Where a float gives exactly 0 or 1, the function is not called: not every scalar has it.
 
 static inline PyScalar sqrt_(PyScalar a) {
   if (!usable(a)) return PyScalar();
@@ -245,7 +245,7 @@ static inline PyScalar atan2_(PyScalar y, PyScalar x) {
   return call(current_py_functions.atan2, arguments, 2);
 }
 
-// The function decides; it may also build a conditional expression.
+// The function decides, or builds a conditional expression.
 static inline PyScalar select_lt(PyScalar a, PyScalar b, PyScalar x, PyScalar y) {
   if (!usable(a, b) || !usable(x, y)) return PyScalar();
   if (are_floats(a, b)) return value_of(a) < value_of(b) ? x : y;

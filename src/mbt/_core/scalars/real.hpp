@@ -1,4 +1,4 @@
-// The scalar `double`: one state. Free functions only; the arithmetic is the language's.
+// The scalar `double`: one state. Only free functions; the arithmetic is built in.
 #pragma once
 
 #include <cmath>

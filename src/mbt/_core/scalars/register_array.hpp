@@ -85,7 +85,7 @@ static MBT_INLINE Register select_equal(
   MBT_EACH_LANE(Register, a.lane[i] == b.lane[i] ? x.lane[i] : y.lane[i]);
 }
 
-// In which lanes is a < b: one bit each.
+// The lanes in which a < b, as bits.
 static MBT_INLINE unsigned less_bits(const Register& a, const Register& b) {
   unsigned bits = 0;
   for (int i = 0; i < MBT_W; ++i) bits |= static_cast<unsigned>(a.lane[i] < b.lane[i]) << i;
@@ -97,7 +97,7 @@ static MBT_INLINE Register keep_lanes(unsigned bits, double x) {
   MBT_EACH_LANE(Register, bits >> i & 1u ? x : 0.0);
 }
 
-// Is a <= limit false (larger, or NaN) in any lane?
+// Whether a <= limit is false (larger, or NaN) in any lane.
 static MBT_INLINE bool any_not_within(const Register& a, double limit) {
   bool any = false;
   for (int i = 0; i < MBT_W; ++i) any |= !(a.lane[i] <= limit);

@@ -8,7 +8,7 @@
 #include "config.hpp"
 
 #if defined(__x86_64__) && MBT_W == 2
-#include <emmintrin.h>  // <immintrin.h> takes as long to compile as half a module
+#include <emmintrin.h>  // <immintrin.h> would take half the compile time of a module
 #elif defined(__x86_64__)
 #include <immintrin.h>
 #elif defined(__aarch64__)
@@ -51,7 +51,7 @@ static MBT_INLINE Register select_equal(
   return a == b ? x : y;
 }
 
-// In which lanes is a < b: one bit each.
+// The lanes in which a < b, as bits.
 static MBT_INLINE unsigned less_bits(const Register& a, const Register& b) {
 #if defined(__AVX512F__) && MBT_W == 8
   return _mm512_cmp_pd_mask((__m512d)a, (__m512d)b, _CMP_LT_OQ);
@@ -74,7 +74,7 @@ static MBT_INLINE Register keep_lanes(unsigned bits, double x) {
   return from_bits((RegisterBits)((all & own) == own) & bits_of(broadcast(x)));
 }
 
-// Is a <= limit false (larger, or NaN) in any lane?
+// Whether a <= limit is false (larger, or NaN) in any lane.
 static MBT_INLINE bool any_not_within(const Register& a, double limit) {
   const auto outside = ~(a <= broadcast(limit));
 #if defined(__AVX512F__) && MBT_W == 8
@@ -90,7 +90,7 @@ static MBT_INLINE bool any_not_within(const Register& a, double limit) {
 #endif
 }
 
-// Is a != 0, or NaN, in any lane?
+// Whether a != 0, or NaN, in any lane.
 static MBT_INLINE bool any_nonzero(const Register& a) {
   return any_not_within(from_bits(bits_of(a) & ~bits_of(broadcast(-0.0))), 0.0);
 }

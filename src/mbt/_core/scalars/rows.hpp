@@ -1,8 +1,8 @@
-// Four doubles in one vector, for matrices of one state whose rows are four long: poses (4, 4), and 3 x 3 matrices
-// whose fourth column is nobody's. It is computed like the others, so it must have been written like the others.
+// Four doubles in one vector, for matrices of one state with rows of four: poses (4, 4), and 3 x 3 matrices with an
+// unused fourth column, which is computed like the others and so must be initialized too.
 //
-// Worth it where the number of instructions counts: a product of two poses takes 12 instead of 36 steps.
-// Nothing reads a row that was just written one number at a time: the processor would wait for the store.
+// This pays where the number of instructions matters: a product of two poses takes 12 instead of 36 steps.
+// Do not read a row whose numbers were just written one at a time: the processor would wait for the stores.
 #pragma once
 
 #include "config.hpp"
@@ -12,7 +12,7 @@ namespace MBT_NS {
 // Row: + - *, double * Row, and
 //   make_row(a, b, c, d), load_row(p), store_row(p, row)
 //   select_between(start, end, a, b): a in places start <= i < end, else b
-//   number<i>(a), pick<i, j, k, l>(a, b): the numbers of a and b, counted on from a
+//   number<i>(a), pick<i, j, k, l>(a, b): numbers 0 to 3 are those of a, 4 to 7 those of b
 #if defined(MBT_PORTABLE)
 
 struct Row {
@@ -80,7 +80,7 @@ static MBT_INLINE Row select_between(int start, int end, const Row& x, const Row
 
 #else
 
-// Two registers of two. (GCC takes vectors that are longer than a register through memory.)
+// Two registers of two. (GCC passes vectors longer than a register through memory.)
 typedef double Half __attribute__((vector_size(16)));
 typedef double UnalignedHalf __attribute__((vector_size(16), aligned(8), may_alias));
 
@@ -166,7 +166,7 @@ static MBT_INLINE void compose_turned_rows(
   store_row(X_AC + 12, make_row(0.0, 0.0, 0.0, 1.0));
 }
 
-// Y has axis i + shift (mod 3) of X as its axis i, and its origin.
+// Y has axis i + shift (mod 3) of X as its axis i, and the origin of X.
 static MBT_INLINE void shift_axes_rows(const double* X, int shift, double* Y) {
   if (shift == 0) {
     for (int i = 0; i < 16; i += 4) store_row(Y + i, load_row(X + i));

@@ -3,7 +3,7 @@
 // Near zero (|x| <= SINCOS_NEAR): |x| = k pi/2 + y, |y| <= pi/4, pi/2 in parts of 31, 16, 33 and 53 bits.
 // The products of k < 2^20 with the first three parts and the first two differences are exact, with and
 // without contraction to fused multiply-adds; so y is off by little more than one rounding.
-// Beyond, and for inf and NaN: the C library, lane by lane, in a function that is never inlined.
+// Beyond, and for infinity and NaN: the C library, lane by lane, in a function that is never inlined.
 //
 // A type V used here has + - *, construction from double and the functions that follow for
 // double; its type for bit patterns has << ^ & and, with an integer on the left, -.
@@ -31,10 +31,10 @@ static MBT_INLINE double from_bits_as(double, std::uint64_t b) {
 
 static MBT_INLINE double abs_(double a) { return std::fabs(a); }
 
-// Up to here the near formula is within 1.5 ulp, multiples of pi/2 included.
+// Up to here the near formula is within 1.5 ulp, even near multiples of pi/2.
 static constexpr double SINCOS_NEAR = 1e6;
 
-// sin and cos of every |x| <= SINCOS_NEAR; other values of x give nonsense.
+// sin and cos of |x| <= SINCOS_NEAR; results for other x are meaningless.
 template <class V>
 static MBT_INLINE void sincos_near(const V& x, V* s, V* c) {
   constexpr double TWO_OVER_PI = 0x1.45f306dc9c883p-1;
@@ -68,7 +68,7 @@ static MBT_INLINE void sincos_near(const V& x, V* s, V* c) {
   const auto sin_y = bits_of(y + y * z * p);
   const auto cos_y = bits_of(V(1.0) - z * (V(0.5) - z * q));
 
-  // Odd k exchange sine and cosine. Signs: those of the quadrant k mod 4; and sin(-x) = -sin(x).
+  // An odd k exchanges sine and cosine. Signs: those of the quadrant k mod 4; and sin(-x) = -sin(x).
   constexpr std::uint64_t ZERO = 0, ONE = 1, SIGN = ONE << 63;
   const auto quadrant = bits_of(shifted);
   const auto exchange = (sin_y ^ cos_y) & (ZERO - (quadrant & ONE));

@@ -1,4 +1,4 @@
-// Stores that go past the caches, for results that would only push other things out of them.
+// Stores that bypass the caches, for results that would only evict other data.
 #pragma once
 
 #include <cstddef>
@@ -9,18 +9,18 @@
 
 namespace MBT_NS {
 
-// Where a copy of `to` may be put together in `memory`, which has 8 doubles to spare: as far from a cache line's begin.
+// Where to assemble a copy of `to` in `memory`, which has 8 doubles to spare: at the same offset in a cache line.
 static MBT_INLINE double* aligned_like(const double* to, double* memory) {
   const std::uintptr_t wanted = reinterpret_cast<std::uintptr_t>(to), got = reinterpret_cast<std::uintptr_t>(memory);
   return memory + ((wanted - got) % 64) / sizeof(double);
 }
 
-// Copy n doubles; `from` is `aligned_like(to)`. Others see them after `finish_streaming`.
+// Copies n doubles; `from` is `aligned_like(to)`. Other threads see them after `finish_streaming`.
 static inline void stream_doubles(const double* from, double* to, std::ptrdiff_t n) {
   std::ptrdiff_t i = 0;
 #if defined(__x86_64__) && !defined(MBT_PORTABLE)
   for (; i < n && reinterpret_cast<std::uintptr_t>(to + i) % 64 != 0; ++i) to[i] = from[i];
-  // Whole cache lines: a part of one costs a read of the rest.
+  // Whole cache lines: storing part of one would cost a read of the rest.
   for (; i + 8 <= n; i += 8) {
 #if defined(__AVX512F__)
     _mm512_stream_pd(to + i, _mm512_load_pd(from + i));

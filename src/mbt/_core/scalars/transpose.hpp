@@ -1,8 +1,8 @@
-// Between W states stored row by row and the same states in Lanes, one state a lane.
+// Conversion between W states stored row by row and the same states in Lanes, one state per lane.
 //
-// `rows` points at the first state, the next is `stride` doubles further, each has n numbers.
-// W x W blocks are transposed in registers, in log2 W rounds of shuffles; the last block overlaps
-// the one before it, n < W is read and written masked: nothing but the n numbers is touched.
+// `rows` points to the first state, the next is `stride` doubles further; each has n numbers.
+// W x W blocks are transposed in registers, in log2 W rounds of shuffles. The last block overlaps
+// the one before it, and n < W is read and written masked: nothing but the n numbers is accessed.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ static MBT_INLINE Lanes reversed(const Lanes& a) {
 
 #else
 
-// The lanes of a and b (numbered on from a) that the list names.
+// The lanes of a and b that the list names; those of b are numbered from W on.
 #if defined(__clang__) || __GNUC__ >= 12
 #define MBT_PICK(a, b, ...) Lanes(__builtin_shufflevector((a).r, (b).r, __VA_ARGS__))
 #else
@@ -84,7 +84,7 @@ static MBT_INLINE Lanes reversed(const Lanes& a) {
 
 #endif
 
-// W numbers of each of `count` states; lanes l >= count repeat the last state.
+// Loads W numbers of each of `count` states; lanes l >= count repeat the last state.
 static MBT_INLINE void load_block(const double* row, std::ptrdiff_t stride, int count, Lanes* out) {
   Lanes state[MBT_W];
   for (int l = 0; l < MBT_W; ++l) {
@@ -123,8 +123,8 @@ static MBT_INLINE void store_narrow_block(
     if (l < count) store_first(row, n, state[l].r);
 }
 
-// `count` states, 1 <= count <= W; out[k] gets number k of every state, and in the lanes behind
-// them the last state again.
+// Loads `count` states, 1 <= count <= W; out[k] receives number k of every state, and in the
+// remaining lanes that of the last state again.
 static MBT_INLINE void load_rows_partial(
     const double* rows, std::ptrdiff_t stride, int n, int count, Lanes* out) {
   if (n < MBT_W) return load_narrow_block(rows, stride, n, count, out);
@@ -132,7 +132,7 @@ static MBT_INLINE void load_rows_partial(
   if (n % MBT_W) load_block(rows + n - MBT_W, stride, count, out + n - MBT_W);
 }
 
-// Lanes l >= count are left out.
+// Lanes l >= count are not stored.
 static MBT_INLINE void store_rows_partial(
     const Lanes* in, double* rows, std::ptrdiff_t stride, int n, int count) {
   if (n < MBT_W) return store_narrow_block(in, rows, stride, n, count);
@@ -160,7 +160,7 @@ static MBT_INLINE void store_pose(const Lanes* X, int shift, double* rows, std::
   Lanes first_half[8], second_half[8];
   transpose(first, first_half);
   transpose(last, second_half);
-  // Both cache lines of a state, one after the other.
+  // Both cache lines of a state, one after another.
   for (int l = 0; l < 8; ++l, rows += stride) {
     store(rows, first_half[l].r);
     store(rows + 8, second_half[l].r);

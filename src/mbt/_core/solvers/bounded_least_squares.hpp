@@ -2,14 +2,14 @@
 //
 //   minimise |A x - b|^2 + damping |x - center|^2  where  E x = E x_0  and  lower <= x <= upper
 //
-// Only the first `num_damped` of x are damped: the others may be what inequalities C x >= c have as unknowns s of their
-// own, C x - s = 0 with s >= c.
+// Only the first `num_damped` of x are damped: the others may be the slack variables s of inequalities C x >= c,
+// C x - s = 0 with s >= c.
 //
-// x_0, within the box, is where it begins: there always is a solution. A primal active-set method: J. Nocedal,
+// The solver starts at x_0, within the box: a solution always exists. A primal active-set method: J. Nocedal,
 // S. J. Wright, "Numerical Optimization", Springer 2006, algorithm 16.3, each step in the null space of E (section 16.2),
-// which a QR decomposition with pivoting finds. Without E, exchanges of all wrong bounds at once come first, as long as
-// they get fewer: L. F. Portugal, J. J. Judice, L. N. Vicente, Math. Comp. 63 (1994). Where A has too few rows, steps are
-// damped and repeated: what they converge to is not.
+// which a QR decomposition with pivoting finds. Without E, it first exchanges all wrong bounds at once, as long as they
+// get fewer: L. F. Portugal, J. J. Judice, L. N. Vicente, Math. Comp. 63 (1994). Where A has too few rows, steps are
+// damped and repeated; the solution to which they converge is not damped.
 #pragma once
 
 #include <cmath>
@@ -34,7 +34,7 @@ struct BoundedProblem {
 
 class BoundedSolver {
  public:
-  // Doubles that it works with.
+  // Doubles of working memory.
   static std::ptrdiff_t count_memory(std::ptrdiff_t n, std::ptrdiff_t num_equations) {
     return n * (2 * n + padded(n) + padded(num_equations)) + padded(n + num_equations) + 3 * num_equations + 8 * n + 1;
   }
@@ -59,7 +59,7 @@ class BoundedSolver {
     side = reinterpret_cast<int*>(w + 2 * n);
   }
 
-  // x_0 becomes the solution. Returns the number of steps, or -1 when it was cut short: x is then the best so far.
+  // Replaces x_0 by the solution. Returns the number of steps, or -1 after too many: x is then the best so far.
   int solve(double* x) {
     const int n = x_.n;
     prepare(x);
@@ -78,7 +78,7 @@ class BoundedSolver {
       set_gradient(x);
       if (!is_factored) factor();
       const double g = reduce_gradient();
-      // Numbers that are not finite end here.
+      // Stops here if numbers are not finite.
       if (!(g > 1e-13 * size) || (full > 2 && g > 0.7 * before)) {
         const int k = find_wrong_bound(still > n);
         if (k < 0) return steps;
@@ -100,7 +100,7 @@ class BoundedSolver {
   static constexpr double kLeastDamping = 1e-13;  // of the largest diagonal entry of H
   static constexpr double kDependent = 1e-8;      // rows of E, against the largest
 
-  // The length of a row in memory whose entries are taken eight at a time.
+  // The padded length of a row whose entries are processed eight at a time.
   static std::ptrdiff_t padded(std::ptrdiff_t n) { return (n + 7) / 8 * 8; }
 
   static double sum(int n, const double* a, const double* b) {
@@ -128,7 +128,7 @@ class BoundedSolver {
     for (int k = 0; k < n; ++k) to[k] = 0.0;
   }
 
-  // target = A'b + damping center; and without equations H = A'A + damping, its lower triangle.
+  // target = A'b + damping center; and, without equations, the lower triangle of H = A'A + damping.
   void prepare(double* x) {
     const int n = x_.n;
     const bool has_H = x_.num_equations == 0;
@@ -176,7 +176,7 @@ class BoundedSolver {
       if (side[k] == kFree) index[num_free++] = k;
   }
 
-  // Decompositions for the unknowns that are free: of E, and of H in its null space.
+  // Decompositions for the free unknowns: of E, and of H in the null space of E.
   void factor() {
     list_free();
     rank = 0;
@@ -238,8 +238,8 @@ class BoundedSolver {
     add(num_free - s, -factor_of[s] * sum(num_free - s, v + s, u + s), v + s, u + s);
   }
 
-  // The same for columns `first` to `end` of u, and what is beside them, eight at a time; and of each the sum of the
-  // squares below row s.
+  // The same for columns `first` to `end` of u, and those that pad them, eight at a time; and the sum of squares of
+  // each below row s.
   void reflect_columns(int s, int first, int end, std::ptrdiff_t width, double* u) {
     const double* v = V + s * x_.n;
     const Row zero = make_row(0.0, 0.0, 0.0, 0.0);
@@ -265,7 +265,7 @@ class BoundedSolver {
     }
   }
 
-  // Z, a row for each free unknown, and K = Z'(A'A + damping) Z.
+  // Z, with a row for each free unknown, and K = Z'(A'A + damping) Z.
   void set_null_space() {
     const int n = x_.n, f = num_free, count = f - rank;
     if (count == 0) return;
@@ -290,10 +290,10 @@ class BoundedSolver {
       for (int i = 0; i < count; ++i) add(i + 1, x_.damping * Z[width * k + i], Z + width * k, K + i * n);
   }
 
-  // K + ridge = L D L': L below the diagonal, on it 1 / D. Column by column, so that sums do not wait for each other.
+  // K + ridge = L D L': L below the diagonal, 1 / D on it. Column by column, so that sums do not wait for each other.
   void decompose(int count) {
     const int n = x_.n;
-    // In the null space of E, directions of what is not damped have less of it.
+    // In the null space of E, directions with undamped unknowns are damped less.
     const double least = ridge + x_.damping, smallest = (x_.num_damped == n ? 0.1 : 1e-4) * least;
     for (int j = 0; j < count; ++j) {
       double* a = K + j * n;
@@ -324,7 +324,7 @@ class BoundedSolver {
     return largest;
   }
 
-  // The way to the minimum over the free unknowns.
+  // The step to the minimum over the free unknowns.
   void set_step() {
     const int count = num_free - rank;
     for (int i = 0; i < count; ++i) w[i] = -c[rank + i];
@@ -336,7 +336,7 @@ class BoundedSolver {
     for (int k = 0; k < num_free; ++k) step[k] = sum(count, Z + padded(x_.n) * k, w);
   }
 
-  // Go as far as the box allows: the share of the step. What stopped it is no longer free.
+  // Goes as far as the box allows; returns the share of the step. The unknown that stopped it is no longer free.
   double move(double* x) {
     double share = 1.0;
     int stop = -1;
@@ -362,8 +362,8 @@ class BoundedSolver {
     return share;
   }
 
-  // The bound that holds back most, or the first one; -1: none does. With y of E_F'y = -g, what remains of a fixed
-  // unknown is g + E'y.
+  // The bound that holds x back most, or the first that does; -1: none. With y from E_F'y = -g, the gradient that
+  // remains at an unknown is g + E'y.
   int find_wrong_bound(bool first) {
     const int n = x_.n;
     for (int s = rank - 1; s >= 0; --s) {
@@ -389,8 +389,8 @@ class BoundedSolver {
 
   double& y_of(int s) { return y[s]; }
 
-  // With equations: bounds where x is, and the gradient keeps it, as long as E does not lose a row by them. False where
-  // E leaves nothing open.
+  // With equations: fixes unknowns at bounds where the gradient keeps them, unless this lowers the rank of E. Returns
+  // false where E leaves no freedom.
   bool take_bounds(const double* x) {
     const int n = x_.n;
     factor();
@@ -413,8 +413,8 @@ class BoundedSolver {
     return true;
   }
 
-  // Without equations: the solution for some unknowns at their bounds, and then all that this shows to be wrong
-  // changed at once. Ends in the box.
+  // Without equations: solves with some unknowns at their bounds, then changes all that turn out wrong at once, and
+  // repeats. Ends in the box.
   int exchange_bounds(double* x) {
     const int n = x_.n;
     int least = n + 1, patience = 3, rounds = 0;

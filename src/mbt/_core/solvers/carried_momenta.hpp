@@ -1,4 +1,4 @@
-// Momenta that bodies take along from one place to the next, each by itself; see docs/implicit_steps.md.
+// Momenta that free bodies carry from one pose to the next, each by itself; see docs/implicit_steps.md.
 #pragma once
 
 #include <cmath>
@@ -22,7 +22,7 @@ template <class S>
 inline Vector<S> cross(const Vector<S>& a, const Vector<S>& b) {
   return {a.y*b.z - a.z*b.y, a.z*b.x - a.x*b.z, a.x*b.y - a.y*b.x};
 }
-// R a, and R' a, of rows so many numbers apart.
+// R a, and R' a, with the rows of R `row` numbers apart.
 template <class S>
 inline Vector<S> turn(const S* R, int row, const Vector<S>& a) {
   return {dot(read_vector(R), a), dot(read_vector(R + row), a), dot(read_vector(R + 2*row), a)};
@@ -32,7 +32,7 @@ inline Vector<S> turn_back(const S* R, int row, const Vector<S>& a) {
   return read_vector(R)*a.x + read_vector(R + row)*a.y + read_vector(R + 2*row)*a.z;
 }
 
-// Of a body: about its centre of mass the axes (rows) of its moments of inertia I1 <= I2 <= I3.
+// The principal axes (rows) of a body about its centre of mass, of moments of inertia I1 <= I2 <= I3.
 template <class S>
 struct PrincipalOf {
   S mass;
@@ -43,7 +43,7 @@ struct PrincipalOf {
 };
 typedef PrincipalOf<double> Principal;
 
-// By turns about one axis at a time (Jacobi), until nothing is left beside the diagonal.
+// By rotations about one axis at a time (Jacobi), until the matrix is diagonal.
 inline void find_axes(double A[3][3], double Q[3][3]) {
   for (int i = 0; i < 3; ++i)
     for (int j = 0; j < 3; ++j) Q[i][j] = i == j;
@@ -108,7 +108,7 @@ inline Principal find_principal(double mass, const double* com, const double* I)
   return x;
 }
 
-// The angular momentum of a body about its principal axes, carried on: with the angular velocity of one step before.
+// The carried angular momentum of a body about its principal axes, from the angular velocity one step back.
 template <class S>
 inline Vector<S> carry_angular(const PrincipalOf<S>& x, const Vector<S>& w, double h) {
   const Vector<S> y{x.roots[0]*w.x, x.roots[1]*w.y, x.roots[2]*w.z};

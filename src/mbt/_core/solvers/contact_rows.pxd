@@ -10,8 +10,8 @@ from mbt._core.solvers.implicit_rows cimport (
 from mbt._core.solvers.shape_contact cimport UNFORESEEN, TouchPoint, find_contacts_of
 
 
-# Friction goes by the normal force at the end of the step: the problem is solved at most so often until that is the one
-# it was solved with, but for one part in so many.
+# Friction depends on the normal force at the end of the step: the problem is solved again, at most MOST_PASSES times in
+# all, until that force changes by less than one part in PARTS.
 cdef enum:
     MOST_PASSES = 4
     PARTS = 100
@@ -20,7 +20,7 @@ cdef enum:
 cdef inline double* set_shapes(
     const Terms* x, Call[double]* c, const MassFactor* factor, Problem* y, double* memory
 ) noexcept nogil:
-    """Points of shapes, behind those of elements. How many there are, the problem knows then."""
+    """Set the points of shapes, behind those of elements, and `y.num_points`."""
     cdef TouchPoint* contacts = spots_of(x, y)
     cdef TouchPoint* contact
     cdef int n = y.n
@@ -52,7 +52,7 @@ cdef inline double* set_shapes(
 cdef inline void set_rows(
     const Model* m, const Call[double]* c, const TouchPoint* contact, double* rows
 ) noexcept nogil:
-    """How the second body moves against the first at a point: along both tangents, and the normal; (3, nv)"""
+    """Set the Jacobian (3, nv) of the second body's velocity in the first, along both tangents and the normal."""
     cdef int a = contact.a
     cdef int b = contact.b
     cdef Py_ssize_t n = m.num_velocities
@@ -72,7 +72,7 @@ cdef inline void set_rows(
 cdef inline void set_columns(
     const Model* m, const Call[double]* c, const TouchPoint* contact, int body, double sign, double* rows
 ) noexcept nogil:
-    """Of the mobilizer of a body."""
+    """Set the columns of one body's mobilizer."""
     cdef Py_ssize_t n = m.num_velocities
     cdef const double* X = c.k.X_WB + 16*body
     cdef const double* H
@@ -92,7 +92,7 @@ cdef inline void set_columns(
 
 
 cdef inline bint take_over_normals(const Terms* x, Problem* y, const double* u) noexcept nogil:
-    """Let friction belong to the normal impulses at u, (3 num_points,); whether they have changed."""
+    """Compute friction from the normal impulses at u, (3 num_points,); return whether it has changed."""
     cdef const TouchPoint* contacts = spots_of(x, y)
     cdef double[3] impulse
     cdef double friction, change = 0.0, largest = 0.0
@@ -109,7 +109,7 @@ cdef inline bint take_over_normals(const Terms* x, Problem* y, const double* u) 
 cdef inline int minimize_with_friction(
     const Terms* x, Problem* y, double* v, const double* other, double* residual
 ) noexcept nogil:
-    """The minimum from where v or `other` is; returns the number of iterations."""
+    """Find the minimum, starting at v or `other`; return the number of iterations."""
     cdef int iterations = minimize(y[0], v, other, residual)
     if x.shapes == NULL or y.num_points == x.num_points:
         return iterations

@@ -1,10 +1,10 @@
 // The convex problem of convex_step.hpp for MBT_W states at once, of trees whose contacts couple no branches.
 //
-// Then M, its factors and all second derivatives have entries only between a dof and those on its way to World. Such a
-// matrix is packed: behind the entry of dof k with itself come those with the dofs inboard of it, outwards first. The
-// way of a dof on the way of k is the end of that of k: all loops run over numbers in a row.
+// Then M, its factors and all second derivatives have entries only between a dof and those on its path to World. Such a
+// matrix is packed: the diagonal entry of dof k is followed by those with the dofs inboard of it, the outermost first.
+// The path of a dof on the path of k is the end of that of k: all loops run over contiguous numbers.
 //
-// Lanes whose problem is solved move no more, so that none depends on its neighbours.
+// Lanes whose problem is solved no longer move, so that none depends on its neighbours.
 #pragma once
 
 #include <cmath>
@@ -19,12 +19,12 @@ constexpr int kStepRises = 3, kStepIterations = 40, kStepTrials = 40;
 
 struct Branches {
   int n;              // dofs
-  const int* row;     // (n,) where in the packed matrix that of a dof begins
-  const int* length;  // (n,) and how many it has
-  const int* dofs;    // packed: the other one
+  const int* row;     // (n,) where the row of a dof begins in the packed matrix
+  const int* length;  // (n,) its number of entries
+  const int* dofs;    // packed: the other dof of each entry
 };
 
-// Each array of one number per dof, servo, point or row has a number in each lane; see `Problem` of convex_step.hpp.
+// Every number of `Problem` in convex_step.hpp, which explains the members, has one value per lane here.
 struct LaneProblem {
   Branches tree;
   int num_servos, num_points;
@@ -35,8 +35,8 @@ struct LaneProblem {
   const int* servo_dofs;
   Lanes *effort, *effort_slope;
   const Lanes* effort_limit;
-  const int* point_dofs;  // the last one on the way to each point, or -1
-  Lanes* points;          // (num_points, 3, n) along its way
+  const int* point_dofs;  // the last dof on the path to each point, or -1
+  Lanes* points;          // (num_points, 3, n) along its path
   const Lanes *stiffness, *dissipation;
   Lanes *depth, *point_friction, *point_slope;
   // Working memory.
@@ -51,8 +51,8 @@ static MBT_INLINE Lanes clip_lanes(const Lanes& x, const Lanes& lower, const Lan
 static MBT_INLINE Lanes positive_lanes(const Lanes& x) { return select_lt(Lanes(0.0), x, x, Lanes(0.0)); }
 static MBT_INLINE Lanes larger_lanes(const Lanes& a, const Lanes& b) { return select_lt(a, b, b, a); }
 
-// The packed matrix becomes L, A = L' L, with the inverses of its diagonal there. Lanes with a pivot that is no greater
-// than a share of its diagonal become zero in `good`; their numbers mean nothing.
+// Replaces the packed matrix A = L' L by L, with the inverses of its diagonal. Lanes with a pivot not greater than a
+// share of its diagonal become zero in `good`; their numbers are meaningless.
 static inline void factorize_lanes(const Branches& t, Lanes* A, Lanes* diagonal, Lanes* good) {
   for (int k = 0; k < t.n; ++k) diagonal[k] = 1e-14*A[t.row[k]];
   for (int k = t.n - 1; k >= 0; --k) {
@@ -92,7 +92,7 @@ static inline void solve_inner_lanes(const Branches& t, const Lanes* L, Lanes* x
   }
 }
 
-// x' A^-1 x + y' A^-1 y of rows along the way of a dof, which get lost.
+// x' A^-1 x + y' A^-1 y for rows along the path of a dof, which are overwritten.
 static inline Lanes measure_rows(const Branches& t, const Lanes* L, int dof, Lanes* x, Lanes* y) {
   const int* dofs = t.dofs + t.row[dof];
   const int length = t.length[dof];
@@ -127,7 +127,7 @@ class LaneSolver {
  public:
   explicit LaneSolver(const LaneProblem& problem) : x(problem) {}
 
-  // Lanes of working memory.
+  // The Lanes of working memory.
   static std::ptrdiff_t count_memory(int n, int packed, int num_points) {
     return packed + 11*std::ptrdiff_t(n) + 13*std::ptrdiff_t(num_points);
   }
@@ -147,8 +147,8 @@ class LaneSolver {
     y.curvature = y.utrial + 3*y.num_points;
   }
 
-  // x.v becomes the minimum, from where it is or from `other`, where less is left of the gradient, in lanes that are
-  // `good`; those that come to no end are not any more.
+  // Moves x.v to the minimum in lanes that are `good`, starting there or at `other`, whichever has the smaller
+  // gradient; lanes that do not converge cease to be good.
   void minimize(const Lanes* other, Lanes& good) {
     const Branches& t = x.tree;
     const int n = t.n;
@@ -190,7 +190,7 @@ class LaneSolver {
         Lanes slope = zero;
         for (int i = 0; i < n; ++i) slope += x.direction[i]*x.gradient[i];
         searching = select_lt(flat, abs_(slope), searching, zero);
-        // Far enough: the function still falls where Newton's step ends.
+        // Accept the step: the function still falls at the end of Newton's step.
         searching = select_lt(slope, zero, select_lt(length, one, searching, zero), searching);
         if (!is_anywhere(searching)) break;
         const Lanes width = high - low, is_high = select_lt(zero, slope, one, zero);
@@ -207,7 +207,7 @@ class LaneSolver {
         length = select_lt(zero, searching, other, length);
         if (!is_anywhere(searching)) break;
       }
-      // The last digits may not get better.
+      // The last digits may not improve.
       rises += select_lt(residual, kStepPoorRounding, select_lt(next, residual, zero, active), zero);
       const Lanes least = select_lt(rises, Lanes(kStepRises), Lanes(kStepRounding), Lanes(kStepPoorRounding));
       Lanes ends = select_lt(residual, least, select_lt(residual, 2.0*next, active, zero), zero), moved = zero;
@@ -234,7 +234,7 @@ class LaneSolver {
     return calc_gradient(v, x.Mv, x.u);
   }
 
-  // What v does at the points, (num_points, 3).
+  // The velocities of the points, (num_points, 3).
   void calc_rates(const Lanes* v, Lanes* u) const {
     const Branches& t = x.tree;
     for (int k = 0; k < x.num_points; ++k, u += 3) {
@@ -263,7 +263,7 @@ class LaneSolver {
     return calc_gradient(x.trial, x.Mtrial, x.utrial);
   }
 
-  // The gradient, and second derivatives of all but M, at v. Returns its size beside that of its terms.
+  // The gradient at v, and second derivatives of all but M. Returns the size of the gradient relative to its terms.
   Lanes calc_gradient(const Lanes* v, const Lanes* Mv, const Lanes* u) {
     const int n = x.tree.n;
     const Lanes zero = 0.0;
@@ -288,7 +288,7 @@ class LaneSolver {
       x.size[i] = abs_(Mv[i]) + abs_(x.p[i]) + abs_(linear) + abs_(limit) + abs_(friction) + abs_(drive);
       slopes[i] = select_lt(
         x.effort_lower[i], total, select_lt(total, x.effort_upper[i], slopes[i], zero), zero);
-      // Also on a limit: a line search may end there.
+      // Also exactly on a limit: a line search may end there.
       const Lanes is_free = select_lt(x.lower[i], v[i], select_lt(v[i], x.upper[i], Lanes(1.0), zero), zero);
       slopes[i] += x.linear[i] + select_lt(zero, is_free, zero, x.limit_slope[i]);
       slopes[i] += select_lt(x.least_pull[i], pull, select_lt(pull, x.most_pull[i], x.pull_slope[i], zero), zero);
@@ -303,7 +303,7 @@ class LaneSolver {
     return sqrt_(error)/larger_lanes(sqrt_(size), 1e-300);
   }
 
-  // A point that moves with u, (3,): its impulses into the gradient, and its second derivatives.
+  // Adds the impulses of a point with velocity u, (3,), to the gradient, and its second derivatives.
   void touch(int k, const Lanes* u) {
     const Branches& t = x.tree;
     const Lanes zero = 0.0, one = 1.0;
@@ -330,7 +330,7 @@ class LaneSolver {
     }
   }
 
-  // Where the last gradient was computed.
+  // The trial point at which the last gradient was computed.
   void calc_hessian() {
     const Branches& t = x.tree;
     for (int k = 0; k < t.n; ++k) {

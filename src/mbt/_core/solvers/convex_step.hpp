@@ -1,7 +1,7 @@
 // The convex problem of an implicit step, and Newton's method with an exact line search that solves it.
 //
 // 1/2 v' M v - p' v + sum of l(J v), see docs/implicit_steps.md. In NumPy: tests/support/convex_steps.py.
-// All matrices have rows one behind the other.
+// All matrices are stored row by row.
 #pragma once
 
 #include <cmath>
@@ -12,24 +12,24 @@
 
 namespace mbt_convex {
 
-// Compliance of what would be rigid, beside the inertia that it moves; and of what sticks.
+// Compliance of rigid limits and constraints relative to the inertia that they move; and of friction that sticks.
 constexpr double kRigid = 1e-6, kStiction = 1e-5;
-// Of equations along three axes, in J M^-1 J': what says less than this share of the most is due to angles with five
-// digits, of the square of 3.2e-5, as in forward dynamics; and what says less than the last is rounding.
+// Eigenvalues of J M^-1 J' for equations along three axes, relative to the largest: below kLittle they come from angles
+// given with five digits, (3.2e-5)^2, as in forward dynamics; below kNothing from rounding.
 constexpr double kLittle = 1e-9, kNothing = 1e-24;
-// Time in which a constraint that is open is closed, and in which a joint beyond its limit comes back [s]. Joints begin
-// there where a file has no pose of its own: they shall not snap. What pulls them back is a spring with this period over
-// 2 pi, damped: against a loop that holds them a force without bound would feed energy into the loop.
+// Time in which an open constraint closes, and in which a joint beyond its limit returns [s]. Joints start beyond
+// limits where a file has no pose of its own, and must not snap back. A damped spring pulls them, of period 2 pi kPull:
+// against a loop that holds them, an unbounded force would feed energy into the loop.
 constexpr double kClosing = 0.02, kReturn = 0.2, kPull = 2e-3;
 
-// Of the terms of the gradient: what may be left of it.
+// The residual of the gradient relative to its terms at which the iteration ends.
 constexpr double kTolerance = 1e-13;
-// Below that, rounding may be all that is left; where a problem is conditioned badly, that is more, and shows by what is
-// left rising again and again.
+// Below this the residual may be rounding alone; in an ill-conditioned problem rounding is larger, which shows when the
+// residual rises repeatedly.
 constexpr double kRounding = 1e-10, kPoorRounding = 1e-7;
 constexpr int kMostRises = 3;
 constexpr int kMostIterations = 40;
-// A line search ends where the slope is so small a part of the first one.
+// A line search ends where the slope is this fraction of the first one.
 constexpr double kSlope = 1e-3;
 constexpr int kMostTrials = 40;
 
@@ -41,26 +41,26 @@ struct Problem {
   int num_points;    // in contact
   double h;
   double* M;         // (n, n)
-  double* p;         // (n,) momentum with the impulses that do not depend on v
+  double* p;         // (n,) momentum, and the impulses that do not depend on v
   double* linear;    // (n,) impulse against v, per velocity
   double* lower;     // (n,) velocities that limits allow
   double* upper;
   double* limit_slope;      // (n,) impulse per velocity beyond them
-  double* back;      // (n,) velocities at which joints beyond their limits come back
+  double* back;      // (n,) velocities at which joints beyond their limits return
   double* pull;      // (n,) impulse that brings them back from rest; less while they move, zero within limits
   double* friction;         // (n,) largest impulse of dry friction
   double* friction_slope;   // (n,) impulse per velocity at rest
   double* given;            // (n,) forces of inputs
-  double* carried;          // (n,) the velocity without forces, where it is wanted
+  double* carried;          // (n,) the velocity without forces, on request
   const double* effort_lower;  // (n,) limits of inputs and servos together
   const double* effort_upper;
   const int* dofs;          // (num_servos,)
   double* effort;           // (num_servos,) of servos at v = 0
-  double* effort_slope;     // (num_servos,) how much less per velocity
+  double* effort_slope;     // (num_servos,) its decrease per velocity
   const double* effort_limit;  // (num_servos,)
   double* J;                // (num_rows, n)
-  double* target;           // (num_rows,) velocities wanted
-  double* row_slope;        // (num_rows,) impulse per velocity that is missing
+  double* target;           // (num_rows,) desired velocities
+  double* row_slope;        // (num_rows,) impulse per missing velocity
   double* points;           // (num_points, 3, n) Jacobians: along the plane, and away from it
   double* stiffness;        // (num_points,)
   double* dissipation;
@@ -71,26 +71,26 @@ struct Problem {
   double* H;         // (n, n)
   double* scale;     // (n,) one over the root of the diagonal of M
   double* gradient;  // (n,)
-  double* size;      // (n,) of its terms
+  double* size;      // (n,) size of its terms
   double* direction;
   double* trial;
   double* Mv;        // (n,) M v
   double* Md;        // (n,) M direction
-  double* total;     // (n,) inputs and servos without common limits
+  double* total;     // (n,) inputs and servos before their common limits
   double* u;         // (num_rows + 3 num_points,) J v
   double* du;        // (num_rows + 3 num_points,) J direction
   int* columns;      // (n, n) of factors
 };
 
-// Of `count` equations along axes, three at the most, with rows J (count, n), `columns` Y = L'^-1 J' of M = L' L, S = Y'Y
-// (3, 3), and `most` of its diagonal: take what says little out of J and of the velocities wanted. What says nothing does
-// no harm: it stays, as the directions without a say may turn where J changes. S is destroyed.
+// Takes directions with small eigenvalues out of J (count, n), the rows of up to three equations along axes, and out of
+// their target velocities. `columns` is Y = L'^-1 J' of M = L' L, S = Y'Y (3, 3), `most` the largest on its diagonal.
+// Directions below kNothing are harmless and stay, as they may turn where J changes. S is overwritten.
 inline void take_out_little(
     int count, int n, double most, const double* columns, double* S, double* J, double* target) {
-  double range[9];  // orthonormal directions of what says much
+  double range[9];  // orthonormal directions with large eigenvalues
   int rank = 0;
   if (!std::isfinite(most)) return;
-  // By far most often: no eigenvalue is less than the determinant over the square of the trace.
+  // By far the most frequent case: no eigenvalue is less than the determinant over the square of the trace.
   if (count == 3 && S[0]*(S[4]*S[8] - S[5]*S[5]) - S[1]*(S[1]*S[8] - S[5]*S[2]) + S[2]*(S[1]*S[5] - S[4]*S[2]) >
       27.0*kLittle*most*most*most)
     return;
@@ -154,7 +154,7 @@ inline void set_memory(Problem& x, double* memory) {
 inline double clip(double x, double lower, double upper) { return x < lower ? lower : x > upper ? upper : x; }
 inline double positive(double x) { return x > 0.0 ? x : 0.0; }
 
-// What servos and inputs exert at v without common limits; `steepness` of each dof where it is not null.
+// The efforts of servos and inputs at v before their common limits; and, unless null, the `steepness` of each dof.
 inline void add_drives(const Problem& x, const double* v, double* total, double* steepness) {
   for (int i = 0; i < x.n; ++i) total[i] = x.given[i];
   for (int i = 0; i < x.num_servos; ++i) {
@@ -165,7 +165,7 @@ inline void add_drives(const Problem& x, const double* v, double* total, double*
   }
 }
 
-// Impulses against v along dof i, but for those of drives.
+// Impulses against v along dof i, without those of drives.
 inline double pull_slope(const Problem& x, int i) { return x.back[i] != 0.0 ? x.pull[i]/std::fabs(x.back[i]) : 0.0; }
 
 inline double pull_impulse(const Problem& x, int i, double v) {
@@ -186,13 +186,13 @@ inline double friction_impulse(const Problem& x, int i, double v) {
   return clip(x.friction_slope[i]*v, -x.friction[i], x.friction[i]);
 }
 
-// Impulse along a row that moves with u.
+// Impulse along a row with velocity u.
 inline double row_impulse(const Problem& x, int k, double u) {
   const double missing = x.target[k] - u;
   return k < x.num_rows - x.num_sided || missing > 0.0 ? x.row_slope[k]*missing : 0.0;
 }
 
-// Of a point that moves with u, (3,).
+// Impulses at a point with velocity u, (3,), and their slopes.
 struct Touch {
   double normal, slope;  // impulse away from the plane, and how it falls with u[2]
   double across, along;  // slopes of friction across and along the slip; the impulse is -across times the slip
@@ -221,7 +221,7 @@ inline void calc_touch(const Problem& x, int i, const double* u, double* impulse
   impulse[2] = t.normal;
 }
 
-// What v does along the rows of constraints and points: (num_rows + 3 num_points,)
+// The velocities J v along the rows of constraints and points: (num_rows + 3 num_points,)
 inline void calc_rates(const Problem& x, const double* v, double* u) {
   multiply(x.num_rows, x.n, x.J, v, u);
   multiply(3*x.num_points, x.n, x.points, v, u + x.num_rows);
@@ -235,7 +235,7 @@ inline void add_impulse(Problem& x, const double* row, double impulse) {
   }
 }
 
-// The same of the three rows of a point.
+// The same for the three rows of a point.
 inline void add_point_impulse(Problem& x, const double* J, const double* impulse) {
   const double *a = J, *b = J + x.n, *c = b + x.n;
   for (int i = 0; i < x.n; ++i) {
@@ -245,7 +245,7 @@ inline void add_point_impulse(Problem& x, const double* J, const double* impulse
   }
 }
 
-// The gradient at v into x.gradient, of x.Mv and x.u; returns its size beside that of its terms.
+// Computes x.gradient at v from x.Mv and x.u; returns its size relative to its terms.
 inline double calc_gradient(Problem& x, const double* v) {
   const int n = x.n, m = x.num_rows;
   add_drives(x, v, x.total, nullptr);
@@ -293,7 +293,7 @@ inline void calc_hessian(Problem& x, const double* v) {
   for (int i = 0; i < n; ++i) {
     for (int j = 0; j <= i; ++j) x.H[std::ptrdiff_t(n)*i + j] = x.M[std::ptrdiff_t(n)*i + j];
     double diagonal = x.linear[i];
-    // Also on a limit: a line search may end there.
+    // Also exactly on a limit: a line search may end there.
     if (v[i] <= x.lower[i] || v[i] >= x.upper[i]) diagonal += x.limit_slope[i];
     if (is_pulled(x, i, v[i])) diagonal += pull_slope(x, i);
     if (std::fabs(x.friction_slope[i]*v[i]) < x.friction[i]) diagonal += x.friction_slope[i];
@@ -317,7 +317,7 @@ inline void calc_hessian(Problem& x, const double* v) {
   }
 }
 
-// Slope of the function along the direction, at v + length direction. x.Mv, x.Md, x.u, x.du are known.
+// Slope of the function along the direction, at v + length direction, from x.Mv, x.Md, x.u, x.du.
 inline double calc_slope(Problem& x, const double* v, double length) {
   const int n = x.n, m = x.num_rows;
   double slope = 0.0;
@@ -337,7 +337,7 @@ inline double calc_slope(Problem& x, const double* v, double length) {
   return slope;
 }
 
-// How far the function falls along the direction: the root of a slope that only grows.
+// The length to the minimum along the direction: the root of a slope that only grows.
 inline double find_length(Problem& x, const double* v) {
   const int n = x.n;
   const double first = dot(n, x.direction, x.gradient);
@@ -349,8 +349,8 @@ inline double find_length(Problem& x, const double* v) {
     if (!(std::fabs(slope) > kSlope*std::fabs(first)) || !(first < 0.0) || (slope < 0.0 && length >= 1.0)) break;
     double next = NAN;
     if (slope > 0.0) {
-      // Through the last two lengths that were too large: behind the last kink the slope is that line. A limit may be
-      // steeper than the fall in front of it by 1e16.
+      // The line through the last two lengths that were too large, which is the slope behind the last kink. A limit may
+      // be 1e16 times steeper than the fall in front of it.
       next = (length*slope_high - high*slope)/(slope_high - slope);
       high = length;
       slope_high = slope;
@@ -366,7 +366,7 @@ inline double find_length(Problem& x, const double* v) {
   return length;
 }
 
-// v + length direction: also M v and the rates. False where that is v to rounding.
+// Moves v by length times direction, with M v and the rates. False if v stays the same to rounding.
 inline bool move_along(Problem& x, double length, double* v) {
   bool is_moved = false;
   for (int i = 0; i < x.n; ++i) {
@@ -379,14 +379,14 @@ inline bool move_along(Problem& x, double length, double* v) {
   return is_moved;
 }
 
-// M v, the rates and the gradient at v; returns what is left of it.
+// Computes M v, the rates and the gradient at v; returns the gradient's size relative to its terms.
 inline double begin_at(Problem& x, const double* v) {
   multiply(x.n, x.n, x.M, v, x.Mv);
   calc_rates(x, v, x.u);
   return calc_gradient(x, v);
 }
 
-// Newton's method: v becomes the minimum, from where the gradient is known. Returns the number of iterations.
+// Newton's method: moves v, where the gradient is known, to the minimum. Returns the number of iterations.
 inline int descend(Problem& x, double* v, double* residual) {
   const int n = x.n;
   int iterations = 0, rises = 0;
@@ -400,7 +400,7 @@ inline int descend(Problem& x, double* v, double* residual) {
     ++iterations;
     if (!move_along(x, length, v)) break;
     const double next = calc_gradient(x, v);
-    // The last digits may not get better.
+    // The last digits may not improve.
     rises += next >= *residual && *residual < kPoorRounding;
     if (2.0*next > *residual && *residual < (rises < kMostRises ? kRounding : kPoorRounding)) {
       if (next >= *residual) move_along(x, -length, v);
@@ -421,8 +421,8 @@ inline void scale_slopes(Problem& x, double factor) {
   for (int k = 0; k < x.num_points; ++k) x.point_slope[k] *= factor;
 }
 
-// v becomes the minimum, from where it is or, unless that is null, from `other`, where less is left of the gradient.
-// Returns the number of iterations.
+// Moves v to the minimum, starting there or, unless null, at `other`, whichever has the smaller gradient. Returns the
+// number of iterations.
 inline int minimize(Problem& x, double* v, const double* other, double* residual) {
   const int n = x.n;
   for (int i = 0; i < n; ++i) {
@@ -441,8 +441,8 @@ inline int minimize(Problem& x, double* v, const double* other, double* residual
   }
   int iterations = descend(x, v, residual);
   if (iterations == kMostIterations || *residual > kPoorRounding) {
-    // Between two steep kinks it may go to and fro in short steps. By way of kinks less steep it comes to the right side
-    // of both.
+    // Between two steep kinks it may oscillate in short steps. With less steep kinks first it gets to the right side of
+    // both.
     double steepness = 1.0;
     for (double next : {0x1p-14, 0x1p-7, 1.0}) {
       scale_slopes(x, next/steepness);
@@ -454,7 +454,7 @@ inline int minimize(Problem& x, double* v, const double* other, double* residual
   return iterations;
 }
 
-// The factor of the second derivatives at the minimum near v, to which v moves; false where there is none.
+// Factorizes the second derivatives at the minimum near v, to which v moves; false if that fails.
 inline bool linearize(Problem& x, double* v) {
   for (int pass = 0; pass < 2; ++pass) {
     if (pass) {

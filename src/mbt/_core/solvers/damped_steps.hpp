@@ -1,4 +1,4 @@
-// Steps of least squares with damping in many states at once, and seeds for them.
+// Damped least-squares steps in many states at once, and random numbers for seeds.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ static inline double random_number(std::uint64_t key, std::uint64_t stream, std:
   return static_cast<double>(z >> 11) * 0x1p-53;
 }
 
-// A block of three rows and columns of a symmetric matrix as L D L'; `d` has the reciprocals of D, none of them above that
-// of `floor`.
+// Factorizes a block of three rows and columns of a symmetric matrix as L D L'; `d` receives the reciprocals of D, at
+// most that of `floor`.
 struct Block {
   Lanes l10, l20, l21, d0, d1, d2;
 
@@ -61,7 +61,7 @@ static MBT_INLINE void subtract_square(const Lanes* A, const Lanes* B, Lanes* C)
       C[3 * i + j] = C[3 * i + j] - A[3 * i] * B[3 * j] - A[3 * i + 1] * B[3 * j + 1] - A[3 * i + 2] * B[3 * j + 2];
 }
 
-// S = A B' of three rows of J each: in registers.
+// S = A B' of three rows of J each, in registers.
 static MBT_INLINE void sum_products(int rows, int n, const Lanes* A, const Lanes* B, Lanes* S) {
   Lanes s00(0.0), s01 = s00, s02 = s00, s10 = s00, s11 = s00, s12 = s00, s20 = s00, s21 = s00, s22 = s00;
   for (int k = 0; k < n; ++k, A += rows, B += rows) {
@@ -90,11 +90,12 @@ static MBT_INLINE void sum_squares(int rows, int n, const Lanes* A, Lanes* S) {
 
 // d = argmin |e - J d|^2 + damping |d - z|^2, by the rows: (J J' + damping 1) y = e - J z, d = z + J' y.
 //
-// J is (n, rows), a column of n after the other, rows a multiple of three; z may be null. Work: K (rows, rows), y (rows).
+// J is (n, rows): its n columns, one after another; rows is a multiple of three; z may be null. Work: K (rows, rows),
+// y (rows).
 static inline void solve_damped(
     int rows, int n, const Lanes* J, const Lanes* e, const Lanes& damping, const Lanes* z, Lanes* K, Lanes* y, Lanes* d) {
   const int m = rows / 3;
-  // Blocks of K: on the diagonal D, below L, above L D.
+  // Blocks of K: D on the diagonal, L below it, L D above it.
   for (int a = 0; a < m; ++a) {
     Lanes* row = K + 9 * m * a;
     Lanes s[9];

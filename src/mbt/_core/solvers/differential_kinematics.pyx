@@ -37,16 +37,16 @@ cdef class VelocityCore:
     vector : ndarray
         Parameters.
     tasks : list of tuple
-        (kind, frame, base, rotation weight, distance weight, three numbers of the point or axis, axes).
+        (kind, frame, base, rotation weight, distance weight, the point or axis as three numbers, axes).
     limits : tuple of six ndarray
         Of positions, velocities and accelerations, lower and upper.
     locked, disabled : sequence of int
-        Of the Context: dofs that cannot move, constraints that are off.
+        The Context's locked dofs and disabled constraints.
     posture : (ndarray, float) or None
         Positions and weight.
     distances : tuple
-        A list of (DistanceCore, least distance, number of pairs); how many rows of the state itself there are at the
-        most, how many of where velocities lead, and how often these.
+        A list of (DistanceCore, least distance, number of pairs); the largest number of rows at the state itself, that
+        at the states to which velocities lead, and how often the latter are added.
     """
     cdef CompiledModel compiled
     cdef Derived derived
@@ -56,10 +56,10 @@ cdef class VelocityCore:
     cdef double* memory
     cdef double* goal
     cdef list scenes
-    cdef AngleLimit* angles      # of roll, pitch, yaw that move
+    cdef AngleLimit* angles      # of roll, pitch and yaw where they move
     cdef int num_angles
     cdef int num_distances
-    cdef int num_pairs           # together
+    cdef int num_pairs           # num_distances + num_angles
     cdef int most_rows
     cdef int more_rows
     cdef int rounds
@@ -115,7 +115,7 @@ cdef class VelocityCore:
         return <double*>cnp.PyArray_DATA(array)
 
     cdef list way(self, int frame):
-        """Bodies from that of a frame to a child of World."""
+        """Return the bodies on the path from that of a frame to a child of World."""
         cdef const Model* m = &self.compiled.model
         cdef int b = m.frame_node[frame]
         cdef list found = []
@@ -155,7 +155,7 @@ cdef class VelocityCore:
         x.n = self.num_columns = len(unknowns)
         x.column = self.keep_ints(columns)
         self.set_positions()
-        # Rows of tasks by their weights.
+        # Rows of tasks: first those of weights from 1 on, then the secondary ones.
         x.first_primary = row = m.num_equations
         rows = {}
         for second in (False, True):
@@ -202,7 +202,7 @@ cdef class VelocityCore:
         self.num_goal = x.num_goal = goal
 
     cdef set_positions(self):
-        """Of each dof the coordinate that has it as its rate."""
+        """Find for each dof the coordinate whose rate it is."""
         cdef const Model* m = &self.compiled.model
         cdef int b, k, first
         cdef list found = [-1]*m.num_velocities
@@ -214,7 +214,7 @@ cdef class VelocityCore:
         self.problem.position = self.keep_ints(found)
 
     cdef set_angles(self):
-        """List the limits of roll, pitch and yaw that the unknowns move."""
+        """List the finite limits of roll, pitch and yaw angles that the unknowns move."""
         cdef const Model* m = &self.compiled.model
         cdef const Problem* x = &self.problem
         cdef int b, k, side
@@ -235,7 +235,7 @@ cdef class VelocityCore:
             self.angles[k].node, self.angles[k].axis, self.angles[k].sign, self.angles[k].limit = found[k]
 
     def step(self, q, list goals, double dt, double gain, double damping, bint velocity_limits, last, out):
-        """Return velocities of one state; None unless all are exact arrays, and the goals valid ones."""
+        """Return the velocities of one state; None unless all arrays are exact and the goals valid."""
         cdef Problem* x = &self.problem
         cdef State state
         cdef Options options
@@ -277,7 +277,7 @@ cdef class VelocityCore:
         if last is not None and overlap(last, out):
             last = last.copy()
         if self.num_pairs:
-            # Other threads may come in while distances are computed.
+            # Other threads may call this while distances are computed.
             work, self.work = self.work, None
             if work is None:
                 work = self.make_work(1)
@@ -297,12 +297,12 @@ cdef class VelocityCore:
         return out
 
     def find_bad_goal(self, goals):
-        """Return which task has a goal that is not one, or -1.
+        """Return the first task with an invalid goal, or -1.
 
         Parameters
         ----------
         goals : ndarray, shape (count, num_goal)
-            Directions in it get unit length.
+            Its directions are normalized.
         """
         cdef Py_ssize_t i, count = goals.shape[0]
         cdef double* g = data(goals)
@@ -317,7 +317,7 @@ cdef class VelocityCore:
         self, goals, q, last, double dt, double gain, double damping, bint velocity_limits, double spare,
         int num_threads, v
     ):
-        """Fill velocities `v`, (count, nv), of all samples.
+        """Fill `v`, (count, nv), with the velocities of all samples.
 
         Parameters
         ----------
@@ -327,7 +327,7 @@ cdef class VelocityCore:
         dt, gain, damping : float
         velocity_limits : bool
         spare : float
-            How much room distances shall have at the end.
+            The room that distances approach.
         num_threads : int
         v : ndarray, shape (count, nv)
         """
@@ -350,8 +350,8 @@ cdef class VelocityCore:
             self.run_all(&job, count, num_threads)
 
     cdef tuple make_work(self, Py_ssize_t count):
-        """Return arrays: a goal and memory for one state; of samples the positions, wanted rooms, rows of motions,
-        their least values, all rooms and their Jacobians; and these of each scene.
+        """Return arrays: a goal and memory for one state; for all samples the positions, the wanted room of each pair,
+        rows of motions, their least values, the room of each pair and its Jacobian; and the parts of each scene.
         """
         cdef Py_ssize_t nv = self.problem.model.num_velocities
         cdef list parts = [
@@ -369,10 +369,10 @@ cdef class VelocityCore:
     cdef int run_apart(
         self, Job* job, Py_ssize_t count, int num_threads, double spare, tuple work
     ) except -1:
-        """Velocities of all samples, with which distances shrink by what they may.
+        """Compute velocities of all samples that shrink distances by no more than is allowed.
 
-        A distance has kinks where other points become the nearest, and angles are curved: so rows of where velocities
-        lead are added, and once more.
+        A distance has kinks where other points become the nearest, and angles depend nonlinearly on velocities: so rows
+        at the states to which the velocities lead are added, `rounds` times.
         """
         cdef const Model* m = self.problem.model
         cdef Py_ssize_t nq = m.num_positions, nv = m.num_velocities, i, first, pairs
@@ -458,7 +458,7 @@ cdef class VelocityCore:
 def solve_bounded_least_squares(A, b, double damping, center, E, lower, upper, x):
     """Minimise ``|A x - b|^2 + damping |x - center|^2`` where ``E x = E x_0`` and ``lower <= x <= upper``, in place.
 
-    Returns the number of steps, or -1 when there were too many. All arguments are arrays of doubles; `x` holds x_0.
+    Returns the number of steps, or -1 if there were too many. All arguments are arrays of doubles; `x` holds x_0.
     """
     cdef BoundedProblem problem
     cdef Py_ssize_t n = x.shape[0]

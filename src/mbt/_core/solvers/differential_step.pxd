@@ -74,7 +74,7 @@ cdef struct Problem:
     const VelocityTask* tasks
     const VelocityColumn* columns
     int n                        # unknowns
-    int num_distances            # the most rows whose motions have a least value: the caller computes them
+    int num_distances            # the most rows whose motions have least values, computed by the caller
     int num_goal
     int first_primary            # rows: constraints, then primary ones, then secondary ones
     int first_secondary
@@ -100,7 +100,7 @@ cdef struct Options:
 
 
 cdef struct State:
-    # What the velocities of one state are for.
+    # The inputs for the velocities of one state.
     const double* q
     const double* goal
     const double* last            # (nv,) velocities of the step before, or NULL
@@ -114,7 +114,7 @@ cdef struct Unknowns:
     double* d
     double* low
     double* high
-    double* center               # where damping draws them to
+    double* center               # toward which damping draws them
 
 
 # Rows ---------------------------------------------------------------------------------------------------------------
@@ -122,7 +122,7 @@ cdef struct Unknowns:
 cdef inline void set_rows(
     const Problem* x, const State* s, double* memory, double* e, double* J
 ) noexcept nogil:
-    """Weighted errors of tasks, and of constraints with a minus, and how velocities lessen them."""
+    """Compute the weighted errors of tasks, minus the errors of constraints, and the Jacobian that reduces them."""
     cdef const Model* m = x.model
     cdef const double* q = s.q
     cdef const double* goal = s.goal
@@ -187,7 +187,7 @@ cdef inline void calc_pose(
 cdef inline void calc_masses(
     const Model* m, const Parameters[double]* p, const double* X_WB, double* masses
 ) noexcept nogil:
-    """Of each body with all that is outboard of it: mass, and its first moment about the origin of World."""
+    """Compute the mass of each body with all outboard of it, and its first moment about the origin of World."""
     cdef const double* X
     cdef const double* c
     cdef int b, i
@@ -198,7 +198,7 @@ cdef inline void calc_masses(
             masses[4*b + 1 + i] = p.mass[b]*(
                 X[4*i + 3] + X[4*i]*c[0] + X[4*i + 1]*c[1] + X[4*i + 2]*c[2]
             )
-    # The mass of World is not of the tree.
+    # The mass of World does not count.
     masses[0] = masses[1] = masses[2] = masses[3] = 0.0
     for b in range(m.num_bodies - 1, 0, -1):
         for i in range(4):
@@ -206,7 +206,7 @@ cdef inline void calc_masses(
 
 
 cdef inline Py_ssize_t count_rows_memory(const Model* m) noexcept nogil:
-    """Doubles that `set_rows` works with."""
+    """Return the doubles of working memory that `set_rows` needs."""
     return (
         20*<Py_ssize_t>m.num_bodies + (m.num_equations + 12)*<Py_ssize_t>m.num_velocities + m.num_equations
         + 6*<Py_ssize_t>m.num_bodies + kernels.work_size(m)
@@ -217,7 +217,7 @@ cdef inline Py_ssize_t count_rows_memory(const Model* m) noexcept nogil:
 # Limits -------------------------------------------------------------------------------------------------------------
 
 cdef inline double to_stop(double room, double most, double dt) noexcept nogil:
-    """The velocity from which a dof stops within `room` after a step, when it slows down by `most`.
+    """Return the velocity from which a dof, after a step, stops within `room` if it decelerates by `most`.
 
     v dt + v^2/(2 most) = room.
     """
@@ -229,7 +229,7 @@ cdef inline double to_stop(double room, double most, double dt) noexcept nogil:
 cdef inline void set_box(
     const Problem* x, const Options* options, const State* s, double* lower, double* upper
 ) noexcept nogil:
-    """Least and largest velocity of each dof: position limits first, then those of velocity, then of acceleration."""
+    """Compute each dof's least and largest velocity: position limits take precedence, then velocity, acceleration."""
     cdef const double* q = s.q
     cdef const double* last = s.last
     cdef int k, i
@@ -252,7 +252,7 @@ cdef inline void set_box(
             if up >= 0.0:
                 up = to_stop(up, INFINITY if last == NULL else -x.vdot_limits[2*k], dt)
             else:
-                # Back from beyond, as quickly as the other limits allow.
+                # Return from beyond the limit, no faster than the other limits allow.
                 up = max(max(options.gain*up/dt, low), slowest)
             if down <= 0.0:
                 down = -to_stop(-down, INFINITY if last == NULL else x.vdot_limits[2*k + 1], dt)
@@ -279,7 +279,7 @@ cdef inline Py_ssize_t count_doubles(const Problem* x) noexcept nogil:
 
 
 cdef inline void widen(const Problem* x, const State* s, const double* J, double* wide) noexcept nogil:
-    """Rows of constraints, of distances, and of tasks, with a column more for each distance: ``row d - s = 0``."""
+    """Widen the rows of constraints, distances and tasks by a column for each distance: ``row d - s = 0``."""
     cdef int num_distances = s.num_distances
     cdef int size = x.n + num_distances
     cdef int i, k, to
@@ -299,7 +299,7 @@ cdef inline void widen(const Problem* x, const State* s, const double* J, double
 cdef inline double calc_motion(
     const Problem* x, const BoundedProblem* problem, int i, const double* d
 ) noexcept nogil:
-    """What a motion changes of a distance."""
+    """Return the change of a distance by a motion."""
     cdef const double* row = problem.E + problem.n*(x.first_primary + i)
     cdef double total = 0.0
     cdef int k
@@ -311,7 +311,7 @@ cdef inline double calc_motion(
 cdef inline void keep_apart(
     const Problem* x, const State* s, BoundedProblem* problem, const Unknowns* u, double* work
 ) noexcept nogil:
-    """Motions of distances as unknowns, not below their least values; or as near to these as limits allow."""
+    """Set the motions of distances as unknowns, not below their least values, or as near to these as limits allow."""
     cdef int n = x.n
     cdef int i
     cdef bint is_short = False
@@ -335,7 +335,7 @@ cdef inline void keep_apart(
 cdef inline void solve_state(
     const Problem* x, const Options* options, const State* s, double* memory, double* v
 ) noexcept nogil:
-    """Velocities of one state."""
+    """Compute the velocities of one state."""
     cdef const Model* m = x.model
     cdef const double* q = s.q
     cdef const double* last = s.last
@@ -388,7 +388,7 @@ cdef inline void solve_state(
             d[c] = v[k]*dt
     problem.n, problem.lower, problem.upper, problem.E, problem.center = n, u.low, u.high, J, <const double*>NULL
     problem.num_damped = n
-    # Constraints first: what they leave open is for the tasks.
+    # Constraints first; tasks use the freedom that these leave.
     problem.num_equations, problem.num_rows, problem.A, problem.b = 0, x.first_primary, J, e
     problem.damping = 0.0
     if problem.num_rows:
@@ -404,7 +404,7 @@ cdef inline void solve_state(
     problem.damping = calc_damping(options, x.primary_weight, &problem)
     if problem.num_rows:
         solve_bounded(problem, work, d)
-    # What the tasks leave open is for secondary rows.
+    # Secondary rows use the freedom that the tasks leave.
     if x.num_rows > x.first_secondary or posture != 0.0:
         problem.num_equations, problem.num_rows = x.first_secondary + more, x.num_rows - x.first_secondary
         problem.A, problem.b = J + size*problem.num_equations, e + x.first_secondary
@@ -421,7 +421,7 @@ cdef inline void solve_state(
 
 
 cdef inline double calc_damping(const Options* options, double weight, const BoundedProblem* problem) noexcept nogil:
-    """In proportion to the errors of the rows: then the curvature of the way, times the error, is in it."""
+    """Return damping in proportion to the errors of the rows, as the curvature of the path counts times the error."""
     cdef double squared = 0.0
     cdef int i
     for i in range(problem.num_rows):
@@ -430,7 +430,7 @@ cdef inline double calc_damping(const Options* options, double weight, const Bou
 
 
 cdef inline void keep_in(const Problem* x, const Options* options, int k, const double* q, double* v) noexcept nogil:
-    """So that q + v dt is not beyond a limit by rounding."""
+    """Keep q + v dt from exceeding a limit by rounding."""
     cdef int i = x.position[k]
     cdef double there, spare
     if i < 0 or x.locked[k]:

@@ -1,4 +1,4 @@
-"""Rows of distances, and of angles with limits, that the velocities of one state obey: those with the least room."""
+"""Rows of the distances, and of the angles with limits, that have the least room: velocities of a state obey these."""
 
 from libc.math cimport INFINITY, NAN, sqrt
 from libc.string cimport memcpy, memset
@@ -16,18 +16,18 @@ cdef struct AngleLimit:
 
 
 cdef struct PairRows:
-    # Of the pairs of one state, angles with limits behind them.
+    # The pairs of one state, followed by the angles with limits.
     int num_pairs
     int nv
     const double* room    # (num_pairs,)
-    const double* wanted  # (num_pairs,) what of it shall be left after the step
+    const double* wanted  # (num_pairs,) how much must be left after the step
     const double* J       # (num_pairs, nv)
 
 
 cdef inline void set_angle_rows(
     const Model* m, const AngleLimit* limits, int count, const double* q, double* room, double* J
 ) noexcept nogil:
-    """How far angles are from their limits, and how that changes: divided alike, so that no row is longer than one."""
+    """Compute the room of angles to their limits and its Jacobian, scaled so that no row is longer than one."""
     cdef double[3] unit
     cdef double[3] rates
     cdef const double* rpy
@@ -49,7 +49,7 @@ cdef inline void set_angle_rows(
         room[i] = limits[i].sign*(rpy[limits[i].axis] - limits[i].limit)/size
         for k in range(3):
             row[v + k] /= size
-        if size > 1e8:  # no rate is that of the angle: nothing is asked for
+        if size > 1e8:  # the angle's rate is singular: ask for nothing
             row[v] = row[v + 1] = row[v + 2] = 0.0
             room[i] *= 0.0
 
@@ -57,7 +57,7 @@ cdef inline void set_angle_rows(
 cdef inline void set_wanted(
     const double* room, int num_pairs, int num_distances, double gain, double spare, double* wanted
 ) noexcept nogil:
-    """The room that each pair shall have after the step. All that an angle has may be taken."""
+    """Compute the least room of each pair after the step. An angle may use all of its room."""
     cdef int k
     for k in range(num_pairs):
         if k < num_distances:
@@ -69,9 +69,9 @@ cdef inline void set_wanted(
 cdef inline void choose_rows(
     const PairRows* x, const double* v, double dt, int most, double* rows, double* least
 ) noexcept nogil:
-    """Rows of the pairs with the least room, where `v` has led, and of their motions the least values.
+    """Choose the rows of the pairs with the least room, at the state to which `v` leads; and their least motions.
 
-    Without `v`, of the state itself: by the room. Else by what it lacks of the wanted one.
+    Without `v`, at the state itself, by the room; else by the room minus the wanted one.
     """
     cdef int nv = x.nv
     cdef int before = -1
@@ -82,10 +82,10 @@ cdef inline void choose_rows(
         found, smallest = -1, INFINITY
         for k in range(x.num_pairs):
             key = x.room[k] if v == NULL else x.room[k] - x.wanted[k]
-            # Those of the same room in their order.
+            # Equal ones in their order.
             if (key > last or key == last and k > before) and (found < 0 or key < smallest):
                 found, smallest = k, key
-        if found < 0:  # what is left is NaN
+        if found < 0:  # the rest are NaN
             memset(rows + nv*i, 0, nv*sizeof(double))
             least[i] = NAN
             continue
@@ -97,7 +97,7 @@ cdef inline void choose_rows(
 
 
 cdef inline void follow(const Model* m, const double* q, const double* v, double dt, double* to) noexcept nogil:
-    """Where velocities lead."""
+    """Compute the positions to which velocities lead."""
     cdef int b
     for b in range(1, m.num_bodies):
         if m.q_start[b] < m.q_start[b + 1]:

@@ -1,11 +1,11 @@
-// How the gradient of the convex function of an implicit step changes with the state before it, while the velocity v1
-// behind the step stays: momenta that bodies carry, and points in contact.
+// Changes of the gradient of an implicit step's convex function with the state before it, while the velocity v1 after
+// the step stays: momenta that bodies carry, and points in contact.
 //
-// Along dof j, with S_j and P_j as in passes/constraint_variations.pxd, all that is outboard turns, and of V = J v
+// Along dof j, with S_j and P_j as in passes/constraint_variations.pxd and V = J v, all that is outboard turns:
 //
 //   a point C moves by s_j, its velocity v_C changes by w_j × v_C + p_j,    [w_j; s_j] = S_j, [.; p_j] = P_j about C.
 //
-// Rows of matrices (n, n) belong to what changes. In numbers with derivatives: mbt.motion.implicit_terms.
+// Row j of a matrix (n, n) belongs to the coordinate that changes. With dual numbers: mbt.motion.implicit_terms.
 #pragma once
 
 #include <cstddef>
@@ -47,12 +47,12 @@ inline void take_force(const Path& path, const double* S, const Vec& t, const Ve
 struct Changes {
   std::ptrdiff_t n;
   double* by_q;
-  double* by_before;  // with the positions one step before
+  double* by_before;  // with the positions one step back
   double* by_v;
 };
 
-// Of the momentum, and the impulse of gravity, of one body, on one mobod. X and X0 (4, 4), V0 (6,) are those of its
-// origin, here and one step before.
+// Adds the changes of one body's momentum and impulse of gravity; the body is on a mobod. X and X0 (4, 4) are its poses
+// now and one step back, V0 (6,) its velocity then.
 inline void differentiate_momentum(
   const Principal& x, const double* gravity, const double* X, const double* X0, const double* V0, double h, int mobod,
   const Path& path, const Motion& here, const Motion& before, Changes& y) {
@@ -98,7 +98,8 @@ inline double change_friction_coefficient(const Rubbing& x, double speed) {
   return (x.moving - x.still)*30.0*r*r*(1.0 - r)*(1.0 - r)*0.5/x.slow;
 }
 
-// Of the impulse at point k. `v0` and `v1` are the motions with the velocities before and behind the step.
+// Adds the changes of the impulse at point k. `v0` and `v1` are the motions with the velocities before and after the
+// step.
 inline void differentiate_touch(
   const Problem& x, int k, const Place& at, const Rubbing& rubbing, const Path& path, const Motion& v0,
   const Motion& v1, Changes& y) {
@@ -114,7 +115,7 @@ inline void differentiate_touch(
   const bool slides = t.across > 0.0 && t.along == 0.0;
   const double speed0 = std::sqrt(u0.x*u0.x + u0.y*u0.y);
   const double load = x.stiffness[k]*positive(x.depth[k]), give = positive(1.0 - x.dissipation[k]*u0.z);
-  // What friction is beside the normal force of before.
+  // The ratio of friction to the normal force at the beginning.
   const double share = load*give > 0.0 ? x.point_friction[k]/(load*give) : 0.0;
   const double by_speed = x.h*load*give*change_friction_coefficient(rubbing, speed0);
   const double by_depth = t.normal > 0.0 ? x.h*x.stiffness[k]*(1.0 - x.dissipation[k]*u[2]) : 0.0;
@@ -139,13 +140,13 @@ inline void differentiate_touch(
     const Vec du0 = turn_back(at.R_WA, 3, cross(turned, vC0) + linear_at(v0.P + 6*j, at.p_OC));
     const Vec du1 = turn_back(at.R_WA, 3, cross(turned, vC1) + linear_at(v1.P + 6*j, at.p_OC));
     add(du0, du1, -rows[2*n + j], y.by_q + n*j);
-    // The force stays in World, but its arm turns.
+    // The force is fixed in World, but its arm turns.
     take_force(path, v1.S, cross(cross(turned, at.p_BoC), f), none, y.by_q + n*j);
     add({rows[j], rows[n + j], rows[2*n + j]}, none, 0.0, y.by_v + n*j);
   }
 }
 
-// What a row of a point along axis i of its plane changes by along each dof, times velocities: those of `motion`.
+// Adds the changes, along each dof, of a point's row along axis i of its plane, times the velocities of `motion`.
 inline void add_row_changes(
   const Place& at, int i, const Path& path, const Motion& motion, double factor, double* change) {
   const Vec axis{at.R_WA[i], at.R_WA[3 + i], at.R_WA[6 + i]};

@@ -1,6 +1,6 @@
-"""How the gradient of the convex function of an implicit step changes with the state before it: what that is made of.
+"""Changes of the gradient of an implicit step's convex function with the state before it: bodies and single dofs.
 
-`implicit_changes.hpp` says how its parts change, here are those of bodies and of single dofs.
+The formulas of single bodies and points are in `implicit_changes.hpp`.
 """
 
 from libc.math cimport fabs
@@ -39,7 +39,7 @@ cdef extern from "solvers/implicit_changes.hpp" namespace "mbt_convex" nogil:
         int mobod, const Path& path, const Motion& here, const Motion& before, Changes& y)
 
 
-# What the gradient at one step changes by, and what that is computed of.
+# The changes of the gradient of one step, and the data they are computed from.
 cdef struct Work:
     const Terms* terms
     const StepInput* at
@@ -49,24 +49,24 @@ cdef struct Work:
     Changes changes
     double* by_tau             # (nv, nv)
     double* F                  # (num_bodies, 6) all impulses on bodies, about their origins in World
-    Switches switches          # of constraints that let errors be
+    Switches switches          # without the stabilization of constraints
     double* multipliers        # (num_equations,)
     double* none               # (num_equations,) zeros
-    double* dM                 # (nv, nv) the change of M x - J' F, x and F given, with q
-    double* dJ                 # (num_equations, nv) that of J x, of constraints
+    double* dM                 # (nv, nv) the change of M x - J' F with q, for given x and F
+    double* dJ                 # (num_equations, nv) that of J x for constraints
     double* x                  # (nv,)
     double* share              # (nv,)
     double* points             # (6, num_points)
     int* dofs                  # (nv,), and room for a path of bodies
     double* memory             # of derivatives
-    Motion before              # one step before, with v; now, with v; now, with that behind the step; and any other
+    Motion before              # one step back, with v; now: with v, with v1, and with x
     Motion with_v
     Motion with_v1
     Motion with_x
 
 
 cdef inline Py_ssize_t count_change_work(const Terms* x) noexcept nogil:
-    """Doubles that `differentiate_step` needs behind those of a step."""
+    """Return the doubles that `differentiate_step` needs beside those of a step."""
     cdef const Model* m = x.model
     cdef Py_ssize_t n = m.num_velocities
     return (
@@ -112,7 +112,7 @@ cdef inline double* place_motion(const Model* m, Motion* x, double* memory) noex
 
 
 cdef inline void change_forces(Work* w, const double* x, const double* F, const double* multipliers) noexcept nogil:
-    """`dM`, of M x - J' F with the forces of constraints, and `dJ`."""
+    """Compute `dM`, including the forces of constraints, and `dJ`."""
     derivatives.forces_at_rest_derivatives(
         w.terms.model, w.terms.own, &w.switches, w.at.q, x, F, multipliers, w.memory, w.dM, w.dJ
     )
@@ -123,7 +123,7 @@ cdef inline void change_motion(Work* w, const double* q, const double* v, Motion
 
 
 cdef inline Path find_path(const Work* w, int mobod) noexcept nogil:
-    """The dofs that move a mobod."""
+    """Find the dofs that move a mobod."""
     cdef const MobodJoint* joint
     cdef Path path
     cdef int k
@@ -138,7 +138,7 @@ cdef inline Path find_path(const Work* w, int mobod) noexcept nogil:
 
 
 cdef inline void change_dofs(Work* w) noexcept nogil:
-    """What acts on single dofs: limits, dry friction, springs, servos, inputs."""
+    """Add the changes of what acts on single dofs: limits, dry friction, springs, servos, inputs."""
     cdef const Terms* x = w.terms
     cdef const Problem* y = w.y
     cdef const ForceElement* e
@@ -157,7 +157,7 @@ cdef inline void change_dofs(Work* w) noexcept nogil:
         by_v[d] -= x.own.reflected_inertia[i]
         if y.effort_lower[i] < y.total[i] < y.effort_upper[i]:
             w.by_tau[d] = -h
-        # Limits are so many velocities away, and come nearer.
+        # The bounds of v are the distances to the limits over h, which change with q.
         below, above = x.lower[i] - w.at.q[x.position_of[i]], w.at.q[x.position_of[i]] - x.upper[i]
         if (v > y.upper[i] and above < 0.0) or (v < y.lower[i] and below < 0.0):
             by_q[d] += y.limit_slope[i]/h
@@ -166,7 +166,7 @@ cdef inline void change_dofs(Work* w) noexcept nogil:
             by_q[d] += pull_slope(y[0], i)/(h + RETURN)
         elif impulse != 0.0:
             by_q[d] += h*inertia/(PULL*PULL)
-        # In proportion to inertia.
+        # These impulses are proportional to the inertia, which changes with q.
         impulse = limit_impulse(y[0], i, v)
         if fabs(y.friction_slope[i]*v) < y.friction[i]:
             impulse += friction_impulse(y[0], i, v)
@@ -192,7 +192,7 @@ cdef inline void change_dofs(Work* w) noexcept nogil:
 
 
 cdef inline void change_momenta(Work* w) noexcept nogil:
-    """What bodies carry, and gravity. The positions one step before depend on q and v."""
+    """Add the changes of momenta and gravity. The positions one step back depend on q and v."""
     cdef const Terms* x = w.terms
     cdef const Model* m = x.model
     cdef Py_ssize_t n = m.num_velocities
@@ -218,7 +218,7 @@ cdef inline void change_momenta(Work* w) noexcept nogil:
                 x.bodies[b], x.own.gravity, w.c.k.X_WB + 16*b, X0_WB + 16*b, V0_WB + 6*b, h, m.mobod[b], path,
                 w.with_v, w.before, w.changes
             )
-    # dq - h dv, but of rotations exp([u]x) dq - h J(u) dv with u = -h v.
+    # They change by dq - h dv; rotations by exp([u]x) dq - h J(u) dv with u = -h v.
     for b in range(1, m.num_bodies):
         for k in range(m.v_start[b], m.v_start[b + 1]):
             K = w.changes.by_before + n*k

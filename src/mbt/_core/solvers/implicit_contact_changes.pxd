@@ -1,4 +1,4 @@
-"""How the gradient of the convex function of an implicit step changes: what constraints and points in contact do."""
+"""Changes of the gradient of an implicit step's convex function with the state: constraints and points in contact."""
 
 from libc.string cimport memcpy, memset
 
@@ -34,7 +34,7 @@ cdef extern from "solvers/implicit_changes.hpp" namespace "mbt_convex" nogil:
 
 
 cdef inline void change_constraints(Work* w) noexcept nogil:
-    """Of the impulses of constraints, after `change_forces` of the step; see `set_constraints`."""
+    """Add the changes of the impulses of constraints, after `change_forces` for the step; see `set_constraints`."""
     cdef const Model* m = w.terms.model
     cdef const Problem* y = w.y
     cdef const Constraint* x
@@ -49,7 +49,7 @@ cdef inline void change_constraints(Work* w) noexcept nogil:
         count = num_equations_of(x.type)
         find_range(y, x.row, count, &begin, &end)
         for j in range(n):
-            # An error changes by J, but the rotation vector that a weld has first.
+            # An error changes by J, except the rotation vector at the beginning of a weld's.
             for l in range(count):
                 rate[l] = y.J[n*(x.row + l) + j]
             if x.type == WELD:
@@ -69,7 +69,7 @@ cdef inline void change_constraints(Work* w) noexcept nogil:
 
 
 cdef inline void change_stiffness(Work* w, int first, int count) noexcept nogil:
-    """Of equations with one compliance, in proportion to the largest J M^-1 J'."""
+    """Add the change of the one compliance of some equations, which is proportional to the largest J M^-1 J'."""
     cdef const Problem* y = w.y
     cdef Py_ssize_t n = y.n
     cdef double share = 0.0
@@ -103,7 +103,7 @@ cdef inline void change_stiffness(Work* w, int first, int count) noexcept nogil:
 
 
 cdef inline void find_range(const Problem* y, int first, int count, int* begin, int* end) noexcept nogil:
-    """Between which dofs rows of constraints are: those of a loop, as a rule few."""
+    """Find the range of dofs in which rows of constraints are not zero: for a loop usually a small one."""
     cdef int n = y.n
     cdef int k, i
     begin[0], end[0] = n, 0
@@ -115,7 +115,7 @@ cdef inline void find_range(const Problem* y, int first, int count, int* begin, 
 
 
 cdef inline void change_touches(Work* w) noexcept nogil:
-    """Points in contact."""
+    """Add the changes of the impulses at points in contact."""
     cdef const Terms* x = w.terms
     cdef const Model* m = x.model
     cdef const ForceElement* e
@@ -174,7 +174,7 @@ cdef inline void change_touches(Work* w) noexcept nogil:
 
 
 cdef inline void change_compliance(Work* w, int point, const Place* place, const Path* path) noexcept nogil:
-    """Where a point sticks: its friction is that of a damper, in inverse proportion to J M^-1 J'."""
+    """Add the change of friction where a point sticks: a damper inversely proportional to J M^-1 J'."""
     cdef const Problem* y = w.y
     cdef Py_ssize_t n = y.n
     cdef const double* rows = y.points + 3*n*point
@@ -187,7 +187,7 @@ cdef inline void change_compliance(Work* w, int point, const Place* place, const
         return
     memset(w.share, 0, n*sizeof(double))
     for k in range(2):
-        # d(J x) - x' dM x, with x = M^-1 J' and with J x once more.
+        # d(J M^-1 J') = 2 d(J x) - x' dM x, with x = M^-1 J'.
         memcpy(w.x, rows + n*k, n*sizeof(double))
         solve_free(y, w.x)
         share += dot(<int>n, w.x, rows + n*k)

@@ -1,7 +1,7 @@
-"""How the velocity behind an implicit step changes with the state before it, and with the forces.
+"""Derivatives of the velocity after an implicit step with respect to the state before it and the forces.
 
 By the implicit function theorem, dv1 = -H^-1 dg: at the minimum the gradient g(v1; q, v, tau) of the convex function is
-zero. In numbers with derivatives, and for every kind of term: mbt.motion.implicit_derivatives.
+zero. With dual numbers, and for every kind of term: mbt.motion.implicit_derivatives.
 """
 
 from libc.math cimport NAN, isfinite
@@ -29,7 +29,7 @@ cdef extern from "solvers/convex_step.hpp" namespace "mbt_convex" nogil:
 
 
 cdef inline bint is_differentiable(const Terms* x) noexcept nogil:
-    """Whether nothing acts but on bodies, on single dofs, in constraints, and at points on planes of World."""
+    """Whether forces act only on bodies, on single dofs, in constraints, and at points on planes of World."""
     cdef const Model* m = x.model
     cdef const ForceElement* e
     cdef int i
@@ -61,7 +61,7 @@ cdef inline int differentiate_step(
     double* by_v,            # (nv, nv)  [rad/s^2, m/s^2] per [rad/s, m/s]
     double* by_tau,          # (nv, nv)  [rad/s^2, m/s^2] per [N m, N]
 ) noexcept nogil:
-    """The changes of (v1 - v)/h."""
+    """Differentiate (v1 - v)/h."""
     cdef Call[double] c
     cdef Problem y
     cdef Work w
@@ -82,7 +82,7 @@ cdef inline int differentiate_step(
     change_touches(&w)
     for i in range(x.model.num_equations):
         w.multipliers[i] = row_impulse(y, i, y.u[i])
-    # What J' F changes by while F stays in World.
+    # The change of J' F while F stays fixed in World.
     change_forces(&w, w.v, w.F, w.multipliers)
     for i in range(n):
         for j in range(n):
@@ -95,7 +95,7 @@ cdef inline int differentiate_step(
 
 
 cdef inline void solve_changes(const Problem* y, double* D, double less, double* by) noexcept nogil:
-    """Of v1, less so much of what it changes with, per time: by rows of D, which are lost."""
+    """Compute the derivatives of v1, minus `less` times the identity, over h, from rows of D, which are overwritten."""
     cdef Py_ssize_t n = y.n
     cdef Py_ssize_t i, j
     for j in range(n):
@@ -118,7 +118,7 @@ cdef struct ChangeJob:
     const double* q
     const double* v
     const double* tau
-    const int* turning         # the first of each three velocities that are an angular velocity
+    const int* turning         # the first of every three velocities that form an angular velocity
     int num_turning
     double* A                  # (count, 2 nv, 2 nv)
     double* B                  # (count, 2 nv, nv)
@@ -126,7 +126,7 @@ cdef struct ChangeJob:
 
 
 cdef inline int differentiate_part(const void* shared, int part) noexcept nogil:
-    """Every `num_parts`-th sample from number `part` on."""
+    """Differentiate every `num_parts`-th sample, from number `part` on."""
     cdef const ChangeJob* job = <const ChangeJob*>shared
     cdef const Model* m = job.terms.model
     cdef Py_ssize_t nq = m.num_positions, n = m.num_velocities, k

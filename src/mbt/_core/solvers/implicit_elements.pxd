@@ -1,4 +1,4 @@
-"""Rows of an implicit step that are not those of constraints: springs and bushings between bodies, limits of angles.
+"""Rows of an implicit step beside constraints: springs and bushings between bodies, limits of angles.
 
 What each term means, and why, is in docs/implicit_steps.md.
 """
@@ -29,10 +29,10 @@ cdef inline int count_element_rows(const Model* m) noexcept nogil:
 cdef inline void set_elements(
     const Terms* x, Call[double]* c, int row, Problem* y, double* F
 ) noexcept nogil:
-    """Rows of springs and bushings, from one on, at the end of a step; F is working memory, (6 num_bodies,).
+    """Set the rows of springs and bushings, from `row` on; F is working memory, (6 num_bodies,).
 
-    An element exerts ``-k s - d sdot`` along each of its coordinates s. The velocity in it is that at the end,
-    where s has become ``s + h sdot``.
+    An element exerts ``-k s - d sdot`` along each of its coordinates s, with sdot at the end of the step, where s has
+    become ``s + h sdot``.
     """
     cdef const Model* m = x.model
     cdef const ForceElement* e
@@ -75,7 +75,7 @@ cdef inline void for_ends(Ends[double]* ends, const double* F_A, const double* F
 cdef inline void set_rates(
     int type, const double* a, Ends[double]* ends, Coordinates[double]* along, double* from_A, double* from_C
 ) noexcept nogil:
-    """Coordinates of an element, and how their rates depend on the velocities of its ends: rows of six numbers."""
+    """Compute an element's coordinates, and the rows (6,) by which their rates depend on the velocities of its ends."""
     cdef int i, j
     cdef double* V
     for i in range(12):
@@ -93,10 +93,10 @@ cdef inline void set_rates(
 cdef inline void set_angle_limits(
     const Terms* x, Call[double]* c, const MassFactor* factor, int row, Problem* y, double* N
 ) noexcept nogil:
-    """Rows of limits of positions that are no integrals of velocities; N is working memory, (num_positions, n).
+    """Set the rows of limits of positions that are not integrals of velocities; N (num_positions, n) is working memory.
 
-    The first half of the rows are stops; the second half, of the same limits, the damped springs that bring angles
-    beyond them back.
+    The first half of the rows are stops; the second half, for the same limits, are damped springs that bring back
+    angles beyond them.
     """
     cdef int[5] integers = [0, 0, 0, 0, 0]
     cdef int i, j, k, n = x.model.num_velocities
@@ -124,10 +124,10 @@ cdef inline void set_angle_limits(
 cdef inline void add_hinges(
     const Terms* x, const double* q, const double* v, double h, double* linear, double* friction
 ) noexcept nogil:
-    """What elements on joints add: impulses per velocity, and the largest of dry friction.
+    """Add what elements on joints exert: impulses per velocity, and the largest impulses of dry friction.
 
-    Dry friction has the magnitude of the speed at the beginning; of a door, where it is slower than that of the largest
-    force, the largest one.
+    Dry friction has its magnitude at the speed at the beginning of the step; that of a door at no less than the speed
+    of its largest force.
     """
     cdef const Model* m = x.model
     cdef const ForceElement* e
@@ -148,7 +148,7 @@ cdef inline void add_hinges(
 
 
 cdef inline double friction_of_door(const double* a, double v) noexcept nogil:
-    """Dynamic friction tanh(x), and static friction times the doublet 2 tanh(x) (1 - tanh(x)^2), x = v / threshold."""
+    """Return dynamic friction times tanh(x), and static friction times 2 tanh(x) (1 - tanh(x)^2), x = v / threshold."""
     cdef double s
     if not a[7] > 0.0:
         return 0.0

@@ -1,11 +1,11 @@
-"""Implicit steps of many samples: what threads share."""
+"""Implicit steps of many samples: the data that threads share."""
 
 cimport numpy as cnp
 
 from mbt._core.solvers.implicit_rows cimport StepInput, Terms
 
 
-# What a step comes to.
+# How a step ends.
 cdef enum StepState:
     DONE
     NOT_FINITE
@@ -16,7 +16,7 @@ ctypedef int (*SingleStep)(
     const Terms* terms, const StepInput* at, double* work, double* q1, double* v1) noexcept nogil
 
 cdef struct Field:
-    # A pointer in terms that has a row of each sample.
+    # A pointer in `Terms` to an array with a row for each sample.
     Py_ssize_t offset         # in bytes, from their beginning
     Py_ssize_t stride         # from row to row
 
@@ -26,11 +26,11 @@ cdef struct Job:
     Py_ssize_t end
     int num_parts
     double h
-    double* q0                # states that the steps begin with; those of rollouts move along
+    double* q0                # states at which the steps begin; a rollout advances them
     double* v0
     const double* tau
-    Py_ssize_t sample_stride  # of tau; none where all samples have the same
-    Py_ssize_t step_stride    # none where all steps have the same
+    Py_ssize_t sample_stride  # of tau; 0 where all samples have the same
+    Py_ssize_t step_stride    # 0 where all steps have the same
     Py_ssize_t first          # steps
     Py_ssize_t last
     Py_ssize_t every
@@ -41,7 +41,7 @@ cdef struct Job:
     char* singular            # 1 where the first step has no solution
     Py_ssize_t num_doubles    # of working memory that one sample needs
     SingleStep take_one
-    # What `take` tells.
+    # Used by `take` only.
     const double* bias
     cnp.npy_intp* iterations
     double* residual

@@ -1,7 +1,6 @@
 """One implicit step of MBT_W states at once, of trees whose contacts couple no branches.
 
-As in implicit_step.pxd, where the order of all that follows is explained; the convex problem is that of
-convex_lanes.hpp.
+The order of operations is that of implicit_step.pxd, which explains it; the convex problem is that of convex_lanes.hpp.
 """
 
 from enum_numbers_of_parts cimport NUM_CONTACT_CONSTANTS
@@ -87,8 +86,8 @@ cdef extern from "solvers/convex_lanes.hpp" namespace "MBT_NS" nogil:
 # What acts in the steps of MBT_W samples: see Terms.
 cdef struct LaneTerms:
     const Model* model
-    Parameters[Lanes] p                      # what the functions below read
-    const Lanes* elements                    # the numbers of all force elements
+    Parameters[Lanes] p                      # only what the functions below read
+    const Lanes* elements                    # the parameters of all force elements
     const PrincipalOf[Lanes]* bodies
     const Lanes* free
     const Lanes* damping
@@ -117,7 +116,7 @@ cdef struct LaneTerms:
     const int* point_dofs
 
 
-# Poses and axes of a step, and of the one before.
+# Poses and axes at one step.
 cdef struct LaneKinematics:
     Lanes* X_WB
     Lanes* H_PB_W
@@ -125,8 +124,8 @@ cdef struct LaneKinematics:
 
 # One step, in place.
 cdef struct LaneStep:
-    LaneKinematics before                    # one step back, where they are known
-    LaneKinematics now                       # become those at q
+    LaneKinematics before                    # one step back, if `is_known`
+    LaneKinematics now                       # computed at q
     bint is_known
     const Lanes* tau
     double h
@@ -139,7 +138,7 @@ cdef inline Py_ssize_t count_kinematics(const Model* m) noexcept nogil:
 
 
 cdef inline Py_ssize_t count_lanes_of_step(const LaneTerms* x) noexcept nogil:
-    """Lanes that `take_lane_step` works with."""
+    """Return the Lanes of working memory that `take_lane_step` needs."""
     cdef const Model* m = x.model
     cdef Py_ssize_t n = m.num_velocities
     cdef Py_ssize_t nb = m.num_bodies
@@ -168,7 +167,7 @@ cdef inline void go_to_positions(
 
 
 cdef inline Lanes take_lane_step(const LaneTerms* x, const LaneStep* s, Lanes* work) noexcept nogil:
-    """Zero in each lane where the step has not been computed."""
+    """Take one step; return zero in each lane where it could not be computed."""
     cdef const Model* m = x.model
     cdef Py_ssize_t n = m.num_velocities
     cdef Lanes* M = work + count_work_of_passes(m)
@@ -192,7 +191,7 @@ cdef inline Lanes take_lane_step(const LaneTerms* x, const LaneStep* s, Lanes* w
     rest = set_lane_dofs(x, s, &y, rest)
     for i in range(x.num_servos):
         sum = sum + abs_(y.effort[i])
-    # Not where numbers are not finite.
+    # Zero where numbers are not finite.
     good = select_lt(sum, <Lanes>1e300, good, <Lanes>0.0)
     rest = set_lane_contacts(x, s, &y, rest, work)
     LaneSolver.set_memory(y, x.packed, rest)
@@ -274,7 +273,7 @@ cdef inline void calc_lane_mass_matrix(const LaneTerms* x, const Lanes* q, Lanes
 
 
 cdef inline void hold_lanes(const LaneTerms* x, Lanes* M) noexcept nogil:
-    """Dofs that cannot move have nothing to do with the others."""
+    """Decouple dofs that cannot move from the others."""
     cdef int i, k, at
     for k in range(x.tree.n):
         at = x.tree.row[k]
@@ -393,7 +392,7 @@ cdef inline Lanes* set_lane_contacts(
 cdef inline void calc_pose_of_frame(
     const LaneTerms* x, int frame, const LaneKinematics* k, Lanes* X_WF
 ) noexcept nogil:
-    """X_WF = X_WB X_BF, three rows."""
+    """X_WF = X_WB X_BF, its first three rows."""
     cdef const Lanes* X_WB = k.X_WB + 16*x.model.frame_node[frame]
     cdef const Lanes* X_BF = x.p.X_BF + 16*frame
     cdef int i, j
@@ -406,7 +405,7 @@ cdef inline void calc_pose_of_frame(
 cdef inline void set_point_rows(
     const LaneTerms* x, int dof, const LaneKinematics* k, const Lanes* X_WA, const Lanes* p, Lanes* rows
 ) noexcept nogil:
-    """How a point moves with each dof on its way, along the axes of A: (3, n)."""
+    """Set the Jacobian (3, n) of a point, along the axes of A, with a column for each dof on its path."""
     cdef const Model* m = x.model
     cdef const Lanes* X_WB
     cdef const Lanes* H
@@ -432,9 +431,9 @@ cdef inline void set_point_rows(
 cdef inline void set_point_friction(
     const LaneTerms* x, int point, const Lanes* a, const Lanes* v, LaneProblem* y, Lanes* columns
 ) noexcept nogil:
-    """Friction of the normal force at the beginning, and how steep it is where the point sticks.
+    """Set the friction of the normal force at the beginning, and its slope where the point sticks.
 
-    The factor of the mass matrix is behind it.
+    The factor of the mass matrix must be stored behind the matrix.
     """
     cdef Lanes[3] u
     cdef Lanes zero = <Lanes>0.0

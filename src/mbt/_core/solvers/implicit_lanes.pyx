@@ -1,6 +1,6 @@
 """Implicit steps of many samples, MBT_W of them in the lanes of a register. One step is in implicit_lane_step.pxd.
 
-What a sample gets depends on nothing else in its batch: no lane reads another, and threads share whole blocks.
+The result of a sample depends on nothing else in its batch: no lane reads another, and threads share whole blocks.
 """
 
 from libc.math cimport NAN
@@ -20,7 +20,7 @@ cdef extern from "engines/aligned.hpp" namespace "MBT_NS" nogil:
     void free_aligned(void* memory)
 
 cdef enum:
-    STEPS_ANEW = 16           # after so many steps the kinematics one step back are computed, not those that were used
+    STEPS_ANEW = 16           # every 16th step computes the kinematics one step back; the others reuse them
 
 
 cdef bint fits_lanes(const Terms* x) noexcept nogil:
@@ -31,7 +31,7 @@ cdef bint fits_lanes(const Terms* x) noexcept nogil:
     for i in range(m.num_force_elements):
         type = m.force_elements[i].type
         if type == POINT_CONTACT:
-            # With what cannot move.
+            # Only contact with what cannot move.
             if m.mobod[m.frame_node[m.force_elements[i].a]] != 0:
                 return False
         elif type != JOINT_SPRING and type != JOINT_FRICTION:
@@ -40,9 +40,9 @@ cdef bint fits_lanes(const Terms* x) noexcept nogil:
 
 
 cdef struct Block:
-    # What a thread works with.
+    # The working memory of a thread.
     LaneTerms terms
-    const Terms* of_lanes[<int>MBT_W]        # what has been read into them
+    const Terms* of_lanes[<int>MBT_W]        # the terms that were read into each lane
     Lanes* numbers
     LaneStep step
     Lanes* tau
@@ -51,7 +51,10 @@ cdef struct Block:
 
 
 cdef Py_ssize_t count_packed(const Model* m, int* row, int* length, int* dofs) noexcept nogil:
-    """Entries of a packed matrix; and where they are, but for NULL. The order is that of `packed_mass_matrix`."""
+    """Return the number of entries of a packed matrix, in the order of `packed_mass_matrix`.
+
+    Unless `dofs` is NULL, write where each row begins, its length, and the dofs of the entries.
+    """
     cdef const MobodJoint* joint
     cdef int i, k, l, first, place = 0, begin
     for i in range(m.num_mobods - 1, 0, -1):
@@ -72,7 +75,7 @@ cdef Py_ssize_t count_packed(const Model* m, int* row, int* length, int* dofs) n
 
 
 cdef void set_point_dofs(const Model* m, int* out) noexcept nogil:
-    """The last dof on the way to each point in contact, or -1."""
+    """Write the last dof on the path to each point in contact, or -1."""
     cdef int i, mobod
     for i in range(m.num_force_elements):
         if m.force_elements[i].type != POINT_CONTACT:
@@ -86,14 +89,14 @@ cdef void set_point_dofs(const Model* m, int* out) noexcept nogil:
 
 
 cdef Py_ssize_t count_elements(const Model* m) noexcept nogil:
-    """Numbers of all force elements."""
+    """Return the number of parameters of all force elements."""
     if not m.num_force_elements:
         return 0
     return m.force_elements[m.num_force_elements - 1].start + m.force_elements[m.num_force_elements - 1].size
 
 
 cdef Py_ssize_t count_numbers(const Terms* x) noexcept nogil:
-    """Lanes of what terms consist of."""
+    """Return the number of Lanes that hold the terms."""
     cdef const Model* m = x.model
     cdef Py_ssize_t mobod = sizeof(Mobod[Lanes])//sizeof(Lanes)
     cdef Py_ssize_t principal = sizeof(PrincipalOf[Lanes])//sizeof(Lanes)
@@ -104,7 +107,7 @@ cdef Py_ssize_t count_numbers(const Terms* x) noexcept nogil:
 
 
 cdef const Lanes* fill_lanes(const double** rows, Py_ssize_t n, Lanes** memory) noexcept nogil:
-    """From a row of each lane into memory, which begins behind them then."""
+    """Copy a row of each lane into memory, and move `memory` past them."""
     cdef Lanes* out = memory[0]
     cdef Py_ssize_t i
     cdef int l
@@ -116,9 +119,9 @@ cdef const Lanes* fill_lanes(const double** rows, Py_ssize_t n, Lanes** memory) 
 
 
 cdef const Lanes* gather(const Block* b, const void* member, Py_ssize_t n, Lanes** memory) noexcept nogil:
-    """From n numbers of each lane, which a member of its terms shows, into memory, which begins behind them then.
+    """Copy n numbers of each lane, to which a member of its terms points, into memory, and move `memory` past them.
 
-    The member is one of the first lane.
+    `member` is the address of the member in the first lane's terms.
     """
     cdef Py_ssize_t offset = <const char*>member - <const char*>b.of_lanes[0]
     cdef const double* rows[<int>MBT_W]
@@ -131,7 +134,7 @@ cdef const Lanes* gather(const Block* b, const void* member, Py_ssize_t n, Lanes
 cdef const Lanes* gather_parameters(
     const Block* b, const void* member, Py_ssize_t n, Lanes** memory
 ) noexcept nogil:
-    """The same of a member of the parameters that a step reads."""
+    """Do the same for a member of the parameters that a step reads."""
     cdef Py_ssize_t offset = <const char*>member - <const char*>b.of_lanes[0].own
     cdef const double* rows[<int>MBT_W]
     cdef int l
@@ -141,7 +144,7 @@ cdef const Lanes* gather_parameters(
 
 
 cdef void read_terms(Block* b) noexcept nogil:
-    """What acts, from what `of_lanes` shows into lanes."""
+    """Copy the terms to which `of_lanes` points into lanes."""
     cdef const Terms* one = b.of_lanes[0]
     cdef const Model* m = one.model
     cdef LaneTerms* to = &b.terms
@@ -230,7 +233,7 @@ cdef int roll_out_blocks(const void* shared, int part) noexcept nogil:
 
 
 cdef void roll_out_block(const Job* job, Block* b, Py_ssize_t first, int count) noexcept nogil:
-    """`count` samples from the first one on; lanes behind them repeat the first one."""
+    """Roll out `count` samples from `first` on; the remaining lanes repeat the first."""
     cdef const Model* m = b.terms.model
     cdef int nq = m.num_positions
     cdef int nv = m.num_velocities
@@ -277,7 +280,7 @@ cdef void load(const double* rows, Py_ssize_t stride, int n, int count, Lanes* o
 
 
 cdef void take_alone(const Job* job, Block* b, Py_ssize_t sample, int l, Py_ssize_t step) noexcept nogil:
-    """The step of a lane that has none among the others: from where it was; NaN where that is no state."""
+    """Take the step of one sample that its lane could not take, from the state before; NaN if that is not finite."""
     cdef int nq = b.terms.model.num_positions
     cdef int nv = b.terms.model.num_velocities
     cdef double* q = b.single

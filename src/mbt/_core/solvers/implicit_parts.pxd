@@ -1,4 +1,4 @@
-"""Implicit steps of many samples: what one thread does with its part of them."""
+"""Implicit steps of many samples: the part of one thread."""
 
 from libc.math cimport NAN, fabs, fmax, fmin
 from libc.stdlib cimport free, malloc
@@ -11,12 +11,12 @@ from mbt._core.solvers.implicit_step cimport StepResult, count_told, take_step, 
 
 
 cdef inline Py_ssize_t count_doubles(const Terms* x) noexcept nogil:
-    """Working memory of a step."""
+    """Return the doubles of working memory that a step needs."""
     return x.num_work + count_scratch(x)
 
 
 cdef inline void fill(const Model* m, double* q, double* v) noexcept nogil:
-    """A state that does not exist."""
+    """Fill a state with NaN."""
     cdef int i
     for i in range(m.num_positions):
         q[i] = NAN
@@ -25,7 +25,7 @@ cdef inline void fill(const Model* m, double* q, double* v) noexcept nogil:
 
 
 cdef inline double* allocate(const Job* job) noexcept nogil:
-    """Working memory for steps of any sample. They have the same tree."""
+    """Allocate working memory for steps of any sample: all have the same tree."""
     return <double*>malloc((count_doubles(job.terms[job.begin]) + job.terms[job.begin].model.num_positions
                             + job.terms[job.begin].model.num_velocities)*sizeof(double))
 
@@ -40,7 +40,7 @@ cdef inline int take_one(
 
 
 cdef inline int roll_out_part(const void* shared, int part) noexcept nogil:
-    """Every `num_parts`-th sample from number `part` on."""
+    """Roll out every `num_parts`-th sample, from number `part` on."""
     cdef const Job* job = <const Job*>shared
     cdef const Model* m = job.terms[job.begin].model
     cdef Py_ssize_t nq = m.num_positions
@@ -75,7 +75,7 @@ cdef inline int roll_out_part(const void* shared, int part) noexcept nogil:
 
 
 cdef inline int take_part(const void* shared, int part) noexcept nogil:
-    """Every `num_parts`-th sample from number `part` on."""
+    """Take the steps of every `num_parts`-th sample, from number `part` on."""
     cdef const Job* job = <const Job*>shared
     cdef double* memory = allocate(job)
     cdef Py_ssize_t sample = job.begin + part

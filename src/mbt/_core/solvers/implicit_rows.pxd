@@ -95,17 +95,17 @@ cdef struct Terms:
     # What acts in the steps of one Context.
     const Model* model
     Switches switches
-    const double* elements                   # numbers of the force elements
-    const Parameters[double]* own            # without the stiffness of contact and without friction of joints
-    const double* free                       # (num_velocities,) 0.0 of what cannot move, else 1.0
+    const double* elements                   # parameters of the force elements
+    const Parameters[double]* own            # without contact stiffness and joint friction
+    const double* free                       # (num_velocities,) 0.0 for a dof that cannot move, else 1.0
     const double* damping
     const double* stiffness
     const double* lower
     const double* upper
-    const double* slowest                    # velocities that limits allow
+    const double* slowest                    # velocity limits
     const double* fastest
     const int* position_of
-    # Limits of positions that are no integrals of velocities: on which side, and the velocity that stands for each.
+    # Limits of positions that are not integrals of velocities: the side, and the dof that stands for each.
     const int* angle_positions
     const int* angle_dofs
     const double* angle_signs
@@ -126,19 +126,19 @@ cdef struct Terms:
     int num_points                           # of force elements
     const ContactTables* shapes              # NULL: none
     int num_spots                            # most points of shapes
-    Py_ssize_t num_contact_work              # doubles that looking for them needs
+    Py_ssize_t num_contact_work              # doubles needed to find them
     int num_angles
     int num_rows
     bint has_locks
-    Py_ssize_t num_work                      # doubles that any quantity needs which a step asks for
+    Py_ssize_t num_work                      # doubles that any quantity of a step needs
 
 
 cdef struct StepInput:
-    # What one step begins with.
+    # The input of one step.
     const double* q
     const double* v
     const double* tau
-    const double* bias                       # NULL, or: forces of inverse dynamics without acceleration
+    const double* bias                       # NULL, or the forces of inverse dynamics without acceleration
     double h
 
 
@@ -165,7 +165,7 @@ cdef inline Py_ssize_t count_work(const Model* m) noexcept:
 
 
 cdef inline Py_ssize_t count_scratch(const Terms* x) noexcept nogil:
-    """Doubles that a step needs behind those."""
+    """Return the doubles that a step needs beside `num_work`."""
     cdef const Model* m = x.model
     cdef Py_ssize_t n = m.num_velocities
     return (
@@ -177,12 +177,12 @@ cdef inline Py_ssize_t count_scratch(const Terms* x) noexcept nogil:
 
 
 cdef inline TouchPoint* spots_of(const Terms* x, const Problem* y) noexcept nogil:
-    """Where shapes touch: behind the numbers of all points, that many as there may be."""
+    """Return where the points of shapes are stored: behind the arrays of all points, with room for the most."""
     return <TouchPoint*>(y.point_slope + x.num_points + x.num_spots)
 
 
 cdef inline void set_call(const Terms* x, double* work, Call[double]* c) noexcept nogil:
-    """Where what quantities are computed of lies. Memory as of `evaluate_state_in`."""
+    """Point a call to its inputs in `work`, which is laid out as for `evaluate_state_in`."""
     cdef Py_ssize_t nb = x.model.num_bodies
     cdef Py_ssize_t nv = x.model.num_velocities
     c.functions = &kernels.of_doubles
@@ -193,7 +193,7 @@ cdef inline void set_call(const Terms* x, double* work, Call[double]* c) noexcep
     c.k.H_PB_W = c.k.H_FM + 6*nv
     c.k.V_PB_W = c.k.H_PB_W + 6*nv
     c.k.V_WB = c.k.V_PB_W + 6*nb
-    c.k.X_FM = c.k.X_PB = c.k.V_PB = NULL  # only who asks for them reads them
+    c.k.X_FM = c.k.X_PB = c.k.V_PB = NULL  # not read by these quantities
     c.memory = c.k.V_WB + 6*nb
     c.k.F_Bo_W = c.memory
     c.k.rest = c.memory + 6*nb
@@ -208,7 +208,7 @@ cdef inline void go_to(Call[double]* c, const double* q, const double* v) noexce
 
 
 cdef inline void call(int quantity, const int* integers, Call[double]* c, const double* x, double* out) noexcept nogil:
-    """One that divides by nothing and leaves its input as it is."""
+    """Compute a quantity that has no pivots and leaves its input unchanged."""
     c.integers, c.x, c.out = integers, <double*>x, out
     c.pivots.D = NULL
     c.base = <int*>(c.memory + kernels.work_size(c.model) + c.functions.count_memory(quantity, integers, c.model))
@@ -218,7 +218,7 @@ cdef inline void call(int quantity, const int* integers, Call[double]* c, const 
 cdef inline void integrate(
     Call[double]* c, const double* v, double h, double* step, double* q
 ) noexcept nogil:
-    """Where v leads from the positions of a call; `step` is working memory, (num_velocities + 1,)."""
+    """Integrate the positions of a call with v over h; `step` is working memory, (num_velocities + 1,)."""
     cdef int[5] integers = [0, 0, 0, 0, 0]
     cdef int n = c.model.num_velocities
     memcpy(step, v, n*sizeof(double))
@@ -229,14 +229,14 @@ cdef inline void integrate(
 cdef inline double* set_constraints(
     const Terms* x, Call[double]* c, const MassFactor* factor, Problem* y, double* memory
 ) noexcept nogil:
-    """Rows of constraints, the first ones of all; see `implicit_elements.pxd`."""
+    """Set the rows of constraints, which precede those of `implicit_elements.pxd`; return the memory behind them."""
     cdef const Model* m = x.model
     cdef int n = m.num_velocities
     cdef int[5] integers = [0, 0, 0, 0, 0]
     cdef const Constraint* x_c
     cdef double most
     cdef double[9] S
-    cdef double* columns       # of three equations: what `mask` leaves
+    cdef double* columns       # of three equations, as `mask` leaves them
     cdef int i, j, k, l, end, count
     y.J = memory
     y.target = y.J + <Py_ssize_t>n*x.num_rows
@@ -248,8 +248,8 @@ cdef inline double* set_constraints(
     call(CONSTRAINT_ERRORS, integers, c, NULL, y.target)
     for k in range(m.num_equations):
         y.target[k] = -y.target[k]/(y.h + CLOSING)
-    # Three equations are those along three axes: with one compliance the axes do not matter, what cannot close ends at
-    # the least gap, and an equation that follows from others is not rounding alone.
+    # Three equations belong to three axes. With one compliance for all three the choice of axes does not matter, a
+    # constraint that cannot close ends at the least gap, and a dependent equation is more than rounding.
     for i in range(m.num_constraints):
         x_c = &m.constraints[i]
         end = x_c.row + num_equations_of(x_c.type)
@@ -284,7 +284,7 @@ cdef inline double* set_contacts(
 ) noexcept nogil:
     cdef const Model* m = x.model
     cdef const ForceElement* e
-    cdef const double* a                     # the numbers of an element
+    cdef const double* a                     # the parameters of an element
     cdef int n = m.num_velocities
     cdef int[5] integers
     cdef double[3] u

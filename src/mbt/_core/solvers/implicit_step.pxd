@@ -19,7 +19,7 @@ from mbt._core.solvers.implicit_rows cimport (
 )
 
 
-# Where a step writes, and what it says of its solution.
+# Where a step writes, and how it was solved.
 cdef struct StepResult:
     double* q
     double* v
@@ -30,7 +30,7 @@ cdef struct StepResult:
 cdef inline int take_step(
     const Terms* x, const StepInput* at, double* work, Problem* y, bint with_carried, StepResult* out
 ) noexcept nogil:
-    """One step. What is in `y` lasts as long as the working memory."""
+    """Take one step. `y` is valid as long as the working memory."""
     cdef Call[double] c
     cdef double* v1 = out.v
     cdef double* step = place_of_step(x, work)
@@ -51,15 +51,17 @@ cdef inline int take_step(
 
 
 cdef inline double* place_of_step(const Terms* x, double* work) noexcept nogil:
-    """Working memory of what integrates positions: behind a mass matrix, its factor, and the columns of that."""
+    """Return the working memory of `integrate`: behind a mass matrix, its factor, and the factor's columns."""
     return work + x.num_work + 3*<Py_ssize_t>x.model.num_velocities*x.model.num_velocities
 
 
 cdef inline int set_problem(
     const Terms* x, const StepInput* at, Call[double]* c, Problem* y, bint with_carried, double* v1
 ) noexcept nogil:
-    """All that the function is made of; v1 becomes the velocity where nothing but the impulses acts that do not depend
-    on it. The call is as `set_call` leaves it."""
+    """Set all terms of the convex function; v1 becomes the velocity if only impulses act that do not depend on it.
+
+    The call is as `set_call` leaves it.
+    """
     cdef const Model* m = x.model
     cdef int n = m.num_velocities
     cdef Py_ssize_t square = <Py_ssize_t>n*n
@@ -115,7 +117,7 @@ cdef inline int set_problem(
         solve_free(y, y.carried)
     set_dofs(x, at, y)
     for i in range(x.num_servos):
-        if isnan(y.effort[i]):  # A limit would make a number of it.
+        if isnan(y.effort[i]):  # An effort limit would hide it.
             return NOT_FINITE
     rest = set_constraints(x, c, &factor, y, rest)
     set_elements(x, c, m.num_equations, y, rest)
@@ -127,7 +129,7 @@ cdef inline int set_problem(
 
 
 cdef inline void solve_free(const Problem* y, double* x) noexcept nogil:
-    """M^-1 x, by the factor M = L' L that `set_problem` leaves behind M."""
+    """Replace x by M^-1 x, with the factor M = L' L that `set_problem` stores behind M."""
     cdef Py_ssize_t square = <Py_ssize_t>y.n*y.n
     cdef const double* L = y.M + square
     solve_outer_free(y, x)
@@ -135,7 +137,7 @@ cdef inline void solve_free(const Problem* y, double* x) noexcept nogil:
 
 
 cdef inline void solve_outer_free(const Problem* y, double* x) noexcept nogil:
-    """L'^-1 x."""
+    """Replace x by L'^-1 x."""
     cdef Py_ssize_t square = <Py_ssize_t>y.n*y.n
     cdef const double* L = y.M + square
     solve_outer(y.n, L, <const int*>(L + square), x)
@@ -144,7 +146,7 @@ cdef inline void solve_outer_free(const Problem* y, double* x) noexcept nogil:
 cdef inline bint factorize_with_damping(
     const Terms* x, double h, const double* M, double* L, int* columns
 ) noexcept nogil:
-    """The same where no mass resists what dampers and springs resist: then M + h D + h^2 K takes the place of M."""
+    """Factorize M + h D + h^2 K in place of M, where dampers and springs resist a motion that no mass resists."""
     cdef int n = x.model.num_velocities
     cdef int i
     memcpy(L, M, <size_t>n*n*sizeof(double))
@@ -156,10 +158,10 @@ cdef inline bint factorize_with_damping(
 cdef inline double* set_momenta(
     const Terms* x, const StepInput* at, Call[double]* c, const Problem* y, bint with_carried, double* memory
 ) noexcept nogil:
-    """Momenta that the bodies bring along, with the impulses of the forces at q and v, `y.p`; and, if wanted, those
-    without these impulses, `y.carried`.
+    """Set `y.p`, the momenta of the bodies and the impulses of the forces at q and v; on request also `y.carried`.
 
-    The velocity belongs to the positions one step back. The call becomes that at q and v.
+    `y.carried` is without these impulses.
+    The velocity belongs to the positions one step back. The kinematics of the call become those at q and v.
     """
     cdef const Model* m = x.model
     cdef int n = m.num_velocities
@@ -201,7 +203,7 @@ cdef inline double* set_momenta(
             for i in range(n):
                 forces[i] += x.generalized_forces[i]
     else:
-        # C v is part of it.
+        # The bias includes C v: take that out.
         memset(step, 0, n*sizeof(double))
         kernels.inverse_dynamics(m, x.own, zero, q, v, step, c.memory, forces)
         for i in range(n):
@@ -217,7 +219,7 @@ cdef inline double* set_momenta(
 
 
 cdef inline void hold(const Terms* x, double* A) noexcept nogil:
-    """Dofs that cannot move have nothing to do with the others."""
+    """Decouple dofs that cannot move from the others."""
     cdef int n = x.model.num_velocities
     cdef int i, j
     for i in range(n):
@@ -227,7 +229,7 @@ cdef inline void hold(const Terms* x, double* A) noexcept nogil:
 
 
 cdef inline void set_dofs(const Terms* x, const StepInput* at, Problem* y) noexcept nogil:
-    """What acts on single dofs."""
+    """Set what acts on single dofs."""
     cdef const double* q = at.q
     cdef double h = at.h
     cdef int n = x.model.num_velocities
@@ -242,7 +244,7 @@ cdef inline void set_dofs(const Terms* x, const StepInput* at, Problem* y) noexc
         inertia = y.M[n*i + i] if y.M[n*i + i] > 0.0 else y.linear[i]
         below, above = x.lower[i] - q[x.position_of[i]], q[x.position_of[i]] - x.upper[i]
         beyond = positive(below) - positive(above)
-        # No faster than it may, where velocities have limits.
+        # Within the limits of velocities.
         y.lower[i] = clip(-positive(-below)/h, x.slowest[i], x.fastest[i])
         y.upper[i] = clip(positive(-above)/h, x.slowest[i], x.fastest[i])
         y.back[i] = clip(beyond/(h + RETURN), x.slowest[i], x.fastest[i])
@@ -258,17 +260,17 @@ cdef inline void set_dofs(const Terms* x, const StepInput* at, Problem* y) noexc
 
 
 cdef inline Py_ssize_t count_told(const Terms* x) noexcept nogil:
-    """Numbers that `tell` writes."""
+    """Return how many numbers `tell` writes."""
     return 1 + 4*x.model.num_velocities + x.model.num_equations + 3*x.num_points
 
 
 cdef inline void tell(
     const Terms* x, const Problem* y, const double* v0, const double* v, double* out
 ) noexcept nogil:
-    """What moved in a step from v0 to v, per time.
+    """Write the accelerations and forces of a step from v0 to v.
 
-    The length of the step, the acceleration, the velocity without forces, forces of position limits, of dry friction,
-    of constraints, and at points in contact, along the axes of the plane.
+    The length of the step, the acceleration, the velocity without forces, the forces of position limits, of dry
+    friction, of constraints, and at points in contact along the axes of the plane.
     """
     cdef int n = y.n
     cdef int i, j

@@ -37,20 +37,20 @@ from mbt.math.read_only import ReadOnlyArray
 cnp.import_array()
 adopt(ReadOnlyArray)
 
-# Between two looks for Ctrl-C, of each thread.
+# What each thread does between two checks for Ctrl-C.
 cdef enum:
     SAMPLES_A_CHECK = 256
     STEPS_A_CHECK = 1024
     STEPS_ANEW = 16           # see implicit_lanes.pyx
     MOST_FIELDS = 24
 
-# What docs/implicit_steps.md calls them; see `convex_step.hpp`.
+# By the names that docs/implicit_steps.md uses; see `convex_step.hpp`.
 CONSTANTS = {
     "rigid": RIGID, "stiction": STICTION, "little": LITTLE, "nothing": NOTHING, "closing": CLOSING,
     "return": RETURN, "pull": PULL,
 }
 
-# Those of the constants of a core that are integers, and those that change.
+# The constants of a core that are integers, and those that change.
 cdef frozenset WHOLE = frozenset(("position_of", "servo_dofs", "servo_positions", "angle_positions", "angle_dofs"))
 cdef frozenset WRITTEN = frozenset(("q_d", "v_d"))
 
@@ -67,29 +67,29 @@ cdef class ImplicitCore:
     given : ndarray or SampleParameters, shape (n,) or (..., n)
         The parameters.
     own : ndarray, shape (1, n) or (count, n)
-        The same, without the stiffness of contact and without friction of joints, of all samples or of each.
+        The same without contact stiffness and joint friction, one row for all samples or one each.
     constants : dict of str to ndarray
-        ``free``, ``damping``, ``stiffness``, ``lower``, ``upper`` (num_velocities,); ``slowest``, ``fastest``
-        (num_velocities,), limits of velocities; ``effort_lower``, ``effort_upper`` (num_velocities,); of limits of
-        angles ``angle_signs``, ``angle_limits``; of servos ``kp``, ``kd``, ``q_d``, ``v_d``, ``effort_limits``;
-        ``body_forces`` (6 num_bodies,) and ``generalized_forces`` (num_velocities,), or None. Each of all samples, or
-        with a row for each of them. And of all samples, of int: ``position_of`` (num_velocities,), ``angle_positions``,
-        ``angle_dofs``, ``servo_dofs``, ``servo_positions``.
+        ``free``, ``damping``, ``stiffness``, ``lower``, ``upper`` (num_velocities,); the velocity limits ``slowest``,
+        ``fastest`` (num_velocities,); ``effort_lower``, ``effort_upper`` (num_velocities,); for limits of angles
+        ``angle_signs``, ``angle_limits``; for servos ``kp``, ``kd``, ``q_d``, ``v_d``, ``effort_limits``;
+        ``body_forces`` (6 num_bodies,) and ``generalized_forces`` (num_velocities,), or None. Each has one row for all
+        samples, or one per sample. Integers, the same for all samples: ``position_of`` (num_velocities,),
+        ``angle_positions``, ``angle_dofs``, ``servo_dofs``, ``servo_positions``.
     contacts : ContactCore, optional
         Shapes that touch.
     """
-    # Not the Contexts: they hold the tree, which may hold this.
+    # No reference to the Contexts: they hold the tree, which may hold this.
     cdef CompiledModel compiled
     cdef ContactCore contacts
-    cdef tuple switched                      # keeps what the switches show alive
-    cdef dict arrays                         # and the other pointers
+    cdef tuple switched                      # keeps the arrays behind the switches alive
+    cdef dict arrays                         # and those behind the other pointers
     cdef readonly Py_ssize_t count
     cdef Terms* terms                        # of each sample
     cdef Field[MOST_FIELDS] fields           # that differ between samples
     cdef int num_fields
     cdef Py_ssize_t num_own                  # 1: all samples have the same parameters
     cdef const double* own
-    cdef Parameters[double]* parameters      # made from these, as the next two
+    cdef Parameters[double]* parameters      # computed from `own`, as are the next two
     cdef double* derived
     cdef Principal* bodies
 
@@ -102,7 +102,7 @@ cdef class ImplicitCore:
         self.compiled, self.contacts, self.count, self.num_own = context.compiled, contacts, count, len(own)
         self.switched = context._locked, context._weightless, context._disabled
         if count < 0 or self.num_own not in (1, count):
-            raise ValueError("count")
+            raise ValueError("own: expected 1 row or one per sample")
         self.arrays = {name: None if array is None else np.array(
             array, np.intc if name in WHOLE else np.float64, order="C", copy=name in WRITTEN or None
         ) for name, array in constants.items()}
@@ -128,7 +128,7 @@ cdef class ImplicitCore:
         free(self.terms)
 
     cdef int set_first(self) except -1:
-        """Make the terms of the first sample."""
+        """Set the terms of the first sample."""
         cdef Terms* x = self.terms
         cdef const Model* m = x.model
         cdef Py_ssize_t nv = m.num_velocities
@@ -175,7 +175,7 @@ cdef class ImplicitCore:
         return 0
 
     cdef int show(self, str name, Py_ssize_t n, const double** field) except -1:
-        """Let a field of the terms of the first sample point to its n constants."""
+        """Point a field of the first sample's terms to its n constants."""
         array = self.arrays[name]
         cdef bint is_of_each = array.size != n
         if is_of_each and array.size != n*self.count:
@@ -194,7 +194,7 @@ cdef class ImplicitCore:
         return <const int*><const void*>data(array)
 
     cdef void derive(self) noexcept nogil:
-        """Compute what steps read of the parameters."""
+        """Compute what steps need from the parameters."""
         cdef const Model* m = self.terms.model
         cdef const ParameterLayout* layout = &self.compiled.layout
         cdef Parameters[double]* p
@@ -205,7 +205,7 @@ cdef class ImplicitCore:
             p = self.parameters + k
             derive_numbers(m, layout, self.own + k*layout.size, self.derived + k*count_derived(m), p)
             for b in range(m.num_bodies):
-                # Most bodies are those of the sample before.
+                # Most bodies are the same as in the sample before.
                 if k and has_same_inertia(p, p - 1, b):
                     body[0] = (body - m.num_bodies)[0]
                 else:
@@ -213,7 +213,7 @@ cdef class ImplicitCore:
                 body += 1
 
     cdef void set_others(self) noexcept nogil:
-        """Make the terms of the other samples from those of the first one; and say which have locks."""
+        """Set the terms of the other samples from those of the first; and find which samples have locks."""
         cdef const Model* m = self.terms.model
         cdef Terms* x
         cdef const double** field
@@ -233,19 +233,20 @@ cdef class ImplicitCore:
             for k in range(m.num_velocities):
                 x.has_locks = x.has_locks or x.free[k] == 0.0
 
-    # What Python calls.
+    # Called from Python.
 
     def set_servo_targets(self, q_d, v_d):
-        """Let servos drive to these from the next step on, (count, num_servos)."""
+        """Set the targets of the servos, (count, num_servos), from the next step on."""
         cdef Py_ssize_t ns = self.terms.num_servos
         for name, array in (("q_d", q_d), ("v_d", v_d)):
             array = in2(array, name, self.count, ns)
             memcpy(data(self.arrays[name]), data(array), self.count*ns*sizeof(double))
 
     def step(self, tree, q, v, tau, double dt, out):
-        """Return the state one step later, NaN where the present one is not finite.
+        """Return the state one step later; NaN if the present one is not finite.
 
-        None, with `out` as it was, where the arrays are not those of one state, or the mass matrix is singular.
+        Returns None, and leaves `out` as it was, if the arrays are not those of one state, or the mass matrix is
+        singular.
         """
         cdef const Model* m = &self.compiled.model
         cdef const Terms* terms = self.terms
@@ -261,7 +262,7 @@ cdef class ImplicitCore:
         if m.num_elements_between:
             check_elements(tree, self.compiled, data(q))
         q1, v1 = two_outputs(out, m.num_positions, m.num_velocities)
-        # They may be q and v themselves.
+        # The outputs may be q and v themselves.
         work = kernels.get_work(m, count_doubles(terms) + m.num_positions + m.num_velocities - kernels.work_size(m))
         to_q = work + count_doubles(terms)
         to_v = to_q + m.num_positions
@@ -277,9 +278,9 @@ cdef class ImplicitCore:
         return q1, v1
 
     def roll_out(self, tree, q0, v0, tau, double dt, int every):
-        """Return a state and those after every so many steps, NaN from where one is not finite.
+        """Return a state and the states after every `every` steps; NaN from the first that is not finite.
 
-        None where the arrays are not those of one state, or the mass matrix is singular.
+        Returns None if the arrays are not those of one state, or the mass matrix is singular.
         """
         cdef const Model* m = &self.compiled.model
         cdef int nq = m.num_positions, nv = m.num_velocities
@@ -297,13 +298,13 @@ cdef class ImplicitCore:
         if not is_array2(tau, len(tau), nv):
             return None
         q, v = np.empty((1, kept + 1, nq)), np.empty((1, kept + 1, nv))
-        # They become those at the end.
+        # These become the states at the end.
         ends = [x.copy().reshape(1, len(x)) for x in (q0, v0)]
         singular = roll_out(self, *ends, tau.reshape(1, len(tau), nv), dt, kept, every, q, v, 1)
         return None if singular[0] else (q[0], v[0])
 
     def differentiate_one(self, tree, q, v, tau, double dt):
-        """Return A and B of `step_derivatives`. None where `differentiate` or Python has more to do."""
+        """Return A and B of `step_derivatives`, or None where `differentiate` or Python must take over."""
         cdef const Model* m = &self.compiled.model
         cdef Py_ssize_t nv = m.num_velocities
         q, v, tau = one_row(q, m.num_positions), one_row(v, nv), one_row(tau, nv)
@@ -317,8 +318,8 @@ cdef class ImplicitCore:
     def differentiate(self, q, v, tau, double dt, int num_threads):
         """Return A, (count, 2 nv, 2 nv), and B, (count, 2 nv, nv), of `step_derivatives`; NaN where there is no step.
 
-        And which samples have none because their mass matrix or a position is singular. None where terms act whose
-        derivatives are not computed here.
+        Also return which samples have no step because their mass matrix or a position is singular. Returns None where
+        terms act whose derivatives are not computed here.
         """
         cdef const Model* m = &self.compiled.model
         cdef ChangeJob job
@@ -339,11 +340,11 @@ cdef class ImplicitCore:
         return A, B, singular
 
     def touch(self, Py_ssize_t sample, q, v, v1, along, lengths):
-        """Return what shapes did to a sample in steps from q and v to v1, arrays with T rows, of these lengths, (T,).
+        """Return how shapes pushed a sample in steps of these lengths, (T,), from q and v to v1, arrays of T rows.
 
-        Of each point that pushed twelve numbers: the step, the pair, the point, the normal, the force on the second
-        body, the gap; and of each step the power of these forces if the tree moves with `along`. A state that is not
-        finite has none.
+        A row of twelve numbers for each point that pushed: the step, the pair, the point, the normal, the force on the
+        second body, the gap; and for each step the power of these forces if the tree moves with `along`. A state that
+        is not finite has no points.
         """
         if not 0 <= sample < self.count:
             raise IndexError(sample)
@@ -369,7 +370,7 @@ cdef class ImplicitCore:
         cdef const double* h = data(lengths)
         found = [rows[:0]]
         for i in range(count):
-            # Python in between: memory is taken anew.
+            # Python code ran in between: get the memory anew.
             set_call(x, kernels.get_work(m, count_doubles(x) - kernels.work_size(m)), &c)
             at.q, at.v, at.h = data(q) + i*m.num_positions, data(v) + i*n, h[i]
             state = set_problem(x, &at, &c, &y, False, data(free_v))
@@ -396,7 +397,7 @@ cdef class ImplicitCore:
 # Many steps of many samples ----------------------------------------------------------------------------------------
 
 cdef class _Samples:
-    """The terms of some samples, and what has become of each."""
+    """The terms of some samples, and the state of each."""
     cdef ImplicitCore core
     cdef const Terms** terms
     cdef int* states
@@ -405,14 +406,14 @@ cdef class _Samples:
     def __cinit__(self, ImplicitCore core not None, Py_ssize_t count):
         cdef Py_ssize_t i
         if core.count not in (1, count):
-            raise ValueError("core")
+            raise ValueError("core: expected 1 sample or one per state")
         self.core = core
         self.terms = <const Terms**>malloc((count + 1)*sizeof(Terms*))
         self.states = <int*>malloc((count + 1)*sizeof(int))
         if self.terms == NULL or self.states == NULL:
             raise MemoryError
         for i in range(count):
-            # Lanes read those of all samples once.
+            # Lanes read terms that all samples share only once.
             self.terms[i] = core.terms + (i if core.num_own > 1 or core.num_fields else 0)
             self.states[i] = DONE
         self.singular = np.zeros(count, np.bool_)
@@ -430,10 +431,10 @@ cdef class _Samples:
 def roll_out(
     ImplicitCore core not None, q0, v0, tau, double dt, int kept, int every, q, v, int num_threads
 ):
-    """Fill rows of q and v, (count, kept + 1, ...), with the states (count, ...), and those after every so many steps.
+    """Fill q and v, (count, kept + 1, ...), with the states q0 and v0, (count, ...), and those after every n-th step.
 
-    `tau`, (count or 1, number of steps or 1, num_velocities), are the forces. The states become those at the end.
-    Returns which samples have no first step, because their mass matrix is singular.
+    `every` is n; `tau`, (count or 1, number of steps or 1, num_velocities), are the forces. q0 and v0 become the states
+    at the end. Returns which samples have no first step, because their mass matrix is singular.
     """
     cdef Py_ssize_t count = len(q0), nv = v0.shape[1], total = <Py_ssize_t>kept*every, most, at
     cdef _Samples samples = _Samples(core, count)
@@ -466,18 +467,18 @@ def take(
     ImplicitCore core not None, q0, v0, tau, bias, double dt, q, v, iterations, residual, at_limit, saturated,
     is_clipped, drive, told, int num_threads
 ):
-    """Fill arrays, (count, number of steps, ...), with the states behind steps, and what the solver did.
+    """Fill arrays, (count, number of steps, ...), with the states after the steps, and how the solver found them.
 
-    `tau` has a row for each. They are: number of iterations; residual; which position limits push; which servos are at
-    their limits; which forces of inputs and servos are clipped; these forces; and what moved, as `tell` says it. From a
-    state that is not finite on all are NaN. Returns which samples have no first step, because their mass matrix is
-    singular.
+    `tau` has a row for each step. The arrays after the states: number of iterations; residual; which position limits
+    push; which servos are at their limits; which forces of inputs and servos are clipped; these forces; and what `tell`
+    writes. From a state that is not finite on, states are NaN. Returns which samples have no first step, because their
+    mass matrix is singular.
     """
     cdef Py_ssize_t count = len(q0), at = 0
     cdef _Samples samples = _Samples(core, count)
     cdef Job job
     if told.shape[2] != count_told(core.terms):
-        raise ValueError("told")
+        raise ValueError("told: the last axis has the wrong length")
     samples.begin(&job, dt)
     job.q0, job.v0, job.tau, job.q, job.v = data(q0), data(v0), data(tau), data(q), data(v)
     if bias is not None:

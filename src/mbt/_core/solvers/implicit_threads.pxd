@@ -5,11 +5,11 @@ from mbt._core.solvers.implicit_job cimport Job
 
 
 cdef enum:
-    FEWEST_STEPS = 8  # of a thread
+    FEWEST_STEPS = 8  # per thread
 
 
 cdef inline int share(PoolTask task, void* job, int* num_parts, Py_ssize_t parts) except -1:
-    """Let so many threads do a part of a job each; `num_parts` of it becomes how many do."""
+    """Let `parts` threads do a part of a job each; the job's `num_parts` becomes the number that do."""
     cdef Pool* pool = get_pool() if parts > 1 else NULL
     cdef int error
     num_parts[0] = <int>parts if pool != NULL else 1

@@ -1,4 +1,4 @@
-// Which attempts are made for a goal, and which of their ends is the answer.
+// The attempts made for a goal, and the choice of the answer among their results.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 namespace MBT_NS {
 
 static const double kNearReach = 0.3;
-static const int kMostCandidates = 32;  // ends of attempts that are improved where none meets the goal
+static const int kMostCandidates = 32;  // results of attempts that are improved where none meets the goal
 
 // The start of attempt `which`: number 0 is `start` itself.
 static inline void set_seed(
@@ -36,7 +36,7 @@ static inline void set_seed(
   for (int i = 0; i < x->nq; ++i) seed[i] = lane(from[x->nq + i], 0);
 }
 
-// Positions that repeat, as near to the start as limits allow.
+// Moves positions by whole turns, as near to the start as limits allow.
 static inline void unwind(const InverseProblem* x, const double* start, double* q) {
   for (int k = 0; k < x->num_columns; ++k) {
     if (x->turn[k] == 0.0) continue;
@@ -52,7 +52,7 @@ static inline void unwind(const InverseProblem* x, const double* start, double* 
   }
 }
 
-// All the memory that a thread needs, and what it does with it.
+// The solver of one thread, with its memory.
 class InverseSolver {
  public:
   static std::ptrdiff_t count_memory(const InverseProblem* x) {
@@ -70,7 +70,7 @@ class InverseSolver {
     seed = candidates + kMostCandidates * x->nq;
   }
 
-  // Attempts from their starts at once, one a goal: what meets its goal from there. Others are left to `search`.
+  // Makes one attempt per goal from its start, many at once. Goals that are not met are left to `search`.
   void try_starts(
       std::ptrdiff_t begin, std::ptrdiff_t end, const double* goals, std::ptrdiff_t goal_stride, const double* starts,
       std::ptrdiff_t start_stride, double* q, unsigned char* met, int* steps, double* errors) {
@@ -97,7 +97,7 @@ class InverseSolver {
     verify_all(begin, end, goals, goal_stride, q, met, errors);
   }
 
-  // Positions that do not meet their goals within all limits are no longer met; and the errors of all.
+  // Clears `met` where positions do not meet their goals within all limits; computes all errors.
   void verify_all(
       std::ptrdiff_t begin, std::ptrdiff_t end, const double* goals, std::ptrdiff_t goal_stride, const double* q,
       unsigned char* met, double* errors) {
@@ -108,7 +108,7 @@ class InverseSolver {
     }
   }
 
-  // Attempts for one goal until some meet it; the nearest to the start of these, else the best of all, improved.
+  // Makes attempts for one goal until some meet it: the nearest of these to the start wins, else the best, improved.
   bool search(
       const double* goal, const double* start, std::ptrdiff_t seeds, std::uint64_t key, double* q, int* steps,
       double* errors) {
@@ -118,7 +118,7 @@ class InverseSolver {
     return end_search(goal, start, q, steps, errors);
   }
 
-  // The same in parts, the second of which is repeated until it is over.
+  // The same in three parts; the second is repeated until it returns true.
   void begin_search(const double* start, double* q, int* steps) {
     next_seed = rounds = 0;
     last_round = std::numeric_limits<std::ptrdiff_t>::max();
@@ -151,7 +151,7 @@ class InverseSolver {
           if (!found) add_candidate(attempt);
           continue;
         }
-        // From the start itself no other way is taken.
+        // A solution from the start itself always wins.
         const double far = is_first ? -1.0 : x->distance(x, seed, start);
         if (!(far < nearest)) continue;
         nearest = far;
@@ -171,7 +171,7 @@ class InverseSolver {
     return verify(1, q, goal, 0, errors) != 0;
   }
 
-  // Attempts from `count` seeds, each to its end.
+  // Makes attempts from seeds `begin` to `end`, each to its end.
   void try_all(
       const double* goal, const double* start, std::ptrdiff_t begin, std::ptrdiff_t end, std::uint64_t key, double* q,
       unsigned char* met) {
@@ -194,7 +194,7 @@ class InverseSolver {
   }
 
  private:
-  // Keep `seed`, where an attempt ended, if it is one of the best.
+  // Keeps `seed`, where an attempt ended, if it is one of the best.
   void add_candidate(const Attempt& attempt) {
     if (!(attempt.cost < std::numeric_limits<double>::infinity())) return;
     int k = num_candidates;
@@ -209,7 +209,7 @@ class InverseSolver {
     for (int i = 0; i < x->nq; ++i) candidates[x->nq * k + i] = seed[i];
   }
 
-  // Go on from the best ends of attempts, as long as they get better: which is the best of all shows late.
+  // Goes on from the best results of attempts as long as they improve: which is best overall shows late.
   bool improve(const double* goal, const double* start, double* q, int* steps, double* errors) {
     double best = std::numeric_limits<double>::infinity();
     bool met = false;
@@ -249,7 +249,7 @@ class InverseSolver {
     return verify(1, q, goal, 0, errors) != 0;
   }
 
-  // Which of up to MBT_W positions meet their goals within all limits, as bits; and their errors.
+  // Finds which of up to MBT_W positions meet their goals within all limits, as bits; and their errors.
   unsigned verify(int count, const double* q, const double* goals, std::ptrdiff_t goal_stride, double* errors) {
     unsigned good = 0;
     for (int l = 0; l < MBT_W; ++l) {
@@ -276,7 +276,7 @@ class InverseSolver {
   double *candidates, *seed;
   double costs[kMostCandidates];
   int steps_made[kMostCandidates], num_candidates = 0;
-  // Of a search.
+  // The state of a search.
   std::ptrdiff_t next_seed = 0, rounds = 0, last_round = 0;
   double nearest = 0.0;
   bool found = false, first_runs = false;

@@ -29,8 +29,8 @@ cdef extern from "engines/aligned.hpp" namespace "MBT_NS" nogil:
 
 
 cdef enum:
-    GOALS_PER_PART = 64      # of as many seeds; fewer of more
-    SEEDS_PER_RUN = 1024     # between two looks at signals
+    GOALS_PER_PART = 64      # with up to 64 seeds each; fewer with more seeds
+    SEEDS_PER_RUN = 1024     # between two checks for signals
     ROUNDS_PER_RUN = 1024
     MANY_SEEDS = 65536       # a goal may take seconds
 
@@ -55,7 +55,7 @@ cdef struct Job:
 
 
 cdef int run_part(const void* shared, int part) noexcept nogil:
-    """Every `num_parts`-th stretch of the goals from number `part` on."""
+    """Solve every `num_parts`-th stretch of the goals, from number `part` on."""
     cdef const Job* job = <const Job*>shared
     cdef const InverseProblem* x = job.problem
     cdef Lanes* memory = <Lanes*>allocate_aligned(InverseSolver.count_memory(x)*sizeof(Lanes))
@@ -96,7 +96,7 @@ cdef class InverseCore:
     vector : ndarray
         Parameters.
     disabled : sequence of int, or None
-        Constraints of a Context that are off.
+        Disabled constraints of a Context.
     """
     cdef readonly InverseLayout layout
     cdef object vector
@@ -152,7 +152,7 @@ cdef class InverseCore:
         self, goals, starts, Py_ssize_t seeds, key, double rotation_tolerance, double distance_tolerance, int max_steps,
         int num_threads, Py_ssize_t count, q, met, steps, errors
     ):
-        """Solve for all goals, into the last four.
+        """Solve for all goals, and write into the last four arguments.
 
         Parameters
         ----------
@@ -160,12 +160,12 @@ cdef class InverseCore:
         starts : ndarray, shape (1 or count, nq)
             Within limits.
         seeds : int
-            Attempts a goal at the most.
+            The most attempts per goal.
         key : int
-            Of the random numbers.
+            The key of the random numbers.
         rotation_tolerance, distance_tolerance : float
         max_steps : int
-            Of an attempt.
+            Per attempt.
         num_threads : int
         count : int
         q : ndarray, shape (..., nq)
@@ -206,7 +206,7 @@ cdef class InverseCore:
                 PyErr_CheckSignals()
 
     cdef int search_one(self, const Job* job, Py_ssize_t i) except -1:
-        """From all seeds for one goal, with looks at signals."""
+        """Search from all seeds for one goal, with checks for signals."""
         cdef const InverseProblem* x = job.problem
         cdef const double* goal = job.goals + job.goal_stride*i
         cdef const double* start = job.starts + job.start_stride*i
@@ -235,7 +235,7 @@ cdef class InverseCore:
         self, goal, start, Py_ssize_t seeds, key, double rotation_tolerance, double distance_tolerance, int max_steps,
         q, met
     ):
-        """Make an attempt from every seed: positions (seeds, nq), and which meet the goal, into the last two."""
+        """Make an attempt from every seed; write the positions (seeds, nq), and which meet the goal, into q and met."""
         cdef InverseProblem problem = self.problem
         cdef Job job
         cdef Py_ssize_t at = 0
@@ -252,9 +252,9 @@ cdef class InverseCore:
             PyErr_CheckSignals()
 
     def verify(self, goal, double rotation_tolerance, double distance_tolerance, q, met, errors):
-        """Find which positions (count, nq) meet one goal within all limits, and their errors, into the last two.
+        """Find which positions (count, nq) meet one goal within all limits, and their errors; write both.
 
-        Nothing is computed but that: no position moves.
+        No position changes.
         """
         cdef InverseProblem problem = self.problem
         cdef Py_ssize_t count = q.shape[0]

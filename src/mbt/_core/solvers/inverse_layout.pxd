@@ -1,18 +1,18 @@
-"""What the solver of inverse kinematics reads of tasks, limits and what moves: the same for all instruction sets."""
+"""Tables of tasks, limits and moving dofs that the solver of inverse kinematics reads, for all instruction sets."""
 
 from mbt._core.door.compiled_model cimport CompiledModel
 
 
 cdef enum TaskKind:
-    POSE = 0           # goal: X_AG (4, 4) rows of three and four, A World or a frame
+    POSE = 0           # goal: X_AG (4, 4), A World or a frame
     POSITION = 1       # goal: p_WP (3,)
     DIRECTION = 2      # goal: a unit vector (3,)
-    CENTER = 3         # goal: as many coordinates as it has axes
+    CENTER = 3         # goal: one coordinate per axis
 
 
 cdef struct Task:
     int kind
-    int goal             # where its numbers begin
+    int goal             # where it begins in the row of goals
     int rotation_row     # -1: none
     int distance_row
     int num_rows
@@ -20,7 +20,7 @@ cdef struct Task:
     int base             # A, 0: World
     int rotation_second  # 1: never costs success
     int distance_second
-    int path             # into the steps of all paths
+    int path             # its range in `path_mobod`
     int path_end
     double rotation_weight
     double distance_weight
@@ -35,7 +35,7 @@ cdef struct Tables:
     int constraint_row     # -1: none
     bint needs_masses
     bint is_secondary      # some rows never cost success
-    int num_mobods         # those that are computed, in order
+    int num_mobods         # whose poses are computed, in order
     const int* mobods
     const int* path_mobod
     const double* path_sign
@@ -47,13 +47,13 @@ cdef struct Tables:
     const double* center
     const double* spread
     const double* turn
-    const int* column      # (nv,) of a dof, -1: it is not moved
+    const int* column      # (nv,) of a dof, -1: it does not move
     int num_blocks
-    const int* blocks      # nodes of orientations that are moved
+    const int* blocks      # nodes whose orientations move
     int num_clamped
     const int* clamped     # their coordinates with limits
     const double* clamps   # (num_clamped, 2)
-    const double* lower    # (nq,), -inf of what is locked
+    const double* lower    # (nq,), -inf where locked
     const double* upper
     double posture_weight
     const double* posture  # (nq,)

@@ -1,4 +1,4 @@
-"""What the solver of inverse kinematics reads, made once; and the values of goals and starts."""
+"""Tables that the solver of inverse kinematics reads, built once; and checked goals and starts."""
 
 cimport numpy as cnp
 from libc.math cimport fabs, sqrt
@@ -20,9 +20,9 @@ cnp.import_array()
 adopt(ReadOnlyArray)
 
 cdef double ROTATION_TOLERANCE = 1e-6   # how far from a rotation a goal may be
-cdef double DIRECTION_TOLERANCE = 1e-6  # and how short a direction
+cdef double DIRECTION_TOLERANCE = 1e-6  # the shortest length of a direction
 
-# What `take_goal` has to say.
+# By the error that `take_goal` returns, minus one.
 _EXPECTED = (
     "rotation matrices; R R' differs from 1, or det R is -1",
     "poses with [0, 0, 0, 1] as their last row",
@@ -31,7 +31,7 @@ _EXPECTED = (
 
 
 cdef int normalize_quaternions(const Model* model, double* q) noexcept nogil:
-    """Returns the first position of a quaternion that is zero, or -1."""
+    """Normalize quaternions; return the first position of one that is zero, or -1."""
     cdef double size
     cdef int node, i, first
     for node in range(1, model.num_bodies):
@@ -46,7 +46,7 @@ cdef int normalize_quaternions(const Model* model, double* q) noexcept nogil:
 
 
 cdef int take_goal(const Task* task, int n, const double* g, double* to) noexcept nogil:
-    """Copy a goal of n numbers as the solver wants it; 0, or what is wrong with it. NaN passes."""
+    """Copy a goal of n numbers in the solver's layout; return 0, or what is wrong with it. NaN passes."""
     cdef double[9] R
     cdef double size = 0.0
     cdef int i, j, k, columns
@@ -92,11 +92,11 @@ cdef class InverseLayout:
     ----------
     compiled : CompiledModel
     tasks : list of tuple
-        (kind, frame, base, rotation weight, distance weight, three numbers of the point or axis, axes).
+        (kind, frame, base, rotation weight, distance weight, the point or axis as three numbers, axes).
     lower, upper : ndarray, shape (num_positions,)
         Limits.
     locked : sequence of int, or None
-        Dofs of a Context that cannot move.
+        For each dof whether a Context locks it.
     posture : (ndarray, float) or None
         Positions and weight.
     """
@@ -109,12 +109,12 @@ cdef class InverseLayout:
 
     @property
     def num_errors(self):
-        """How many errors all tasks have."""
+        """The number of errors of all tasks."""
         return self.tables.num_errors
 
     @property
     def num_columns(self):
-        """How many dofs move."""
+        """The number of dofs that move."""
         return self.tables.num_columns
 
     cdef int* keep_ints(self, numbers) except NULL:
@@ -128,7 +128,7 @@ cdef class InverseLayout:
         return <double*>cnp.PyArray_DATA(array)
 
     cdef list way(self, int frame):
-        """Mobods from World's children to that of a frame."""
+        """Return the mobods on the path from a child of World to that of a frame."""
         cdef const Model* m = &self.compiled.model
         cdef int i = m.mobod[m.frame_node[frame]]
         cdef list found = []
@@ -289,18 +289,18 @@ cdef class InverseLayout:
             self.tables.num_posture_nodes, self.tables.posture_nodes = len(nodes), self.keep_ints(nodes)
 
     def take_goals(self, list parts, Py_ssize_t count):
-        """Return goals as rows of the numbers that tasks need, (count, num_goal).
+        """Return goals in the solver's layout, (count, num_goal).
 
         Parameters
         ----------
         parts : list of ndarray, shape (count or 1, n)
-            Of each task: poses (n = 16), rotations (9), or vectors.
+            For each task: poses (n = 16), rotations (9), or vectors.
         count : int
 
         Raises
         ------
         ArgumentValueError
-            When a pose, a rotation or a direction is not one. NaN is left as it is.
+            If a pose, a rotation or a direction is invalid. NaN is left as it is.
         """
         cdef const Task* task = self.tables.tasks
         cdef const double* g
@@ -324,7 +324,7 @@ cdef class InverseLayout:
         Raises
         ------
         SingularityError
-            When a quaternion is zero.
+            If a quaternion is zero.
         """
         cdef const Model* m = &self.compiled.model
         cdef const Tables* o = &self.tables

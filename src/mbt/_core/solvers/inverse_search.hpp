@@ -2,8 +2,8 @@
 //
 // Damping in proportion to the error: T. Sugihara, "Solvability-Unconcerned Inverse Kinematics by the Levenberg-Marquardt
 // Method", IEEE T-RO 27 (2011). A dof at a limit that its gradient points beyond leaves the step: D. P. Bertsekas,
-// "Projected Newton Methods", SIAM J. Control Optim. 20 (1982). An attempt that no longer gets better makes room for the
-// next one. No lane reads another: an attempt ends the same whatever runs beside it.
+// "Projected Newton Methods", SIAM J. Control Optim. 20 (1982). An attempt that no longer improves makes room for the
+// next one. No lane reads another: the result of an attempt does not depend on what runs beside it.
 #pragma once
 
 #include <cmath>
@@ -18,40 +18,40 @@ struct InverseProblem {
   const void* owner;              // for the functions below
   int nq, num_columns, num_rows;  // rows in multiples of three
   int num_goal;                   // numbers of a goal
-  int num_blocks;                 // orientations: not q + v
+  int num_blocks;                 // orientations, which do not move as q + v
   const int* position;            // (num_columns,) of the coordinate, -1 where its rate is not v
   const double* lower;            // (num_columns,)
   const double* upper;
   const double* center;           // (num_columns,) of seeds, NaN: that of the start
   const double* spread;           // (num_columns,) half the width of the interval of seeds
   const double* turn;             // (num_columns,) 2 pi where positions repeat, else 0
-  const double* lowest;           // (nq,) -inf of what is locked
+  const double* lowest;           // (nq,) -inf where locked
   const double* highest;
-  int num_errors;                 // rows of tasks; others are those of constraints
+  int num_errors;                 // rows of tasks; the others belong to constraints
   double rotation_tolerance, distance_tolerance, constraint_tolerance;
   double posture_weight;
   bool is_secondary;              // some rows never cost success
   int max_steps;
   std::ptrdiff_t num_work;        // Lanes, for `evaluate`
-  // Weighted errors e (rows) and their derivatives J (columns, rows) with respect to -v; `z` (columns), the way to the
-  // posture, or null. Without J errors have no weights. Returns the largest error that counts, squared, its tolerance
-  // being 1. What is always zero of J and e is not written.
+  // Computes weighted errors e (rows) and their derivatives J (columns, rows) with respect to -v; and, unless null, the
+  // way `z` (columns) to the posture. If J is null, errors have no weights. Returns the square of the largest error
+  // that counts, in units of its tolerance. Entries of J and e that are always zero are not written.
   Lanes (*evaluate)(
       const InverseProblem* x, const Lanes* q, const Lanes* goal, const Lanes* secondary, Lanes* work, Lanes* e, Lanes* J,
       Lanes* z);
-  // q moved along d (columns) into y, within limits.
+  // Moves q along d (columns), within limits, and writes y.
   void (*move)(const InverseProblem* x, const Lanes* q, const Lanes* d, Lanes* y);
-  // How far a is from b, squared.
+  // The squared distance from a to b.
   double (*distance)(const InverseProblem* x, const double* a, const double* b);
 };
 
 struct Attempt {
-  double cost;  // sum of squares of weighted errors, before the last step
+  double cost;  // sum of squared weighted errors before the last step
   int steps;
   bool met;
 };
 
-// What the lanes of a thread hold between steps.
+// The attempts in the lanes of a thread.
 class Flight {
   static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
@@ -89,7 +89,7 @@ class Flight {
   bool runs(int l) const { return running >> l & 1u; }
   void stop() { running = 0; }
 
-  // Begin attempt `which` in a lane. `patient`: it goes on where others would count as stalled, and longer.
+  // Begins attempt `which` in a lane. `patient`: it goes on where others count as stalled, and for more steps.
   void begin(int l, std::ptrdiff_t which, const double* from, const double* to, bool patient) {
     for (int k = 0; k < x->nq; ++k) set_lane(q[k], l, from[k]);
     for (int k = 0; k < x->num_goal; ++k) set_lane(goal[k], l, to[k]);
@@ -105,13 +105,13 @@ class Flight {
     checkpoint[l] = kInfinity;
   }
 
-  // Fill the whole register with the state of a lane, where nothing else runs: numbers that are no NaN.
+  // Fills the whole register with the state of the only running lane, so that no lane holds NaN.
   void fill(int l) {
     for (int k = 0; k < x->nq; ++k) q[k] = Lanes(lane(q[k], l));
     for (int k = 0; k < x->num_goal; ++k) goal[k] = Lanes(lane(goal[k], l));
   }
 
-  // One step of all lanes. Which of them are done, as bits; their positions are in `q`.
+  // Takes one step in all lanes. Returns which of them are done, as bits; their positions are in `q`.
   unsigned step(bool polish) {
     const int n = x->num_columns, r = x->num_rows;
     Lanes* posture = x->posture_weight != 0.0 ? z : nullptr;
@@ -128,7 +128,7 @@ class Flight {
       for (int k = 0; k < n; ++k) z[k] = z[k] * share;
       damping += w;
     }
-    // In most lanes an attempt goes on, from where it is or from where it was.
+    // In most lanes the attempt goes on, from its new positions or from the previous ones.
     const Lanes before = *cost;
     *steps += Lanes(1.0);
     *since += Lanes(1.0);
@@ -153,7 +153,7 @@ class Flight {
       if (worse) back |= bit;
       set_lane(*cost, l, worse ? lane(before, l) : c);
       if (!(c < kInfinity) || is_last) {
-        done |= bit;  // and no step
+        done |= bit;  // without a step
         continue;
       }
       if (lane(*since, l) < lane(*window, l)) continue;
@@ -198,8 +198,8 @@ class Flight {
       largest = select_lt(largest, size, size, largest);
     }
     const Lanes scale = select_lt(Lanes(kLargestStep), largest, Lanes(kLargestStep) / largest, Lanes(1.0));
-    // A step that made matters worse is taken again, shorter, from where it began. The last step of an attempt that has met
-    // its goal, if it is short, makes its error smaller still.
+    // A step that increased the cost is repeated, shorter, from where it began. The last step of an attempt that has
+    // met its goal, if it is short, reduces its error further.
     const unsigned polished = polish ? met & ~back : 0;
     const Lanes again(keep_lanes(back, 1.0)), returns(keep_lanes(back & done, 1.0));
     const Lanes moves = select_lt(
@@ -224,7 +224,7 @@ class Flight {
   }
 
   std::ptrdiff_t item[MBT_W];  // what runs in each lane
-  double lowest = kInfinity;   // cost that others have reached: attempts that will not get there are stalled
+  double lowest = kInfinity;   // cost that others have reached: attempts that will not reach it are stalled
 
  private:
   static constexpr double kLeastDamping = 1e-12;
@@ -234,7 +234,7 @@ class Flight {
   static constexpr double kShorter = 0.3;
   static constexpr int kWindow = 5, kPatientWindow = 12, kPatience = 4;
   static constexpr double kRatio = 0.7, kPatientRatio = 1.0 - 1e-9;
-  static constexpr double kOutlook = 4.0;  // windows, each of which lessens the cost by as much as the last one
+  static constexpr double kOutlook = 4.0;  // windows, each assumed to reduce the cost by as much as the last one
 
   void restore(unsigned back) {
     for (int l = 0; l < MBT_W; ++l)

@@ -1,4 +1,4 @@
-"""Errors of all tasks of inverse kinematics, of a state in each lane; and steps from state to state."""
+"""Errors of all tasks of inverse kinematics, with a state in each lane; and steps from state to state."""
 
 from libc.math cimport fabs
 
@@ -15,7 +15,7 @@ from mbt._core.solvers.inverse_tasks cimport (
 )
 
 cdef inline Py_ssize_t count_system_memory(const Model* model) noexcept nogil:
-    """Lanes that `evaluate` works with."""
+    """Return the Lanes of working memory that `evaluate` needs."""
     return (
         20*model.num_mobods + 2*model.angle_stride + 6*model.num_velocities + 96*model.num_bodies
         + 14*model.num_velocities + model.num_equations*(model.num_velocities + 1) + model.num_velocities + 64
@@ -54,7 +54,7 @@ cdef inline Lanes evaluate(
     Lanes* J,             # (num_columns, num_rows)  [1, m]    or NULL
     Lanes* z,             # (num_columns,)  [rad, m]           way to the posture, or NULL
 ) noexcept nogil:
-    """Errors and derivatives of all tasks and constraints, see `inverse_search.hpp`."""
+    """Compute errors and derivatives of all tasks and constraints; see `inverse_search.hpp`."""
     cdef const Owner* o = <const Owner*>x.owner
     cdef const Model* model = o.model
     cdef Lanes worst = Lanes(0.0)
@@ -89,7 +89,7 @@ cdef inline Lanes evaluate(
 
 
 cdef inline void move(const InverseProblem* x, const Lanes* q, const Lanes* d, Lanes* y) noexcept nogil:
-    """Along the rates d for one second, within limits."""
+    """Move q along d, as velocities for one second, within limits."""
     cdef const Owner* o = <const Owner*>x.owner
     cdef const Model* model = o.model
     cdef Lanes[6] rates
@@ -116,7 +116,7 @@ cdef inline void move(const InverseProblem* x, const Lanes* q, const Lanes* d, L
 
 
 cdef inline double distance(const InverseProblem* x, const double* a, const double* b) noexcept nogil:
-    """The sum of squares of differences of coordinates; of quaternions that of angles about the same."""
+    """Return the sum of squared differences of coordinates; for quaternions about the square of the angle."""
     cdef const Owner* o = <const Owner*>x.owner
     cdef const Model* model = o.model
     cdef double sum = 0.0, dot, difference
@@ -130,7 +130,7 @@ cdef inline double distance(const InverseProblem* x, const double* a, const doub
         node = o.t.blocks[k]
         first = model.q_start[node]
         if orientation_of(model.type[node]) == QUATERNION:
-            # 8 (1 - cos(angle/2)) is angle^2 but for the fourth order.
+            # 8 (1 - cos(angle/2)) is angle^2 up to the fourth order.
             dot = 0.0
             for i in range(first, first + 4):
                 dot += a[i]*b[i]

@@ -1,4 +1,4 @@
-"""Errors of each task of inverse kinematics and how velocities lessen them, of a state in each lane."""
+"""Errors of each task of inverse kinematics and the Jacobians that reduce them, with a state in each lane."""
 
 from mbt._core.algebra.records cimport Parameters, Pose
 from mbt._core.algebra.spatial cimport compose_pose4, cross, multiply_rotations, rotate4, set_pose4
@@ -70,24 +70,24 @@ cdef struct Owner:
     const Model* model
     const Switches* switches
     const Parameters[Lanes]* p
-    const Pose[Lanes]* X_NF      # (num_tasks, 2) on their mobods: frames, and their bases
+    const Pose[Lanes]* X_NF      # (num_tasks, 2) frames and bases on their mobods
     Tables t
 
 
 cdef struct Search:
-    # One evaluation, of a state in each lane.
+    # One evaluation, with a state in each lane.
     const InverseProblem* problem
     const Owner* owner
     const Model* model
     const Lanes* q
-    const Lanes* second          # what the weights of secondary tasks are multiplied by
+    const Lanes* second          # factor of the weights of secondary tasks
     Lanes* X_WN                  # (num_mobods, 4, 4)
-    Lanes* masses                # (num_mobods, 4)   mass and first moment, with what is outboard
+    Lanes* masses                # (num_mobods, 4)   mass and first moment, with all that is outboard
     Lanes* sines
     Lanes* cosines
     Lanes* G                     # (6, nv)           columns of joints not revolute about z
     Lanes* e                     # (num_rows,)       errors
-    Lanes* J                     # (num_columns, num_rows)  how velocities lessen them, or NULL
+    Lanes* J                     # (num_columns, num_rows)  decrease of errors per velocity, or NULL
 
 
 cdef inline void calc_frame_on_mobod(
@@ -121,7 +121,7 @@ cdef inline void calc_frame_pose(
 cdef inline void get_motion(
     const Search* s, int i, int dof, const Lanes* p_WF, Lanes* z, Lanes* u
 ) noexcept nogil:
-    """Angular and linear velocity of F per rate of a dof of mobod i."""
+    """Compute the angular and linear velocity of F per rate of a dof of mobod i."""
     cdef const Model* model = s.model
     cdef const Lanes* X = s.X_WN + 16*i
     cdef Lanes[3] r
@@ -138,7 +138,7 @@ cdef inline void get_motion(
 
 
 cdef inline Lanes larger(Lanes a, Lanes b) noexcept nogil:
-    """The larger one, and NaN where one is: b where a is."""
+    """Return the larger one; NaN where either is NaN."""
     return select_lt(a, b, b, a) + Lanes(0.0)*b
 
 
@@ -177,7 +177,7 @@ cdef inline Lanes evaluate_pose(
                 R[3*i + j] = goal[4*i + j]
             p[i] = goal[4*i + 3]
         compose_pose4(X_WA, R, p, X_WG)
-    # In axes of World, those of F when the error is asked for: neither its length nor steps depend on that.
+    # In the axes of World; of F if the caller asks for errors. Neither length nor steps depend on the axes.
     for i in range(3):
         p[i] = X_WG[4*i + 3] - X_WF[4*i + 3]
         p_WF[i] = X_WF[4*i + 3]
@@ -241,7 +241,7 @@ cdef inline Lanes evaluate_pose(
 cdef inline Lanes evaluate_vector(
     const Search* s, const Task* task, const Pose[Lanes]* X_NF, const Lanes* goal
 ) noexcept nogil:
-    """Of a point, or of a direction: the chord between two unit vectors."""
+    """Evaluate the task of a point, or of a direction, whose error is the chord between two unit vectors."""
     cdef const InverseProblem* x = s.problem
     cdef const Owner* o = s.owner
     cdef const Model* model = s.model
@@ -287,7 +287,7 @@ cdef inline Lanes evaluate_vector(
 
 
 cdef inline void calc_composite_masses(const Owner* o, const Lanes* X_WN, Lanes* masses) noexcept nogil:
-    """Of each mobod with what is outboard of it: mass, and its first moment about the origin of World."""
+    """Compute the mass of each mobod with all outboard of it, and its first moment about the origin of World."""
     cdef const Model* model = o.model
     cdef Lanes[3] h
     cdef int i, j, k
@@ -328,7 +328,7 @@ cdef inline Lanes evaluate_center(const Search* s, const Task* task, const Lanes
         size = size + y*y
     for k in range(1, model.num_mobods if J != NULL else 1):
         joint = &model.joints[k]
-        # A part without mass moves nothing.
+        # A part without mass moves no center of mass: any divisor will do.
         share = Lanes(1.0)/select_lt(Lanes(0.0), masses[4*k], masses[4*k], Lanes(1.0))
         for j in range(3):
             center[j] = masses[4*k + 1 + j]*share

@@ -1,4 +1,4 @@
-// The error of a pose and its derivatives, of one state or of one in each lane, without branches.
+// The error of a pose and its derivatives, for one state or one in each lane, without branches.
 #pragma once
 
 #include "scalars/lanes.hpp"
@@ -36,7 +36,7 @@ static inline void rotation_logarithm(const S* R, S* w, S* angle, S* c, S* d) {
     for (int j = 0; j < 4; ++j) q[j] = select_lt(largest, own, rows[i][j], q[j]);
     largest = select_lt(largest, own, own, largest);
   }
-  // What follows does not depend on the length of q: no division waits for that.
+  // What follows does not depend on the length of q, so no division has to wait for it.
   const S sign = select_lt(q[0], S(0.0), S(-1.0), S(1.0));
   const S real = sign * q[0];
   const S squared = q[1] * q[1] + q[2] * q[2] + q[3] * q[3] + S(1e-200);
@@ -59,7 +59,7 @@ static inline void rotation_logarithm(const S* R, S* w, S* angle, S* c, S* d) {
   *d = select_lt(z, S(0.25), near_d, far_d);
 }
 
-// A = 1 - [w]/2 + c [w]^2: what a rotation changes of log(R), its rates being those of R on the left.
+// A = 1 - [w]/2 + c [w]^2: the derivative of log(R) with respect to a rotation on the left of R.
 template <class S>
 static inline void set_rotation_rates(const S* w, const S& c, S* A) {
   const S x = c * w[0], y = c * w[1], z = c * w[2];
@@ -104,8 +104,8 @@ static inline void pose_error(const S* R, const S* p, S* e, S* A, S* B, S* angle
   set_rotation_rates_along<S>(e, e + 3, c, d, B);
 }
 
-// What a dof changes of the error of a pose: with its motion [z; u], rows A z of the rotation and B z + A u of the
-// translation; -1: not wanted.
+// Sets the column of a dof in the Jacobian of a pose's error: with its motion [z; u], the rows A z of the rotation and
+// B z + A u of the translation; a row of -1 is omitted.
 template <class S>
 static inline void set_pose_column(
     const S* z, const S* u, const S* A, const S* B, int rotation_row, int distance_row, S* J) {

@@ -24,7 +24,7 @@ cdef extern from "geometry/contacts.hpp" namespace "MBT_NS" nogil:
         const double* friction
 
 
-# Of a scene: doubles of working memory; and the contacts of a state, at most MOST_SPOTS of each pair.
+# The doubles of working memory that a scene needs; and the contacts in a state, at most MOST_SPOTS per pair.
 cdef Py_ssize_t count_memory_of_contacts(const ContactTables* x) noexcept nogil
 cdef int find_contacts_of(
     const ContactTables* x, const double* X_WB, const double* V_WB, double h, double margin, double* memory,

@@ -33,13 +33,13 @@ cdef int find_contacts_of(
 
 
 cdef class ContactCore:
-    """What shapes of a scene do where they touch.
+    """Contact parameters of the shapes of a scene.
 
     Parameters
     ----------
     scene : Scene
     stiffness, dissipation, friction : ndarray, shape (num_pairs,)
-        Of each pair [N/m], [s/m], [1].
+        Per pair [N/m], [s/m], [1].
     """
 
     def __cinit__(self, Scene scene not None, stiffness, dissipation, friction):
@@ -65,7 +65,7 @@ cdef class ContactCore:
         self.tables.friction = data(friction)
 
     def find(self, X_WB, double margin):
-        """Return the points of pairs that are less than `margin` apart: pairs, points, normals, gaps.
+        """Return the contact points of pairs less than `margin` apart: pairs, points, normals, gaps.
 
         Parameters
         ----------

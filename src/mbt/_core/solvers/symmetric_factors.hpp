@@ -1,7 +1,7 @@
 // Factors of symmetric matrices of trees: A = L' L from the last row on, which keeps the zeros between branches.
 //
-// Of a mass matrix row k of L has entries only where a dof is on the path from World to k. Each row of factors knows
-// its columns: how many, then which, or none where all from the first one on count, zeros among them too.
+// For a mass matrix, row k of L has entries only for dofs on the path from World to k. Each row has a list of columns:
+// their number, then which. Where that number is k, all columns in front of the diagonal count, zeros too.
 #pragma once
 
 #include <cmath>
@@ -9,10 +9,10 @@
 
 namespace mbt_convex {
 
-// Of as many, zeros that a loop over all passes cost less than a list of the others.
+// From this many columns on, a loop over all of them, zeros too, may cost less than one over a list.
 constexpr int kManyColumns = 24;
 
-// With four sums, so that no addition waits for the one before.
+// With four sums, so that no addition waits for the previous one.
 inline double dot(int n, const double* a, const double* b) {
   double s0 = 0.0, s1 = 0.0, s2 = 0.0, s3 = 0.0;
   int i = 0;
@@ -26,7 +26,7 @@ inline double dot(int n, const double* a, const double* b) {
   return (s0 + s1) + (s2 + s3);
 }
 
-// y -= factor x, which do not overlap.
+// y -= factor x; x and y do not overlap.
 inline void subtract(int n, double factor, const double* __restrict x, double* __restrict y) {
   for (int i = 0; i < n; ++i) y[i] -= factor*x[i];
 }
@@ -45,7 +45,7 @@ inline void add_outer(int n, double weight, const double* a, const double* b, do
   }
 }
 
-// Of a row: how many columns in front of the diagonal, which.
+// The list of a row's columns in front of the diagonal: how many, then which.
 inline int* columns_of(int n, int* columns, int k) { return columns + std::ptrdiff_t(n)*k; }
 inline const int* columns_of(int n, const int* columns, int k) { return columns + std::ptrdiff_t(n)*k; }
 
@@ -57,8 +57,8 @@ inline void subtract_four(
   for (int i = 0; i < n; ++i) y[i] -= (f0*x0[i] + f1*x1[i]) + (f2*x2[i] + f3*x3[i]);
 }
 
-// Row k of A becomes that of L; its columns are listed, or taken for all where most of them are. False where its pivot
-// is not greater than a share of `diagonal`.
+// Replaces row k of A by that of L; lists its columns, or counts all where most are not zero. False if its pivot is not
+// greater than a share of `diagonal`.
 inline bool finish_row(int n, int k, double diagonal, double* A, int* columns) {
   double* row = A + std::ptrdiff_t(n)*k;
   int* list = columns_of(n, columns, k);
@@ -73,7 +73,7 @@ inline bool finish_row(int n, int k, double diagonal, double* A, int* columns) {
   return true;
 }
 
-// What row k of L takes from the rows in front of it, from `end` - 1 on.
+// Subtracts the products with row k of L from the rows in front of it, from `end` - 1 down.
 inline void take_row(int n, int k, int end, double* A, const int* columns) {
   const double* row = A + std::ptrdiff_t(n)*k;
   const int* list = columns_of(n, columns, k);
@@ -89,7 +89,8 @@ inline void take_row(int n, int k, int end, double* A, const int* columns) {
   }
 }
 
-// The lower triangle becomes L, the upper one is lost; `columns` (n, n). Of rows with all columns four go at once.
+// Replaces the lower triangle by L and overwrites the upper one; `columns` (n, n). Rows with all columns are taken four
+// at once.
 inline bool factorize(int n, double* A, int* columns) {
   for (int k = 1; k < n; ++k) A[k] = A[std::ptrdiff_t(n)*k + k];
   const double first = n ? A[0] : 0.0;
@@ -105,7 +106,7 @@ inline bool factorize(int n, double* A, int* columns) {
       if (p && !finish_row(n, k - p, A[k - p], A, columns)) return false;
       rows[p] = A + std::ptrdiff_t(n)*(k - p);
       is_full &= columns_of(n, columns, k - p)[0] == k - p;
-      // In the other rows of the four.
+      // From the other rows of the four.
       for (int i = k - p - 1; i > k - 4; --i) subtract(i + 1, rows[p][i], rows[p], A + std::ptrdiff_t(n)*i);
     }
     k -= 3;

@@ -1,4 +1,4 @@
-"""Many states of differential kinematics: which of them a thread solves; and what goals may be."""
+"""Many states of differential kinematics: the states that a thread solves; and the check of goals."""
 
 from libc.math cimport fabs, sqrt
 from libc.stdlib cimport free, malloc
@@ -10,7 +10,7 @@ from mbt._core.solvers.differential_step cimport (
 
 cdef enum:
     SAMPLES_PER_PART = 64
-    PARTS_PER_RUN = 16       # between two looks at signals
+    PARTS_PER_RUN = 16       # between two checks for signals
 
 
 cdef struct Job:
@@ -22,7 +22,7 @@ cdef struct Job:
     Py_ssize_t q_stride
     const double* last           # NULL: not known
     Py_ssize_t last_stride
-    int num_distances            # of these in use:
+    int num_distances            # how many of the next are in use
     const double* distance_rows
     Py_ssize_t distance_stride   # in distances
     const double* distance_least
@@ -33,7 +33,7 @@ cdef struct Job:
 
 
 cdef inline int run_part(const void* shared, int part) noexcept nogil:
-    """Every `num_parts`-th stretch of the samples from number `part` on."""
+    """Solve every `num_parts`-th stretch of the samples, from number `part` on."""
     cdef const Job* job = <const Job*>shared
     cdef const Problem* x = job.problem
     cdef double* memory = <double*>malloc(count_doubles(x)*sizeof(double))
@@ -55,7 +55,7 @@ cdef inline int run_part(const void* shared, int part) noexcept nogil:
 
 
 cdef inline bint check_goal(const VelocityTask* task, double* g) noexcept nogil:
-    """Whether numbers are a goal of a task, to six digits. Directions get unit length. NaN is let through."""
+    """Whether numbers are a valid goal of a task, to six digits. Normalizes directions. NaN passes."""
     cdef double[3] u
     cdef double dot, length
     cdef int i, j, k

@@ -1,4 +1,4 @@
-// Rows of the tasks of differential kinematics: weighted errors, and what dofs change of them, of one state.
+// Rows of the tasks of differential kinematics in one state: weighted errors and their Jacobians.
 #pragma once
 
 #include "solvers/pose_errors.hpp"
@@ -12,7 +12,7 @@ struct VelocityColumn {
 };
 
 struct VelocityTask {
-  int kind, frame, base, goal;     // goal: where its numbers begin
+  int kind, frame, base, goal;     // goal: where it begins in the row of goals
   int rotation_row, distance_row;  // -1: none
   double rotation_weight, distance_weight;
   double point[3];                 // or an axis
@@ -32,7 +32,7 @@ static inline void add_cross_product(const double* a, const double* b, double* y
   y[2] += a[0] * b[1] - a[1] * b[0];
 }
 
-// Angular and linear velocity of a point of World at p, per rate of a dof.
+// Angular and linear velocity of a point at p in World, per rate of a dof.
 static inline void set_dof_motion(
     const VelocityColumn& c, const double* X_WB, const double* H_PB_W, const double* p, double* w, double* v) {
   const double* X = X_WB + 16 * c.node;
@@ -83,7 +83,7 @@ static inline void set_pose_rows(
   }
 }
 
-// A point of a frame, or where `is_point` is false a direction: the chord between two unit vectors.
+// A point of a frame; or, unless `is_point`, a direction, whose error is the chord between two unit vectors.
 static inline void set_vector_rows(
     const VelocityTask* task, const VelocityColumn* columns, bool is_point, const double* X_WF, const double* goal,
     const double* X_WB, const double* H_PB_W, int n, double* e, double* J) {
@@ -114,7 +114,7 @@ static inline void set_center_rows(
     e[task->distance_row + i] = task->distance_weight * (goal[i] - masses[1 + task->axes[i]] / masses[0]);
   for (int k = task->first_column; k < task->end_column; ++k) {
     const double* outboard = masses + 4 * columns[k].node;
-    if (outboard[0] == 0.0) continue;  // moves no mass
+    if (outboard[0] == 0.0) continue;  // the dof moves no mass
     for (int i = 0; i < 3; ++i) center[i] = outboard[1 + i] / outboard[0];
     set_dof_motion(columns[k], X_WB, H_PB_W, center, w, v);
     const double share = task->distance_weight * outboard[0] / masses[0];
