@@ -237,7 +237,7 @@ def test_files_that_cannot_be(driven: mbt.Trajectory, tmp_path: Path) -> None:
     (tmp_path / "5.npz").write_text("no archive")
     (tmp_path / "6.npz").write_bytes(good.read_bytes()[:900])
     for i in range(7):
-        with pytest.raises(mbt.ArgumentValueError, match="cannot be read: it is not what save"):
+        with pytest.raises(mbt.ArgumentValueError, match=r"cannot be read: save\(\) did not write it"):
             mbt.Trajectory.load(tmp_path / f"{i}.npz")
 
 
