@@ -1,8 +1,8 @@
 """Find calls that read uninitialized memory, as JSON: `python -m support.unwritten_memory TREE ...`.
 
 Runs with `MALLOC` in place of malloc. New memory, and the stack, are filled with a word that the processor
-reports when computing with it. Each call is made twice in a new thread, whose working memory is new, and
-keeps the memory of the first call.
+reports when computing with it. Each call is made twice in a new thread, whose working memory is new and
+then keeps what the first call left in it.
 """
 
 from __future__ import annotations

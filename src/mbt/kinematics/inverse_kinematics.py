@@ -55,7 +55,7 @@ class InverseKinematics(SolutionDerivatives):
 
     Examples
     --------
-    The tool of an arm shall be at a point and point down; it may turn about its axis:
+    The tool of an arm shall reach a position and point down; it may turn about its axis:
 
     >>> import mbt
     >>> from mbt.models import model_path

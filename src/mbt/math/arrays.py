@@ -1,7 +1,7 @@
 """Checks and conversions of arguments: the slow path.
 
 The compiled methods accept a float64, C-contiguous array of the right shape directly. Everything else
-comes here and is either converted to such an array or rejected with a message that names the
+comes here and is either converted to such an array or rejected with a message that names
 the argument.
 """
 

@@ -35,7 +35,7 @@ class PiecewiseConstantCurvatureTrajectory:
     ----------
     breaks : array_like, shape (n + 1,)
         Arc length [m] where each piece begins, and where the last one ends: 0 first, increasing.
-    Curvature of each piece [rad/m]; positive turns left, about the normal of the plane. Zero is a
+    turning_rates : array_like, shape (n,)
         Curvature of each piece [rad/m]; positive turns left, about the normal of the plane. Zero is a
         straight line.
     initial_curve_tangent : array_like, shape (3,)

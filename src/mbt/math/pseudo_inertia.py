@@ -157,7 +157,7 @@ def nearest_physically_consistent_inertia(
     """Return the inertial parameters nearest to `pi` that belong to a body, or to a limit of bodies.
 
     It projects the pseudo-inertia onto the cone of positive semidefinite matrices: eigenvalues below the
-    smallest one allowed are raised to it. Nearest in the Frobenius norm of the pseudo-inertia J,
+    smallest one allowed are raised to it. Nearest means: in the Frobenius norm of J,
     ``|dS|^2 + 2 |d(m c)|^2 + dm^2`` with ``S = tr(I)/2 1 - I``. It does not depend on the axes of the frame
     E, but on the point P and on the unit of length: `length` says how many kg m^2 of second moments weigh
     as much as one kg of mass.

@@ -74,8 +74,8 @@ class SolverSteps(NamedTuple):
         Residual of the optimality condition, relative to the momenta that it sums.
     at_limit : ndarray of bool, shape (..., n, num_velocities)
         Whether a position limit pushed.
-    Whether a servo was at its effort limit; False for plain motors.
-        Whether a servo was at its effort limit; False of plain motors.
+    saturated : ndarray of bool, shape (..., n, num_actuators)
+        Whether a servo was at its effort limit; False for plain motors.
     """
 
     iterations: npt.NDArray[np.intp]

@@ -98,8 +98,8 @@ def calc_over_time(
 def integrals_over_steps(time: FloatArray, rate: FloatArray) -> FloatArray:
     """Return the integrals between successive samples, (..., n - 1), of a rate (..., n).
 
-    Interior steps of equal length: exact for the cubic polynomial through the two samples and their
-    neighbours, at either end through the nearest four samples; otherwise by the trapezoidal rule.
+    If all steps are equal, they are those of the cubic polynomial through the two samples and their
+    neighbours (at either end, through the nearest four samples), otherwise of the trapezoidal rule.
     """
     steps = np.diff(time)
     integrals: FloatArray = 0.5 * steps * (rate[..., :-1] + rate[..., 1:])

@@ -182,7 +182,7 @@ def rollout(
         Shapes that touch, with ``method="implicit"``.
     out : tuple of two (ndarray or None), optional
         Arrays of the shapes of the results, float64, C-contiguous, written in place and returned; this saves
-        saves the time to allocate memory. Left untouched when an argument is rejected.
+        the time to allocate memory. Left untouched when an argument is rejected.
 
     Returns
     -------
