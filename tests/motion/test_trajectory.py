@@ -213,7 +213,7 @@ def test_tables_of_text(driven: mbt.Trajectory, tmp_path: Path) -> None:
 
 
 def test_files_that_cannot_be(driven: mbt.Trajectory, tmp_path: Path) -> None:
-    with pytest.raises(mbt.ArgumentValueError, match=r"path: expected a file \.npz or .csv, got 'a.txt'"):
+    with pytest.raises(mbt.ArgumentValueError, match=r"path: expected an \.npz or .csv file, got 'a.txt'"):
         driven.save("a.txt")
     with pytest.raises(mbt.ArgumentValueError, match="cannot be written"):
         driven.save(tmp_path / "no folder" / "a.npz")

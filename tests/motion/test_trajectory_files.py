@@ -91,7 +91,7 @@ def write_archive(path: Path, members: dict[str, bytes]) -> None:
 
 def test_tables_are_not_read(swing: mbt.Trajectory, tmp_path: Path) -> None:
     swing.save(tmp_path / "swing.csv")
-    with pytest.raises(mbt.ArgumentValueError, match=r"cannot be read: a table .* a file \.npz of save"):
+    with pytest.raises(mbt.ArgumentValueError, match=r"cannot be read: a table .* an \.npz file of save"):
         mbt.Trajectory.load(tmp_path / "swing.csv")
 
 

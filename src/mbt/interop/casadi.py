@@ -41,7 +41,7 @@ Shape = tuple[int, ...]
 Chain = tuple[Shape, ...]
 
 _HINT = (
-    "; let the solver approximate the Hessian, IPOPT by the option "
+    "; ask the solver for a limited-memory Hessian, in IPOPT with the option "
     '{"ipopt.hessian_approximation": "limited-memory"}'
 )
 #: Names of the results, for functions with several.
