@@ -118,7 +118,7 @@ def find_open_loops(task: Task, trajectory: Trajectory, *, is_known_wrong: bool)
     with np.errstate(all="ignore"):
         stuck = describe_stuck(task.tree, start, end)
         if stuck:
-            return [f"all or part of the model is stuck: it has {stuck}"]
+            return [f"the model is stuck, in whole or in part: it has {stuck}"]
         opened = "" if is_known_wrong else describe_opened(task.tree, start, end)
         if opened:
             other = "'rk4'" if task.method == "implicit" else "'implicit'"
