@@ -118,7 +118,7 @@ def test_a_simulation_that_cannot_go_on(capsys: pytest.CaptureFixture[str]) -> N
         (["--velocity", "elbow=1,2"], "elbow"),
         (["--duration", "0"], "duration: expected a finite number > 0, got 0"),
         (["--method", "euler"], "method: expected one of 'semi_implicit_euler', 'rk4'"),
-        (["--save", "fall.txt"], "path: expected a file .npz or .csv, got 'fall.txt'"),
+        (["--save", "fall.txt"], "path: expected an .npz or .csv file, got 'fall.txt'"),
     ],
 )  # fmt: skip
 def test_messages(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -270,7 +270,7 @@ def test_several_results() -> None:
     for a, b in zip(got, wanted, strict=True):
         np.testing.assert_allclose(a, b, rtol=0, atol=1e-12)
     twice = (out[1], out[1], None)
-    with pytest.raises(mbt.ArgumentValueError, match=r"out\[0\] and out\[1\]: expected arrays apart"):
+    with pytest.raises(mbt.ArgumentValueError, match=r"out\[0\] and out\[1\]: .* do not overlap"):
         fast.inverse_dynamics_derivatives(*x, out=twice)
     with pytest.raises(mbt.ArgumentTypeError, match="out: expected a tuple of 3"):
         fast.inverse_dynamics_derivatives(*x, out=out[1])

@@ -563,7 +563,7 @@ def test_bad_out_is_refused_and_nothing_is_written(tick: Any, states: Any) -> No
             mbt.ShapeError,
             r"out\['error'\]: expected shape \(6,\), got \(5,\)",
         ),
-        ({"tau": kept, "error": kept}, mbt.ArgumentValueError, "expected arrays apart from each other"),
+        ({"tau": kept, "error": kept}, mbt.ArgumentValueError, "expected arrays that do not overlap"),
         ({"tau": kept, "force": kept}, mbt.UnknownNameError, "force"),
         (kept, mbt.ArgumentTypeError, "out: expected a dict of arrays, tau, error, distance, got ndarray"),
         ({"tau": kept, "error": np.zeros(6, np.float32)}, mbt.ArgumentTypeError, "float32"),

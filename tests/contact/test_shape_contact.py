@@ -290,7 +290,7 @@ def test_bad_contacts_are_refused():
         mbt.ShapeContact(tree)
     with pytest.raises(ArgumentTypeError, match=r"contacts: expected a mbt.ShapeContact"):
         mbt.simulate(tree, context, 1.0, method="implicit", contacts=contacts.scene)
-    with pytest.raises(ArgumentValueError, match=r"of another one; of an edited tree they are mbt\.Shape"):
+    with pytest.raises(ArgumentValueError, match=r"of another one; for an edited tree create mbt\.Shape"):
         mbt.simulate(tree, context, 1.0, method="implicit", contacts=make_contacts(other))
     for method in ("rk4", "RK45"):
         with pytest.raises(ArgumentValueError, match="method='implicit'"):

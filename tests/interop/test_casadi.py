@@ -303,7 +303,7 @@ def test_errors_name_the_argument(arm: mbt.MultibodyTree) -> None:
     q, v, tau = random_state(arm)
     with pytest.raises(mbt.ShapeError, match=r"q: expected shape \(6, n\) for n samples, got \(5, 1\)"):
         mcasadi.forward_dynamics(arm, casadi.MX.sym("q", 5), v, tau)
-    with pytest.raises(mbt.ShapeError, match="as many samples of each operand, or one, got 2 of q, 3 of v"):
+    with pytest.raises(mbt.ShapeError, match="number of samples of each operand, or one, got 2 of q, 3 of v"):
         mcasadi.forward_dynamics(arm, np.zeros((6, 2)), np.zeros((6, 3)), tau)
     with pytest.raises(mbt.ShapeError, match="q: expected a column for each sample"):
         mcasadi.mass_matrix(arm, np.zeros((2, 6, 1)))

@@ -439,7 +439,7 @@ def test_errors_name_the_argument() -> None:
         mcrocoddyl.ResidualModelFramePose(state, "nowhere", np.eye(4))
     with pytest.raises(mbt.ArgumentTypeError, match=r"frame: .* Pass the state that make_state\(tree\)"):
         mcrocoddyl.ResidualModelFramePose(crocoddyl.StateVector(12), tree.frames[1].name, np.eye(4))
-    with pytest.raises(mbt.ArgumentValueError, match="state: expected one of the tree of the frame"):
+    with pytest.raises(mbt.ArgumentValueError, match="state: expected one for the tree of the frame"):
         mcrocoddyl.ResidualModelFramePose(crocoddyl.StateVector(6), tree.frames[1], np.eye(4))
     with pytest.raises(mbt.ArgumentValueError, match="X_WR"):
         mcrocoddyl.ResidualModelFramePose(state, tree.frames[1], np.ones((4, 4)))

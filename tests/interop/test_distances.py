@@ -59,7 +59,7 @@ def test_of_jax(scene: mbt.CollisionModel, q: Array, rates: Array) -> None:
     np.testing.assert_array_equal(jax.jit(jax.vmap(program))(q), scene.distances(q))
     np.testing.assert_allclose(jax.vmap(jax.jacfwd(program))(q), rates, atol=1e-7)
     np.testing.assert_allclose(jax.jit(jax.vmap(jax.jacrev(program)))(q), rates, atol=1e-7)
-    with pytest.raises(mbt.MbtError, match="distances: it has first derivatives here, and no higher ones"):
+    with pytest.raises(mbt.MbtError, match="distances: it has first derivatives here, but no higher ones"):
         jax.hessian(lambda q: program(q).sum())(q[0])
 
 

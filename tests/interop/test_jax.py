@@ -106,7 +106,7 @@ def test_second_derivatives(tree_name: str, name: str) -> None:
     # In programs: without, each operation on arrays of each shape is compiled by itself.
     hessian = jax.jit(jax.hessian(cost))(x)
     np.testing.assert_allclose(hessian, expected, rtol=1e-5, atol=1e-5 * np.abs(expected).max())
-    with pytest.raises(mbt.MbtError, match="first and second derivatives here, and no higher ones"):
+    with pytest.raises(mbt.MbtError, match="first and second derivatives here, but no higher ones"):
         jax.jit(jax.jacfwd(jax.hessian(cost)))(x)
 
 

@@ -214,5 +214,5 @@ def test_arrays_in_a_program_of_jax(taker: str) -> None:
         jax.vmap(TAKERS[taker]),
         lambda x: jax.linearize(TAKERS[taker], x),
     ):
-        with pytest.raises(mbt.ArgumentTypeError, match=r"JAX traces: there call .*mbt\.interop\.jax"):
+        with pytest.raises(mbt.ArgumentTypeError, match=r"JAX traces: call .*mbt\.interop\.jax"):
             call(np.zeros((NV, NV)))

@@ -223,10 +223,10 @@ def test_armatures_of_several_degrees_of_freedom() -> None:
 @pytest.mark.parametrize(
     ("joint", "dof", "message"),
     [
-        ("FreeFlyer", 1, "joint 'j0' has an armature of translation in the axes of its child"),
+        ("FreeFlyer", 1, "joint 'j0' has a translational armature in the axes of its child"),
         ("FreeFlyer", 4, "joint 'j0' has an armature that is not the same about all axes"),
         ("Spherical", 0, "joint 'j0' has an armature that is not the same about all axes"),
-        ("Planar", 0, "joint 'j0' has an armature of translation in the axes of its child"),
+        ("Planar", 0, "joint 'j0' has a translational armature in the axes of its child"),
     ],
 )
 def test_an_armature_that_turns_with_the_child_is_told(joint: str, dof: int, message: str) -> None:

@@ -71,7 +71,7 @@ def test_names_and_refusals() -> None:
     bad.desired_contact_placement = pin.SE3.Random()
     other = pin.buildSampleModelManipulator()
     for constraints, error, match in (
-        ([bad], mbt.ArgumentValueError, r"constraints\[0\]: its frames are not to coincide"),
+        ([bad], mbt.ArgumentValueError, r"constraints\[0\]: its frames must not coincide"),
         ([ball, "pin"], mbt.ArgumentTypeError, r"constraints\[1\]: expected one of RigidConstraintModel"),
         (ball, mbt.ArgumentTypeError, "constraints: expected a list, got RigidConstraintModel"),
     ):

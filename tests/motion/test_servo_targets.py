@@ -168,7 +168,7 @@ def test_a_target_that_is_nan_ends_its_sample_alone(tree: mbt.MultibodyTree, cou
 
 def test_a_tree_without_servos_takes_none() -> None:
     tree = mbt.load_model(mbt.models.model_path("mbt_arm"))
-    with pytest.raises(mbt.ArgumentValueError, match="servo_velocities: expected none, for no actuator"):
+    with pytest.raises(mbt.ArgumentValueError, match="servo_velocities: expected none, as no actuator"):
         mbt.simulate(tree, tree.create_default_context(), 0.1, servo_velocities=np.zeros(6))
 
 

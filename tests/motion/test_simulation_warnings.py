@@ -116,7 +116,7 @@ def test_steps_that_nobody_can_take_are_no_cure() -> None:
     _, message = warned(tree, moving(tree, [1.0]), 0.1)
     assert "take dt" not in message
     assert message.endswith(
-        "give what it moves more inertia, as of a rotor, or take method='implicit', 'Radau' or 'BDF'"
+        "give more inertia to what it moves, as of a rotor, or take method='implicit', 'Radau' or 'BDF'"
     )
     for method in ("implicit", "Radau"):
         assert warned(tree, moving(tree, [1.0]), 0.1, method=method)[1] == ""

@@ -213,7 +213,7 @@ def test_tables_of_text(driven: mbt.Trajectory, tmp_path: Path) -> None:
 
 
 def test_files_that_cannot_be(driven: mbt.Trajectory, tmp_path: Path) -> None:
-    with pytest.raises(mbt.ArgumentValueError, match=r"path: expected a file \.npz or .csv, got 'a.txt'"):
+    with pytest.raises(mbt.ArgumentValueError, match=r"path: expected an \.npz or .csv file, got 'a.txt'"):
         driven.save("a.txt")
     with pytest.raises(mbt.ArgumentValueError, match="cannot be written"):
         driven.save(tmp_path / "no folder" / "a.npz")
@@ -237,7 +237,7 @@ def test_files_that_cannot_be(driven: mbt.Trajectory, tmp_path: Path) -> None:
     (tmp_path / "5.npz").write_text("no archive")
     (tmp_path / "6.npz").write_bytes(good.read_bytes()[:900])
     for i in range(7):
-        with pytest.raises(mbt.ArgumentValueError, match="cannot be read: it is not what save"):
+        with pytest.raises(mbt.ArgumentValueError, match=r"cannot be read: save\(\) did not write it"):
             mbt.Trajectory.load(tmp_path / f"{i}.npz")
 
 

@@ -1,1 +1,1 @@
-"""What several tests share: plain model descriptions, a NumPy reference, random trees, a URDF writer."""
+"""Shared by several tests: plain model descriptions, a NumPy reference, random trees, a URDF writer."""

@@ -1,4 +1,4 @@
-"""Derivatives of NumPy's functions, found without our rules."""
+"""Derivatives of NumPy's functions, computed without mbt's rules."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ def directional_derivatives(f: Callable[..., Any], values: Sequence[Any], seeds:
 
 
 def random_seeds(values: Sequence[Any], count: int, seed: int) -> list[Any]:
-    """Return directions in which all arguments move at once, slowly."""
+    """Return directions along which all arguments move at once, slowly."""
     rng = np.random.default_rng(seed)
     return [rng.uniform(-0.3, 0.3, (*np.shape(x), count)) for x in values]
 
 
 def assert_sound(x: AutoDiffArray) -> None:
-    """An array of its own kind, with two parts that fit and hold float64."""
+    """The array has the right type, and two float64 parts that fit together."""
     assert type(x) is AutoDiffArray
     assert type(x.value) is np.ndarray
     assert type(x.derivatives) is np.ndarray
@@ -49,7 +49,7 @@ def assert_sound(x: AutoDiffArray) -> None:
 
 
 def random_array(*shape: int, count: int = 2, seed: int = 1) -> AutoDiffArray:
-    """Return values and derivatives at random."""
+    """Return random values and derivatives."""
     rng = np.random.default_rng(seed)
     return AutoDiffArray(rng.normal(size=shape), rng.normal(size=(*shape, count)))
 

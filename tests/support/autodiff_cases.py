@@ -1,6 +1,6 @@
-"""Every function of NumPy that has a rule, with arguments away from kinks and poles.
+"""Every NumPy function with a derivative rule, with arguments away from kinks and poles.
 
-Those that not every version of NumPy has are looked up when they are called.
+Functions that not every version of NumPy has are looked up when they are called.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Chromium without a screen, and the colours of what it shows."""
+"""Chromium without a screen, and the colours of its pictures."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _OPTIONS = (
     "--disable-component-update", "--disable-sync", "--use-gl=angle", "--use-angle=swiftshader",
     "--enable-unsafe-swiftshader",
 )  # fmt: skip
-# For a machine that has much else to do; what works takes seconds.
+# Long enough for a busy machine; a working page takes seconds.
 PATIENCE = 120.0
 
 
 @contextmanager
 def open_page(profile: Path) -> Iterator[Any]:
-    """Open an empty page in a browser of its own."""
+    """Open an empty page in a separate browser."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
@@ -44,10 +44,10 @@ def open_page(profile: Path) -> Iterator[Any]:
 
 
 def take_picture(page: Any) -> np.ndarray:
-    """Return the picture of the scene, without what is beside it, shape (height, width, 3)."""
+    """Return a picture of the scene alone, shape (height, width, 3)."""
     from PIL import Image
 
-    # All at once: notifications may also close by themselves.
+    # Click all at once: notifications may also close by themselves.
     page.locator(".mantine-Notification-closeButton").evaluate_all(
         "buttons => buttons.forEach(b => b.click())"
     )
@@ -58,7 +58,7 @@ def take_picture(page: Any) -> np.ndarray:
 
 
 def project(point: np.ndarray, camera: Any, picture: np.ndarray) -> tuple[int, int]:
-    """Return the row and the column at which a camera of viser, with z upwards, sees a point."""
+    """Return the row and column at which a camera of viser, with z upwards, sees a point."""
     z = camera.position - camera.look_at
     z = z / np.linalg.norm(z)
     x = np.cross([0.0, 0.0, 1.0], z)
@@ -70,7 +70,7 @@ def project(point: np.ndarray, camera: Any, picture: np.ndarray) -> tuple[int, i
 
 
 def color_at(picture: np.ndarray, place: tuple[int, int]) -> str:
-    """Return which of some colours is around a pixel: red, green, grey, dark or white."""
+    """Return the dominant colour around a pixel: red, green, grey, dark or white."""
     row, column = place
     red, green, blue = picture[row - 1 : row + 2, column - 1 : column + 2].mean(axis=(0, 1))
     if red - max(green, blue) > 60:
@@ -81,7 +81,7 @@ def color_at(picture: np.ndarray, place: tuple[int, int]) -> str:
 
 
 def wait_for(page: Any, is_so: Callable[[np.ndarray], bool], keep: Path) -> np.ndarray:
-    """Return the first picture of which something is so; the last one is kept in a file."""
+    """Return the first picture that satisfies a condition; keep the last one in a file."""
     from PIL import Image
 
     end = time.monotonic() + PATIENCE

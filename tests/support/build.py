@@ -81,7 +81,7 @@ def make_path(joint: Joint) -> mbt.PiecewiseConstantCurvatureTrajectory:
 
 
 def layout_of(tree: mbt.MultibodyTree) -> Layout:
-    """Where the tree keeps its bodies and coordinates."""
+    """Where the tree stores its bodies and coordinates."""
     return Layout(
         {body.name: body.node_index for body in tree.bodies},
         {joint.name: joint.position_start for joint in tree.joints},
@@ -90,6 +90,6 @@ def layout_of(tree: mbt.MultibodyTree) -> Layout:
 
 
 def tree_and_reference(model: Model) -> tuple[mbt.MultibodyTree, Reference]:
-    """A tree and the reference that computes the same in the same order."""
+    """A tree, and the reference that computes the same quantities in the same order."""
     tree = build_tree(model)
     return tree, Reference(model, layout_of(tree))

@@ -1,6 +1,6 @@
-"""One table of the public calls that take or give arrays, for tests that every call must pass.
+"""A table of the public calls that take or return arrays, for tests that every call must pass.
 
-Values are small multiples of 1/8, so that they are the same numbers in float32 and in any byte order.
+Values are small multiples of 1/8, so that they are exact in float32 and in any byte order.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from support.description import Array
 class Call:
     """A public call with its array arguments.
 
-    `function(tree)` is what is called, `positional(tree, context, *values)` what with. `arguments` maps each
+    `function(tree)` is the callable, `positional(tree, context, *values)` its arguments; `arguments` maps an
     array argument to its shape, with "nq", "nv" and "nb" for the tree's sizes.
     """
 
@@ -163,11 +163,11 @@ _STEP = Call(
 
 
 def _joined(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function with the parts of its result in one array."""
+    """The function with the parts of its result joined in one array."""
     return lambda *arguments, **options: np.concatenate(function(*arguments, **options), -1)
 
 
-# Their results have parts, and so has `out`.
+# Their results have parts, and so does `out`.
 ROLLOUTS: dict[str, Call] = {
     "rollout": Call(
         lambda tree: functional.rollout,
@@ -181,7 +181,7 @@ ROLLOUTS: dict[str, Call] = {
 _ROLLOUT = replace(ROLLOUTS["rollout"], function=lambda tree: _joined(functional.rollout), has_out=False)
 _CONTEXT_ROLLOUT = replace(
     ROLLOUTS["tree.rollout"],
-    # Behind the state of the Context.
+    # Only the states after the initial one, which is the state of the Context.
     function=lambda tree: (
         lambda *arguments, **options: _joined(tree.rollout)(*arguments, **options)[..., 1:, :].copy()
     ),
@@ -201,7 +201,7 @@ def _of_one_step(function: Callable[..., Any]) -> Call:
 METHODS: dict[str, Call] = {
     "calc_inverse_dynamics": _method("calc_inverse_dynamics", known_vdot=("nv",)),
     "calc_forward_dynamics": _method("calc_forward_dynamics", tau_applied=("nv",)),
-    # Their `out` is a tuple, for tests of its own.
+    # Their `out` is a tuple, which has its own tests.
     "calc_inverse_dynamics_derivatives": _method(
         "calc_inverse_dynamics_derivatives", False, known_vdot=("nv",)
     ),
@@ -302,7 +302,7 @@ FUNCTIONS: dict[str, Call] = {
     "difference_positions": _function(functional.difference_positions, q0=("nq",), q1=("nq",)),
 }
 
-# Made of several quantities, they need room for those of all samples.
+# Composed of several quantities, they allocate room for those of all samples.
 WITH_ROOM = {"spatial_momentum", "centroidal_momentum_bias", "pose_error"}
 
 # Their results have parts.
@@ -312,7 +312,7 @@ STEPS: dict[str, Call] = {
     "step_derivatives": _of_one_step(functional.step_derivatives),
 }
 
-# Of trees with constraints.
+# For trees with constraints.
 CONSTRAINT_FUNCTIONS: dict[str, Call] = {
     "constraint_errors": _function(functional.constraint_errors, q=("nq",)),
     "constraint_jacobian": _function(functional.constraint_jacobian, q=("nq",)),
@@ -328,7 +328,7 @@ CONSTRAINT_FUNCTIONS: dict[str, Call] = {
 
 
 def _hold(tree: mbt.MultibodyTree, q: Array) -> tuple[Array, Array]:
-    """Rest is a motion that all constraints allow."""
+    """Constrained inverse dynamics at rest, which all constraints allow."""
     nv = tree.num_velocities
     return functional.constrained_inverse_dynamics(tree, q, np.zeros(nv), np.zeros(nv), np.arange(nv))
 
@@ -363,8 +363,8 @@ SETTERS: dict[str, Call] = {"context.q": _setter("q", q=("nq",)), "context.v": _
 
 CALLS: dict[str, Call] = METHODS | SCALARS | FUNCTIONS | STEPS | HELPERS | SETTERS
 WITH_OUT = [name for name, call in CALLS.items() if call.has_out]
-# Helpers look at their arguments in Python.
-# Three matrices are written into.
+# These write into three matrices.
 WITH_THREE_OUT = [name for name in CALLS if name.endswith("dynamics_derivatives")]
+# Helpers check their arguments in Python.
 COMPILED_WITH_OUT = [name for name in WITH_OUT if name not in HELPERS]
 WITH_ARGUMENTS = [(name, argument) for name, call in CALLS.items() for argument in call.arguments]

@@ -45,5 +45,5 @@ def get_case(name: str) -> Case:
 
 # Cases with at least one degree of freedom.
 MOVING = tuple(name for name in CATALOGUE if name not in ("world_only", "all_weld"))
-# A few that together have every joint type, direction and branching, for tests that repeat a lot.
+# A few that together cover every joint type, direction and branching, for tests that repeat a lot.
 FEW = ("one_floating_reversed", "arm7", "mixed8", "every_joint", "humanoid")

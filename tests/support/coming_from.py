@@ -1,4 +1,4 @@
-"""The tables of docs/coming_from: their rows, what both libraries compute with, how to compare."""
+"""The tables of docs/coming_from: their rows, the names used in them, and comparisons."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ ARM = mbt.models.model_path("mbt_arm").read_text(encoding="utf-8")
 
 
 def rows_of(page: str) -> list[Any]:
-    """Return heading, and the code of the first two cells, of each row that has code there.
+    """Return the heading and the code of the first two cells of each row with code.
 
-    Rows under "What is where" have words of two libraries, not code.
+    Rows under "What is where" have the terms of two libraries, not code.
     """
     rows, heading = [], ""
     for number, line in enumerate((PAGES / page).read_text(encoding="utf-8").splitlines(), start=1):
@@ -33,7 +33,7 @@ def rows_of(page: str) -> list[Any]:
 
 
 def arm() -> str:
-    """Return an arm that all libraries read alike: no damping, rotors, root that weighs, unbounded joint."""
+    """Return an arm that all libraries read alike: no damping, rotors, base mass or unbounded joints."""
     text = ARM
     for unlike in ("<transmission.*?</transmission>", "<dynamics[^>]*/>"):
         text = re.sub(unlike, "", text, flags=re.DOTALL)
@@ -44,7 +44,7 @@ def arm() -> str:
 
 
 def common(tree: mbt.MultibodyTree, q: np.ndarray | None = None, v: np.ndarray | None = None) -> Names:
-    """Return a tree with a state of it, and what the tables call it."""
+    """Return a tree with a state of it, under the names in the tables."""
     rng = np.random.default_rng(0)
     positions, velocities, a, tau = rng.uniform(-1.0, 1.0, (4, tree.num_velocities))
     q, v = positions if q is None else q, velocities if v is None else v
@@ -65,7 +65,7 @@ def common(tree: mbt.MultibodyTree, q: np.ndarray | None = None, v: np.ndarray |
 
 
 def evaluate(code: str, names: Names) -> Any:
-    """Run the statements of a cell, and return the value of the expression at its end."""
+    """Run the statements of a cell, and return the value of its last expression."""
     *statements, expression = code.split("; ")
     for statement in statements:
         exec(statement, names)
@@ -73,7 +73,7 @@ def evaluate(code: str, names: Names) -> Any:
 
 
 def assert_same(peer: Any, ours: Any) -> None:
-    """Numbers agree to rounding, several results one by one, names exactly."""
+    """Check that numbers agree to rounding, several results one by one, and names exactly."""
     if isinstance(peer, tuple):
         for one, other in zip(peer, ours, strict=True):
             assert_same(one, other)

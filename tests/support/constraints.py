@@ -1,4 +1,4 @@
-"""Constraints without any of the code that computes them: Jacobians of frames, and dense linear algebra."""
+"""Constraints computed without the code under test: Jacobians of frames, and dense linear algebra."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Array = np.ndarray
 
 @dataclass(frozen=True)
 class Equations:
-    """Errors (m,), Jacobian (m, nv) and Jdot v (m,) of the constraints that are enabled; zero of others."""
+    """Errors (m,), Jacobian (m, nv) and Jdot v (m,) of the enabled constraints; zero for disabled ones."""
 
     errors: Array
     J: Array
@@ -26,7 +26,7 @@ class Equations:
 
 
 def equations_of(tree: mbt.MultibodyTree, context: Any) -> Equations:
-    """Return what all constraints say at a state."""
+    """Return the equations of all constraints at a state."""
     rows = [
         _rows_of(tree, context, constraint)
         if constraint.is_enabled_in(context)
@@ -151,7 +151,7 @@ def tree_with_every_constraint() -> mbt.MultibodyTree:
 
 
 def beside_held_bodies(tree: mbt.MultibodyTree) -> mbt.MultibodyTree:
-    """Return the tree beside free bodies that are held, with enough constraints for derivatives by groups."""
+    """Return the tree together with held free bodies, with enough constraints for derivatives by groups."""
     work = tree.edit()
     for i in range(5):
         body = work.add_body(
@@ -164,7 +164,7 @@ def beside_held_bodies(tree: mbt.MultibodyTree) -> mbt.MultibodyTree:
 
 
 def conditioning(tree: mbt.MultibodyTree, context: Any) -> float:
-    """Return the smallest singular value of J in units of each equation; zero: not independent."""
+    """Return the smallest singular value of J, in units of each equation; zero if rows are dependent."""
     J = equations_of(tree, context).J
     W = np.linalg.solve(np.linalg.cholesky(tree.calc_mass_matrix(context)), J.T).T
     sizes = np.linalg.norm(W, axis=1)
@@ -176,7 +176,7 @@ def conditioning(tree: mbt.MultibodyTree, context: Any) -> float:
 def derivatives_by_duals(
     tree: mbt.MultibodyTree, context: Any, tau: Array, *, stabilize: bool = False
 ) -> tuple[Array, ...]:
-    """Return those of accelerations and multipliers by q, v and tau, of the whole solution."""
+    """Return the derivatives of accelerations and multipliers by q, v and tau, through the whole solution."""
     nv = tree.num_velocities
     N = tree.make_velocity_to_qdot_map(context)
     along_q = np.concatenate([N, np.zeros((len(N), 2 * nv))], 1)
@@ -194,10 +194,10 @@ def four_bar(
     base_joint: type[mbt.Joint] = mbt.WeldJoint,
     pin_off: float = 0.0,
 ) -> mbt.MultibodyTree:
-    """Return three bars in a plane that a ball closes: of its three equations one follows from the others.
+    """Return three planar bars whose loop a ball closes: one of its three equations depends on the others.
 
-    On World, or on a base that is turned; the bars are `scale` times as long, and the last pin is off by an
-    angle about its bar.
+    On World, or on a rotated base; the bars are `scale` times as long, and the last pin is off by an angle
+    about its bar.
     """
     tree = mbt.MultibodyTree()
     tree.add_force_element(mbt.UniformGravityFieldElement())

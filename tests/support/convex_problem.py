@@ -14,26 +14,26 @@ if TYPE_CHECKING:
 
 __all__ = ["Contacts", "Drives", "Problem", "solve"]
 
-#: Of the momenta in a step: what may be left of the condition of the minimum.
+#: Largest residual of the gradient, relative to its terms.
 TOLERANCE = 1e-13
-# Below that, rounding may be all that is left.
+# Residuals below this may be rounding alone.
 _ROUNDING = 1e-10
 _MOST_ITERATIONS = 60
-# A line search ends where the slope is so small a part of the first one.
+# A line search ends when the slope is below this fraction of the initial slope.
 _SLOPE = 1e-3
 _MOST_TRIALS = 40
 
 
 @dataclass
 class Contacts:
-    """Points that touch, or are about to.
+    """Points in contact, or about to be.
 
     Attributes
     ----------
     J : ndarray, shape (batch, points, 3, nv)
-        Jacobians of their velocities: along the plane, and away from it.
+        Jacobians of the points' velocities: two rows along the plane, one away from it.
     stiffness, dissipation, depth : ndarray, shape (batch, points)
-        Of the normal force, and where the points are.
+        Constants of the normal force, and depth of the points.
     friction : ndarray, shape (batch, points)
         The largest impulse of friction [N s].
     slope : ndarray, shape (batch, points)
@@ -50,20 +50,20 @@ class Contacts:
 
 @dataclass
 class Drives:
-    """What drives dofs: ``clip(given + clip(effort - slope v, -limit, limit), lower, upper)`` [N m, N].
+    """Forces along dofs: ``clip(given + clip(effort - slope v, -limit, limit), lower, upper)`` [N m, N].
 
     Attributes
     ----------
     dofs : ndarray of int, shape (num_servos,)
-        Which dof each servo drives.
+        The dof that each servo drives.
     effort, slope : ndarray, shape (batch, num_servos)
-        Of servos: effort at v = 0, and how much less it is per velocity.
+        Effort of servos at v = 0, and its decrease per velocity.
     limit : ndarray, shape (num_servos,)
         Largest effort of each.
     given : ndarray, shape (batch, nv)
         Forces that do not depend on v.
     lower, upper : ndarray, shape (nv,)
-        Limits of all together.
+        Limits of their sum.
     """
 
     dofs: npt.NDArray[np.intp]
@@ -75,7 +75,7 @@ class Drives:
     upper: FloatArray
 
     def calc(self, v: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return what servos want, (batch, num_servos), and what acts without common limits, (batch, nv)."""
+        """Return unclipped servo efforts, (batch, num_servos), and forces before limits, (batch, nv)."""
         wanted = self.effort - self.slope * v[:, self.dofs]
         total = self.given.copy()
         np.add.at(total.T, self.dofs, np.clip(wanted, -self.limit, self.limit).T)
@@ -87,7 +87,7 @@ class Drives:
         return limited
 
     def steepness(self, v: FloatArray) -> FloatArray:
-        """Return how much less the forces are per velocity, (batch, nv)."""
+        """Return the decrease of the forces per velocity, (batch, nv)."""
         wanted, total = self.calc(v)
         slopes = np.zeros(total.shape)
         np.add.at(slopes.T, self.dofs, (self.slope * (np.abs(wanted) < self.limit)).T)
@@ -96,7 +96,7 @@ class Drives:
 
 @dataclass
 class Problem:
-    """``1/2 v' M v - p' v`` plus convex terms, of each sample of a batch.
+    """``1/2 v' M v - p' v`` plus convex terms, for each sample of a batch.
 
     Attributes
     ----------
@@ -105,7 +105,7 @@ class Problem:
     M : ndarray, shape (batch, nv, nv)
         Mass matrix.
     p : ndarray, shape (batch, nv)
-        Momentum with the impulses of all forces that do not depend on v.
+        Momentum plus the impulses of all forces that do not depend on v.
     linear : ndarray, shape (batch, nv)
         Impulse against v, per velocity: ``h damping + h**2 stiffness``.
     lower, upper : ndarray, shape (batch, nv)
@@ -113,13 +113,13 @@ class Problem:
     limit_slope : ndarray, shape (batch, nv)
         Impulse per velocity beyond them.
     back, pull : ndarray, shape (batch, nv)
-        Velocities at which joints beyond their limits come back, and the impulses for it at rest.
+        Velocities at which joints beyond their limits return, and the impulses for this from rest.
     friction, friction_slope : ndarray, shape (batch, nv)
         Largest impulse of dry friction, and impulse per velocity at rest.
     drives : Drives
         Inputs and servos.
     rows, row_target, row_slope : ndarray, shapes (batch, m, nv), (batch, m), (batch, m)
-        Of constraints: Jacobian, velocities wanted along the rows, and impulses per velocity that is missing.
+        Constraints: Jacobian, target velocities along the rows, and impulses per missing velocity.
     contacts : Contacts or None
     """
 
@@ -142,11 +142,11 @@ class Problem:
     scale: FloatArray = field(init=False)
 
     def __post_init__(self) -> None:
-        # Momenta of all dofs in one unit.
+        # Scales momenta of all dofs to one unit.
         self.scale = 1.0 / np.sqrt(np.einsum("bii->bi", self.M))
 
     def silence(self, samples: npt.NDArray[np.bool_]) -> None:
-        """Take all impulses out of some samples, which have no solution."""
+        """Remove all impulses from some samples, which have no solution."""
         own = (self.p, self.drives.given, self.rows, self.row_target, self.row_slope)
         for array in own if self.contacts is None else (*own, *vars(self.contacts).values()):
             array[samples] = 0.0
@@ -168,7 +168,7 @@ class Problem:
         return impulse
 
     def gradient(self, v: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the gradient at v, and its size beside that of its terms, (batch,)."""
+        """Return the gradient at v, and its magnitude relative to its terms, (batch,)."""
         terms = [
             np.einsum("bij,bj->bi", self.M, v),
             -self.p,
@@ -216,7 +216,7 @@ class Problem:
         return H
 
     def _touch(self, v: FloatArray) -> tuple[FloatArray, ...]:
-        """Return normal impulses, their slopes, tangential ones, and slopes along and across the slip."""
+        """Return normal impulses, their slopes, tangential impulses, and slopes along and across the slip."""
         contacts, h = self.contacts, self.dt
         assert contacts is not None
         u = np.einsum("bcki,bi->bck", contacts.J, v)
@@ -243,10 +243,10 @@ class Problem:
 def solve(
     problem: Problem, start: FloatArray, other: FloatArray
 ) -> tuple[FloatArray, FloatArray, npt.NDArray[np.intp]]:
-    """Return the velocities of the minimum, (batch, nv), residuals and numbers of iterations, (batch,).
+    """Return the velocities at the minimum, (batch, nv), residuals and numbers of iterations, (batch,).
 
-    Newton's method with an exact line search, from one of two velocities, where less is left of the gradient.
-    What one sample gets depends on no other: finished ones rest.
+    Newton's method with an exact line search, from the one of two velocities with the smaller residual.
+    Samples do not influence each other: finished ones no longer change.
     """
     there, here = problem.gradient(other)[1], problem.gradient(start)[1]
     is_better = (there < here) & (here > TOLERANCE)
@@ -264,7 +264,7 @@ def solve(
         v1 = v + _find_length(problem, v, direction, gradient)[:, np.newaxis] * direction
         gradient1, residual1 = problem.gradient(v1)
         iterations += active
-        # The last digits may not get better.
+        # The last digits may no longer improve.
         stuck = active & (residual1 >= residual) & (residual < _ROUNDING)
         v, gradient = (
             np.where(stuck[:, np.newaxis], old, new) for old, new in ((v, v1), (gradient, gradient1))
@@ -276,7 +276,7 @@ def solve(
 
 
 def _find_length(problem: Problem, v: FloatArray, direction: FloatArray, gradient: FloatArray) -> FloatArray:
-    """Return how far the function falls along a direction, (batch,): the root of a slope that only grows."""
+    """Return the step length to the minimum along a direction, (batch,): the root of an increasing slope."""
     first = (direction * gradient).sum(axis=-1)
     length = np.ones(v.shape[0])
     low, high = np.zeros_like(length), np.full_like(length, np.inf)
@@ -289,7 +289,7 @@ def _find_length(problem: Problem, v: FloatArray, direction: FloatArray, gradien
             break
         above = bad & (slope > 0.0)
         below = bad & ~above
-        # The rule of Illinois: the end that stays counts half.
+        # Illinois rule: halve the slope at the end that stays.
         slope_low = np.where(above, np.where(high < np.inf, 0.5 * slope_low, slope_low), slope_low)
         slope_high = np.where(below, 0.5 * slope_high, slope_high)
         high, slope_high = np.where(above, length, high), np.where(above, slope, slope_high)

@@ -1,12 +1,11 @@
 """Implicit steps in NumPy: the terms of the convex problem, from a tree and a Context.
 
 The next velocity minimises ``1/2 (v - v0)' M (v - v0) - h f v + sum of l(J v)`` (Todorov 2014; Castro,
-Permenter and Han 2023). v0 is what the velocity becomes by itself (`ConvexSteps._transport`), f all
-forces that are taken as they are at the beginning: gravity, inputs, bushings, spring-dampers, hinges of
-doors, elements in Python. Each l is convex: joint damping, springs and servos at the end of the step,
-position limits and constraints with a compliance, dry friction with the magnitude of the speed at the
-beginning, the normal force of Hunt and Crossley, and friction of points in contact with the normal force at
-the beginning of the step.
+Permenter and Han 2023). v0 is the velocity without forces (`ConvexSteps._transport`), f the sum of all
+forces evaluated at the beginning: gravity, inputs, bushings, spring-dampers, hinges of doors, elements in
+Python. Each l is convex: joint damping, springs and servos at the end of the step, position limits and
+constraints with a compliance, dry friction with its magnitude at the initial speed, the normal force of
+Hunt and Crossley, and friction of points in contact with the normal force at the beginning of the step.
 """
 
 from __future__ import annotations
@@ -31,36 +30,36 @@ if TYPE_CHECKING:
 
 __all__ = ["ConvexSteps"]
 
-# Compliance of what would be rigid, beside the inertia that it moves: velocities of limits and constraints
-# are off by this share of what their impulses change; so is what creeps while it sticks.
+# Compliance in place of rigidity, relative to the inertia moved: velocities of limits and constraints are
+# off by this fraction of the change that their impulses cause; so is creep during stiction.
 _RIGID = 1e-6
 _STICTION = 1e-5
-# Of equations along three axes: what says less than this share of the most, due to angles with five digits.
+# Directions of three equations along axes below this fraction of the largest are due to rounded angles.
 _LITTLE = 1e-9
-# What says less than this is rounding, and stays.
+# Directions below this are rounding, and are kept.
 _NOTHING = 1e-24
-# Time in which a constraint that is open is closed, and in which a joint beyond its limit comes back [s].
+# Time in which an open constraint closes, and in which a joint beyond its limit returns [s].
 _CLOSING = 0.02
 _RETURN = 0.2
-# Period over 2 pi of the spring that pulls no less than what brings it back [s].
+# Period over 2 pi of the spring that bounds the force on a returning joint [s].
 _PULL = 2e-3
 
 
 def carried_momenta(
     M_Bo_W: FloatArray, R: FloatArray, R0: FloatArray, V0: FloatArray, h: float
 ) -> FloatArray:
-    """Return the momenta about Bo in World, (..., num_bodies, 6), of bodies that go on by themselves.
+    """Return momenta about Bo in World, (..., num_bodies, 6), of bodies that move on without forces.
 
-    The centre of mass keeps its velocity. The angular velocity turns along with the body, and changes as that
-    of a free body does: in principal axes of the moments I1 <= I2 <= I3 the vector y with
-    ``yi = sqrt(Ii) wi``, of the length of the energy, turns about s, ``si = (Ii - I2)/sqrt(Ij Ik) wi``.
+    The centre of mass keeps its velocity. The angular velocity turns with the body and changes as for a free
+    body: in principal axes of the moments I1 <= I2 <= I3 the vector y with ``yi = sqrt(Ii) wi``, whose length
+    is given by the energy, turns about s, ``si = (Ii - I2)/sqrt(Ij Ik) wi``.
 
     Parameters
     ----------
     M_Bo_W : ndarray, shape (..., num_bodies, 6, 6)
-        Spatial inertias here.
+        Spatial inertias now.
     R, R0 : ndarray, shape (..., num_bodies, 3, 3)
-        Orientations here, and one step before.
+        Orientations now, and one step before.
     V0 : ndarray, shape (..., num_bodies, 6)
         Spatial velocities one step before.
     h : float
@@ -91,21 +90,21 @@ def carried_momenta(
 
 
 class ConvexSteps:
-    """Steps of one Context, of one state or a batch of doubles.
+    """Implicit steps of one Context, of one state or a batch of doubles.
 
     Parameters
     ----------
     context : Context
-        With the parameters and applied forces. It stays as it is.
+        With the parameters and applied forces. It is not changed.
     joint_limits : bool, optional
         Whether position limits of the joints act.
     limit_efforts : bool, optional
-        Whether the effort limits of the tree hold for inputs and servos together; each servo obeys its own.
+        Whether the tree's effort limits apply to inputs plus servos; each servo's own limit always applies.
 
     Attributes
     ----------
     done : SolverSteps
-        Of the last step, without the axis of steps.
+        The solver's results for the last step, without the axis of steps.
     drive : ndarray, shape (..., num_velocities)
         Forces of inputs and servos in the last step [N m, N].
     is_clipped : ndarray of bool, shape (..., num_velocities)
@@ -113,7 +112,7 @@ class ConvexSteps:
     carried : ndarray, shape (count, num_velocities)
         The velocity without forces.
     problem : Problem
-        What the velocity at the end minimises.
+        The problem whose solution is the velocity at the end.
     """
 
     def __init__(self, context: Context, *, joint_limits: bool = True, limit_efforts: bool = True) -> None:
@@ -133,12 +132,12 @@ class ConvexSteps:
     def step(
         self, q: FloatArray, v: FloatArray, tau: FloatArray, dt: float, time: Any = None
     ) -> tuple[Any, Any]:
-        """Return the state one step later.
+        """Return the state after one step.
 
         Raises
         ------
         SingularityError
-            When one state has a degree of freedom without inertia; a sample of a batch is NaN.
+            If a single state has a degree of freedom without inertia; a sample of a batch is NaN.
         """
         tree, context = self.tree, self.context
         context.q, context.v = q, v
@@ -149,7 +148,7 @@ class ConvexSteps:
         with np.errstate(all="ignore"):
             singular = ~(np.linalg.slogdet(M)[0] > 0.0)
         if singular.any() and not self.batch and np.isfinite(M).all():
-            tree.calc_forward_dynamics(context)  # Tells which one.
+            tree.calc_forward_dynamics(context)  # Its error names the degree of freedom.
             raise SingularityError("the mass matrix is not positive definite")
         bad = singular | ~np.isfinite(v.reshape(self.count, self.nv) + tau).all(axis=-1)
         if bad.any():
@@ -189,10 +188,10 @@ class ConvexSteps:
         self.drive = drives.force(v).reshape(*batch, -1)
 
     def _transport(self, M: FloatArray, q: Any, v: Any, dt: float) -> tuple[FloatArray, FloatArray]:
-        """Return C v, and the velocities that v has become here by itself.
+        """Return C v, and the velocities that bodies have now without forces.
 
-        The step before solved for v at q - v dt. There the bodies had momenta that they take along, each by
-        itself; here the joints take what fits them.
+        The step before solved for v at q - v dt. From there each body carries its own momentum along; here
+        the joints keep the part that they allow.
         """
         tree, n = self.tree, self.nv
         context, before = self.context, self._before
@@ -227,7 +226,7 @@ class ConvexSteps:
         f = bias - tree.calc_inverse_dynamics(
             context, np.zeros((*self.batch, n)), self._forces, include_force_elements=True
         ).reshape(batch)
-        # What is computed anew with the velocity at the end.
+        # Remove forces that depend on the velocity at the end.
         f = f + self._damping * v
         slow = np.abs(v)
         friction = np.zeros(batch)
@@ -290,7 +289,7 @@ class ConvexSteps:
         share = np.diagonal(responses, axis1=1, axis2=2).copy()
         for constraint in tree.constraints:
             first, last = constraint.first_equation, constraint.first_equation + constraint.num_equations
-            for k in range(first, last, 3):  # along three axes
+            for k in range(first, last, 3):  # groups along three axes
                 axes = slice(k, min(k + 3, last))
                 share[:, axes] = share[:, axes].max(axis=1, keepdims=True)
                 for b in range(self.count):
@@ -331,12 +330,12 @@ class ConvexSteps:
         return Contacts(*(np.concatenate(part, axis=1) for part in parts))
 
     def _jacobian(self, F: Any, A: Any, p: Any, num: int) -> FloatArray:
-        """Return the Jacobians of points of F, as they move in A, (count, num, 3, nv)."""
+        """Return the Jacobians of points of F, relative to A, (count, num, 3, nv)."""
         J = self.tree.calc_jacobian_translational_velocity(self.context, "v", F, np.swapaxes(p, -1, -2), A, A)
         return J.reshape(self.count, num, 3, self.nv)
 
     def _read_dofs(self, joint_limits: bool) -> None:
-        """Read what acts on single dofs, and take what is done anew out of the own Context."""
+        """Read what acts on single dofs."""
         tree, shape = self.tree, (self.count, self.nv)
         given = self._given = self.context.clone()
         self._damping, self._stiffness = np.zeros(shape), np.zeros(shape)
@@ -348,7 +347,7 @@ class ConvexSteps:
             self._damping[:, dofs] = np.broadcast_to(
                 joint.get_damping_vector(given), (*self.batch, num)
             ).reshape(self.count, num)
-            # Positions are integrals of velocities, but of rotations.
+            # Positions are integrals of velocities, except for rotations.
             if joint.num_positions == num and not any(start <= k < start + num for k in self._turning):
                 self._position_of[dofs] = np.arange(joint.position_start, joint.position_start + num)
                 if joint_limits:

@@ -1,4 +1,4 @@
-"""Ways to copy, and what to copy."""
+"""Ways to copy, and objects to copy."""
 
 from __future__ import annotations
 

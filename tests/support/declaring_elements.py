@@ -1,6 +1,6 @@
 """Elements written in Python that declare parameters, discrete state and cache entries.
 
-In a module of their own, so that `pickle` finds them.
+They are in a module of their own, so that `pickle` finds them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Derivatives along each degree of freedom: by dual numbers, exact to rounding, and by differences."""
+"""Derivatives along each degree of freedom: by dual numbers, exact to rounding, and by finite differences."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Function = Callable[[Array, Array], Array]
 def derivatives_by_dual(tree: mbt.MultibodyTree, function: Quantity, q: Array, v: Array, x: Array) -> Triple:
     """Return the derivatives along ``qdot = N(q) e_j``, with respect to v and to the third input.
 
-    Of inverse or forward dynamics with all force elements, with the default parameters.
+    For inverse or forward dynamics with all force elements and default parameters.
     """
     compiled = tree._compiled
     assert compiled is not None
@@ -50,7 +50,7 @@ def largest_errors(actual: Triple, desired: Triple) -> list[float]:
 def differences(
     f: Function, tree: mbt.MultibodyTree, q: Array, v: Array, step: float, dofs: Array | None = None
 ) -> tuple[Array, Array]:
-    """Return central differences of f(q, v) along ``qdot = N(q) e_j``, and along v of `dofs` (or all)."""
+    """Return central differences of f(q, v) along ``qdot = N(q) e_j``, and along v for `dofs` (or all)."""
     context = tree.create_default_context()
     context.q = q
     N, nv = tree.make_velocity_to_qdot_map(context), tree.num_velocities

@@ -32,7 +32,7 @@ JOINT_SIZES = {
     "quaternion_ball": (4, 3),
     "curvilinear": (1, 1),
 }
-# Positions that begin with a quaternion, or with roll, pitch and yaw; v begins with w_FM_F then.
+# Joints whose positions begin with a quaternion, or with roll, pitch and yaw; v then begins with w_FM_F.
 QUATERNION_KINDS = ("floating", "quaternion_ball")
 RPY_KINDS = ("rpy_floating", "ball_rpy")
 AXIS_KINDS = ("revolute", "prismatic", "screw", "cylindrical")
@@ -131,7 +131,7 @@ class Model:
 def with_free_joints(model: Model) -> Model:
     """The same model with an explicit floating joint for every component that is not connected to World.
 
-    The base of a component is the body that is nobody's child in it, lowest index first; the joint is named
+    The base of a component is its body with the lowest index that is not a child; the joint is named
     after it.
     """
     component = {WORLD: WORLD} | {body.name: body.name for body in model.bodies}

@@ -1,4 +1,4 @@
-"""Distances of random pairs of shapes: what proves them, and what Coal and MuJoCo say."""
+"""Distances of random pairs of shapes: their proof, and the results of Coal and MuJoCo."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from support.shape_pairs import (
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
-#: Kinds with random pairs, all that both others know.
+#: Kinds with random pairs, which both other libraries have.
 PAIRS = [pair for pair in itertools.combinations_with_replacement(range(7), 2) if is_known(*pair)]
-#: Shapes closer than this, or less deep, are neither apart nor deep [m].
+#: Shapes with a smaller distance or depth are neither apart nor deep [m].
 TOUCHING = 1e-6
 
 
 def tolerance_of(kinds: tuple[int, int], *, single: bool = False) -> float:
-    """Return what others may differ by [m]: more where they search on curves, or compute in `single`."""
+    """Return the allowed error of others [m]: larger if they search on curves, or compute in `single`."""
     closed = kinds == (SPHERE, CYLINDER) or PLANE in kinds
     if {CYLINDER, ELLIPSOID} & set(kinds) and not closed:
         return 1e-6
@@ -47,12 +47,12 @@ def tolerance_of(kinds: tuple[int, int], *, single: bool = False) -> float:
 
 @dataclass
 class Peer:
-    """How far another library is off, of the pairs that are apart and those that are deep [m]."""
+    """Errors of another library, for pairs that are apart and those that are deep [m]."""
 
     compared: int = 0
     #: No distance, or one of more than a kilometre.
     given_up: int = 0
-    #: Beyond `tolerance_of`.
+    #: Errors beyond `tolerance_of`.
     apart_off: int = 0
     apart_worst: float = 0.0
     deep_off: int = 0
@@ -61,22 +61,22 @@ class Peer:
 
 @dataclass
 class Findings:
-    """The worst of all pairs [m]."""
+    """The largest errors of all pairs [m]."""
 
     pairs: int = 0
     apart: int = 0
-    #: How far planes across the normal, which touch both shapes, are from the distance.
+    #: Difference between the distance and the gap of planes across the normal that touch both shapes.
     gap: float = 0.0
-    #: How far witness points are outside of the shapes.
+    #: How far witness points are outside the shapes.
     surface: float = 0.0
-    #: Of pairs that overlap, by how much a direction that another library finds is a shorter way out.
+    #: For pairs that overlap, by how much a direction of another library is a shorter way out.
     shallower: float = 0.0
     coal: Peer = field(default_factory=Peer)
     mujoco: Peer = field(default_factory=Peer)
 
 
 def random_side(kind: int, rng: np.random.Generator, count: int, far: tuple[float, ...]) -> Shapes:
-    """Return shapes of one kind, each of its own size; of hulls, all are the same."""
+    """Return shapes of one kind, each with its own size; hulls are all the same."""
     X = poses(rng, count, 1.0)
     X[:, :3, 3] *= rng.choice(far, (count, 1))
     corners = vertices(rng, int(rng.integers(8, 60))) if kind == HULL else None
@@ -107,7 +107,7 @@ def prove(kinds: tuple[int, int], count: int, rng: np.random.Generator, *, at_on
 
 
 def add(total: Any, found: Any) -> None:
-    """Add counts of other pairs to these, and keep the larger numbers."""
+    """Add the counts of other pairs to these, and keep the larger errors."""
     for name, x in vars(found).items():
         if isinstance(x, Peer):
             add(getattr(total, name), x)
@@ -131,7 +131,7 @@ def compare(peer: Peer, ours: Found, d: Array, tolerance: float) -> None:
 
 
 def units(x: Array) -> Array:
-    """Return unit vectors (n, 3), NaN where they are no vectors."""
+    """Return unit vectors (n, 3), NaN for vectors without a direction."""
     length = np.linalg.norm(x, axis=1, keepdims=True)
     return np.where(length > 0.0, x, np.nan) / np.where(length > 0.0, length, 1.0)
 
@@ -186,7 +186,7 @@ def hull_of_coal(coal: Any, corners: Array) -> Any:
 
 
 def ask_mujoco(A: Shapes, B: Shapes) -> tuple[Array, Array]:
-    """Return what `mj_geomDistance` finds, NaN for nothing; and normals by its two points."""
+    """Return the results of `mj_geomDistance`, NaN if it finds none; and normals through its two points."""
     import mujoco
 
     spec = mujoco.MjSpec()
@@ -200,7 +200,7 @@ def ask_mujoco(A: Shapes, B: Shapes) -> tuple[Array, Array]:
             geom.meshname = mesh.name
     model = spec.compile()
     data, ends = mujoco.MjData(model), np.zeros(6)
-    # The axes of a mesh are its principal ones, in single precision.
+    # The axes of a mesh are its principal axes, in single precision.
     R, p, radius = [], [], []
     for i, S in enumerate((A, B)):
         is_hull = S.kind == HULL

@@ -3,7 +3,7 @@ same.
 """
 
 # mypy: disable-error-code="arg-type"
-# (the stubs of pydrake take a type of array that no array has)
+# (the stubs of pydrake require an array type that no array has)
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from pydrake.multibody.tree import (
 from support.description import WORLD, Array, Joint, Model
 from support.reference import Layout, Reference
 
-# The types that Drake has in Python.
+# Joint types that Drake's Python bindings have.
 KINDS = (
     "weld",
     "revolute",
@@ -85,7 +85,7 @@ def _make_joint(joint: Joint, F: Any, M: Any) -> Any:
 
 
 class DrakePeer:
-    """A plant; `urdf` None: the plant is built joint by joint, which Drake's types and directions allow."""
+    """A plant; with `urdf` None it is built joint by joint, if Drake has the types and directions."""
 
     def __init__(self, urdf: str | None, model: Model, layout: Layout | None = None) -> None:
         self.reference = Reference(model, layout)
@@ -116,7 +116,7 @@ class DrakePeer:
         return self.context
 
     def _back(self, theirs: Array) -> Array:
-        """Their velocity order -> ours, along the last axis."""
+        """From Drake's order of velocities to ours, along the last axis."""
         ours = np.empty_like(theirs)
         ours[..., self.v_order] = theirs
         return ours

@@ -14,8 +14,8 @@ from support.description import Array
 
 FOLDER = Path(__file__).parents[1] / "data" / "elements"
 
-# What the axes of an array after the first, the state, count: (b)odies, (j)oints, (q) and (v) coordinates,
-# (a)ctuators; a dot is a plain component.
+# Meaning of the axes of an array after the first, which counts states: (b)odies, (j)oints, (q) and (v)
+# coordinates, (a)ctuators; a dot is a plain component.
 AXES = {
     "q": "q",
     "v": "v",
@@ -80,7 +80,7 @@ FORWARD = ("vdot_fd", "A_WB_fd", "com_a_fd", "reaction_CJc_Jc", "dFD_dq_N", "dFD
 def tolerance(quantity: str) -> float:
     """Return the largest allowed ``max |a - b| / (1 + max |b|)`` over the array of one state.
 
-    The reference agrees with a second program a hundred times better.
+    The reference agrees with a second program to a hundredth of this.
     """
     if quantity in KINEMATIC:
         return 1e-11

@@ -1,4 +1,4 @@
-"""Every quantity by its kernel, in the scalars other than double: one call each, from flat arrays."""
+"""Every quantity by its kernel, in scalar types other than double: one call each, from flat arrays."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from support.description import Array
 
 Functions = tuple[Callable[..., Any], ...]
 
-# Those that read vdot, tau, or qdot.
+# Quantities that read vdot, tau, or qdot.
 WITH_INPUT = (
     Quantity.MOTION_FORCES,
     Quantity.INVERSE_DYNAMICS,
@@ -31,7 +31,7 @@ WITH_INPUT = (
 )
 
 
-# Of a body in the middle, in World.
+# Quantities of a body in the middle, in World.
 OF_A_FRAME = (Quantity.SPATIAL_JACOBIAN, Quantity.ANGULAR_JACOBIAN, Quantity.TRANSLATIONAL_JACOBIAN)
 WITH_FLAG = (
     Quantity.MOTION_FORCES,
@@ -50,7 +50,7 @@ def body_in_the_middle(tree: mbt.MultibodyTree) -> Any:
 
 
 def integers_of(tree: mbt.MultibodyTree, quantity: Quantity) -> tuple[int, ...]:
-    """Return the integers that go with a quantity: of a body in the middle, of all bodies, without forces."""
+    """Return the integer arguments of a quantity: a body in the middle, or all bodies, without forces."""
     if quantity in OF_A_FRAME:
         frame = body_in_the_middle(tree).body_frame.index
         return (frame, 0, 0, 0, -1) if quantity == Quantity.TRANSLATIONAL_JACOBIAN else (frame, 0, 0, 0)
@@ -62,9 +62,9 @@ def integers_of(tree: mbt.MultibodyTree, quantity: Quantity) -> tuple[int, ...]:
 
 
 def third_input(quantity: Quantity, v: Any, x: Any, zeros: Any, evaluate: Callable[..., Any]) -> Any:
-    """Return what a kernel reads besides parameters, q and v, all with numbers in their first axis.
+    """Return the further input of a kernel, besides parameters, q and v; its first axis counts numbers.
 
-    Forces are those of gravity, points the origins of the body and of World: `zeros`, three of them.
+    Forces are those of gravity; points are the origins of the body and of World: `zeros`, three of them.
     """
     if quantity in WITH_INPUT:
         return x
@@ -147,7 +147,7 @@ def evaluate_python(
     functions: Functions,
     from_float: Callable[[float], Any] = float,
 ) -> Any:
-    """Evaluate Python objects, floats being objects like others. Return an array of objects, (outputs,)."""
+    """Evaluate Python objects, including floats. Return an array of objects, (outputs,)."""
     compiled, context = tree._compiled, tree.create_default_context()
     assert compiled is not None
     engine = ObjectEngine(compiled, (*functions, from_float), 0.0, 1.0)

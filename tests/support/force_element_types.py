@@ -12,7 +12,7 @@ from support.joint_types import JOINT_TYPES, add_joint_of_type, add_random_body
 
 
 class Drag(mbt.ForceElement):
-    """Air drag at the mass centre of a body, quadratic in its speed: a force without any energy method."""
+    """Air drag at the mass centre of a body, quadratic in its speed: a force without energy methods."""
 
     def __init__(self, body: mbt.RigidBody, coefficient: float) -> None:
         super().__init__(body.model_instance)
@@ -26,7 +26,7 @@ class Drag(mbt.ForceElement):
 
 
 class Well(mbt.ForceElement):
-    """A body's origin is drawn to the origin of World by a potential of the fourth power, and damped."""
+    """A quartic potential draws a body's origin to the origin of World, with damping."""
 
     def __init__(self, body: mbt.RigidBody, stiffness: float, damping: float) -> None:
         super().__init__(body.model_instance)
@@ -73,7 +73,7 @@ def _bushing(tree: mbt.MultibodyTree, bodies: Bodies, damping: float) -> mbt.For
 
 
 def _contact(tree: mbt.MultibodyTree, bodies: Bodies, inboard: int) -> mbt.ForceElement:
-    # Deep in the half-space of a body, at slips within a wide stiction: the motion is smooth there.
+    # Deep in the half-space of a body, with slip within a wide stiction range: the motion is smooth there.
     X = mbt.math.make_pose([0.0, 0.0, 9.0], rpy=[0.3, -0.2, 0.4])
     half_space = tree.add_frame(mbt.FixedOffsetFrame(f"half_space_{inboard}", bodies[inboard], X))
     points = [[0.1, 0.2, 0.3], [-0.2, 0.1, 0.0]]
@@ -121,7 +121,7 @@ ELEMENTS: dict[str, tuple[Maker, bool]] = {
         True,
     ),
     "door hinge": (lambda t, b, j: _door(t, j), True),
-    # Transition velocities as wide as the motion, too.
+    # Transition velocities as wide as the motion as well.
     "friction of a hinge": (lambda t, b, j: mbt.JointFriction(j[0], 0.5, 0.8, 0.9, 1.2), True),
     "friction of a slider": (lambda t, b, j: mbt.JointFriction(j[2], 0.5, 0.8, 0.9, 1.2), True),
     "bushing": (lambda t, b, j: _bushing(t, b, 0.0), False),
@@ -150,7 +150,7 @@ def make_everything(*, user_written: bool = True) -> mbt.MultibodyTree:
         for kind in ("revolute", "ball_rpy", "prismatic", *JOINT_TYPES):
             i = len(joints)
             bodies.append(add_random_body(tree, rng, f"body{i}"))
-            # The first three make a chain, as the elements want it; the others branch.
+            # The first three make the chain that the elements need; the others branch.
             inboard = bodies[i] if i < 3 else bodies[int(rng.integers(max(0, i - 4), i + 1))]
             joints.append(
                 add_joint_of_type(

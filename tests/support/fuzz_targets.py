@@ -1,6 +1,6 @@
-"""What a fuzzer calls with bytes of its own: each target says what must hold, whatever they are.
+"""Functions that a fuzzer calls with arbitrary bytes: each target checks what must hold for any input.
 
-`tools/fuzz.py` runs them guided by coverage; tests/fuzz runs them on the inputs that it kept.
+`tools/fuzz.py` runs them guided by coverage; tests/fuzz runs them on the inputs it kept.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ import mbt
 from support.force_element_types import make_everything
 from support.fuzzing import STRANGE, damage_bytes, damage_tokens, exchange_values
 
-#: Inputs that found something, or that reach what no other one does: a folder for each target.
+#: Inputs that found an error, or that reach code no other input does: a folder for each target.
 CORPUS = Path(__file__).parents[1] / "fuzz" / "corpus"
 
 
 def read(data: bytes) -> None:
-    """A description is read, or refused with a word; what is read computes, and survives being saved."""
+    """A description is read, or rejected with a message; the model computes, and survives being saved."""
     for options in ({}, {"strict": True}, {"base": "fixed", "actuators": "all"}):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -59,13 +59,13 @@ def _use(tree: mbt.MultibodyTree, must_be_finite: bool) -> None:
         tree.calc_bias_term(context)
         tree.eval_position_kinematics(context)
     assert not must_be_finite or np.isfinite(M).all()
-    # What is read is a model like any other.
+    # A model that was read can be saved and read again.
     text = mbt.save_model(tree, format="json")
     assert mbt.save_model(mbt.load_model(text), format="json") == text
 
 
 class _OnlyData(pickle.Unpickler):
-    """Loads no function but those that pickles of mbt need: what a fuzzer makes up is never executed."""
+    """Loads only functions that pickles of mbt need: code that a fuzzer makes up is never executed."""
 
     def find_class(self, module: str, name: str) -> Any:
         if module.partition(".")[0] == "mbt" or (module, name) in _NEEDED:
@@ -97,7 +97,7 @@ def _globals() -> set[tuple[str, str]]:
 
 
 _NEEDED = {entry for entry in _globals() if entry[0].partition(".")[0] != "mbt"}
-#: Values that take the place of others.
+#: Values that replace others.
 _VALUES = (
     b"I-1\n", b"I0\n", b"I1\n", b"I2\n", b"I7\n", b"I2147483648\n", b"L" + b"9" * 30 + b"L\n", b"N", b"I01\n",
     b"I00\n", b"]", b"}", b")", b"Fnan\n", b"F0.5\n", b"F1e999\n", b"V\n", b"Vx\n",
@@ -105,9 +105,9 @@ _VALUES = (
 
 
 def unpickle(data: bytes) -> None:
-    """A pickle of a tree, a Context and forces is damaged as the bytes say: an error, or it computes.
+    """Damage a pickle of a tree, a Context and forces as the bytes say: it raises an error, or it computes.
 
-    Four bytes are one change: two say which instruction of the pickle, the others what becomes of it.
+    Four bytes are one change: two choose an instruction of the pickle, the others its replacement.
     """
     whole, instructions = _whole_pickle(), _instructions()
     changes = {}
@@ -124,7 +124,7 @@ def unpickle(data: bytes) -> None:
         if kind < 128:
             pieces.append(_VALUES[value % len(_VALUES)])
         elif kind < 224:
-            # What another instruction does.
+            # The effect of another instruction.
             other = instructions[(at + value - 128) % len(instructions)]
             pieces.append(b"N" if other[0] in ("PROTO", "STOP") else whole[other[1] : other[2]])
         last = end
@@ -153,7 +153,7 @@ def unpickle(data: bytes) -> None:
 
 
 def _must_be_of_others(error: Exception) -> None:
-    """Of pickle or NumPy themselves, if no function of mbt had to do with it."""
+    """Pass if the error comes from pickle or NumPy, and no function of mbt was involved."""
     traceback = error.__traceback__
     while traceback is not None:
         if traceback.tb_frame.f_code.co_filename.startswith(tuple(mbt.__path__)):
@@ -199,7 +199,7 @@ _WORDS = {
 
 
 def mutate(target: str, data: bytes, seed: int) -> bytes:
-    """A text that is damaged as tests damage them: words and values, which bytes alone rarely hit."""
+    """Return a text damaged as in tests: by words and values, which random bytes rarely hit."""
     rng = random.Random(seed)
     try:
         text = data.decode()
@@ -216,6 +216,6 @@ def mutate(target: str, data: bytes, seed: int) -> bytes:
                 text, rng, rng.choice(_VALUES_OF[target]), _WORDS.get(target, STRANGE[:13])
             ).encode()
     except (IndexError, ValueError):
-        # Nothing is left to be exchanged.
+        # Nothing is left to exchange.
         pass
     return damage_bytes(text, rng)

@@ -1,4 +1,4 @@
-"""Texts that are damaged at random, and what a reader must make of them."""
+"""Texts with random damage, and what a parser must make of them."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ STRANGE = [
 
 
 def groups(count: int) -> list[range]:
-    """So many seeds of random texts, some for each test."""
+    """Return ranges of `count` seeds for random texts, a few for each test."""
     return [range(first, min(first + 20, count)) for first in range(0, count, 20)]
 
 
 def generators(seeds: range) -> Iterator[random.Random]:
-    """The last seed that is printed is that which fails."""
+    """Yield generators; the last seed printed is the one that fails."""
     for seed in seeds:
         print("seed", seed)
         yield random.Random(seed)
 
 
 def must_be_finite(text: str) -> None:
-    """What is loaded has a finite mass matrix, or says that it may have none."""
+    """A loaded model has a finite mass matrix, or a warning says that it may not."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -100,7 +100,7 @@ def damage_tokens(text: str, rng: random.Random) -> bytes:
 
 
 def exchange_values(text: str, rng: random.Random, values: str, strange: list[str]) -> str:
-    """Replace what matches `values` by another such text. What results stays well-formed."""
+    """Replace a text that matches `values` by another one. The result stays well-formed."""
     spans = [match.span() for match in re.finditer(values, text)]
     for _ in range(rng.choice([1, 2, 3])):
         (a, b), (c, d) = rng.choice(spans), rng.choice(spans)

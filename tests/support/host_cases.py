@@ -1,4 +1,4 @@
-"""What other libraries compute with functions of mbt: every function, on trees with every kind of joint."""
+"""Cases for other libraries that call functions of mbt: every function, on trees with every kind of joint."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ TREES = {
     "arm7": lambda: build_tree(CATALOGUE["arm7"]()),
     "every_kind": lambda: build_tree(every_kind(23)),
     "one_floating_reversed": lambda: build_tree(CATALOGUE["one_floating_reversed"]()),
-    # With equations that are independent.
+    # With independent equations.
     "loops": lambda: tree_with_loops(5, num_bodies=6, num_constraints=2),
 }
-# Which have every kind of joint, and loops.
+# Trees with every kind of joint, and loops.
 FEW = ("every_kind", "loops")
-# `distances` takes a model of collisions: test_distances.py.
+# `distances` takes a collision model: see test_distances.py.
 CASES = [
     pytest.param(tree, name, marks=() if tree in FEW else pytest.mark.exhaustive)
     for tree in TREES
@@ -42,7 +42,7 @@ def get_tree(name: str) -> mbt.MultibodyTree:
 def make_arguments(
     tree: mbt.MultibodyTree, name: str, batch: tuple[int, ...] = (), seed: int = 0
 ) -> tuple[list[Array], dict[str, Any]]:
-    """Return operands, with quaternions that are not of unit length, and options."""
+    """Return operands, with quaternions not of unit length, and options."""
     rng = np.random.default_rng(seed)
     q, q1 = (
         functional.integrate_positions(
@@ -65,14 +65,14 @@ def make_arguments(
 
 
 def _allowed(tree: mbt.MultibodyTree, q: Array, v: Array, vdot: Array) -> Array:
-    """Accelerations nearby that the constraints allow."""
+    """Return the nearest accelerations that the constraints allow."""
     J, bias = functional.constraint_jacobian(tree, q), functional.constraint_bias(tree, q, v)
     error = (J @ vdot[..., None])[..., 0] + bias
     return vdot - (np.linalg.pinv(J) @ error[..., None])[..., 0]
 
 
 def by_position(functions: Any, name: str) -> Any:
-    """Return a function of a module that takes a tree and its operands: others may stand between these."""
+    """Return a function that takes a tree and operands by position, even if options come in between."""
     function, names = getattr(functions, name), operands_of(name)
     return lambda tree, *operands, **options: function(
         tree, **dict(zip(names, operands, strict=True)), **options
@@ -80,7 +80,7 @@ def by_position(functions: Any, name: str) -> Any:
 
 
 def side_by_side(arrays: Any) -> Array:
-    """Return the numbers of arrays, one behind the other."""
+    """Return the numbers of arrays in one row."""
     return np.concatenate([np.ravel(x) for x in arrays])
 
 
@@ -91,7 +91,7 @@ def as_tuple(value: Any) -> tuple[Any, ...]:
 def jacobians(
     tree: mbt.MultibodyTree, name: str, operands: list[Array], options: dict[str, Any]
 ) -> list[Array]:
-    """Return those of each result, with respect to all operands side by side, by a clone of the tree."""
+    """Return the Jacobians of each result, by all operands side by side, from a clone of the tree."""
     twin = tree.to_autodiff()
     variables: Any = mbt.autodiff.initialize(*operands)
     if len(operands) == 1:
@@ -103,7 +103,7 @@ def jacobians(
 
 
 def is_defined(tree: mbt.MultibodyTree, name: str) -> bool:
-    """Whether a single state has a result: the last frame may lack some of six independent velocities."""
+    """Whether a single state has a result: the last frame may lack one of six independent velocities."""
     operands, options = make_arguments(tree, name)
     try:
         by_position(functional, name)(tree, *operands, **options)

@@ -1,7 +1,7 @@
-"""What one instruction set computes: `python -m support.isa_results FILE.npz` writes all of it into a file.
+"""Results of one instruction set: `python -m support.isa_results FILE.npz` writes all of them to a file.
 
-Each quantity of a few states, with parameters of their own: one by one through the public methods, at once in
-lanes, and, of small trees, in dual numbers. Each function of `mbt.functional`: one by one, and at once.
+Each quantity for a few states, with parameters of their own: one by one through the public methods, at once
+in lanes, and, for small trees, in dual numbers. Each function of `mbt.functional`: one by one, and at once.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from mbt._core.quantities.names import Quantity
 from support.description import Array
 from support.engines import evaluate_dual, evaluate_lanes
 
-NUM_STATES = 11  # some blocks of any width, and a part of one
+NUM_STATES = 11  # several blocks of any width, and a partial one
 NUM_DIRECTIONS = 8
 DUAL_STATES = 2
 NUM_STEPS = 3
@@ -49,11 +49,11 @@ def _directional(tree: mbt.MultibodyTree, function: Quantity, state: Inputs) -> 
 def _arguments(
     tree: mbt.MultibodyTree, call: Callable[..., Any], q: Array, v: Array, x: Array
 ) -> tuple[list[Array], list[Any]]:
-    """Of each state, and of all: what the function asks for, by name."""
+    """Return the arguments of a function, by name: those for each state, and those for all."""
     of_each = {"q": q, "v": v, "vdot": x, "tau": x, "q0": q, "q1": q[::-1], "v0": v}
     if call is functional.rollout:
         of_each["tau"] = np.stack([x] * NUM_STEPS, axis=1)
-    # Exact in binary. Steps are short, for long ones amplify rounding by more than the mass matrix does.
+    # Exact in binary. Steps are short, as long ones amplify rounding by more than the mass matrix does.
     dt = 0.25 if call is functional.integrate_positions else 2.0**-10
     frame, motors = tree.bodies[-1].body_frame, np.ones(tree.num_velocities, bool)
     of_all = {"frame": frame, "dt": dt, "X_WG": GOAL, "restitution": 0.5}
@@ -64,7 +64,7 @@ def _arguments(
 
 def _is_defined(tree: mbt.MultibodyTree, function: str, q: Array) -> bool:
     if function == "inverse_kinematics":
-        return False  # A search: its steps, and so its answers, are not those of other lanes to rounding.
+        return False  # A search: lanes differ in steps, and so in results, by more than rounding.
     if function.startswith(("center_of_mass", "centroidal", "spatial_momentum")):
         return tree.calc_total_mass(tree.create_default_context()) > 0.0
     if function == "operational_space_inertia":
@@ -73,7 +73,7 @@ def _is_defined(tree: mbt.MultibodyTree, function: str, q: Array) -> bool:
 
 
 def _operational_condition(tree: mbt.MultibodyTree, q: Array) -> Array:
-    """Infinite where the last frame cannot move with six independent velocities."""
+    """Return condition numbers, infinite if the last frame lacks one of six independent velocities."""
     return np.linalg.cond(functional.operational_space_inverse_inertia(tree, q, tree.bodies[-1].body_frame))
 
 
@@ -98,7 +98,7 @@ def results() -> Results:
         inputs = random_inputs(tree, NUM_STATES)
         yield from quantities_of(name, tree, inputs)
         yield from functions_of(name, tree, inputs.q, inputs.v, inputs.x)
-        # Of the states with the default parameters, and with their own.
+        # For the states with their own parameters, and with the default ones.
         nv = tree.num_velocities
         own = evaluate_lanes(tree, Quantity.MASS_MATRIX, *inputs.arguments(Quantity.MASS_MATRIX))
         default = functional.mass_matrix(tree, inputs.q)

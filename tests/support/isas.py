@@ -13,11 +13,11 @@ TESTS = Path(__file__).resolve().parents[1]
 
 
 def usable_isas() -> list[str]:
-    """Return those that are built, and that this processor runs; best first."""
+    """Return the instruction sets that are built and that this processor supports; best first."""
     return list(_core.usable)
 
 
 def run_with(isa: str, *arguments: str) -> None:
-    """Run Python with an instruction set; modules of the tests may be imported."""
+    """Run Python with an instruction set; the program can import modules of the tests."""
     environment = {**os.environ, "MBT_ISA": isa, "PYTHONPATH": str(TESTS)}
     subprocess.run([sys.executable, *arguments], env=environment, check=True)

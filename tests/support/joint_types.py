@@ -61,7 +61,7 @@ def add_joint_of_type(
     is_reversed: bool = False,
     is_damped: bool = False,
 ) -> mbt.Joint:
-    """Add a joint between two bodies with random offset frames; `is_reversed`: its child is inboard."""
+    """Add a joint between two bodies with random offset frames; if `is_reversed`, its child is inboard."""
     class_name, arguments, damping = JOINT_TYPES[kind]
     parent, child = (outboard, inboard) if is_reversed else (inboard, outboard)
     return tree.add_joint(

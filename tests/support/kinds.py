@@ -1,4 +1,4 @@
-"""Contexts of all kinds, and their results as doubles: what is said of one holds for all."""
+"""Contexts of all kinds, and their results as doubles: statements about one hold for all."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from mbt.math.arrays import FloatArray
 
 __all__ = ["KINDS", "make_context", "values_of"]
 
-#: A state of doubles, many, one with derivatives, one of expressions.
+#: One state of doubles, many states, one state with derivatives, one of expressions.
 KINDS = ("double", "batch", "autodiff", "sympy")
 
 
 def make_context(tree: mbt.MultibodyTree, kind: str) -> Any:
-    """Return a Context of a kind, of the tree or of a clone of it."""
+    """Return a Context of a kind, for the tree or a clone of it."""
     if kind == "double":
         return tree.create_default_context()
     if kind == "batch":

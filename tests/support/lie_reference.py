@@ -35,7 +35,7 @@ def adjoint(xi: Any) -> Any:
 
 
 def power_series(matrix: Any, shift: int) -> Any:
-    """Return the sum of ``matrix^n / (n + shift)!``: of shift 0 the exponential."""
+    """Return the sum of ``matrix^n / (n + shift)!``: the exponential for shift 0."""
     term = np.array([[mpmath.mpf(int(i == j)) for j in range(len(matrix))] for i in range(len(matrix))])
     total, n = term, 0
     while max(abs(x) for x in term.ravel()) > mpmath.mpf(10) ** -DIGITS:

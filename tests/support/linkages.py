@@ -39,8 +39,8 @@ def _add_rod(tree: mbt.MultibodyTree, name: str, length: float, mass: float) -> 
 def four_bar(tilt: float = 0.0, rpy: Sequence[float] = (0.0, 0.0, 0.0)) -> mbt.MultibodyTree:
     """A crank, a coupler and a rocker in the x-y plane, closed by a ball between the last two.
 
-    q = [angle of the crank, of the coupler to the crank, of the rocker]. The knee's axis is off by `tilt`,
-    all of it is turned by `rpy`.
+    q = [angle of the crank, of the coupler to the crank, of the rocker]. The knee's axis is tilted by `tilt`,
+    and the whole linkage is rotated by `rpy`.
     """
     tree = mbt.MultibodyTree()
     z, at = [0.0, 0.0, 1.0], mbt.math.make_pose
@@ -77,7 +77,7 @@ def calc_four_bar_angles(crank: FloatArray | float) -> FloatArray:
 
 
 def delta() -> mbt.MultibodyTree:
-    """A delta robot: three arms on the base, and a free platform on six rods of one length."""
+    """A delta robot: three arms on the base, and a free platform on six rods of equal length."""
     tree = mbt.MultibodyTree()
     arm_length, rod_length, base, width = 0.25, 0.6, 0.15, 0.05
     platform = tree.add_body(
@@ -107,7 +107,7 @@ def delta() -> mbt.MultibodyTree:
 
 
 def stewart() -> mbt.MultibodyTree:
-    """A Stewart platform: six legs that lengthen, on universal joints, below a plate that is free."""
+    """A Stewart platform: six extensible legs on universal joints, below a free plate."""
     tree = mbt.MultibodyTree()
     plate = tree.add_body(
         mbt.RigidBody("plate", mbt.SpatialInertia.solid_cylinder_with_mass(5.0, 0.4, 0.05, [0, 0, 1]))
@@ -144,12 +144,12 @@ def stewart() -> mbt.MultibodyTree:
     return tree
 
 
-#: What builds each, and how many velocities its constraints leave.
+#: The function that builds each, and the number of velocities that its constraints leave.
 MECHANISMS = {"four-bar": (four_bar, 1), "delta": (delta, 3), "stewart": (stewart, 6)}
 
 
 def assembled(tree: mbt.MultibodyTree, rng: np.random.Generator) -> mbt.Context:
-    """A Context near the default positions, on the constraints, and moving."""
+    """A moving Context near the default positions that satisfies the constraints."""
     context = tree.create_default_context()
     dq = rng.uniform(-0.1, 0.1, tree.num_velocities)
     context.q = tree.integrate_positions(tree.default_positions, dq, 1.0)

@@ -1,4 +1,4 @@
-"""What calls leave in memory, to the byte: calls that keep nothing leave it as it was (Linux, glibc)."""
+"""Memory that calls leave in use, to the byte; calls that keep nothing leave none (Linux, glibc)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import platform
 import sys
 from collections.abc import Callable
 
-#: Whether it can be counted here.
+#: Whether memory can be counted here.
 COUNTS = platform.libc_ver()[0] == "glibc"
 
 
@@ -18,7 +18,7 @@ class _Info(ctypes.Structure):
 
 
 def live_bytes() -> int:
-    """Return the bytes in use: those that the C library has given out, and 16 a block of Python's pools.
+    """Return the bytes in use: those that the C library has allocated, and 16 per block of Python's pools.
 
     These blocks have 16 bytes or more.
     """
@@ -30,7 +30,7 @@ def live_bytes() -> int:
 
 
 def bytes_a_call(call: Callable[[], object], calls: int) -> float:
-    """Return how many bytes each call leaves."""
+    """Return the number of bytes that each call leaves in use."""
     counts = []
     for repeat in (calls, 2 * calls):
         for _ in range(10):

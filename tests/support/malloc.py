@@ -1,4 +1,4 @@
-"""Programs that run with another malloc, in C, in front of that of the C library."""
+"""Programs that run with another malloc, in C, which replaces that of the C library."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TESTS = Path(__file__).resolve().parents[1]
 
 
 def compile_malloc(folder: Path, source: str) -> Path:
-    """Return the library; skip the test where that cannot be."""
+    """Return the library; skip the test if it cannot be built."""
     compiler = next((path for path in map(shutil.which, ("cc", "gcc", "clang")) if path), None)
     if platform.system() != "Linux" or platform.libc_ver()[0] != "glibc":
         pytest.skip("puts functions in front of glibc's malloc")
@@ -30,9 +30,9 @@ def compile_malloc(folder: Path, source: str) -> Path:
 
 
 def run_with_malloc(library: Path, *arguments: str, **environment: str) -> str:
-    """Run Python, whose own pools would hide small objects, and return what it prints.
+    """Run Python without its own pools, which would hide small objects, and return its output.
 
-    On one thread: each further one takes working memory of its own.
+    It uses one thread: each further one takes working memory of its own.
     """
     own = {"LD_PRELOAD": str(library), "PYTHONMALLOC": "malloc", "MBT_NUM_THREADS": "1"}
     run = subprocess.run(

@@ -12,7 +12,7 @@ from support.description import Array
 
 @dataclass(frozen=True, eq=False)
 class Mechanism:
-    """One row a body, of its inboard joint from P to B and of itself; or one row a degree of freedom."""
+    """One row per body, for its inboard joint from P to B and itself; or one row per degree of freedom."""
 
     parents: tuple[int, ...]
     dofs: list[slice]
@@ -37,7 +37,7 @@ def read_mechanism(tree: mbt.MultibodyTree, context: mbt.Context) -> Mechanism:
         b, k = mobilizer.outboard_body.node_index, mobilizer.velocity_start
         dofs[b] = slice(k, k + mobilizer.num_velocities)
         X_PF[b], X_BM[b] = pc.X_BF[mobilizer.inboard_frame.index], pc.X_BF[mobilizer.outboard_frame.index]
-    # How axes move in F, by dual numbers along qdot.
+    # Rates of the axes in F, by dual numbers along qdot.
     moving = (twin := tree.to_autodiff()).create_default_context()
     moving.q = mbt.autodiff.AutoDiffArray(context.q, tree.map_velocity_to_qdot(context, context.v)[:, None])
     Hdot_FM = mbt.autodiff.derivatives(twin.eval_position_kinematics(moving).H_FM, 1)[..., 0]

@@ -27,7 +27,7 @@ def _model(bodies: str, more: str = "", head: str = "") -> str:
     return f'<mujoco model="robot">{head}<worldbody>{bodies}</worldbody>{more}</mujoco>'
 
 
-#: Models of which nothing is lost, by name.
+#: Models that convert without loss, by name.
 MODELS = {
     "hinge": _model(
         f'<body name="a" pos="1 2 3" euler="20 30 40"><joint name="j" axis="1 2 3"/>{LUMP}</body>'
@@ -137,7 +137,7 @@ MODELS = {
     ),
 }
 
-#: Models of which something is lost, with words of what is said of it.
+#: Models that convert with losses, and words of the message about them.
 LOSSY = {
     "spring of a ball": (
         _model(f'<body name="a"><joint name="j" type="ball" stiffness="2"/>{LUMP}</body>'),
@@ -212,7 +212,7 @@ LIMITS = """<mujoco><worldbody><body><joint name="a" range="-90 45"/><joint name
 <motor name="force" joint="a" forcerange="-2 1" ctrlrange="-1 1" gear="-4"/><motor name="joint" joint="c" gear="9"/>
 <position name="servo" joint="b" kp="3" forcerange="-7 7" gear="2"/></actuator></mujoco>"""
 
-#: Actuators with several controls stand among others: their forces, gears and limits are not in the same places.
+#: Actuators with several controls among others: indices of forces, gears and limits differ.
 SEVERAL_CONTROLS = """<mujoco><worldbody><body name="a"><joint name="a" axis="0 1 0" armature="0.1"/><geom size=".1"/>
 <body name="b" pos=".3 0 0"><joint name="b" axis="1 0 0"/><geom size=".1"/><site name="s"/>
 <body name="c" pos=".3 0 0"><joint name="c" axis="0 0 1"/><geom size=".1"/></body></body></body></worldbody><actuator>
@@ -235,7 +235,7 @@ SHAPES = """<mujoco><asset><material name="red" rgba="1 0 0 1"/>
 <geom name="hull" type="cylinder" size=".1 .2" group="3"/><geom name="mesh" type="mesh" mesh="thing" pos="1 0 0"/>
 <site name="tip" pos="0 0 1" euler="90 0 0"/><site/></body></worldbody></mujoco>"""
 
-#: Equalities of two free bodies, by the number of their equations and what they are.
+#: Equalities of two free bodies, and the number of their equations.
 EQUALITIES = [
     ('<connect body1="a" body2="b" anchor="1 2 3"/>', 3),
     ('<connect body1="a" anchor="1 2 3"/>', 3),

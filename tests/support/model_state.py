@@ -1,4 +1,4 @@
-"""All that a tree has, as plain values: two trees with equal states are the same model."""
+"""The complete contents of a tree as plain values: two trees with equal states are the same model."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import mbt
 from mbt.tree.element import MultibodyElement
 from mbt.tree.pickling import collection_of, reduce_tree
 
-# What tells a tree from another one that was built alike.
+# Attributes in which trees that were built alike differ.
 _OF_ONE_TREE = ("_family", "_declarations", "_declaring", "parse_reports")
 
 
@@ -39,7 +39,7 @@ def _plain(tree: mbt.MultibodyTree, value: Any, path: tuple[int, ...]) -> Any:
         assert value.dtype != object
         return value.shape, value.dtype.str, value.tobytes(), value.flags.writeable
     if isinstance(value, dict):
-        # As in the class: what has no place yet.
+        # Skip a value equal to that of the class: the element has no index yet.
         items = [item for item in value.items() if item != ("_core_index", -1)]
         return [(_plain(tree, key, path), _plain(tree, part, path)) for key, part in items]
     if isinstance(value, (list, tuple)):

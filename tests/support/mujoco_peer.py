@@ -1,4 +1,4 @@
-"""MuJoCo beside a tree of the same model."""
+"""MuJoCo compared with a tree of the same model."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def assert_same_dynamics(tree: mbt.MultibodyTree, model: mujoco.MjModel, *, num_
             X_WB = tree.get_body_by_name(name).eval_pose_in_world(context)
             assert_close(X_WB[:3, 3], position)
             assert_close(X_WB[:3, :3].ravel(), rotation)
-        # Without gravity and passive forces only what velocities do is left.
+        # Without gravity and passive forces, only the effects of velocities remain.
         data.qvel[:] = 0.0
         mujoco.mj_forward(model, data)
         at_rest = data.qfrc_bias - compensation

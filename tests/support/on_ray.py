@@ -1,4 +1,4 @@
-"""A program for test_ray.py: batches on two workers of Ray are what one call gives, to the last bit."""
+"""A program for test_ray.py: batches on two workers of Ray equal the results of one call, to the last bit."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ import mbt
 from mbt import functional
 from support.case import get_case
 
-COUNT, BLOCK = 1000, 130  # no multiple of a block of lanes, and a rest
+COUNT, BLOCK = 1000, 130  # not a multiple of a block of lanes, and a remainder
 
 
 class Meeting:
-    """Where each of two waits for the other."""
+    """A point where two workers wait for each other."""
 
     def __init__(self) -> None:
         self.here = 0
@@ -29,8 +29,8 @@ class Meeting:
 
 
 def describe_worker(tree: mbt.MultibodyTree, meeting: Any) -> tuple[int, int, int]:
-    """Return its process, its threads, and the dofs of a tree with which it computes."""
-    ray.get(meeting.come.remote())  # nobody does it all
+    """Return the worker's process, its threads, and the dofs of a tree with which it computes."""
+    ray.get(meeting.come.remote())  # so that one worker cannot take both tasks
     functional.mass_matrix(tree, tree.default_positions)
     return os.getpid(), mbt.get_num_threads(), tree.num_velocities
 

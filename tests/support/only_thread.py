@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def only_thread() -> Iterator[None]:
-    """No other thread of Python, as that of pytest-xdist, gets a turn unless this one waits."""
+    """Keep other threads of Python, such as those of pytest-xdist, from running unless this one waits."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(1000.0)
     try:

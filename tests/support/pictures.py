@@ -1,4 +1,4 @@
-"""Models to look at, whose parts are told by their colours."""
+"""Models for pictures, whose parts have different colours."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 import mbt
 
 RED, GREEN = (0.85, 0.05, 0.05, 1.0), (0.05, 0.75, 0.10, 1.0)
-#: Where the middle of each coloured shape is, in its link.
+#: Centre of each coloured shape in its link.
 P_RED, P_GREEN = (0.0, 0.0, -0.25), (0.0, 0.0, -0.5)
 LIMIT = 0.7
 
@@ -48,7 +48,7 @@ def box_on_the_ground() -> mbt.MultibodyTree:
 
 
 def where(tree: mbt.MultibodyTree, q: float, p_LP: tuple[float, float, float]) -> np.ndarray:
-    """Return where a point of the only link is in World."""
+    """Return the position in World of a point of the only link."""
     X_WL = mbt.functional.frame_pose(tree, [q], tree.get_body_by_name("rod"))
     position: np.ndarray = X_WL[:3, :3] @ p_LP + X_WL[:3, 3]
     return position

@@ -22,7 +22,7 @@ FOLDER = SHARE / "example-robot-data" / "robots"
 
 
 def load_robot(path: Path, **options: Any) -> mbt.MultibodyTree:
-    """Read what there is; what is left out does not matter."""
+    """Load a robot; parts that are not supported do not matter."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", mbt.ModelWarning)
         return mbt.load_model(path, **options)

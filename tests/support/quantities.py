@@ -1,7 +1,7 @@
-"""One table of what to compare between any two sources: the reference, `mbt`, another library.
+"""A table of quantities to compare between any two sources: the reference, `mbt`, another library.
 
-A source is an object with the methods of `Reference` that are named here. Two sources agree on a quantity
-when they differ by no more than rounding of the terms that were added up to get it; the `scale` of a
+A source is an object with the methods of `Reference` named here. Two sources agree on a quantity if they
+differ by no more than rounding of the terms in its sum; the `scale` of a
 quantity is the size of those terms, which may cancel in the result.
 """
 
@@ -33,7 +33,7 @@ class State:
 def random_state(reference: Reference, rng: np.random.Generator) -> State:
     q, v, vdot = reference.random_state(rng)
     body_forces = rng.uniform(-10.0, 10.0, (reference.nb, 6))
-    # World's row must not matter: nothing moves it.
+    # World's row must not matter: World does not move.
     return State(q, v, vdot, rng.uniform(-10.0, 10.0, reference.nv), body_forces)
 
 

@@ -1,4 +1,4 @@
-"""Seeded random models of every shape we know to be interesting, as plain descriptions."""
+"""Seeded random models of all shapes known to be interesting, as plain descriptions."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ ALL_KINDS = (
     "quaternion_ball",
     "curvilinear",
 )
-# Mostly arms, as in life; a few of everything else.
+# Mostly joints of arms, as in practice; a few of everything else.
 USUAL_KINDS = ("revolute", "revolute", "revolute", "prismatic", "prismatic", "weld", "weld", "floating")
 
 
@@ -77,7 +77,7 @@ def random_joint(
     is_reversed = may_reverse and rng.random() < 0.3
     parent, child = (outboard, inboard) if is_reversed else (inboard, outboard)
     nv = JOINT_SIZES[kind][1]
-    # Some joints take one constant for several velocities.
+    # Some joints have one damping constant for several velocities.
     d = rng.uniform(0.0, 0.5, 4).tolist()
     if kind in ("floating", "rpy_floating"):
         damping = (d[2],) * 3 + (d[3],) * 3
@@ -180,7 +180,7 @@ def long_branches(seed: int) -> Model:
 
 
 def star(seed: int, num_bodies: int) -> Model:
-    """All bodies but the first hang on the first."""
+    """All bodies but the first are children of the first."""
     return random_model(seed, num_bodies, kinds=ALL_KINDS, pick_parent=lambda rng, i: 0 if i else -1)
 
 
@@ -230,7 +230,7 @@ def every_joint(seed: int) -> Model:
 
 
 def every_kind(seed: int) -> Model:
-    """Each joint type once, in either direction, on a tree with few bodies one behind the other."""
+    """Each joint type once, in either direction, on a tree with short branches."""
     rng = np.random.default_rng(seed)
     names = [WORLD, *(f"body{i}" for i in range(len(ALL_KINDS)))]
     joints = tuple(
@@ -256,7 +256,7 @@ def world_only() -> Model:
     return Model("world_only", frames=random_frames(np.random.default_rng(0), ()))
 
 
-# One entry per shape; each is built anew so that no test sees another's object.
+# One entry per shape; each call builds a new model, so that tests do not share objects.
 CATALOGUE: dict[str, Callable[[], Model]] = {
     "world_only": world_only,
     "all_weld": lambda: all_weld(1),
@@ -293,8 +293,8 @@ CATALOGUE: dict[str, Callable[[], Model]] = {
 
 
 def _reversed(joint: Joint) -> Joint:
-    """The same frames and axis, declared from child to parent: another joint, with its coordinate measured
-    back.
+    """The same frames and axis, declared from child to parent: another joint, whose coordinate is measured
+    in the opposite direction.
     """
     return replace(joint, parent=joint.child, child=joint.parent)
 

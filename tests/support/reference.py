@@ -1,6 +1,6 @@
 """An independent NumPy implementation of every algorithm, written from the mechanics, slow and plain.
 
-Nothing here resembles the compiled kernels on purpose: poses are products of 4x4 matrices, velocities are
+By design nothing here resembles the compiled kernels: poses are products of 4x4 matrices, velocities are
 columns of Jacobians, accelerations come from the Jacobian's rate (by complex step), and dynamics is the sum
 over all bodies of Newton's and Euler's equations about each mass centre, projected with the Jacobian.
 
@@ -78,7 +78,7 @@ class Reference(ReferenceKinematics):
         return total
 
     def momentum(self, q: Array, v: Array, p_WP: Array) -> Array:
-        """[angular about P; linear] of all bodies, in World, (6,); rotors have none."""
+        """[angular about P; linear] of all bodies, in World, (6,), without rotors."""
         X_WB, V, p = self.poses(q), self.com_jacobians(q) @ v, self.com_positions(q)
         L = np.zeros(6)
         for body in self.model.bodies:
@@ -111,7 +111,7 @@ class Reference(ReferenceKinematics):
 
     @remembered
     def inertial_forces(self, q: Array, v: Array, vdot: Array) -> Array:
-        """Spatial force each body needs for its motion, at its mass centre, in World, (nb, 6)."""
+        """Spatial force that each body needs for its motion, at its mass centre, in World, (nb, 6)."""
         X_WB, V, A = self.poses(q), self.velocities(q, v), self.accelerations(q, v, vdot)
         F = np.zeros((self.nb, 6))
         for body in self.model.bodies:
@@ -124,7 +124,7 @@ class Reference(ReferenceKinematics):
         return F
 
     def bias_term(self, q: Array, v: Array) -> Array:
-        """C v: what inverse dynamics gives without acceleration and without forces."""
+        """C v: inverse dynamics without acceleration and without forces."""
         F = self.inertial_forces(q, v, np.zeros(self.nv))
         return np.asarray(np.einsum("bij,bi->j", self.com_jacobians(q), F))
 
@@ -161,7 +161,7 @@ class Reference(ReferenceKinematics):
         generalized_forces: Array | None = None,
         include_force_elements: bool = False,
     ) -> Array:
-        """M vdot + C v - tau_app - J' F_app, and with force elements also - gravity - damping."""
+        """M vdot + C v - tau_app - J' F_app; with force elements, also - gravity - damping."""
         tau = self.mass_matrix(q) @ vdot + self.bias_term(q, v)
         if body_forces is not None:
             tau -= self.applied_forces(q, body_forces)
@@ -182,8 +182,8 @@ class Reference(ReferenceKinematics):
         """F_BMo_W, (nb, 6): spatial force on each body from its inboard joint, at the outboard frame, in
         World.
 
-        For every body the force balance of the whole subtree beyond the joint. World's row is what holds
-        World: the same balance for everything, at the World origin.
+        For each body, the force balance of the whole subtree beyond the joint. World's row is the force that
+        holds World: the same balance for everything, at the World origin.
         """
         X_WB, p_cm = self.poses(q), self.com_positions(q)
         F_cm = self.inertial_forces(q, v, vdot)
@@ -205,7 +205,7 @@ class Reference(ReferenceKinematics):
     # -- sizes of the terms, for tolerances ----------------------------------------------------------------
 
     def force_scale(self, q: Array, v: Array, vdot: Array) -> float:
-        """How large the terms are that add up to a generalized force (they may cancel): a bound on rounding.
+        """Size of the terms that add up to a generalized force, where they may cancel: a bound on rounding.
 
         Sum over the bodies of |force| and |moment about the farthest joint|.
         """
@@ -217,7 +217,7 @@ class Reference(ReferenceKinematics):
         return float(F[:, :3].sum() + (F[:, 3:].sum() + weight) * reach) + rotor
 
     def length_scale(self, q: Array) -> float:
-        """The offsets that add up to a position: the longest way from World to a body, at least 1 m."""
+        """Size of the offsets that add up to a position: the longest way from World to a body, but >= 1 m."""
         reach = {WORLD: 1.0}
         for joint, is_reversed in self.outward:
             inboard, outboard = (joint.child, joint.parent) if is_reversed else (joint.parent, joint.child)

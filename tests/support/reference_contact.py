@@ -1,6 +1,6 @@
 """Independent NumPy formulas of contact with a half-space, in the frame of the half-space.
 
-The friction curve is made of what is asked of it: values and derivatives at the ends of its pieces.
+The friction curve is constructed from its specification: values and derivatives at the ends of its pieces.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["ContactNumbers", "contact_forces", "friction_coefficient", "restitut
 
 
 class ContactNumbers(NamedTuple):
-    """The numbers of a PointContact."""
+    """The constants of a PointContact."""
 
     stiffness: float
     dissipation: float
@@ -27,7 +27,7 @@ class ContactNumbers(NamedTuple):
 
 
 def friction_coefficient(c: ContactNumbers, speed: float) -> float:
-    """Odd up to the stiction speed, at its maximum there, constant from three times that on."""
+    """Odd up to the stiction speed, where it is largest; constant from three times that on."""
     r = speed / c.stiction_speed
     if r < 1:
         # a r + b r^3 + c r^5 with the value 1, the slope 0 and the curvature 0 at r = 1.
@@ -64,9 +64,9 @@ def contact_forces(
 
 
 def restitution(dissipation: float, speed: float) -> float:
-    """The share of its speed with which a free body leaves: d v (1 + e) = log((1 + d v)/(1 - d e v)).
+    """The fraction of its speed at which a free body rebounds: d v (1 + e) = log((1 + d v)/(1 - d e v)).
 
-    From m v dv/dx = -k x (1 + d v): the integral of v/(1 + d v) from -e v to v is zero, whatever m and k are.
+    From m v dv/dx = -k x (1 + d v): the integral of v/(1 + d v) from -e v to v is zero for any m and k.
     """
     dv = dissipation * speed
     low, high = 0.0, min(1.0, 1 / dv)

@@ -1,4 +1,4 @@
-"""Independent NumPy formulas of the force elements, from the mechanics and not from the kernels.
+"""Independent NumPy formulas of the force elements, derived from mechanics, not from the kernels.
 
 A force between two bodies is given as functions of poses and velocities in World; it returns the forces on
 both bodies at their origins. Rotations go through the matrix exponential and the matrix logarithm here, where
@@ -30,12 +30,12 @@ class Motion(NamedTuple):
         return self.X[:3, 3] + arm, self.V[3:] + np.cross(self.V[:3], arm)
 
     def of_frame(self, X_BF: Array) -> Motion:
-        """Motion of a frame F posed in this one."""
+        """Motion of a frame F fixed to this one at X_BF."""
         _, v = self.point(X_BF[:3, 3])
         return Motion(self.X @ X_BF, np.concatenate([self.V[:3], v]))
 
     def after(self, dt: float) -> Motion:
-        """Where the frame is after a short time at this velocity."""
+        """The motion after a short time at this velocity."""
         X = self.X.copy()
         X[:3, :3] = rotation_of_vector(self.V[:3] * dt) @ self.X[:3, :3]
         X[:3, 3] += self.V[3:] * dt
@@ -106,7 +106,7 @@ def rotation_of_vector(r: Array) -> Array:
 
 
 def vector_of_rotation(R: Array) -> Array:
-    """The rotation vector of a rotation of less than half a turn."""
+    """The vector of a rotation by less than half a turn."""
     axis = np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]]) / 2
     sine, cosine = np.linalg.norm(axis), (np.trace(R) - 1) / 2
     return axis * (np.arctan2(sine, cosine) / sine)

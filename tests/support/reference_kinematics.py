@@ -24,12 +24,12 @@ from support.description import (
 
 AnyArray = npt.NDArray[Any]
 
-# Any step whose square vanishes beside 1 gives an exact complex-step derivative; there is no subtraction.
+# Complex-step derivatives are exact for any step whose square vanishes beside 1, as they subtract nothing.
 COMPLEX_STEP = 1e-30
 
 
 def remembered(method: Callable[..., AnyArray]) -> Callable[..., AnyArray]:
-    """The last results are kept, read-only: quantities of a state ask for the same poses and Jacobians."""
+    """Keep the last results, read-only: quantities of a state need the same poses and Jacobians."""
 
     @wraps(method)
     def call(self: ReferenceKinematics, *values: AnyArray) -> AnyArray:
@@ -71,14 +71,14 @@ def rotation_of_rpy(rpy: AnyArray) -> AnyArray:
 
 
 def rpy_axes(rpy: AnyArray) -> AnyArray:
-    """(3, 3): w_FM_F per unit rate of roll, pitch and yaw, about the axes as later turns leave them."""
+    """(3, 3): w_FM_F per unit rate of roll, pitch and yaw, about the axes as rotated by later angles."""
     x, y, z = np.eye(3)
     R_z = rotation_about(z, rpy[2])
     return np.column_stack([R_z @ rotation_about(y, rpy[1]) @ x, R_z @ y, z])
 
 
 def path_pose(path: Path, s: Any) -> tuple[AnyArray, float]:
-    """X_FM and the curvature after the distance s: the product of the motions along all pieces before."""
+    """X_FM and the curvature at the distance s: the product of the motions along all pieces before."""
     length, x, z = path.breaks[-1], path.tangent, path.normal
     if path.is_periodic:
         s = s - np.floor(np.real(s) / length) * length
@@ -111,7 +111,7 @@ def inverse(X: AnyArray) -> AnyArray:
 
 @dataclass(frozen=True)
 class Layout:
-    """Where each body, position and velocity lives in the arrays."""
+    """Indices of each body, position and velocity in the arrays."""
 
     body_row: dict[str, int]
     position_start: dict[str, int]
@@ -146,7 +146,7 @@ class ReferenceKinematics:
     # -- structure -----------------------------------------------------------------------------------------
 
     def _joints_from_world(self) -> list[tuple[Joint, bool]]:
-        """Joints from World outwards, with whether the joint is reversed (its child is nearer World)."""
+        """Joints from World outwards, and whether each is reversed (its child is nearer World)."""
         reached, waiting, outward = {WORLD}, list(self.model.joints), []
         while waiting:
             ready = [j for j in waiting if (j.parent in reached) != (j.child in reached)]
@@ -175,7 +175,7 @@ class ReferenceKinematics:
         return self.layout.body_row[body]
 
     def q_slice(self, joint: Joint) -> slice:
-        # A weld has no coordinates, and need not be known to the layout.
+        # A weld has no coordinates, and need not be in the layout.
         start = self.layout.position_start[joint.name] if joint.num_positions else 0
         return slice(start, start + joint.num_positions)
 
@@ -205,7 +205,7 @@ class ReferenceKinematics:
     # -- states --------------------------------------------------------------------------------------------
 
     def random_q(self, rng: np.random.Generator) -> Array:
-        """Random positions; quaternions are unit, and far from gimbal lock."""
+        """Random positions; quaternions have unit norm, and angles are far from gimbal lock."""
         q = rng.uniform(-2.0, 2.0, self.nq)
         for joint in self.model.joints:
             start = self.q_slice(joint).start
@@ -337,7 +337,7 @@ class ReferenceKinematics:
         return self.jacobians(q) @ vdot + self.jacobian_rates(q, v) @ v
 
     def N(self, q: AnyArray) -> AnyArray:
-        """qdot = N v, (nq, nv). Proportional to the quaternion as given, which keeps its norm."""
+        """qdot = N v, (nq, nv). Proportional to the quaternion, which keeps its norm."""
         N = np.zeros((self.nq, self.nv), dtype=np.result_type(q, float))
         for joint in self.model.joints:
             qs, vs = self.q_slice(joint), self.v_slice(joint)
@@ -364,7 +364,7 @@ class ReferenceKinematics:
         return self.N(q) @ v
 
     def frame(self, name: str) -> tuple[str, Array]:
-        """The body and the pose in it of a frame, or of a body's own frame."""
+        """The body of a frame, and its pose there; or those of a body's own frame."""
         if name == WORLD or any(body.name == name for body in self.model.bodies):
             return name, np.eye(4)
         offset = next(frame for frame in self.model.frames if frame.name == name)

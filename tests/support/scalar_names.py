@@ -1,4 +1,4 @@
-"""Scalars by name as parameters of tests, those of optional packages among them."""
+"""Scalar types by name as parameters of tests, including those of optional packages."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from typing import Any
 
 import pytest
 
-# Large, unlike SymPy and mpmath, which all tests may use.
+# Large packages, unlike SymPy and mpmath, which all tests may use.
 OPTIONAL = ("casadi", "jax")
 
 
 def scalar_names(*names: str) -> list[Any]:
-    """Return parameters for ``pytest.mark.parametrize``: those of optional packages belong to the oracles.
+    """Return parameters for ``pytest.mark.parametrize``; tests of optional packages are marked as oracles.
 
-    Pass each to `require` before it is used.
+    Pass each name to `require` before use.
     """
     return [pytest.param(name, marks=pytest.mark.oracle) if name in OPTIONAL else name for name in names]
 
 
 def require(scalar: str) -> None:
-    """Skip a test whose scalar is of an optional package that is not here."""
+    """Skip a test whose scalar type needs an optional package that is not installed."""
     if scalar in OPTIONAL:
         pytest.importorskip(scalar)

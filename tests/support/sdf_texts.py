@@ -1,4 +1,4 @@
-"""Small SDF texts, put together from pieces, for the tests of the reader."""
+"""Small SDF texts, composed of pieces, for the tests of the parser."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def joint(
 
 
 def model(name: str, *parts: str, attributes: str = "") -> str:
-    """Each part stands on a line of its own."""
+    """Each part is on a line of its own."""
     return "\n".join([f'<model name="{name}" {attributes}>', *parts, "</model>"])
 
 
 def sdf(*parts: str, version: str = "1.11") -> str:
-    """What `parts` hold begins on line 2."""
+    """The contents of `parts` begin on line 2."""
     return "\n".join([f'<sdf version="{version}" xmlns:drake="http://drake.mit.edu">', *parts, "</sdf>"])
 
 

@@ -1,4 +1,4 @@
-"""Pairs of shapes by themselves: their distances, and support functions to check these with."""
+"""Pairs of shapes without bodies: their distances, and support functions to check them with."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mbt.geometry.meshes import list_farthest
 
 SPHERE, CAPSULE, PLANE, BOX, CYLINDER, ELLIPSOID, HULL = range(7)
 NAMES = ("sphere", "capsule", "plane", "box", "cylinder", "ellipsoid", "hull")
-#: Those that are searched for, without a closed form.
+#: Pairs whose distance needs a search, for lack of a closed form.
 SEARCHED = (
     (SPHERE, ELLIPSOID), (SPHERE, HULL),
     (CAPSULE, CYLINDER), (CAPSULE, ELLIPSOID), (CAPSULE, HULL),
@@ -32,15 +32,15 @@ class Shapes(NamedTuple):
     kind: int
     size: np.ndarray  # (n, 3) radii and half lengths
     X: np.ndarray  # (n, 4, 4) poses in World
-    vertices: np.ndarray | None = None  # (m, 3) of all
+    vertices: np.ndarray | None = None  # (m, 3) shared by all
 
     def at(self, X: np.ndarray) -> Shapes:
-        """Return these at other poses."""
+        """Return the same shapes at other poses."""
         return self._replace(X=np.ascontiguousarray(X))
 
 
 class Found(NamedTuple):
-    """What the core finds of n pairs."""
+    """Results of the core for n pairs."""
 
     d: np.ndarray  # (n,)
     p_A: np.ndarray  # (n, 3)
@@ -49,7 +49,7 @@ class Found(NamedTuple):
 
 
 def find(A: Shapes, B: Shapes, *, samples: int = 1) -> Found:
-    """Return distances of pairs, all of them of one state, or of a state in each lane."""
+    """Return distances of pairs, all for one state, or with one state per lane."""
     tree = mbt.MultibodyTree()
     body = tree.add_body(mbt.RigidBody("body", mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)))
     tree.finalize()
@@ -91,7 +91,7 @@ def random_shapes(rng: np.random.Generator, kind: int, count: int, reach: float)
 
 
 def support(S: Shapes, d: np.ndarray) -> np.ndarray:
-    """Return how far shapes reach along directions in World: (n, ...) of (n, ..., 3)."""
+    """Return the support of shapes along directions in World: (n, ...) for (n, ..., 3)."""
     size = S.size.reshape(-1, *(1,) * (d.ndim - 2), 3)
     e = np.einsum("nji,n...j->n...i", S.X[:, :3, :3], d)
     along = {
@@ -113,7 +113,7 @@ def gap(A: Shapes, B: Shapes, n: np.ndarray) -> np.ndarray:
 
 
 def outside(S: Shapes, p: np.ndarray) -> np.ndarray:
-    """Return by how much points are beyond the surfaces of shapes, at most; 0 or less within."""
+    """Return the largest distance of points beyond the surfaces of shapes; 0 or less inside."""
     x, y, z = e = np.einsum("nji,nj->in", S.X[:, :3, :3], p - S.X[:, :3, 3])
     a, b, c = S.size.T
     if S.kind == SPHERE:

@@ -1,4 +1,4 @@
-"""Shapes in NumPy: how far they reach along a direction, and whether they hold a point."""
+"""Shapes in NumPy: their support functions, and whether they contain a point."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from support.random_trees import random_pose
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
 BODY = mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)
-#: Kinds that move, and the half-space, which may only stand still.
+#: Kinds that can move, and the half-space, which must stand still.
 KINDS = ("sphere", "capsule", "plane", "box", "cylinder", "ellipsoid")
 
 
@@ -47,7 +47,7 @@ def reach(shape: mbt.Shape, n: Array) -> Array:
 
 
 def excess(shape: mbt.Shape, p: Array) -> Array:
-    """Return a measure of how far points (..., 3) in its axes are outside of a shape: zero on its surface."""
+    """Return a measure of how far points (..., 3) in its axes are outside a shape: zero on its surface."""
     size = np.array(shape.size)
     x, y, z = np.moveaxis(p, -1, 0)
     if shape.kind == "sphere":
@@ -65,9 +65,9 @@ def excess(shape: mbt.Shape, p: Array) -> Array:
 
 
 def separation(a: mbt.Shape, X_WA: Array, b: mbt.Shape, X_WB: Array, n: Array) -> Array:
-    """Return how far apart the planes across n (..., 3) are that touch a and b: at most their distance.
+    """Return the gap between planes across n (..., 3) that touch a and b: at most their distance.
 
-    The largest over all directions is the distance, and of shapes that overlap minus their depth.
+    Its maximum over all directions is the distance; for shapes that overlap, minus their depth.
     """
     return n @ (X_WB[:3, 3] - X_WA[:3, 3]) - reach(a, n @ X_WA[:3, :3]) - reach(b, -n @ X_WB[:3, :3])
 
@@ -82,7 +82,7 @@ def pairs_known() -> list[tuple[str, str]]:
 
 
 def scene_of(*shapes: mbt.Shape) -> mbt.CollisionModel:
-    """Bodies that float, each with a shape; planes stand still."""
+    """Return a scene of floating bodies, each with a shape; planes stand still."""
     tree = mbt.MultibodyTree()
     for i, shape in enumerate(shapes):
         if shape.kind != "plane":
@@ -107,7 +107,7 @@ def sides_of(scene: mbt.CollisionModel, q: Array) -> list[tuple[mbt.Shape, Array
 
 
 def random_q(scene: mbt.CollisionModel, rng: np.random.Generator, count: int, far: float) -> Array:
-    """Return positions of bodies that float, many of which overlap."""
+    """Return positions of floating bodies, many of which overlap."""
     q = rng.normal(size=(count, scene.tree.num_positions // 7, 7))
     q[..., :4] /= np.linalg.norm(q[..., :4], axis=-1, keepdims=True)
     q[..., 4:] = rng.uniform(-far, far, q[..., 4:].shape) * rng.choice([0.2, 0.6, 1.2], (count, 1, 1))

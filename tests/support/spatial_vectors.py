@@ -27,17 +27,17 @@ def rotation6(X: Array) -> Array:
 
 
 def cross_motion(V: Array) -> Array:
-    """V × () of motions, [w×, 0; v×, w×] [Featherstone 2008, section 2.9]."""
+    """V × () for motions, [w×, 0; v×, w×] [Featherstone 2008, section 2.9]."""
     return np.kron(np.eye(2), cross_matrix(V[:3])) + np.kron([[0, 0], [1, 0]], cross_matrix(V[3:]))
 
 
 def cross_force(V: Array) -> Array:
-    """V ×* () of forces, -(V ×)' [Featherstone 2008, section 2.9]."""
+    """V ×* () for forces, -(V ×)' [Featherstone 2008, section 2.9]."""
     return -cross_motion(V).T
 
 
 def acceleration_of_point(V: Array, A: Array, p: Array) -> Array:
-    """Classical acceleration of the point at p, of a spatial one: a_P = a_O + alpha × p + w × v_P.
+    """Classical from spatial acceleration, for the point at p: a_P = a_O + alpha × p + w × v_P.
 
     [Featherstone 2008, section 2.11]
     """

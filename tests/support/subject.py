@@ -1,4 +1,4 @@
-"""`mbt` behind the methods of `Reference`, so that both can stand in the same comparison."""
+"""`mbt` behind the methods of `Reference`, so that both fit the same comparison."""
 
 from __future__ import annotations
 

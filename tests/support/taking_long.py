@@ -1,4 +1,4 @@
-"""Cases of a parametrized test that are left to the exhaustive run."""
+"""Cases of a parametrized test that only the exhaustive run takes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 
 def taking_long(cases: Iterable[object], *left: object) -> list[object]:
-    """All cases; those to leave, which must be among them, are marked as exhaustive."""
+    """Return all cases; those in `left`, which must be among them, are marked as exhaustive."""
     cases = list(cases)
     assert set(left) <= set(cases)
     return [pytest.param(case, marks=pytest.mark.exhaustive) if case in left else case for case in cases]

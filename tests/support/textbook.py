@@ -1,14 +1,14 @@
-"""The recursions of the kernels as textbooks write them: short, in NumPy, to be read before the fast ones.
+"""The algorithms of the kernels as in textbooks: short, in NumPy, to read before the fast versions.
 
-All spatial vectors are in World and about its origin O. There the velocity of a body is a plain sum,
-V = V_P + S v, and so is the force on all that a joint carries: nothing is moved from frame to frame. The
-kernels do move it, from Mobod frame to Mobod frame or between body origins, which keeps digits that are lost
-here far from O; the algorithms are these.
+All spatial vectors are in World and about its origin O. Then the velocity of a body is a plain sum,
+V = V_P + S v, and so is the force on all bodies that a joint carries: nothing moves from frame to frame. The
+kernels do shift vectors between mobilizer frames or body origins, which keeps digits that are lost here far
+from O; the algorithms are the same.
 
-`support.mechanism.Mechanism` is what a tree and a Context say of joints and bodies, `InWorld` the same as
-posed and moving. Bodies are numbered outwards and 0 is World: a loop over them is a sweep from base to tip,
-one backwards a sweep from tip to base. P is the parent of body b, and d are the dofs of the joint between
-them: S[d] has their motion axes as rows, and is S' of the formulas.
+`support.mechanism.Mechanism` holds the joints and bodies of a tree and a Context, `InWorld` the same at its
+pose and in motion. Bodies are numbered outwards and 0 is World: a forward loop goes from base to tip, a
+backward loop from tip to base. P is the parent of body b, and d are the dofs of the joint between them: S[d]
+has their motion axes as rows, and is S' in the formulas.
 
 Sources:
 
@@ -72,7 +72,7 @@ def velocities(x: Mechanism, S: Array) -> Array:
 
 
 def axis_rates(x: Mechanism, X_WB: Array, S: Array, V: Array) -> Array:
-    """Sdot = V_P × S + what happens in F, where [e; u] change by Hdot and Mo moves: (nv, 6).
+    """Sdot = V_P × S + the change in F, where [e; u] change by Hdot and Mo moves: (nv, 6).
 
     [Featherstone 2008, section 3.5]: Sdot = V_B × S + S° is the same with the change seen from B.
     """
@@ -87,7 +87,7 @@ def axis_rates(x: Mechanism, X_WB: Array, S: Array, V: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class InWorld:
-    """A mechanism as posed and moving: bodies and axes in World, about O."""
+    """A mechanism at its pose and in motion: bodies and axes in World, about O."""
 
     parents: tuple[int, ...]
     dofs: list[slice]
@@ -163,7 +163,7 @@ def center_of_mass(x: Mechanism) -> Array:
 
 
 def generalized_forces(x: InWorld, F: Array) -> Array:
-    """tau = S' F, F_P += F: sum of J_B' F_B of forces on bodies (nb, 6), in one sweep.
+    """tau = S' F, F_P += F: the sum of J_B' F_B for forces on bodies (nb, 6), in one loop.
 
     Second half of [Featherstone 2008, table 5.1].
     """
@@ -175,7 +175,7 @@ def generalized_forces(x: InWorld, F: Array) -> Array:
 
 
 def inertial_forces(x: InWorld, vdot: Array) -> Array:
-    """F = M A + V ×* M V, what it takes to move each body, (nb, 6) [Featherstone 2008, section 2.14]."""
+    """F = M A + V ×* M V, the force that moves each body, (nb, 6) [Featherstone 2008, section 2.14]."""
     A = accelerations(x, vdot, x.A_0)
     return np.array([M @ a + cross_force(V) @ M @ V for M, V, a in zip(x.M, x.V, A, strict=True)])
 
@@ -200,7 +200,7 @@ def inverse_dynamics(x: InWorld, vdot: Array, applied: Array) -> Array:
 
 
 def gravity_forces(x: InWorld) -> Array:
-    """tau_g = S' F, F_P += F, from the weights F = M g = [h × g; m g] with the moment of mass h = m c."""
+    """tau_g = S' F, F_P += F, from the weights F = M g = [h × g; m g] with the mass moment h = m c."""
     return generalized_forces(x, x.M @ -x.A_0)
 
 
@@ -208,7 +208,7 @@ def gravity_forces(x: InWorld) -> Array:
 
 
 def composites(x: InWorld, M: Array) -> Array:
-    """Sums of matrices of bodies, (nb, 6, 6), over each body and all that are outboard of it."""
+    """Sums of matrices of bodies, (nb, 6, 6), over each body and all bodies outboard of it."""
     M = M.copy()
     for b, P, _ in x.inward:
         M[P] += M[b]
@@ -216,7 +216,7 @@ def composites(x: InWorld, M: Array) -> Array:
 
 
 def mass_matrix(x: InWorld) -> Array:
-    """Composite rigid bodies: M[k, l] = S_k' M_c S_l, with M_c of k, and l on the way from k to World.
+    """Composite rigid bodies: M[k, l] = S_k' M_c S_l, with M_c of k, and l on the path from k to World.
 
     [Featherstone 2008, table 6.2], [Walker & Orin 1982]
     """
@@ -246,9 +246,9 @@ def momentum_matrix(x: InWorld, p_WP: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Articulated:
-    """A body with all that hangs on it, as it resists at its inboard joint."""
+    """A body and everything outboard of it, by its inertia at the inboard joint."""
 
-    M: Array  # (6, 6) beyond the joint, which gives way: M_A - U D^-1 U'
+    M: Array  # (6, 6) as felt through the free joint: M_A - U D^-1 U'
     U: Array  # (6, n) M_A S
     D_inverse: Array  # (n, n) of S' U, with rotors
 
@@ -267,7 +267,7 @@ def articulated_bodies(x: InWorld) -> dict[int, Articulated]:
 def forward_dynamics(x: InWorld, tau: Array, applied: Array) -> Array:
     """Articulated bodies: inwards u = tau - S' Z, outwards vdot = D^-1 (u - U' A) with A of vdot = 0.
 
-    Z is the force that keeps a body from accelerating, V ×* M V - F_applied before what is outboard is added:
+    Z is the force that keeps a body from accelerating, V ×* M V - F_applied before outboard bodies are added:
     Z_P += Z + (M_A - U D^-1 U') Sdot v + U D^-1 u [Featherstone 2008, table 7.1].
     """
     bodies, u, vdot = articulated_bodies(x), np.zeros_like(tau), np.zeros_like(tau)
@@ -317,7 +317,7 @@ def body_coriolis_matrices(x: InWorld) -> Array:
 
 
 def coriolis_matrix(x: InWorld) -> Array:
-    """C[k, l] = S_k' (M_c Sdot_l + B_c S_l), composites of all that is outboard of both k and l.
+    """C[k, l] = S_k' (M_c Sdot_l + B_c S_l), with composites of all bodies outboard of both k and l.
 
     [Echeandia & Wensing 2021]
     """
@@ -334,10 +334,10 @@ def coriolis_matrix(x: InWorld) -> Array:
 
 
 def inverse_dynamics_derivatives(x: InWorld, vdot: Array) -> tuple[Array, Array]:
-    """dtau/dq and dtau/dv of joints of one dof, whose axis stays where it is in F.
+    """dtau/dq and dtau/dv for joints of one dof, whose axis is fixed in F.
 
-    Along q_j all that is outboard turns with S_j. Were that all, F would turn too, by S_j ×* F; but A and V
-    of the parent body do not turn. With P = V_P × S and Q = A_P × S + V_P × P of j, and with the composites
+    Along q_j all bodies outboard turn with S_j. If that were all, F would turn by S_j ×* F; but A and V of
+    the parent body do not turn. With P = V_P × S and Q = A_P × S + V_P × P of j, and with the composites
     M, B and F of k or of j, whichever is outboard,
 
         dtau_k/dq_j = S_k' (M Q + 2 B P), and S_k' (S_j ×* F) more where j is outboard
@@ -372,7 +372,7 @@ def forward_dynamics_derivatives(x: InWorld, vdot: Array) -> tuple[Array, Array]
 
 
 def inverse_dynamics_regressor(x: InWorld, vdot: Array) -> Array:
-    """Y with Y pi = inverse dynamics without rotors: S' F, with F = M A + V ×* M V of unit parameters.
+    """Y with Y pi = inverse dynamics without rotors: S' F, with F = M A + V ×* M V for unit parameters.
 
     pi of each body but World is m, m c (3), Ixx Ixy Iyy Ixz Iyz Izz about Bo, in B; M is linear in it
     [Atkeson, An & Hollerbach 1986].
@@ -389,7 +389,7 @@ def inverse_dynamics_regressor(x: InWorld, vdot: Array) -> Array:
 
 
 def unit_inertias() -> Array:
-    """[I, [h]x; -[h]x, m] of one unit of each inertial parameter, (10, 6, 6)."""
+    """[I, [h]x; -[h]x, m] for one unit of each inertial parameter, (10, 6, 6)."""
     M = np.zeros((10, 6, 6))
     M[0, 3:, 3:] = np.eye(3)
     for i, h in enumerate(np.eye(3), start=1):
@@ -412,9 +412,9 @@ def step_of_runge_kutta(
 ) -> tuple[Array, Array]:
     """Order four in u, where q = exp(u) q0, and v [Munthe-Kaas 1999, algorithm of section 3].
 
-    `move(q, u)` is exp(u) q, `accelerate(q, v)` gives vdot, `turning` has the dofs of rotations. There the
-    rate of u at angular velocity w is the inverse of the derivative of exp, w - u × w / 2 + u × (u × w) / 12;
-    what is left out, u^4 / 720, is of the order of the errors. Elsewhere it is v.
+    `move(q, u)` is exp(u) q, `accelerate(q, v)` gives vdot, `turning` lists the dofs of rotations. For these
+    the rate of u at angular velocity w is the inverse derivative of exp, w - u × w / 2 + u × (u × w) / 12;
+    the omitted term, u^4 / 720, is of the order of the errors. For other dofs it is v.
     """
 
     def rates(u: Array, v: Array) -> tuple[Array, Array]:

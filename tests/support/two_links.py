@@ -9,7 +9,7 @@ import mbt
 
 @cache
 def two_links() -> mbt.MultibodyTree:
-    """At zero angles it computes in fractions."""
+    """Return the pendulum; at zero angles it can be computed in fractions."""
     tree = mbt.MultibodyTree()
     inboard = tree.world_body
     for i in (1, 2):

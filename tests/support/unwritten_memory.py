@@ -1,8 +1,8 @@
-"""What computes with memory that nobody wrote, as JSON: `python -m support.unwritten_memory TREE ...`.
+"""Find calls that read uninitialized memory, as JSON: `python -m support.unwritten_memory TREE ...`.
 
-Runs with `MALLOC` in front of malloc. New memory, and the stack, hold a word that the processor notices when
-it computes with it. Each call is made twice in a new thread, whose working memory is new, and keeps what the
-first call left in it.
+Runs with `MALLOC` in place of malloc. New memory, and the stack, are filled with a word that the processor
+reports when computing with it. Each call is made twice in a new thread, whose working memory is new and
+then keeps what the first call left in it.
 """
 
 from __future__ import annotations
@@ -73,21 +73,21 @@ unsigned noticed(void) { return _mm_getcsr() & 3u; }
 void forget(void) { _mm_setcsr(_mm_getcsr() & ~0x3fu); }
 """
 
-# What new memory holds: a number like others, and what is noticed.
+# Contents of new memory: a word that computes like others, and words that the processor reports.
 ONE = 0x3FF0000000000000
 WORDS = {"a signalling NaN": 0x7FF4000000000001, "a subnormal number": 0x000F00007F12345F}
-BATCH = 13  # some blocks of any width, and a part of one
-DIRECTIONS = 9  # as many, of derivatives
+BATCH = 13  # several blocks of any width, and a partial one
+DIRECTIONS = 9  # likewise, for derivatives
 CONTROL = "control: an array that nobody wrote"
 WITH_FORCES = [f"{which}_dynamics{what}" for which in ("inverse", "forward") for what in ("", "_derivatives")]
 
 Function = Callable[[], Any]
-# Makes a function, with a Context of its own: that must lie in new memory too.
+# Makes a function with its own Context, which must lie in new memory too.
 Maker = Callable[[], Function]
 
 
 def makers(tree: mbt.MultibodyTree) -> dict[str, Maker]:
-    """Every call of the table on one state, on a batch, and on one with derivatives."""
+    """Return every call of the table on one state, on a batch, and on one state with derivatives."""
     rng = np.random.default_rng(0)
     states = [random_state(tree, rng) for _ in range(BATCH)]
     q, v = np.array([state.q for state in states]), np.array([state.v for state in states])
@@ -116,7 +116,7 @@ def makers(tree: mbt.MultibodyTree) -> dict[str, Maker]:
 
 
 def makers_of_tree(name: str) -> dict[str, Maker]:
-    """Of a tree of the catalogue, or of one with everything; elements in Python are slow but on one state."""
+    """Return those of a tree of the catalogue, or one with everything; Python elements on one state only."""
     if name == "every constraint":
         return makers(tree_with_every_constraint())
     if name == "everything in Python":
@@ -125,7 +125,7 @@ def makers_of_tree(name: str) -> dict[str, Maker]:
 
 
 def _values(tree: mbt.MultibodyTree, call: Call, q: Array, shape: tuple[int, ...]) -> list[Array]:
-    """Normal numbers, and positions."""
+    """Return normal numbers, and positions."""
     rng = np.random.default_rng(1)
     return [
         q if name in ("q", "q0", "q1") else rng.uniform(0.1, 1.0, (*shape, *own))
@@ -154,7 +154,7 @@ def _stateless(tree: mbt.MultibodyTree, call: Call, q: Array, **keywords: Any) -
 
 
 def bits(result: Any) -> bytes:
-    """All numbers of a result, as they are in memory."""
+    """Return all numbers of a result, as stored in memory."""
     if isinstance(result, tuple):
         return b"".join(map(bits, result))
     if isinstance(result, AutoDiffArray):
@@ -163,7 +163,7 @@ def bits(result: Any) -> bytes:
 
 
 def measure(memory: ctypes.PyDLL, make: Maker, word: int) -> tuple[bool, bytes]:
-    """Return whether the processor noticed the word, and the result."""
+    """Return whether the processor reported the word, and the result."""
     found: list[tuple[bool, bytes]] = []
 
     def run() -> None:
@@ -185,12 +185,12 @@ def measure(memory: ctypes.PyDLL, make: Maker, word: int) -> tuple[bool, bytes]:
 
 
 def main() -> None:
-    # Not `CDLL`: another thread could run between the call and the look at what was noticed.
+    # Not `CDLL`: another thread could run between the call and the check.
     memory = ctypes.PyDLL(None)
     calls, touched = 0, []
     for name in sys.argv[1:]:
         for call, make in makers_of_tree(name).items():
-            make()()  # what is imported or made at the first use
+            make()()  # for everything imported or made at first use
             _, wanted = measure(memory, make, ONE)
             calls += 1
             for what, word in WORDS.items():

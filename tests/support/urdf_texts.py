@@ -1,4 +1,4 @@
-"""Small URDF texts, put together from pieces, for the tests of the reader."""
+"""Small URDF texts, composed of pieces, for the tests of the parser."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ BOX = '<inertia ixx="0.02" ixy="0" ixz="0" iyy="0.03" iyz="0" izz="0.04"/>'
 
 
 def describe(source: str | bytes, **options: object) -> ModelDescription:
-    """The description that the reader makes of a source."""
+    """Return the description that the parser makes of a source."""
     return read_description(read_source(source), ReadOptions(**options))
 
 
@@ -39,12 +39,12 @@ def transmission(
 
 
 def robot(*parts: str, name: str = "bot") -> str:
-    """Each part stands on a line of its own; the first is on line 2."""
+    """Each part is on a line of its own; the first is on line 2."""
     return "\n".join([f'<robot name="{name}">', *parts, "</robot>"])
 
 
 def chain(count: int, kind: str = "continuous") -> str:
-    """A chain of `count` links besides its base."""
+    """Return a chain of `count` links in addition to its base."""
     parts = [link("link_0")]
     for i in range(1, count + 1):
         parts.append(link(f"link_{i}"))
@@ -59,7 +59,7 @@ def chain(count: int, kind: str = "continuous") -> str:
 TWO_LINKS = (link("base"), link("arm"), joint("hinge", "base", "arm"))
 
 
-#: Closes `four_bar` by a ball, as Drake writes it, or by a hinge.
+#: Close `four_bar` by a ball, as Drake writes it, or by a hinge.
 PIN = (
     '<drake:ball_constraint><drake:ball_constraint_body_A name="base"/>'
     '<drake:ball_constraint_body_B name="rocker"/><drake:ball_constraint_p_AP value="0.7 0 0"/>'
@@ -72,7 +72,7 @@ HINGE = (
 
 
 def four_bar(half_pi: str = "1.5707963267948966", closing: str = PIN) -> str:
-    """Three bars in the x-z plane, as a program writes them that turns the frame of each joint."""
+    """Return three bars in the x-z plane, as by an exporter that rotates the frame of each joint."""
     parts, inboard, reach = [link("base")], "base", 0.0
     rows = (("crank", 0.3, "", "0 0 1"), ("coupler", 0.8, "-", "0 -1 0"), ("rocker", 0.5, "", "0 0 1"))
     for name, length, sign, axis in rows:

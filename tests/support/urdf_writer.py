@@ -1,7 +1,7 @@
 """Writes a plain model description as URDF text.
 
-URDF puts the child link's frame at the joint and knows neither reversed joints nor a frame M of its own, so
-only models made by `urdf_model` (or with the same restrictions) can be written.
+URDF puts the child link's frame at the joint and has neither reversed joints nor a separate frame M, so only
+models made by `urdf_model` (or with the same restrictions) can be written.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def urdf_model(
     """A random model that URDF can express: one root link "body0", no reversed joints, M at the child's
     frame.
 
-    `base` "fixed" welds the root to World by a joint that the URDF does not contain; "floating" leaves it
+    `base` "fixed" welds the root to World by a joint that is not in the URDF; "floating" leaves it
     free.
     """
     model = random_model(
@@ -58,9 +58,9 @@ def urdf_model(
 
 
 def to_urdf(model: Model, continuous: frozenset[str] = frozenset()) -> str:
-    """The URDF text, the joints in `continuous` written with that type instead of "revolute".
+    """Return the URDF text, with the joints in `continuous` written with that type instead of "revolute".
 
-    Joints on World are left out: they are what a reader's choice of base means.
+    Joints on World are omitted: the parser's choice of base replaces them.
     """
     lines = [f'<robot name="{model.name}">']
     lines += [line for body in model.bodies for line in _link(body)]

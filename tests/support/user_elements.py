@@ -1,4 +1,4 @@
-"""Elements as a user writes them, in a module of their own: pickle finds classes by name."""
+"""Elements as users write them, in a module of their own: pickle finds classes by name."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import mbt
 
 
 class NamedGravity(mbt.UniformGravityFieldElement):
-    """Gravity with attributes of all sorts, references to other elements among them."""
+    """Gravity with attributes of all sorts, including references to other elements."""
 
     def __init__(self, planet: str, joints: list[mbt.Joint], notes: dict[str, Any]) -> None:
         super().__init__([0.0, 0.0, -3.71])
@@ -25,7 +25,7 @@ class NamedGravity(mbt.UniformGravityFieldElement):
 
 
 class Flange(mbt.FixedOffsetFrame):
-    """A frame with slots, that pickles what it wants."""
+    """A frame with slots and its own pickling."""
 
     __slots__ = ("bolts",)
 
@@ -36,11 +36,11 @@ class Flange(mbt.FixedOffsetFrame):
 
 
 class Sensor(mbt.FixedOffsetFrame):
-    """A frame with its own idea of a state."""
+    """A frame with its own `__getstate__`."""
 
     def __init__(self, name: str, P: mbt.Frame | mbt.RigidBody) -> None:
         super().__init__(name, P)
-        self.handle = (step for step in range(3))  # Nothing that could be pickled.
+        self.handle = (step for step in range(3))  # This cannot be pickled.
 
     def __getstate__(self) -> dict[str, Any]:
         return {key: value for key, value in vars(self).items() if key != "handle"}

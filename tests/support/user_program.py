@@ -1,4 +1,4 @@
-"""A program of a user, for type checkers: `mypy --strict` accepts it, and it runs."""
+"""A user's program, for type checkers: `mypy --strict` accepts it, and it runs."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A tree with something of everything, and all that can be written into a Context of it."""
+"""A tree with one of everything, and every way to write into its Context."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Write = Callable[[Any, Any, np.random.Generator], Any]
 
 
 class Watcher(mbt.ForceElement):
-    """Declares one of everything, and pulls with all of it."""
+    """Declares one of everything, and exerts forces that depend on all of it."""
 
     def __init__(self, joint: mbt.Joint) -> None:
         super().__init__()
@@ -66,7 +66,7 @@ class Watcher(mbt.ForceElement):
 
 
 class Outside(mbt.ForceElement):
-    """Pulls a body with what is not in the Context."""
+    """Pulls a body by a force that depends on data outside the Context."""
 
     def __init__(self, body: mbt.RigidBody) -> None:
         super().__init__()
@@ -88,7 +88,7 @@ class Boom(mbt.Frame):
 
 
 def make_watched_tree() -> mbt.MultibodyTree:
-    """Return an arm of two links, the second one on a frame that is computed in Python."""
+    """Return an arm of two links, the second one on a frame computed in Python."""
     tree = mbt.MultibodyTree()
     arm = tree.add_model_instance("arm")
     M = mbt.SpatialInertia.solid_sphere_with_mass(2.0, 0.5)
@@ -109,7 +109,7 @@ def make_watched_tree() -> mbt.MultibodyTree:
 
 
 def _numbers(context: Any, rng: np.random.Generator, *shape: int) -> FloatArray:
-    """Return positive numbers, different ones for the samples of a batch."""
+    """Return positive numbers, different for the samples of a batch."""
     return rng.uniform(0.5, 2.0, (*context.batch_shape, *shape))
 
 
@@ -136,7 +136,7 @@ def _apply_in_place(tree: Any, c: Any, rng: np.random.Generator) -> None:
     c.applied_forces.body_forces[..., 2, 3] = _number(c, rng)
 
 
-#: What counts as a parameter.
+#: Writes that count as changes of parameters.
 SETTINGS: dict[str, Write] = {
     "mass": lambda t, c, rng: t.bodies[1].set_mass(c, _number(c, rng)),
     "damping": lambda t, c, rng: t.joints[0].set_damping_vector(c, _numbers(c, rng, 1)),
@@ -160,14 +160,14 @@ SETTINGS: dict[str, Write] = {
     ),
     "reset": lambda t, c, rng: t.set_default_context(c),
 }
-#: What counts as an input.
+#: Writes that count as changes of inputs.
 INPUTS: dict[str, Write] = {
     "actuation": lambda t, c, rng: setattr(c, "actuation", _numbers(c, rng, 1)),
     "applied forces": _apply,
     "applied forces in place": _apply_in_place,
     "discrete state": lambda t, c, rng: c.set_discrete_state(t.force_elements[2].state, _numbers(c, rng, 1)),
 }
-#: Everything.
+#: All of these.
 WRITES: dict[str, Write] = {
     **SETTINGS,
     **INPUTS,

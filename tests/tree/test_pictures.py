@@ -220,7 +220,7 @@ def test_a_trajectory_shows_lines_and_numbers(arm):
         "Velocities",
         "Energy",
         "Positions in numbers",
-        "It went on to its end: the duration is over",
+        "It ran to its end: the duration is over",
     ]
     # Six positions, six velocities, three energies.
     assert len(list(root.iter(f"{SVG}polyline"))) == 15

@@ -1,6 +1,6 @@
-"""Models that live in other libraries become trees; and what their coordinates are in those of the tree.
+"""Conversion of other libraries' models to trees, and maps between their coordinates.
 
-Each function needs the library whose object it takes, and imports no other.
+Each function needs only the library whose object it takes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Models for acados: the equations of motion as expressions of CasADi, under the names that it gives them."""
+"""Models for acados: the equations of motion as expressions of CasADi, under acados' names for them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["make_model"]
 def make_model(
     tree: MultibodyTree, name: str, *, actuation: Any = None, parameters: Iterable[Any] = ()
 ) -> tuple[dict[str, Any], FloatArray]:
-    """Return the equations of motion under the names of attributes of acados' `AcadosModel`.
+    """Return the equations of motion under the attribute names of acados' `AcadosModel`.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def make_model(
         xdot, and ``f_impl_expr``, which is zero: by inverse dynamics, unless the tree has constraints;
         ``x_labels`` and ``u_labels``. Symbols are casadi.SX.
     values : ndarray, shape (np,)
-        The present parameters of the tree, for ``parameter_values``.
+        The current parameters of the tree, for ``parameter_values``.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Actions of environments: what the actuators of a tree take."""
+"""Actions of environments: inputs of the actuators of a tree."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ __all__ = ["Actions"]
 
 
 class Actions:
-    """What the actuators of a tree take: efforts of motors, targets of servos."""
+    """Inputs of the actuators of a tree: efforts of motors, targets of servos."""
 
     def __init__(self, tree: MultibodyTree) -> None:
         actuators = tree.joint_actuators
         self._dofs = [actuator.velocity_start for actuator in actuators]
         self._are_servos = np.array([actuator.is_servo for actuator in actuators], dtype=np.bool_)
-        # Of these the target is a velocity.
+        # Servos without stiffness have a velocity as their target.
         without_stiffness = [actuator.default_stiffness == 0.0 for actuator in actuators]
         self._are_speeds = self._are_servos & np.array(without_stiffness, dtype=np.bool_)
         self._low, self._high = -tree.effort_limits, tree.effort_limits.copy()
@@ -34,7 +34,7 @@ class Actions:
         self._scale, self._middle = np.ones(()), np.zeros(())
 
     def limits(self, is_normalized: bool) -> tuple[FloatArray, FloatArray]:
-        """Return the smallest and the largest actions, after a choice of what they are."""
+        """Return the smallest and the largest actions, normalized or not."""
         low, high = self._low, self._high
         if not is_normalized:
             return low, high

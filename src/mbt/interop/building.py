@@ -1,4 +1,4 @@
-"""A description of what lives in another library becomes a tree."""
+"""Trees from descriptions of other libraries' models."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The functions of `mbt.functional` as functions of CasADi that call mbt, with their derivatives.
 
-Kernels of mbt compute them, in doubles, while a solver runs. Equations as expressions of CasADi, to generate
-code of, are made by `mbt.symbolic.make_expressions`.
+Kernels of mbt compute them, in doubles, while a solver runs. For equations as expressions of CasADi, from
+which it generates code, use `mbt.symbolic.make_expressions`.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ except ImportError as error:
 __all__ = [*FUNCTIONS, "make_callback"]
 
 Shape = tuple[int, ...]
-#: A result is one shape; its derivative has behind it the shape of each operand it is taken with respect to.
+#: A result is one shape; its derivatives append the shapes of the operands they are taken with respect to.
 Chain = tuple[Shape, ...]
 
 _HINT = (
-    "; solvers that take none have a Hessian of limited memory, IPOPT by the option "
+    "; ask the solver for a limited-memory Hessian, in IPOPT with the option "
     '{"ipopt.hessian_approximation": "limited-memory"}'
 )
-#: Of functions with several results.
+#: Names of the results, for functions with several.
 _RESULTS = {
     "step": ("q1", "v1"),
     "constrained_forward_dynamics": ("vdot", "multipliers"),
@@ -53,15 +53,15 @@ _RESULTS = {
 }
 
 
-#: Whether CasADi comes with its types or not.
+#: Works whether or not CasADi comes with types.
 _Base: Any = casadi.Callback
 
 
 class _Callback(_Base):  # type: ignore[misc]
-    """A call, or its derivatives of some order, of samples side by side.
+    """A call, or its derivatives of some order, for samples side by side.
 
-    CasADi keeps matrices column by column. Those of samples stand side by side, so the numbers of a sample
-    are together. The matrix of a derivative has one row for each entry of what is differentiated and one
+    CasADi stores matrices column by column. With samples side by side, the numbers of a sample are
+    contiguous. The matrix of a derivative has one row for each entry of the differentiated result and one
     column for each entry of an operand: samples are blocks on its diagonal.
     """
 
@@ -77,18 +77,18 @@ class _Callback(_Base):  # type: ignore[misc]
     ) -> None:
         super().__init__()
         self._call, self._num_samples, self._names = call, num_samples, names
-        #: Arguments of `make_callback`: a pickle has these.
+        #: Arguments of `make_callback`, for pickling.
         self.made_of: Any = None
         self._has_differences = bool(options.get("enable_fd", False))
         self._operands: list[Shape] = call.operand_shapes
-        #: Chains; or patterns without entries, of derivatives with respect to results.
+        #: Chains; or patterns without entries, for derivatives with respect to results.
         self._outputs = [(shape,) for shape in call.result_shapes] if outputs is None else outputs
-        #: Patterns of the results, which CasADi passes to derivatives too, without entries.
+        #: Patterns of the results, without entries: CasADi also passes results to derivatives.
         self._placeholders = placeholders
         self._layouts = [self._layout((shape,)) for shape in self._operands]
         chains = [(i, chain) for i, chain in enumerate(self._outputs) if isinstance(chain, tuple)]
         self._wanted = [(i, self._layout(chain)) for i, chain in chains]
-        #: Functions of CasADi do not keep these objects.
+        #: Functions of CasADi do not keep these objects alive.
         self._kept: list[Any] = []
         self.construct(name, dict(options))
 
@@ -104,7 +104,7 @@ class _Callback(_Base):  # type: ignore[misc]
     def __reduce__(self) -> Any:
         return _remake, self.made_of
 
-    # What CasADi asks for.
+    # Methods that CasADi calls.
 
     def get_n_in(self) -> int:
         return len(self._operands) + len(self._placeholders)
@@ -129,7 +129,7 @@ class _Callback(_Base):  # type: ignore[misc]
         return True
 
     def eval_buffer(self, operands: Sequence[Any], results: Sequence[Any]) -> int:
-        """Compute from memory of CasADi into memory of CasADi."""
+        """Compute from CasADi's memory into CasADi's memory."""
         arrays = [
             np.frombuffer(buffer).reshape(dims).transpose(axes) if buffer is not None else np.zeros(zeros)
             for buffer, (dims, axes, zeros) in zip(operands, self._layouts, strict=False)
@@ -141,7 +141,7 @@ class _Callback(_Base):  # type: ignore[misc]
         return 0
 
     def has_jacobian(self) -> bool:
-        # Who asks for what there is not is told why, or gets differences.
+        # Without derivatives: `get_jacobian` raises an error with the reason, or CasADi takes differences.
         return self._call.is_differentiable or not self._has_differences
 
     def get_jacobian(self, name: str, inputs: Any, outputs: Any, options: Any) -> Any:
@@ -170,13 +170,13 @@ class _Callback(_Base):  # type: ignore[misc]
     def get_jac_sparsity(self, o: int, i: int, symmetric: bool) -> Any:
         return self._pattern((*self._outputs[o], self._operands[i]))
 
-    # Where numbers stand.
+    # Memory layout.
 
     def _layout(self, chain: Chain) -> tuple[Any, ...]:
-        """Return what makes arrays on the memory of a chain: how it is divided, which axis is where, shape.
+        """Return how to view the memory of a chain as an array: dimensions, order of axes, shape.
 
-        There the last shape comes first, and in each shape the last axis: columns. Samples are in front, but
-        a single one.
+        In memory the last shape comes first, and in each shape the last axis: columns. Samples come in front,
+        unless there is only one.
         """
         front = [] if self._num_samples == 1 else [self._num_samples]
         shape = (*front, *(n for part in chain for n in part))
@@ -194,7 +194,7 @@ class _Callback(_Base):  # type: ignore[misc]
         n = self._num_samples
         rows, columns = _size(chain[0])
         pattern = casadi.Sparsity.dense(rows, n * columns)
-        places = np.arange(n * rows * columns).reshape(n, -1)  # of the entries of each sample
+        places = np.arange(n * rows * columns).reshape(n, -1)  # indices of the entries of each sample
         for shape in chain[1:]:
             height, width = pattern.numel(), n * math.prod(shape)
             entries = np.repeat(places, math.prod(shape), axis=0)
@@ -205,7 +205,7 @@ class _Callback(_Base):  # type: ignore[misc]
 
 
 def _size(shape: Shape) -> tuple[int, int]:
-    """Return rows and columns: vectors are columns, and matrices stand above one another."""
+    """Return rows and columns: vectors are columns, and matrices are stacked vertically."""
     return (math.prod(shape[:-1]), shape[-1]) if len(shape) > 1 else (math.prod(shape), 1)
 
 
@@ -225,24 +225,24 @@ def make_callback(
     tree : MultibodyTree
         A finalized tree of doubles.
     function : str
-        Its name: any but rollouts and derivatives.
+        The name of a function: any but rollouts and derivatives.
     num_samples : int, optional
         The number of states computed in one call, as the columns of each operand. The results of the samples
         stand side by side, as in `casadi.Function.map`. A sample without a result is NaN; a single state
         without one raises an error.
     parameters : iterable of MultibodyElement or the tree, optional
-        Whose parameters are operands too, behind the others: of a body the mass, of a fixed offset frame
-        the pose (4, 4), of uniform gravity the vector; of the tree the inertial parameters of all bodies.
+        Owners of parameters that become operands, after the others: the mass of a body, the pose (4, 4) of a
+        fixed offset frame, the vector of uniform gravity; the inertial parameters of all bodies of a tree.
     casadi_options : dict, optional
-        Options of CasADi. With ``"enable_fd": True`` derivatives that mbt lacks are taken by differences.
+        Options of CasADi. With ``"enable_fd": True`` CasADi takes derivatives that mbt lacks by differences.
     **options
         Options of the function: ``frame=``, ``dt=``, ``method=``, ...
 
     Returns
     -------
     casadi.Callback
-        The same one for the same arguments. Keep it or the tree for as long as other functions of CasADi call
-        it: those keep nothing of Python.
+        The same one for the same arguments. Keep it or the tree alive as long as other functions of CasADi
+        call it: those do not keep Python objects alive.
 
     Raises
     ------
@@ -277,7 +277,7 @@ def make_callback(
         raise ArgumentValueError(f"options of {function}: expected {', '.join(taken) or 'none'}, {which}")
     owners = tuple(parameters)
     call = find_call(tree, function, options, owners)
-    # What functions of CasADi call lives as long as the tree: they keep nothing of Python.
+    # Functions of CasADi do not keep Python objects alive, so callbacks live as long as the tree.
     made = call.made.setdefault("casadi", {})
     key = num_samples, repr(casadi_options)
     if key not in made:
@@ -313,7 +313,7 @@ def _compute(
     num_samples = max(counts)
     if not {*counts} <= {1, num_samples}:
         each = ", ".join(f"{count} of {key}" for count, key in zip(counts, named, strict=True))
-        raise ShapeError(f"expected as many samples of each operand, or one, got {each}")
+        raise ShapeError(f"expected the same number of samples of each operand, or one, got {each}")
     callback = make_callback(tree, name, num_samples=num_samples, parameters=parameters, **options)
     return callback(
         *(

@@ -1,7 +1,7 @@
 """Trees in optimal control with Crocoddyl: states, dynamics, and residuals of frames for its costs.
 
-States are ``x = [q; v]``, and their changes tangents ``[dq; dv]``. Kernels of mbt compute dynamics and their
-analytic derivatives; problems and solvers are Crocoddyl's. These models run in Python, so on one thread.
+States are ``x = [q; v]``, and their changes tangents ``[dq; dv]``. Kernels of mbt compute dynamics and
+their analytic derivatives; problems and solvers are Crocoddyl's. The models run in Python, on one thread.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ try:
     import crocoddyl
 except ImportError as error:
     raise MissingPackageError(
-        "mbt.interop.crocoddyl needs crocoddyl 3.2 or newer, which is not there: "
+        "mbt.interop.crocoddyl needs crocoddyl 3.2 or newer, which is not installed: "
         "pip install 'multibodytree[crocoddyl]'"
     ) from error
 
@@ -52,7 +52,7 @@ __all__ = [
     "make_state",
 ]
 
-# Whether Crocoddyl comes with types or not.
+# Works whether or not Crocoddyl comes with types.
 _State: Any = crocoddyl.StateAbstract
 _Model: Any = crocoddyl.DifferentialActionModelAbstract
 _Data: Any = crocoddyl.DifferentialActionDataAbstract
@@ -63,9 +63,9 @@ _BOTH = crocoddyl.Jcomponent.both
 
 
 def _fill(results: Sequence[Any], compute: Callable[[], Iterable[Any]]) -> None:
-    """Compute into arrays; NaN where there is no result, which solvers take for a step that was too long.
+    """Compute into arrays; NaN if there is no result, which solvers treat as a step that was too long.
 
-    An exception would end the process: Crocoddyl's loops over nodes are parallel, and let none out.
+    An exception would end the process: Crocoddyl's parallel loops over nodes do not propagate exceptions.
     """
     values: Iterable[Any] = [np.nan] * len(results)
     try:
@@ -75,12 +75,12 @@ def _fill(results: Sequence[Any], compute: Callable[[], Iterable[Any]]) -> None:
     except Exception:
         traceback.print_exc()
     for result, value in zip(results, values, strict=True):
-        # Matrices of one column are vectors there.
+        # In `result`, matrices of one column are vectors.
         result[...] = np.reshape(value, result.shape) if np.ndim(value) else value
 
 
 def make_state(tree: MultibodyTree) -> Any:
-    """Return the state of a tree, with its limits of positions and velocities.
+    """Return the state of a tree, with its limits on positions and velocities.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def make_state(tree: MultibodyTree) -> Any:
     if not tree.is_velocity_equal_to_qdot:
         return StateTree(tree)
     state = crocoddyl.StateVector(2 * tree.num_positions)
-    state._tree = tree  # Whose frames residuals find by name; StateTree has it too.
+    state._tree = tree  # In it residuals find frames by name; StateTree has it too.
     _set_limits(state, tree)
     return state
 
@@ -125,7 +125,7 @@ def _set_limits(state: Any, tree: MultibodyTree) -> None:
 
 
 class StateTree(_State):  # type: ignore[misc]
-    """The state of any tree; `mbt.functional.integrate_positions` integrates its rotations."""
+    """The state of any tree; uses `mbt.functional.integrate_positions` for rotations."""
 
     def __init__(self, tree: MultibodyTree) -> None:
         self._tree, self._nq, self._nv = tree, tree.num_positions, tree.num_velocities
@@ -143,14 +143,14 @@ class StateTree(_State):  # type: ignore[misc]
         return np.concatenate([self._tree.random_positions(rng), rng.uniform(-1.0, 1.0, self._nv)])
 
     def diff(self, x0: FloatArray, x1: FloatArray) -> FloatArray:
-        """Return dx, with which `integrate` leads from x0 to x1."""
+        """Return dx that `integrate` takes from x0 to x1."""
         nq, nv, dx = self._nq, self._nv, np.empty(2 * self._nv)
         dx[nv:] = x1[nq:] - x0[nq:]
         _fill([dx[:nv]], lambda: [functional.difference_positions(self._tree, x0[:nq], x1[:nq])])
         return dx
 
     def integrate(self, x: FloatArray, dx: FloatArray) -> FloatArray:
-        """Return the state that is reached along dx."""
+        """Return the state reached along dx."""
         nq, nv = self._nq, self._nv
         x1 = np.concatenate([x[:nq], x[nq:] + dx[nv:]])
         _fill([x1[:nq]], lambda: [functional.integrate_positions(self._tree, x[:nq], dx[:nv], 1.0)])
@@ -172,14 +172,14 @@ class StateTree(_State):  # type: ignore[misc]
         return self._choose(which, lambda part: exp_so3(dx[part]), lambda part: left_jacobian_so3(dx[part]))
 
     def JintegrateTransport(self, x: FloatArray, dx: FloatArray, Jin: FloatArray, which: Any) -> FloatArray:
-        """Multiply a matrix with the derivative of `integrate` with respect to x or dx, in place."""
+        """Multiply a matrix by the derivative of `integrate` with respect to x or dx, in place."""
         make = exp_so3 if which == crocoddyl.Jcomponent.first else left_jacobian_so3
         rows = [Jin[part] for part in self._turning]
         _fill(rows, lambda: [make(dx[part]) @ Jin[part] for part in self._turning])
         return Jin
 
     def _choose(self, which: Any, by_first: Any, by_second: Any, sign: float = 1.0) -> Any:
-        """Return both Jacobians, or one: the identity, or minus that, but for blocks of rotations."""
+        """Return both Jacobians, or one: plus or minus the identity, except for blocks of rotations."""
         matrices = []
         for component, make, scale in (("first", by_first, sign), ("second", by_second, 1.0)):
             if which in (_BOTH, getattr(crocoddyl.Jcomponent, component)):
@@ -191,7 +191,7 @@ class StateTree(_State):  # type: ignore[misc]
 
 
 class _Dynamics:
-    """A tree that inputs drive, ``tau = B u``."""
+    """A tree driven by inputs, ``tau = B u``."""
 
     def __init__(self, tree: Any, costs: Any, actuation: Any) -> None:
         _check_tree(tree)
@@ -215,7 +215,7 @@ class _Dynamics:
         return x[: self.nq], x[self.nq :], u if self.B is None else self.B @ u
 
     def set_limits(self, model: Any) -> None:
-        """Let inputs be bounded by effort limits, where each is the force of one velocity."""
+        """Bound inputs by effort limits, if each is the force along one velocity."""
         if self.B is None:
             model.u_lb, model.u_ub = self.tree.effort_lower_limits, self.tree.effort_upper_limits
         elif np.array_equal(self.B, self.tree.actuation_matrix):
@@ -240,12 +240,12 @@ class DifferentialActionModelTree(_Model):  # type: ignore[misc]
     Raises
     ------
     ArgumentTypeError, ArgumentValueError, ShapeError
-        When an argument is of another kind, or does not fit the tree.
+        When an argument has the wrong type, or does not fit the tree.
 
     Notes
     -----
-    Where inputs are forces of joints, `u_lb` and `u_ub` are their effort limits. Where there are no
-    accelerations, they are NaN: Crocoddyl's solvers then try a shorter step.
+    If inputs are forces of joints, `u_lb` and `u_ub` are their effort limits. Accelerations that do not
+    exist are NaN: Crocoddyl's solvers then try a shorter step.
 
     Examples
     --------
@@ -265,7 +265,7 @@ class DifferentialActionModelTree(_Model):  # type: ignore[misc]
         self._dynamics.set_limits(self)
 
     def createData(self) -> Any:
-        """Return what `calc` and `calcDiff` write into."""
+        """Return the data that `calc` and `calcDiff` write into."""
         return _TreeData(self, self._dynamics)
 
     def calc(self, data: Any, x: FloatArray, u: FloatArray | None = None) -> None:
@@ -304,7 +304,7 @@ class _TreeData(_Data):  # type: ignore[misc]
         self.costs = dynamics.costs.createData(self.collector)
         self.costs.shareMemory(self)
         self.vdot, self.derivatives = np.empty(nv), tuple(np.empty((3, nv, nv)))
-        # Arrays on the memory of this object: to ask for one takes longer than to fill it.
+        # Arrays on the memory of this object: requesting one takes longer than filling it.
         Fx = np.atleast_2d(self.Fx)  # a vector, of one row
         self.of_vdot, self.of_state = self.xout, [Fx[:, :nv], Fx[:, nv:], self.Fu]
 
@@ -329,12 +329,12 @@ class ActionModelTree(_Action):  # type: ignore[misc]
     Raises
     ------
     ArgumentTypeError, ArgumentValueError, ShapeError
-        When an argument is of another kind, or does not fit the tree.
+        When an argument has the wrong type, or does not fit the tree.
 
     Notes
     -----
-    In implicit steps servos drive to their default targets, limits and dry friction act, and points stick.
-    At the end of a problem, and where there is no input, only the costs count.
+    In implicit steps servos drive to their default targets, limits and dry friction act, and points can
+    stick. At the end of a problem, and where there is no input, only the costs count.
 
     Examples
     --------
@@ -361,7 +361,7 @@ class ActionModelTree(_Action):  # type: ignore[misc]
         self._dynamics.set_limits(self)
 
     def createData(self) -> Any:
-        """Return what `calc` and `calcDiff` write into."""
+        """Return the data that `calc` and `calcDiff` write into."""
         return _StepData(self, self._dynamics)
 
     def calc(self, data: Any, x: FloatArray, u: FloatArray | None = None) -> None:
@@ -409,12 +409,12 @@ class _StepData(_ActionData):  # type: ignore[misc]
 class ResidualModelTreeState(_Residual):  # type: ignore[misc]
     """The difference between two states, ``state.diff(x_ref, x)``.
 
-    As Crocoddyl's `ResidualModelState`, whose derivatives treat any other state as a vector.
+    Like Crocoddyl's `ResidualModelState`, whose derivatives treat any other state as a vector.
 
     Parameters
     ----------
     state : crocoddyl.StateAbstract
-        That of `make_state`.
+        The result of `make_state`.
     x_ref : array_like, shape (nx,), optional
         The reference state; by default ``state.zero()``.
     nu : int, optional
@@ -441,20 +441,20 @@ class ResidualModelTreeState(_Residual):  # type: ignore[misc]
 
 
 def _find_frame(state: Any, frame: Frame | RigidBody | str) -> Frame:
-    """Return a frame of the tree that a state was made for, also by its name."""
+    """Return a frame of the tree that a state was made for; it may be given by name."""
     if not isinstance(frame, str):
         return as_frame(frame, "frame")
     tree = getattr(state, "_tree", None)
     if tree is None:
         raise ArgumentTypeError(
-            f"frame: expected a Frame or a RigidBody, got the name {quote(frame)}, and a state without "
-            "a tree. Pass the state that make_state(tree) returned, or tree.get_frame_by_name(...)."
+            f"frame: expected a Frame or a RigidBody, got the name {quote(frame)}, but the state has "
+            "no tree. Pass the state that make_state(tree) returned, or tree.get_frame_by_name(...)."
         )
     return tree._elements.frame_named(frame, "frame")  # type: ignore[no-any-return]
 
 
 class _FrameResidual(_Residual):  # type: ignore[misc]
-    """What is left of a way to a goal, of a frame."""
+    """The distance of a frame from a goal."""
 
     def __init__(self, state: Any, frame: Frame | RigidBody | str, size: int, nu: int | None) -> None:
         self._frame = _find_frame(state, frame)
@@ -462,7 +462,7 @@ class _FrameResidual(_Residual):  # type: ignore[misc]
         self._nq, self._nv = self._tree.num_positions, self._tree.num_velocities
         if (state.nx, state.ndx) != (self._nq + self._nv, 2 * self._nv):
             raise ArgumentValueError(
-                f"state: expected one of the tree of the frame, nx = {self._nq + self._nv} and "
+                f"state: expected one for the tree of the frame, nx = {self._nq + self._nv} and "
                 f"ndx = {2 * self._nv}, got {state.nx} and {state.ndx}"
             )
         super().__init__(state, size, self._nv if nu is None else nu, True, False, False)
@@ -477,9 +477,9 @@ class ResidualModelFrameTranslation(_FrameResidual):
     Parameters
     ----------
     state : crocoddyl.StateAbstract
-        That of `make_state`.
+        The result of `make_state`.
     frame : Frame, RigidBody or str
-        F, the body whose frame it is, or its name in the tree of the state.
+        F, a body (its frame), or a name in the tree of the state.
     p_WR : array_like, shape (3,)
         The goal [m].
     nu : int, optional
@@ -488,7 +488,7 @@ class ResidualModelFrameTranslation(_FrameResidual):
     Raises
     ------
     ArgumentTypeError, ArgumentValueError, ShapeError
-        When an argument is of another kind.
+        When an argument has the wrong type.
     """
 
     def __init__(
@@ -516,9 +516,9 @@ class ResidualModelFramePose(_FrameResidual):
     Parameters
     ----------
     state : crocoddyl.StateAbstract
-        That of `make_state`.
+        The result of `make_state`.
     frame : Frame, RigidBody or str
-        F, the body whose frame it is, or its name in the tree of the state.
+        F, a body (its frame), or a name in the tree of the state.
     X_WR : array_like, shape (4, 4)
         The goal.
     nu : int, optional
@@ -527,7 +527,7 @@ class ResidualModelFramePose(_FrameResidual):
     Raises
     ------
     ArgumentTypeError, ArgumentValueError, ShapeError
-        When an argument is of another kind.
+        When an argument has the wrong type.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Environments of Gymnasium: a Context of many states, which actions drive side by side."""
+"""Environments of Gymnasium: actions drive a Context of many states in parallel."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ __all__ = ["Env", "VectorEnv"]
 
 
 class VectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
-    """Environments of one model, with states and parameters of their own, which move in one compiled call.
+    """Environments of one model, each with its state and parameters, which move in one compiled call.
 
     The functions of a task receive the Context of all environments, ``envs.context``, after the step, and
     compute with its arrays (n, ...). By default actions are the efforts of motors and the targets of servos:
     positions, or velocities where a servo has no stiffness.
 
-    An environment whose state is not finite after a step stays where it was before, and its episode ends:
+    An environment whose state is not finite after a step keeps the state before it, and its episode ends:
     it is terminated, and marked in ``infos["failed"]``.
 
     Parameters
@@ -62,23 +62,23 @@ class VectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
     reward : callable
         ``reward(context, actions) -> (n,)``, or a number.
     terminated : callable, optional
-        ``terminated(context) -> (n,)`` of bool: whether an episode has come to an end. Without it, none does.
+        ``terminated(context) -> (n,)`` of bool: whether an episode has ended. By default, none ends.
     reset : callable, optional
-        ``reset(context, rng, samples)`` changes the Context in which `samples` begin, which has the batch
+        ``reset(context, rng, samples)`` changes the Context in which `samples` start, which has the batch
         shape ``samples.shape``: states, and parameters for domain randomization. `rng` is a ``numpy.random.
         Generator``, seeded by ``envs.reset(seed=)``.
     observe : callable, optional
-        ``observe(context) -> (n, ...)``. Without it, observations are ``[q, v]``.
+        ``observe(context) -> (n, ...)``. By default, observations are ``[q, v]``.
     control : callable, optional
         ``control(context, actions) -> (n, num_velocities)``: generalized forces of the next steps [N m, N],
         which are clipped to the effort limits of the joints. It may set ``context.servo_positions``: servos
-        act besides. Needs `action_space`.
+        also act. Needs `action_space`.
     observation_space, action_space : gymnasium.spaces.Space, optional
         The spaces of one environment; that of observations is a ``Box``.
     dt : float, optional
         Length of a step [s].
     steps : int, optional
-        The number of steps that an action lasts.
+        Number of steps per action.
     method : {"semi_implicit_euler", "rk4", "implicit"}, optional
         The integration method, see `mbt.functional.rollout`; by default that of `mbt.simulate`.
     contacts : ShapeContact, optional
@@ -89,19 +89,19 @@ class VectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
         Whether actions are from -1 to 1: fractions of the effort limits of motors, and for servos the way
         from the lower to the upper limit of the position, or of the velocity, of the joint.
     autoreset_mode : gymnasium.vector.AutoresetMode, optional
-        When the next episode of an environment begins: with its next action, which is ignored, in the step
-        that ends one (then ``infos["final_obs"]`` has the last observation), or when
-        ``envs.reset(options={"reset_mask": ...})`` says so.
+        When the next episode of an environment begins: with its next action, which is ignored; in the step
+        that ends one (then ``infos["final_obs"]`` has the last observation); or on
+        ``envs.reset(options={"reset_mask": ...})``.
 
     Attributes
     ----------
     context : BatchContext
-        The present states of all environments.
+        The current states of all environments.
 
     Raises
     ------
     ShapeError, ArgumentTypeError, ArgumentValueError
-        When an argument, or the result of a function of the task, is not of this kind.
+        When an argument, or the result of a function of the task, has the wrong type, shape or value.
 
     Examples
     --------
@@ -172,12 +172,12 @@ class VectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
 
         n, nq, nv = self.num_envs, tree.num_positions, tree.num_velocities
-        # States before and behind the steps of an action.
+        # States before and after the steps of an action.
         self._path = np.empty((n, 2, nq)), np.empty((n, 2, nv))
         self._elapsed = np.zeros(n, dtype=np.int64)
         self._is_over = np.zeros(n, dtype=np.bool_)
         self._has_begun = False
-        # What rollouts refuse is refused at once.
+        # Arguments that rollouts reject raise an error here.
         tree.rollout(self.context, np.empty((n, 0, nv)), self._dt, **self._how)
 
     def _make_action_space(self, space: Any, is_normalized: bool) -> Any:
@@ -212,12 +212,12 @@ class VectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
             raise shape_error("observation_space", seen.shape[1:], space.shape)
         return space
 
-    # What Gymnasium calls.
+    # Methods that Gymnasium calls.
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """Begin an episode in every environment, or in those of a mask.
+        """Begin an episode in every environment, or in those selected by a mask.
 
         Parameters
         ----------
@@ -238,7 +238,7 @@ class VectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
         if options is not None and "reset_mask" in options:
             mask = _as_flags(options["reset_mask"], 'options["reset_mask"]', self.num_envs)
             if not self._has_begun and not mask.all():
-                raise ResetNeeded("reset() of some environments before one of all")
+                raise ResetNeeded("reset() of some environments before a reset() of all")
         super().reset(seed=seed)
         self._begin(mask)
         self._has_begun = True
@@ -259,10 +259,10 @@ class VectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
         rewards : ndarray, shape (n,)
             Zero where an ignored action begins an episode.
         terminated, truncated : ndarray of bool, shape (n,)
-            Whether an episode has come to an end, or has been cut off.
+            Whether an episode has ended, or has been cut off.
         infos : dict
-            ``"failed"``, where a state was not finite; ``"final_obs"``, where an episode ended in this step
-            and the next one has begun in it; and, as everywhere in Gymnasium, their masks ``"_failed"`` and
+            ``"failed"``, if a state was not finite; ``"final_obs"``, if an episode ended in this step and the
+            next one has begun in it; and, as usual in Gymnasium, their masks ``"_failed"`` and
             ``"_final_obs"``.
         """
         self._check_open("step")
@@ -300,14 +300,14 @@ class VectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
             observations = self._look()
         return observations, rewards, terminated, truncated, infos
 
-    # How it is done.
+    # Implementation.
 
     def _check_open(self, what: str) -> None:
         if self.closed:
             raise ClosedEnvironmentError(f"{what}() after close()")
 
     def _begin(self, mask: Any) -> None:
-        """Let episodes begin."""
+        """Begin episodes in the environments of a mask."""
         samples = np.flatnonzero(mask)
         if not samples.size:
             return
@@ -318,7 +318,7 @@ class VectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
         self._elapsed[samples] = 0
 
     def _take(self, actions: Any) -> tuple[Any, FloatArray]:
-        """Return actions as the functions of the task get them, and generalized forces."""
+        """Return actions as the functions of the task receive them, and generalized forces."""
         shape = self.action_space.shape
         if self._control is None:
             actions = as_float_array(actions, "actions", shape)
@@ -333,7 +333,7 @@ class VectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
         return actions, np.clip(tau, *self._tau_limits)
 
     def _move(self, tau: FloatArray) -> Any:
-        """Make the steps of an action; return which environments have no state behind them."""
+        """Make the steps of an action; return which environments have no finite state after them."""
         context, count = self.context, self._steps
         forces = tau[:, np.newaxis]
         if count > 1:
@@ -341,7 +341,7 @@ class VectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
         self._tree.rollout(context, forces, self._dt, **self._how, every=count, out=self._path)
         q, v = (path[:, 1] for path in self._path)
         failed: Any = np.zeros(self.num_envs, dtype=np.bool_)
-        # A sum that is finite has no other terms.
+        # If the sum is finite, so are all its terms.
         if not np.isfinite(q.sum() + v.sum()):
             failed = ~(np.isfinite(q).all(-1) & np.isfinite(v).all(-1))
             q[failed], v[failed] = context.q[failed], context.v[failed]
@@ -403,7 +403,7 @@ class Env(gymnasium.Env):  # type: ignore[misc]
 
 
 def _as_batch(context: Any, num_envs: int | None) -> BatchContext:
-    """Return a copy of a Context, of a batch with one axis."""
+    """Return a copy of a Context as a batch with one axis."""
     if not isinstance(context, Context) or context.tree.scalar_type.name != "double":
         raise ArgumentTypeError(f"context: expected a Context of doubles, got {describe_type(context)}")
     count = None if num_envs is None else as_count(num_envs, "num_envs")
@@ -414,7 +414,7 @@ def _as_batch(context: Any, num_envs: int | None) -> BatchContext:
     if not isinstance(context, BatchContext) or len(context.batch_shape) != 1 or not context.batch_shape[0]:
         raise ShapeError(f"context: expected one state, or a batch (n,) of them, got {context.batch_shape}")
     if count not in (None, *context.batch_shape):
-        raise ShapeError(f"num_envs: expected {context.batch_shape[0]} as in context, got {count}")
+        raise ShapeError(f"num_envs: expected {context.batch_shape[0]} as in the context, got {count}")
     return BatchContext._of_state(context.tree, context._get_state())
 
 

@@ -1,12 +1,12 @@
 """Functions of `mbt.functional` for libraries that compile and differentiate programs.
 
-Such a library traces a program once, and later calls what it met there by a number, on memory of its own. It
-asks for derivatives as one more function: the linearization, whose results are those of the function and its
-Jacobians with respect to each operand, of coordinates, not of tangents.
+Such a library traces a program once, and later calls the functions in it by number, on memory of its own. It
+requests derivatives as another function: the linearization, whose results are those of the function and its
+Jacobians with respect to each operand, by coordinates, not by tangents.
 
-Programs are written into files and caches, numbers and all, and read by other processes. So the number is a
-hash of the function, its options and the content of the tree: elsewhere it is that of an equal call, or of
-none. Of equal trees in one process each has its own: the hash is followed by an ordinal.
+Programs are written to files and caches, including the numbers, and read by other processes. So the number is
+a hash of the function, its options and the content of the tree: in another process it finds an equal call or
+none. Equal trees in one process have different numbers: an ordinal follows the hash.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ __all__ = [
 
 Shape = tuple[int, ...]
 
-#: How many numbers an operand has, by its name.
+#: Sizes of operands, by name.
 _SIZES = {
     "q": "num_positions",
     "q0": "num_positions",
@@ -63,17 +63,17 @@ _SIZES = {
     "vdot": "num_velocities",
     "tau": "num_velocities",
 }
-#: Operands that are no vectors.
+#: Operands that are not vectors.
 _SHAPES = {"X_WG": (4, 4)}
-#: Not taken from other libraries: arrays to write into, and forces, of which there may be none.
+#: Parameters not taken from other libraries: arrays to write into, and optional forces.
 _NOT_TAKEN = {"out", "external_forces", "multipliers"}
-#: What the linearizations of others give; rollouts, whose programs are made of steps; a search, which has
-#: calls of its own.
+#: Functions without a call: derivatives, which are linearizations of others; rollouts, whose programs consist
+#: of steps; and a search, which has calls of its own.
 _NOT_CALLED = {*(name for name in functional.__all__ if name.endswith("_derivatives"))}
 _NOT_CALLED |= {"rollout", "inverse_kinematics"}
-#: Their Jacobians are analytic and have derivatives in turn.
+#: Functions whose Jacobians are analytic and have derivatives themselves.
 _TWICE = ("inverse_dynamics", "forward_dynamics")
-#: Options by which calls are told apart as they are; arrays by their bytes.
+#: Options of these types distinguish calls directly; arrays by their bytes.
 _FRAMES = ("frame", "expressed_in", "relative_to")
 _HASHABLE = (MultibodyElement, CollisionModel, str, float, int, type(None))
 
@@ -82,7 +82,7 @@ def _distances(tree: MultibodyTree, scene: CollisionModel, q: Any) -> Any:
     return scene.distances(q)
 
 
-#: Functions that `mbt.functional` does not have; those of a scene are called with it in place of the tree.
+#: Functions that `mbt.functional` does not have; those of a scene take it in place of the tree.
 _OTHERS = {"distances": _distances}
 
 
@@ -110,8 +110,8 @@ def _shape_of(tree: MultibodyTree, operand: str) -> Shape:
     return _SHAPES[operand] if operand in _SHAPES else (getattr(tree, _SIZES[operand]),)
 
 
-#: Of a library: takes a tree, the name of a function, its operands and its options by name, and parameters
-#: by owner.
+#: How a library computes: takes a tree, the name of a function, its operands and its options by name, and
+#: parameters by owner.
 Compute = Callable[[Any, str, dict[str, Any], dict[str, Any], dict[Any, Any]], Any]
 
 
@@ -158,11 +158,11 @@ def _check_scene(scene: object) -> CollisionModel:
 
 
 _calls: WeakValueDictionary[int, HostCall] = WeakValueDictionary()
-# A number is an int64 that is not negative.
+# A number is a nonnegative int64.
 _HASH_BITS, _ORDINAL_BITS = 51, 12
-#: The highest ordinal that was given to a call here, where several were equal, by the hash.
+#: The highest ordinal given to a call here, for each hash shared by several equal calls.
 _last_ordinals: dict[int, int] = {}
-#: Hashes of trees, which do not change any more.
+#: Hashes of trees, which no longer change.
 _contents: WeakKeyDictionary[MultibodyTree, str | None] = WeakKeyDictionary()
 
 
@@ -175,7 +175,7 @@ class _Function:
     owners: tuple[Any, ...]
 
     def evaluate(self, tree: MultibodyTree, operands: Sequence[Any]) -> tuple[Any, ...]:
-        """Return the results in the scalar of the operands, which is that of the tree."""
+        """Return the results in the scalar type of the operands and the tree."""
         options = dict(self.options)
         if self.owners:
             num_operands = len(operands) - len(self.owners)
@@ -200,7 +200,7 @@ class _Function:
         return not self.owners and "out" in inspect.signature(_find(self.name)).parameters
 
     def linearize(self, tree: MultibodyTree, operands: Sequence[Any]) -> tuple[Any, ...] | None:
-        """Return results and Jacobians, if there is a way that is better than numbers with derivatives."""
+        """Return results and Jacobians, if there is a better way than numbers with derivatives."""
         if self.owners or self.name not in LINEARIZATIONS:
             return None
         return LINEARIZATIONS[self.name](tree, **self.named(operands), **dict(self.options))
@@ -228,7 +228,7 @@ class HostCall:
     function : _Function
         The function to compute.
     order : int
-        0: the results; 1: and their Jacobians; 2: and those of all these.
+        0: the results; 1: also their Jacobians; 2: also the Jacobians of all these.
     """
 
     def __init__(self, tree: MultibodyTree, function: _Function, order: int) -> None:
@@ -237,7 +237,7 @@ class HostCall:
         self.operand_shapes: list[Shape] = [_shape_of(tree, n) for n in names]
         self.operand_shapes += [parameter_shape(tree, owner) for owner in function.owners]
         self.result_shapes: list[Shape] = [result.shape[1:] for result in self.evaluate(*self._example())]
-        #: The object that a library makes of this call, by the name of the library.
+        #: The object that each library made for this call, by the name of the library.
         self.made: dict[str, Any] = {}
         self.number = _register(self, _hash_of(tree, function, order))
         self._has_out = order == 0 and function.has_out
@@ -246,7 +246,7 @@ class HostCall:
         return f"<{self._function.name} of {self._tree!r}>"
 
     def _example(self) -> list[FloatArray]:
-        """Return a batch of one sample: where it has no result, that is NaN."""
+        """Return the results for a batch of one sample: NaN if there is no result."""
         tree, function = self._tree, self._function
         context = tree.create_default_context()
         values = {"num_positions": context.q, "num_velocities": context.v}
@@ -255,7 +255,7 @@ class HostCall:
         return [np.array(x)[None] for x in own]
 
     def evaluate(self, *operands: Any) -> tuple[Any, ...]:
-        """Return the results; a single state may have none."""
+        """Return the results; for a single state there may be none."""
         return _evaluate(self._tree, self._function, self._order, operands, self.operand_shapes)
 
     def write(self, operands: Sequence[FloatArray], results: Sequence[FloatArray]) -> None:
@@ -280,7 +280,7 @@ class HostCall:
         if not self.is_differentiable:
             which = ("first", "first and second")[self._order - 1]
             hint = "" if function.name in _OTHERS else ": mbt.symbolic.dual makes numbers that have"
-            raise MbtError(f"{function.name}: it has {which} derivatives here, and no higher ones{hint}")
+            raise MbtError(f"{function.name}: it has {which} derivatives here, but no higher ones{hint}")
         return _take(self._tree, function, self._order + 1)
 
     @property
@@ -305,19 +305,19 @@ def _evaluate(
 
 
 def _take(tree: MultibodyTree, function: _Function, order: int) -> HostCall:
-    """Return the call that the tree has already, or a new one."""
+    """Return the existing call of the tree, or a new one."""
     options = ((k, (x.shape, x.tobytes()) if isinstance(x, np.ndarray) else x) for k, x in function.options)
     key = (function.name, order, tuple(options), function.owners)
-    # Of a scene they live as long as it does.
+    # Calls of a scene live as long as the scene.
     owner = dict(function.options).get("scene", tree)
     calls: dict[Any, HostCall] = owner.__dict__.setdefault("_host_calls", {})
     call = calls.get(key)
-    # Of two threads one is first, and both get its call.
+    # If two threads race, both get the call of the first.
     return call if call is not None else calls.setdefault(key, HostCall(tree, function, order))
 
 
 def _hash_of(tree: MultibodyTree, function: _Function, order: int) -> int:
-    """Return what equal calls have in common in each process, with room for an ordinal."""
+    """Return a number that equal calls share in all processes, with room for an ordinal."""
     if tree not in _contents:
         _contents[tree] = hash_content(tree)
     content = _contents[tree]
@@ -330,7 +330,7 @@ def _hash_of(tree: MultibodyTree, function: _Function, order: int) -> int:
 
 
 def _register(call: HostCall, first: int) -> int:
-    """Return the number under which a call is found from now on: the first one that no equal call has."""
+    """Return the number under which a call is found from now on: the first that no equal call has."""
     for ordinal in range(1 << _ORDINAL_BITS):
         number = first + ordinal
         if _calls.setdefault(number, call) is call:
@@ -347,7 +347,7 @@ def register_call(call: Any, content: int | None) -> int:
 
 
 def describe_owner(value: Any) -> object:
-    """Return what an option or an owner is, as text, numbers and bytes that are the same in each process."""
+    """Return text, numbers and bytes that identify an option or owner in every process."""
     if isinstance(value, MultibodyTree):
         return "tree"
     if isinstance(value, MultibodyElement):
@@ -360,7 +360,7 @@ def describe_owner(value: Any) -> object:
 
 
 def _describe_scene(scene: CollisionModel) -> object:
-    """Return all that distances are computed from, beside the tree."""
+    """Return all data, besides the tree, from which distances are computed."""
     shapes = [
         (shape.kind, shape.node, shape.size, *(x if x is None else x.tobytes() for x in shape.arrays))
         for shape in scene._shapes
@@ -369,14 +369,14 @@ def _describe_scene(scene: CollisionModel) -> object:
 
 
 def _named(tree: MultibodyTree, value: Any, argument: str) -> Any:
-    """Return the frame that has a name; anything else as it is."""
+    """Return the frame of this name; anything but a name is returned as it is."""
     if not isinstance(value, str):
         return value
     return tree._elements.frame_named(value, argument)
 
 
 def find_owner(tree: MultibodyTree, owner: Any) -> Any:
-    """Return the element that has a name, of a body frame the body; anything else as it is."""
+    """Return the element of this name, the body for a body frame; anything else is returned as it is."""
     element = _named(tree, owner, "parameters")
     return element.body if isinstance(element, BodyFrame) else element
 
@@ -417,12 +417,12 @@ def find_call(
 def check_shapes(
     shapes: Sequence[Shape], operands: Mapping[str, Any], parameters: Mapping[Any, Any]
 ) -> Shape:
-    """Return the common leading axes of operands and parameters that have these shapes behind them.
+    """Return the common leading axes of operands and parameters, whose trailing axes have these shapes.
 
     Raises
     ------
     ShapeError
-        When one is not of the right shape, or leading axes do not broadcast.
+        When one does not have the right shape, or leading axes do not broadcast.
     """
     batches = {}
     arrays = {**operands, **{f"parameters[{owner}]": value for owner, value in parameters.items()}}
@@ -458,7 +458,7 @@ def get_call(number: int) -> HostCall:
 
 
 def _find_equal(number: int) -> HostCall | None:
-    """Return a call that is equal to one of another process, and not to one of this process that is gone."""
+    """Return a call equal to that of another process; None if this process gave the number to a call."""
     ordinal = number & ((1 << _ORDINAL_BITS) - 1)
     first = number - ordinal
     last = _last_ordinals.get(first, 0)

@@ -1,8 +1,8 @@
-"""Inverse kinematics for libraries that compile and differentiate programs: calls like those of functions.
+"""Inverse kinematics for libraries that compile and differentiate programs, as calls like those of functions.
 
-Operands are the goals, the start, and parameters; results are the positions and whether they are a success,
-as a number. Derivatives of positions by goals and parameters are those of an implicit function; by the start
-they are zero.
+Operands are the goals, the start, and parameters; results are the positions and their success, as a number.
+Derivatives of positions by goals and parameters are those of an implicit function; by the start they are
+zero.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ class InverseCall:
     Parameters
     ----------
     problem : InverseKinematics
-        It owns the call.
+        The problem, which owns the call.
     owners : tuple
         Elements whose parameters are operands.
     options : tuple
         Seeds, rng, tolerance and max_steps.
     order : int
-        0: the results; 1: and their Jacobians.
+        0: the results; 1: also their Jacobians.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class InverseCall:
         self.result_shapes: list[Shape] = [(tree.num_positions,), ()]
         if order:
             self.result_shapes += [(*r, *o) for r in self.result_shapes for o in self.operand_shapes]
-        #: The object that a library makes of this call, by the name of the library.
+        #: The object that each library made for this call, by the name of the library.
         self.made: dict[str, Any] = {}
         self.number = register_call(self, self._hash())
 
@@ -62,7 +62,7 @@ class InverseCall:
         return f"<solve of {self._problem!r}>"
 
     def _hash(self) -> int | None:
-        """Return what equal calls have in common in each process."""
+        """Return a number that equal calls share in all processes."""
         problem = self._problem
         content = hash_content(problem.tree)
         if content is None or problem._distances:
@@ -117,10 +117,10 @@ class InverseCall:
         Raises
         ------
         MbtError
-            When this is such a call already.
+            When this is such a call itself.
         """
         if not self.is_differentiable:
-            raise MbtError("inverse kinematics has first derivatives, and no higher ones")
+            raise MbtError("inverse kinematics has first derivatives, but no higher ones")
         return _take(self._problem, self._owners, self._options, 1)
 
     @property
@@ -130,9 +130,9 @@ class InverseCall:
 
 
 def _entries_to_motion(X: FloatArray) -> FloatArray:
-    """Return the small motion from the left, (..., 6 or 3, n, n), that changes of entries of a matrix are.
+    """Return the map, (..., 6 or 3, n, n), from changes of a matrix's entries to small motions from the left.
 
-    What changes of a rotation are beside a rotation is left out.
+    Changes that would make a rotation matrix not a rotation are projected out.
     """
     is_pose = X.shape[-1] == 4
     motion = np.zeros((*X.shape[:-2], 6 if is_pose else 3, *X.shape[-2:]))
@@ -146,11 +146,11 @@ def _entries_to_motion(X: FloatArray) -> FloatArray:
 def _take(
     problem: InverseKinematics, owners: tuple[Any, ...], options: tuple[Any, ...], order: int
 ) -> InverseCall:
-    """Return the call that the problem has already, or a new one."""
+    """Return the existing call of the problem, or a new one."""
     calls: dict[Any, InverseCall] = problem.__dict__.setdefault("_host_calls", {})
     key = owners, options, order
     call = calls.get(key)
-    # Of two threads one is first, and both get its call.
+    # If two threads race, both get the call of the first.
     return call if call is not None else calls.setdefault(key, InverseCall(problem, *key))
 
 
@@ -181,7 +181,7 @@ def find_inverse_call(
     if not isinstance(problem, InverseKinematics):
         raise ArgumentTypeError(f"ik: expected a mbt.InverseKinematics, got {quote(problem)}")
     if type(rng) is not int:
-        raise ArgumentTypeError(f"rng: expected an int, so that a program does the same, got {quote(rng)}")
+        raise ArgumentTypeError(f"rng: expected an int, so that programs are reproducible, got {quote(rng)}")
     checked = problem._take_options(seeds, rng, tolerance, max_steps)
     elements = tuple(find_owner(problem.tree, owner) for owner in owners)
     if len(set(elements)) < len(elements):
@@ -194,7 +194,7 @@ def take_operands(
 ) -> tuple[list[Any], Shape]:
     """Return the operands in their order, and their common leading axes; all are arrays of a library."""
     if len(goals) != len(problem._tasks):
-        raise ShapeError(f"goals: expected {len(problem._tasks)}, one a task, got {len(goals)}")
+        raise ShapeError(f"goals: expected {len(problem._tasks)}, one per task, got {len(goals)}")
     named = {f"goals[{i}]": goal for i, goal in enumerate(goals)}
     batch = check_shapes(call.operand_shapes, {**named, "start": start}, values)
     return [*goals, start, *values.values()], batch

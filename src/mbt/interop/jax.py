@@ -34,7 +34,7 @@ register_ffi_target(_TARGET, xla_calls.get_handler(), platform="cpu")
 
 
 def _make(call: HostCall | InverseCall) -> Any:
-    """Return a function of JAX: operands with common leading axes to a list of results."""
+    """Return a function of JAX, from operands with common leading axes to a list of results."""
     shapes = call.operand_shapes
 
     @jax.custom_jvp  # type: ignore[untyped-decorator]
@@ -58,7 +58,7 @@ def _make(call: HostCall | InverseCall) -> Any:
 
 
 def _contract(jacobian: Any, change: Any, shape: tuple[int, ...]) -> Any:
-    """Multiply a Jacobian with the change of an operand, over the axes of the operand."""
+    """Multiply a Jacobian by the change of an operand, over the axes of the operand."""
     batch = change.shape[: change.ndim - len(shape)]
     size = math.prod(shape)
     rows = jacobian.reshape(*batch, -1, size) @ change.reshape(*batch, size, 1)

@@ -1,4 +1,4 @@
-"""Joints of a model among those of a tree."""
+"""Joints of a tree, found by the names of a model."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def find_joint(tree: MultibodyTree, name: str, model_instance: int | str | None)
     Raises
     ------
     UnknownNameError
-        When there is none.
+        When there is no such joint.
     ArgumentValueError
         When there are several.
     """
@@ -31,7 +31,7 @@ def find_joint(tree: MultibodyTree, name: str, model_instance: int | str | None)
         raise unknown_name_error("joint", name, [joint.name for joint in tree.joints])
     if len(found) > 1:
         raise ArgumentValueError(
-            f"tree: it has {len(found)} joints named {quote(name)}: say in which model_instance"
+            f"tree: it has {len(found)} joints named {quote(name)}: choose one by model_instance"
         )
     return found[0]
 

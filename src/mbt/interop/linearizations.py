@@ -1,8 +1,8 @@
-"""What functions of `mbt.functional` are near a state: results, and Jacobians with respect to coordinates.
+"""Linearizations of functions of `mbt.functional`: results, and Jacobians with respect to coordinates.
 
-Of dynamics, steps and poses by their own derivatives, for all samples at once; of everything else in numbers
-with derivatives, one sample after the other. Derivatives of trees are along tangents, ``qdot = N(q) v``: for
-coordinates they are multiplied by ``N^+``, as a change of a quaternion along itself turns nothing.
+Those of dynamics, steps and poses use their own derivatives, for all samples at once; all others use numbers
+with derivatives, one sample after the other. Derivatives of trees are along tangents, ``qdot = N(q) v``; they
+are multiplied by ``N^+`` for coordinates, as a change of a quaternion along itself does not rotate anything.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from mbt.tree import MultibodyTree
 __all__ = ["LINEARIZATIONS", "linearize_each", "make_coordinate_map"]
 
 Arrays = Sequence[Any]
-#: Results and their Jacobians, of each result one for each operand, of shape (..., *result, *operand).
+#: Results and their Jacobians: for each result one per operand, of shape (..., *result, *operand).
 Linearization = tuple[Any, ...]
 
 
 def linearize_each(
     evaluate: Callable[..., Arrays], operands: Arrays, shapes: Sequence[tuple[int, ...]]
 ) -> Linearization:
-    """Linearize any function of operands of these shapes, behind leading axes that all of them have.
+    """Linearize any function of operands with these shapes, after leading axes that all share.
 
     Parameters
     ----------
     evaluate : callable
-        Takes operands that carry derivatives, of one sample.
+        Takes operands of one sample that carry derivatives.
     """
     batch = operands[0].shape[: operands[0].ndim - len(shapes[0])]
     samples = [np.reshape(a, (-1, *shape)) for a, shape in zip(operands, shapes, strict=True)]
@@ -59,7 +59,7 @@ def _split(results: Arrays, ends: Any, shapes: Sequence[tuple[int, ...]]) -> lis
 
 
 def _make_map(tree: MultibodyTree, q: Any, *, to_qdot: bool = False) -> Any:
-    """Return N^+ or N at positions, or None where both are one."""
+    """Return N^+ or N at positions, or None if they are the identity."""
     if tree.is_velocity_equal_to_qdot:
         return None
     batch_shape = q.shape[:-1]
@@ -71,13 +71,13 @@ def _make_map(tree: MultibodyTree, q: Any, *, to_qdot: bool = False) -> Any:
 
 
 def _along_coordinates(tree: MultibodyTree, q: Any, rates: Any) -> Any:
-    """Return rates (..., m, nv) along tangents as those along coordinates (..., m, nq)."""
+    """Convert rates (..., m, nv) along tangents to rates (..., m, nq) along coordinates."""
     N_plus = _make_map(tree, q)
     return rates if N_plus is None else rates @ N_plus
 
 
 def make_coordinate_map(tree: MultibodyTree, q: Any) -> Any:
-    """Return N(q), or None where qdot = v."""
+    """Return N(q), or None if qdot = v."""
     return _make_map(tree, q, to_qdot=True)
 
 
@@ -101,7 +101,7 @@ def _linearize_constrained_forward_dynamics(
 
 
 def _linearize_step(tree: MultibodyTree, q: Any, v: Any, tau: Any, **options: Any) -> Linearization:
-    """Return N(q1) A N^+(q), for steps move tangents; and |q1| = |q| for quaternions."""
+    """Return N(q1) A N^+(q), as steps move tangents; and |q1| = |q| for quaternions."""
     nv = tree.num_velocities
     q1, v1 = functional.step(tree, q, v, tau, **options)
     A, B = functional.step_derivatives(tree, q, v, tau, **options)
@@ -120,7 +120,7 @@ def _linearize_step(tree: MultibodyTree, q: Any, v: Any, tau: Any, **options: An
 
 
 def _linearize_frame_pose(tree: MultibodyTree, q: Any, *, frame: Any) -> Linearization:
-    """Return the rates of rotations, R' = [w] R, beside those of positions."""
+    """Return the rates of rotations, R' = [w] R, and of positions."""
     X_WF = functional.frame_pose(tree, q, frame)
     J = _along_coordinates(tree, q, functional.frame_jacobian(tree, q, frame))
     rates = np.zeros((*X_WF.shape, J.shape[-1]))

@@ -1,4 +1,4 @@
-"""What positions, velocities and forces of MuJoCo are in a tree."""
+"""Conversion of positions, velocities and forces between MuJoCo and a tree."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ _TYPES = {FREE: "quaternion_floating", _BALL: "quaternion_ball", 2: "prismatic",
 class MujocoCoordinates:
     """Maps positions, velocities and forces of a model of MuJoCo to those of a tree, and back.
 
-    Hinges and slides have the same position and velocity in both. The positions of a free joint are ``[x y z
-    qw qx qy qz]`` in MuJoCo and ``[qw qx qy qz x y z]`` in the tree; its velocities ``[v_W w_B]``, of which
-    the second is in the body frame, and ``[w_W v_W]``. The velocity of a ball is ``w_B`` in MuJoCo and in the
-    tree it is expressed in the frame on the parent. All methods take arrays with leading axes.
+    Hinges and slides have the same position and velocity in both. A free joint has positions ``[x y z qw qx
+    qy qz]`` in MuJoCo and ``[qw qx qy qz x y z]`` in the tree; its velocities are ``[v_W w_B]`` in MuJoCo,
+    with w in the body frame, and ``[w_W v_W]`` in the tree. The velocity of a ball is ``w_B`` in MuJoCo; in
+    the tree it is expressed in the frame on the parent. All methods take arrays with leading axes.
 
     Parameters
     ----------
@@ -42,9 +42,9 @@ class MujocoCoordinates:
     model : mujoco.MjModel
         The model.
     model_instance : ModelInstanceIndex or str, optional
-        The model instance of the model in the tree; needed where other models have joints of the same names.
+        The model instance of the model in the tree; needed if other models have joints of the same names.
     prefix : str, optional
-        What `load_model` or `add_model` put in front of names.
+        The prefix that `load_model` or `add_model` put in front of names.
 
     Raises
     ------
@@ -79,11 +79,11 @@ class MujocoCoordinates:
             raise ArgumentTypeError(f"model: expected a mujoco.MjModel, got {type(model).__name__}")
         self._tree = tree
         self._nq, self._nv = model.nq, model.nv
-        # Of force outputs: an actuator may have several, as it may have several controls.
+        # Number of force outputs: an actuator may have several, just as it may have several controls.
         self._num_outputs = len(model.actuator_gear)
         self._q_index = np.zeros(model.nq, dtype=np.intp)
         self._v_index = np.zeros(model.nv, dtype=np.intp)
-        # Of each angular velocity that turns: where the quaternion is in qpos, and the velocity in qvel.
+        # Indices of each angular velocity that turns: of the quaternion in qpos, and of the velocity in qvel.
         self._turning: list[tuple[int, int]] = []
         names = ModelNames(model)
         for name, kind, q, v in zip(
@@ -108,9 +108,9 @@ class MujocoCoordinates:
                 self._turning.append((q + 3, v + 3))
             elif kind == _BALL:
                 self._turning.append((q, v))
-        # Of each motor of the tree: the place of its force in MuJoCo, its input, and its gear.
+        # For each motor of the tree: the index of its force in MuJoCo, its input, and its gear.
         self._motors: list[tuple[int, int, float]] = []
-        # Of each servo: the place of its control, the range of that, its law, and itself.
+        # For each servo: the index and range of its control, its law, and the actuator.
         self._servos: list[tuple[int, tuple[float, float], Servo, JointActuator]] = []
         self._nu, self._na = model.nu, model.na
         laws, outputs = find_servos(model), first_of_each_actuator(model, "out")
@@ -128,9 +128,9 @@ class MujocoCoordinates:
                 self._servos.append((control, (low, high), laws[i], motor))
 
     def q_from_mujoco(self, qpos: npt.ArrayLike) -> FloatArray:
-        """Return the positions of the tree, shape (..., num_positions), of `qpos` (..., nq).
+        """Return the positions of the tree, shape (..., num_positions), for `qpos` (..., nq).
 
-        Joints of the tree that the model does not have get their default positions.
+        Joints of the tree that the model lacks get their default positions.
         """
         qpos = as_float_array(qpos, "qpos", (..., self._nq))
         q = np.empty((*qpos.shape[:-1], self._tree.num_positions))
@@ -139,14 +139,14 @@ class MujocoCoordinates:
         return q
 
     def q_to_mujoco(self, q: npt.ArrayLike) -> FloatArray:
-        """Return ``qpos``, shape (..., nq), of the positions `q` of the tree (..., num_positions)."""
+        """Return ``qpos``, shape (..., nq), for the positions `q` of the tree (..., num_positions)."""
         return as_float_array(q, "q", (..., self._tree.num_positions))[..., self._q_index]
 
     def v_from_mujoco(self, qpos: npt.ArrayLike, qvel: npt.ArrayLike) -> FloatArray:
-        """Return the velocities of the tree, shape (..., num_velocities), of `qvel` (..., nv) at `qpos`.
+        """Return the velocities of the tree, shape (..., num_velocities), for `qvel` (..., nv) at `qpos`.
 
-        Accelerations ``qacc`` and generalized forces, as ``qfrc_bias``, are mapped in the same way.
-        Velocities that the model does not have are zero.
+        Accelerations ``qacc`` and generalized forces such as ``qfrc_bias`` are mapped in the same way.
+        Velocities that the model lacks are zero.
         """
         qpos, qvel = self._take(qpos, "qpos", self._nq, qvel, "qvel", self._nv)
         qvel = self._turn(qpos, qvel, "...ij,...j")
@@ -155,7 +155,7 @@ class MujocoCoordinates:
         return v
 
     def v_to_mujoco(self, q: npt.ArrayLike, v: npt.ArrayLike) -> FloatArray:
-        """Return ``qvel``, shape (..., nv), of the velocities `v` of the tree (..., num_velocities) at `q`.
+        """Return ``qvel``, shape (..., nv), for the velocities `v` of the tree (..., num_velocities) at `q`.
 
         Accelerations and generalized forces are mapped in the same way.
         """
@@ -169,9 +169,9 @@ class MujocoCoordinates:
         Parameters
         ----------
         actuator_force : array_like, shape (..., nout)
-            Forces of the actuators of MuJoCo, as ``data.actuator_force``; the force of a motor is its
-            control. The force on a joint is this times the gear. Those of actuators that the tree does not
-            have are left out, and inputs that MuJoCo does not have are zero.
+            Forces of the actuators of MuJoCo, such as ``data.actuator_force``; the force of a motor is its
+            control. The force on a joint is this times the gear. Forces of actuators that the tree lacks are
+            ignored, and inputs that MuJoCo lacks are zero.
         """
         forces = as_float_array(actuator_force, "actuator_force", (..., self._num_outputs))
         actuation = np.zeros((*forces.shape[:-1], self._tree.num_actuated_dofs))
@@ -182,20 +182,20 @@ class MujocoCoordinates:
     def servo_targets_from_mujoco(
         self, ctrl: npt.ArrayLike, act: npt.ArrayLike | None = None
     ) -> tuple[FloatArray, FloatArray]:
-        """Return what ``context.servo_positions`` and ``context.servo_velocities`` are to be for controls.
+        """Return ``context.servo_positions`` and ``context.servo_velocities`` for controls.
 
         Parameters
         ----------
         ctrl : array_like, shape (..., nu)
-            Controls of MuJoCo, as ``data.ctrl``; they are clamped to their ranges as MuJoCo does.
+            Controls of MuJoCo, such as ``data.ctrl``; they are clamped to their ranges as in MuJoCo.
         act : array_like, shape (..., na), optional
-            Activations, as ``data.act``; needed where a servo has one, as those of ``intvelocity`` do. It
-            takes the place of the control.
+            Activations, such as ``data.act``; needed if a servo has one, as those of ``intvelocity`` do. It
+            replaces the control.
 
         Returns
         -------
         positions, velocities : ndarray, shape (..., num_actuators)
-            Targets, zero of plain motors.
+            Targets, zero for plain motors.
 
         Raises
         ------
@@ -207,7 +207,7 @@ class MujocoCoordinates:
             if any(law.activation >= 0 for _, _, law, _ in self._servos):
                 raise ArgumentValueError(
                     f"act: expected the activations of MuJoCo, shape (..., {self._na}), as data.act: "
-                    "servos of the model have some; got None"
+                    "servos of the model have activations; got None"
                 )
             activations = np.zeros((*ctrl.shape[:-1], self._na))
         else:

@@ -1,4 +1,4 @@
-"""Models of MuJoCo."""
+"""Trees from models of MuJoCo."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def from_mujoco(
 ) -> MultibodyTree:
     """Return the tree of a model of MuJoCo: the same mass matrix, bias, gravity, poses, springs and dampers.
 
-    Bodies, joints and actuators are in the order of MuJoCo, and have its names. `MujocoCoordinates`
+    Bodies, joints and actuators have the order and names of MuJoCo. `MujocoCoordinates`
     maps positions and velocities between the two. The page "MJCF" explains how each element is modelled, and
     lists those without a counterpart.
 
@@ -57,7 +57,7 @@ def from_mujoco(
     Warns
     -----
     ModelWarning
-        Once, when something that moves bodies has no counterpart.
+        Once, if something that moves bodies has no counterpart.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Functions of `mbt.functional` with parameters of elements as operands: in a Context that has them."""
+"""Functions of `mbt.functional` with parameters of elements as operands, evaluated in a Context."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mbt.tree import MultibodyTree
 
 __all__ = ["check_parametric", "evaluate_with_parameters", "get_parameter", "parameter_shape"]
 
-#: The same as the functions of these names, of a tree, a Context, and operands other than q and v.
+#: Equivalents of the functions of these names, taking a tree, a Context, and operands other than q and v.
 _METHODS: dict[str, Callable[..., Any]] = {
     "inverse_dynamics": lambda tree, context, vdot: tree.calc_inverse_dynamics(
         context, vdot, include_force_elements=True

@@ -1,4 +1,4 @@
-"""Constraints of Pinocchio, which stand beside a model, as those of a tree."""
+"""Constraints of Pinocchio, which are kept apart from its models, as constraints of a tree."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def add_constraints(constraints: object, links: list[str], description: ModelDes
     Raises
     ------
     ArgumentTypeError, ArgumentValueError
-        When one is of another type, or of another model.
+        When a constraint is of another type, or of another model.
     """
     if not isinstance(constraints, Iterable):
         raise ArgumentTypeError(f"constraints: expected a list, got {type(constraints).__name__}")
@@ -66,5 +66,5 @@ def _find_kind(constraint: Any, what: str) -> str:
         shown = ", ".join(["RigidConstraintModel", *_KINDS])
         raise ArgumentTypeError(f"{what}: expected one of {shown}, got {type_name}")
     if np.any(rest):
-        raise ArgumentValueError(f"{what}: its frames are not to coincide: change a placement instead")
+        raise ArgumentValueError(f"{what}: its frames must not coincide: change a placement instead")
     return kind

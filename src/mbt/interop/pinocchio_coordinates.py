@@ -1,4 +1,4 @@
-"""What positions, velocities, accelerations and forces of Pinocchio are in a tree."""
+"""Conversion of positions, velocities, accelerations and forces between Pinocchio and a tree."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ _TYPES = {FREE: "quaternion_floating"}
 class PinocchioCoordinates:
     """Maps coordinates and forces of a model of Pinocchio to those of a tree, and back.
 
-    Joints of one degree of freedom have the same velocity in both, and the same position, except
-    where Pinocchio stores a cosine and a sine. Its quaternions end with w, and its velocities of free, ball
-    and planar joints are expressed in the frame on the child, linear first. Accelerations are maps of their
-    own: the rotation between the two changes with time. All methods take arrays with leading axes.
+    Joints of one degree of freedom have the same velocity in both, and the same position, unless Pinocchio
+    stores it as a cosine and a sine. Its quaternions end with w, and its velocities of free, ball and
+    planar joints are expressed in the frame on the child, linear first. Accelerations have maps of their
+    own, as the rotation between the two changes with time. All methods take arrays with leading axes.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class PinocchioCoordinates:
     model : pinocchio.Model
         The model.
     model_instance : ModelInstanceIndex or str, optional
-        That of the model in the tree; needed where other models have joints of the same names.
+        The model instance of the model in the tree; needed if other models have joints of the same names.
 
     Raises
     ------
@@ -56,7 +56,7 @@ class PinocchioCoordinates:
     UnknownNameError
         When the tree lacks a joint of the model.
     ArgumentValueError
-        When a joint is of another type in the tree, or of one that has no counterpart.
+        When a joint has another type in the tree, or a type without a counterpart.
 
     Examples
     --------
@@ -95,9 +95,9 @@ class PinocchioCoordinates:
         self._parts.sort(key=lambda entry: entry[2] is not None)
 
     def q_from_pinocchio(self, q: npt.ArrayLike) -> FloatArray:
-        """Return the positions of the tree, shape (..., num_positions), of `q` (..., nq).
+        """Return the positions of the tree, shape (..., num_positions), for `q` (..., nq).
 
-        Joints of the tree that the model does not have are where they are by default.
+        Joints of the tree that the model lacks get their default positions.
         """
         q = as_float_array(q, "q", (..., self._nq))
         result = np.empty((*q.shape[:-1], self._tree.num_positions))
@@ -110,7 +110,7 @@ class PinocchioCoordinates:
         return result
 
     def q_to_pinocchio(self, q: npt.ArrayLike) -> FloatArray:
-        """Return the `q` of Pinocchio, shape (..., nq), of positions of the tree (..., num_positions)."""
+        """Return the `q` of Pinocchio, shape (..., nq), for positions of the tree (..., num_positions)."""
         q = as_float_array(q, "q", (..., self._tree.num_positions))
         result = np.zeros((*q.shape[:-1], self._nq))
         for part, joint, master in self._parts:
@@ -119,20 +119,20 @@ class PinocchioCoordinates:
         return result
 
     def v_from_pinocchio(self, q: npt.ArrayLike, v: npt.ArrayLike) -> FloatArray:
-        """Return the velocities of the tree, shape (..., num_velocities), of `v` (..., nv) at `q`.
+        """Return the velocities of the tree, shape (..., num_velocities), for `v` (..., nv) at `q`.
 
-        Velocities that the model does not have are zero.
+        Velocities that the model lacks are zero.
         """
         q, v = _take(q, self._nq, self._nv, v=v)
         return self._from(q, v)
 
     def v_to_pinocchio(self, q: npt.ArrayLike, v: npt.ArrayLike) -> FloatArray:
-        """Return the `v` of Pinocchio, shape (..., nv), of velocities of the tree at its positions `q`."""
+        """Return the `v` of Pinocchio, shape (..., nv), for velocities of the tree at its positions `q`."""
         q, v = _take(q, self._tree.num_positions, self._tree.num_velocities, v=v)
         return self._to(q, v)
 
     def vdot_from_pinocchio(self, q: npt.ArrayLike, v: npt.ArrayLike, a: npt.ArrayLike) -> FloatArray:
-        """Return the accelerations of the tree, shape (..., num_velocities), of `a` (..., nv) at `q`, `v`."""
+        """Return accelerations of the tree, shape (..., num_velocities), for `a` (..., nv) at `q`, `v`."""
         q, v, a = _take(q, self._nq, self._nv, v=v, a=a)
         a = a.copy()
         for part, w_start in self._turning():
@@ -141,7 +141,7 @@ class PinocchioCoordinates:
         return self._from(q, a)
 
     def vdot_to_pinocchio(self, q: npt.ArrayLike, v: npt.ArrayLike, vdot: npt.ArrayLike) -> FloatArray:
-        """Return the `a` of Pinocchio, shape (..., nv), of accelerations of the tree at its `q` and `v`."""
+        """Return the `a` of Pinocchio, shape (..., nv), for accelerations of the tree at its `q` and `v`."""
         q, v, vdot = _take(q, self._tree.num_positions, self._tree.num_velocities, v=v, vdot=vdot)
         own, a = self._to(q, v), self._to(q, vdot)
         for part, w_start in self._turning():
@@ -150,15 +150,15 @@ class PinocchioCoordinates:
         return a
 
     def tau_from_pinocchio(self, q: npt.ArrayLike, tau: npt.ArrayLike) -> FloatArray:
-        """Return generalized forces of the tree, shape (..., num_velocities), of `tau` (..., nv) at `q`.
+        """Return generalized forces of the tree, shape (..., num_velocities), for `tau` (..., nv) at `q`.
 
-        A force on joints that mimic one another acts on the one that the others mimic.
+        Forces on mimic joints act on the joint that they mimic.
         """
         q, tau = _take(q, self._nq, self._nv, tau=tau)
         return self._from(q, tau, with_mimics=False)
 
     def tau_to_pinocchio(self, q: npt.ArrayLike, tau: npt.ArrayLike) -> FloatArray:
-        """Return the `tau` of Pinocchio, shape (..., nv), of generalized forces of the tree at its `q`."""
+        """Return the `tau` of Pinocchio, shape (..., nv), for generalized forces of the tree at its `q`."""
         q, tau = _take(q, self._tree.num_positions, self._tree.num_velocities, tau=tau)
         result = self._to(q, tau)
         for part, joint, master in self._parts:
@@ -191,7 +191,7 @@ class PinocchioCoordinates:
         return result
 
     def _turning(self) -> Iterator[tuple[Part, int]]:
-        """Yield the parts whose linear velocity is in a frame that turns, and where the angular one is."""
+        """Yield the parts whose linear velocity is in a rotating frame, and the index of the angular one."""
         for part, _, _ in self._parts:
             if part.kind == FREE or part.kind == "planar":
                 yield part, part.v + 3
@@ -215,7 +215,7 @@ def _about_z(w: FloatArray) -> FloatArray:
 
 
 def _cross(part: Part, w: FloatArray, v: FloatArray) -> FloatArray:
-    """Return w x v in the frame on the child, of the linear velocity of a part."""
+    """Return w x v in the frame on the child, with the linear velocity v of a part."""
     linear = np.zeros((*v.shape[:-1], 3))
     count = _shifts(part)
     linear[..., :count] = v[..., part.v : part.v + count]
@@ -227,12 +227,12 @@ def _turn(R: FloatArray, v: FloatArray, part: Part) -> FloatArray:
     if part.kind != FREE:
         turned: FloatArray = np.einsum("...ij,...j->...i", R, v)
         return turned
-    # Of a free joint the halves change places too.
+    # For a free joint, also swap linear and angular velocity.
     halves = [np.einsum("...ij,...j->...i", R, v[..., at : at + 3]) for at in (3, 0)]
     return np.concatenate(halves, axis=-1)
 
 
 def _take(q: Any, nq: int, nv: int, **vectors: Any) -> tuple[FloatArray, ...]:
-    """Return float arrays of the same leading axes: positions, and vectors as large as velocities."""
+    """Return float arrays with the same leading axes: positions, and vectors as large as velocities."""
     arrays = {name: as_float_array(vector, name, (..., nv)) for name, vector in vectors.items()}
     return spread(q=as_float_array(q, "q", (..., nq)), **arrays)

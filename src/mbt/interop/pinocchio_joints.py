@@ -1,4 +1,4 @@
-"""Joints of Pinocchio, taken apart into those that a tree has."""
+"""Joints of Pinocchio, split into joints that a tree has."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _BALL, _PLANAR = "quaternion_ball", "planar"
 _REVOLUTE, _PRISMATIC, _SCREW = "revolute", "prismatic", "screw"
 _SIZES = {FREE: 7, _BALL: 4, _PLANAR: 4}
 _AXES = {"X": (1.0, 0.0, 0.0), "Y": (0.0, 1.0, 0.0), "Z": (0.0, 0.0, 1.0)}
-# Joints that are several ones of one degree of freedom, after one another: suffixes, kind, axes.
+# Joints equivalent to several joints of one degree of freedom in series: suffixes, kind, axes.
 _CHAINS = {
     "JointModelSphericalZYX": ("zyx", _REVOLUTE),
     "JointModelTranslation": ("xyz", _PRISMATIC),
@@ -30,7 +30,7 @@ _CHAINS = {
 
 
 class Part(NamedTuple):
-    """A joint of a tree that is a joint of Pinocchio, or a part of one.
+    """A joint of a tree that is a joint of Pinocchio, or part of one.
 
     Attributes
     ----------
@@ -39,17 +39,17 @@ class Part(NamedTuple):
     kind : str
         As in a `JointDescription`.
     X : ndarray, shape (4, 4)
-        Pose of its frame F in the part before it.
+        Pose of its frame F in the preceding part.
     axis : list of float
-        Its axis, where it has one.
+        Its axis, if it has one.
     pitch : float
-        Of a screw [m/rad].
+        Pitch of a screw [m/rad].
     q, v : int
-        Where its coordinates begin in Pinocchio; for a mimic joint, where those of its master begin.
+        Where its coordinates begin in Pinocchio; for a mimic joint, those of its master.
     is_circle : bool
-        Whether the angle is a cosine and a sine.
+        Whether Pinocchio stores the angle as a cosine and a sine.
     master : int
-        The joint that it mimics, or -1, with `scaling` and `offset`.
+        The joint that it mimics, with `scaling` and `offset`; or -1.
     """
 
     name: str
@@ -71,7 +71,7 @@ class Part(NamedTuple):
 
 
 def is_model(model: object) -> bool:
-    """Return whether this is a pinocchio.Model, of any of its scalars; the library need not be imported."""
+    """Return whether this is a pinocchio.Model with any scalar type; the library need not be imported."""
     return type(model).__name__ == "Model" and type(model).__module__.startswith("pinocchio")
 
 
@@ -81,7 +81,7 @@ def take_apart(model: pinocchio.Model) -> Iterator[tuple[int, list[Part]]]:
     Raises
     ------
     ArgumentValueError
-        When a joint is of a type that mbt lacks, or two joints share a name.
+        When a joint has a type that mbt lacks, or two joints share a name.
     """
     masters = dict(
         zip(
@@ -95,11 +95,11 @@ def take_apart(model: pinocchio.Model) -> Iterator[tuple[int, list[Part]]]:
         X = np.array(model.jointPlacements[i].homogeneous)
         parts = _take_apart(model.names[i], model.joints[i], X, masters.get(i, -1))
         for part in parts:
-            # Pinocchio does not mind, but coordinates and couplers are found by name.
+            # Pinocchio allows it, but coordinates and couplers are found by name.
             if taken.setdefault(part.name, i) != i:
                 raise ArgumentValueError(
                     f"model: joints {taken[part.name]} and {i} would both be called {quote(part.name)}: "
-                    f"give one another name, model.names[{i}] = ..."
+                    f"rename one, model.names[{i}] = ..."
                 )
         yield i, parts
 
@@ -176,7 +176,7 @@ def _read_mimic(name: str, joint: Any, X: FloatArray, master: int) -> Part:
 
 
 def _motion_subspace(joint: Any, *, is_circle: bool = False) -> FloatArray:
-    """Return the joint's motion axis, linear first. Some joints give their axis in no other way."""
+    """Return the joint's motion axis, linear first. Some joints expose their axis in no other way."""
     data = joint.createData()
     q = np.zeros(joint.idx_q + 2)
     if is_circle:
@@ -187,7 +187,7 @@ def _motion_subspace(joint: Any, *, is_circle: bool = False) -> FloatArray:
 
 
 def read_positions(part: Part, q: FloatArray) -> FloatArray:
-    """Return the positions that a joint of the tree has, shape (..., n), where Pinocchio has q (..., nq)."""
+    """Return the positions of a joint of the tree, shape (..., n), for Pinocchio's q (..., nq)."""
     own = q[..., part.q : part.q + part.q_size]
     if part.kind == FREE:
         return own[..., [6, 3, 4, 5, 0, 1, 2]]
@@ -200,7 +200,7 @@ def read_positions(part: Part, q: FloatArray) -> FloatArray:
 
 
 def write_positions(part: Part, own: FloatArray, q: FloatArray) -> None:
-    """Write the positions of a joint of the tree into the q of Pinocchio."""
+    """Write the positions of a joint of the tree into Pinocchio's q."""
     place = q[..., part.q : part.q + part.q_size]
     if part.kind == FREE:
         place[...] = own[..., [4, 5, 6, 1, 2, 3, 0]]
@@ -216,7 +216,7 @@ def write_positions(part: Part, own: FloatArray, q: FloatArray) -> None:
 
 
 def calc_turn(part: Part, own: FloatArray) -> FloatArray | None:
-    """Return the rotation from velocities of Pinocchio to those of the tree, by positions of the tree."""
+    """Return the rotation from Pinocchio's velocities to those of the tree, for positions of the tree."""
     if part.kind == FREE or part.kind == _BALL:
         return calc_rotations(own[..., :4])
     if part.kind == _PLANAR:
@@ -230,5 +230,5 @@ def calc_turn(part: Part, own: FloatArray) -> FloatArray | None:
 
 
 def is_unlimited(limit: float) -> bool:
-    """Return whether a limit stands for none."""
+    """Return whether a limit means that there is none."""
     return not math.isfinite(limit) or abs(limit) > 1e300

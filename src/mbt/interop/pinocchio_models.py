@@ -1,4 +1,4 @@
-"""Models of Pinocchio."""
+"""Trees from models of Pinocchio."""
 
 from __future__ import annotations
 
@@ -92,10 +92,10 @@ def from_pinocchio(
     ArgumentTypeError
         When `model` is not a pinocchio.Model, or a constraint is none of these.
     ArgumentValueError
-        When a joint is of a type that has no counterpart, two joints have one name, or a constraint is of
-        another model.
+        When a joint has a type without a counterpart, two joints have one name, or a constraint is of another
+        model.
     ShapeError
-        When an array of the model, as ``model.armature``, does not have the size of its positions or
+        When an array of the model, such as ``model.armature``, has another size than its positions or
         velocities.
 
     Examples
@@ -118,14 +118,14 @@ def from_pinocchio(
 
 
 def _check_sizes(model: Any) -> None:
-    """Check that arrays have the size of the positions or velocities. Anybody may set others."""
+    """Check that arrays, which users may replace, have the size of the positions or velocities."""
     configurations = {
         f"referenceConfigurations[{quote(entry.key())}]": entry.data()
         for entry in model.referenceConfigurations
     }
     for names, size in ((_OF_POSITIONS, model.nq), (_OF_VELOCITIES, model.nv)):
         for name in names:
-            # Some are of other versions.
+            # Some versions lack some of the arrays.
             as_float_array(getattr(model, name, np.zeros(size)), f"model: {name}", (size,))
     for name, q in configurations.items():
         as_float_array(q, f"model: {name}", (model.nq,))
@@ -144,7 +144,7 @@ def _gravity_of(model: pinocchio.Model, gravity: object) -> FloatArray | None:
 
 
 class _Reader:
-    """A model of Pinocchio, and the description that it becomes."""
+    """Reads a model of Pinocchio into a description."""
 
     def __init__(self, model: Any, report: ParseReport, options: ReadOptions) -> None:
         self.model = model
@@ -266,13 +266,13 @@ class _Reader:
                 actuators.append(ActuatorDescription(name, part.name, math.inf, armature))
 
     def _describe_armatures(self, part: Part, taken: set[str]) -> list[ActuatorDescription]:
-        """Return passive actuators that carry the armature of such a joint."""
+        """Return passive actuators that carry the armature of a joint."""
         inertia: list[float] = self.model.armature[part.v : part.v + 6].tolist()
         is_planar = part.kind == "planar"
-        # Translations of Pinocchio are velocities in the child.
+        # Pinocchio expresses translational velocities in the child frame.
         moved = inertia[: 2 if is_planar else 3 if part.kind == "floating" else 0]
         if any(moved):
-            text = f"joint {quote(part.name)} has an armature of translation in the axes of its child"
+            text = f"joint {quote(part.name)} has a translational armature in the axes of its child"
             self.report.warn(f"{text}: it is left out")
         if is_planar:
             name = f"{part.name}_armature_wz"

@@ -1,8 +1,8 @@
-"""Messages of ROS as dictionaries, by name: joint states and transforms. Nothing of ROS is needed.
+"""Messages of ROS as dictionaries: joint states and transforms. ROS need not be installed.
 
 A dictionary has the fields of its message, so ``rosidl_runtime_py.set_message_fields`` fills a message with
-it. Functions that read take a message as well: whatever has fields of these names. A `robot_description` is
-the text of a URDF, which `mbt.load_model` takes.
+it. Functions that read also take a message, or any object with these fields. A `robot_description` is the
+text of a URDF, which `mbt.load_model` takes.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def make_joint_state(
     Raises
     ------
     ShapeError, ArgumentTypeError
-        When an array is not of the right shape or type.
+        When an array does not have the right shape or type.
 
     Examples
     --------
@@ -113,7 +113,7 @@ def read_joint_state(
     model_instance: int | str | None = None,
     ignore_unknown: bool = False,
 ) -> JointStateArrays:
-    """Return positions, velocities and forces of which a ``sensor_msgs/JointState`` names some.
+    """Return positions, velocities and forces; a ``sensor_msgs/JointState`` provides some of them.
 
     Joints may come in any order. A mimic joint that the message does not name follows its master.
 
@@ -127,7 +127,7 @@ def read_joint_state(
     q, v, tau : array_like, optional
         Values of joints that the message does not name; by default the tree's default positions, and zeros.
     model_instance : int or str, optional
-        The model instance of the joints, where several have joints of these names.
+        The model instance of the joints, if several have joints of these names.
     ignore_unknown : bool, optional
         Whether the message may name joints that the tree does not have.
 
@@ -136,9 +136,9 @@ def read_joint_state(
     UnknownNameError
         When a joint is not in the tree.
     ArgumentValueError
-        When one is named twice, or does not have one degree of freedom.
+        When one is named twice, or does not have exactly one degree of freedom.
     ShapeError, ArgumentTypeError
-        When a field and the names differ in length, or it does not hold numbers.
+        When a field and the names differ in length, or a field does not hold numbers.
     """
     names = _field(message, "name", "message")
     is_list = isinstance(names, Sequence) and not isinstance(names, (str, bytes))
@@ -177,7 +177,7 @@ def read_joint_state(
 
 
 def _let_mimics_follow(tree: MultibodyTree, array: FloatArray, field: str, done: set[Joint]) -> None:
-    """Set joints that follow one that is done, and those that follow them."""
+    """Set joints that mimic one in `done`, and those that mimic them in turn."""
     couplers = [c for c in tree.constraints if isinstance(c, CouplerConstraint)]
     while True:
         ready = [c for c in couplers if c.joint1 in done and c.joint0 not in done]
@@ -191,7 +191,7 @@ def _let_mimics_follow(tree: MultibodyTree, array: FloatArray, field: str, done:
 
 
 def make_transform(X_AB: npt.ArrayLike, parent: str, child: str, *, time: float = 0.0) -> dict[str, Any]:
-    """Return a ``geometry_msgs/TransformStamped``: where `child` is in `parent`, its quaternion (x, y, z, w).
+    """Return a ``geometry_msgs/TransformStamped``: the pose of `child` in `parent`, quaternion (x, y, z, w).
 
     Raises
     ------
@@ -227,7 +227,7 @@ def make_transforms(
     Returns
     -------
     list of dict
-        A ``geometry_msgs/TransformStamped`` for each body but World, a parent before its children.
+        A ``geometry_msgs/TransformStamped`` for each body except World, a parent before its children.
 
     Examples
     --------
@@ -293,7 +293,7 @@ def _find_joints(
 ) -> list[Joint | None]:
     by_name: dict[str, Joint | None] = {}
     for joint in tree.joints:
-        # None: several have this name.
+        # None if several joints have this name.
         by_name[joint.name] = None if joint.name in by_name else joint
     if model_instance is None and all(by_name.get(name) for name in names):
         return [by_name[name] for name in names]
@@ -307,7 +307,7 @@ _NOTHING: Any = object()
 
 
 def _field(message: Any, name: str, what: str, default: Any = _NOTHING) -> Any:
-    """Return a field of a mapping or of an object."""
+    """Return a field of a mapping or an object."""
     is_mapping = isinstance(message, Mapping)
     value = message.get(name, default) if is_mapping else getattr(message, name, default)
     if value is _NOTHING:

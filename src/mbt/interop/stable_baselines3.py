@@ -28,7 +28,7 @@ def as_sb3(envs: VectorEnv) -> Any:
     """Return a ``stable_baselines3.common.vec_env.VecEnv`` that moves the environments of a `VectorEnv`.
 
     Stable-Baselines3 expects the next episode to begin in the step that ends one: make the environments with
-    ``autoreset_mode=AutoresetMode.SAME_STEP``. Its ``seed`` hands out one seed for each environment; the
+    ``autoreset_mode=AutoresetMode.SAME_STEP``. Its ``seed`` makes one seed for each environment; the
     first seeds the random generator that all environments share.
 
     Parameters
@@ -68,7 +68,7 @@ def as_sb3(envs: VectorEnv) -> Any:
 
 
 class _VecEnv(VecEnv):  # type: ignore[misc]
-    """What Stable-Baselines3 calls."""
+    """The interface that Stable-Baselines3 calls."""
 
     def __init__(self, envs: VectorEnv) -> None:
         self.envs = envs

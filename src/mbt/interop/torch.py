@@ -1,7 +1,7 @@
 """The functions of `mbt.functional` for tensors of PyTorch on the CPU.
 
-Differentiable in both directions, and twice where there are second derivatives; `torch.vmap` is one call of a
-batch; `torch.compile` takes them whole.
+Differentiable in both directions, and twice where there are second derivatives; `torch.vmap` makes one call
+for a batch; `torch.compile` does not trace into them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = [*FUNCTIONS, "inverse_kinematics", "rollout", "solve"]
 
 @torch.library.custom_op("mbt::call", mutates_args=())  # type: ignore[untyped-decorator]
 def _run(operands: list[Tensor], number: int) -> list[Tensor]:
-    """Compute a call, of operands with common leading axes."""
+    """Compute a call for operands with common leading axes."""
     arrays = [x.numpy().astype(np.float64, copy=False) for x in operands]
     results = get_call(number).evaluate(*arrays)
     return [torch.from_numpy(np.array(x)).to(operands[0].dtype) for x in results]
@@ -47,7 +47,7 @@ def _make_empty(operands: list[Tensor], number: int) -> list[Tensor]:
 def _run_mapped(
     info: Any, in_dims: Any, operands: list[Tensor], number: int
 ) -> tuple[list[Tensor], list[int]]:
-    """One more leading axis."""
+    """Add one more leading axis."""
     in_front = [
         x.expand(info.batch_size, *x.shape) if axis is None else x.movedim(axis, 0)
         for x, axis in zip(operands, in_dims[0], strict=True)
@@ -57,7 +57,7 @@ def _run_mapped(
 
 
 class _CompiledFunction(torch.autograd.Function):  # type: ignore[misc]
-    """A call with derivatives in reverse, as `torch.compile` takes it."""
+    """A call with reverse-mode derivatives, which `torch.compile` accepts."""
 
     generate_vmap_rule = True
 
@@ -72,7 +72,7 @@ class _CompiledFunction(torch.autograd.Function):  # type: ignore[misc]
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
-        """Multiply Jacobians with gradients of the results, from the left."""
+        """Multiply Jacobians by gradients of the results, from the left."""
         shapes, result_shapes = _shapes_of(ctx.number)
         of_results = list(
             zip(_jacobians(ctx.number, ctx.saved_tensors), gradients, result_shapes, strict=True)
@@ -87,7 +87,7 @@ class _CompiledFunction(torch.autograd.Function):  # type: ignore[misc]
 
 
 class _Function(_CompiledFunction):
-    """And forward."""
+    """A call with forward-mode derivatives as well."""
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
@@ -97,7 +97,7 @@ class _Function(_CompiledFunction):
 
     @staticmethod
     def jvp(ctx: Any, number: None, *changes: Any) -> Any:
-        """Multiply Jacobians with changes of the operands, from the right."""
+        """Multiply Jacobians by changes of the operands, from the right."""
         shapes, result_shapes = _shapes_of(ctx.number)
         return tuple(
             sum(
@@ -110,8 +110,8 @@ class _Function(_CompiledFunction):
 
 
 def _jacobians(number: int, operands: Sequence[Tensor]) -> list[Sequence[Tensor]]:
-    """Return those of each result, by operand, as tensors that have derivatives in turn."""
-    # A compiler does not take a function inside of the derivative of another: it gets no second derivatives.
+    """Return the Jacobians of each result, by operand, as tensors that have derivatives themselves."""
+    # The compiler does not support functions inside the derivative of another: no second derivatives there.
     linearization = _linearize(number)
     compiling = torch.compiler.is_compiling()
     results = _run(list(operands), linearization) if compiling else _apply(linearization, operands)
@@ -142,7 +142,7 @@ def _push_forward(jacobian: Tensor, change: Tensor, result: Sequence[int], shape
     return (rows @ change.reshape((*batch, math.prod(shape), 1))).reshape((*batch, *result))
 
 
-# What a compiler of programs need not look into.
+# Functions that the compiler need not trace into.
 
 
 @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
@@ -203,7 +203,7 @@ def rollout(
     Returns
     -------
     q, v : Tensor, shapes (..., num_steps + 1, num_positions) and (..., num_steps + 1, num_velocities)
-        The states at the ends of steps, that of the beginning in front.
+        The state at the beginning, then the states at the end of each step.
     """
     forces = _as_tensor("tau", tau)
     q, v = _as_tensor("q0", q0), _as_tensor("v0", v0)
@@ -240,7 +240,7 @@ def solve(
     """
     owners = parameters or {}
     call = find_inverse_call(ik, list(owners), seeds, rng, tolerance, max_steps)
-    # A copy: PyTorch takes no array that is read-only.
+    # A copy: PyTorch does not accept read-only arrays.
     start = np.array(ik.tree.default_positions) if start is None else start
     tensors = [_as_tensor(f"goals[{i}]", x) for i, x in enumerate(goals)]
     values = {key: _as_tensor("parameters", x) for key, x in owners.items()}

@@ -1,4 +1,4 @@
-"""Rollouts as data sets of xarray, with names and units; of arrays of dask too, which are computed later."""
+"""Rollouts as datasets of xarray, with names and units; dask arrays are computed later."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def as_dataset(
     tree : MultibodyTree
         A finalized tree.
     q : array_like or dask array, shape (..., n, num_positions)
-        Positions over time. A dask array is computed when its numbers are needed.
+        Positions over time. A dask array is computed when its values are needed.
     v : array_like or dask array, shape (..., n, num_velocities)
         Velocities.
     dt : float
@@ -51,8 +51,8 @@ def as_dataset(
     dims : sequence of str, optional
         Names of the leading axes; by default ``("sample",)`` or ``("sample_0", ...)``.
     coords : mapping, optional
-        The varied parameters, as ``xarray.Dataset`` takes them: ``{"mass": ("sample", masses)}``, or the
-        numbers along an axis of this name, ``{"mass": masses}``.
+        The varied parameters, as ``xarray.Dataset`` takes them: ``{"mass": ("sample", masses)}``, or values
+        along an axis of this name, ``{"mass": masses}``.
 
     Returns
     -------
@@ -62,7 +62,7 @@ def as_dataset(
     Raises
     ------
     ShapeError, ArgumentTypeError, ArgumentValueError
-        When an argument is not of this shape, type or value; xarray raises its own errors for `coords`.
+        When an argument does not have this shape, type or value; xarray raises its own errors for `coords`.
 
     Examples
     --------

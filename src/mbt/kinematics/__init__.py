@@ -1,4 +1,4 @@
-"""Positions at which frames are where they should be."""
+"""Inverse kinematics: positions and velocities that bring frames to their goals."""
 
 from mbt.kinematics.inverse_kinematics import InverseKinematics
 from mbt.kinematics.one_frame import inverse_kinematics

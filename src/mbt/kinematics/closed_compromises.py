@@ -1,4 +1,4 @@
-"""Positions that miss their goals, but obey the constraints of the tree."""
+"""Positions that miss their goals but satisfy the constraints of the tree."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["close_compromises"]
 
-# Steps at most, and the motion of one after which no more are made [rad, m].
+# Most steps, and the motion in a step below which iteration stops [rad, m].
 _STEPS, _LEAST_MOTION = 100, 1e-10
 
 
@@ -28,9 +28,9 @@ def close_compromises(
     context: Context | None,
     results: tuple[FloatArray, Any, FloatArray],
 ) -> None:
-    """Let constraints hold where goals are not met: the search weighs them against the tasks.
+    """Make solutions that miss their goals satisfy the constraints, which the search only weighs.
 
-    Steps of differential kinematics close them first, and then come as near to the goals as they can. `goals`
+    Steps of differential kinematics close the constraints, then get as near to the goals as they can. `goals`
     are rows for the solver, and rows for velocities; `results` are q, success and error, a row for each goal.
     """
     rows, velocity_rows = goals

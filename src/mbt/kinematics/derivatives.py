@@ -1,4 +1,4 @@
-"""How solutions of inverse kinematics change with their goals and with parameters: implicit functions."""
+"""Derivatives of solutions of inverse kinematics by goals and parameters: implicit functions."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ if TYPE_CHECKING:
 
 __all__ = ["InverseKinematicsDerivatives", "differentiate_solutions"]
 
-# Steps of differences, of curvatures and of parameters; singular values that are zero, of the largest;
-# how near to a limit a position is on it, and a pair to the distance that it has to keep [m].
+# Steps of finite differences, for curvatures and for parameters; singular values that count as zero, relative
+# to the largest; distance below which a position is on its limit, or a pair at its least distance [m].
 _STEP, _FINE_STEP, _RANK, _ON_LIMIT, _AT_LEAST = 1e-4, 1e-5, 1e-8, 1e-9, 1e-5
 
 
 @dataclass(frozen=True)
 class InverseKinematicsDerivatives:
-    """What `InverseKinematics.solution_derivatives` returns.
+    """Result of `InverseKinematics.solution_derivatives`.
 
     Attributes
     ----------
     goals : tuple of ndarray, shape (..., num_velocities, k)
-        For each task, what a change of its goal changes of the positions, along velocities. k is 6 for poses,
-        the rotation vector first, and 3 for rotations; both turn the goal from the left, about axes of World,
-        or of the base of a relative pose. Of others k is how many numbers the goal has.
+        For each task, the derivatives of the positions by its goal, along velocities. k is 6 for poses, the
+        rotation vector first, and 3 for rotations; both turn the goal from the left, about axes of World, or
+        of the base of a relative pose. For other tasks k is the size of the goal.
     parameters : tuple of ndarray, shape (..., num_velocities, k)
-        For each owner of parameters. k is 1 for masses, 6 for poses of frames, changed as goals are in
-        their parents, 3 for gravity, and 10 (num_bodies - 1) for the tree.
+        For each owner of parameters. k is 1 for masses, 6 for poses of frames, which change in their parents
+        as goals do, 3 for gravity, and 10 (num_bodies - 1) for the tree.
     """
 
     goals: tuple[FloatArray, ...]
@@ -53,7 +53,7 @@ class InverseKinematicsDerivatives:
 
 @dataclass
 class _Problem:
-    """One solution, and the levels of its rows: equations that it meets, and rows whose squares are least."""
+    """One solution, and the levels of its rows: equations that hold, and rows whose squares are minimal."""
 
     tree: MultibodyTree
     tasks: list[Task]
@@ -63,7 +63,7 @@ class _Problem:
     touching: list[tuple[Distance, npt.NDArray[np.intp]]]
 
     def evaluate(self, context: Any, goals: Sequence[FloatArray]) -> tuple[FloatArray, ...]:
-        """Return equations (n, m) and rows (n, r), of n states, each with its Jacobian."""
+        """Return equations (n, m) and rows (n, r) for n states, each with its Jacobian."""
         tree = self.tree
         equations = [(tree.calc_constraint_errors(context), tree.calc_constraint_jacobian(context))]
         rows: list[tuple[FloatArray, FloatArray]] = []
@@ -123,10 +123,10 @@ def _differentiate_solution(
 ) -> tuple[list[FloatArray], list[FloatArray]]:
     """Return the derivatives of one solution q, (num_positions,), by goals and by parameters.
 
-    Of the dofs that no limit and no lock holds, d positions solve the derivative of the equations, among them
-    that pairs at their least distance keep it; where this
-    leaves something open, that of the condition that the gradient of the squares vanishes there, with its
-    curvature; and of what is still open the least is taken.
+    dq of the dofs that are neither at a limit nor locked solves the linearized equations, including those
+    of pairs at their least distance. What these leave
+    open solves the derivative of the condition that the gradient of the squares vanishes there, with its
+    curvature; of what is still open, the solution is the least.
     """
     nv = tree.num_velocities
     goals = [goal[None] for goal in goals]
@@ -191,7 +191,7 @@ def _differentiate_solution(
     for owner in owners:
         rates = np.zeros((nv, parameter_size(tree, owner)))
         for k, move in _moves_of(tree, tasks, context, owner):
-            # Of one side: masses are not negative.
+            # One-sided differences: masses are not negative.
             near, far = (
                 problem.evaluate(_at(move(h), q[None]), goals) for h in (_FINE_STEP, 2.0 * _FINE_STEP)
             )
@@ -203,13 +203,13 @@ def _differentiate_solution(
 
 
 def parameter_size(tree: MultibodyTree, owner: Any) -> int:
-    """Return how many numbers a small change of a parameter has."""
+    """Return the size of a small change of a parameter."""
     shape = parameter_shape(tree, owner)
     return 6 if shape == (4, 4) else math.prod(shape)
 
 
 def _at(context: Context, q: FloatArray) -> Any:
-    """Return a Context of as many states."""
+    """Return a Context with the states q, (n, num_positions)."""
     many = repeat_context(context, len(q))
     many.q = q
     return many
@@ -220,7 +220,7 @@ def _difference(at: Callable[[float], FloatArray], step: float) -> FloatArray:
 
 
 def _split(C: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the pseudoinverse of a matrix, and what it takes to zero, as orthonormal columns."""
+    """Return the pseudoinverse of a matrix, and its null space as orthonormal columns."""
     if not C.size:
         return np.zeros(C.shape[::-1]), np.eye(C.shape[1])
     left, sizes, right = np.linalg.svd(C)
@@ -229,7 +229,7 @@ def _split(C: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _find_held(tree: MultibodyTree, q: FloatArray, context: Context) -> Any:
-    """Return which dofs are locked, or have their position on a limit."""
+    """Return which dofs are locked, or have their position at a limit."""
     held = np.array(context._locked_dofs(), np.bool_)
     lower, upper = tree.position_lower_limits, tree.position_upper_limits
     on_limit = (q <= lower + _ON_LIMIT) | (q >= upper - _ON_LIMIT)
@@ -243,7 +243,7 @@ def _find_held(tree: MultibodyTree, q: FloatArray, context: Context) -> Any:
 def _find_touching(
     distances: Sequence[Distance], q: FloatArray, context: Context
 ) -> Iterator[tuple[Distance, npt.NDArray[np.intp]]]:
-    """Return the pairs of each scene that are not farther apart than they have to be."""
+    """Return the pairs of each scene that are at their least distance."""
     for one in distances:
         pairs = np.flatnonzero(one.scene.distances(q, context=context) <= one.at_least + _AT_LEAST)
         if pairs.size:
@@ -253,7 +253,7 @@ def _find_touching(
 def _is_met(
     tree: MultibodyTree, tasks: list[Task], context: Any, goals: list[FloatArray], tolerance: Any
 ) -> bool:
-    """Return whether rows of weight one and more are within tolerance."""
+    """Return whether the rows of weight one or more are within tolerance."""
     for task, goal in zip(tasks, goals, strict=True):
         error = calc_task_errors(tree, task, context, goal)[0][0]
         n, at = len(task.axes), 0
@@ -268,7 +268,7 @@ def _is_met(
 def _moves_of(
     tree: MultibodyTree, tasks: list[Task], context: Context, owner: Any
 ) -> Iterator[tuple[int, Callable[[float], Context]]]:
-    """For each number of a parameter that matters: what returns a Context where it is larger by so much."""
+    """Yield the index of each parameter that matters, and a function for a Context where it is h larger."""
     value = np.array(get_parameter(tree, context, owner))
     is_pose = value.shape == (4, 4)
     if not is_pose and all(task.kind != CENTER for task in tasks):
@@ -287,7 +287,7 @@ def _moves_of(
                 changed = value + h * np.eye(value.size)[k].reshape(value.shape)
             other = context.clone()
             if owner is tree:
-                # Without mass there is no first moment.
+                # Without mass a first moment makes no sense.
                 changed[k - k % 10] = max(changed[k - k % 10], 1e-12)
                 tree.set_inertial_parameters(other, changed, skip_validity_check=True)
             else:

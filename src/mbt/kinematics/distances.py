@@ -1,4 +1,4 @@
-"""Distances that solutions and velocities keep: between shapes, as a `mbt.CollisionModel` computes them."""
+"""Distances that solutions and velocities maintain between shapes, computed by a `mbt.CollisionModel`."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ __all__ = [
     "sort_by_distance",
 ]
 
-# Pairs that get rows of their own in a step, the nearest; and how often others, of where it leads.
+# The nearest pairs get rows of their own in a step; more rows are added for pairs that are near at its end.
 _MOST_ROWS, _MORE_ROWS, _ROUNDS = 16, 8, 2
-# Steps that push a solution out of what it overlaps, and how much farther than asked [m].
+# Most steps to push a solution out of an overlap, and by how much farther than asked [m].
 _STEPS, SPARE = 30, 1e-6
 
 
 @runtime_checkable
 class Scene(Protocol):
-    """What a `mbt.CollisionModel` is to these functions."""
+    """The interface of `mbt.CollisionModel` that these functions use."""
 
     @property
     def tree(self) -> MultibodyTree: ...
@@ -53,7 +53,7 @@ class Scene(Protocol):
 
 @dataclass(frozen=True)
 class Distance:
-    """All pairs of a scene shall be at least so far apart [m]."""
+    """All pairs of a scene shall keep at least this distance [m]."""
 
     scene: Scene
     at_least: float
@@ -77,7 +77,7 @@ def find_free(distances: Sequence[Distance], q: FloatArray, context: Context | N
 
 
 def find_room(distances: Sequence[Distance], q: FloatArray, context: Context | None) -> FloatArray:
-    """Return by how much the distance that lacks most is larger than asked, of each row of positions [m]."""
+    """Return for each row of positions the least difference between a distance and the one asked for [m]."""
     room: list[FloatArray] = [
         one.scene.distances(q, context=context).min(axis=-1, initial=np.inf) - one.at_least
         for one in distances
@@ -87,7 +87,7 @@ def find_room(distances: Sequence[Distance], q: FloatArray, context: Context | N
 
 
 def prepare(distances: Sequence[Distance], context: Context | None) -> tuple[Any, int, int, int]:
-    """Return distances as `VelocityCore` takes them: scenes, and how many rows of them a step has."""
+    """Return distances as `VelocityCore` takes them: scenes, and the number of rows of them in a step."""
     scenes = [
         (one.scene._prepare(context), one.at_least, one.scene.num_pairs)
         for one in distances
@@ -97,13 +97,13 @@ def prepare(distances: Sequence[Distance], context: Context | None) -> tuple[Any
 
 
 def push_apart(tree: MultibodyTree, step: Callable[[FloatArray], FloatArray], q: FloatArray) -> FloatArray:
-    """Return rows of positions after some steps, whose motions `step` returns."""
+    """Return rows of positions after some steps; `step` returns the motion of each."""
     for _ in range(_STEPS):
         q = integrate_positions(tree, q, step(q), 1.0)
     return q
 
 
 def sort_by_distance(tree: MultibodyTree, start: FloatArray, q: FloatArray) -> FloatArray:
-    """Return rows of positions, those nearest to `start` (1, nq) first."""
+    """Return rows of positions, the nearest to `start` (1, nq) first."""
     far = np.linalg.norm(difference_positions(tree, start, q), axis=-1)
     return q[np.argsort(far, kind="stable")]

@@ -1,4 +1,4 @@
-"""Other solutions of inverse kinematics, where the first one is too near to something."""
+"""Other solutions of inverse kinematics, when the first one is too near to something."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["find_other_solutions"]
 
-# Solutions that are pushed apart, where none keeps all distances: the nearest to the start.
+# If no solution keeps all distances, this many are pushed apart: the nearest to the start.
 _PUSHED = 16
 
 
@@ -30,12 +30,12 @@ def find_other_solutions(
     context: Context | None,
     results: tuple[FloatArray, Any, FloatArray],
 ) -> None:
-    """Replace solutions that do not keep the distances; where there is none that does, it is no success.
+    """Replace solutions that violate distances; where none keeps them, success becomes False.
 
-    Attempts from all seeds are made, and the nearest that keeps the distances is taken. If there is none,
-    some are pushed apart by steps of differential kinematics. What is taken was verified.
+    Attempts from all seeds are made, and the nearest solution that keeps the distances is taken. If none
+    does, some are pushed apart by steps of differential kinematics. Solutions taken are verified.
 
-    `goals` are rows for the solver, the starts, and what returns rows for velocities; `results` are q,
+    `goals` are rows for the solver, the starts, and a function for rows for velocities; `results` are q,
     success and error, a row for each goal.
     """
     rows, starts, find_velocity_rows = goals
@@ -51,7 +51,7 @@ def find_other_solutions(
         )
         found, is_met = np.empty((options[0], q.shape[1])), np.zeros(options[0], np.bool_)
         core.try_all(goal, start, *options, found, is_met)
-        # The known solution is one of them if no other is.
+        # The known solution may be the only one.
         found = sort_by_distance(problem.tree, start, np.concatenate([found[is_met], q[i : i + 1]]))
         free = find_free(problem._distances, found, context)
         if not free.any():
@@ -77,7 +77,7 @@ def _verify(
 
 
 def _push(problem: InverseKinematics, goal: FloatArray, q: FloatArray, context: Context | None) -> FloatArray:
-    """Return positions after steps that keep distances, and bring tasks to their goals as far as they can."""
+    """Return positions after steps that keep distances and bring tasks as near to their goals as possible."""
     core = problem._find_velocity_core(context)
 
     def step(q: FloatArray) -> FloatArray:

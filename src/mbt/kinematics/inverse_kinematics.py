@@ -40,8 +40,8 @@ __all__ = ["InverseKinematics"]
 class InverseKinematics(SolutionDerivatives):
     """A problem of inverse kinematics: tasks, for which `solve` finds positions.
 
-    A task whose weight is less than one is secondary: it never costs success. Distances of `add_distance`
-    must be kept.
+    A task whose weight is less than one is secondary: missing its goal is still a success. Distances of
+    `add_distance` must be kept.
 
     Parameters
     ----------
@@ -51,11 +51,11 @@ class InverseKinematics(SolutionDerivatives):
     Raises
     ------
     ArgumentTypeError, ArgumentValueError, NotFinalizedError
-        When it is not one.
+        When `tree` is not such a tree.
 
     Examples
     --------
-    The tool of an arm shall be at a place and point down; it may turn about its axis:
+    The tool of an arm shall reach a position and point down; it may turn about its axis:
 
     >>> import mbt
     >>> from mbt.models import model_path
@@ -98,20 +98,19 @@ class InverseKinematics(SolutionDerivatives):
         Parameters
         ----------
         goals : sequence of array_like
-            One for each task, in their order; leading axes broadcast. Where one is NaN, there is no success;
-            other goals of the batch are not touched by that.
+            One for each task, in their order; leading axes broadcast. A sample whose goals contain NaN has no
+            success; other samples of the batch are not affected.
         start : array_like, shape (..., num_positions), optional
-            Where to begin. Positions beyond limits are moved to them first, and quaternions are normalized.
+            Where to begin. Positions beyond limits are first moved to them, and quaternions are normalized.
             By default, positions of the context, or the default positions of the tree.
         seeds : int, optional
-            How many attempts are made for a goal at the most: the first one from `start`, others from random
-            positions.
+            Most attempts for a goal: the first one begins at `start`, others at random positions.
         rng : int or Generator, optional
-            Where random numbers come from. The same int gives the same positions on any number of threads.
+            Source of random numbers. The same int gives the same positions on any number of threads.
         tolerance : tuple of two floats, optional
             Angle of rotation [rad], and distance [m].
         max_steps : int, optional
-            Of an attempt. Where none meets its goal, the best ones may go on for four times as many.
+            Most steps of an attempt. If no attempt succeeds, the best ones may take four times as many.
         context : Context, optional
             Its parameters, locked joints and disabled constraints apply. The axes of a batch broadcast with
             those of goals and start.
@@ -123,7 +122,7 @@ class InverseKinematics(SolutionDerivatives):
         Raises
         ------
         ArgumentTypeError, ArgumentValueError, ShapeError
-            When an argument is not what it should be, or no joint moves what the tasks are about.
+            When an argument is invalid, or no joint moves the frames of the tasks.
         SingularityError
             When a quaternion of `start` is zero.
 
@@ -175,7 +174,7 @@ class InverseKinematics(SolutionDerivatives):
     def _solve_states(
         self, goals: Any, start: Any, context: Context, *, rng: Any, **options: Any
     ) -> InverseKinematicsResult:
-        """Solve with the parameters of each sample."""
+        """Solve with the parameters of each state."""
         start = context.q if start is None else start
         samples, batch = split_samples(self._tree, self._tasks, goals, start, "start", context)
         seed = as_seed(rng)
@@ -203,18 +202,18 @@ class InverseKinematics(SolutionDerivatives):
         context: Context | None = None,
         apart: float = 0.01,
     ) -> FloatArray | list[FloatArray]:
-        """Return the distinct solutions that attempts find, those nearest to `start` first.
+        """Return the distinct solutions that the attempts find, the nearest to `start` first.
 
-        An arm with more joints than its tasks need has infinitely many; then these are samples.
+        An arm with more joints than its tasks need has infinitely many solutions; then these are samples.
 
         Parameters
         ----------
         goals : sequence of array_like
-            One a task, in their order.
+            One for each task, in their order.
         start : array_like, shape (..., num_positions), optional
             As in `solve`.
         seeds : int, optional
-            How many attempts are made: one from `start`, others from random positions.
+            Number of attempts: one from `start`, others from random positions.
         rng, tolerance, max_steps, context
             As in `solve`.
         apart : float, optional
@@ -223,7 +222,7 @@ class InverseKinematics(SolutionDerivatives):
         Returns
         -------
         ndarray, shape (k, num_positions), or list of ndarray
-            A list, one for each sample in C order, where goals, `start` or the Context have leading axes.
+            A list, one for each sample in C order, if goals, `start` or the Context have leading axes.
 
         Raises
         ------
@@ -291,7 +290,7 @@ class InverseKinematics(SolutionDerivatives):
         if last is None or not (
             last[1] == locked and last[2] == disabled and np.array_equal(last[0], vector)
         ):
-            # Threads may share a problem: they see this whole, or not at all.
+            # Threads may share a problem: they see either all of this or none.
             self._last = last = (vector, locked, disabled, self._make(vector, locked, disabled))
         return last[3]
 
@@ -302,13 +301,13 @@ class InverseKinematics(SolutionDerivatives):
         assert tree._compiled is not None
         layout = InverseLayout(tree._compiled, tasks, *limits, locked, self._posture)
         if layout.num_columns == 0:
-            raise ArgumentValueError("goals: no joint that can move changes what the tasks are about")
+            raise ArgumentValueError("goals: no joint that can move affects the tasks")
         return InverseCore(layout, vector, disabled)
 
     def _take(
         self, core: InverseCore, goals: Any, start: Any, context: Context | None
     ) -> tuple[FloatArray, FloatArray, Any, tuple[int, ...]]:
-        """Return rows of goals; starts, one or as many, and which were moved; and the shape of the batch."""
+        """Return rows of goals; starts (one, or one per goal), and which were moved; and the batch shape."""
         if start is None:
             start = self._tree.default_positions if context is None else context.q
         lead = () if context is None else context.batch_shape
@@ -347,11 +346,11 @@ def _draw_key(rng: object) -> int:
 
 
 def as_seed(rng: object) -> int:
-    """Return an int that stands for a generator, so that all samples get the same numbers."""
+    """Return an int in place of a generator, so that all samples get the same random numbers."""
     return rng if type(rng) is int else int(as_generator(rng).integers(2**63))
 
 
-# To make a generator takes longer than to solve.
+# Making a generator takes longer than solving.
 _key_of_seed = lru_cache(_draw_key)
 
 

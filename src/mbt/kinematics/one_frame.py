@@ -1,4 +1,4 @@
-"""Inverse kinematics of one frame, the short way."""
+"""Inverse kinematics of one frame in a single call."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["inverse_kinematics"]
 
-# Each has 6 MB for a chain of 1000 joints.
+# A problem takes 6 MB for a chain of 1000 joints.
 _MOST_KEPT = 4
 
 
@@ -57,7 +57,7 @@ def inverse_kinematics(
     Raises
     ------
     ArgumentTypeError, ArgumentValueError, ShapeError, SingularityError, NotFinalizedError, UnknownNameError
-        When an argument is not what it should be, or no joint moves the frame.
+        When an argument is invalid, or no joint moves the frame.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def inverse_kinematics(
 
 
 def _problem_of(tree: MultibodyTree, frame: Frame | str) -> InverseKinematics:
-    """Return the problem of one frame. To make it takes longer than to solve it, so trees keep some."""
+    """Return the problem of one frame. Making it takes longer than solving it, so trees keep some."""
     compile_copy(tree)
     known: dict[int, InverseKinematics] = tree._fact("inverse_kinematics", dict)
     index = frame_index(tree, frame, "frame")

@@ -1,4 +1,4 @@
-"""What inverse kinematics has found."""
+"""The result of inverse kinematics."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ __all__ = ["InverseKinematicsResult"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class InverseKinematicsResult:
-    """What `InverseKinematics.solve` has found.
+    """Result of `InverseKinematics.solve`.
 
     Attributes
     ----------
     q : ndarray, shape (..., num_positions)
-        Positions: where there is no success, the best that were found.
+        Positions; without success, the best that were found.
     success : ndarray of bool, shape (...,)
-        Whether all tasks of weight one and more are within tolerance, and limits, constraints and distances
+        Whether all tasks of weight one or more are within tolerance, and limits, constraints and distances
         hold.
     error : ndarray, shape (..., rows)
-        Errors of the tasks in their order, without weights [rad, m]: of a pose the rotation vector first.
+        Errors of the tasks in their order, without weights [rad, m]; for a pose the rotation vector first.
     num_steps : ndarray of int, shape (...,)
-        Steps of the attempt that led there.
+        Steps of the attempt that found them.
     start_moved : ndarray of bool, shape (...,)
-        Whether the start was outside of position limits: the search began at the limits.
+        Whether the start was outside position limits: the search then began at the limits.
     """
 
     q: FloatArray
@@ -38,7 +38,7 @@ class InverseKinematicsResult:
     start_moved: Any
 
     def __repr__(self) -> str:
-        """Tell whether goals were reached, and where one was."""
+        """Describe which goals were reached, and the solution if there is one goal."""
         name = type(self).__name__
         if np.ndim(self.success):
             return f"<{name}: {np.count_nonzero(self.success)} of {np.size(self.success)} goals reached>"

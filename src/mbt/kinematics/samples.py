@@ -1,4 +1,4 @@
-"""Goals, positions and parameters of batches: what has leading axes, and what all samples share."""
+"""Goals, positions and parameters of batches: some have leading axes, others all samples share."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def check_context(tree: MultibodyTree, context: object) -> Context:
 
 
 def _find_states(context: Context | None, batch: tuple[int, ...]) -> list[Context | None]:
-    """Return a Context of one state for each sample of a batch, or one where all have the same parameters."""
+    """Return a Context of one state for each sample of a batch, or only one if all share its parameters."""
     own = () if context is None else context.batch_shape
     if not own:
         return [context]
@@ -54,8 +54,8 @@ def split_samples(
 ) -> tuple[list[tuple[list[FloatArray], FloatArray, Context | None]], tuple[int, ...]]:
     """Return goals, positions and a Context of one state for each sample of a batch, and its axes.
 
-    Where all samples have the same parameters, they stay together as one, unless `each` wants them apart.
-    `lead` are axes with which those of goals and positions broadcast, by default those of the Context.
+    If all samples have the same parameters, they stay together as one, unless `each` is True.
+    `lead` are axes to broadcast with those of goals and positions, by default those of the Context.
     """
     if lead is None:
         lead = () if context is None else context.batch_shape
@@ -75,7 +75,7 @@ def split_samples(
 def take_samples(
     tree: MultibodyTree, tasks: list[Task], goals: Any, q: Any, name: str, lead: tuple[int, ...] = ()
 ) -> tuple[list[FloatArray], FloatArray, tuple[int, ...]]:
-    """Return goals and positions, each with the axes of the batch or none in front, and these axes."""
+    """Return goals and positions, each with the leading axes of the batch or none, and these axes."""
     if not isinstance(goals, (list, tuple)) or len(goals) != len(tasks):
         _refuse_goals(tasks, goals)
     parts = [task.as_goal(goals[i], f"goals[{i}]") for i, task in enumerate(tasks)]
@@ -96,7 +96,7 @@ def take_samples(
 
 
 def find_common_axes(axes: dict[str, tuple[int, ...]]) -> tuple[int, ...]:
-    """Return to what the leading axes of arguments broadcast."""
+    """Return the shape to which the leading axes of arguments broadcast."""
     try:
         return np.broadcast_shapes(*axes.values())
     except ValueError:
@@ -105,8 +105,8 @@ def find_common_axes(axes: dict[str, tuple[int, ...]]) -> tuple[int, ...]:
 
 
 def _refuse_goals(tasks: list[Task], goals: object) -> NoReturn:
-    """Raise what is wrong with a list of goals."""
+    """Raise an error that says what is wrong with a list of goals."""
     wanted = ", ".join(f"{task.what} {task.shape}" for task in tasks)
     if not isinstance(goals, (list, tuple)):
-        raise ArgumentTypeError(f"goals: expected a list, one goal a task ({wanted}), got {quote(goals)}")
-    raise ShapeError(f"goals: expected {len(tasks)}, one a task ({wanted}), got {len(goals)}")
+        raise ArgumentTypeError(f"goals: expected a list, one goal per task ({wanted}), got {quote(goals)}")
+    raise ShapeError(f"goals: expected {len(tasks)}, one per task ({wanted}), got {len(goals)}")

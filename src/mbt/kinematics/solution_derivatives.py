@@ -1,4 +1,4 @@
-"""What `InverseKinematics` tells of solutions: how they change with goals and parameters."""
+"""Derivatives of solutions by goals and parameters, for `InverseKinematics`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SolutionDerivatives"]
 
-# Whose parameters positions may depend on.
+# Elements whose parameters positions may depend on.
 _OWNERS = (RigidBody, FixedOffsetFrame, UniformGravityFieldElement)
 
 
@@ -39,11 +39,11 @@ class SolutionDerivatives(DifferentialKinematics):
     ) -> InverseKinematicsDerivatives:
         """Return how solutions change with goals and parameters, by the implicit function theorem.
 
-        A change of a goal or a parameter moves a solution so that tasks of weight one and more stay at their
-        goals, and constraints hold. What this leaves open follows secondary tasks and the posture, as the
-        optimum of their squares does; of what is open still, the least change is taken. Where a goal is out
-        of reach, the solution is that of least squares. Dofs on their limits, and locked ones, stay; pairs of
-        `add_distance` that are as near as they may be stay so near.
+        A change of a goal or a parameter moves a solution so that tasks of weight one or more stay at their
+        goals, and constraints hold. What this leaves open follows secondary tasks and the posture, as their
+        least-squares optimum; what is still open changes as little as possible. If a goal is out of reach,
+        the solution is that of least squares. Locked dofs and dofs on their limits stay there; pairs of
+        `add_distance` at their least distance keep it.
 
         Parameters
         ----------
@@ -52,26 +52,26 @@ class SolutionDerivatives(DifferentialKinematics):
         goals : sequence of array_like
             Their goals, one for each task.
         parameters : sequence, optional
-            Who owns the parameters: bodies (their masses), fixed offset frames (their poses in their
+            The owners of the parameters: bodies (their masses), fixed offset frames (their poses in their
             parents), or the tree (the inertial parameters of all bodies).
         context : Context, optional
-            The one that `solve` got.
+            The one that `solve` received.
         tolerance : tuple of two floats, optional
-            The one that `solve` got: it tells which goals are reached.
+            The one that `solve` received: it decides which goals are reached.
 
         Returns
         -------
         InverseKinematicsDerivatives
-            NaN of samples in which goals or positions are NaN.
+            NaN for samples in which goals or positions are NaN.
 
         Raises
         ------
         ArgumentTypeError, ArgumentValueError, ShapeError, ContextMismatchError
-            When an argument is not what it should be.
+            When an argument is invalid.
 
         Examples
         --------
-        If the goal moves, the tool of an arm moves as it does:
+        The tool of an arm moves with its goal:
 
         >>> import numpy as np
         >>> import mbt
@@ -89,7 +89,7 @@ class SolutionDerivatives(DifferentialKinematics):
         from mbt.kinematics.derivatives import differentiate_solutions
 
         if not isinstance(parameters, (list, tuple)):
-            raise ArgumentTypeError(f"parameters: expected a list of who owns them, got {quote(parameters)}")
+            raise ArgumentTypeError(f"parameters: expected a list of their owners, got {quote(parameters)}")
         if context is not None:
             check_context(self._tree, context)
         limits = as_finite_array(tolerance, "tolerance", (2,))
@@ -107,7 +107,7 @@ class SolutionDerivatives(DifferentialKinematics):
         )
 
     def _find_owner(self, owner: Any) -> Any:
-        """Return the element of this tree that owns a parameter, and may be given by name."""
+        """Return the element of this tree that owns a parameter; it may be given by name."""
         element = self._tree._elements.frame_named(owner, "parameters") if isinstance(owner, str) else owner
         if isinstance(element, BodyFrame):
             element = element.body

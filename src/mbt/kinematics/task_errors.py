@@ -1,4 +1,4 @@
-"""Errors of tasks, and what motions and goals change of them, of many states at once."""
+"""Errors of tasks, and their derivatives by positions and goals, for many states at once."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ __all__ = ["calc_task_errors", "goal_size", "move_goal"]
 
 
 def goal_size(task: Task) -> int:
-    """Return how many numbers a small change of a goal has: of a pose the rotation and the translation."""
+    """Return the size of a small change of a goal: for a pose, rotation and translation."""
     if task.kind == POSE:
         return 6 if task.shape == (4, 4) else 3
     return len(task.axes)
 
 
 def move_goal(task: Task, goal: FloatArray, change: FloatArray) -> FloatArray:
-    """Return goals after small changes, of rotations by rotation vectors from the left."""
+    """Return goals after small changes; rotations change by rotation vectors from the left."""
     if task.kind != POSE:
         return goal + change
     moved = np.array(np.broadcast_to(goal, (*change.shape[:-1], *goal.shape[-2:])))
@@ -37,21 +37,21 @@ def move_goal(task: Task, goal: FloatArray, change: FloatArray) -> FloatArray:
 def calc_task_errors(
     tree: MultibodyTree, task: Task, context: Any, goal: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the error of a task without weights, (n, rows), and what changes it.
+    """Return the error of a task without weights, (n, rows), and its derivatives.
 
     Parameters
     ----------
     tree, task
         The task, and its tree.
     context : Context
-        Of n states.
+        n states.
     goal : ndarray, shape (n, ...) or (1, ...)
 
     Returns
     -------
     error : ndarray, shape (n, rows)
     by_v, by_goal : ndarray, shapes (n, rows, num_velocities) and (n, rows, goal_size)
-        Its derivatives; rotations of goals from the left.
+        Its derivatives; rotations of goals act from the left.
     """
     if task.kind == CENTER:
         axes, world = list(task.axes), tree.world_frame
@@ -81,7 +81,7 @@ def _calc_frame(tree: MultibodyTree, index: int, context: Any) -> tuple[FloatArr
 def _calc_pose_errors(
     tree: MultibodyTree, task: Task, context: Any, goal: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return log(X_FG), rotation first, and its derivatives; of a rotation only that part."""
+    """Return log(X_FG), rotation first, and its derivatives; for a rotation only that part."""
     X_WF, J = _calc_frame(tree, task.frame, context)
     X_WA, J_A = _calc_frame(tree, task.base, context)
     goal = goal if task.shape == (4, 4) else _with_rotation(X_WA, X_WF, goal)
@@ -93,11 +93,11 @@ def _calc_pose_errors(
     A, c, slope = _rotation_rates(w)
     u = (A @ p_FG[..., None])[..., 0]
     B = _rotation_rates_along(w, u, c, slope)
-    # From the rigid motion of G, its velocity that of the point at the origin of F, to the error.
+    # From the rigid motion of G, with the velocity of the point at the origin of F, to the error.
     of_twist = np.zeros((len(w), 6, 6))
     of_twist[:, :3, :3] = of_twist[:, 3:, 3:] = A @ R_FW
     of_twist[:, 3:, :3] = B @ R_FW
-    # The base carries the goal.
+    # The base carries the goal along.
     J_A = J_A.copy()
     J_A[:, 3:] += np.cross(J_A[:, :3], (X_WF[:, :3, 3] - X_WA[:, :3, 3])[..., None], axis=1)
     carried = np.zeros((len(w), 6, 6))
@@ -112,14 +112,14 @@ def _calc_pose_errors(
 
 
 def _with_rotation(X_WA: FloatArray, X_WF: FloatArray, R_AG: FloatArray) -> FloatArray:
-    """Return poses with a rotation, at the place where the frame is."""
+    """Return poses with this rotation at the position of the frame."""
     X_AG = np.linalg.inv(X_WA) @ X_WF
     X_AG[:, :3, :3] = R_AG
     return X_AG
 
 
 def _rotation_rates(w: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return A = 1 - [w]/2 + c [w]^2, c, and c'(a)/a, where c = (1 - a/2 cot(a/2)) / a^2 of the angle a."""
+    """Return A = 1 - [w]/2 + c [w]^2, c, and c'(a)/a, where c = (1 - a/2 cot(a/2)) / a^2 with the angle a."""
     square = np.sum(w * w, axis=-1)
     a = np.sqrt(square)
     safe = np.where(a < 0.05, 1.0, a)

@@ -47,7 +47,7 @@ class TaskList(ABC):
 
     @property
     def rows(self) -> list[slice]:
-        """Which numbers of `InverseKinematicsResult.error` belong to which task, in their order."""
+        """The rows of `InverseKinematicsResult.error` that belong to each task, in their order."""
         ends = [0, *accumulate(task.num_errors for task in self._tasks)]
         return [slice(*pair) for pair in pairwise(ends)]
 
@@ -59,13 +59,13 @@ class TaskList(ABC):
         frame : Frame or str
             A frame or a body, or its name.
         weight : float or array_like, shape (2,), optional
-            Of the rotation and of the distance, or one number for both; zero leaves one free, less than one
+            Weights of rotation and distance, or one number for both; zero leaves one free, less than one
             makes it secondary.
 
         Raises
         ------
         ArgumentTypeError, ArgumentValueError, ShapeError, ContextMismatchError
-            When an argument is not what it should be, or the frame is of another tree.
+            When an argument is invalid, or the frame is of another tree.
         UnknownNameError
             When there is no such frame.
         AlreadyFinalizedError
@@ -76,7 +76,7 @@ class TaskList(ABC):
     def add_position(
         self, frame: Frame | str, p_FP: npt.ArrayLike = (0.0, 0.0, 0.0), *, weight: float = 1.0
     ) -> None:
-        """Add a task: the place in World of a point of a frame. Its goal is (3,).
+        """Add a task: the position in World of a point of a frame. Its goal is (3,).
 
         Parameters
         ----------
@@ -103,14 +103,14 @@ class TaskList(ABC):
         self._add("orientation", (3, 3), POSE, frame, (*as_weights(weight, 1), 0.0))
 
     def add_direction(self, frame: Frame | str, axis: npt.ArrayLike, *, weight: float = 1.0) -> None:
-        """Add a task: the direction in World of an axis of a frame. Its goal is (3,), of any length but zero.
+        """Add a task: the direction in World of an axis of a frame. Its goal is (3,), of any nonzero length.
 
         Parameters
         ----------
         frame : Frame or str
             A frame or a body, or its name.
         axis : array_like, shape (3,)
-            The axis in the frame, of any length but zero.
+            The axis in the frame, of any nonzero length.
         weight : float, optional
             Less than one makes the task secondary.
         """
@@ -127,7 +127,7 @@ class TaskList(ABC):
         base, frame : Frame or str
             Frames or bodies, or their names.
         weight : float or array_like, shape (2,), optional
-            Of the rotation and of the distance, or one number for both; zero leaves one free, less than one
+            Weights of rotation and distance, or one number for both; zero leaves one free, less than one
             makes it secondary.
         """
         index = frame_index(self._tree, base, "base")
@@ -139,7 +139,7 @@ class TaskList(ABC):
         Parameters
         ----------
         axes : str, optional
-            Which ones, as "xy".
+            Letters of the axes, as "xy".
         weight : float, optional
             Less than one makes the task secondary.
         """
@@ -148,7 +148,7 @@ class TaskList(ABC):
         self._add("center of mass", (len(numbers),), CENTER, None, weights, axes=numbers)
 
     def add_posture(self, q0: npt.ArrayLike, *, weight: float = 1e-3) -> None:
-        """Draw positions towards a posture. It takes no goal, and never costs success.
+        """Draw positions towards a posture. It takes no goal and does not affect success.
 
         Parameters
         ----------
@@ -160,38 +160,38 @@ class TaskList(ABC):
         self._check_open()
         q = as_finite_array(q0, "q0", (self._tree.num_positions,))
         if self._posture is not None:
-            raise ArgumentValueError("q0: this problem has a posture already")
+            raise ArgumentValueError("q0: this problem already has a posture")
         (number,) = as_weights(weight, 1)
         if number >= 1.0:
             raise ArgumentValueError(
-                f"weight: expected that of a posture to be less than 1, got {quote(weight)}"
+                f"weight: expected a number less than 1 for a posture, got {quote(weight)}"
             )
         self._posture = (q, number)
 
     def add_distance(self, scene: CollisionModel, at_least: float = 0.01) -> None:
-        """Keep all pairs of shapes of a scene apart. It takes no goal.
+        """Keep the shapes of all pairs of a scene apart. It takes no goal.
 
-        `solve` and `solve_all` return no positions as a success where a pair is nearer. Of distances that are
-        larger, `velocities` takes away no more than is left until `at_least`; to others it adds what is
-        missing, as far as limits allow. It looks at the 16 pairs with the least room.
+        `solve` and `solve_all` never report success where a pair is nearer. `velocities` reduces larger
+        distances no further than to `at_least`, and increases smaller ones by what is missing, as far as
+        limits allow. It considers the 16 pairs with the least room.
 
         Parameters
         ----------
         scene : CollisionModel
-            Of the same tree.
+            A scene of the same tree.
         at_least : float, optional
             The least distance [m]; a negative one allows that much overlap.
 
         Raises
         ------
         ArgumentTypeError, ArgumentValueError, ContextMismatchError
-            When an argument is not what it should be, or the scene is of another tree.
+            When an argument is invalid, or the scene is of another tree.
         AlreadyFinalizedError
             When this problem has been solved before.
 
         Examples
         --------
-        A ball on a slider shall go to 1 m, but there is a wall:
+        A ball on a slider shall go to 1 m, but a wall is in the way:
 
         >>> import mbt
         >>> tree = mbt.MultibodyTree()
@@ -215,7 +215,7 @@ class TaskList(ABC):
 
     @abstractmethod
     def _is_closed(self) -> bool:
-        """Return whether it takes no more tasks."""
+        """Return whether the problem takes no more tasks."""
 
     def _add(
         self, what: str, shape: tuple[int, ...], kind: int, frame: object, weights: Any, **more: Any

@@ -1,4 +1,4 @@
-"""One step of differential kinematics: what `InverseKinematics.velocities` does."""
+"""One step of differential kinematics: `InverseKinematics.velocities`."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ __all__ = ["DifferentialKinematics"]
 
 
 class DifferentialKinematics(TaskList):
-    """Tasks that have velocities: what `InverseKinematics` does besides solving for positions."""
+    """Tasks with velocities: the part of `InverseKinematics` that does not solve for positions."""
 
-    # The solver for the default parameters, and the numbers of tasks, postures and distances that it knows.
+    # The solver for the default parameters, and the numbers of tasks, postures and distances it was made for.
     _velocities: tuple[tuple[int, bool, int], VelocityCore] | None = None
-    # And that for the last context: numbers, locks, disabled constraints, parameters.
+    # The same for the last context: numbers, locks, disabled constraints, parameters.
     _last_velocities: tuple[Any, Any, Any, FloatArray, VelocityCore] | None = None
 
     def velocities(
@@ -59,32 +59,32 @@ class DifferentialKinematics(TaskList):
         """Return velocities that bring tasks nearer to their goals: one step of differential kinematics.
 
         They minimize ``|W (J d - gain e)|² + damping w (|gain W e| + 1e-6 w) |d|²`` with ``d = v dt``: e are
-        the errors of tasks, which a small motion d lessens by ``J d``, W their weights and w the largest of
-        them. Position limits, velocity limits and, with `last`, acceleration limits are obeyed; constraints
-        of the tree come before all tasks, and distances after them: ``J_d d >= gain (at_least - distance)``.
+        the errors of tasks, which a small motion d reduces by ``J d``, W their weights and w the largest of
+        them. The velocities obey position, velocity and, with `last`, acceleration limits; constraints
+        of the tree come first, then distances, ``J_d d >= gain (at_least - distance)``, then tasks.
         Rows of weight below one, and the posture, use only what others
         leave open.
 
         Parameters
         ----------
         q : array_like, shape (..., num_positions)
-            Present positions. A joint beyond a limit moves back, as quickly as its other limits allow.
+            Current positions. A joint beyond a limit moves back as quickly as its other limits allow.
         goals : sequence of array_like
-            One for each task, in their order; leading axes broadcast with those of `q`. Where a number is
-            NaN, or squares of errors are infinite, the velocities of that sample are NaN.
+            One for each task, in their order; leading axes broadcast with those of `q`. If a number is NaN
+            or squares of errors are infinite, the velocities of that sample are NaN.
         dt : float
             Time until the next step [s].
         gain : float, optional
-            How much of an error one step shall remove, from 0 to 1.
+            Fraction of an error that one step shall remove, from 0 to 1.
         velocity_limits : bool, optional
-            Whether velocity limits of the tree are obeyed.
+            Whether to obey the velocity limits of the tree.
         last : array_like, shape (..., num_velocities), optional
-            Velocities of the last step: with them, acceleration limits of the tree are obeyed.
+            Velocities of the last step: with them, the step obeys acceleration limits of the tree.
         damping : float, optional
-            Keeps velocities small near singular positions, and calm where a goal is out of reach [m]: about
-            the reach of the arm. 0 gives plain least squares, which limits alone hold back.
+            Keeps velocities small near singular positions, calm if a goal is out of reach [m]: about the
+            reach of the arm. 0 gives plain least squares, which only limits restrain.
         context : Context, optional
-            Has parameters, locked joints and disabled constraints. The axes of a batch broadcast with those
+            Its parameters, locked joints and disabled constraints apply. Axes of a batch broadcast with those
             of `q` and goals.
         out : ndarray, shape (..., num_velocities), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
@@ -97,7 +97,7 @@ class DifferentialKinematics(TaskList):
         Raises
         ------
         ArgumentTypeError, ArgumentValueError, ShapeError
-            When an argument is not what it should be.
+            When an argument is invalid.
 
         Examples
         --------
@@ -152,7 +152,7 @@ class DifferentialKinematics(TaskList):
         out: FloatArray | None,
         options: dict[str, Any],
     ) -> FloatArray:
-        """Return velocities with the parameters of each sample."""
+        """Return velocities with the parameters of each state."""
         nv = self._tree.num_velocities
         lead = context.batch_shape
         if last is not None:
@@ -166,7 +166,7 @@ class DifferentialKinematics(TaskList):
             own, states, state = samples[0]
             result[...] = self.velocities(states, own, dt, last=last, context=state, **options)
             return result
-        # Into a new array: one of them may be refused.
+        # Into a new array: an error may occur in one of them.
         rows = np.empty((len(samples), nv))
         befores = [None] * len(rows) if last is None else last.reshape(-1, nv)
         for row, (own, state_q, state), before in zip(rows, samples, befores, strict=True):
@@ -187,17 +187,17 @@ class DifferentialKinematics(TaskList):
         limits: bool,
         spare: float,
     ) -> FloatArray:
-        """Return velocities (count, nv), for rows of goals, positions and last velocities."""
+        """Return velocities (count, nv) for rows of goals, positions and last velocities."""
         v = np.empty((count, self._tree.num_velocities))
         core.run(goals, q, last, dt, gain, damping, limits, spare, get_num_threads(), v)
         return v
 
     def _find_velocity_goals(self, goals: Any, q: FloatArray, context: Context | None) -> FloatArray:
-        """Return goals as `velocities` takes them, a row for each sample of q, or one."""
+        """Return goals in the solver's form, a row for each sample of q, or one."""
         return _take(self._tasks, self._find_velocity_core(context), self._tree, q, goals, None)[0]
 
     def _find_velocity_core(self, context: Context | None) -> VelocityCore:
-        """Return the solver for the tasks there are, and the parameters of a context of one state."""
+        """Return the solver for the current tasks, and the parameters of a context of one state."""
         number = len(self._tasks), self._posture is not None, len(self._distances)
         known = self._velocities
         if context is None and known is not None and known[0] == number:
@@ -205,7 +205,7 @@ class DifferentialKinematics(TaskList):
         return self._make_velocity_core(number, context)
 
     def _make_velocity_core(self, number: tuple[int, bool, int], context: Context | None) -> VelocityCore:
-        """Return a new solver, or that of the last context. Apart, because its comprehensions make cells."""
+        """Return a new solver, or that of the last context. Separate, as its comprehensions create cells."""
         tree = self._tree
         compile_copy(tree)
         if not self._tasks and self._posture is None:
@@ -243,7 +243,7 @@ class DifferentialKinematics(TaskList):
             self._posture,
             prepare(self._distances, context),
         )
-        # Threads may share a problem: they see these whole, or not at all.
+        # Threads may share a problem: they see either all of these or none.
         if context is None:
             self._velocities = number, core
         else:
@@ -254,13 +254,13 @@ class DifferentialKinematics(TaskList):
 def _take(
     tasks: list[Task], core: VelocityCore, tree: Any, q: Any, goals: Any, last: Any
 ) -> tuple[FloatArray, FloatArray, FloatArray | None, tuple[int, ...]]:
-    """Return goals, positions and last velocities as rows, one or as many as the batch has, and its shape."""
+    """Return goals, positions and last velocities as rows, one or one per sample, and the batch shape."""
     wanted = ", ".join(f"{task.what} {task.shape}" for task in tasks)
     if not isinstance(goals, (list, tuple)):
-        raise ArgumentTypeError(f"goals: expected a list, one goal a task ({wanted}), got {quote(goals)}")
+        raise ArgumentTypeError(f"goals: expected a list, one goal per task ({wanted}), got {quote(goals)}")
     if len(goals) != len(tasks):
-        raise ShapeError(f"goals: expected {len(tasks)}, one a task ({wanted}), got {len(goals)}")
-    # Copies: to convert one may run code of its class, which changes others.
+        raise ShapeError(f"goals: expected {len(tasks)}, one per task ({wanted}), got {len(goals)}")
+    # Copies: converting a goal may run code of its class, which may change the others.
     states = as_own_array(q, "q", (..., tree.num_positions))
     before = None if last is None else as_own_array(last, "last", (..., tree.num_velocities))
     parts = [
@@ -293,7 +293,7 @@ def _take(
 
 
 def _as_numbers(task: Task, goal: FloatArray) -> FloatArray:
-    """Return goals as the solver takes them: rotations as poses, in one axis."""
+    """Return goals in the solver's form, rotations as poses, with one axis of samples."""
     if task.kind != POSE:
         return goal
     lead = goal.shape[:-2]
@@ -306,7 +306,7 @@ def _as_numbers(task: Task, goal: FloatArray) -> FloatArray:
 
 
 def _as_rows(values: FloatArray, batch: tuple[int, ...]) -> FloatArray:
-    """Return a row for each sample of the batch, or one where all have the same."""
+    """Return a row for each sample of the batch, or one that all share."""
     size = values.shape[-1]
     if math.prod(values.shape[:-1]) == 1:
         return values.reshape(1, size)

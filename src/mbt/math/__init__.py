@@ -79,7 +79,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import what takes time, a millisecond or less, when it is first asked for."""
+    """Import on first use what takes time, a millisecond or less."""
     if name not in __all__:
         raise AttributeError(f"module 'mbt.math' has no attribute {name!r}")
     from importlib import import_module

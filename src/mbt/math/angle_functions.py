@@ -1,9 +1,9 @@
-"""Functions of an angle that are smooth at zero, of any scalar, as functions of its square.
+"""Functions of an angle that are smooth at zero, for any scalar type, in terms of the square of the angle.
 
-Each is computed in two ways, neither of which cancels where it is taken: as a series near zero, in closed
-form elsewhere. Where `select_lt` does not decide, as between the entries of an array or in a conditional
-expression, both are computed, each of an argument that suits it: the one that is not taken spoils no
-derivative.
+Each is computed in two ways, neither of which cancels where it is used: as a series near zero, in closed
+form elsewhere. Where `select_lt` cannot decide, as between the entries of an array or in a conditional
+expression, both are computed, each with a suitable argument, so that the unused one does not spoil
+derivatives.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from typing import Any
 
 __all__ = ["calc_inverse_coefficients", "calc_log_factor", "calc_stumpff"]
 
-# Doubles have as many digits as a series is summed to, but where a scalar has more.
+# Digits of doubles: a series is summed to these, or to more if a scalar type has more.
 _DIGITS = 16
 
-# Squares of angles below it are near zero. At it, c_1 to c_4 in closed form are right to 7 units of rounding,
-# c_5 to 12; below, these figures grow as the inverse of the square, or faster.
+# Squares of angles below it are near zero. At it, c_1 to c_4 in closed form have errors of 7 units of
+# rounding, c_5 of 12; below, these errors grow as the inverse of the square, or faster.
 _NEAR = 2.0
-# Of sines: their series converges slowly, but is needed only where the root is not smooth.
+# For sines: their series converges slowly, but is needed only where the root is not smooth.
 _NEAR_SINE = 1e-8
 
 
 def calc_stumpff(t: Any, s: Any, count: int) -> Sequence[Any]:
-    """Return the Stumpff functions c_1, ..., c_count, two at least, of the square s of an angle r.
+    """Return the Stumpff functions c_1, ..., c_count, at least two, of the square s of an angle r.
 
     ``c_k = 1/k! - s/(k + 2)! + s²/(k + 4)! - ...``: so ``c_1 = sin(r)/r``, ``c_2 = (1 - cos(r))/r²``,
     ``c_3 = (r - sin(r))/r³``; their rates are ``2 dc_k/ds = k c_(k+2) - c_(k+1)``.
@@ -37,7 +37,7 @@ def calc_stumpff(t: Any, s: Any, count: int) -> Sequence[Any]:
 
 
 def _sum_stumpff(t: Any, s: Any, count: int) -> list[Any]:
-    """Return them by the series of the last two: the others are 1/k! less something small."""
+    """Return them by the series of the last two: the others are 1/k! minus something small."""
     c = [t.zero] * (count + 1)
     for k in (count, count - 1):
         for a in _series(t, k):
@@ -50,7 +50,7 @@ def _sum_stumpff(t: Any, s: Any, count: int) -> list[Any]:
 def _calc_distant_stumpff(t: Any, s: Any, count: int) -> list[Any]:
     """Return them in closed form: c_(k+2) = (1/k! - c_k) / s."""
     r = t.sqrt(s)
-    # 1 - cos(r) cancels near 2 pi, but reads better in a formula.
+    # 1 - cos(r) cancels near 2 pi, but the formula is simpler.
     c2 = (1 - t.cos(r)) / s if t.digits is None else 2 * (t.sin(r / 2) / r) ** 2
     c = [t.sin(r) / r, c2]
     for k in range(1, count - 1):
@@ -108,9 +108,9 @@ def _select(
     near: Callable[[Any], list[Any]],
     far: Callable[[Any], list[Any]],
 ) -> list[Any]:
-    """Return some functions of s: those of numbers below a bound, or the others."""
+    """Return functions of s: `near` of those below a bound, `far` of the others."""
     if t.digits is None:
-        # Exact numbers have no series; they use the closed form unless the angle is known to be zero.
+        # Exact numbers have no series; they use the closed form unless the angle is zero.
         return near(s) if s == 0 else far(s)
     limit = t.lift(bound)
     answer = t.select_lt(s, limit, t.one, t.zero)

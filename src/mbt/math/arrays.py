@@ -1,7 +1,7 @@
-"""Checks and conversions of arguments: the thorough half of the door.
+"""Checks and conversions of arguments: the slow path.
 
-The compiled methods accept a float64, C-contiguous array of the right shape without looking further.
-Anything else comes here and is either converted to such an array or refused with a message that names
+The compiled methods accept a float64, C-contiguous array of the right shape directly. Everything else
+comes here and is either converted to such an array or rejected with a message that names
 the argument.
 """
 
@@ -62,26 +62,26 @@ __all__ = [
     "shared_number",
 ]
 
-# Not `numpy.typing.NDArray`, which is the same: its module costs a thirtieth of the import of mbt.
+# Not `numpy.typing.NDArray`, which is the same: importing it takes a thirtieth of the time to import mbt.
 FloatArray = np.ndarray[tuple[Any, ...], np.dtype[np.float64]]
 Shape = tuple[int | EllipsisType | None, ...]
 
-# Columns of one array interleave without meeting. To find out takes few steps; what takes more is refused.
+# Columns of one array interleave without sharing entries. Showing this takes few steps; else it is an error.
 _OVERLAP_WORK: Any = 1000
 
-#: Axes that NumPy broadcasts. Since version 2 arrays may have more, but not all of its functions take them.
+#: Most axes that NumPy broadcasts. Since version 2 arrays may have more, but not in all of its functions.
 MAX_AXES = 32
 
-# Of them, those that results have behind the leading axes, derivatives included.
+# Axes among these that results have after the leading axes, derivatives included.
 _MAX_CORE_AXES = 4
 
-# What to do with numbers that are not taken as they are.
+# Advice for numbers that are not accepted as they are.
 _CONVERSION = "; if that is meant, convert it: np.asarray(x, dtype=float)"
 
 _FLOAT = frozenset((float,))
 _DOUBLE = np.dtype(np.float64)
 
-# Booleans, signed and unsigned integers, floats: what converts to float64 without losing a component.
+# Booleans, integers, floats: they convert to float64 without losing a component.
 _REAL_KINDS = "biuf"
 
 
@@ -102,12 +102,12 @@ def as_float_array(
     ndim : int, optional
         Expected number of axes.
     dtype : type, optional
-        float32 instead of float64: arrays that do not convert to it without loss are refused, lists are not.
+        float32 instead of float64: arrays must convert to it without loss, lists need not.
 
     Returns
     -------
     ndarray
-        The array. It shares memory with `value` where `value` is already of this form.
+        The array. It shares memory with `value` if `value` is already of this form.
 
     Raises
     ------
@@ -121,7 +121,7 @@ def as_float_array(
     >>> as_float_array([1, 2, 3], "q", (3,))
     array([1., 2., 3.])
     """
-    # What tells nothing else of itself: to ask takes three times as long.
+    # Direct checks of the most common types: asking in other ways takes three times as long.
     if type(value) is np.ndarray:
         is_ready = value.dtype is _DOUBLE and dtype is np.float64 and value.flags.carray
         array = value if is_ready else _as_real_array(value, name, dtype)
@@ -139,12 +139,12 @@ def as_float_array(
 
 
 def as_broadcast_arrays(**values: object) -> tuple[FloatArray, ...]:
-    """Convert arguments, given by name, to float64 arrays of the shape to which they broadcast."""
+    """Convert arguments, given by name, to float64 arrays, broadcast to a common shape."""
     return broadcast_together({name: as_float_array(value, name) for name, value in values.items()})
 
 
 def broadcast_together(arrays: dict[str, Any]) -> tuple[Any, ...]:
-    """Return arrays, given by name, in the shape to which they broadcast; of any scalar."""
+    """Broadcast arrays, given by name, to a common shape; for any scalar type."""
     shapes_of_all = [array.shape for array in arrays.values()]
     for name, shape in zip(arrays, shapes_of_all, strict=True):
         check_leading_axes(shape, name)
@@ -183,7 +183,7 @@ def as_own_array(value: object, name: str, shape: Shape | None = None) -> FloatA
 
 
 def shared_array(values: Sequence[float]) -> FloatArray:
-    """Return a read-only array of floats, the same one for the same floats: robots have many alike."""
+    """Return a read-only array of floats, the same one for the same floats: many in a robot are equal."""
     return _shared_array(pack(f"{len(values)}d", *values))
 
 
@@ -201,7 +201,7 @@ def _shared_array(memory: bytes) -> FloatArray:
 
 
 def is_list_of_floats(value: object, shape: Shape | None) -> TypeGuard[Sequence[float]]:
-    """Return whether a vector is a list or tuple of floats, as readers of files pass: fastest to convert."""
+    """Return whether a vector is a list or tuple of floats, as parsers pass: the fastest to convert."""
     return (
         (type(value) is list or type(value) is tuple)
         and shape == (len(value),)
@@ -210,13 +210,13 @@ def is_list_of_floats(value: object, shape: Shape | None) -> TypeGuard[Sequence[
 
 
 def _floats_of(array: FloatArray) -> list[float]:
-    # A vector needs no new shape, which takes as long as all else.
+    # A vector needs no new shape, which would take as long as the rest.
     floats: list[float] = array.tolist() if array.ndim == 1 else array.ravel().tolist()
     return floats
 
 
 def _are_finite(array: FloatArray) -> bool:
-    # A vector or a pose is quicker in floats than in an array. A sum that is finite has no other terms.
+    # A vector or a pose is faster in floats than in an array. If the sum is finite, so are all terms.
     if array.size <= 16:
         floats = _floats_of(array)
         return math.isfinite(sum(floats)) or all(map(math.isfinite, floats))
@@ -231,7 +231,7 @@ def as_float(value: object, name: str) -> float:
     ArgumentTypeError
         When `value` is not a real number.
     ShapeError
-        When it is an array of several.
+        When it is an array with several numbers.
     """
     if isinstance(value, float):
         return float(value)
@@ -251,7 +251,7 @@ def check_out(out: object, name: str, shape: tuple[int, ...], dtype: Any = np.fl
     ShapeError
         Unless its shape is `shape`.
     """
-    # What is as usual is not worth a message.
+    # Fast path for the usual case.
     if (
         type(out) is np.ndarray
         and out.dtype is _DOUBLE
@@ -283,22 +283,22 @@ def check_out(out: object, name: str, shape: tuple[int, ...], dtype: Any = np.fl
 
 
 def check_apart(outs: Mapping[str, Any]) -> None:
-    """Refuse arrays to write into, by name, that share memory: one result would overwrite another.
+    """Raise for output arrays, given by name, that share memory: one result would overwrite another.
 
     Raises
     ------
     ArgumentValueError
-        When two of those that are not None do.
+        When two of those that are not None share memory.
     """
     for (name, a), (other, b) in combinations(outs.items(), 2):
         if any(np.may_share_memory(x, y, _OVERLAP_WORK) for x in _memories(a) for y in _memories(b)):
             raise ArgumentValueError(
-                f"{name} and {other}: expected arrays apart from each other, got two in the same memory"
+                f"{name} and {other}: expected arrays that do not overlap, got two in the same memory"
             )
 
 
 def _memories(out: Any) -> tuple[npt.NDArray[Any], ...]:
-    """Return the plain arrays that an argument consists of: two, where it has derivatives."""
+    """Return the plain arrays that an argument consists of: two if it has derivatives."""
     return () if out is None else (out,) if isinstance(out, np.ndarray) else (out.value, out.derivatives)
 
 
@@ -308,7 +308,7 @@ def as_bool(value: object, name: str) -> bool:
     Raises
     ------
     ArgumentTypeError
-        When it is anything else; the text "no" would count as true.
+        When it is anything else, such as the text "no", which would count as true.
     """
     if not isinstance(value, (bool, np.bool_)):
         raise ArgumentTypeError(f"{name}: expected True or False, got {quote(value)}")
@@ -375,7 +375,7 @@ def as_count(value: object, name: str, least: int = 1, most: int = 2**31 - 1) ->
 
 
 def check_leading_axes(shape: tuple[int, ...], name: str) -> None:
-    """Check that results with these leading axes do not exceed NumPy's number of axes.
+    """Check that results with these leading axes do not exceed NumPy's maximum number of axes.
 
     Raises
     ------
@@ -391,7 +391,7 @@ def check_leading_axes(shape: tuple[int, ...], name: str) -> None:
 
 
 def check_nesting(depth: int, name: str) -> None:
-    """Check that lists in lists are not deeper than an array.
+    """Check that lists are not nested deeper than an array can be.
 
     Raises
     ------
@@ -406,7 +406,7 @@ def check_nesting(depth: int, name: str) -> None:
 
 
 def check_first_entries(value: object, name: str) -> None:
-    """Reject a list that contains itself, which NumPy would follow without end."""
+    """Raise for a list that contains itself, which NumPy would follow endlessly."""
     depth = 0
     while isinstance(value, (list, tuple)) and value:
         value = value[0]
@@ -415,7 +415,7 @@ def check_first_entries(value: object, name: str) -> None:
 
 
 def _as_real_array(value: object, name: str, dtype: Any = np.float64) -> FloatArray:
-    # The same object, most often: comparing takes longer than all else here.
+    # Usually the same object: `==` of dtypes would take longer than the rest.
     if type(value) is np.ndarray and (
         value.dtype is _DOUBLE if dtype is np.float64 else value.dtype == dtype
     ):
@@ -441,7 +441,7 @@ def _as_real_array(value: object, name: str, dtype: Any = np.float64) -> FloatAr
     except MemoryError:
         raise
     except Exception as error:
-        # Of several in a list the error itself tells how they become one array.
+        # For several in a list the error itself says why they do not form an array.
         if is_foreign(value) and not isinstance(value, (list, tuple)):
             raise _foreign_error(value, name) from error
         problem = (
@@ -454,7 +454,7 @@ def _as_real_array(value: object, name: str, dtype: Any = np.float64) -> FloatAr
         ) from error
     if array.dtype == object and array is not value and all(map(_is_int_or_float, array.flat)):
         array = _as_floats(array, name)
-    # An option in the wrong place; in arrays they are 0 and 1.
+    # A boolean is an option in the wrong place; in arrays they are 0 and 1.
     if array.dtype.kind == "b" and not array.ndim:
         raise ArgumentTypeError(f"{name}: expected a number, got {array}")
     if array.dtype.kind not in _REAL_KINDS:
@@ -482,7 +482,7 @@ def _is_int_or_float(entry: object) -> bool:
 
 
 def _as_floats(array: npt.NDArray[Any], name: str) -> FloatArray:
-    """Return numbers that NumPy keeps as objects: some are larger than its integers."""
+    """Return as floats numbers that NumPy keeps as objects: some exceed its integers."""
     try:
         return array.astype(np.float64)
     except OverflowError:
@@ -492,12 +492,12 @@ def _as_floats(array: npt.NDArray[Any], name: str) -> FloatArray:
 
 
 def _cure_for(array: npt.NDArray[Any], value: object, name: str) -> str:
-    """Return what to do with what became an array of objects or of text, if there are numbers in it."""
-    if name in ("q", "v") and hasattr(type(value), name):  # Of a Context, or a Trajectory.
+    """Return advice for an argument that became an array of objects or text, if it contains numbers."""
+    if name in ("q", "v") and hasattr(type(value), name):  # A Context or a Trajectory.
         return f": its {name} are, pass .{name}"
     if array.dtype.kind not in "OSU" or not array.ndim:
         return ""
-    # NumPy would make NaN of it.
+    # NumPy would convert it to NaN.
     if any(entry is None for entry in array.flat):
         return ": None is not a number"
     try:
@@ -516,7 +516,7 @@ def _foreign_error(value: object, name: str) -> ArgumentTypeError:
         pass
     elif isinstance(number, numbers.Number):
         reason = _CONVERSION
-    elif hasattr(number, "__rsub__"):  # Forces can be multiplied and divided, but are not numbers.
+    elif hasattr(number, "__rsub__"):  # Unlike forces, which can be multiplied.
         reason = (
             ": derivatives and symbols are for trees of other scalars, tree.to_autodiff() and "
             "tree.clone_to_scalar(...)"
@@ -527,12 +527,12 @@ def _foreign_error(value: object, name: str) -> ArgumentTypeError:
 
 
 def is_foreign(value: object) -> bool:
-    """Return whether there is a number of another scalar in an array-like: with derivatives, or a symbol."""
+    """Return whether an array-like contains numbers of another scalar type: with derivatives, or symbols."""
     return not (value is None or type(value) in (float, int)) and _first_foreign(value) is not None
 
 
 def _first_foreign(value: object) -> object:
-    """Return one of these numbers, the last of a list; None where there is none."""
+    """Return one of these numbers, the last of a list; None if there is none."""
     pending, seen = [value], set()
     while pending:
         entry = pending.pop()
@@ -548,7 +548,7 @@ def _first_foreign(value: object) -> object:
 
 
 def _is_foreign_scalar(value: object) -> bool:
-    # Not numbers.Number: fractions and the numbers of SymPy and mpmath are of other scalars.
+    # Not numbers.Number: that includes fractions, and numbers of SymPy and mpmath, which are other scalars.
     if isinstance(value, (int, float, complex, np.ndarray, np.generic, str, bytes)):
         return False
     return hasattr(value, "__array_function__") or (
@@ -557,7 +557,7 @@ def _is_foreign_scalar(value: object) -> bool:
 
 
 def has_shape(got: tuple[int, ...], wanted: Shape) -> bool:
-    """Return whether a shape is the expected one: None is any extent, a leading Ellipsis any batch axes."""
+    """Return whether a shape is as expected: None is any extent, a leading Ellipsis any batch axes."""
     if got == wanted:
         return True
     if wanted and wanted[0] is Ellipsis:
@@ -639,7 +639,7 @@ def as_nonnegative_array(value: object, name: str, shape: Shape) -> FloatArray:
 
 
 def as_direction(value: object, name: str) -> int:
-    """Return an option that is True, False or -1, which are 1, 0 and -1.
+    """Return an option that is True, False or -1 as 1, 0 or -1.
 
     Raises
     ------
@@ -650,7 +650,7 @@ def as_direction(value: object, name: str) -> int:
         return -1
     if not isinstance(value, (bool, np.bool_)):
         raise ArgumentTypeError(
-            f"{name}: expected True, False, or -1 where time goes back, got {quote(value)}"
+            f"{name}: expected True, False, or -1 for time going backwards, got {quote(value)}"
         )
     return int(value)
 

@@ -1,7 +1,7 @@
-"""Functions of poses and rotations, where `mbt._core.api.poses` does not compute at once.
+"""Slow paths of functions of poses and rotations, for arguments that `mbt._core.api.poses` does not take.
 
-Arguments are converted, or refused in words; numbers of other scalars have their own arithmetic. Doubles go
-back to the compiled function, checked.
+Arguments are converted, or rejected with a message; other scalars have their own arithmetic. Doubles return
+to the compiled function, checked.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from mbt.math.poses import check_pose, check_rotation, matrix_of, normalize_axis
 
 __all__ = ["compute"]
 
-# Of larger ones the square overflows.
+# The square of larger angles overflows.
 _LARGEST_ANGLE = 1e150
 
 
 def compute(name: str, arguments: tuple[Any, ...]) -> FloatArray:
-    """Return the function of this name of any arguments."""
+    """Compute the function of this name for any arguments."""
     if name in _OF_VECTORS:
         return _of_vector(name, *_OF_VECTORS[name], *arguments)
     if name in _OF_MATRICES:
@@ -150,7 +150,7 @@ _OF_MATRICES = {"log_so3": ("R", check_rotation, (3, 3), 3), "log_se3": ("X", ch
 
 
 def _of_vector(function: str, name: str, size: int, shape: tuple[int, int], value: object) -> FloatArray:
-    """Return a function of vectors (..., size), whose results have this shape."""
+    """Compute a function of vectors (..., size), whose results have this shape."""
     numbers = numbers_for((value, 1))
     if numbers is None:
         vector = as_finite_array(value, name, (size,))
@@ -176,7 +176,7 @@ def _of_matrix(
     size: int,
     value: object,
 ) -> FloatArray:
-    """Return a function of rotations or poses (..., *shape), whose results are vectors."""
+    """Compute a function of rotations or poses (..., *shape), whose results are vectors."""
     value = matrix_of(value, shape[-1])
     numbers = numbers_for((value, 2))
     if numbers is None:

@@ -1,4 +1,4 @@
-"""Planar paths of pieces of constant curvature, by arc length."""
+"""Planar paths made of pieces of constant curvature, by arc length."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from mbt.math.poses import normalize_axis
 
 __all__ = ["PiecewiseConstantCurvatureTrajectory"]
 
-# How far the ends of a periodic path may be apart, relative to its length, and in radians.
+# Allowed distance between the ends of a periodic path, relative to its length, and in radians.
 _CLOSURE_TOLERANCE = 1e-6
-# The cosine between the tangent and the normal of the plane.
+# Largest cosine between the tangent and the normal of the plane.
 _ORTHOGONALITY_TOLERANCE = 1e-6
-# What a pickle must have.
+# Required entries of a pickle.
 _PARTS = {"_breaks", "_turning_rates", "_R", "_p", "_is_periodic", "_pieces"}
 
 
 class PiecewiseConstantCurvatureTrajectory:
-    """A path in a plane that consists of straight lines and arcs without kinks, by its arc length s.
+    """A planar path of straight lines and arcs without kinks, as a function of its arc length s.
 
     A frame M moves along it: its x axis is the tangent, its z axis the normal of the plane, ``y = z × x``.
     Beyond its ends the path continues its first and last pieces, unless it is periodic.
@@ -39,21 +39,21 @@ class PiecewiseConstantCurvatureTrajectory:
         Curvature of each piece [rad/m]; positive turns left, about the normal of the plane. Zero is a
         straight line.
     initial_curve_tangent : array_like, shape (3,)
-        Direction at ``s = 0``, any vector but zero.
+        Direction at ``s = 0``, any nonzero vector.
     plane_normal : array_like, shape (3,)
-        Normal of the plane, any vector but zero, at a right angle with the tangent.
+        Normal of the plane, any nonzero vector orthogonal to the tangent.
     initial_position : array_like, shape (3,), optional
         Position at ``s = 0`` [m]; by default zero.
     is_periodic : bool, optional
-        Whether the path is closed, so that s may run round it any number of times.
+        Whether the path is closed, so that s may run around it any number of times.
 
     Raises
     ------
     ArgumentValueError
         When the breaks do not increase from 0, the tangent does not lie in the plane, or a periodic path does
-        not end as it begins.
+        not end where it begins, in the same direction.
     ShapeError
-        When the number of turning rates is not the number of pieces.
+        When the number of turning rates differs from the number of pieces.
 
     Examples
     --------
@@ -107,12 +107,12 @@ class PiecewiseConstantCurvatureTrajectory:
             )
 
     def __setstate__(self, state: dict[str, object]) -> None:
-        """Come back from a pickle, read-only as before.
+        """Restore a pickled path, with read-only arrays.
 
         Raises
         ------
         ArgumentTypeError, ArgumentValueError, ShapeError
-            When the pickle is damaged: a part is missing, or of another kind.
+            When the pickle is damaged: a part is missing or invalid.
         """
         missing = _PARTS - (state.keys() if isinstance(state, dict) else set())
         if missing:
@@ -157,12 +157,12 @@ class PiecewiseConstantCurvatureTrajectory:
         return self._is_periodic
 
     def is_nearly_periodic(self, tolerance: float) -> bool:
-        """Return whether the path ends as it begins.
+        """Return whether the path ends where it begins, in the same direction.
 
         Parameters
         ----------
         tolerance : float
-            Largest distance of the ends relative to the length of the path, and of their directions [rad].
+            Largest distance of the ends relative to the length of the path, and angle between them [rad].
         """
         begin, end = self._pose_unwrapped(np.array([0.0, self.length]))
         gap = float(np.linalg.norm(end[:3, 3] - begin[:3, 3])) / self.length
@@ -202,7 +202,7 @@ class PiecewiseConstantCurvatureTrajectory:
         return np.searchsorted(self._breaks[1:-1], s, side="right")
 
     def _make_pieces(self) -> FloatArray:
-        """Return of each piece s, curvature, radius, 1 if straight, cos and sin of the heading, x and y."""
+        """Return for each piece s, curvature, radius, 1 if straight, cos and sin of the heading, x and y."""
         pieces = np.zeros((self._turning_rates.size, 8))
         heading, x, y = 0.0, 0.0, 0.0
         for i, curvature in enumerate(self._turning_rates.tolist()):
@@ -273,7 +273,7 @@ def _advance(
     radius: FloatArray | float,
     straight: FloatArray | float,
 ) -> tuple[FloatArray | float, FloatArray | float]:
-    """Return how far a piece leads along its first tangent, and to the left of it."""
+    """Return the displacement of a piece along its initial tangent, and to the left of it."""
     half = 0.5 * curvature * distance
     return (
         straight * distance + radius * 2.0 * np.sin(half) * np.cos(half),

@@ -1,6 +1,6 @@
 """Arguments that are not doubles of one state: symbols, fractions, numbers with derivatives, several states.
 
-What computes with them is built on top of this room, so it is brought in from outside.
+The code that computes with them depends on this package, so it registers itself here.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _brought: list[Callable[[Any, Any], Any]] = []
 
 
 def bring_numbers(find: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """Take the function that finds the `Numbers` of some arguments, given those of the present Context.
+    """Register the function that finds the `Numbers` of some arguments, given those of the current Context.
 
     Each argument comes with the number of axes that it has for one state.
     """
@@ -30,9 +30,9 @@ def bring_numbers(find: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
 
 @contextmanager
 def computing_in(numbers: Any) -> Iterator[None]:
-    """Let functions of this room compute in these `Numbers`: those of a Context that runs code of users.
+    """Let functions of `mbt.math` compute in these `Numbers`: those of a Context that runs users' code.
 
-    Objects alone do not determine their scalar: one class can have two, each with its own functions.
+    Objects alone do not determine their scalar type: one class can have two, each with its own functions.
     """
     token = _present.set(numbers)
     try:
@@ -42,12 +42,12 @@ def computing_in(numbers: Any) -> Iterator[None]:
 
 
 def numbers_among(*values: Any) -> Any:
-    """Return the `Numbers` of some values; None where all of these are doubles."""
+    """Return the `Numbers` of some values; None if all of these are doubles."""
     return _find([(value, 0) for value in values]) if any(map(is_foreign, values)) else None
 
 
 def numbers_for(*arguments: tuple[Any, int]) -> Any:
-    """Return the `Numbers` that compute with some arguments; None where these are doubles of one state.
+    """Return the `Numbers` that compute with some arguments; None if these are doubles of one state.
 
     Each argument comes with the number of axes that it has for one state.
     """

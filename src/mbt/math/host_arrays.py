@@ -1,4 +1,4 @@
-"""Arrays of other libraries: read where they are in the memory of the CPU, refused with a cure elsewhere."""
+"""Arrays of other libraries: read without a copy from CPU memory, rejected with advice elsewhere."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mbt.errors import ArgumentTypeError
 
 __all__ = ["explain_other_array", "read_other_array"]
 
-# Of DLPack: memory that the CPU reads, the pinned kinds of CUDA and ROCm included.
+# Devices of DLPack whose memory the CPU reads, including the pinned kinds of CUDA and ROCm.
 _CPU = {1, 3, 11}
 
 _CURES = {
@@ -45,11 +45,11 @@ def read_other_array(value: Any, name: str) -> np.ndarray[Any, Any]:
 
 
 def explain_other_array(value: Any) -> str:
-    """Return why an array of another library is rejected, and what to do; empty if that is unknown."""
+    """Return why an array of another library is rejected, and what to do; empty if unknown."""
     library = type(value).__module__.partition(".")[0]
     if _is_elsewhere(value):
         cure = _CURES.get(library, "with x.cpu(), x.get() or the like")
-        return f" on a device other than the CPU: bring it there first, {cure}"
+        return f" on a device other than the CPU: move it to the CPU first, {cure}"
     if _needs_gradient(value):
         return (
             " that requires a gradient: the functions of mbt.interop.torch compute gradients; without them, "
@@ -57,7 +57,7 @@ def explain_other_array(value: Any) -> str:
         )
     if library == "jax" and any(kind.__name__ == "Tracer" for kind in type(value).__mro__):
         return (
-            " of a program that JAX traces: there call the functions of mbt.interop.jax, and these outside "
+            " in a program that JAX traces: call the functions of mbt.interop.jax there, and these outside "
             "of it"
         )
     return ""
@@ -69,7 +69,7 @@ def _is_elsewhere(value: Any) -> bool:
     try:
         return int(value.__dlpack_device__()[0]) not in _CPU
     except Exception:
-        # Tracers, for one, are nowhere.
+        # Tracers, for example, have no device.
         return False
 
 

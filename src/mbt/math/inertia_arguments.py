@@ -1,4 +1,4 @@
-"""Arguments of mass properties: doubles. Those of another scalar are refused with the way to set them."""
+"""Arguments of mass properties: doubles. Other scalars are rejected with the way to set them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def as_float_array(value: object, name: str, shape: Shape) -> FloatArray:
 def _refuse_foreign(value: object, name: str) -> None:
     if is_foreign(value):
         raise ArgumentTypeError(
-            f"{name}: expected real numbers, got {describe_type(value)}: inertias are of doubles. Set other "
-            "scalars in a Context of a tree of theirs: body.set_mass(context, ...), "
+            f"{name}: expected real numbers, got {describe_type(value)}: inertias hold doubles. Set other "
+            "scalars in a Context of such a tree: body.set_mass(context, ...), "
             "body.set_center_of_mass_in_body_frame(context, ...), tree.set_inertial_parameters(context, ...)"
         )

@@ -1,7 +1,7 @@
-"""Vectors and matrices in the last axes of arrays of any scalar, with any axes in front.
+"""Vectors and matrices in the last axes of arrays of any scalar type, with any leading axes.
 
-Of one state there are none in front, of a batch those of the batch. What is known of the axes of one state,
-such as their sizes, is counted from the end.
+Arrays of one state have no leading axes; those of a batch have the axes of the batch. The sizes of the axes
+of one state are counted from the end.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ __all__ = [
 
 def entry_of(vector: Any, i: int) -> Any:
     """Return entry `i` of the last axis: a number, or an array of the leading axes."""
-    # An array of objects would give one of no axes, not its object. A copy has the entries side by side.
+    # An array of objects would give an array without axes, not its object. A copy is contiguous.
     return vector[i] if vector.ndim == 1 else vector[..., i].copy()
 
 
 def entries_of(array: Any, indices: Any) -> Any:
-    """Return a copy of some entries of the last axis; of one vector in a tenth of the time."""
+    """Return a copy of some entries of the last axis; for one vector in a tenth of the time."""
     return array[indices] if array.ndim == 1 else array[..., indices]
 
 
@@ -45,13 +45,13 @@ def transpose(matrix: Any) -> Any:
 
 
 def multiply(a: Any, b: Any) -> Any:
-    """Return ``a @ b``; of two matrices of doubles by `dot`, to the same bit in half the time."""
+    """Return ``a @ b``; for two matrices of doubles by `dot`, to the same bit in half the time."""
     is_plain = type(a) is type(b) is np.ndarray and a.ndim == b.ndim == 2
     return a.dot(b) if is_plain else a @ b
 
 
 def rotate(matrix: Any, vector: Any) -> Any:
-    """Return ``matrix @ vector`` of matrices (..., m, n) and vectors (..., n)."""
+    """Return ``matrix @ vector`` for matrices (..., m, n) and vectors (..., n)."""
     if vector.ndim > 1:
         return (matrix @ vector[..., None])[..., 0]
     is_plain = type(matrix) is type(vector) is np.ndarray and matrix.ndim == 2
@@ -59,7 +59,7 @@ def rotate(matrix: Any, vector: Any) -> Any:
 
 
 def cross(a: Any, b: Any) -> Any:
-    """Return a x b, as `np.cross`, which takes many times as long for two vectors of doubles."""
+    """Return a x b, like `np.cross`, which takes many times as long for two vectors of doubles."""
     if is_double_vector(a) and is_double_vector(b):
         return np.array(cross_of_floats(a.tolist(), b.tolist()))
     return np.cross(a, b)
@@ -73,13 +73,13 @@ def cross_of_floats(a: Sequence[float], b: Sequence[float]) -> tuple[float, floa
 
 
 def is_double_vector(a: Any) -> bool:
-    """Return whether this is one vector of doubles."""
+    """Return whether this is a single vector of doubles."""
     return isinstance(a, np.ndarray) and a.ndim == 1 and a.dtype.char == "d"
 
 
 def join(parts: Sequence[Any], axis: int = -1) -> Any:
-    """Return one array of several along the last axis, or the last but one; axes in front broadcast."""
-    # Those of one state, or of a batch, most often agree.
+    """Join arrays along the last axis, or the last but one; leading axes broadcast."""
+    # Leading axes usually agree.
     leads = {part.shape[:axis] for part in parts}
     if len(leads) > 1:
         lead = np.broadcast_shapes(*leads)
@@ -88,16 +88,16 @@ def join(parts: Sequence[Any], axis: int = -1) -> Any:
 
 
 def cut(vector: Any, size: int) -> list[Any]:
-    """Return the parts of this size that the last axis consists of."""
+    """Split the last axis into parts of this size."""
     return [vector[..., i : i + size] for i in range(0, vector.shape[-1], size)]
 
 
 def fold(vector: Any, *shape: int) -> Any:
-    """Return an array with this shape in place of its last axis."""
+    """Replace the last axis by axes of this shape."""
     return vector.reshape(shape) if vector.ndim == 1 else vector.reshape(*vector.shape[:-1], *shape)
 
 
 def flatten(array: Any, count: int) -> Any:
-    """Return an array with one axis in place of its last `count` ones, in C order."""
+    """Replace the last `count` axes by a single one, in C order."""
     lead, shape = array.shape[:-count], array.shape[-count:]
     return array.reshape(*lead, math.prod(shape))

@@ -1,4 +1,4 @@
-"""How a Context takes numbers from the outside. One of another scalar than double has its own `Numbers`."""
+"""Conversion of the arguments of a Context. Scalar types other than double have their own `Numbers`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Numbers:
     array_type: ClassVar[type[Any]] = np.ndarray
     has_values: ClassVar[bool] = True
 
-    # The functions themselves: methods that call them take half as long again.
+    # The functions themselves: methods that call them would take half as long again.
     if TYPE_CHECKING:
 
         def as_float_array(self, value: object, name: str, shape: Shape | None = None) -> FloatArray:
@@ -53,74 +53,74 @@ class Numbers:
     as_rotation = staticmethod(poses.as_rotation)
 
     def known_values(self, array: Any) -> FloatArray:
-        """Return an array of doubles: the values, and zero where an entry has none."""
+        """Return an array of doubles: the values, and zero for entries without one."""
         values: FloatArray = np.asarray(array, dtype=np.float64)
         return values
 
     def scalar(self, entry: Any) -> float:
-        """Return one entry of an array as a number of its own."""
+        """Return one entry of an array as a scalar."""
         return float(entry)
 
     def entry(self, vector: Any, i: int) -> float:
-        """Return entry `i` of the last axis as a number of its own, or the array of them all."""
+        """Return entry `i` of the last axis as a scalar, or for all leading axes as an array."""
         return self.scalar(vector[i]) if vector.ndim == 1 else vector[..., i].copy()
 
     def is_less(self, a: Any, b: Any) -> bool:
-        """Whether a < b, as far as that is known."""
+        """Whether a < b, as far as known."""
         return bool(a < b)
 
     def stack(self, numbers: Sequence[Any]) -> FloatArray:
-        """Return one array of several numbers, along its last axis."""
+        """Stack numbers into one array, along its last axis."""
         return np.array(numbers, dtype=np.float64)
 
     def concatenate(self, parts: Sequence[Any]) -> FloatArray:
-        """Return one array of several along the last axis."""
+        """Concatenate arrays along the last axis."""
         joined: FloatArray = join(parts)
         return joined
 
     def add_at(self, array: Any, indices: Sequence[int], addends: Any) -> Any:
-        """Return a new array with addends at some indices of its last axis."""
+        """Return a new array with addends added at some indices of its last axis."""
         result = array.copy()
         for i, index in enumerate(indices):
             result[..., index] += addends[..., i]
         return result
 
     def replaced(self, array: Any, part: Any, values: Any) -> FloatArray:
-        """Return a copy of an array with other values in a part of its last axis."""
+        """Return a copy of an array in which a part of its last axis has other values."""
         changed = np.array(array, dtype=np.float64)
         changed[..., part] = values
         return changed
 
     def frozen(self, view: FloatArray) -> FloatArray:
-        """Make an array read-only, and return it."""
+        """Make an array read-only and return it."""
         view.setflags(write=False)
         return view
 
     def check_out(self, out: object, name: str, shape: tuple[int, ...]) -> FloatArray:
-        """Return an array that can be written into."""
+        """Return `out` if results can be written into it."""
         return arrays.check_out(out, name, shape)
 
     def as_broadcast_arrays(self, **values: object) -> tuple[Any, ...]:
-        """Return arrays of the shape to which the arguments, given by name, broadcast."""
+        """Return the arguments, given by name, as arrays broadcast to a common shape."""
         arrays_ = tuple(self.as_float_array(value, name) for name, value in values.items())
         return arrays.broadcast_together(dict(zip(values, arrays_, strict=True)))
 
     def apply(self, function: Callable[..., Any], *operands: Any) -> FloatArray:
-        """Return a function of the entries of arrays, which broadcast: one that takes whole arrays too."""
+        """Apply a function to the entries of arrays, which broadcast; it also takes whole arrays."""
         if all(type(operand) is np.ndarray and not operand.ndim for operand in operands):
-            # One number: Python computes it in a third of the time of arrays.
+            # A single number: Python takes a third of the time of arrays.
             operands = tuple(map(float, operands))
         return self.as_float_array(function(*operands), "result")
 
     def apply_to(self, function: Callable[..., Any], **values: object) -> FloatArray:
-        """Return a function of the entries of arguments, given by name, which broadcast; see `apply`."""
+        """Apply a function to the entries of arguments, given by name, which broadcast; see `apply`."""
         if type(self) is Numbers and _FLOAT.issuperset(map(type, values.values())):
             return np.array(function(*values.values()), dtype=np.float64)
         return self.apply(function, *self.as_broadcast_arrays(**values))
 
     def tanh(self, x: Any) -> Any:
         """Return the hyperbolic tangent of an operand of `apply`."""
-        # Of one number a float, with which Python computes in a third of the time.
+        # For a single number a float, with which Python computes in a third of the time.
         return float(np.tanh(x)) if type(x) is float else np.tanh(x)
 
     def select_lt(self, a: Any, b: Any, x: Any, y: Any) -> Any:
@@ -128,9 +128,9 @@ class Numbers:
         return x if a < b else y
 
     def make_inertia(self, mass: Any, com: Any, components: Any, massless: Any) -> SpatialInertia:
-        """Return mass properties, unchecked, by components of unit inertia and of inertia without mass.
+        """Return mass properties, unchecked, from components of unit inertia and of inertia without mass.
 
-        The arrays become their own.
+        The inertia takes over the arrays.
         """
         com.setflags(write=False)
         massless.setflags(write=False)
@@ -145,14 +145,14 @@ class Numbers:
         return value
 
     def inertia_of_parts(self, mass: float, parts: FloatArray) -> SpatialInertia:
-        """Return mass properties by mass centre and unit inertia, xx yy zz xy xz yz, (9,), read-only.
+        """Return mass properties from mass centre and unit inertia, xx yy zz xy xz yz, (9,), read-only.
 
-        Without a mass it is the rotational inertia.
+        Without mass, the components are those of the rotational inertia.
         """
         return SpatialInertia._of_arrays(mass, parts[:3], parts[3:])
 
     def write_all(self, *targets: tuple[Any, Any, str]) -> tuple[Any, ...]:
-        """Write results into arguments of these names, all or none; return what was written, or results."""
+        """Write results into arguments of these names, all or none; return these, or the results."""
         for out, result, name in targets:
             if out is not None:
                 self.check_out(out, name, result.shape)
@@ -160,7 +160,7 @@ class Numbers:
         return tuple(self.write(*target) for target in targets)
 
     def write(self, out: Any, result: Any, name: str) -> Any:
-        """Write a result into an argument of this name, and return it; without one return the result."""
+        """Write a result into an argument of this name, and return it; without one, return the result."""
         if out is None:
             return result
         self.check_out(out, name, result.shape)[...] = result
@@ -191,5 +191,5 @@ class Numbers:
         return bool(np.array_equal(a.ravel(), b.ravel()))
 
 
-#: Of every Context of doubles.
+#: The numbers of every Context of doubles.
 DOUBLES = Numbers()

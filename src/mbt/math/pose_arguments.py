@@ -1,4 +1,4 @@
-"""Arguments of functions of poses that are those of several states: doubles with leading axes."""
+"""Arguments of functions of poses for several states: doubles with leading axes."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ __all__ = ["as_coordinates", "has_leading_axes", "leading_axes_of"]
 
 
 def has_leading_axes(value: object, ndim: int) -> bool:
-    """Return whether an argument has more axes than that of one state."""
+    """Return whether an argument has more axes than for one state."""
     if ndim < 0:
         return True
     if isinstance(value, (list, tuple)):
-        # Lists of lists are as deep as they look; in one of arrays these are the coordinates.
+        # Nested lists have an axis per level; the items of a list of arrays are the coordinates.
         return any(has_leading_axes(entry, ndim - 1) for entry in value)
     return getattr(value, "ndim", 0) > ndim
 
 
 def leading_axes_of(value: Any, ndim: int) -> tuple[int, ...]:
-    """Return these axes; none where the argument has no regular shape."""
+    """Return the leading axes; none if the argument has no regular shape."""
     check_first_entries(value, "an argument")
     try:
         if _is_of_arrays(value):
             return np.broadcast_shapes(*(np.shape(entry) for entry in value))
         shape = np.shape(value)
-    except (ValueError, RuntimeError):  # A list that contains itself; more axes than NumPy broadcasts.
+    except (ValueError, RuntimeError):  # It contains itself, or has too many axes.
         return ()
     return shape[: len(shape) - ndim] if len(shape) > ndim else ()
 
 
 def as_coordinates(value: Any, name: str, shape: tuple[int, ...]) -> FloatArray:
-    """Return finite numbers, (..., *shape), also of a list of coordinates, each of which is an array."""
+    """Return finite numbers, (..., *shape), also from a list of coordinates, each of which is an array."""
     if len(shape) == 1 and _is_of_arrays(value):
         if len(value) != shape[0]:
             raise ShapeError(
@@ -47,5 +47,5 @@ def as_coordinates(value: Any, name: str, shape: tuple[int, ...]) -> FloatArray:
 
 
 def _is_of_arrays(value: object) -> bool:
-    """Whether an argument is a list of coordinates, some of which differ from state to state."""
+    """Whether an argument is a list of coordinates, some of which are arrays."""
     return isinstance(value, (list, tuple)) and any(isinstance(x, np.ndarray) and x.ndim for x in value)

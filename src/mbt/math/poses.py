@@ -49,7 +49,7 @@ __all__ = [
     "skew",
 ]
 
-# A pose typed or computed in single precision is orthonormal to 1e-7; one of a wrong model to no such figure.
+# Poses that are typed or computed in single precision are orthonormal to 1e-7; wrong ones are far from it.
 _ORTHONORMALITY_TOLERANCE = 1e-6
 _BOTTOM_ROW_TOLERANCE = 1e-9
 
@@ -59,7 +59,7 @@ IDENTITY.flags.writeable = False
 
 
 def check_pose(value: object, name: str) -> FloatArray:
-    """Return `as_pose` of anything."""
+    """Return `as_pose` of any value."""
     X = as_finite_array(matrix_of(value, 4), name, (4, 4))
     (a, b, c, _), (d, e, f, _), (g, h, i, _), bottom_row = X.tolist()
     x, y, z, one = bottom_row
@@ -72,7 +72,7 @@ def check_pose(value: object, name: str) -> FloatArray:
 
 
 def check_rotation(value: object, name: str) -> FloatArray:
-    """Return `as_rotation` of anything."""
+    """Return `as_rotation` of any value."""
     R = as_finite_array(matrix_of(value), name, (3, 3))
     fault = _criticize_rotation(*R.ravel().tolist())
     if fault is not None:
@@ -81,9 +81,9 @@ def check_rotation(value: object, name: str) -> FloatArray:
 
 
 def matrix_of(value: object, size: object = 3) -> object:
-    """Return the matrix of an object that has one, as SciPy rotations do, and anything else unchanged.
+    """Return the matrix of an object that has one, such as a SciPy rotation, and anything else unchanged.
 
-    For size 4, a rotation becomes the pose that turns about the origin.
+    For size 4, a rotation becomes a pose that turns about the origin.
     """
     as_matrix = None if type(value) is np.ndarray else getattr(value, "as_matrix", None)
     if not callable(as_matrix):
@@ -114,18 +114,18 @@ def normalize_axis(value: object, name: str) -> FloatArray:
 
 
 def shared_direction(x: float, y: float, z: float) -> FloatArray:
-    """Return the unit vector along a finite, nonzero one: read-only, the same array for the same numbers."""
+    """Return the unit vector along a finite, nonzero vector: read-only, one array for equal numbers."""
     return _shared_direction(_pack_three(x, y, z))
 
 
 _pack_three = Struct("3d").pack
 
 
-# By the bytes: those of -0.0 are not those of 0.0.
+# The key is the bytes: those of -0.0 differ from those of 0.0.
 @lru_cache(maxsize=1024)
 def _shared_direction(memory: bytes) -> FloatArray:
     x, y, z = unpack("3d", memory)
-    # Scaled first: of the smallest and the largest floats the length over- or underflows.
+    # Scaled first: the length of the smallest and the largest floats would under- or overflow.
     scale = max(abs(x), abs(y), abs(z))
     x, y, z = x / scale, y / scale, z / scale
     length = math.hypot(x, y, z)
@@ -143,7 +143,7 @@ def _take_three(value: object, name: str) -> list[float]:
 def find_suspects(matrices: FloatArray) -> list[tuple[int, ...]]:
     """Return the leading indices of matrices that may not be a pose, (..., 4, 4), or a rotation, (..., 3, 3).
 
-    `check_pose` and `check_rotation` decide on them, one by one.
+    `check_pose` and `check_rotation` decide about each of them.
     """
     R = matrices[..., :3, :3]
     with np.errstate(over="ignore", invalid="ignore"):
@@ -167,8 +167,8 @@ def check_each(matrices: FloatArray, name: str, check: Callable[[FloatArray, str
 def _criticize_rotation(
     a: float, b: float, c: float, d: float, e: float, f: float, g: float, h: float, i: float
 ) -> str | None:
-    """Return the fault of a rotation, by its rows; in floats, which are faster than a small array."""
-    # R R^T - 1, symmetric; NaN, of an overflow, is the largest of all. None is larger than their sum.
+    """Return the fault of a rotation, given by its rows; in floats, which are faster than a small array."""
+    # R R^T - 1, symmetric; NaN, from an overflow, counts as the largest. The sum bounds each of them.
     errors = (
         abs(a * a + b * b + c * c - 1.0),
         abs(d * d + e * e + f * f - 1.0),

@@ -1,4 +1,4 @@
-"""Inertial parameters of a body as a vector, and the pseudo-inertia that tells whether they are physical."""
+"""Inertial parameters of a body as a vector; the pseudo-inertia, which tells whether they are physical."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = [
 
 
 def calc_inertial_parameters(M_SP_E: SpatialInertia) -> FloatArray:
-    """Return mass properties as the vector in which dynamics is linear.
+    """Return mass properties as the vector in which the dynamics is linear.
 
     Parameters
     ----------
@@ -30,9 +30,9 @@ def calc_inertial_parameters(M_SP_E: SpatialInertia) -> FloatArray:
 
     Returns
     -------
-    ndarray, shape (10,), or (..., 10) of a batch
+    ndarray, shape (10,), or (..., 10) for a batch
         ``[m, m c (3), Ixx, Ixy, Iyy, Ixz, Iyz, Izz]`` [kg, kg m, kg m^2] with the position c of the mass
-        centre from P, and the rotational inertia about P; products of inertia as they stand in the matrix.
+        centre from P, and the rotational inertia about P; products of inertia as in the matrix.
 
     See Also
     --------
@@ -53,10 +53,10 @@ def make_spatial_inertia(pi: object, *, skip_validity_check: bool = False) -> Sp
     Parameters
     ----------
     pi : array_like, shape (10,)
-        As `calc_inertial_parameters` gives it.
+        As `calc_inertial_parameters` returns it.
     skip_validity_check : bool, optional
-        Accept mass properties that no physical body has. A negative or non-finite mass still raises an
-        error, as does a mass moment without mass.
+        Accept mass properties that no physical body has. A negative or non-finite mass raises an error all
+        the same, as does a mass moment without mass.
 
     Raises
     ------
@@ -94,8 +94,8 @@ def calc_pseudo_inertia(M_SP_E: SpatialInertia) -> FloatArray:
     """Return the pseudo-inertia of a body: the second moments of its mass, in homogeneous coordinates.
 
     ``J = integral of [x; 1] [x; 1]^T dm = [[S, m c], [m c^T, m]]``, x the position from P and
-    ``S = tr(I)/2 1 - I``. So J is positive definite for every body, and semidefinite for points, rods and
-    plates; and each such J with mass is that of a body: four particles, or fewer, are one.
+    ``S = tr(I)/2 1 - I``. J is positive definite for every body, and semidefinite for points, rods and
+    plates; conversely, each such J with mass belongs to a body, for example to at most four particles.
 
     Parameters
     ----------
@@ -120,21 +120,21 @@ def calc_pseudo_inertia(M_SP_E: SpatialInertia) -> FloatArray:
 
 
 def is_physically_consistent(pi: object) -> Any:
-    """Return whether inertial parameters belong to a body, or are a limit of those of bodies.
+    """Return whether inertial parameters belong to a body, or to a limit of bodies.
 
-    They are when the pseudo-inertia is positive semidefinite, up to rounding: the mass is not negative, and
+    They do if the pseudo-inertia is positive semidefinite, up to rounding: the mass is not negative, and
     the principal moments about the mass centre satisfy the triangle inequality. Limits that no body
     reaches have inertia without mass; `SpatialInertia` accepts those too, for rotors.
 
     Parameters
     ----------
     pi : array_like, shape (..., 10)
-        As `calc_inertial_parameters` gives it; leading axes for several bodies.
+        As `calc_inertial_parameters` returns it; leading axes for several bodies.
 
     Returns
     -------
     bool, or ndarray of bool, shape (...)
-        False where a number is not finite.
+        False if a number is not finite.
 
     Examples
     --------
@@ -154,10 +154,10 @@ def is_physically_consistent(pi: object) -> Any:
 def nearest_physically_consistent_inertia(
     pi: object, *, length: object = 1.0, min_eigenvalue: object = 0.0
 ) -> FloatArray:
-    """Return the inertial parameters nearest to `pi` that belong to a body, or are a limit of those.
+    """Return the inertial parameters nearest to `pi` that belong to a body, or to a limit of bodies.
 
-    It projects the pseudo-inertia on the cone of positive semidefinite matrices: eigenvalues below the
-    smallest one allowed are raised to it. Nearest means: in the Frobenius norm of the pseudo-inertia J,
+    It projects the pseudo-inertia onto the cone of positive semidefinite matrices: eigenvalues below the
+    smallest one allowed are raised to it. Nearest means: in the Frobenius norm of J,
     ``|dS|^2 + 2 |d(m c)|^2 + dm^2`` with ``S = tr(I)/2 1 - I``. It does not depend on the axes of the frame
     E, but on the point P and on the unit of length: `length` says how many kg m^2 of second moments weigh
     as much as one kg of mass.
@@ -165,17 +165,17 @@ def nearest_physically_consistent_inertia(
     Parameters
     ----------
     pi : array_like, shape (..., 10)
-        As `calc_inertial_parameters` gives it; leading axes for several bodies.
+        As `calc_inertial_parameters` returns it; leading axes for several bodies.
     length : float, optional
         Size of the body [m]: the norm above is that of S / length^2, m c / length and m.
     min_eigenvalue : float, optional
-        Smallest eigenvalue of the pseudo-inertia, in those units [kg]. With one above zero the mass and all
+        Smallest eigenvalue of the pseudo-inertia, in those units [kg]. If it is above zero, the mass and all
         central moments of the result are positive.
 
     Returns
     -------
     ndarray, shape (..., 10)
-        `pi` itself, a copy, where nothing needs to change.
+        A copy of `pi` if nothing needs to change.
 
     Raises
     ------
@@ -218,7 +218,7 @@ _LOWER_TRIANGLE = np.array([[0, 1, 3, 6], [1, 2, 4, 7], [3, 4, 5, 8], [6, 7, 8, 
 
 def _pseudo_inertia_of(x: FloatArray) -> FloatArray:
     """Return [[tr(I)/2 1 - I, m c], [m c^T, m]], (..., 4, 4)."""
-    # Parts of one entry are arrays: objects by themselves may be those of a package with arrays of its own.
+    # Slices of one entry are arrays: a single object might come from a package with arrays of its own.
     xx, xy, yy, xz, yz, zz = (x[..., i : i + 1] for i in range(4, 10))
     half_trace = (xx + yy + zz) / 2
     # The lower triangle row by row; 0 - x is not -0.0.
@@ -249,7 +249,7 @@ def _parameters_of(J: FloatArray) -> FloatArray:
 
 
 def _slack(J: FloatArray) -> FloatArray:
-    """Return what rounding may take from the smallest eigenvalue, (...)."""
+    """Return the error that rounding may cause in the smallest eigenvalue, (...)."""
     slack: FloatArray = 16 * np.finfo(float).eps * np.abs(J).max(axis=(-2, -1))
     return slack
 

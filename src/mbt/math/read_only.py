@@ -1,4 +1,4 @@
-"""Arrays that show the inside of a Context."""
+"""Read-only arrays that show the values in a Context."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ __all__ = ["ReadOnlyArray"]
 def _writing(name: str) -> Callable[..., Any]:
     method = getattr(np.ndarray, name)
 
-    # Without NumPy's docstring: its examples are not ours.
+    # Without NumPy's docstring, whose examples do not apply here.
     @wraps(method, assigned=("__name__", "__qualname__"))
     def write(self: ReadOnlyArray, *args: Any, **kwargs: Any) -> Any:
-        """Write in place, as any array does, or raise an error that says how to write."""
+        """Write in place, as in any array, or raise an error that says how to write."""
         self._check_writeable()
         return method(self, *args, **kwargs)
 
@@ -30,9 +30,9 @@ def _writing(name: str) -> Callable[..., Any]:
 
 
 class ReadOnlyArray(np.ndarray[Any, np.dtype[np.float64]]):
-    """A read-only array of a Context, with an error that says how to write.
+    """A read-only array of a Context; writing to it raises an error that says how to write.
 
-    Results computed from it, and copies, are ordinary arrays. Arrays that NumPy makes like it
+    Results computed from it, and copies, are ordinary arrays. Arrays that NumPy creates like it
     (``np.zeros_like``) are writable as usual.
     """
 
@@ -43,7 +43,7 @@ class ReadOnlyArray(np.ndarray[Any, np.dtype[np.float64]]):
                 "context.q = ..., or write into a copy()."
             )
 
-    # What writes in place does so, or tells how to write.
+    # Methods that write in place do so, or raise that error.
     __setitem__ = _writing("__setitem__")
     __iadd__ = _writing("__iadd__")
     __isub__ = _writing("__isub__")
@@ -61,7 +61,7 @@ class ReadOnlyArray(np.ndarray[Any, np.dtype[np.float64]]):
     def __array_wrap__(
         self, array: npt.NDArray[Any], context: object = None, return_scalar: bool = False
     ) -> Any:
-        """Leave results of ufuncs as they are: ordinary."""
+        """Leave results of ufuncs as ordinary arrays."""
         return array[()] if array.ndim == 0 else array
 
     def copy(self, order: Any = "C") -> npt.NDArray[np.float64]:  # type: ignore[override]
@@ -81,5 +81,5 @@ class ReadOnlyArray(np.ndarray[Any, np.dtype[np.float64]]):
         return self.copy().__reduce__()
 
     def __repr__(self) -> str:
-        """Read as an ordinary array does."""
+        """Return the repr of an ordinary array."""
         return repr(self.view(np.ndarray))

@@ -1,6 +1,6 @@
-"""Rotations, poses and their exponentials, entry by entry, of any scalar.
+"""Formulas of rotations, poses and their exponentials, entry by entry, for any scalar type.
 
-Each formula takes the functions of a scalar, then the entries of a vector, or of a matrix in C order:
+Each formula takes the functions of a scalar type, then the entries of a vector, or of a matrix in C order:
 numbers, or arrays of the leading axes. It returns the entries of its result in C order. K is ``[phi]x``.
 """
 
@@ -53,7 +53,7 @@ def _calc_products(
 
 
 def _choose_row(t: Any, rows: list[list[Any]]) -> list[Any]:
-    """Return the row of the largest entry, the first of equal ones, which is far from zero; with w >= 0."""
+    """Return the row of the largest entry (the first of equal ones), which is far from zero; with w >= 0."""
     diagonal = [rows[i][i] for i in range(4)]
     largest, chosen = diagonal[0], rows[0]
     for entry, row in zip(diagonal[1:], rows[1:], strict=True):
@@ -70,9 +70,9 @@ def exp_so3(t: Any, x: Any, y: Any, z: Any) -> list[Any]:
 
 
 def log_so3(t: Any, *R: Any) -> list[Any]:
-    """Return the vector of a rotation of at most pi."""
+    """Return the rotation vector, of an angle of at most pi."""
     rows = _calc_products(*R)
-    # Where arithmetic is exact any row will do that is not zero: formulas need no cases.
+    # In exact arithmetic any row that is not zero will do: formulas need no cases.
     is_enough = t.digits is None and rows[0][0] != 0
     w, x, y, z = rows[0] if is_enough else _choose_row(t, rows)
     factor = calc_log_factor(t, x * x + y * y + z * z, w)
@@ -120,7 +120,7 @@ def left_jacobian_inverse_se3(t: Any, x: Any, y: Any, z: Any, *rho: Any) -> list
 
 
 def _mirrored(formula: Formula) -> Formula:
-    """Return a formula of the opposite vector: right Jacobians are left ones of it."""
+    """Return a formula of the opposite vector: right Jacobians are left Jacobians of it."""
 
     def of_opposite(t: Any, *vector: Any) -> list[Any]:
         return formula(t, *(-entry for entry in vector))

@@ -32,8 +32,8 @@ class SpatialInertia(SpatialInertiaShapes):
     inequality: none exceeds the sum of the other two. A massless body is possible: `SpatialInertia.zero()`.
 
     Rotational inertia without mass is possible too: for rotors and simplified links whose mass belongs to
-    another body. `make_from_central_inertia` makes it. It is the same about every point, does not change
-    with the mass, and its principal moments need only be nonnegative.
+    another body. `make_from_central_inertia` creates it. It is the same about every point and independent of
+    the mass, and its principal moments need only be nonnegative.
 
     Parameters
     ----------
@@ -44,8 +44,8 @@ class SpatialInertia(SpatialInertiaShapes):
     G_SP_E : array_like of shape (3, 3), or UnitInertia
         Unit inertia about P [m^2]: the rotational inertia about P divided by the mass.
     skip_validity_check : bool, optional
-        Accept mass properties that no physical body has. A negative or non-finite mass is refused all the
-        same.
+        Accept mass properties that no physical body has. A negative or non-finite mass raises an error all
+        the same.
 
     Raises
     ------
@@ -99,7 +99,7 @@ class SpatialInertia(SpatialInertiaShapes):
 
     @classmethod
     def _of_own(cls, mass: float, com: FloatArray, G_SP_E: UnitInertia, J_E: FloatArray) -> SpatialInertia:
-        """Return the same of arrays that are read-only, and become its own."""
+        """Return the same with read-only arrays, which it takes over."""
         inertia = cls.__new__(cls)
         _put_mass(inertia, mass)
         _put_com(inertia, com)
@@ -119,9 +119,9 @@ class SpatialInertia(SpatialInertiaShapes):
         xz: float,
         yz: float,
     ) -> SpatialInertia:
-        """Return unchecked mass properties; rotational inertia by its components."""
+        """Return unchecked mass properties from components of the rotational inertia."""
         unit = mass or 1.0
-        # Arrays over bytes are read-only, and made in half the time of ordinary ones.
+        # Arrays over bytes are read-only, and take half the time of ordinary ones to make.
         numbers = np.frombuffer(
             _pack_nine(*p_PScm_E, xx / unit, yy / unit, zz / unit, xy / unit, xz / unit, yz / unit)
         )
@@ -129,9 +129,9 @@ class SpatialInertia(SpatialInertiaShapes):
 
     @classmethod
     def _of_arrays(cls, mass: float, com: FloatArray, components: FloatArray) -> SpatialInertia:
-        """Return unchecked mass properties of a unit inertia; without a mass it is the rotational inertia.
+        """Return unchecked mass properties from a unit inertia; without mass, from the rotational inertia.
 
-        Both arrays are read-only, and become its own.
+        The inertia takes over both arrays, which are read-only.
         """
         J_E = _NONE
         if mass == 0.0:
@@ -170,7 +170,7 @@ class SpatialInertia(SpatialInertiaShapes):
 
         Examples
         --------
-        The rotor of a motor whose mass counts as that of the link on which it sits:
+        The rotor of a motor whose mass is included in the link that carries it:
 
         >>> import numpy as np
         >>> M = SpatialInertia.make_from_central_inertia(0.0, [0, 0, 0], np.diag([0, 0.35, 0]))
@@ -294,7 +294,7 @@ class SpatialInertia(SpatialInertiaShapes):
         I_SScm = [m - self._mass * g for m, g in zip(I_SP, components_of_particle(*com), strict=True)]
         if not all(map(math.isfinite, (*I_SP, *I_SScm))):
             return f"rotational inertia: overflows float64 (mass {self._mass} kg, com {com} m)"
-        # Rounding of the shift from P to the mass centre is relative to the moments about P.
+        # Rounding in the shift from P to the mass centre is relative to the moments about P.
         slack = 16 * sys.float_info.epsilon * max(1.0, 0.5 * sum(I_SP[:3]))
         return _criticize_moments(self._mass, self._com, _principal_moments(I_SScm), slack)
 
@@ -310,7 +310,7 @@ class SpatialInertia(SpatialInertiaShapes):
         return self._of_parts(mass, p, UnitInertia(*G), J)
 
     def __setattr__(self, name: str, value: object) -> None:
-        """Refuse: a spatial inertia is immutable."""
+        """Raise an error: a spatial inertia is immutable."""
         raise AttributeError(f"SpatialInertia is immutable: cannot set {name!r}")
 
     def __eq__(self, other: object) -> bool:
@@ -346,7 +346,7 @@ class SpatialInertia(SpatialInertiaShapes):
         return without_mass if self._mass == 0.0 else f"{own} + {without_mass}"
 
 
-# By the slots themselves: a class that refuses to set attributes is passed by, in half the time.
+# Setting slots directly bypasses `__setattr__`, in half the time.
 _put_mass = SpatialInertia.__dict__["_mass"].__set__
 _put_com = SpatialInertia.__dict__["_com"].__set__
 _put_unit_inertia = SpatialInertia.__dict__["_unit_inertia"].__set__
@@ -354,7 +354,7 @@ _put_massless_inertia = SpatialInertia.__dict__["_massless_inertia"].__set__
 
 _pack_nine = Struct("9d").pack
 
-# Rotational inertia without mass of a body that has none.
+# The massless rotational inertia of a body that has none.
 _NONE = np.zeros(6)
 _NONE.flags.writeable = False
 _NO_UNIT_INERTIA = UnitInertia.zero()
@@ -363,13 +363,13 @@ _NO_UNIT_INERTIA = UnitInertia.zero()
 def _restore(
     mass: float, com: list[float], unit_inertia: UnitInertia, massless_inertia: list[float] | None = None
 ) -> SpatialInertia:
-    # Those of version 0.1 have three parts.
+    # Pickles of version 0.1 have three parts.
     J = _NONE if massless_inertia is None else as_float_array(massless_inertia, "massless_inertia", (6,))
     return SpatialInertia._of_parts(mass, as_float_array(com, "p_PScm_E", (3,)), unit_inertia, J)
 
 
 def _frozen(array: FloatArray) -> FloatArray:
-    """Return an array that nobody writes: a copy, but of one that is so already."""
+    """Return an array that nobody can write to: a copy, unless it is already such an array."""
     if array.flags.writeable or array.base is not None:
         array = array.copy()
         array.flags.writeable = False
@@ -386,10 +386,10 @@ def _checked_mass(mass: object) -> float:
 
 
 def is_clearly_possible(mass: float, com: Sequence[float], unit_inertia: Sequence[float]) -> bool:
-    """Return whether the triangle inequality holds for sure, without an eigenvalue problem.
+    """Return whether the triangle inequality certainly holds, without an eigenvalue problem.
 
-    It does where the second moments ``tr(I) / 2 1 - I`` about the mass centre are positive definite, with
-    positive leading minors: of all bodies but points, rods and plates.
+    It does if the second moments ``tr(I) / 2 1 - I`` about the mass centre are positive definite, with
+    positive leading minors: true of all bodies but points, rods and plates.
     """
     x, y, z = com
     xx, yy, zz, xy, xz, yz = unit_inertia
@@ -404,7 +404,7 @@ def is_clearly_possible(mass: float, com: Sequence[float], unit_inertia: Sequenc
 
 
 def _principal_moments(I_SP_E: Sequence[float]) -> list[float]:
-    """Return the principal moments of xx yy zz xy xz yz, the smallest first."""
+    """Return the principal moments of xx yy zz xy xz yz, smallest first."""
     if not any(I_SP_E[3:]):
         return sorted(I_SP_E[:3])
     moments: list[float] = np.linalg.eigvalsh(matrix_of_components(np.array(I_SP_E))).tolist()

@@ -23,7 +23,7 @@ class SpatialInertiaShapes:
     """Constructors of `SpatialInertia` for simple shapes.
 
     Lengths in m, masses in kg, densities in kg/m^3. P is the centre of the shape unless the name says
-    otherwise; the axis of a rod, cylinder or capsule lies along `unit_vector`. All must be greater than zero:
+    otherwise; the axis of a rod, cylinder or capsule lies along `unit_vector`. All must be greater than zero;
     a body without mass is `SpatialInertia.zero()`.
     """
 
@@ -50,12 +50,12 @@ class SpatialInertiaShapes:
 
     @classmethod
     def solid_cube_with_mass(cls, mass: object, length: object) -> SpatialInertia:
-        """Solid cube with edges of that `length`."""
+        """Solid cube with edges of this `length`."""
         return cls._make_centred(mass, UnitInertia.solid_cube(_size(length, "length")))
 
     @classmethod
     def solid_cube_with_density(cls, density: object, length: object) -> SpatialInertia:
-        """Solid cube with edges of that `length`."""
+        """Solid cube with edges of this `length`."""
         return cls.solid_cube_with_mass(_density(density) * _size(length, "length") ** 3, length)
 
     @classmethod
@@ -76,7 +76,7 @@ class SpatialInertiaShapes:
 
     @classmethod
     def hollow_sphere_with_density(cls, area_density: object, radius: object) -> SpatialInertia:
-        """Thin spherical shell of mass `area_density` per area [kg/m^2]."""
+        """Thin spherical shell with mass per area `area_density` [kg/m^2]."""
         area = 4 * math.pi * _size(radius, "radius") ** 2
         return cls.hollow_sphere_with_mass(_density(area_density, "area_density") * area, radius)
 
@@ -129,7 +129,7 @@ class SpatialInertiaShapes:
     def solid_capsule_with_mass(
         cls, mass: object, radius: object, length: object, unit_vector: object
     ) -> SpatialInertia:
-        """Solid capsule: a cylinder of that `length` with a half ball on each end."""
+        """Solid capsule: a cylinder of this `length` with a half ball on each end."""
         r, h = _size(radius, "radius"), _size(length, "length")
         return cls._make_centred(mass, UnitInertia.solid_capsule(r, h, unit_vector))
 
@@ -137,7 +137,7 @@ class SpatialInertiaShapes:
     def solid_capsule_with_density(
         cls, density: object, radius: object, length: object, unit_vector: object
     ) -> SpatialInertia:
-        """Solid capsule: a cylinder of that `length` with a half ball on each end."""
+        """Solid capsule: a cylinder of this `length` with a half ball on each end."""
         volume = _cylinder_volume(radius, length) + 4 / 3 * math.pi * _size(radius, "radius") ** 3
         return cls.solid_capsule_with_mass(_density(density) * volume, radius, length, unit_vector)
 
@@ -157,7 +157,7 @@ class SpatialInertiaShapes:
     def solid_tetrahedron_about_point_with_density(
         cls, density: object, p0: object, p1: object, p2: object, p3: object
     ) -> SpatialInertia:
-        """Solid tetrahedron with these four vertices, given from P."""
+        """Solid tetrahedron with these four vertices, as positions from P."""
         named = (("p0", p0), ("p1", p1), ("p2", p2), ("p3", p3))
         vertices = np.array([as_finite_array(value, name, (3,)) for name, value in named])
         volume = abs(float(np.linalg.det(vertices[1:] - vertices[0]))) / 6

@@ -19,7 +19,7 @@ __all__ = [
     "matrix_of_particle",
 ]
 
-# Its cube is a volume.
+# Longest length: its cube, a volume, is still a float.
 _LONGEST = 1e100
 
 
@@ -57,18 +57,18 @@ class UnitInertia:
         self._set(np.array([as_float(value, name) for name, value in named]))
 
     def _set(self, components: FloatArray) -> None:
-        components.setflags(write=False)  # Faster than an assignment to its flag.
+        components.setflags(write=False)  # Faster than assigning to its flag.
         _put_components(self, components)
 
     @classmethod
     def _of_components(cls, components: FloatArray) -> UnitInertia:
-        """Return a unit inertia of xx yy zz xy xz yz, unchecked. The array, shape (6,), becomes its own."""
+        """Return a unit inertia with xx yy zz xy xz yz, unchecked. It takes over the array, shape (6,)."""
         components.setflags(write=False)
         return cls._of_read_only(components)
 
     @classmethod
     def _of_read_only(cls, components: FloatArray) -> UnitInertia:
-        """Return the same of an array that is read-only."""
+        """Return the same with a read-only array."""
         inertia = cls.__new__(cls)
         _put_components(inertia, components)
         return inertia
@@ -77,7 +77,7 @@ class UnitInertia:
     def from_matrix(cls, G_SP_E: object, name: str = "G_SP_E") -> UnitInertia:
         """Return the unit inertia of a symmetric ``(3, 3)`` matrix; `name` names it in error messages."""
         G = as_float_array(G_SP_E, name, (3, 3))
-        # Symmetric up to rounding of its author's arithmetic. NaN and infinity are not judged here.
+        # Symmetric up to rounding in the caller's arithmetic. NaN and infinity are not checked here.
         (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = rows = G.tolist()
         entries = (xx, xy, xz, yx, yy, yz, zx, zy, zz)
         asymmetry = max(abs(xy - yx), abs(xz - zx), abs(yz - zy))
@@ -129,7 +129,7 @@ class UnitInertia:
     def axially_symmetric(
         cls, moment_parallel: object, moment_perpendicular: object, unit_vector: object
     ) -> UnitInertia:
-        """Return the unit inertia with one moment about `unit_vector`, another across it [m^2]."""
+        """Return the unit inertia with one moment about `unit_vector`, another perpendicular to it [m^2]."""
         parallel = as_float(moment_parallel, "moment_parallel")
         across = as_float(moment_perpendicular, "moment_perpendicular")
         n = as_unit_vector(unit_vector, "unit_vector")
@@ -151,7 +151,7 @@ class UnitInertia:
     def solid_capsule(cls, radius: object, length: object, unit_vector: object) -> UnitInertia:
         """Return the unit inertia of a solid capsule about its centre.
 
-        A cylinder of that `length` with a half ball on each end.
+        A cylinder of this `length` with a half ball on each end.
         """
         r, h = _length(radius, "radius"), _length(length, "length")
         if r == 0.0:
@@ -185,19 +185,19 @@ class UnitInertia:
         return type(self).from_matrix(0.5 * (G_SP_A + G_SP_A.T))
 
     def shift_to_center_of_mass(self, p_PScm_E: object) -> UnitInertia:
-        """Return G_SScm_E of this G_SP_E."""
+        """Return G_SScm_E for this G_SP_E."""
         return type(self).from_matrix(
             self.as_matrix() - matrix_of_particle(as_finite_array(p_PScm_E, "p_PScm_E", (3,)))
         )
 
     def shift_from_center_of_mass(self, p_ScmP_E: object) -> UnitInertia:
-        """Return G_SP_E of this G_SScm_E."""
+        """Return G_SP_E for this G_SScm_E."""
         return type(self).from_matrix(
             self.as_matrix() + matrix_of_particle(as_finite_array(p_ScmP_E, "p_ScmP_E", (3,)))
         )
 
     def __setattr__(self, name: str, value: object) -> None:
-        """Refuse: a unit inertia is immutable."""
+        """Raise an error: a unit inertia is immutable."""
         raise AttributeError(f"UnitInertia is immutable: cannot set {name!r}")
 
     def __eq__(self, other: object) -> bool:
@@ -217,7 +217,7 @@ class UnitInertia:
         return f"UnitInertia({', '.join(repr(x) for x in self._components.tolist())})"
 
 
-# By the slot itself: a class that refuses to set attributes is passed by, in half the time.
+# Setting the slot directly bypasses `__setattr__`, in half the time.
 _put_components = UnitInertia.__dict__["_components"].__set__
 
 
@@ -239,7 +239,7 @@ def components_of_particle(x: float, y: float, z: float) -> tuple[float, float, 
 
 
 def check_length(length: float, name: str) -> float:
-    """Return a length whose powers are floats: the square of a float that overflows is an OverflowError."""
+    """Return a length whose powers are floats: if a square overflows, Python raises OverflowError."""
     if length > _LONGEST:
         raise ArgumentValueError(f"{name}: expected a length of at most {_LONGEST:g} m, got {length}")
     return length

@@ -1,4 +1,4 @@
-"""Motion: states at later times, from forces or from what drives a model."""
+"""Motion: states at later times, from forces or from controls that drive a model."""
 
 from mbt.motion.rollouts import rollout, step
 from mbt.motion.step_derivatives import step_derivatives

@@ -1,4 +1,4 @@
-"""Which element gives or takes the energy of a trajectory, and where it changes without anybody's work."""
+"""Which element gives or takes the energy of a trajectory, and where it changes though no force does work."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["AuditEntry", "AuditReport", "audit"]
 
 INTEGRATION = "integration"
-# So many states are computed at once.
+# Number of states computed at once.
 _STATES_A_CALL = 1 << 12
 _MOST_ROWS = 12
 # Larger powers and energies [W, J] count as infinite: sums of them overflow.
@@ -38,21 +38,21 @@ class AuditEntry:
     Attributes
     ----------
     element : str
-        What it is: ``"force element 'spring'"``, ``"damping of joint 'elbow'"``, ``"control and actuators"``,
-        ``"applied forces"``, a constraint; or ``"integration"``: what the motion has and no force explains.
+        ``"force element 'spring'"``, ``"damping of joint 'elbow'"``, ``"control and actuators"``,
+        ``"applied forces"``, a constraint; or ``"integration"``: the energy change that no force explains.
     given : float
-        Energy given in total: the work of its forces plus the change of its potential energy [J]. Negative:
-        taken.
+        Total energy given: the work of its forces plus the change of its potential energy [J]. Negative if
+        the element took energy.
     largest : float
-        The largest part of it between two samples, by magnitude [J].
+        The largest amount between two samples, by magnitude [J].
     step : int
-        Where: from this sample to the next.
+        The step of the largest amount: from this sample to the next.
     time : float
-        When that began [s].
+        When that step began [s].
     peak : float
-        The most it had given, or taken, by any time [J].
+        The cumulative energy given where its magnitude is largest [J].
     quadrature : float
-        The part that may be due to samples that are too far apart [J].
+        Possible error because samples are too far apart [J].
     may_give : bool
         Whether its purpose is to give energy: control, actuators, applied forces.
     """
@@ -76,18 +76,18 @@ class AuditReport:
     entries : tuple of AuditEntry
         The largest first.
     suspects : tuple of AuditEntry
-        Elements that gave energy although they have none, and the integration if it gave or took any, beyond
-        `tolerance`.
+        Elements that gave energy although they have no source of it, and the integration if it gave or took
+        any, beyond `tolerance`.
     change : float
         Change of the kinetic and potential energy [J]: the sum of the energies given.
     scale : float
         The largest kinetic energy, or change of potential energy [J].
     tolerance : float
-        The share of that below which an energy is ignored.
+        Energies below this fraction of `scale` are ignored.
     num_samples : int
-        Number of samples examined: up to the first whose state or energy is not finite.
+        Number of samples examined: those before the first whose state or energy is not finite.
     message : str
-        Why the simulation failed, with the element and the cure if they are known. Empty if it did not fail.
+        Why the simulation failed, with the element and the remedy if known. Empty if it did not fail.
     """
 
     entries: tuple[AuditEntry, ...]
@@ -104,14 +104,14 @@ class AuditReport:
         return not self.suspects
 
     def __getitem__(self, element: str) -> AuditEntry:
-        """Return the entry of an element, by what it is called in the report."""
+        """Return the entry of an element, by its name in the report."""
         for entry in self.entries:
             if entry.element == element:
                 return entry
         raise unknown_name_error("element", element, [entry.element for entry in self.entries])
 
     def as_dict(self) -> dict[str, Any]:
-        """Return everything as dictionaries, lists, numbers and text, as ``json.dumps`` takes them."""
+        """Return everything as dictionaries, lists, numbers and text, which ``json.dumps`` accepts."""
         return {**asdict(self), "entries": [*map(asdict, self.entries)], "is_clean": self.is_clean,
                 "suspects": [entry.element for entry in self.suspects]}  # fmt: skip
 
@@ -121,7 +121,7 @@ class AuditReport:
         return "\n".join([section.title, *("  " + line for line in section.text_lines())])
 
     def __repr__(self) -> str:
-        """Tell the verdict."""
+        """Return the verdict."""
         return f"<AuditReport: {self._verdict()}>"
 
     def _repr_html_(self) -> str:
@@ -162,7 +162,7 @@ def audit(trajectory: Trajectory, tolerance: float) -> AuditReport:
     part = trajectory[:count]
     with np.errstate(all="ignore"):
         powers, potentials, kinetic = _calc_powers(part, context)
-        # Energies of what diverges overflow before its states do. A square more is computed from them.
+        # Energies of a diverging motion overflow before its states do. Their squares are computed below.
         is_known = np.all(
             [np.abs(x) < _MOST for x in (kinetic, *powers.values(), *potentials.values())], axis=0
         )
@@ -212,11 +212,11 @@ def _make_entry(name: str, time: FloatArray, given: FloatArray, error: FloatArra
 
 
 def _steps(part: Trajectory, name: str, power: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the work between samples, and what the polynomial may miss: a part of what a line would."""
+    """Return the work between samples, and its error: a part of the difference to the trapezoidal rule."""
     if part._moved is not None:
         return works_of_steps(part, power)
     if name == CONTROL and part.method in METHODS:
-        # Held over the steps.
+        # The forces are held over each step.
         moved = integrals_over_steps(part.time, np.moveaxis(part.v, -1, 0))
         return (part.tau[:-1].T * moved).sum(axis=0), np.zeros(len(part) - 1)
     work = integrals_over_steps(part.time, power)
@@ -227,7 +227,7 @@ def _steps(part: Trajectory, name: str, power: FloatArray) -> tuple[FloatArray, 
 def _calc_powers(
     part: Trajectory, context: Context
 ) -> tuple[dict[str, FloatArray], dict[str, FloatArray], FloatArray]:
-    """Return what elements give, by name [W]; potential energies; the kinetic energy; over time."""
+    """Return powers [W] and potential energies of elements, by name, and the kinetic energy, over time."""
     powers: list[dict[str, Any]] = []
     potentials: list[dict[str, Any]] = []
     kinetic = []

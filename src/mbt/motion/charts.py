@@ -1,4 +1,4 @@
-"""Coordinates of positions around one of them, in which positions are integrated like velocities."""
+"""Local coordinates of positions, which are integrated like velocities."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Chart", "rate_of_tangent"]
 
-# A rotation vector is of use up to 2 pi, where its rate has no bound.
+# A rotation vector is usable up to 2 pi, where its rate becomes unbounded.
 _FAR = 1.5
 
 
@@ -27,9 +27,9 @@ class Chart:
     Parameters
     ----------
     tree : MultibodyTree
-        Whose positions.
+        The tree of the positions.
     q0 : ndarray, shape (num_positions,)
-        Where u is zero.
+        Positions where u is zero.
     """
 
     def __init__(self, tree: MultibodyTree, q0: FloatArray) -> None:
@@ -47,14 +47,14 @@ class Chart:
         return _rate(self._places, u, v)
 
     def is_far(self, u: FloatArray) -> bool:
-        """Whether a chart around q would be a better one."""
+        """Whether it is better to start a new chart around q."""
         return bool((np.linalg.norm(u[self._places], axis=-1) > _FAR).any())
 
 
 def rate_of_tangent(tree: MultibodyTree, u: FloatArray, v: FloatArray) -> FloatArray:
     """Return du/dt, (..., nv), where ``q = exp(u) q0`` has velocities v.
 
-    These velocities, but of rotations the inverse of the left Jacobian times them.
+    This is v; for rotations, the inverse of the left Jacobian times v.
     """
     return _rate(_places_of_rotations(tree), u, v)
 
@@ -69,5 +69,5 @@ def _rate(places: IndexArray, u: FloatArray, v: FloatArray) -> FloatArray:
 
 
 def _places_of_rotations(tree: MultibodyTree) -> IndexArray:
-    """Return where the rotation vectors of joints that turn about a point are in u, (n, 3)."""
+    """Return the indices in u of the rotation vectors of joints that turn about a point, (n, 3)."""
     return np.array(find_turning_dofs(tree), dtype=np.intp)[:, np.newaxis] + np.arange(3)

@@ -1,4 +1,4 @@
-"""The method of `simulate` where nobody asks for one."""
+"""The method of `simulate` if the caller does not choose one."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ __all__ = ["choose_method"]
 def choose_method(
     context: Context, *, joint_limits: bool, contacts: object, velocity_limits: bool = False
 ) -> str:
-    """Return ``"implicit"`` for a model with what slows or stops a motion, else ``"semi_implicit_euler"``.
+    """Return ``"implicit"`` if anything in the model slows or stops a motion, else ``"semi_implicit_euler"``.
 
-    What slows is too stiff for explicit steps sooner or later, and they know no limits; but they keep the
-    energy of a model that loses none, which implicit steps do not.
+    Such elements sooner or later become too stiff for explicit steps, which ignore limits as well; but
+    explicit steps keep the energy of a lossless model, and implicit steps do not.
 
     Parameters
     ----------
     context : Context
-        With the parameters, of one state or of a batch.
+        One state or a batch, with the parameters.
     joint_limits : bool
-        Whether position limits shall act.
+        Whether position limits act.
     contacts : ShapeContact or None
         Shapes that touch.
     velocity_limits : bool, optional
-        Whether velocity limits shall act.
+        Whether velocity limits act.
     """
     tree = context.tree
     limits = [(tree.position_lower_limits, tree.position_upper_limits)] if joint_limits else []

@@ -20,12 +20,12 @@ __all__ = ["Event", "EventMonitor", "EventStates", "Passage", "as_events"]
 
 
 class EventStates(NamedTuple):
-    """Where one event function passed through zero, in the order of time.
+    """The zero crossings of one event function, in the order of time.
 
     Attributes
     ----------
     time : ndarray, shape (n,)
-        [s].
+        Times [s].
     q : ndarray, shape (n, num_positions)
         Positions there.
     v : ndarray, shape (n, num_velocities)
@@ -38,7 +38,7 @@ class EventStates(NamedTuple):
 
 
 class Event(NamedTuple):
-    """A function, how many of its passages end the simulation (0: none does), and which direction counts."""
+    """A function, the number of crossings that end the simulation (0: none do), and the counted direction."""
 
     function: Callable[[float, FloatArray, FloatArray], Any]
     terminal: int
@@ -46,7 +46,7 @@ class Event(NamedTuple):
 
 
 class Passage(NamedTuple):
-    """Where and when which event passed."""
+    """The state and time at which an event function crossed zero, and which one."""
 
     time: float
     number: int
@@ -55,14 +55,14 @@ class Passage(NamedTuple):
 
 
 def as_events(events: object) -> tuple[Event, ...]:
-    """Return events of one function, or of several.
+    """Return the events of one function or of several.
 
     Raises
     ------
     ArgumentTypeError
-        When one is not a function.
+        If one of them is not a function.
     ArgumentValueError
-        When its attribute `terminal` or `direction` makes no sense.
+        If its attribute `terminal` or `direction` is invalid.
     """
     functions = (events,) if callable(events) else events
     if not isinstance(functions, Sequence):
@@ -86,16 +86,16 @@ def _as_event(function: object, i: int) -> Event:
 class EventMonitor:
     """Watches all events of a simulation from one state to the next.
 
-    What passes through zero between two states is located by bisection, to the last bits of the time, on the
-    states that the method of integration gives in between. The state found is the first one behind the
-    passage: to go on from there does not find it again.
+    A sign change between two states is located by bisection, to the last bits of the time, on the states
+    that the method of integration gives in between. The state returned is the first one after the crossing,
+    so that continuing from there does not find it again.
 
     Parameters
     ----------
     events : sequence of Event
-        What to watch.
+        The events to watch.
     time, q, v
-        The state at the beginning. A function that is zero there does not pass there.
+        The state at the beginning. A function that is zero there does not count as crossing.
 
     Attributes
     ----------
@@ -112,18 +112,18 @@ class EventMonitor:
         self._values = [self._value_at(i, time, q, v) for i in range(len(events))]
 
     def advance(self, time: float, q: FloatArray, v: FloatArray, state_at: StateAt) -> Passage | None:
-        """Go to the next state; return the passage that ends the simulation, if one does.
+        """Go to the next state; return the crossing that ends the simulation, if there is one.
 
         Parameters
         ----------
         time, q, v
             The next state.
         state_at : callable
-            The state at a time between this one and the next.
+            Returns the state at a time between this one and the next.
         """
         before = self._values
         values = [self._value_at(i, time, q, v) for i in range(len(self.events))]
-        # What is NaN has passed nothing yet: the sign that it had last counts.
+        # NaN is not a crossing: the last known sign is kept.
         values = [last if math.isnan(value) else value for value, last in zip(values, before, strict=True)]
         passages = [
             self._locate(i, before[i], time, (q, v), state_at)
@@ -139,7 +139,7 @@ class EventMonitor:
         return None
 
     def results(self) -> tuple[EventStates, ...]:
-        """Return all passages, of each event."""
+        """Return all crossings of each event."""
         return tuple(_stack(passages, *self._sizes) for passages in self.found)
 
     def _value_at(self, i: int, time: float, q: FloatArray, v: FloatArray) -> float:
@@ -156,7 +156,7 @@ class EventMonitor:
             middle = begin + 0.5 * (end - begin)
             q, v = state_at(middle)
             value = self._value_at(i, middle, q, v)
-            # Signs, not a product, which underflows. NaN is not yet behind the passage.
+            # Compare signs, as a product may underflow. NaN is not yet after the crossing.
             if math.isnan(value) or (value > 0.0 if before > 0.0 else value < 0.0):
                 begin = middle
             else:
@@ -165,7 +165,7 @@ class EventMonitor:
 
 
 def _passes(event: Event, before: float, after: float) -> bool:
-    """Whether the sign changes, in the direction that counts. Zero belongs to what comes behind it."""
+    """Whether the sign changes, in the direction that counts. Zero belongs to the side after it."""
     rises = before < 0.0 <= after and event.direction >= 0.0
     falls = before > 0.0 >= after and event.direction <= 0.0
     return rises or falls

@@ -1,4 +1,4 @@
-"""Simulation in steps of equal length: many in a call, or one for each call of a control function."""
+"""Simulation in steps of equal length: many per call, or one for each call of a control function."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 
 __all__ = ["simulate_fixed_steps"]
 
-# Between calls there is time for Ctrl-C and the progress bar.
+# Between calls Ctrl-C is handled and the progress bar updated.
 _STEPS_A_CALL = 256
 _STATES_A_CALL = 1 << 14
 
 
 def simulate_fixed_steps(task: Task) -> tuple[Recording, tuple[EventStates, ...]]:
-    """Do a task with a compiled method; return what was recorded, and the events."""
+    """Run a task with a compiled method; return the recording and the events."""
     run = _Run(task)
     most = max(1, min(_STEPS_A_CALL, _STATES_A_CALL // max(1, math.prod(task.context.batch_shape))))
     done, last = 0, task.num_steps - 1
     while done <= last and run.recording.status == "completed":
-        # All steps are equally long but the last.
+        # All steps but the last have the same length.
         count = min(most, last - done) or 1
         run.take(done, count)
         done += count
@@ -39,7 +39,7 @@ def simulate_fixed_steps(task: Task) -> tuple[Recording, tuple[EventStates, ...]
 
 
 class _Run:
-    """A task on its way."""
+    """A running task."""
 
     def __init__(self, task: Task) -> None:
         self.task = task
@@ -50,7 +50,7 @@ class _Run:
         self.is_single = not task.context.batch_shape
 
     def take(self, first: int, count: int) -> None:
-        """Take some steps of the same length, and record them."""
+        """Take steps of the same length, and record them."""
         recording, every = self.recording, self.task.every
         times, dt = self.task.times(first, first + count), self.task.length_of(first)
         passage: Any
@@ -62,7 +62,7 @@ class _Run:
         num_states = states.shape[-2]
         recording.num_steps += num_states + (passage is not None)
         steps = np.arange(first, first + count)
-        # The state before a step and the forces in it belong together.
+        # Each state is recorded with the forces of the step that follows it.
         recording.add_forces(tau[..., (steps % every == 0)[: tau.shape[-2]], :], tau[..., -1, :])
         is_kept = ((steps + 1) % every == 0)[:num_states]
         if num_states and (recording.status == "failed" or first + num_states == self.task.num_steps):
@@ -72,7 +72,7 @@ class _Run:
             recording.end_at(passage)
 
     def _take_known(self, first: int, times: FloatArray, dt: float) -> tuple[FloatArray, FloatArray, Any]:
-        """Take all steps in one call, then look at what they passed."""
+        """Take all steps in one call, then look for events in them."""
         start = self.stepper.state
         tau = self.task.inputs.rows(first, times.size - 1)
         states = self.stepper.take(times, tau, dt)
@@ -92,13 +92,13 @@ class _Run:
         return tau, states, None
 
     def _take_controlled(self, times: FloatArray, dt: float) -> tuple[FloatArray, FloatArray, Any]:
-        """Ask the control function before each step."""
+        """Call the control function before each step."""
         stepper, calc, is_watched = self.stepper, self.task.inputs.calc, bool(self.task.events)
         clock, passage = times.tolist(), None
         last = len(clock) - 1
         begun = done = 0
         before = stepper.state
-        # Steps first: they are filled in one after the other.
+        # Time is the first axis, so that rows are filled in order.
         states = np.empty((last, *before.shape))
         taus = np.empty((last, *before.shape[:-1], stepper.nv))
         q, v = stepper.context.q, stepper.context.v
@@ -117,7 +117,7 @@ class _Run:
         return np.moveaxis(taus[:begun], 0, -2), np.moveaxis(states[:done], 0, -2), passage
 
     def _watch(self, time: float, before: FloatArray, tau: FloatArray, end: float, after: FloatArray) -> Any:
-        """Look whether an event lies in a step; a step that is shorter leads there."""
+        """Return the event in a step that ends the simulation, if any; shorter steps locate it."""
         nq = self.stepper.nq
 
         def state_at(between: float) -> tuple[FloatArray, FloatArray]:

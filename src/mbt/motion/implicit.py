@@ -1,4 +1,4 @@
-"""Implicit steps: what they need of a tree and a Context, and what they report.
+"""Implicit steps: what they read from a tree and a Context, and what they report.
 
 The next velocity minimises a convex function; docs/implicit_steps.md derives it, and
 `_core/solvers/implicit_steps.pyx` computes it.
@@ -55,27 +55,27 @@ __all__ = [
     "take_anew",
 ]
 
-# A step takes the friction of points from their depth and speed at its beginning. With larger constants these
-# are rounding, of positions of some metres, and of speeds of some m/s.
+# A step computes the friction of points from depth and speed at its beginning. With larger constants friction
+# would come from rounding errors of positions of some metres, and of speeds of some m/s.
 _MOST_STIFFNESS, _MOST_DISSIPATION = 1e14, 1e12  # for each kg of the model [N/m]; [s/m]
 
-# What `_limits_of` has found.
+# Cached results of `_limits_of`.
 _LIMITS: WeakKeyDictionary[MultibodyTree, tuple[dict[str, Any], dict[str, Any]]] = WeakKeyDictionary()
 
 
 class SolverSteps(NamedTuple):
-    """What the solver did in each of n steps; leading axes are those of a batch.
+    """The solver's results for each of n steps; leading axes are those of a batch.
 
     Attributes
     ----------
     iterations : ndarray of int, shape (..., n)
-        Iterations of Newton's method; 0 where the velocity that the step began with was the answer.
+        Iterations of Newton's method; 0 if the velocity at the beginning was already the solution.
     residual : ndarray, shape (..., n)
-        What is left of the condition of the minimum, beside the momenta that it is the sum of.
+        Residual of the optimality condition, relative to the momenta that it sums.
     at_limit : ndarray of bool, shape (..., n, num_velocities)
         Whether a position limit pushed.
     saturated : ndarray of bool, shape (..., n, num_actuators)
-        Whether a servo was at its effort limit; False of plain motors.
+        Whether a servo was at its effort limit; False for plain motors.
     """
 
     iterations: npt.NDArray[np.intp]
@@ -84,12 +84,12 @@ class SolverSteps(NamedTuple):
     saturated: npt.NDArray[np.bool_]
 
     def sample(self, index: tuple[Any, ...]) -> SolverSteps:
-        """Return that of one sample of a batch, or of some of all."""
+        """Return the results of one sample of a batch, or of some steps."""
         parts: list[Any] = [part[index] for part in self]
         return SolverSteps(*parts)
 
     def __repr__(self) -> str:
-        """Tell the worst of all steps."""
+        """Describe the worst of all steps."""
         iterations, residual = (part.max(initial=0) for part in (self.iterations, self.residual))
         limits, servos = (np.count_nonzero(part.any(axis=-1)) for part in (self.at_limit, self.saturated))
         return (
@@ -99,20 +99,20 @@ class SolverSteps(NamedTuple):
 
 
 class Taken(NamedTuple):
-    """Some steps, n: the states behind them, and what was found in each.
+    """The states after n steps, and the results of each step.
 
     Attributes
     ----------
     q, v : ndarray, shapes (..., n, num_positions), (..., n, num_velocities)
-        States.
+        States after each step.
     solver : SolverSteps
-        What the solver did.
+        The solver's results.
     is_clipped : ndarray of bool, shape (..., n, num_velocities)
         Whether the effort limits of the tree clipped the forces of inputs and servos.
     drive : ndarray, shape (..., n, num_velocities)
         These forces [N m, N].
     told : ndarray, shape (..., n, k)
-        What moved, as `mbt.motion.impulses` reads it.
+        What the steps did, as `mbt.motion.impulses` reads it.
     """
 
     q: FloatArray
@@ -124,14 +124,14 @@ class Taken(NamedTuple):
 
 
 class Block:
-    """What calls of compiled steps write: arrays (calls, samples of the batch, steps of a call, ...).
+    """Results of compiled steps in several calls: arrays (calls, samples of the batch, steps of a call, ...).
 
     Attributes
     ----------
     q, v : ndarray
-        States behind the steps.
+        States after the steps.
     lengths : ndarray
-        Of the steps.
+        Lengths of the steps [s].
     """
 
     def __init__(
@@ -157,11 +157,11 @@ class Block:
         return len(self.lengths)
 
     def rows(self, call: int) -> list[Any]:
-        """Return what one call writes."""
+        """Return the arrays for the results of one call."""
         return [x[call] for x in self._arrays]
 
     def read(self, calls: int) -> Taken:
-        """Return the steps of the first calls, one behind the other."""
+        """Return the steps of the first calls, joined in order."""
         q, v, iterations, residual, at_limit, full, clipped, drive, told = (
             np.moveaxis(x[:calls], 0, 1).reshape(*self._batch, calls * x.shape[2], *x.shape[3:])
             for x in self._arrays
@@ -172,22 +172,22 @@ class Block:
 
 
 class ImplicitSteps:
-    """Steps of one Context, of one state or a batch of doubles.
+    """Implicit steps of one Context, of one state or a batch of doubles.
 
     Parameters
     ----------
     context : Context
-        With the parameters and applied forces. It stays as it is.
+        With the parameters and applied forces. It is not changed.
     joint_limits : bool, optional
         Whether position limits of the joints act.
     velocity_limits : bool, optional
         Whether velocity limits of the joints act.
     limit_efforts : bool, optional
-        Whether the effort limits of the tree hold for inputs and servos together; each servo obeys its own.
+        Whether the tree's effort limits apply to inputs plus servos; each servo's own limit always applies.
     contacts : ShapeContact, optional
         Shapes that touch.
     core : ImplicitCore, optional
-        What makes the steps of all samples, where it is there already.
+        Makes the steps of all samples; by default a new one.
     """
 
     def __init__(
@@ -217,17 +217,17 @@ class ImplicitSteps:
         self._core, self._count = core, math.prod(self.batch)
 
     def set_servo_targets(self, q_d: FloatArray, v_d: FloatArray) -> None:
-        """Let servos drive to these from now on, (..., num_servos)."""
+        """Set the targets of the servos from now on, (..., num_servos)."""
         rows = (np.ascontiguousarray(x).reshape(self._count, self._servos.size) for x in (q_d, v_d))
         self._core.set_servo_targets(*rows)
 
     def take(self, q: FloatArray, v: FloatArray, tau: FloatArray, dt: float, time: Any = 0.0) -> Taken:
-        """Take steps with these forces, (..., n, nv), from a state on.
+        """Take steps with these forces, (..., n, nv), from this state.
 
         Raises
         ------
         SingularityError
-            When one state has a degree of freedom without inertia; a sample of a batch is NaN.
+            If a single state has a degree of freedom without inertia; a sample of a batch becomes NaN.
         """
         num_steps = tau.shape[-2]
         calls, steps = (1, num_steps) if self._moving is None else (num_steps, 1)
@@ -238,13 +238,13 @@ class ImplicitSteps:
         return block.read(calls)
 
     def reserve(self, calls: int, steps: int = 1) -> Block:
-        """Return where calls of `write`, of so many steps each, shall write."""
+        """Return the arrays into which calls of `write`, with this many steps each, write."""
         return Block(self.tree, self.batch, self._servos, calls, steps)
 
     def write(
         self, block: Block, call: int, q: FloatArray, v: FloatArray, tau: FloatArray, dt: float, time: Any
     ) -> None:
-        """Take the steps of a call from a state on; `take` says what it raises."""
+        """Take the steps of one call from this state; raises as `take` does."""
         tree, count = self.tree, self._count
         q, v = (
             np.ascontiguousarray(x).reshape(count, size)
@@ -257,21 +257,21 @@ class ImplicitSteps:
         tau = np.ascontiguousarray(tau).reshape(count, *steps)
         written: Any = (*block.rows(call), get_num_threads())
         singular = take(self._core, q, v, tau, bias, dt, *written)
-        block.lengths[call] = dt  # also where a state is not finite
+        block.lengths[call] = dt  # even if a state is not finite
         if not self.batch and singular[0] and steps[0] == 1:
             self._raise_singular(q[0], v[0])
 
     def roll_out(
         self, q: FloatArray, v: FloatArray, tau: FloatArray, dt: float, kept: int, every: int
     ) -> tuple[FloatArray, FloatArray] | None:
-        """Return the first state, and those after every so many steps, of forces (..., T or 1, nv).
+        """Return the first state, and every n-th later one, under forces (..., T or 1, nv).
 
-        None where elements in Python act.
+        None if elements in Python act.
 
         Raises
         ------
         SingularityError
-            When one state has a degree of freedom without inertia at first; a sample of a batch is NaN.
+            If a single initial state has a degree of freedom without inertia; in a batch that sample is NaN.
         """
         if self._moving is not None:
             return None
@@ -281,7 +281,7 @@ class ImplicitSteps:
         return qs, vs
 
     def _forces_of_elements(self, q: FloatArray, v: FloatArray, time: Any) -> FloatArray:
-        """Return inverse dynamics without acceleration, (count, nv), where elements in Python act."""
+        """Return inverse dynamics without acceleration, (count, nv), with the elements in Python."""
         context: Any = self._moving
         context.q, context.v = (x.reshape(*self.batch, x.shape[-1]) for x in (q, v))
         context.time = time
@@ -293,7 +293,7 @@ class ImplicitSteps:
     def _raise_singular(self, q: FloatArray, v: FloatArray) -> None:
         context = self._context.clone()
         context.q, context.v = q, v
-        self.tree.calc_forward_dynamics(context)  # Tells which degree of freedom.
+        self.tree.calc_forward_dynamics(context)  # Its error names the degree of freedom.
         raise SingularityError("the mass matrix is not positive definite")
 
 
@@ -307,24 +307,24 @@ def roll_out_samples(
     kept: int,
     every: int,
 ) -> tuple[FloatArray, FloatArray, npt.NDArray[np.bool_]]:
-    """Return the states (*batch, kept + 1, ...) of forces (..., T or 1, nv), and which have no first step."""
+    """Return states (*batch, kept + 1, ...) under forces (..., T or 1, nv), and which have no first step."""
     count = math.prod(batch)
     tau = rows_of_samples(tau, batch, count)
     qs, vs = (np.empty((count, kept + 1, x.shape[-1])) for x in (q, v))
-    # They become those at the end: copies, row after row, also of what was broadcast.
+    # They are overwritten with the last states: hence copies, contiguous even if broadcast.
     q, v = (np.array(x, order="C").reshape(count, x.shape[-1]) for x in (q, v))
     singular = roll_out(core, q, v, tau, dt, kept, every, qs, vs, get_num_threads())
     return qs.reshape(*batch, *qs.shape[1:]), vs.reshape(*batch, *vs.shape[1:]), singular
 
 
 def join_steps(parts: list[SolverSteps]) -> SolverSteps:
-    """Return what the solver did in steps that follow each other."""
+    """Join the solver's results of consecutive steps."""
     axis = parts[0].residual.ndim - 1
     return SolverSteps(*(np.concatenate(arrays, axis=axis) for arrays in zip(*parts, strict=True)))
 
 
 def join_taken(parts: list[Taken]) -> Taken:
-    """Return steps that follow each other."""
+    """Join consecutive steps."""
     if len(parts) == 1:
         return parts[0]
     solver = join_steps([part.solver for part in parts])
@@ -343,12 +343,12 @@ def make_core(
     limit_efforts: bool = True,
     contacts: TouchingShapes | None = None,
 ) -> ImplicitCore:
-    """Return what makes the steps of all samples.
+    """Return the core that makes the steps of all samples.
 
     Raises
     ------
     ArgumentValueError
-        When a point contact is so stiff that its friction would be rounding.
+        If a point contact is so stiff that its friction would come from rounding errors.
     """
     _check_contacts(context)
     tree, batch = context.tree, context.batch_shape
@@ -365,7 +365,7 @@ def make_core(
         constants["body_forces"] = forces.body_forces.reshape(count, 6 * tree.num_bodies)
         constants["generalized_forces"] = forces.generalized_forces.reshape(count, nv)
     if batch:
-        # What all samples share is read once; targets of servos may come to differ.
+        # What all samples share is read once; targets of servos may differ later.
         constants |= {
             name: without_repeats(array)
             for name, array in constants.items()
@@ -378,7 +378,7 @@ def make_core(
 
 
 def _check_contacts(context: Context) -> None:
-    """Refuse contact whose friction would be rounding."""
+    """Raise for contact so stiff that its friction would come from rounding errors."""
     tree = context.tree
     for element in tree.force_elements:
         if not isinstance(element, PointContact):
@@ -398,7 +398,7 @@ def _check_contacts(context: Context) -> None:
 
 
 def _one_of(context: Any) -> Context:
-    """Return one state with the locks and the other switches."""
+    """Return one state of the Context, with its locks and other switches."""
     one: Context
     if not context.batch_shape:
         one = context.clone()
@@ -415,7 +415,7 @@ def _parameters_of(context: Any) -> Any:
 
 
 def take_anew(context: Context) -> Context:
-    """Return a copy without the forces that a step computes anew: they must not act in it twice."""
+    """Return a copy without the forces that implicit steps compute themselves, so that none acts twice."""
     own = context.clone()
     for element in context.tree.force_elements:
         if isinstance(element, PointContact):
@@ -437,7 +437,7 @@ def take_anew(context: Context) -> Context:
 
 
 def read_dofs(context: Context, count: int, joint_limits: bool) -> dict[str, Any]:
-    """Return what acts on single dofs; of each sample (count, nv), or of all (nv,)."""
+    """Return what acts on single dofs, (count, nv), or (nv,) if all samples share it."""
     tree, batch = context.tree, context.batch_shape
     nv = tree.num_velocities
     free = np.broadcast_to(~np.asarray(context._locked_dofs()), (count, nv)).astype(np.float64)
@@ -456,7 +456,7 @@ def read_dofs(context: Context, count: int, joint_limits: bool) -> dict[str, Any
 
 
 def _limits_of(tree: MultibodyTree) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return what stays of a finalized tree: which position goes with a velocity, without and with limits."""
+    """Return the position of each velocity and its limits, without and with limits active; cached."""
     limits = _LIMITS.get(tree)
     if limits is None:
         limits = _LIMITS[tree] = (_find_limits(tree, False), _find_limits(tree, True))
@@ -473,7 +473,7 @@ def _find_limits(tree: MultibodyTree, joint_limits: bool) -> dict[str, Any]:
     for joint in tree.joints:
         start, num = joint.velocity_start, joint.num_velocities
         dofs = slice(start, start + num)
-        # Positions are integrals of velocities, but of rotations.
+        # Positions are integrals of velocities, except for rotations.
         if joint.num_positions == num and not any(start <= k < start + num for k in turning):
             position_of[dofs] = np.arange(joint.position_start, joint.position_start + num)
             if joint_limits:
@@ -483,7 +483,7 @@ def _find_limits(tree: MultibodyTree, joint_limits: bool) -> dict[str, Any]:
             for sign, bounds in limits:
                 for k in np.flatnonzero(np.isfinite(bounds)).tolist():
                     angles.append((joint.position_start + k, start + k, sign, float(bounds[k])))
-    sides = np.reshape(angles + angles, (-1, 4)).T  # A stop and a spring of each.
+    sides = np.reshape(angles + angles, (-1, 4)).T  # A stop and a spring for each.
     found = {
         "lower": lower, "upper": upper, "position_of": position_of,
         **dict(zip(("angle_positions", "angle_dofs", "angle_signs", "angle_limits"), sides, strict=True)),
@@ -504,7 +504,7 @@ def _read_servos(context: Context, count: int) -> dict[str, Any]:
 
 
 def is_resisted(context: Context, dt: float) -> bool:
-    """Whether mass, damping or springs resist each motion in a step from one state."""
+    """Whether mass, damping or springs resist every motion in a step from one state."""
     M = context.tree.calc_mass_matrix(context)
     dofs = read_dofs(context, 1, False)
     free = dofs["free"][0]
@@ -523,14 +523,14 @@ def is_definite(M: FloatArray) -> bool:
 
 
 def check_step(tree: MultibodyTree, dt: Any) -> None:
-    """Refuse steps back in time, and numbers that have no order.
+    """Raise for trees, and for lengths of steps, that implicit steps cannot use.
 
     Raises
     ------
     ArgumentValueError
-        Unless `dt` is greater than zero.
+        If `dt` is not greater than zero.
     ArgumentTypeError
-        Unless the tree is one of doubles or "autodiff".
+        If the numbers of the tree are neither doubles nor "autodiff".
     """
     if tree.scalar_type.name not in ("double", "autodiff"):
         raise ArgumentTypeError(

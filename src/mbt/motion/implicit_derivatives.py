@@ -1,8 +1,8 @@
 """Derivatives of implicit steps, by the implicit function theorem at the minimum that a step finds.
 
 There the gradient g(v1; q, v, tau, ...) of the convex function of docs/implicit_steps.md is zero, so
-``dv1 = -H^-1 dg``, with its second derivatives H and the change dg while v1 stays. The numbers that the
-function consists of are computed by a tree in numbers with derivatives.
+``dv1 = -H^-1 dg``, with its second derivatives H and the change dg at constant v1. A tree in numbers
+with derivatives computes the terms of the function.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ if TYPE_CHECKING:
 
 __all__ = ["differentiate_velocities", "roll_out_along"]
 
-# So many numbers has the change of all mass matrices that are computed at once.
+# The changes of all mass matrices computed at once have at most this many numbers.
 _NUMBERS_AT_ONCE = 1 << 20
 
 
 def differentiate_velocities(
     tree: MultibodyTree, q: FloatArray, v: FloatArray, tau: FloatArray, dt: Any, limits: Limits
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the velocity behind a step, (..., nv), and its changes with dq, dv and dtau, (..., nv, 3 nv).
+    """Return the velocity after a step, (..., nv), and its derivatives by q, v and tau, (..., nv, 3 nv).
 
-    Of the default parameters of a tree of doubles. A sample without a step is NaN.
+    With the default parameters of a tree of doubles. A sample without a step is NaN.
 
     Raises
     ------
     ArgumentValueError, ArgumentTypeError
         As `check_step`.
     SingularityError
-        When a single state has a degree of freedom without inertia.
+        If a single state has a degree of freedom without inertia.
     """
     if tree.scalar_type.name != "double":
         raise ArgumentTypeError(
@@ -72,7 +72,7 @@ def differentiate_velocities(
 def _differentiate(
     terms: Terms, q: FloatArray, v: FloatArray, tau: FloatArray, v1: FloatArray, h: float
 ) -> FloatArray:
-    """Return the changes of v1 with dq, dv and dtau, (count, nv, 3 nv)."""
+    """Return the derivatives of v1 by q, v and tau, (count, nv, 3 nv)."""
     count, nv = v.shape
     dq = autodiff.AutoDiffArray(np.zeros(nv), np.eye(nv, 2 * nv))
     along = np.broadcast_to(np.eye(nv, 2 * nv, nv), (count, nv, 2 * nv))
@@ -85,11 +85,11 @@ def _differentiate(
 
 
 def _linearize(problem: Problem, v1: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the second derivatives at the minimum near v1, and the changes of the gradient there."""
+    """Return the second derivatives at the minimum near v1, and the derivatives of the gradient there."""
     count, nv = v1.shape
     plain = Problem(*(autodiff.value(part) for part in problem))
     along = np.broadcast_to(np.eye(nv), (count, nv, nv))
-    for _ in range(2):  # The second time where the last digits of the solver are right, too.
+    for _ in range(2):  # The second time with the last digits right.
         at_end = calc_gradient(plain, autodiff.AutoDiffArray(v1, along))
         v1 = v1 - np.linalg.solve(at_end.derivatives, at_end.value[..., np.newaxis])[..., 0]
     return at_end.derivatives, calc_gradient(problem, v1).derivatives
@@ -98,12 +98,12 @@ def _linearize(problem: Problem, v1: FloatArray) -> tuple[FloatArray, FloatArray
 def roll_out_along(
     context: Any, forces: Any, dt: Any, kept: int, every: int, limits: Limits
 ) -> tuple[Any, Any]:
-    """Return the first state, and those after every so many steps, with the derivatives of a Context.
+    """Return the first state, and every n-th later one, with the derivatives of a Context.
 
     Parameters
     ----------
     context : Context
-        Of a tree in numbers with derivatives: of its state, parameters, inputs.
+        Of a tree in numbers with derivatives: those of its state, parameters and inputs.
     forces : AutoDiffArray, shape (T or 1, nv)
         Generalized forces.
     dt : AutoDiffArray

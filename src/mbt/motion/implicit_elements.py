@@ -1,4 +1,4 @@
-"""What implicit steps make of hinges of doors, with derivatives or without; see `implicit_elements.pxd`."""
+"""How implicit steps treat hinges of doors, with or without derivatives; see `implicit_elements.pxd`."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import numpy as np
 
 __all__ = ["calc_door_friction", "calc_door_stiffness"]
 
-# Where ``2 s (1 - s^2)`` is largest.
+# The s at which ``2 s (1 - s^2)`` is largest.
 _SUMMIT = 1.0 / np.sqrt(3.0)
 
 
 def calc_door_stiffness(config: Any, angle: Any) -> Any:
-    """Return the stiffness of spring and catch at an angle [N m/rad]; none where they drive away."""
+    """Return the stiffness of spring and catch at an angle [N m/rad]; zero where it is negative."""
     half = config.catch_width / 2.0
     width = np.where(half > 0.0, half, 1.0)
     s = np.tanh((angle - half) / width)
@@ -23,7 +23,7 @@ def calc_door_stiffness(config: Any, angle: Any) -> Any:
 
 
 def calc_door_friction(config: Any, speed: Any) -> Any:
-    """Return the largest torque of dry friction at a speed [N m]: of all, where it is slower than that."""
+    """Return the largest torque of dry friction at a speed [N m]: below the static peak, that peak."""
     threshold = config.motion_threshold
     s = np.tanh(np.abs(speed) / np.where(threshold > 0.0, threshold, 1.0))
     s = np.where(s > _SUMMIT, s, _SUMMIT)

@@ -1,7 +1,7 @@
 """The convex function of implicit steps in NumPy, with derivatives; docs/implicit_steps.md derives it.
 
-A tree in numbers with derivatives computes what depends on states, one after the other; NumPy does the rest,
-of all samples at once. Arrays have one axis of samples in front.
+A tree in numbers with derivatives computes what depends on states, one state after the other; NumPy does the
+rest, for all samples at once. The first axis of arrays counts samples.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ __all__ = ["Problem", "Terms", "calc_gradient", "is_unclipped"]
 RIGID, STICTION, LITTLE, NOTHING, CLOSING, RETURN, PULL = (
     CONSTANTS[name] for name in ("rigid", "stiction", "little", "nothing", "closing", "return", "pull")
 )
-# Principal moments that differ by less, as a part of the largest, are equal.
+# Principal moments that differ by less, relative to the largest, are treated as equal.
 _APART = 1e-9
 
 
 class Problem(NamedTuple):
-    """What the gradient consists of, as in `solvers/convex_step.hpp`: plain, or with derivatives."""
+    """The terms of the gradient, as in `solvers/convex_step.hpp`: plain, or with derivatives."""
 
     h: Any
     tau: Any
@@ -69,7 +69,7 @@ class Problem(NamedTuple):
 
 
 class Terms:
-    """What acts in the steps of one Context of one state.
+    """The forces that act in the steps of one Context of one state.
 
     Parameters
     ----------
@@ -78,9 +78,9 @@ class Terms:
     context : Context
         The same, or one with the same values whose parameters have derivatives.
     here : Context
-        Where a tree in numbers with derivatives computes, with the parameters of `context`.
+        A Context of the tree in numbers with derivatives, with the parameters of `context`.
     limits : tuple of two bools
-        Those of `mbt.motion.operands.check_limits`.
+        As `mbt.motion.operands.check_limits` returns them.
     """
 
     def __init__(self, values: Context, context: Any, here: Any, limits: Limits) -> None:
@@ -93,7 +93,7 @@ class Terms:
         self.dofs = {name: x if x.ndim == 1 else x[0] for name, x in dofs_of_one.items()}
         self.most_effort = tree.effort_upper_limits if limit_efforts else np.full(self.nv, np.inf)
         self.free = self.dofs["free"]
-        # Numbers of elements that have derivatives take the place of those of doubles.
+        # Parameters of elements that have derivatives replace those of doubles.
         joints = [joint for joint in tree.joints if joint.num_velocities]
         dofs = [
             k
@@ -137,7 +137,7 @@ class Terms:
         self._read_bodies()
 
     def _along(self, dofs: Sequence[int], parts: Sequence[Any]) -> Any:
-        """Return numbers of dofs, (nv,), as the sum of those of elements."""
+        """Return values per dof, (nv,), as the sum of those of elements."""
         if not dofs:
             return np.zeros(self.nv)
         return np.eye(self.nv)[:, list(dofs)] @ np.concatenate([np.atleast_1d(part) for part in parts])
@@ -163,7 +163,7 @@ class Terms:
         self.com, self.axes = _turned(np.swapaxes(R, 1, 2), c), np.swapaxes(Q, 1, 2)
 
     def set_up(self, q: Any, v: Any, tau: Any, h: Any) -> Problem:
-        """Return the problems of steps of length h from states (count, nq), (count, nv) on."""
+        """Return the problems of steps of length h from states (count, nq), (count, nv)."""
         dofs, free = self.dofs, self.free
         for_each = range(v.shape[0])
         kinematics = [self._kinematics_at(q[i], v[i], h) for i in for_each]
@@ -199,7 +199,7 @@ class Terms:
         )  # fmt: skip
 
     def _kinematics_at(self, q: Any, v: Any, h: Any) -> tuple[Any, Any, Any]:
-        """Return orientations of bodies here and one step before, and the velocities that they had there."""
+        """Return orientations of bodies now and one step before, and their velocities then."""
         here, tree = self.here, self.twin
         here.q, here.v = q, v
         R = tree.eval_position_kinematics(here).X_WB[1:, :3, :3]
@@ -208,7 +208,7 @@ class Terms:
         return R, R0, tree.eval_velocity_kinematics(here).V_WB[1:]
 
     def _carried(self, R: Any, R0: Any, V0: Any, h: Any) -> Any:
-        """Return momenta about the origins of bodies, (..., num_bodies - 1, 6): `carried_momenta.hpp`."""
+        """Return momenta about body origins, (..., num_bodies - 1, 6); see `carried_momenta.hpp`."""
         roots, axes, mass = self.roots, self.axes, self.mass[:, np.newaxis]
         w0, c = V0[..., :3], self.com
         w = _turned(axes, _turned(np.swapaxes(R0, -1, -2), w0))
@@ -220,10 +220,10 @@ class Terms:
         return np.concatenate([L + np.cross(_turned(R, c), p), p], axis=-1)
 
     def _parts_at(self, q: Any, v: Any, momenta: Any, h: Any) -> tuple[Any, ...]:
-        """Return what the tree computes at a state.
+        """Return the terms that the tree computes at a state.
 
-        The mass matrix; forces at rest, with the momenta that bodies bring along, per time; the map from
-        velocities to rates of positions, where angles have limits; Jacobian and errors of constraints;
+        The mass matrix; forces at rest, plus the momenta that bodies carry over, divided by time; the map
+        from velocities to rates of positions, if angles have limits; Jacobian and errors of constraints;
         Jacobian and coordinates of elements between bodies; Jacobians and depths of points.
         """
         here, tree, nv = self.here, self.twin, self.nv
@@ -257,9 +257,9 @@ class Terms:
         return tree.calc_mass_matrix(here), held, N, rows, errors, *joined
 
     def _resisting(self, M: Any, h: Any) -> Any:
-        """Return M, but where no mass resists what dampers and springs do: with them."""
+        """Return M; for samples where it is not positive definite, with dampers and springs added."""
         values = autodiff.value(M)
-        if is_definite(values):  # All of them.
+        if is_definite(values):  # In all samples.
             return M
         lacks = np.array([not is_definite(x) for x in values], dtype=np.float64)
         linear = h * (self.damping + h * self.stiffness) * self.free
@@ -285,7 +285,7 @@ class Terms:
         return linear
 
     def _angles(self, N: Any, q: Any, M: Any, h: Any) -> tuple[Any, Any, Any]:
-        """Return the rows of limits of angles, the least velocities, and slopes; see `set_angle_limits`."""
+        """Return the rows of angle limits, the least velocities, and slopes; see `set_angle_limits`."""
         k, signs = self.dofs["angle_positions"].astype(int), self.dofs["angle_signs"]
         J = signs[:, np.newaxis] * N[:, k] * self.free
         gap = signs * (q[:, k] - self.dofs["angle_limits"])
@@ -295,7 +295,7 @@ class Terms:
         return J, least, np.where(is_stop, stiffness / RIGID, springs)
 
     def _between(self, J: Any, s: Any, h: Any) -> tuple[Any, Any, Any]:
-        """Return the rows of springs and bushings, velocities wanted, and slopes; see `set_elements`."""
+        """Return the rows of springs and bushings, target velocities, and slopes; see `set_elements`."""
         constants = [(np.zeros(0), np.zeros(0))]
         for element in self.tree.force_elements:
             if isinstance(element, SpringsAndDampers):
@@ -305,8 +305,8 @@ class Terms:
         return J, -h * k / np.where(slope > 0.0, slope, 1.0) * s, np.zeros(s.shape) + slope
 
     def _constraints(self, J: Any, errors: Any, M: Any, h: Any) -> tuple[Any, Any, Any]:
-        """Return the rows of constraints, velocities wanted, and slopes; see `set_constraints`."""
-        # Three equations are those along three axes.
+        """Return the rows of constraints, target velocities, and slopes; see `set_constraints`."""
+        # Groups of three equations belong to the three axes.
         rows, wanted, shares = [J], [errors / -(h + CLOSING)], [_shares(J, M)]
         if self.tree.constraints:
             rows, wanted, shares = [], [], []
@@ -323,7 +323,7 @@ class Terms:
         return J, target, _invert(RIGID * share)
 
     def _points(self, J: Any, depth: Any, v: Any, M: Any, h: Any) -> tuple[Any, ...]:
-        """Return Jacobians and what acts at points; see `set_contacts`."""
+        """Return Jacobians and the terms of contact points; see `set_contacts`."""
         counts = [element.num_points for element in self.elements]
         each = [
             np.concatenate(
@@ -333,7 +333,7 @@ class Terms:
         ]
         k, d, static, dynamic, vs = each
         u = np.einsum("bcki,bi->bck", J, v)
-        # Without the root of zero, which has no derivative.
+        # Avoid the square root of zero, which has no derivative.
         square = u[..., 0] ** 2 + u[..., 1] ** 2
         x = np.clip((np.sqrt(np.where(square > vs * vs, square, vs * vs)) / vs - 1.0) / 2.0, 0.0, 1.0)
         mu = static + (dynamic - static) * x * x * x * (10.0 + x * (6.0 * x - 15.0))
@@ -383,7 +383,7 @@ def calc_gradient(x: Problem, v: Any) -> Any:
 def _find_axes(A: Any) -> tuple[Any, Any]:
     """Return eigenvalues of symmetric matrices in ascending order, and right-handed axes as columns.
 
-    Axes of equal eigenvalues, which may be any, stand still.
+    Axes of equal eigenvalues are not unique; here they do not turn.
     """
     moments, Q = np.linalg.eigh(autodiff.value(A))
     Q[..., 2] *= np.linalg.det(Q)[:, np.newaxis]
@@ -404,12 +404,12 @@ def _turned(A: Any, x: Any) -> Any:
 
 
 def _shares(J: Any, M: Any) -> Any:
-    """Return J M^-1 J' of each row."""
+    """Return the diagonal of J M^-1 J'."""
     return np.einsum("bki,bik->bk", J, np.linalg.solve(M, np.swapaxes(J, 1, 2)))
 
 
 def _find_much(J: FloatArray, M: FloatArray) -> FloatArray:
-    """Return projections on what three equations say much along; see `take_out_little`."""
+    """Return projections on the directions that three equations really restrain; see `take_out_little`."""
     S = J @ np.linalg.solve(M, np.swapaxes(J, 1, 2))
     S = np.where(np.isfinite(S), S, 0.0)
     values, directions = np.linalg.eigh(S)
@@ -421,12 +421,12 @@ def _find_much(J: FloatArray, M: FloatArray) -> FloatArray:
 
 
 def is_unclipped(x: Problem, v: Any) -> Any:
-    """Return whether the effort limits of the tree leave the forces on a dof as they are, (count, nv)."""
+    """Return whether the effort limits of the tree leave the forces on each dof unchanged, (count, nv)."""
     return np.abs(autodiff.value(_calc_drive(x, v))) <= x.most_effort
 
 
 def _calc_drive(x: Problem, v: Any) -> Any:
-    """Return what `tau` and servos exert together, (count, nv), before limits of the tree clip it."""
+    """Return the sum of `tau` and servo efforts, (count, nv), before the tree's limits clip it."""
     wanted = x.effort - x.effort_slope * (v @ x.drives)
     return x.tau + _clip(wanted, x.effort_limits) @ x.drives.T
 
@@ -436,5 +436,5 @@ def _clip(x: Any, limit: Any) -> Any:
 
 
 def _invert(x: Any) -> Any:
-    """Return one over what is not zero."""
+    """Return the inverse of each positive number, zero for others."""
     return np.where(x > 0.0, 1.0 / np.where(x > 0.0, x, 1.0), 0.0)

@@ -1,7 +1,7 @@
-"""What moved in implicit steps: forces that act for the time of a step, as the solver found them.
+"""Forces in implicit steps, as the solver found them: each acts for the length of a step.
 
-`implicit_step.pxd` writes a row of numbers for each step, and a trajectory keeps those of the steps behind
-its samples.
+`implicit_step.pxd` writes a row of numbers for each step; a trajectory keeps the rows of the steps that
+follow its samples.
 """
 
 from __future__ import annotations
@@ -28,27 +28,27 @@ __all__ = [
     "works_of_steps",
 ]
 
-#: What a trajectory of implicit steps computes of them, not of its states.
+#: Quantities that a trajectory of implicit steps computes from these rows, not from its states.
 OF_IMPULSES = frozenset(("vdot", "multipliers", "contact_forces", "passive_power"))
-# So many states are computed at once.
+# Number of states computed at once.
 _STATES_A_CALL = 1 << 12
 
 
 class Told(NamedTuple):
-    """What is in a row.
+    """The contents of a row.
 
     Attributes
     ----------
     vdot : ndarray, shape (..., num_velocities)
-        Change of the velocity, per time.
+        Change of the velocity, divided by time.
     carried : ndarray, shape (..., num_velocities)
-        The velocity without forces.
+        The velocity that the bodies would have without forces.
     limit, friction : ndarray, shape (..., num_velocities)
-        Forces of position limits, and of dry friction of joints [N m, N].
+        Forces of position limits, and of dry friction in joints [N m, N].
     multipliers : ndarray, shape (..., num_constraint_equations)
-        Of the constraints.
+        Multipliers of the constraints.
     contact : ndarray, shape (..., num_points, 3)
-        Forces at points in contact, along the axes of the plane [N].
+        Forces at contact points, along the axes of the plane [N].
     """
 
     vdot: FloatArray
@@ -60,13 +60,13 @@ class Told(NamedTuple):
 
 
 def count_told(tree: MultibodyTree) -> int:
-    """Return how many numbers a row has: the length of the step first, then the others."""
+    """Return the size of a row: the length of the step, then the contents of `Told`."""
     points = sum(contact.num_points for contact in contacts_of(tree))
     return 1 + 4 * tree.num_velocities + tree.num_constraint_equations + 3 * points
 
 
 def split(tree: MultibodyTree, moved: FloatArray) -> Told:
-    """Return what is in rows, (..., `count_told`)."""
+    """Return the contents of rows, (..., `count_told`)."""
     nv, m = tree.num_velocities, tree.num_constraint_equations
     ends = np.cumsum([1, nv, nv, nv, nv, m])
     _, vdot, carried, limit, friction, multipliers, contact = np.split(moved, ends, axis=-1)
@@ -77,7 +77,7 @@ def split(tree: MultibodyTree, moved: FloatArray) -> Told:
 def middle_of(moved: FloatArray, v: FloatArray) -> FloatArray:
     """Return the mean of the velocities without forces and at the end of steps.
 
-    Impulses times this velocity are the change of the kinetic energy, without an error of the step.
+    Impulses times this velocity are exactly the change of the kinetic energy in the step.
     """
     nv = v.shape[-1]
     vdot, carried = moved[..., 1 : 1 + nv], moved[..., 1 + nv : 1 + 2 * nv]
@@ -86,15 +86,15 @@ def middle_of(moved: FloatArray, v: FloatArray) -> FloatArray:
 
 
 def middle_velocities(trajectory: Trajectory) -> FloatArray:
-    """Return those of the steps of a trajectory."""
+    """Return `middle_of` the steps of a trajectory."""
     moved: Any = trajectory._moved
     return middle_of(moved, trajectory.v)
 
 
 def works_of_steps(trajectory: Trajectory, power: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the work between samples, (..., n - 1), and what it may miss.
+    """Return the work between samples, (..., n - 1), and its error.
 
-    Nothing where each sample is followed by the next step; else the power between samples is on a line.
+    The error is zero where samples are consecutive steps; elsewhere the power between samples is linear.
     """
     moved: Any = trajectory._moved
     lengths = np.diff(trajectory.time)
@@ -104,7 +104,7 @@ def works_of_steps(trajectory: Trajectory, power: FloatArray) -> tuple[FloatArra
 
 
 def calc_of_impulses(name: str, trajectory: Trajectory, context: Context) -> FloatArray:
-    """Return one of `OF_IMPULSES` of all samples, (..., n) or (..., n, k)."""
+    """Return one of `OF_IMPULSES` at all samples, (..., n) or (..., n, k)."""
     moved: Any = trajectory._moved
     told = split(context.tree, moved)
     if name == "vdot":
@@ -126,7 +126,7 @@ def calc_of_impulses(name: str, trajectory: Trajectory, context: Context) -> Flo
 
 
 def _turn_to_world(moving: Any, forces: FloatArray) -> FloatArray:
-    """Return forces at points in World, one behind the other, (..., 3 num_points)."""
+    """Return forces at points in World, in one row, (..., 3 num_points)."""
     tree, first, parts = moving.tree, 0, [np.zeros((*moving.batch_shape, 0))]
     for contact in contacts_of(tree):
         X_WA = tree.calc_relative_transform(moving, tree.world_frame, contact.half_space_frame)

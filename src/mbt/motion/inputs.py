@@ -1,4 +1,4 @@
-"""Forces that drive a simulation: those of a control, of the actuators, within limits."""
+"""Forces that drive a simulation: those of a control and of the actuators, clipped to limits if asked."""
 
 from __future__ import annotations
 
@@ -21,31 +21,31 @@ __all__ = ["Inputs"]
 
 
 class Inputs:
-    """Generalized forces of each step: ``control + B (actuation + servos)``, clipped where wanted.
+    """Generalized forces of each step: ``control + B (actuation + servos)``, clipped if asked.
 
     Parameters
     ----------
     tree : MultibodyTree
-        What is driven.
+        The driven tree.
     context : Context
-        Its actuation acts all the time, and its servos drive to its targets.
+        Its actuation acts all the time, and its servos follow its targets.
     control, servo_positions, servo_velocities : None, array_like or callable
         See `simulate`.
     num_steps : int
-        So many rows an array has.
+        Number of rows that an array must have.
     start, dt : float
         When the first step begins, and the length of each [s].
     limit_efforts : bool
         Whether to clip.
     with_servos : bool
-        Whether servos act; implicit steps have them in themselves.
+        Whether servos act; implicit steps compute servos themselves.
 
     Attributes
     ----------
     num_limited : ndarray of int, shape (..., num_velocities)
-        Of how many forces that were asked for, that of each velocity was clipped.
+        How often the force along each velocity was clipped.
     targets : ServoTargets or None
-        What the servos drive to, where that changes.
+        Targets of the servos, if they change.
     """
 
     def __init__(
@@ -82,11 +82,11 @@ class Inputs:
 
     @property
     def is_function(self) -> bool:
-        """Whether forces depend on the state, or targets change."""
+        """Whether forces depend on the state, or servo targets change."""
         return self._function is not None or self._has_servos or self.targets is not None
 
     def calc(self, time: float, q: FloatArray, v: FloatArray) -> FloatArray:
-        """Return the forces at a state, (..., num_velocities), where they depend on it."""
+        """Return the forces at a state, (..., num_velocities), if they depend on it."""
         tau = self._row_at(time) if self._function is None else self._call(time, q, v)
         if self._is_driven:
             tau = tau + self._held
@@ -108,7 +108,7 @@ class Inputs:
         return int((time - self._start) / self._dt + 1e-6)
 
     def _call(self, time: float, q: FloatArray, v: FloatArray) -> FloatArray:
-        """Return what the control function gives."""
+        """Return the forces that the control function returns."""
         assert self._function is not None
         try:
             tau = self._function(time, q, v)
@@ -124,7 +124,7 @@ class Inputs:
         return result
 
     def rows(self, first: int, count: int) -> FloatArray:
-        """Return the forces of some steps, (..., count, num_velocities), where they are known beforehand."""
+        """Return the forces of some steps, (..., count, num_velocities), if they do not depend on states."""
         assert self._rows is not None
         tau = self._rows[..., first : first + count, :]
         if self._is_driven:

@@ -1,4 +1,4 @@
-"""Names of what acts over time besides joints: equations of constraints, and points in contact."""
+"""Names of equations of constraints, and of contact points."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ if TYPE_CHECKING:
 
 __all__ = ["contact_names", "equation_names"]
 
-# Of as many equations, see each type.
+# Names by number of equations; see each type of constraint.
 _SUFFIXES = {1: ("",), 3: ("_x", "_y", "_z"), 6: ("_wx", "_wy", "_wz", "_x", "_y", "_z")}
 
 
 def equation_names(tree: MultibodyTree) -> tuple[str, ...]:
-    """Return one for each equation: of the constraint, and of the axis in A where it has several."""
+    """Return a name for each equation: its constraint, and the axis in A if it has several equations."""
     return _numbered(f"{c.name}{suffix}" for c in tree.constraints for suffix in _SUFFIXES[c.num_equations])
 
 
 def contact_names(tree: MultibodyTree) -> tuple[str, ...]:
-    """Return one for each point of each `PointContact`: of its frame, with a number."""
+    """Return a name for each point of each `PointContact`: its frame, with a number."""
     return _numbered(f"{x.frame.name}_contact" for x in contacts_of(tree) for _ in range(x.num_points))
 
 
 def _numbered(names: Iterable[str]) -> tuple[str, ...]:
-    """Return all, with a number those that occur several times: ``foot_contact_0``."""
+    """Return all names; those that occur several times get a number: ``foot_contact_0``."""
     names = list(names)
     times, seen = Counter(names), Counter[str]()
     results = []

@@ -30,13 +30,13 @@ __all__ = [
     "take_operands",
 ]
 
-#: How a step is made, by name.
+#: Methods of steps, by name.
 METHODS = {"semi_implicit_euler": 0, "rk4": 1, "implicit": 4}
-#: The number of the method whose steps minimise a convex function; see `implicit.py`.
+#: Number of the method whose steps minimise a convex function; see `implicit.py`.
 IMPLICIT = METHODS["implicit"]
-#: Those that a step can be too long for.
+#: Methods that are unstable if a step is too long.
 EXPLICIT = ("semi_implicit_euler", "rk4")
-#: What a compiled step adds to it where time goes back: errors of constraints die away in that direction.
+#: Added to the number of a compiled step with negative dt, so that constraint errors decay in that direction.
 BACKWARDS = 2
 
 #: Whether position limits act in implicit steps, and whether these clip forces to effort limits.
@@ -54,7 +54,7 @@ def check_method(method: object) -> int:
 
 def check_limits(method: object, joint_limits: object, limit_efforts: object) -> Limits:
     """Return which limits of the tree act in steps of a method."""
-    if joint_limits is True and limit_efforts is None:  # A step of one state takes microseconds.
+    if joint_limits is True and limit_efforts is None:  # Fast path: a step of one state takes microseconds.
         return BOTH_LIMITS
     acts = as_bool(joint_limits, "joint_limits")
     clips = limit_efforts is None or as_bool(limit_efforts, "limit_efforts")
@@ -67,23 +67,23 @@ def check_limits(method: object, joint_limits: object, limit_efforts: object) ->
 
 
 def goes_back(numbers: Any, dt: Any) -> bool:
-    """Return whether a step in time is negative; a symbol is taken for a positive one."""
+    """Return whether the length of a step is negative; a symbol counts as positive."""
     return bool(np.any(numbers.known_values(dt) < 0.0))
 
 
 def take_operands(
     tree: MultibodyTree, operands: dict[str, object], *, of_steps: bool = False
 ) -> tuple[tuple[int, ...], list[Any]]:
-    """Return the leading axes that operands broadcast to, and positions, velocities and forces with them.
+    """Return the leading axes to which operands broadcast, and the operands broadcast to them.
 
     Parameters
     ----------
     tree : MultibodyTree
-        A finalized tree; anything else is refused.
+        A finalized tree; anything else raises an error.
     operands : dict of str to array_like
         Positions, velocities and forces, by the names of the arguments.
     of_steps : bool, optional
-        Whether there are forces of many steps.
+        Whether forces have an axis of steps.
     """
     compile_copy(tree)
     nv = tree.num_velocities
@@ -101,7 +101,7 @@ def take_operands(
 
 
 def as_spread_array(tree: MultibodyTree, value: Any, name: str, shape: Shape) -> Any:
-    """Return an array of the numbers of a tree; what `np.broadcast_to` repeats takes no memory here."""
+    """Return an array of the tree's scalar type; what `np.broadcast_to` repeats takes no memory here."""
     if type(value) is not np.ndarray or value.ndim < 2 or 0 not in value.strides[:-1]:
         return tree._numbers.as_float_array(value, name, shape)
     if not has_shape(value.shape, shape):
@@ -111,7 +111,7 @@ def as_spread_array(tree: MultibodyTree, value: Any, name: str, shape: Shape) ->
 
 
 def broadcast(leads: dict[str, tuple[int, ...]], batch: tuple[int, ...] | None = None) -> tuple[int, ...]:
-    """Return what the leading axes of arguments, by name, broadcast to: `batch`, where that is given."""
+    """Return the shape to which the leading axes of arguments, by name, broadcast: `batch`, if given."""
     for name, lead in leads.items():
         check_leading_axes(lead, name)
     try:
@@ -126,7 +126,7 @@ def broadcast(leads: dict[str, tuple[int, ...]], batch: tuple[int, ...] | None =
 
 
 def rows_of_samples(forces: FloatArray, batch: tuple[int, ...], count: int) -> FloatArray:
-    """Return forces (..., T, nv) as (count, T, nv), or (1, T, nv) where all samples have the same."""
+    """Return forces (..., T, nv) as (count, T, nv), or (1, T, nv) if all samples share them."""
     lead = forces.ndim - 2
     axes = zip(forces.shape[:lead], forces.strides[:lead], strict=True)
     if all(extent == 1 or (extent and step == 0) for extent, step in axes):

@@ -1,4 +1,4 @@
-"""What a tree computes, at every state of a trajectory, in lanes; and integrals of that."""
+"""Quantities of a tree at every state of a trajectory, computed in lanes; and their integrals over time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RESULTS", "VECTORS", "calc_over_time", "contacts_of", "integrals_over_steps"]
 
-# So many states are computed at once.
+# Number of states computed at once.
 _STATES_A_CALL = 1 << 14
 
 
@@ -41,17 +41,17 @@ def _calc_multipliers(context: Context, tau: FloatArray) -> Any:
 
 
 def _calc_contact_forces(context: Context, _: FloatArray) -> Any:
-    """Force at each point of each `PointContact`, one behind the other."""
+    """Force at each point of each `PointContact`, in one row."""
     forces: list[Any] = [flatten(x.calc_contact_forces(context), 2) for x in contacts_of(context.tree)]
     return np.concatenate([np.zeros((*context.batch_shape, 0)), *forces], axis=-1)
 
 
 def contacts_of(tree: MultibodyTree) -> list[PointContact]:
-    """Return the elements that act at points in contact."""
+    """Return the elements that act at contact points."""
     return [element for element in tree.force_elements if isinstance(element, PointContact)]
 
 
-#: What is computed of a batch of states, and of the forces there, by name.
+#: Functions of a batch of states and the forces there, by name.
 RESULTS: dict[str, Callable[[Context, FloatArray], Any]] = {
     "vdot": calc_vdot,
     "kinetic_energy": lambda context, _: context.tree.calc_kinetic_energy(context),
@@ -63,7 +63,7 @@ RESULTS: dict[str, Callable[[Context, FloatArray], Any]] = {
     "sensors": lambda context, tau: context.tree.calc_sensors(context, tau),
 }
 
-#: Those that are a vector for each state; the others are a number.
+#: Results that are a vector at each state; the others are scalars.
 VECTORS = frozenset(("vdot", "constraint_errors", "multipliers", "contact_forces", "sensors"))
 
 
@@ -75,11 +75,11 @@ def calc_over_time(
     Parameters
     ----------
     name : str
-        Which one.
+        Name of the quantity.
     context : Context
         Of one state or a batch.
     time, q, v, tau : ndarray, shapes (n,), (..., n, nq), (..., n, nv), (..., n, nv)
-        States, and forces there.
+        States and the forces there.
 
     Returns
     -------
@@ -98,8 +98,8 @@ def calc_over_time(
 def integrals_over_steps(time: FloatArray, rate: FloatArray) -> FloatArray:
     """Return the integrals between successive samples, (..., n - 1), of a rate (..., n).
 
-    Of the cubic polynomial through the two samples and their neighbours where all are equally far apart, at
-    either end of the one polynomial through four; otherwise by the trapezoidal rule.
+    If all steps are equal, they are those of the cubic polynomial through the two samples and their
+    neighbours (at either end, through the nearest four samples), otherwise of the trapezoidal rule.
     """
     steps = np.diff(time)
     integrals: FloatArray = 0.5 * steps * (rate[..., :-1] + rate[..., 1:])

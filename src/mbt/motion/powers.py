@@ -1,4 +1,4 @@
-"""What each element gives to a motion: the power of its forces, and the change of its potential energy."""
+"""Energy that each element gives to a motion: the power of its forces and of its potential energy."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ CONTROL = "control and actuators"
 APPLIED = "applied forces"
 _LIMITS = "position limits"
 _SHAPES = "contact of shapes"
-# How far a state moves for a difference [rad, m].
+# Step of the finite differences [rad, m].
 _PART_OF_RADIAN = 1e-3
 
 
 def place(part: Trajectory, context: Context, now: slice) -> Any:
-    """Return a Context of some samples of a trajectory."""
+    """Return a Context with some samples of a trajectory as a batch."""
     moving = repeat_context(context, part.time[now].size)
     moving.time, moving.q, moving.v = part.time[now], part.q[..., now, :], part.v[..., now, :]
     return moving
@@ -47,13 +47,13 @@ def potentials_of(moving: Any) -> dict[str, FloatArray]:
 
 
 def calc_given(part: Trajectory, moving: Any, now: slice) -> dict[str, Any]:
-    """Return what each element gives at some samples of a trajectory [W], by name.
+    """Return the power that each element gives at some samples of a trajectory [W], by name.
 
-    The power of its forces by themselves, not what it says of it, and the rate of its potential energy.
-    Forces take from the bodies what the potential energy gains along v: they give nothing then. By
-    differences at each state; what the steps of the integration make of it is another thing.
+    It is the power computed from the forces, not the one the element reports, plus the rate of its potential
+    energy: zero for forces that take from the bodies exactly what the potential energy gains. Finite
+    differences at each state give the rates, whatever the integration makes of them.
 
-    Of implicit steps they are the forces in the step behind a sample, with the velocity in its middle.
+    For implicit steps: the forces in the step after a sample, with the velocity in the middle of the step.
     """
     tau = part.tau[..., now, :]
     if part._moved is None:
@@ -71,10 +71,10 @@ def calc_given(part: Trajectory, moving: Any, now: slice) -> dict[str, Any]:
 
 
 def _rates_of_potentials(moving: Any) -> dict[str, FloatArray]:
-    """Return the rates of the potential energies along v and in time [W], of an error of the fourth order."""
+    """Return the rates of the potential energies along v and in time [W], of fourth order."""
     tree, time, q, v = moving.tree, moving.time, moving.q, moving.v
     speed = np.abs(v).sum(-1)
-    # Of a sample that is not finite, as the last one of a motion that ended early, neither are the rates.
+    # Rates are not finite for a sample that is not, such as the last of a motion that ended early.
     h = _PART_OF_RADIAN / (np.where(np.isfinite(speed), speed, 0.0) + 1.0)
 
     def difference(dt: FloatArray) -> dict[str, FloatArray]:
@@ -155,7 +155,7 @@ def _powers_of_steps(moving: Any, along: Any, tau: FloatArray, moved: FloatArray
             powers[element._label] = _power_of_element(element, moving, along)
         if isinstance(element, JointFriction | DoorHinge):
             dof = element.joint.velocity_start
-            # Of several on one joint each has its share.
+            # Several elements on one joint share its friction.
             all_of_them = sum(_friction_at_rest(x, moving) for x in frictions if x.joint is element.joint)
             force = (
                 _friction_at_rest(element, moving) / np.fmax(all_of_them, 1e-300) * told.friction[..., dof]
@@ -177,7 +177,7 @@ def _powers_of_steps(moving: Any, along: Any, tau: FloatArray, moved: FloatArray
 
 
 def at_end(element: SpringsAndDampers, moving: Any, v1: FloatArray, moved: FloatArray) -> Any:
-    """Return a Context in which an element exerts what it did in the steps: ``-k (s + h u) - d u``."""
+    """Return a Context in which an element exerts the force of the step: ``-k (s + h u) - d u``."""
     end = moving.clone()
     end.v = v1
     k, d = element._get_constants(end)
@@ -186,14 +186,14 @@ def at_end(element: SpringsAndDampers, moving: Any, v1: FloatArray, moved: Float
 
 
 def _friction_at_rest(element: Any, moving: Any) -> Any:
-    """Return the largest friction of an element on a joint [N m, N]."""
+    """Return the largest friction of an element at rest on a joint [N m, N]."""
     if isinstance(element, JointFriction):
         return element.get_breakaway_friction(moving)
     return calc_door_friction(element.get_config(moving), 0.0)
 
 
 def _velocities_of_points(element: PointContact, along: Any) -> Any:
-    """Return how the points of an element move, along the axes of the plane, (..., num_points, 3)."""
+    """Return the velocities of an element's points, along the axes of the plane, (..., num_points, 3)."""
     F, A = element.frame, element.half_space_frame
     points = np.swapaxes(element.get_p_FC(along), -1, -2)
     J = along.tree.calc_jacobian_translational_velocity(along, "v", F, points, A, A)

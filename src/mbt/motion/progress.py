@@ -1,4 +1,4 @@
-"""How far a long call is."""
+"""Progress of a long call."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ __all__ = ["Progress"]
 
 
 class Progress:
-    """Tells the share that is done to a function, or to a bar of `tqdm` where that is installed.
+    """Reports the fraction done to a function, or to a bar of `tqdm` if that is installed.
 
     Parameters
     ----------
     progress : bool or callable
-        True for the bar, or a function of the share done, from 0 to 1.
+        True for the bar, or a function of the fraction done, from 0 to 1.
     what : str, optional
-        What the bar is called.
+        Title of the bar.
     """
 
     def __init__(self, progress: bool | Callable[[float], object], what: str = "simulate") -> None:
         if not isinstance(progress, bool) and not callable(progress):
             raise ArgumentTypeError(
-                "progress: expected True, False or a function of the share that is done, "
+                "progress: expected True, False or a function of the fraction done, "
                 f"got {type(progress).__name__}"
             )
         self._tell: Any = progress if callable(progress) else None
@@ -40,14 +40,14 @@ class Progress:
         if self._wants_bar:
             try:
                 from tqdm.auto import tqdm
-            except ImportError:  # Then there is none.
+            except ImportError:  # Then no bar is shown.
                 return self
             form = "{desc}: {percentage:3.0f}%|{bar}| [{elapsed}<{remaining}]"
             self._bar = tqdm(total=1.0, desc=self._what, bar_format=form)
         return self
 
     def report(self, share: float) -> None:
-        """Tell the share that is done."""
+        """Report the fraction done."""
         if self._tell is not None:
             self._tell(min(share, 1.0))
         elif self._bar is not None:

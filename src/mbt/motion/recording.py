@@ -1,4 +1,4 @@
-"""What a simulation leaves behind, as it goes."""
+"""The states and forces that a simulation records, and how it ended."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ if TYPE_CHECKING:
 
 __all__ = ["NOT_FINITE", "Recording"]
 
-#: Why most simulations fail.
+#: Reason of most failures.
 NOT_FINITE = "the state is not finite"
 
 
 class Recording:
-    """States that are kept, with the forces behind each of them.
+    """The states that are kept, and the forces after each of them.
 
     Parameters
     ----------
     time : float
-        Of the first state.
+        Time of the first state [s].
     state : ndarray, shape (..., num_positions + num_velocities)
         The first state.
 
     Attributes
     ----------
     num_steps : int
-        Steps that were made.
+        Number of steps taken.
     status : str
         "completed", "event" or "failed".
     message : str
@@ -38,9 +38,9 @@ class Recording:
     undefined_events : dict of int to float
         When an event function returned NaN for the first time [s], by its number.
     solver : SolverSteps or None
-        Of implicit steps: what the solver did in each.
+        Of implicit steps: the solver's results for each step.
     refused_tau : ndarray, shape (num_velocities,), or None
-        Forces for which a solver that chooses its steps found accelerations that were not finite.
+        Forces for which a solver with variable steps found accelerations that were not finite.
     """
 
     def __init__(self, time: float, state: FloatArray) -> None:
@@ -60,7 +60,7 @@ class Recording:
         self._states.append(states)
 
     def add_forces(self, tau: FloatArray, last: FloatArray) -> None:
-        """Keep the forces behind states, (..., n, k), from the first on; and those of the last step."""
+        """Keep the forces after states, (..., n, k), from the first on; and those of the last step."""
         self._taus.append(tau)
         self._last_tau = last
 
@@ -71,12 +71,12 @@ class Recording:
         self.add(np.array([passage.time]), np.concatenate([passage.q, passage.v])[np.newaxis])
 
     def fail(self, time: float, reason: str) -> None:
-        """End before the time is over."""
+        """End the simulation early, as failed."""
         self.status, self.message = "failed", f"after {time:.9g} s: {reason}"
 
     def assemble(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return times (n,), states (..., n, nq + nv) and forces (..., n, k)."""
         times, states = np.concatenate(self._times), np.concatenate(self._states, axis=-2)
-        # Nothing is known behind the last state, if that is not one in between.
+        # Unless a failed step followed the last state, repeat the forces of the last step there.
         tau = np.concatenate([*self._taus, self._last_tau[..., np.newaxis, :]], axis=-2)
         return times, states, tau[..., : times.size, :]

@@ -1,4 +1,4 @@
-"""Steps of time, many in a row: compiled, in lanes, on threads."""
+"""Many steps of time in a row: compiled, in lanes, on threads."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ if TYPE_CHECKING:
 
 __all__ = ["core_of", "rollout", "rollout_context", "step"]
 
-# Accelerations of bodies in one call: of a block of lanes, some hundredths of a second.
+# Accelerations of bodies per call: for a block of lanes this takes some hundredths of a second.
 _WORK_A_CALL = 250_000
 
-# Of one call: its first step, and the integers of the quantity.
+# A call: its first step, and the integers that select the quantity.
 Call = tuple[int, tuple[int, int, int, int, int]]
 
 
@@ -61,7 +61,7 @@ def step(
     contacts: TouchingShapes | None = None,
     out: tuple[FloatArray | None, FloatArray | None] | None = None,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the state one step of time later.
+    """Return the state after one step of time.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def step(
     method : {"semi_implicit_euler", "rk4", "implicit"}, optional
         How the step is made, see `rollout`.
     joint_limits : bool, optional
-        Whether position limits act in steps of ``method="implicit"``. Other methods know no limits.
+        Whether position limits act in steps of ``method="implicit"``. Other methods ignore limits.
     limit_efforts : bool, optional
         Whether steps of ``method="implicit"`` clip `tau` and servos, together, to
         ``tree.effort_lower_limits`` and ``tree.effort_upper_limits``: by default they do. With other methods
@@ -97,11 +97,11 @@ def step(
     Raises
     ------
     ArgumentValueError
-        When there is no such method, or `dt` is not finite.
+        If there is no such method, or `dt` is not finite.
     ShapeError, ArgumentTypeError
-        When an array is not of the right shape or type.
+        If an array does not have the right shape or type.
     SingularityError
-        When a single state has no accelerations; in a batch that sample is NaN.
+        If a single state has no accelerations; in a batch that sample is NaN.
 
     See Also
     --------
@@ -119,7 +119,7 @@ def step(
         _check_contacts(contacts, tree, method)
     elif number == IMPLICIT:
         core = core_of(tree, limits)
-        # Straight from exact arrays of one state; None where there is more to do.
+        # Fast path for exact arrays of one state; None if there is more to do.
         if core is not None and isinstance(dt, float) and 0.0 < dt < math.inf:
             states = core.step(tree, q, v, tau, dt, out)
     else:
@@ -151,8 +151,8 @@ def rollout(
     """Return the initial state and the states after steps of equal length.
 
     Gravity, the other force elements and joint damping act, with the default parameters of the tree. The
-    result of a sample depends neither on the others nor on the number of threads. If forward dynamics has no
-    solution, a sample is NaN from there on.
+    result of a sample does not depend on the other samples or on the number of threads. If forward dynamics
+    has no solution, a sample is NaN from there on.
 
     Parameters
     ----------
@@ -194,16 +194,16 @@ def rollout(
     Raises
     ------
     ArgumentValueError
-        When there is no such method, or `dt` is not finite.
+        If there is no such method, or `dt` is not finite.
     ShapeError, ArgumentTypeError
-        When an array is not of the right shape or type.
+        If an array does not have the right shape or type.
     SingularityError
-        When the accelerations of a single initial state do not exist.
+        If the accelerations of a single initial state do not exist.
 
     Notes
     -----
-    There is no Context here that has the targets of servos: with ``method="implicit"`` they hold their
-    default ones, with other methods they exert nothing. `MultibodyTree.rollout` and `mbt.simulate` take
+    Without a Context the targets of servos cannot be set: with ``method="implicit"`` servos hold their
+    default targets, with other methods they exert nothing. `MultibodyTree.rollout` and `mbt.simulate` take
     targets. Or add ``stiffness * (q_d - q) + damping * (v_d - v)`` to `tau` in each step, or
     ``tree.calc_servo_efforts(context) @ tree.actuation_matrix.T``.
 
@@ -260,9 +260,9 @@ def rollout_context(
     contacts: TouchingShapes | None = None,
     limits: Limits = BOTH_LIMITS,
 ) -> tuple[Any, Any]:
-    """Return the states that a Context gets to, with its parameters and inputs; it stays as it is.
+    """Return the states that a Context reaches, with its parameters and inputs; it is not changed.
 
-    `limits` are those of `check_limits`.
+    `limits` are those that `check_limits` returns.
     """
     tree, number = context.tree, check_method(method)
     if contacts is not None:
@@ -293,7 +293,7 @@ def rollout_context(
         return _fill_rows(context, calls, join(front), forces, num_kept, outs)
     q, v = _append_states(context.clone(), calls, front, forces)
     if np.isnan(context._numbers.known_values(v[-1])).any():
-        # A state without accelerations: an error tells why.
+        # A state has no accelerations: this raises an error that explains it.
         tree.calc_forward_dynamics(context, forces[0])
     return write_parts(context._numbers, outs, (q, v))
 
@@ -305,7 +305,7 @@ def _check_contacts(contacts: object, tree: MultibodyTree, method: object) -> No
 
 
 def _check_out(context: Context, out: object, num_states: int) -> tuple[Any, Any]:
-    """Return arrays to write positions and velocities into; None stands for a new one."""
+    """Return arrays for positions and velocities; a new one in place of None."""
     if out is None:
         return None, None
     sizes = context.tree.num_positions, context.tree.num_velocities
@@ -314,7 +314,7 @@ def _check_out(context: Context, out: object, num_states: int) -> tuple[Any, Any
 
 
 def _append_states(context: Any, calls: list[Call], front: list[Any], forces: Any) -> tuple[Any, Any]:
-    """Return the states of one state of any numbers, which moves a Context from call to call."""
+    """Return the states of one state of any scalar type, moving a Context from call to call."""
     nq = context.tree.num_positions
     states = [join((context.q, context.v))[np.newaxis]]
     for first, (method, count, every, held, with_forces) in calls:
@@ -331,7 +331,7 @@ def _append_states(context: Any, calls: list[Call], front: list[Any], forces: An
 def _fill_rows(
     context: Any, calls: list[Call], front: Any, forces: Any, num_kept: int, outs: tuple[Any, Any]
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the states of all samples, which lanes write where they belong."""
+    """Return the states of all samples; lanes write them in place."""
     batch, count = context.batch_shape, math.prod(context.batch_shape)
     q, v = (
         np.empty((*batch, num_kept + 1, x.shape[-1])) if out is None else out
@@ -356,10 +356,10 @@ def _fill_rows(
 def _move_in_python(
     context: Context, forces: Any, dt: Any, method: int, num_kept: int, every: int
 ) -> tuple[Any, Any]:
-    """Return the states step by step: elements in Python compute their forces in each of them."""
+    """Return the states, one step after the other: elements in Python compute their forces in each step."""
     moving = context.clone()
     if num_kept:
-        # A state without accelerations: an error tells why.
+        # A state has no accelerations: this raises an error that explains it.
         moving.tree.calc_forward_dynamics(moving, forces[..., 0, :])
     states = [(moving.q, moving.v)]
     for i in range(num_kept * every):
@@ -371,10 +371,10 @@ def _move_in_python(
 
 
 def core_of(tree: MultibodyTree, limits: Limits) -> ImplicitCore | None:
-    """Return what makes implicit steps with the default parameters; None where Python or other numbers do."""
+    """Return the core of implicit steps, default parameters; None for elements in Python or other scalars."""
     try:
         core = tree._implicit_cores.get(limits)
-    except AttributeError:  # no tree: the next call says so
+    except AttributeError:  # not a tree: the next call raises the error
         core = None
     if core is None:
         compile_copy(tree)
@@ -431,7 +431,7 @@ def _move_implicitly(
 
 
 def _without_repeats(forces: Any) -> Any:
-    """Return forces (..., T, nv), or (..., 1, nv) where a broadcast array has the same in all steps."""
+    """Return forces (..., T, nv), or (..., 1, nv) if a broadcast array repeats one row for all steps."""
     is_repeated = isinstance(forces, np.ndarray) and forces.strides[-2] == 0 and forces.shape[-2] > 1
     return forces[..., :1, :] if is_repeated else forces
 
@@ -461,7 +461,7 @@ def _roll_out(
     if 0 in batch:
         q, v = _roll_out_nothing(tree, batch, arrays[2], dt, **options)
     else:
-        # Others compute one state after the other.
+        # Other scalar types compute one state after the other.
         paths = [_roll_out(tree, (), [x[i] for x in arrays], dt, **options) for i in np.ndindex(batch)]
         q, v = (np.stack(part).reshape(*batch, *part[0].shape) for part in zip(*paths, strict=True))
     outs = (None, None) if out is None else check_parts(out, [q.shape, v.shape], tree._numbers)
@@ -480,7 +480,7 @@ def _roll_out_with(
     every: Any = 1,
     **_: Any,
 ) -> tuple[FloatArray, FloatArray] | None:
-    """Return the same without a Context; None where one state has no first step, which a Context explains."""
+    """Return the same without a Context; None if a single state has no first step: a Context explains it."""
     from mbt.motion.implicit import check_step, roll_out_samples
 
     numbers = cast(Any, tree._numbers)
@@ -502,7 +502,7 @@ def _roll_out_with(
 def _roll_out_nothing(
     tree: MultibodyTree, batch: tuple[int, ...], forces: Any, dt: object, *, every: Any = 1, **options: Any
 ) -> tuple[Any, Any]:
-    """Return the rollouts of no state; what is refused of others is refused."""
+    """Return the rollouts of an empty batch; arguments are checked as usual."""
     none = forces.reshape(-1, tree.num_velocities)[:0]
     rollout_context(tree.create_default_context(), none, dt, every=every, **options)
     rows, numbers = forces.shape[-2] // every + 1, cast(Any, tree._numbers)
@@ -511,7 +511,7 @@ def _roll_out_nothing(
 
 
 def _calls(total: int, every: int, most: int) -> Iterator[tuple[int, int, int]]:
-    """Yield the first step of each call, how many it makes, `most` or less, and how many lead to a state."""
+    """Yield a call's first step, its number of steps (at most `most`), and the steps between kept states."""
     if every <= most:
         size = most // every * every
         for first in range(0, total, size):
@@ -519,15 +519,15 @@ def _calls(total: int, every: int, most: int) -> Iterator[tuple[int, int, int]]:
     else:
         for end in range(every, total + 1, every):
             for first in range(end - every, end, most):
-                # More than it makes where it is not the last one before a state that is kept.
+                # `end - first` exceeds the steps of the call unless the call reaches the next kept state.
                 yield first, min(most, end - first), end - first
 
 
 def _join_forces(context: Context, h: Any, tau: Any) -> tuple[list[Any], Any]:
-    """Return dt and body forces where there are any, one behind the other, and all generalized forces."""
+    """Return dt and body forces (if any), flattened, and all generalized forces."""
     tree = context.tree
     front = [h[..., np.newaxis]]
-    # Contexts of one state of doubles do not tell whether somebody has set it.
+    # Contexts of one state of doubles do not tell whether their actuation was set.
     if tree.joint_actuators and getattr(context, "_has_actuation", True):
         dofs = [actuator.velocity_start for actuator in tree.joint_actuators]
         tau = context._numbers.add_at(tau, dofs, context.actuation[..., np.newaxis, :])

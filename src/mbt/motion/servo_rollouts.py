@@ -30,9 +30,9 @@ def rollout_with_servos(
     every: object,
     contacts: TouchingShapes | None,
 ) -> tuple[Any, Any]:
-    """Return the states that a Context gets to, as `rollout_context`, with its servos.
+    """Return the states that a Context with servos reaches, as `rollout_context` does.
 
-    Their efforts are those at the beginning of each step.
+    Servo efforts are those at the beginning of each step.
     """
     tree = context.tree
     forces = as_spread_array(tree, tau, "tau", (..., None, tree.num_velocities))
@@ -44,18 +44,18 @@ def rollout_with_servos(
     outs: Any = (None, None)
     if out is not None:
         outs = check_parts(out, [(*batch, num_kept + 1, n) for n in sizes], context._numbers)
-    # What is refused of the first step, is refused of all.
+    # Arguments of later steps are the same, so checking the first step is enough.
     rollout_context(context, forces[..., :0, :], dt, method=method, contacts=contacts)
     q, v = (np.full((*batch, num_kept + 1, n), np.nan) for n in sizes)
     moving, start = context.clone(), context.time
-    # In the order of `mbt.simulate`: sums round alike.
+    # In the order of `mbt.simulate`, so that sums round alike.
     dofs = [actuator.velocity_start for actuator in tree.joint_actuators]
     forces = context._numbers.add_at(forces, dofs, context.actuation[..., np.newaxis, :])
     moving.actuation = np.zeros_like(context.actuation)
     q[..., 0, :], v[..., 0, :] = moving.q, moving.v
     B = tree.actuation_matrix[:, servos.actuators].T
     for i in range(num_kept * stride):
-        with np.errstate(invalid="ignore"):  # of a sample that is not finite
+        with np.errstate(invalid="ignore"):  # from samples that are not finite
             efforts = calc_efforts(servos, moving.q, moving.v) @ B
         try:
             q1, v1 = rollout_context(

@@ -1,4 +1,4 @@
-"""Targets of servos over time: those of each step of a simulation, or functions of time and state."""
+"""Targets of servos over time: for each step of a simulation, or functions of time and state."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ __all__ = ["ServoTargets"]
 
 
 class ServoTargets:
-    """What the servos drive to, in each step.
+    """The targets of the servos in each step.
 
     Parameters
     ----------
     positions, velocities : None, array_like or callable
-        See `simulate`. None leaves the targets of the Context.
+        See `simulate`. None keeps the targets of the Context.
     servos : Servos
-        Of the Context.
+        The servos of the Context.
     batch : tuple of int
-        Its batch shape.
+        Batch shape of the Context.
     num_actuators, num_steps : int
-        Of the tree; so many rows an array has.
+        Number of actuators of the tree; number of rows that an array must have.
 
     Attributes
     ----------
     q_d, v_d : ndarray, shape (..., num_servos)
-        Of the step that is being made.
+        Targets in the current step.
     """
 
     def __init__(
@@ -55,19 +55,19 @@ class ServoTargets:
         self._velocities = self._read(velocities, "servo_velocities")
 
     def move_to(self, step: int, time: float, q: FloatArray, v: FloatArray) -> None:
-        """Take the targets of a step that begins at this time and state."""
+        """Set the targets for a step that begins at this time and state."""
         if self._positions is not None:
             self.q_d = self._at(self._positions, "servo_positions", step, time, q, v)
         if self._velocities is not None:
             self.v_d = self._at(self._velocities, "servo_velocities", step, time, q, v)
 
     def _read(self, targets: Any, name: str) -> Any:
-        """Return a function, or rows of each step."""
+        """Return a function, or an array with a row for each step."""
         if targets is None:
             return None
         if not self._columns.size:
             raise ArgumentValueError(
-                f"{name}: expected none, for no actuator of the tree is a servo: {CURE_OF_MOTORS}"
+                f"{name}: expected none, as no actuator of the tree is a servo: {CURE_OF_MOTORS}"
             )
         if callable(targets):
             return targets

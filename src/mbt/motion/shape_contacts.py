@@ -1,4 +1,4 @@
-"""What touched over time, in implicit steps with contact of shapes."""
+"""The shapes that touched over time, in implicit steps with contact of shapes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ __all__ = [
 
 @runtime_checkable
 class TouchingShapes(Protocol):
-    """What a `mbt.ShapeContact` is to a simulation."""
+    """The interface of `mbt.ShapeContact` that a simulation uses."""
 
     @property
     def tree(self) -> MultibodyTree:
@@ -43,14 +43,14 @@ class TouchingShapes(Protocol):
 
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
-        """What the pairs are called."""
+        """Names of the pairs."""
 
     @property
     def stiffness(self) -> FloatArray:
-        """Of a point of each pair [N/m], (num_pairs,)."""
+        """Stiffness of a contact point of each pair [N/m], (num_pairs,)."""
 
     def core(self) -> ContactCore:
-        """Return what steps work with."""
+        """Return the compiled contact that steps use."""
 
     def nodes_of_pairs(self) -> npt.NDArray[np.intp]:
         """Return the nodes of the bodies of each pair, (num_pairs, 2)."""
@@ -62,15 +62,15 @@ class ContactSample(NamedTuple):
     Attributes
     ----------
     names : tuple of pairs of str
-        What touched, of each point.
+        The pair of shapes of each point.
     pair : ndarray of int, shape (n,)
-        Place of the pair in ``scene.pairs``.
+        Index of the pair in ``scene.pairs``.
     p_W : ndarray, shape (n, 3)
         Points in World [m].
     n_W : ndarray, shape (n, 3)
-        Unit normals from the first to the second of the pair, in World.
+        Unit normals from the first to the second shape of the pair, in World.
     force_W : ndarray, shape (n, 3)
-        Forces on the second one, with friction, in World [N]; the first one gets the opposite.
+        Forces on the second shape, with friction, in World [N]; the first one gets the opposite.
     gap : ndarray, shape (n,)
         Distance of the surfaces at the beginning of the step [m], negative where they overlap.
     """
@@ -85,21 +85,21 @@ class ContactSample(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ContactsOverTime:
-    """The points where shapes pushed each other, K in all samples of a trajectory.
+    """The points where shapes pushed each other, K points in all samples of a trajectory.
 
-    ``contacts[i]`` is the `ContactSample` of sample i, in the step behind it; ``len`` is the number of
+    ``contacts[i]`` is the `ContactSample` of sample i, in the step after it; ``len`` is the number of
     samples.
 
     Attributes
     ----------
     pairs : tuple of pairs of str
-        Those of the scene.
+        The pairs of the scene.
     num_samples : int
-        Of the trajectory.
+        Number of samples of the trajectory.
     sample : ndarray of int, shape (K,)
-        The sample that a point belongs to; it grows.
+        The sample that each point belongs to, in ascending order.
     pair, p_W, n_W, force_W, gap
-        As in `ContactSample`, of all samples.
+        As in `ContactSample`, for all samples.
     """
 
     pairs: tuple[tuple[str, str], ...]
@@ -116,7 +116,7 @@ class ContactsOverTime:
         return self.num_samples
 
     def __getitem__(self, i: SupportsIndex) -> ContactSample:
-        """Return those of one sample."""
+        """Return the contacts of one sample."""
         try:
             index = operator.index(i)
         except TypeError:
@@ -132,28 +132,28 @@ class ContactsOverTime:
         )
 
     def __iter__(self) -> Iterator[ContactSample]:
-        """Go through the samples."""
+        """Iterate over the samples."""
         return (self[i] for i in range(self.num_samples))
 
     def __repr__(self) -> str:
-        """Tell how many."""
+        """Return the number of points."""
         return f"<contacts of {self.num_samples} samples: {self.sample.size} points>"
 
 
 def check_contacts(contacts: object, tree: MultibodyTree, method: object) -> None:
-    """Refuse what cannot act in a simulation.
+    """Raise for contacts that cannot act in a simulation.
 
     Raises
     ------
     ArgumentTypeError, ArgumentValueError
-        When it is no `ShapeContact`, or one of another tree, or the method is not the implicit one.
+        If it is not a `ShapeContact`, or one of another tree, or the method is not the implicit one.
     """
     if not isinstance(contacts, TouchingShapes):
         raise ArgumentTypeError(f"contacts: expected a mbt.ShapeContact, got {quote(contacts)}")
     if contacts.tree is not tree:
         raise ArgumentValueError(
-            "contacts: expected those of this tree, got those of another one; of an edited tree they are "
-            "mbt.ShapeContact(mbt.CollisionModel(tree, obstacles=...))"
+            "contacts: expected contacts of this tree, got those of another one; for an edited tree "
+            "create mbt.ShapeContact(mbt.CollisionModel(tree, obstacles=...))"
         )
     if method != "implicit":
         raise ArgumentValueError(
@@ -164,7 +164,7 @@ def check_contacts(contacts: object, tree: MultibodyTree, method: object) -> Non
 def find_touches(
     trajectory: Trajectory, context: Context, along: FloatArray
 ) -> list[tuple[FloatArray, FloatArray]]:
-    """Return what each sample of the batch did: rows of points, and powers."""
+    """Return what happened in each sample of the batch: rows of points, and powers."""
     from mbt.motion.implicit import make_core
 
     moved: Any = trajectory._moved
@@ -180,7 +180,7 @@ def find_touches(
 
 
 def calc_contacts(trajectory: Trajectory, context: Context, contact: TouchingShapes) -> ContactsOverTime:
-    """Return what touched, of a trajectory of one state."""
+    """Return the contacts of a trajectory of one state."""
     ((rows, _),) = find_touches(trajectory, context, trajectory.v)
     for array in (sample := rows[:, 0].astype(np.intp), pair := rows[:, 1].astype(np.intp), rows):
         array.flags.writeable = False

@@ -1,4 +1,4 @@
-"""Simulation, for people: `simulate`."""
+"""Simulation for interactive use: `simulate`."""
 
 from __future__ import annotations
 
@@ -59,20 +59,20 @@ def simulate(
     tree : MultibodyTree
         A finalized tree.
     context : Context
-        Initial state, inputs and parameters, of one state or of a batch, whose samples are computed side by
-        side.
+        Initial state, inputs and parameters, of one state or of a batch, whose samples are computed in
+        parallel.
     duration : float
         Duration [s]. If it is not a multiple of `dt` the last step is shorter.
     dt : float, optional
         Length of a step [s]. SciPy's solvers choose their steps, and `dt` is the time between samples.
     method : str, optional
         ``"implicit"`` (of order one), which stays stable with stiff joints, limits, dry friction and contact;
-        ``"semi_implicit_euler"`` (of order one) or ``"rk4"`` (of order four), which know no limits; all are
+        ``"semi_implicit_euler"`` (of order one) or ``"rk4"`` (of order four), which ignore limits; all are
         compiled, see `mbt.functional.rollout`. Or a solver of SciPy, for one state: ``"RK23"``, ``"RK45"``,
         ``"DOP853"``, ``"LSODA"``, and for stiff models ``"Radau"``, ``"BDF"``. By default ``"implicit"`` if
         the model has anything that slows or stops a motion: position limits, servos, joint damping, friction,
         dampers, contact; else ``"semi_implicit_euler"``, which keeps the energy of what swings freely.
-        ``trajectory.method`` tells.
+        ``trajectory.method`` holds the choice.
     control : array_like, shape (..., n, num_velocities) or (num_velocities,), or callable, optional
         Generalized forces [N m, N]: an array has a row for each of the n steps, or one for all. A function
         ``control(time, q, v) -> tau``, shape (..., num_velocities), is called before each step of fixed
@@ -81,7 +81,7 @@ def simulate(
     servo_positions, servo_velocities : array_like or callable, optional
         Targets of the servos [rad, m], [rad/s, m/s], in place of those of the Context: an array of shape
         (..., n, num_actuators) or (num_actuators,), or a function of ``(time, q, v)`` that returns shape
-        (..., num_actuators), called as `control` is. Columns of plain motors count for nothing.
+        (..., num_actuators), called as `control` is. Columns of plain motors have no effect.
     events : callable or sequence of callable, optional
         Functions ``event(time, q, v) -> float`` of one state. The simulation locates sign changes to
         rounding, by a shorter step of the method or on the interpolant of the solver. The attribute
@@ -91,18 +91,18 @@ def simulate(
         Keep every n-th step; the final state is always kept.
     limit_efforts : bool, optional
         Clip the control and the actuation, together, to ``tree.effort_lower_limits`` and
-        ``tree.effort_upper_limits``; ``trajectory.num_limited`` tells how often. By default steps of
+        ``tree.effort_upper_limits``; ``trajectory.num_limited`` counts how often. By default steps of
         ``method="implicit"`` do, servos included, and other methods do not.
     joint_limits : bool, optional
-        Whether position limits act in steps of ``method="implicit"``. Other methods know no limits.
+        Whether position limits act in steps of ``method="implicit"``. Other methods ignore limits.
     velocity_limits : bool, optional
-        Whether velocity limits act, as those of positions do, with ``method="implicit"``.
+        Whether velocity limits act too, with ``method="implicit"``.
     contacts : ShapeContact, optional
-        Shapes that touch, with ``method="implicit"``. ``trajectory.contacts`` tells what did.
+        Shapes that touch, with ``method="implicit"``. ``trajectory.contacts`` lists the contacts.
     rtol, atol : float, optional
         Relative and absolute tolerance of a solver of SciPy, of positions and velocities.
     progress : bool or callable, optional
-        True shows a bar if `tqdm` is installed. A function is called with the share done, from 0 to 1.
+        True shows a bar if `tqdm` is installed. A function is called with the fraction done, from 0 to 1.
 
     Returns
     -------
@@ -111,23 +111,23 @@ def simulate(
     Raises
     ------
     ArgumentValueError, ShapeError, ArgumentTypeError
-        When an argument cannot be used, or ``context.time`` is so large that ``time + dt`` is no later.
+        If an argument cannot be used, or ``context.time`` is so large that ``time + dt`` is no later.
     ContextMismatchError
-        When the Context is of another tree.
+        If the Context belongs to another tree.
     SingularityError
-        When a degree of freedom has no inertia in the initial state.
+        If a degree of freedom has no inertia in the initial state.
     MissingPackageError
-        When `method` is a solver of SciPy, and SciPy is not installed.
+        If `method` is a solver of SciPy, and SciPy is not installed.
 
     Warns
     -----
     SimulationWarning
-        When the simulation of one state fails: it returns the samples so far, with the status "failed" and a
-        message that names cause and cure. In a batch such samples are NaN from there on. Also when a joint
-        passes a position limit or starts as far outside as degrees are, steps of fixed length are too long
-        for an element or for a spinning body, something starts deep within something else, an event function
-        returns NaN, or constraints of one state open, begin open and do not close, contradict each other or,
-        because of numbers with few digits, lock a mechanism.
+        If the simulation of one state fails: it returns the samples so far, with the status "failed" and a
+        message that names cause and remedy. In a batch such samples are NaN from there on. Also if a joint
+        passes a position limit or starts so far outside that its angle seems to be in degrees, steps of fixed
+        length are too long for an element or for a spinning body, bodies overlap deeply at the start, an
+        event function returns NaN, or constraints of one state open, begin open and do not close, contradict
+        each other or, because of numbers with few digits, lock a mechanism.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""Simulation by the solvers of SciPy, which choose their steps."""
+"""Simulation with SciPy's solvers, which choose the lengths of their steps."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ __all__ = ["SOLVERS", "simulate_with_solver"]
 #: Solvers of `scipy.integrate`.
 SOLVERS = ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")
 
-# Steps so many in a row must get so far, as a part of the duration: otherwise a simulation would never end.
+# This many steps in a row must advance by this fraction of the duration: or a simulation would never end.
 _STEPS_IN_A_ROW = 1000
 _LEAST_ADVANCE = 1e-5
-# After a derivative that is not finite, the solver begins again with this part of the step.
+# After a derivative that is not finite, the solver restarts with this fraction of the step.
 _SHORTER = 0.1
-# Of the duration: a step shorter than this leads nowhere.
+# Shortest step, as a fraction of the duration.
 _LEAST_STEP = 1e-13
 
 
@@ -38,14 +38,14 @@ class _NotFiniteError(Exception):
 
 
 def simulate_with_solver(task: Task) -> tuple[Recording, tuple[EventStates, ...]]:
-    """Do a task with a solver of SciPy; return what was recorded, and the events.
+    """Run a task with a solver of SciPy; return the recording and the events.
 
     Raises
     ------
     ArgumentValueError
-        When there is more than one state.
+        If there is more than one state.
     MissingPackageError
-        When SciPy is not installed.
+        If SciPy is not installed.
     """
     if task.context.batch_shape:
         raise ArgumentValueError(
@@ -64,7 +64,7 @@ def simulate_with_solver(task: Task) -> tuple[Recording, tuple[EventStates, ...]
 
 
 class _Run:
-    """A task on its way. A state of the solver is ``[u; v]``, of the present chart."""
+    """A running task. A state of the solver is ``[u; v]``, of the current chart."""
 
     def __init__(self, task: Task, solver_type: Any) -> None:
         self.task, self.solver_type = task, solver_type
@@ -73,26 +73,26 @@ class _Run:
         self.recording = Recording(task.start, np.concatenate([context.q, context.v]))
         self.monitor = EventMonitor(task.events, task.start, context.q, context.v)
         self.recording.undefined_events = self.monitor.undefined
-        # Where states are wanted.
+        # Times of samples.
         steps = np.arange(0, task.num_steps, task.every)
         self.samples = np.append(task.start + task.dt * steps, task.start + task.duration)
         self.num_sampled = 1
         self.reached = task.start
         self.step_size: float | None = None
-        # What a control function or an element in Python raised, which is not an error of the solver; and how
-        # NumPy treats arithmetic errors there.
+        # An exception of a control function or of an element in Python, not of the solver; and the caller's
+        # handling of arithmetic errors in NumPy.
         self.own_error: Exception | None = None
         self.error_state: Any = np.geterr()
-        # The state that the solver asked about last, and its derivative.
+        # The last state that the solver evaluated, and its derivative.
         self.last: tuple[FloatArray, ...] = ()
-        # Where the last thousand steps began.
+        # Time at which the current thousand steps began, and their count.
         self.milestone, self.steps_since = task.start, 0
-        # Forces that are known, of each time between samples, and those that act now.
+        # Known forces, a row per step, and the forces that act now.
         self.rows = None if task.inputs.is_function else task.inputs.rows(0, task.num_steps)
         self.tau = np.zeros(self.nv)
 
     def go(self) -> None:
-        """Integrate from one change of the forces to the next."""
+        """Integrate from each change of the forces to the next."""
         task, context = self.task, self.task.context
         q, v = context.q, context.v
         time = task.start
@@ -106,7 +106,7 @@ class _Run:
             self.recording.fail(self.reached, str(error))
 
     def _pieces(self) -> list[tuple[float, FloatArray]]:
-        """Return the ends of the times in which known forces are held."""
+        """Return the ends of the intervals in which known forces are constant, with these forces."""
         task = self.task
         end = task.start + task.duration
         if self.rows is None:
@@ -116,7 +116,7 @@ class _Run:
         return list(zip(ends.tolist(), self.rows[np.append(0, changes)], strict=True))
 
     def _integrate(self, time: float, q: FloatArray, v: FloatArray, end: float) -> tuple[Any, ...]:
-        """Go to `end`, or until the chart or the simulation ends, or shorter steps are needed."""
+        """Integrate to `end`, or until the chart or the simulation ends, or shorter steps are needed."""
         task, nv = self.task, self.nv
         chart = Chart(task.tree, q)
         first_step = None if self.step_size is None else min(self.step_size, end - time)
@@ -150,7 +150,7 @@ class _Run:
         return self.reached, q, v
 
     def _call(self, function: Callable[[], Any]) -> Any:
-        """Let a solver work; what numbers that are not finite make it raise is a `_NotFiniteError`."""
+        """Call a solver; raise `_NotFiniteError` for errors that numbers that are not finite cause in it."""
         try:
             with np.errstate(all="ignore"):
                 return function()
@@ -161,20 +161,20 @@ class _Run:
             raise _NotFiniteError from error
 
     def _is_finite(self, solver: object) -> bool:
-        """Whether a solver can compute with its numbers: its norms take their squares, which may overflow."""
+        """Whether a solver's numbers are usable: its norms square them, which may overflow."""
         of_solver = [getattr(solver, name, None) for name in ("y", "f", "J")]
         numbers = [x for x in (*self.last, *of_solver) if isinstance(x, np.ndarray)]
         with np.errstate(all="ignore"):
             return all(np.isfinite(x * x).all() for x in numbers)
 
     def _shorten_step(self, end: float) -> None:
-        """Begin again where the solver was with a shorter step, or fail where that is as good as none."""
+        """Restart with a shorter step from the last state, or fail if that step would be negligible."""
         self.step_size = _SHORTER * min(self.step_size or np.inf, end - self.reached)
         if self.step_size < max(_LEAST_STEP * self.task.duration, 10.0 * math.ulp(self.reached)):
             self.recording.fail(self.reached, NOT_FINITE)
 
     def _check_advance(self) -> None:
-        """Fail where steps have become so short that the end would never come."""
+        """Fail if steps have become so short that the end would never be reached."""
         self.steps_since += 1
         if self.steps_since == _STEPS_IN_A_ROW and self.recording.status == "completed":
             if self.reached - self.milestone < _LEAST_ADVANCE * self.task.duration:
@@ -203,7 +203,7 @@ class _Run:
         return rate
 
     def _record(self, chart: Chart, solver: Any, dense: Callable[[float], FloatArray]) -> None:
-        """Keep the samples inside of a step, up to an event that ends the simulation."""
+        """Record the samples within a step, up to an event that ends the simulation."""
         nv = self.nv
 
         def state_at(time: float) -> tuple[FloatArray, FloatArray]:

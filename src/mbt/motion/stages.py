@@ -1,4 +1,4 @@
-"""Steps in Python, where elements of users compute in Python anyway.
+"""Steps in Python, for trees whose force elements compute in Python anyway.
 
 The equations are those of `quantities/motion.pxd`.
 """
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 
 __all__ = ["STAGES", "calc_step_rate", "find_turning_dofs", "move_context", "take_step"]
 
-#: Of Runge-Kutta: the weight of each stage, and how far into the step the next one is.
+#: Of Runge-Kutta: the weight of each stage, and the time of the next one as a fraction of the step.
 STAGES = ((1.0 / 6.0, 0.5), (1.0 / 3.0, 0.5), (1.0 / 3.0, 1.0), (1.0 / 6.0, None))
 
 
 def find_turning_dofs(tree: MultibodyTree) -> list[int]:
-    """Return the first of each three velocities that are an angular velocity, and not rates of positions."""
+    """Return the first index of each three velocities that are an angular velocity, not position rates."""
     return sorted(x.velocity_start for x in tree.mobilizers if x._type.row.orientation != Orientation.PLAIN)
 
 
 def calc_step_rate(turning: Sequence[int], u: Any, v: Any) -> Any:
     """Return the rate of a step u from q0 to q = exp(u) q0, at velocities v there: (..., nv).
 
-    v, but of rotations w - u x w / 2 + u x (u x w) / 12.
+    This is v; for rotations w - u x w / 2 + u x (u x w) / 12.
     """
     parts, end = [], 0
     for k in turning:
@@ -59,7 +59,7 @@ def take_step(context: Context, tau: Any, dt: Any, *, of_order_four: bool) -> No
     Raises
     ------
     SingularityError
-        When one state has no accelerations; the Context is then somewhere on its way.
+        If one state has no accelerations; the Context then has an intermediate state.
     """
     (_take_runge_kutta_step if of_order_four else _take_euler_step)(context, tau, dt)
 
@@ -87,7 +87,7 @@ def _take_runge_kutta_step(context: Context, tau: Any, dt: Any) -> None:
 
 
 def _direction(context: Context, dt: Any) -> bool | Literal[-1]:
-    """Return how errors of constraints die away: in the direction of the step."""
+    """Return the direction of time in which errors of constraints decay: that of the step."""
     return -1 if goes_back(context._numbers, dt) else True
 
 

@@ -1,4 +1,4 @@
-"""Derivatives of steps of time: how the next state changes with this one, and with the forces."""
+"""Derivatives of steps of time: how the next state changes with the current state and with the forces."""
 
 from __future__ import annotations
 
@@ -84,11 +84,11 @@ def step_derivatives(
     Raises
     ------
     ArgumentValueError
-        When there is no such method, or `dt` is not finite.
+        If there is no such method, or `dt` is not finite.
     ShapeError, ArgumentTypeError
-        When an array is not of the right shape or type.
+        If an array does not have the right shape or type.
     SingularityError
-        When a single state has no accelerations; in a batch that sample is NaN.
+        If a single state has no accelerations; in a batch that sample is NaN.
     """
     tree = standing_in(tree)
     number = check_method(method)
@@ -127,7 +127,7 @@ def _is_length(dt: object) -> TypeGuard[float]:
 def _differentiate_implicit_steps(
     core: ImplicitCore, batch: tuple[int, ...], arrays: Sequence[Any], dt: float
 ) -> list[FloatArray] | None:
-    """Return A and B from compiled code; None where more acts than it differentiates, or with an error."""
+    """Return A and B from compiled code; None if it cannot differentiate all that acts, or if it fails."""
     count = prod(batch)
     q, v, tau = (np.ascontiguousarray(x).reshape(count, x.shape[-1]) for x in arrays)
     found = core.differentiate(q, v, tau, dt, get_num_threads())
@@ -137,7 +137,7 @@ def _differentiate_implicit_steps(
 
 
 class _Stages:
-    """Changes with dq, dv and dtau of one step, as matrices (..., nv, 3 nv)."""
+    """Derivatives of one step by q, v and tau, as matrices (..., nv, 3 nv)."""
 
     def __init__(self, tree: MultibodyTree, batch: tuple[int, ...], arrays: Sequence[Any], dt: Any) -> None:
         self.tree, self.dt = tree, dt
@@ -155,15 +155,15 @@ class _Stages:
         return self.move(self.dt * (self.v + self.dt * vdot), self.dt * dv1), dv1
 
     def differentiate_implicit(self, limits: Limits) -> tuple[FloatArray, FloatArray]:
-        """v1 is where the convex function has its minimum, q1 = exp(v1 dt) q."""
+        """v1 minimises the convex function, q1 = exp(v1 dt) q."""
         from mbt.motion.implicit_derivatives import differentiate_velocities
 
         v1, dv1 = differentiate_velocities(self.tree, self.q, self.v, self.tau, self.dt, limits)
-        # Where there is no step its derivatives are NaN.
+        # A sample without a step has NaN derivatives.
         return self.move(self.dt * np.nan_to_num(v1), self.dt * dv1), dv1
 
     def differentiate_runge_kutta(self) -> tuple[FloatArray, FloatArray]:
-        """Make the four stages of `take_runge_kutta_step`, each with its changes."""
+        """Make the four stages of `take_runge_kutta_step`, each with its derivatives."""
         u, v, du, dv = np.zeros_like(self.v), self.v, np.zeros_like(self.dv), self.dv
         q, dq = self.q, self.dq
         sums: list[Any] = [0.0, 0.0, 0.0]
@@ -196,7 +196,7 @@ class _Stages:
         return change
 
     def move(self, u: FloatArray, du: FloatArray) -> FloatArray:
-        """Change of exp(u) q: du + dq, but of rotations J(u) du + exp([u]x) dq."""
+        """Change of exp(u) q: du + dq; for rotations J(u) du + exp([u]x) dq."""
         dq = self.dq + du
         for k in self.turning:
             part = u[..., k : k + 3]

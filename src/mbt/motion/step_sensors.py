@@ -1,4 +1,4 @@
-"""What sensors measure in implicit steps: with the accelerations and the forces that the solver found."""
+"""Sensor values in implicit steps, from the accelerations and the forces that the solver found."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 
 __all__ = ["calc_sensors"]
 
-# So many states are computed at once.
+# Number of states computed at once.
 _STATES_A_CALL = 1 << 12
 
 
 def calc_sensors(trajectory: Trajectory, context: Context) -> FloatArray:
-    """Return what the sensors of a tree measure at all samples, (..., n, num_sensor_values).
+    """Return the sensor values of a tree at all samples, (..., n, num_sensor_values).
 
-    Forces on bodies are those of the steps behind the samples. Generalized forces are those that the
-    accelerations of the steps need; they pass through the joints.
+    Forces on bodies are those of the steps after the samples. Generalized forces are those that the
+    accelerations of the steps require; they pass through the joints.
     """
     moved: Any = trajectory._moved
-    # What a step computes anew is applied by hand.
+    # Forces that steps compute themselves are added explicitly.
     own, touched = take_anew(context), _forces_of_shapes(trajectory, context)
     most = max(1, _STATES_A_CALL // max(1, math.prod(context.batch_shape)))
     parts = []
@@ -54,7 +54,7 @@ def calc_sensors(trajectory: Trajectory, context: Context) -> FloatArray:
 
 
 def _forces_on_bodies(given: Any, told: Any, moved: FloatArray) -> FloatArray:
-    """Return what points in contact, elements between bodies and constraints exert, (..., num_bodies, 6)."""
+    """Return the forces of contact points, elements between bodies and constraints, (..., num_bodies, 6)."""
     tree = given.tree
     forces = given._new_forces()
     first = 0
@@ -87,7 +87,7 @@ def _add_forces_at(moving: Any, body_forces: FloatArray, body: Any, p_W: FloatAr
 
 
 def _forces_of_shapes(trajectory: Trajectory, context: Context) -> FloatArray | None:
-    """Return the forces of shapes that touch, (..., n, num_bodies, 6); None without."""
+    """Return the forces of shapes in contact, (..., n, num_bodies, 6); None without contact of shapes."""
     contact: Any = trajectory._contact
     if contact is None:
         return None

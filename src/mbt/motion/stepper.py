@@ -1,4 +1,4 @@
-"""Steps of a Context, which moves along: compiled, or in Python where force elements are."""
+"""Steps that move a Context: compiled, or in Python for trees with force elements in Python."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Stepper", "make_stepper"]
 
-# Single steps whose results stand together, of one state and of all samples of a batch.
+# Single steps that share one block of results, of one state and of all samples of a batch.
 _STEPS_A_BLOCK = 64
 _STATES_A_BLOCK = 1 << 14
 
 
 def make_stepper(task: Task) -> Stepper:
-    """Return what takes steps with the parameters and applied forces of a Context; see `rollout`."""
+    """Return the stepper for a task, with its parameters and applied forces; see `rollout`."""
     if task.method == "implicit":
         return _ImplicitStepper(task)
     in_python = task.tree._user_force_elements is not None
@@ -42,7 +42,7 @@ def make_stepper(task: Task) -> Stepper:
 
 
 class Stepper(ABC):
-    """Takes steps. The Context, of one state or a batch, has the state behind the last one."""
+    """Takes steps. Its Context, of one state or a batch, has the state after the last one."""
 
     def __init__(self, context: Context, method: str) -> None:
         tree = context.tree
@@ -50,12 +50,12 @@ class Stepper(ABC):
         self.nq, self.nv = tree.num_positions, tree.num_velocities
         self._method = check_method(method)
         self._has_locks = bool(context._locked_dofs().any())
-        # Why a state is not finite.
+        # Reason if a state is not finite.
         self.reason = NOT_FINITE
 
     @property
     def state(self) -> FloatArray:
-        """Positions and velocities, one behind the other."""
+        """Positions and velocities, in one row."""
         return np.concatenate([self.context.q, self.context.v], axis=-1)
 
     @abstractmethod
@@ -67,18 +67,18 @@ class Stepper(ABC):
         """Take one step with these forces, (..., nv); return the state, read-only."""
 
     def exerted(self, first: int, tau: FloatArray) -> FloatArray:
-        """Return the forces of inputs and servos in steps that were given these, (..., n, nv).
+        """Return the forces of inputs and servos in steps that were taken with `tau`, (..., n, nv).
 
-        Behind them what else moved, where a step tells; see `mbt.motion.impulses`.
+        Followed by the other results of a step, if it has any; see `mbt.motion.impulses`.
         """
         return tau
 
     def report(self, num_steps: int) -> SolverSteps | None:
-        """Return what a solver did in the first steps."""
+        """Return the solver's results for the first steps."""
         return None
 
     def step_from(self, time: float, state: FloatArray, tau: FloatArray, dt: float) -> FloatArray:
-        """Return where one step leads from another state; the own one is not changed."""
+        """Return the state after one step from another state; the stepper's own state is not changed."""
         here = self.state
         self._go(state)
         there = self.take_one(time, tau, dt)
@@ -99,7 +99,7 @@ class _CompiledStepper(Stepper):
         self._held = forces.generalized_forces.copy()
         body_forces = forces.body_forces.reshape(*batch, 6 * context.tree.num_bodies)
         self._with_forces = int(body_forces.any())
-        # What a call takes: dt, forces on bodies where there are any, forces along velocities.
+        # Arguments of a call: dt, forces on bodies if there are any, forces along velocities.
         self._front = body_forces if self._with_forces else np.empty((*batch, 0))
         self._one = np.concatenate([np.zeros((*batch, 1)), self._front, self._held], axis=-1)
         self._tau_of_one = self._one[..., self._one.shape[-1] - self.nv :]
@@ -123,7 +123,7 @@ class _CompiledStepper(Stepper):
     def _evaluate(self, integers: tuple[int, ...], x: FloatArray) -> FloatArray:
         try:
             states: FloatArray = self.context._evaluate(Quantity.ROLLOUT, integers, x)
-        except SingularityError as error:  # Of one state, and NaN as in a batch.
+        except SingularityError as error:  # Raised for one state only: it becomes NaN, as in a batch.
             self.reason = str(error)
             states = np.full((integers[1], self.nq + self.nv), np.nan)
         self._go(states[..., -1, :])
@@ -151,8 +151,8 @@ class _ImplicitStepper(Stepper):
             contacts=task.contacts,
         )
         self._num_limited, self._targets = task.inputs.num_limited, task.inputs.targets
-        # Of single steps, the last few; of steps of which nobody has asked what they exerted; and what the
-        # solver did in the others.
+        # Results of the last single steps; of steps whose forces were not read yet; and the solver's results
+        # for all others.
         self._block, self._num_written = self._steps.reserve(0), 0
         self._shape = (*task.context.batch_shape, self.nq + self.nv)
         self._size = max(1, min(_STEPS_A_BLOCK, _STATES_A_BLOCK // max(1, math.prod(self._shape[:-1]))))
@@ -167,7 +167,7 @@ class _ImplicitStepper(Stepper):
         taken = join_taken(self._taken)
         self._taken.clear()
         if not self.context.batch_shape and not math.isfinite(taken.told[-1].sum()):
-            # A step that failed: what acted in the one before is told for the state from which it went.
+            # After a failed step, report what acted in the step before.
             taken.told[-1, 1:] = taken.told[-2, 1:] if len(taken.told) > 1 else 0.0
         self._done.append(taken.solver)
         self._clipped.append(taken.is_clipped)

@@ -1,4 +1,4 @@
-"""What is too fast for the steps of a method: rates of the motion at a state, and which element has them."""
+"""Motions too fast for the steps of a method: their rates at a state, and the elements that cause them."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 __all__ = ["TooFast", "calc_step_error", "find_fastest_body", "find_held_too_long", "find_too_fast"]
 
-# How far a state moves along a mode for a difference: velocities [rad/s, m/s].
+# Step of the finite differences along a mode: velocities [rad/s, m/s].
 _REACH = 1e-5
-# Of rk4: no decaying mode is unstable where the rate times the step is below this.
+# For rk4: no decaying mode is unstable if rate times step is below this.
 _REACH_OF_RK4 = 2.5
-# A mode of stiffness k and damping d is stable in steps of h while h^2 k + 2 h d is below 4; with a margin.
+# A mode of stiffness k and damping d is stable in steps of h if h^2 k + 2 h d < 4; this has a margin.
 _STABLE = 3.9
-# Velocity-dependent forces are the cause when they do so many times the work of any element.
+# Velocity-dependent forces are the cause if they do this many times the work of any element.
 _CLEAR = 4.0
 _SERVO = "the servo of"
 
@@ -38,9 +38,9 @@ class TooFast:
     Attributes
     ----------
     element : str or None
-        What it is called; None where it is the velocity-dependent (Coriolis and gyroscopic) forces.
+        Its description; None for the velocity-dependent (Coriolis and gyroscopic) forces.
     rate : float
-        Magnitude of the eigenvalue of the linearized motion that it dominates [1/s].
+        Magnitude of the eigenvalue of the linearized motion that the element dominates [1/s].
     longest_step : float
         The longest step with which that mode is stable [s].
     """
@@ -51,7 +51,7 @@ class TooFast:
 
 
 def find_too_fast(context: Context, tau: FloatArray, dt: float, method: str) -> TooFast | None:
-    """Return what makes steps of a method unstable at a state, or None.
+    """Return the cause of instability of a method's steps at a state, or None.
 
     The motion near a state is ``d/dt [dq; dv] = [0 1; dvdot/dq dvdot/dv] [dq; dv]``. A mode of it that decays
     or oscillates, and grows under the method, is caused by the step; of the fastest one, the element whose
@@ -70,14 +70,14 @@ def find_too_fast(context: Context, tau: FloatArray, dt: float, method: str) -> 
     """
     try:
         by_q, by_v = _linearize(context, tau)
-    except (MbtError, np.linalg.LinAlgError):  # No accelerations here.
+    except (MbtError, np.linalg.LinAlgError):  # The state has no accelerations.
         return None
     if not (np.isfinite(by_q).all() and np.isfinite(by_v).all()) or _are_slow(context, by_q, by_v, dt):
         return None
     nv = by_v.shape[-1]
     jacobian = np.block([[np.zeros((nv, nv)), np.eye(nv)], [by_q, by_v]])
     values, modes = np.linalg.eig(jacobian)
-    # Also rk4 holds the efforts of servos during a step, which is no better than an Euler step.
+    # rk4 also holds the efforts of servos during a step, which is no better than an Euler step.
     rules = (method, "semi_implicit_euler") if _acting_servos(context) else (method,)
     for rule in rules:
         longest = np.array([_longest_step(complex(value), rule) for value in values])
@@ -92,7 +92,7 @@ def find_too_fast(context: Context, tau: FloatArray, dt: float, method: str) -> 
 def find_held_too_long(context: Context, dt: float) -> TooFast | None:
     """Return an element in Python that makes implicit steps unstable at a state, or None.
 
-    Its force is that of the beginning all through the step, by differences.
+    Steps hold its force constant. Finite differences give its stiffness and damping.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def find_held_too_long(context: Context, dt: float) -> TooFast | None:
     """
     tree, nv = context.tree, context.tree.num_velocities
     try:
-        # What acts at the end of the step resists as mass does.
+        # Forces evaluated at the end of the step add to the mass.
         M = tree.calc_mass_matrix(context) + dt * np.diag(_damping(context))
         for dof, _, stiffness, damping in _acting_servos(context):
             M[dof, dof] += dt * damping + dt * dt * stiffness
@@ -143,9 +143,9 @@ def _differentiate_element(context: Context, element: Any) -> tuple[FloatArray, 
 def calc_step_error(
     context: Context, tau: FloatArray, dt: float, method: str, num_steps: int = 1, parts: int = 2
 ) -> float:
-    """Return by how much steps differ from shorter ones, in parts of the velocity, by kinetic energy."""
+    """Return by how much steps differ from shorter ones, relative to the velocity, by kinetic energy."""
     tree = context.tree
-    # Without servos: their efforts are in the forces.
+    # Without servos: the forces include their efforts.
     ends = [
         rollout_context(context, np.tile(tau, (num_steps * n, 1)), dt / n, method=method)[1][-1]
         for n in (1, parts)
@@ -157,7 +157,7 @@ def calc_step_error(
 
 
 def find_fastest_body(context: Context) -> tuple[str, float]:
-    """Return the body that turns fastest, and how fast [rad/s]."""
+    """Return the body that turns fastest, and its speed [rad/s]."""
     tree = context.tree
     speeds = np.linalg.norm(tree.eval_velocity_kinematics(context).V_WB[:, :3], axis=-1)
     fastest = int(np.argmax(speeds))
@@ -167,7 +167,7 @@ def find_fastest_body(context: Context) -> tuple[str, float]:
 def _linearize(context: Context, tau: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the derivatives of vdot with respect to q and v, (nv, nv) each, without locked dofs."""
     tree = context.tree
-    if tree._user_force_elements:  # They may have no derivatives. Joint damping has.
+    if tree._user_force_elements:  # These may lack derivatives; joint damping has them.
         M = tree.calc_mass_matrix(context)
         by_tau = np.linalg.inv(M)
         by_q, by_v = np.zeros_like(M), np.asarray(-by_tau * _damping(context), dtype=np.float64)
@@ -197,15 +197,15 @@ def _acting_servos(context: Context) -> list[tuple[int, str, float, float]]:
 
 
 def _are_slow(context: Context, by_q: FloatArray, by_v: FloatArray, dt: float) -> bool:
-    """Whether a bound of the eigenvalues shows that all are slow, without computing them."""
+    """Whether a bound on the eigenvalues, which is cheap to compute, shows that all modes are slow."""
     try:
         L = np.linalg.cholesky(context.tree.calc_mass_matrix(context))
     except np.linalg.LinAlgError:
         return False
-    # In velocities of unit kinetic energy damping and stiffness are symmetric: the bound is close.
+    # In velocities of unit kinetic energy, damping and stiffness are symmetric, and the bound is tight.
     inverse = np.linalg.inv(L.T)
     parts = [L.T @ part @ inverse for part in (by_q, by_v)]
-    # The Frobenius norm is the cheapest, and grows with the number of velocities, which the other does not.
+    # The Frobenius norm is the cheapest, but grows with the number of velocities; the spectral norm does not.
     for order in (None, 2):
         of_q, of_v = (float(np.linalg.norm(part, order)) for part in parts)
         if dt * dt * of_q + 2.0 * dt * of_v < _STABLE:
@@ -214,7 +214,7 @@ def _are_slow(context: Context, by_q: FloatArray, by_v: FloatArray, dt: float) -
 
 
 def _longest_step(value: complex, method: str) -> float:
-    """Return the longest stable step for an eigenvalue of the motion, infinite for what grows by itself."""
+    """Return the longest stable step for an eigenvalue of the motion; infinite if the motion itself grows."""
     rate = abs(value)
     if rate == 0.0 or value.real > 1e-9 * rate:
         return math.inf
@@ -253,7 +253,7 @@ def _find_element(context: Context, value: complex, dq: Any, dv: Any) -> str | N
     for element, work in _works_of_elements(context, dq, dv):
         rest -= work
         works[element] = abs(work)
-    # Differences across the edge of a contact see half of it.
+    # Finite differences across the edge of a contact see half of its stiffness.
     works[None] = abs(rest) / _CLEAR
     return max(works, key=lambda name: works[name])
 
@@ -263,7 +263,7 @@ def _works_of_elements(context: Context, dq: Any, dv: Any) -> list[tuple[str, co
     tree = context.tree
     step = _REACH / np.abs(dv).max()
     ends = repeat_context(context, 4)
-    # The real part and the imaginary one, in both directions.
+    # Real and imaginary part, each in both directions.
     shifts = step * np.array([dv.real, -dv.real, dv.imag, -dv.imag])
     u = step * np.array([dq.real, -dq.real, dq.imag, -dq.imag])
     ends.q = integrate_positions(tree, np.tile(context.q, (4, 1)), u, 1.0)

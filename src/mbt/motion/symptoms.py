@@ -1,4 +1,4 @@
-"""What a trajectory shows of a simulation that cannot be trusted: causes and cures, in words."""
+"""Symptoms in a trajectory of a simulation that cannot be trusted: messages with causes and cures."""
 
 from __future__ import annotations
 
@@ -29,49 +29,49 @@ if TYPE_CHECKING:
 
 __all__ = ["FEWEST_STEPS", "find_cause", "find_early_cause", "find_open_loops", "find_symptoms"]
 
-# One state is looked at for so many steps, and no more than so many in all.
+# One state is examined per this many steps, and at most this many in all.
 _STEPS_A_PROBE = 400
 _MOST_PROBES = 8
-# Nor of more velocities than this, in all: a look costs as their cube.
+# Also limited by the number of velocities: the cost of examining a state grows as its cube.
 _PROBED_DOFS = 600
-# Of a failure, which happens within few steps; and of what is too stiff, for advice that holds all the time.
+# After a failure, which happens within few steps; and for stiff elements, so that advice holds throughout.
 _PROBES_OF_FAILURE = 24
-#: In shorter simulations nobody looks for energy from nowhere, nor for what is stuck: that takes longer.
+#: Shorter simulations are not checked for gained energy or stuck constraints, as these take time to show.
 FEWEST_STEPS = 100
 _ENERGY_SAMPLES = 16
-# What part of the energy of a motion may come from nowhere: the method is of order one.
+# Fraction of the energy of a motion that may be gained without work: the method is of order one.
 _MOST_GAIN = 0.2
-# Constraints that begin farther apart are closed by their stabilization, which gives energy [m, rad]; for so
-# many times as long as their errors take to decay.
+# Constraints that begin farther apart are closed by their stabilization, which adds energy [m, rad]; it is
+# ignored for this multiple of the decay time of their errors.
 _CLOSED = 1e-6
 _TIMES_OF_CLOSING = 8.0
-# A turn and a little: angles beyond it are degrees, where limits are within it [rad].
+# A little more than a turn: larger angles are taken for degrees if the limits are within it [rad].
 _TURN = 6.5
-# What part of its range a joint may be behind a limit.
+# Fraction of its range by which a joint may be outside a limit.
 _PART_OF_RANGE = 1e-3
-# So many times as many steps are no cure: what needs them moves next to no mass.
+# Shorter steps are no cure if this many times more are needed: the element moves next to no mass.
 _MOST_MORE_STEPS = 1000
-# Turn of a body in a step that is too long [rad].
+# A body that turns farther in a step may need shorter ones [rad].
 _LARGE_TURN = 0.3
-# By what part of the velocity a step may then differ from two half ones.
+# Such steps may differ from two half steps by this fraction of the velocity.
 _MOST_TURNING_ERROR = 0.01
-# The same after an impact: how many steps are looked at, how many of them before, and of how many impacts.
+# The same after an impact; number of steps examined, of those before the impact, and of impacts.
 _THROWN = 0.05
 _IMPACT, _BEFORE_IMPACT = 40, 5
 _MOST_IMPACTS = 3
-# Of the largest moment of inertia: files have few digits.
+# Relative to the largest moment of inertia: files have few digits.
 _ROUNDING_OF_MOMENTS = 1e-6
-# Nothing rests deeper than so many times what the weight of all presses a point in, and than this [m].
+# Overlaps beyond this multiple of the depth at which the total weight rests on a point, and this depth [m].
 _TIMES_OF_REST, _DEEP = 10.0, 0.01
-# Forces of a control that has run away [N m, N].
+# Forces of a control that diverges [N m, N].
 _RUNAWAY = 1e30
 
 
 def find_early_cause(task: Task) -> str:
-    """Return what is wrong before a step is made.
+    """Return a problem that is visible before the first step.
 
-    An element that is too fast for explicit steps at the first state; a body of whose inertia implicit steps
-    make energy; what begins deep in the ground.
+    An element that is too fast for explicit steps at the first state; a body whose inertia makes implicit
+    steps gain energy; bodies that begin deep in the ground.
     """
     context = task.context
     if task.method == "implicit" and not context.batch_shape:
@@ -80,24 +80,24 @@ def find_early_cause(task: Task) -> str:
     if not is_looked_at or not task.tree.num_velocities or not _has_stiff_elements(task):
         return ""
     with np.errstate(all="ignore"):
-        # How fast an element is hardly depends on inputs, and functions of users count their calls.
+        # Inputs hardly affect how fast an element is, and functions of users may count their calls.
         fast = _probe(task, context.clone(), np.zeros(context.v.shape))
         return "" if fast is None or fast.element is None else _advise(task, context, fast)
 
 
 def find_symptoms(task: Task, trajectory: Trajectory, *, is_known_stiff: bool = False) -> list[str]:
-    """Return what to warn of, of a simulation that came to its end.
+    """Return warnings about a simulation that ran to its end.
 
-    Of explicit methods of fixed steps: elements that are too fast for the steps, and energy from nowhere; of
-    implicit ones, elements in Python that are, and efforts that limits of zero take. Of all methods: joints
-    that passed their limits, or that start as if somebody had given degrees.
+    For explicit methods with fixed steps: elements that are too fast for the steps, and gained energy; for
+    implicit steps: elements in Python that are too fast, and efforts that limits of zero clip. For all
+    methods: joints that passed their limits, or whose start seems to be in degrees.
     """
     found = [
         _describe_degrees(task, trajectory),
         _describe_limits(task, trajectory),
         _describe_powerless(task, trajectory),
     ]
-    # Nothing more is said of a motion that is known to be wrong.
+    # One warning is enough about a motion that is wrong.
     is_looked_at = task.method in EXPLICIT and not is_known_stiff
     if is_looked_at and not trajectory.batch_shape and task.tree.num_velocities:
         with np.errstate(all="ignore"):
@@ -111,20 +111,20 @@ def find_symptoms(task: Task, trajectory: Trajectory, *, is_known_stiff: bool = 
 
 
 def find_open_loops(task: Task, trajectory: Trajectory, *, is_known_wrong: bool) -> list[str]:
-    """Return what to warn of, of constraints of one state: they lock the model, open or do not close."""
+    """Return warnings about constraints of one state: they lock the model, open or do not close."""
     from mbt.tree.constraints.closing import describe_opened, describe_stuck, describe_unclosed
 
     start, end = _context_at(task, trajectory, 0).clone(), trajectory.final_context
     with np.errstate(all="ignore"):
         stuck = describe_stuck(task.tree, start, end)
         if stuck:
-            return [f"the model is stuck, all or in part: it has {stuck}"]
+            return [f"the model is stuck, in whole or in part: it has {stuck}"]
         opened = "" if is_known_wrong else describe_opened(task.tree, start, end)
         if opened:
             other = "'rk4'" if task.method == "implicit" else "'implicit'"
             return [
-                f"it has {opened}: take shorter steps or method={other}, or make bodies heavier that are "
-                "light beside what they hold"
+                f"it has {opened}: take shorter steps or method={other}, or make bodies that are light "
+                "compared with what they hold heavier"
             ]
         if _find_settled(task, trajectory) == len(trajectory):
             return []
@@ -133,9 +133,9 @@ def find_open_loops(task: Task, trajectory: Trajectory, *, is_known_wrong: bool)
 
 
 def find_cause(task: Task, trajectory: Trajectory, refused_tau: FloatArray | None = None) -> str:
-    """Return why a simulation failed and what would help, as far as that shows in its states.
+    """Return why a simulation failed and what would help, as far as its states show.
 
-    The control shows in the last forces, or in those that a solver could not continue with.
+    A bad control shows in the last forces, or in those with which a solver could not continue.
     """
     runaway = ""
     tau = trajectory.tau[-1] if refused_tau is None else refused_tau
@@ -155,12 +155,12 @@ def find_cause(task: Task, trajectory: Trajectory, refused_tau: FloatArray | Non
         )
     if task.method not in EXPLICIT:
         return runaway
-    # Efforts of servos run away where something else is too fast.
+    # Efforts of servos also diverge if another element is too fast.
     return _find_cause_of_explicit(task, trajectory) or runaway
 
 
 def _describe_targets(task: Task) -> str:
-    """Servos that were to go nowhere."""
+    """Name a servo whose target is NaN."""
     servos = read_servos(task.tree, task.context)
     last = task.inputs.targets or servos
     for name, targets in (("servo_positions", last.q_d), ("servo_velocities", last.v_d)):
@@ -187,7 +187,7 @@ def _find_cause_of_explicit(task: Task, trajectory: Trajectory) -> str:
 
 
 def _describe_impossible_bodies(context: Context) -> str:
-    """Tell of a body with a negative moment of inertia: no motion has its energy."""
+    """Describe a body with a negative moment of inertia: no real motion has its energy."""
     M = context.tree.eval_position_kinematics(context).M_Bo_W[1:]
     mass = M[:, 3, 3]
     c = np.stack([M[:, 2, 4], M[:, 0, 5], M[:, 1, 3]], axis=-1) / np.where(mass, mass, 1.0)[:, np.newaxis]
@@ -201,13 +201,13 @@ def _describe_impossible_bodies(context: Context) -> str:
     body, least = context.tree.bodies[1 + impossible[0]], moments[impossible[0], 0]
     return (
         f"{body._label} has a moment of inertia of {least:.3g} kg m^2 about its centre of mass, which no "
-        "body has: implicit steps may gain energy without bound. Mend its inertia, as with "
+        "body can have: implicit steps may gain energy without bound. Correct its inertia, as with "
         "mbt.SpatialInertia.solid_box_with_mass"
     )
 
 
 def _describe_overlap(task: Task) -> str:
-    """Tell of what begins deep within something else: it comes out slowly."""
+    """Describe overlaps at the start: they resolve slowly."""
     context, tree, contacts = task.context, task.tree, task.contacts
     weight = 9.81 * tree.calc_total_mass(context)
     found = [(_DEEP, "")]
@@ -228,7 +228,7 @@ def _describe_overlap(task: Task) -> str:
 
 
 def _describe_singular(task: Task, trajectory: Trajectory) -> str:
-    """Tell of the joint whose motion nothing resists at the last state, seen from the tips."""
+    """Name the joint, outermost first, whose motion nothing resists at the last state."""
     context = _context_at(task, trajectory, len(trajectory) - 1)
     tree = task.tree
     dofs = read_dofs(context, 1, False)
@@ -255,7 +255,7 @@ def _describe_stiffness(task: Task, trajectory: Trajectory) -> str:
     found = _find_fastest(task, trajectory, [*samples, *_find_impact(task, trajectory)])
     if found is None:
         return ""
-    # What sticks and slips is as stiff as it is pressed: one moment tells little of another.
+    # Stick-slip friction is as stiff as its normal force is large: one sample tells little about another.
     later = _find_fastest(task, trajectory, _spread_samples(task, trajectory, _PROBES_OF_FAILURE))
     sample, fast = min((x for x in (found, later) if x is not None), key=lambda x: x[1].longest_step)
     return _advise(task, _context_at(task, trajectory, sample), fast)
@@ -269,7 +269,7 @@ def _find_fastest(task: Task, trajectory: Trajectory, samples: list[int]) -> tup
 
 
 def _has_stiff_elements(task: Task) -> bool:
-    """Whether there is any element that may be too fast for steps."""
+    """Whether there is any element that may be too fast for the steps."""
     tree = task.tree
     is_damped = any(np.any(joint.get_damping_vector(task.context)) for joint in tree.joints)
     are_weights = all(isinstance(x, UniformGravityFieldElement) for x in tree.force_elements)
@@ -277,7 +277,7 @@ def _has_stiff_elements(task: Task) -> bool:
 
 
 def _describe_held(task: Task, trajectory: Trajectory, samples: list[int]) -> str:
-    """Tell of an element in Python that is too fast for implicit steps."""
+    """Describe an element in Python that is too fast for implicit steps."""
     if not task.tree._user_force_elements:
         return ""
     with np.errstate(all="ignore"):
@@ -294,7 +294,7 @@ def _describe_held(task: Task, trajectory: Trajectory, samples: list[int]) -> st
 
 
 def _spread_samples(task: Task, trajectory: Trajectory, count: int | None = None) -> list[int]:
-    """Return evenly spread samples, at most `count`, and fewer of large models."""
+    """Return evenly spread samples, at most `count`, and fewer for large models."""
     if count is None:
         count = min(_MOST_PROBES, 1 + task.num_steps // _STEPS_A_PROBE)
     places = np.linspace(0, len(trajectory) - 1, min(count, _most_probes(task))).astype(int)
@@ -306,10 +306,10 @@ def _most_probes(task: Task) -> int:
 
 
 def _find_jump(v: FloatArray) -> list[int]:
-    """Return before which step a velocity changes most, if it becomes larger.
+    """Return the sample before the step in which a velocity changes most, if it grows in magnitude.
 
-    Evenly spread samples may miss it: a stiff contact throws what lands on it within one step. What comes to
-    a stop is stiff in that moment only.
+    Evenly spread samples may miss it: a stiff contact throws a landing body within one step. A body that
+    comes to a stop only meets the stiffness at that moment.
     """
     jumps = np.abs(np.diff(v, axis=0))
     if not jumps.size:
@@ -319,9 +319,9 @@ def _find_jump(v: FloatArray) -> list[int]:
 
 
 def _find_impact(task: Task, trajectory: Trajectory) -> list[int]:
-    """Return the samples of an impact that shorter steps get another way out of.
+    """Return the samples of an impact after which shorter steps lead to a different motion.
 
-    Evenly spread samples may miss it. What bounces as it should, or chatters and passes, is no symptom.
+    Evenly spread samples may miss it. A regular bounce, or chatter that passes, is not a symptom.
     """
     if not contacts_of(task.tree) or task.tree._user_force_elements:
         return []
@@ -340,7 +340,7 @@ def _find_impact(task: Task, trajectory: Trajectory) -> list[int]:
 
 
 def _describe_turning(task: Task, trajectory: Trajectory) -> str:
-    """Tell of a body that turns so far in a step that steps of half the length lead elsewhere."""
+    """Describe a body that turns so far in a step that steps of half the length lead elsewhere."""
     for i in [*_spread_samples(task, trajectory), *_find_jump(trajectory.v)]:
         context = _context_at(task, trajectory, i)
         if find_fastest_body(context)[1] * task.dt < _LARGE_TURN:
@@ -352,7 +352,7 @@ def _describe_turning(task: Task, trajectory: Trajectory) -> str:
 
 
 def _describe_gain(task: Task, trajectory: Trajectory) -> str:
-    """Tell of energy that a model without drives and elements in Python has gained."""
+    """Describe the energy gained by a model without drives and elements in Python."""
     applied = task.context.applied_forces
     is_pushed = applied.body_forces.any() or applied.generalized_forces.any()
     is_driven = task.inputs.is_function or trajectory.tau.any() or is_pushed
@@ -363,12 +363,12 @@ def _describe_gain(task: Task, trajectory: Trajectory) -> str:
         return ""
     samples = np.unique(np.linspace(settled, len(trajectory) - 1, _ENERGY_SAMPLES).astype(int)).tolist()
     energies = []
-    for i in samples:  # A batch of so few costs more.
+    for i in samples:  # Cheaper than a batch for so few samples.
         context = _context_at(task, trajectory, i)
         energies.append((task.tree.calc_kinetic_energy(context), task.tree.calc_potential_energy(context)))
     kinetic, potential = np.array(energies).T
     total = kinetic + potential
-    # What a motion without gain can turn into kinetic energy.
+    # The energy that a motion without gain can turn into kinetic energy.
     scale = kinetic[0] + potential[0] - potential.min() + 1e-9 * np.abs(potential).max()
     grown = np.flatnonzero(total - total[0] > _MOST_GAIN * scale)
     if not grown.size:
@@ -380,7 +380,7 @@ def _describe_gain(task: Task, trajectory: Trajectory) -> str:
 
 
 def _find_settled(task: Task, trajectory: Trajectory) -> int:
-    """Return from which sample on constraints that began open are closed, or how many samples there are."""
+    """Return the first sample at which constraints that began open are closed, or the number of samples."""
     context = _context_at(task, trajectory, 0)
     errors = task.tree.calc_constraint_errors(context)
     if np.abs(errors).max(initial=0.0) <= _CLOSED:
@@ -392,7 +392,7 @@ def _find_settled(task: Task, trajectory: Trajectory) -> int:
 
 
 def _describe_degrees(task: Task, trajectory: Trajectory) -> str:
-    """Tell which joint starts more than a turn from zero and outside its limits, which are within one."""
+    """Name the joint that starts more than a turn from zero and outside limits that are within a turn."""
     lower, upper = task.tree.position_lower_limits, task.tree.position_upper_limits
     is_angle = np.array([unit == "rad" for unit in trajectory.position_units], dtype=bool)
     is_angle &= (lower >= -_TURN) & (upper <= _TURN)
@@ -410,7 +410,7 @@ def _describe_degrees(task: Task, trajectory: Trajectory) -> str:
 
 
 def _describe_powerless(task: Task, trajectory: Trajectory) -> str:
-    """Tell which joint was driven in vain: exporters write effort="0" where they do not know better."""
+    """Name the joint that an effort limit of zero keeps from moving: some exporters write effort="0"."""
     if not task.limit_efforts:
         return ""
     limited = trajectory.num_limited
@@ -425,7 +425,7 @@ def _describe_powerless(task: Task, trajectory: Trajectory) -> str:
 
 
 def _describe_limits(task: Task, trajectory: Trajectory) -> str:
-    """Tell which joint passed a limit of its position first."""
+    """Name the joint that first passed a limit of its position."""
     tree: Any = task.tree
     lower, upper = tree.position_lower_limits, tree.position_upper_limits
     if not (np.isfinite(lower).any() or np.isfinite(upper).any()):
@@ -433,7 +433,7 @@ def _describe_limits(task: Task, trajectory: Trajectory) -> str:
     extent = np.where(np.isfinite(upper - lower), upper - lower, 1.0)
     slack = _PART_OF_RANGE * np.maximum(extent, 1e-6)
     is_outside = (trajectory.q < lower - slack) | (trajectory.q > upper + slack)
-    # What begins outside does not pass.
+    # A position that begins outside does not pass the limit.
     is_outside &= ~is_outside[..., :1, :]
     by_time = is_outside.reshape(-1, *is_outside.shape[-2:]).any(axis=0)
     passed = np.flatnonzero(by_time.any(axis=0))
@@ -467,7 +467,7 @@ def _context_at(task: Task, trajectory: Trajectory, i: int) -> Context:
 def _probe(task: Task, context: Context, tau: FloatArray) -> TooFast | None:
     fast = find_too_fast(context, tau, task.dt, task.method)
     if contacts_of(task.tree) and _is_near_rest(context, tau, task.dt):
-        # Stiction that is too stiff chatters about rest, where it is stiffest.
+        # Stiction that is too stiff chatters near rest, where it is stiffest.
         context.v = np.zeros_like(context.v)
         at_rest = find_too_fast(context, tau, task.dt, task.method)
         if at_rest is not None and (fast is None or at_rest.longest_step < fast.longest_step):
@@ -476,13 +476,13 @@ def _probe(task: Task, context: Context, tau: FloatArray) -> TooFast | None:
 
 
 def _is_near_rest(context: Context, tau: FloatArray, dt: float) -> bool:
-    """Whether two steps change the velocity by as much as it is, in terms of kinetic energy."""
+    """Whether two steps change the velocity by at least its own magnitude, by kinetic energy."""
     M, dv = context.tree.calc_mass_matrix(context), 2.0 * dt * calc_vdot(context, tau)
     return bool(context.v @ M @ context.v <= dv @ M @ dv)
 
 
 def _advise(task: Task, context: Context, fast: TooFast | None, *, failed: bool = False) -> str:
-    """Say what is too fast, and which step or method would do; `failed` where energy came from nowhere."""
+    """Say what is too fast, and which step or method would help; `failed` if energy was gained."""
     steps = f"steps of {task.dt:.3g} s are too long for"
     when = f"at {context.time:.4g} s"
     if fast is not None and fast.element is not None:
@@ -492,12 +492,12 @@ def _advise(task: Task, context: Context, fast: TooFast | None, *, failed: bool 
         ]
         methods = "'Radau' or 'BDF'" if is_in_python else "'implicit', 'Radau' or 'BDF'"
         if dt * _MOST_MORE_STEPS < task.dt:
-            cure = f"give what it moves more inertia, as of a rotor, or take method={methods}"
+            cure = f"give more inertia to what it moves, as of a rotor, or take method={methods}"
         else:
             cure = f"take dt = {dt:g} s, or method={methods}"
         return f"{steps} {fast.element}, which acts at a rate of {fast.rate:.3g} 1/s {when}: {cure}"
     body, speed = find_fastest_body(context)
-    # Implicit steps cannot gain energy, but are not more exact.
+    # Implicit steps cannot gain energy, but are no more accurate.
     others = ["'implicit'"] * failed + ["'rk4'"] * (task.method != "rk4")
     cure = f"take a shorter dt, or method={', '.join(others)}{' or ' if others else ''}'RK45'"
     if speed * task.dt < 1e-3:
@@ -507,6 +507,6 @@ def _advise(task: Task, context: Context, fast: TooFast | None, *, failed: bool 
 
 
 def _rounded_down(step: float) -> float:
-    """Return half of a step or less, in one digit: what is barely stable rings."""
+    """Return at most half of a step, rounded to one digit: close to the limit of stability motions ring."""
     unit = 10.0 ** np.floor(np.log10(0.5 * step))
     return float(np.floor(0.5 * step / unit) * unit)

@@ -32,7 +32,7 @@ def as_dataframe(trajectory: Trajectory) -> Any:
 
 
 def sample_dims(count: int) -> list[str]:
-    """Return names of the axes of a batch."""
+    """Return the names of batch axes."""
     return ["sample"] if count == 1 else [f"sample_{i}" for i in range(count)]
 
 

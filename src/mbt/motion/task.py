@@ -1,4 +1,4 @@
-"""What is to be simulated: arguments of `simulate`, checked."""
+"""The arguments of `simulate`, checked."""
 
 from __future__ import annotations
 
@@ -27,36 +27,36 @@ if TYPE_CHECKING:
 
 __all__ = ["Task", "make_task"]
 
-# Of a step: what is left of the duration behind the last whole step, when it is more than rounding.
+# Fraction of a step: a remainder of the duration beyond this is a last step, below it is rounding.
 _LEAST_PART = 1e-6
 
 
 @dataclass
 class Task:
-    """A simulation to be done.
+    """A simulation to run.
 
     Attributes
     ----------
     tree : MultibodyTree
-        What moves.
+        The model.
     context : Context
-        The state at the beginning: a copy, with zero actuation.
+        The initial state: a copy, with zero actuation.
     actuation : ndarray
-        That is among the inputs.
+        The actuation, which `inputs` includes.
     start, duration, dt : float
         Times [s].
     method : str
         Name of the method.
     inputs : Inputs
-        What drives it.
+        Forces that drive the model.
     events : tuple of Event
-        What to look out for.
+        Events to watch.
     every : int
-        Each so many steps a state is kept.
+        A state is kept after every n-th step.
     tolerances : dict
-        What a solver of SciPy is given.
+        Tolerances for a solver of SciPy.
     progress : Progress
-        What is told how far it is.
+        Receives progress reports.
     joint_limits, velocity_limits, limit_efforts : bool
         Which limits act in implicit steps.
     contacts : ShapeContact or None
@@ -86,7 +86,7 @@ class Task:
         return _count_steps(self.duration, self.dt)
 
     def times(self, first: int, last: int) -> FloatArray:
-        """Return the times before some steps, and behind the last of them."""
+        """Return the times before some steps, and after the last of them."""
         times = self.start + self.dt * np.arange(first, last + 1, dtype=np.float64)
         if last == self.num_steps:
             times[-1] = self.start + self.duration
@@ -101,7 +101,7 @@ class Task:
 def _count_steps(duration: float, dt: float) -> int:
     steps = duration / dt
     if steps > 2**53:
-        raise ArgumentValueError(f"dt: expected steps that can be counted, got {dt} of {duration}")
+        raise ArgumentValueError(f"dt: expected a countable number of steps, got {dt} for {duration}")
     whole = int(steps)
     return max(1, whole + (steps - whole > _LEAST_PART))
 
@@ -112,7 +112,7 @@ def make_task(tree: MultibodyTree, context: Context, duration: float, dt: float,
     Raises
     ------
     MbtError
-        When one of them cannot be used.
+        If one of them cannot be used.
     """
     _check_context(tree, context)
     duration, dt = as_positive(duration, "duration"), as_positive(dt, "dt")
@@ -189,8 +189,8 @@ def _check_context(tree: MultibodyTree, context: Context) -> None:
         raise_context_mismatch(tree, context)
     if tree.scalar_type.name != "double":
         raise ArgumentTypeError(
-            f"tree: expected one of doubles, got one of {quote(tree.scalar_type.name)}, of which "
-            "mbt.functional.rollout computes the steps"
+            f"tree: expected one of doubles, got one of {quote(tree.scalar_type.name)}, whose steps "
+            "mbt.functional.rollout computes"
         )
     if not context.batch_shape:
         for name in ("q", "v"):
@@ -201,7 +201,7 @@ def _check_context(tree: MultibodyTree, context: Context) -> None:
 
 
 def _check_inertia(tree: MultibodyTree, context: Context, dt: float, method: str) -> None:
-    """Raise where a degree of freedom has no inertia; an implicit step may do with damping in its place."""
+    """Raise if a degree of freedom has no inertia; for an implicit step damping is enough."""
     if context.batch_shape:
         return
     try:
@@ -216,7 +216,7 @@ def _check_inertia(tree: MultibodyTree, context: Context, dt: float, method: str
 
 
 def _check_clock(start: float, duration: float, dt: float) -> None:
-    """Refuse times that rounding keeps from moving: ``start + dt == start``."""
+    """Raise for times so large that rounding stops them: ``start + dt == start``."""
     spacing = math.ulp(max(abs(start), abs(start + duration)))
     if dt < 4.0 * spacing:
         raise ArgumentValueError(

@@ -1,4 +1,4 @@
-"""A trajectory: what `simulate` returns."""
+"""A trajectory: the result of `simulate`."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Energy(NamedTuple):
 
 
 class State(NamedTuple):
-    """One moment of a trajectory: time, positions, velocities, and the forces of control and actuators."""
+    """One sample of a trajectory: time, positions, velocities, and the forces of control and actuators."""
 
     time: float
     q: FloatArray
@@ -55,49 +55,49 @@ class State(NamedTuple):
 class Trajectory:
     """States over time, from `simulate`. For a batch all arrays have its axes in front.
 
-    Accelerations, energies, errors and forces of constraints, contact forces, and what sensors measure are
-    computed when you first read them. ``len(trajectory)`` is the number of samples, ``trajectory[i]`` one of
-    them, ``trajectory[a:b:c]`` a trajectory of some. Arrays are read-only.
+    Accelerations, energies, errors and forces of constraints, contact forces, and sensor values are computed
+    when you first read them. ``len(trajectory)`` is the number of samples, ``trajectory[i]`` one of them,
+    ``trajectory[a:b:c]`` a trajectory of some of them. Arrays are read-only.
 
     Attributes
     ----------
     time : ndarray, shape (n,)
-        [s].
+        Times [s].
     q : ndarray, shape (..., n, num_positions)
         Positions.
     v : ndarray, shape (..., n, num_velocities)
         Velocities.
     tau : ndarray, shape (..., n, num_velocities)
-        Generalized forces of the control and the actuators [N m, N], behind each sample; in the last row,
+        Generalized forces of the control and the actuators [N m, N], after each sample; in the last row,
         those before it.
     position_names, velocity_names : tuple of str
-        Those of the tree.
+        Names in the tree.
     position_units, velocity_units : tuple of str
         "rad", "m", or nothing for quaternions; "rad/s" or "m/s".
     equation_names, contact_names, sensor_names : tuple of str
-        Of each equation of the constraints, of each point of each `PointContact`, and of each column of
+        Names of each equation of the constraints, of each point of each `PointContact`, and of each column of
         `sensors`.
     method : str
-        How it was integrated.
+        Name of the method of integration.
     num_steps : int
         Number of steps of the integration.
     status : {"completed", "event", "failed"}
-        How it ended: after the duration, with an event, or because it could not go on.
+        How it ended: after the duration, with an event, or because it could not continue.
     message : str
         The same in words.
     events : tuple of EventStates
-        Of each event function the times ``.time`` (k,) at which it passed through zero, and the states
-        there, ``.q`` and ``.v``.
+        For each event function the times ``.time`` (k,) at which it crossed zero, and the states there,
+        ``.q`` and ``.v``.
     num_limited : ndarray of int, shape (..., num_velocities)
         With ``limit_efforts=True``, in how many steps the force along each velocity was clipped; with a
         control function and a solver of SciPy, in how many of its calls.
     solver : SolverSteps or None
-        Of ``method="implicit"``: what the solver did in each step, by name ``iterations``, ``residual``,
-        ``at_limit`` and ``saturated``. It has all steps, also of a part of a trajectory; a file has none.
+        Of ``method="implicit"``: the solver's results for each step: ``iterations``, ``residual``,
+        ``at_limit`` and ``saturated``. A part of a trajectory has those of all steps; a file has none.
 
     See Also
     --------
-    simulate : Makes one.
+    simulate : Makes a trajectory.
     """
 
     time: FloatArray
@@ -118,12 +118,12 @@ class Trajectory:
     num_limited: Any
     sensor_names: tuple[str, ...] = ()
     solver: SolverSteps | None = None
-    # With the parameters and applied forces, without actuation; None of a trajectory from a file.
+    # With the parameters and applied forces, without actuation; None for a trajectory from a file.
     _context: Context | None = None
     _actuation: FloatArray | None = None
-    # Of implicit steps: what moved in each; see `mbt.motion.impulses`.
+    # Of implicit steps: the results of each step; see `mbt.motion.impulses`.
     _moved: FloatArray | None = None
-    # Of implicit steps: shapes that touched.
+    # Of implicit steps: contact of shapes.
     _contact: TouchingShapes | None = None
     _known: dict[str, FloatArray] = field(default_factory=dict)
 
@@ -135,19 +135,19 @@ class Trajectory:
             array.flags.writeable = False
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Take what was pickled or copied, as read-only as it was.
+        """Restore a pickled or copied trajectory, with read-only arrays.
 
         Raises
         ------
         ArgumentValueError
-            When it is damaged.
+            If it is damaged.
         """
         from mbt.motion.trajectory_files import check_fields
 
         with reporting_damage("Trajectory"):
             check_fields(state)
         self.__dict__.update(state)
-        for name in _DERIVED & state.keys():  # They are made again.
+        for name in _DERIVED & state.keys():  # These are computed again.
             del self.__dict__[name]
         self.__post_init__()
 
@@ -196,9 +196,9 @@ class Trajectory:
 
     @cached_property
     def power(self) -> FloatArray:
-        """Power of all forces that have no potential [W], shape (..., n).
+        """Power of all forces without a potential [W], shape (..., n).
 
-        Of joint damping and of force elements other than springs and gravity, of the control and the
+        Those of joint damping, of force elements other than springs and gravity, of the control and the
         actuators, of applied forces.
         """
         v = self.v if self._moved is None else middle_velocities(self)
@@ -234,27 +234,27 @@ class Trajectory:
         return _frozen(total - total[..., :1] - self.work)
 
     def audit(self, *, tolerance: float = 1e-3) -> AuditReport:
-        """Return which element gave or took how much energy, in which step most, and whether it may.
+        """Return how much energy each element gave or took, in which step most, and whether it may.
 
         The energy that an element gives is the work of its forces plus the change of its potential energy:
         zero for a spring, negative for dissipation. The powers that an element reports are not used. The
         remaining energy of the motion is the error of the integration. Elements that give energy although
-        they have none, and an integration that gives or takes any, are `suspects`.
+        they have no source of it, and an integration that gives or takes any, are `suspects`.
 
         Parameters
         ----------
         tolerance : float, optional
-            The share of the largest energy below which an energy is ignored.
+            Energies below this fraction of the largest energy are ignored.
 
         Returns
         -------
         AuditReport
-            ``print`` shows a table, the largest first.
+            ``print`` shows a table, largest first.
 
         Raises
         ------
         ArgumentValueError
-            When this is a batch, comes from a file, or has less than two samples that are finite.
+            If this is a batch, comes from a file, or has fewer than two finite samples.
 
         Examples
         --------
@@ -287,22 +287,22 @@ class Trajectory:
     def contact_forces(self) -> FloatArray:
         """Force at each point of each `PointContact`, in World [N], shape (..., n, num_points, 3).
 
-        In the order of the force elements, on the frames that the points belong to; zero without contact.
+        In the order of the force elements, on the frames to which the points belong; zero without contact.
         """
         forces = self._calc("contact_forces")
         return forces.reshape(*forces.shape[:-1], forces.shape[-1] // 3, 3)
 
     @cached_property
     def contacts(self) -> ContactsOverTime:
-        """Where shapes pushed each other, of a simulation with ``contacts=``: ``contacts[i]`` of sample i.
+        """Contacts of shapes, from a simulation with ``contacts=``: ``contacts[i]`` belongs to sample i.
 
-        Names of the pairs, points, normals and forces, in the step behind each sample; in the last row, those
+        Names of the pairs, points, normals and forces, in the step after each sample; in the last row, those
         of a step like the one before it. Computed when you first read it. A file does not have it.
         """
         self._check_one_state("contacts")
         context = self._need_context("contacts")
         if self._contact is None or self._moved is None:
-            raise ArgumentValueError("contacts: this trajectory is of a simulation without contacts=")
+            raise ArgumentValueError("contacts: this trajectory comes from a simulation without contacts=")
         from mbt.motion.shape_contacts import calc_contacts
 
         return calc_contacts(self, context, self._contact)
@@ -315,9 +315,9 @@ class Trajectory:
 
     @property
     def sensors(self) -> FloatArray:
-        """What the sensors of the tree measure, shape (..., n, num_sensor_values); see `sensor_names`.
+        """Sensor values, shape (..., n, num_sensor_values); see `sensor_names`.
 
-        As `MultibodyTree.calc_sensors` computes it with `tau`; of implicit steps with their accelerations and
+        `MultibodyTree.calc_sensors` computes them with `tau`; in implicit steps, from the accelerations and
         the forces that the solver found. ``trajectory.sensors[..., sensor.columns]``
         are the values of one sensor.
         """
@@ -338,7 +338,7 @@ class Trajectory:
         return self._known[name]
 
     def _results(self) -> dict[str, FloatArray]:
-        """Return all that is computed, by name."""
+        """Return all computed quantities, by name."""
         return {name: self._calc(name) for name in RESULTS}
 
     # Parts.
@@ -371,7 +371,7 @@ class Trajectory:
     def __getitem__(self, i: SupportsIndex) -> State: ...
 
     def __getitem__(self, i: slice | SupportsIndex) -> Trajectory | State:
-        """Return a `State`, or a trajectory of some."""
+        """Return a `State`, or a trajectory of some samples."""
         if isinstance(i, slice):
             known = {
                 name: array[..., i, :] if name in VECTORS else array[..., i]
@@ -385,8 +385,8 @@ class Trajectory:
             i = operator.index(i)
         except TypeError:
             raise ArgumentTypeError(
-                f"trajectory[...]: expected an int or a slice, got {quote(i)}: of other samples "
-                "take arrays, as trajectory.q[indices]"
+                f"trajectory[...]: expected an int or a slice, got {quote(i)}; for other samples "
+                "index its arrays: trajectory.q[indices]"
             ) from None
         try:
             time = float(self.time[i])
@@ -413,7 +413,7 @@ class Trajectory:
         Raises
         ------
         ArgumentValueError
-            When a time is outside, or the trajectory comes from a file.
+            If a time is outside, or the trajectory comes from a file.
         """
         from mbt.motion.interpolation import interpolate
 
@@ -422,12 +422,12 @@ class Trajectory:
     # Other forms.
 
     def to_xarray(self) -> Any:
-        """Return an ``xarray.Dataset`` of everything, with names, units and the axes of a batch.
+        """Return an ``xarray.Dataset`` of all quantities, with names, units and the axes of a batch.
 
         Raises
         ------
         MissingPackageError
-            When xarray is not installed.
+            If xarray is not installed.
         """
         from mbt.motion.tables import as_xarray
 
@@ -439,27 +439,27 @@ class Trajectory:
         Raises
         ------
         MissingPackageError
-            When pandas is not installed.
+            If pandas is not installed.
         ArgumentValueError
-            When this is a batch.
+            If this is a batch.
         """
         from mbt.motion.tables import as_dataframe
 
         return as_dataframe(self)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything into a file, completely or not at all.
+        """Write all quantities to a file, completely or not at all.
 
         Parameters
         ----------
         path : path
-            With the suffix ``.npz``, which `load` reads, and ``numpy.load``, or ``.csv``, a table of one
-            state over time.
+            With the suffix ``.npz``, which `load` and ``numpy.load`` read, or ``.csv``, a table of one state
+            over time.
 
         Raises
         ------
         ArgumentValueError
-            When the suffix is another one, or the file cannot be written.
+            If the suffix is another one, or the file cannot be written.
         """
         from mbt.motion.trajectory_files import save
 
@@ -472,14 +472,14 @@ class Trajectory:
         Raises
         ------
         ArgumentValueError
-            When the file holds no trajectory.
+            If the file does not hold a trajectory.
         """
         from mbt.motion.trajectory_files import load
 
         return load(path)
 
     def plot(self, figure: Any = None) -> Any:
-        """Draw positions, velocities, forces, of shapes that touch too, and energies over time.
+        """Draw positions, velocities, forces (also of shapes in contact), and energies over time.
 
         Dotted lines are nearby limits, if the tree is known. The total energy only changes by the work of
         forces without a potential; if there is any, ``total - work`` is drawn too.
@@ -496,9 +496,9 @@ class Trajectory:
         Raises
         ------
         MissingPackageError
-            When matplotlib is not installed.
+            If matplotlib is not installed.
         ArgumentValueError
-            When this is a batch.
+            If this is a batch.
         """
         self._check_one_state("plot")
         from mbt.plotting.matplotlib_parts import import_matplotlib
@@ -514,9 +514,9 @@ class Trajectory:
         Raises
         ------
         ElementIndexError
-            When there is no such sample.
+            If there is no such sample.
         ArgumentTypeError
-            When the index is none.
+            If it is not an index.
         """
         shape = self.batch_shape
         expected = f"sample: expected an index into the batch {shape}, got {quote(index)}"
@@ -543,7 +543,7 @@ class Trajectory:
         return self._context
 
     def _check_one_state(self, what: str) -> None:
-        """Refuse batches."""
+        """Raise for batches."""
         if self.batch_shape:
             raise ArgumentValueError(
                 f"{what}: expected one state, got a batch {self.batch_shape}: take trajectory.sample(i)"
@@ -556,14 +556,14 @@ class Trajectory:
         return describe_trajectory_as_html(self)
 
     def __repr__(self) -> str:
-        """Tell the size and how it came about."""
+        """Describe size, method and status."""
         batch = f", batch_shape={self.batch_shape}" if self.batch_shape else ""
         span = f", {self.time[0]:g} to {self.time[-1]:g} s" if len(self) else ""
         samples = f"{len(self)} samples{span}"
         return f"<Trajectory of {samples}, {self.method}, {self.status}{batch}>"
 
 
-#: What is computed of the arrays when it is first asked for.
+#: Quantities that are computed from the arrays on first use.
 _DERIVED = frozenset(name for name, own in vars(Trajectory).items() if isinstance(own, cached_property))
 
 

@@ -42,10 +42,10 @@ def save(trajectory: Trajectory, path: object) -> None:
 
 
 def as_target(path: object) -> Path:
-    """Return the path of a file that can be written, told by its suffix."""
+    """Return the path of a file to write; its suffix decides the format."""
     target = as_path(path)
     if target.suffix not in (".npz", ".csv"):
-        raise ArgumentValueError(f"path: expected a file .npz or .csv, got {quote_path(target)}")
+        raise ArgumentValueError(f"path: expected an .npz or .csv file, got {quote_path(target)}")
     return target
 
 
@@ -53,23 +53,23 @@ def load(path: object) -> Trajectory:
     """Read a trajectory; see ``Trajectory.load``."""
     source = as_path(path)
     try:
-        # np.load does not close what turns out to be no archive.
+        # np.load does not close a file that turns out not to be an archive.
         with open(source, "rb") as stream, np.load(stream, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         return _of_arrays(arrays)
-    except Exception as error:  # Whatever a file can do to the readers of its archive and its arrays.
-        reason = "it is not what save() wrote"
+    except Exception as error:  # Damaged archives and arrays raise anything.
+        reason = "save() did not write it"
         if isinstance(error, OSError) and error.strerror:
             reason = error.strerror
         elif isinstance(error, MemoryError):
-            reason = "it says that it holds more than there is memory"
+            reason = "it claims to hold more than fits in memory"
         elif source.suffix == ".csv":
-            reason = "a table does not hold all of a trajectory, a file .npz of save() does"
+            reason = "a table is not a complete trajectory; an .npz file of save() is"
         raise ArgumentValueError(f"path: {quote_path(source)} cannot be read: {reason}") from error
 
 
 def _arrays_of(trajectory: Trajectory) -> dict[str, Any]:
-    """Return everything as arrays, by name."""
+    """Return all parts of a trajectory as arrays, by name."""
     arrays = {"format": np.array(_FORMAT), "num_steps": np.array(trajectory.num_steps)}
     arrays |= {name: np.array(getattr(trajectory, name)) for name in (*_STATES, *_NAMES, *_WORDS)}
     arrays |= trajectory._results()
@@ -81,7 +81,7 @@ def _arrays_of(trajectory: Trajectory) -> dict[str, Any]:
 def _of_arrays(arrays: dict[str, Any]) -> Trajectory:
     if _word(arrays["format"]) != _FORMAT:
         raise ValueError
-    # Of a file that was written before there were sensors.
+    # Files from before there were sensors lack these.
     arrays.setdefault("sensor_names", np.zeros(0))
     arrays.setdefault("sensors", np.zeros((*arrays["q"].shape[:-1], 0)))
     events: list[EventStates] = []
@@ -97,14 +97,14 @@ def _of_arrays(arrays: dict[str, Any]) -> Trajectory:
 
 
 def check_fields(fields: dict[str, Any]) -> None:
-    """Check what a trajectory is made of, wherever that comes from.
+    """Check the parts of a trajectory, whatever their source.
 
     Raises
     ------
     ValueError, KeyError, TypeError, AttributeError
-        When it is anything else.
+        If one of them is invalid.
     """
-    fields.setdefault("sensor_names", ())  # Of a pickle of old.
+    fields.setdefault("sensor_names", ())  # Old pickles lack it.
     words = [fields[name] for name in _WORDS] + [word for name in _NAMES for word in fields[name]]
     if not all(type(word) is str for word in words) or type(fields["num_steps"]) is not int:
         raise ValueError
@@ -115,7 +115,7 @@ def check_fields(fields: dict[str, Any]) -> None:
 
 
 def _of_kind(array: Any, kinds: str, shape: tuple[int, ...]) -> Any:
-    """Return an array of one of some kinds of numbers or text, of a shape."""
+    """Return an array of this shape, after a check that its numbers or text are of these kinds."""
     if array.dtype.kind not in kinds or array.shape != shape or not array.dtype.isnative:
         raise ValueError
     return array
@@ -138,7 +138,7 @@ def _word(array: Any) -> str:
 
 
 def _names(array: Any) -> tuple[str, ...]:
-    # An array of no names is one of floats.
+    # NumPy makes an empty array of names one of floats.
     return tuple(_of_kind(array, "U" if array.size else "fU", (array.size,)).tolist())
 
 
@@ -184,7 +184,7 @@ def _check_results(fields: dict[str, Any], known: dict[str, Any]) -> None:
 
 
 def columns_of(trajectory: Trajectory) -> dict[tuple[str, str], FloatArray]:
-    """Return what is known of each sample of one state, by quantity and name."""
+    """Return all known quantities of one state over time, by quantity and name."""
     vectors = {
         "q": (trajectory.position_names, trajectory.q),
         "v": (trajectory.velocity_names, trajectory.v),
@@ -211,7 +211,7 @@ def _as_csv(trajectory: Trajectory) -> str:
     """Return a table with a line of names, ``q.elbow_q``; numbers are read back to the last bit."""
     trajectory._check_one_state("save to .csv")
     columns = columns_of(trajectory)
-    # What could end a field or a line.
+    # Characters that could end a field or a line.
     names = ["time", *(".".join(key) for key in columns)]
     header = ",".join(
         '"' + name.replace('"', '""') + '"' if set(name) & set('",\r\n') else name for name in names

@@ -1,4 +1,4 @@
-"""A trajectory in a notebook: lines over time, and where everything began and ended."""
+"""A trajectory in a notebook: lines over time, and positions at the beginning and the end."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 __all__ = ["describe_trajectory_as_html"]
 
 _MAX_ROWS = 60
-# Lines that can be told apart in one picture.
+# Most lines that can be told apart in one picture.
 _MAX_LINES = 12
-# With more samples, or positions, energies take a while to compute: they are shown where they are known.
+# Beyond this many samples or positions energies take a while to compute: they are shown only if known.
 _MAX_NUMBERS = 200_000
 
 
 def describe_trajectory_as_html(trajectory: Trajectory) -> str:
-    """Return pictures and a table; of a batch the sizes alone."""
+    """Return pictures and a table; for a batch only the sizes."""
     facts = Section(f"It {_ending(trajectory)}: {trajectory.message}", [f"{trajectory.num_steps} steps"])
     if trajectory.batch_shape or not len(trajectory):
         return as_html(repr(trajectory), [facts])
@@ -53,13 +53,11 @@ def describe_trajectory_as_html(trajectory: Trajectory) -> str:
 
 
 def _ending(trajectory: Trajectory) -> str:
-    return {"completed": "went on to its end", "event": "ended with an event"}.get(
-        trajectory.status, "failed"
-    )
+    return {"completed": "ran to its end", "event": "ended with an event"}.get(trajectory.status, "failed")
 
 
 def _draw(trajectory: Trajectory, values: FloatArray, names: tuple[str, ...], units: tuple[str, ...]) -> str:
-    """Return a picture for each unit, of the first lines."""
+    """Return a picture for each unit, with the first lines."""
     parts = []
     for unit in dict.fromkeys(units):
         places = [i for i, own in enumerate(units) if own == unit]

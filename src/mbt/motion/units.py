@@ -17,7 +17,7 @@ def velocity_units(tree: MultibodyTree) -> tuple[str, ...]:
 
 
 def position_units(tree: MultibodyTree) -> tuple[str, ...]:
-    """Return "rad" or "m" for each position, and nothing for the four of a quaternion."""
+    """Return "rad" or "m" for each position, and "" for the four of a quaternion."""
     units: list[str] = []
     for m, own in zip(_in_order(tree), _units_by_mobilizer(tree), strict=True):
         units += ["", "", "", "", *own[3:]] if m.has_quaternion_dofs else own

@@ -1,7 +1,7 @@
-"""Contexts of other numbers than one state of doubles.
+"""Contexts other than those of one state of doubles.
 
-Those of another scalar, with the trees that make them (``MultibodyTree.clone_to_scalar``), and those of many
-states (``MultibodyTree.create_default_context(batch_shape)``).
+They hold numbers of another scalar type, with the trees that create them
+(``MultibodyTree.clone_to_scalar``), or many states (``MultibodyTree.create_default_context(batch_shape)``).
 """
 
 from mbt.scalars.batch_context import BatchContext, make_batch_context

@@ -1,4 +1,4 @@
-"""Which arrays a scalar has."""
+"""The arrays of a scalar type."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["AutoDiffArrays", "ObjectArrays", "ScalarArrays", "arrays_of"]
 
 
 def arrays_of(scalar_type: ScalarType) -> ScalarArrays:
-    """Return what handles the arrays of a scalar, which keeps it: it lives no longer than the scalar."""
+    """Return the array functions of a scalar type, which keeps them: they live no longer than it."""
     known = vars(scalar_type)
     if "_arrays" not in known:
         made = AutoDiffArrays() if scalar_type.name == "autodiff" else ObjectArrays(scalar_type)

@@ -20,21 +20,21 @@ __all__ = ["AutoDiffArrays", "GrowingArray"]
 
 
 class GrowingArray(AutoDiffArray):
-    """Values with derivatives, of which it takes as many as what is written into it has.
+    """Values with derivatives whose number grows to that of what is written into them.
 
-    It may, while its own are zero or none: so forces can be made before it is known what depends on what.
-    Views of a part do not grow.
+    It can grow while its own derivatives are zero or none: so forces can be created before it is known what
+    depends on what. Views of a part do not grow.
     """
 
     __slots__ = ()
 
     def make_room(self, count: int) -> None:
-        """Hold so many derivatives, unless some are not zero."""
+        """Make room for this many derivatives, unless some are nonzero."""
         if count != self.num_derivatives and not self._derivatives.any():
             self._derivatives = np.zeros((*self.shape, count))
 
     def overwrite(self, array: AutoDiffArray) -> None:
-        """Take over values and derivatives of an array of the same shape."""
+        """Replace values and derivatives by those of an array of the same shape."""
         derivatives = array.derivatives.copy()
         self._value[...] = array.value
         self._derivatives = derivatives
@@ -63,7 +63,7 @@ class AutoDiffArrays(ScalarArrays):
     array_type = AutoDiffArray
 
     def as_float_array(self, value: object, name: str, shape: Shape | None = None) -> Any:
-        """Return an array; plain numbers are constants. It is contiguous, whatever was given."""
+        """Return a contiguous array; plain numbers are constants."""
         array = _contiguous(_autodiff_of(value, name)) if _may_hold(value) else _constant(value, name)
         if shape is not None and not arrays.has_shape(array.shape, shape):
             raise shape_error(name, shape, array.shape)
@@ -77,7 +77,7 @@ class AutoDiffArrays(ScalarArrays):
         return np.stack([np.broadcast_to(self.scalar(x), shape) for x in numbers], -1)
 
     def _each(self, function: Callable[[Any], Any], vectors: Any, shape: tuple[int, ...]) -> Any:
-        """Return a function of whole arrays."""
+        """Apply a function to whole arrays."""
         return function(vectors)
 
     def values(self, array: Any) -> FloatArray:
@@ -101,7 +101,7 @@ class AutoDiffArrays(ScalarArrays):
         return get_scalar_type("autodiff")
 
     def check_out(self, out: object, name: str, shape: tuple[int, ...]) -> Any:
-        """Return an array that can be written into."""
+        """Return `out` if results can be written into it."""
         if not isinstance(out, AutoDiffArray):
             raise ArgumentTypeError(f"{name}: expected an AutoDiffArray, got {type(out).__name__}")
         if out.shape != shape:
@@ -111,9 +111,9 @@ class AutoDiffArrays(ScalarArrays):
         return out
 
     def replaced(self, array: Any, part: Any, values: Any) -> Any:
-        """Return a copy of an array with other values in a part of its last axis.
+        """Return a copy of an array in which a part of its last axis has other values.
 
-        If those of the others are zero, the number of derivatives is that of the new values.
+        If the derivatives of the other entries are zero, the result has as many as the new values.
         """
         derivatives = array.derivatives.copy()
         derivatives[..., part, :] = 0.0
@@ -129,11 +129,11 @@ class AutoDiffArrays(ScalarArrays):
         return wrap(np.zeros(shape), np.zeros((*shape, count)))
 
     def writable(self, array: Any) -> Any:
-        """Return an array that takes room for derivatives when it needs some."""
+        """Return an array that makes room for derivatives when needed."""
         return GrowingArray(array.value, array.derivatives)
 
     def overwrite(self, target: Any, array: Any) -> None:
-        """Write into such an array."""
+        """Overwrite such an array."""
         target.overwrite(array)
 
     def frozen(self, view: Any) -> Any:
@@ -152,7 +152,7 @@ class AutoDiffArrays(ScalarArrays):
         return total + addend
 
     def add_at(self, array: Any, indices: Sequence[int], addends: Any) -> Any:
-        """Return a new array with addends at some indices."""
+        """Return a new array with addends added at some indices."""
         spread: AutoDiffArray = self.zeros(array.shape, addends)
         for i, index in enumerate(indices):
             spread[..., index] = spread[..., index] + addends[..., i]
@@ -179,7 +179,7 @@ class AutoDiffArrays(ScalarArrays):
         out._check_holds(result, name)
 
     def make_engine(self, compiled: CompiledModel) -> DualEngine:
-        """Return what computes for one Context."""
+        """Return the engine of one Context."""
         return DualEngine(compiled, self)
 
     def set_engine(self, engine: DualEngine, name: str, array: AutoDiffArray) -> None:
@@ -211,7 +211,7 @@ def _constant(value: Any, name: str) -> AutoDiffArray:
 
 
 def _may_hold(value: Any) -> bool:
-    """Whether there may be derivatives in this: not in a plain array of numbers."""
+    """Whether a value may contain derivatives: a plain array of numbers does not."""
     return type(value) is not np.ndarray or value.dtype == object
 
 

@@ -50,19 +50,19 @@ _MATRICES = {"log_so3": (3, 3), "log_se3": (4, 4)}
 
 
 class BatchArrays(ScalarArrays):
-    """Doubles: an array is one for all samples, or has the axes of the batch in front."""
+    """Doubles: an array is shared by all samples, or has the axes of the batch in front."""
 
     def __init__(self, batch_shape: tuple[int, ...]) -> None:
         self.batch_shape = batch_shape
         self.count = math.prod(batch_shape)
 
     def as_float_array(self, value: object, name: str, shape: Shape | None = None) -> Any:
-        """Return an array, of this shape or with all axes of the batch in front; leading axes broadcast."""
+        """Return an array of this shape, or with all axes of the batch in front; leading axes broadcast."""
         array = arrays.as_float_array(value, name)
         if shape is None or array.shape == shape or array.shape == (*self.batch_shape, *shape):
             return array
         lead = array.ndim - len(shape)
-        # A leading Ellipsis is any axes.
+        # A leading Ellipsis stands for any axes.
         if ... in shape and arrays.has_shape(array.shape, shape):
             return array
         if lead > 0 and arrays.has_shape(array.shape[lead:], shape):
@@ -142,7 +142,7 @@ class BatchArrays(ScalarArrays):
     # Functions of poses.
 
     def as_coordinates(self, value: Any, name: str, shape: tuple[int, ...]) -> Any:
-        """Return finite numbers, (..., *shape), also of a list of coordinates, each of which is an array."""
+        """Return finite numbers, (..., *shape), also from a list of coordinates, each of them an array."""
         return as_coordinates(value, name, shape)
 
     def _as_rotations(self, R: Any) -> Any:
@@ -152,7 +152,7 @@ class BatchArrays(ScalarArrays):
         return matrices
 
     def rotation_about_axis(self, axis: Any, angle: Any) -> Any:
-        """Return the rotations by angles about nonzero vectors."""
+        """Return rotations by angles about nonzero vectors."""
         vectors = as_coordinates(axis, "axis", (3,))
         if not vectors.any(-1).all():
             raise ArgumentValueError("axis: expected nonzero vectors, got zero")
@@ -191,16 +191,16 @@ class BatchArrays(ScalarArrays):
         return of_good_states("matrix_to_rpy", R)
 
     def map_entries(self, name: str, vectors: Any, shape: tuple[int, ...]) -> Any:
-        """Return a function of vectors, or of matrices entry by entry, (..., n): (..., *shape)."""
+        """Apply a function to vectors, or to matrices entry by entry, (..., n): (..., *shape)."""
         is_log = name.startswith("log")
         return of_good_states(name, fold(vectors, *_MATRICES[name]) if is_log else vectors)
 
     def _each(self, function: Callable[[Any], Any], vectors: Any, shape: tuple[int, ...]) -> Any:
-        """Return a function of whole arrays."""
+        """Apply a function to whole arrays."""
         return function(vectors)
 
     def ratio(self, array: Any, divisor: Any) -> Any:
-        """Return the quotient, and zero where the divisor is."""
+        """Return the quotient, zero where the divisor is zero."""
         return np.where(divisor == 0.0, 0.0, self.divide(array, divisor))
 
     def remainder(self, array: Any, divisor: Any) -> Any:
@@ -208,7 +208,7 @@ class BatchArrays(ScalarArrays):
         return np.where(divisor == 0.0, array, 0.0)
 
     def values(self, array: Any) -> None:
-        """Return None: there are those of many states."""
+        """Return None: there are many states."""
         return
 
     def scalar(self, entry: Any) -> Any:
@@ -224,11 +224,11 @@ class BatchArrays(ScalarArrays):
         return _DOUBLES
 
     def check_out(self, out: object, name: str, shape: tuple[int, ...]) -> FloatArray:
-        """Return an array that can be written into."""
+        """Return `out` if results can be written into it."""
         return arrays.check_out(out, name, shape)
 
     def apply(self, function: Callable[..., Any], *operands: Any) -> Any:
-        """Return a function of whole arrays."""
+        """Apply a function to whole arrays."""
         try:
             with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
                 return np.asarray(function(*operands))
@@ -245,7 +245,7 @@ class BatchArrays(ScalarArrays):
         return np.stack(np.broadcast_arrays(*numbers), -1)
 
     def replaced(self, array: Any, part: Any, values: Any) -> Any:
-        """Return a copy of an array with other values in a part of its last axis."""
+        """Return a copy of an array in which a part of its last axis has other values."""
         if isinstance(array, SampleParameters):
             return array.replaced(part, values)
         lead = np.broadcast_shapes(array.shape[:-1], values.shape[:-1])
@@ -262,7 +262,7 @@ class BatchArrays(ScalarArrays):
         return array[...]
 
     def overwrite(self, target: Any, array: Any) -> None:
-        """Write into such a view."""
+        """Overwrite such a view."""
         target[...] = array
 
     def frozen(self, view: Any) -> Any:
@@ -279,18 +279,18 @@ class BatchArrays(ScalarArrays):
         return array.view(ReadOnlyArray)
 
     def write(self, out: Any, result: Any, name: str) -> Any:
-        """Write a result into an argument of this name, and return it; without one return the result."""
+        """Write a result into an argument of this name, and return it; without one, return the result."""
         return np.ascontiguousarray(result) if out is None else super().write(out, result, name)
 
     def add(self, total: Any, addend: Any) -> Any:
-        """Add in place, where the axes allow it."""
+        """Add in place, if the axes allow it."""
         if np.ndim(addend) > np.ndim(total):
             return total + addend
         total += addend
         return total
 
     def add_at(self, array: Any, indices: Sequence[int], addends: Any) -> Any:
-        """Return a new array with addends at some indices of its last axis."""
+        """Return a new array with addends added at some indices of its last axis."""
         lead = np.broadcast_shapes(array.shape[:-1], addends.shape[:-1])
         result = np.array(np.broadcast_to(array, (*lead, array.shape[-1])))
         for i, index in enumerate(indices):
@@ -302,12 +302,12 @@ class BatchArrays(ScalarArrays):
         return array * factor
 
     def divide(self, array: Any, divisor: Any) -> Any:
-        """Return the quotient; what has no mass has no centre, without a warning."""
+        """Return the quotient, without a warning for bodies without mass, which have no mass centre."""
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             return array / divisor
 
     def is_zero(self, number: Any) -> bool:
-        """Whether a number is zero in all samples, of which there are some."""
+        """Whether a number is zero in all samples of a nonempty batch."""
         return bool(np.size(number)) and not np.any(number)
 
     def is_identity(self, matrix: Any) -> bool:
@@ -322,10 +322,10 @@ class BatchArrays(ScalarArrays):
         """Return the default parameters of a model."""
         return SampleParameters.all_equal(compiled.default_parameters, self.batch_shape)
 
-    # How the lane engine computes.
+    # Functions for the lane engine.
 
     def make_engine(self, compiled: CompiledModel) -> LaneEngine:
-        """Return what computes for one Context."""
+        """Return the engine of one Context."""
         return LaneEngine(compiled, self.batch_shape)
 
     def set_engine(self, engine: LaneEngine, name: str, array: Any) -> None:

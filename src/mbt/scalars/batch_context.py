@@ -29,7 +29,7 @@ __all__ = ["BatchContext", "make_batch_context"]
 def _quietly() -> np.errstate:
     """Return a context manager: NaN and infinity propagate without warnings, as in kernels.
 
-    One bad sample must not end the others.
+    A bad sample must not stop the others.
     """
     return np.errstate(over="ignore", divide="ignore", invalid="ignore")
 
@@ -37,9 +37,9 @@ def _quietly() -> np.errstate:
 class BatchContext(ScalarContext):
     """Times, states, inputs and parameters of many samples: ``tree.create_default_context(batch_shape)``.
 
-    Every array has the axes of the batch in front. An assigned value holds for all samples, or has leading
-    axes that broadcast to those of the batch; parameters too may differ from sample to sample. A sample
-    without a result, where a Context of one state raises a `SingularityError`, is NaN. Locks and exemptions
+    Every array has the axes of the batch in front. An assigned value applies to all samples, or has leading
+    axes that broadcast to those of the batch; parameters too may differ from sample to sample. If a sample
+    has no result, where a Context of one state raises a `SingularityError`, it is NaN. Locks and exemptions
     from gravity are common to all samples.
 
     Attributes
@@ -81,7 +81,7 @@ class BatchContext(ScalarContext):
         self._time = self._spread(np.zeros(()), 0)
 
     def _spread(self, array: FloatArray, num_axes: int) -> FloatArray:
-        """Return a copy of an array, read-only, with the axes of the batch before the last ones."""
+        """Return a read-only copy of an array, with the axes of the batch before the last ones."""
         core = array.shape[array.ndim - num_axes :]
         spread = np.empty(self._batch_shape + core, array.dtype)
         spread[...] = array
@@ -94,7 +94,7 @@ class BatchContext(ScalarContext):
         return self._spread(self._numbers.as_float_array(value, name, shape), len(shape))
 
     def _hold(self, name: str, array: FloatArray) -> None:
-        # Whatever of these arrays nobody else holds is written again.
+        # Arrays that nobody else holds are reused.
         self._scalars.set_engine(self._engine, name, None)
         setattr(self, "_" + name, None)
         for kept in ("position", "velocity", "acceleration"):
@@ -114,7 +114,7 @@ class BatchContext(ScalarContext):
             super()._check_locked(v)
 
     def _get_parameter(self, section: str, index: int) -> FloatArray:
-        """Copy of the numbers that one element has in a section of the parameters."""
+        """Copy of the numbers of one element in a section of the parameters."""
         return np.array(self._spread(super()._get_parameter(section, index), 1))
 
     if TYPE_CHECKING:
@@ -125,19 +125,19 @@ class BatchContext(ScalarContext):
         return MultibodyForces(self.tree, self._batch_shape)
 
     def _make_room(self, forces: Any) -> None:
-        """Doubles have room."""
+        """Doubles need no more room."""
 
     def _as_declared_vector(self, value: object, what: str, size: int, *, finite: bool) -> FloatArray:
-        """Return what an element declared, of this size; read-only."""
+        """Return a vector that an element declared, of this size; read-only."""
         convert = self._numbers.as_finite_array if finite else self._numbers.as_float_array
         array = self._numbers.as_float_array(value, what)
-        # One number is a vector of one.
+        # A single number counts as a vector of one.
         if size == 1 and array.shape in ((), self._batch_shape):
             array = array[..., None]
         return self._spread(convert(array, what, (size,)), 1)
 
     def _roll_out(self, *arguments: Any) -> None:
-        """Go on by steps of time from states that are arguments: see the engine."""
+        """Take steps of time from states given as arguments: see the engine."""
         self._push()
         self._engine.roll_out(self, *arguments)
 
@@ -179,7 +179,7 @@ class BatchContext(ScalarContext):
 
     @classmethod
     def _of_state(cls, tree: Any, state: dict[str, Any]) -> BatchContext:
-        """Return a Context with all that `_get_state` told."""
+        """Return a Context from the result of `_get_state`."""
         context: BatchContext = cls.__new__(cls, tree)
         context._batch_shape = state["batch_shape"]
         context._begin(tree)
@@ -190,7 +190,7 @@ class BatchContext(ScalarContext):
         return {**super()._get_state(), "batch_shape": self._batch_shape}
 
     def _sample(self, i: tuple[int, ...]) -> Context:
-        """Return a Context of one state: that of one sample."""
+        """Return a Context of one state for one sample."""
         number = int(np.ravel_multi_index(i, self._batch_shape))
         forces = None
         if self._forces is not None:
@@ -219,7 +219,7 @@ class BatchContext(ScalarContext):
         return context
 
     def _of_one_state(self) -> Context:
-        """Return a Context of one state, with the frames and the gravity that all samples have."""
+        """Return a Context of one state, with the frame poses and the gravity that all samples share."""
         compiled = self.tree._compiled
         assert compiled is not None
         parameters = self._parameters
@@ -246,7 +246,7 @@ class BatchContext(ScalarContext):
         return find_singularities_of_samples(self)
 
     def __repr__(self) -> str:
-        """Tell the sizes and the axes of the batch."""
+        """Describe the sizes and the axes of the batch."""
         return f"<Context of {self.tree!r}, batch_shape={self._batch_shape}>"
 
 
@@ -256,7 +256,7 @@ def make_batch_context(tree: MultibodyTree, batch_shape: Any) -> Context:
     Raises
     ------
     ShapeError
-        When the tree computes in another scalar than double.
+        When the scalar type of the tree is not double.
     """
     shape = as_batch_shape(batch_shape)
     if not shape:

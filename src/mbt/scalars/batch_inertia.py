@@ -33,7 +33,7 @@ class BatchSpatialInertia(ScalarSpatialInertia):
 
     @classmethod
     def stack(cls, inertias: Any) -> BatchSpatialInertia:
-        """Return the mass properties of an array of objects, each of one sample."""
+        """Return the mass properties of an array of objects, one per sample."""
         array = np.asarray(inertias, dtype=object)
         flat: list[SpatialInertia] = list(array.ravel())
         parts = (
@@ -51,12 +51,12 @@ class BatchSpatialInertia(ScalarSpatialInertia):
         return shape
 
     def broadcast_to(self, batch_shape: tuple[int, ...]) -> BatchSpatialInertia:
-        """Return these with other leading axes, to which they broadcast.
+        """Broadcast to other leading axes.
 
         Raises
         ------
         ValueError
-            When they do not.
+            When they do not broadcast.
         """
         if batch_shape == self.batch_shape:
             return self
@@ -77,7 +77,7 @@ class BatchSpatialInertia(ScalarSpatialInertia):
         return super().shift(as_float_array(p_PQ_E, "p_PQ_E", (..., 3)))
 
     def criticize_not_physically_valid(self) -> str | None:
-        """Return why no physical body has the mass properties of a sample, the first such one, or None."""
+        """Return why no physical body has the mass properties of the first such sample, or None."""
         for i in find_suspects(self._mass, self._com, self._unit_inertia.components, self._massless_inertia):
             one = self[i]
             reason = one.criticize_not_physically_valid()
@@ -88,7 +88,7 @@ class BatchSpatialInertia(ScalarSpatialInertia):
     def _share(self, total: Any, axes: int, a: Any, other_mass: Any, b: Any) -> Any:
         with np.errstate(divide="ignore", invalid="ignore"):
             mean = super()._share(total, axes, a, other_mass, b)
-        # Of two bodies without mass one as much as the other.
+        # Two bodies without mass count equally.
         return np.where((total == 0.0)[..., np.newaxis], 0.5 * (a + b), mean)
 
     def __eq__(self, other: object) -> bool:
@@ -105,17 +105,17 @@ class BatchSpatialInertia(ScalarSpatialInertia):
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        """Tell the leading axes."""
+        """Show the leading axes."""
         return f"<SpatialInertia of each sample of {self.batch_shape}>"
 
 
 def find_suspects(
     mass: FloatArray, com: FloatArray, components: FloatArray, massless: FloatArray
 ) -> list[tuple[int, ...]]:
-    """Return the leading indices of mass properties that may not be those of a body.
+    """Return the leading indices of mass properties that may not belong to a body.
 
-    `SpatialInertia.criticize_not_physically_valid` decides on them, one by one. All that are clearly physical
-    are sorted out at once.
+    `SpatialInertia.criticize_not_physically_valid` decides about each of them. All that are clearly physical
+    are left out at once.
     """
     xx, yy, zz = (components[..., i] for i in range(3))
     x, y, z = (com[..., i] for i in range(3))
@@ -131,7 +131,7 @@ def find_suspects(
     moments = np.zeros((*mass.shape, 3))
     moments[is_good] = np.linalg.eigvalsh(central[is_good][:, [[0, 3, 4], [3, 1, 5], [4, 5, 2]]])
     smallest, middle, largest = (moments[..., i] for i in range(3))
-    # Half of what is allowed for rounding, which is not the same here and there.
+    # Half of the tolerance for rounding, as rounding here differs from that of the decisive check.
     slack = 8 * np.finfo(float).eps * np.maximum(1.0, 0.5 * np.where(is_good, trace, 0.0))
     is_good &= (smallest >= -slack) & (smallest + middle + slack >= largest)
     is_good &= ~massless.any(axis=-1)
@@ -139,12 +139,12 @@ def find_suspects(
 
 
 def check_inertial_parameters(pi: FloatArray, labels: list[str], is_checked: bool) -> None:
-    """Raise for inertial parameters, (..., 10 n), that are not finite, or that no body has.
+    """Raise for inertial parameters, (..., 10 n), that are not finite, or not those of a body.
 
     Parameters
     ----------
     pi : ndarray, shape (..., 10 n)
-        Of n bodies.
+        Those of n bodies.
     labels : list of str
         Their names in messages.
     is_checked : bool
@@ -154,7 +154,7 @@ def check_inertial_parameters(pi: FloatArray, labels: list[str], is_checked: boo
     mass = x[..., 0]
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         per_mass = x[..., 1:] / mass[..., np.newaxis]
-    # `make_spatial_inertia` decides, in the order of the samples.
+    # `make_spatial_inertia` decides, sample after sample.
     is_good = np.where(mass == 0.0, ~x.any(-1), (mass > 0.0) & np.isfinite(per_mass).all(-1))
     suspects = {tuple(int(k) for k in i) for i in np.argwhere(~is_good)}
     if is_checked:

@@ -1,4 +1,4 @@
-"""What a Context of other numbers than one state of doubles keeps of its kinematics."""
+"""Caches of kinematics in Contexts other than those of one state of doubles."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["CachedContext"]
 
 
 class CachedContext(Context):
-    """A Context with kinematics in arrays of its numbers, and with forces in such arrays."""
+    """A Context with kinematics and forces in arrays of its scalar type."""
 
     __slots__ = ("_cached",)
 
@@ -37,7 +37,7 @@ class CachedContext(Context):
         def _numbers(self) -> ScalarArrays: ...
 
     def _position_of(self, pc: Any = None) -> Any:
-        """Return position kinematics of the present values: those given, if they are that."""
+        """Return position kinematics of the current values: `pc`, if they belong to it."""
         if pc is None:
             return self._cache(
                 "position", self._position_serials(), lambda: ScalarPositionKinematics.of(self)
@@ -58,7 +58,7 @@ class CachedContext(Context):
         raise_stale_cache("vc", vc, "VelocityKinematicsCache", is_of_another_tree)
 
     def _calc_position_kinematics(self, pc: Any) -> Any:
-        """Compute position kinematics now, into a cache if one is given."""
+        """Compute position kinematics, into a cache if one is given."""
         if pc is None:
             return ScalarPositionKinematics.of(self)
         if not isinstance(pc, ScalarPositionKinematics) or pc._inputs[0] is not self.tree:
@@ -86,7 +86,7 @@ class CachedContext(Context):
         return fresh if ac is None else ac._take(fresh)
 
     def _make_accelerations(self, A_WB: Any, vdot: Any) -> ScalarAccelerationKinematics:
-        """Return accelerations that nobody else computes into."""
+        """Return new accelerations, which nobody else computes into."""
         accelerations = ScalarAccelerationKinematics(self, A_WB, vdot)
         accelerations.is_of_context = True
         return accelerations
@@ -97,10 +97,10 @@ class CachedContext(Context):
         )
         return poses
 
-    # What was computed, and from what.
+    # Cached results, with the serial numbers of the values that they were computed from.
 
     def _cache(self, name: str, serials: tuple[Any, ...], compute: Callable[[], Any]) -> Any:
-        """Return what was computed at these serial numbers, or compute it."""
+        """Return the result cached at these serial numbers, or compute it."""
         known = self._get_cached(name, serials)
         if known is None:
             known = compute()
@@ -108,9 +108,9 @@ class CachedContext(Context):
         return known
 
     def _get_cached(self, name: str, serials: tuple[Any, ...]) -> Any:
-        """Return what was kept with these serial numbers, or None."""
+        """Return the result cached at these serial numbers, or None."""
         known = self._cached.get(name)
-        # Somebody may have computed into it for another state.
+        # Somebody may have recomputed it in place for another state.
         if known is None or known[0] != serials or getattr(known[1], "serials", serials) != serials:
             return None
         return known[1]
@@ -126,7 +126,7 @@ class CachedContext(Context):
         _, q, v, parameters, _, _ = self._serials
         return (q, v, parameters)
 
-    # Forces of other objects.
+    # Forces passed as arguments.
 
     def _forces_of(self, forces: Any, name: str) -> tuple[Any, Any]:
         """Return both arrays of forces on this tree, with the leading axes of this Context."""

@@ -1,4 +1,4 @@
-"""Kinematics of a Context in arrays of its scalar, with the names of the caches of doubles."""
+"""Kinematics of a Context in arrays of its scalar type, under the names of the caches of doubles."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ class ScalarPositionKinematics(PositionKinematicsCache):
 
     @classmethod
     def of(cls, context: CachedContext) -> ScalarPositionKinematics:
-        """Return those of the present values of a Context."""
+        """Return those of the current values of a Context."""
         return cls(context.tree._compiled)._compute(context)  # type: ignore[arg-type]
 
     def _compute(self, context: CachedContext) -> ScalarPositionKinematics:
         if context.batch_shape:
-            # The other parts are five times as much memory.
+            # The other parts take five times as much memory.
             self._parts = {"X_WB": context._numbers.frozen(context._evaluate(Quantity.BODY_POSES))}
         else:
             self._parts = {}
             self._take_parts(context.tree, context._numbers, context._evaluate(Quantity.POSITION_KINEMATICS))
         self.serials = context._position_serials()
-        # What is seldom asked for is computed then, from these, which never change.
+        # Rarely used quantities are computed on demand from these inputs, which never change.
         self._inputs = (context.tree, context._numbers, context.q, context._parameters)
         return self
 
@@ -122,7 +122,7 @@ class ScalarPositionKinematics(PositionKinematicsCache):
         return self._parts[name]
 
     def _evaluate(self, quantity: Quantity) -> Any:
-        """Return a quantity at the positions of this cache, without its Context, which may keep it."""
+        """Return a quantity at the positions of this cache, without its Context, which may hold the cache."""
         tree, numbers, q, parameters = self._inputs
         engine = numbers.make_engine(tree._compiled)
         v = numbers.frozen(numbers.zeros((tree.num_velocities,)))
@@ -139,7 +139,7 @@ class ScalarVelocityKinematics(VelocityKinematicsCache):
 
     @classmethod
     def of(cls, context: CachedContext) -> ScalarVelocityKinematics:
-        """Return those of the present values of a Context."""
+        """Return those of the current values of a Context."""
         return cls(context.tree._compiled)._compute(context)  # type: ignore[arg-type]
 
     def _compute(self, context: CachedContext) -> ScalarVelocityKinematics:
@@ -175,11 +175,11 @@ class ScalarAccelerationKinematics(AccelerationKinematicsCache):
         self._A_WB = context._numbers.frozen(A_WB)
         self._vdot = context._numbers.frozen(vdot)
         self.tree = context.tree
-        # A Context hands it out: nobody else computes into it.
+        # A Context returns it: nobody else computes into it.
         self.is_of_context = False
 
     def _take(self, other: ScalarAccelerationKinematics) -> ScalarAccelerationKinematics:
-        """Take the arrays of another one; those handed out before are left to their holders."""
+        """Take the arrays of another object; arrays returned earlier stay with their holders."""
         self._A_WB, self._vdot = other._A_WB, other._vdot
         return self
 
@@ -190,11 +190,11 @@ class ScalarAccelerationKinematics(AccelerationKinematicsCache):
 
     @property
     def vdot(self) -> Any:
-        """The generalized accelerations they belong to, (num_velocities,)."""
+        """The generalized accelerations of `A_WB`, (num_velocities,)."""
         return self._vdot
 
     def __repr__(self) -> str:
-        """Tell the sizes."""
+        """Show the sizes."""
         bodies, velocities = self.A_WB.shape[-2], self.vdot.shape[-1]
         return f"<AccelerationKinematicsCache: {bodies} bodies, {velocities} velocities>"
 
@@ -203,7 +203,7 @@ class ScalarFramePoses(FrameBodyPoseCache):
     """Poses of all frames in their bodies; see `FrameBodyPoseCache`."""
 
     def __init__(self, context: CachedContext) -> None:
-        # Not the base class's: it holds poses of doubles.
+        # Does not call the base class, which holds poses of doubles.
         numbers = context._numbers
         tree = context.tree
         X_BF = context._evaluate(Quantity.FRAME_POSES)
@@ -217,7 +217,7 @@ class ScalarFramePoses(FrameBodyPoseCache):
         )
 
     def is_of(self, tree: Any) -> bool:
-        """Return whether these are poses of the frames of a tree."""
+        """Return whether the poses belong to the frames of a tree."""
         return tree is self._tree
 
     @property
@@ -232,5 +232,5 @@ class ScalarFramePoses(FrameBodyPoseCache):
 
     @property
     def is_X_BF_identity(self) -> Any:
-        """Whether each frame is exactly that of its body, (num_frames,)."""
+        """Whether each frame coincides exactly with that of its body, (num_frames,)."""
         return self._is_identity

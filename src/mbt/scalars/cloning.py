@@ -1,4 +1,4 @@
-"""How a tree becomes one of another scalar."""
+"""Clones of trees in other scalar types."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Functions of `mbt.functional` that are made of others, for trees of other scalars than double.
+"""Functions of `mbt.functional` composed of others, for trees of scalar types other than double.
 
-See the functions of the same names for what they compute and how they treat what is wrong.
+See the functions of the same names for what they compute and how they treat errors.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ __all__ = [
     "raise_violated",
 ]
 
-# Of constraints, by their unit rows, of motors, and of motions: see orthogonal.hpp.
+# For constraints, by their unit rows, for motors, and for motions: see orthogonal.hpp.
 _DEPENDENT_CONSTRAINTS, _DEPENDENT_MOTORS, _ALLOWED_ERROR = 3e-5, 1e-9, 1e-6
 
 
@@ -44,7 +44,7 @@ _DEPENDENT_CONSTRAINTS, _DEPENDENT_MOTORS, _ALLOWED_ERROR = 3e-5, 1e-9, 1e-6
 
 
 def check_goal(X_WG: object) -> Any:
-    """Return a pose, or poses with leading axes, of any scalar."""
+    """Return a pose, or poses with leading axes, of any scalar type."""
     X_WG = matrix_of(X_WG, 4)
     numbers = numbers_for((X_WG, 2))
     return (
@@ -53,7 +53,7 @@ def check_goal(X_WG: object) -> Any:
 
 
 def pose_error_of_others(tree: Any, q: Any, frame: Any, goal: Any, with_jacobian: bool, out: Any) -> Any:
-    """Return errors of poses from a checked goal; the tree may be one of doubles, and the goal not."""
+    """Return errors of poses relative to a checked goal; the tree may be of doubles if the goal is not."""
     outs = check_tuple(out, 2) if with_jacobian else (out,)
     X_FW = _apply("inverse_pose", inverse_pose, frame_pose(tree, q, frame))
     if type(goal) is np.ndarray:
@@ -75,14 +75,14 @@ def pose_error_of_others(tree: Any, q: Any, frame: Any, goal: Any, with_jacobian
 
 
 def _exact(tree: Any, results: Any, doubles: Any) -> Any:
-    """Return doubles as the objects that results are: Python makes doubles of doubles times exact numbers."""
+    """Convert doubles to the objects of `results`: Python turns doubles times exact numbers into doubles."""
     if results.dtype != object or doubles.dtype != np.float64:
         return doubles
     return standing_in(tree)._numbers.as_float_array(doubles, "doubles", (..., *doubles.shape[-2:]))
 
 
 def _apply(name: str, function: Any, value: Any) -> Any:
-    """Return a function of poses. Doubles need no checks: what is not good is a sample that has no result."""
+    """Apply a function of poses. Doubles need no checks: an invalid sample has no result."""
     if type(value) is np.ndarray and value.dtype == np.float64:
         return of_good_states(name, value)
     return function(value)
@@ -92,7 +92,7 @@ def _apply(name: str, function: Any, value: Any) -> Any:
 
 
 def centroidal_momentum_bias_of_others(tree: Any, q: Any, v: Any, out: Any) -> Any:
-    """Return the sum of the forces of inertia at vdot = 0, about the centre of mass."""
+    """Return the sum of the inertial forces at vdot = 0, about the centre of mass."""
     p_WCcm = center_of_mass(tree, q)
     vdot = np.zeros(tree.num_velocities)
     operands = {"q": q, "v": v, "vdot": vdot}
@@ -106,7 +106,7 @@ def centroidal_momentum_bias_of_others(tree: Any, q: Any, v: Any, out: Any) -> A
 
 
 def find_motors(tree: Any, actuated: object) -> Any:
-    """Return the indices of the velocities that have motors, each once."""
+    """Return the indices of the velocities with motors, each once."""
     if actuated is None:
         return tree._fact("motors", lambda: _motors_of_actuators(tree))
     nv = tree.num_velocities
@@ -136,7 +136,7 @@ def _motors_of_actuators(tree: Any) -> Any:
 
 
 def raise_violated(tree: Any, equation: int, error: float) -> NoReturn:
-    """Refuse accelerations that constraints do not allow."""
+    """Raise for accelerations that constraints do not allow."""
     first = 0
     for constraint in tree.constraints:
         if equation < first + constraint.num_equations:
@@ -149,7 +149,7 @@ def raise_violated(tree: Any, equation: int, error: float) -> NoReturn:
 
 
 def raise_not_driven(tree: Any, missing: float) -> NoReturn:
-    """Refuse motions that need forces where no motor is."""
+    """Raise for motions that need forces where there is no motor."""
     raise ArgumentValueError(
         f"actuated: these motors cannot give the accelerations: along a motion that the constraints allow a "
         f"generalized force of {missing:.3g} is missing"
@@ -193,16 +193,16 @@ def constrained_inverse_dynamics_of_others(
 def _share_forces(
     tree: Any, motors: Any, wanted: Any, J: Any, bias: Any, v: Any, vdot: Any, at_rest: Any = None
 ) -> tuple[Any, Any]:
-    """Return the least tau of the motors, and then the least multipliers: tau + J' multipliers is `wanted`.
+    """Return the least tau of the motors, then the least multipliers, with tau + J' multipliers = `wanted`.
 
-    With independent rows J_r of J, minimal ``|tau|^2 / 2`` gives, where mu are multipliers in turn::
+    With independent rows J_r of J, minimal ``|tau|^2 / 2`` gives, with multipliers mu of this problem::
 
         [1  0    S'] [tau   ]   [0     ]
         [0  0   J_r] [lambda] = [0     ]
         [S  J_r'  0] [mu    ]   [wanted]
 
-    Rows of the last part that follow from others are left out. What is independent is known from values;
-    without them, of symbols, everything is taken to be.
+    Dependent rows of the last part are left out. Independence is determined from values; symbols have none,
+    so all of their rows count as independent.
     """
     nv, ne, na = len(wanted), len(bias), len(motors)
     S = np.eye(nv)[:, motors]
@@ -230,14 +230,14 @@ def _share_forces(
         if missing > _ALLOWED_ERROR * sum(np.abs(_values_of(x)).sum() for x in (wanted, at_rest)):
             raise_not_driven(tree, float(missing))
     if r < ne:
-        # J = C J_r, and the least of all that do the same is C (C' C)^-1 multipliers.
+        # J = C J_r; the least multipliers with the same effect are C (C' C)^-1 multipliers.
         C = _solve(J_r @ J_r.T, J_r @ J.T).T
         multipliers = C @ _solve(C.T @ C, multipliers)
     return tau, multipliers
 
 
 def _values_of(array: Any) -> Any:
-    """Return values as doubles, where numbers have such."""
+    """Return values as doubles; None if there are none."""
     if isinstance(array, AutoDiffArray):
         return array.value
     if type(array) is not np.ndarray:
@@ -249,7 +249,7 @@ def _values_of(array: Any) -> Any:
 
 
 def _check_allowed(tree: Any, J: FloatArray, bias: FloatArray, v: FloatArray, vdot: FloatArray) -> None:
-    """Refuse accelerations that are wrong by more than rounding."""
+    """Raise for accelerations that are wrong by more than rounding."""
     if not len(bias):
         return
     speed = np.abs(v).max(initial=0.0)
@@ -261,7 +261,7 @@ def _check_allowed(tree: Any, J: FloatArray, bias: FloatArray, v: FloatArray, vd
 
 
 def _find_independent(A: FloatArray, tolerance: float) -> Any:
-    """Return the indices of columns that the others follow from."""
+    """Return the indices of independent columns that span all columns."""
     A, chosen, largest = A.copy(), [], 0.0
     for _ in range(min(A.shape)):
         lengths = np.linalg.norm(A, axis=0)
@@ -276,7 +276,7 @@ def _find_independent(A: FloatArray, tolerance: float) -> Any:
 
 
 def _solve(A: Any, b: Any) -> Any:
-    """Solve A x = b of one or more right sides; objects by elimination, with pivots known not to be zero."""
+    """Solve A x = b for one or more right-hand sides; objects by elimination with nonzero pivots."""
     if type(A) is not np.ndarray or A.dtype != object:
         return np.linalg.solve(A, b)
     A, b = A.copy(), b.copy()
@@ -294,7 +294,7 @@ def _solve(A: Any, b: Any) -> Any:
 
 
 def _size_of(entry: Any) -> float:
-    """Return the magnitude of a number; something small of a symbol, unless it is zero."""
+    """Return the magnitude of a number; for a symbol something small, unless it is zero."""
     try:
         return abs(float(entry))
     except (TypeError, ValueError, RuntimeError, NotImplementedError):

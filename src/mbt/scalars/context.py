@@ -1,4 +1,4 @@
-"""A Context whose numbers are of another scalar than double."""
+"""A Context in a scalar type other than double."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ __all__ = ["ScalarContext"]
 
 
 class ScalarContext(CachedContext):
-    """Time, positions, velocities, inputs and parameters in arrays of the scalar of a tree.
+    """Time, positions, velocities, inputs and parameters in arrays of the scalar type of a tree.
 
-    ``create_default_context()`` of a tree from `clone_to_scalar` makes it. Initially all values are
+    ``create_default_context()`` of a tree from `clone_to_scalar` creates it. Initially all values are
     constants.
     """
 
@@ -58,31 +58,31 @@ class ScalarContext(CachedContext):
 
     @classmethod
     def _of_state(cls, tree: Any, state: dict[str, Any]) -> ScalarContext:
-        """Return a Context with all that `_get_state` tells."""
+        """Return a Context from the result of `_get_state`."""
         context: ScalarContext = cls.__new__(cls, tree)
         context._begin(tree)
         context._set_state(state)
         return context
 
     def _begin(self, tree: ScalarTree) -> None:
-        """Take the defaults of all but what elements declare."""
+        """Set the defaults of all values except those that elements declare."""
         numbers = self._scalars = self._make_numbers()
         compiled = tree._compiled
         assert compiled is not None
         self._engine = numbers.make_engine(compiled)
-        # Engines with derivatives take q and v by themselves; they are shown as arrays when somebody asks.
+        # Engines with derivatives keep q and v themselves; these become arrays only when accessed.
         self._is_dual = isinstance(numbers, AutoDiffArrays)
-        # Others than objects: an array of doubles is one of constants.
+        # For all but objects, an array of doubles is an array of constants.
         self._takes_doubles = numbers.has_values
         self._cached: dict[str, tuple[Any, Any]] = {}
-        # What the engine has not been given yet.
+        # Values that the engine does not have yet.
         self._stale: set[str] = {"q", "v", "parameters"}
         self._q: Any = numbers.frozen(numbers.take_numbers(compiled.default_q).copy())
         self._v: Any = numbers.frozen(numbers.zeros((tree.num_velocities,)))
         self._actuation = numbers.frozen(numbers.zeros((len(tree.joint_actuators),)))
         self._parameters = numbers.frozen(numbers.take_parameters(compiled, tree.num_frames))
         self._time: Any = 0.0
-        # Until somebody sets them, inputs are zero and cost nothing.
+        # Inputs that were never set are zero and cost nothing.
         self._has_actuation = False
         self._forces: ScalarForces | None = None
 
@@ -141,13 +141,13 @@ class ScalarContext(CachedContext):
 
     @property
     def time(self) -> Any:
-        """Time [s], finite where that is known."""
+        """Time [s]; finite, as far as known."""
         return self._time
 
     @time.setter
     def time(self, value: object) -> None:
         time = self._take_time(value)
-        # Not the time of this Context, but it makes stale what depends on that.
+        # A dummy value, which invalidates whatever depends on time.
         ContextCore.time.__set__(self, 0.0)  # type: ignore[attr-defined]
         self._time = time
 
@@ -185,7 +185,7 @@ class ScalarContext(CachedContext):
         return self._forces is not None
 
     def _hold(self, name: str, array: Any) -> None:
-        """Take a copy of positions or velocities."""
+        """Store a copy of positions or velocities."""
         setattr(self, "_" + name, self._scalars.frozen(array.copy()))
         self._stale.add(name)
 
@@ -197,10 +197,10 @@ class ScalarContext(CachedContext):
         return self._scalars.as_finite(value, "time")
 
     def _set_core(self, name: str, array: Any) -> None:
-        """Let the compiled base class check values, where there are any, and keep them for other checks."""
+        """Let the compiled base class check and keep values, if there are any, for other checks."""
         attribute: Any = getattr(ContextCore, name)
         values = self._scalars.values(array)
-        # Without values, the old ones once more: what was computed is stale all the same.
+        # Without values, set the old ones again: this invalidates results all the same.
         attribute.__set__(self, attribute.__get__(self) if values is None else values)
 
     def _check_locked(self, v: Any) -> None:
@@ -210,7 +210,7 @@ class ScalarContext(CachedContext):
                 raise ArgumentValueError(f"v: velocity {k} is locked, so v[{k}] must be zero, got {entry}")
 
     def _set_locked(self, start: int, count: int, locked: bool) -> None:
-        """Lock or unlock dofs; a locked dof is at rest."""
+        """Lock or unlock dofs; locked dofs are at rest."""
         super()._set_locked(start, count, locked)
         if locked and count:
             zeros = self._scalars.zeros((count,))
@@ -221,20 +221,20 @@ class ScalarContext(CachedContext):
     # Parameters.
 
     def _get_parameter(self, section: str, index: int) -> Any:
-        """Copy of the numbers that one element has in a section of the parameters."""
+        """Copy of the numbers of one element in a section of the parameters."""
         part = self.tree._compiled.parameter_slice(section, index)  # type: ignore[union-attr]
         return self._parameters[..., part].copy()
 
     def _get_number(self, section: str, index: int, entry: int = 0) -> Any:
-        """Return one of the numbers that one element has in a section of the parameters."""
+        """Return one of the numbers of an element in a section of the parameters."""
         return self._numbers.entry(self._get_parameter(section, index), entry)
 
     def _set_number(self, section: str, index: int, entry: int, value: Any) -> None:
-        """Write one of the numbers that one element has in a section; the caller has checked it."""
+        """Write one of the numbers of an element in a section; the caller has checked it."""
         self._set_entries(section, index, entry, self._numbers.stack([value]))
 
     def _set_entries(self, section: str, index: int, first: int, values: Any) -> None:
-        """Write some of the numbers that one element has in a section; the caller has checked them."""
+        """Write some of the numbers of an element in a section; the caller has checked them."""
         part = slice(first, first + values.shape[-1])
         changed = self._numbers.replaced(self._get_parameter(section, index), part, values)
         self._set_parameter(section, index, changed)
@@ -261,7 +261,7 @@ class ScalarContext(CachedContext):
             np.arange(array.shape[-1]) + compiled.parameter_slice(name, index).start
             for (name, index, _), array in zip(parts, arrays, strict=True)
         ]
-        # First of all what may fail: all parameters have the same number of derivatives.
+        # Steps that may fail come first: all parameters must have the same number of derivatives.
         changed = scalars.replaced(self._parameters, np.concatenate(places), scalars.concatenate(arrays))
         for (name, index, _), array in zip(parts, arrays, strict=True):
             values = scalars.values(array)
@@ -276,18 +276,18 @@ class ScalarContext(CachedContext):
         self._set_parameters(index, {section: self._as_row(section, index, values)})
 
     def _as_row(self, section: str, index: int, values: Any) -> Any:
-        """Return the numbers of one element, whatever their shape is, along the last axis."""
+        """Return the numbers of one element, of any shape, along the last axis."""
         part = self.tree._compiled.parameter_slice(section, index)  # type: ignore[union-attr]
         size = part.stop - part.start
         array = self._scalars.as_float_array(values, section)
-        # One for all states, or one for each.
+        # One for all samples, or one for each.
         shape = (size,) if array.size == size else (*self.batch_shape, size)
         if array.size != math.prod(shape):
             raise ShapeError(f"{section}: expected {size} numbers, got {array.size}")
         return array.reshape(shape)
 
     def _set_inertial_parameters(self, pi: Any, skip_validity_check: bool) -> None:
-        """Take the inertial parameters of all bodies; see `MultibodyTree.set_inertial_parameters`."""
+        """Set the inertial parameters of all bodies; see `MultibodyTree.set_inertial_parameters`."""
         numbers = self._scalars
         bodies = self.tree._moving_bodies()
         array = numbers.as_float_array(pi, "pi", (10 * len(bodies),))
@@ -299,7 +299,7 @@ class ScalarContext(CachedContext):
             )
         values = numbers.values(array)
         if values is not None:
-            # Refuses what trees of doubles refuse.
+            # Rejects what trees of doubles reject.
             twin = self.tree.clone_to_scalar("double")
             twin.set_inertial_parameters(
                 twin.create_default_context(), values.copy(), skip_validity_check=skip_validity_check
@@ -315,7 +315,7 @@ class ScalarContext(CachedContext):
             self._set_parameters(1, {section: numbers.concatenate(rows) for section, rows in parts.items()})
 
     def _of_one_state(self) -> Context:
-        """Return a Context of one state of doubles, of another tree, with the values of this one."""
+        """Return a Context of one state of doubles, in another tree, with the values of this one."""
         tree = self.tree.clone_to_scalar("double")
         if self._scalars.values(self.q) is None:
             raise ArgumentTypeError(
@@ -329,7 +329,7 @@ class ScalarContext(CachedContext):
     # Computing.
 
     def _push(self) -> None:
-        """Give what has changed to the engine, while nobody changes it again."""
+        """Pass changed values to the engine, while no other thread changes them."""
         with self._exclusive():
             for name in ("q", "v", "parameters"):
                 if name in self._stale:
@@ -338,11 +338,11 @@ class ScalarContext(CachedContext):
                     self._stale.discard(name)
 
     def _fresh(self) -> ScalarContext:
-        """Return a Context like a new one."""
+        """Return a new default Context."""
         return type(self)(self.tree)
 
     def _reset_declared(self, reset: Callable[[Context], None]) -> None:
-        """Reset this Context, and what elements declared."""
+        """Reset this Context, and the values that elements declared."""
         fresh = self._fresh()
         super()._reset_declared(reset)
         self._set_state(fresh._get_state())
@@ -357,7 +357,7 @@ class ScalarContext(CachedContext):
         return self._scalars.scalar(0.0)
 
     def _count_like(self) -> list[Any]:
-        """Return arrays with as many derivatives as anything here has."""
+        """Return arrays among which one has the largest number of derivatives in this Context."""
         return [
             self.q,
             self.v,
@@ -369,13 +369,13 @@ class ScalarContext(CachedContext):
         ]
 
     def _new_forces(self) -> ScalarForces:
-        """Return forces of the scalar of this Context, zero."""
+        """Return zero forces in the scalar type of this Context."""
         forces = self.tree._forces_type(self.tree)
         self._make_room(forces)
         return forces
 
     def _make_room(self, forces: Any) -> None:
-        """Let forces hold as many derivatives as anything here has."""
+        """Make room in forces for the largest number of derivatives in this Context."""
         forces._make_room(self._count_like())
 
     def _differentiate_user_forces(self) -> tuple[Any, Any]:
@@ -386,7 +386,7 @@ class ScalarContext(CachedContext):
         return self._scalars.as_float(value, what)
 
     def _as_declared_vector(self, value: object, what: str, size: int, *, finite: bool) -> Any:
-        """Return what an element declared, of this size; read-only."""
+        """Return a vector that an element declared, of this size; read-only."""
         convert = self._scalars.as_finite_array if finite else self._scalars.as_float_array
         array = convert(value, what)
         if size == 1 and array.ndim == 0:
@@ -424,7 +424,7 @@ class ScalarContext(CachedContext):
         self._stale = {"q", "v", "parameters"}
         self._cached = {}
         self._has_actuation = bool(self._actuation.shape[-1])
-        # Somebody may hold the forces: they stay the same object.
+        # Others may hold the forces object, so it stays the same.
         if state["scalar_forces"] is not None:
             forces = self.applied_forces
             forces.body_forces, forces.generalized_forces = state["scalar_forces"]
@@ -432,17 +432,17 @@ class ScalarContext(CachedContext):
             self._forces.set_zero()
 
     def _move_to(self, tree: Any) -> None:
-        """Become a Context of a copy of its tree."""
+        """Attach to a copy of its tree."""
         if self._forces is not None:
             self._forces._move_to(tree)
         super()._move_to(tree)
         self._engine = self._scalars.make_engine(tree._compiled)
 
     def __repr__(self) -> str:
-        """Tell the sizes and the time."""
+        """Show the sizes and the time."""
         return f"<Context of {self.tree!r}, time={self.time}>"
 
 
 def _axes(numbers: Any) -> tuple[int, ...]:
-    """Return the shape of an array; none of what is not an array, such as a number of another package."""
+    """Return the shape of an array; () for anything else, such as a number of another package."""
     return tuple(numbers.shape) if hasattr(numbers, "ndim") else ()

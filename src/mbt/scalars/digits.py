@@ -1,4 +1,4 @@
-"""Whether masses leave the equations of constraints enough digits, in scalars whose kernels cannot tell."""
+"""Whether masses leave enough digits for constraint equations, in scalar types whose kernels cannot tell."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["check_digits"]
 
 
 def check_digits(context: ScalarContext) -> None:
-    """Refuse objects that are numbers where an autodiff Context with their values is refused; symbols pass.
+    """Raise for numeric objects if an autodiff Context with their values would; symbols pass.
 
     Raises
     ------
@@ -35,7 +35,7 @@ def check_digits(context: ScalarContext) -> None:
     twin._set_state({**twin._get_state(), **ContextCore._get_state(context)})
     twin._parameters = twin._scalars.frozen(twin._scalars.as_float_array(parameters, "parameters"))
     twin.q, twin.v = q, v
-    # No force matters to it.
+    # This check does not depend on forces.
     tree.calc_impulse_dynamics(twin)
 
 

@@ -1,4 +1,4 @@
-"""Forces on all bodies and joints in arrays of a scalar."""
+"""Forces on all bodies and joints in arrays of a scalar type."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["ScalarForces"]
 
 
 class ScalarForces(MultibodyForces):
-    """Forces on a tree of another scalar than double: ``mbt.MultibodyForces(tree)`` makes them."""
+    """Forces on a tree of a scalar type other than double: ``mbt.MultibodyForces(tree)`` creates them."""
 
     __slots__ = ("_numbers",)
     _body_forces: Any
@@ -35,12 +35,12 @@ class ScalarForces(MultibodyForces):
             )
         numbers = self._numbers = tree._numbers
         self._tree = tree
-        # The same two arrays for ever: who holds one sees what becomes of it.
+        # Always the same two arrays, so that holders of them see all changes.
         self._generalized_forces = numbers.writable(numbers.zeros((tree.num_velocities,)))
         self._body_forces = numbers.writable(numbers.zeros((tree.num_bodies, 6)))
 
     def _make_room(self, like: list[Any]) -> None:
-        """Let both arrays hold as many derivatives as others; only where they hold none themselves."""
+        """Let both arrays hold as many derivatives as others, unless they hold nonzero ones themselves."""
         for array in (self._body_forces, self._generalized_forces):
             if isinstance(array, GrowingArray):
                 array.make_room(self._numbers.zeros((), *like).num_derivatives)
@@ -124,7 +124,7 @@ class ScalarForces(MultibodyForces):
         return self
 
     def __eq__(self, other: object) -> bool:
-        """Tell whether `other` holds the same forces for the same tree."""
+        """Return whether `other` holds the same forces for the same tree."""
         if not isinstance(other, ScalarForces):
             return NotImplemented
         return other._tree is self._tree and all(

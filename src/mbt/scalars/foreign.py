@@ -1,4 +1,4 @@
-"""What computes with arguments of functions that have no Context."""
+"""Array functions for the arguments of functions without a Context."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mbt.symbolic import Dual, ScalarType, dual, get_scalar_type
 
 __all__ = ["find_numbers"]
 
-# The packages of the scalars known by name.
+# Scalar types by the packages of their numbers.
 _NAMES = {
     "sympy": "sympy",
     "casadi": "casadi",
@@ -30,14 +30,14 @@ _NAMES = {
 
 
 def find_numbers(arguments: Sequence[tuple[Any, int]], present: Any) -> ScalarArrays:
-    """Return what computes with some arguments.
+    """Return the array functions that compute with some arguments.
 
     Parameters
     ----------
     arguments : sequence of tuple
         Arguments, each with the number of its axes for one state.
     present : Numbers or None
-        Those of the Context that runs the calling code.
+        The numbers of the Context that runs the calling code.
     """
     number = _find([value for value, _ in arguments])
     if number is None:
@@ -58,14 +58,14 @@ def find_numbers(arguments: Sequence[tuple[Any, int]], present: Any) -> ScalarAr
 
 
 def _of_several_states(arguments: Sequence[tuple[Any, int]]) -> ScalarArrays:
-    """Return what computes with doubles that have leading axes."""
+    """Return the array functions for doubles with leading axes."""
     leads = [leading_axes_of(value, ndim) for value, ndim in arguments]
     for lead in leads:
         check_leading_axes(lead, "an argument")
     try:
         return BatchArrays(np.broadcast_shapes(*leads))
     except ValueError:
-        # Those of the others will be refused by name.
+        # The check of the other arguments will name the wrong one.
         return BatchArrays(leads[0])
 
 
@@ -80,7 +80,7 @@ def _find(value: Any) -> Any:
 
 @cache
 def _by_methods(kind: Any) -> ScalarType:
-    """Return the scalar of objects of an unknown class, whose methods are its functions, as for NumPy."""
+    """Return the scalar type of objects of an unknown class, whose methods are its functions, as in NumPy."""
 
     def call(method: str) -> Any:
         def function(x: Any, *others: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The functions of `mbt.functional` for trees of other scalars than double: one state after the other."""
+"""Functions of `mbt.functional` for trees of scalar types other than double: one state after the other."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ def of_each_state(
     integers: tuple[int, ...] = (),
     **options: Any,
 ) -> Any:
-    """Return a quantity of states with leading axes, written into `out` if there is one.
+    """Compute a quantity of states with leading axes, written into `out` if that is given.
 
     Parameters
     ----------
     tree : ScalarTree
-        A tree of another scalar than double, or one that such a tree stands in for.
+        A tree of a scalar type other than double, or one that such a tree stands in for.
     quantity : int
         A `Quantity`.
     operands : dict of str to array_like
-        By name: q, v where it is needed, and a further argument. Leading axes broadcast.
+        By name: q, v if needed, and a further argument. Leading axes broadcast.
     out : array or tuple of arrays, optional
-        What is written into.
+        Where results are written.
     method : str, optional
-        The method of the tree that has the quantity, called with a Context, the further argument and
+        The method of the tree that computes the quantity, called with a Context, the further argument and
         `options`; by default the quantity is evaluated with `integers`.
     """
     given, tree = tree, standing_in(tree)
@@ -94,7 +94,7 @@ def _calc_each(
 ) -> Any:
     """Return the results of `calc` on the operands of each state, with leading axes in front.
 
-    A singular state is an error when it is the only one, NaN otherwise.
+    A singular state raises an error if it is the only one, and is NaN otherwise.
     """
     numbers = tree._numbers
     cores = {name: _core_of(tree, name) for name in operands}
@@ -146,5 +146,5 @@ def _write(tree: ScalarTree, out: Any, result: Any) -> Any:
 
 
 def _write_three(tree: ScalarTree, out: Any, matrices: Any) -> Any:
-    """Return three matrices of one array with an axis for them, or write them into three arrays."""
+    """Return the three matrices that one axis of an array counts, or write them into three arrays."""
     return write_parts(tree._numbers, check_tuple(out, 3), [matrices[..., i, :, :].copy() for i in range(3)])

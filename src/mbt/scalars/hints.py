@@ -1,4 +1,4 @@
-"""What to write in an element, where functions of NumPy and `math` do not take the objects of a scalar."""
+"""Advice in errors of elements that pass objects of a scalar type to functions of NumPy and `math`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def running_in(context: ScalarContext) -> Iterator[None]:
         with context._exclusive():
             yield
     except TypeError as error:
-        # Numbers with derivatives tell themselves what to write.
+        # Errors of numbers with derivatives give this advice themselves.
         if scalar.name not in ("autodiff", "double"):
             add_note(
                 error,

@@ -1,4 +1,4 @@
-"""Mass properties of one body in another scalar than double, or of many samples."""
+"""Mass properties of one body in a scalar type other than double, or of many samples."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from mbt.math.unit_inertia import UnitInertia
 
 __all__ = ["ScalarSpatialInertia", "ScalarUnitInertia"]
 
-# Components are xx yy zz xy xz yz.
+# Order of components: xx yy zz xy xz yz.
 _MATRIX = [[0, 3, 4], [3, 1, 5], [4, 5, 2]]
 _ROWS, _COLUMNS = [0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]
 
 
 class ScalarUnitInertia(UnitInertia):
-    """A unit inertia whose components are an array of a scalar, (..., 6): xx yy zz xy xz yz."""
+    """A unit inertia whose components are an array of a scalar type, (..., 6): xx yy zz xy xz yz."""
 
     __slots__ = ()
 
@@ -40,13 +40,13 @@ class ScalarUnitInertia(UnitInertia):
         return type(self)((R @ self.as_matrix() @ transpose(R))[..., _ROWS, _COLUMNS])
 
     def shift_to_center_of_mass(self, p_PScm_E: object) -> ScalarUnitInertia:
-        """Return G_SScm_E of this G_SP_E."""
+        """Return G_SScm_E for this G_SP_E."""
         return type(self)(
             self._components - _particle(_as_array(p_PScm_E, "p_PScm_E", (3,), self._components))
         )
 
     def shift_from_center_of_mass(self, p_ScmP_E: object) -> ScalarUnitInertia:
-        """Return G_SP_E of this G_SScm_E."""
+        """Return G_SP_E for this G_SScm_E."""
         return type(self)(
             self._components + _particle(_as_array(p_ScmP_E, "p_ScmP_E", (3,), self._components))
         )
@@ -56,14 +56,14 @@ class ScalarUnitInertia(UnitInertia):
         return type(self), (self._components,)
 
     def __repr__(self) -> str:
-        """Tell the components."""
+        """Show the components."""
         return f"<UnitInertia: components={self._components}>"
 
 
 class ScalarSpatialInertia(SpatialInertia):
-    """Mass, centre of mass and inertia in a scalar, perhaps with leading axes. Nothing is checked.
+    """Mass, centre of mass and inertia in a scalar type, perhaps with leading axes. Nothing is checked.
 
-    The methods are those of `SpatialInertia`, in arrays of the scalar.
+    The methods are those of `SpatialInertia`, with arrays of the scalar type.
     """
 
     __slots__ = ()
@@ -125,7 +125,7 @@ class ScalarSpatialInertia(SpatialInertia):
         )
 
     def criticize_not_physically_valid(self) -> str | None:
-        """Return why no physical body has these values; None also where they are not known."""
+        """Return why no physical body has these values; None also if they are unknown."""
         components = self._unit_inertia.components
         if not isinstance(components, AutoDiffArray):
             return None
@@ -158,17 +158,17 @@ class ScalarSpatialInertia(SpatialInertia):
         return type(self), (self._mass, self._com, self._unit_inertia.components, self._massless_inertia)
 
     def __repr__(self) -> str:
-        """Tell mass and centre of mass."""
+        """Show mass and centre of mass."""
         return f"<SpatialInertia: mass={self._mass}, com={self._com}>"
 
 
 def _over(number: Any, axes: int) -> Any:
-    """Return one number, or one for each state, that broadcasts over so many axes of a state."""
+    """Reshape one number, or one for each state, to broadcast over this many axes of a state."""
     if isinstance(number, (np.ndarray, AutoDiffArray)):
         return number[(..., *(None,) * axes)]
     if isinstance(number, float):
         return number
-    # Objects of some packages take an array for one of their own.
+    # Objects of some packages treat an array as one of their own.
     array = np.empty((), dtype=object)
     array[()] = number
     return array
@@ -182,7 +182,7 @@ def _particle(p: Any) -> Any:
 
 
 def _as_array(value: Any, name: str, shape: tuple[int, ...], like: Any) -> Any:
-    """Return an array (..., *shape) of the scalar of another one; a rotation of doubles is checked."""
+    """Return an array (..., *shape) of the scalar type of another; a rotation of doubles is checked."""
     if isinstance(value, np.ndarray) and value.dtype == object:
         if value.shape[-len(shape) :] != shape:
             raise shape_error(name, (..., *shape), value.shape)

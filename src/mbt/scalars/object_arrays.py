@@ -1,4 +1,4 @@
-"""Arrays of Python objects: symbols, fractions, numbers of many digits."""
+"""Arrays of Python objects: symbols, fractions, numbers with many digits."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ __all__ = ["ObjectArrays"]
 
 
 class EntryArray(np.ndarray[Any, np.dtype[np.object_]]):
-    """An array of objects of which ``a[..., i]`` is an object, as ``a[i]`` is; for NumPy it is an array.
+    """An array of objects where ``a[..., i]`` is an object, like ``a[i]``; NumPy would return an array.
 
-    So that ``a[..., i] += x`` is up to the objects: not all packages add theirs to arrays.
+    So ``a[..., i] += x`` uses the objects' own addition: some packages cannot add theirs to arrays.
     """
 
     def __getitem__(self, key: Any) -> Any:
@@ -37,15 +37,15 @@ class EntryArray(np.ndarray[Any, np.dtype[np.object_]]):
         plain = self.view(np.ndarray)
         entry = plain[key]
         if isinstance(entry, np.ndarray) and entry.ndim == 0 and not isinstance(value, np.ndarray):
-            entry[()] = value  # NumPy would look into an object that is a sequence.
+            entry[()] = value  # NumPy would unpack an object that is a sequence.
         else:
             plain[key] = value
 
 
 class ObjectArrays(ScalarArrays):
-    """Python objects, in arrays of objects.
+    """Arrays of Python objects.
 
-    The zero and the one of the scalar are Python floats inside, which kernels fold.
+    Internally, the zero and the one of the scalar type are Python floats, which kernels fold.
     """
 
     has_values = False
@@ -61,7 +61,7 @@ class ObjectArrays(ScalarArrays):
         for i, entry in enumerate(entries):
             array[i] = entry
         if shape is not None and not arrays.has_shape(extent, shape):
-            # A matrix of one column is a vector, where packages have no other ones.
+            # Some packages have no vectors but matrices of one column.
             core = shape[1:] if shape[:1] == (...,) else shape
             if core == (len(entries),) and self._entries(value) is not None:
                 extent = (len(entries),)
@@ -70,9 +70,9 @@ class ObjectArrays(ScalarArrays):
         return array.reshape(extent)
 
     def take_parameters(self, compiled: CompiledModel, num_frames: int) -> Any:
-        """Return the default parameters of a model; of rotations, what is 0, 1 or -1 but for rounding is so.
+        """Return the default parameters of a model; entries of rotations near 0, 1, -1 are rounded to these.
 
-        The cosine of a right angle is 6e-17 in doubles, and would run through all expressions.
+        The cosine of a right angle is 6e-17 in doubles, which would appear in all expressions.
         """
         parameters = compiled.default_parameters.copy()
         first = compiled.parameter_slice("frame_pose", 0).start
@@ -82,7 +82,7 @@ class ObjectArrays(ScalarArrays):
         return self.take_numbers(parameters)
 
     def take_numbers(self, array: FloatArray) -> Any:
-        """Return an array of doubles as one of objects."""
+        """Convert an array of doubles to one of objects."""
         taken = np.empty(array.size, dtype=object)
         for i, number in enumerate(array.ravel().tolist()):
             taken[i] = self.scalar_type.lift(number)
@@ -119,11 +119,11 @@ class ObjectArrays(ScalarArrays):
         return ()
 
     def apply(self, function: Callable[..., Any], *operands: Any) -> Any:
-        """Return a function of the entries of arrays: it is called for each."""
+        """Apply a function to each entry of arrays."""
         return _map(lambda *entries: self.scalar(function(*entries)), *operands)
 
     def values(self, array: Any) -> None:
-        """Return nothing: objects need not have a value."""
+        """Return None: objects need not have values."""
         return
 
     def known_values(self, array: Any) -> FloatArray:
@@ -133,7 +133,7 @@ class ObjectArrays(ScalarArrays):
         return values.reshape(entries.shape)
 
     def _checked_number(self, value: object, name: str, check: Any) -> Any:
-        # Of a plain number the value is known.
+        # A plain number has a known value.
         if isinstance(value, (int, float, np.number)):
             check(value, name)
         return self.as_float(value, name)
@@ -142,13 +142,13 @@ class ObjectArrays(ScalarArrays):
         """Return one entry; plain numbers become objects of the scalar."""
         if isinstance(entry, (float, np.floating)):
             return self.scalar_type.lift(float(entry))
-        # Integers that no double holds stay what they are.
+        # Integers that are not exact in doubles stay as they are.
         if isinstance(entry, (int, np.integer)) and abs(int(entry)) <= 2**53:
             return self.scalar_type.lift(float(entry))
         return entry
 
     def is_less(self, a: Any, b: Any) -> bool:
-        """Return False: objects need not have a value."""
+        """Return False: objects need not have values."""
         return False
 
     @property
@@ -156,7 +156,7 @@ class ObjectArrays(ScalarArrays):
         return self.scalar_type
 
     def check_out(self, out: object, name: str, shape: tuple[int, ...]) -> Any:
-        """Return an array that can be written into."""
+        """Return `out` if results can be written into it."""
         kinds = (np.ndarray, EntryArray)
         if not (isinstance(out, np.ndarray) and type(out) in kinds and out.dtype == object):
             got = f"dtype {out.dtype}" if type(out) is np.ndarray else type(out).__name__
@@ -168,7 +168,7 @@ class ObjectArrays(ScalarArrays):
         return out
 
     def replaced(self, array: Any, part: Any, values: Any) -> Any:
-        """Return a copy of an array with other values in a part of its last axis."""
+        """Return a copy of an array in which a part of its last axis has other values."""
         changed = array.copy()
         changed[..., part] = values
         return changed
@@ -184,7 +184,7 @@ class ObjectArrays(ScalarArrays):
         return array.view(EntryArray)
 
     def overwrite(self, target: Any, array: Any) -> None:
-        """Write into such a view."""
+        """Overwrite such a view."""
         target[...] = array.copy()
 
     def frozen(self, view: Any) -> Any:
@@ -203,7 +203,7 @@ class ObjectArrays(ScalarArrays):
         return a if self.is_zero(b) else a + b
 
     def add_at(self, array: Any, indices: Sequence[int], addends: Any) -> Any:
-        """Return a new array with addends at some indices."""
+        """Return a new array with addends added at some indices."""
         result = array.copy()
         for i, index in enumerate(indices):
             result[..., index] = _map(self._sum, result[..., index], addends[..., i])
@@ -218,16 +218,16 @@ class ObjectArrays(ScalarArrays):
         return _map(truediv, array, _operand(divisor))
 
     def is_zero(self, number: Any) -> bool:
-        """Whether a number is the zero of the scalar itself."""
+        """Whether a number is the zero of the scalar type itself."""
         return number is self.scalar_type.zero
 
     def is_identity(self, matrix: Any) -> bool:
-        """Whether the entries are the one and the zero of the scalar."""
+        """Whether the entries are the one and the zero of the scalar type."""
         zero, one = self.scalar_type.zero, self.scalar_type.one
         return all(entry is (one if i == j else zero) for (i, j), entry in np.ndenumerate(matrix))
 
     def make_engine(self, compiled: CompiledModel) -> ObjectEngine:
-        """Return what computes for one Context."""
+        """Return the engine of one Context."""
         t = self.scalar_type
         return ObjectEngine(compiled, t.functions, t.zero, t.one, self)
 
@@ -237,7 +237,7 @@ class ObjectArrays(ScalarArrays):
 
 
 def _value_of(entry: Any) -> float:
-    """Return the value of a number, and zero for what has none."""
+    """Return the value of a number, and zero for a symbol."""
     try:
         return float(entry)
     except MemoryError:
@@ -247,7 +247,7 @@ def _value_of(entry: Any) -> float:
 
 
 def _operand(value: Any) -> Any:
-    """Return an array, of a number too: NumPy would look into an object that is a sequence."""
+    """Return an array, also for a number: NumPy would unpack an object that is a sequence."""
     if isinstance(value, np.ndarray):
         return value
     array = np.empty((), dtype=object)
@@ -256,7 +256,7 @@ def _operand(value: Any) -> Any:
 
 
 def _map(function: Any, *arrays_: Any) -> Any:
-    """Apply a function to all entries; NumPy would look into objects that are sequences."""
+    """Apply a function to all entries; NumPy would unpack objects that are sequences."""
     operands = np.broadcast_arrays(*arrays_)
     result = np.empty(operands[0].shape, dtype=object)
     for i in np.ndindex(result.shape):

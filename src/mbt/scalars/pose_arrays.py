@@ -1,4 +1,4 @@
-"""Poses and rotations in arrays of any scalar: see the functions of `mbt.math` of the same names."""
+"""Poses and rotations in arrays of any scalar type: see the functions of `mbt.math` of the same names."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ __all__ = ["PoseArrays"]
 
 
 class PoseArrays(Numbers):
-    """What `mbt.math` computes, with the functions of a scalar."""
+    """Functions of `mbt.math`, in terms of the functions of a scalar type."""
 
     @property
     @abstractmethod
     def _functions(self) -> ScalarType:
-        """The scalar."""
+        """The scalar type."""
 
     def as_coordinates(self, value: Any, name: str, shape: tuple[int, ...]) -> Any:
-        """Return an argument (..., *shape) of finite numbers, as far as that is known."""
+        """Return an argument (..., *shape) of numbers that are finite, as far as known."""
         return self.as_finite_array(value, name, (..., *shape))
 
     def make_pose(self, p: Any, rpy: Any, quaternion: Any, R: Any) -> Any:
-        """Return poses of positions (..., 3) and one kind of rotation, or none; leading axes broadcast."""
+        """Return poses from positions (..., 3) and at most one kind of rotation; leading axes broadcast."""
         position = self.as_coordinates(np.zeros(3) if p is None else p, "p", (3,))
         if rpy is not None:
             rotation = self._each(self.rpy_to_matrix, self.as_coordinates(rpy, "rpy", (3,)), (3, 3))
@@ -58,7 +58,7 @@ class PoseArrays(Numbers):
         return self.as_coordinates(R, "R", (3, 3))
 
     def _each(self, function: Callable[[Any], Any], vectors: Any, shape: tuple[int, ...]) -> Any:
-        """Return a function of each of some vectors, whose results have this shape."""
+        """Apply a function to each of some vectors; its results have this shape."""
         lead = vectors.shape[:-1]
         if not lead:
             return function(vectors)
@@ -106,7 +106,7 @@ class PoseArrays(Numbers):
     def _unit_axis(self, axis: Any) -> list[Any]:
         """Return the coordinates of the unit vector along an axis."""
         if not is_foreign(axis):
-            # A double has a root where a fraction has none.
+            # The root of a double; a fraction may have no exact one.
             return [self.scalar(entry) for entry in normalize_axis(axis, "axis").tolist()]
         vector = self.as_coordinates(axis, "axis", (3,))
         x, y, z = (self.entry(vector, i) for i in range(3))
@@ -138,14 +138,14 @@ class PoseArrays(Numbers):
 
     @abstractmethod
     def values(self, array: Any) -> Any:
-        """Return the values as doubles; None where there are none, or those of a batch."""
+        """Return the values as doubles; None if there are none, or for a batch."""
 
     def matrix_to_quaternion(self, R: Any) -> Any:
         """Return the quaternion ``(w, x, y, z)`` of a rotation, with ``w >= 0``."""
         return self.map_entries("matrix_to_quaternion", flatten(R, 2), (4,))
 
     def map_entries(self, name: str, vectors: Any, shape: tuple[int, ...]) -> Any:
-        """Return a rotation formula of the entries of each of some vectors, (..., n): (..., *shape)."""
+        """Apply a rotation formula to the entries of each vector, (..., n): (..., *shape)."""
         formula: Formula = getattr(rotation_formulas, name)
 
         def of_entries(vector: Any) -> Any:
@@ -162,11 +162,11 @@ class PoseArrays(Numbers):
         t = self._functions
         xx, xy, xz, yx, yy, yz, zx, _, _ = (self.entry(entries, i) for i in range(9))
         level = t.sqrt(xx * xx + yx * yx)
-        # Zero at gimbal lock, or what rounding makes of it: Rz(-yaw) R = Ry(pitch) Rx(roll) all the same.
+        # At gimbal lock zero, or any rounding of it: Rz(-yaw) R = Ry(pitch) Rx(roll) holds for each yaw.
         yaw = t.atan2(yx, xx)
         s, c = t.sin(yaw), t.cos(yaw)
         return self.stack([t.atan2(s * xz - c * yz, c * yy - s * xy), t.atan2(-zx, level), yaw])
 
     def _matrix(self, rows: list[list[Any]]) -> Any:
-        """Return a matrix of its entries."""
+        """Return a matrix from its entries."""
         return fold(self.stack([entry for row in rows for entry in row]), len(rows), len(rows[0]))

@@ -1,4 +1,4 @@
-"""One Context at many times: a batch of its parameters and inputs, with a further axis."""
+"""Copies of a Context, for example for many times: a batch with a further axis."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ __all__ = ["repeat_context"]
 
 
 def repeat_context(context: Context, count: int) -> BatchContext:
-    """Return a Context of so many copies of each sample, behind the axes that there are.
+    """Return a Context with this many copies of each sample, along a new last axis.
 
     Parameters
     ----------
     context : Context
-        Of one state of doubles, or of a batch.
+        One state of doubles, or a batch.
     count : int
         Number of copies.
 
     Returns
     -------
     BatchContext
-        Of the batch shape ``(*context.batch_shape, count)``.
+        With the batch shape ``(*context.batch_shape, count)``.
     """
     shape = (*context.batch_shape, count)
     own = context._get_state()

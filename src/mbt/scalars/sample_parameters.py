@@ -1,4 +1,4 @@
-"""The parameters of each sample of a batch, of which most are the same in all samples."""
+"""The parameters of each sample of a batch, most of which are the same in all samples."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from mbt.math.arrays import FloatArray
     from mbt.tree.instance_state import IndexArray
 
-    # Entries that each sample has of its own, (k,), the first and the last of them, and their values,
+    # Entries that differ between samples, (k,), the first and the last of them, and their values,
     # (num_samples, k).
     Block = tuple[IndexArray, int, int, FloatArray]
 
@@ -19,15 +19,15 @@ __all__ = ["SampleParameters", "without_repeats"]
 
 
 class SampleParameters:
-    """One vector of parameters for each sample. Nothing is written in place.
+    """One vector of parameters for each sample. It is never changed in place.
 
-    What differs from sample to sample is kept as it was set, part by part: to set one part costs no more when
-    there are many. `columns` and `rows` put them together when they are asked for.
+    Parts that differ between samples are kept as they were set, one after the other: the cost of setting a
+    part does not grow with their number. `columns` and `rows` join them on demand.
 
     Attributes
     ----------
     common : ndarray, shape (n,)
-        Those that all samples have.
+        The parameters that all samples share.
     batch_shape : tuple of int
         Leading axes.
     """
@@ -48,7 +48,7 @@ class SampleParameters:
 
     @property
     def columns(self) -> IndexArray:
-        """The entries that each sample has of its own, (k,)."""
+        """The entries that differ between samples, (k,)."""
         return self._assemble()[0]
 
     @property
@@ -67,7 +67,7 @@ class SampleParameters:
         return self._whole
 
     def __getitem__(self, key: tuple[Any, Any]) -> FloatArray:
-        """Return ``[..., part]``: (m,) where all samples agree, else (*batch_shape, m)."""
+        """Return ``[..., part]``: (m,) if all samples agree, else (*batch_shape, m)."""
         _, part = key
         common: FloatArray = self.common[part]
         first, end, _ = part.indices(self.common.size)
@@ -83,7 +83,7 @@ class SampleParameters:
         return common.copy() if values is None else values.reshape(*self.batch_shape, common.size)
 
     def replaced(self, places: IndexArray, values: FloatArray) -> SampleParameters:
-        """Return parameters with other values, (m,) or (*batch_shape, m), at some places."""
+        """Return parameters with other values, (m,) or (*batch_shape, m), at some indices."""
         if not places.size:
             return self
         first, last = int(places.min()), int(places.max())
@@ -113,7 +113,7 @@ class SampleParameters:
         return vector
 
     def vectors(self) -> FloatArray:
-        """Return the vector of each sample, (num_samples, n), or the one of all, (1, n)."""
+        """Return the vector of each sample, (num_samples, n), or the one that all share, (1, n)."""
         columns, rows = self._assemble()
         rows = without_repeats(rows)
         vectors: FloatArray = np.repeat(self.common[np.newaxis], len(rows), axis=0)
@@ -121,7 +121,7 @@ class SampleParameters:
         return vectors
 
     def copy(self) -> SampleParameters:
-        """Return these: they never change."""
+        """Return this object, which never changes."""
         return self
 
     def __reduce__(self) -> Any:
@@ -130,7 +130,7 @@ class SampleParameters:
 
 
 def without_repeats(rows: FloatArray) -> FloatArray:
-    """Return the first of rows that are all the same, (1, n), else all of them."""
+    """Return the first of the rows, (1, n), if all are the same, else all of them."""
     return rows[:1] if (rows == rows[:1]).all() else rows
 
 

@@ -1,4 +1,4 @@
-"""What is wrong with some samples of a batch."""
+"""Problems of samples of a batch."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 __all__ = ["find_singularities_of_samples"]
 
-# So many samples without a result are looked at one by one.
+# At most this many samples without a result are examined one by one.
 _MAX_SAMPLES = 64
 
 
 def find_singularities_of_samples(context: BatchContext) -> list[str]:
-    """Return what is undefined in some samples, and in which."""
+    """Return what is undefined in which samples."""
     suspects = np.argwhere(_find_samples_without_result(context))
     samples: dict[str, list[str]] = {}
     for i in suspects[:_MAX_SAMPLES]:
@@ -35,7 +35,7 @@ def find_singularities_of_samples(context: BatchContext) -> list[str]:
 def _find_samples_without_result(context: BatchContext) -> Any:
     """Return whether rates, accelerations or constraints of a sample are NaN or infinite, (*batch_shape)."""
     zeros = np.zeros(context.tree.num_velocities)
-    # With forces of all compiled elements, without any others.
+    # With the forces of all compiled elements, and no others.
     vdot = context._evaluate(Quantity.FORWARD_DYNAMICS, (0,), zeros)
     qdot = context.tree.map_velocity_to_qdot(context, zeros)
     found: Any = np.isfinite(vdot).all(-1) & np.isfinite(qdot).all(-1)

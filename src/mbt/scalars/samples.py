@@ -1,4 +1,4 @@
-"""Some samples of a batch as a batch of their own, and back."""
+"""Selection of samples of a batch as a batch of their own, and the reverse."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _DECLARED = ("numeric", "discrete")
 
 
 def take_samples(context: BatchContext, samples: IndexArray) -> BatchContext:
-    """Return a Context of some samples, with all that they have, in the order in which they are named.
+    """Return a Context of some samples, with all their values, in the given order.
 
     Parameters
     ----------
     context : BatchContext
-        Of a batch with one axis.
+        A batch with one axis.
     samples : ndarray of int, shape (n,)
-        Which of them.
+        Indices of the samples.
     """
     own = context._get_state()
     held, shape = own["scalars"], (samples.size,)
@@ -49,9 +49,9 @@ def take_samples(context: BatchContext, samples: IndexArray) -> BatchContext:
 
 
 def put_samples(context: BatchContext, samples: IndexArray, others: BatchContext) -> None:
-    """Let some samples of a Context be those of another one, which has as many, each with all that it has.
+    """Replace some samples of a Context by those of another, which has as many, with all their values.
 
-    What all samples of a Context have in common, locks for example, stays.
+    Values that all samples of a Context share, such as locks, are not changed.
     """
     context.q = _put(context.q, samples, others.q)
     context.v = _put(context.v, samples, others.v)
@@ -81,7 +81,7 @@ def _put(array: FloatArray, samples: IndexArray, rows: FloatArray) -> FloatArray
 
 
 def spread_declared(context: BatchContext) -> None:
-    """Give each sample what elements declared, where a Context has it once for all."""
+    """Give each sample its own copy of values that elements declared, if the Context has one for all."""
     own = context._declared.get_state()
     setters = context.set_numeric_parameter, context.set_discrete_state
     for kind, set_vector in zip(_DECLARED, setters, strict=True):
@@ -90,7 +90,7 @@ def spread_declared(context: BatchContext) -> None:
 
 
 def _merge(a: SampleParameters, samples: IndexArray, b: SampleParameters) -> SampleParameters:
-    """Return parameters a, of some samples b."""
+    """Return parameters a, with samples replaced by those of b."""
     differing: Any = () if a.common is b.common else np.flatnonzero(a.common != b.common)
     columns = np.unique(np.concatenate([a.columns, b.columns, differing])).astype(np.intp)
     if not columns.size:
@@ -101,7 +101,7 @@ def _merge(a: SampleParameters, samples: IndexArray, b: SampleParameters) -> Sam
 
 
 def _values_at(parameters: SampleParameters, columns: IndexArray) -> FloatArray:
-    """Return the values of all samples at some columns, in order, which are those that differ at least."""
+    """Return the values of all samples at some columns, in order, which include all that differ."""
     own, rows = parameters.columns, parameters.rows
     values = np.empty((len(rows), columns.size))
     values[:] = parameters.common[columns]

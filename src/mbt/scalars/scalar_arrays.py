@@ -1,4 +1,4 @@
-"""Arrays of a scalar: how they are made, checked and written, and how kernels compute with them."""
+"""Arrays of a scalar type: how they are made, checked and written, and how kernels compute with them."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ __all__ = ["ScalarArrays"]
 
 
 class ScalarArrays(PoseArrays):
-    """Arrays of one scalar. What is made of arguments is a copy, or is never written into."""
+    """Arrays of one scalar type. Arrays made from arguments are copies, or are never written into."""
 
     @abstractmethod
     def writable(self, array: Any) -> Any:
-        """Return an array that elements written in Python write into; the argument is given away."""
+        """Return an array that elements written in Python write into; it takes over the argument."""
 
     @abstractmethod
     def overwrite(self, target: Any, array: Any) -> None:
-        """Write into what `writable` returned, whatever it held, an array of the same shape."""
+        """Replace the contents of an array from `writable` by an array of the same shape."""
 
     @abstractmethod
     def frozen(self, view: Any) -> Any:
-        """Return a read-only array with these entries; the argument is given away."""
+        """Return a read-only array with these entries; it takes over the argument."""
 
     @abstractmethod
     def add(self, total: Any, addend: Any) -> Any:
@@ -39,7 +39,7 @@ class ScalarArrays(PoseArrays):
 
     @abstractmethod
     def add_at(self, array: Any, indices: Sequence[int], addends: Any) -> Any:
-        """Return a new array with addends at some indices of its last axis."""
+        """Return a new array with addends added at some indices of its last axis."""
 
     @abstractmethod
     def scale(self, array: Any, factor: Any) -> Any:
@@ -50,13 +50,13 @@ class ScalarArrays(PoseArrays):
         """Return ``array / divisor``, with one number or an array that broadcasts."""
 
     def ratio(self, array: Any, divisor: Any) -> Any:
-        """Return ``array / divisor``, (..., n) and (..., 1), and zero where the divisor is known to be."""
+        """Return ``array / divisor``, (..., n) and (..., 1), and zero where the divisor is known to be 0."""
         if self.is_zero(self.entry(divisor, 0)):
             return self.zeros(array.shape)
         return self.divide(array, divisor)
 
     def remainder(self, array: Any, divisor: Any) -> Any:
-        """Return what `ratio` leaves: the array where the divisor is known to be zero, and zero elsewhere."""
+        """Return the part that `ratio` drops: the array where the divisor is known to be 0, else zero."""
         return array if self.is_zero(self.entry(divisor, 0)) else self.zeros(array.shape)
 
     @abstractmethod
@@ -68,7 +68,7 @@ class ScalarArrays(PoseArrays):
         """Whether a matrix is known to be the identity."""
 
     def write(self, out: Any, result: Any, name: str) -> Any:
-        """Write a result into an argument of this name, and return it; without one return the result."""
+        """Write a result into an argument of this name, and return it; without one, return the result."""
         if out is None:
             return result
         self._check_can_hold(out, result, name)
@@ -76,7 +76,7 @@ class ScalarArrays(PoseArrays):
         return out
 
     def write_all(self, *targets: tuple[Any, Any, str]) -> tuple[Any, ...]:
-        """Do that with several arguments, results and names: all are written, or none."""
+        """Write several results into arguments by name: all are written, or none."""
         for out, result, name in targets:
             if out is not None:
                 self._check_can_hold(out, result, name)
@@ -88,18 +88,18 @@ class ScalarArrays(PoseArrays):
 
     @abstractmethod
     def make_engine(self, compiled: CompiledModel) -> Any:
-        """Return what computes for one Context."""
+        """Return the engine of one Context."""
 
     @abstractmethod
     def set_engine(self, engine: Any, name: str, array: Any) -> None:
         """Give q, v or parameters to an engine."""
 
     def make_inertia(self, mass: Any, com: Any, components: Any, massless: Any) -> ScalarSpatialInertia:
-        """Return mass properties, unchecked, by components of unit inertia and of inertia without mass."""
+        """Return mass properties, unchecked, from components of unit inertia and of inertia without mass."""
         return ScalarSpatialInertia(mass, com, components, massless)
 
     def inertia_of_composite(self, composite: Any) -> Any:
-        """Return mass properties by mass, moment of mass, and inertia, xx xy xz yy yz zz, (..., 10)."""
+        """Return mass properties from mass, mass moment, and inertia, xx xy xz yy yz zz, (..., 10)."""
         mass, moment = composite[..., :1], composite[..., 1:4]
         inertia = composite[..., [4, 7, 9, 5, 6, 8]]
         return self.make_inertia(
@@ -118,15 +118,15 @@ class ScalarArrays(PoseArrays):
         return self._functions.select_lt(a, b, x, y)
 
     def are_equal(self, a: Any, b: Any) -> bool:
-        """Return False: that is not known of objects, and of derivatives not worth the while."""
+        """Return False: unknown for objects, and not worth the effort for derivatives."""
         return False
 
     def finish(self, result: Any, quantity: int, operands: Iterable[Any]) -> Any:
-        """Return a result of `mbt.functional`, a quantity of some operands, as its caller gets it."""
+        """Return a result of `mbt.functional` in the form that its caller receives."""
         return result
 
     def take_numbers(self, array: Any) -> Any:
-        """Return an array of doubles as one of this scalar."""
+        """Convert an array of doubles to one of this scalar type."""
         return self.as_float_array(array, "array")
 
     def take_parameters(self, compiled: CompiledModel, num_frames: int) -> Any:
@@ -134,15 +134,15 @@ class ScalarArrays(PoseArrays):
         return self.take_numbers(compiled.default_parameters).copy()
 
     def stack(self, numbers: Sequence[Any]) -> Any:
-        """Return one array of several numbers, along its last axis."""
+        """Stack numbers into one array, along its last axis."""
         return self.as_float_array(list(numbers), "numbers")
 
     def concatenate(self, parts: Sequence[Any]) -> Any:
-        """Return one array of several along the last axis."""
+        """Concatenate arrays along the last axis."""
         return join(parts)
 
     def as_finite_array(self, value: object, name: str, shape: Shape | None = None) -> Any:
-        """Return a copy of an array of numbers that are finite, where that is known."""
+        """Return a copy of an array of numbers that are finite, as far as known."""
         array = self.as_float_array(value, name, shape)
         values = self.values(array)
         if values is not None:
@@ -150,7 +150,7 @@ class ScalarArrays(PoseArrays):
         return array.copy()
 
     def as_nonnegative_array(self, value: object, name: str, shape: Shape) -> Any:
-        """Return a copy of an array of numbers that are finite and not negative, where that is known."""
+        """Return a copy of an array of numbers that are finite and not negative, as far as known."""
         array = self.as_finite_array(value, name, shape)
         values = self.values(array)
         if values is not None:
@@ -165,19 +165,19 @@ class ScalarArrays(PoseArrays):
         return array[()]
 
     def as_finite(self, value: object, name: str) -> Any:
-        """Return a number that is finite, where that is known."""
+        """Return a number that is finite, as far as known."""
         return self._checked_number(value, name, arrays.as_finite)
 
     def as_nonnegative(self, value: object, name: str) -> Any:
-        """Return a number that is finite and not negative, where that is known."""
+        """Return a number that is finite and not negative, as far as known."""
         return self._checked_number(value, name, arrays.as_nonnegative)
 
     def as_positive(self, value: object, name: str) -> Any:
-        """Return a number that is finite and positive, where that is known."""
+        """Return a number that is finite and positive, as far as known."""
         return self._checked_number(value, name, arrays.as_positive)
 
     def as_positive_or_infinite(self, value: object, name: str) -> Any:
-        """Return a number that is positive, where that is known."""
+        """Return a number that is positive, as far as known."""
         return self._checked_number(value, name, arrays.as_positive_or_infinite)
 
     def _checked_number(self, value: object, name: str, check: Any) -> Any:
@@ -188,15 +188,15 @@ class ScalarArrays(PoseArrays):
         return number
 
     def as_pose(self, value: object, name: str) -> Any:
-        """Return a copy of a pose, (4, 4), checked where its values are known."""
+        """Return a copy of a pose, (4, 4), checked if its values are known."""
         return self._checked_matrix(value, name, (4, 4), as_pose)
 
     def as_rotation(self, value: object, name: str) -> Any:
-        """Return a copy of a rotation, (3, 3), checked where its values are known."""
+        """Return a copy of a rotation, (3, 3), checked if its values are known."""
         return self._checked_matrix(value, name, (3, 3), as_rotation)
 
     def as_matrices(self, value: object, name: str, shape: tuple[int, int], check: Any) -> Any:
-        """Return a copy of poses or rotations with any leading axes, checked where values are known."""
+        """Return a copy of poses or rotations with any leading axes, checked if their values are known."""
         return self._checked_matrix(value, name, (..., *shape), check)
 
     def _checked_matrix(self, value: object, name: str, shape: Shape, check: Any) -> Any:

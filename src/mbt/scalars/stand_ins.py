@@ -1,6 +1,6 @@
-"""Trees of another scalar that stand in for trees of doubles, in the functions of `mbt.functional`.
+"""Trees of another scalar type that stand in for trees of doubles, in the functions of `mbt.functional`.
 
-So a function that calls these with a tree of doubles can be run with numbers of another scalar, unchanged.
+So a function that calls these with a tree of doubles runs unchanged with numbers of another scalar type.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["compute_in", "standing_in", "stands_in"]
 
-# Of the present thread: the scalar, and the trees of doubles with those that stand in for them.
+# For the current thread: the scalar type, and pairs of trees of doubles and their stand-ins.
 _present: ContextVar[tuple[ScalarType, dict[int, tuple[Any, Any]]] | None] = ContextVar(
     "present", default=None
 )
@@ -28,7 +28,7 @@ _present: ContextVar[tuple[ScalarType, dict[int, tuple[Any, Any]]] | None] = Con
 
 @contextmanager
 def compute_in(scalar_type: ScalarType) -> Iterator[None]:
-    """Let trees of doubles compute in another scalar when this thread gives them to `mbt.functional`."""
+    """Let trees of doubles compute in another scalar type if this thread passes them to `mbt.functional`."""
     token = _present.set((scalar_type, {}))
     count_standing_in(1)
     try:
@@ -44,7 +44,7 @@ def stands_in(tree: Any) -> bool:
 
 
 def standing_in(tree: Any) -> ScalarTree:
-    """Return the tree that computes in place of this one, which may be itself."""
+    """Return the tree that computes in place of this one, perhaps itself."""
     present = _present.get()
     if present is None or type(tree) is not MultibodyTree:
         return tree  # type: ignore[no-any-return]

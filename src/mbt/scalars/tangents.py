@@ -1,4 +1,4 @@
-"""Contexts in which q, v and time have derivatives over the scalar of another tree, and how to read those."""
+"""Contexts whose q, v and time have derivatives, in the scalar type of another tree, and access to these."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def make_context_along(
             "applied_forces": None,
             "declared": {
                 "numeric": [lifted(array) for array in declared["numeric"]],
-                # Elements in them become those of the clone.
+                # Elements inside become those of the clone.
                 "abstract": copy.deepcopy(declared["abstract"], {id(context.tree): twin}),
                 "discrete": [lifted(array) for array in declared["discrete"]],
             },
@@ -69,7 +69,7 @@ def make_context_along(
 
 
 def take_values(context: Any) -> Context:
-    """Return a Context of doubles with the values of one of numbers with derivatives; its tree is a clone."""
+    """Return a Context of doubles with the values of one with derivatives; its tree is a clone."""
     tree, state = context.tree, context._get_state()
     own, forces, declared = state.pop("scalars"), state.pop("scalar_forces"), state["declared"]
     plain = tree.clone_to_scalar("double")
@@ -83,7 +83,7 @@ def take_values(context: Any) -> Context:
         "applied_forces": None if forces is None else tuple(value(x) for x in forces),
         "declared": {
             "numeric": [value(x) for x in declared["numeric"]],
-            # Elements in them become those of the clone.
+            # Elements inside become those of the clone.
             "abstract": copy.deepcopy(declared["abstract"], {id(tree): plain}),
             "discrete": [value(x) for x in declared["discrete"]],
         },
@@ -93,7 +93,7 @@ def take_values(context: Any) -> Context:
 
 
 def derivatives_of(twin: ScalarTree, result: Any, count: int) -> Any:
-    """Return the derivatives of an array along so many directions, in the other scalar, (..., count)."""
+    """Return the derivatives of an array along `count` directions, in the other scalar type, (..., count)."""
     if twin.scalar_type is get_scalar_type("autodiff"):
         return result.derivatives if result.num_derivatives else np.zeros((*result.shape, count))
     numbers, make = arrays_of(_dual_type(twin).scalar), _dual_type(twin).make
@@ -119,7 +119,7 @@ def _as_array(number: Any) -> Any:
 
 
 def lift(twin: ScalarTree, array: Any, rates: Any) -> Any:
-    """Return numbers of the other scalar with derivatives, (n,) and (n, count); None: constants."""
+    """Add derivatives, (n, count), to numbers of the other scalar type, (n,); None makes constants."""
     if twin.scalar_type is get_scalar_type("autodiff"):
         return wrap(array, np.zeros((*array.shape, 0)) if rates is None else rates)
     make = _dual_type(twin).make
@@ -137,7 +137,7 @@ def lift(twin: ScalarTree, array: Any, rates: Any) -> Any:
 
 
 def _constant_or_object(twin: ScalarTree, entry: Any) -> Any:
-    """Return an entry of an array, as a float where it is known to be constant."""
+    """Return an entry of an array, as a float if it is known to be constant."""
     if isinstance(entry, AutoDiffArray):
         return entry if entry.derivatives.any() else float(entry.value)
     if isinstance(entry, np.floating):

@@ -1,4 +1,4 @@
-"""A tree that computes in another scalar than double."""
+"""A tree in a scalar type other than double."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ __all__ = ["ScalarTree"]
 
 
 class ScalarTree(MultibodyTree):
-    """A clone of a `MultibodyTree` in another scalar; ``tree.clone_to_scalar(...)`` makes it.
+    """A clone of a `MultibodyTree` in another scalar type; ``tree.clone_to_scalar(...)`` creates it.
 
-    Its methods are those of the original. What they return, and what its Contexts hold, are arrays of the
-    scalar: `AutoDiffArray`, or arrays of objects. They compute one state at a time.
+    Its methods are those of the original. Their results, and the values in its Contexts, are arrays of the
+    scalar type: `AutoDiffArray`, or arrays of objects. They compute one state at a time.
     """
 
     _forces_type = ScalarForces
@@ -28,13 +28,13 @@ class ScalarTree(MultibodyTree):
 
     def __init__(self) -> None:
         raise AlreadyFinalizedError(
-            "a tree of another scalar is a clone: build a MultibodyTree, finalize it, and use "
+            "a tree of another scalar type is a clone: build a MultibodyTree, finalize it, and use "
             "clone_to_scalar()"
         )
 
     @property
     def scalar_type(self) -> ScalarType:
-        """The scalar that this tree computes in."""
+        """The scalar type of this tree."""
         scalar_type: ScalarType = vars(self)["_scalar_type"]
         return scalar_type
 
@@ -46,7 +46,7 @@ class ScalarTree(MultibodyTree):
 
         def create_default_context(self) -> ScalarContext: ...  # type: ignore[override]
 
-    # What needs no Context.
+    # Methods that need no Context.
 
     def calc_base_parameters(self, context: Any = None, **options: Any) -> Any:
         if context is None:
@@ -71,20 +71,20 @@ class ScalarTree(MultibodyTree):
         context.q = self._numbers.as_float_array(q, name, (self.num_positions,))
         return context._evaluate(quantity, (), x, out)
 
-    # What elements written in Python are differentiated with: see `mbt.context.tangents`.
+    # Functions to differentiate elements written in Python: see `mbt.context.tangents`.
 
     def _make_context_along(self, context: Any, q_rates: Any, v_rates: Any, time_rates: Any) -> Any:
         """Return a Context like one of another tree, with derivatives of q, v and time."""
         return make_context_along(self, context, q_rates, v_rates, time_rates)
 
     def _lift(self, array: Any, rates: Any) -> Any:
-        """Return numbers of another tree with derivatives along some directions, (n,) and (n, count)."""
+        """Add derivatives, (n, count), along some directions to numbers of another tree, (n,)."""
         return lift(self, array, rates)
 
     def _derivatives_of(self, result: Any, count: int) -> Any:
-        """Return the derivatives of an array along so many directions."""
+        """Return the derivatives of an array along `count` directions."""
         return derivatives_of(self, result, count)
 
     def __repr__(self) -> str:
-        """Return the sizes and the scalar."""
+        """Show the sizes and the scalar type."""
         return super().__repr__()[:-1] + f", in {self.scalar_type.name}>"
