@@ -50,7 +50,7 @@ cdef class FrameBodyPoseCache:
         refuse_copy(self)
 
     def is_of(self, TreeCaches tree not None):
-        """Return whether these are poses of the frames of a tree."""
+        """Return whether these are the poses of the frames of this tree."""
         return self.compiled is tree._compiled
 
     @property
@@ -314,7 +314,7 @@ cdef class TreeKinematics(TreeCaches):
         return self.own(context).evaluate(NPLUS_MATRIX, no_integers, None, out)
 
     def calc_acceleration_kinematics_cache(self, context, known_vdot, *, pc=None, vc=None, ac=None):
-        """Return the body accelerations that belong to `known_vdot`.
+        """Return the body accelerations that result from `known_vdot`.
 
         Parameters
         ----------
@@ -325,7 +325,7 @@ cdef class TreeKinematics(TreeCaches):
         pc, vc : PositionKinematicsCache, VelocityKinematicsCache, optional
             Kinematics of the same state; those of the Context by default.
         ac : AccelerationKinematicsCache, optional
-            Filled and returned instead of a new one. Not one that `eval_acceleration_kinematics` returned.
+            Filled and returned instead of a new one. It must not be a result of `eval_acceleration_kinematics`.
 
         Returns
         -------
