@@ -87,8 +87,8 @@ def _servos_of(tree: MultibodyTree, context: Context) -> tuple[Any, ...]:
         raise_context_mismatch(tree, context)
     if tree.scalar_type.name != "double":
         raise ArgumentTypeError(
-            f"context: expected one of doubles, got one of {quote(tree.scalar_type.name)}, of which the "
-            "efforts of servos are not computed"
+            f"context: expected a Context of doubles, got one of {quote(tree.scalar_type.name)}, for which "
+            "servo efforts are not computed"
         )
     found: tuple[Any, ...] = tree._fact("servos", lambda: _find_servos(tree))
     return found

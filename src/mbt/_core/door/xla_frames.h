@@ -1,5 +1,5 @@
-/* Structures that XLA passes to a typed custom call, version 0.x of its foreign function interface: the fields up to the
-   last one that is read here. Each begins with its size and a chain of extensions. Later versions add to the end. */
+/* Structures that XLA passes to a typed custom call, version 0.x of its foreign function interface, up to the last
+   field that is read here. Each begins with its size and a chain of extensions. Later versions add to the end. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
