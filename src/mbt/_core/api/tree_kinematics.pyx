@@ -50,7 +50,7 @@ cdef class FrameBodyPoseCache:
         refuse_copy(self)
 
     def is_of(self, TreeCaches tree not None):
-        """Return whether these are the poses of the frames of this tree."""
+        """Return whether these are the poses of the frames of `tree`."""
         return self.compiled is tree._compiled
 
     @property
