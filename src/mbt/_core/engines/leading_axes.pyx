@@ -70,7 +70,7 @@ cdef bint same_leading_axes(object a, object b, int n):
 
 
 cdef int hold(list held, object array) except -1:
-    """Append an object that keeps the memory of an array from moving while the GIL is released.
+    """Append an object that keeps the memory of an array from being freed while the GIL is released.
 
     `ndarray.resize(refcheck=False)` frees memory even if it is in use, but not that of an array with a weak reference.
     Making one takes longer than finding out whether another thread could call it (benchmarks/instruction_counts.py, 64

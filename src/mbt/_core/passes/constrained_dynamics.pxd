@@ -262,7 +262,7 @@ cdef inline void take_out_group(
     # Out:
     ConstraintWork[T]* w,          # K, W, L, D, scale; step: multipliers while the root is at rest
 ) noexcept nogil:
-    """Add the effect of a group's constraints to I_A and Z_A of its root, except World."""
+    """Factor the equations of a group, and add their effect to I_A and Z_A of its root, unless that is World."""
     cdef int root = groups.root[group]
     cdef int first = groups.row_start[group]
     cdef Py_ssize_t m = groups.row_start[group + 1] - first

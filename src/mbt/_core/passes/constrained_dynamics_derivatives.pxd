@@ -251,7 +251,7 @@ cdef inline void place_articulated_bodies(
             get_column(S_of(columns, k), 6, S + 6*k)
             mobod = &moving[i]
             if T is double and k == joint.v_start:
-                # U of the first dof is that of the parent, see forward_dynamics_in_parents.
+                # U of the first dof is in the parent's frame, see forward_dynamics_in_parents.
                 mobod = &moving[joint.parent]
             place_force(mobod, numbers(dofs[k].U), U + ARTICULATED_ROW*k)
 

@@ -223,7 +223,7 @@ cdef inline void carry_force(
         add_force_on_dof(l == joint.v_start, y, &dofs[l], &w.du[l])
         y = -(y*dofs[l].D_inverse)
         if T is double:
-            if l == joint.v_start:  # its U is in the parent
+            if l == joint.v_start:  # its U is in the parent's frame
                 break
         add_to_columns(numbers(dofs[l].U), 1, 1, &y, F)
     if joint.parent != 0:

@@ -166,7 +166,7 @@ cdef inline void sweep(
                 Z + Z_start[i] + (l - joint.v_start)*m
             )
             if T is double:
-                # U of the first dof is that of the parent, see forward_dynamics_in_parents.
+                # U of the first dof is in the parent's frame, see forward_dynamics_in_parents.
                 if l > joint.v_start:
                     give_way(&dofs[l], width, y, F)
             else:

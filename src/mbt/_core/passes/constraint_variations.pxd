@@ -148,7 +148,7 @@ cdef inline void calc_change_of_equations(
     T* change,                     # (num_equations_of,) [rad/s^2, m/s^2]
 ) noexcept nogil:
     """While B moves in A by S, and velocity and acceleration of this motion change by dV and dA: all about C."""
-    # Changes at the point of B that is at C: v: dv + w × S; a: da + alpha × S + dw × v + w × v.
+    # Changes at the point of B that is at C: v' = dv + w × S, a' = da + alpha × S + dw × v + w × v'.
     cdef Vec3[T] v = dV.v + cross(motion.V.w, S.v)
     cdef Vec3[T] a = dA.v + cross(motion.alpha, S.v) + cross(dV.w, motion.V.v) + cross(motion.V.w, v)
     cdef Vec3[T] angular, w, y

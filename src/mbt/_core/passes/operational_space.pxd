@@ -54,7 +54,7 @@ cdef inline void calc_inverse_inertia_of_frame(
                 for k in range(j + 1):
                     A[6*j + k] = A[6*j + k] + y[j]*y[k]*dofs[l].D_inverse
             if T is double:
-                # U of the first dof is that of the parent, see forward_dynamics_in_parents.
+                # U of the first dof is in the parent's frame, see forward_dynamics_in_parents.
                 if l > joint.v_start:
                     give_way(&dofs[l], STRIDE, y, F)
             else:
