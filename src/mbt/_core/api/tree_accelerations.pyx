@@ -58,7 +58,7 @@ cdef class TreeAccelerations(TreeJacobians):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         tau_applied : array_like, shape (num_velocities,), optional
             Generalized forces [N m or N].
         external_forces : MultibodyForces, optional
@@ -115,7 +115,7 @@ cdef class TreeAccelerations(TreeJacobians):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         restitution : array_like, optional
             Coefficient of restitution, 0 to 1 [1]: one number, or one for each sample of a batch. With 0 the
             constraints hold afterwards, with 1 no kinetic energy is lost.
@@ -202,7 +202,7 @@ cdef class TreeAccelerations(TreeJacobians):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
 
         Returns
         -------
@@ -315,7 +315,7 @@ cdef class TreeAccelerations(TreeJacobians):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         out : ndarray, shape (num_joints, 6), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
 

@@ -128,7 +128,7 @@ cdef class TreeCaches:
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         pc : PositionKinematicsCache, optional
             Filled and returned instead of a new one. It must be of this tree.
 
@@ -158,7 +158,7 @@ cdef class TreeCaches:
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         pc : PositionKinematicsCache, optional
             Position kinematics of the same state; those of the Context by default.
         vc : VelocityKinematicsCache, optional

@@ -41,7 +41,7 @@ cdef class TreeDerivatives(TreeIdentification):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         known_vdot : array_like, shape (num_velocities,)
             Generalized accelerations [rad/s^2, m/s^2].
         external_forces : MultibodyForces, optional
@@ -130,7 +130,7 @@ cdef class TreeDerivatives(TreeIdentification):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         tau_applied : array_like, shape (num_velocities,), optional
             Generalized forces [N m or N].
         external_forces : MultibodyForces, optional
@@ -229,7 +229,7 @@ cdef class TreeDerivatives(TreeIdentification):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         tau_applied : array_like, shape (num_velocities,), optional
             Generalized forces [N m or N].
         external_forces : MultibodyForces, optional

@@ -39,7 +39,7 @@ cdef class TreeDynamics(TreeKinematics):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         known_vdot : array_like, shape (num_velocities,)
             Generalized accelerations [rad/s^2, m/s^2].
         external_forces : MultibodyForces, optional
@@ -206,7 +206,7 @@ cdef class TreeDynamics(TreeKinematics):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         out : ndarray, shape (num_velocities,), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
 
@@ -238,7 +238,7 @@ cdef class TreeDynamics(TreeKinematics):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         out : ndarray, shape (num_velocities,), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
 
@@ -267,7 +267,7 @@ cdef class TreeDynamics(TreeKinematics):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         out : ndarray, shape (num_velocities, num_velocities), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
 
@@ -296,7 +296,7 @@ cdef class TreeDynamics(TreeKinematics):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         out : ndarray, shape (num_velocities, num_velocities), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
         """
@@ -308,7 +308,7 @@ cdef class TreeDynamics(TreeKinematics):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         out : ndarray, shape (num_velocities, num_velocities), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
         """
@@ -325,7 +325,7 @@ cdef class TreeDynamics(TreeKinematics):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         tau_applied : array_like, shape (num_velocities,), optional
             Generalized forces [N m or N].
         external_forces : MultibodyForces, optional
@@ -452,7 +452,7 @@ cdef class TreeDynamics(TreeKinematics):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         forces : MultibodyForces
             For this tree, without batch axes. It is overwritten.
         pc, vc : PositionKinematicsCache, VelocityKinematicsCache, optional

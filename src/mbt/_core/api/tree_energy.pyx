@@ -65,7 +65,7 @@ cdef class TreeCore(TreeDerivatives):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
 
         Returns
         -------

@@ -47,7 +47,7 @@ cdef class TreeJacobians(TreeDynamics):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         with_respect_to : {"v", "qdot"}
             The variables of the columns.
         frame_B : Frame, RigidBody or str
@@ -88,7 +88,7 @@ cdef class TreeJacobians(TreeDynamics):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         frame_B : Frame, RigidBody or str
             The frame that carries the point.
         p_BoBp_B : array_like, shape (3,)
@@ -134,7 +134,7 @@ cdef class TreeJacobians(TreeDynamics):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         with_respect_to : {"v", "qdot"}
             The variables of the columns.
         frame_B : Frame, RigidBody or str
@@ -169,7 +169,7 @@ cdef class TreeJacobians(TreeDynamics):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         with_respect_to : {"v", "qdot"}
             The variables of the columns.
         frame_B : Frame, RigidBody or str
@@ -204,7 +204,7 @@ cdef class TreeJacobians(TreeDynamics):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         frame_B : Frame, RigidBody or str
             The frame that carries the points.
         p_BoBi_B : array_like, shape (3, n) or (3,)
@@ -272,7 +272,7 @@ cdef class TreeJacobians(TreeDynamics):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         with_respect_to : {"v", "qdot"}
             The variables s: the bias is Jdot v, or Jdot_qdot qdot.
         frame_B : Frame, RigidBody or str
@@ -309,7 +309,7 @@ cdef class TreeJacobians(TreeDynamics):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         with_respect_to : {"v", "qdot"}
             The variables s.
         frame_B : Frame, RigidBody or str
@@ -346,7 +346,7 @@ cdef class TreeJacobians(TreeDynamics):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         with_respect_to : {"v", "qdot"}
             The variables s.
         frame_B : Frame, RigidBody or str

@@ -46,7 +46,7 @@ cdef class TreeMass(TreeAccelerations):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         model_instances : ModelInstanceIndex or str, or sequence of them, optional
             The instances whose bodies count; by default all bodies but World. Each body counts once.
 
@@ -68,7 +68,7 @@ cdef class TreeMass(TreeAccelerations):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         model_instances : ModelInstanceIndex or str, or sequence of them, optional
             The instances whose bodies count; by default all bodies but World. Each body counts once.
         out : ndarray, shape (3,), float64, C-contiguous, optional
@@ -97,7 +97,7 @@ cdef class TreeMass(TreeAccelerations):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         model_instances : ModelInstanceIndex or str, or sequence of them, optional
             The instances whose bodies count; by default all bodies but World. Each body counts once.
         out : ndarray, shape (3,), float64, C-contiguous, optional
@@ -128,7 +128,7 @@ cdef class TreeMass(TreeAccelerations):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         model_instances : ModelInstanceIndex or str, or sequence of them, optional
             The instances whose bodies count; by default all bodies but World. Each body counts once.
         out : ndarray, shape (3,), float64, C-contiguous, optional
@@ -162,7 +162,7 @@ cdef class TreeMass(TreeAccelerations):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         with_respect_to : {"v", "qdot"}
             The variables of the columns.
         frame_A : Frame, RigidBody or str
@@ -203,7 +203,7 @@ cdef class TreeMass(TreeAccelerations):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         with_respect_to : {"v", "qdot"}
             The variables s.
         frame_A : Frame, RigidBody or str
@@ -241,7 +241,7 @@ cdef class TreeMass(TreeAccelerations):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         p_WoP_W : array_like, shape (3,)
             The point [m].
         model_instances : ModelInstanceIndex or str, or sequence of them, optional
@@ -268,7 +268,7 @@ cdef class TreeMass(TreeAccelerations):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         out : ndarray, shape (6, num_velocities), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
 
@@ -294,7 +294,7 @@ cdef class TreeMass(TreeAccelerations):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         frame_F : Frame, RigidBody or str
             The frame F.
         body_indexes : sequence of BodyIndex, RigidBody or str
@@ -329,7 +329,7 @@ cdef class TreeMass(TreeAccelerations):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         out : ndarray, shape (num_velocities, num_velocities), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
 
@@ -355,7 +355,7 @@ cdef class TreeMass(TreeAccelerations):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         frame_F : Frame, RigidBody or str
             The frame; a body stands for its body frame.
         expressed_in : Frame, RigidBody or str, optional
@@ -384,7 +384,7 @@ cdef class TreeMass(TreeAccelerations):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         frame_F : Frame, RigidBody or str
             The frame; a body stands for its body frame.
         expressed_in : Frame, RigidBody or str, optional
