@@ -315,11 +315,11 @@ def test_pickles_and_copies() -> None:
     both = copy.deepcopy([scene, tree])
     assert both[0].tree is both[1]
     make, (own, shapes, pairs, *_) = scene.__reduce__()[:2]
-    with pytest.raises(ValueError, match="no such shape"):
+    with pytest.raises(ValueError, match="unknown shape"):
         make(own, shapes, [(0, -1, 0.0)]).distances(q)
     bad = copy.copy(shapes[0])
     object.__setattr__(bad, "node", 99)
-    with pytest.raises(ValueError, match="no such body"):
+    with pytest.raises(ValueError, match="unknown kind or body"):
         make(own, [bad, *shapes[1:]], pairs).distances(q)
 
 

@@ -295,7 +295,7 @@ def test_errors_name_the_argument(arm: mbt.MultibodyTree) -> None:
         jax.jit(lambda q: mjax.forward_dynamics(arm, q, v, tau))(q[:5])
     with pytest.raises(mbt.ArgumentTypeError, match="tree: expected a MultibodyTree, got str"):
         mjax.forward_dynamics("arm", q, v, tau)
-    with pytest.raises(mbt.ArgumentTypeError, match="expected one of doubles, got one of autodiff"):
+    with pytest.raises(mbt.ArgumentTypeError, match="expected a tree of doubles, got one of autodiff"):
         mjax.forward_dynamics(arm.to_autodiff(), q, v, tau)
     with pytest.raises(mbt.ForeignElementError):
         mjax.frame_pose(arm, q, get_tree("arm7").bodies[-1].body_frame)

@@ -195,7 +195,7 @@ def test_bad_arguments_change_nothing():
     with pytest.raises(mbt.ContextMismatchError):
         tree.calc_servo_efforts(make_tree().create_default_context())
     twin = tree.clone_to_scalar("autodiff")
-    with pytest.raises(mbt.ArgumentTypeError, match="expected one of doubles"):
+    with pytest.raises(mbt.ArgumentTypeError, match="expected a Context of doubles"):
         twin.calc_servo_efforts(twin.create_default_context())
 
 

@@ -78,7 +78,7 @@ def test_states_that_are_refused() -> None:
     with pytest.raises(mbt.ArgumentValueError, match=r"context\.v: expected finite numbers, got"):
         mbt.simulate(tree, context, 0.1)
     twin = tree.to_autodiff()
-    with pytest.raises(mbt.ArgumentTypeError, match="tree: expected one of doubles, got one of 'autodiff'"):
+    with pytest.raises(mbt.ArgumentTypeError, match="expected a tree of doubles, got one of 'autodiff'"):
         mbt.simulate(twin, twin.create_default_context(), 0.1)
     tree = mbt.MultibodyTree()
     body = tree.add_body(mbt.RigidBody("feather", mbt.SpatialInertia.zero()))

@@ -256,7 +256,7 @@ def test_arguments(arm):
         mbt.plot(arm, ax=pyplot.figure().add_subplot())
     with pytest.raises(mbt.NotFinalizedError):
         mbt.plot(mbt.MultibodyTree())
-    with pytest.raises(mbt.ArgumentTypeError, match="use the tree that it is a clone of"):
+    with pytest.raises(mbt.ArgumentTypeError, match="use the tree it was cloned from"):
         mbt.plot(arm.to_autodiff())
 
 

@@ -308,7 +308,7 @@ def test_arguments():
         tree.assemble(four_bar().create_default_context())
     for scalar in ("autodiff", "symbolic"):
         clone = getattr(tree, f"to_{scalar}")()
-        with pytest.raises(mbt.ArgumentTypeError, match="assemble: context: expected one of doubles"):
+        with pytest.raises(mbt.ArgumentTypeError, match="assemble: context: expected a Context of doubles"):
             clone.assemble(clone.create_default_context())
 
 

@@ -164,5 +164,5 @@ def test_arguments():
     with pytest.raises(mbt.ArgumentValueError, match=r"context: expected positions .* got q = .*nan"):
         tree.calc_constraint_report(context)
     clone = tree.to_autodiff()
-    with pytest.raises(mbt.ArgumentTypeError, match="expected one of doubles, got one of"):
+    with pytest.raises(mbt.ArgumentTypeError, match="expected a Context of doubles, got one of"):
         clone.calc_constraint_report(clone.create_default_context())

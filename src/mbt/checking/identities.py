@@ -89,7 +89,7 @@ def selftest(tree: MultibodyTree, *, num_samples: int = 10, seed: int = 0) -> Se
         raise ArgumentTypeError(f"tree: expected a MultibodyTree, got {type(tree).__name__}")
     tree._finalized("mbt.selftest")
     if tree.scalar_type.name != "double":
-        raise ArgumentTypeError(f"tree: expected one of doubles, got one of {tree.scalar_type.name}")
+        raise ArgumentTypeError(f"tree: expected a tree of doubles, got one of {tree.scalar_type.name}")
     count = as_count(num_samples, "num_samples", 1, 100_000)
     seed = as_count(seed, "seed", 0, 2**63 - 1)
     start = time.perf_counter()

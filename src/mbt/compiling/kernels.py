@@ -93,7 +93,7 @@ def native_kernel(tree: Any, name: str, *, frame: Any = None) -> NativeKernel:
     if not isinstance(tree, above.MultibodyTree):
         raise ArgumentTypeError(f"tree: expected a MultibodyTree, got {type(tree).__name__}")
     if getattr(tree, "_scalar_type", None) is not None:
-        raise ArgumentTypeError("tree: expected one of doubles; kernels of another scalar have no address")
+        raise ArgumentTypeError("tree: expected a tree of doubles; kernels of another scalar have no address")
     if tree._user_force_elements:
         raise ArgumentValueError("tree: it has force elements written in Python, which C cannot call")
     kernel = _KERNELS[name]

@@ -125,7 +125,7 @@ class CollisionModel:
     ) -> None:
         compile_copy(tree)
         if tree.scalar_type.name != "double":
-            raise ArgumentValueError(f"tree: expected one of doubles, got one of {tree.scalar_type.name}")
+            raise ArgumentValueError(f"tree: expected a tree of doubles, got one of {tree.scalar_type.name}")
         named = name_bodies(tree)
         standing = name_obstacles(obstacles, named)
         names = Names(named, standing)

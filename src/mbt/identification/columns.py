@@ -247,7 +247,7 @@ def as_tree(tree: object, what: str) -> MultibodyTree:
         raise ArgumentTypeError(f"tree: expected a MultibodyTree, got {quote(tree)}")
     tree._finalized(what)
     if tree.scalar_type.name != "double":
-        raise ArgumentTypeError(f"tree: expected one of doubles, got one of {tree.scalar_type.name}")
+        raise ArgumentTypeError(f"tree: expected a tree of doubles, got one of {tree.scalar_type.name}")
     return tree
 
 

@@ -397,8 +397,8 @@ def find_call(
         raise ArgumentTypeError(f"tree: expected a MultibodyTree, got {type(tree).__name__}")
     if tree.scalar_type.name != "double":
         raise ArgumentTypeError(
-            f"tree: expected one of doubles, got one of {tree.scalar_type.name}: arrays of other libraries "
-            "carry their derivatives themselves"
+            f"tree: expected a tree of doubles, got one of {tree.scalar_type.name}: arrays of other "
+            "libraries carry their derivatives themselves"
         )
     options = {key: _named(tree, x, key) if key in _FRAMES else x for key, x in options.items()}
     if "scene" in options and _check_scene(options["scene"]).tree is not tree:

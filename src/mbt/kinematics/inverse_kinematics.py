@@ -76,7 +76,7 @@ class InverseKinematics(SolutionDerivatives):
     def __init__(self, tree: MultibodyTree) -> None:
         compile_copy(tree)
         if tree.scalar_type.name != "double":
-            raise ArgumentValueError(f"tree: expected one of doubles, got one of {tree.scalar_type.name}")
+            raise ArgumentValueError(f"tree: expected a tree of doubles, got one of {tree.scalar_type.name}")
         super().__init__(tree)
         self._core: InverseCore | None = None
         # For the last context: parameters, locks, disabled constraints, and their solver.

@@ -534,7 +534,7 @@ def check_step(tree: MultibodyTree, dt: Any) -> None:
     """
     if tree.scalar_type.name not in ("double", "autodiff"):
         raise ArgumentTypeError(
-            "tree: expected one of doubles or 'autodiff' with method='implicit', got one of "
+            "tree: expected a tree of doubles or 'autodiff' with method='implicit', got one of "
             f"{quote(tree.scalar_type.name)}"
         )
     if not np.all(value(dt) > 0.0):

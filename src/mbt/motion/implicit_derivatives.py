@@ -46,7 +46,8 @@ def differentiate_velocities(
     """
     if tree.scalar_type.name != "double":
         raise ArgumentTypeError(
-            f"tree: expected one of doubles with method='implicit', got one of {quote(tree.scalar_type.name)}"
+            "tree: expected a tree of doubles with method='implicit', got one of "
+            f"{quote(tree.scalar_type.name)}"
         )
     check_step(tree, dt)
     h, nv = float(dt), tree.num_velocities

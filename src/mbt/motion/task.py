@@ -189,7 +189,7 @@ def _check_context(tree: MultibodyTree, context: Context) -> None:
         raise_context_mismatch(tree, context)
     if tree.scalar_type.name != "double":
         raise ArgumentTypeError(
-            f"tree: expected one of doubles, got one of {quote(tree.scalar_type.name)}, whose steps "
+            f"tree: expected a tree of doubles, got one of {quote(tree.scalar_type.name)}, whose steps "
             "mbt.functional.rollout computes"
         )
     if not context.batch_shape:

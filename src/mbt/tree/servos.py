@@ -87,7 +87,7 @@ def _servos_of(tree: MultibodyTree, context: Context) -> tuple[Any, ...]:
         raise_context_mismatch(tree, context)
     if tree.scalar_type.name != "double":
         raise ArgumentTypeError(
-            f"context: expected one of doubles, got one of {quote(tree.scalar_type.name)}, for which "
+            f"context: expected a Context of doubles, got one of {quote(tree.scalar_type.name)}, for which "
             "servo efforts are not computed"
         )
     found: tuple[Any, ...] = tree._fact("servos", lambda: _find_servos(tree))

@@ -1,1 +1,1 @@
-"""What users call: methods of trees, and functions without a Context."""
+"""The functions that users call: methods of trees, and functions without a Context."""

@@ -32,7 +32,7 @@ cdef inline const double* sample_q(const Model* m, const Operand* q, Py_ssize_t 
 
 
 def integrate_positions(tree, q, v, dt, *, out=None):
-    """Return the positions that motion from `q` at the constant velocities `v` reaches within `dt`.
+    """Return the positions reached from `q` within `dt` at the constant velocities `v`.
 
     Rotations follow ``R1 = exp([w_FM_F dt]x) R0``. A quaternion keeps its length; roll, pitch and yaw are those nearest
     to the old ones. All other positions are ``q + v dt``. A rotation by more than 1e154 radians, whose square

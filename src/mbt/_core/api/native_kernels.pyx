@@ -1,4 +1,4 @@
-"""Quantities of one tree by address, for callers that are not Python."""
+"""Quantities of one tree by the address of a function, for callers outside Python."""
 
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from libc.math cimport isnan
@@ -54,9 +54,9 @@ cdef int call(void* handle, const double* q, const double* v, const double* x, d
 
 
 cdef class KernelHandle:
-    """What `call` computes, at `handle`: a quantity of the default parameters of a tree, with memory of its own.
+    """A quantity of a tree with default parameters, which `call` computes in the handle's own memory.
 
-    `handle` is good as long as this object is; it keeps what it needs of the tree.
+    `handle` is valid while this object exists; the object keeps alive what it needs of the tree.
     """
 
     cdef Handle h
@@ -66,7 +66,7 @@ cdef class KernelHandle:
     def __cinit__(self, tree, int quantity, tuple integers, bint of_zeros):
         self.compiled = compiled_of(tree)
         if self.compiled is None:
-            raise ValueError("kernels by address are of doubles")
+            raise ValueError("kernels by address need a tree of doubles")
         cdef Handle* h = &self.h
         cdef const Model* m = &self.compiled.model
         cdef Sizes sizes

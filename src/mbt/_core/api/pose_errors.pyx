@@ -127,14 +127,14 @@ def pose_error(tree, q, frame, X_WG, *, jacobian=False, out=None):
 cdef void pose_on_path(
     const Model* m, const Parameters[double]* p, int frame, const double* X_WN, double* X_WF
 ) noexcept nogil:
-    """X_WF of the poses of mobods that are at the front of the working memory of `frame_jacobian`, when it is done."""
+    """X_WF from the poses of mobods that `frame_jacobian` leaves at the front of its working memory."""
     cdef int node = m.frame_node[frame]
     cdef int mobod = m.mobod[node]
     pose_on_mobod(X_WN + 16*mobod if mobod > 0 else NULL, numbers(p.X_NB[node].R), p.X_BF + 16*frame, X_WF)
 
 
 cdef object goal_of(X_WG):
-    """Poses of doubles, or what others compute with."""
+    """The goal, checked: poses of doubles, or of another scalar."""
     cdef cnp.npy_intp n
     if cnp.PyArray_CheckExact(X_WG) and cnp.PyArray_TYPE(X_WG) == cnp.NPY_DOUBLE and cnp.PyArray_ISCARRAY_RO(X_WG):
         n = cnp.PyArray_NDIM(X_WG)
@@ -145,7 +145,7 @@ cdef object goal_of(X_WG):
 
 
 cdef object of_batch(CompiledModel compiled, Batch batch, int f, bint with_jacobian, into_e, into_J):
-    """Kinematics in lanes, and then the errors of one sample after the other."""
+    """Compute the kinematics in lanes, then the errors sample by sample."""
     cdef const Model* m = &compiled.model
     cdef Py_ssize_t nv = m.num_velocities
     cdef int[<int>MAX_INTEGERS] integers = [f, 0, 0, 0, 0]

@@ -1,10 +1,10 @@
 """Rotations and poses: `mbt.math` for arrays of doubles, with any leading axes.
 
-An array that is exactly what a function reads passes at once, with the checks of its states in C++. Everything else,
-what is wrong and numbers of other scalars included, goes to `mbt.math.cold_poses`.
+An exact array of doubles is checked and computed in C++ at once. Everything else, wrong arguments and other scalars
+included, goes to `mbt.math.cold_poses`.
 
 Vectors of poses have the rotation first: ``xi = [phi; rho]``, (6,), with ``phi`` [rad], (3,), along the axis of the
-rotation, as long as the angle. All functions take leading axes, and numbers of any scalar; see `make_pose`.
+rotation, as long as the angle. All functions take leading axes, and any scalar; see `make_pose`.
 """
 
 from mbt._core.door.exact_arrays cimport adopt
@@ -62,36 +62,36 @@ cdef void pose_errors(
 
 
 cdef object cold(str name, tuple arguments):
-    """The same of what is not exactly an array of doubles of good states."""
+    """Compute the same from anything but an exact array of doubles with valid states."""
     from mbt.math.cold_poses import compute
     return compute(name, arguments)
 
 
 def of_good_states(str name, value):
-    """Return one of these functions of an array of doubles whose states are good."""
+    """Return one of these functions of an array of doubles whose states are known to be valid."""
     return call_on_good_states(name.encode(), value)
 
 
 def force_on_frame(F_Bo_W, X_WB, X_WF):
-    """Return F_Fo_F of a force on a body of one state, in doubles; None of anything else."""
+    """Return F_Fo_F of a force on a body of one state, in doubles; None for anything else."""
     return call_force_on_frame(F_Bo_W, X_WB, X_WF)
 
 
 def shift_and_turn(F_Bp_E, p_BoBp_E, R_WE):
-    """Return F_Bo_W of a force at a point of one state, in doubles; None of anything else."""
+    """Return F_Bo_W of a force at a point of one state, in doubles; None for anything else."""
     return call_shift_and_turn(F_Bp_E, p_BoBp_E, R_WE)
 
 
 def motion_of_point(X_WB, p_BoBp_B, V_WB, A_WB=None):
-    """Return v_WBp, or a_WBp with A_WB, of one state, in doubles; None of anything else."""
+    """Return v_WBp, or a_WBp with A_WB, of one state, in doubles; None for anything else."""
     return call_motion_of_point(X_WB, p_BoBp_B, V_WB, A_WB)
 
 
 def make_pose(p=None, *, rpy=None, quaternion=None, R=None):
     """Build the pose X_AB from a position and a rotation, or one for each of several states.
 
-    Leading axes broadcast. A vector may also be a list of its coordinates, of which some are arrays: then
-    these have the leading axes, as in ``make_pose([lengths, 0, 0])`` with lengths (...).
+    Leading axes broadcast. A vector may also be a list of its coordinates, some of them arrays with the
+    leading axes, as in ``make_pose([lengths, 0, 0])`` with lengths (...).
 
     Parameters
     ----------
@@ -107,8 +107,8 @@ def make_pose(p=None, *, rpy=None, quaternion=None, R=None):
     Returns
     -------
     ndarray, shape (..., 4, 4)
-        For numbers with derivatives an AutoDiffArray, for other scalars an array of objects, as a
-        user-written frame computes in a tree of another scalar. Neither is checked.
+        For numbers with derivatives an AutoDiffArray, for other scalars an array of objects, as in
+        user-written frames of a tree of another scalar. Neither is checked.
 
     Notes
     -----
@@ -185,7 +185,7 @@ def as_rotation(value, name):
 
 
 def inverse_pose(X_AB):
-    """Return X_BA, the inverse of a pose, or of each of several, (..., 4, 4)."""
+    """Return X_BA, the inverse of one pose or of several, (..., 4, 4)."""
     result = call_pose_function(INVERSE_POSE, X_AB)
     return cold("inverse_pose", (X_AB,)) if result is None else result
 
@@ -282,10 +282,10 @@ def exp_so3(phi):
 
 
 def log_so3(R):
-    """Return the rotation vector of a rotation, of an angle between 0 and pi: ``exp_so3(log_so3(R))`` is R.
+    """Return the rotation vector of a rotation, with an angle from 0 to pi: ``exp_so3(log_so3(R))`` is R.
 
     At an angle of exactly pi, ``R - R'`` is zero, and both directions of the axis give the same rotation:
-    the result is the one whose largest coordinate is positive, the first of equal ones. Near pi ``R - R'``
+    the result is the one whose largest coordinate, the first of equal ones, is positive. Near pi ``R - R'``
     decides, however small it is.
 
     Parameters

@@ -1,4 +1,4 @@
-"""What functions from arrays to arrays have in common."""
+"""Helpers shared by the functions from arrays to arrays."""
 
 cimport numpy as cnp
 
@@ -18,20 +18,20 @@ cdef object of_q(
     tree, CompiledModel compiled, KernelOfQ kernel, Quantity quantity, q, out,
     int ndim, cnp.npy_intp n0, cnp.npy_intp n1, cnp.npy_intp n2)
 
-# Of q, v, another array by velocities, and forces.
+# q, v, another array (..., nv), and forces.
 cdef Batch batch_with_forces(tree, CompiledModel compiled, q, v, str name, x, external_forces)
 
 
 cdef inline bint is_single(tree, const Model* m, q, v, x, external_forces):
-    """Whether these are exact arrays of one state, on which nothing acts that Python computes."""
+    """Whether these are exact arrays of one state, without forces that Python computes."""
     return (
         external_forces is None and is_array1(q, m.num_positions) and is_array1(v, m.num_velocities)
         and is_array1(x, m.num_velocities) and (<TreeCore>tree)._user_force_elements is None
     )
 
 
-# The same of operands, once they are converted.
+# The same for operands after conversion.
 cdef bint became_single(tree, const Model* m, Batch batch)
 
-# Raise where constraints have no forces.
+# Raise if constraint forces are undefined.
 cdef int check_multipliers(tree, CompiledModel compiled, const double* multipliers, q) except -1

@@ -31,8 +31,8 @@ cnp.import_array()
 adopt(ReadOnlyArray)
 
 
-# The type of trees of doubles, which compute as they are. None until the first use, for `mbt.tree` is built on modules
-# like this one, and while another tree may stand in for one of them: no call pays for the question.
+# The type of trees of doubles, which compute as they are. None until the first use, because `mbt.tree` imports modules
+# like this one, and while another tree may stand in for one of doubles: then most calls need one comparison only.
 cdef object plain_tree = None
 
 # How many threads compute with stand-ins, see mbt.scalars.stand_ins.
@@ -40,7 +40,7 @@ cdef int num_standing_in = 0
 
 
 def count_standing_in(int change):
-    """Tell that a thread begins, 1, or ends, -1, to compute in another scalar in place of doubles."""
+    """Count a thread that begins (1) or ceases (-1) to compute in another scalar in place of doubles."""
     global num_standing_in, plain_tree
     num_standing_in += change
     plain_tree = None
@@ -145,7 +145,7 @@ def inverse_dynamics(tree, q, v, vdot, *, external_forces=None, multipliers=None
 
 
 def _inverse_dynamics_with(tree, CompiledModel compiled, q, v, vdot, external_forces, multipliers, out):
-    """With the forces of constraints among the external ones."""
+    """Inverse dynamics with the forces of constraints among the external ones."""
     if compiled is None:
         return above.of_each_state(
             tree, INVERSE_DYNAMICS, {"q": q, "v": v, "vdot": vdot, "multipliers": multipliers}, out,
@@ -179,7 +179,7 @@ cdef inverse_dynamics_batch(tree, CompiledModel compiled, q, v, vdot, external_f
 
 
 cdef Batch batch_with_forces(tree, CompiledModel compiled, q, v, str name, x, external_forces):
-    """Of q, v, another array by velocities, and where any act, forces; those of the user's elements in batches only."""
+    """q, v, another array (..., nv), and forces if any act; those of user-written elements in batches only."""
     cdef const Model* m = &compiled.model
     names, values, cores = ["q", "v", name], [q, v, x], [(m.num_positions,), (m.num_velocities,), (m.num_velocities,)]
     add_forces_operands(tree, external_forces, names, values, cores, m)
@@ -257,7 +257,7 @@ def forward_dynamics(tree, q, v, tau, *, external_forces=None, out=None):
 
 
 cdef int check_multipliers(tree, CompiledModel compiled, const double* multipliers, q) except -1:
-    """Raise where constraints have no forces."""
+    """Raise if constraint forces are undefined."""
     if kernels.any_is_nan(multipliers, compiled.model.num_equations, 1):
         context = above.Context(tree)
         context.q = q
@@ -278,7 +278,7 @@ cdef forward_dynamics_batch(tree, CompiledModel compiled, q, v, tau, external_fo
 
 
 cdef object calc_single(tree, str method, Batch batch, out, include_force_elements=None):
-    """One state with forces."""
+    """Compute one state with forces."""
     keywords = {} if include_force_elements is None else {"include_force_elements": include_force_elements}
     return above.calc_single(tree, method, batch.arrays, out=out, **keywords)
 

@@ -56,7 +56,7 @@ def constraint_errors(tree, q, *, out=None):
     Returns
     -------
     ndarray, shape (..., num_constraint_equations)
-        See each type of constraints [rad, m].
+        See each type of constraint [rad, m].
 
     Raises
     ------
@@ -83,7 +83,7 @@ def constraint_jacobian(tree, q, *, out=None):
     Returns
     -------
     ndarray, shape (..., num_constraint_equations, num_velocities)
-        See each type of constraints.
+        See each type of constraint.
 
     Raises
     ------
@@ -305,7 +305,7 @@ def impulse_dynamics(tree, q, v, restitution=0.0, *, out=None):
 
 
 cdef object shares_of(restitution):
-    """Coefficients of restitution, with a last axis of one."""
+    """Coefficients of restitution, with a last axis of length 1."""
     if type(restitution) is float and 0.0 <= restitution <= 1.0:
         share = new1(1)
         data(share)[0] = restitution
@@ -315,7 +315,7 @@ cdef object shares_of(restitution):
 
 
 cdef double sum_of(Py_ssize_t n, const double* forces) noexcept nogil:
-    """The sum of their absolute values."""
+    """The sum of the absolute values of forces."""
     cdef double total = 0.0
     cdef Py_ssize_t k
     for k in range(n):
@@ -324,7 +324,7 @@ cdef double sum_of(Py_ssize_t n, const double* forces) noexcept nogil:
 
 
 cdef object forces_at_rest(tree, q, v, Py_ssize_t nv, external_forces, tuple shape):
-    """Inverse dynamics without accelerations, of these leading axes."""
+    """Inverse dynamics at vdot = 0, broadcast to these leading axes."""
     no_vdot = new1(nv)
     memset(data(no_vdot), 0, nv*sizeof(double))
     tau = inverse_dynamics(tree, q, v, no_vdot, external_forces=external_forces)
@@ -334,8 +334,8 @@ cdef object forces_at_rest(tree, q, v, Py_ssize_t nv, external_forces, tuple sha
 def constrained_inverse_dynamics(tree, q, v, vdot, actuated=None, *, external_forces=None, out=None):
     """Return the forces of motors and constraints that give a mechanism with loops the accelerations `vdot`.
 
-    ``tau + J' multipliers`` is `inverse_dynamics`, where J is `constraint_jacobian`. Of all forces of the motors that
-    do it these have the least sum of squares, and so have then the multipliers, where constraints repeat each other.
+    ``tau + J' multipliers`` is `inverse_dynamics`, where J is `constraint_jacobian`. Of all motor forces that achieve
+    this, `tau` has the least sum of squares; if constraints are redundant, so have the multipliers for this `tau`.
     `constrained_forward_dynamics` of `tau` gives `vdot` again.
 
     Parameters
@@ -348,7 +348,7 @@ def constrained_inverse_dynamics(tree, q, v, vdot, actuated=None, *, external_fo
         Generalized velocities, and accelerations that the constraints allow. Leading axes broadcast.
     actuated : array_like, optional
         Which velocities have motors: True or False for each, or their indices. By default those that actuators of
-        the tree act on; all, when it has none.
+        the tree act on; all, if it has none.
     external_forces : MultibodyForces, optional
         Further forces, on bodies at Bo in World and generalized. Its batch shape broadcasts too.
     out : tuple of two (ndarray or None), optional
@@ -368,7 +368,7 @@ def constrained_inverse_dynamics(tree, q, v, vdot, actuated=None, *, external_fo
         When an array is not of the right shape or type.
     ArgumentValueError
         When `vdot` of a single state violates the constraints, so that ``J vdot + Jdot v`` is not zero to six
-        digits, or the motors cannot give it; in a batch that sample is NaN. And when `actuated` names no velocity.
+        digits, or the motors cannot give it; in a batch that sample is NaN. Also when `actuated` names no velocity.
     SingularityError
         When a single state has a zero quaternion; in a batch that sample is NaN.
 
@@ -434,14 +434,14 @@ def constrained_inverse_dynamics(tree, q, v, vdot, actuated=None, *, external_fo
         )
         size = sum_of(nv, forces + nv*i)
         if not missing <= ALLOWED_ERROR*size:
-            # Is it small beside forces that cancel those of the accelerations?
+            # It may still be small beside forces that cancel those of the accelerations.
             if others == NULL:
                 at_rest = forces_at_rest(tree, q, v, nv, external_forces, shape)
                 others = data(at_rest)
             size += sum_of(nv, others + nv*i)
         if missing > ALLOWED_ERROR*size and single:
             above.raise_not_driven(tree, missing)
-        # Also where they are NaN.
+        # `not <=` is true for NaN too.
         if violated >= 0 or not missing <= ALLOWED_ERROR*size:
             for k in range(nv):
                 to_tau[nv*i + k] = NAN

@@ -237,7 +237,7 @@ cdef object apart_from(x, a, b, c):
 
 
 cdef object constrained_derivatives_of_state(tree, CompiledModel compiled, q, v, tau, int stabilized):
-    """Of accelerations, and below them of multipliers, by q, v and tau, in one array."""
+    """Derivatives of accelerations, and below them of multipliers, by q, v and tau, in one array."""
     cdef const Model* m = &compiled.model
     cdef Py_ssize_t nv = m.num_velocities
     cdef int[<int>MAX_INTEGERS] integers = [0, stabilized, 0, 0, 0]
@@ -267,7 +267,7 @@ cdef Batch operands_of(tree, CompiledModel compiled, q, v, str name, x, external
 
 
 cdef tuple constrained_derivatives_batch(tree, CompiledModel compiled, Batch batch, int stabilized):
-    """Those of states with leading axes, or that are not exact arrays."""
+    """Derivatives at states with leading axes, or not in exact arrays."""
     cdef Py_ssize_t nv = compiled.model.num_velocities
     cdef int[<int>MAX_INTEGERS] integers = [len(batch.arrays) == 5, stabilized, 0, 0, 0]
     shape = batch.shape + (nv + compiled.model.num_equations, nv)

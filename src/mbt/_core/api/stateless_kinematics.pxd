@@ -1,4 +1,4 @@
-"""What functions of motion have in common."""
+"""Helpers shared by the functions of motion."""
 
 from mbt._core.door.compiled_model cimport CompiledModel
 

@@ -117,7 +117,7 @@ def frame_pose(tree, q, frame, *, out=None):
     return out
 
 
-# Known from the first use on: `mbt.tree` is built on modules like this one.
+# Found at the first use, because `mbt.tree` imports modules like this one.
 cdef object frame_types = None
 
 
@@ -128,7 +128,7 @@ cdef bint is_frame(object x) except -1:
 
 
 cdef int find_frame_types() except -1:
-    """Of several threads one is first: what the others have read must stay."""
+    """The first of several threads sets them, for good: others may already use them."""
     global frame_types
     types = (above.Frame, above.RigidBody)
     publish()
@@ -141,7 +141,7 @@ cdef int find_frame_types() except -1:
 
 cdef warn_of_old_order():
     import warnings
-    # Compiled functions have no frame of their own: the warning is at the line that called.
+    # Compiled functions have no Python frame: the warning points to the caller's line.
     warnings.warn(
         "frame_jacobian(tree, frame, q) is deprecated: write frame_jacobian(tree, q, frame); version 0.4 removes the "
         "old order", DeprecationWarning
@@ -401,7 +401,7 @@ cdef object of_frame_in_space(tree, int quantity, q, frame, expressed_in, out):
 
 
 cdef object of_state(tree, CompiledModel compiled, int quantity, const int* integers, q, v, point, out):
-    """A matrix or a vector of q, of v if it depends on that, and of a point if that is its input."""
+    """A matrix or vector that depends on q, and possibly on v and a point."""
     if compiled is None:
         return of_other_scalar(tree, quantity, integers, q, v, point, out)
     cdef const Model* m = &compiled.model
@@ -439,7 +439,7 @@ cdef object of_state(tree, CompiledModel compiled, int quantity, const int* inte
 
 
 cdef Batch operands_of(const Model* m, q, v, point):
-    """Those that are not needed are empty."""
+    """The operands of a batch; those not needed are empty."""
     cdef Py_ssize_t num_v = 0 if v is no_numbers else m.num_velocities
     cdef Py_ssize_t num_p = 0 if point is no_numbers else 3
     return Batch(["q", "v", "p_WoP_W"], [q, v, point], [(m.num_positions,), (num_v,), (num_p,)])

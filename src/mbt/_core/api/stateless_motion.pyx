@@ -29,7 +29,7 @@ from mbt.math.read_only import ReadOnlyArray
 cnp.import_array()
 adopt(ReadOnlyArray)
 
-# Of any scalar; other model instances may have a frame of that name.
+# For any scalar. The full name, since other model instances may have a frame called "world".
 cdef str WORLD = "WorldModelInstance::world"
 
 
@@ -294,8 +294,8 @@ def spatial_momentum(tree, q, v, *, out=None):
 def centroidal_momentum_bias(tree, q, v, *, out=None):
     """Return ``Adot v``: the rate of `spatial_momentum` at vdot = 0, with A of `centroidal_momentum_matrix`.
 
-    ``A vdot + Adot v`` is what all forces from outside sum to: gravity, and what World exerts; its torque is about the
-    centre of mass.
+    ``A vdot + Adot v`` is the sum of all external forces, gravity and those that World exerts, with the torque about
+    the centre of mass.
 
     Parameters
     ----------
@@ -336,7 +336,7 @@ def centroidal_momentum_bias(tree, q, v, *, out=None):
     cdef CompiledModel compiled = compiled_of(tree)
     if compiled is None:
         return above.centroidal_momentum_bias_of_others(tree, q, v, out)
-    # No forces, and not those of elements.
+    # Without applied forces, and without those of elements.
     cdef int[<int>MAX_INTEGERS] integers = [0, 0, 0, 0, 0]
     cdef const Model* m = &compiled.model
     cdef const Parameters[double]* p = &compiled.defaults.parameters
@@ -402,7 +402,7 @@ def momentum_regressor(tree, q, v, *, p_WoP_W=None, out=None):
 
 
 cdef int find_center(tree, CompiledModel compiled, q, double* p_WCcm) except -1:
-    """Of one state."""
+    """Find the centre of mass of one state."""
     cdef const Model* m = &compiled.model
     cdef double mass
     if m.num_checked:
@@ -414,7 +414,7 @@ cdef int find_center(tree, CompiledModel compiled, q, double* p_WCcm) except -1:
 
 
 cdef void move_to_center(const double* F_Wo, const double* p_WoCcm, double* F_Ccm) noexcept nogil:
-    """Of all forces of inertia, which World exerts at its origin: t - p × f, f."""
+    """Move the sum of all inertial forces from World's origin to the centre of mass: t - p × f, f."""
     cdef const double* f = F_Wo + 3
     cdef const double* p = p_WoCcm
     F_Ccm[0] = F_Wo[0] - (p[1]*f[2] - p[2]*f[1])
@@ -424,7 +424,7 @@ cdef void move_to_center(const double* F_Wo, const double* p_WoCcm, double* F_Cc
 
 
 cdef object centers_of(CompiledModel compiled, q):
-    """Of several states, or of one in a batch: NaN where there is none."""
+    """Centres of mass of several states, or of one in a batch: NaN where there is none."""
     cdef Batch states = Batch(["q"], [q], [(compiled.model.num_positions,)])
     centers = np.empty(states.shape + (3,))
     run_batch(states, compiled, CENTER_OF_MASS, no_integers, (centers,))
@@ -453,7 +453,7 @@ cdef object of_frames(tree, int quantity, q, v, frame, relative_to, expressed_in
 
 
 cdef object of_mass(tree, int quantity, q, v, out, str method, tuple integers, dict options):
-    """Divided by the mass of the tree: an error where a single state has none."""
+    """A quantity divided by the mass of the tree; without mass, an error for a single state."""
     cdef CompiledModel compiled = compiled_of(tree)
     cdef double mass = 0.0
     cdef int b

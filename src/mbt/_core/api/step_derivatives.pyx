@@ -1,6 +1,6 @@
-"""Derivatives of steps of time, in compiled code from end to end.
+"""Derivatives of time steps, entirely in compiled code.
 
-None where there is more to do than that, as in `steps.pyx`.
+Functions return None where that is not possible, as in `steps.pyx`.
 """
 
 cimport numpy as cnp
@@ -36,23 +36,23 @@ from mbt.math.read_only import ReadOnlyArray
 cnp.import_array()
 adopt(ReadOnlyArray)
 
-# Of Runge-Kutta: up to so many velocities matrices of many samples come sooner in lanes.
+# Runge-Kutta: up to this many velocities, lanes compute the matrices of many samples faster.
 cdef Py_ssize_t LANES_PAY = 20
-# Numbers of a batch at a time, which caches hold.
+# Entries of a batch computed at a time, which fit into the caches.
 cdef Py_ssize_t NUMBERS_AT_A_TIME = 64*1024
 
 
 cdef class _Rates:
-    """Accelerations of states, and their changes, in memory that is used again.
+    """Accelerations of states, and their derivatives, in memory that is reused.
 
-    The changes are those of accelerations with q, v and tau; or, `of_forces`, those of generalized forces with q and v,
-    and M^-1.
+    The derivatives are those of accelerations by q, v and tau; or, with `of_forces`, those of generalized forces by q
+    and v, and M^-1.
     """
     cdef object tree
     cdef CompiledModel compiled
     cdef int stabilized
     cdef bint needs_vdot, of_forces
-    cdef tuple by                    # three arrays (count, nv, nv), with constraints more rows
+    cdef tuple by                    # three arrays (count, nv, nv), with more rows for constraints
     cdef object vdot
 
     def __cinit__(self, tree, CompiledModel compiled, int stabilized, bint needs_vdot, bint of_forces, tuple lead):
@@ -68,7 +68,7 @@ cdef class _Rates:
             self.vdot = new1(nv)
 
     cdef int find(self, q, v, tau, tuple lead) except -1:
-        """Those of some states; of one, that has none, an error tells why."""
+        """Compute them at several states, or at one: an error says why it has none."""
         cdef int[<int>MAX_INTEGERS] integers = [0, self.stabilized, 0, 0, 0]
         cdef const Model* m = &self.compiled.model
         cdef Py_ssize_t nq = m.num_positions
@@ -80,7 +80,7 @@ cdef class _Rates:
         if lead:
             batch = Batch(["q", "v", "tau"], [q, v, tau], [(nq,), (nv,), (nv,)])
             if self.needs_vdot:
-                # Without constraints the accelerations are all of it.
+                # Without constraints, the result consists of accelerations only.
                 run_batch(batch, self.compiled, CONSTRAINED_FORWARD_DYNAMICS, integers, (self.vdot[:lead[0]],))
             if self.of_forces:
                 self.find_forces(q, v, lead)
@@ -110,7 +110,7 @@ cdef class _Rates:
         return 0
 
     cdef int find_forces(self, q, v, tuple lead) except -1:
-        """Changes of generalized forces of some samples at their accelerations, and M^-1."""
+        """Compute the derivatives of generalized forces of some samples at their accelerations, and M^-1."""
         cdef int[<int>MAX_INTEGERS] integers = [0, 0, 0, 0, 0]
         cdef Py_ssize_t nq = self.compiled.model.num_positions
         cdef Py_ssize_t nv = self.compiled.model.num_velocities
@@ -119,7 +119,7 @@ cdef class _Rates:
             Batch(["q", "v", "vdot"], [q, v, self.vdot[:lead[0]]], [(nq,), (nv,), (nv,)]), self.compiled,
             INVERSE_DYNAMICS_DERIVATIVES, integers, (by_q, by_v, M_inverse)
         )
-        # Over M, which nobody asked for.
+        # Overwrites M, which is not needed.
         run_batch(
             Batch(["q", "v"], [q, v], [(nq,), (nv,)]), self.compiled, MASS_MATRIX_INVERSE, integers, (M_inverse,)
         )
@@ -148,7 +148,7 @@ cdef class _Rates:
 
 
 def step_derivatives(tree, q, v, tau, dt, int method, out):
-    """Return how the states one step later change with these states, and with the forces."""
+    """Return A and B, the derivatives of the states one step later with respect to these states and to the forces."""
     cdef CompiledModel compiled = compiled_of(tree)
     if not is_plain(tree, compiled, dt):
         return None
@@ -176,7 +176,7 @@ def step_derivatives(tree, q, v, tau, dt, int method, out):
     if method and nv > LANES_PAY and not m.num_constraints and not m.num_elements_between:
         differentiate_runge_kutta_steps(batch, compiled, dt, data(A), data(B))
         return A, B
-    # Whole registers of samples, twice as many where a step needs less.
+    # Whole registers of samples, twice as many if a step needs less memory.
     most = 8 if method else 16
     most = most*max(1, NUMBERS_AT_A_TIME//(most*(13 if method else 3)*nv*nv + 1))
     if get_num_threads() > 1:
@@ -194,7 +194,7 @@ def step_derivatives(tree, q, v, tau, dt, int method, out):
 
 
 cdef tuple differentiate_euler_step(tree, CompiledModel compiled, q, v, tau, double dt):
-    """Of one state in exact arrays, without constraints."""
+    """Differentiate a step of one state in exact arrays, without constraints."""
     cdef const Model* m = &compiled.model
     cdef Py_ssize_t nv = m.num_velocities
     cdef Py_ssize_t num_work = derivatives.forward_work_size(m)
@@ -223,7 +223,7 @@ cdef tuple differentiate_euler_step(tree, CompiledModel compiled, q, v, tau, dou
 
 
 cdef Py_ssize_t count_stage_memory(const Model* m) noexcept nogil:
-    """Doubles that `differentiate_stages` needs behind those of any algorithm, and of rates."""
+    """Number of doubles that `differentiate_stages` needs after those of any algorithm and of the rates."""
     cdef Py_ssize_t nv = m.num_velocities
     return derivatives.count_runge_kutta_work(nv) + 4*derivatives.count_rates(m) + m.num_positions + 13*nv
 
@@ -244,7 +244,7 @@ cdef int differentiate_stages(
     double* A,          # (2 nv, 2 nv)  [SI]
     double* B,          # (2 nv, nv)    [SI]
 ) noexcept nogil:
-    """A and B of one Runge-Kutta step, without constraints; -1, or the first dof that no mass resists."""
+    """Fill A and B of one Runge-Kutta step, without constraints; return -1, or the first massless dof."""
     cdef Py_ssize_t nv = m.num_velocities
     cdef Py_ssize_t num_rates = derivatives.count_rates(m)
     # Each stage keeps its matrices to the end.
@@ -283,7 +283,7 @@ cdef int differentiate_stages(
 cdef int differentiate_runge_kutta_step(
     tree, CompiledModel compiled, q, v, tau, double dt, double* A, double* B
 ) except -1:
-    """Of one state in exact arrays, without constraints."""
+    """Differentiate a step of one state in exact arrays, without constraints."""
     cdef const Model* m = &compiled.model
     cdef int singular
     check_state(tree, compiled, data(q))
@@ -299,7 +299,7 @@ cdef int differentiate_runge_kutta_step(
 cdef int differentiate_runge_kutta_steps(
     Batch batch, CompiledModel compiled, double dt, double* A, double* B
 ) except -1:
-    """Of some samples, one after the other: NaN, where one has no accelerations."""
+    """Differentiate steps of some samples, one after the other; NaN where one has no accelerations."""
     cdef const Model* m = &compiled.model
     cdef Py_ssize_t nv = m.num_velocities
     cdef Py_ssize_t i, k
@@ -320,7 +320,7 @@ cdef int differentiate_runge_kutta_steps(
 
 
 cdef const int* find_ends(const Model* m, int* ends) noexcept nogil:
-    """Where the dofs end that follow each one in its branch: others do not meet. NULL: all may."""
+    """For each dof, the end of the dofs that follow it in its branch: no others interact. NULL: all may."""
     cdef int k
     if m.num_elements_between:
         return NULL
@@ -330,7 +330,7 @@ cdef const int* find_ends(const Model* m, int* ends) noexcept nogil:
 
 
 cdef object rows_of(Batch batch, int k, Py_ssize_t first, Py_ssize_t end):
-    """An operand of some samples, or that of all of them."""
+    """The rows of an operand for some samples, or its one row for all."""
     cdef Py_ssize_t n = batch.operands[k].size
     if batch.operands[k].stride:
         return batch.arrays[k].reshape(batch.count, n)[first:end]
@@ -338,7 +338,7 @@ cdef object rows_of(Batch batch, int k, Py_ssize_t first, Py_ssize_t end):
 
 
 cdef class _Steps:
-    """Steps to be differentiated, of one state or of some samples at a time."""
+    """Differentiates steps, of one state or of some samples at a time."""
     cdef list rates                  # of each stage
     cdef CompiledModel compiled
     cdef double dt
@@ -361,7 +361,7 @@ cdef class _Steps:
         if method:
             self.ends = np.empty(nv + 1, dtype=np.intc)
             self.work = np.empty(derivatives.count_runge_kutta_work(nv))
-            # u and v of the stages, one more of each, and u in the end.
+            # u and v of the stages, one more of each, and the final u.
             self.places = np.empty(lead + (11, nv))
 
     cdef int differentiate(self, q, v, tau, double* A, double* B, tuple lead) except -1:

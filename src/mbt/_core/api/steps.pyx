@@ -1,7 +1,7 @@
-"""Steps of time in compiled code from end to end.
+"""Time steps, entirely in compiled code.
 
-Each function returns None where there is more to do than that: elements in Python, other numbers, unusual arguments,
-more steps than one call should take. `mbt.motion` has a slower way for all of it, and the errors.
+Each function returns None where that is not possible: elements in Python, other scalars, unusual arguments, more
+steps than one call should take. `mbt.motion` has a slower way for all of these, and raises the errors.
 """
 
 cimport numpy as cnp
@@ -30,7 +30,7 @@ from mbt.math.read_only import ReadOnlyArray
 cnp.import_array()
 adopt(ReadOnlyArray)
 
-# Accelerations of bodies in one call, of one state: some hundredths of a second.
+# Limit of the accelerations of bodies that one call computes for one state: some hundredths of a second.
 cdef Py_ssize_t WORK_A_CALL = 250_000
 
 
@@ -99,7 +99,7 @@ cdef tuple step_of_state(tree, CompiledModel compiled, const int* integers, q, v
     memcpy(data(q1), x + 1 + nv, nq*sizeof(double))
     memcpy(data(v1), x + 1 + nv + nq, nv*sizeof(double))
     if nv and isnan(data(v1)[0]):
-        # A state without accelerations: an error tells why.
+        # The state has no accelerations: raise the error that says why.
         forward_dynamics(tree, q, v, tau)
     return q1, v1
 
@@ -107,17 +107,17 @@ cdef tuple step_of_state(tree, CompiledModel compiled, const int* integers, q, v
 # Many steps -----------------------------------------------------------------------------------------------------
 
 cdef struct Inputs:
-    # What acts in the steps of one state. NULL: nothing.
+    # Forces that act in the steps of one state. NULL: none.
     const Switches* switches
     const double* tau
-    Py_ssize_t tau_of_step       # stride; zero where one input is for all
+    Py_ssize_t tau_of_step       # stride; zero if all steps have one input
     const double* F_Bo_W         # (num_bodies, 6)
     const double* held           # (nv,), in all steps
     const double* actuation
 
 
 cdef Py_ssize_t count_kept(tau, const Model* m, int method, every):
-    """States to be kept of a rollout that one call may make; 0 where it should not."""
+    """Number of states to keep of a rollout; 0 if one call should not make it."""
     cdef Py_ssize_t kept, stages = 4 if method & RUNGE_KUTTA_4 else 1
     cdef int axis, ndim
     if not (
@@ -130,7 +130,7 @@ cdef Py_ssize_t count_kept(tau, const Model* m, int method, every):
         return 0
     for axis in range(ndim - 2):
         if cnp.PyArray_STRIDE(tau, axis) == 0 and cnp.PyArray_DIM(tau, axis) > 1:
-            # Repeated for samples: it is to take no memory.
+            # Broadcast over samples: a copy would take memory.
             return 0
     kept = cnp.PyArray_DIM(tau, ndim - 2)//<Py_ssize_t>every
     return kept if kept <= WORK_A_CALL//(m.num_bodies*stages*<Py_ssize_t>every) else 0
@@ -145,7 +145,7 @@ cdef object without_repeats(tau):
 
 
 def roll_out(tree, q0, v0, tau, dt, int method, every, out):
-    """Return the first states, and those after every so many steps."""
+    """Return the initial states, and those after each `every` steps."""
     cdef CompiledModel compiled = compiled_of(tree)
     if not is_plain(tree, compiled, dt):
         return None
@@ -179,7 +179,7 @@ def roll_out(tree, q0, v0, tau, dt, int method, every, out):
 
 
 cdef int begin_rows(Batch batch, int k, Py_ssize_t num_rows, double* to) noexcept:
-    """The first of all rows of each sample: an operand."""
+    """Fill the first row of each sample with an operand."""
     cdef Py_ssize_t i, n = batch.operands[k].size
     for i in range(batch.count):
         memcpy(to + num_rows*n*i, batch.operands[k].data + batch.operands[k].stride*i, n*sizeof(double))
@@ -187,7 +187,7 @@ cdef int begin_rows(Batch batch, int k, Py_ssize_t num_rows, double* to) noexcep
 
 
 def roll_out_context(ContextCore context not None, tau, dt, int method, every, out):
-    """Return the states that a Context of one state of doubles gets to."""
+    """Return the states of a rollout from a Context of one state of doubles."""
     cdef Section alone
     alone.enter(context)
     cdef CompiledModel compiled = context.compiled
@@ -224,7 +224,7 @@ cdef object roll_out_state(
     const Model* m, const Parameters[double]* p, const double* q0, const double* v0, double dt, Inputs* inputs, tau,
     int way, Py_ssize_t kept, Py_ssize_t every, out, tuple others
 ):
-    """None where a state has no accelerations, or arrays share memory."""
+    """The states of a rollout; None if one has no accelerations, or if arrays share memory."""
     cdef Py_ssize_t nq = m.num_positions
     cdef Py_ssize_t nv = m.num_velocities
     cdef Py_ssize_t num_work = kernels.rollout_work_size(m)

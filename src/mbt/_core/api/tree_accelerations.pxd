@@ -1,4 +1,4 @@
-"""How the bodies of a tree accelerate under all forces, and what its joints carry."""
+"""Accelerations of the bodies of a tree under all forces, and the forces through its joints."""
 
 from mbt._core.api.tree_jacobians cimport TreeJacobians
 from mbt._core.engines.caches cimport AccelerationKinematicsCache
@@ -6,7 +6,7 @@ from mbt._core.engines.context cimport ContextCore
 
 
 cdef class ForwardAccelerations:
-    """Accelerations by forward dynamics, and all that they were computed from."""
+    """Accelerations by forward dynamics, and all inputs that they were computed from."""
     cdef unsigned long long time_serial, q_serial, v_serial, parameter_serial, input_serial, switch_serial
     cdef object body_forces, generalized_forces     # copies of the applied forces, or None
     cdef AccelerationKinematicsCache cache

@@ -28,7 +28,7 @@ adopt(ReadOnlyArray)
 cdef class ForwardAccelerations:
 
     cdef bint belongs_to(self, ContextCore c, body_forces, generalized_forces) except -1:
-        """Whether nothing has changed since. Applied forces may be written in place: their values count."""
+        """Whether nothing has changed since. Applied forces may be written in place: their values are compared."""
         return (
             self.time_serial == c.time_serial and self.switch_serial == c.switch_serial
             and self.q_serial == c.q_serial and self.v_serial == c.v_serial
@@ -58,7 +58,7 @@ cdef class TreeAccelerations(TreeJacobians):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         tau_applied : array_like, shape (num_velocities,), optional
             Generalized forces [N m or N].
         external_forces : MultibodyForces, optional
@@ -115,7 +115,7 @@ cdef class TreeAccelerations(TreeJacobians):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         restitution : array_like, optional
             Coefficient of restitution, 0 to 1 [1]: one number, or one for each sample of a batch. With 0 the
             constraints hold afterwards, with 1 no kinetic energy is lost.
@@ -173,13 +173,13 @@ cdef class TreeAccelerations(TreeJacobians):
         return into_v1, into_impulses
 
     def _calc_constrained_dynamics(self, context, tau_applied, external_forces, int stabilize):
-        """The same in one array."""
+        """Accelerations and multipliers in one array."""
         return self.own(context).concatenate(
             self.calc_constrained_forward_dynamics(context, tau_applied, external_forces, stabilize=option(stabilize))
         )
 
     cdef tuple constrained_dynamics_of(self, ContextCore c, tau_applied, list pairs, int stabilized, out=None):
-        """Accelerations and multipliers in the numbers of any Context."""
+        """Accelerations and multipliers in the scalar of any Context."""
         cdef Py_ssize_t nv = c.compiled.model.num_velocities
         if c._engine is not None:
             into_vdot, into_multipliers = above.check_tuple(out, 2)
@@ -202,7 +202,7 @@ cdef class TreeAccelerations(TreeJacobians):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
 
         Returns
         -------
@@ -220,7 +220,7 @@ cdef class TreeAccelerations(TreeJacobians):
         return self.accelerations(c, self.user_pairs(c))
 
     cdef object accelerations(self, ContextCore c, list user):
-        """Accelerations under all forces, those of `user_pairs` among them. With any of these nothing is kept."""
+        """Accelerations under all forces, those of `user_pairs` included; with any of these nothing is cached."""
         cdef ForwardAccelerations entry
         cdef list applied = self.applied_pairs(c)
         if c._engine is not None:
@@ -251,7 +251,7 @@ cdef class TreeAccelerations(TreeJacobians):
         return entry.cache
 
     cdef object accelerations_of(self, ContextCore c, list pairs):
-        """The same in numbers of other Contexts. Forces may be written in place: with any, nothing is kept."""
+        """The same in other scalars. Forces may be written in place: with any, nothing is cached."""
         if not pairs:
             known = c._get_cached("acceleration", c._serials)
             if known is not None:
@@ -263,7 +263,7 @@ cdef class TreeAccelerations(TreeJacobians):
         return cache
 
     def _find_massless_dofs(self, context):
-        """Indices in v of all massless dofs that are not locked; of the values of any scalar."""
+        """Indices in v of all massless dofs that are not locked, from the values of any scalar."""
         cdef Section alone
         alone.enter(context)
         cdef ContextCore c = self.own(context)
@@ -275,7 +275,7 @@ cdef class TreeAccelerations(TreeJacobians):
         vdot = new1(m.num_velocities)
         cdef Switches switches = c.switches
         switches.locked = <const int*>cnp.PyArray_DATA(locked)
-        # One after the other: what a pivot of zero leaves inboard means nothing.
+        # One after the other: inboard of a zero pivot, the results are meaningless.
         found = []
         while singular >= 0:
             singular = kernels.forward_dynamics(
@@ -315,7 +315,7 @@ cdef class TreeAccelerations(TreeJacobians):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         out : ndarray, shape (num_joints, 6), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
 
@@ -344,7 +344,7 @@ cdef class TreeAccelerations(TreeJacobians):
         cdef Section alone
         alone.enter(context)
         cdef ContextCore c = self.own(context)
-        # Once: accelerations and reactions are those of the same forces.
+        # Computed once: accelerations and reactions must have the same forces.
         cdef list pairs = self.user_pairs(c)
         if c.compiled.model.num_constraints == 0:
             vdot = self.accelerations(c, pairs).vdot
@@ -353,7 +353,7 @@ cdef class TreeAccelerations(TreeJacobians):
             pairs = pairs + self.applied_pairs(c)
             vdot, multipliers = self.constrained_dynamics_of(c, None, pairs, False)
             pairs.append(self.constraint_pair(c, multipliers))
-        # Forces on dofs are pairs of forces between two bodies, and pass through the joint that they act on.
+        # A force on a dof is a pair of forces between two bodies, and passes through the joint that it acts on.
         F_Bo_W, _ = sum_of(pairs)
         cdef int[5] integers = [F_Bo_W is not None, 0, 0, 0, 0]
         x = vdot if F_Bo_W is None else c.concatenate((vdot, flat(c, F_Bo_W)))

@@ -8,9 +8,9 @@ from mbt._core.engines.context cimport ContextCore
 
 cdef class TreeCaches:
     cdef readonly CompiledModel _compiled      # None before finalize()
-    cdef readonly tuple _user_force_elements   # written by users in Python; None where there is none
-    cdef Identities _frame_numbers             # empty until a frame is first asked for
-    cdef tuple _numbered                       # what is in there
+    cdef readonly tuple _user_force_elements   # written by users in Python; None if there are none
+    cdef Identities _frame_numbers             # empty until the first look-up of a frame
+    cdef tuple _numbered                       # its elements
     cdef _become(self, CompiledModel compiled, tuple user_force_elements)
     cdef CompiledModel ready(self)
     cdef ContextCore own(self, object context)

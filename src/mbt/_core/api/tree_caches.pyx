@@ -1,4 +1,4 @@
-"""What every computation on a Context begins with: is it ours, and are the caches fresh?"""
+"""Checks before every computation on a Context: does it belong to the tree, and are its caches fresh?"""
 
 from mbt._core.door.compiled_model cimport CompiledModel, check_index
 from mbt._core.door.identities cimport Identities
@@ -24,7 +24,7 @@ cdef class TreeCaches:
     cdef _become(self, CompiledModel compiled, tuple user_force_elements):
         self._frame_numbers.clear()
         self._user_force_elements = user_force_elements or None
-        # Last: other threads look for it.
+        # Set last: other threads read it.
         self._compiled = compiled
 
     cdef CompiledModel ready(self):
@@ -71,7 +71,7 @@ cdef class TreeCaches:
         above.raise_stale_cache("vc", vc, "VelocityKinematicsCache", is_foreign)
 
     cdef int check_caches(self, ContextCore c, object pc, object vc) except -1:
-        """Refuse caches that are not of the present state. Those of the Context serve, which are the same."""
+        """Refuse caches that are not of the present state. The Context's own, which are equal, are then used."""
         if pc is not None:
             self._position_of(c, pc)
         if vc is not None:
@@ -99,7 +99,7 @@ cdef class TreeCaches:
         return index if index >= 0 else above.frame_index(self, frame, name)
 
     cdef int number_frames(self) except -1:
-        """Know frames and bodies by identity. Of several threads one is first."""
+        """Index frames and bodies by identity. The first of several threads sets the index."""
         cdef CompiledModel compiled = self.ready()
         cdef tuple elements
         cdef Identities numbers
@@ -128,7 +128,7 @@ cdef class TreeCaches:
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         pc : PositionKinematicsCache, optional
             Filled and returned instead of a new one. It must be of this tree.
 
@@ -158,7 +158,7 @@ cdef class TreeCaches:
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         pc : PositionKinematicsCache, optional
             Position kinematics of the same state; those of the Context by default.
         vc : VelocityKinematicsCache, optional

@@ -25,7 +25,7 @@ adopt(ReadOnlyArray)
 
 
 cdef class TreeDerivatives(TreeIdentification):
-    """Derivatives with respect to positions are along qdot = N(q) v: one column per velocity."""
+    """Derivatives of dynamics. Those with respect to positions are along qdot = N(q) v: one column per velocity."""
 
     def calc_inverse_dynamics_derivatives(
         self, context, known_vdot, external_forces=None, *, include_force_elements=False, out=None
@@ -34,14 +34,14 @@ cdef class TreeDerivatives(TreeIdentification):
 
         That is ``tau = M(q) vdot + C(q, v) v - tau_ext - sum of J_WB' F_ext``, with `include_force_elements` minus
         ``tau_force_elements(q, v)``. The method is analytical, in O(n depth). The external forces are constant in
-        World, at Bo, which moves. Gravity, joint damping and the force elements vary with q and v. Those written by
-        users in Python compute once in `mbt.autodiff.AutoDiffArray`; one that cannot, or whose derivatives are not
-        finite there, is differentiated by central differences.
+        World, at Bo, which moves. Gravity, joint damping and the force elements vary with q and v. User-written
+        elements compute once with `mbt.autodiff.AutoDiffArray`; one that cannot, or whose derivatives are not
+        finite, is differentiated by central differences.
 
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         known_vdot : array_like, shape (num_velocities,)
             Generalized accelerations [rad/s^2, m/s^2].
         external_forces : MultibodyForces, optional
@@ -122,15 +122,15 @@ cdef class TreeDerivatives(TreeIdentification):
 
         The accelerations are those of `calc_forward_dynamics` for the same arguments; the method is analytical:
         ``dvdot = -M^-1 dtau``, with dtau the derivatives of inverse dynamics at these accelerations.
-        ``context.applied_forces`` and `external_forces` are constant in World, at Bo, which moves. Force elements
-        written by users in Python are differentiated as in `calc_inverse_dynamics_derivatives`. Rows of locked dofs
-        are zero, and in `M_inverse` their columns too. With constraints the accelerations
-        satisfy them, see `calc_constrained_forward_dynamics_derivatives`.
+        ``context.applied_forces`` and `external_forces` are constant in World, at Bo, which moves. User-written force
+        elements are differentiated as in `calc_inverse_dynamics_derivatives`. Rows of locked dofs are zero, and in
+        `M_inverse` their columns too. The accelerations satisfy the constraints, see
+        `calc_constrained_forward_dynamics_derivatives`.
 
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         tau_applied : array_like, shape (num_velocities,), optional
             Generalized forces [N m or N].
         external_forces : MultibodyForces, optional
@@ -223,13 +223,13 @@ cdef class TreeDerivatives(TreeIdentification):
         multipliers. Forces vary as they do in `calc_forward_dynamics_derivatives`.
 
         If constraints are redundant, and remain so nearby, the derivatives of the accelerations are unique, and those
-        of the multipliers are one of many possible sets. If equations contradict each other, their
-        remainder is held fixed.
+        of the multipliers are one of many possible sets. If equations contradict each other, their remainder is
+        held fixed.
 
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         tau_applied : array_like, shape (num_velocities,), optional
             Generalized forces [N m or N].
         external_forces : MultibodyForces, optional
@@ -284,11 +284,11 @@ cdef class TreeDerivatives(TreeIdentification):
         )
 
     def _calc_constrained_dynamics_rates(self, context, tau_applied, external_forces, int stabilize):
-        """The same as three matrices, multipliers below."""
+        """The same as three matrices, with the rows of multipliers below."""
         return tuple(self.constrained_derivatives_of(self.own(context), tau_applied, external_forces, stabilize))
 
     cdef object constrained_derivatives_of(self, ContextCore c, tau_applied, external_forces, int stabilized):
-        """Those of accelerations, and below them of multipliers, by q, v and tau, in the numbers of any Context."""
+        """Derivatives of accelerations, and below them of multipliers, by q, v and tau, in any Context's scalar."""
         cdef const Model* m = &c.compiled.model
         cdef Py_ssize_t i, nv = m.num_velocities
         cdef int[5] integers = [0, stabilized, 0, 0, 0]
@@ -319,7 +319,7 @@ cdef class TreeDerivatives(TreeIdentification):
             )
         if user is None:
             return parts
-        # They act as forces on dofs that change with q and v.
+        # User-written elements act as forces on dofs that change with q and v.
         by_q, by_v, by_tau = parts
         return by_q + by_tau @ user[0], by_v + by_tau @ user[1], by_tau
 
@@ -331,7 +331,7 @@ cdef class TreeDerivatives(TreeIdentification):
         inputs += self.applied_pairs(c)
         return inputs
 
-    # In numbers of other Contexts -------------------------------------------------------------------------------
+    # In other scalars -------------------------------------------------------------------------------------------
 
     cdef tuple inverse_derivatives_of(self, ContextCore c, vdot, external_forces, bint with_elements, out):
         F_Bo_W = None
@@ -352,7 +352,7 @@ cdef class TreeDerivatives(TreeIdentification):
             tau = tau + tau_forces
         if self._user_force_elements is None:
             return self.evaluate_parts(c, FORWARD_DYNAMICS_DERIVATIVES, tau, F_Bo_W, out)
-        # They act as forces on dofs that change with q and v: dvdot += M^-1 dtau.
+        # User-written elements act as forces on dofs that change with q and v: dvdot += M^-1 dtau.
         by_q, by_v = c._differentiate_user_forces()
         tau = tau + self._calc_user_generalized_forces(c)
         dvdot_dq, dvdot_dv, M_inverse = self.evaluate_parts(c, FORWARD_DYNAMICS_DERIVATIVES, tau, F_Bo_W, None)
@@ -388,7 +388,7 @@ cdef tuple six_of(parts, Py_ssize_t nv):
 
 
 cdef tuple copies_of(parts, Py_ssize_t nv, Py_ssize_t num_equations):
-    """The same of doubles of one state, (3, nv + num_equations, nv)."""
+    """The same from doubles of one state, (3, nv + num_equations, nv)."""
     cdef const double* source = data(parts)
     cdef int _i
     cdef list of_vdot = []
@@ -404,7 +404,7 @@ cdef tuple copies_of(parts, Py_ssize_t nv, Py_ssize_t num_equations):
 
 
 cdef tuple outputs_of(object out, object nv):
-    """The three (nv, nv) arrays of `out`, those that are None made new."""
+    """The three (nv, nv) arrays of `out`, with a new one for each None."""
     if out is None:
         return new2(nv, nv), new2(nv, nv), new2(nv, nv)
     if type(out) is tuple and len(<tuple>out) == 3:

@@ -1,4 +1,4 @@
-"""What moves the bodies of a tree."""
+"""Dynamics of a tree."""
 
 from mbt._core.api.tree_kinematics cimport TreeKinematics
 from mbt._core.door.compiled_model cimport Derived

@@ -39,7 +39,7 @@ cdef class TreeDynamics(TreeKinematics):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         known_vdot : array_like, shape (num_velocities,)
             Generalized accelerations [rad/s^2, m/s^2].
         external_forces : MultibodyForces, optional
@@ -123,7 +123,7 @@ cdef class TreeDynamics(TreeKinematics):
     cdef object inverse_dynamics_with_forces(
         self, ContextCore c, vdot, external_forces, bint with_elements, multipliers, A_WB_array, F_BMo_W_array, out
     ):
-        """Inverse dynamics of any numbers, with applied forces, and with the accelerations and forces of bodies."""
+        """Inverse dynamics in any scalar, with applied forces, and with the accelerations and forces of bodies."""
         cdef int quantity = INVERSE_DYNAMICS if with_elements else MOTION_FORCES
         cdef list pairs = []
         if external_forces is not None:
@@ -153,19 +153,19 @@ cdef class TreeDynamics(TreeKinematics):
     # Forces as pairs: on bodies, (num_bodies, 6), and generalized ones.
 
     cdef tuple external_pair(self, ContextCore c, forces, str name):
-        """Those of an argument, whose leading axes broadcast to those of the Context."""
+        """The pair of an argument, whose leading axes broadcast to those of the Context."""
         if c._engine is None:
             return self.arrays_of(&c.compiled.model, forces, name)
         return c._external(forces, name)
 
     cdef tuple own_pair(self, ContextCore c, forces, str name):
-        """Those of an argument that has the leading axes of the Context, to be written into."""
+        """The pair of an argument that has the leading axes of the Context, to be written into."""
         if c._engine is None:
             return self.arrays_of(&c.compiled.model, forces, name)
         return c._forces_of(forces, name)
 
     cdef list applied_pairs(self, ContextCore c):
-        """Those that are applied in the Context: none or one pair."""
+        """The forces applied in the Context: none or one pair."""
         if c._engine is None:
             if c._applied_forces is None:
                 return []
@@ -175,7 +175,7 @@ cdef class TreeDynamics(TreeKinematics):
         return [c._forces_of(c.applied_forces, "context.applied_forces")]
 
     cdef list user_pairs(self, ContextCore c):
-        """The sum of those of elements written by users: none or one pair. Runs Python code."""
+        """The sum of the forces of user-written elements: none or one pair. Runs Python code."""
         if self._user_force_elements is None:
             return []
         return [self.user_pair(c, self._user_force_elements)]
@@ -187,7 +187,7 @@ cdef class TreeDynamics(TreeKinematics):
         return forces.body_forces, forces.generalized_forces
 
     cdef tuple constraint_pair(self, ContextCore c, multipliers):
-        """Those of constraints."""
+        """The pair of the forces of constraints."""
         cdef Py_ssize_t count = 6*c.compiled.model.num_bodies
         both = c.evaluate(CONSTRAINT_FORCES, no_integers, multipliers)
         return of_bodies(both[..., :count]), both[..., count:]
@@ -206,7 +206,7 @@ cdef class TreeDynamics(TreeKinematics):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         out : ndarray, shape (num_velocities,), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
 
@@ -238,7 +238,7 @@ cdef class TreeDynamics(TreeKinematics):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         out : ndarray, shape (num_velocities,), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
 
@@ -267,7 +267,7 @@ cdef class TreeDynamics(TreeKinematics):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         out : ndarray, shape (num_velocities, num_velocities), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
 
@@ -296,7 +296,7 @@ cdef class TreeDynamics(TreeKinematics):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         out : ndarray, shape (num_velocities, num_velocities), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
         """
@@ -308,7 +308,7 @@ cdef class TreeDynamics(TreeKinematics):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         out : ndarray, shape (num_velocities, num_velocities), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
         """
@@ -325,7 +325,7 @@ cdef class TreeDynamics(TreeKinematics):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         tau_applied : array_like, shape (num_velocities,), optional
             Generalized forces [N m or N].
         external_forces : MultibodyForces, optional
@@ -366,7 +366,7 @@ cdef class TreeDynamics(TreeKinematics):
         )
 
     cdef list acting_pairs(self, ContextCore c, external_forces):
-        """All forces of forward dynamics but those of the elements of the compiled core."""
+        """All forces of forward dynamics except those of the compiled core's elements."""
         cdef list pairs = []
         if external_forces is not None:
             pairs.append(self.external_pair(c, external_forces, "external_forces"))
@@ -377,7 +377,7 @@ cdef class TreeDynamics(TreeKinematics):
     cdef object forward_dynamics_of(
         self, ContextCore c, tau_applied, list pairs, out, int quantity=FORWARD_DYNAMICS, int stabilized=0
     ):
-        """Accelerations in numbers of other Contexts: force elements, actuation and these forces act."""
+        """Accelerations in other scalars: force elements, actuation and these forces act."""
         cdef int[5] integers = [0, stabilized, 0, 0, 0]
         x = self.applied_torques(c, tau_applied)
         F_Bo_W, tau = sum_of(pairs)
@@ -387,7 +387,7 @@ cdef class TreeDynamics(TreeKinematics):
         return c.evaluate(quantity, integers, x, out)
 
     cdef object applied_torques(self, ContextCore c, tau_applied):
-        """Generalized forces that are an argument, and those of actuators."""
+        """Generalized forces of an argument plus those of actuators."""
         tau = c.zeros(c.compiled.model.num_velocities) if tau_applied is None else tau_applied
         if c._has_actuation:
             dofs = [actuator.joint.velocity_start for actuator in self.joint_actuators]
@@ -452,7 +452,7 @@ cdef class TreeDynamics(TreeKinematics):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         forces : MultibodyForces
             For this tree, without batch axes. It is overwritten.
         pc, vc : PositionKinematicsCache, VelocityKinematicsCache, optional
@@ -483,7 +483,7 @@ cdef class TreeDynamics(TreeKinematics):
     # The seam through which all force elements act -------------------------------------------------------------
 
     cdef bint acts_on_bodies(self, ContextCore c):
-        """Whether a force acts that is not one of dofs alone, nor gravity on all bodies."""
+        """Whether any force acts besides those on single dofs and gravity on all bodies."""
         return (
             c.compiled.model.num_elements_between > 0 or c.switches.weightless != NULL
             or self._user_force_elements is not None

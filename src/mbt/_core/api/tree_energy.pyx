@@ -1,6 +1,6 @@
 """The compiled half of a MultibodyTree: energy, on top of derivatives, mass, dynamics and kinematics.
 
-A method checks its arguments at the door, and then makes one call into a kernel.
+Each method checks its arguments, then makes one call into a kernel.
 """
 
 from mbt._core.api.tree_derivatives cimport TreeDerivatives
@@ -16,7 +16,7 @@ from mbt._core.above import above
 
 
 cdef class TreeCore(TreeDerivatives):
-    """Base class of `MultibodyTree`: kinematics, dynamics, mass, derivatives, and here the energy of the whole."""
+    """Base class of `MultibodyTree`: kinematics, dynamics, mass, derivatives, and here the energy."""
 
     # Energy and power -------------------------------------------------------------------------------------------
 
@@ -51,7 +51,7 @@ cdef class TreeCore(TreeDerivatives):
         return self.with_user_elements(c, power, "calc_non_conservative_power")
 
     cdef object with_user_elements(self, ContextCore c, total, str method):
-        """An energy or a power, and that of the force elements written by users."""
+        """An energy or a power, plus that of user-written force elements."""
         if self._user_force_elements is None:
             return total
         caches = ()
@@ -65,7 +65,7 @@ cdef class TreeCore(TreeDerivatives):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
 
         Returns
         -------
@@ -80,7 +80,7 @@ cdef class TreeCore(TreeDerivatives):
     def _calc_force_element(self, context, int index, str what, pc=None, vc=None):
         """Return "potential_energy" [J], "conservative_power" or "non_conservative_power" [W] of one element.
 
-        Or "contact_forces": of each of its points the force on it in World [N], and its depth [m], (num_points, 4).
+        Or "contact_forces": for each point, the force on it in World [N] and its depth [m], (num_points, 4).
         """
         cdef Section alone
         alone.enter(context)
@@ -110,7 +110,7 @@ cdef class TreeCore(TreeDerivatives):
         forces._add_arrays(of_bodies(both[..., :size]), both[..., size:])
 
     def _calc_forces_of_element(self, context, int index):
-        """Return what one element adds: 6 numbers of each body, then the generalized forces."""
+        """Return the forces of one element: 6 entries for each body, then the generalized forces."""
         cdef Section alone
         alone.enter(context)
         cdef ContextCore c = self.own(context)

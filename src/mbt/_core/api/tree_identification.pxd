@@ -1,4 +1,4 @@
-"""Inertial parameters of a tree, and what is linear in them."""
+"""Inertial parameters of a tree, and regressors of quantities linear in them."""
 
 from mbt._core.api.tree_mass cimport TreeMass
 

@@ -32,7 +32,7 @@ cdef class TreeIdentification(TreeMass):
         -------
         ndarray, shape (num_velocities, 10 (num_bodies - 1))
             Columns in the order of `get_inertial_parameters`: ten for each body, by BodyNodeIndex from 1. Zero where
-            the body is not outboard of the dof. It takes O(n depth), besides the zeros.
+            the body is not outboard of the dof. The rest takes O(n depth).
 
         Raises
         ------
@@ -101,7 +101,7 @@ cdef class TreeIdentification(TreeMass):
     def calc_momentum_regressor(self, context, p_WoP_W, *, out=None):
         """Return Y(q, v) with ``Y pi`` the momentum of the bodies about a point P, pi their inertial parameters.
 
-        It is the result of `calc_spatial_momentum_in_world_about_point`: rotors do not count.
+        ``Y pi`` is `calc_spatial_momentum_in_world_about_point`, which excludes rotors.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""How velocities depend on v and qdot, and what accelerations do not depend on vdot and qddot."""
+"""Jacobians of velocities by v and qdot, and the parts of accelerations independent of vdot and qddot."""
 
 from mbt._core.api.tree_dynamics cimport TreeDynamics
 from mbt._core.engines.context cimport ContextCore

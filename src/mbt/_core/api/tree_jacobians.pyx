@@ -1,4 +1,4 @@
-"""Jacobians of velocities, and bias accelerations: the part of an acceleration that they do not explain."""
+"""Jacobians of velocities, and bias accelerations: the part of an acceleration that is not ``J sdot``."""
 
 cimport numpy as cnp
 
@@ -47,7 +47,7 @@ cdef class TreeJacobians(TreeDynamics):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         with_respect_to : {"v", "qdot"}
             The variables of the columns.
         frame_B : Frame, RigidBody or str
@@ -75,7 +75,7 @@ cdef class TreeJacobians(TreeDynamics):
         ]
         p_BoBp = c.take(p_BoBp_B, "p_BoBp_B", 3)
         if c.compiled.model.frame_node[integers[1]] == 0:
-            # Straight from q: what is inboard of the frame suffices, and takes less than the caches do.
+            # Straight from q: only the bodies inboard of the frame are needed, which is faster than filling the caches.
             return self.jacobian_in_world(c, integers[0], integers[2], by_qdot, p_BoBp, out)
         return c.evaluate(SPATIAL_JACOBIAN, integers, p_BoBp, out)
 
@@ -88,7 +88,7 @@ cdef class TreeJacobians(TreeDynamics):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         frame_B : Frame, RigidBody or str
             The frame that carries the point.
         p_BoBp_B : array_like, shape (3,)
@@ -134,7 +134,7 @@ cdef class TreeJacobians(TreeDynamics):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         with_respect_to : {"v", "qdot"}
             The variables of the columns.
         frame_B : Frame, RigidBody or str
@@ -169,7 +169,7 @@ cdef class TreeJacobians(TreeDynamics):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         with_respect_to : {"v", "qdot"}
             The variables of the columns.
         frame_B : Frame, RigidBody or str
@@ -204,7 +204,7 @@ cdef class TreeJacobians(TreeDynamics):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         frame_B : Frame, RigidBody or str
             The frame that carries the points.
         p_BoBi_B : array_like, shape (3, n) or (3,)
@@ -227,7 +227,7 @@ cdef class TreeJacobians(TreeDynamics):
         return self.of_points(c, TRANSLATIONAL_JACOBIAN, True, frame_B, p_BoBi_B, frame_A, frame_E, out)
 
     cdef object jacobian_in_world(self, ContextCore c, int b, int e, bint by_qdot, object p_BoBp, object out):
-        """Of a point of frame b in World, expressed in frame e."""
+        """The Jacobian of a point of frame b in World, expressed in frame e."""
         cdef const Model* m = &c.compiled.model
         cdef Py_ssize_t nv = m.num_velocities
         cdef int[5] integers = [b, e, by_qdot, -1, 0]
@@ -264,7 +264,7 @@ cdef class TreeJacobians(TreeDynamics):
     def calc_bias_spatial_acceleration(
         self, context, with_respect_to, frame_B, p_BoBp_B, frame_A, frame_E, *, out=None
     ):
-        """Return the part of the acceleration of a point Bp fixed to frame B that `J sdot` does not explain.
+        """Return the bias acceleration of a point Bp fixed to frame B: its acceleration in frame A minus `J sdot`.
 
         ``A_ABp_E = J sdot + bias``, with J of `calc_jacobian_spatial_velocity` and s = v or s = qdot. It includes
         centripetal and Coriolis terms of a moving frame A.
@@ -272,7 +272,7 @@ cdef class TreeJacobians(TreeDynamics):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         with_respect_to : {"v", "qdot"}
             The variables s: the bias is Jdot v, or Jdot_qdot qdot.
         frame_B : Frame, RigidBody or str
@@ -302,14 +302,14 @@ cdef class TreeJacobians(TreeDynamics):
         return c.evaluate(SPATIAL_BIAS, integers, p_BoBp, out)
 
     def calc_bias_angular_acceleration(self, context, with_respect_to, frame_B, frame_A, frame_E, *, out=None):
-        """Return the part of the angular acceleration of frame B in frame A that `J sdot` does not explain.
+        """Return the bias angular acceleration of frame B in frame A: its acceleration minus `J sdot`.
 
         ``alpha_AB_E = J sdot + bias``, with J of `calc_jacobian_angular_velocity` and s = v or s = qdot.
 
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         with_respect_to : {"v", "qdot"}
             The variables s.
         frame_B : Frame, RigidBody or str
@@ -338,7 +338,7 @@ cdef class TreeJacobians(TreeDynamics):
     def calc_bias_translational_acceleration(
         self, context, with_respect_to, frame_B, p_BoBi_B, frame_A, frame_E, *, out=None
     ):
-        """Return the part of the accelerations of points Bi fixed to frame B that `J sdot` does not explain.
+        """Return the bias accelerations of points Bi fixed to frame B: their accelerations in A minus `J sdot`.
 
         ``a_ABi_E = J[3*i:3*i + 3] sdot + bias[:, i]``, with J of `calc_jacobian_translational_velocity` and s = v or
         s = qdot. It includes centripetal and Coriolis terms of a moving frame A.
@@ -346,7 +346,7 @@ cdef class TreeJacobians(TreeDynamics):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         with_respect_to : {"v", "qdot"}
             The variables s.
         frame_B : Frame, RigidBody or str

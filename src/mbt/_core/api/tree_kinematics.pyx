@@ -50,7 +50,7 @@ cdef class FrameBodyPoseCache:
         refuse_copy(self)
 
     def is_of(self, TreeCaches tree not None):
-        """Return whether these are poses of the frames of a tree."""
+        """Return whether these are the poses of the frames of `tree`."""
         return self.compiled is tree._compiled
 
     @property
@@ -89,7 +89,7 @@ cdef class TreeKinematics(TreeCaches):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         frame_A, frame_B : Frame, RigidBody or str
             Frames of this tree; a body stands for its body frame.
         out : ndarray, shape (4, 4), float64, C-contiguous, optional
@@ -107,7 +107,7 @@ cdef class TreeKinematics(TreeCaches):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         frame_A, frame_B : Frame, RigidBody or str
             Frames of this tree; a body stands for its body frame.
         out : ndarray, shape (3, 3), float64, C-contiguous, optional
@@ -125,7 +125,7 @@ cdef class TreeKinematics(TreeCaches):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         frame_B : Frame, RigidBody or str
             The frame in which the points are given.
         p_BQi : array_like, shape (3, n) or (3,)
@@ -163,7 +163,7 @@ cdef class TreeKinematics(TreeCaches):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
 
         Returns
         -------
@@ -185,7 +185,7 @@ cdef class TreeKinematics(TreeCaches):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         v : array_like, shape (num_velocities,)
             Generalized velocities [rad/s, m/s].
         out : ndarray, shape (num_positions,), float64, C-contiguous, optional
@@ -207,7 +207,7 @@ cdef class TreeKinematics(TreeCaches):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         qdot : array_like, shape (num_positions,)
             Time derivatives of the positions.
         out : ndarray, shape (num_velocities,), float64, C-contiguous, optional
@@ -234,7 +234,7 @@ cdef class TreeKinematics(TreeCaches):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         vdot : array_like, shape (num_velocities,)
             Generalized accelerations [rad/s^2, m/s^2].
         out : ndarray, shape (num_positions,), float64, C-contiguous, optional
@@ -258,7 +258,7 @@ cdef class TreeKinematics(TreeCaches):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         qddot : array_like, shape (num_positions,)
             Second time derivatives of the positions.
         out : ndarray, shape (num_velocities,), float64, C-contiguous, optional
@@ -280,7 +280,7 @@ cdef class TreeKinematics(TreeCaches):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         out : ndarray, shape (num_positions, num_velocities), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
 
@@ -302,7 +302,7 @@ cdef class TreeKinematics(TreeCaches):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         out : ndarray, shape (num_velocities, num_positions), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
 
@@ -314,18 +314,18 @@ cdef class TreeKinematics(TreeCaches):
         return self.own(context).evaluate(NPLUS_MATRIX, no_integers, None, out)
 
     def calc_acceleration_kinematics_cache(self, context, known_vdot, *, pc=None, vc=None, ac=None):
-        """Return the body accelerations that belong to `known_vdot`.
+        """Return the body accelerations that result from `known_vdot`.
 
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         known_vdot : array_like, shape (num_velocities,)
             Generalized accelerations [rad/s^2, m/s^2].
         pc, vc : PositionKinematicsCache, VelocityKinematicsCache, optional
             Kinematics of the same state; those of the Context by default.
         ac : AccelerationKinematicsCache, optional
-            Filled and returned instead of a new one. Not one that `eval_acceleration_kinematics` returned.
+            Filled and returned instead of a new one. It must not be a result of `eval_acceleration_kinematics`.
 
         Returns
         -------
@@ -356,7 +356,7 @@ cdef class TreeKinematics(TreeCaches):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         known_vdot : array_like, shape (num_velocities,)
             Generalized accelerations [rad/s^2, m/s^2].
         pc, vc : PositionKinematicsCache, VelocityKinematicsCache, optional

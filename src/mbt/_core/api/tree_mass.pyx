@@ -22,7 +22,7 @@ adopt(ReadOnlyArray)
 
 
 cdef object parts_of_composite(const double* composite):
-    """Mass centre and unit inertia, xx yy zz xy xz yz, read-only; without a mass zero, and rotational inertia."""
+    """Mass centre and unit inertia, xx yy zz xy xz yz, read-only; without mass, zero and rotational inertia."""
     cdef double mass = composite[0]
     cdef const double* I = composite + 4  # xx xy xz yy yz zz
     cdef cnp.ndarray parts = new1(9)
@@ -46,7 +46,7 @@ cdef class TreeMass(TreeAccelerations):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         model_instances : ModelInstanceIndex or str, or sequence of them, optional
             The instances whose bodies count; by default all bodies but World. Each body counts once.
 
@@ -68,7 +68,7 @@ cdef class TreeMass(TreeAccelerations):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         model_instances : ModelInstanceIndex or str, or sequence of them, optional
             The instances whose bodies count; by default all bodies but World. Each body counts once.
         out : ndarray, shape (3,), float64, C-contiguous, optional
@@ -97,7 +97,7 @@ cdef class TreeMass(TreeAccelerations):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         model_instances : ModelInstanceIndex or str, or sequence of them, optional
             The instances whose bodies count; by default all bodies but World. Each body counts once.
         out : ndarray, shape (3,), float64, C-contiguous, optional
@@ -128,7 +128,7 @@ cdef class TreeMass(TreeAccelerations):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         model_instances : ModelInstanceIndex or str, or sequence of them, optional
             The instances whose bodies count; by default all bodies but World. Each body counts once.
         out : ndarray, shape (3,), float64, C-contiguous, optional
@@ -162,9 +162,9 @@ cdef class TreeMass(TreeAccelerations):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         with_respect_to : {"v", "qdot"}
-            What the columns are for.
+            The variables of the columns.
         frame_A : Frame, RigidBody or str
             The frame in which the velocity is measured.
         frame_E : Frame, RigidBody or str
@@ -195,17 +195,17 @@ cdef class TreeMass(TreeAccelerations):
     def calc_bias_center_of_mass_translational_acceleration(
         self, context, with_respect_to, frame_A, frame_E, model_instances=None, *, out=None
     ):
-        """Return the part of the acceleration of the centre of mass Scm in frame A that `J sdot` does not explain.
+        """Return the bias acceleration of the centre of mass Scm in frame A: its acceleration minus `J sdot`.
 
         ``a_AScm_E = J sdot + bias``, with J of `calc_jacobian_center_of_mass_translational_velocity` and s = v or
-        s = qdot. Centripetal and Coriolis terms of a moving frame A are in it.
+        s = qdot. It includes centripetal and Coriolis terms of a moving frame A.
 
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         with_respect_to : {"v", "qdot"}
-            What s is.
+            The variables s.
         frame_A : Frame, RigidBody or str
             The frame in which the acceleration is measured.
         frame_E : Frame, RigidBody or str
@@ -236,12 +236,12 @@ cdef class TreeMass(TreeAccelerations):
         return c.evaluate(CENTER_OF_MASS_BIAS, integers, mask, out)
 
     def calc_spatial_momentum_in_world_about_point(self, context, p_WoP_W, model_instances=None, *, out=None):
-        """Return the momentum of all bodies about a point P, in World. Rotors have none.
+        """Return the momentum of all bodies about a point P, in World, without that of rotors.
 
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         p_WoP_W : array_like, shape (3,)
             The point [m].
         model_instances : ModelInstanceIndex or str, or sequence of them, optional
@@ -268,7 +268,7 @@ cdef class TreeMass(TreeAccelerations):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         out : ndarray, shape (6, num_velocities), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
 
@@ -294,7 +294,7 @@ cdef class TreeMass(TreeAccelerations):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         frame_F : Frame, RigidBody or str
             The frame F.
         body_indexes : sequence of BodyIndex, RigidBody or str
@@ -329,14 +329,14 @@ cdef class TreeMass(TreeAccelerations):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         out : ndarray, shape (num_velocities, num_velocities), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
 
         Returns
         -------
         ndarray, shape (num_velocities, num_velocities)
-            Symmetric. Locks do not count.
+            Symmetric. Locks are ignored.
 
         Raises
         ------
@@ -355,7 +355,7 @@ cdef class TreeMass(TreeAccelerations):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         frame_F : Frame, RigidBody or str
             The frame; a body stands for its body frame.
         expressed_in : Frame, RigidBody or str, optional
@@ -384,7 +384,7 @@ cdef class TreeMass(TreeAccelerations):
         Parameters
         ----------
         context : Context
-            Of this tree.
+            A Context of this tree.
         frame_F : Frame, RigidBody or str
             The frame; a body stands for its body frame.
         expressed_in : Frame, RigidBody or str, optional
@@ -430,7 +430,7 @@ cdef class TreeMass(TreeAccelerations):
         return c.numbers_of(above.mask_of_instances(self, model_instances))
 
     cdef object mask_with_mass(self, ContextCore c, model_instances):
-        """The mask; an error where there is no mass. In a batch, samples without mass have no result."""
+        """The mask; an error if a single state has no mass. In a batch, samples without mass have no result."""
         mask = self.mask_of(c, model_instances)
         cdef int[5] integers = [mask is not None, 0, 0, 0, 0]
         if not c.batch_shape:
@@ -440,7 +440,7 @@ cdef class TreeMass(TreeAccelerations):
         return mask
 
     cdef int carrier_of(self, ContextCore c, model_instances, int frame) except -1:
-        """The outermost body inboard of all that count and of a frame, or one of them."""
+        """The outermost body that carries a frame and all bodies that count, possibly one of them."""
         cdef const Model* m = &c.compiled.model
         cdef int first = m.frame_node[frame], last = first, b
         mask = None

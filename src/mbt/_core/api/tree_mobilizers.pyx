@@ -33,7 +33,7 @@ def declared_pose(int type, constants, q):
     c = np.array(constants, dtype=np.float64).ravel()
     if not _MobilizerType(type).takes_constants(c):
         from mbt.errors import ArgumentValueError
-        raise ArgumentValueError(f"constants: expected as many as the type {type} has, got {len(c)}")
+        raise ArgumentValueError(f"constants: wrong number for mobilizer type {type}, got {len(c)}")
     q = in1(q, "q", num_positions_of(type))
     X = new2(4, 4)
     calc_X_FM[double](type, data(c), data(q), R, p)

@@ -18,7 +18,7 @@ cdef class CompiledModel:
     cdef readonly object default_parameters  # (layout.size,) float64, read-only
     cdef readonly object default_q           # (num_positions,) float64, read-only
     cdef readonly Derived defaults           # of the default parameters
-    cdef readonly bint has_massless_inboard  # of a mobod with mass: axes in series may eliminate all of it
+    cdef readonly bint has_massless_inboard  # of a mobod with mass, whose inertia axes in series may eliminate
     cdef object lane_defaults                # the same for batches, made at the first one
     cdef take_integers(self, dict a)
     cdef set_constants(self, declared)

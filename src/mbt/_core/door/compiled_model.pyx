@@ -43,8 +43,8 @@ PARAMETER_SECTIONS = (
 # than `mass_matrix_in_rows` (benchmarks/compare.py, mass matrix).
 cdef int LONG_BRANCH = 20
 
-# Relative to the inertia of a body farther inboard that is in the same loop: the limit below which a body counts as
-# massless, and the inertia that it gets instead. The inertia that constraints give a dof is mostly much larger.
+# Relative to the inertia of a body farther inboard in the same loop: the limit below which a body counts as massless,
+# and the inertia that it gets instead. The inertia that constraints give a dof is mostly much larger.
 cdef double LIGHT = 1e-11
 cdef double FICTIVE = 1e-6
 
@@ -142,7 +142,7 @@ cdef class CompiledModel:
         m.map_checked = _keep_ints(self._arrays, "map_checked", map_checked)
 
     cdef set_mobods(self):
-        """One mobod per mobilizer with dofs, and one for World; welded bodies ride on their parent's."""
+        """Make one mobod per mobilizer with dofs, and one for World; welded bodies are fixed to their parent's."""
         cdef Model* m = &self.model
         cdef int b, j, k
         cdef list nodes = [0]
@@ -223,7 +223,7 @@ cdef class CompiledModel:
         m.force_elements = element
 
     cdef set_constraints(self, constraint_type, constraint_places):
-        """Set each constraint, what it acts on, and the mobods inboard of that."""
+        """Set each constraint, the frames or dofs that it acts on, and the mobods inboard of these."""
         cdef Model* m = &self.model
         cdef int i, start = 0
         constraints = np.zeros(len(constraint_type)*sizeof(Constraint), dtype=np.uint8)
@@ -329,7 +329,7 @@ cdef class CompiledModel:
         return slice(start, start + width)
 
     cdef Py_ssize_t find_parameters(self, str section, int index, Py_ssize_t* first) except -1:
-        """How many entries one element of a section has in a parameter vector, and where they begin."""
+        """Number of entries of one element of a section in a parameter vector; `first` is where they begin."""
         cdef const Model* m = &self.model
         cdef ParameterLayout* layout = &self.layout
         cdef Py_ssize_t start, width, count

@@ -108,7 +108,7 @@ cdef inline const ConstraintGroups* make_groups(Model* m, bint as_one, dict arra
     ends = places.cumsum()
     total = ends[m.num_mobods - 1]
     if total > INT_MAX:
-        raise MemoryError(f"{count} constraints with {total} bodies inboard of them in all")
+        raise MemoryError(f"{count} constraints with {total} bodies inboard of them in total: too many")
     through_start = np.append(0, ends).astype(np.intc)
     through = np.zeros(total, dtype=np.intc)
     places[:] = through_start[:m.num_mobods]

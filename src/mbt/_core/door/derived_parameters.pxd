@@ -10,7 +10,7 @@ from mbt._core.passes.mobod_parameters cimport (
 from mbt._core.scalars cimport T
 
 
-# Flags of what has changed since the last derivation.
+# Flags of the data that have changed since the last derivation.
 cdef enum:
     FRAMES = 1
     INERTIAS = 2
@@ -19,7 +19,7 @@ cdef enum:
 
 
 cdef inline int section_of(const ParameterLayout* layout, Py_ssize_t i) noexcept nogil:
-    """What changes with parameter `i`: 0 where kernels read the vector itself."""
+    """Flag of the data that change with parameter `i`; 0 if kernels read the vector itself."""
     if layout.frame_pose <= i < layout.damping:
         return FRAMES
     if layout.mass <= i < layout.frame_pose:
@@ -30,7 +30,7 @@ cdef inline int section_of(const ParameterLayout* layout, Py_ssize_t i) noexcept
 
 
 cdef inline Py_ssize_t count_derived(const Model* model) noexcept nogil:
-    """Scalars that `derive_parameters` makes."""
+    """Number of scalars that `derive_parameters` computes."""
     return (
         22*<Py_ssize_t>model.num_mobods + 18*<Py_ssize_t>model.num_bodies + 16*<Py_ssize_t>model.num_frames
         + model.num_velocities

@@ -28,7 +28,7 @@ cdef struct Layout:
 
 
 cdef inline bint are_mixed(const Layout* of, int num_outputs, Py_ssize_t size, void** targets) noexcept nogil:
-    """Whether two arrays share memory; their layout counts entries of `size` bytes. NULL is no array."""
+    """Whether two arrays share memory; their layout counts entries of `size` bytes. NULL: no array."""
     cdef const char* begin[MAX_ARRAYS]
     cdef const char* end[MAX_ARRAYS]
     cdef int i, k, num_given = 0
@@ -45,10 +45,10 @@ cdef inline bint are_mixed(const Layout* of, int num_outputs, Py_ssize_t size, v
 
 
 cdef inline int check_rows(object array, int type, Py_ssize_t count, Py_ssize_t size) except -1:
-    """Native code reads and writes memory unchecked, so nothing else may pass, whoever calls this."""
+    """Refuse any other array, whoever calls this: native code reads and writes memory unchecked."""
     if (
         not cnp.PyArray_CheckExact(array) or cnp.PyArray_TYPE(array) != type or not cnp.PyArray_ISCARRAY_RO(array)
         or len(array) not in (1, count) or cnp.PyArray_SIZE(array) != len(array)*size
     ):
-        raise ValueError("an array of another type or shape")
+        raise ValueError("an array has the wrong type or shape")
     return 0

@@ -99,14 +99,14 @@ cdef class NativeFunction:
         cdef Py_ssize_t[MAX] strides
         cdef int i
         if len(inputs) != self.num_inputs or len(outputs) != self.num_outputs:
-            raise ValueError("another number of arrays")
+            raise ValueError("wrong number of arrays")
         for i in range(self.num_inputs):
             check_rows(inputs[i], self.type, count, self.sizes[i])
             sources[i] = data(inputs[i])
             strides[i] = 0 if len(inputs[i]) == 1 else self.sizes[i]
         for i in range(self.num_outputs):
             if len(outputs[i]) != count or not is_writeable(outputs[i]):
-                raise ValueError("an output of another shape")
+                raise ValueError("an output has the wrong shape")
             check_rows(outputs[i], self.type, count, self.size_of_output(i))
             targets[i] = data(outputs[i])
         with nogil:
@@ -334,14 +334,14 @@ cdef class NativeTick:
         cdef Py_ssize_t[MAX_ARRAYS] strides
         cdef int i
         if <int>len(inputs) != self.num_inputs or <int>len(outputs) != self.num_outputs:
-            raise ValueError("another number of arrays")
+            raise ValueError("wrong number of arrays")
         for i in range(self.num_inputs):
             check_rows(inputs[i], self.type, count, self.layouts[i].size)
             sources[i] = data(inputs[i])
             strides[i] = 0 if len(inputs[i]) == 1 else self.layouts[i].size
         for i in range(self.num_outputs):
             if len(outputs[i]) != count or not is_writeable(outputs[i]):
-                raise ValueError("an output of another shape")
+                raise ValueError("an output has the wrong shape")
             check_rows(outputs[i], self.type, count, self.layouts[self.num_inputs + i].size)
             targets[i] = data(outputs[i])
         with nogil:
@@ -363,7 +363,7 @@ cdef class NativeTick:
     cdef bint take(
         self, object x, int i, double* number, const void** source, Py_ssize_t* stride, Py_ssize_t* count
     ) noexcept:
-        """Whether this is an array of one state, or of as many as the others have; sets the address of its data."""
+        """Whether this is an array of one state, or of the common number of states; sets the address of its data."""
         cdef const Layout* layout = self.layouts + i
         cdef int k, axes
         if layout.num_axes == 0 and PyFloat_Check(x):
@@ -403,7 +403,7 @@ cdef class NativeTick:
         return dict(zip(self.output_names, arrays)) if self._kind is dict else tuple(arrays)
 
     cdef object take_outputs(self, out, Py_ssize_t count, void** targets):
-        """The arrays given, and new ones for the missing; None if anything else is given."""
+        """The given arrays, and new ones for missing ones; None if anything else is given."""
         cdef int i, num_given = 0
         cdef PyObject* arrays[MAX_ARRAYS]
         cdef PyObject* name
@@ -437,7 +437,7 @@ cdef class NativeTick:
                 return None
             else:
                 targets[i] = data(<object>arrays[i])
-        # There may be a name that is not that of an output.
+        # There may be a name that is not an output's.
         if (self._kind is dict and num_given != <int>len(out)) or are_mixed(
             self.layouts + self.num_inputs, self.num_outputs, size, targets
         ):

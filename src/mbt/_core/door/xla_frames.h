@@ -1,6 +1,5 @@
-/* What XLA hands to a typed custom call, version 0.x of its foreign function interface: the fields up to the last one
-   that is read here. Every struct of theirs begins with its size and a chain of extensions. Later versions add to the
-   end. */
+/* Structures that XLA passes to a typed custom call, version 0.x of its foreign function interface, up to the last
+   field that is read here. Each begins with its size and a chain of extensions. Later versions add to the end. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -19,7 +18,7 @@ typedef struct {
   int major, minor;
 } XlaVersion;
 
-/* With the second extension XLA asks which version a handler was made for. */
+/* By the second extension, XLA asks for which version a handler was made. */
 typedef struct {
   size_t struct_size;
   XlaVersion version;

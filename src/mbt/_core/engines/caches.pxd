@@ -58,7 +58,7 @@ cdef class AccelerationKinematicsCache:
     cdef CompiledModel compiled
     cdef readonly object A_WB    # (num_bodies, 6)
     cdef readonly object vdot    # (nv,)
-    cdef bint is_of_context      # a Context returns it: only that Context computes into it
+    cdef bint is_of_context      # a Context returns it, and only that Context computes into it
     cdef set(self, A_WB, vdot)
 
 

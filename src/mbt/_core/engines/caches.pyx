@@ -33,7 +33,7 @@ cdef class Memory:
         self.size = size
         self.data = <double*>PyMem_Calloc(size, sizeof(double))
         if self.data == NULL:
-            raise MemoryError(f"Unable to allocate {sizeof(double)*size} bytes for {size} numbers")
+            raise MemoryError(f"Unable to allocate {sizeof(double)*size} bytes for {size} entries")
 
     def __dealloc__(self):
         PyMem_Free(self.data)
@@ -61,7 +61,7 @@ cdef class PositionKinematicsCache:
 
     @property
     def _origin(self):
-        """What this was computed from: serials of q, v and the parameters; q; the parameters. For `Context.explain`."""
+        """The inputs of this cache: serials of q, v and the parameters; q; the parameters. For `Context.explain`."""
         cdef Section alone
         alone.enter(self)
         cdef cnp.npy_intp[1] shape = [self.compiled.model.num_positions]

@@ -202,7 +202,7 @@ cdef class ContextCore(StateCore):
         return joined
 
     def _write_part(self, bint of_v, Py_ssize_t start, Py_ssize_t count, values):
-        """Write some positions or velocities, a float or a vector; False if that is not all there is to do.
+        """Write some positions or velocities, a float or a vector; False if more is to be done.
 
         More is needed for scalars other than doubles, for many states, and for anything but a vector of this length.
         """
@@ -406,7 +406,7 @@ cdef object of_bodies(F):
 
 
 cdef tuple sum_of(list pairs):
-    """The sum of forces, (None, None) where there are none."""
+    """The sum of forces, (None, None) if there are none."""
     if pairs is None or not pairs:
         return None, None
     F_Bo_W, tau = pairs[0]

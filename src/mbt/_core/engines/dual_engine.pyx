@@ -99,7 +99,7 @@ cdef class DualArray:
         return self.copy(size, directions, value, derivatives)
 
     cdef int copy(self, Py_ssize_t size, Py_ssize_t directions, value, derivatives) except -1:
-        """The same for arrays that have been checked."""
+        """The same for checked arrays."""
         cdef Py_ssize_t count = size*(1 + directions)
         cdef double* values
         if count > self.room or self.values == NULL:
@@ -339,7 +339,7 @@ cdef class DualEngine(Engine):
         return self.v.as_autodiff()
 
     cdef Py_ssize_t count_directions(self, Py_ssize_t of_x) except -1:
-        """Number of directions. Every operand has that many, or none."""
+        """Number of directions, which every operand has, unless it has none."""
         cdef Py_ssize_t directions = of_x
         cdef Py_ssize_t own
         if self.parameters.values == NULL or self.q.values == NULL or self.v.values == NULL:
@@ -482,7 +482,7 @@ cdef class DualEngine(Engine):
         cdef const Model* m = &self.compiled.model
         cdef int singular
         if context.compiled is not self.compiled:
-            raise ValueError("context: expected one of the tree of this engine")
+            raise ValueError("context: expected a Context of this engine's tree")
         if m.num_elements_between and needs_element_forces(quantity, integers):
             singular = kernels.find_singular_element_at(
                 m, &context.derived().parameters, context.q_data,

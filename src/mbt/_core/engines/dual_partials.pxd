@@ -19,7 +19,7 @@ cdef extern from "algebra/seeds.hpp" namespace "MBT_NS" nogil:
 cdef inline void add_partials(
     const double* A, Py_ssize_t n, const double* dx, Py_ssize_t directions, Seed* seeds, double* dy
 ) noexcept nogil:
-    """dy += A dx, both (n, directions); NULL is zero."""
+    """dy += A dx, both (n, directions); NULL stands for zero."""
     if dx != NULL:
         set_seeds(dx, n, directions, seeds)
         add_product(A, n, seeds, directions, dy)
@@ -75,7 +75,7 @@ cdef inline int calc_by_partials(
     # Out:
     double* derivatives,  # (nv, directions)  [SI]
 ) noexcept nogil:
-    """y' = y_q N+ q' + y_v v' + y_x x'. Returns -1, or the first massless dof; NULL is zero."""
+    """y' = y_q N+ q' + y_v v' + y_x x'. Returns -1, or the first massless dof; NULL stands for zero."""
     cdef const Model* m = c.model
     cdef Py_ssize_t nv = m.num_velocities
     cdef double* by_q = c.memory + count_memory_of_kernels(c, quantity, partials)

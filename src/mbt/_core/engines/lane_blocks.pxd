@@ -197,7 +197,7 @@ cdef inline void run_kernel(const Job* job, Call[Lanes]* c, Lanes* out) noexcept
 # Samples without a result ---------------------------------------------------------------------------------------
 
 cdef inline void spoil_massless(const Model* m, const Pivots[Lanes]* p, Py_ssize_t n, Lanes* out) noexcept nogil:
-    """Write NaN in each lane where a dof is massless."""
+    """Write NaN to each lane in which a dof is massless."""
     cdef Lanes bad = <Lanes>0.0
     cdef Lanes zero = <Lanes>0.0
     cdef Lanes nan = <Lanes>NAN
@@ -212,7 +212,7 @@ cdef inline void spoil_massless(const Model* m, const Pivots[Lanes]* p, Py_ssize
 cdef inline void spoil_singular(
     const Job* job, Py_ssize_t first, Py_ssize_t count, double* memory, Lanes* v
 ) noexcept nogil:
-    """Write NaN in each sample where a mobilizer has no pose or no rates, or an element no force.
+    """Write NaN to each sample in which a mobilizer has no pose or no rates, or an element has no force.
 
     Along a path, NaN in the initial velocities makes all later results NaN.
     """

@@ -83,7 +83,7 @@ cpdef LaneParameters lane_parameters(CompiledModel compiled, vector):
 
 
 cdef int make_lane_defaults(CompiledModel compiled) except -1:
-    """The first of several threads wins: data that the others have read must not be replaced."""
+    """Make them once: data that another thread has read must not be replaced."""
     defaults = LaneParameters(compiled, compiled.default_parameters)
     publish()
     cdef Section alone
@@ -219,7 +219,7 @@ cdef class LaneEngine(Engine):
         return is_array1(value, n)
 
     cdef object evaluate_quantity(self, ContextCore context, int quantity, const int* integers, x, out):
-        """The result has the axes of the batch in front."""
+        """The result has the axes of the batch first."""
         cdef Section alone
         alone.enter(self)
         cdef Sizes sizes = sizes_of(quantity, integers, &self.compiled.model)
@@ -286,7 +286,7 @@ cdef class LaneEngine(Engine):
             raise ValueError(f"first_row: expected 0 to {q.shape[1] - num_rows}, got {first_row}")
         check_array(tau, "tau", (tau.shape[0], tau.shape[1], m.num_velocities))
         if tau.shape[0] not in (1, self.count) or tau.shape[1] not in (1, numbers[1]):
-            raise ValueError(f"tau: expected those of 1 or {self.count} samples, 1 or {numbers[1]} steps")
+            raise ValueError(f"tau: expected forces of 1 or {self.count} samples and 1 or {numbers[1]} steps")
         path.tau = data(tau)
         path.tau_of_step = m.num_velocities if tau.shape[1] > 1 else 0
         path.tau_of_sample = tau.shape[1]*m.num_velocities if tau.shape[0] > 1 else 0
@@ -376,7 +376,7 @@ cdef int evaluate_samples(
     cdef list held = [context._locked, context._weightless, context._disabled]
     cdef Py_ssize_t i
     if parameters.compiled is not compiled:
-        raise ValueError("parameters: expected those of the tree of the context")
+        raise ValueError("parameters: expected parameters of the tree of the context")
     set_up(&job, compiled, quantity, integers, count, outputs)
     job.switches = &switches
     job.path = path
@@ -424,7 +424,7 @@ cdef Operand operand(object array, str name, Py_ssize_t count, Py_ssize_t num) e
     if size(array) == num:
         return Operand(data(array), 0, num)
     if size(array) != num*count:
-        raise ValueError(f"{name}: expected {num} or {num*count} numbers, got {size(array)}")
+        raise ValueError(f"{name}: expected {num} or {num*count} entries, got {size(array)}")
     return Operand(data(array), num, num)
 
 
@@ -463,7 +463,7 @@ cdef int set_up(
     job.streamed = job.output_size*count*job.num_outputs*<Py_ssize_t>sizeof(double) > STREAMED_BYTES
     for i in range(job.num_outputs):
         if size(outputs[i]) != job.output_size*count:
-            raise ValueError(f"outputs[{i}]: expected {job.output_size*count} numbers, got {size(outputs[i])}")
+            raise ValueError(f"outputs[{i}]: expected {job.output_size*count} entries, got {size(outputs[i])}")
         job.outputs[i] = data(outputs[i])
     return 0
 

@@ -31,15 +31,15 @@ cdef struct Job:
     const ParameterLayout* layout
     const Switches* switches
     const Parameters[Lanes]* parameters          # shared by all samples, unless there are columns
-    const double* common         # parameters, which differ between samples in some columns
-    Operand parameter_rows       # those that differ
+    const double* common         # parameters; samples differ in some columns
+    Operand parameter_rows       # the parameters that differ
     const Py_ssize_t* columns
     Py_ssize_t num_columns
-    int changed                  # what differs, see derive_parameters
+    int changed                  # flags of differing data, see derive_parameters
     bint moves_elements          # whether force elements differ
     bint is_checked              # samples where a mobilizer has no pose are NaN
     bint has_rates               # also where qdot = N(q) v is undefined, for one mobilizer or any
-    const Parameters[double]* checked_parameters  # also where an element with these parameters has no force; or NULL
+    const Parameters[double]* checked_parameters  # also where an element with these parameters has no force, or NULL
     const Operand* operands      # q, v and the parts of the third input
     int num_operands
     bint spoils_input            # operands are loaded for each block

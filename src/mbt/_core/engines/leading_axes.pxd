@@ -1,4 +1,4 @@
-"""Operands with leading axes: converted, and broadcast."""
+"""Operands with leading axes, converted and broadcast."""
 
 from mbt._core.door.compiled_model cimport CompiledModel
 from mbt._core.joints.mobilizers cimport map_is_singular, position_is_singular

@@ -1,4 +1,4 @@
-"""Operands with leading axes: converted, and broadcast."""
+"""Operands with leading axes, converted and broadcast."""
 
 cimport numpy as cnp
 from cpython.weakref cimport PyWeakref_NewRef
@@ -70,7 +70,7 @@ cdef bint same_leading_axes(object a, object b, int n):
 
 
 cdef int hold(list held, object array) except -1:
-    """Append an object that keeps the memory of an array in place while the GIL is released.
+    """Append an object that keeps the memory of an array from being freed while the GIL is released.
 
     `ndarray.resize(refcheck=False)` frees memory even if it is in use, but not that of an array with a weak reference.
     Making one takes longer than finding out whether another thread could call it (benchmarks/instruction_counts.py, 64
@@ -100,7 +100,7 @@ cdef class Batch:
     def __init__(self, list names, list values, list cores):
         """`cores` are the shapes after the leading axes; the first operand is q."""
         if not 0 < len(values) <= 5 or not len(names) == len(values) == len(cores):
-            raise ValueError(f"values: expected 1 to 5, with as many names and cores, got {len(values)}")
+            raise ValueError(f"values: expected 1 to 5, with the same number of names and cores, got {len(values)}")
         if not self.take(values, cores):
             values = all_in_order(values, cores)
             if not self.take(values, cores):
@@ -110,7 +110,7 @@ cdef class Batch:
             check_leading_axes(self.shape, ", ".join(names))
 
     cdef bint take(self, list values, list cores):
-        """Arrays that are ready, with the same leading axes or none, need neither conversion nor broadcasting."""
+        """Take arrays that need neither conversion nor broadcasting: with the same leading axes, or none."""
         cdef int i, k, lead, num_axes = 0
         cdef object value, longest = None
         for i in range(len(values)):
@@ -143,7 +143,7 @@ cdef class Batch:
         cdef list held = []
         self.arrays = []
         for name, value, core in zip(names, values, cores):
-            # Converting one may run code of its class, which must not free those before it.
+            # Converting one may run code of its class, which must not free the earlier ones.
             array = value if is_ready(value, core) else as_float_array(value, name, (..., *core))
             hold(held, array)
             self.arrays.append(array)
@@ -152,7 +152,7 @@ cdef class Batch:
             check_leading_axes(lead, name)
         self.shape = leads[0]
         if leads.count(self.shape) != len(leads):
-            # Mostly a batch and operands for all of it, for which NumPy's broadcasting would take 3 us
+            # Mostly one batch, and operands shared by all its samples, for which NumPy's broadcasting would take 3 us
             # (benchmarks/compare.py, bias term of four states).
             shapes = {lead for lead in leads if lead}
             try:

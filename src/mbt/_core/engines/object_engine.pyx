@@ -122,7 +122,7 @@ cdef class ObjectEngine(Engine):
         cdef const Model* m = &self.compiled.model
         cdef Sizes sizes = sizes_of(quantity, numbers, m)
         if context.compiled is not self.compiled:
-            raise ValueError("context: expected one of the tree of this engine")
+            raise ValueError("context: expected a Context of this engine's tree")
         if self.parameters is None or self.q is None or self.v is None:
             raise ValueError("parameters, q and v must be set first")
         # References are kept here, because operations run code that may set others.
@@ -149,7 +149,7 @@ cdef class ObjectEngine(Engine):
         return self.give(result)
 
     cdef object take(self, values, name, Py_ssize_t size):
-        """A copy that is never written into, with floats for zero and one."""
+        """A copy, never written into, with floats in place of `zero` and `one`."""
         if len(values) != size:
             raise ValueError(f"{name}: expected {size} objects, got {len(values)}")
         objects = np.empty(size, dtype=object)

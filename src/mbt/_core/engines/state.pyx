@@ -222,7 +222,7 @@ cdef class StateCore:
 
     @property
     def _has_applied_forces(self):
-        """Whether the applied forces have been requested. Until then they are zero, and cost nothing."""
+        """Whether the applied forces have been requested. Until then they are zero, and take no time."""
         return self._applied_forces is not None
 
     cdef bint write_part(self, bint of_v, Py_ssize_t start, Py_ssize_t count, values) except -1:
@@ -390,7 +390,7 @@ cdef class StateCore:
             self.input_serial = next_serial()
 
     def _get_parameter(self, str section, int index):
-        """Copy of the entries of one element in a section of the parameters."""
+        """A copy of the entries of one element in a section of the parameters."""
         cdef Section alone
         alone.enter(self)
         cdef Py_ssize_t start, width
@@ -405,7 +405,7 @@ cdef class StateCore:
         alone.enter(self)
         cdef Py_ssize_t start
         if self.compiled.find_parameters(section, index, &start) <= entry:
-            raise IndexError(f"{section} {index} has no number {entry}")
+            raise IndexError(f"{section} {index} has no entry {entry}")
         return data(self._parameters)[start + entry]
 
     def _set_parameter(self, str section, int index, values):

@@ -56,7 +56,7 @@ cdef inline Vec3[T] calc_tau(const BushingNumbers[T]* c, const Bushing[T]* x) no
 
 
 cdef inline Vec3[T] calc_f_B(const BushingNumbers[T]* c, const Bushing[T]* x) noexcept nogil:
-    """On C, in B."""
+    """The force on C, in B."""
     return -(entrywise(c.force_stiffness, x.r) + entrywise(c.force_damping, x.rdot + x.drift))
 
 
@@ -81,7 +81,7 @@ cdef inline T calc_bushing_energy(const BushingNumbers[T]* c, const Ends[T]* end
 
 
 cdef inline T calc_bushing_power(const BushingNumbers[T]* c, const Ends[T]* ends, bint is_conservative) noexcept nogil:
-    """The force acts along rdot + drift, but only rdot changes the energy."""
+    """Conservative power, or the rest: the force acts along rdot + drift, but only rdot changes the energy."""
     cdef Bushing[T] x
     cdef Vec3[T] rate
     calc_bushing(ends, &x)
@@ -111,7 +111,7 @@ cdef inline void calc_bushing_coordinates(
 
 
 cdef inline T calc_bushing_singularity(const Ends[T]* ends) noexcept nogil:
-    """Not positive in gimbal lock."""
+    """Zero or negative at gimbal lock."""
     cdef Bushing[T] x
     calc_bushing(ends, &x)
     return x.cos_pitch - <T>1e-3

@@ -96,7 +96,7 @@ cdef inline void calc_coordinates(int type, const T* c, const Ends[T]* x, Coordi
 
 
 cdef inline T calc_singularity_between(const ForceElement* e, const T* c, const Ends[T]* x) noexcept nogil:
-    """Not positive where the force is undefined."""
+    """Zero or negative where the force is undefined."""
     if e.type == LINEAR_SPRING_DAMPER:
         return calc_spring_singularity(<const SpringNumbers[T]*>c, x)
     if e.type == LINEAR_BUSHING_RPY:

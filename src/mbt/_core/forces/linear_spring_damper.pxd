@@ -60,7 +60,7 @@ cdef inline void calc_spring_coordinates(
 
 
 cdef inline T calc_spring_singularity(const SpringNumbers[T]* c, const Ends[T]* ends) noexcept nogil:
-    """Not positive where both points coincide."""
+    """Zero or negative where both points coincide."""
     cdef Stretch[T] x
     calc_stretch(c, ends, &x)
     return x.length - c.free_length*2.2e-16

@@ -50,7 +50,7 @@ cdef inline void calc_touch(
 
 
 cdef inline const Vec3[T]* points_of(const ContactNumbers[T]* c) noexcept nogil:
-    """p_CP of each."""
+    """p_CP of each point."""
     return <const Vec3[T]*>(c + 1)
 
 

@@ -8,7 +8,7 @@
 
 namespace MBT_NS {
 
-// How much velocities may change within a step before a point is found too late: by an acceleration [m/s^2] and a
+// Largest change of velocities within a step for which points are found in time: an acceleration [m/s^2] and a
 // factor.
 static constexpr double kUnforeseen = 100.0, kGrowth = 1.5;
 // The size assumed for a half-space where it rotates [m].

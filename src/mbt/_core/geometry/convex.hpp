@@ -52,8 +52,8 @@ static MBT_NOINLINE CoreWitness<double> from_afar(
   return {lane(found.distance, 0), {lane(n.x, 0), lane(n.y, 0), lane(n.z, 0)}, {lane(a.x, 0), lane(a.y, 0), lane(a.z, 0)}};
 }
 
-// Finish what lanes have not. For shapes that overlap or almost touch, a trial moves B away along the normal, where
-// points and normals are well defined again, and the correct normal is the same.
+// Finish the pairs that lanes have not. For shapes that overlap or almost touch, a trial moves B away along the normal,
+// where points and normals are well defined again, and the correct normal is the same.
 [[maybe_unused]] static MBT_NOINLINE CoreWitness<double> finish(
     const ConvexPair<double>& pair, const Nearest<double>& at, const Polytope& deepest) {
   const bool curved = is_curved(pair.kind_A) || is_curved(pair.kind_B), overlap = at.overlap != 0.0;

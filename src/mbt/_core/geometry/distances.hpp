@@ -103,7 +103,7 @@ static inline void find_distances(const SceneTables* scene, const Lanes* memory,
 static inline void copy_lane(const PlacedShape<Lanes>& from, int l, PlacedShape<Lanes>* to) {
   const Lanes* x = from.size;
   Lanes* y = to->size;
-  // size, R and p: fifteen numbers in a row
+  // size, R and p: fifteen contiguous scalars
   for (int k = 0; k < 15; ++k) set_lane(y[k], l, lane(x[k], 0));
 }
 

@@ -288,7 +288,7 @@ cdef class DistanceCore:
             All or none of them.
         J : ndarray, shape (count, num_pairs, nv), or None
         is_free : ndarray of bool, shape (count,), or None
-            If not None, all other results are.
+            If given, all other results must be None.
         margin : float
         """
         cdef Job job

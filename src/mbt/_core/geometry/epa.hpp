@@ -34,7 +34,7 @@ class Polytope {
   bool is_exact;             // the last side was broad enough for all digits of its normal, and a point of A
   bool is_full;              // the storage for corners is used up
 
-  // Is there something to expand?
+  // Whether there is something to expand.
   bool begin(const ConvexPair<double>& pair, const Nearest<double>& at, double tolerance, PolytopeRoom<kFewCorners>* room) {
     pair_ = &pair;
     scale_ = at.scale;
@@ -52,7 +52,7 @@ class Polytope {
     use(room);
   }
 
-  // The three parts of a step; false where there is nothing more to do.
+  // The three parts of a step; false if nothing more is to be done.
   bool choose_side() {
     nearest_ = nearest_side();
     return nearest_ >= 0;
@@ -239,7 +239,7 @@ class Polytope {
   PolytopeSide* sides_;
 };
 
-// In turns, so that the processor works on one while it waits for another, which saves a tenth of the time.
+// In turns, so that the processor works on one while it waits for another: this saves a tenth of the time.
 static MBT_NOINLINE void expand(Polytope** growing, int count) {
   while (count > 0) {
     int left = 0;

@@ -166,7 +166,7 @@ static MBT_NOINLINE Witness<double> field_distance(int kind, const PlacedShape<d
         search.lift -= search.best - 0.5 * tolerance;
       }
       if (cut || search.lift > 0.0) {
-        // Of triangles that meet below it, the nearest gives the normal; the others only a point on their edge.
+        // Of triangles that meet below it, the nearest gives the normal; the others give only a point on their edge.
         const FieldTriangle below = search.found;
         search.falls = false;
         search.run();
@@ -188,7 +188,7 @@ static MBT_NOINLINE Witness<double> field_distance(int kind, const PlacedShape<d
   Witness<double> w;
   for (int l = 0; l < MBT_W; ++l) {
     const PlacedShape<double> next_a = lane_of(A, l), next_b = lane_of(B, l);
-    // size, R and p: fifteen numbers in a row
+    // size, R and p: fifteen contiguous scalars
     const double *new_a = next_a.size, *new_b = next_b.size, *old_a = a.size, *old_b = b.size;
     bool repeats = l > 0;
     for (int k = 0; repeats && k < 15; ++k) repeats = new_a[k] == old_a[k] && new_b[k] == old_b[k];

@@ -82,7 +82,7 @@ cdef class Scene:
                 0 <= kind < NUM_KINDS and 0 <= node < m.num_bodies
                 and (vertices is not None) == (kind >= HULL) and (table is not None) == (kind == HULL)
             ):
-                raise ValueError("shapes: there is no such kind, or no such body")
+                raise ValueError("shapes: a shape has an unknown kind or body")
             shape.kind, shape.node, shape.mobod, shape.radius = kind, node, m.mobod[node], radius
             for i in range(3):
                 shape.size[i] = size[i]
@@ -130,11 +130,11 @@ cdef class Scene:
         self.tables.pairs, self.tables.num_pairs = pair, len(pairs)
         for place, (a, b, padding) in enumerate(pairs):
             if not (0 <= a < self.tables.num_shapes and 0 <= b < self.tables.num_shapes):
-                raise ValueError("pairs: there is no such shape")
+                raise ValueError("pairs: a pair has an unknown shape")
             first = num_moves
             num_moves += self.climb(s[a].mobod, s[b].mobod, NULL)
             if num_moves > INT_MAX:
-                raise MemoryError("pairs: too many, of bodies too far apart")
+                raise MemoryError("pairs: too many pairs with too many joints between their bodies")
             used.update((a, b))
             swapped = s[a].kind > s[b].kind
             if swapped:

@@ -19,7 +19,7 @@ static inline void find_witnesses(
     for (together = 1; together < MBT_W && i + together < count; ++together) {
       const ScenePair& next = scene->pairs[pairs[i + together]];
       if (!go_together(a, scene->shapes[next.a]) || !go_together(b, scene->shapes[next.b])) break;
-      // size, R and p: fifteen numbers in a row
+      // size, R and p: fifteen contiguous scalars
       const double *from_a = placed[next.a].size, *from_b = placed[next.b].size;
       Lanes *to_a = A.size, *to_b = B.size;
       for (int k = 0; k < 15; ++k) {

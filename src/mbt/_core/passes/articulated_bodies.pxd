@@ -1,4 +1,4 @@
-"""Articulated bodies in mobod frames: what the two forms of forward dynamics have in common.
+"""Articulated bodies in mobod frames: the parts shared by the two forms of forward dynamics.
 
 R. Featherstone, "Rigid Body Dynamics Algorithms", Springer 2008, section 7.2.
 In NumPy: tests/support/textbook.py, forward_dynamics.
@@ -34,7 +34,7 @@ cdef inline void calc_motions_and_articulations(
     Articulated[T]* work,          # (num_mobods,)    poses, velocities, biases; inertias of single mobods
     T* H_N,                        # (nv, 6)          [1, m]
 ) noexcept nogil:
-    """The way from base to tip: velocities, and what they do to acceleration and force."""
+    """Base to tip: velocities, and the bias accelerations and forces that they cause."""
     cdef int i
     cdef const MobodJoint* joint
     set_zero(numbers(work[0].w), 3)
@@ -94,7 +94,7 @@ cdef inline void eliminate_further_dofs(
     Articulated[T]* x,
     ArticulatedDof[T]* dofs,       # (nv,)
 ) noexcept nogil:
-    """Take the dofs of a joint out, one after the other, but for the first."""
+    """Eliminate the dofs of a joint, one after the other, except the first."""
     cdef int k
     set_size(joint, x)
     for k in range(joint.v_start + joint.nv - 1, joint.v_start, -1):
@@ -124,7 +124,7 @@ cdef inline void calc_first_dof(
 
 
 cdef inline void invert_pivot(const int* locked, int k, ArticulatedDof[T]* dof) noexcept nogil:
-    """1 / D: zero for a locked dof, which resists without end."""
+    """1 / D: zero for a locked dof, whose resistance is infinite."""
     dof.D_inverse = <T>0.0 if locked != NULL and locked[k] else <T>1.0 / dof.D
 
 
@@ -150,10 +150,10 @@ cdef inline void add_further_accelerations(
     const T* H_N,                     # (nv, 6)  [1, m]
     const ArticulatedDof[T]* dofs,    # (nv,)
     # Out:
-    Motion[T]* acc,                   # of the mobod, which has that of the first dof
+    Motion[T]* acc,                   # of the mobod; in: with that of the first dof
     T* vdot,                          # (nv,)    [rad/s^2, m/s^2]
 ) noexcept nogil:
-    """vdot of the dofs of a joint behind the first, each with those before it."""
+    """vdot of the dofs of a joint after the first, each given those before it."""
     cdef int k
     for k in range(joint.v_start + 1, joint.v_start + joint.nv):
         vdot[k] = (dofs[k].u - dot(dofs[k].U, acc[0]))*dofs[k].D_inverse

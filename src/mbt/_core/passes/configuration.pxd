@@ -15,7 +15,7 @@ cdef inline void integrate_positions(
     # Out:
     T* q1,             # (nq,)  [rad, m]
 ) noexcept nogil:
-    """q1 is where motion from q0 at the constant v leads within dt."""
+    """q1 is reached from q0 within dt at the constant v."""
     cdef int b
     for b in range(1, model.num_bodies):
         integrate_position(model.type[b], q0 + model.q_start[b], v + model.v_start[b], dt, q1 + model.q_start[b])

@@ -1,6 +1,6 @@
 """Derivatives of constrained dynamics, solved group by group of constraints, in registers of columns.
 
-What is solved, and the sources, are in `constrained_dynamics_derivatives.pxd`.
+The equations and the sources are in `constrained_dynamics_derivatives.pxd`.
 """
 
 from mbt._core.algebra.derivative_columns cimport (
@@ -109,7 +109,7 @@ cdef inline void solve_one_register(
     # In, destroyed:
     ConstraintColumns[T]* x,       # y, right
 ) noexcept nogil:
-    """As in constrained_dynamics: what groups do while their root is at rest, and back, what it does to them."""
+    """As in constrained_dynamics: inwards with the root of each group at rest, then outwards with it moving."""
     cdef const MobodJoint* joint
     cdef int group = 0
     cdef int i, k
@@ -149,7 +149,7 @@ cdef inline void take_group(
     # In, destroyed:
     ConstraintColumns[T]* x,       # right
 ) noexcept nogil:
-    """Multipliers while the root is at rest, and what they do to it."""
+    """Multipliers while the root is at rest, and their forces on it."""
     cdef int root = groups.root[group]
     cdef int first = groups.row_start[group]
     cdef int m = groups.row_start[group + 1] - first
@@ -187,7 +187,7 @@ cdef inline void give_group(
     # Out:
     ConstraintColumns[T]* x,       # l; y
 ) noexcept nogil:
-    """Multipliers now that the root moves, and what they do to dofs."""
+    """Multipliers once the root moves, and their effect on dofs."""
     cdef int root = groups.root[group]
     cdef int first = groups.row_start[group]
     cdef int m = groups.row_start[group + 1] - first

@@ -1,25 +1,25 @@
-"""Forward dynamics with constraints, each group of which is eliminated where its loops have closed.
+"""Forward dynamics with constraints, eliminated group by group at the mobod where the loops of a group close.
 
     Lambda = J M^-1 J' = Z D^-1 Z',   Lambda lambda = -(J vdot + Jdot v),   M vdot = tau + J' lambda - C v
 
-Constraints are of one group where their ways from end to end share a dof. All of these dofs are outboard of one mobod,
-the root of the group: on the way of forward dynamics from tip to base, what the group does to the rest of the tree are
-forces on its root alone. With K those of unit multipliers, and lambda_0 what is left to do while the root is at rest,
+Constraints are in one group if their paths from end to end share a dof. All of these dofs are outboard of one mobod,
+the root of the group: in the sweep of forward dynamics from tip to base, the group acts on the rest of the tree only by
+forces on its root. With K those of unit multipliers, and lambda_0 the multipliers while the root is at rest,
 
     lambda = lambda_0 - Lambda^-1 K' a,   I_A += K Lambda^-1 K',   Z_A -= K lambda_0
 
-with which the root goes on as any articulated body. So the cost is O(n), and O(m^2 n + m^3) in each group alone.
+after which the root is like any articulated body. So the cost is O(n), plus O(m^2 n + m^3) within each group.
 
-Constraints that say the same twice, or what cannot be otherwise, leave lambda open but not vdot; lambda is the least
-one, see semidefinite_rows.hpp. A row follows from those of its group before it when what is left of it
+If constraints are redundant or always satisfied, vdot is unique but lambda is not; lambda is then the least one, see
+semidefinite_rows.hpp. A row depends on those before it in its group if its remainder
 
 - is rounding, or
-- is less than the heaviest of what the constraints of its group hold together would leave, were it turned by an angle
-  of a decimal number with five digits.
+- is less than the heaviest of the parts held together by the group's constraints would leave, if turned by the error
+  of an angle given to five decimal digits.
 
-Light bodies between heavy ones leave little of rows, too: where few digits are left, a group is factored with twice as
-many, see graded_rows.hpp; and where the solution leaves something of J vdot + Jdot v, the equations are solved again
-for that.
+Light bodies between heavy ones make remainders small, too: where few digits are left, a group is factored with twice as
+many, see graded_rows.hpp; and where the solution leaves a remainder of J vdot + Jdot v, the equations are solved again
+for it.
 
 J. Carpentier, R. Budhiraja, N. Mansard, "Proximal and Sparse Resolution of Constrained Dynamic Equations", RSS 2021;
 A. S. Sathya, J. Carpentier, "Constrained Articulated Body Dynamics Algorithms", IEEE T-RO 2025, eliminate in the sweep.
@@ -49,11 +49,11 @@ from mbt._core.scalars cimport MBT_W, Dual, Lanes, T, select_lt
 
 cdef extern from *:
     """
-    // What is left of a row that follows from others: of one by rounding, of 500 roundings and their sums; of one by
-    // angles with five digits, of the square of 3.2e-5, a few of them.
+    // Remainder of a row that depends on others: by rounding, 500 roundings and their sums; by angles with five digits,
+    // a few times the square of 3.2e-5.
     static constexpr double kRoundingOfRow = 1e-13;
     static constexpr double kSquaredAngle = 1e-9;
-    // A part of a row that leaves 1e-9 of twice the digits; and 1e-3 of doubles, which derivatives are solved with.
+    // Largest 1 / pivot: it leaves an accuracy of 1e-9 with twice the digits, and 1e-3 in doubles, for derivatives.
     static constexpr double kMostLost = 1e19;
     static constexpr double kMostLostOfDerivatives = 1e12;
     """
@@ -64,7 +64,7 @@ cdef extern from *:
 
 
 cdef enum:
-    MAX_TIMES = 6    # that what remains is solved for
+    MAX_TIMES = 6    # that the equations are solved for the remainder
 
 
 cdef inline void calc_constrained_accelerations(
@@ -91,7 +91,7 @@ cdef inline void calc_constrained_accelerations(
     T* vdot,                       # (nv,)            [rad/s^2, m/s^2]
     T* multipliers,                # (num_equations,) [N m, N]
 ) noexcept nogil:
-    """M vdot = tau + J' lambda + tau_g - C v. Of a jump: the change of v that makes J v zero, and impulses."""
+    """M vdot = tau + J' lambda + tau_g - C v. With a jump: the change of v that makes J v zero, and impulses."""
     cdef const ConstraintGroups* groups = groups_of(model, switches)
     cdef int group, i, times
     cdef ConstraintWork[T] w
@@ -101,7 +101,7 @@ cdef inline void calc_constrained_accelerations(
     set_all_wanted(model, groups, switches, p, q, v, jump, H_N, work, &w)
     set_zero(multipliers, model.num_equations)
 
-    # Tip to base: take out one joint after the other, and at the root of a group its multipliers.
+    # Tip to base: eliminate the joints one by one, and at the root of a group its multipliers.
     set_zero(w.Z, groups.Z_size)
     i = model.num_mobods - 1
     for group in range(groups.num_groups):
@@ -234,7 +234,7 @@ cdef inline void set_rates(
     # Out:
     Articulated[T]* work,          # (num_mobods,)  accelerations; in: poses, and no motion
 ) noexcept nogil:
-    """Base to tip, velocities in the place of accelerations: of points at rest these depend on vdot as those on v."""
+    """Base to tip, with velocities in place of accelerations, which at rest depend on vdot as velocities do on v."""
     cdef int i, k
     cdef const MobodJoint* joint
     for i in range(1, model.num_mobods):
@@ -262,7 +262,7 @@ cdef inline void take_out_group(
     # Out:
     ConstraintWork[T]* w,          # K, W, L, D, scale; step: multipliers while the root is at rest
 ) noexcept nogil:
-    """Make I_A and Z_A of the root what they are with the constraints of a group; World needs no such."""
+    """Factor the equations of a group, and add their effect to I_A and Z_A of its root, unless that is World."""
     cdef int root = groups.root[group]
     cdef int first = groups.row_start[group]
     cdef Py_ssize_t m = groups.row_start[group + 1] - first
@@ -305,7 +305,7 @@ cdef inline void set_group_rows(
     const ArticulatedDof[T]* dofs,  # (nv,)
     const Articulated[T]* work,    # (num_mobods,)
     # Out:
-    ConstraintWork[T]* w,          # Z, K, scale; D: what is left of a row, in units of `scale`, that counts
+    ConstraintWork[T]* w,          # Z, K, scale; D: the least remainder of a row that counts, in units of `scale`
 ) noexcept nogil:
     cdef int root = groups.root[group]
     cdef int first = groups.row_start[group]
@@ -334,7 +334,7 @@ cdef inline void set_group_rows(
                 compliance[e], heaviest[unit_of(x, 3*e)], compliance[e], heaviest[unit_of(x, 3*e)]
             )
     for i in range(3):
-        # Where no lever is long enough to tell.
+        # Zero if no lever is long enough to measure it.
         heaviest[i] = select_lt(heaviest[i], <T>(0.5*MUCH), heaviest[i], <T>0.0)*SQUARED_ANGLE
     for a in range(groups.constraint_start[group], groups.constraint_start[group + 1]):
         x = &model.constraints[groups.constraints[a]]
@@ -353,11 +353,12 @@ cdef inline void factor_again_where_graded(
     # In:
     const ArticulatedDof[T]* dofs,  # (nv,)
     # Out:
-    ConstraintWork[T]* w,          # L, D; in: what they are by `calc_Lambda`, and the least that counts in `rest`
+    ConstraintWork[T]* w,          # L, D; in: from `calc_Lambda`, and in `rest` the least remainders that count
 ) noexcept nogil:
     """Factor doubles with twice the digits, where light bodies leave few digits of rows that heavy ones resist.
 
-    Where these do not do either, nothing is a number. Numbers with derivatives stay as they are, or are none.
+    If these do not suffice either, results are NaN. Numbers with derivatives are not factored again: where the digits
+    do not suffice, they are NaN.
     """
     cdef int first = groups.row_start[group]
     cdef Py_ssize_t m = groups.row_start[group + 1] - first

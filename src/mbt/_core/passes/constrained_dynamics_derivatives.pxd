@@ -4,15 +4,15 @@ With f = M vdot + C v - tau - J' lambda and g = J vdot + Jdot v, both zero, and 
 
     M dvdot - J' dlambda = -df,   J dvdot = -dg
 
-What lets errors die away is part of g. Where Lambda is singular, dlambda is the least of many, as lambda is, and dvdot
-is unique. There are two ways, both with the articulated bodies and the factors that forward dynamics leaves:
+The stabilizing terms are part of g. If Lambda is singular, dlambda is the least of many, as lambda is, and dvdot is
+unique. There are two ways, both with the articulated bodies and the factors that forward dynamics leaves:
 
 - with M^-1, where all constraints are one group: Lambda dlambda = -(dg - J M^-1 df), dvdot = -M^-1 (df - J' dlambda).
-  Dense matrices, O(n^3 + n^2 m + n m^2), which processors are quick at;
-- by groups: the equations are those of constrained dynamics again, of other forces, so columns go from tip to base and
-  back, a register of them at once. O(n^2), as the result, but for what each group costs.
+  Dense matrices, O(n^3 + n^2 m + n m^2), at which processors are fast;
+- by groups: the equations are those of constrained dynamics with other forces, so columns go from tip to base and
+  back, one register of them at once. O(n^2), like the size of the result, plus the cost of each group.
 
-What a constraint changes by along one dof is in constraint_variations.
+The change of a constraint along one dof is in constraint_variations.
 
 J. Carpentier, N. Mansard, "Analytical Derivatives of Rigid Body Dynamics Algorithms", RSS 2018.
 """
@@ -38,7 +38,7 @@ from mbt._core.scalars cimport T
 
 
 cdef inline int next_on_path(const Model* model, int* a, int* b, int* side) noexcept nogil:
-    """One step from the mobods of A and B towards where they meet: the mobod that it leaves, and whose it is."""
+    """One step from the mobods of A and B towards where their paths meet: the mobod that it leaves, and its side."""
     cdef int i
     if b[0] > a[0]:
         i = b[0]
@@ -51,7 +51,7 @@ cdef inline int next_on_path(const Model* model, int* a, int* b, int* side) noex
     return i
 
 
-# What equations and forces change by -----------------------------------------------------------------------------
+# Changes of equations and forces --------------------------------------------------------------------------------
 
 cdef inline void add_constraint_rates(
     # Topology:
@@ -205,12 +205,12 @@ cdef inline void add_force_rates_along(
     cdef T* at
     cdef int a, b, i, k
     cdef int side_k = 0
-    # The point of B that the force acts at moves by S, and of a distance the force turns.
+    # The point of B at which the force acts moves by S, and the force of a distance constraint turns.
     dF.t = cross(S.v, motion.F.f)
     set_zero(numbers(dF.f), 3)
     if x.type == DISTANCE:
         dF.f = (S.v - motion.u*dot(motion.u, S.v))*multipliers[0]/motion.length
-    # And behind it where j carries k.
+    # `behind`: the change where j carries k.
     if side < 0:
         behind = -dF
         dF = turned - dF
@@ -227,7 +227,7 @@ cdef inline void add_force_rates_along(
             at[0] = at[0] - dot(change[0], axes[k])*<double>side_k
 
 
-# What follows from both -----------------------------------------------------------------------------------------
+# Articulated bodies in World ------------------------------------------------------------------------------------
 
 cdef inline void place_articulated_bodies(
     # Topology:
@@ -241,7 +241,7 @@ cdef inline void place_articulated_bodies(
     T* S,                          # (nv, 6)  [1, m]
     T* U,                          # (nv, 8)  [kg m^2, kg m, kg]
 ) noexcept nogil:
-    """About O in World."""
+    """Fill S and U, about O in World."""
     cdef const MobodJoint* joint
     cdef const Moving[T]* mobod
     cdef int i, k
@@ -251,13 +251,13 @@ cdef inline void place_articulated_bodies(
             get_column(S_of(columns, k), 6, S + 6*k)
             mobod = &moving[i]
             if T is double and k == joint.v_start:
-                # U of the first dof is that of the parent, see forward_dynamics_in_parents.
+                # U of the first dof is in the parent's frame, see forward_dynamics_in_parents.
                 mobod = &moving[joint.parent]
             place_force(mobod, numbers(dofs[k].U), U + ARTICULATED_ROW*k)
 
 
 cdef inline void place_force(const Moving[T]* mobod, const T* F_N, T* F) noexcept nogil:
-    """From the origin of a mobod in its own axes."""
+    """Move F_N, about the origin of a mobod in its axes, to O in World."""
     cdef Vec3[T] f = mobod.R*vector_at(F_N + 3)
     put(mobod.R*vector_at(F_N) + cross(mobod.p, f), F)
     put(f, F + 3)

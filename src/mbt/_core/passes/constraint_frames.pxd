@@ -66,7 +66,7 @@ cdef inline void calc_frame_motion(
     # Out:
     FrameMotion[T]* F,
 ) noexcept nogil:
-    """Of a frame in World; its acceleration is zero as yet."""
+    """The motion of a frame in World; its acceleration is still zero."""
     cdef int i = model.mobod[model.frame_node[frame]]
     cdef const Placed[T]* mobod = &placed[i]
     cdef Pose[T] X_NF = pose_in_mobod(model, frame, p)
@@ -88,7 +88,7 @@ cdef inline void calc_frame_acceleration(
     # Out:
     FrameMotion[T]* F,
 ) noexcept nogil:
-    """And that, less gravity."""
+    """The acceleration of a frame, less gravity."""
     cdef int i = model.mobod[model.frame_node[frame]]
     cdef const Pose[T]* X_WN = &placed[i].X_WN
     cdef Vec3[T] p_NF = F.p - X_WN.p
@@ -107,7 +107,7 @@ cdef inline void calc_frame_accelerations(
     # Out:
     FrameMotion[T]* ends,          # (2,)
 ) noexcept nogil:
-    """Of both frames of a constraint that has some."""
+    """The accelerations of both frames of a constraint, if it has frames."""
     if x.type != COUPLER:
         calc_frame_acceleration(model, x.a, work, placed, ends)
         calc_frame_acceleration(model, x.b, work, placed, ends + 1)
@@ -126,10 +126,10 @@ cdef inline void set_ends(
     const Articulated[T]* work,    # (num_mobods,)
     const Placed[T]* placed,       # (num_mobods,)
     # Out:
-    FrameMotion[T]* ends,          # (2,)           but for accelerations
+    FrameMotion[T]* ends,          # (2,)           except accelerations
     T* wanted,                     # (n,)           [rad/s^2, m/s^2]  of J vdot + Jdot v
 ) noexcept nogil:
-    """Where the frames of a constraint are, and what is to become of its errors."""
+    """The frames of a constraint, and the wanted accelerations of its errors."""
     cdef const T* numbers_of = p.constraints + x.start
     cdef const ConstraintNumbers[T]* c = <const ConstraintNumbers[T]*>numbers_of
     cdef FrameMotion[T]* A = ends

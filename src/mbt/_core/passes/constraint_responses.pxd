@@ -21,7 +21,7 @@ from mbt._core.scalars cimport T, select_lt
 
 cdef extern from *:
     """
-    // Rounding of the accelerations that J vdot + Jdot v is a difference of, squared.
+    // Squared rounding of the accelerations whose difference is J vdot + Jdot v.
     static constexpr double kSquaredRounding = 1e-27;
     """
     const double SQUARED_ROUNDING "kSquaredRounding"
@@ -78,7 +78,7 @@ cdef inline void calc_remainders(
     # Out:
     ConstraintWork[T]* w,
 ) noexcept nogil:
-    """right = wanted - (J vdot + Jdot v), in units of `scale`; size: squares of what that is a difference of."""
+    """right = wanted - (J vdot + Jdot v), in units of `scale`; size: squares of the terms of that difference."""
     cdef const Constraint* x
     cdef const T* c
     cdef const DistanceNumbers[T]* between
@@ -107,7 +107,7 @@ cdef inline void calc_remainders(
             rotational = dot(A.alpha, A.alpha) + dot(B.alpha, B.alpha)
             translational = dot(A.a, A.a) + dot(B.a, B.a)
             if x.type == DISTANCE:
-                # Of points on lever arms.
+                # The points are on lever arms.
                 between = <const DistanceNumbers[T]*>c
                 translational = translational + dot(A.alpha, A.alpha)*dot(between.p_AP, between.p_AP) + (
                     dot(B.alpha, B.alpha)*dot(between.p_BQ, between.p_BQ)
@@ -122,7 +122,7 @@ cdef inline void calc_remainders(
 cdef inline bint leaves_much_in_all(
     const Model* model, const ConstraintGroups* groups, int times, ConstraintWork[T]* w
 ) noexcept nogil:
-    """Whether what remains is more than rounding: `right`, less what no force can change."""
+    """Whether the remainder, `right` without the part that no force can change, is more than rounding."""
     cdef T excess = <T>0.0
     cdef T size
     cdef int group, i, first, end, e
@@ -132,7 +132,7 @@ cdef inline bint leaves_much_in_all(
         keep_independent(
             groups.row_start[group + 1] - first, w.L + groups.L_start[group], w.rest + first, w.step + first
         )
-    # Levers join rotation and translation of a weld: one may round where the other is large.
+    # Levers couple rotation and translation of a weld: one may have rounding errors of the other, if that is large.
     for i in range(model.num_constraints):
         first = groups.place[i]
         end = first + num_equations_of(model.constraints[i].type)
@@ -161,7 +161,7 @@ cdef inline void respond(
     # Out:
     T* multipliers,                # (num_equations,) [N m, N]
 ) noexcept nogil:
-    """Add the multipliers that give what is missing, and their forces: both ways again, with nothing else in them."""
+    """Add the multipliers that correct the remainder, and their forces: both sweeps again, with these forces only."""
     cdef int farthest = groups.root[0]
     cdef int group = 0
     cdef int i
@@ -189,7 +189,7 @@ cdef inline void respond(
 cdef inline void respond_of_group(
     const Model* model, const ConstraintGroups* groups, int group, ConstraintWork[T]* w
 ) noexcept nogil:
-    """step: the multipliers while the root is at rest. What they do to it is added to the force on it."""
+    """step: the multipliers while the root is at rest. Their forces on it are added to the force on it."""
     cdef int root = groups.root[group]
     cdef int first = groups.row_start[group]
     cdef int m = groups.row_start[group + 1] - first
@@ -213,7 +213,7 @@ cdef inline void respond_of_group(
 cdef inline void carry_force(
     const Model* model, int i, const T* H_N, const Articulated[T]* work, ArticulatedDof[T]* dofs, ConstraintWork[T]* w
 ) noexcept nogil:
-    """Of a force on mobod i what its dofs get, and add the rest to the force on its parent."""
+    """Apply the force on mobod i to its dofs, and add the rest to the force on its parent."""
     cdef const MobodJoint* joint = &model.joints[i]
     cdef T* F = w.A + 6*i
     cdef T y
@@ -223,7 +223,7 @@ cdef inline void carry_force(
         add_force_on_dof(l == joint.v_start, y, &dofs[l], &w.du[l])
         y = -(y*dofs[l].D_inverse)
         if T is double:
-            if l == joint.v_start:  # U of which is that of the parent
+            if l == joint.v_start:  # its U is in the parent's frame
                 break
         add_to_columns(numbers(dofs[l].U), 1, 1, &y, F)
     if joint.parent != 0:
@@ -237,7 +237,7 @@ cdef inline void carry_response(
     const Model* model, int i, const T* H_N, const Articulated[T]* work, const ArticulatedDof[T]* dofs,
     ConstraintWork[T]* w
 ) noexcept nogil:
-    """A of mobod i: what its acceleration changes by. The forces that were there are done with."""
+    """A of mobod i: the change of its acceleration, in place of forces that are no longer needed."""
     cdef const MobodJoint* joint = &model.joints[i]
     cdef T* A = w.A + 6*i
     cdef T y, reaction

@@ -1,7 +1,7 @@
 """Rows of the equations of constraints, on the articulated bodies of forward dynamics.
 
-A column of Z is what a unit multiplier leaves at each dof after those outboard have given way: one sweep from either
-frame to the mobod that its group hangs on, and K is the force that arrives there. Rows are in units in which the sweeps
+A column of Z holds the force of a unit multiplier that remains at each dof after those outboard have given way: one
+sweep from either frame to the root of its group; K is the force that arrives there. Rows are scaled so that the sweeps
 from both frames alone give entries of size one.
 
 J. Carpentier, R. Budhiraja, N. Mansard, "Proximal and Sparse Resolution of Constrained Dynamic Equations", RSS 2021,
@@ -23,9 +23,9 @@ from mbt._core.scalars cimport T, select_lt, sqrt_
 
 cdef extern from *:
     """
-    // Levers shorter than 1e-6 m count little: what they add is lost in the rounding of others.
+    // Levers shorter than 1e-6 m count little: their terms are lost in the rounding of others.
     static constexpr double kSquaredLever = 1e-12;
-    // More than all that rows leave.
+    // More than any remainder of a row.
     static constexpr double kMuch = 1e300;
     """
     const double SQUARED_LEVER "kSquaredLever"
@@ -35,7 +35,7 @@ cdef extern from *:
 cdef enum:
     MAX_EQUATIONS = 6
     STRIDE = 8    # of columns, a multiple of what fits into a register
-    # Rows of one unit.
+    # Rows with the same unit.
     OF_DOFS = 0
     OF_ROTATION = 1
     OF_TRANSLATION = 2
@@ -45,7 +45,7 @@ cdef inline void set_rows(
     # Topology:
     const Model* model,
     const Constraint* x,
-    int root,                      # the mobod that the group hangs on
+    int root,                      # the mobod that carries the group
     Py_ssize_t m,                  # equations of the group
     # Parameters:
     const Parameters[T]* p,
@@ -109,7 +109,7 @@ cdef inline void set_rows(
 
 
 cdef inline int common_mobod(const Model* model, int a, int b) noexcept nogil:
-    """The last that carries both."""
+    """The outermost mobod that carries both."""
     while a != b:
         if a > b:
             a = model.joints[a].parent
@@ -123,9 +123,9 @@ cdef inline void sweep(
     const Model* model,
     const Constraint* x,
     int i,                         # the mobod it begins at
-    int dof,                       # of a coupler the dof it begins at; else -1
+    int dof,                       # for a coupler, the dof it begins at; else -1
     # In:
-    T unit,                        # what a multiplier of one is there
+    T unit,                        # force of a unit multiplier there
     const Mat3[T]& axes,           # [1]            columns, in World
     const Vec3[T]& u,              # [1]            in World
     const Vec3[T]& p_WP,           # [m]            where forces act
@@ -139,11 +139,11 @@ cdef inline void sweep(
     const Py_ssize_t* Z_start,     # (num_mobods,)
     # Out:
     T* size,                       # (2,)           [1/kg]  of the diagonal of Lambda, rotational rows of six first
-    T* between,                    # (3,)           [SI]  of dofs outboard of `meet` squares of y, as in size; sum of D
+    T* between,                    # (3,)           [SI]  dofs outboard of `meet`: squares of y, as in size; sum of D
     T* Z,                          # (dofs of the group, m) [N m, N]  from the column of the first equation on
     T* K,                          # (n, 8)         [N m, N]  NULL of World
 ) noexcept nogil:
-    """Add what unit multipliers at one end of a constraint leave at the dofs inboard of it, and at the root."""
+    """Add the forces of unit multipliers at one end of a constraint that remain at the dofs inboard and at the root."""
     cdef T[MAX_EQUATIONS*STRIDE] F
     cdef T[STRIDE] y
     cdef const MobodJoint* joint
@@ -166,7 +166,7 @@ cdef inline void sweep(
                 Z + Z_start[i] + (l - joint.v_start)*m
             )
             if T is double:
-                # U of the first dof is that of the parent, see forward_dynamics_in_parents.
+                # U of the first dof is in the parent's frame, see forward_dynamics_in_parents.
                 if l > joint.v_start:
                     give_way(&dofs[l], width, y, F)
             else:
@@ -201,7 +201,7 @@ cdef inline void add_row(
     T* between,                    # (3,)           [SI]  or NULL
     T* Z,                          # (num_equations,) [N m, N]  from the column of the first equation on
 ) noexcept nogil:
-    """Of one dof."""
+    """Add the row of one dof."""
     # One, or zero where the dof is locked.
     cdef T moves = dof.D*dof.D_inverse
     cdef T square
@@ -249,7 +249,7 @@ cdef inline bint is_off(const Switches* switches, int constraint) noexcept nogil
 
 
 cdef inline int unit_of(const Constraint* x, int e) noexcept nogil:
-    """What an equation is between."""
+    """The unit of an equation, by what it constrains."""
     if x.type == COUPLER:
         return OF_DOFS
     return OF_ROTATION if x.type == WELD and e < 3 else OF_TRANSLATION
@@ -267,7 +267,7 @@ cdef inline void calc_Lambda(
     # Out:
     T* Lambda,                     # (m, m)         [1]  lower triangle
 ) noexcept nogil:
-    """Z D^-1 Z' in units of `scale`, from what acts through each mobod."""
+    """Z D^-1 Z' in units of `scale`, from the constraints that act through each mobod."""
     cdef int first = groups.row_start[group]
     cdef Py_ssize_t m = groups.row_start[group + 1] - first
     cdef const Constraint* x
@@ -323,7 +323,7 @@ cdef inline void add_constraint_forces(
     # Out:
     T* du,                         # (nv,)          [rad/s^2, m/s^2]  their part of u / D, or NULL
 ) noexcept nogil:
-    """u += Z' lambda; of doubles u / D, of the first dof of a joint."""
+    """u += Z' lambda; for doubles, u / D of the first dof of a joint."""
     cdef int first = groups.row_start[group]
     cdef Py_ssize_t m = groups.row_start[group + 1] - first
     cdef const Constraint* x

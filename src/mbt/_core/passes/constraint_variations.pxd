@@ -1,7 +1,7 @@
-"""One constraint while a dof moves: what its equations, their rates and accelerations change by.
+"""Changes of the equations of one constraint, their rates and accelerations, while a dof moves.
 
 A constraint depends on how B moves in A: only on the dofs that move one of the two. Seen from A, about the point C of B
-that the force acts at, with s = 1 where dof j moves B and -1 where it moves A,
+at which the force acts, with s = 1 where dof j moves B and -1 where it moves A,
 
     C moves by s S_j,   V = V_B - V_A changes by s (S_j × V_B + P_j),
     A = A_B - A_A - V_A × V_B by s (S_j × A_B + P_j × (V_A + V_B) + Q_j - V_A × (S_j × V_B)),
@@ -29,7 +29,7 @@ from mbt._core.scalars cimport T, sqrt_
 cdef inline void set_relative_pose(
     const Model* model, const Constraint* x, const Parameters[T]* p, const Moving[T]* moving, RelativeMotion[T]* motion
 ) noexcept nogil:
-    """R_WA, p_WC, and of a distance u and the length; of a weld the error."""
+    """R_WA, p_WC, and u and the length for a distance, or the error for a weld."""
     cdef const T* numbers_of = p.constraints + x.start
     cdef const DistanceNumbers[T]* c = <const DistanceNumbers[T]*>numbers_of
     cdef Pose[T] X_WA = frame_pose(model, x.a, p, moving)
@@ -118,7 +118,7 @@ cdef inline void calc_equation_rates(
     T* by_q,                       # (num_equations_of,) [rad/s^2, m/s^2] per [rad, m]
     T* by_v,                       # (num_equations_of,) [rad/s^2, m/s^2] per [rad/s, m/s]
 ) noexcept nogil:
-    """Along one dof, as if it moved B."""
+    """Rates along one dof, as if it moved B."""
     cdef Motion[T] P = at_C(column_at(P_of(columns, j)), mobod, motion)
     cdef Motion[T] Q = at_C(column_at(Q_of(columns, j)), mobod, motion)
     cdef Motion[T] W = at_C(column_at(W_of(columns, j)), mobod, motion)
@@ -148,13 +148,13 @@ cdef inline void calc_change_of_equations(
     T* change,                     # (num_equations_of,) [rad/s^2, m/s^2]
 ) noexcept nogil:
     """While B moves in A by S, and velocity and acceleration of this motion change by dV and dA: all about C."""
-    # Of the point of B that is at C: dv + w × S, da + alpha × S + dw × v + w × that.
+    # Changes at the point of B that is at C: v' = dv + w × S, a' = da + alpha × S + dw × v + w × v'.
     cdef Vec3[T] v = dV.v + cross(motion.V.w, S.v)
     cdef Vec3[T] a = dA.v + cross(motion.alpha, S.v) + cross(dV.w, motion.V.v) + cross(motion.V.w, v)
     cdef Vec3[T] angular, w, y
     cdef T rate, drate, length, across
     if x.type == DISTANCE:
-        # Of u'a + (v'v - (u'v)^2) / length, in which u changes by (S - u u'S) / length.
+        # Change of u'a + (v'v - (u'v)^2) / length, in which u changes by (S - u u'S) / length.
         rate = dot(motion.u, motion.V.v)
         length = dot(motion.u, S.v)
         drate = dot(motion.u, v) + (dot(motion.V.v, S.v) - rate*length)/motion.length

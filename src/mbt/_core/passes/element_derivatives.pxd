@@ -1,4 +1,4 @@
-"""What joint damping and the force elements add to the partial derivatives of inverse dynamics along each dof."""
+"""Terms of joint damping and force elements in the partial derivatives of inverse dynamics along each dof."""
 
 from mbt._core.algebra.derivative_columns cimport DerivativeColumns, P_of, S_of, column_at
 from mbt._core.algebra.records cimport Ends, Mobod, Moving
@@ -18,7 +18,7 @@ cdef inline void add_joint_force_derivatives(
     const Model* model,
     # Parameters:
     const T* damping,          # (nv,)         [N m s/rad, N s/m]
-    const T* constants,        # (all numbers of all force elements,)  [SI]
+    const T* constants,        # (all constants of all force elements,)  [SI]
     # In:
     const T* q,                # (nq,)         [rad, m]
     const T* v,                # (nv,)         [rad/s, m/s]
@@ -46,7 +46,7 @@ cdef inline void add_derivatives_between(
     # Topology:
     const Model* model,
     # Parameters:
-    const T* constants,        # (all numbers of all force elements,)  [SI]
+    const T* constants,        # (all constants of all force elements,)  [SI]
     const T* X_BF,             # (num_frames, 4, 4)  [1, m]
     const Mobod[T]* mobods,    # (num_mobods,)
     # In:
@@ -61,7 +61,7 @@ cdef inline void add_derivatives_between(
     T* dtau_dq,                # (nv, stride)        [N m, N] per [rad, m]
     T* dtau_dv,                # (nv, stride)        [N m, N] per [rad/s, m/s]
 ) noexcept nogil:
-    """The force F on C and -F on A do no work on what moves both: only dofs that move one of them take part.
+    """The force F on C and -F on A do no work on motion of both: only dofs that move one of them contribute.
 
     With y_j the change of F, A at rest, when C turns by S_j and its velocity changes by S_j × V_C + P_j:
     F changes by y_j along a dof that moves C, and by S_j × F - y_j along one that moves A.

@@ -1,6 +1,6 @@
-"""What the force elements do, gravity and joint damping included: forces, energies and powers, in the World kinematics.
+"""Forces, energies and powers of the force elements, gravity and joint damping included, from kinematics in World.
 
-`weightless` tells which bodies gravity spares, (num_bodies,); NULL when it spares none.
+`weightless` marks the bodies exempt from gravity, (num_bodies,); NULL if there are none.
 """
 
 from mbt._core.algebra.records cimport Ends
@@ -19,7 +19,7 @@ from mbt._core.scalars cimport T
 
 
 cdef inline int acts_on_bodies(const Model* model, const int* weightless) noexcept nogil:
-    """1 where a force is not one of dofs alone, nor gravity on all bodies."""
+    """1 if any force acts besides those on single dofs and gravity on all bodies."""
     return 1 if model.num_elements_between or weightless != NULL else 0
 
 
@@ -28,7 +28,7 @@ cdef inline void add_joint_forces(
     const Model* model,
     # Parameters:
     const T* damping,          # (nv,)  [N m s/rad, N s/m]
-    const T* constants,        # (all numbers of all force elements,)  [SI]
+    const T* constants,        # (all constants of all force elements,)  [SI]
     # In:
     const T* q,                # (nq,)  [rad, m]
     const T* v,                # (nv,)  [rad/s, m/s]
@@ -41,7 +41,7 @@ cdef inline void add_joint_forces(
     cdef const ForceElement* e
     cdef T force
     for k in range(model.num_velocities):
-        # No product with a sign: it would make floats of exact numbers.
+        # Not a product with a sign, which would turn exact numbers into floats.
         if subtract:
             tau[k] = tau[k] + damping[k]*v[k]
         else:
@@ -74,7 +74,7 @@ cdef inline void add_gravity_forces(
     # Out:
     T* F_Bo_W,                 # (num_bodies, 6)     [N m, N]  added to
 ) noexcept nogil:
-    """F_Bo_W += [p_BoBcm × m g; m g]; World weighs nothing."""
+    """F_Bo_W += [p_BoBcm × m g; m g]; World has no weight."""
     cdef int b
     cdef Vec3[T] weight, p_BoBcm_W
     cdef Force[T]* F
@@ -92,7 +92,7 @@ cdef inline void add_forces_between(
     # Topology:
     const Model* model,
     # Parameters:
-    const T* constants,        # (all numbers of all force elements,)  [SI]
+    const T* constants,        # (all constants of all force elements,)  [SI]
     const T* X_BF,             # (num_frames, 4, 4)  [1, m]
     # In:
     const T* X_WB,             # (num_bodies, 4, 4)  [1, m]
@@ -229,7 +229,7 @@ cdef inline T calc_element_power(
     # Topology:
     const ForceElement* e,
     # Parameters:
-    const T* constants,        # (all numbers of all force elements,)  [SI]
+    const T* constants,        # (all constants of all force elements,)  [SI]
     # In:
     const T* q,                # (nq,)  [rad, m]
     const T* v,                # (nv,)  [rad/s, m/s]

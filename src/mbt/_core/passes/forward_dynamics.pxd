@@ -1,6 +1,6 @@
 """Forward dynamics: articulated bodies in mobod frames, O(n), straight from q, v, tau to vdot.
 
-Each dof is taken out where it is. This form has the fewest operations: for scalars of which each operation counts.
+Each dof is eliminated in the frame of its mobod. This form has the fewest operations, for scalars with costly ones.
 
 R. Featherstone, "Rigid Body Dynamics Algorithms", Springer 2008, table 7.1.
 In NumPy: tests/support/textbook.py, forward_dynamics.
@@ -47,7 +47,7 @@ cdef inline void calc_forward_dynamics(
 cdef inline void take_out_joints(
     # Topology:
     const Model* model,
-    int first,                     # the mobod most outboard
+    int first,                     # the outermost mobod
     int end,                       # the one inboard of the last
     # Parameters:
     const T* reflected_inertia,    # (nv,)            [kg m^2, kg]
@@ -60,7 +60,7 @@ cdef inline void take_out_joints(
     # Out:
     ArticulatedDof[T]* dofs,       # (nv,)
 ) noexcept nogil:
-    """Tip to base: take out one dof after the other, hand the rest to the parent."""
+    """Tip to base: eliminate the dofs of each joint, and add the rest to the parent."""
     cdef int i
     cdef const MobodJoint* joint
     cdef Articulated[T]* x
@@ -81,7 +81,7 @@ cdef inline void take_out_joints(
 cdef inline void calc_accelerations(
     const Model* model, int first, int end, const T* H_N, const ArticulatedDof[T]* dofs, Articulated[T]* work, T* vdot
 ) noexcept nogil:
-    """Base to tip: of the mobods from `first` to before `end`."""
+    """Base to tip, for the mobods from `first` up to but not including `end`."""
     cdef int i, k
     cdef const MobodJoint* joint
     cdef Articulated[T]* x

@@ -1,8 +1,8 @@
-"""Forward dynamics of doubles: the first dof of each joint is taken out in the frame P of the parent.
+"""Forward dynamics of doubles: the first dof of each joint is eliminated in the frame P of the parent.
 
-Its 1 / D is needed only there, so the way of the articulated inertia into P, in rows of four, does not wait for it: the
-chain of operations from tip to base is shorter, and it is what a processor waits for with one state. From base to tip
-the acceleration of the mobod before stays in registers. (benchmarks/compare.py, forward dynamics.)
+Its 1 / D is needed only there, so moving the articulated inertia to P, in rows of four, does not wait for it: this
+shortens the chain of operations from tip to base, for which a processor waits with one state. From base to tip, the
+acceleration of the previous mobod stays in registers. (benchmarks/compare.py, forward dynamics.)
 
 R. Featherstone, "Rigid Body Dynamics Algorithms", Springer 2008, table 7.1.
 In NumPy: tests/support/textbook.py, forward_dynamics.
@@ -49,7 +49,7 @@ cdef inline void calc_forward_dynamics_in_parents(
 cdef inline void take_out_joints_in_parents(
     # Topology:
     const Model* model,
-    int first,                     # the mobod most outboard
+    int first,                     # the outermost mobod
     int end,                       # the one inboard of the last
     # Parameters:
     const T* reflected_inertia,    # (nv,)            [kg m^2, kg]
@@ -62,7 +62,7 @@ cdef inline void take_out_joints_in_parents(
     # Out:
     ArticulatedDof[T]* dofs,       # (nv,)
 ) noexcept nogil:
-    """Tip to base: take out one dof after the other, the first on the way to the parent."""
+    """Tip to base: eliminate the dofs of each joint, the first one on the way to the parent."""
     cdef int i
     cdef const MobodJoint* joint
     cdef Articulated[T]* x
@@ -73,18 +73,18 @@ cdef inline void take_out_joints_in_parents(
         calc_first_dof(joint, reflected_inertia, locked, H_N, tau, x, dofs)
         if joint.parent == 0:
             carry_dof_to_parent(x, &dofs[joint.v_start])
-        elif T is double:  # no other comes here: rows are of doubles
+        elif T is double:  # the only type here: rows hold doubles
             take_dof_to_parent(x, &dofs[joint.v_start], &work[joint.parent])
 
 
 cdef inline void calc_accelerations_in_parents(
     const Model* model, int first, int end, const T* H_N, const ArticulatedDof[T]* dofs, Articulated[T]* work, T* vdot
 ) noexcept nogil:
-    """Base to tip: of the mobods from `first` to before `end`."""
+    """Base to tip, for the mobods from `first` up to but not including `end`."""
     cdef int i, k
     cdef const MobodJoint* joint
     cdef Articulated[T]* x
-    cdef Motion[T] acc  # of the mobod before
+    cdef Motion[T] acc  # of the previous mobod
     for i in range(first, end):
         joint = &model.joints[i]
         x = &work[i]
@@ -102,7 +102,7 @@ cdef inline void calc_accelerations_in_parents(
 cdef inline void carry_first_dofs_to_parents(
     const Model* model, const Articulated[T]* work, ArticulatedDof[T]* dofs
 ) noexcept nogil:
-    """Bring the first dof of each joint to Po in P, where the other form has left it in N."""
+    """Move the first dof of each joint to Po in P, after the other form has left it in N."""
     cdef int i
     for i in range(1, model.num_mobods):
         carry_dof_to_parent(&work[i], &dofs[model.joints[i].v_start])

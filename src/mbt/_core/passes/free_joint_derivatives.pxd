@@ -1,6 +1,6 @@
 """The functions of `general_joint_derivatives` for floating and ball joints that are not reversed.
 
-Their velocities are angular about the axes e_k of F and, of floating joints, linear along them. With p the position of
+Their velocities are angular about the axes e_k of F and, for floating joints, linear along them. With p the position of
 Mo, S_k = [e_k; p × e_k] where k is angular, and S_k = [0; e_k], which moves Mo, where it is linear. So
 D(r, x) = [0; u_r × w_x], with u_r the velocity of Mo for r, and w_x the angular velocity for x.
 """

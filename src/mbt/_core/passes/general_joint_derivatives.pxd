@@ -1,16 +1,16 @@
-"""What derivatives of inverse dynamics need of joints with several axes, or axes that depend on q.
+"""Terms of derivatives of inverse dynamics for joints with several axes, or with axes that depend on q.
 
-Axes S_k of a joint change along its own dofs j by D_jk, its parent at rest. All that is needed is sums of these,
-D(r, x) = sum of D_jk r_j x_k, as D(v, v), or of one dof D(1_j, v). Declared axes [e; u] at Mo change by [de; du] in F,
-and Mo moves by u_r = sum of u_j r_j, so that about O
+Axes S_k of a joint change along its own dofs j by D_jk, its parent at rest. Only sums of these are needed,
+D(r, x) = sum of D_jk r_j x_k, such as D(v, v), or D(1_j, v) for one dof. Declared axes [e; u] at Mo change by [de; du]
+in F, and Mo moves by u_r = sum of u_j r_j, so that about O
 
     D(r, x) = [de; du + p_OM × de + u_r × e_x]
 
 with de, du the change of H_FM x at the rate r of q. A reversed mobilizer turns F instead: the same with a minus, and
 S_r × S_x before it.
 
-Joints that move freely are in `free_joint_derivatives`, of doubles alone: code of other scalars is large. Notation and
-sources are those of `inverse_dynamics_derivatives.pxd`.
+Free joints are in `free_joint_derivatives`, for doubles only: code for other scalars is large. Notation and sources are
+those of `inverse_dynamics_derivatives.pxd`.
 """
 
 from mbt._core.algebra.derivative_columns cimport DerivativeColumns, P_of, Q_of, S_of, W_of, column_at, put_column
@@ -27,7 +27,7 @@ from mbt._core.scalars cimport Lanes, T
 
 
 cdef extern from *:
-    bint likely(bint) noexcept nogil  # then what the others need is compiled for size
+    bint likely(bint) noexcept nogil  # then the code of the other case is compiled for size
 
 
 cdef inline Motion[T] calc_axis(const MobodJoint* joint, const Moving[T]* x) noexcept nogil:
@@ -149,7 +149,7 @@ cdef inline Motion[T] calc_change_in_F(
     const T* r,                    # (joint.nv,)       [rad, m]
     const T* x,                    # (joint.nv,)       [1]
 ) noexcept nogil:
-    """Of H_FM x at the rate r of q."""
+    """The change of H_FM x at the rate r of q."""
     cdef T[36] dH
     calc_Hdot_FM(joint.type, c, q + joint.q_start, r, dH)
     return total(joint.nv, dH, x)
@@ -228,7 +228,7 @@ cdef inline Motion[T] calc_bias_change_in_F(
     const T* v,                    # (joint.nv,)       [rad/s, m/s]
     int j,
 ) noexcept nogil:
-    """Of [e; u - e × p] at Fo, the declared axes, twice along the joint; u_l moves Mo.
+    """Second change of [e; u - e × p] at Fo, the declared axes, along the joint; u_l moves Mo.
 
     d_j (sum of v_l v_k d_l [e_k; u_k - e_k × p]) at Mo is
         [dde; ddu - de_v × u_j - d_j e_v × u_v - e_v × d_j u_v]

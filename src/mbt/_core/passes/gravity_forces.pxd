@@ -1,6 +1,6 @@
 """Generalized forces of gravity: composite weights in mobod frames, O(n), straight from q to tau_g.
 
-What is left of recursive Newton-Euler (R. Featherstone, "Rigid Body Dynamics Algorithms", Springer 2008, table 5.1)
+Recursive Newton-Euler (R. Featherstone, "Rigid Body Dynamics Algorithms", Springer 2008, table 5.1), reduced to a tree
 at rest.
 In NumPy: tests/support/textbook.py, gravity_forces.
 """
@@ -28,7 +28,7 @@ cdef inline void calc_gravity_generalized_forces(
     # Out:
     T* tau_g,                      # (nv,)            [N m, N]
 ) noexcept nogil:
-    """tau_g = H' [h × g; m g], with m and h those of all outboard. A third of inverse dynamics at rest."""
+    """tau_g = H' [h × g; m g], with m and h of all outboard. A third of the work of inverse dynamics."""
     sincos_of_angles(q, model.angles, model.num_angles, sin_q, cos_q)
     carry_gravity(model, mobods, gravity, q, sin_q, cos_q, work, H_N)
     sum_weights(model, H_N, work, tau_g)

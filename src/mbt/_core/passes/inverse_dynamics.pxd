@@ -91,7 +91,7 @@ cdef inline void calc_bias_acceleration(
     # Out:
     T* A_WP,                       # (6,)                [rad/s^2, m/s^2]
 ) noexcept nogil:
-    """Acceleration of a body with the origin at P, in World, with vdot = 0: all but `a` is as in the bias term."""
+    """Acceleration of a body at its point P, in World, with vdot = 0 and, unlike in the bias term, no gravity."""
     cdef int i, k
     cdef Mat3[T] R_WB = pose_at(X_WB + 16*node).R
     cdef Mat3[T] R_BN = transpose(X_NB[node].R)

@@ -1,6 +1,6 @@
 """Partial derivatives of inverse dynamics along each dof, O(n depth), in World about one point.
 
-Along dof j everything outboard of its joint J turns with S_j, and what is not rigid motion starts at J:
+Along dof j, everything outboard of its joint J moves rigidly with S_j, except for changes that start at J:
 
     V changes by S_j × V + P_j,   A by S_j × A + P_j × V + Q_j,   and with v_j: V by S_j, A by S_j × V + W_j
 
@@ -9,7 +9,7 @@ so that with composites I, B, F of a mobod and all outboard of it, for dofs k an
     dtau_k/dq_j = S_k' (I Q_j + B P_j)                           of K, J inboard of K
     dtau_k/dq_j = S_k' (I Q_j + B P_j + S_j × F)                 of J, J outboard of K
     dtau_k/dq_j = S_k' (I Q_j + B P_j + S_j × F) + D_jk' F       K = J, D_jk the change of S_k along dof j
-    dtau_k/dv_j = S_k' (B S_j + I W_j)                           of the one that is outboard
+    dtau_k/dv_j = S_k' (B S_j + I W_j)                           of K or J, whichever is outboard
 
 With one dof D = 0, P = dS/dt, Q = A × S + V × P. The point O is fixed in World, where the node origin of the
 base mobod of each tree is now.
@@ -129,7 +129,7 @@ cdef inline void calc_bodies(
     # Out:
     DerivativeColumns[T]* columns,  # V, A, I, B, F
 ) noexcept nogil:
-    """V, A, and I, B, F of each mobod alone. Of doubles all columns are computed, whether first of a mobod or not."""
+    """V, A, and I, B, F of each mobod alone. For doubles in all columns, not only the first of a mobod."""
     cdef int i, k
     if T is double:
         for i in range(count_registers(model, columns)):
@@ -152,7 +152,7 @@ cdef inline void add_external_forces(
     # Out:
     DerivativeColumns[T]* columns,  # F, G
 ) noexcept nogil:
-    """Take forces that are constant in World off F. Gravity is one of them where it spares some bodies."""
+    """Subtract forces that are constant in World from F. Gravity is one of them if some bodies are exempt."""
     cdef int b, i, m
     cdef Force[T] F
     cdef Vec3[T] p_OB, c
@@ -179,7 +179,7 @@ cdef inline void add_external_forces(
 cdef inline void add_external_force(
     const Force[T]& external, const Vec3[T]& p, int k, DerivativeColumns[T]* columns
 ) noexcept nogil:
-    """F -= [t + p × f; f]. That does not turn along a dof: S × F + [G e; e × f] is left, G e = e × t + p × (e × f)."""
+    """F -= [t + p × f; f]. It does not turn along a dof: S × F + [G e; e × f] remains, G e = e × t + p × (e × f)."""
     cdef T* G_and_f = G_of(columns, k)
     cdef Force[T] F
     cdef Mat3[T] G
@@ -197,7 +197,7 @@ cdef inline void add_external_force(
 
 
 cdef inline void sum_composites(const Model* model, int count, DerivativeColumns[T]* columns) noexcept nogil:
-    """Add what is outboard, then give each dof the composite of its mobod."""
+    """Sum composites from tip to base, then copy that of each mobod to its further dofs."""
     cdef int i, k
     cdef const MobodJoint* joint
     for i in range(model.num_mobods - 1, 0, -1):
@@ -262,7 +262,7 @@ cdef inline void calc_rows(
     T* dtau_dq,                    # (nv, stride)  [N m, N] per [rad, m]
     T* dtau_dv,                    # (nv, stride)  [N m, N] per [rad/s, m/s]
     T* M,                          # (nv, stride)  [kg m^2, kg m, kg]  or NULL
-    bint sparse,                   # what topology knows is left as it is: zeros, and M below the diagonal
+    bint sparse,                   # entries that follow from topology are not written: zeros, and M below the diagonal
 ) noexcept nogil:
     cdef int i, k, end, head, mobod, start
     cdef int nv = model.num_velocities
@@ -276,7 +276,7 @@ cdef inline void calc_rows(
     cdef T* M_k = M
     cdef Force[T] F
     if T is double:
-        if has_branches(model):  # at once: row by row takes longer
+        if has_branches(model):  # all at once: row by row takes longer
             clear_entries(0, nv*stride, dtau_dq, dtau_dv, M)
     for i in range(1, model.num_mobods):
         joint = &model.joints[i]
@@ -317,12 +317,12 @@ cdef inline void calc_rows(
 
 
 cdef inline bint has_branches(const Model* model) noexcept nogil:
-    """Whether the mobods are anything but one chain: then the run of the last one does not begin at dof 0."""
+    """Whether the mobods are not a single chain: then the run of the last one does not begin at dof 0."""
     return model.joints[model.joints[model.num_mobods - 1].run].v_start != 0
 
 
 cdef inline void set_sparse_places(const Model* model, int zero, int* places) noexcept nogil:
-    """Where each entry of the three matrices, (3, nv, nv), is among those of `calc_rows`; `zero`: where a zero is."""
+    """The place of each entry of the three matrices, (3, nv, nv), in those of `calc_rows`; `zero`: that of a zero."""
     cdef int nv = model.num_velocities
     cdef int size = nv*nv
     cdef int k, l, end
@@ -346,7 +346,7 @@ cdef inline void set_sparse_places(const Model* model, int zero, int* places) no
 
 
 cdef inline void clear_entries(Py_ssize_t start, Py_ssize_t end, T* dq, T* dv, T* M) noexcept nogil:
-    """Of the three matrices, or of a row of each; `M` may be NULL."""
+    """Clear entries of the three matrices, or of a row of each; `M` may be NULL."""
     set_zero(dq + start, end - start)
     set_zero(dv + start, end - start)
     if M != NULL:
@@ -378,7 +378,7 @@ cdef inline void calc_inverse_dynamics_derivatives(
     T* M,                          # (nv, stride)     [kg m^2, kg m, kg]  or NULL
     bint sparse,                   # see calc_rows
 ) noexcept nogil:
-    """Of M vdot + C v - tau_g - J' F_Bo_W."""
+    """Derivatives of M vdot + C v - tau_g - J' F_Bo_W."""
     cdef int k
     cdef bint with_external = F_Bo_W != NULL or weightless != NULL
     calc_motions(model, p.mobods, gravity, q, v, vdot, H_N, sin_q, cos_q, moving, columns)

@@ -1,8 +1,8 @@
-"""Inverse dynamics of doubles: that of `inverse_dynamics`, with each vector of three in one register.
+"""Inverse dynamics of doubles: the algorithm of `inverse_dynamics`, with each vector of three in one register.
 
-What a mobod needs of the one before stays in registers: a chain waits for no memory. The way out computes only what the
-next mobod needs. The force on a body is computed on the way back, while the processor waits for the sum of those
-outboard. Where a row of four takes two registers this is 3 % slower for chains than one number at a time, and not used.
+The data that a mobod needs from the previous one stay in registers: a chain waits for no memory. The outward sweep
+computes only these data; the inward one the force on a body, while the processor waits for the sum of those outboard.
+Where a row of four takes two registers, this is 3 % slower for chains than one number at a time, so not used.
 (benchmarks/compare.py, inverse dynamics of chain30.)
 """
 
@@ -55,7 +55,7 @@ cdef inline void calc_inverse_dynamics_in_rows(
 
     sincos_of_angles(q, model.angles, model.num_angles, sin_q, cos_q)
 
-    if T is double:  # no other comes here: rows are of doubles
+    if T is double:  # the only type here: rows hold doubles
         # Base to tip: a parent always has a smaller index than its child.
         load_motion(&work[0], &motion)
         for i in range(1, model.num_mobods):

@@ -38,7 +38,7 @@ cdef inline void calc_frame_jacobian(
     # Out:
     T* J,                          # (6, nv)             [1, m]
 ) noexcept nogil:
-    """V_WP = J v, straight from q. Only what is inboard of the frame is computed."""
+    """V_WP = J v, straight from q, along the path to the frame only."""
     cdef int node = model.frame_node[frame]
     cdef int first = find_path(model, node, path)
     cdef T[3] p_BoP_B, p_NoP_N, p_WoP
@@ -52,7 +52,7 @@ cdef inline void calc_frame_jacobian(
     add_to(numbers(X_NB[node].p), 3, p_NoP_N)
     locate(model.mobod[node], X_WN, p_NoP_N, p_WoP)
 
-    # Columns of what is not on the way.
+    # Columns of mobods that are not on the path.
     if model.num_bodies - first < model.num_mobods - 1:
         set_zero(J, 6*model.num_velocities)
     for k in range(first, model.num_bodies):
@@ -122,7 +122,7 @@ cdef inline void set_other_columns(
     # Out:
     T* J,                          # (6, nv)             [1, m]  columns of mobod i
 ) noexcept nogil:
-    """The same of what is not revolute about z."""
+    """The same for joints that are not revolute about z."""
     cdef const MobodJoint* joint = &model.joints[i]
     cdef const T* X = X_WN + 16*i
     cdef const T* X_WP = X_WN + 16*joint.parent if joint.parent != 0 else <const T*>NULL

@@ -15,7 +15,7 @@ from mbt._core.scalars cimport T
 cdef inline void add_jacobian_rate(
     # Topology:
     const Model* model,
-    int node,              # body that carries the point, or the one that it is measured in
+    int node,              # body that carries the point, or body of reference
     # Parameters:
     const T* X_BF,         # (num_frames, 4, 4)  [1, m]
     # In:

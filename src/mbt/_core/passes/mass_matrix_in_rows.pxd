@@ -1,10 +1,10 @@
 """Mass matrix of one state of doubles: the algorithm of `mass_matrix`, with each vector of three in one register.
 
 The composite inertia stays in registers from a mobod to its parent. Momenta are columns, four dofs in a block: `F` has
-those of the current branch, and `left` keeps them until all branches of a mobod are there. Blocks are not of eight dofs
+those of the current branch, and `left` keeps them until all branches of a mobod are done. Blocks are not of eight dofs
 because some processors slow down when they use registers of 512 bits (see `scalars/angles.hpp`).
 
-Mass matrices of arms take 20 to 30 % less time than one number at a time, of Solo 12 and H1 20 %
+Mass matrices of arms take 20 to 30 % less time than with one number at a time, those of Solo 12 and H1 20 %
 (benchmarks/compare.py, mass matrix).
 """
 
@@ -22,7 +22,7 @@ from mbt._core.scalars cimport mirror_upper, sincos_of_angles
 
 
 cdef inline Py_ssize_t count_momenta(const Model* model) noexcept nogil:
-    """Doubles of a block for every four dofs."""
+    """Number of doubles in blocks of four dofs each."""
     return 24*((model.num_velocities + 3)//4)
 
 
@@ -51,7 +51,7 @@ cdef inline void calc_mass_matrix_in_rows(
     cdef InertiaRows I = InertiaRows()
     cdef int child_start = 0  # the first dof of the first child
     cdef int child_end = 0    # the end of those outboard of it
-    cdef int parent = 0       # of the mobod before
+    cdef int parent = 0       # of the previous mobod
     cdef bint is_tip
     cdef int i, k
 

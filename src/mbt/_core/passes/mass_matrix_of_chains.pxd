@@ -1,8 +1,8 @@
 """Mass matrix of trees with long branches, of doubles: composite rigid bodies with axes in World, O(n depth).
 
-Composite inertias are about the origins of their mobods. Momenta and motion axes are about one point for all that is
-outboard of a base mobod, its origin O: each entry is one product of six numbers, where `mass_matrix_in_rows` carries
-six numbers from mobod to mobod. For short branches it is slower, because axes are rotated to World
+Composite inertias are about the origins of their mobods. Momenta and motion axes of all mobods outboard of a base mobod
+are about its origin O: each entry is one product of six numbers, where `mass_matrix_in_rows` carries six numbers from
+mobod to mobod. For short branches it is slower, because axes are rotated to World
 (benchmarks/compare.py, mass matrix of chain30 and chain100).
 
 R. Featherstone, "Rigid Body Dynamics Algorithms", Springer 2008, section 6.2, in other frames.
@@ -24,7 +24,7 @@ from mbt._core.scalars cimport (
 
 
 cdef inline Py_ssize_t stride_of_axes(const Model* model) noexcept nogil:
-    """Columns of H: whole vectors, and room for one behind the last."""
+    """Columns of H: whole vectors, and room for one after the last."""
     return (model.num_velocities + 7)//8*8 + 8
 
 
@@ -42,7 +42,7 @@ cdef inline void calc_mass_matrix_of_chains(
     double* H,                     # (6, stride)         [1, m]
     double* X_ON,                  # (num_mobods, 4, 4)  [1, m]
     double* sums,                  # (num_mobods, 5, 4)  [kg m^2, kg m, kg]  with all children but the first
-    double* F,                     # (nv, 6)             [kg m^2, kg m, kg]  and two numbers more
+    double* F,                     # (nv, 6)             [kg m^2, kg m, kg]  and two more entries
     # Out:
     double* M,                     # (nv, nv)            [kg m^2, kg m, kg]
 ) noexcept nogil:
@@ -78,7 +78,7 @@ cdef inline void calc_poses_from_base(
     # Out:
     double* X_ON,                  # (num_mobods, 4, 4)  [1, m]
 ) noexcept nogil:
-    """Poses of mobod frames in World, but from the origin of the base mobod: wherever that is."""
+    """Poses of mobod frames, with axes of World and positions from the origin of the base mobod, wherever that is."""
     cdef PoseRows X = PoseRows()
     cdef int i
     for i in range(1, model.num_mobods):
@@ -142,9 +142,9 @@ cdef inline void calc_momenta(
     # Work:
     double* sums,                  # (num_mobods, 5, 4)  [kg m^2, kg m, kg]  with all children but the first
     # Out:
-    double* F,                     # (nv, 6)             [kg m^2, kg m, kg]  and two numbers more
+    double* F,                     # (nv, 6)             [kg m^2, kg m, kg]  and two more entries
 ) noexcept nogil:
-    """Tip to base: a composite is in registers as long as each mobod is the parent of the one before.
+    """Tip to base: a composite stays in registers as long as each mobod is the parent of the previous one.
 
     The momenta of a dof are written after those of the next one: four numbers of its torque, then all six.
     """
@@ -152,7 +152,7 @@ cdef inline void calc_momenta(
     cdef InertiaRows I = InertiaRows()
     cdef double[3] w
     cdef double[4] h
-    cdef int parent = 0    # of the mobod before
+    cdef int parent = 0    # of the previous mobod
     cdef int i, j, k
     for i in range(model.num_mobods - 1, 0, -1):
         joint = &model.joints[i]
@@ -214,7 +214,7 @@ cdef inline void set_row(
     # Out:
     double* M,                     # (nv, nv)     [kg m^2, kg m, kg]  row k, up to the diagonal
 ) noexcept nogil:
-    """Row k of the dofs of mobod i: mobods that follow each other have theirs in a row, others are zero."""
+    """Row k of the dofs of mobod i: entries of consecutive mobods are contiguous, others are zero."""
     cdef double* row = M + model.num_velocities*<Py_ssize_t>k
     cdef int end = k + 1
     cdef int start

@@ -59,7 +59,7 @@ cdef inline void calc_momentum_about_world_origin(
 cdef inline RigidInertia[T] inertia_in_world(
     T mass, const T* p_BoBcm_B, const T* I_BBo_B, const T* X_WB
 ) noexcept nogil:
-    """About Bo."""
+    """Inertia of a body about Bo."""
     return rotated(pose_at(X_WB).R, inertia_of_body(mass, p_BoBcm_B, I_BBo_B))
 
 
@@ -105,7 +105,7 @@ cdef inline void calc_composite_inertia(
     T* moment,             # (3,)                [kg m]  sum of m p_FoBcm_F
     T* inertia,            # (6,)                [kg m^2]  about Fo in F: xx xy xz yy yz zz
 ) noexcept nogil:
-    """One rigid inertia of all bodies as they are posed."""
+    """The inertia of all bodies in their present poses, as one rigid body."""
     cdef int b
     cdef T[16] X_FB
     cdef Pose[T] X

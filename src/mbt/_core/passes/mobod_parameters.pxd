@@ -1,4 +1,4 @@
-"""From the parameters of a Context to what the kernels read: frame poses, and mobod frames with their inertia."""
+"""Parameters that kernels read, from those of a Context: frame poses, and mobod frames with their inertia."""
 
 from mbt._core.algebra.records cimport Mobod, Pose
 from mbt._core.algebra.spatial cimport (
@@ -51,7 +51,7 @@ cdef inline void calc_mobod_frames(
     Mobod[T]* mobods,        # (num_mobods,)       their X_PF
     Pose[T]* X_NB,           # (num_bodies,)
 ) noexcept nogil:
-    """Let welded bodies ride on their mobod, and turn every one-dof axis into z."""
+    """Fix welded bodies to their mobod, and turn every one-dof axis into z."""
     cdef int b, i, j
     cdef T[16] X_MB, X_NP, X_NF, X_FM, X_NM, X
     cdef T[9] R
@@ -117,7 +117,7 @@ cdef inline void calc_mobod_inertias(
     # Out:
     Mobod[T]* mobods,        # (num_mobods,)    mass, h and inertia
 ) noexcept nogil:
-    """Fold the inertia of welded bodies into that of the mobod they ride on."""
+    """Add the inertia of welded bodies to that of their mobod."""
     cdef int b, j
     for j in range(model.num_mobods):
         mobods[j].I.mass = <T>0.0

@@ -25,7 +25,7 @@ cdef inline void calc_momentum_matrix(
     const T* H_PB_W,       # (nv, 6)             [1, m]
     const T* p_WP,         # (3,)                [m]  the point
     # Work:
-    T* composites,         # (num_bodies, 10)    [kg, kg m, kg m^2]  of what a body carries, about Bo in World
+    T* composites,         # (num_bodies, 10)    [kg, kg m, kg m^2]  of all that a body carries, about Bo in World
     # Out:
     T* A_P,                # (6, nv)             [kg m^2, kg m, kg]  angular momentum about P, linear momentum
 ) noexcept nogil:
@@ -36,7 +36,7 @@ cdef inline void calc_momentum_matrix(
     cdef Force[T] L
     cdef Vec3[T] p_WBo
 
-    # Each body for itself, turned into World and not moved.
+    # Each body alone, turned into World and not moved.
     set_zero(composites, 10)
     for b in range(1, model.num_bodies):
         of_bodies[b] = rotated(pose_at(X_WB + 16*b).R, inertia_of_body(mass[b], p_BoBcm_B + 3*b, I_BBo_B + 6*b))

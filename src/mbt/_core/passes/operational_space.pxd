@@ -1,9 +1,9 @@
-"""How a frame gives way to forces: the inverse inertia of operational space, on the path of the frame alone.
+"""Response of a frame to forces: the inverse inertia of operational space, on the path of the frame alone.
 
     J M^-1 J' = Y' D^-1 Y
 
-A row of Y is what unit forces at the frame leave at a dof after those outboard have given way: one sweep to World on
-the articulated bodies that forward dynamics leaves in memory, O(depth).
+A row of Y holds the forces of unit forces at the frame that remain at a dof after those outboard have given way: one
+sweep to World on the articulated bodies that forward dynamics leaves in memory, O(depth).
 
 K. Kreutz-Delgado, A. Jain, G. Rodriguez, "Recursive Formulation of Operational Space Control", IJRR 11 (1992).
 """
@@ -36,7 +36,7 @@ cdef inline void calc_inverse_inertia_of_frame(
     # Out:
     T* A,                          # (6, 6)              [1/(kg m^2), 1/(kg m), 1/kg]
 ) noexcept nogil:
-    """Accelerations of frame F to unit moments and forces at its origin, all along the axes of E, from rest."""
+    """Accelerations of frame F from rest by unit moments and forces at its origin, all along the axes of E."""
     cdef T[6*STRIDE] F
     cdef T[STRIDE] y
     cdef const MobodJoint* joint
@@ -54,7 +54,7 @@ cdef inline void calc_inverse_inertia_of_frame(
                 for k in range(j + 1):
                     A[6*j + k] = A[6*j + k] + y[j]*y[k]*dofs[l].D_inverse
             if T is double:
-                # U of the first dof is that of the parent, see forward_dynamics_in_parents.
+                # U of the first dof is in the parent's frame, see forward_dynamics_in_parents.
                 if l > joint.v_start:
                     give_way(&dofs[l], STRIDE, y, F)
             else:

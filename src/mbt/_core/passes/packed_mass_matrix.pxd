@@ -1,11 +1,11 @@
-"""Mass matrix of batches, without what topology knows: composite rigid bodies, O(n depth).
+"""Mass matrix of batches, without entries that follow from topology: composite rigid bodies, O(n depth).
 
 Only entries of the upper triangle whose dofs are outboard of each other are computed and kept, packed: column k has
-dofs k, k - 1, .. of its own joint, then those of each joint inboard, one column behind the other. Composite inertias,
-and the momentum of each dof, are in the frame of its mobod, where what a joint makes zero is zero. Then the momentum is
-turned once, to axes that all of a tree share, and goes inboard in registers, about the origin of one mobod after the
-other: a cross product and a projection for each entry, where `mass_matrix` turns six numbers. The axes B are those of
-the base mobod or, where it is free, of its frame F: its motion axes are those of F.
+dofs k, k - 1, .. of its own joint, then those of each joint inboard, one column after the other. Composite inertias,
+and the momentum of each dof, are in the frame of its mobod, where the joint makes many entries zero. Then the momentum
+is turned once, to axes shared by the whole tree, and moved inboard in registers, about the origin of one mobod after
+the other: a cross product and a projection for each entry, where `mass_matrix` turns six numbers. The axes B are those
+of the base mobod or, where it is free, of its frame F: its motion axes are those of F.
 
 R. Featherstone, "Rigid Body Dynamics Algorithms", Springer 2008, section 6.2, in other frames.
 In NumPy: tests/support/textbook.py, mass_matrix.
@@ -22,7 +22,7 @@ from mbt._core.scalars cimport T, sincos_of_angles
 
 
 cdef inline void set_packed_places(const Model* model, int zero, int* places) noexcept nogil:
-    """Where in the packed matrix each entry of the whole one is, (nv, nv); `zero`: where a zero is."""
+    """The place in the packed matrix of each entry of the whole one, (nv, nv); `zero`: that of a zero."""
     cdef Py_ssize_t nv = model.num_velocities
     cdef const MobodJoint* joint
     cdef int place = 0
@@ -130,14 +130,14 @@ cdef inline void turn_joint(
 cdef inline const RigidInertia[T]* composite_of(
     const MobodJoint* joint, const Mobod[T]* mobod, const Composite[T]* x
 ) noexcept nogil:
-    """Of the mobod and all outboard of it: its own where nothing is."""
+    """The inertia of the mobod and all outboard of it: its own if nothing is outboard."""
     return &mobod.I if joint.v_end == joint.v_start + joint.nv else &x.I
 
 
 cdef inline void add_composite_to_parent(
     const Model* model, int i, const Mobod[T]* mobods, const RigidInertia[T]* I, Composite[T]* work
 ) noexcept nogil:
-    """The last of the children is the first to come: it adds to what the mobod itself has."""
+    """The last child comes first: it adds to the inertia of the mobod itself, the others to the sum so far."""
     cdef const MobodJoint* joint = &model.joints[i]
     cdef const MobodJoint* parent = &model.joints[joint.parent]
     cdef const Pose[T]* X_PN = &work[i].X_PN
@@ -146,7 +146,7 @@ cdef inline void add_composite_to_parent(
     cdef RigidInertia[T] sum
     cdef Vec3[T] h
     if parent.parent == 0 and parent.kind != GENERAL:
-        # A base on one dof needs no more than what that moves.
+        # For a base with one dof, the inertia about its axis is enough.
         h = X_PN.R*I.h
         to.J.zz = (
             others.J.zz + dot(I.J*X_PN.R.z, X_PN.R.z)

@@ -1,4 +1,4 @@
-"""What is inboard of one frame: its pose, and those of the mobods on the way to it."""
+"""Along the path to one frame: its pose, and those of the mobods on the way."""
 
 from mbt._core.algebra.records cimport Mobod, Pose
 from mbt._core.algebra.spatial cimport multiply_poses4
@@ -94,7 +94,7 @@ cdef inline void calc_poses_on_path_in_rows(
     # Out:
     T* X_WN,                       # (num_mobods, 4, 4)  [1, m]
 ) noexcept nogil:
-    """Of doubles: the pose of the mobod before is in registers."""
+    """For doubles, with the pose of the previous mobod in registers."""
     cdef PoseRows X = PoseRows()
     cdef int k
     if T is double:
@@ -106,7 +106,7 @@ cdef inline void calc_poses_on_path_in_rows(
 cdef inline void calc_sines_on_path(
     const Model* model, const int* path, int n, const T* q, T* sin_q, T* cos_q
 ) noexcept nogil:
-    """Of the angles on a path outwards; of others where they come at no cost."""
+    """Sines and cosines of the angles on a path outwards; of others if at no cost."""
     cdef const MobodJoint* joint
     cdef int done = 0
     cdef int start, k

@@ -1,4 +1,4 @@
-"""Position kinematics by body, in World: what the caches of a Context hold.
+"""Position kinematics by body, in World, as held by the caches of a Context.
 
 R. Featherstone, "Rigid Body Dynamics Algorithms", Springer 2008, section 4.2.
 In NumPy: tests/support/textbook.py, body_poses, motion_axes.
@@ -66,7 +66,7 @@ cdef inline void complete_position_kinematics(
     T* H_FM,               # (nv, 6)             [1, m]
     T* H_PB_W,             # (nv, 6)             [1, m]
 ) noexcept nogil:
-    """What `calc_position_kinematics` gives beside the poses in World, from those."""
+    """The results of `calc_position_kinematics` besides the poses in World, computed from these."""
     cdef int b
     start_position_kinematics(model, q, sin_q, cos_q, X_FM, X_PB)
     for b in range(1, model.num_bodies):

@@ -1,4 +1,4 @@
-"""N(q) and N+(q) as dense matrices, block diagonal with one block a mobilizer; and the maps of accelerations."""
+"""N(q) and N+(q) as dense matrices, block diagonal with one block per mobilizer; and the maps of accelerations."""
 
 from mbt._core.algebra.spatial cimport add_to, set_zero
 from mbt._core.joints.mobilizers cimport apply_Ndot, apply_Nplusdot, calc_qdot, calc_v

@@ -1,7 +1,7 @@
-"""Regressors: what each inertial parameter of each body does to inverse dynamics and to the energies.
+"""Regressors: the effect of each inertial parameter of each body on inverse dynamics, momentum and energies.
 
-Per node, from 1: mass, mass moment (3) and inertia xx xy yy xz yz zz about Bo, in B. `weightless` tells which bodies
-gravity spares, (num_bodies,); NULL when it spares none.
+Per node, from 1: mass, mass moment (3) and inertia xx xy yy xz yz zz about Bo, in B. `weightless` marks the bodies
+exempt from gravity, (num_bodies,); NULL if there are none.
 
 C. G. Atkeson, C. H. An, J. M. Hollerbach, "Estimation of Inertial Parameters of Manipulator Loads and Links", Int. J.
 Robotics Res. 5 (1986).
@@ -32,9 +32,9 @@ cdef inline void calc_inverse_dynamics_regressor(
     # Out:
     T* Y,                   # (nv, 10 (num_bodies - 1))  [N m, N] per [kg, kg m, kg m^2]; of lanes see below
 ) noexcept nogil:
-    """Y pi = M vdot + C v - tau_g, but for rotors: a row meets the bodies outboard of its dof, O(n depth).
+    """Y pi = M vdot + C v - tau_g, without rotors: a row depends on the bodies outboard of its dof, O(n depth).
 
-    Lanes get what these meet alone, ten numbers behind ten, where `set_regressor_places` says.
+    Lanes get only the entries of these, ten after ten, in the places that `set_regressor_places` gives.
     """
     cdef Py_ssize_t columns = 10*<Py_ssize_t>(model.num_bodies - 1)
     cdef T* y = Y
@@ -70,7 +70,7 @@ cdef inline void calc_inverse_dynamics_regressor(
 
 
 cdef inline void set_regressor_places(const Model* model, int zero, int* places) noexcept nogil:
-    """Where each entry, (nv, 10 (num_bodies - 1)), is among those that lanes get; `zero`: where a zero is."""
+    """The place of each entry, (nv, 10 (num_bodies - 1)), among those of lanes; `zero`: that of a zero."""
     cdef int columns = 10*(model.num_bodies - 1)
     cdef int place = 0
     cdef int b, i, inboard, k

@@ -33,7 +33,7 @@ cdef inline void calc_acceleration_of_point(
 
 cdef inline void calc_relative_velocity(
     # In:
-    const T* X_WA,         # (4, 4)  [1, m]  the body that is measured in
+    const T* X_WA,         # (4, 4)  [1, m]  the body of reference
     const T* V_WA,         # (6,)    [rad/s, m/s]
     const T* p_WoBp_W,     # (3,)    [m]  the point
     const T* V_WBp,        # (6,)    [rad/s, m/s]
@@ -46,7 +46,7 @@ cdef inline void calc_relative_velocity(
 
 cdef inline void calc_relative_acceleration(
     # In:
-    const T* X_WA,         # (4, 4)  [1, m]  the body that is measured in
+    const T* X_WA,         # (4, 4)  [1, m]  the body of reference
     const T* V_WA,         # (6,)    [rad/s, m/s]
     const T* A_WA,         # (6,)    [rad/s^2, m/s^2]
     const T* p_WoBp_W,     # (3,)    [m]  the point

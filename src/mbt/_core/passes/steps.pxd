@@ -19,7 +19,7 @@ cdef inline void calc_step_rate(
     # Out:
     T* rate,           # (nv,)  [rad/s, m/s]  of the step
 ) noexcept nogil:
-    """Velocities but of rotations: there w - u x w / 2 + u x (u x w) / 12, the inverse of dexp up to order two."""
+    """Velocities; for rotations w - u x w / 2 + u x (u x w) / 12, the inverse of dexp up to order two."""
     cdef int b, i, k
     cdef T[3] uw, uuw
     copy(v, model.num_velocities, rate)

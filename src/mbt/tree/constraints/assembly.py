@@ -75,8 +75,8 @@ def check_is_of_doubles(method: str, tree: MultibodyTree, context: Context) -> N
         raise_context_mismatch(tree, context)
     if tree.scalar_type.name != "double":
         raise ArgumentTypeError(
-            f"{method}: context: expected one of doubles, got one of {tree.scalar_type.name}: use the tree "
-            "that it is a clone of"
+            f"{method}: context: expected a Context of doubles, got one of {tree.scalar_type.name}: use one "
+            "of the original tree"
         )
 
 

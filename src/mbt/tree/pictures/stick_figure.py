@@ -92,8 +92,8 @@ def as_configurations(tree: MultibodyTree, q: object, method: str) -> FloatArray
     tree._finalized(method)
     if tree.scalar_type.name != "double":
         raise ArgumentTypeError(
-            f"{method}: tree: expected one of doubles, got one of {tree.scalar_type.name}: use the tree that "
-            "it is a clone of"
+            f"{method}: tree: expected a tree of doubles, got one of {tree.scalar_type.name}: use the tree "
+            "it was cloned from"
         )
     if q is None:
         return tree.default_positions[np.newaxis]
