@@ -127,7 +127,7 @@ CASES = [
         "a mimic in which either joint does not have exactly one",
         robot(*TWO_LINKS, link("tip"), joint("k", "arm", "tip", "fixed", '<mimic joint="hinge"/>')),
         6,
-        "one of them has no single coordinate",
+        "one of them does not have exactly one coordinate",
     ),
     (
         "reversed limits: lower > upper",

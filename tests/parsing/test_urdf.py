@@ -330,7 +330,7 @@ def test_a_mimic_joint_follows_one_to_one_unless_it_says_otherwise():
 def test_mimic_of_a_fixed_joint_has_no_effect():
     model = read(*TWO_LINKS, link("tip"), joint("k", "arm", "tip", "fixed", '<mimic joint="hinge"/>'))
     assert model.report.mimic_joints == []
-    assert "one of them has no single coordinate: the coupling is left out" in warnings_of(model)
+    assert "one of them does not have exactly one coordinate: the coupling is left out" in warnings_of(model)
 
 
 TRIANGLE = '<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="5"/>'
