@@ -89,7 +89,7 @@ CASES = [
         "a transmission for a joint that does not have exactly one",
         robot(BASE, ARM, joint("j", "base", "arm", "fixed"), transmission("j")),
         5,
-        "no single degree of freedom",
+        "does not have exactly one degree of freedom",
     ),
     (
         "two actuators with the same name",

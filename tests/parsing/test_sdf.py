@@ -348,5 +348,5 @@ class TestShapes:
 
     def test_what_is_wrong_with_a_shape_does_not_stop_the_robot(self):
         shape = '<visual name="v"><geometry><sphere><radius>-1</radius></sphere></geometry></visual>'
-        tree = load_with_warning(robot(link("a", shape)), "it makes no shape")
+        tree = load_with_warning(robot(link("a", shape)), "it is not a valid shape")
         assert tree.get_body_by_name("a").visuals == ()
