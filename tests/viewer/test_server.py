@@ -563,7 +563,7 @@ def test_the_command_records(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert main(["simulate", arm, "--duration", "0.1", "--save", str(saved)]) == 0
     capsys.readouterr()
     assert main(["view", arm, "--trajectory", str(saved), "--record", str(page)]) == 0
-    assert capsys.readouterr() == (f"{page}: a page that any browser shows\n", "")
+    assert capsys.readouterr() == (f"{page}: open this page in any browser\n", "")
     assert "__VISER_EMBED_DATA__" in page.read_text(encoding="utf-8")
     assert main(["view", arm, "--position", "elbow=1", "--record", str(tmp_path / "none" / "x.html")]) == 2
     assert "cannot be written" in capsys.readouterr().err
