@@ -49,9 +49,9 @@ def inertia(key: str, value: object) -> str:
 
 
 BAD_TEXTS = {
-    "no JSON": ("{]", ":1: no well-formed JSON"),
-    "cut short": (TEXT[: len(TEXT) // 2], "no well-formed JSON"),
-    "something behind": (TEXT + "{}", f":{TEXT.count(chr(10)) + 1}: no well-formed JSON"),
+    "no JSON": ("{]", ":1: not well-formed JSON"),
+    "cut short": (TEXT[: len(TEXT) // 2], "not well-formed JSON"),
+    "something behind": (TEXT + "{}", f":{TEXT.count(chr(10)) + 1}: not well-formed JSON"),
     "another object": ("{}", "format: this is not a model of mbt"),
     "another format": ('{"format": "glTF"}', "format: expected \"mbt\", got 'glTF'"),
     "no version": ('{"format": "mbt"}', "the key 'version' is missing"),

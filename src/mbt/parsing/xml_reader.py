@@ -69,7 +69,7 @@ def parse_xml(data: bytes, document: Document, encoding: str | None = None) -> E
     beginning = data[: data.find(b">") + 1].replace(b"\0", b"")  # Without the zeros of wide characters.
     declared = DECLARED_ENCODING.match(beginning) if encoding is None else None
     if declared is not None and declared.group(1).lower() not in _OF_EXPAT:
-        reason = ParseError("no well-formed XML: unknown encoding", file=document.file)
+        reason = ParseError("not well-formed XML: unknown encoding", file=document.file)
     else:
         try:
             return _parse(data, document, encoding)
@@ -210,5 +210,5 @@ def _as_parse_error(error: expat.ExpatError, file: str) -> ParseError:
         "mismatched tag": "an element is closed with the name of another one, or not at all",
     }.get(problem)
     return ParseError(
-        f"no well-formed XML: {problem} (column {error.offset + 1})", file=file, line=error.lineno, hint=hint
+        f"not well-formed XML: {problem} (column {error.offset + 1})", file=file, line=error.lineno, hint=hint
     )

@@ -67,7 +67,7 @@ def parse_json(data: bytes, file: str) -> Any:
             parse_constant=refuse_constant,
         )
     except json.JSONDecodeError as error:
-        message = f"no well-formed JSON: {error.msg} (column {error.colno})"
+        message = f"not well-formed JSON: {error.msg} (column {error.colno})"
         raise ParseError(message, file=file, line=error.lineno) from None
     except RecursionError:
         raise ParseError("the text is nested too deep", file=file) from None
