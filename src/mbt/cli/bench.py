@@ -136,7 +136,7 @@ def _load_peers(tree: MultibodyTree) -> list[Peer]:
             urdf = save_model(bare, format="urdf")
     except MbtError as error:
         return [
-            Peer(name, reason=f"URDF does not hold the model: {error}") for name in ("pin", "mujoco", "drake")
+            Peer(name, reason=f"URDF cannot hold the model: {error}") for name in ("pin", "mujoco", "drake")
         ]
     peers = load_peers(urdf, floating=bool(floating))
     return [_check_same(peer, tree) for peer in peers]
