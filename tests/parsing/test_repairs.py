@@ -158,7 +158,7 @@ CASES = [
         "`<inertia>` without a product",
         robot(link("base", 2, '<inertia ixx="1" iyy="1" izz="1" ixz="0"/>')),
         2,
-        "without ixy, iyz",
+        "has no ixy, iyz",
     ),
     ("an inertia that no physical body has", robot(link("base", 2, FLAT)), 2, "no physical body has"),
     ("a second `<axis>`", on_arm('<axis xyz="0 1 0"/><axis xyz="0 0 1"/>'), 4, "has a second <axis>"),

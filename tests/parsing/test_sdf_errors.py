@@ -172,7 +172,7 @@ REPAIRED = {
             joint("j", "a", "b", "fixed"),
             joint("k", "b", "c", inside=AXIS.format('<mimic joint="j"/>')),
         ),
-        "no single coordinate|does not exist",
+        "exactly one coordinate|does not exist",
     ),
     "an include of a world": (
         world(model("m", A), "<include><uri>model://sun</uri></include>"),

@@ -352,7 +352,7 @@ def test_impossible_inertias_are_loaded_as_written_with_a_warning():
     ("part", "message"),
     [
         (link("a", 2, TRIANGLE), "No physical body has this inertia"),
-        (link("a", 1, '<inertia ixx="1" iyy="1" izz="1"/>'), "without ixy, ixz, iyz"),
+        (link("a", 1, '<inertia ixx="1" iyy="1" izz="1"/>'), "has no ixy, ixz, iyz"),
         ("<force_element/>", "<force_element>: mbt does not support it"),
         (joint("j", "world", "base", "fixed") + transmission("j"), "not have exactly one degree"),
         (transmission("j", "", ""), "it has no <type>"),
