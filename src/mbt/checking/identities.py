@@ -41,11 +41,11 @@ def selftest(tree: MultibodyTree, *, num_samples: int = 10, seed: int = 0) -> Se
     """Check identities of dynamics on a model, on this machine.
 
     At random states, it compares: the mass matrix with inverse dynamics, forward with inverse dynamics, the
-    bias term with the Coriolis matrix and inverse dynamics, gravity with its potential, Jacobians and
-    velocities with differences of poses, accelerations with constraints; Contexts with functions, batches
-    with single states, one thread with several, and the instruction set in use with every other one that is
-    built and that this processor supports, each in its own process. It also checks the skew symmetry of
-    ``Mdot - 2C`` and the balance of powers. It takes about a second for a humanoid.
+    bias term with the Coriolis matrix and inverse dynamics, gravity with its potential, Jacobians with
+    differences of poses, velocities with Jacobians, accelerations with constraints; Contexts with functions,
+    batches with single states, one thread with several, and the instruction set in use with every other one
+    that is built and that this processor supports, each in its own process. It also checks the skew symmetry
+    of ``Mdot - 2C`` and the balance of powers. It takes about a second for a humanoid.
 
     Errors are relative to the sizes of the terms whose sum a number is: masses times squares of distances
     from World, and so on. The tolerance is a bound of the rounding error: twenty units in the last place for

@@ -163,7 +163,7 @@ def _check_centre(body: RigidBody, shapes: list[Shape], com: FloatArray, subject
 
 
 def _extent(shapes: list[Shape], com: FloatArray) -> tuple[float, float]:
-    """Return how far the shapes reach from the mass centre, and the volume of the larger set of shapes."""
+    """Return how far the shapes reach from the mass centre, and their total volume."""
     radius = max(float(np.linalg.norm(s.X_BG[:3, 3] - com)) + _half_diagonal(s) for s in shapes)
     return radius, sum(_volume(s) for s in shapes)
 

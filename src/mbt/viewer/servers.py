@@ -77,7 +77,7 @@ def _guarded(visitors: Visitors) -> Iterator[None]:
         serve = module.serve
 
         def serve_visitors(handler: Any, *arguments: Any, process_request: Any = None, **options: Any) -> Any:
-            if not handler.__module__.startswith("viser."):  # Another program part is starting a server.
+            if not handler.__module__.startswith("viser."):  # Other code is starting a server just now.
                 return serve(handler, *arguments, process_request=process_request, **options)
 
             def answer(connection: Any, request: Any) -> Any:
