@@ -71,8 +71,8 @@ def ratios_by_model(series: dict[str, Any]) -> Any:
     most = max(x for table in series["ratios"].values() for row in table.values() for x in row if x)
     for axes, (size, table) in zip(panels.flat, series["ratios"].items(), strict=True):
         grid_of_numbers(axes, table, series["models"], most)
-        axes.set_title("one state a call" if size == "1" else f"{size} states a call")
-    figure.suptitle("time of the fastest peer over that of mbt.functional, one core", weight="bold")
+        axes.set_title("one state per call" if size == "1" else f"{size} states per call")
+    figure.suptitle("time of the fastest peer relative to mbt.functional, one core", weight="bold")
     return figure
 
 
@@ -92,7 +92,7 @@ def ratios_by_size(series: dict[str, Any]) -> Any:
         if None not in rows["mbt.compile"]:
             axes.plot(
                 sizes, rows["mbt, of these"], color=own[0], linestyle=":", linewidth=1.8,
-                label="mbt.functional, models that are compiled",
+                label="mbt.functional, compiled models",
             )  # fmt: skip
             axes.plot(
                 sizes, rows["mbt.compile"], color=native[0], marker="s", linewidth=2.2, label="mbt.compile"
@@ -103,11 +103,11 @@ def ratios_by_size(series: dict[str, Any]) -> Any:
         axes.yaxis.set_major_formatter(lambda x, _: f"{x:g}")
         plain(axes)
     for axes in panels[-1]:
-        axes.set_xlabel("states a call of mbt")
-    panels[1, 0].set_ylabel("time of the fastest peer over that of mbt")
+        axes.set_xlabel("states per call of mbt")
+    panels[1, 0].set_ylabel("time of the fastest peer relative to mbt")
     handles, labels = panels[0, 0].get_legend_handles_labels()
     handles.append(plt.Line2D([], [], color="0.75"))
-    figure.legend(handles, [*labels, "single models"], loc="outside upper center", ncols=4)
+    figure.legend(handles, [*labels, "individual models"], loc="outside upper center", ncols=4)
     return figure
 
 
@@ -117,8 +117,8 @@ def native_code(series: dict[str, Any]) -> Any:
     most = max(x for table in series["gains"].values() for row in table.values() for x in row if x)
     for axes, (size, table) in zip(panels, series["gains"].items(), strict=True):
         grid_of_numbers(axes, table, series["models"], most)
-        axes.set_title("one state a call" if size == "1" else f"{size} states a call")
-    figure.suptitle("time of mbt.functional over that of functions of mbt.compile", weight="bold")
+        axes.set_title("one state per call" if size == "1" else f"{size} states per call")
+    figure.suptitle("time of mbt.functional relative to functions of mbt.compile", weight="bold")
     return figure
 
 
@@ -145,10 +145,10 @@ def latency_and_throughput(series: dict[str, Any]) -> Any:
                         f"{size}", (a, b), (6, -12), textcoords="offset points", color=colour, fontsize=8
                     )
         axes.set_title(f"forward dynamics, {model}")
-        axes.set_xlabel("until all results of the call are there [µs]")
+        axes.set_xlabel("time until all results are available [µs]")
         axes.grid(visible=True, which="minor", axis="y", color="0.95", linewidth=0.6)
         plain(axes)
-    panels[0].set_ylabel("states a second")
+    panels[0].set_ylabel("states per second")
     handles, labels = panels[1].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=len(labels))
     return figure
@@ -169,7 +169,7 @@ def scaling(series: dict[str, Any]) -> Any:
     number = bars[0][0]
     left.axvline(1, color="0.4", linewidth=1, linestyle="--")
     left.set_xlim(0, 1.15 * max(*(gain for _, gain in bars), float(number)))
-    left.set_title(f"times as fast on {number} threads as on one")
+    left.set_title(f"speedup on {number} threads")
     runs = list(next(iter(series["dask"].values())))
     for i, run in enumerate(runs):
         shares = [sweep[run] for sweep in series["dask"].values()]
@@ -203,7 +203,7 @@ def roofline(series: dict[str, Any]) -> Any:
     ]
     past = roofs["bytes written past caches"] / 1e9
     titles = [
-        f"{past:.0f} GB/s past caches, {peak:.0f} billion operations",
+        f"{past:.0f} GB/s past caches, {peak:.0f} billion operations/s",
         f"{roofs['bytes written'] / 1e9:.0f} GB/s by plain stores",
     ]
     left.add_artist(left.legend(lines, titles, loc="upper right", fontsize=8))
@@ -215,9 +215,9 @@ def roofline(series: dict[str, Any]) -> Any:
             )  # fmt: skip
     left.set_ylim(2, 2.2 * peak)
     left.set_xlim(0.3, 300)
-    left.set_xlabel("operations for each byte of arguments and results")
-    left.set_ylabel("billion operations a second")
-    left.set_title("under the roofs (full: arm7; hollow: humanoid)")
+    left.set_xlabel("operations per byte of arguments and results")
+    left.set_ylabel("billion operations per second")
+    left.set_title("rooflines (filled: arm7; hollow: humanoid)")
     left.legend(loc="lower right", fontsize=7.5)
     plain(left)
     kinds = ("arithmetic", "loads", "stores", "memory")
@@ -235,7 +235,7 @@ def roofline(series: dict[str, Any]) -> Any:
     right.invert_yaxis()
     right.set_ylim(place - 0.1, -0.25)
     right.set_xlim(0, 100)
-    right.set_xlabel("alone, in % of the time of the function")
+    right.set_xlabel("each bound alone, in % of the function's time")
     right.set_title("bounds")
     right.legend(loc="lower right", fontsize=8)
     plain(right)
@@ -263,7 +263,7 @@ def history(series: dict[str, Any]) -> Any:
         axes.set_xticks(range(len(versions)), versions, rotation=30, ha="right", rotation_mode="anchor")
         axes.margins(x=0.06)
         plain(axes)
-    panels[0].set_ylabel("instructions, those of the first version are 1")
+    panels[0].set_ylabel("instructions relative to the first version")
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=3, fontsize=8, handlelength=5)
     return figure

@@ -131,7 +131,7 @@ def main() -> None:
     mpl.rcParams |= {"svg.hashsalt": "mbt", "font.size": 11, "axes.titlesize": 11}
     figure, (one, batch) = plt.subplots(1, 2, figsize=(10, 2.6), layout="constrained")
     draw_bars(one, figures_of("Single calls from Python", "forward dynamics", "humanoid"), "µs for one state")
-    draw_bars(batch, figures_of("Batches", "forward dynamics", "humanoid"), "µs a state, of a batch of 4096")
+    draw_bars(batch, figures_of("Batches", "forward dynamics", "humanoid"), "µs per state, batches of 4096")
     figure.suptitle("forward dynamics of a humanoid, called from Python", x=0.01, ha="left", fontsize=12)
     figure.savefig(DOCS / "_static" / "overview.svg", metadata={"Date": None})
 

@@ -123,7 +123,7 @@ def test_inertia_against_size():
     inertia = INERTIA.replace("0.01", "10")
     text = robot(inertia=inertia, link="<collision><geometry><sphere radius='0.1'/></geometry></collision>")
     finding = the_finding(text, "inertia-and-size")
-    assert "a body of some 6.32 m, its shapes reach 0.1 m" in finding.message
+    assert "a body of about 6.32 m, but its shapes reach 0.1 m" in finding.message
     huge = INERTIA.replace("0.01", "10000")
     assert "kg mm^2" in the_finding(robot(inertia=huge), "inertia-unit").message
 
@@ -178,7 +178,7 @@ def test_angles_in_radians_are_not_taken_for_degrees(limit):
     ("limit", "rule", "severity", "what"),
     [
         ('lower="0" upper="0" effort="1" velocity="1"', "limits", "warning", "it cannot move"),
-        ('lower="-1e6" upper="1e6" effort="1" velocity="1"', "limits", "note", "as good as none"),
+        ('lower="-1e6" upper="1e6" effort="1" velocity="1"', "limits", "note", "do not limit it"),
         (
             'lower="0.5" upper="1" effort="1" velocity="1"',
             "default-position",
@@ -186,7 +186,7 @@ def test_angles_in_radians_are_not_taken_for_degrees(limit):
             "outside of its limits",
         ),
         ('lower="-1" upper="1" effort="0" velocity="1"', "limits", "note", "nothing drives it"),
-        ('lower="-1" upper="1" effort="1" velocity="0"', "limits", "note", "limit of velocity is zero"),
+        ('lower="-1" upper="1" effort="1" velocity="0"', "limits", "note", "velocity limit is zero"),
     ],
 )
 def test_limits(limit, rule, severity, what):
@@ -352,9 +352,9 @@ def test_repairs_change_what_has_one_cure_and_nothing_else():
 """
     repaired, changes = repair_urdf(text)
     assert changes == (
-        "line 7: link 'a>b': inertia replaced by the nearest that a body has",
+        "line 7: link 'a>b': inertia replaced by the nearest possible one",
         "line 11: joint 'j': axis of length 1",
-        "line 11: joint 'j': lower and upper limit exchanged",
+        "line 11: joint 'j': lower and upper limits swapped",
     )
     assert '<axis xyz="0 0 -1"/><limit upper="1" lower="-1" effort="3" velocity="1"/>' in repaired
     report = mbt.check_model(repaired)

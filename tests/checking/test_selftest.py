@@ -228,7 +228,7 @@ def test_processes_that_cannot(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("mbt.checking.identities._CHILD", program)
         row = mbt.selftest(_arm(), num_samples=1)[name]
         assert row.error == error
-        assert row.note == ("the other process could not: OSError: no" if error is None else
+        assert row.note == ("the other process failed: OSError: no" if error is None else
                             "the other process ended with signal 6")  # fmt: skip
 
 

@@ -75,8 +75,8 @@ def test_fix_writes_a_repaired_file_and_tells_what_is_left(bad, tmp_path, capsys
     assert main(["check", str(bad), "--fix", str(out), "--fail-on", "error"]) == 0
     assert main(["check", str(bad), "--fix", str(out)]) == 1
     text = capsys.readouterr().out
-    assert f"{out}: written with 2 repaired" in text
-    assert "line 4: link 'arm': inertia replaced by the nearest that a body has" in text
+    assert f"{out}: written, 2 repaired" in text
+    assert "line 4: link 'arm': inertia replaced by the nearest possible one" in text
     assert text.splitlines()[-1] == f"{out}: 1 warning"
     assert mbt.load_model(out, strict=True).num_positions == 1
     assert main(["check", str(bad), str(out), "--fix", "x.urdf"]) == 2

@@ -55,7 +55,7 @@ def test_losses_and_repairs_are_told(tmp_path: Path, capsys: Captured) -> None:
     mbt.save_model(tree, saved)
     assert main(["convert", str(saved), "--to", "urdf"]) == 0
     captured = capsys.readouterr()
-    assert captured.err.startswith("mbt: URDF does not hold all of this model (JSON does):")
+    assert captured.err.startswith("mbt: URDF cannot hold all of this model (JSON can):")
     assert "a RevoluteSpring, which is left out" in captured.err
     assert captured.out.startswith("<?xml")
     assert main(["convert", str(saved), "--to", "urdf", "--strict"]) == 2

@@ -53,7 +53,7 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: object, code: int = 0) -
 def test_a_log(log: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path, real = log
     out, err = run(capsys, path, *FITTED, "--save", tmp_path / "found.urdf")
-    assert "URDF does not hold all of this model" in err
+    assert "URDF cannot hold all of this model" in err
     assert "base parameters of" in out
     assert "warning" not in out
     found = mbt.load_model(tmp_path / "found.urdf")

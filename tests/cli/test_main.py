@@ -76,7 +76,7 @@ def test_wrong_arguments(arguments, capsys):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("<robot", "no well-formed XML"),
+        ("<robot", "not well-formed XML"),
         ("<html/>", "this is not a robot description"),
         (robot(link("a"), link("a")), 'bot.urdf:3: <link name="a">: there is a link of this name already'),
     ],
@@ -217,7 +217,7 @@ def test_dash_is_the_standard_input(info):
     assert result.stdout.splitlines()[1:] == info(text).splitlines()[1:]  # the first line names the file
     refused = run("info", "-", input="<robot>")
     assert refused.returncode == 2
-    assert "mbt: <stdin>:1: no well-formed XML: no element found" in refused.stderr
+    assert "mbt: <stdin>:1: not well-formed XML: no element found" in refused.stderr
 
 
 def or_null(limits):

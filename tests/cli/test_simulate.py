@@ -34,7 +34,7 @@ def test_the_report(capsys: pytest.CaptureFixture[str]) -> None:
     lines = out.splitlines()
     assert lines[0].startswith("mbt_arm · ")
     assert lines[1] == "0.5 s in 500 steps (implicit): the duration is over"
-    assert "times as fast as it happens" in lines[2]
+    assert "times as fast as real time" in lines[2]
     assert lines[3].startswith("energy 74.1465 J → ")
     assert max(map(len, lines)) <= 100
     rows = {line.split()[0]: line.split()[1:] for line in lines[6:]}
@@ -181,7 +181,7 @@ def test_shapes_that_touch(capsys: pytest.CaptureFixture[str], tmp_path: Path) -
     depth = 9.81 / (4 * 1e5)
     assert mbt.Trajectory.load(target).q[-1, 6] == pytest.approx(-0.01 - depth, abs=1e-7)
     assert main(["simulate", str(file), *options]) == 2
-    assert "--floor Z gives it a floor" in capsys.readouterr().err
+    assert "--floor Z adds a floor" in capsys.readouterr().err
     assert main(["simulate", str(file), *options, "--floor=-0.11", "--method=rk4"]) == 2
     assert "method='implicit'" in capsys.readouterr().err
     for option in ("--floor=0", "--friction=0.5"):

@@ -163,7 +163,7 @@ def test_several_outputs_of_an_actuator_on_something_else() -> None:
     text = SEVERAL_CONTROLS.replace("<actuator>", '<actuator><orientation joint="ball"/>')
     model = compile_text(text.replace("<worldbody>", f"<worldbody>{ball}"))
     assert model.actuator_outnum.tolist() == [3, 1, 1, 1]
-    with pytest.warns(mbt.ModelWarning, match="1 actuator is left out, not being on a hinge or slide"):
+    with pytest.warns(mbt.ModelWarning, match="1 actuator is not on a hinge or slide, and left out"):
         tree = mbt.interop.from_mujoco(model)
     limits = {motor.name: motor.effort_limit for motor in tree.joint_actuators}
     assert limits == {"first": 6.0, "second": np.inf, "third": 3.5}

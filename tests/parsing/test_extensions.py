@@ -93,7 +93,7 @@ def test_a_periodic_path_that_does_not_close_is_an_open_one():
         ("<drake:line_segment/>", "", "the element <drake:length> is missing"),
         ('<drake:line_segment length="1"/>', "", "the element <drake:length> is missing"),
         ("<drake:spiral/>", "", "expected <drake:line_segment> or <drake:circular_arc>"),
-        (BEND, "<drake:plane_normal><xyz>1 0 0</xyz></drake:plane_normal>", "these curves make no path"),
+        (BEND, "<drake:plane_normal><xyz>1 0 0</xyz></drake:plane_normal>", "curves do not make a path"),
         (BEND, "<drake:damping>-1</drake:damping>", "drake:damping = -1: expected a number >= 0"),
     ],
 )
@@ -371,7 +371,7 @@ def test_links_of_groups_that_are_ignored_do_not_touch(kind):
     assert not tree.parse_reports[0].ignored
     for text, message in (
         (group(kind, "g", "a nobody"), "'nobody' does not exist.*: left out of the group"),
-        (group(kind, "g", "a", ignored="h"), "it ignores a group 'h', which does not exist"),
+        (group(kind, "g", "a", ignored="h"), "it ignores the group 'h', which does not exist"),
     ):
         assert load(balls(kind, text), message).collision_exclusions == ()
 

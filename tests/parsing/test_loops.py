@@ -191,7 +191,7 @@ def test_a_twin_of_the_parent_where_the_child_has_no_mass():
     tree = mbt.load_model(sdf.robot(light, B, C, J, K, slide), base="fixed")
     assert tree.get_joint_by_name("l").parent_body.name == "c_twin"
     text = sdf.robot(light, B, other, J, K, slide)
-    match = '(?s)8: <joint name="l">: it closes a loop of joints, and no constraint'
+    match = '(?s)8: <joint name="l">: it closes a loop of joints, no constraint'
     with pytest.warns(mbt.ModelWarning, match=match):
         tree = mbt.load_model(text, base="fixed")
     assert tree.constraints == ()
@@ -278,7 +278,7 @@ def test_loop_joints_of_urdf_without_an_axis(type_, kind):
 
 
 def test_loop_joints_of_other_types_are_left_out():
-    with pytest.warns(mbt.ModelWarning, match="is none of continuous, revolute, ball, fixed"):
+    with pytest.warns(mbt.ModelWarning, match="is not one of continuous, revolute, ball, fixed"):
         assert mbt.load_model(urdf.robot(*LIMB, LOOP.format(' type="prismatic"'))).constraints == ()
 
 

@@ -20,7 +20,7 @@ def test_the_message_names_the_version(monkeypatch: pytest.MonkeyPatch) -> None:
     older = types.ModuleType("mujoco")
     older.__version__ = "3.10.1"  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "mujoco", older)
-    with pytest.raises(mbt.ParseError, match=r"needs mujoco 4 or later, and 3\.10\.1 is installed"):
+    with pytest.raises(mbt.ParseError, match=r"needs mujoco 4 or later, but 3\.10\.1 is installed"):
         mbt.load_model("<mujoco><worldbody/></mujoco>")
 
 

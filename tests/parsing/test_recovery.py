@@ -81,7 +81,7 @@ def test_what_is_behind_the_root_element_is_left_out(root, more):
 
 @pytest.mark.parametrize("more", ["text", "text<b/>", "]]>"])
 def test_text_behind_the_root_element_is_refused(more):
-    with pytest.raises(ParseError, match="no well-formed XML"):
+    with pytest.raises(ParseError, match="not well-formed XML"):
         read(f"<a/>{more}")
 
 

@@ -89,7 +89,7 @@ CASES = [
         "a transmission for a joint that does not have exactly one",
         robot(BASE, ARM, joint("j", "base", "arm", "fixed"), transmission("j")),
         5,
-        "no single degree of freedom",
+        "does not have exactly one degree of freedom",
     ),
     (
         "two actuators with the same name",
@@ -127,7 +127,7 @@ CASES = [
         "a mimic in which either joint does not have exactly one",
         robot(*TWO_LINKS, link("tip"), joint("k", "arm", "tip", "fixed", '<mimic joint="hinge"/>')),
         6,
-        "one of them has no single coordinate",
+        "one of them does not have exactly one coordinate",
     ),
     (
         "reversed limits: lower > upper",
@@ -158,7 +158,7 @@ CASES = [
         "`<inertia>` without a product",
         robot(link("base", 2, '<inertia ixx="1" iyy="1" izz="1" ixz="0"/>')),
         2,
-        "without ixy, iyz",
+        "has no ixy, iyz",
     ),
     ("an inertia that no physical body has", robot(link("base", 2, FLAT)), 2, "no physical body has"),
     ("a second `<axis>`", on_arm('<axis xyz="0 1 0"/><axis xyz="0 0 1"/>'), 4, "has a second <axis>"),

@@ -219,7 +219,7 @@ class TestCouplings:
         mimic = AXIS.format("0 0 1", MIMIC.format("j"))
         inner = model("inner", A, B, C, joint("j", "a", "b", "ball"), joint("k", "b", "c", inside=mimic))
         text = robot(link("d"), link("e"), joint("j", "d", "e"), inner)
-        tree = load_with_warning(text, "'inner::j', and one of them has no single coordinate")
+        tree = load_with_warning(text, "'inner::j', and one of them does not have exactly one coordinate")
         assert tree.constraints == ()
         inner = model("inner", B, C, joint("k", "b", "c", inside=mimic))
         text = robot(link("d"), link("e"), joint("j", "d", "e"), inner)
@@ -348,5 +348,5 @@ class TestShapes:
 
     def test_what_is_wrong_with_a_shape_does_not_stop_the_robot(self):
         shape = '<visual name="v"><geometry><sphere><radius>-1</radius></sphere></geometry></visual>'
-        tree = load_with_warning(robot(link("a", shape)), "it makes no shape")
+        tree = load_with_warning(robot(link("a", shape)), "it is not a valid shape")
         assert tree.get_body_by_name("a").visuals == ()

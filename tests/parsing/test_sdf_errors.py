@@ -77,7 +77,7 @@ REFUSED = {
         "5: <drake:linear_spring_damper>: 'f' is a frame: expected a link",
     ),
     "a spring on one link": (robot(A, spring("a", "a")), "both of its ends are on 'a'"),
-    "a spring on nothing": (robot(A, spring("", "a")), "4: .*_body_A>: it is empty: a name is expected"),
+    "a spring on nothing": (robot(A, spring("", "a")), "4: .*_body_A>: it is empty: expected a name"),
     "a spring without a length": (
         robot(A, spring("a", "world", "0")),
         "free_length = 0: expected a number > 0",
@@ -134,7 +134,7 @@ def with_axis(inside, version="1.11", kind="revolute"):
 
 REPAIRED = {
     "no version": (robot(A).replace('version="1.11"', ""), "has no version"),
-    "an unknown version": (robot(A, version="1.99"), "its version is 1.99, which is not known"),
+    "an unknown version": (robot(A, version="1.99"), "its version 1.99 is not known"),
     "a link called world": (
         robot(link("world"), A, joint("j", "world", "a")),
         'line 3: <link name="world">: a link of this name is World',
@@ -147,7 +147,7 @@ REPAIRED = {
     ),
     "names of kinds": (
         robot(A, B, joint("a", "a", "b"), version="1.4"),
-        'joint name="a">: there is a link of this name already, in line 3: in poses the name means the link',
+        'joint name="a">: there is a link of this name already, in line 3: in poses the name refers to',
     ),
     "a flag": (robot("<static>some</static>", A), "neither true nor false"),
     "velocity decay": (
@@ -162,7 +162,7 @@ REPAIRED = {
                 "<material><diffuse>2 0 0 1</diffuse></material></visual>",
             )
         ),
-        "parts of a colour",
+        "expected numbers from 0 to 1",
     ),
     "a leader": (
         robot(
@@ -172,15 +172,15 @@ REPAIRED = {
             joint("j", "a", "b", "fixed"),
             joint("k", "b", "c", inside=AXIS.format('<mimic joint="j"/>')),
         ),
-        "no single coordinate|does not exist",
+        "exactly one coordinate|does not exist",
     ),
     "an include of a world": (
         world(model("m", A), "<include><uri>model://sun</uri></include>"),
-        "'model://sun' was not found .*: left out; name the folder that holds it in package_paths",
+        "'model://sun' was not found .*: left out; add the folder that contains it to package_paths",
     ),
     "models beside a world": (
         sdf('<world name="w">', model("m", A), "</world>", model("n", A)),
-        "beside the first world",
+        "outside of the first world",
     ),
 }
 

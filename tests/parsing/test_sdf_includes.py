@@ -123,8 +123,8 @@ def test_nothing_outside_is_read(folder, tmp_path):
         load(robot(link("arm"), include("model://hand")), folder)
     for address, match in (
         (str(secret), "is an absolute path"),
-        (f"file://{secret}", "nothing is read from file addresses"),
-        ("https://example.org/hand", "nothing is read from https addresses"),
+        (f"file://{secret}", "file addresses are not supported"),
+        ("https://example.org/hand", "https addresses are not supported"),
         ("model://..", "expected package://name/path"),
     ):
         with pytest.raises(ParseError, match=match):

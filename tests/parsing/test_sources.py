@@ -50,8 +50,8 @@ def test_text_after_blanks_and_a_byte_order_mark_keeps_its_lines():
     [
         ("", "the source is empty"),
         ("   ", "the source is empty"),
-        ("robot\n<link/>", "neither a path nor text of XML or JSON, which begins with '<' or '{'"),
-        ("a\0b", "neither a path nor text of XML or JSON, which begins with '<' or '{'"),
+        ("robot\n<link/>", "neither a path nor XML or JSON text, which begins with '<' or '{'"),
+        ("a\0b", "neither a path nor XML or JSON text, which begins with '<' or '{'"),
         ("x" * 100_000, "the file cannot be read"),
         ("<robot name='\ud800'/>", "surrogate"),
         (os.sep + "no" + os.sep + "such.urdf", "there is no such file"),
@@ -84,7 +84,7 @@ def test_unreadable_files(urdf_file):
 
 def test_size_is_bounded(urdf_file, monkeypatch):
     monkeypatch.setattr(sources, "MAX_BYTES", 10)
-    with pytest.raises(ParseError, match="larger than a description may be"):
+    with pytest.raises(ParseError, match="larger than the limit of"):
         read_source(urdf_file)
 
 
@@ -103,7 +103,7 @@ def test_open_files_are_not_read(urdf_file):
 
 @pytest.mark.parametrize("address", ["http://robots.org/r.urdf", "https://a/b", "file:///tmp/r.urdf"])
 def test_nothing_is_fetched(address):
-    with pytest.raises(ParseError, match="is an address: nothing is fetched"):
+    with pytest.raises(ParseError, match="is a URL: nothing is downloaded"):
         read_source(address)
 
 

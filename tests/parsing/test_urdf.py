@@ -186,8 +186,8 @@ def test_transmission_type_and_motor_constants_as_attributes():
 @pytest.mark.parametrize(
     ("kind", "limit", "transmission_kind", "reason"),
     [
-        ("fixed", "", "SimpleTransmission", "no single degree of freedom"),
-        ("floating", "", "SimpleTransmission", "no single degree of freedom"),
+        ("fixed", "", "SimpleTransmission", "not have exactly one degree"),
+        ("floating", "", "SimpleTransmission", "not have exactly one degree"),
         ("revolute", '<limit effort="0" velocity="0"/>', "SimpleTransmission", "effort limit of zero"),
         ("revolute", "", "transmission_interface/DifferentialTransmission", "is not SimpleTransmission"),
         ("revolute", "", "", "it has no <type>"),
@@ -330,7 +330,7 @@ def test_a_mimic_joint_follows_one_to_one_unless_it_says_otherwise():
 def test_mimic_of_a_fixed_joint_has_no_effect():
     model = read(*TWO_LINKS, link("tip"), joint("k", "arm", "tip", "fixed", '<mimic joint="hinge"/>'))
     assert model.report.mimic_joints == []
-    assert "one of them has no single coordinate: the coupling is left out" in warnings_of(model)
+    assert "one of them does not have exactly one coordinate: the coupling is left out" in warnings_of(model)
 
 
 TRIANGLE = '<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="5"/>'
@@ -352,9 +352,9 @@ def test_impossible_inertias_are_loaded_as_written_with_a_warning():
     ("part", "message"),
     [
         (link("a", 2, TRIANGLE), "No physical body has this inertia"),
-        (link("a", 1, '<inertia ixx="1" iyy="1" izz="1"/>'), "without ixy, ixz, iyz"),
+        (link("a", 1, '<inertia ixx="1" iyy="1" izz="1"/>'), "has no ixy, ixz, iyz"),
         ("<force_element/>", "<force_element>: mbt does not support it"),
-        (joint("j", "world", "base", "fixed") + transmission("j"), "no single degree of freedom to drive"),
+        (joint("j", "world", "base", "fixed") + transmission("j"), "not have exactly one degree"),
         (transmission("j", "", ""), "it has no <type>"),
         (transmission("j", "", "Differential"), "its type 'Differential' is not SimpleTransmission"),
         (
@@ -437,7 +437,7 @@ J = joint("j", "base", "arm")
             4,
             "unknown type 'ball'(?s:.*)<drake:joint type=.ball.>",
         ),
-        ([BASE, ARM, drake_joint("revolute")], 4, "is one of ball, curvilinear, planar, screw, universal"),
+        ([BASE, ARM, drake_joint("revolute")], 4, "are ball, curvilinear, planar, screw, universal"),
         ([BASE, ARM, drake_joint("revolute")], 4, "write <joint type=.revolute.>"),
         ([BASE, ARM, J, drake_joint("ball")], 5, "there is a joint of this name already, in line 4"),
         ([BASE, ARM, drake_joint("screw")], 4, "the element <drake:screw_thread_pitch> is missing"),

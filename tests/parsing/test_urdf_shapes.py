@@ -177,7 +177,7 @@ def test_a_color_that_is_none_is_left_out(rgba):
         [shaped_link(visual('<sphere radius="1"/>', material))],
         [material, shaped_link(visual('<sphere radius="1"/>', '<material name="m"/>'))],
     ):
-        with pytest.warns(ModelWarning, match="expected 4 numbers from 0 to 1: no colour is taken"):
+        with pytest.warns(ModelWarning, match="expected 4 numbers from 0 to 1: it has no colour"):
             tree = mbt.load_model(robot(*parts))
         assert [shape.color for shape in tree.bodies[1].visuals] == [None]
         with pytest.raises(ParseError, match="expected 4 numbers from 0 to 1"):

@@ -49,13 +49,13 @@ def inertia(key: str, value: object) -> str:
 
 
 BAD_TEXTS = {
-    "no JSON": ("{]", ":1: no well-formed JSON"),
-    "cut short": (TEXT[: len(TEXT) // 2], "no well-formed JSON"),
-    "something behind": (TEXT + "{}", f":{TEXT.count(chr(10)) + 1}: no well-formed JSON"),
+    "no JSON": ("{]", ":1: not well-formed JSON"),
+    "cut short": (TEXT[: len(TEXT) // 2], "not well-formed JSON"),
+    "something behind": (TEXT + "{}", f":{TEXT.count(chr(10)) + 1}: not well-formed JSON"),
     "another object": ("{}", "format: this is not a model of mbt"),
     "another format": ('{"format": "glTF"}', "format: expected \"mbt\", got 'glTF'"),
     "no version": ('{"format": "mbt"}', "the key 'version' is missing"),
-    "a later version": (put("version", 2), "version: this is version 2, and 1 is read"),
+    "a later version": (put("version", 2), "version: this is version 2, but only 1 is read"),
     "no number of a version": (put("version", True), "version: this is version True"),
     "a key twice": ('{"format": "mbt", "version": 1, "version": 1}', "the key 'version' twice"),
     "NaN": (inertia("mass", float("nan")), "NaN is not JSON"),
@@ -88,8 +88,8 @@ BAD_TEXTS = {
     "an unknown frame": (put("joints", 3, "frame_on_child", "bodyO"), "no 'bodyO' among the frames above"),
     "no reference": (put("joints", 3, "frame_on_child", [1]), "expected the name of one of the frames"),
     "an unknown instance": (put("bodies", 0, "model_instance", "leg"), "there is no model instance 'leg'"),
-    "instances alike": (put("model_instances", ["a", "a"]), "model_instances: expected a name"),
-    "no name of an instance": (put("model_instances", [["a"]]), "model_instances: expected a name"),
+    "instances alike": (put("model_instances", ["a", "a"]), "model_instances: expected a unique name"),
+    "no name of an instance": (put("model_instances", [["a"]]), "model_instances: expected a unique name"),
     "negative mass": (inertia("mass", -1), "bodies[1].M_BBo_B.mass: a mass cannot be negative"),
     "infinite mass": (inertia("mass", "inf"), "bodies[1].M_BBo_B.mass: expected finite numbers"),
     "five moments": (inertia("unit_inertia", [1] * 5), "bodies[1].M_BBo_B.unit_inertia: expected 6 numbers"),

@@ -224,7 +224,7 @@ def test_another_name() -> None:
 @pytest.mark.parametrize("base", ["fixed", "floating"])
 def test_a_base_is_not_chosen(base: str) -> None:
     text = as_json(build_tree(CATALOGUE["arm7"]()))
-    with pytest.raises(mbt.ArgumentValueError, match=r"base: a model in JSON itself says .* tree.edit"):
+    with pytest.raises(mbt.ArgumentValueError, match=r"base: a model in JSON itself defines .* tree.edit"):
         mbt.load_model(text, base=base)
 
 

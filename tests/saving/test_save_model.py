@@ -33,7 +33,7 @@ def test_the_suffix_tells_the_format(arm: mbt.MultibodyTree, tmp_path: Path, suf
 @pytest.mark.parametrize(
     ("arguments", "options", "error", "message"),
     [
-        ([], {}, mbt.ArgumentValueError, "format: expected 'json' or 'urdf', where no path determines it"),
+        ([], {}, mbt.ArgumentValueError, "format: expected 'json' or 'urdf' if no path determines it"),
         (["arm.sdf"], {}, mbt.ArgumentValueError, "the suffix of 'arm.sdf' is neither"),
         ([], {"format": "sdf"}, mbt.ArgumentValueError, "format: expected 'json' or 'urdf', got 'sdf'"),
         ([], {"format": 3}, mbt.ArgumentTypeError, "format: expected 'json' or 'urdf', got int"),

@@ -84,7 +84,7 @@ def test_joints_with_one_degree_of_freedom(seed: int) -> None:
     """In either direction, with frames anywhere: nothing but frames and names of them changes."""
     tree = build_tree(random_model(seed, 12, kinds=EXACT_KINDS))
     text, warning = save(tree)
-    lines = [line for line in warning.splitlines()[1:] if "as its frame M" not in line]
+    lines = [line for line in warning.splitlines()[1:] if "its frame M becomes" not in line]
     assert all("gravity" in line or "more" in line for line in lines), warning
     check_read_again(tree, text)
 
@@ -202,7 +202,7 @@ def losses_of(change: object) -> str:
     text, warning = save(tree)
     mbt.load_model(text, strict=True)
     if warning:
-        with pytest.raises(mbt.ArgumentValueError, match="URDF does not hold all of this model"):
+        with pytest.raises(mbt.ArgumentValueError, match="URDF cannot hold all of this model"):
             mbt.save_model(tree, format="urdf", strict=True)
     return warning
 
@@ -229,14 +229,14 @@ LOSSES = {
         lambda t, j: t.add_joint_actuator("motor", j, 2.0),
         "its effort limit becomes that of its joint too",
     ),
-    "plane": (lambda t, j: t.world_body.add_collision(mbt.Shape("plane")), "a collision of it is a plane"),
+    "plane": (lambda t, j: t.world_body.add_collision(mbt.Shape("plane")), "one collision is a plane"),
     "colour": (
         lambda t, j: j.child_body.add_collision(mbt.Shape("sphere", [1], color=[1, 1, 1, 1])),
         "the colour of a collision is left out",
     ),
     "instances": (
         lambda t, j: t.add_body(mbt.RigidBody("free", POINT, t.add_model_instance("other"))),
-        "model instances: all elements are in one",
+        "model instances: all elements are in a single one",
     ),
     "name of the robot": (
         lambda t, j: t.add_model_instance("a\x01b"),
@@ -264,7 +264,7 @@ LOSSES = {
         lambda t, j: t.add_joint(
             mbt.UniversalJoint, "u", t.add_body(mbt.RigidBody("m", POINT)), None, j.child_body, None
         ),
-        "joint 'u': it is turned to point outwards: its coordinates are others",
+        "joint 'u': it is reversed to point outwards: its coordinates differ",
     ),
     "nothing": (lambda t, j: None, ""),
 }

@@ -118,7 +118,7 @@ def test_classes_with_slots_and_states() -> None:
 def test_they_are_written_on_request() -> None:
     tree, _ = pendulum()
     tree.add_force_element(Holder())
-    with pytest.raises(mbt.ArgumentTypeError, match="Holder of a user: with user_elements=True it is"):
+    with pytest.raises(mbt.ArgumentTypeError, match="user-written class Holder: pass user_elements=True"):
         mbt.save_model(tree, format="json")
 
 
@@ -143,7 +143,7 @@ def test_nothing_is_imported_unasked(tmp_path: Path, monkeypatch: pytest.MonkeyP
         ("os:system", "'os:system' is not a class"),
         ("os:nothing", "cannot be imported: AttributeError"),
         ("no_such_module:Holder", "cannot be imported: ModuleNotFoundError"),
-        ("pathlib:Path", "is not a user-written class for elements among the force_elements"),
+        ("pathlib:Path", "is not a user-written class of elements of the section force_elements"),
         ("mbt:RevoluteSpring", "is not a user-written class"),
         ("mbt:RigidBody", "is not a user-written class"),
         ("os", "unknown type 'os'"),
@@ -161,7 +161,7 @@ def test_what_is_no_class_of_a_user(path: str, message: str) -> None:
 def test_what_json_does_not_hold(value: Any) -> None:
     tree, _ = pendulum()
     tree.add_force_element(Holder(value=value))
-    with pytest.raises(mbt.ArgumentTypeError, match=r"attribute 'value' is a .*, which JSON does not"):
+    with pytest.raises(mbt.ArgumentTypeError, match=r"attribute 'value' is a .*, which cannot be written"):
         as_json(tree)
 
 
@@ -176,7 +176,7 @@ def test_what_is_not_in_the_file() -> None:
     itself: list[Any] = []
     itself.append(itself)
     vars(holder)["thing"] = itself
-    with pytest.raises(mbt.ArgumentTypeError, match="nested too deep, or contains itself"):
+    with pytest.raises(mbt.ArgumentTypeError, match="nested too deeply, or contains itself"):
         as_json(tree)
     del vars(holder)["thing"]
     tree.finalize()

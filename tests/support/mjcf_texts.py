@@ -173,7 +173,7 @@ LOSSY = {
             '<tendon><fixed name="t"><joint joint="j" coef="2"/></fixed></tendon>'
             '<actuator><motor name="m" tendon="t"/></actuator>',
         ),
-        "1 actuator is left out, not being on a hinge or slide: 'm'",
+        "1 actuator is not on a hinge or slide, and left out: 'm'",
     ),
     "equality of one joint": (
         _model(
@@ -187,7 +187,7 @@ LOSSY = {
             f'<body name="a"><joint name="j"/>{LUMP}<body name="b">{LUMP}</body></body>',
             '<equality><weld body1="a" body2="b"/></equality>',
         ),
-        "equality 0 holds two bodies that do not move on each other",
+        "equality 0 connects two bodies that do not move relative to each other",
     ),
     "equality of a tendon": (
         _model(

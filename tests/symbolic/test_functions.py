@@ -183,7 +183,7 @@ def test_functions_without_inputs_or_outputs() -> None:
     [
         ({"x": ["a"]}, {"y": [1]}, mbt.ArgumentTypeError, r"inputs\['x'\]: expected expressions of .*str"),
         ({"x": [1.0]}, {"y": [1]}, mbt.ArgumentTypeError, r"inputs\['x'\]: expected symbols of .*1.0"),
-        ({"x": "ab"}, {"y": "ac"}, mbt.ArgumentValueError, "outputs: depend on c, which inputs lack"),
+        ({"x": "ab"}, {"y": "ac"}, mbt.ArgumentValueError, "outputs: depend on c, not among the inputs"),
         ({"x": "aa"}, {"y": "a"}, mbt.ArgumentValueError, r"inputs\['x'\]: a occurs twice"),
         ({"x": "a"}, {"x": "a"}, mbt.ArgumentValueError, "outputs: 'x' is the name of an input"),
         ({"1x": "a"}, {"y": "a"}, mbt.ArgumentValueError, r"inputs: expected an identifier .* got '1x'"),
@@ -217,7 +217,7 @@ def test_arguments_of_a_python_function_are_checked() -> None:
 def test_what_makes_no_casadi_function_is_refused() -> None:
     casadi = pytest.importorskip("casadi")
     a, b = casadi.SX.sym("a"), casadi.SX.sym("b")
-    with pytest.raises(mbt.ArgumentValueError, match=r"^outputs: depend on b, which inputs lack$"):
+    with pytest.raises(mbt.ArgumentValueError, match=r"^outputs: depend on b, not among the inputs$"):
         make_casadi_function("f", {"a": a}, {"y": [a * b]})
     with pytest.raises(mbt.ArgumentTypeError, match=r"^inputs\['a'\]: expected symbols of casadi.SX, got"):
         make_casadi_function("f", {"a": [2 * a]}, {"y": [a]})
@@ -243,7 +243,7 @@ def test_what_has_no_expressions_is_refused(arm: mbt.MultibodyTree) -> None:
     ):
         make_expressions(arm, "frame_jacobian")
     with pytest.raises(
-        mbt.ArgumentValueError, match=r"^frame: only 'frame_pose' and 'frame_jacobian' are of a frame"
+        mbt.ArgumentValueError, match=r"^frame: only 'frame_pose' and 'frame_jacobian' take a frame"
     ):
         make_expressions(arm, "mass_matrix", frame=arm.world_frame)
     with pytest.raises(mbt.NotFinalizedError):

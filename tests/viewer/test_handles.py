@@ -63,7 +63,7 @@ def test_handles_of_the_command_line(
     assert seen == [2, None]
     for options, message in (
         (["--ik", "tol"], "Did you mean 'tool'?"),
-        (["--ik", "tool", "--record", "page.html"], "--ik: a page that is recorded has no handles"),
+        (["--ik", "tool", "--record", "page.html"], "--ik: a recorded page has no handles"),
     ):
         assert main(["view", file, "--no-browser", *options]) == 2
         assert message in capsys.readouterr().err

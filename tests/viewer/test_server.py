@@ -217,8 +217,8 @@ def test_a_model_without_mass_is_drawn() -> None:
 def test_of_a_robot_without_its_meshes_the_skeleton_is_drawn(tmp_path: Path) -> None:
     tree = chain_without(mass=True, mesh="link")
     words = (
-        r"2 of 2 shapes cannot be drawn, and the skeleton is drawn\. To see them, name the folder 'robot', "
-        r"or the one that holds it, in package_paths: 'package://robot/link0\.stl' was not found "
+        r"2 of 2 shapes cannot be drawn, and the skeleton is drawn\. To see them, add the folder 'robot', "
+        r"or the one that contains it, to package_paths: 'package://robot/link0\.stl' was not found "
         r".*, and 1 more"
     )
     with pytest.warns(mbt.ModelWarning, match=words) as told:
@@ -233,7 +233,7 @@ def test_of_a_robot_without_its_meshes_the_skeleton_is_drawn(tmp_path: Path) -> 
     with pytest.warns(mbt.ModelWarning, match=words):
         mbt.record(tree, np.zeros((2, 2)), page, dt=0.1)
     text = page.read_text(encoding="utf-8")
-    assert "name the folder &#x27;robot&#x27;, or the one that holds it, in package_paths.<" in text
+    assert "add the folder &#x27;robot&#x27;, or the one that contains it, to package_paths.<" in text
     assert "searched" not in text[: text.index("__VISER_EMBED_DATA__")] + text[text.index("<body>") :][:2000]
 
 
@@ -563,7 +563,7 @@ def test_the_command_records(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert main(["simulate", arm, "--duration", "0.1", "--save", str(saved)]) == 0
     capsys.readouterr()
     assert main(["view", arm, "--trajectory", str(saved), "--record", str(page)]) == 0
-    assert capsys.readouterr() == (f"{page}: a page that any browser shows\n", "")
+    assert capsys.readouterr() == (f"{page}: open this page in any browser\n", "")
     assert "__VISER_EMBED_DATA__" in page.read_text(encoding="utf-8")
     assert main(["view", arm, "--position", "elbow=1", "--record", str(tmp_path / "none" / "x.html")]) == 2
     assert "cannot be written" in capsys.readouterr().err

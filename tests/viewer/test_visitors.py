@@ -92,13 +92,13 @@ def test_names_that_are_allowed(by: str, monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_names_that_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
     for names in ("hub.example.org", 3, None):
-        with pytest.raises(mbt.ArgumentTypeError, match="allowed_hosts: expected a sequence of names"):
+        with pytest.raises(mbt.ArgumentTypeError, match="allowed_hosts: expected a sequence of host names"):
             Visitors(names)  # type: ignore[arg-type]
-    with pytest.raises(mbt.ArgumentTypeError, match="allowed_hosts: expected names of hosts, got int"):
+    with pytest.raises(mbt.ArgumentTypeError, match="allowed_hosts: expected host names, got int"):
         Visitors([3])  # type: ignore[list-item]
     for name in ("https://hub.example.org", "hub.example.org:443", "a/b", "", "*", "*.example.org", "a b"):
-        with pytest.raises(mbt.ArgumentValueError, match="allowed_hosts: expected a name of a host"):
+        with pytest.raises(mbt.ArgumentValueError, match="allowed_hosts: expected a host name"):
             Visitors([name])
     monkeypatch.setenv("MBT_VIEWER_HOSTS", "http://a")
-    with pytest.raises(mbt.ArgumentValueError, match="MBT_VIEWER_HOSTS: expected a name of a host"):
+    with pytest.raises(mbt.ArgumentValueError, match="MBT_VIEWER_HOSTS: expected a host name"):
         Visitors()

@@ -1,4 +1,4 @@
-"""What PyInstaller asks an installed mbt for: the folder of its hook."""
+"""The entry point with which PyInstaller finds the hook of an installed mbt."""
 
 from pathlib import Path
 

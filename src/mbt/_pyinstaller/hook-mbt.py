@@ -1,7 +1,7 @@
-"""Hook of PyInstaller: the kernels of every instruction set, and what compiled modules import.
+"""Hook for PyInstaller: adds the kernels of every instruction set, and the imports of compiled modules.
 
-PyInstaller follows imports of Python code and looks for a module where its package is. Kernels are elsewhere,
-once per instruction set, and imports of compiled modules cannot be seen.
+PyInstaller follows imports of Python code, and looks for a module in the folder of its package. Kernels are
+elsewhere, once per instruction set, and it cannot see imports of compiled modules.
 """
 
 from pathlib import Path
@@ -17,9 +17,9 @@ _KERNELS = [
 ]
 _NAMES_OF_KERNELS = {f"mbt._core.{room.name}.{path.name.partition('.')[0]}" for path, room in _KERNELS}
 
-# In the program kernels are where they are in the package: the loader finds those that its processor runs.
+# In the program, kernels have the same places as in the package: the loader finds those for its processor.
 binaries = [(str(path), str(room)) for path, room in _KERNELS]
-# Not what works with other libraries, which a program imports by itself, or does not need.
+# Without the integrations of other libraries: a program imports them itself if it needs them.
 hiddenimports = [
     name
     for name in collect_submodules("mbt")

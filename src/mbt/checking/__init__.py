@@ -1,4 +1,4 @@
-"""A linter for robot descriptions: what is wrong with them, where, and what to do."""
+"""A linter for robot descriptions: finds faults, with their places and remedies."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ __all__ = [
     "selftest",
 ]
 
-# Remarks of the reader that a check of its own says better.
+# Remarks of the reader for which there is a more precise check.
 _SAID_BETTER = ("inertia", "massless")
 
 
@@ -52,14 +52,14 @@ def check_model(
     base: Base = None,
     package_paths: Sequence[str | os.PathLike[str]] = (),
 ) -> CheckReport:
-    """Look for mistakes in a robot description. ``python -m mbt check FILE`` is the same.
+    """Look for mistakes in a robot description, like ``python -m mbt check FILE``.
 
-    It finds inertias that no physical body has, with the nearest physical one; masses, inertias and mass
-    centres that do not fit the shapes; angles that look like degrees, or radians, and lengths that look like
-    millimetres; limits, and keyframes outside of them; damping too stiff for the default step; names that
-    occur twice and links that nothing connects; joints without inertia; a mass matrix that is singular
-    or not finite at the default positions; shapes for collisions that overlap there; meshes that are missing;
-    and what the reader ignores or repairs.
+    It finds impossible inertias, and names the nearest physical ones; masses, inertias and mass centres that
+    do not fit the shapes; angles that look like degrees, or radians, and lengths that look like millimetres;
+    invalid limits, and keyframes outside of limits; damping too stiff for the default step; names that occur
+    twice, and links that nothing connects; joints without inertia; a mass matrix that is singular or not
+    finite at the default positions; collision shapes that overlap there; missing meshes; and content that
+    the reader ignores or repairs.
 
     Parameters
     ----------
@@ -68,13 +68,13 @@ def check_model(
     base : {"fixed", "floating"}, optional
         As in `load_model`.
     package_paths : sequence of paths, optional
-        As in `load_model`; meshes are looked for there, too.
+        As in `load_model`; meshes are looked up there, too.
 
     Returns
     -------
     CheckReport
-        With a finding for each fault. Where the description cannot be read, ``is_readable`` is False, and an
-        error says why.
+        With a finding for each fault. If the description cannot be read, ``is_readable`` is False, and a
+        finding of severity ``"error"`` says why.
 
     Raises
     ------
@@ -104,7 +104,7 @@ def check_model(
             warnings.simplefilter("ignore", ModelWarning)
             tree = load_model(source, base=base, package_paths=package_paths)  # type: ignore[call-overload]
     except ParseError as error:
-        # What the text told already is not told again.
+        # Findings in the text are not repeated.
         if error.line not in {finding.line for finding in subject.findings if finding.severity == "error"}:
             _report_parse_error(error, subject)
         return _make_report(subject, "", is_readable=False)
@@ -121,13 +121,13 @@ def check_model(
 
 
 def _check_text(source: Source, subject: Subject) -> None:
-    """Find the lines of elements, and check what the text of a URDF tells."""
+    """Find the lines of elements, and check the text of a URDF."""
     if is_json(source.data):
         return
     try:
         root = parse_xml(source.data, Document(source.file, folder=source.folder), source.encoding)
     except MbtError:
-        return  # The reader will say why.
+        return  # The reader will report why.
     subject.lines = find_lines(root)
     subject.has_rules = root.tag == "mujoco"
     subject.touches_nothing = subject.has_rules and has_no_contact(root)
@@ -145,7 +145,7 @@ def _report_parse_error(error: ParseError, subject: Subject) -> None:
 def _report_remarks(tree: MultibodyTree, subject: Subject) -> None:
     for report in tree.parse_reports:
         for remark in report.warnings:
-            if remark.about in ("mimic", "inactive"):  # Nothing is wrong with the file.
+            if remark.about in ("mimic", "inactive"):  # These are not faults of the file.
                 subject.report("note", remark.about, "", remark.text, line=remark.line)
             elif remark.about not in _SAID_BETTER:
                 effect: Effect = "looks" if remark.about in ("looks", "text") else "motion"

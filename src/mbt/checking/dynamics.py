@@ -1,4 +1,4 @@
-"""What is checked of the whole model, at its default positions: whether it can be computed with."""
+"""Checks the dynamics of the whole model at its default positions."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ if TYPE_CHECKING:
 
 __all__ = ["check_dynamics"]
 
-# Of the mass matrix with ones on its diagonal: beyond it half of the digits are lost.
+# The largest condition of the mass matrix with ones on its diagonal: beyond it half of the digits are lost.
 _CONDITION = 1e8
-# Eigenvalues of larger ones take longer than a second, and ever longer.
+# Eigenvalues of larger matrices take longer than a second.
 _MOST_DOFS = 1000
-# Errors of constraints [m, rad] that one sees.
+# Visible errors of constraints [m, rad].
 _OPEN = 1e-3
 # The default step of simulations [s].
 _STEP = 1e-3
 
 
 def check_dynamics(tree: MultibodyTree, subject: Subject) -> None:
-    """Check that forward dynamics has a solution, and an accurate one."""
+    """Check that forward dynamics has an accurate solution."""
     context = tree.create_default_context()
     with np.errstate(all="ignore"):
         M = tree.calc_mass_matrix(context)
@@ -50,11 +50,9 @@ def check_dynamics(tree: MultibodyTree, subject: Subject) -> None:
 
 
 def _check_condition(M: np.ndarray, tree: MultibodyTree, subject: Subject) -> None:
-    """Find motions that the matrix hardly tells apart, whatever the units."""
+    """Find motions that are nearly dependent in the mass matrix, regardless of units."""
     if len(M) > _MOST_DOFS:
-        message = (
-            f"the mass matrix has more than {_MOST_DOFS} rows, and was not searched for what is singular"
-        )
+        message = f"the mass matrix has more than {_MOST_DOFS} rows, and was not checked for singularity"
         subject.report("note", "mass-matrix", "", message, "check parts of the model")
         return
     d = np.sqrt(np.diag(M))
@@ -73,11 +71,11 @@ def _check_condition(M: np.ndarray, tree: MultibodyTree, subject: Subject) -> No
 
 
 def _check_damping(M: np.ndarray, tree: MultibodyTree, subject: Subject) -> None:
-    """Find damping that takes the velocity away within the default step, so that explicit steps blow up.
+    """Find damping so stiff that explicit steps of the default length diverge.
 
-    An explicit step multiplies a velocity that decays with rate r by ``1 - r dt``: it grows where r > 2 / dt.
-    The rates are the eigenvalues of M^-1 D, those of ``S M^-1 S`` with S = D^(1/2); that of a joint alone is
-    the damping over the inertia that it feels while all others are free, a diagonal entry.
+    An explicit step multiplies a velocity that decays with rate r by ``1 - r dt``: it grows if r > 2 / dt.
+    The rates are the eigenvalues of M^-1 D, or of ``S M^-1 S`` with S = D^(1/2). The rate of a single joint,
+    a diagonal entry, is its damping over the inertia that it feels while all other joints are free.
     """
     owners = {
         k: joint
@@ -97,14 +95,14 @@ def _check_damping(M: np.ndarray, tree: MultibodyTree, subject: Subject) -> None
     fastest = {int(np.argmax(np.abs(vectors[:, -1]))), *np.flatnonzero(own * _STEP > 2.0).tolist()}
     for joint in dict.fromkeys(owners[k] for k in sorted(fastest)):
         rate = max(own[k] for k in fastest if owners[k] is joint)
-        if rate * _STEP <= 2.0:  # Only together with others.
+        if rate * _STEP <= 2.0:  # Unstable only together with other joints.
             rate = rates[-1]
         message = (
             f"its damping is stiff for its inertia, with a rate of {rate:.3g} 1/s: explicit steps are "
             f"unstable beyond {2.0 / rate:.2g} s, and the default is {_STEP:g} s"
         )
         cure = (
-            "give it less damping, or more inertia, as that of its rotor; or take shorter or implicit steps"
+            "give it less damping or more inertia, such as a rotor inertia; or use shorter or implicit steps"
         )
         subject.report("warning", "stiff-damping", joint, message, cure)
 

@@ -1,4 +1,4 @@
-"""What a check finds, and the report of all of it."""
+"""The findings of checks, and their report."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any, Literal, get_args
 __all__ = ["EFFECTS", "SEVERITIES", "CheckReport", "Effect", "Finding", "Severity", "effect_of_rule"]
 
 Severity = Literal["error", "warning", "note"]
-#: The worst first.
+#: Severities, the worst first.
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 
 Effect = Literal["motion", "mass", "looks"]
-#: What findings concern, in the order of reports.
+#: The effects that findings may have, in the order of reports.
 EFFECTS: tuple[Effect, ...] = get_args(Effect)
 
-# The rules that do not concern the motion as a whole.
+# The rules whose findings have another effect than on the motion.
 _EFFECTS: dict[str, Effect] = {
     "impossible-inertia": "mass",
     "length-unit": "mass",
@@ -32,7 +32,7 @@ _EFFECTS: dict[str, Effect] = {
 
 
 def effect_of_rule(rule: str) -> Effect:
-    """Return what the findings of a rule concern."""
+    """Return the effect of the findings of a rule."""
     return _EFFECTS.get(rule, "motion")
 
 
@@ -43,20 +43,20 @@ class Finding:
     Attributes
     ----------
     severity : {"error", "warning", "note"}
-        ``"error"``: the model cannot be right; ``"warning"``: it is hardly as meant; ``"note"``: worth a
-        look.
+        ``"error"``: the model cannot be right; ``"warning"``: it is unlikely to be as intended; ``"note"``:
+        worth a look.
     rule : str
-        The rule that was checked, as ``"impossible-inertia"``.
+        The rule that was checked, such as ``"impossible-inertia"``.
     file : str
         Where the description came from.
     line : int or None
-        Line number, counted from 1, where it is known.
+        Line number, counted from 1; None if it is not known.
     element : str
-        The element concerned, as ``"link 'forearm'"``; empty where it is the whole model.
+        The element concerned, such as ``"link 'forearm'"``; empty for the whole model.
     message : str
         A description of the fault.
     cure : str
-        How to mend it; may be empty.
+        How to fix it; may be empty.
     effect : {"motion", "mass", "looks"}
         Whether it concerns the motion, the mass properties and sizes, or has no effect on either.
     """
@@ -71,7 +71,7 @@ class Finding:
     effect: Effect = "motion"
 
     def __str__(self) -> str:
-        """Return the finding as compilers write theirs, the cure on a line of its own."""
+        """Return the finding in the style of compiler messages, with the cure on its own line."""
         place = self.file if self.line is None else f"{self.file}:{self.line}"
         about = f"{self.element}: " if self.element else ""
         text = f"{place}: {self.severity}: {about}{self.message} [{self.rule}]"
@@ -87,11 +87,11 @@ class CheckReport:
     file : str
         Where the description came from.
     model_name : str
-        Name of the model; empty where it cannot be read.
+        Name of the model; empty if it cannot be read.
     findings : tuple of Finding
         By severity, then by effect, motion first, then by line.
     is_readable : bool
-        Whether the file can be loaded. If not, an error says why, and the model itself was not checked.
+        Whether the file can be loaded. If not, a finding says why, and the model itself was not checked.
     """
 
     file: str
@@ -101,7 +101,7 @@ class CheckReport:
 
     @property
     def worst(self) -> Severity | None:
-        """The severity of the worst finding; None where there is none."""
+        """The severity of the worst finding; None if there are no findings."""
         return self.findings[0].severity if self.findings else None
 
     @property
@@ -110,7 +110,7 @@ class CheckReport:
         return {s: sum(finding.severity == s for finding in self.findings) for s in SEVERITIES}
 
     def at_least(self, severity: Severity) -> tuple[Finding, ...]:
-        """Return the findings of a severity, and those that are worse."""
+        """Return the findings of a severity or worse."""
         bad = SEVERITIES[: SEVERITIES.index(severity) + 1]
         return tuple(finding for finding in self.findings if finding.severity in bad)
 

@@ -1,4 +1,4 @@
-"""Does this installation compute this model right? Identities, on the machine of the user."""
+"""Tests whether this installation computes a model correctly, by identities of dynamics."""
 
 from __future__ import annotations
 
@@ -29,29 +29,29 @@ if TYPE_CHECKING:
 
 __all__ = ["selftest"]
 
-# Numbers of a batch that several threads share: work for each, and memory for all.
+# Numbers in a batch that several threads share: enough work for each, and little memory.
 _NUMBERS_OF_BATCH = 200_000
 _SECONDS_OF_CHILD = 120
 _MOST_BODIES = 60
-# Equations that say less, in parts of what they could, follow from others.
+# Equations with a smaller relative singular value count as dependent on others.
 _INDEPENDENT = 1e-9
 
 
 def selftest(tree: MultibodyTree, *, num_samples: int = 10, seed: int = 0) -> SelftestReport:
     """Check identities of dynamics on a model, on this machine.
 
-    At random states: the mass matrix against inverse dynamics, forward against inverse dynamics, the bias
-    term against the Coriolis matrix and inverse dynamics, ``Mdot - 2C`` for skew symmetry, gravity
-    against its potential, the balance of powers, Jacobians and velocities against differences of poses,
-    accelerations against constraints; Contexts against functions, batches against single states, one
-    thread against several, the instruction set in use against every other one that is built and that this
-    processor supports, each in its own process. It takes about a second for a humanoid.
+    At random states, it compares: the mass matrix with inverse dynamics, forward with inverse dynamics, the
+    bias term with the Coriolis matrix and inverse dynamics, gravity with its potential, Jacobians with
+    differences of poses, velocities with Jacobians, accelerations with constraints; Contexts with functions,
+    batches with single states, one thread with several, and the instruction set in use with every other one
+    that is built and that this processor supports, each in its own process. It also checks the skew symmetry
+    of ``Mdot - 2C`` and the balance of powers. It takes about a second for a humanoid.
 
-    An error is relative to the sizes of the terms that a number is a sum of: masses times squares of
-    distances from World, and so on. The tolerance is a bound of the rounding error: twenty units in the last
-    place for each body of the longest path, times the condition of the mass matrix where that is inverted;
-    for differences over time it includes the truncation error of their extrapolation. The caller cannot
-    choose it.
+    Errors are relative to the sizes of the terms whose sum a number is: masses times squares of distances
+    from World, and so on. The tolerance is a bound of the rounding error: twenty units in the last place for
+    each body of the longest path, times the condition of the mass matrix where that is inverted; for
+    differences over time it includes the truncation error of their extrapolation. The caller cannot choose
+    it.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def selftest(tree: MultibodyTree, *, num_samples: int = 10, seed: int = 0) -> Se
     -------
     SelftestReport
         ``print`` shows a table; ``.ok`` is true if all errors are within tolerance. A check that is not
-        possible, as of forward dynamics where the mass matrix is singular, gives the reason.
+        possible, such as forward dynamics with a singular mass matrix, gives the reason.
 
     Raises
     ------
@@ -108,7 +108,7 @@ def selftest(tree: MultibodyTree, *, num_samples: int = 10, seed: int = 0) -> Se
 
 
 class _Selftest:
-    """The states, and what was found at them."""
+    """The states, and the results at these."""
 
     def __init__(self, tree: MultibodyTree, count: int, seed: int) -> None:
         self.tree = tree
@@ -118,9 +118,9 @@ class _Selftest:
         nv = tree.num_velocities
         self.q = tree.random_positions(rng, count)
         self.q[0] = tree.default_positions
-        # Speeds that add up to about one: differences over time are of one scale for all models.
+        # Velocities of norm about one, so that differences over time have the same scale for all models.
         self.v, self.vdot = rng.standard_normal((2, count, nv)) / np.sqrt(max(nv, 1))
-        # Along paths with kinks nothing has derivatives of any order.
+        # Along paths with kinks, quantities are not differentiable.
         for mobilizer in tree.mobilizers:
             if "Curvilinear" in type(mobilizer).__name__:
                 self.v[:, mobilizer._velocity_range()] = 0.0
@@ -131,7 +131,7 @@ class _Selftest:
         self.base = self.scales[0].rounding
 
     def run(self) -> None:
-        """Try all identities."""
+        """Check all identities."""
         self.find_conditions()
         self.judge("mass matrix against inverse dynamics", self.base, self.mass_matrix)
         self.judge("forward against inverse dynamics", self.base, self.forward)
@@ -148,7 +148,7 @@ class _Selftest:
         self.compare_instruction_sets()
 
     def judge(self, name: str, tolerance: float, calc: Callable[[int], FloatArray | None]) -> None:
-        """Add a row: `calc` returns relative errors at a sample, over the condition that amplifies them."""
+        """Add a row: `calc` returns relative errors at a sample, divided by a condition (`amplified`)."""
         worst, factor, reason = 0.0, 1.0, ""
         where: int | None = None
         judged = False
@@ -164,14 +164,14 @@ class _Selftest:
                 continue
             judged = True
             error = float(np.max(np.abs(errors), initial=0.0))
-            # What is not a number is no small error.
+            # NaN counts as a large error.
             if not error <= worst:
                 worst, where, factor = (error if error == error else np.inf), i, self.factor
         if not judged:
             self.rows.append(SelftestRow(name, None, tolerance, reason))
             return
         notes = [] if where is None or worst <= tolerance else [f"worst at sample {where}"]
-        # Both as they are, not over the condition.
+        # Report both without the division by the condition.
         notes += [f"condition {factor:.1e}"] if factor != 1.0 and np.isfinite(factor) else []
         factor = factor if np.isfinite(factor) else 1.0
         self.rows.append(
@@ -180,12 +180,12 @@ class _Selftest:
 
     @property
     def of_differences(self) -> float:
-        """Tolerance of `time_derivative`, of terms of size one that change at a rate of one."""
-        # The 7th derivative of products of three sines, over 7!, by h^6 / 64; rounding over the least step.
+        """Tolerance of `time_derivative`, for terms of size one that change at a rate of one."""
+        # The 7th derivative of products of three sines over 7!, times h^6 / 64; rounding over the least step.
         return float((3 * _H) ** 6 * 3 / 5040 / 64 + 2 * self.base * 4 / _H)
 
     def find_conditions(self) -> None:
-        """Find those of the mass matrix, with the units taken out; infinite where forward dynamics fails."""
+        """Find the conditions of the mass matrix, without units; infinite where forward dynamics fails."""
         self.why_not = "the mass matrix is singular"
         self.conditions: list[float] = []
         for context, q, scale in zip(self.contexts, self.q, self.scales, strict=True):
@@ -197,7 +197,7 @@ class _Selftest:
                 self.conditions.append(np.nan)
                 continue
             values = np.linalg.eigvalsh(scale.normalized(M)) if M.size else np.ones(1)
-            # Beyond this not one digit of an acceleration is right.
+            # Beyond this no digit of an acceleration is right.
             is_regular = values[0] * 1e15 > values[-1] > 0
             condition = values[-1] / values[0] if is_regular else np.inf
             self.conditions.append(
@@ -209,7 +209,7 @@ class _Selftest:
             self.notes.append(f"the mass matrix is singular{who}; forward dynamics was not judged there")
 
     def condition_of_constraints(self, context: Context, M: FloatArray) -> float:
-        """Condition of the inverse inertia that constraints see; those that nothing moves see none."""
+        """Condition of the inverse inertia seen by constraints, except those that nothing moves."""
         if not self.tree.num_constraint_equations:
             return 1.0
         equations = Equations(self.tree, context)
@@ -227,18 +227,18 @@ class _Selftest:
         return float(values[-1] / values[0]) if values.size else 1.0
 
     def is_regular(self, i: int) -> bool:
-        """Whether forward dynamics can be judged. Where the mass matrix is not finite, it will be."""
+        """Whether to judge forward dynamics: also if the mass matrix is not finite, so that it fails."""
         return not np.isinf(self.conditions[i])
 
     def amplified(self, i: int, errors: Any, condition: float = 1.0) -> Any:
-        """Return errors over the condition by which inverses amplify rounding, and remember that."""
+        """Return errors divided by the condition by which inverses amplify rounding, and store it."""
         self.factor = float(self.conditions[i] * condition)
         return errors / self.factor
 
-    # Each returns errors relative to the sizes of terms, at one sample.
+    # Each of the following returns errors relative to the sizes of terms, at one sample.
 
     def mass_matrix(self, i: int) -> FloatArray:
-        """M e_k is what inverse dynamics gives for the acceleration e_k."""
+        """M e_k is the result of inverse dynamics for the acceleration e_k."""
         M = functional.mass_matrix(self.tree, self.q[i])
         other = self.tree.calc_mass_matrix_via_inverse_dynamics(self.contexts[i])
         return self.scales[i].normalized(M - other)
@@ -258,7 +258,7 @@ class _Selftest:
         return np.asarray(self.amplified(i, np.array(errors)))
 
     def bias_term(self, i: int) -> FloatArray:
-        """C v is what the Coriolis matrix, and inverse dynamics without forces, make of v."""
+        """C v, with the Coriolis matrix, is the bias term, and inverse dynamics without acceleration."""
         v, rest = self.v[i], 0.0 * self.v[i]
         bias = functional.bias_term(self.tree, self.q[i], v)
         C = self.tree.calc_coriolis_matrix(self.contexts[i])
@@ -273,7 +273,7 @@ class _Selftest:
         return np.abs(J).T @ np.abs(multipliers)
 
     def skew(self, i: int) -> FloatArray:
-        """C + C' = Mdot, with Mdot by differences along v."""
+        """C + C' = Mdot, with Mdot from differences along v."""
         C = self.tree.calc_coriolis_matrix(self.contexts[i])
         rate = self.scales[i].rate(self.v[i])
         Mdot = self.time_derivative(i, lambda q: functional.mass_matrix(self.tree, q))
@@ -300,7 +300,7 @@ class _Selftest:
         return np.array((power + rate) / (scale.weight * scale.extent * scale.rate(v) or 1.0))
 
     def powers(self, i: int) -> FloatArray | None:
-        """Compare what the bodies gain with what all forces give."""
+        """Compare the rate of energy of the bodies with the power of all forces."""
         if not self.is_regular(i):
             return None
         context = self.contexts[i]
@@ -313,7 +313,7 @@ class _Selftest:
         return np.asarray(self.amplified(i, report.balance / (size or 1.0)))
 
     def jacobians(self, i: int) -> FloatArray:
-        """J v is how fast a body moves, by differences of poses along v."""
+        """J v is the velocity of a body, from differences of poses along v."""
         bodies = self.some_bodies(i)
         nodes = [body.node_index for body in bodies]
         if not bodies:
@@ -328,7 +328,7 @@ class _Selftest:
         return np.asarray((np.array(J) @ self.v[i] - moved) / size)
 
     def velocities(self, i: int) -> FloatArray:
-        """V = J v, for Jacobians come straight from q, and velocities from the caches."""
+        """V = J v: Jacobians are computed directly from q, velocities in the caches."""
         bodies, scale = self.some_bodies(i), self.scales[i]
         if not bodies:
             return np.zeros(0)
@@ -338,13 +338,13 @@ class _Selftest:
         return np.asarray((np.array(J) @ self.v[i] - V_WB) / size)
 
     def some_bodies(self, i: int) -> list[Any]:
-        """Return the bodies; of very many some, others at the next sample, among them always the last one."""
+        """Return the bodies; of very many, some that change with the sample, and always the last one."""
         moving = self.tree.bodies[:0:-1]
         step = max(1, -(-len(moving) // _MOST_BODIES))
         return list({**dict.fromkeys(moving[:1]), **dict.fromkeys(moving[i % step :: step])})
 
     def constraints(self, i: int) -> FloatArray | None:
-        """J vdot + bias = 0, where positions and velocities obey the constraints."""
+        """J vdot + bias = 0 if positions and velocities obey the constraints."""
         if not self.tree.num_constraint_equations:
             self.why_not = "there are none"
             return None
@@ -361,7 +361,7 @@ class _Selftest:
         return np.asarray(self.amplified(i, (J @ vdot + bias) / size, condition))
 
     def functions(self, i: int) -> FloatArray:
-        """Compare what a Context computes with what functions compute."""
+        """Compare the results of a Context with those of functions."""
         tree, context, scale = self.tree, self.contexts[i], self.scales[i]
         q, v, vdot = self.q[i], self.v[i], self.vdot[i]
         tau = functional.inverse_dynamics(tree, q, v, vdot)
@@ -380,7 +380,7 @@ class _Selftest:
         return np.concatenate([np.ravel(error) for error in errors])
 
     def batches(self, i: int) -> FloatArray:
-        """Compare a sample of a batch with what a single call gives."""
+        """Compare a sample of a batch with a single call."""
         if i == 0:
             self.of_batch = _compute(self.tree, self.q, self.v, self.vdot, is_batch=True)
             self.single = _compute(self.tree, self.q, self.v, self.vdot, is_batch=False)
@@ -403,7 +403,7 @@ class _Selftest:
         return np.concatenate([np.ravel(error) for error in errors])
 
     def compare_threads(self) -> None:
-        """Whatever the number of threads, results are the same to the last bit."""
+        """Results are the same to the last bit for any number of threads."""
         count = max(16, _NUMBERS_OF_BATCH // max(self.tree.num_velocities, 1))
         rows = np.arange(count) % len(self.q)
         q, v, vdot = self.q[rows], self.v[rows], self.vdot[rows]
@@ -424,7 +424,7 @@ class _Selftest:
         self.rows.append(SelftestRow("one thread against several", float(worst), 0.0, note))
 
     def compare_instruction_sets(self) -> None:
-        """Each other one that is built and runs here computes the same, to rounding."""
+        """Every other instruction set that is built and runs here computes the same, up to rounding."""
         others = [isa for isa in _core.usable if isa != _core.isa]
         if not others:
             note = f"{_core.isa} is the only one that is built and runs here"
@@ -456,7 +456,7 @@ class _Selftest:
             self.judge(name, self.base, difference)
 
     def time_derivative(self, i: int, f: Callable[[FloatArray], Any]) -> Any:
-        """df/dt along v, of a stack of values: differences, extrapolated twice (Richardson)."""
+        """df/dt along v of a stack of values, from differences extrapolated twice (Richardson)."""
         v = self.v[i]
         h = _H / self.scales[i].rate(v)
         steps = np.array([h, -h, h / 2, -h / 2, h / 4, -h / 4])
@@ -467,12 +467,12 @@ class _Selftest:
         return (16 * once[1] - once[0]) / 15
 
 
-# Of a step, as a part of the time in which something changes by its own size.
+# The step, relative to the time in which something changes by its own size.
 _H = 0.02
 
 
 def _compute(tree: MultibodyTree, q: Any, v: Any, vdot: Any, *, is_batch: bool) -> dict[str, Any]:
-    """Return results of the most important functions, of a batch or one state after the other."""
+    """Return results of the most important functions, for a batch or one state after the other."""
 
     def forward(q: Any, v: Any, vdot: Any) -> Any:
         tau = functional.inverse_dynamics(tree, q, v, vdot)
@@ -507,7 +507,7 @@ sys.stdout.buffer.write(pickle.dumps(answer))
 
 
 def _start(isa: str, work: bytes) -> Callable[[], Any]:
-    """Let a process compute with an instruction set; return what waits for its answer."""
+    """Start a process that computes with an instruction set; return a function that waits for its answer."""
     if not sys.executable:
         return lambda: "there is no interpreter to start"
     child = subprocess.Popen(
@@ -529,7 +529,7 @@ def _start(isa: str, work: bytes) -> Callable[[], Any]:
             last = errors.decode(errors="replace").strip().rpartition("\n")[2]
             if child.returncode < 0:
                 return child.returncode
-            return f"the other process could not: {last}"
+            return f"the other process failed: {last}"
         return pickle.loads(out)
 
     return finish

@@ -1,4 +1,4 @@
-"""What is checked of joints: limits, units and lengths."""
+"""Checks the limits, units and lengths of joints."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 __all__ = ["check_joints", "check_keyframes", "check_lengths"]
 
-# A link of a robot is not as long as that [m].
+# Links of a robot are shorter [m].
 _LONGEST = 25.0
-# Limits beyond two turns are not those of a hinge, unless they are as large as to mean none.
+# Limits beyond two turns are implausible for a hinge, unless they are so large that they mean none.
 _DEGREES = 2.0 * math.pi + 0.3
 _NO_LIMIT = 1e3
-# Smaller round numbers are written where none is meant.
+# Smaller round numbers, such as 10, are more likely to mean no limit than degrees.
 _FEWEST_DEGREES = 30.0
-# Files give keyframes a few digits more or less than limits [rad, m].
+# Files may write keyframes with more or fewer digits than limits [rad, m].
 _ROUNDING = 1e-6
 
 
@@ -43,11 +43,11 @@ def _check_joint(joint: Joint, subject: Subject) -> None:
         _check_angle_limits(joint, lower, upper, subject)
     _check_default(joint, lower, upper, subject)
     if float(joint.velocity_upper_limits[0]) == 0.0:
-        message = "its limit of velocity is zero"
-        subject.report("note", "limits", joint, message, "leave it out where there is none")
+        message = "its velocity limit is zero"
+        subject.report("note", "limits", joint, message, "leave it out if there is none")
     if joint.effort_limit == 0.0:
-        message = "its limit of effort is zero: nothing drives it"
-        subject.report("note", "limits", joint, message, "give the effort where it has a motor")
+        message = "its effort limit is zero: nothing drives it"
+        subject.report("note", "limits", joint, message, "give the effort limit if it has a motor")
 
 
 def _check_angle_limits(joint: Joint, lower: float, upper: float, subject: Subject) -> None:
@@ -56,7 +56,7 @@ def _check_angle_limits(joint: Joint, lower: float, upper: float, subject: Subje
     if largest <= _DEGREES:
         return
     if largest >= _NO_LIMIT:
-        message = f"its limits {lower:g} and {upper:g} are as good as none"
+        message = f"its limits {lower:g} and {upper:g} do not limit it"
         subject.report("note", "limits", joint, message, 'write type="continuous"')
     elif largest >= _FEWEST_DEGREES and all((end / 5.0).is_integer() for end in ends):
         message = f"its limits {lower:g} and {upper:g} look like degrees: angles are in radians"
@@ -73,7 +73,7 @@ def _check_default(joint: Joint, lower: float, upper: float, subject: Subject) -
 
 
 def check_keyframes(tree: MultibodyTree, subject: Subject) -> None:
-    """Find named positions of the file that are outside of the limits of a joint."""
+    """Find named positions in the file that are outside of the limits of a joint."""
     joints = {joint.name: joint for joint in tree.joints if joint.num_positions == 1}
     for report in tree.parse_reports:
         for keyframe, positions in report.named_positions.items():
@@ -92,7 +92,7 @@ def check_keyframes(tree: MultibodyTree, subject: Subject) -> None:
 
 
 def check_lengths(tree: MultibodyTree, subject: Subject) -> None:
-    """Find lengths that are hardly metres: of joints, mass centres and shapes."""
+    """Find lengths of joints, mass centres and shapes that are unlikely to be in metres."""
     for joint in tree.joints:
         if not (joint.is_ephemeral or joint.parent_body.is_world):
             subject.attempt(joint, _check_place, joint, subject)
@@ -115,5 +115,5 @@ def _check_lengths_of_body(body: RigidBody, subject: Subject) -> None:
         subject.report("warning", "length-unit", body, message, "lengths are in m: are they in mm?")
     sizes = [max(s.size) for s in (*body.visuals, *body.collisions) if s.kind not in ("plane", "mesh")]
     if sizes and max(sizes) > _LONGEST:
-        message = f"a shape of it has a length of {max(sizes):.4g} m"
+        message = f"one of its shapes has a length of {max(sizes):.4g} m"
         subject.report("warning", "length-unit", body, message, "lengths are in m: are they in mm?")

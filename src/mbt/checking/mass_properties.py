@@ -1,4 +1,4 @@
-"""What is checked of masses and inertias: by themselves, and against the size of the shapes."""
+"""Checks masses and inertias, by themselves and against the size of the shapes."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 
 __all__ = ["check_mass_properties", "nearest_possible_moments"]
 
-# Missed by no more than this share of the trace: what rounding of a few digits in a file does.
+# Rounding to a few digits in a file may violate the conditions by this share of the trace.
 _ROUNDING = 2e-3
-# Second moments of mass that the nearest possible body has at least, of the largest one: so that numbers
-# with few digits are still those of a body.
+# The least second moments of mass of the nearest possible body, relative to the largest one, so that numbers
+# with few digits are still physical.
 _LEAST = 1e-4
-# Denser than any material, which is osmium with 22,600 [kg/m^3]; lighter than a body of air.
+# Denser than any material (osmium has 22,600), and lighter than air [kg/m^3].
 _DENSEST, _LIGHTEST = 30_000.0, 0.5
 _LARGEST_MASS, _SMALLEST_MASS = 1e5, 1e-7
-# Radii of gyration of no part of a robot [m].
+# Radii of gyration that no part of a robot has [m].
 _LARGEST_GYRATION = 20.0
-# How much larger than its shapes the body may be whose inertia it is.
+# The largest plausible ratio of the size that an inertia implies to the size of the shapes.
 _MISFIT = 2.0
 
 
@@ -48,10 +48,10 @@ def _check_body(body: RigidBody, subject: Subject) -> None:
 
 
 def nearest_possible_moments(I_SScm: FloatArray) -> FloatArray:
-    """Return the physical inertia about the mass centre that is nearest to one that no body has.
+    """Return the physical inertia about the mass centre that is nearest to an impossible one.
 
-    The second moments of mass along the principal axes, ``s = tr(I)/2 - I``, become as large as those of a
-    body, which are not negative. That is the nearest in the Frobenius norm of the second moments.
+    Negative second moments of mass along the principal axes, ``s = tr(I)/2 - I``, which no body has, are
+    raised. The result is the nearest in the Frobenius norm of the second moments.
 
     Parameters
     ----------
@@ -81,10 +81,10 @@ def _report_impossible(body: RigidBody, M: SpatialInertia, subject: Subject) -> 
         )
     by_rounding = missed <= _ROUNDING * trace
     severity = "note" if by_rounding else "error"
-    message += ", by what rounding does" if by_rounding else ""
+    message += ", within rounding" if by_rounding else ""
     numbers = dict(zip(("ixx", "iyy", "izz"), nearest.diagonal(), strict=True))
     numbers |= {"ixy": nearest[0, 1], "ixz": nearest[0, 2], "iyz": nearest[1, 2]}
-    cure = "the nearest that one has, about the mass centre in the axes of the link: " + " ".join(
+    cure = "the nearest possible one, about the mass centre in the axes of the link: " + " ".join(
         f"{name}={value + 0.0:.6g}" for name, value in numbers.items()
     )
     subject.report(severity, "impossible-inertia", body, message, cure)  # type: ignore[arg-type]
@@ -104,19 +104,19 @@ def _check_mass(body: RigidBody, subject: Subject) -> None:
         message = f"its mass is {mass:.4g} kg"
         subject.report("warning", "mass-unit", body, message, "masses are in kg: is it in g?")
     elif mass < _SMALLEST_MASS:
-        message = f"its mass is {mass:.4g} kg, next to nothing"
-        cure = "leave <inertial> out where a link has no mass, or give it the mass that it has"
+        message = f"its mass is {mass:.4g} kg, almost zero"
+        cure = "leave <inertial> out if the link has no mass, or give its true mass"
         subject.report("note", "mass-unit", body, message, cure)
 
 
 def _check_inertia(body: RigidBody, M: SpatialInertia, subject: Subject) -> None:
-    """Compare the radii of gyration with the size of the shapes, and with what matter can be."""
+    """Compare the radii of gyration with the size of the shapes, and with plausible bounds."""
     moments = np.linalg.eigvalsh(central_inertia(M))
     mass = body.default_mass
     gyration = math.sqrt(max(float(moments[2]), 0.0) / mass)
     if gyration > _LARGEST_GYRATION:
         message = (
-            f"its inertia is that of a body of some {2.0 * gyration:.3g} m: is it in kg mm^2 or kg cm^2?"
+            f"its inertia is that of a body of about {2.0 * gyration:.3g} m: is it in kg mm^2 or kg cm^2?"
         )
         subject.report("warning", "inertia-unit", body, message, "inertias are in kg m^2")
         return
@@ -127,8 +127,8 @@ def _check_inertia(body: RigidBody, M: SpatialInertia, subject: Subject) -> None
     radius, volume = _extent(shapes, M.com)
     if gyration > _MISFIT * radius:
         message = (
-            f"its inertia is that of a body of some {2.0 * gyration:.3g} m, its shapes reach {radius:.3g} m "
-            "from the mass centre"
+            f"its inertia is that of a body of about {2.0 * gyration:.3g} m, but its shapes reach "
+            f"{radius:.3g} m from the mass centre"
         )
         subject.report("warning", "inertia-and-size", body, message, "inertias are in kg m^2, lengths in m")
     _check_density(body, volume, subject)
@@ -150,7 +150,7 @@ def _check_density(body: RigidBody, volume: float, subject: Subject) -> None:
 
 
 def _check_centre(body: RigidBody, shapes: list[Shape], com: FloatArray, subject: Subject) -> None:
-    """Find mass centres far outside of all shapes: most often they are in another frame."""
+    """Find mass centres far outside of all shapes: most often they are given in another frame."""
     gaps = [float(np.linalg.norm(com - s.X_BG[:3, 3])) - _half_diagonal(s) for s in shapes]
     size = max(
         float(np.linalg.norm(s.X_BG[:3, 3] - shapes[0].X_BG[:3, 3])) + _half_diagonal(s) for s in shapes
@@ -163,7 +163,7 @@ def _check_centre(body: RigidBody, shapes: list[Shape], com: FloatArray, subject
 
 
 def _extent(shapes: list[Shape], com: FloatArray) -> tuple[float, float]:
-    """Return how far shapes reach from the mass centre at most, and their volume, that of the larger set."""
+    """Return how far the shapes reach from the mass centre, and their total volume."""
     radius = max(float(np.linalg.norm(s.X_BG[:3, 3] - com)) + _half_diagonal(s) for s in shapes)
     return radius, sum(_volume(s) for s in shapes)
 

@@ -1,4 +1,4 @@
-"""Whether the meshes of a description are where it says."""
+"""Checks that the meshes of a description exist."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["check_meshes"]
 def check_meshes(
     tree: MultibodyTree, subject: Subject, package_paths: Sequence[str | os.PathLike[str]]
 ) -> None:
-    """Find meshes that are missing; one finding lists them all, at the first."""
+    """Find missing meshes; one finding, at the first of them, counts them all."""
     missing: dict[str, str] = {}
     for body in tree.bodies:
         for shape in (*body.visuals, *body.collisions):
@@ -35,7 +35,7 @@ def check_meshes(
     mesh, body_name = next(iter(missing.items()))
     count = "it is" if len(missing) == 1 else f"it and {len(missing) - 1} more are"
     message = f"the mesh {quote_path(mesh)} is not found: {count} not where the file says"
-    cure = "--package-path FOLDER (package_paths=) says where packages are; dynamics needs no meshes"
+    cure = "--package-path FOLDER (package_paths=) names where packages are; dynamics needs no meshes"
     line = subject.line_of("link", body_name)
     subject.report(
         "note", "missing-mesh", f"link {quote(body_name.rpartition('::')[2])}", message, cure, line=line

@@ -1,4 +1,4 @@
-"""What is checked of an MJCF with its text: angles are in degrees there, unless it says otherwise."""
+"""Checks that need the text of an MJCF, whose angles are in degrees by default."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ if TYPE_CHECKING:
 
 __all__ = ["angles_are_in_degrees", "check_ranges", "has_no_contact"]
 
-# As radians, a turn with some room: no hinge with limits of a robot moves by as few degrees.
+# As radians, a turn with some margin; in degrees, too little motion for a hinge with limits.
 _TURN = 2.0 * math.pi + 0.3
 
 
 def angles_are_in_degrees(root: Element) -> bool:
-    """Return whether an MJCF that includes nothing leaves angles in degrees without saying so."""
+    """Return whether an MJCF without includes has angles in degrees by default, not by an attribute."""
     tags = {child.tag for child in root.children}
     units = [child.attributes.get("angle") for child in root.children if child.tag == "compiler"]
     return "include" not in tags and not any(units)
 
 
 def has_no_contact(root: Element) -> bool:
-    """Return whether an MJCF switches contact off."""
+    """Return whether an MJCF disables contact."""
     options = [child for child in root.children if child.tag == "option"]
     flags = [child for option in options for child in option.children if child.tag == "flag"]
     return any(flag.attributes.get("contact") == "disable" for flag in flags)
 
 
 def check_ranges(tree: MultibodyTree, subject: Subject) -> None:
-    """Find ranges of hinges in radians that are read as degrees: all of them are tiny."""
+    """Find ranges of hinges in radians that are read as degrees: then all of them are tiny."""
     if not subject.may_mean_radians:
         return
     hinges = [joint for joint in tree.joints if isinstance(joint, RevoluteJoint)]

@@ -1,4 +1,4 @@
-"""Whether shapes for collisions overlap where a model begins."""
+"""Finds collision shapes that overlap in the default position."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ if TYPE_CHECKING:
 
 __all__ = ["check_overlaps"]
 
-# Shapes that are less deep in one another touch [m].
+# Shapes that overlap by less only touch [m].
 _TOUCH = 1e-4
-# The time is that of their pairs.
+# The most shapes: the time grows with the number of pairs.
 _MOST_SHAPES = 400
-# Pairs that a finding names.
+# The most pairs that a finding names.
 _NAMED = 6
 
 
 def check_overlaps(tree: MultibodyTree, subject: Subject, rules: Source | None) -> None:
-    """Find shapes that overlap in the default position; one finding lists them all, the deepest first.
+    """Find shapes that overlap in the default position; one finding lists them, the deepest first.
 
     Meshes are not opened. Shapes of bodies that a joint connects often overlap, and are not compared. A file
-    of `rules` says which others may.
+    with `rules` defines which others may overlap.
     """
     if subject.touches_nothing:
         return

@@ -1,4 +1,4 @@
-"""A URDF in which what can be put right is put right, and all else is as it was, to the last blank."""
+"""Repairs a URDF where that is possible, and keeps everything else, to the last blank."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _AXIS_TOLERANCE = 1e-3
 
 
 class _Tag(NamedTuple):
-    """A start tag: the elements around it, outermost first, and where it stands in the text."""
+    """A start tag: the elements around it, outermost first, and its place in the text."""
 
     path: tuple[str, ...]
     owner: str  # the name of the link or joint that it is in
@@ -39,9 +39,9 @@ class _Tag(NamedTuple):
 def repair_urdf(path_or_text_or_bytes: str | os.PathLike[str] | bytes) -> tuple[str, tuple[str, ...]]:
     """Repair the faults of a URDF that have only one remedy: ``python -m mbt check FILE --fix OUT``.
 
-    Inertias that no physical body has are replaced by the nearest physical ones, with the mass and its
-    centre kept; missing products of inertia become zero; limits in reverse order are swapped; axes are
-    normalized. Everything else stays as written, comments too.
+    Impossible inertias are replaced by the nearest physical ones, keeping the mass and its centre; missing
+    products of inertia become zero; limits in reverse order are swapped; axes are normalized. Everything else
+    stays as written, including comments.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def repair_urdf(path_or_text_or_bytes: str | os.PathLike[str] | bytes) -> tuple[
     ("line 1: joint 'j': axis of length 1",)
     """
     if isinstance(path_or_text_or_bytes, str) and path_or_text_or_bytes.lstrip().startswith("<"):
-        # As it is: the reader leaves out what a text declares.
+        # The text itself: the reader would drop its XML declaration.
         path_or_text_or_bytes = path_or_text_or_bytes.encode("utf-8", "replace")
     source = read_source(path_or_text_or_bytes, (), "path_or_text_or_bytes")
     data = source.data.removeprefix(b"\xef\xbb\xbf")
@@ -85,7 +85,7 @@ def repair_urdf(path_or_text_or_bytes: str | os.PathLike[str] | bytes) -> tuple[
         )
     encoded, changes = text.encode("utf-8"), []
     masses = {tag.owner: _number(tag.attributes.get("value")) for tag in tags if _is_in_link(tag, "mass")}
-    # Backwards, so that places further in front stay where they are.
+    # Backwards, so that places further in front stay valid.
     for tag in reversed(tags):
         new, change = _mend(tag, masses)
         if change:
@@ -100,7 +100,7 @@ def _is_in_link(tag: _Tag, name: str) -> bool:
 
 
 def _mend(tag: _Tag, masses: dict[str, float | None]) -> tuple[dict[str, str], str]:
-    """Return the attributes to write, and what that changes; nothing where all is well."""
+    """Return the attributes to write, and a description of the change; both empty if nothing is wrong."""
     if _is_in_link(tag, "inertia"):
         return _mend_inertia(tag, masses.get(tag.owner))
     if tag.path == ("robot", "joint", "limit"):
@@ -108,7 +108,7 @@ def _mend(tag: _Tag, masses: dict[str, float | None]) -> tuple[dict[str, str], s
         low, high = _number(lower), _number(upper)
         if low is not None and high is not None and low > high:
             new = {"lower": str(upper), "upper": str(lower)}
-            return new, f"joint {quote(tag.owner)}: lower and upper limit exchanged"
+            return new, f"joint {quote(tag.owner)}: lower and upper limits swapped"
     if tag.path[:1] + tag.path[2:] == ("robot", "axis") and tag.path[1] in ("joint", "drake:joint"):
         axis = [_number(token) for token in tag.attributes.get("xyz", "").split()]
         numbers = [x for x in axis if x is not None]
@@ -131,12 +131,12 @@ def _mend_inertia(tag: _Tag, mass: float | None) -> tuple[dict[str, str], str]:
             nearest = nearest_possible_moments(I_SScm)
             places = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
             new = {name: f"{nearest[place] + 0.0:.9g}" for name, place in zip(_MOMENTS, places, strict=True)}
-            return new, f"{label}: inertia replaced by the nearest that a body has"
+            return new, f"{label}: inertia replaced by the nearest possible one"
     return (missing, f"{label}: zero for {', '.join(missing)}") if missing else ({}, "")
 
 
 def _write(tag: str, attributes: dict[str, str]) -> str:
-    """Return a start tag with some of its attributes replaced, or added at its end."""
+    """Return a start tag with some attributes replaced, or added at its end."""
     for name, value in attributes.items():
         written = html.escape(value)
         tag, count = re.subn(rf"""(\s{name}\s*=\s*)(?:"[^"]*"|'[^']*')""", rf'\g<1>"{written}"', tag, count=1)
@@ -171,13 +171,13 @@ def _read_tags(data: bytes, source: Source) -> Iterator[_Tag]:
     try:
         parser.Parse(data, True)
     except expat.ExpatError as error:
-        message = f"no well-formed XML: {expat.ErrorString(error.code)}"
+        message = f"not well-formed XML: {expat.ErrorString(error.code)}"
         raise ParseError(message, file=source.file, line=error.lineno) from None
     yield from tags
 
 
 def _end_of_tag(data: bytes, start: int) -> int:
-    """Return where a start tag ends; a ``>`` in quotes is none."""
+    """Return the end of a start tag; a ``>`` in quotes does not count."""
     match = re.compile(rb"""<(?:[^>"']|"[^"]*"|'[^']*')*>""").match(data, start)
     return start if match is None else match.end()
 

@@ -1,4 +1,4 @@
-"""Sizes of the terms that dynamics adds up at a state: what rounding is relative to."""
+"""Sizes of the terms that dynamics adds up at a state, to which rounding errors are relative."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ if TYPE_CHECKING:
 
 __all__ = ["Scales"]
 
-# Rounding of a step from body to body, in units in the last place: a rotation and a shift of a spatial
-# vector, some ten operations one behind the other, on either way.
+# Rounding in a step from body to body, in units in the last place: a rotation and a shift of a spatial
+# vector, about ten operations in sequence, outwards and inwards.
 _ROUNDING_PER_BODY = 20
 
 
 class Scales:
-    """Bounds at the state of a Context, without regard to signs: nothing cancels in them.
+    """Bounds at the state of a Context, with absolute values, so that nothing cancels.
 
-    Positions are relative to World, with the rounding of that: every arm is as long as the model reaches.
+    Positions are relative to World, and so is their rounding: every lever arm is the reach of the model.
 
     Parameters
     ----------
     context : Context
-        Of one state of doubles.
+        A Context with one state of doubles.
 
     Attributes
     ----------
     rounding : float
-        A bound of relative errors.
+        A bound of the relative errors.
     extent : float
         The reach of the model from the origin of World [m].
     weight : float
@@ -60,15 +60,15 @@ class Scales:
             else float(np.linalg.norm(tree.gravity_field.get_gravity_vector(context)))
         )
         self.weight = float(mass.sum()) * gravity
-        # A unit of a velocity moves all behind it: turns and shifts by at most this much.
+        # A unit of a velocity rotates and translates everything behind it by at most this much.
         self.turn, self.shift = np.linalg.norm(H[:, :3], axis=1), np.linalg.norm(H[:, 3:], axis=1)
         self._reach = self.shift + 2 * self.extent * self.turn
         behind, turned = self._sums_behind(context, mass), self._sums_behind(context, inertia)
         D = behind * self._reach**2 + turned * self.turn**2
-        # What nothing resists has no size; so that it does not divide by zero, that of rounding.
+        # Motion without inertia has size zero; a tiny one avoids division by zero.
         self.D = np.sqrt(np.where(D > 0, D, np.finfo(float).tiny))
         self._pull = np.sqrt(behind) * gravity
-        # Forces of elements, as if all of them were on the bodies behind a joint.
+        # Forces of elements, as if all of them acted on the bodies behind a joint.
         zeros = np.zeros(tree.num_velocities)
         inertial = tree.calc_inverse_dynamics(context, zeros)
         tau = tree.calc_inverse_dynamics(context, zeros, include_force_elements=True) - inertial
@@ -77,7 +77,7 @@ class Scales:
 
     @staticmethod
     def _sums_behind(context: Context, values: FloatArray) -> FloatArray:
-        """Return the sum over the bodies that each velocity moves."""
+        """Return, for each velocity, the sum over the bodies that it moves."""
         tree = context.tree
         sums = values.copy()
         for mobilizer in reversed(tree.mobilizers):
@@ -93,7 +93,7 @@ class Scales:
         return relative
 
     def rate(self, v: FloatArray) -> float:
-        """Return how fast anything of the model changes by its own size [1/s]; one at rest."""
+        """Return the rate at which something in the model changes by its own size [1/s]; one at rest."""
         return float(np.abs(v) @ (self.turn + self.shift / self.extent)) or 1.0
 
     def tau(self, v: FloatArray, vdot: FloatArray) -> FloatArray:
@@ -104,12 +104,12 @@ class Scales:
         return np.where(size > 0, size, 1.0)
 
     def vdot(self, v: FloatArray, vdot: FloatArray) -> FloatArray:
-        """Return the sizes of accelerations, which come from such forces, (nv,)."""
+        """Return the sizes of the accelerations that forces of the size `tau` cause, (nv,)."""
         size: FloatArray = np.linalg.norm(self.tau(v, vdot) / self.D) / self.D
         return size
 
     def of_poses(self, X: FloatArray) -> FloatArray:
-        """Return errors of poses, (n, 4, 4), relative to one, and to the extent."""
+        """Return errors of poses, (n, 4, 4): rotations relative to one, positions to the extent."""
         relative = X.copy()
         relative[:, :3, 3] /= self.extent
         return relative

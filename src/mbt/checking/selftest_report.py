@@ -1,4 +1,4 @@
-"""What `mbt.selftest` found: a row for each identity."""
+"""The report of `mbt.selftest`: a row for each identity."""
 
 from __future__ import annotations
 
@@ -22,12 +22,11 @@ class SelftestRow:
     name : str
         The name of the identity.
     error : float or None
-        The largest difference, relative to the size of the terms that it is a sum of; None where it was not
-        judged.
+        The largest difference, relative to the size of the terms of the sums; None if it was not judged.
     tolerance : float
-        A bound of rounding, and of the truncation of differences.
+        A bound of the errors of rounding and of finite differences.
     note : str
-        Where the error is largest, or why nothing was judged.
+        Where the error is largest, or why it was not judged.
     """
 
     name: str
@@ -52,7 +51,7 @@ class SelftestReport:
     num_samples : int
         Number of random states.
     seed : int
-        Of the generator.
+        The seed of the random states.
     instruction_set : str
         The instruction set in use.
     seconds : float
@@ -78,7 +77,7 @@ class SelftestReport:
 
     @property
     def failures(self) -> tuple[SelftestRow, ...]:
-        """The rows that are not."""
+        """The rows whose error is not within the tolerance."""
         return tuple(row for row in self.rows if not row.ok)
 
     def __getitem__(self, name: str) -> SelftestRow:
@@ -92,7 +91,7 @@ class SelftestReport:
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything as dictionaries, lists, numbers and text, as ``json.dumps`` takes them."""
-        # JSON has no number for what is not finite.
+        # JSON has no infinity and no NaN.
         rows = [{**asdict(row), "ok": row.ok} for row in self.rows]
         for row in rows:
             if row["error"] is not None and not np.isfinite(row["error"]):
@@ -111,7 +110,7 @@ class SelftestReport:
         return "\n".join(lines)
 
     def __repr__(self) -> str:
-        """Tell the outcome."""
+        """Return a summary of the outcome."""
         outcome = "ok" if self.ok else f"FAILED: {', '.join(row.name for row in self.failures)}"
         return f"<SelftestReport of {self.model}: {plural(len(self.rows), 'row')}, {outcome}>"
 

@@ -1,4 +1,4 @@
-"""What is checked: a model, the lines of its file, and a place for findings."""
+"""The subject of checks: the lines of a file, its findings, and what they depend on."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Subject", "find_lines"]
 
-# Tags that name bodies, and those that name joints.
+# Tags of bodies, and tags of joints.
 _BODIES = ("link", "body")
 _JOINTS = ("joint", "drake:joint", "freejoint")
 
@@ -33,17 +33,17 @@ class Subject:
     Attributes
     ----------
     file : str
-        What messages call it.
+        The name of the file in messages.
     lines : dict
         Line numbers by ``("link" or "joint", name)``.
     findings : list of Finding
-        What was found so far.
+        The findings so far.
     may_mean_radians : bool
-        Whether its angles are in degrees because it does not say otherwise.
+        Whether its angles are in degrees only by default.
     has_rules : bool
-        Whether it is an MJCF, which says which shapes may overlap.
+        Whether it is an MJCF, which defines which shapes may overlap.
     touches_nothing : bool
-        Whether it is an MJCF that switches contact off.
+        Whether it is an MJCF that disables contact.
     """
 
     file: str
@@ -64,7 +64,7 @@ class Subject:
         line: int | None = None,
         effect: Effect | None = None,
     ) -> None:
-        """Add a finding; line and effect are by default those of the element and the rule."""
+        """Add a finding; by default, the line is that of the element, and the effect that of the rule."""
         label = element
         if not isinstance(element, str):
             kind = "link" if hasattr(element, "inboard_joint") else "joint"
@@ -74,7 +74,7 @@ class Subject:
         self.findings.append(Finding(severity, rule, self.file, line, str(label), message, cure, effect))
 
     def attempt(self, element: RigidBody | Joint | str, check: Callable[..., None], *arguments: Any) -> None:
-        """Run a check of an element; where numbers overflow in it, that is the finding."""
+        """Run a check of an element; if numbers overflow in it, report that."""
         try:
             with np.errstate(all="ignore"):
                 check(*arguments)
@@ -84,12 +84,12 @@ class Subject:
             self.report("warning", "extreme-numbers", element, message, cure)
 
     def line_of(self, kind: str, scoped_name: str) -> int | None:
-        """Return the line of a link or joint: by its name inside the model that it is in."""
+        """Return the line of a link or joint, by its name within its own model."""
         return self.lines.get((kind, scoped_name.rpartition("::")[2]))
 
 
 def find_lines(root: Element) -> Lines:
-    """Return where links and joints begin; of several of one name, as in nested models, none is known."""
+    """Return the lines where links and joints begin, without repeated names, as in nested models."""
     lines: Lines = {}
     doubtful: set[tuple[str, str]] = set()
     stack = [root]
@@ -107,7 +107,7 @@ def find_lines(root: Element) -> Lines:
 
 
 def _has_content(element: Element) -> bool:
-    """Return whether an element defines something: in transmissions joints are only named."""
+    """Return whether an element defines something: transmissions only refer to joints."""
     return element.tag not in _JOINTS or "type" in element.attributes or not _is_reference(element)
 
 

@@ -1,4 +1,4 @@
-"""What is checked in the text of a URDF, before and beside its model."""
+"""Checks of the text of a URDF, in addition to those of its model."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 __all__ = ["check_urdf_text"]
 
-# An angle that nobody writes in radians: more than a turn, with some room for rounding.
+# Angles in radians are smaller: this is a turn, with some margin for rounding.
 _TURN = 2.0 * math.pi + 0.01
-# How far the length of an axis may be from 1 by rounding.
+# The largest difference of the length of an axis from 1 that rounding explains.
 _AXIS_TOLERANCE = 1e-3
 
 
 def check_urdf_text(root: Element, subject: Subject) -> None:
-    """Check names, connections, angles and axes as they are written."""
+    """Check names, connections, angles and axes as written."""
     links = [child for child in root.children if child.tag == "link"]
     joints = [child for child in root.children if child.tag in ("joint", "drake:joint")]
     _check_duplicates(links, subject)
@@ -45,7 +45,7 @@ def _check_duplicates(elements: list[Element], subject: Subject) -> None:
     for element in elements:
         name = element.attributes.get("name")
         if name is not None and first.setdefault(name, element) is not element:
-            message = f"there is another one of this name in line {first[name].line}"
+            message = f"another one has this name, in line {first[name].line}"
             subject.report(
                 "error", "duplicate-name", _label(element), message, "rename one", line=element.line
             )
@@ -112,14 +112,14 @@ def _check_axis(joint: Element, subject: Subject) -> None:
         length = math.hypot(*axis)
         if len(axis) == 3 and length > 0.0 and abs(length - 1.0) > _AXIS_TOLERANCE:
             unit = " ".join(f"{x / length:.9g}" for x in axis)
-            message = f"its axis is {length:.4g} long: the direction counts"
+            message = f"its axis is {length:.4g} long: only its direction counts"
             subject.report(
                 "note", "axis-length", _label(joint), message, f'write xyz="{unit}"', line=child.line
             )
 
 
 def _numbers(text: str | None) -> list[float]:
-    """Return finite numbers, or nothing where anything else is written: the reader says so."""
+    """Return finite numbers, or an empty list for anything else, which the reader reports."""
     try:
         numbers = [float(token) for token in (text or "").split()]
     except ValueError:

@@ -24,20 +24,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     arguments : sequence of str, optional
-        Arguments; otherwise those of the process.
+        Arguments; by default those of the process.
 
     Returns
     -------
     int
-        0 when all is well, 1 when the reader of the output went away, 2 when a file or an argument cannot be
-        used or the output not written, 130 when interrupted.
+        0 on success, 1 when the reader of the output closed the pipe, 2 when a file or an argument cannot be
+        used or the output cannot be written, 130 when interrupted.
     """
-    # Of a closed stream Python makes None. What nobody hears need not be said.
+    # Python makes a closed stream None: then there is nobody to write to.
     with redirect_stderr(sys.stderr or io.StringIO()):
         try:
             code = _run(_make_parser(), arguments)
             if sys.stdout is not None:
-                sys.stdout.flush()  # Here an error can still be told.
+                sys.stdout.flush()  # Here an error can still be reported.
             return code
         except OSError as error:
             _discard_output()
@@ -78,7 +78,7 @@ def _print(text: str) -> None:
 
 
 def _discard_output() -> None:
-    """Point the output at nothing: Python flushes at exit, and that would fail again."""
+    """Redirect the output to the null device: Python flushes at exit, which would fail again."""
     if sys.stdout is not None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

@@ -1,4 +1,4 @@
-"""``mbt bench``: this machine's figures for a robot, beside the libraries that are installed."""
+"""``mbt bench``: times of a robot on this machine, compared with the installed libraries."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
 
 __all__ = ["run_bench"]
 
-# What only mbt computes here: others enforce constraints in ways of their own.
+# Only mbt computes this row: the others enforce constraints in their own ways.
 _CONSTRAINED = "with constraints"
-# How long one measurement takes at least [s]: long beside the clock, short beside other programs.
+# The shortest duration of a measurement [s]: long for the clock, short for disturbances by other programs.
 _SAMPLE = 2e-3
 
 
 class Figures(NamedTuple):
     """Times of one call, or of one state of a batch [s], and their ratios to those of mbt on one state.
 
-    Ratios are taken round by round, so that what slows the machine down slows both.
+    Ratios are computed round by round, so that whatever slows the machine down affects both times.
     """
 
     minimum: float
@@ -58,7 +58,7 @@ def run_bench(options: Namespace, **reading: Any) -> tuple[str, int]:
             raise ArgumentValueError(f"--{name}: expected at least 1, got {getattr(options, name)}")
     tree = load(options.file, **reading)
     if not tree.num_velocities:
-        raise ArgumentValueError(f"{options.file}: nothing moves: there is nothing to measure")
+        raise ArgumentValueError(f"{options.file}: nothing moves, so there is nothing to measure")
     free = _without_constraints(tree)
     peers = [] if options.alone else _load_peers(free)
     contenders = {
@@ -86,7 +86,7 @@ def run_bench(options: Namespace, **reading: Any) -> tuple[str, int]:
 
 
 def _without_constraints(tree: MultibodyTree) -> MultibodyTree:
-    """Return the tree itself where it has none."""
+    """Return a tree without constraints: the tree itself if it has none."""
     if not tree.num_constraint_equations:
         return tree
     free = tree.edit()
@@ -109,7 +109,7 @@ def _batch_calls_of(tree: MultibodyTree, count: int) -> dict[str, Callable[[], o
 
 
 def _bind(tree: MultibodyTree, q: Any, v: Any, x: Any) -> dict[str, Callable[[], object]]:
-    """Return functions of these arrays, which write into arrays that are there."""
+    """Return functions of these arrays that write into preallocated arrays."""
     F = functional
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -124,7 +124,7 @@ def _bind(tree: MultibodyTree, q: Any, v: Any, x: Any) -> dict[str, Callable[[],
 
 
 def _load_peers(tree: MultibodyTree) -> list[Peer]:
-    """Return the other libraries with the same model, by way of URDF without shapes and motors."""
+    """Return the other libraries with the same model, passed as URDF without shapes and motors."""
     floating = [m for m in tree.mobilizers if m.has_six_dofs]
     bare = tree.edit()
     for body in bare.bodies:
@@ -136,14 +136,14 @@ def _load_peers(tree: MultibodyTree) -> list[Peer]:
             urdf = save_model(bare, format="urdf")
     except MbtError as error:
         return [
-            Peer(name, reason=f"URDF does not hold the model: {error}") for name in ("pin", "mujoco", "drake")
+            Peer(name, reason=f"URDF cannot hold the model: {error}") for name in ("pin", "mujoco", "drake")
         ]
     peers = load_peers(urdf, floating=bool(floating))
     return [_check_same(peer, tree) for peer in peers]
 
 
 def _check_same(peer: Peer, tree: MultibodyTree) -> Peer:
-    """Leave out a library whose model is another one."""
+    """Leave out a library whose model differs."""
     if peer.calls is None:
         return peer
     if peer.num_velocities != tree.num_velocities:
@@ -152,7 +152,7 @@ def _check_same(peer: Peer, tree: MultibodyTree) -> Peer:
     M = functional.mass_matrix(tree, tree.default_positions)
     rotors = sum(actuator.default_reflected_inertia for actuator in tree.joint_actuators)
     trace = float(np.trace(M))
-    # Some of them read no rotors.
+    # Some of them do not read rotors.
     if not any(abs(peer.trace - own) <= 1e-6 * trace for own in (trace, trace - rotors)):
         reason = f"its mass matrix has the trace {peer.trace:.6g} instead of {trace:.6g}: not the same model"
         return Peer(peer.name, peer.version, reason=reason)
@@ -162,7 +162,7 @@ def _check_same(peer: Peer, tree: MultibodyTree) -> Peer:
 def _measure(
     calls: dict[str, Callable[[], object]], states: dict[str, int], rounds: int
 ) -> dict[str, Figures]:
-    """Return times of functions that are measured in turn, round by round."""
+    """Return times of functions that take turns in each round."""
     numbers = {name: _calls_in_sample(call) for name, call in calls.items()}
     times: dict[str, list[float]] = {name: [] for name in calls}
     for _ in range(rounds):
@@ -204,7 +204,7 @@ def _describe(tree: MultibodyTree, results: dict[str, dict[str, Figures]], peers
         f"{tree.num_bodies - 1} bodies, {tree.num_velocities} velocities",
         f"{_machine()}, mbt on {get_num_threads()} threads for batches",
         "",
-        "Microseconds for one state, the least of all rounds; behind it how many times that of mbt",
+        "Microseconds per state, the minimum of all rounds; in parentheses, the ratio to mbt",
     ]
     rows = []
     for function, figures in results.items():
@@ -221,7 +221,7 @@ def _describe(tree: MultibodyTree, results: dict[str, dict[str, Figures]], peers
     for peer in peers:
         if peer.reason:
             lines.append(f"  {peer.name}: {peer.reason}")
-    lines.append("  All take turns. A batch of mbt is one call; medians are in --json.")
+    lines.append("  The libraries take turns. A batch of mbt is one call; --json also gives medians.")
     return "\n".join(lines) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""Other libraries beside mbt: the same model, and the same four computations, where they are installed."""
+"""Other libraries, where they are installed, with the same model and the same four computations."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import numpy as np
 
 __all__ = ["FUNCTIONS", "Peer", "load_peers"]
 
-#: What is measured, in this order.
+#: The functions that are measured, in this order.
 FUNCTIONS = ("body poses", "inverse dynamics", "mass matrix", "forward dynamics")
 Calls = dict[str, Callable[[], object]]
 
 
 class Peer(NamedTuple):
-    """A library with the model, or why it has not.
+    """A library with the model, or the reason why it could not load it.
 
-    `calls` are the functions without arguments, `trace` that of the mass matrix at the zero configuration,
-    by which one sees whether the model is the same.
+    `calls` are the functions without arguments; `trace` is the trace of the mass matrix at the zero
+    configuration, which shows whether the model is the same.
     """
 
     name: str
@@ -31,7 +31,7 @@ class Peer(NamedTuple):
 
 
 def load_peers(urdf: str, *, floating: bool) -> list[Peer]:
-    """Return the libraries, with a model of a URDF, whose root is free or not."""
+    """Return the libraries with the model of a URDF, whose root is free if `floating`."""
     return [
         _load(name, module, load, urdf, floating=floating)
         for name, module, load in (
@@ -53,7 +53,7 @@ def _load(
         calls, num_velocities, M = load(library, urdf, floating)
         for call in calls.values():
             call()
-    except Exception as error:  # Whatever it says of the model: the others go on.
+    except Exception as error:  # A library that fails must not stop the others.
         return Peer(name, reason=f"refuses the model: {' '.join(str(error).split())[:160]}")
     version = getattr(library, "__version__", "") or _version_of(name)
     return Peer(name, version, calls, num_velocities, float(np.trace(M)))
@@ -69,7 +69,7 @@ def _version_of(name: str) -> str:
 
 
 def _load_pinocchio(pin: Any, urdf: str, floating: bool) -> tuple[Calls, int, Any]:
-    model = pin.buildModelFromXML(urdf)  # In which a free root has a joint.
+    model = pin.buildModelFromXML(urdf)  # The text has a joint for a free root.
     data, q = model.createData(), pin.neutral(model)
     v, x = np.full((2, model.nv), 0.1)
     calls: Calls = {
@@ -120,7 +120,7 @@ def _load_drake(drake: Any, urdf: str, floating: bool) -> tuple[Calls, int, Any]
     plant = drake.MultibodyPlant(0.0)
     (instance,) = drake.Parser(plant).AddModelsFromString(urdf, "urdf")
     root = plant.get_body(plant.GetBodyIndices(instance)[0])
-    # Drake leaves roots free, unless something holds them.
+    # Drake leaves roots free unless they are welded.
     if not floating and '<link name="world"' not in urdf:
         plant.WeldFrames(plant.world_frame(), root.body_frame())
     plant.Finalize()

@@ -1,4 +1,4 @@
-"""Pictures of lines for terminals, in the dots of Braille: two wide and four high in each character."""
+"""Line drawings for terminals in Braille dots: two columns and four rows in each character."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
 __all__ = ["draw_lines"]
 
-# The bit of each dot of a character, by row and column.
+# The bit of each dot in a character, by row and column.
 _BITS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
 _FIRST = 0x2800
 
 
 def draw_lines(lines: FloatArray, width: int, height: int) -> list[str]:
-    """Return lines of text on which lines are drawn, as large as there is room for.
+    """Return lines of text with a drawing of lines, scaled to fill the room.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ def draw_lines(lines: FloatArray, width: int, height: int) -> list[str]:
     """
     low, high = lines.min(axis=(0, 1)), lines.max(axis=(0, 1))
     span = np.maximum(high - low, 1e-9 * float(np.abs(lines).max() or 1.0))
-    # Dots are as far from each other in both directions, where characters are twice as high as wide.
+    # Dots have the same distance in both directions if characters are twice as high as wide.
     scale = float(min((2 * width - 1) / span[0], (4 * height - 1) / span[1]))
     rows, columns = math.ceil((span[1] * scale + 1) / 4), math.ceil((span[0] * scale + 1) / 2)
     cells = np.zeros((max(rows, 1), max(columns, 1)), dtype=int)

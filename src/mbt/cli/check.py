@@ -32,7 +32,7 @@ def run_check(options: Namespace) -> tuple[str, int]:
     Raises
     ------
     MbtError
-        When the options do not go together, or the repaired file cannot be written.
+        When the options contradict each other, or the repaired file cannot be written.
     """
     if options.fix is not None and len(options.files) != 1:
         raise ArgumentValueError(f"--fix: expected one FILE, got {len(options.files)}")
@@ -43,7 +43,7 @@ def run_check(options: Namespace) -> tuple[str, int]:
     if options.fix is not None and reports[0].is_readable:
         text, changes = repair_urdf(sources[0])
         write_file(as_path(options.fix), text)
-        # What is still wrong counts.
+        # The remaining faults count.
         judged = [_check(as_path(options.fix), options)]
         reports = reports + judged
     code = max(_exit_code(report, options.fail_on) for report in judged)
@@ -69,7 +69,7 @@ def run_check(options: Namespace) -> tuple[str, int]:
 def _run_selftests(
     sources: list[Any], reports: list[CheckReport], options: Namespace
 ) -> list[SelftestReport]:
-    """Test the models that can be read; what is wrong with the others has been said."""
+    """Test the models that can be read; the faults of the others are in their reports."""
     tests = []
     for source, report in zip(sources, reports, strict=False):
         if report.is_readable:
@@ -83,7 +83,7 @@ def _run_selftests(
 def _check(source: str | Path | Source, options: Namespace) -> CheckReport:
     try:
         return check_model(source, base=options.base, package_paths=options.package_path)  # type: ignore[arg-type]
-    except ParseError as error:  # There is no such file, or it is not one.
+    except ParseError as error:  # The file does not exist, or is not a regular file.
         file = error.file or "<text>"
         finding = Finding("error", "unreadable", file, None, "", error.message, error.hint or "")
         return CheckReport(file, "", (finding,), is_readable=False)
@@ -111,8 +111,8 @@ def _paint(finding: Finding) -> str:
 
 def _describe_changes(file: str, changes: tuple[str, ...]) -> list[str]:
     if not changes:
-        return [printable(f"{file}: written as it was, for nothing has just one cure")]
+        return [printable(f"{file}: written unchanged, as no fault has only one remedy")]
     return [
         printable(line)
-        for line in (f"{file}: written with {len(changes)} repaired", *(f"    {c}" for c in changes))
+        for line in (f"{file}: written, {len(changes)} repaired", *(f"    {c}" for c in changes))
     ]

@@ -1,4 +1,4 @@
-"""The commands: what each takes, and what it runs, which is imported when it is called."""
+"""The commands: the options of each, and the function that it runs, imported on the call."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from mbt.cli.terminal import complain
 __all__ = ["COMMANDS"]
 
 
-# Each function adds a command and says what runs it: a function of the options, which returns what to print
-# and the exit code.
+# Each function adds a command with the function that runs it: it takes the options, and returns the text to
+# print and the exit code.
 
 
 def _add_info(commands: Any) -> None:
     info = commands.add_parser(
         "info",
-        help="show what is in a robot description",
-        description="Show bodies, joints, limits, masses and actuators of a file, and what is ignored.",
+        help="show the contents of a robot description",
+        description="Show the bodies, joints, limits, masses and actuators of a file, and ignored content.",
         allow_abbrev=False,
     )
     add_reading_options(info)
@@ -44,9 +44,9 @@ def _add_check(commands: Any) -> None:
     check = commands.add_parser(
         "check",
         help="look for faults in robot descriptions",
-        description="Look for impossible inertias, units, limits, names, masses and sizes that do not fit, "
-        "and for what forward dynamics cannot compute. Exit code 0: nothing found, 1: something that "
-        "--fail-on asks for, 2: a file cannot be read.",
+        description="Look for impossible inertias; for units, limits, names, masses and sizes that do not "
+        "fit; and for models without forward dynamics. Exit code 0: nothing found, 1: findings of the "
+        "severity of --fail-on or worse, 2: a file cannot be read.",
         allow_abbrev=False,
     )
     check.add_argument("files", metavar="FILE", nargs="+", help="URDF, SDF, MJCF or JSON file, or -")
@@ -62,8 +62,8 @@ def _add_check(commands: Any) -> None:
     check.add_argument("--quiet", action="store_true", help="do not show notes")
     check.add_argument(
         "--selftest", action="store_true",
-        help="try identities of dynamics on each model, as this machine computes it; what fails makes the "
-        "exit code 1",
+        help="check identities of the dynamics of each model on this machine; a failure makes the exit "
+        "code 1",
     )  # fmt: skip
     check.add_argument("--fix", metavar="OUT", help="write a repaired URDF, and report its remaining faults")
     check.add_argument("--json", action="store_true", help="print one JSON object, errors too")
@@ -106,7 +106,7 @@ def _add_simulate(commands: Any) -> None:
     simulate = commands.add_parser(
         "simulate",
         help="simulate a robot",
-        description="Simulate a robot description, by default from the default positions and at rest.",
+        description="Simulate a robot description, by default from rest at the default positions.",
         allow_abbrev=False,
     )
     add_reading_options(simulate)
@@ -137,7 +137,7 @@ def _add_simulate(commands: Any) -> None:
     )  # fmt: skip
     simulate.add_argument(
         "--contacts", action="store_true",
-        help="let the collision shapes of the file touch, meshes by their convex hulls, with the friction of "
+        help="let the collision shapes of the file touch (convex hulls of meshes), with the friction in "
         "the file; in implicit steps only",
     )  # fmt: skip
     simulate.add_argument(
@@ -147,7 +147,7 @@ def _add_simulate(commands: Any) -> None:
         "--friction",
         type=float,
         metavar="MU",
-        help="with --contacts: of all pairs (default: as the file says, else 0.8)",
+        help="with --contacts: friction coefficient of all pairs (default: as in the file, else 0.8)",
     )
     simulate.add_argument("--save", metavar="OUT", help="write the trajectory to OUT.npz or OUT.csv")
     simulate.add_argument("--plot", metavar="OUT", help="draw it to OUT.png, .svg or .pdf, with matplotlib")
@@ -167,9 +167,9 @@ def _run_simulate(options: argparse.Namespace) -> tuple[str, int]:
 def _add_ik(commands: Any) -> None:
     ik = commands.add_parser(
         "ik",
-        help="find joint positions at which a frame has a pose",
-        description="Solve the inverse kinematics of one frame: joint positions, within limits, at which it "
-        "is at the goal. The exit code is 1 if none are found.",
+        help="find joint positions that bring a frame to a pose",
+        description="Solve the inverse kinematics of one frame: find joint positions, within limits, that "
+        "bring it to the goal. The exit code is 1 if none are found.",
         allow_abbrev=False,
     )
     add_reading_options(ik)
@@ -183,9 +183,9 @@ def _add_ik(commands: Any) -> None:
         action="append",
         default=[],
         metavar="JOINT=VALUE",
-        help="where to start [rad, m]; VALUE,VALUE,... for several coordinates; may be repeated",
+        help="start of the search [rad, m]; VALUE,VALUE,... for several coordinates; may be repeated",
     )
-    ik.add_argument("--seeds", type=int, default=128, metavar="N", help="attempts at most (default: 128)")
+    ik.add_argument("--seeds", type=int, default=128, metavar="N", help="most attempts (default: 128)")
     ik.add_argument("--all", action="store_true", help="show all distinct solutions that N attempts find")
     ik.add_argument("--json", action="store_true", help="print one JSON object, errors too")
     ik.set_defaults(run=_run_ik)
@@ -201,7 +201,7 @@ def _add_identify(commands: Any) -> None:
     command = commands.add_parser(
         "identify",
         help="fit masses, inertias and friction to a log",
-        description="Fit the inertial parameters of a robot description, and friction and rotors if wanted, "
+        description="Fit the inertial parameters of a robot description, and optionally friction and rotors, "
         "to measured positions and forces. The exit code is 1 if the report has warnings. Needs SciPy: "
         "pip install 'multibodytree[sim]'.",
         allow_abbrev=False,
@@ -210,19 +210,19 @@ def _add_identify(commands: Any) -> None:
     command.add_argument(
         "log",
         metavar="LOG.csv",
-        help="a first line with names (time, q.NAME, ..., tau.NAME, ...), then numbers",
+        help="table: a first line with names (time, q.NAME, ..., tau.NAME, ...), then numbers",
     )
     command.add_argument(
         "--friction",
         metavar="TERMS",
-        help="viscous, coulomb, stribeck, offset, joined by + (default: as the file says)",
+        help="viscous, coulomb, stribeck, offset, joined by + (default: as in the file)",
     )
-    command.add_argument("--rotors", action="store_true", help="fit the inertia of rotors, one a joint")
+    command.add_argument("--rotors", action="store_true", help="fit rotor inertias, one per joint")
     command.add_argument(
-        "--cutoff", type=float, default=10.0, metavar="HZ", help="filter of positions (default: 10)"
+        "--cutoff", type=float, default=10.0, metavar="HZ", help="cutoff of the position filter (default: 10)"
     )
     command.add_argument(
-        "--delay", type=float, default=0.0, metavar="S", help="how late the forces come (default: 0)"
+        "--delay", type=float, default=0.0, metavar="S", help="delay of the measured forces (default: 0)"
     )
     command.add_argument(
         "--prior", type=float, default=1e-3, metavar="W", help="weight of the description (default: 0.001)"
@@ -231,10 +231,10 @@ def _add_identify(commands: Any) -> None:
         "--solver",
         choices=("barrier", "clarabel"),
         default="barrier",
-        help="what finds the best physical fit; clarabel needs the extra identification (default: barrier)",
+        help="solver for the best physical fit; clarabel needs the extra identification (default: barrier)",
     )
-    command.add_argument("--robust", action="store_true", help="let forces that lie far off weigh less")
-    command.add_argument("--save", metavar="OUT", help="write the model found to OUT.json or OUT.urdf")
+    command.add_argument("--robust", action="store_true", help="give outliers of the forces less weight")
+    command.add_argument("--save", metavar="OUT", help="write the fitted model to OUT.json or OUT.urdf")
     command.add_argument(
         "--plot", metavar="OUT", help="draw the fit to OUT.png, .svg or .pdf, with matplotlib"
     )
@@ -256,7 +256,7 @@ def _add_view(commands: Any) -> None:
         "view",
         help="show a robot in the browser",
         description="Show a robot description in the browser, with sliders for its joints, until Ctrl-C; "
-        "or let it fall and record that as a page that plays by itself. Needs the extra viz.",
+        "or record a page that plays a trajectory by itself. Needs the extra viz.",
         allow_abbrev=False,
     )
     add_reading_options(view)
@@ -274,10 +274,10 @@ def _add_view(commands: Any) -> None:
         action="append",
         default=[],
         metavar="FRAME",
-        help="a frame or link with a handle: drag it, and the robot follows; may be repeated",
+        help="a frame or link that gets a handle: drag it, and the robot follows; may be repeated",
     )
     view.add_argument(
-        "--record", metavar="OUT", help="write a page, OUT.html, that plays the trajectory, or a still one"
+        "--record", metavar="OUT", help="write a page, OUT.html, that plays the trajectory or shows the pose"
     )
     view.add_argument("--port", type=int, default=0, help="port of the address (default: any free one)")
     view.add_argument(
@@ -296,9 +296,9 @@ def _run_view(options: argparse.Namespace) -> tuple[str, int]:
 def _add_bench(commands: Any) -> None:
     bench = commands.add_parser(
         "bench",
-        help="measure how fast a robot is computed on this machine",
-        description="Measure kinematics and dynamics of a robot description on this machine, one state a "
-        "call and in batches, beside Pinocchio, MuJoCo and Drake where they are installed.",
+        help="measure the computing times of a robot on this machine",
+        description="Time the kinematics and dynamics of a robot description on this machine, with one state "
+        "per call and in batches, compared with Pinocchio, MuJoCo and Drake if they are installed.",
         allow_abbrev=False,
     )
     add_reading_options(bench)
@@ -341,7 +341,7 @@ def add_reading_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--base",
         choices=("fixed", "floating"),
-        help="weld the root link to World, or leave it free (default: as the file says; in URDF fixed)",
+        help="weld the root link to World, or leave it free (default: as in the file; fixed in URDF)",
     )
     command.add_argument(
         "--strict", action="store_true", help="raise an error for impossible inertias and every repair"
@@ -356,7 +356,7 @@ def add_reading_options(command: argparse.ArgumentParser) -> None:
 
 
 def reading_options(options: argparse.Namespace) -> dict[str, Any]:
-    """Return what `load_model` is given."""
+    """Return the keyword arguments for `load_model`."""
     return {"base": options.base, "strict": options.strict, "package_paths": options.package_path}
 
 

@@ -13,33 +13,33 @@ __all__ = ["convert"]
 
 
 def convert(file: str, output: str | None, to: Format | None, **options: Any) -> tuple[str, list[str]]:
-    """Read a file, or the standard input where it is ``-``, and write it in another format.
+    """Read a file, or the standard input if it is ``-``, and write it in another format.
 
     Parameters
     ----------
     file : str
-        What to read.
+        The file to read.
     output : str or None
-        The file to write; None: the text is returned.
+        The file to write; None to return the text.
     to : {"json", "urdf"} or None
         The format; by default the suffix of `output` decides.
     **options
-        As in `load_model`. With ``strict=True`` nothing may be lost either.
+        As in `load_model`. With ``strict=True``, any loss is an error, too.
 
     Returns
     -------
     text : str
-        What to print: the text, or nothing where it is in a file.
+        The text to print; empty if it was written to a file.
     remarks : list of str
-        What was repaired, and what the format does not hold.
+        Repairs, and content that the format cannot hold.
 
     Raises
     ------
     MbtError
-        When the file cannot be loaded, or not written.
+        When the file cannot be loaded, or the output cannot be written.
     """
     if output is None and to is None:
-        raise ArgumentValueError("--to: expected json or urdf, where no --output tells the format")
+        raise ArgumentValueError("--to: expected json or urdf if no --output determines the format")
     tree = load(file, **options)
     remarks = [f"{report.file}: {remark}" for report in tree.parse_reports for remark in report.warnings]
     with warnings.catch_warnings(record=True) as caught:

@@ -1,4 +1,4 @@
-"""``mbt demo``: what one can ask a tree, shown with the arm that comes with mbt."""
+"""``mbt demo``: common computations, shown with the arm that comes with mbt."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 
 __all__ = ["run_demo", "run_demo_as_json"]
 
-# Some of those of a picture.
+# Characters of a picture, to test whether the terminal can show them.
 _DOTS = "⣿⠁"
 _CLOSING = """To see it move in the browser: pip install 'multibodytree[viz]' and
 
   python -m mbt view "$(python -c "import mbt; print(mbt.models.model_path('mbt_arm'))")"
 
-The same with a robot of yours: tree = mbt.load_model('robot.urdf'), and on the command line
+The same with your own robot: tree = mbt.load_model('robot.urdf'), and on the command line
 python -m mbt check robot.urdf, python -m mbt view robot.urdf, python -m mbt bench robot.urdf
 """
 _POSE = (0.5, 0.7, 0.9, 0.3, -0.6, 0.2)
@@ -83,7 +83,7 @@ def run_demo_as_json() -> str:
 
 
 def _draw_fall(tree: MultibodyTree, q: FloatArray) -> list[str]:
-    """Draw the arm as it falls, one beside the other, as seen across the plane in which it moves."""
+    """Draw the falling arm side by side, viewed perpendicular to the plane in which it moves."""
     fall = _simulate_fall(tree, q)
     yaw = float(q[0])
     across = np.array([math.cos(yaw), math.sin(yaw), 0.0])
@@ -91,7 +91,7 @@ def _draw_fall(tree: MultibodyTree, q: FloatArray) -> list[str]:
     for k, i in enumerate((0, 250, 500)):
         bones = calc_stick_figure(tree, fall.q[i]).bones
         pictures.append(np.stack([bones @ across + 1.3 * k, bones[..., 2]], axis=-1))
-    # The floor, a line below all.
+    # The floor, a line below all arms.
     ground = np.array([[[-0.5, 0.0], [1.3 * len(pictures) - 0.5, 0.0]]])
     return ["  " + line for line in draw_lines(np.concatenate([*pictures, ground]), 76, 16)]
 
@@ -100,7 +100,7 @@ def _simulate_fall(tree: MultibodyTree, q: FloatArray) -> Trajectory:
     context = tree.create_default_context()
     context.q = q
     with warnings.catch_warnings():
-        # The fall is about energy: that the shoulder passes its limit, behind the last picture, is no news.
+        # The fall is about energy: no warning that the shoulder passes its limit after the last picture.
         warnings.simplefilter("ignore", SimulationWarning)
         return simulate(tree, context, 1.0, 1e-3, method="rk4")
 
@@ -183,7 +183,7 @@ def _measure(tree: MultibodyTree, q: FloatArray) -> list[tuple[str, float]]:
 
 
 def _time(call: Callable[[], object]) -> float:
-    """Return the shortest time of one call [s]: what disturbs a measurement only ever adds to it."""
+    """Return the shortest time of one call [s]: disturbances only ever lengthen a measurement."""
     timer = timeit.Timer(call)
     number_of_calls = 200
     repeats = timer.repeat(repeat=40, number=number_of_calls)
@@ -191,6 +191,6 @@ def _time(call: Callable[[], object]) -> float:
 
 
 def _moving_joints(tree: MultibodyTree) -> list[Joint]:
-    """Return the joints that have velocities, in the order of these."""
+    """Return the joints that have velocities, in the order of the velocities."""
     moving = [joint for joint in tree.joints if joint.num_velocities]
     return sorted(moving, key=lambda joint: joint.velocity_start)

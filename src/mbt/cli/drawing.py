@@ -1,4 +1,4 @@
-"""The bodies of a tree as a drawing: one line each, indented by branch."""
+"""Draws the bodies of a tree: one line each, indented by branch."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ if TYPE_CHECKING:
 
 __all__ = ["draw_bodies"]
 
-# Branches further out than this are not drawn: they are counted, or listed with their depth for --all.
+# Deeper branches are not drawn: they are counted, or listed with their depth for --all.
 _MAX_DEPTH = 14
 
 
 def draw_bodies(tree: MultibodyTree, max_rows: int | None) -> list[tuple[str, str, str, str, str]]:
-    """Return one row of a table for each body: the body at its branch, its joint, type, positions and mass.
+    """Return one table row for each body: its name on its branch, joint, type, positions and mass.
 
     Parameters
     ----------
     tree : MultibodyTree
         A finalized tree.
     max_rows : int or None
-        Number of rows after which the rest is counted only; None draws all.
+        The most rows; further bodies are only counted. None draws all.
     """
     children, num_outboard = _find_children(tree)
     rows: list[tuple[str, str, str, str, str]] = []
-    # A body, the lines that continue in front of it, whether it is the last child, and its depth.
+    # A body, the branch lines in front of it, whether it is the last child, and its depth.
     stack: list[tuple[RigidBody, str, bool, int]] = [(tree.world_body, "", True, 0)]
     num_drawn = 0
     while stack:

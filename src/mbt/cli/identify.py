@@ -1,4 +1,4 @@
-"""``mbt identify``: a robot description that predicts what was measured."""
+"""``mbt identify``: fits a robot description to measurements."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ __all__ = ["run_identification"]
 
 
 def run_identification(options: Namespace, **reading: Any) -> tuple[str, list[str], int]:
-    """Fit the description in a file to a log, and save and draw what is wanted.
+    """Fit the description in a file to a log; save and plot as the options ask.
 
     Parameters
     ----------
     options : Namespace
-        Those of the command line.
+        Options of the command line.
     **reading
         As in `load_model`.
 
@@ -41,14 +41,14 @@ def run_identification(options: Namespace, **reading: Any) -> tuple[str, list[st
     text : str
         The report.
     remarks : list of str
-        What the format of the saved model does not hold.
+        Losses in the format of the saved model.
     code : int
         0, or 1 when the report has warnings.
 
     Raises
     ------
     MbtError
-        When a file or an option cannot be used, or something not written.
+        When a file or an option cannot be used, or an output cannot be written.
     """
     figure = None if options.plot is None else make_figure()
     tree = load(options.file, actuators="all" if options.rotors else "declared", **reading)
@@ -77,7 +77,7 @@ def run_identification(options: Namespace, **reading: Any) -> tuple[str, list[st
 
 
 def _read_log(path: str, tree: MultibodyTree) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return times, positions and forces from a table with a line of names (`Trajectory.save`)."""
+    """Return times, positions and forces from a table with a header line (`Trajectory.save`)."""
     names = ["time", *(f"q.{name}" for name in tree.position_names)]
     names += [f"tau.{name}" for name in tree.velocity_names]
     try:

@@ -1,4 +1,4 @@
-"""``mbt ik``: positions at which a frame of a robot description has a pose."""
+"""``mbt ik``: finds positions that bring a frame of a robot description to a pose."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ __all__ = ["run_ik"]
 
 
 def run_ik(options: Namespace, **reading: Any) -> tuple[str, int]:
-    """Solve for one goal of one frame.
+    """Solve for one goal pose of one frame.
 
     Parameters
     ----------
     options : Namespace
-        Those of the command line.
+        Options of the command line.
     **reading
         As in `load_model`.
 
@@ -109,5 +109,5 @@ def _describe_as_json(
 
 _UNITS = {"rotation_error": "rad", "distance_error": "m"}
 
-# Of a table on a terminal.
+# Units of the errors in the report.
 _MAX_COLUMNS = 6

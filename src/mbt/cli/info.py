@@ -1,4 +1,4 @@
-"""``mbt info``: what is in a robot description."""
+"""``mbt info``: shows the contents of a robot description."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _MAX_ROWS = 120
 
 
 def load(file: str, **options: Any) -> MultibodyTree:
-    """Load a file, or the standard input where it is ``-``, with options of `load_model`.
+    """Load a file, or the standard input if it is ``-``, with options of `load_model`.
 
     Raises
     ------
@@ -40,18 +40,18 @@ def load(file: str, **options: Any) -> MultibodyTree:
     """
     source = read_standard_input() if file == "-" else file
     with warnings.catch_warnings():
-        # The reports say the same.
+        # The reports contain the warnings.
         warnings.simplefilter("ignore", ModelWarning)
         return load_model(source, **options)  # type: ignore[arg-type]
 
 
 def read_standard_input() -> Source:
-    """Return what the standard input holds.
+    """Return the contents of the standard input.
 
     Raises
     ------
     ParseError
-        When it is closed, or cannot be read.
+        When it is closed or cannot be read.
     """
     name = "<stdin>"
     if sys.stdin is None:
@@ -76,7 +76,7 @@ def describe(tree: MultibodyTree, *, show_all: bool) -> str:
 
 
 def describe_bodies(tree: MultibodyTree, max_rows: int | None = _MAX_ROWS) -> list[str]:
-    """Return the lines of a drawing of all bodies; with None for `max_rows` whole names of all."""
+    """Return the lines of a drawing of the bodies; if `max_rows` is None, of all, with full names."""
     headers = ("body", "joint", "type", "q", "mass [kg]")
     return make_table(headers, draw_bodies(tree, max_rows), left=(0, 1, 2), whole=max_rows is None)
 
@@ -97,7 +97,7 @@ def _describe_sizes(tree: MultibodyTree, report: ParseReport, show_all: bool) ->
 
 
 def _describe_gravity(tree: MultibodyTree) -> list[str]:
-    """Return what to say of gravity, unless it is the usual one."""
+    """Return a description of gravity, unless it is the usual one."""
     if tree.gravity_field is None:
         return ["no gravity"]
     numbers = tuple(tree.gravity_field.gravity_vector.tolist())
@@ -115,7 +115,7 @@ def _describe_joints(tree: MultibodyTree, max_rows: int | None) -> list[str]:
     rows = [_describe_joint(joint, motors.get(joint.index, [])) for joint in moving[:max_rows]]
     headers = ("q", "joint", "axis", "lower", "upper", "", "speed", "effort", "damping", "rotor")
     lines = make_table(headers, rows, left=(1, 2, 5), whole=max_rows is None)
-    note = "In SI units. The inertia of a rotor is what the joint feels, behind its gear."
+    note = "In SI units. The inertia of a rotor is that felt at the joint, through its gear."
     lines += textwrap.wrap(note, line_width(), initial_indent="  ", subsequent_indent="  ")
     if max_rows is not None and len(moving) > max_rows:
         lines.append(f"  … {len(moving) - max_rows} more joints (--all shows them)")
@@ -148,7 +148,7 @@ def _describe_joint(joint: Joint, motors: list[JointActuator]) -> tuple[str, ...
 def _describe_effort(joint: Joint, motors: list[JointActuator]) -> str:
     if motors:
         return number(sum(motor.effort_limit for motor in motors)) or "-"
-    # Of the file, for a motor that it does not declare.
+    # The file has the limit, but does not declare a motor.
     limit = number(joint.effort_limit)
     return f"{limit}, no motor" if limit else "no motor"
 
@@ -207,7 +207,7 @@ def _describe_report(report: ParseReport, show_all: bool) -> list[str]:
 
 
 def _wrap(text: str, show_all: bool) -> list[str]:
-    """Return a remark in lines: of six at most, and with long names broken, unless all is shown."""
+    """Wrap a remark to at most six lines, with long names broken, unless all is shown."""
     return textwrap.wrap(
         printable(text),
         line_width(),

@@ -1,4 +1,4 @@
-"""``mbt info --json``: the same for programs. The keys are documented in ``docs/command_line.md``."""
+"""``mbt info --json``: the contents for programs. ``docs/command_line.md`` documents the keys."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def _numbers(values: FloatArray) -> list[float | None]:
 
 
 def _number(value: float) -> float | None:
-    """JSON has no infinity: null means no limit."""
+    """Return None, JSON's null, for no limit: JSON has no infinity."""
     return float(value) if math.isfinite(value) else None
 
 

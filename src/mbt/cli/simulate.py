@@ -1,4 +1,4 @@
-"""``mbt simulate``: a robot description moves."""
+"""``mbt simulate``: simulates a robot description."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ _MAX_ROWS = 60
 
 
 def run_simulation(options: Namespace, **reading: Any) -> tuple[str, str | None]:
-    """Simulate a file, and save and draw what is wanted.
+    """Simulate a file; save and plot as the options ask.
 
     Parameters
     ----------
     options : Namespace
-        Those of the command line.
+        Options of the command line.
     **reading
         As in `load_model`.
 
@@ -49,12 +49,12 @@ def run_simulation(options: Namespace, **reading: Any) -> tuple[str, str | None]
     text : str
         The report.
     complaint : str or None
-        Why the simulation could not go on to its end.
+        Why the simulation stopped early.
 
     Raises
     ------
     MbtError
-        When the file or an option cannot be used, or something not written.
+        When the file or an option cannot be used, or an output cannot be written.
     """
     if options.save is not None:
         as_target(options.save)
@@ -81,7 +81,7 @@ def run_simulation(options: Namespace, **reading: Any) -> tuple[str, str | None]
     if figure is not None:
         trajectory.plot(figure)
         save_figure(figure, options.plot)
-    # Of a failure the status tells.
+    # In case of a failure, the status reports it.
     warned = [str(x.message).removeprefix("simulate: ") for x in caught if trajectory.status != "failed"]
     describe: Callable[..., str] = _describe_as_json if options.json else _describe
     text = describe(tree, trajectory, seconds, warned)
@@ -89,7 +89,7 @@ def run_simulation(options: Namespace, **reading: Any) -> tuple[str, str | None]
 
 
 def _prepare(tree: MultibodyTree, options: Namespace) -> tuple[Context, Any]:
-    """Return a Context with the state that the options tell, and the forces."""
+    """Return a Context with the state given by the options, and the forces."""
     context = tree.create_default_context()
     context.q = tree.q_from_dict(as_values(options.position, "--position"))
     context.v = tree.v_from_dict(as_values(options.velocity, "--velocity"))
@@ -97,18 +97,18 @@ def _prepare(tree: MultibodyTree, options: Namespace) -> tuple[Context, Any]:
 
 
 def _load(options: Namespace, reading: dict[str, Any]) -> tuple[MultibodyTree, ShapeContact | None]:
-    """Return the tree, and what touches; None where nothing does."""
+    """Return the tree, and the contact, or None without contact."""
     if not options.contacts:
         for name in ("floor", "friction"):
             if getattr(options, name) is not None:
-                raise ArgumentValueError(f"--{name}: expected --contacts, too: without it nothing touches")
+                raise ArgumentValueError(f"--{name}: expected --contacts, too: nothing touches without it")
         return load(options.file, **reading), None
     floors = () if options.floor is None else (make_pose([0, 0, options.floor]),)
     obstacles = [Shape("plane", [], X_WG, name="floor") for X_WG in floors]
     loaded: Any = load(options.file, contacts=True, obstacles=obstacles, **reading)
     tree, contacts = loaded
     if not contacts.pairs:
-        cure = ": --floor Z gives it a floor to stand on" if options.floor is None else ""
+        cure = ": --floor Z adds a floor to stand on" if options.floor is None else ""
         raise ArgumentValueError(f"--contacts: no shapes of this model can touch{cure}")
     if options.friction is not None:
         from mbt.geometry import ShapeContact
@@ -118,7 +118,7 @@ def _load(options: Namespace, reading: dict[str, Any]) -> tuple[MultibodyTree, S
 
 
 def as_values(settings: Sequence[str], option: str) -> dict[str, Any]:
-    """Return what an option says of joints, JOINT=VALUE each time, by their names."""
+    """Return the values of an option with settings JOINT=VALUE, by the names of the joints."""
     values: dict[str, Any] = {}
     for setting in settings:
         name, _, text = setting.rpartition("=")
@@ -137,7 +137,7 @@ def as_values(settings: Sequence[str], option: str) -> dict[str, Any]:
 
 
 def _make_bar() -> Callable[[float], None]:
-    """Return what shows the share done on a terminal, and wipes it out at the end."""
+    """Return a function that shows progress on a terminal, and erases it at the end."""
     shown = -1
 
     def show(share: float) -> None:
@@ -163,7 +163,7 @@ def make_figure() -> Any:
 
 
 def save_figure(figure: Any, path: str) -> None:
-    """Write what the option `--plot` asks for."""
+    """Write the figure to the path of the option `--plot`."""
     try:
         figure.savefig(path)
     except (OSError, ValueError) as error:
@@ -179,7 +179,7 @@ def _describe(tree: MultibodyTree, trajectory: Trajectory, seconds: float, warne
     lines = [
         f"{report.model_name} · {report.file}",
         f"{number(duration)} s in {trajectory.num_steps} steps ({trajectory.method}): {trajectory.message}",
-        f"computed in {number(seconds, 3)} s, {number(duration / seconds, 3)} times as fast as it happens",
+        f"computed in {number(seconds, 3)} s, {number(duration / seconds, 3)} times as fast as real time",
         f"energy {number(total[0], 6)} J → {number(total[-1], 6)} J, of which work {number(work[-1], 6)} J; "
         f"largest drift {number(drift, 2)} J",
     ]

@@ -1,4 +1,4 @@
-"""Text for terminals: tables, bars, and what to do when a terminal knows ASCII only."""
+"""Text for terminals: tables, bars, and a fallback for terminals that support only ASCII."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _ASCII = str.maketrans(
 
 
 def line_width() -> int:
-    """Return how long a line may be: the variable COLUMNS, or else the width of the terminal, or 100."""
+    """Return the longest line: the variable COLUMNS, or else the width of the terminal, or 100."""
     return max(shutil.get_terminal_size((100, 24)).columns, _MIN_WIDTH)
 
 
@@ -57,20 +57,20 @@ def can_write(text: str, stream: TextIO | None) -> bool:
 
 
 def write(text: str, stream: TextIO) -> None:
-    """Write `text`; in ASCII where the stream cannot encode it."""
+    """Write `text`, in ASCII if the stream cannot encode it."""
     if not can_write(text, stream):
         text = text.translate(_ASCII).encode("ascii", "replace").decode("ascii")
     stream.write(text)
 
 
 def complain(message: str) -> None:
-    """Write a message to the standard error stream, if anybody hears it."""
+    """Write a message to the standard error stream, if it is open."""
     with suppress(OSError):
         write(f"mbt: {printable(message)}\n", sys.stderr)
 
 
 def printable(text: str) -> str:
-    """Return `text` without anything that would steer a terminal; line breaks and blanks remain."""
+    """Return `text` without control characters for the terminal; line breaks and blanks remain."""
     return "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
@@ -78,9 +78,9 @@ _COLORS = {"bold": "1", "red": "31", "green": "32", "yellow": "33", "blue": "34"
 
 
 def paint(text: str, color: str, stream: TextIO | None) -> str:
-    """Return `text` in a colour where the stream is a terminal, and as it is elsewhere.
+    """Return `text` in a colour if the stream is a terminal, otherwise unchanged.
 
-    Whoever sets NO_COLOR has no colours (https://no-color.org), nor has a terminal that is dumb.
+    There are no colours if NO_COLOR is set (https://no-color.org) or the terminal is dumb.
     """
     if stream is None or not stream.isatty():
         return text
@@ -90,26 +90,26 @@ def paint(text: str, color: str, stream: TextIO | None) -> str:
 
 
 def clip(text: str, width: int) -> str:
-    """Return `text` on one line, at most `width` characters of it."""
+    """Return `text` on one line, cut to `width` characters."""
     text = printable(text).replace("\n", " ")
     return text if len(text) <= width else text[: max(width - 1, 0)] + "…"
 
 
 def number(value: float, digits: int = 4) -> str:
-    """Return a number with that many significant digits; -0 is 0, and nothing at all for no limit."""
+    """Return a number with `digits` significant digits; -0 becomes 0, infinity an empty text."""
     if value in (float("inf"), float("-inf")):
         return ""
     return f"{value + 0.0:.{digits}g}"
 
 
 def fixed(value: float, decimals: int) -> str:
-    """Return a number with that many decimals; what rounds to zero has no sign."""
+    """Return a number with `decimals` decimals, without a sign if it rounds to zero."""
     text = f"{value:.{decimals}f}"
     return text if float(text) else f"{0.0:.{decimals}f}"
 
 
 def make_bar(share: float, width: int = 20) -> str:
-    """Return a bar of which `share`, between 0 and 1, is filled."""
+    """Return a bar filled to `share`, between 0 and 1."""
     filled = round(min(max(share, 0.0), 1.0) * width)
     return "█" * filled + "░" * (width - filled)
 
@@ -124,11 +124,11 @@ def make_table(
     headers : sequence of str
         Titles of the columns.
     rows : sequence of sequence of str
-        Cells. Columns are as wide as their widest cell; the widest left-aligned one gives way to the width.
+        Cells. Columns are as wide as their widest cell; the widest left-aligned one is cut to fit the line.
     left : sequence of int
-        Columns that are aligned to the left.
+        Indices of left-aligned columns.
     whole : bool
-        Show every cell as it is, however long the lines become.
+        Show every cell in full, however long the lines become.
     """
     widths = [max(len(row[i]) for row in (headers, *rows)) for i in range(len(headers))]
     needed = 2 + sum(widths) + 2 * (len(widths) - 1)

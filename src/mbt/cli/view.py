@@ -1,4 +1,4 @@
-"""``mbt view``: a robot description in the browser."""
+"""``mbt view``: shows a robot description in the browser."""
 
 from __future__ import annotations
 
@@ -33,24 +33,24 @@ def run_view(options: Namespace, **reading: Any) -> tuple[str, int]:
     Parameters
     ----------
     options : Namespace
-        Those of the command line.
+        Options of the command line.
     **reading
         As in `load_model`.
 
     Returns
     -------
     text : str
-        What remains to be said.
+        The text that remains to be printed.
     code : int
         The exit code.
 
     Raises
     ------
     MbtError
-        When the file or an option cannot be used, or something not written.
+        When the file or an option cannot be used, or the page cannot be written.
     """
     if options.ik and options.record is not None:
-        raise ArgumentValueError("--ik: a page that is recorded has no handles; leave out --ik or --record")
+        raise ArgumentValueError("--ik: a recorded page has no handles; leave out --ik or --record")
     tree = load(options.file, **reading)
     q = tree.q_from_dict(as_values(options.position, "--position"))
     trajectory = None if options.trajectory is None else Trajectory.load(options.trajectory)
@@ -76,9 +76,9 @@ def run_view(options: Namespace, **reading: Any) -> tuple[str, int]:
             indent=2,
         )
     elif viewer is None:
-        text = f"{options.record}: a page that any browser shows"
+        text = f"{options.record}: open this page in any browser"
     else:
-        text = f"{viewer.url} - Ctrl-C ends it"
+        text = f"{viewer.url} - press Ctrl-C to stop"
     if viewer is None:
         return f"{text}\n", 0
     with viewer:
@@ -113,7 +113,7 @@ def _open(tree: MultibodyTree, q: FloatArray, trajectory: Trajectory | None, opt
 
 
 def _serve(viewer: Viewer, text: str) -> None:
-    """Say where it is, and wait until the user has seen enough."""
+    """Print the address, and wait until the user interrupts."""
     with suppress(KeyboardInterrupt):
         if sys.stdout is not None:
             write(f"{text}\n", sys.stdout)

@@ -1,7 +1,7 @@
 """Robot descriptions: files and texts that become a tree.
 
-URDF and SDF are read, MJCF with the package mujoco, and JSON that `mbt.save_model` has written. `load_model`
-makes a tree of one robot; `add_model` adds a robot to a tree that may hold others.
+The formats are URDF, SDF, MJCF (with the package mujoco) and the JSON that `mbt.save_model` writes.
+`load_model` makes a tree of one robot; `add_model` adds a robot to a tree that may hold others.
 """
 
 from __future__ import annotations
@@ -111,58 +111,58 @@ def load_model(
 ) -> MultibodyTree | tuple[MultibodyTree, ShapeContact]:
     """Load a robot into a new tree and finalize it.
 
-    Links, joints and actuators are added depth first, children in the order of the file. So the index of a
-    body is its row in per-body arrays, and actuators are in the order of the velocities that they drive.
+    Links, joints and actuators are added depth first, with children in file order. So the index of a body
+    is its row in per-body arrays, and actuators are in the order of the velocities that they drive.
 
     Parameters
     ----------
     path_or_text_or_bytes : str, path or bytes
         Path of a URDF, SDF, MJCF or JSON file, or the text itself: a string that begins with ``<`` or ``{``,
-        or bytes. The content tells the format. MJCF needs the package mujoco:
+        or bytes. The format is detected from the content. MJCF needs the package mujoco:
         ``pip install "multibodytree[mjcf]"``.
     model_name : str, optional
-        Name of the model instance; otherwise the robot's own, or that of the file. A world of several models
-        is a model instance that holds them: ``"hall::robot"``.
+        Name of the model instance; by default the robot's own name, or that of the file. A world of several
+        models is a model instance that holds them: ``"hall::robot"``.
     base : {"fixed", "floating"}, optional
-        Weld the root links to World, or leave them free. None means as in the file: unattached links of SDF
-        are free, as are free joints of MJCF; URDF, which cannot say so, is fixed. A link named ``world``
-        is World; ``"floating"`` removes the joints that fix links to it.
+        Weld the root links to World, or leave them free. None follows the file: unattached links of SDF and
+        free joints of MJCF are free; in URDF, which cannot express this, roots are fixed. A link named
+        ``world`` is World; ``"floating"`` removes the joints that fix links to it.
     base_pose : array_like, shape (4, 4), optional
         Pose in World at which the roots are welded, and the default pose of a floating base; also the pose of
         a link named ``world``.
     gravity : array_like, shape (3,), "file" or None, optional
-        Gravity in World [m/s^2]. ``"file"`` takes it from the file: from the option of MJCF, the world of
-        SDF, or a model in JSON, which may have none; it is ``(0, 0, -9.81)`` if the file has none, as in
-        URDF. Numbers replace it, and None adds none.
+        Gravity in World [m/s^2]. ``"file"`` takes it from the file: from ``<option>`` of MJCF, ``<world>``
+        of SDF, or a model in JSON, which may have none. Where the file does not specify it, as in URDF, it
+        is ``(0, 0, -9.81)``. Numbers replace it, and None adds none.
     package_paths : sequence of paths, optional
-        Where to look for a source ``package://name/...``: folders of packages, or folders that contain such
-        folders. The folders in ``ROS_PACKAGE_PATH`` and ``AMENT_PREFIX_PATH`` come after them. Meshes are
-        never opened; `mbt.parsing.resolve_mesh` finds them.
+        Where to look for a source ``package://name/...``: package folders, or folders that contain them. The
+        folders in ``ROS_PACKAGE_PATH`` and ``AMENT_PREFIX_PATH`` come after these. Meshes are never opened;
+        `mbt.parsing.resolve_mesh` finds them.
     strict : bool, optional
-        Raise an error for inertias that no physical body has, and for every repair; otherwise these are
+        Raise an error for physically impossible inertias and for every repair; otherwise these are
         warnings. Content that is read as written still gives a warning: joints that mimic others, the inertia
         of a link ``world``, joints that ``base="floating"`` leaves out, massless dofs.
     actuators : {"declared", "all"}, optional
-        Only the actuators that the file declares, or one for each joint with one degree of freedom: joints
-        without one get an actuator with the name and the effort limit of the joint. A joint whose effort
-        limit is zero gets none.
+        Add only the actuators that the file declares, or one for every joint with one degree of freedom:
+        joints without one get an actuator with the joint's name and effort limit. A joint whose effort limit
+        is zero gets none.
     joint_friction : bool, optional
         Whether the `JointFriction` of each joint with friction in the description acts in all computations.
-        By default it acts in implicit steps only, and ``tree.parse_reports`` counts these joints: most other
-        libraries ignore friction, so results agree.
+        By default it acts in implicit steps only, and ``tree.parse_reports`` counts these joints. Most other
+        libraries ignore friction too, so results agree.
     prefix : str, optional
         Text to put before the names of all elements, and before that of the model unless `model_name` is
         given: with ``"left_"`` a link ``palm`` becomes ``"left_palm"``. The report has the names of the file.
     user_elements : bool, or classes of elements, optional
-        User-written classes that a model in JSON may name; True allows everything that can be imported.
+        User-written classes that a model in JSON may name; True allows any class that can be imported.
         Importing a module runs its code, so nothing is imported by default.
     contacts : bool, optional
-        Also return the contact of shapes that the file means, for `simulate`: between the shapes in
-        ``body.collisions``, with the friction, stiffness and dissipation of their `Surface`. Pairs are those
-        that MuJoCo tests in MJCF, ``<contact><pair>`` included, otherwise shapes of all bodies that no joint
-        connects. Meshes are opened, with the package trimesh, and replaced by their convex hulls.
+        Also return the contact of shapes that the file describes, for `simulate`: between the shapes in
+        ``body.collisions``, with the friction, stiffness and dissipation of their `Surface`. In MJCF, pairs
+        are those that MuJoCo tests, ``<contact><pair>`` included; otherwise, shapes of any two bodies that no
+        joint connects. Meshes are opened, with the package trimesh, and replaced by their convex hulls.
     obstacles : sequence of Shape, optional
-        With ``contacts=True``: shapes that stand still in World, such as the floor that a URDF does not have.
+        With ``contacts=True``: shapes that stand still in World, such as a floor, which URDF does not have.
 
     Returns
     -------
@@ -174,13 +174,13 @@ def load_model(
     Warns
     -----
     ModelWarning
-        Once, when the report has warnings; and when loops cannot close, or numbers with few digits lock them.
+        Once, when the report has warnings; and when loops cannot close, or are locked by rounded numbers.
 
     Raises
     ------
     ParseError
-        When the description cannot be read; the error has the file and the line. With ``contacts=True`` also
-        when a mesh cannot be.
+        When the description cannot be read; the error gives the file and the line. With ``contacts=True``,
+        also when a mesh cannot be read.
 
     Examples
     --------
@@ -271,15 +271,15 @@ def add_model(
     user_elements : bool, or classes of elements, optional
         As in `load_model`.
     parent : Frame, RigidBody or str, optional
-        A frame P of the tree, a body (for its frame) or the name of either, on which to mount the model
-        instead of World: its root is welded there.
+        Where to mount the model instead of World: a frame P of the tree, a body (for its frame) or the name
+        of either. The root of the model is welded there.
     X_PF : array_like, shape (4, 4), optional
         Pose of the model in the parent frame; by default the identity. If the model has several roots, or a
         link named ``world``, this is the pose of its World.
     child_frame : str, optional
-        Name in the file of the link or frame that stands at `X_PF`, or `base_pose`, in place of the root. It
-        must not move on the root. ``"__model__"`` is the frame of the model, as SDF calls it; in URDF and
-        MJCF that is its World. Not for a model in JSON.
+        Name in the file of the link or frame to place at `X_PF`, or `base_pose`, in place of the root. It
+        must be fixed relative to the root. ``"__model__"`` is the frame of the model, as SDF calls it; in
+        URDF and MJCF that is its World. Not for a model in JSON.
 
     Returns
     -------
@@ -340,7 +340,7 @@ def _add_model(
     user_elements: Permission,
     child_frame: str | None = None,
 ) -> tuple[ModelInstanceIndex, list[ListedPair] | None]:
-    """Add a model, and no gravity but that of a model in JSON; return the contact that it lists, too."""
+    """Add a model, without gravity unless it is in JSON; return it, and the contact that it lists."""
     from mbt.tree.multibody_tree import MultibodyTree
 
     if not isinstance(tree, MultibodyTree):
@@ -353,7 +353,7 @@ def _add_model(
         check_can_change(tree)
         if child_frame is not None:
             raise ArgumentValueError(
-                "child_frame: not allowed for a model in JSON, which is placed by its World: leave it out"
+                "child_frame: not allowed for a model in JSON, which is placed by its World; leave it out"
             )
         model = read_json_model(tree, source, options, mount, user_elements)
     else:
@@ -362,7 +362,7 @@ def _add_model(
         check_tree(tree, model.name)
         mount = place_on(mount, model, child_frame)
     if model.report.warnings:
-        # Seen from the caller of load_model or add_model. It may be an error there, so the tree comes later.
+        # Attributed to the caller of load_model or add_model. A filter may raise it: so the tree comes later.
         warnings.warn(model.report.summarize_warnings(), ModelWarning, stacklevel=3)
     if isinstance(model, ModelDescription):
         return add_description(tree, model, mount, base=options.base)
@@ -370,7 +370,7 @@ def _add_model(
 
 
 def _warn_of_closures(tree: MultibodyTree) -> None:
-    """Warn of loops that cannot close, or that numbers with few digits lock."""
+    """Warn of loops that cannot close, or are locked by rounded numbers."""
     if not tree.num_constraints:
         return
     from mbt.tree.constraints.closing import describe_gap

@@ -1,4 +1,4 @@
-"""A description becomes elements of a tree."""
+"""Turns a description into elements of a tree."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from mbt.tree.surface import Surface
 
 JointT = TypeVar("JointT", bound=Joint)
-#: Two shapes, each as a body and a place among its collision shapes, and how they touch.
+#: Two shapes, each as a body and an index among its collision shapes, and how they touch.
 ListedPair: TypeAlias = "tuple[tuple[RigidBody, int], tuple[RigidBody, int], Surface]"
 
 __all__ = [
@@ -94,7 +94,7 @@ class Mount:
         return self.X_FR if X_RB is None else self.X_FR @ X_RB
 
     def place_shape(self, shape: Shape) -> Shape:
-        """Return a shape on the World of the model as one on the body of `frame`."""
+        """Return a shape fixed in the World of the model as one on the body of `frame`."""
         X_FG = shape.X_BG if self.X_FR is None else self.X_FR @ shape.X_BG
         return shape._move_to(self.frame.get_fixed_pose_in_body_frame() @ X_FG)
 
@@ -112,7 +112,7 @@ def check_tree(tree: MultibodyTree, name: str) -> None:
     check_can_change(tree)
     if tree.has_model_instance_named(name):
         raise ArgumentValueError(
-            f"model_name: there is a model instance named {quote(name)} already: name this one otherwise"
+            f"model_name: there is a model instance named {quote(name)} already: choose another name"
         )
 
 
@@ -133,7 +133,7 @@ def check_can_change(tree: MultibodyTree) -> None:
 def make_mount(
     tree: MultibodyTree, base: str | None, base_pose: object, parent: object, X_PF: object
 ) -> Mount:
-    """Return where a model is to stand in a tree.
+    """Return where to mount a model in a tree.
 
     Raises
     ------
@@ -145,7 +145,7 @@ def make_mount(
     X_FR = next(iter(given.values()), None)
     if parent is None:
         if X_PF is not None:
-            raise ArgumentValueError("X_PF: it is the pose in the frame `parent`, and none is given")
+            raise ArgumentValueError("X_PF: it is the pose in the frame `parent`, which is not given")
         return Mount(tree.world_frame, X_FR, is_given=False)
     if isinstance(parent, str):
         parent = tree._elements.frame_named(parent, "parent")
@@ -158,7 +158,7 @@ def make_mount(
     if base == "floating":
         raise ArgumentValueError("parent: a floating base cannot be mounted on a frame")
     if len(given) > 1:
-        raise ArgumentValueError("X_PF and base_pose are the same pose: expected one of them")
+        raise ArgumentValueError("X_PF and base_pose both give the same pose: expected one of them")
     return Mount(parent, X_FR)
 
 
@@ -167,10 +167,10 @@ def add_description(
 ) -> tuple[ModelInstanceIndex, list[ListedPair] | None]:
     """Add a checked description to a tree that passed `check_tree`.
 
-    Return the new model instance, and the pairs of shapes whose contact the description lists; None where it
-    has no contact.
+    Return the new model instance, and the pairs of shapes whose contact the description lists, or None
+    where it disables contact.
 
-    Every element is constructed before the first is added, so an error in a constructor leaves the tree
+    All elements are constructed before the first is added, so an error in a constructor leaves the tree
     unchanged.
 
     Parameters
@@ -232,7 +232,7 @@ class _Elements:
     def __init__(self, tree: MultibodyTree, model: ModelDescription, mount: Mount, free: set[str]) -> None:
         self.instance = ModelInstanceIndex(tree.num_model_instances)
         self.instance_names = [model.name, *(f"{model.name}::{scope}" for scope in model.scopes)]
-        # By what stands in front of the names of its elements.
+        # By the scope that prefixes the names of the elements.
         self.instances = {"": self.instance}
         for i, scope in enumerate(model.scopes, start=1):
             self.instances[scope] = ModelInstanceIndex(self.instance + i)
@@ -241,14 +241,14 @@ class _Elements:
         self.mount = mount
         self.bodies = {WORLD: tree.world_body}
         self.frames: dict[str, FixedOffsetFrame] = {}
-        # What descriptions of frames have become: two of them may share a name.
+        # By the id of the description of a frame: two may share a name.
         self.frame_of: dict[int, Frame] = {}
         self.joints: dict[str, Joint] = {}
-        # The free joints that there are not, because their roots are welded.
+        # Names of the free joints that are absent because their roots are welded.
         self.held: set[str] = set()
         for link in model.links:
             self.bodies[link.name] = self._make_body(link)
-        # Frames of the file come first: those of joints give way where a name is taken.
+        # Frames of the file come first: those of joints are renamed where a name is taken.
         for frame in model.frames:
             self.find_frame(frame)
         self._make_joints(model, free)
@@ -291,7 +291,7 @@ class _Elements:
         return body
 
     def _make_joints(self, model: ModelDescription, free: set[str]) -> None:
-        """Make the joint inboard of each link, in the order of the links; of these roots, a free one."""
+        """Make the inboard joint of each link, in the order of the links; for roots in `free`, a free one."""
         roots, taken = set(model.roots), {joint.name for joint in model.joints}
         joints = iter(model.joints)
         for link in model.links:
@@ -332,7 +332,7 @@ class _Elements:
         return frame.body, (frame.get_fixed_pose_in_body_frame() @ X_FP)[:3, 3].tolist()
 
     def find_frame(self, frame: FrameDescription) -> Frame:
-        """Return what a description of a frame has become: where it has no name, the frame of its link."""
+        """Return the frame made from a description; without a name, it is the frame of its link."""
         if not frame.name and frame.link != WORLD:
             return self.bodies[frame.link].body_frame
         if not frame.name and self.mount.X_FR is None:
@@ -342,7 +342,7 @@ class _Elements:
         return self.frame_of[id(frame)]
 
     def make_frame(self, name: str, link: str, X_BF: FloatArray | None = None) -> Frame:
-        """Return a new frame fixed on a link; its name gives way to others."""
+        """Return a new frame fixed on a link; where its name is taken, underscores are added."""
         while name in self.frames or name in self.bodies:
             name += "_"
         if link == WORLD:
@@ -350,7 +350,7 @@ class _Elements:
         else:
             parent = self.bodies[link]._body_frame
         own, instance = self.split(name)
-        # Who made a pose that cannot be written into has checked it.
+        # A read-only pose was checked where it was made.
         if X_BF is None or X_BF.flags.writeable:
             frame = FixedOffsetFrame(own, parent, X_BF, instance)
         else:
@@ -409,7 +409,7 @@ def _make_one_dof_joint(ends: tuple[str, Frame, Frame], joint: JointDescription,
 
 
 def _set_position_limits(joint: Joint, *limits: JointLimits) -> None:
-    """Set what is limited of each degree of freedom."""
+    """Set the position limits of the degrees of freedom, if there are any."""
     if any(limit.lower > -math.inf or limit.upper < math.inf for limit in limits):
         joint.set_position_limits([limit.lower for limit in limits], [limit.upper for limit in limits])
 

@@ -1,4 +1,4 @@
-"""What every reader checks of a model whose links and joints are in order, and what it counts."""
+"""Checks and counts that every reader applies to a model whose links and joints are ordered."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def warn_of_held_base(model: ModelDescription, options: ReadOptions) -> None:
 
 
 def count_elements(model: ModelDescription, options: ReadOptions) -> None:
-    """Record in the report the elements added to the tree, and those that do not act."""
+    """Record in the report how many elements are added to the tree, and how many do not act."""
     report = model.report
     count_inactive(model, with_contacts=options.contacts)
     report.num_links, report.num_joints = len(model.links), len(model.joints)
@@ -48,17 +48,17 @@ def count_elements(model: ModelDescription, options: ReadOptions) -> None:
 
 
 def _check_magnitudes(root: Element, model: ModelDescription) -> None:
-    """Refuse masses whose sum overflows; warn where the mass matrix may."""
+    """Raise an error if the sum of masses overflows; warn if the mass matrix may."""
     mass = sum([link.mass for link in model.links])
     if not math.isfinite(mass):
         raise root.error("the masses of its links add up to more than a float can hold")
     moment = sum([link.moment for link in model.links])
     positions = join_numbers([joint.X_PF for joint in model.joints]).reshape(-1, 4, 4)[:, :3, 3]
     reach = sum(map(abs, positions.ravel().tolist()))
-    # A turn of a screw, and of an arc, moves by more than it turns.
+    # A unit of motion of a screw or an arc may move a body by more than one unit.
     lever = max([1.0, *[joint.lever for joint in model.joints if joint.kind in ("screw", "curvilinear")]])
     rotor = sum(a.gear_ratio * a.gear_ratio * a.rotor_inertia for a in model.actuators)
-    # No entry of the mass matrix is larger: the sum over all bodies of I_Bo + m (reach + |com|)^2, and more.
+    # Bounds every entry of the mass matrix: more than the sum over all bodies of I_Bo + m (reach + |com|)^2.
     if not math.isfinite((2.0 * moment + 2.0 * mass * reach * reach) * lever * lever + rotor):
         text = "masses and lengths are so large that the mass matrix is not finite"
         model.report.warn(text, root.line, "massless")

@@ -1,4 +1,4 @@
-"""What is between the joints and links of a description: force elements, constraints, sensors."""
+"""Makes the force elements, constraints and sensors between the joints and links of a description."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ __all__ = ["Places", "make_constraints", "make_force_elements", "make_sensors"]
 
 
 class Places(Protocol):
-    """What the joints, links and frames of a description have become."""
+    """The elements made from the joints, links and frames of a description."""
 
     joints: dict[str, Joint]
 
@@ -49,7 +49,7 @@ class Places(Protocol):
         """Return the body that a link becomes, and a point of the link on it."""
 
     def find_frame(self, frame: FrameDescription) -> Frame:
-        """Return what a description of a frame has become: where it has no name, the frame of its link."""
+        """Return the frame made from a description; without a name, it is the frame of its link."""
 
 
 def make_force_elements(model: ModelDescription, places: Places) -> list[ForceElement]:
@@ -71,7 +71,7 @@ def make_force_elements(model: ModelDescription, places: Places) -> list[ForceEl
 
 
 def make_constraints(model: ModelDescription, places: Places) -> list[Constraint]:
-    """Return couplers of joints, then what closes loops."""
+    """Return couplers of joints, then the constraints that close loops."""
     made: list[Constraint] = [
         CouplerConstraint(
             places.split(coupler.name)[0],
@@ -86,7 +86,7 @@ def make_constraints(model: ModelDescription, places: Places) -> list[Constraint
     for description in model.constraints:
         name = places.split(description.name)[0]
         constraint = _make_constraint(name, description, places)
-        # It belongs to the model instance of a link, where other models may have one of this name.
+        # It belongs to the model instance of a link, where another model may have a constraint of this name.
         while (constraint.model_instance, name) in taken:
             name += "_"
             constraint = _make_constraint(name, description, places)
@@ -96,7 +96,7 @@ def make_constraints(model: ModelDescription, places: Places) -> list[Constraint
 
 
 def make_sensors(model: ModelDescription, places: Places) -> list[Sensor]:
-    """Return the sensors; without those of joints that are not there, because of what becomes of a root."""
+    """Return the sensors, without those on joints that are absent because a root is welded or left free."""
     inboard = {id(joint.child_body): joint for joint in places.joints.values()}
     sensors: list[Sensor] = []
     for description in model.sensors:
@@ -133,7 +133,7 @@ def _make_spring(joint: Joint, spring: SpringDescription) -> ForceElement:
 
 def _make_constraint(name: str, constraint: ConstraintDescription, places: Places) -> Constraint:
     ends = [(constraint.frame_A, constraint.p_AP), (constraint.frame_B, constraint.p_BQ)]
-    # It belongs to the model of B, which World does not.
+    # It belongs to the model of B, so B must not be World.
     ends.sort(key=lambda end: end[0].link != WORLD)
     (A, p_AP), (B, p_BQ) = [(places.find_frame(frame), p) for frame, p in ends]
     if constraint.kind == "rod":

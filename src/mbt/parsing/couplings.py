@@ -23,13 +23,13 @@ class Couplings:
     ) -> None:
         """Couple two joints: ``q = multiplier * q_master + offset``. Each keeps its own coordinate.
 
-        An impossible coupling is left out with a warning: to a joint that does not exist, to itself, round a
-        loop, or of a joint without exactly one coordinate.
+        An impossible coupling is left out with a warning: one to a joint that does not exist or to itself,
+        one in a loop, or one of a joint that does not have exactly one coordinate.
 
         Parameters
         ----------
         element, at : Element
-            The following joint, and its element that says so.
+            The following joint, and its element that defines the coupling.
         joint, master : str
             Names of the joints.
         multiplier, offset : float
@@ -48,11 +48,11 @@ class Couplings:
         model.report.warn(f"{what}: it keeps its own coordinate", at.line, "mimic")
 
     def _criticize(self, joint: str, master: str) -> str | None:
-        """Return why there is no such coupling, or None."""
+        """Return why the coupling is impossible, or None."""
         if master not in self._joints:
             return "which does not exist"
         if not (self._joints[joint].is_actuatable and self._joints[master].is_actuatable):
-            return "and one of them has no single coordinate"
+            return "and one of them does not have exactly one coordinate"
         if joint in self._masters:
             return f"and {quote(self._masters[joint])} already"
         following = master

@@ -1,4 +1,4 @@
-"""Paths of curvilinear joints, which Drake adds to URDF and to SDF: the same in both, in two notations."""
+"""Paths of curvilinear joints, which Drake adds to URDF and SDF: the same content in two notations."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class PathReader(ABC):
             if self._read_flag(joint, "drake:is_periodic"):
                 return _close(path, curves, tangent, normal)
         except ArgumentValueError as error:
-            raise curves.error(f"these curves make no path: {error}") from None
+            raise curves.error(f"these curves do not make a path: {error}") from None
         return path
 
     def _read_piece(self, piece: Element) -> tuple[float, float]:
@@ -96,7 +96,7 @@ class PathReader(ABC):
 def _close(
     path: PiecewiseConstantCurvatureTrajectory, curves: Element, tangent: list[float], normal: list[float]
 ) -> PiecewiseConstantCurvatureTrajectory:
-    """Return a path that goes round; the path as it is, with a warning, where its ends do not meet."""
+    """Return the path closed; if its ends do not meet, return it unchanged, with a warning."""
     try:
         return PiecewiseConstantCurvatureTrajectory(
             path.breaks, path.turning_rates, tangent, normal, is_periodic=True
@@ -106,5 +106,5 @@ def _close(
         gap = float(np.linalg.norm(end[:3, 3] - begin[:3, 3]))
         turn = math.degrees(math.acos(max(-1.0, min(1.0, float(begin[:3, 0] @ end[:3, 0])))))
         fault = f"the path is periodic, but ends {gap:.3g} m and {turn:.3g} degrees from where it begins"
-        curves.repair(fault, "it does not go round; beyond its ends it goes on as its end pieces do")
+        curves.repair(fault, "it is not closed; beyond its ends it continues as its end pieces do")
         return path

@@ -42,7 +42,7 @@ MODEL_FRAME = "__model__"
 class LinkDescription(NamedTuple):
     """A rigid body B; its mass properties are about Bo, expressed in B.
 
-    `mass` [kg] is theirs, and `moment` [kg m^2] is not less than any entry of the rotational inertia.
+    `mass` is in [kg]; `moment` [kg m^2] is not less than any entry of the rotational inertia.
     `visuals` and `collisions` are shapes in B.
     """
 
@@ -56,7 +56,7 @@ class LinkDescription(NamedTuple):
 
 
 class JointLimits(NamedTuple):
-    """Limits of a joint: position [rad, m] both ways, velocity, acceleration, effort [N m, N]."""
+    """Limits of a joint: lower and upper position [rad, m], velocity, acceleration, effort [N m, N]."""
 
     lower: float = -math.inf
     upper: float = math.inf
@@ -82,15 +82,15 @@ class JointDescription:
     X_PF : ndarray, shape (4, 4)
         Pose of F on the parent.
     X_BM : ndarray, shape (4, 4), or None
-        Pose of M on the child; M is the frame of the child link where there is none.
+        Pose of M on the child; None where M is the frame of the child link.
     axis : list of float
-        Axis of revolute, prismatic, screw and cylindrical joints, of any length but zero.
+        Axis of revolute, prismatic, screw and cylindrical joints, of any nonzero length.
     limits : JointLimits
         Limits of joints with one degree of freedom, and of the first angle of a universal joint.
     second_limits : JointLimits
         Limits of the second angle of a universal joint.
     damping : tuple of float
-        As many numbers as the joint takes.
+        The coefficients that this kind of joint takes.
     friction : float
         Dry friction of a joint with one degree of freedom.
     screw_pitch : float
@@ -98,11 +98,11 @@ class JointDescription:
     path : PiecewiseConstantCurvatureTrajectory or None
         Path of a curvilinear joint.
     positions : tuple of float or None
-        Default positions; those of a new joint where there are none.
+        Default positions; None keeps those of a new joint.
     line : int
         Line of the file.
     is_reversed : bool
-        Whether the child is nearer World than the parent. Known of an ordered model.
+        Whether the child is nearer World than the parent. Known once the model is ordered.
     """
 
     __slots__ = (
@@ -154,7 +154,7 @@ class JointDescription:
 
     @property
     def lever(self) -> float:
-        """Largest ratio of rotation and translation: of a screw [m/rad], of a path [rad/m]."""
+        """Pitch of a screw [m/turn], or largest turning rate of a path [rad/m]: a bound of its coupling."""
         if self.path is not None:
             return float(abs(self.path.turning_rates).max())
         return abs(self.screw_pitch)
@@ -213,9 +213,9 @@ class SpringDamperDescription(NamedTuple):
 
 
 class BushingDescription(NamedTuple):
-    """A bushing between the frames A and C; one without a name is that of its link.
+    """A bushing between the frames A and C; a frame without a name is that of its link.
 
-    `constants` are three numbers each: stiffness and damping of torques, then of forces.
+    `constants` holds three numbers each for stiffness and damping of torques, then of forces.
     """
 
     frame_A: FrameDescription
@@ -235,7 +235,7 @@ class CouplerDescription(NamedTuple):
 
 
 class ConstraintDescription(NamedTuple):
-    """A constraint between frames A and B, of which one without a name is that of its link.
+    """A constraint between frames A and B; a frame without a name is that of its link.
 
     The `kind` is ``"ball"``, ``"weld"`` or ``"rod"``: a rod keeps points P and Q of the frames at a distance.
     """
@@ -267,8 +267,8 @@ class SensorDescription(NamedTuple):
 class ModelDescription:
     """A whole robot.
 
-    A model may hold others. Whatever belongs to one of them has its name in front, ``"gripper::finger"``, and
-    becomes an element ``"finger"`` of a model instance of its own, ``"gripper"`` inside this one.
+    A model may hold others. Their elements have the name of the inner model in front, ``"gripper::finger"``:
+    that becomes an element ``"finger"`` of a model instance ``"gripper"`` inside this one.
 
     Attributes
     ----------
@@ -307,26 +307,27 @@ class ModelDescription:
     has_contact : bool
         Whether its shapes touch each other.
     contact_pairs : list of (str, int, str, int, Surface)
-        Shapes that touch whatever else is said, as links and places among their collision shapes; and how.
+        Pairs of shapes that touch regardless of other settings: for each its link and its place among the
+        link's collision shapes; and how they touch.
     twins : set of str
         Links that are halves of others, which a constraint holds together: never roots.
     scopes : list of str
-        Names of the models inside this one, as they stand in front of names: ``"gripper::tip"``.
+        Names of the models inside this one, as they prefix the names of elements: ``"gripper::tip"``.
     world_visuals, world_collisions : tuple of Shape
         Shapes that are fixed on World.
     roots : list of str
         The links without a parent that nothing connects to World.
     root_poses : dict of str to ndarray
-        Where roots stand in the World of the model; by default the identity.
+        Poses of the roots in the World of the model; by default the identity.
     free : set of str
-        The roots that the description leaves free. ``base="fixed"`` welds them all the same.
+        The roots that the description leaves free. ``base="fixed"`` welds them nevertheless.
     free_joints : dict of str to FreeJointDescription
         Joints of roots that are left free. A root without one gets a joint named after its link, without
         damping.
     weightless_scopes : list of str
         Those of `scopes` on which gravity does not act.
     freed : dict of str to ndarray
-        The roots that the description fixes to World, and at which pose. ``base="floating"`` frees them.
+        The roots that the description fixes to World but ``base="floating"`` frees, with their poses.
     """
 
     def __init__(self, name: str, report: ParseReport) -> None:
@@ -360,7 +361,7 @@ class ModelDescription:
         self.freed: dict[str, FloatArray] = {}
 
     def set_prefix(self, prefix: str, *, of_model: bool) -> None:
-        """Put a text in front of the names of all elements, and of that of the model."""
+        """Put a text in front of the names of all elements, and of the name of the model if `of_model`."""
         self.prefix = prefix
         if of_model:
             self.name = self.report.model_name = prefix + self.name

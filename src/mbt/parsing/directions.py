@@ -1,4 +1,4 @@
-"""Frames whose z axis is a direction that a file gives."""
+"""Frames whose z axis points in a direction given by a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Springs, bushings, balls, rods and filters of Drake in URDF and SDF: the same in both, in two notations."""
+"""Springs, bushings, balls, rods and filters of Drake in URDF and SDF: the same content in two notations."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ _SPRING = "drake:linear_spring_damper"
 _BUSHING = "drake:linear_bushing_rpy"
 _BALL = "drake:ball_constraint"
 _DISTANCE = "drake:distance_constraint"
-# What the tags inside begin with.
+# The prefixes of the tags inside each element.
 _PREFIXES = {_SPRING: _SPRING, _BUSHING: "drake:bushing", _BALL: _BALL, _DISTANCE: _DISTANCE}
 
-#: Their tags.
+#: The tags of these elements.
 DRAKE_ELEMENTS = tuple(_PREFIXES)
 #: A group of links whose shapes do not touch those of the groups that it ignores.
 FILTER_GROUP = "drake:collision_filter_group"
-# So many pairs of links a model may leave out: a group of some hundreds that ignores itself.
+# The most pairs of links that a model may exclude: enough for a group of some hundreds that ignores itself.
 _MOST_PAIRS = 100_000
 
 
 class DrakeElementReader(ABC):
-    """Reads them into a description; a subclass defines the notation, and resolves names.
+    """Reads these elements into a description; a subclass defines the notation and resolves names.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class DrakeElementReader(ABC):
         readers[element.tag](element)
 
     def read_filter_groups(self, elements: Iterable[Element]) -> None:
-        """Read all of `FILTER_GROUP` of a model: which links have shapes that do not touch each other.
+        """Read all elements `FILTER_GROUP` of a model: the links whose shapes do not touch each other.
 
         Raises
         ------
@@ -94,7 +94,7 @@ class DrakeElementReader(ABC):
         left = _MOST_PAIRS
         for name, other, element in ignored:
             if other not in members:
-                element.repair(f"it ignores a group {quote(other)}, which does not exist", "it ignores none")
+                element.repair(f"it ignores the group {quote(other)}, which does not exist", "without effect")
                 continue
             first: set[str] = set()
             second: set[str] = set()
@@ -121,11 +121,11 @@ class DrakeElementReader(ABC):
 
     @abstractmethod
     def _find_link(self, name: str, at: Element) -> str:
-        """Return the link of the description that a name means."""
+        """Return the link of the description that a name refers to."""
 
     @abstractmethod
     def _find_frame(self, name: str, at: Element) -> FrameDescription:
-        """Return the frame that a name means; that of a link itself has no name."""
+        """Return the frame that a name refers to; the frame of a link has no name."""
 
     def _read_spring(self, element: Element) -> None:
         (A, p_AP), (B, p_BQ) = self._read_points(element)
@@ -177,7 +177,7 @@ class DrakeElementReader(ABC):
         self._model.constraints.append(ConstraintDescription(name, "rod", F_A, F_B, p_AP, p_BQ, distance))
 
     def _take_constant(self, element: Element, part: str, default: float) -> float:
-        """Return a number that is not negative, and may be infinite; `default` where there is none."""
+        """Return a nonnegative number, which may be infinite; `default` where there is none."""
         child = element.take_first(f"{_PREFIXES[element.tag]}_{part}")
         if child is None:
             return default
@@ -206,7 +206,7 @@ class DrakeElementReader(ABC):
         return self._take_numbers(self._require(element, part), count)
 
     def _require_constants(self, element: Element, part: str, count: int) -> list[float]:
-        """Return numbers that are not negative."""
+        """Return nonnegative numbers."""
         numbers = self._require_numbers(element, part, count)
         if min(numbers) < 0.0:
             raise element.error(f"{part} = {min(numbers):g}: expected a number >= 0")
@@ -214,7 +214,7 @@ class DrakeElementReader(ABC):
 
 
 def _links_of(group: str, members: dict[str, set[str]], inside: dict[str, list[str]]) -> set[str]:
-    """Return the links of a group, and of the groups inside it; of a group that does not exist, none."""
+    """Return the links of a group and of the groups inside it; none if the group does not exist."""
     found, ahead = {group}, [group]
     while ahead:
         for other in inside.get(ahead.pop(), ()):

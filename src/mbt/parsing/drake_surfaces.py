@@ -1,4 +1,4 @@
-"""How shapes touch, as Drake writes it: ``<drake:proximity_properties>`` of URDF and SDF."""
+"""How shapes touch, in Drake's notation: ``<drake:proximity_properties>`` of URDF and SDF."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _NUMBERS = {
 
 
 def read_proximity(collision: Element) -> Surface | None:
-    """Return the surface of a collision, None where nothing is said of it.
+    """Return the surface of a collision, or None where it is not specified.
 
-    Friction is that of sliding: like Drake's discrete steps, implicit ones have no other.
+    The friction is the dynamic one: implicit steps, like Drake's discrete ones, use no other.
     """
     properties = collision.take_first("drake:proximity_properties")
     if properties is None:
@@ -38,7 +38,7 @@ def read_proximity(collision: Element) -> Surface | None:
         if math.isfinite(number) and number >= 0.0:
             found[name] = number
         else:
-            child.repair(f"expected a finite number >= 0, got {quote(text)}", "nothing is taken")
+            child.repair(f"expected a finite number >= 0, got {quote(text)}", "ignored")
     if not found:
         return None
     return Surface(found.get("friction"), found.get("stiffness"), found.get("dissipation"))

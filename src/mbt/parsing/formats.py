@@ -1,4 +1,4 @@
-"""The format of a description is told by its content."""
+"""Detects the format of a description from its content."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ __all__ = ["read_description"]
 
 
 class Format(NamedTuple):
-    """What is known of a format before it is read.
+    """A format that can be read.
 
     Attributes
     ----------
     name : str
-        What people call it.
+        Its usual name.
     model_name : str
         The attribute of the root element that is the name of the model, if there is one.
     read : callable
@@ -47,7 +47,7 @@ _FORMATS = {
     "sdf": Format("SDF", "", read_sdf),
     "mujoco": Format("MJCF", "model", _read_mjcf),
 }
-# Those that are not read.
+# Known formats that are not read.
 _OTHER_FORMATS = {"mujocoinclude": "a part of MJCF"}
 
 

@@ -1,4 +1,4 @@
-"""Limits and friction of joints, and contacts: a tree knows them, but does not obey them by itself."""
+"""Counts limits and friction of joints, and contacts, which a tree stores but does not apply by itself."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["count_inactive", "count_inactive_elements"]
 
 
 def count_inactive(model: ModelDescription, *, with_contacts: bool) -> None:
-    """Count joints with limits of positions or friction, and shapes that would touch those of other links."""
+    """Count joints with position limits or friction, and shapes that would touch those of other links."""
     limited = sum(_is_limited(joint.limits) or _is_limited(joint.second_limits) for joint in model.joints)
     model.report.leave_inactive("limits", limited)
     if not model.friction_is_force:
@@ -35,7 +35,7 @@ def count_inactive_elements(
     *,
     with_contacts: bool,
 ) -> None:
-    """Count the same of elements of a tree; some shapes are on World."""
+    """Count the same among elements of a tree; shapes may be on World, too."""
     touching = [of_world]
     limited = slowed = 0
     for element in elements:
@@ -53,7 +53,7 @@ def count_inactive_elements(
 
 
 def _count_contacts(report: ParseReport, of_bodies: Sequence[Sequence[Shape]]) -> None:
-    """Count shapes where several bodies have any. A plane is a floor: nothing but World carries it."""
+    """Count shapes if several bodies have any. A plane is a floor: only World has one."""
     if sum(map(bool, of_bodies)) > 1:
         shapes = [shape for collisions in of_bodies for shape in collisions]
         report.leave_inactive("contacts", len(shapes))

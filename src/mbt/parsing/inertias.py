@@ -1,4 +1,4 @@
-"""The mass properties of a link, as a file gives them: moved to the body, and checked."""
+"""Converts the mass properties of a link in a file to those of a body, and checks them."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ Moments = tuple[float, float, float, float, float, float]
 def make_spatial_inertia(
     link: Element, line: int, model: ModelDescription, mass: float, X_BI: FloatArray, I_SScm_I: Moments
 ) -> tuple[SpatialInertia, float]:
-    """Return M_BBo_B of a link, and a moment that none of its rotational inertia exceeds.
+    """Return M_BBo_B of a link, and a bound of the entries of its rotational inertia.
 
-    Unphysical inertias are loaded as written, and reported.
+    Impossible inertias are loaded as written, and reported.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def make_spatial_inertia(
     line : int
         Line of its inertia.
     model : ModelDescription
-        The report.
+        The model whose report gets the warning.
     mass : float
         Its mass [kg], not negative.
     X_BI : ndarray, shape (4, 4)
@@ -45,7 +45,7 @@ def make_spatial_inertia(
     Raises
     ------
     ParseError
-        When the numbers are too large; when strict, if no physical body has them.
+        When the numbers are too large; when strict, if they are physically impossible.
     """
     moved = _move_to_body(mass, X_BI.tobytes(), I_SScm_I)
     if not moved.is_finite:
@@ -62,27 +62,27 @@ class _MovedInertia(NamedTuple):
     """Mass properties about the origin of a body."""
 
     M_BBo_B: SpatialInertia
-    # No entry of the rotational inertia exceeds it.
+    # A bound of the entries of the rotational inertia.
     moment: float
     is_finite: bool
-    # Why no body has them, if none has.
+    # Why they are physically impossible, or None.
     reason: str | None
 
 
-# Wheels and fingers are alike, and the same robot is read more than once.
+# Wheels and fingers often have equal inertias, and the same robot may be read again.
 @lru_cache(maxsize=1024)
 def _move_to_body(mass: float, X_BI: bytes, I_SScm_I: Moments) -> _MovedInertia:
-    """Return the mass properties of a body of an inertia about its mass centre, in a frame at X_BI."""
+    """Return the mass properties about Bo, from those about the mass centre in a frame I at X_BI."""
     X = np.frombuffer(X_BI).reshape(4, 4)
     R_BI, p_BoBcm_B = X[:3, :3], X[:3, 3]
-    # What goes beyond a float is found below.
+    # Overflow is detected below.
     with np.errstate(over="ignore", invalid="ignore"):
         # I_SBo = R I_SScm R^T + m (|p|^2 1 - p p^T)
         I_SScm_B = R_BI @ matrix_of_components(np.array(I_SScm_I)) @ R_BI.T
         I_SBo_B = (I_SScm_B + mass * matrix_of_particle(p_BoBcm_B))[_COMPONENTS].tolist()
         M_BBo_B = SpatialInertia._of_rotational_inertia(mass, p_BoBcm_B.tolist(), *I_SBo_B)
     moment = sum(map(abs, I_SBo_B))
-    # Divided by a small mass the inertia may become too large.
+    # Divided by a small mass, the inertia may overflow.
     is_finite = math.isfinite(moment) and (mass == 0.0 or math.isfinite(moment / mass))
     reason = M_BBo_B.criticize_not_physically_valid() if is_finite else None
     return _MovedInertia(M_BBo_B, moment, is_finite, reason)

@@ -1,4 +1,4 @@
-"""Models in JSON, as `mbt.save_model` writes them: what the options of the reader mean for them."""
+"""Reads models in JSON, as `mbt.save_model` writes them, with the options of `load_model`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["finish_json_tree", "read_json_model"]
 
-# A number of 1e50 or more. Without one no mass times a length squared overflows.
+# A number of 1e50 or more. Without one, no mass times a length squared overflows.
 _HUGE = re.compile(rb"[eE]\+?0*(?:[5-9]\d|[1-9]\d\d)|\d{50}")
 
 
@@ -32,7 +32,7 @@ def read_json_model(
     mount: Mount,
     user_elements: Permission,
 ) -> JsonModel:
-    """Read a model for a tree, which is not changed yet. The model has its own free bodies and friction.
+    """Read a model for a tree, which stays unchanged. The model defines its own free bodies and friction.
 
     Raises
     ------
@@ -43,8 +43,8 @@ def read_json_model(
     """
     if options.base is not None:
         raise ArgumentValueError(
-            f"base: a model in JSON itself says which bodies are free: leave base={options.base!r} out, and "
-            "change the joints of tree.edit()"
+            f"base: a model in JSON itself defines which bodies are free: leave out base={options.base!r}, "
+            "and change the joints of tree.edit()"
         )
     report = ParseReport(source.file, options.model_name or source.stem, format="JSON")
     model = JsonModel(
@@ -83,7 +83,7 @@ def _check_magnitudes(model: JsonModel) -> None:
 
 
 def finish_json_tree(tree: MultibodyTree, source: Source) -> None:
-    """Finalize a tree that holds a model in JSON alone.
+    """Finalize a tree that holds only a model in JSON.
 
     Raises
     ------

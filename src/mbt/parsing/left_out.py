@@ -1,4 +1,4 @@
-"""What a reader left out: told by name where it would change the motion, else counted."""
+"""Reports what a reader left out: by name where it would change the motion, else as a count."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mbt.parsing.xml_tree import Element
 
 __all__ = ["report_left_out", "warn_of_gazebo"]
 
-# Elements that change the motion wherever they stand, unless they say no or zero.
+# Elements that change the motion wherever they stand, unless their text is false or zero.
 _MOVING = {
     "damping",
     "drake:damping",
@@ -28,7 +28,7 @@ _GAINS = "drake:controller_gains"
 
 
 def report_left_out(root: Element, report: ParseReport) -> None:
-    """Count unread elements; warn of those that change the motion, or refuse them when strict.
+    """Count unread elements; warn of those that change the motion (when strict, raise an error).
 
     Elements of one path share one warning, with the line of the first.
     """
@@ -56,7 +56,7 @@ def _moves(path: str, element: Element) -> bool:
         return bool(element.children or element.attributes) or not _says_no(element, if_empty=False)
     if tag == "plugin":
         return _makes_mimics(element)
-    # Beside links and joints.
+    # Next to links and joints.
     is_outside = path in (tag, f"model/{tag}", f"world/model/{tag}")
     return is_outside and tag.startswith("drake:")
 
@@ -80,7 +80,7 @@ def _makes_mimics(element: Element) -> bool:
     return "mimic" in element.attributes.get("filename", "").lower()
 
 
-# What in <gazebo> changes the motion: the fault, and how it is seen.
+# Contents of <gazebo> that change the motion: the fault, and how to recognize it.
 _OF_GAZEBO: tuple[tuple[str, Callable[[Element], bool]], ...] = (
     (
         "Gazebo is told that gravity does not act on",
@@ -116,7 +116,7 @@ def warn_of_gazebo(robot: Element) -> None:
 def _walk(element: Element) -> Iterator[Element]:
     for child in element.children:
         yield child
-        if child.tag != "plugin":  # Whose elements are its own.
+        if child.tag != "plugin":  # The elements of a plugin are its own.
             yield from _walk(child)
 
 

@@ -1,10 +1,10 @@
-"""Joints that close loops, as constraints: a tree has no such joints.
+"""Replaces joints that close loops, which a tree cannot have, by constraints.
 
-The loop is cut at the joint. Its frames F and M then keep together what the joint does: a ball their origins,
-a weld all of them. A hinge is two balls on its axis, with six equations in place of five; but one of them
-follows from the others also where these do not quite hold. That matters in a plane, where a hinge says no
-more than a ball: equations that say something new in the middle of a step resist the motion. A universal
-joint is a ball and a rod, which holds one axis at a right angle to the other one.
+The loop is cut at the joint, and constraints hold its frames F and M as the joint does: a ball their origins,
+a weld their whole poses. A hinge becomes two balls on its axis, with six equations instead of five; but one
+of them follows from the others even where these do not quite hold. That matters in a plane, where a hinge
+constrains no more than a ball: equations that become independent in the middle of a step resist the motion.
+A universal joint becomes a ball and a rod, which keeps its two axes at a right angle.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ __all__ = ["close_loop", "close_loop_by_twin"]
 
 
 def close_loop(joint: JointDescription, model: ModelDescription) -> bool:
-    """Add the constraints that do what a joint does; return False where there are none that do.
+    """Add the constraints that replace a joint; return False where none can.
 
-    The first has the name of the joint; the second one of a hinge, or the rod, with ``_axis`` behind it.
+    The first has the name of the joint; the second ball of a hinge, or the rod, has ``_axis`` appended.
     """
     X_BM = IDENTITY if joint.X_BM is None else joint.X_BM
     F = FrameDescription(f"{joint.name}_parent", joint.parent, joint.X_PF, joint.line)
     M = FrameDescription(f"{joint.name}_child", joint.child, X_BM, joint.line)
-    # Of the size of the mechanism, so that errors along and about the axis count alike.
+    # A length of the size of the mechanism, so that errors along and about the axis count alike.
     length = max(float(np.linalg.norm(X[:3, 3])) for X in (joint.X_PF, X_BM)) or 1.0
     second: list[ConstraintDescription] = []
     if joint.kind == "revolute":
@@ -53,10 +53,10 @@ def close_loop(joint: JointDescription, model: ModelDescription) -> bool:
 
 
 def close_loop_by_twin(joints: list[JointDescription], model: ModelDescription) -> bool:
-    """Cut a link in two, and put joints, which follow each other, between one half and the rest.
+    """Cut a link in two halves that a weld holds together, and let a chain of joints end at one of them.
 
-    It is the link behind the last joint; where that has no mass, the one in front of the first joint. Return
-    False where neither has.
+    It is the link behind the last joint or, where that has no mass, the one in front of the first joint.
+    Return False where neither has mass.
     """
     places = {link.name: i for i, link in enumerate(model.links)}
     for joint, role in ((joints[-1], "child"), (joints[0], "parent")):

@@ -1,8 +1,8 @@
-"""MJCF: MuJoCo compiles it, and the compiled model becomes a description.
+"""Reads MJCF: MuJoCo compiles it, and the compiled model becomes a description.
 
-MuJoCo would open whatever file a text names. So the text is read by expat first, within its bounds; what it
-includes is found in folders that are allowed and handed over; and meshes that no inertia needs, textures and
-skins are taken out before MuJoCo looks for them.
+MuJoCo would open any file that a text names. So expat reads the text first, within its bounds; included files
+are looked up in the allowed folders and handed over; and textures, skins, and meshes that no inertia needs
+are removed before MuJoCo looks for them.
 """
 
 from __future__ import annotations
@@ -48,17 +48,17 @@ def read_mjcf(root: Element, report: ParseReport, options: ReadOptions, source: 
     Raises
     ------
     ParseError
-        When MuJoCo is not installed, or does not compile the model; when a file is missing or leads out of
-        the folders that are allowed.
+        When MuJoCo is not installed, or does not compile the model; when a file is missing or outside of
+        the allowed folders.
     """
     hint = 'pip install "multibodytree[mjcf]"'
     try:
         import mujoco
     except ImportError:
-        raise root.error("MJCF is read with the package mujoco, which is not installed", hint) from None
+        raise root.error("MJCF needs the package mujoco, which is not installed", hint) from None
     if int(mujoco.__version__.partition(".")[0]) < _OLDEST:
         version = shorten(mujoco.__version__)
-        raise root.error(f"MJCF needs mujoco {_OLDEST} or later, and {version} is installed", hint)
+        raise root.error(f"MJCF needs mujoco {_OLDEST} or later, but {version} is installed", hint)
     files = Files(source, options.package_folders)
     files.collect(root)
     with warnings_of_mujoco(mujoco, report):
@@ -84,12 +84,12 @@ def _compile(mujoco: Any, source: Source, files: Files) -> tuple[mujoco.MjModel,
 
 
 def _as_parse_error(error: Exception, file: str, has_includes: bool) -> ParseError:
-    """Return what MuJoCo has to say, which is two lines: the fault, and its place."""
+    """Return the error of MuJoCo, whose message has two lines: the fault, and its place."""
     fault, _, place = str(error).strip().partition("\n")
     fault = re.sub(r"^(XML )?Error: ", "", fault)
     line, element = _LINE.search(place), _ELEMENT.search(place)
     number = int(line.group(1)) if line else 0
-    hint = "the line may be one of a file that it includes" if has_includes and number else None
+    hint = "the line may be in a file that it includes" if has_includes and number else None
     return ParseError(
         f"MuJoCo refuses it: {shorten(fault, 500)}",
         file=file,

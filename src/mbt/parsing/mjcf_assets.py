@@ -1,4 +1,4 @@
-"""Assets of MJCF: what no inertia needs is taken out before MuJoCo opens files."""
+"""Assets of MJCF: those that no inertia needs are removed before MuJoCo opens files."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _FACES = [0, 2, 1, 0, 1, 3, 0, 3, 2, 1, 2, 3]
 
 
 class Assets:
-    """Meshes, height fields, textures and skins of a specification, which is changed.
+    """Meshes, height fields, textures and skins of a specification, which is modified.
 
-    Meshes that give a body its inertia stay, and must be there. The others are only referenced: the
-    compiler sees spheres in their place. Height fields whose files are not there are flat: their inertia does
-    not depend on them. Textures and skins are removed.
+    Meshes that give a body its inertia stay, and must exist. The others are only referenced: the compiler
+    sees spheres in their place. Height fields whose files are missing become flat: their inertia does not
+    depend on the heights. Textures and skins are removed.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class Assets:
     Raises
     ------
     ParseError
-        When a mesh that is needed is missing, or leads out of the folders that are allowed.
+        When a mesh that is needed is missing, or outside of the allowed folders.
     """
 
     def __init__(self, mujoco: Any, spec: mujoco.MjSpec, files: Files) -> None:
@@ -54,7 +54,7 @@ class Assets:
         if meshes:
             strips_paths = bool(spec.strippath)
             self._meshes = {mesh.name: _refer_to(mesh, files, strips_paths) for mesh in meshes}
-            # What is needed has its whole path from here on.
+            # From here on, meshes that are needed have their full paths.
             spec.strippath = False
             _take_out_tactile_sensors(mujoco, spec)
             self._take_out_meshes(mujoco, spec, meshes, files)
@@ -64,7 +64,7 @@ class Assets:
             spec.delete(skin)
 
     def references(self, m: mujoco.MjModel) -> dict[int, MeshReference | None]:
-        """Return the meshes of the geometries of the compiled model, by index; None of unread heights."""
+        """Return the meshes of compiled geometries, by index; None for height fields that were not read."""
         found: dict[int, MeshReference | None] = {}
         if self._flat:
             fields = np.flatnonzero(m.geom_type == _FIELD).tolist()
@@ -121,7 +121,7 @@ def _has_mass(geom: Any, spec: Any) -> bool:
 
 
 def _take_out_mesh(spec: Any, mesh: Any) -> None:
-    """Let the compiler open no file. To delete a mesh takes 40 times as long as to make it a tetrahedron."""
+    """Make a mesh a tetrahedron, so that no file is opened: 40 times faster than deleting the mesh."""
     if not mesh.file or mesh.plugin.active or mesh.usernormal or mesh.usertexcoord:
         spec.delete(mesh)
         return
@@ -130,7 +130,7 @@ def _take_out_mesh(spec: Any, mesh: Any) -> None:
 
 
 def _take_out_tactile_sensors(mujoco: Any, spec: Any) -> None:
-    """Make those that name a mesh clocks: they count as sensors, and need no mesh."""
+    """Turn tactile sensors, which name a mesh, into clocks: they still count as sensors, but need no mesh."""
     for sensor in spec.sensors:
         if sensor.type == mujoco.mjtSensor.mjSENS_TACTILE:
             sensor.type, sensor.needstage = mujoco.mjtSensor.mjSENS_CLOCK, mujoco.mjtStage.mjSTAGE_POS
@@ -139,7 +139,7 @@ def _take_out_tactile_sensors(mujoco: Any, spec: Any) -> None:
 
 
 def _find_heights(field: Any, folder: str, files: Files) -> bool:
-    """Let the compiler open the file of a height field only if it is there; return whether it has heights."""
+    """Let the compiler open the file of a height field only if it exists; return whether it has heights."""
     if not field.file:
         return True
     try:
@@ -151,13 +151,13 @@ def _find_heights(field: Any, folder: str, files: Files) -> bool:
 
 
 def _refer_to(mesh: Any, files: Files, strips_paths: bool) -> MeshReference:
-    """Return where a mesh is, and what is done to it."""
+    """Return where a mesh is, and how it is scaled and placed."""
     written = mesh.file
     file = files.locate_mesh(mesh.compiler.meshdir, written, strips_paths) if written else mesh.name
     scale, p, quaternion = mesh.scale, mesh.refpos, mesh.refquat
     if quaternion.tolist() == _NOT_TURNED and not p.any():
         return MeshReference(file, scale.tolist(), IDENTITY)
-    # Of what is in the file p is taken away and R taken back, before it is scaled.
+    # MuJoCo subtracts p from the points in the file and rotates them by R^-1, then scales them.
     R = make_pose(quaternion=quaternion)[:3, :3]
     return MeshReference(file, scale.tolist(), make_pose(-R.T @ (scale * p), R=R.T))
 

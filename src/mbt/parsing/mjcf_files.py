@@ -1,4 +1,4 @@
-"""Files that MJCF names: looked for in its own folder and in those that the caller names, nowhere else."""
+"""Finds files that MJCF names: only in its own folder and in those that the caller names."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from mbt.parsing.xml_tree import Document, Element
 __all__ = ["Files"]
 
 _MAX_FILES = 1000
-# Files of these are seen to once MuJoCo has read the text.
+# Files of these elements are handled after MuJoCo has read the text.
 _ASSETS = ("mesh", "texture", "hfield", "skin")
 _FILE = re.compile(
     r"""(<(include|model|mesh|flexcomp)\s(?:[^<>"']|"[^"<]*"|'[^'<]*')*?\bfile\s*=\s*)(["'])([^<]*?)\3"""
 )
-# The folder by which a mesh of another file is known again: no path has such a name.
+# The folder by which a mesh of another file is recognized: no real path has such a name.
 _MARK = "?{}"
 
 
 class _Mesh(NamedTuple):
-    """A mesh that a file names which is included or attached."""
+    """A mesh that an included or attached file names."""
 
     written: str
     near: Path
@@ -47,7 +47,7 @@ class _Flex(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """The folder of a file, and that of the model, if it is not the first one, of which it is a part."""
+    """The folder of a file, and the folder of the attached model to which it belongs, if any."""
 
     near: Path | None = None
     home: Path | None = None
@@ -66,10 +66,10 @@ class Files:
     Attributes
     ----------
     text : str
-        The text for MuJoCo.
+        The text that MuJoCo is given.
     included : dict of str to bytes
-        The included files, by their name in the texts. MuJoCo takes files of one name for one file, whatever
-        their folders, so some are renamed in the texts.
+        The included files, by their name in the texts. MuJoCo takes files with the same name for the same
+        file, even in different folders, so some are renamed in the texts.
     """
 
     def __init__(self, source: Source, folders: Sequence[Path]) -> None:
@@ -80,42 +80,42 @@ class Files:
         self._taken: set[str] = set()
         self._meshes: dict[str, _Mesh] = {}
         self._flexes: list[_Flex] = []
-        # What elements <compiler> say of files, by the folder of the model.
+        # The attributes of <compiler> elements, by the folder of the model.
         self._compilers: dict[Path | None, dict[str, str]] = {}
         self._size = len(source.data)
         self._given = ([] if source.folder is None else [Path(source.folder)], folders)
 
     @cached_property
     def _folders(self) -> list[Path]:
-        """The folders that are allowed: most models have no other files."""
+        """The allowed folders, resolved when first needed: most models have no other files."""
         own, others = self._given
         return [folder.resolve() for folder in (*own, *others)]
 
     def collect(self, root: Element) -> None:
-        """Read what a document includes; refuse files that lead out of the folders.
+        """Read the files that a document includes; refuse those outside of the allowed folders.
 
         Raises
         ------
         ParseError
-            When a file is missing, leads out, or cannot be read; when they are too many or too large.
+            When a file is missing, outside, or cannot be read; when there are too many, or too large ones.
         """
         self.text = self._collect(root, root.document.repaired or _decode(self._source), _Place())
         for flex in self._flexes:
             self.included[flex.name] = self._read(flex.element, self._locate_flex(flex)).data
 
     def locate_mesh(self, folder: str, file: str, strips_paths: bool = False) -> str:
-        """Return where a mesh is: from the folder of the model, or one that the caller names.
+        """Return the path of a mesh, relative to the folder of the model or one that the caller names.
 
-        MuJoCo looks for it in the folder of meshes, and then, where an included file names it, beside that.
+        MuJoCo looks for it in the folder of meshes, and then next to an included file that names it.
 
         Parameters
         ----------
         folder : str
             The folder of meshes.
         file : str
-            The file that MuJoCo read of the mesh.
+            The file of the mesh, as MuJoCo read it.
         strips_paths : bool
-            Whether only the last part of its path counts.
+            Whether to use only the last part of its path.
         """
         file = _with_slashes(file)
         mesh = self._meshes.get("/".join(file.split("/")[-2:]))
@@ -130,18 +130,18 @@ class Files:
         return usual
 
     def _shorten(self, folder: Path | None) -> Path:
-        """Return the path of a folder that is allowed from the one in which it is."""
+        """Return the path of an allowed folder, relative to the one that contains it."""
         if folder is None:
             return Path()
         return folder.relative_to(next(base for base in self._folders if folder.is_relative_to(base)))
 
     def find_asset(self, file: str, element: str) -> Path:
-        """Return the path of a file that an element has and MuJoCo needs to open.
+        """Return the path of a file that an element names and MuJoCo needs to open.
 
         Raises
         ------
         ParseError
-            When it is missing or leads out.
+            When it is missing or outside of the allowed folders.
         """
 
         def fail(message: str, hint: str) -> ParseError:
@@ -150,7 +150,7 @@ class Files:
         return self._find(fail, file, _Place())
 
     def _collect(self, root: Element, text: str, place: _Place) -> str:
-        """Return the text of a document with the names that MuJoCo has for what it includes."""
+        """Return the text of a document in which included files have the names that MuJoCo is given."""
         names = {}
         flexes: list[Element] = []
         waiting = [root]
@@ -182,14 +182,14 @@ class Files:
         return text
 
     def _check_flexes(self, text: str, flexes: Sequence[Element]) -> None:
-        """Check that MuJoCo opens none of the files itself: each has a name of what it is handed."""
+        """Check that MuJoCo opens none of the files itself: each must have a name that it was given."""
         known = {flex.name for flex in self._flexes}
         waiting = [parse_xml(text.encode("utf-8"), Document("<text>"), "utf-8")]
         while waiting:
             element = waiting.pop()
             waiting += element.children
             if element.tag == "flexcomp" and element.peek("file") not in {None, *known}:
-                raise flexes[0].error("its file is written in an unknown way")
+                raise flexes[0].error("its file is written in an unknown notation")
 
     def _include(self, element: Element, file: str, place: _Place) -> str:
         """Read a file that an element includes or attaches, and return its name."""
@@ -220,11 +220,11 @@ class Files:
         source = read_source(path)
         self._size += len(source.data)
         if len(self._names) + len(self._flexes) >= _MAX_FILES or self._size > MAX_BYTES:
-            raise element.error("it includes more than a description may")
+            raise element.error("it includes too many files, or too large ones")
         return source
 
     def _find_name(self, file: str) -> str:
-        """Return a name for a file, of which the last part, in any case, is that of no other."""
+        """Return a name for a file whose last part, ignoring case, is unique."""
         folder, last = os.path.split(_with_slashes(file))
         stem, extension = os.path.splitext(last)
         name, number = last, 1
@@ -243,13 +243,13 @@ class Files:
             return path
         if outside is not None:
             hint = f"package_paths=[{_find_common_folder(folders[0], outside)!r}] allows it"
-            raise fail(f"{quote_path(file)} leads out of the folders that are allowed", hint)
+            raise fail(f"{quote_path(file)} leads out of the allowed folders", hint)
         searched = ", ".join(map(show_path, folders[:5])) or "no folder"
-        hint = "name a folder that holds it in package_paths"
+        hint = "add a folder that contains it to package_paths"
         raise fail(f"there is no file {quote_path(file)} (searched: {searched})", hint)
 
     def _search(self, file: str, folders: Sequence[Path]) -> tuple[Path | None, Path | None]:
-        """Return where a file is, or where it would be outside of the folders that are allowed."""
+        """Return the path of a file, and where it would be outside of the allowed folders."""
         outside = None
         for folder in folders:
             try:
@@ -258,19 +258,19 @@ class Files:
                     outside = outside or path
                 elif path.is_file():
                     return path, None
-            except (OSError, ValueError, RuntimeError):  # The last of links that form a loop.
+            except (OSError, ValueError, RuntimeError):  # RuntimeError: links that form a loop.
                 continue
         return None, outside
 
 
 def _find_common_folder(folder: Path, outside: Path) -> str:
-    """Return the folder that holds another folder and a file; that of the file where there is no such one."""
+    """Return the deepest folder that contains a folder and a file; that of the file where there is none."""
     common = os.path.commonpath([folder, outside.parent]) if folder.anchor == outside.anchor else ""
     return str(outside.parent) if common in ("", folder.anchor) else common
 
 
 def _with_slashes(file: str) -> str:
-    """Return a path as MuJoCo reads it, also where it was written on Windows."""
+    """Return a path with slashes, as MuJoCo reads it, even if it was written on Windows."""
     return file.replace("\\", "/")
 
 
@@ -279,7 +279,7 @@ def _last_part(file: str) -> str:
 
 
 def _rename(text: str, names: dict[tuple[str, str], str]) -> str:
-    """Return a text with other names for files, by the elements that have them."""
+    """Return a text with other names for files, given by element and old name."""
     if all(file == name for (_, file), name in names.items()):
         return text
 
@@ -292,7 +292,7 @@ def _rename(text: str, names: dict[tuple[str, str], str]) -> str:
 
 
 def _decode(source: Source) -> str:
-    """Return the text, which expat has read, so that it is well-formed."""
+    """Return the text. It is well-formed, as expat has read it."""
     data = source.data
     if source.encoding is not None:
         return data.decode(source.encoding, "replace")

@@ -1,4 +1,4 @@
-"""What MuJoCo warns of while it compiles: it would write a file, and print."""
+"""Catches the warnings of MuJoCo's compiler, which would otherwise print them and write a file."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from mbt.parsing.report import ParseReport
 
 __all__ = ["warnings_of_mujoco"]
 
-# MuJoCo has one function for all threads.
+# MuJoCo has a single warning function for all threads.
 _LOCK = threading.Lock()
-# Words of what is drawn, and does not move.
+# Words in warnings that concern only the appearance.
 _LOOKS = re.compile(
     r"\b(textures?|materials?|rgba|colou?rs?|skins?|lights?|cameras?|visuals?)\b", re.IGNORECASE
 )

@@ -1,4 +1,4 @@
-"""Actuators of MuJoCo become motors and servos on joints, which also carry the armature of their joints."""
+"""Turns actuators of MuJoCo into motors and servos on joints, which also carry the armature of the joints."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ __all__ = ["Servo", "add_actuators", "describe_armatures", "find_motors", "find_
 _SLIDE = 2
 _JOINT_IN_PARENT = 1
 _FIXED, _NO_BIAS, _NO_DYNAMICS = 0, 0, 0
-_AFFINE, _FILTERED = 1, 3  # The latter and what is before it: none, an integrator, filters.
+_AFFINE, _FILTERED = 1, 3  # Dynamics types up to the latter: none, an integrator, filters.
 _NO_ACTUATION = 1 << 11
 _LAST_GROUP = 30
 _SHOWN = 5
 
 
 def find_motors(m: mujoco.MjModel) -> list[int]:
-    """Return the indices of the actuators that act on a joint of one degree of freedom."""
+    """Return the indices of the actuators that act on a joint with one degree of freedom."""
     kinds = m.jnt_type.tolist()
     return [
         i
@@ -45,9 +45,9 @@ def find_motors(m: mujoco.MjModel) -> list[int]:
 class Servo(NamedTuple):
     """The law of an actuator with fixed gain and affine bias: ``gain u + bias - k length - d velocity``.
 
-    `u` is its control, or its activation where it has one: `activation` is its index, or -1. Length and
-    velocity are those of its joint times its gear; the force on the joint is that of the actuator times
-    its gear too.
+    `u` is its control, or its activation if it has one: `activation` is the index of that, or -1. Length and
+    velocity are those of the joint times the gear; the force on the joint is that of the actuator times the
+    gear, too.
     """
 
     gain: float
@@ -78,22 +78,22 @@ def find_servos(m: mujoco.MjModel) -> dict[int, Servo]:
         bias, k, d = biases[i]
         if have_law[i] and gears[i] != 0.0 and k <= 0.0 and d <= 0.0 and k + d < 0.0:
             first = int(m.actuator_actadr[i])
-            # A filter of second order would have two: the last one is what drives.
+            # A second-order filter would have two activations: the last one drives.
             activation = first + int(m.actuator_actnum[i]) - 1 if first >= 0 else -1
             servos[i] = Servo(float(m.actuator_gainprm[i, 0]), bias, -k, -d, gears[i], activation)
     return servos
 
 
 def add_actuators(m: mujoco.MjModel, names: ModelNames, model: ModelDescription, *, wants_all: bool) -> None:
-    """Add a motor or servo for each actuator on a joint, in order, then one for each armature without any.
+    """Add a motor or servo for each actuator on a joint, in order, then passive actuators for armatures.
 
-    The inertia of a rotor is on an actuator, the armature of MuJoCo on a joint: the first motor of a joint
-    carries it. A joint without a motor gets a passive actuator for it, without an effort limit; a ball or
-    free joint gets one for each degree of freedom.
+    mbt has rotor inertia on actuators, MuJoCo has armature on joints: the first motor of a joint carries its
+    armature. A joint without a motor gets a passive actuator for it, without an effort limit; a ball or free
+    joint gets one for each degree of freedom.
     """
     motors, limits, rotors = find_motors(m), _find_effort_limits(m), getattr(m, "actuator_armature", None)
     joints, gears = m.actuator_trnid[:, 0].tolist(), _find_gears(m).tolist()
-    # Rotors are of newer versions.
+    # Rotors exist in newer versions only.
     rotors, gears = ([0.0] * m.nu, [1.0] * m.nu) if rotors is None else (rotors.tolist(), gears)
     servos = find_servos(m)
     for i in motors:
@@ -134,22 +134,22 @@ def _add_armatures(m: mujoco.MjModel, names: ModelNames, model: ModelDescription
 def describe_armatures(
     joint: str, turned: list[float], moved: list[float], taken: set[str], report: ParseReport
 ) -> list[ActuatorDescription]:
-    """Return passive actuators that carry the armature of a joint of several degrees of freedom.
+    """Return passive actuators that carry the armature of a joint with several degrees of freedom.
 
     Parameters
     ----------
     joint : str
         Name of the joint.
     turned, moved : list of float
-        Armature of its angular velocities in the child, and of its translational velocities in the
-        parent.
+        Armature for its angular velocities in the child frame, and for its translational velocities in the
+        parent frame.
     taken : set of str
-        Names of actuators, to which those of the new ones are added.
+        Names of actuators; those of the new ones are added.
     report : ParseReport
         The report, which lists omissions.
     """
     if len(set(turned)) > 1:
-        # In the parent, where the tree has angular velocities, it would change with the orientation.
+        # In the parent frame, where the tree has angular velocities, it would change with the orientation.
         report.warn(
             f"joint {quote(joint)} has an armature that is not the same about all axes: "
             "that of its rotation is left out"
@@ -164,9 +164,9 @@ def describe_armatures(
 
 
 def _find_effort_limits(m: mujoco.MjModel) -> list[float]:
-    """Return the largest force on the joint of each motor; of what acts on no joint it says nothing.
+    """Return the largest force of each motor on its joint; meaningless for other actuators.
 
-    It is that of the actuator, or of what controls it, times its gear.
+    It is the limit of the actuator's force, or of its control, times its gear, or the limit of the joint.
     """
     controls = first_of_each_actuator(m, "ctrl")
     if not len(controls) or not m.njnt:
@@ -190,20 +190,20 @@ def _find_effort_limits(m: mujoco.MjModel) -> list[float]:
 
 
 def _find_gears(m: mujoco.MjModel) -> FloatArray:
-    """Return the first gear of each actuator, that of a hinge or slide."""
+    """Return the first gear of each actuator, the one that counts on a hinge or slide."""
     gears: FloatArray = m.actuator_gear[first_of_each_actuator(m, "out"), 0]
     return gears
 
 
 def _are_direct(m: mujoco.MjModel) -> npt.NDArray[np.bool_]:
-    """Return whether the force of each actuator is its control times a constant."""
+    """Return, for each actuator, whether its force is its control times a constant."""
     has_gain = (m.actuator_gaintype == _FIXED) & (m.actuator_biastype == _NO_BIAS)
     is_direct: npt.NDArray[np.bool_] = has_gain & (m.actuator_dyntype == _NO_DYNAMICS)
     return is_direct
 
 
 def _are_disabled(m: mujoco.MjModel) -> npt.NDArray[np.bool_]:
-    """Return whether each actuator is switched off, with all others or with its group."""
+    """Return, for each actuator, whether it is disabled, with all others or with its group."""
     groups = m.actuator_group
     bits = (int(m.opt.disableactuator) >> groups.clip(0, _LAST_GROUP)) & 1
     of_groups = (groups >= 0) & (groups <= _LAST_GROUP) & (bits == 1)
@@ -223,4 +223,4 @@ def _report_what_is_missing(
         shown = ", ".join(quote(names.actuators[i], limit=30) for i in others[:_SHOWN])
         shown += " ..." if len(others) > _SHOWN else ""
         are = "1 actuator is" if len(others) == 1 else f"{len(others)} actuators are"
-        model.report.warn(f"{are} left out, not being on a hinge or slide: {shown}")
+        model.report.warn(f"{are} not on a hinge or slide, and left out: {shown}")

@@ -1,8 +1,8 @@
-"""Bodies and joints of MuJoCo become links and joints, where several joints of a body make a chain.
+"""Turns bodies and joints of MuJoCo into links and joints; several joints of a body become a chain.
 
-A body moves by one joint after the other. With i joints done it has the frame Bi, and
-``X_BiBj = T(pos) X T(-pos)`` with j = i + 1, where X turns or shifts about the axis of the joint by
-``q - ref``: so the position q is that of MuJoCo, and F stands turned, or shifted, by ``-ref``.
+The joints of a body act one after the other. After i joints the body has the frame Bi, and
+``X_BiBj = T(pos) X T(-pos)`` with j = i + 1, where X is a rotation about, or a translation along, the axis of
+the joint by ``q - ref``: so q is the position of MuJoCo, and F is rotated, or shifted, by ``-ref``.
 """
 
 from __future__ import annotations
@@ -37,20 +37,20 @@ __all__ = ["WEIGHTLESS", "add_bodies"]
 
 BALL, SLIDE, HINGE = 1, 2, 3
 _KINDS = {BALL: "quaternion_ball", SLIDE: "prismatic", HINGE: "revolute"}
-# Friction and limits are constraints, which a flag of their own disables all.
+# Friction and limits are constraints: the flag 1 << 0 disables all of these.
 _NO_FRICTION, _NO_LIMITS, _NO_SPRINGS, _NO_DAMPERS = 1 << 0 | 1 << 2, 1 << 0 | 1 << 3, 1 << 5, 1 << 6
 _MASSLESS = SpatialInertia.zero()
-# Where xx yy zz xy xz yz stand in a matrix, row by row.
+# Indices of xx yy zz xy xz yz in a matrix stored by rows.
 _UPPER = [0, 4, 8, 1, 2, 5]
 _IDENTITY = np.eye(4)
 _IDENTITY.flags.writeable = False
 
-#: The model inside that holds the bodies without weight.
+#: The inner model that holds the bodies exempt from gravity.
 WEIGHTLESS = "weightless"
 
 
 class _Joint(NamedTuple):
-    """What MuJoCo says about a joint."""
+    """The data of a joint of MuJoCo."""
 
     name: str
     kind: int
@@ -67,7 +67,7 @@ class _Joint(NamedTuple):
 def add_bodies(m: mujoco.MjModel, names: ModelNames, shapes: Shapes, model: ModelDescription) -> list[str]:
     """Add links, joints and springs to the description, in the order of MuJoCo.
 
-    Returns the name of the link of each body, that in which its chain of joints ends.
+    Returns the name of the link of each body, at the end of its chain of joints.
     """
     X_PB = _calc_default_poses(m)
     _find_impossible_inertias(m, names, model)
@@ -120,14 +120,14 @@ def add_bodies(m: mujoco.MjModel, names: ModelNames, shapes: Shapes, model: Mode
 
 
 def _calc_default_poses(m: mujoco.MjModel) -> FloatArray:
-    """Return the pose of each body on its parent where all its joints are at rest; of free ones in World."""
+    """Return the default pose of each body on its parent; that of a free body in World."""
     X_PB = stack_poses(m.body_pos, m.body_quat)
     is_free = m.jnt_type == FREE
     if is_free.any():
         starts = m.jnt_qposadr[is_free][:, None]
         p, quaternion = m.qpos0[starts + range(3)], m.qpos0[starts + range(3, 7)]
         X_PB[m.jnt_bodyid[is_free]] = stack_poses(p, quaternion)
-    # Checked: all its numbers are.
+    # Read-only stands for checked, as all numbers of the model are.
     X_PB.flags.writeable = False
     return X_PB
 
@@ -146,7 +146,7 @@ def _find_impossible_inertias(m: mujoco.MjModel, names: ModelNames, model: Model
 
 
 def _calc_inertias(m: mujoco.MjModel, share: FloatArray) -> list[tuple[float, float, SpatialInertia]]:
-    """Return mass, a bound of the moments of inertia, and mass properties of a share of each body."""
+    """Return mass, a bound of the moments of inertia, and mass properties of each body times its share."""
     R_BI, masses = calc_rotations(m.body_iquat), share * m.body_mass
     p = m.body_ipos
     # I_SBo = R_BI diag R_BI^T + m (|p|^2 1 - p p^T)
@@ -156,9 +156,9 @@ def _calc_inertias(m: mujoco.MjModel, share: FloatArray) -> list[tuple[float, fl
     I = central + masses[:, None, None] * shift  # noqa: E741
     components = I.reshape(-1, 9)[:, _UPPER]
     bounds = np.abs(components).sum(axis=1).tolist()
-    # Of unit inertias, but for bodies without a mass.
+    # Now components of unit inertias, except for bodies without mass.
     components /= np.where(masses == 0.0, 1.0, masses)[:, None]
-    # Its rows are kept, and nobody writes them.
+    # The inertias keep its rows as views, so it must not be written.
     com = p.copy()
     for array in (com, components):
         array.setflags(write=False)
@@ -193,7 +193,7 @@ def _read_joints(m: mujoco.MjModel, names: ModelNames) -> list[_Joint]:
 def _calc_damping(m: mujoco.MjModel) -> FloatArray:
     """Return the damping of each velocity, with that of actuators; none where it is negative."""
     damping: FloatArray = np.maximum(m.dof_damping, 0.0)
-    of_actuators = getattr(m, "actuator_damping", None)  # Of newer versions.
+    of_actuators = getattr(m, "actuator_damping", None)  # In newer versions only.
     if of_actuators is not None:
         outputs = first_of_each_actuator(m, "out")
         for i in np.flatnonzero(of_actuators):
@@ -227,7 +227,7 @@ def _read_limits(m: mujoco.MjModel) -> list[JointLimits]:
 def _add_joint(
     model: ModelDescription, joint: _Joint, parent: str, child: str, X_PB: FloatArray | None
 ) -> None:
-    """Add a joint between the frame of the body in front of it, at X_PB, and that behind it."""
+    """Add a joint between the link in front of it, on which it is at X_PB, and the link behind it."""
     X_PF = _IDENTITY if X_PB is None else X_PB
     if any(joint.p) or (joint.kind != BALL and joint.position):
         X_PF = X_PF.copy()
@@ -236,7 +236,7 @@ def _add_joint(
             X_PF[:3, :3] = X_PF[:3, :3] @ rotation_about_axis(joint.axis, -joint.position)
         elif joint.kind == SLIDE:
             X_PF[:3, 3] -= X_PF[:3, :3] @ np.multiply(joint.axis, joint.position)
-        # What cannot be written into has been checked; with large numbers it may have overflowed.
+        # Read-only stands for checked; with large numbers it may have overflowed.
         X_PF.flags.writeable = not np.isfinite(X_PF).all()
     made = JointDescription(joint.name, _KINDS[joint.kind], parent, child, X_PF, 0)
     if any(joint.p):

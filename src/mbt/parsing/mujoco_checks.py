@@ -1,4 +1,4 @@
-"""Numbers of a model of MuJoCo that no tree can have. MuJoCo looks at few of them."""
+"""Finds numbers in a model of MuJoCo that a tree cannot have. MuJoCo itself checks few of them."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ _NOT_NEGATIVE = (
     "actuator_armature",
     "actuator_damping",
 )
-# Of float32.
+# Arrays of float32.
 _COLORS = ("geom_rgba", "mat_rgba")
 _MOVES = 2
-# Of what is computed from these numbers, no product of three is more than a float can hold.
+# Products of three of these numbers do not overflow a float.
 _LARGEST = 1e100
 
 
@@ -61,7 +61,7 @@ def check_numbers(m: mujoco.MjModel, names: ModelNames) -> None:
     """
     if not _are_sound(m):
         _check_each(m, names)
-    # What mbt keeps is the inertia of a unit of mass.
+    # mbt stores inertia per unit mass.
     masses = m.body_mass.tolist()
     too_light = [
         mass > 0.0 and max(moments) > _LARGEST * mass
@@ -78,14 +78,14 @@ def check_numbers(m: mujoco.MjModel, names: ModelNames) -> None:
 
 
 def _are_sound(m: mujoco.MjModel) -> bool:
-    """Look at all numbers at once: those of nearly all models are."""
-    values = {attribute: getattr(m, attribute, None) for attribute in _ALL}  # Some are of newer versions.
-    # Those that may not be negative come last.
+    """Check all numbers at once: nearly all models pass."""
+    values = {attribute: getattr(m, attribute, None) for attribute in _ALL}  # Some only in newer versions.
+    # Those that must not be negative are checked apart.
     positive = [values.pop(attribute) for attribute in _NOT_NEGATIVE]
     colors = [values.pop(attribute) for attribute in _COLORS]
     parts = [[array for array in group if array is not None] for group in (values.values(), positive, colors)]
     signed, not_negative, floats = map(join_numbers, parts)
-    # Written so that what is not a number is refused too.
+    # Written so that NaN is refused too.
     return _is_within(signed, -_LARGEST) and _is_within(not_negative, 0.0) and _is_within(floats, -_LARGEST)
 
 
@@ -106,11 +106,11 @@ def _check_each(m: mujoco.MjModel, names: ModelNames) -> None:
     )
     for kind, known, attributes in owners:
         for attribute in attributes:
-            values = getattr(m, attribute, None)  # Some are of newer versions.
+            values = getattr(m, attribute, None)  # Some exist in newer versions only.
             if values is None or not values.size:
                 continue
             sizes = np.abs(values.astype(float))
-            # Written so that it refuses what is not a number too.
+            # Written so that NaN is refused too.
             if not sizes.max() <= _LARGEST:
                 is_bad = ~(sizes <= _LARGEST)
                 raise _error(kind, known, attribute, is_bad, f"is not finite, or beyond {_LARGEST:g}")
@@ -119,7 +119,7 @@ def _check_each(m: mujoco.MjModel, names: ModelNames) -> None:
 
 
 def _repeat(names: list[str], counts: npt.NDArray[np.integer] | None) -> list[str]:
-    """Return the actuator of each of its controls or outputs, of which older versions have one."""
+    """Return names repeated for each control or output of an actuator: one each in older versions."""
     return names if counts is None else np.repeat(np.array(names, dtype=object), counts).tolist()
 
 

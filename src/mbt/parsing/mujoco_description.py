@@ -1,4 +1,4 @@
-"""A compiled model of MuJoCo becomes a description."""
+"""Turns a compiled model of MuJoCo into a description."""
 
 from __future__ import annotations
 
@@ -39,26 +39,26 @@ def describe_mujoco_model(
     folder: str | None = None,
     meshes: Mapping[int, MeshReference | None] = {},
 ) -> ModelDescription:
-    """Return the description of a compiled model, whose order of bodies, joints and actuators it keeps.
+    """Return the description of a compiled model, with its order of bodies, joints and actuators.
 
     Parameters
     ----------
     m : mujoco.MjModel
         The model.
     report : ParseReport
-        Where to tell what has no counterpart.
+        The report, which lists content without a counterpart.
     options : ReadOptions
-        What the caller asks for.
+        The options of the caller.
     folder : str, optional
-        The folder of the description, from which paths of meshes count.
+        The folder of the description, to which paths of meshes are relative.
     meshes : mapping of int to MeshReference, or None
-        Meshes of geometries that the compiler never saw, by the index of the geometry; None stands for a
-        height field whose file it never saw.
+        Meshes that were hidden from the compiler, by the index of their geometry; None stands for a height
+        field whose file was missing.
 
     Raises
     ------
     ArgumentValueError
-        When a number cannot be that of a tree.
+        When a tree cannot have one of its numbers.
     """
     names = ModelNames(m)
     check_numbers(m, names)
@@ -66,7 +66,7 @@ def describe_mujoco_model(
     model.friction_is_force = options.joint_friction
     shapes = Shapes(m, names, report, folder, meshes)
     links = add_bodies(m, names, shapes, model)
-    # A number has the index of one body, and behind it that of the other.
+    # A signature has the index of one body in its upper bits, and that of the other in its lower 16 bits.
     model.exclusions += [(links[n >> 16], links[n & 0xFFFF]) for n in m.exclude_signature.tolist()]
     model.has_contact = can_touch(m)
     for i, j, surface in read_pairs(m):

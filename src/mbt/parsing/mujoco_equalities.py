@@ -1,4 +1,4 @@
-"""Equalities of MuJoCo become constraints: exact here, where MuJoCo has them a little soft."""
+"""Turns equalities of MuJoCo into constraints: exact here, but slightly soft in MuJoCo."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _NO_EQUALITY = 1 << 0 | 1 << 1  # or no constraints
 _CONNECT, _WELD, _JOINT = 0, 1, 2
 _OTHERS = {3: "tendon", 4: "flex", 5: "flexvert", 6: "flexstrain", 7: "distance"}
 _SITE = 6
-_HOLDS_NOTHING = "holds two bodies that do not move on each other"
+_HOLDS_NOTHING = "connects two bodies that do not move relative to each other"
 
 
 def add_equalities(m: mujoco.MjModel, names: ModelNames, links: list[str], model: ModelDescription) -> None:
@@ -38,11 +38,11 @@ def add_equalities(m: mujoco.MjModel, names: ModelNames, links: list[str], model
     m : mujoco.MjModel
         The model.
     names : ModelNames
-        Its names.
+        The names of its elements.
     links : list of str
         The link of each body.
     model : ModelDescription
-        Where they go.
+        The description to fill.
     """
     if m.opt.disableflags & _NO_EQUALITY:
         return
@@ -98,8 +98,8 @@ class _Equalities:
     def _add_loop(self, i: int, name: str, kind: int) -> str | None:
         """Add a ball or a weld between two bodies, or two sites.
 
-        Of a weld, MuJoCo keeps the pose of the anchor on the first body, and its position on the second. It
-        is a ball where torques are scaled by zero.
+        For a weld, MuJoCo stores the pose of the anchor on the first body, and its position on the second. A
+        weld whose torques are scaled by zero is a ball.
         """
         m = self._m
         ids, data = [int(m.eq_obj1id[i]), int(m.eq_obj2id[i])], m.eq_data[i]
@@ -114,7 +114,7 @@ class _Equalities:
         return None
 
     def _find_sites(self, ids: list[int]) -> list[FrameDescription]:
-        """Return the frames of sites: those that have a name are frames of the tree already."""
+        """Return the frames of sites: those of named sites exist in the description already."""
         m = self._m
         names, X_BF = self._names.of(m.name_siteadr[ids]), stack_poses(m.site_pos[ids], m.site_quat[ids])
         known = {frame.name: frame for frame in self._model.frames}

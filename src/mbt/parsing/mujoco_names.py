@@ -1,4 +1,4 @@
-"""Names of what is in a model of MuJoCo: its own, and those of what has none."""
+"""Names of the elements of a model of MuJoCo: their own, or made for those without one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class ModelNames:
     """Unique names of bodies, joints, actuators and sensors, by index.
 
     Elements without a name are named by their index: ``body_3``, ``joint_7``, ``actuator_0``; a free joint is
-    named after its body. An underscore is added where that name is taken.
+    named after its body. Underscores are added where that name is taken.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class ModelNames:
 
     def __init__(self, m: mujoco.MjModel) -> None:
         self._text: bytes = m.names
-        # By their addresses. Others may point into one of them.
+        # Names by their addresses. An address may also point into the middle of a name.
         parts = self._text.split(b"\0")
         starts = accumulate([len(part) + 1 for part in parts], initial=0)
         self._known = dict(zip(starts, self._text.decode("utf-8", "replace").split("\0"), strict=False))
@@ -52,7 +52,7 @@ class ModelNames:
         self.sensors = self._complete("sensor", m.name_sensoradr)
 
     def of(self, addresses: Sequence[int]) -> list[str]:
-        """Return the names at such addresses, as ``m.name_geomadr``, empty where there is none."""
+        """Return the names at addresses such as ``m.name_geomadr``; empty where there is none."""
         known = self._known
         return [
             known[address] if address in known else self._name_at(address)
@@ -74,13 +74,13 @@ class ModelNames:
 
 
 def first_of_each_actuator(m: mujoco.MjModel, what: Literal["ctrl", "out"]) -> npt.NDArray[np.intp]:
-    """Return the index of the first control, or force output, of each actuator: it may have several."""
-    starts = getattr(m, f"actuator_{what}adr", None)  # Of newer versions; in older ones it has one of each.
+    """Return the index of the first control, or force output, of each actuator, which may have several."""
+    starts = getattr(m, f"actuator_{what}adr", None)  # In newer versions only: in older ones each has one.
     return np.arange(m.nu) if starts is None else starts.astype(np.intp)
 
 
 def unused(name: str, taken: set[str]) -> str:
-    """Return the name with as many underscores as make it unique, and reserve it."""
+    """Return the name, made unique by underscores, and reserve it."""
     while name in taken:
         name += "_"
     taken.add(name)

@@ -1,4 +1,4 @@
-"""Named positions and sites of a model of MuJoCo; and what of it has no counterpart."""
+"""Named positions and sites of a model of MuJoCo, and a report of content without a counterpart."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _NO_CONSTRAINT, _NO_FRICTION, _NO_LIMITS, _NO_CONTACTS = 1 << 0, 1 << 2, 1 << 3,
 _NO_GRAVITY = 1 << 7
 # A plane and a height field.
 _FLOORS = (0, 1)
-# condim of contact that slides, but has no friction about its normal and of rolling.
+# condim of contact with sliding friction, but without torsional and rolling friction.
 _SLIDING = 3
 _MAKE_IT_FALL = {"servos", "actuators", "tendons", "equalities"}
 _SIZES = {FREE: 7, 1: 4}
 
-# What changes the motion: where any number is not zero, with what is said of it.
+# Arrays whose nonzero numbers change the motion, with the text of the warning.
 _FORCES = {
     "nflex": "flexible bodies",
     "nplugin": "plugins",
@@ -115,7 +115,7 @@ def report_losses(
 
 
 def _count_contact_losses(m: mujoco.MjModel, report: ParseReport, options: ReadOptions) -> None:
-    """Count what of geometries and pairs has no counterpart in contact of shapes."""
+    """Count the properties of geometries and pairs that contact of shapes does not have."""
     lost = {"geom@margin": m.geom_margin < 0.0}
     if options.contacts:
         lost |= {
@@ -135,7 +135,7 @@ def can_touch(m: mujoco.MjModel) -> bool:
 
 
 def _count_inactive(m: mujoco.MjModel, names: ModelNames, report: ParseReport, options: ReadOptions) -> None:
-    """Count what MuJoCo would move or hold bodies with; what makes the model fall is a warning."""
+    """Count what would move or hold bodies in MuJoCo but does not here; warn where the model would fall."""
     disabled = m.opt.disableflags
     report.leave_inactive("tendons", m.ntendon)
     has_friction = np.any(m.dof_frictionloss) and not disabled & (_NO_FRICTION | _NO_CONSTRAINT)
@@ -150,7 +150,7 @@ def _count_inactive(m: mujoco.MjModel, names: ModelNames, report: ParseReport, o
 
 
 def _count_contacts(m: mujoco.MjModel, names: ModelNames, report: ParseReport) -> None:
-    """Count geometries that may touch some on other bodies, and among them those on which a model stands."""
+    """Count geometries that may touch those of other bodies, and list those on which a model stands."""
     touched_by, touches = m.geom_contype, m.geom_conaffinity
     bodies = m.body_weldid[m.geom_bodyid]
     is_moving = bodies != 0
@@ -160,7 +160,7 @@ def _count_contacts(m: mujoco.MjModel, names: ModelNames, report: ParseReport) -
         found: npt.NDArray[np.bool_] = (touched_by & affinities | touches & kinds) != 0
         return found
 
-    # Pairs that are listed touch whatever their bits say.
+    # Listed pairs touch regardless of their bits.
     is_listed = np.zeros(m.ngeom, dtype=np.bool_)
     is_listed[m.pair_geom1] = is_listed[m.pair_geom2] = True
     is_fixed = ~is_moving & (may_touch(is_moving) | is_listed)

@@ -1,4 +1,4 @@
-"""Sensors of MuJoCo: those that measure what a tree computes too."""
+"""Sensors of MuJoCo whose quantities a tree computes too."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["add_sensors"]
 
-# By the number of the type of sensor: what it is here.
+# The counterpart in mbt, by the number of the sensor type.
 _KINDS = {
     1: ("imu", "accelerometer"),
     2: ("imu", "velocimeter"),
@@ -42,7 +42,7 @@ _FIXED_CAMERA = 0
 
 
 class _Object(NamedTuple):
-    """What sensors of frames can be on: names, bodies, and poses in them."""
+    """The objects that sensors of frames can be on: names, bodies, and poses on these."""
 
     name: str
     bodies: str
@@ -66,11 +66,11 @@ def add_sensors(m: mujoco.MjModel, names: ModelNames, links: list[str], model: M
     m : mujoco.MjModel
         The model.
     names : ModelNames
-        Its names.
+        The names of its elements.
     links : list of str
         The link of each body.
     model : ModelDescription
-        Where they go.
+        The description to fill.
     """
     if not m.nsensor:
         return
@@ -118,7 +118,7 @@ class _Frames:
         self._found: dict[tuple[int, int], FrameDescription] = {}
 
     def find(self, kind: int, i: int) -> FrameDescription | None:
-        """Return the frame of an object, or None where it moves on its body."""
+        """Return the frame of an object, or None if it moves relative to its body."""
         is_body = kind == _XBODY
         if not (is_body or kind in _OBJECTS) or (kind == _CAMERA and self._m.cam_mode[i] != _FIXED_CAMERA):
             return None
@@ -127,7 +127,7 @@ class _Frames:
         return self._found[kind, i]
 
     def has_joint(self, frame: FrameDescription) -> bool:
-        """Return whether its link hangs on something that transmits a force."""
+        """Return whether an inboard joint of its link can transmit a force."""
         return frame.link != WORLD and frame.link not in self._free
 
     def _of_body(self, i: int) -> FrameDescription:

@@ -1,4 +1,4 @@
-"""Geometries and sites of MuJoCo become shapes and frames."""
+"""Turns geometries of MuJoCo into shapes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _DEFAULT_BITS = (1, 1)
 
 
 class MeshReference(NamedTuple):
-    """The address of a mesh, its scale, and the pose X_MF of the file's contents in the placed mesh."""
+    """The address of a mesh, its scale, and the pose X_MF of the contents of the file in the placed mesh."""
 
     file: str
     scale: list[float]
@@ -42,19 +42,19 @@ class Shapes:
     m : mujoco.MjModel
         The model.
     names : ModelNames
-        Its names.
+        The names of its elements.
     report : ParseReport
         The report, which counts omissions.
     folder : str, optional
         The folder of the description.
     meshes : mapping of int to MeshReference, or None
-        Meshes of geometries that the compiler never saw, by the index of the geometry; None stands for a
-        height field whose file it never saw.
+        Meshes that were hidden from the compiler, by the index of their geometry; None stands for a height
+        field whose file was missing.
 
     Attributes
     ----------
     places : dict of int to (int, int)
-        The body of each geometry that may touch, and its place among the collision shapes of that body.
+        The body of each geometry that may touch, and its index among the collision shapes of that body.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Shapes:
         if not m.ngeom:
             return
         X_BG = stack_poses(m.geom_pos, m.geom_quat)
-        X_BG.setflags(write=False)  # Checked: all numbers of the model are.
+        X_BG.setflags(write=False)  # Read-only: checked, as all numbers of the model are.
         sizes, colors = m.geom_size.tolist(), _read_colors(m)
         touches = (m.geom_contype | m.geom_conaffinity).tolist()
         listed = {*m.pair_geom1.tolist(), *m.pair_geom2.tolist()}
@@ -118,7 +118,7 @@ class Shapes:
 
 
 def _read_size(kind: int, size: list[float]) -> tuple[str, list[float]]:
-    """Return kind and whole lengths; MuJoCo has halves."""
+    """Return the kind and full lengths; MuJoCo has half lengths."""
     a, b, c = size
     if kind == _PLANE:
         return "plane", []
@@ -135,9 +135,9 @@ def _read_size(kind: int, size: list[float]) -> tuple[str, list[float]]:
 
 
 def _read_bits(m: mujoco.MjModel, listed: Collection[int]) -> list[tuple[int, int] | None]:
-    """Return the bits of each geometry; None of all where those that touch anything have the default ones.
+    """Return the bits of each geometry; None for all if those that touch anything have the default bits.
 
-    Those of pairs that are `listed` touch, whatever their bits say.
+    Geometries in `listed` pairs touch regardless of their bits.
     """
     bits = list(zip(m.geom_contype.tolist(), m.geom_conaffinity.tolist(), strict=True))
     counting = {own for i, own in enumerate(bits) if any(own) or i in listed}
@@ -145,7 +145,7 @@ def _read_bits(m: mujoco.MjModel, listed: Collection[int]) -> list[tuple[int, in
 
 
 def _read_field(m: mujoco.MjModel, i: int) -> tuple[tuple[float, float], FloatArray]:
-    """Return whole lengths of a height field, and its heights."""
+    """Return the full lengths of a height field, and its heights."""
     x, y, top, _ = m.hfield_size[i].tolist()
     rows, columns, start = int(m.hfield_nrow[i]), int(m.hfield_ncol[i]), int(m.hfield_adr[i])
     heights = top * m.hfield_data[start : start + rows * columns].astype(float).reshape(rows, columns)
@@ -154,7 +154,7 @@ def _read_field(m: mujoco.MjModel, i: int) -> tuple[tuple[float, float], FloatAr
 
 
 def _read_colors(m: mujoco.MjModel) -> list[tuple[float, float, float, float] | None]:
-    """Return the color of each geometry: its own, that of its material, or None."""
+    """Return the colour of each geometry: its own, that of its material, or None."""
     materials = m.mat_rgba.tolist()
     colors: list[tuple[float, float, float, float] | None] = []
     for rgba, material in zip(m.geom_rgba.tolist(), m.geom_matid.tolist(), strict=True):
@@ -173,6 +173,6 @@ def _find_mesh(m: mujoco.MjModel, names: ModelNames, i: int) -> MeshReference:
     text: bytes = m.paths
     file = text[address : text.index(b"\0", address)].decode("utf-8", "replace") if address >= 0 else ""
     X_FM = make_pose(m.mesh_pos[i], quaternion=m.mesh_quat[i])
-    # A mesh that was made in memory is known by its name.
+    # A mesh that was made in memory is identified by its name.
     file = file or names.of(m.name_meshadr[i : i + 1])[0]
     return MeshReference(file, m.mesh_scale[i].tolist(), inverse_pose(X_FM))

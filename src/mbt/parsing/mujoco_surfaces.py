@@ -1,10 +1,10 @@
-"""What MuJoCo computes contact from, as friction, stiffness and dissipation of a shape.
+"""Converts the contact parameters of MuJoCo to friction, stiffness and dissipation of a shape.
 
-A contact of MuJoCo gives the bodies that touch an acceleration, ``a_ref = -b u - k x`` with
-``k = d^2 / (d_max t z)^2`` and ``b = 2 / (d_max t)`` (``solref`` is t and z), softened by a regularisation
-``R = A (1 - d) / d`` for which the impedance d depends on the depth x (``solimp``), and A is the sum of the
+A contact of MuJoCo gives the touching bodies an acceleration, ``a_ref = -b u - k x`` with
+``k = d^2 / (d_max t z)^2`` and ``b = 2 / (d_max t)`` (``solref`` is t and z), softened by a regularization
+``R = A (1 - d) / d``, where the impedance d depends on the depth x (``solimp``) and A is the sum of the
 inverse weights of both bodies (https://mujoco.readthedocs.io/en/stable/modeling.html#solver-parameters).
-At rest, that is a spring of the stiffness ``k / R`` for each point, two bodies being two springs in a row.
+At rest, that is a spring with the stiffness ``k / R`` at each point; two bodies are two springs in series.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 
 __all__ = ["read_pairs", "read_surfaces"]
 
-# mjDSBL_REFSAFE: without it, t is at least two steps of time.
+# mjDSBL_REFSAFE: without it, t is at least two time steps.
 _NO_REFSAFE = 1 << 12
 # mjMINIMP and mjMAXIMP, and mjMINVAL.
 _LEAST, _MOST, _TINY = 1e-4, 0.9999, 1e-15
 # A plane and a height field.
 _FLOORS = (0, 1)
 _STANDARD = (0.02, 1.0)
-# Where the dissipation is compared: an impact of this speed [m/s].
+# The dissipation is matched at an impact of this speed [m/s].
 _SPEED = 1.0
-# A robot stands on so many points.
+# The assumed number of points on which a robot stands.
 _NUM_FEET = 4
 
 
@@ -45,7 +45,7 @@ class _Solver(NamedTuple):
     impedance: tuple[float, ...]
 
     def on(self, floor: _Solver | None) -> _Solver:
-        """Return that of a contact with a floor, as MuJoCo mixes both."""
+        """Return the parameters of a contact with a floor, mixed as in MuJoCo."""
         if floor is None or self.priority > floor.priority:
             return self
         if floor.priority > self.priority:
@@ -66,9 +66,9 @@ class _Solver(NamedTuple):
 
 
 def read_surfaces(m: mujoco.MjModel) -> list[Surface]:
-    """Return the surface of each geometry; one that stands still has no stiffness of its own.
+    """Return the surface of each geometry; a fixed one has no stiffness of its own.
 
-    Stiffness and dissipation are those that a geometry has on the floors of the model, if these are alike.
+    Stiffness and dissipation are those of a contact with the floors of the model, if these are alike.
     """
     weights = m.body_invweight0[m.geom_bodyid, 0].tolist()
     least_time, gravity = _find_least_time(m), _find_gravity(m)
@@ -112,7 +112,7 @@ def read_pairs(m: mujoco.MjModel) -> list[tuple[int, int, Surface]]:
     least_time, gravity = _find_least_time(m), _find_gravity(m)
     pairs = []
     for k, (i, j) in enumerate(zip(m.pair_geom1.tolist(), m.pair_geom2.tolist(), strict=True)):
-        # A is the sum of the inverse weights; the point carries what the one carries that carries more.
+        # A is the sum of the inverse weights; the point carries the larger of both loads.
         both = [g for g in (i, j) if weights[g] > 0.0]
         weight = float(weights[both].sum())
         if not weight:
@@ -128,19 +128,19 @@ def read_pairs(m: mujoco.MjModel) -> list[tuple[int, int, Surface]]:
 
 
 def _find_loads(m: mujoco.MjModel) -> FloatArray:
-    """Return what a point carries over the mass that it moves: itself, or a quarter of the whole."""
+    """Return the mass that a point carries (its own, or a quarter of the model's) relative to its own."""
     masses = m.body_subtreemass[m.body_rootid[m.geom_bodyid]]
     loads: FloatArray = np.maximum(1.0, masses * m.body_invweight0[m.geom_bodyid, 0] / _NUM_FEET)
     return loads
 
 
 def _find_least_time(m: mujoco.MjModel) -> float:
-    """Return the least time constant that is taken [s]."""
+    """Return the least time constant that MuJoCo uses [s]."""
     return 0.0 if m.opt.disableflags & _NO_REFSAFE else 2.0 * float(m.opt.timestep)
 
 
 def _find_gravity(m: mujoco.MjModel) -> float:
-    """Return the acceleration by which depths are compared [m/s^2]."""
+    """Return the acceleration at which depths are matched [m/s^2]."""
     return math.hypot(*m.opt.gravity.tolist()) or 9.81
 
 
@@ -149,13 +149,13 @@ def _calc_spring(
 ) -> tuple[float, float | None]:
     """Return the stiffness of a unit mass [1/s^2] and the dissipation [s/m].
 
-    The stiffness is that at the depth at which the spring holds up `acceleration`. MuJoCo's damper ``c u``
-    does not grow with the depth. That of Hunt and Crossley, ``k d x u``, is as large at the depth that an
-    impact of 1 m/s would have on the spring alone.
+    The stiffness is that at the depth at which the spring balances `acceleration`. MuJoCo's damper ``c u``
+    does not grow with the depth. That of Hunt and Crossley, ``k d x u``, is equally large at the depth that
+    an impact of 1 m/s would reach on the spring alone.
     """
     first, second = reference
     if (first > 0.0) != (second > 0.0):
-        first, second = _STANDARD  # As MuJoCo does, with a warning.
+        first, second = _STANDARD  # As in MuJoCo, which warns.
     most = _clip(impedance[1])
     if first > 0.0:
         time = max(first, least_time)

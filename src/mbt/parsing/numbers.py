@@ -1,7 +1,7 @@
-"""Numbers and poses written in attributes.
+"""Reads numbers and poses in attributes.
 
-A number is read as a whole token or not at all: ``1.5kg``, ``1,5``, ``0x10``, ``nan`` and ``inf`` are errors.
-Stray quotes, commas and semicolons around one have no meaning, and are taken off with a warning.
+A number must be a whole token: ``1.5kg``, ``1,5``, ``0x10``, ``nan`` and ``inf`` are errors. Stray quotes,
+commas and semicolons around a number are removed with a warning.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ __all__ = [
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
-# What stands around numbers where files were edited by hand, and is never part of one.
+# Characters found around numbers in hand-edited files, and never part of a number.
 _STRAY = "\"',;"
 
-# Texts that are longer than three numbers are as a rule: what is made of them is not kept.
+# Longer than three numbers usually are: the results for such texts are not cached.
 _LONG = 200
 
 
@@ -48,7 +48,7 @@ def take_number(element: Element, attribute: str, default: object = ...) -> obje
     Raises
     ------
     ParseError
-        When it is missing, or anything but one finite number.
+        When it is missing or not exactly one finite number.
     """
     text = element.take(attribute)
     if text is None:
@@ -71,9 +71,9 @@ def take_numbers(
 
 
 def take_each_number(element: Element, attributes: tuple[str, ...]) -> list[float] | None:
-    """Return a number for each of these attributes; None, taking nothing, if one is missing or invalid.
+    """Return a number for each of these attributes; None, leaving all, if one is missing or invalid.
 
-    That is faster than taking them one by one, which then finds the fault.
+    That is faster than taking them one by one; in case of None, that finds the fault.
     """
     texts = element.attributes
     try:
@@ -98,7 +98,7 @@ def read_numbers(element: Element, count: int) -> list[float]:
 
 
 def _convert(element: Element, attribute: str | None, text: str, count: int) -> list[float]:
-    """Return the numbers that a text holds; of the element itself, where it is not that of an attribute."""
+    """Return the numbers in the text of an attribute, or of the element itself if `attribute` is None."""
     try:
         numbers = _split(text) if len(text) <= _LONG else _split.__wrapped__(text)
     except ValueError:
@@ -109,7 +109,7 @@ def _convert(element: Element, attribute: str | None, text: str, count: int) -> 
 
 
 def _repair(element: Element, attribute: str | None, text: str, count: int) -> list[float]:
-    """Return the numbers of a text with characters around them that mean nothing."""
+    """Return the numbers of a text with stray characters around them."""
     mended = " ".join(filter(None, (token.strip(_STRAY) for token in text.split())))
     try:
         numbers = _split.__wrapped__(mended)
@@ -122,7 +122,7 @@ def _repair(element: Element, attribute: str | None, text: str, count: int) -> l
     return list(numbers)
 
 
-# In most files many are alike.
+# In most files many texts are equal.
 @lru_cache(maxsize=4096)
 def _split(text: str) -> tuple[float, ...]:
     """Return the numbers of a text.
@@ -130,19 +130,19 @@ def _split(text: str) -> tuple[float, ...]:
     Raises
     ------
     ValueError
-        When anything else is in it.
+        When it contains anything else.
     """
     numbers = tuple(map(float, text.split()))
-    # Python reads more as a number than XML does: digits of other scripts, underscores, words.
+    # Python accepts more than XML as a number: digits of other scripts, underscores, words.
     if not all(map(isfinite, numbers)) or "_" in text or not text.isascii():
         raise ValueError
     return numbers
 
 
 def take_pose(element: Element | None) -> FloatArray:
-    """Return the pose, shape (4, 4), of an element with ``xyz`` and ``rpy``; the identity without one.
+    """Return the pose, shape (4, 4), of an element with ``xyz`` and ``rpy``; the identity for None.
 
-    It is read-only, and the same array wherever the same numbers are written.
+    It is read-only, and equal numbers share the same array.
     """
     if element is None:
         return IDENTITY
@@ -158,7 +158,7 @@ _pack_six = _six.pack
 _NOWHERE = _pack_six(*_ZEROS, *_ZEROS)
 
 
-# By the bits: zeros of either sign are equal as numbers.
+# Cached by the bits: as numbers, zeros of either sign would be equal.
 @lru_cache(maxsize=1024)
 def _make_shared_pose(placement: bytes) -> FloatArray:
     """Return the pose, shape (4, 4), read-only, of six doubles: position, then roll, pitch and yaw."""
@@ -172,7 +172,7 @@ def _make_shared_pose(placement: bytes) -> FloatArray:
 
 def _take_pose_with_quaternion(element: Element, p: list[float]) -> FloatArray:
     if "rpy" in element.attributes:
-        raise element.error("both 'rpy' and 'quat_xyzw' give a rotation: one of them is expected")
+        raise element.error("both 'rpy' and 'quat_xyzw' give a rotation: expected only one of them")
     x, y, z, w = take_numbers(element, "quat_xyzw", 4)
     if not (x or y or z or w):
         raise element.error("quat_xyzw is zero: that is not a rotation")
@@ -207,5 +207,5 @@ def _hint(token: str, attribute: str) -> str:
             f"{shown}: numbers must be finite{'; leave a limit out where there is none' if is_limit else ''}"
         )
     if _NUMBER.match(token):
-        return f"{shown}: numbers stand alone, without a unit; everything is in m, kg, s, rad"
+        return f"{shown}: write numbers without units; everything is in m, kg, s, rad"
     return f"{shown} is not a number"

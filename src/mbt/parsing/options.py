@@ -1,4 +1,4 @@
-"""What a caller of the reader asks for, checked."""
+"""The options of a caller of the reader, checked."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Gravity = FloatArray | Literal["file"] | None
 class ReadOptions:
     """The options of `load_model` that concern the description; see there.
 
-    The folders are those of `package_paths`. The gravity is None where none is added to the tree.
+    `folders` are those of `package_paths`. `gravity` is None where none is added to the tree.
 
     Raises
     ------
@@ -56,7 +56,7 @@ class ReadOptions:
                 raise ArgumentTypeError(f"{name}: expected True or False, got {quote(value)}")
 
     def leaves_out(self, gravity: tuple[float, float, float]) -> bool:
-        """Return whether the gravity of a description is unusual, and differs from that of the tree."""
+        """Return whether the gravity of a description is unusual and differs from that of the tree."""
         if isinstance(self.gravity, str):
             return False
         return gravity != (USUAL_GRAVITY if self.gravity is None else tuple(self.gravity.tolist()))

@@ -1,6 +1,6 @@
-"""Where packages are: what ``package://name/path`` and ``model://name/path`` mean on this machine.
+"""Finds packages: resolves ``package://name/path`` and ``model://name/path`` on this machine.
 
-Folders are looked at, and files only as to whether they are there.
+Folders are listed; files are only checked for existence, not opened.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = [
     "split_package_address",
 ]
 
-#: How addresses begin that are looked for in packages.
+#: Beginnings of addresses that are looked up in packages.
 PACKAGE_SCHEMES = ("package://", "model://")
 
 
@@ -34,17 +34,17 @@ def as_path(path: object, name: str) -> Path:
     Raises
     ------
     ArgumentTypeError
-        When it is not a path, whatever the reason.
+        When it is not a path, for whatever reason.
     """
     try:
         return Path(os.fsdecode(path))  # type: ignore[arg-type]
     except MemoryError:
         raise
     except Exception as error:
-        # Whatever the __fspath__ of someone else's class does.
+        # A user-written __fspath__ may raise anything.
         reason = f"{type(error).__name__}: {shorten(str(error))}"
         raise ArgumentTypeError(
-            f"{name}: expected a path, got a {type(path).__name__} that gives none ({reason})"
+            f"{name}: expected a path, got a {type(path).__name__} that returns none ({reason})"
         ) from error
 
 
@@ -74,7 +74,7 @@ def split_package_address(address: str) -> tuple[str, str]:
         When it names no package.
     """
     scheme, _, rest = address.strip().partition("://")
-    # Some files have a slash too many: package:///name/path, package://name//path.
+    # Some files have an extra slash: package:///name/path, package://name//path.
     name, _, path = rest.lstrip("/").partition("/")
     if f"{scheme}://" not in PACKAGE_SCHEMES or not name or name in (".", "..") or "\\" in name:
         raise ParseError(f"{quote_path(address)}: expected package://name/path")
@@ -82,21 +82,21 @@ def split_package_address(address: str) -> tuple[str, str]:
 
 
 def find_in_packages(address: str, folders: Sequence[Path], near: str | None = None) -> Path:
-    """Return the path of the file ``package://name/path``: inside a package, and never outside of one.
+    """Return the path of the file ``package://name/path``, which is always inside the package.
 
     Parameters
     ----------
     address : str
         The address.
     folders : sequence of Path
-        Folders of packages, or folders that contain such folders.
+        Package folders, or folders that contain them.
     near : str, optional
         The folder of the file that holds the address.
 
     Raises
     ------
     ParseError
-        When there is no such file, or the path leads out of the package, through links too.
+        When there is no such file, or the path leads out of the package, directly or through links.
     """
     name, inside = split_package_address(address)
     if not inside:
@@ -106,7 +106,7 @@ def find_in_packages(address: str, folders: Sequence[Path], near: str | None = N
             path = (package / inside).resolve()
             is_inside = path.is_relative_to(package.resolve())
             is_file = path.is_file()
-        except (OSError, ValueError, RuntimeError):  # The last of links that form a loop.
+        except (OSError, ValueError, RuntimeError):  # RuntimeError: links that form a loop.
             continue
         if not is_inside:
             raise ParseError(
@@ -123,14 +123,14 @@ def find_package(name: str, folders: Sequence[Path], near: str | None = None) ->
     Parameters
     ----------
     name : str
-        Its name.
+        Name of the package.
     folders, near
         As in `find_in_packages`.
 
     Raises
     ------
     ParseError
-        When there is none, or the name is not that of a folder.
+        When there is none, or the name cannot be that of a folder.
     """
     if name and name not in (".", "..") and not any(c in name for c in "/\\\0"):
         for package in _find_packages(name, folders, near):
@@ -139,12 +139,12 @@ def find_package(name: str, folders: Sequence[Path], near: str | None = None) ->
 
 
 def list_packages(name: str, folders: Sequence[Path]) -> Iterator[Path]:
-    """Yield the folders of packages of a name that are among some folders, or in one of them.
+    """Yield the package folders of a name that are among some folders, or directly inside one of them.
 
     Raises
     ------
     ParseError
-        When one is a link that leads out of the folder it is in.
+        When one is a link that leads out of its folder.
     """
     for folder in folders:
         for package in _find_at(folder, name):
@@ -152,16 +152,16 @@ def list_packages(name: str, folders: Sequence[Path]) -> Iterator[Path]:
                 shown = quote_path(folder)
                 raise ParseError(
                     f"the package {quote(name)} in {shown} is a link that leads out of it",
-                    hint=f"name the folder that it leads to in package_paths: {shorten(str(package), 200)}",
+                    hint=f"add its target folder to package_paths: {shorten(str(package), 200)}",
                 )
             yield package
 
 
 def list_roots(folders: Sequence[Path], near: str | None) -> list[Path]:
-    """Return the folders, with no links on them, in which the meshes of a description in `near` may be.
+    """Return the folders, with links resolved, in which the meshes of a description in `near` may be.
 
-    These are the folders that the caller names, those of packages that the environment lists; the folder of
-    the description, its package, and a folder ``meshes`` beside it.
+    These are the folders that the caller names, those that the environment lists, the folder of the
+    description, its package, and a folder ``meshes`` next to it.
     """
     roots = [*folders, *_read_environment("ROS_PACKAGE_PATH"), *_read_environment("AMENT_PREFIX_PATH")]
     if near is not None:
@@ -176,7 +176,7 @@ def list_roots(folders: Sequence[Path], near: str | None) -> list[Path]:
             roots.append(meshes)
     found = []
     for root in roots:
-        with suppress(OSError, ValueError, RuntimeError):  # The last of links that form a loop.
+        with suppress(OSError, ValueError, RuntimeError):  # RuntimeError: links that form a loop.
             found.append(root.resolve())
     return found
 
@@ -189,7 +189,7 @@ def _leads_to_inside(path: Path, folder: Path) -> bool:
 
 
 def _find_packages(name: str, folders: Sequence[Path], near: str | None) -> Iterator[Path]:
-    """Yield the folders that may be a package: those that the caller names first, then the environment's."""
+    """Yield the folders that may be a package: first those that the caller names, then the environment's."""
     yield from list_packages(name, folders)
     for folder in _read_environment("ROS_PACKAGE_PATH"):
         yield from _find_at(folder, name)
@@ -207,7 +207,7 @@ def _find_packages(name: str, folders: Sequence[Path], near: str | None) -> Iter
 
 
 def _find_at(folder: Path, name: str) -> Iterator[Path]:
-    """Yield a folder where it has the name of the package, and the one of this name inside."""
+    """Yield a folder if it has the name of the package, and its subfolder of this name."""
     try:
         is_package = folder.resolve().name == name
     except (OSError, ValueError, RuntimeError):
@@ -219,7 +219,7 @@ def _find_at(folder: Path, name: str) -> Iterator[Path]:
 
 
 def _read_environment(variable: str) -> list[Path]:
-    """Return the absolute paths that an environment variable lists. What else it holds is not looked at."""
+    """Return the absolute paths that an environment variable lists; other entries are ignored."""
     listed = os.environ.get(variable, "").split(os.pathsep)
     return [Path(entry) for entry in listed if os.path.isabs(entry)]
 
@@ -227,7 +227,7 @@ def _read_environment(variable: str) -> list[Path]:
 def _is_folder(path: Path) -> bool:
     try:
         return path.is_dir()
-    except (OSError, ValueError):  # A name that is too long, or a folder that must not be looked into.
+    except (OSError, ValueError):  # The name is too long, or the folder is not accessible.
         return False
 
 
@@ -251,7 +251,7 @@ def _not_found(what: str, name: str, folders: Sequence[Path], near: str | None) 
     if near is not None:
         searched.append(("the folders above", [Path(near)]))
     shown = "; ".join(f"{where}: {_show(paths)}" for where, paths in searched)
-    hint = f"name the folder {quote(name)}, or the one that holds it, in package_paths"
+    hint = f"add the folder {quote(name)}, or the one that contains it, to package_paths"
     return ParseError(f"{what} was not found (searched: {shown})", hint=hint)
 
 

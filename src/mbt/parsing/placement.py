@@ -1,4 +1,4 @@
-"""Which frame of a model stands at the pose that the caller gives."""
+"""Places a model so that one of its frames is at the pose that the caller gives."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ __all__ = ["place_on"]
 
 
 def place_on(mount: Mount, model: ModelDescription, child_frame: str | None) -> Mount:
-    """Return the mount at which the World of a model stands, so that one of its frames is where asked.
+    """Return the mount for the World of a model that puts one of its frames at the pose of `mount`.
 
-    Without a `child_frame` that is the only root of the model; of several roots, and where joints connect the
-    model to its World, it is the World of the model.
+    Without a `child_frame`, that frame is the only root of the model, or its World if it has several roots or
+    joints connect it to its World.
 
     Raises
     ------
     ArgumentValueError
-        When the model has no such frame, or it moves on what is mounted.
+        When the model has no such frame, or it moves relative to the root.
     """
     if child_frame is None:
         on_world = any(WORLD in (joint.parent, joint.child) for joint in model.joints)
@@ -68,7 +68,7 @@ def _find_pose(model: ModelDescription, name: str) -> FloatArray | None:
 
 
 def _calc_fixed_poses(model: ModelDescription) -> dict[str, FloatArray]:
-    """Return where what does not move on a root, or on the World of the model, stands in that World."""
+    """Return the poses, in the World of the model, of links that do not move relative to it or to a root."""
     poses = {WORLD: IDENTITY}
     for root in model.roots:
         poses[root] = model.freed.get(root, model.root_poses.get(root, IDENTITY))

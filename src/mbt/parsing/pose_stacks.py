@@ -19,7 +19,7 @@ _ENTRIES = (
 
 
 def _make_products() -> FloatArray:
-    """Return the matrix that makes nine entries of sixteen products."""
+    """Return the matrix that maps sixteen products to nine entries."""
     matrix = np.zeros((16, 9))
     for k, text in enumerate(entry for row in _ENTRIES for entry in row):
         for sign, first, second in zip(text[::3], text[1::3], text[2::3], strict=True):

@@ -1,7 +1,7 @@
-"""Text that is almost XML: repaired so that a parser reads it, with every line where it was.
+"""Repairs text that is almost XML, so that a parser reads it, and keeps every line where it was.
 
-Other readers take such files: robots come with them. What is repaired is what has one meaning only: where the
-text of an element or the nesting would be guessed, the parser's refusal stands.
+Such files come with robots, and other readers accept them. Only faults with a single possible meaning are
+repaired: where the text of an element or the nesting would be a guess, the parser's error stands.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _CLOSING = {"<!--": "-->", "<![CDATA[": "]]>", "<?": "?>"}
 _REFERENCE = re.compile(r"&(?:#[0-9]+|#x[0-9a-fA-F]+|([A-Za-z][A-Za-z0-9]*));")
 _OF_XML = {"amp", "lt", "gt", "quot", "apos"}
 
-# How texts of wide characters begin: with a byte order mark or '<'. UTF-32 begins as UTF-16 does.
+# Beginnings of texts of wide characters: a byte order mark or '<'. UTF-32 begins as UTF-16 does.
 _WIDE = (
     (codecs.BOM_UTF32_LE, "utf-32-le"),
     (codecs.BOM_UTF32_BE, "utf-32-be"),
@@ -33,11 +33,11 @@ _WIDE = (
     (b"<\0", "utf-16-le"),
     (b"\0<", "utf-16-be"),
 )
-# Codecs of Python that are not character sets.
+# Python codecs that are not character sets.
 _NO_CHARACTER_SETS = {"charmap", "idna", "punycode", "raw_unicode_escape", "unicode_escape", "undefined"}
-# What is wrong, what is made of it, and the line.
+# The fault, the remedy, and the line.
 Repair = tuple[str, str, int]
-# What surrogateescape makes of a byte, to the character that the byte is in Latin-1.
+# Maps what surrogateescape makes of a byte to the character that the byte is in Latin-1.
 _LATIN_1 = {0xDC00 + byte: chr(byte) for byte in range(0x80, 0x100)}
 _ESCAPED_BYTE = re.compile("[\udc80-\udcff]")
 
@@ -45,17 +45,17 @@ _ESCAPED_BYTE = re.compile("[\udc80-\udcff]")
 def recover(data: bytes, file: str, encoding: str | None = None) -> tuple[str, list[Repair]]:
     """Return the text of a document without an XML declaration, and what was repaired.
 
-    Each kind of repair is reported once, with the line of its first place. Decoding a text as it declares is
-    not a repair.
+    Each kind of repair is reported once, with the line of its first place. Decoding a text by its declared
+    encoding is not a repair.
 
     Parameters
     ----------
     data : bytes
         The document.
     file : str
-        Its name in errors.
+        The name of the document in errors.
     encoding : str, optional
-        The encoding where it is known, whatever the document declares.
+        The encoding where it is known; it overrides the declaration.
 
     Raises
     ------
@@ -84,13 +84,13 @@ def recover(data: bytes, file: str, encoding: str | None = None) -> tuple[str, l
 
 
 class _Repairs:
-    """What was repaired: how often, and the line of the first place."""
+    """Repairs: for each kind how often, and the line of the first place."""
 
     def __init__(self) -> None:
         self._places: dict[tuple[str, str], tuple[int, int]] = {}
 
     def note(self, fault: str, remedy: str, text: str, position: int) -> None:
-        """Count a repair at a position of a text."""
+        """Count a repair at a position in a text."""
         count, line = self._places.get((fault, remedy), (0, 0))
         self._places[fault, remedy] = count + 1, line or text.count("\n", 0, position) + 1
 
@@ -103,14 +103,14 @@ class _Repairs:
 
 
 def _decode(data: bytes, file: str, encoding: str | None, repairs: _Repairs) -> str:
-    """Return the text: as its beginning tells, else as declared, else UTF-8 with stray bytes of Latin-1."""
+    """Decode by the first bytes, else as declared, else as UTF-8 with stray bytes of Latin-1."""
     for beginning, name in () if encoding is not None else _WIDE:
         if data.startswith(beginning):
             try:
                 return data.decode(name)
             except UnicodeDecodeError as error:
                 raise ParseError(
-                    f"the text begins as {name}, but is not: {error.reason}", file=file
+                    f"the text begins as {name}, but is not valid: {error.reason}", file=file
                 ) from None
     declared = DECLARED_ENCODING.match(data)
     if encoding is None and declared is not None:
@@ -126,7 +126,7 @@ def _decode(data: bytes, file: str, encoding: str | None, repairs: _Repairs) -> 
 
 
 def _decode_as_declared(data: bytes, declared: str, repairs: _Repairs) -> str | None:
-    """Return the text in the declared encoding; None where it is another one, or not known."""
+    """Return the text in the declared encoding; None where that is wrong or unknown."""
     reason = "is not known"
     try:
         name = codecs.lookup(declared).name.replace("-", "_")
@@ -146,7 +146,7 @@ def _decode_as_declared(data: bytes, declared: str, repairs: _Repairs) -> str | 
 
 
 def _repair_markup(text: str, repairs: _Repairs) -> str:
-    """Return the text with comments that may hold anything, and with characters where '&' stands for one."""
+    """Return the text with its comments and its references at '&' repaired."""
     parts, position = [], 0
     opening = _OPENING.search(text)
     while opening is not None:
@@ -156,7 +156,7 @@ def _repair_markup(text: str, repairs: _Repairs) -> str:
         else:
             end = text.find(_CLOSING[token], opening.end())
             if end < 0:
-                break  # The parser says what is wrong with it.
+                break  # The parser reports it.
             replacement = None
             end += len(_CLOSING[token])
             if token == "<!--" and "--" in text[start + 4 : end - 2]:
@@ -170,7 +170,7 @@ def _repair_markup(text: str, repairs: _Repairs) -> str:
 
 
 def _find_end_of_root(text: str) -> int:
-    """Return where the root element ends, where something follows that no XML may have there."""
+    """Return where the root element ends, if something follows that XML does not allow there."""
     parser = expat.ParserCreate("utf-8")
     depth = count = 0
     closed = -1
@@ -185,7 +185,7 @@ def _find_end_of_root(text: str) -> int:
         depth -= 1
         if depth == 0:
             closed = parser.CurrentByteIndex
-            # It is behind a tag that ends itself, and in front of an end tag.
+            # The position is behind a self-closing tag, but in front of an end tag.
             if count > 1 or data[closed - 2 : closed] != b"/>":
                 closed = data.find(b">", closed) + 1
 

@@ -1,4 +1,4 @@
-"""What the reader of a robot description has to say about it."""
+"""The report of reading a robot description: what was ignored, changed, or does not act."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from mbt.errors import quote, shorten, show_path
 
 __all__ = ["USUAL_GRAVITY", "MimicJoint", "ParseReport", "ParseRemark"]
 
-#: Gravity in World [m/s^2] where a description says nothing.
+#: Gravity in World [m/s^2] where a description does not specify it.
 USUAL_GRAVITY = (0.0, 0.0, -9.81)
 
 _SHOWN = 10
-# What a remark is about, in the order of reports; what is not here concerns the motion, and comes first.
+# Subjects of remarks, in the order of reports; any others concern the motion, and come first.
 _ORDER = {"massless": 1, "mimic": 2, "inertia": 3, "looks": 4, "text": 5}
 
-# What is said of each kind of thing that does not act: of one, and of several. What matters most comes first.
+# How to describe one, or several, of each kind that does not act; those that matter most come first.
 _INACTIVE = {
     "servos": ("1 servo (a plain motor here)", "{} servos (plain motors here)"),
     "actuators": ("1 actuator on no hinge or slide", "{} actuators on no hinge or slide"),
@@ -44,10 +44,10 @@ class ParseRemark:
     line : int or None
         Line number, counted from 1.
     about : str
-        ``"inertia"`` where no physical body has it, ``"massless"`` of a joint that moves no mass,
-        ``"mimic"`` of a joint that follows another one, ``"inactive"`` of elements that do not act,
-        ``"looks"`` of a shape or a colour, ``"text"`` of the XML. Empty where it concerns the motion
-        otherwise.
+        ``"inertia"``: a physically impossible inertia; ``"massless"``: a joint that moves no mass;
+        ``"mimic"``: a joint that follows another one; ``"inactive"``: elements that do not act;
+        ``"looks"``: a shape or a colour; ``"text"``: the XML. Empty: anything else that concerns the
+        motion.
     """
 
     text: str
@@ -90,35 +90,35 @@ class ParseReport:
     model_name : str
         Name of the model instance.
     warnings : list of ParseRemark
-        Where the model differs from its description, or can hardly be as its author meant it.
+        Where the model differs from its description, or is unlikely to be what its author meant.
     ignored : dict of str to int
         Content without effect, as ``link/visual`` or ``joint/axis@rpy``, with the number of times it occurs.
     inactive : dict of str to int
         Parts of the description that would move or hold its bodies but do not act in a tree, with the number
-        of times they occur: ``"servos"`` (those of a law that a `JointActuator` has not), actuators that are
-        not on a hinge or slide as ``"actuators"``, ``"tendons"``, ``"equalities"``,
+        of times they occur: ``"servos"`` (with a law that `JointActuator` does not support), ``"actuators"``
+        (those not on a hinge or slide), ``"tendons"``, ``"equalities"``,
         ``"contacts"`` (of shapes), ``"limits"`` and ``"frictions"`` (of joints).
     floors : list of str
-        Names of the shapes among those that do not touch on which the model would stand, planes and height
-        fields; empty of one without a name.
+        Names of the planes and height fields on which the model would stand, but whose contact does not act;
+        empty for one without a name.
     mimic_joints : list of MimicJoint
         Joints that the description couples to others.
     impossible_inertias : list of str
-        Links whose mass properties no physical body has. They were loaded as written.
+        Links with physically impossible mass properties, loaded as written.
     named_positions : dict of str to dict
-        Positions that the description names, as ``"home"``: each is a dictionary for
+        Positions that the description names, such as ``"home"``: each is a dictionary for
         `MultibodyTree.q_from_dict`.
     weightless_instances : list of str
         Names of the model instances that are exempt from gravity. `load_model` exempts them; after
-        `add_model` the caller has to, in the gravity element.
+        `add_model`, the caller must do so in the gravity element.
     gravity : tuple of float
-        Gravity in World in the description [m/s^2]; ``(0, 0, -9.81)`` if it has none, and for a model in
-        JSON, which has an element for it. `load_model` gives it to the tree unless its caller passes
-        another; `add_model` never does.
+        Gravity in World [m/s^2] according to the description; ``(0, 0, -9.81)`` if it specifies none, and
+        for a model in JSON, which has an element for it. `load_model` adds it to the tree unless its caller
+        passes another; `add_model` never does.
     num_links, num_joints, num_actuators : int
-        Numbers of elements added to the tree: links without World, joints without those added for a base.
+        Numbers of elements added to the tree, not counting World and the joints added for a base.
     format : str
-        ``"URDF"``, ``"SDF"``, ``"MJCF"`` or ``"JSON"``; empty of a model in memory.
+        ``"URDF"``, ``"SDF"``, ``"MJCF"`` or ``"JSON"``; empty for a model in memory.
     """
 
     file: str
@@ -151,7 +151,7 @@ class ParseReport:
         self.ignored[path] = self.ignored.get(path, 0) + 1
 
     def summarize_inactive(self) -> str:
-        """Return in one line the elements that do not act, or "".
+        """Return a line that lists the elements that do not act, or "".
 
         Examples
         --------
@@ -180,7 +180,7 @@ class ParseReport:
         return f" (the floor{name} among them)"
 
     def _list_inactive(self) -> list[str]:
-        """Return what does not act as lines: one, unless a warning has it."""
+        """Return the line about what does not act, in a list; none where a warning has it."""
         is_told = any(warning.about == "inactive" for warning in self.warnings)
         return [self.summarize_inactive()] if self.inactive and not is_told else []
 
@@ -194,7 +194,7 @@ class ParseReport:
         return "\n".join([f"{file}: model {quote(self.model_name)} was loaded with warnings:", *shown])
 
     def _sorted(self) -> list[ParseRemark]:
-        """Return the warnings, those that concern the motion first, as they are in the file."""
+        """Return the warnings in file order, those that concern the motion first."""
         return sorted(self.warnings, key=lambda remark: _ORDER.get(remark.about, 0))
 
     def _repr_html_(self) -> str:
@@ -205,7 +205,7 @@ class ParseReport:
         return as_html(title, [Section("What was read", rest, is_open=True)])
 
     def __str__(self) -> str:
-        """Return the whole report as a person reads it."""
+        """Return the whole report as readable text."""
         counts = (
             f"{_count(self.num_links, 'link')}, {_count(self.num_joints, 'joint')}, "
             f"{_count(self.num_actuators, 'actuator')}"

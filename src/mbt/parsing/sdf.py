@@ -1,4 +1,4 @@
-"""SDF: XML documents to the description of a robot, or of a world of them."""
+"""SDF: turns XML documents into the description of a robot, or of a world of robots."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ class _SdfReader:
         self.model = ModelDescription(report.model_name, report)
         self.model.friction_is_force = options.joint_friction
         self.walker = ModelWalker(self.model, options)
-        # What is connected: each link to another one, until World or a root. Joints between what is connected
-        # close loops.
+        # Connected links: each points to another one, up to World or a root. A joint between links that are
+        # connected already closes a loop.
         self.connected: dict[str, str] = {}
         self.closing: list[PendingJoint] = []
         # The only model of the file.
@@ -101,12 +101,12 @@ class _SdfReader:
         return model
 
     def _walk(self) -> None:
-        """Declare everything, and find out the name of the whole."""
+        """Declare everything, and find the name of the model."""
         version = take_version(self.root)
         worlds, models = self.root.take_children("world"), self.root.take_children("model")
         world = worlds[0] if worlds else self.root
         for left_out in [*worlds[1:], *(models if worlds else ())]:
-            left_out.repair("it is beside the first world of the file", "left out")
+            left_out.repair("it is outside of the first world of the file", "left out")
             left_out.dismiss()
         scope = make_world(self.root, version, self.source)
         if self.source.folder is not None:
@@ -166,14 +166,14 @@ class _SdfReader:
                 continue
             else:
                 fault = (
-                    "it closes a loop of joints, and no constraint does what it does, without mass to share"
+                    "it closes a loop of joints, no constraint can replace it, and no link has mass to split"
                 )
                 element.repair(fault, "left out, so the loop is open")
             element.dismiss()
         return remaining
 
     def _take(self, read: ModelDescription) -> None:
-        """Add joints that were read apart, with their links, springs and motors."""
+        """Add joints that were read separately, with their links, springs and motors."""
         model = self.model
         model.links += read.links
         model.joints += read.joints
@@ -181,7 +181,7 @@ class _SdfReader:
         model.actuators += read.actuators
 
     def _connect(self, a: str, b: str) -> bool:
-        """Note that two links are connected; return whether they were not."""
+        """Record that two links are connected; return False if they were already."""
         a, b = self._find_representative(a), self._find_representative(b)
         self.connected[a] = b
         return a != b
@@ -211,7 +211,7 @@ class _SdfReader:
             self._connect(WORLD, link.name)
 
     def _read_weightless(self) -> None:
-        """Find the models on which gravity does not act: on all of their links, or it is a fault."""
+        """Find the models on which gravity does not act. Exempting only some links of a model is a fault."""
         exempt: dict[str, list[SdfFrame]] = {}
         heavy: set[str] = set()
         for link in self.walker.links:
@@ -223,7 +223,7 @@ class _SdfReader:
                 heavy.add(link.scope.prefix)
         for prefix, links in exempt.items():
             if prefix in heavy:
-                fault = "gravity does not act on it, but does on other links of its model"
+                fault = "gravity does not act on it, but on other links of its model"
                 links[0].element.repair(fault, "it acts on all of them")
             else:
                 scope = prefix.removesuffix("::")
@@ -231,7 +231,7 @@ class _SdfReader:
                 self.report.weightless_instances.append(name)
         if self.report.weightless_instances and self.options.gravity is None:
             shown = ", ".join(quote(name, limit=30) for name in self.report.weightless_instances[:10])
-            self.report.warn(f"gravity does not act on {shown}: call set_enabled() of the gravity element")
+            self.report.warn(f"gravity must not act on {shown}: call set_enabled() of the gravity element")
 
     def _place_roots(self) -> None:
         frames = {link.name: link for link in (*self.walker.links, *self.walker.robot_links)}
@@ -245,6 +245,6 @@ class _SdfReader:
 
 
 def _find_alone(world: Element) -> Element | None:
-    """Return the only model of a world, or the include of one, where it holds no frame or joint beside."""
+    """Return the only model of a world, or the include of one, unless the world also has frames or joints."""
     found = [child for child in world.children if child.tag in ("model", "include", "frame", "joint")]
     return found[0] if len(found) == 1 and found[0].tag in ("model", "include") else None

@@ -1,4 +1,4 @@
-"""Axes of SDF joints: a direction, and what limits, damps and drives the motion about or along it."""
+"""Axes of SDF joints: a direction, with limits, damping and drive of the motion about or along it."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class Axis:
     direction : ndarray, shape (3,)
         Unit vector in the frame of the joint.
     limits : JointLimits
-        Position, velocity, acceleration and effort.
+        Limits of position, velocity, acceleration and effort.
     damping, friction, stiffness, reference : float
-        Those of the motion, and of the spring on it.
+        Damping and friction of the motion, stiffness and reference of the spring on it.
     mimic : Element or None
         The element that couples it to another axis.
     """
@@ -44,23 +44,23 @@ class Axis:
 
     @property
     def has_motor(self) -> bool:
-        """Whether the file gives an effort that drives it."""
+        """Whether the file gives it an effort limit, and so a motor."""
         return 0.0 < self.limits.effort < math.inf
 
 
 def read_axis(joint: Element, tag: str, frame: SdfFrame, *, with_friction: bool) -> Axis:
-    """Read ``<axis>`` or ``<axis2>``. Where there is none it is z.
+    """Read ``<axis>`` or ``<axis2>``. If it is missing, the axis is z.
 
     Parameters
     ----------
     joint : Element
         The joint.
     tag : {"axis", "axis2"}
-        Which.
+        The tag of the axis.
     frame : SdfFrame
         The frame of the joint.
     with_friction : bool
-        Whether friction is wanted in all computations.
+        Whether friction acts in all computations.
 
     Raises
     ------
@@ -93,7 +93,7 @@ def read_direction(joint: Element, axis: Element, frame: SdfFrame) -> FloatArray
         raise joint.error("its axis is zero: expected a direction")
     assert frame.scope is not None
     base = element.take("expressed_in") if element is not None else None
-    # Until 1.4 axes were expressed in the model, until 1.6 on request.
+    # Up to version 1.4 axes were expressed in the model frame, up to 1.6 on request.
     in_model = take_flag(axis, "use_parent_model_frame") or frame.scope.version < (1, 5)
     if not base and in_model:
         base = MODEL_FRAME
@@ -120,13 +120,13 @@ def _read_limits(joint: Element, limit: Element) -> JointLimits:
 
 
 def _take_magnitude(limit: Element, tag: str) -> float:
-    """Return a limit both ways: a negative number is none."""
+    """Return a symmetric limit: a negative number means none."""
     magnitude = take_limit(limit, tag)
     return math.inf if magnitude is None or magnitude < 0.0 else magnitude
 
 
 def take_positive(joint: Element, dynamics: Element, tag: str) -> float:
-    """Return a number >= 0 that a child of an element in a joint holds; zero without one."""
+    """Return the number >= 0 in a child of an element of a joint; zero without the child."""
     value = take_number(dynamics, tag, 0.0)
     if value < 0.0:
         raise joint.error(f"{tag} = {value:g}: expected a number >= 0")

@@ -73,7 +73,7 @@ def _read_mimic_of_drake(
 
 
 def _find_axis(joint: SdfJoint, leader: str, tag: str, by_frame: dict[SdfFrame, SdfJoint]) -> str:
-    """Return the joint of the description that is an axis of the leader, or the leader where none is."""
+    """Return the joint of the description for an axis of the leader, or the leader if there is none."""
     assert joint.frame.scope is not None
     frame = joint.frame.scope.seek(leader)
     if frame is None:
@@ -86,7 +86,7 @@ def _find_axis(joint: SdfJoint, leader: str, tag: str, by_frame: dict[SdfFrame, 
 class _Gearbox:
     """A gearbox: the angle of its child is ``-gearbox_ratio`` times that of its parent.
 
-    Both are measured from a third link, the first about ``axis`` and the second about ``axis2``. Where a
+    Both are measured relative to a third link: the parent's about ``axis``, the child's about ``axis2``. If a
     revolute joint connects that link to each of them, these joints are coupled.
     """
 

@@ -1,4 +1,4 @@
-"""Mass properties that SDF leaves to shapes: ``<inertial auto="true">``."""
+"""Mass properties computed from shapes: ``<inertial auto="true">`` of SDF."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mbt.tree.shape import Shape
 
 __all__ = ["add_up_shapes"]
 
-# What a link is made of where nothing is said, water [kg/m^3].
+# The default density, that of water [kg/m^3].
 _DENSITY = 1000.0
 _Z = [0.0, 0.0, 1.0]
 
@@ -25,7 +25,7 @@ def add_up_shapes(
     """Return M_BBo_B of a link that fills its collision shapes.
 
     The density is that of the shape, of the ``<inertial>``, or of water. A given mass scales the result.
-    Meshes and planes have none, with a warning.
+    Meshes and planes add nothing, with a warning.
 
     Raises
     ------
@@ -68,7 +68,7 @@ def _check(element: Element, what: str, value: float) -> float:
 
 
 def _fill(shape: Shape, density: float) -> SpatialInertia | None:
-    """Return M_GGo_G of a solid shape; None where it has no inside that is known."""
+    """Return M_GGo_G of a solid shape; None where its volume is unknown."""
     size = shape.size
     if shape.kind == "box":
         return SpatialInertia.solid_box_with_density(density, *size)

@@ -1,4 +1,4 @@
-"""Springs, bushings and balls in SDF: names and numbers are texts."""
+"""Springs, bushings and balls in SDF, where names and numbers are texts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["SdfElementReader"]
 
 
 class SdfElementReader(DrakeElementReader):
-    """Reads those of one model, within whose scope names count; all `frames` are those of the description."""
+    """Reads the elements of one model, whose scope resolves names; `frames` are those of the description."""
 
     def __init__(self, model: ModelDescription, scope: Scope, frames: dict[str, FrameDescription]) -> None:
         super().__init__(model)
@@ -23,7 +23,7 @@ class SdfElementReader(DrakeElementReader):
 
     def _take_name(self, child: Element) -> str:
         if not child.text:
-            raise child.error("it is empty: a name is expected")
+            raise child.error("it is empty: expected a name")
         return child.text
 
     def _take_numbers(self, child: Element, count: int) -> list[float]:

@@ -1,7 +1,7 @@
-"""Frames of SDF: what has a pose and a name, where it is, and on which link it is fixed.
+"""Frames of SDF: elements with a name and a pose, where they are, and on which link they are fixed.
 
 A pose is relative to a frame that its element names, or to one that its kind implies; that frame may come
-later in the document. So all names are known first, and poses are worked out when they are asked for.
+later in the document. So all names are declared first, and poses are computed on demand.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["Scope", "SdfFrame", "calc_pose_between", "make_world"]
 
 @dataclass(eq=False)
 class Scope:
-    """A model or a world: the scope of names.
+    """The scope of names in a model or a world.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class Scope:
     source : Source
         The document.
     is_static : bool
-        Whether nothing in it moves.
+        Whether it is static: nothing in it moves.
     depth : int
         The number of models and documents around it.
     files : tuple of str
@@ -55,12 +55,12 @@ class Scope:
     files: tuple[str, ...] = ()
 
     def declare(self, frame: SdfFrame, name: str) -> None:
-        """Give a name to a frame.
+        """Declare a frame under a name.
 
         Raises
         ------
         ParseError
-            When the name is reserved, or another element of the kind has it.
+            When the name is reserved, or another element of the same kind has it.
         """
         if name == WORLD or (name.startswith("__") and name.endswith("__")):
             raise frame.element.error("this name is reserved", "give it another one")
@@ -70,15 +70,15 @@ class Scope:
         what = f"there is a {other.kind} of this name already, in line {other.element.line}"
         if other.kind == frame.kind:
             raise frame.element.error(what)
-        frame.element.repair(what, f"in poses the name means the {other.kind}")
+        frame.element.repair(what, f"in poses the name refers to the {other.kind}")
 
     def find(self, name: str, at: Element, role: str = "frame") -> SdfFrame:
-        """Return the frame that a name means here, as ``"gripper::tip"``.
+        """Return the frame to which a name such as ``"gripper::tip"`` refers here.
 
         Raises
         ------
         ParseError
-            When there is none; it names the element `at`, and what the frame is to it.
+            When there is none; the error names the element `at`, and the `role` of the frame for it.
         """
         found = self.seek(name)
         if found is None:
@@ -86,7 +86,7 @@ class Scope:
         return found
 
     def seek(self, name: str) -> SdfFrame | None:
-        """Return the frame that a name means here, or None."""
+        """Return the frame to which a name refers here, or None."""
         if name in self.names:
             return self.names[name]
         if name == MODEL_FRAME:
@@ -101,7 +101,7 @@ class Scope:
         return model.inside.seek(rest) if colons and model is not None and model.inside is not None else None
 
     def _find_nearest(self, name: str) -> str | None:
-        import difflib  # Only when something is wrong already.
+        import difflib  # Only needed for an error.
 
         is_small = len(name) <= 200 and len(self.names) < 10_000
         nearest = difflib.get_close_matches(name, sorted(self.names), n=1) if is_small else []
@@ -120,17 +120,17 @@ class SdfFrame:
     element : Element
         The element that declares it.
     scope : Scope or None
-        Where it is declared; None of World.
+        The scope that declares it; None for World.
     pose : Pose
-        As written.
+        The pose as written.
     base : str or None
         Name of the frame to which the pose is relative, in `scope`; by default the model's frame.
     fixed_to : str or None
-        Name of the frame on whose link a frame or joint is fixed; of a model, its canonical link.
+        Name of the frame to whose link a frame or joint is fixed; for a model, its canonical link.
     placed_by : str or None
-        Of a model: name of the frame inside that stands at its pose.
+        For a model: name of the frame inside it that is placed at its pose.
     inside : Scope or None
-        Of a model: its names.
+        For a model: the scope of its names.
     """
 
     __slots__ = (
@@ -176,7 +176,7 @@ class SdfFrame:
         self._link: SdfFrame | None = None
 
     def find_base(self) -> SdfFrame:
-        """Return the frame to which the pose is relative; of World itself."""
+        """Return the frame to which the pose is relative; for World, World itself."""
         if self._base is None:
             if self.scope is None:
                 self._base = self
@@ -202,7 +202,7 @@ class SdfFrame:
         Raises
         ------
         ParseError
-            When it is relative to itself, round a loop.
+            When it is relative to itself through a loop.
         """
         path = self._list_bases(None)
         for frame in reversed(path):
@@ -221,7 +221,7 @@ class SdfFrame:
         return X
 
     def _list_bases(self, end: SdfFrame | None) -> list[SdfFrame]:
-        """Return this frame, its base, and so on: to the one before `end`, or to what is known in World."""
+        """Return this frame, its base, and so on, up to that before `end`, or to a known pose in World."""
         path: dict[SdfFrame, None] = {}
         frame = self
         while frame is not end and (end is not None or frame._X_W is None):
@@ -234,12 +234,12 @@ class SdfFrame:
         return list(path)
 
     def find_link(self) -> SdfFrame:
-        """Return the link on which this frame is fixed, or World.
+        """Return the link to which this frame is fixed, or World.
 
         Raises
         ------
         ParseError
-            When it is fixed to itself, round a loop, or to a model without links.
+            When it is fixed to itself through a loop, or to a model without links.
         """
         path: dict[SdfFrame, None] = {}
         frame = self
@@ -256,7 +256,7 @@ class SdfFrame:
         return frame._link
 
     def _find_holder(self, scope: Scope) -> SdfFrame:
-        """Return what holds a joint, frame or model."""
+        """Return the frame to which a joint, frame or model is fixed."""
         inside = self.inside
         if inside is None:
             role = "child" if self.kind == "joint" else "frame"
@@ -283,7 +283,7 @@ def make_world(element: Element, version: tuple[int, int], source: Source) -> Sc
 
 
 def calc_pose_between(A: SdfFrame, B: SdfFrame) -> FloatArray:
-    """Return X_AB; exactly what is written where one of them is relative to the other."""
+    """Return X_AB; exactly the written pose if one of them is relative to the other."""
     if A is B:
         return IDENTITY
     if B.find_base() is A:
@@ -304,7 +304,7 @@ def _loop_error(what: str, path: dict[SdfFrame, None], start: SdfFrame) -> Parse
 
 
 def _invert(X_AB: FloatArray) -> FloatArray:
-    """Return X_BA. The pose need not be checked."""
+    """Return X_BA, without a check of the pose."""
     R_BA = X_AB[:3, :3].T
     X_BA = np.eye(4)
     X_BA[:3, :3] = R_BA

@@ -1,4 +1,4 @@
-"""Files that an SDF file includes: found in folders that are allowed, and within bounds."""
+"""Finds files that an SDF file includes, in the allowed folders and within bounds."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mbt.parsing.xml_tree import Document, Element
 
 __all__ = ["Includes"]
 
-#: How many files a description may include, one of them as often as it likes, and how deep.
+#: The most includes in a description, of the same file or others, and their greatest depth.
 MAX_FILES = 500
 MAX_DEPTH = 16
 
@@ -47,7 +47,7 @@ class Includes:
         Raises
         ------
         ParseError
-            When it includes itself, by way of `files`; when there are too many, or they are too deep.
+            When it includes itself through `files`; when there are too many files, or too deep ones.
         """
         self._count += 1
         if self._count > MAX_FILES:
@@ -68,12 +68,12 @@ class Includes:
         Raises
         ------
         ParseError
-            When the address is of another kind, or leads out of the folder in which it was found.
+            When the address is of an unsupported kind, or leads out of the folder in which it was found.
         """
         for folder, inside in self._list_places(include, address, _list_near(source)):
             try:
                 path = self._choose_file(_confine(folder / inside, folder), folder)
-            except (OSError, ValueError, RuntimeError) as error:  # The last of links that form a loop.
+            except (OSError, ValueError, RuntimeError) as error:  # RuntimeError: links that form a loop.
                 if isinstance(error, ParseError):
                     raise include.error(error.message, error.hint) from None
                 continue
@@ -85,7 +85,7 @@ class Includes:
         """Return the error of an include that is not found."""
         folders = [show_path(folder) for folder in [*self._folders[:5], *_list_near(source)]]
         searched = ", ".join(folders) or "no folder"
-        hint = "name the folder that holds it in package_paths"
+        hint = "add the folder that contains it to package_paths"
         return include.error(f"{quote_path(address)} was not found (searched: {searched})", hint)
 
     def _parse(self, source: Source, is_strict: bool) -> Element:
@@ -93,7 +93,7 @@ class Includes:
         return parse_xml(source.data, document, source.encoding)
 
     def _list_places(self, include: Element, address: str, near: list[Path]) -> Iterator[tuple[Path, str]]:
-        """Yield folders that must not be left, with a path inside that the address may mean."""
+        """Yield folders to which the file is confined, with a path inside to which the address may refer."""
         folders = [*self._folders, *near]
         if address.startswith(PACKAGE_SCHEMES):
             try:
@@ -105,16 +105,16 @@ class Includes:
         scheme = _SCHEME.match(address)
         if scheme is not None:
             raise include.error(
-                f"{quote_path(address)}: nothing is read from {scheme.group(1)} addresses",
+                f"{quote_path(address)}: {scheme.group(1)} addresses are not supported",
                 "include package://name/path, model://name or a path inside the folder of the file",
             )
         if Path(address).is_absolute():
-            raise include.error(f"{quote_path(address)} is an absolute path: expected one inside a folder")
+            raise include.error(f"{quote_path(address)} is an absolute path: expected a relative one")
         for folder in [*near, *self._folders]:
             yield folder, address
 
     def _choose_file(self, path: Path, folder: Path) -> Path | None:
-        """Return a file; of a folder the one that its ``model.config`` names."""
+        """Return a file; for a folder, the one that its ``model.config`` names."""
         if path.is_file():
             return path
         if not path.is_dir():
@@ -125,7 +125,7 @@ class Includes:
         return chosen if chosen.is_file() else None
 
     def _read_config(self, config: Path) -> str:
-        """Return the file that a ``model.config`` names; of several that with the highest version."""
+        """Return the file that a ``model.config`` names; of several, that of the highest version."""
         root = self._parse(read_source(config), False)
         found = [
             (read_version(element.take("version")), element.text) for element in root.take_children("sdf")
@@ -139,7 +139,7 @@ def _list_near(source: Source) -> list[Path]:
 
 
 def _confine(path: Path, folder: Path) -> Path:
-    """Return a path without links, which must not lead out of a folder."""
+    """Return a path with links resolved, which must not lead out of a folder."""
     resolved = path.resolve()
     if not resolved.is_relative_to(folder.resolve()):
         shown = f"{quote_path(path)} leads out of {quote_path(folder)}"

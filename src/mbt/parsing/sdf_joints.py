@@ -37,18 +37,18 @@ _KINDS = {
     "fixed": "weld",
     "gearbox": "gearbox",
 }
-# Those of <drake:joint>.
+# The types of <drake:joint>.
 _DRAKE_KINDS = {"curvilinear": "curvilinear", "planar": "planar"}
-# Of two axes: the largest cosine of a right angle, and the smallest sine between axes that differ.
+# For two axes: the largest cosine that counts as a right angle, and the smallest sine of distinct axes.
 _RIGHT_ANGLE = 1e-12
 _NO_ANGLE = 1e-6
 
 
 @dataclass
 class SdfJoint:
-    """A joint as read: its axes, and the joint of the description that is each of them.
+    """A joint as read: its axes, and for each the name of its joint in the description.
 
-    None of the latter stands for an axis that a joint holds together with another one.
+    A name is None if the axis shares a joint with the other axis.
     """
 
     element: Element
@@ -60,7 +60,7 @@ class SdfJoint:
 
 
 def take_ends(joint: Element) -> tuple[str, str]:
-    """Return what a joint names as its parent and child."""
+    """Return the names of the parent and child of a joint."""
     prefix = "drake:" if joint.tag == "drake:joint" else ""
     ends = []
     for role in ("parent", "child"):
@@ -74,7 +74,7 @@ def take_ends(joint: Element) -> tuple[str, str]:
 def read_joint(
     joint: Element, frame: SdfFrame, parent: str, model: ModelDescription, *, with_friction: bool
 ) -> SdfJoint:
-    """Read a joint into `model`, with its springs and motors. A gearbox makes no joint.
+    """Read a joint into `model`, with its springs and motors. A gearbox does not become a joint.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def read_joint(
     model : ModelDescription
         The description to fill.
     with_friction : bool
-        Whether friction is wanted in all computations.
+        Whether friction acts in all computations.
 
     Raises
     ------
@@ -109,7 +109,7 @@ def _take_kind(joint: Element) -> str:
     is_of_drake = joint.tag == "drake:joint"
     kinds = _DRAKE_KINDS if is_of_drake else _KINDS
     type_ = joint.take("type")
-    hint = f"a type of <{joint.tag}> is one of {', '.join(kinds)}"
+    hint = f"the types of <{joint.tag}> are {', '.join(kinds)}"
     if type_ is None:
         raise joint.missing("type", hint)
     if type_ not in kinds:
@@ -118,7 +118,7 @@ def _take_kind(joint: Element) -> str:
 
 
 class _JointReader:
-    """Reads one joint: its ends are known."""
+    """Reads one joint whose ends are known."""
 
     def __init__(
         self, joint: Element, frame: SdfFrame, parent: str, model: ModelDescription, with_friction: bool
@@ -134,7 +134,7 @@ class _JointReader:
         if self.parent is self.child:
             raise joint.error(f"it connects {quote(self.child.name)} to itself")
         if joint.tag == "drake:joint":
-            # It connects the frames that it names, wherever they are at first.
+            # It connects the frames that it names, wherever these are initially.
             F, M = frame.scope.find(parent, joint, "parent"), frame.find_base()
         else:
             F = M = frame
@@ -182,7 +182,7 @@ class _JointReader:
         return self._return(())
 
     def _dismiss_in_joint_of_drake(self) -> None:
-        """Warn of what a ``<joint>`` has, and a ``<drake:joint>`` has not."""
+        """Warn of elements that a ``<joint>`` has, but not a ``<drake:joint>``."""
         for tag in ("pose", "axis", "axis2"):
             child = self.joint.take_first(tag)
             if child is not None:
@@ -190,7 +190,7 @@ class _JointReader:
                 child.dismiss()
 
     def _make_universal(self, axes: tuple[Axis, Axis]) -> SdfJoint:
-        """Turn x and y of F and M to the axes."""
+        """Rotate F and M so that x and y are the axes."""
         made = self._make(self.frame.name, "universal", self.parent.name, self.child.name)
         a, b = axes[0].direction, axes[1].direction
         X_JF = np.eye(4)
@@ -201,7 +201,7 @@ class _JointReader:
         return self._return(axes, None, None)
 
     def _make_two_revolutes(self, axes: tuple[Axis, Axis]) -> SdfJoint:
-        """Make two joints of the axes, with a link without mass between them."""
+        """Make a joint of each axis, with a massless link between them."""
         name = self.frame.name
         cross, other = self._find_free_name("cross"), self._find_free_name("axis2")
         self.model.links.append(LinkDescription(cross, SpatialInertia.zero(), self.joint.line))
@@ -260,7 +260,7 @@ class _JointReader:
 
 
 def _read_damping_of_ball(joint: Element) -> float:
-    """Return the only thing of an axis that a ball joint has."""
+    """Return the damping, the only property of an axis that a ball joint has."""
     axis = joint.take_first("axis")
     dynamics = None if axis is None else axis.take_first("dynamics")
     damping = 0.0 if dynamics is None else take_number(dynamics, "damping", 0.0)
@@ -270,7 +270,7 @@ def _read_damping_of_ball(joint: Element) -> float:
 
 
 def _read_screw_pitch(joint: Element) -> float:
-    """Return the metres per turn; older files give radians per metre, with the other sign."""
+    """Return the metres per turn; older files give radians per metre, with the opposite sign."""
     old = take_number(joint, "thread_pitch", math.nan)
     if any(child.tag == "screw_thread_pitch" for child in joint.children) or math.isnan(old):
         return take_number(joint, "screw_thread_pitch", 1.0)

@@ -1,4 +1,4 @@
-"""SDF links: mass properties, given or those of the shapes, and shapes."""
+"""SDF links: mass properties, given or computed from the shapes, and shapes."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from mbt.parsing.xml_tree import Element
 
 __all__ = ["read_link"]
 
-# That of a link without <inertial>.
+# The mass properties of a link without <inertial>.
 _UNIT = SpatialInertia(1.0, [0.0, 0.0, 0.0], np.eye(3))
-# Elements that change the motion in a simulator, and that no rigid body has.
+# Elements that change the motion in a simulator, but that a rigid body cannot have.
 _MISSED = ("velocity_decay", "kinematic")
 
 

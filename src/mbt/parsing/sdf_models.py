@@ -1,4 +1,4 @@
-"""SDF models and worlds: what they hold, with the names of everything and the files that they include."""
+"""SDF models and worlds: declares their contents under their names, and reads the files that they include."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["ModelWalker", "PendingJoint"]
 
 
 class PendingJoint(NamedTuple):
-    """A joint that is declared, and still to be read."""
+    """A joint that is declared but not yet read."""
 
     element: Element
     frame: SdfFrame
@@ -33,7 +33,7 @@ class PendingJoint(NamedTuple):
 
 
 class _Placement(NamedTuple):
-    """What an ``<include>`` says in place of the model that it includes; None where it says nothing."""
+    """The elements of an ``<include>`` that override those of the included model; None if absent."""
 
     name: str | None = None
     pose: Pose | None = None
@@ -53,13 +53,13 @@ class ModelWalker:
     links, frames : list of SdfFrame
         All links and named frames.
     robot_links : list of SdfFrame
-        Links of included robots in URDF, which are in the model already, with everything on them.
+        Links of included URDF robots, which are already in the model, with everything on them.
     joints : list of PendingJoint
         All joints but those of static models.
     elements : list of (Element, Scope)
-        Springs, bushings and balls, with the model in which each stands.
+        Springs, bushings and balls, each with the scope of its model.
     filter_groups : list of (list of Element, Scope)
-        Groups of links that shall not touch, of each model that has some.
+        Groups of links that shall not touch, for each model that has some.
     documents : list of Element
         The roots of the included documents.
     """
@@ -85,7 +85,7 @@ class ModelWalker:
         self._declare_joints(element, world)
 
     def walk_alone(self, element: Element, world: Scope) -> str | None:
-        """Declare the only model, or the include of it, without a prefix; return its name if there is one."""
+        """Declare the only model, or its include, without a prefix; return its name if there is one."""
         element.is_read = True
         if element.tag == "include":
             return self._include(element, world, is_alone=True)
@@ -106,7 +106,7 @@ class ModelWalker:
             error = self._includes.criticize_missing(include, address, outer.source)
             if outer.frame.scope is not None:
                 raise error
-            # Most of what worlds include is a ground, or light.
+            # Most worlds include only a ground or lights.
             include.repair(error.message, f"left out; {error.hint}")
             include.dismiss()
             return None
@@ -155,7 +155,7 @@ class ModelWalker:
         *,
         is_alone: bool = False,
     ) -> str:
-        """Declare a model, whose document has a version and files, in an outer scope. Return its name."""
+        """Declare a model in an outer scope, with the version and files of its document. Return its name."""
         name = placement.name or element.require_name()
         if outer.depth >= MAX_NESTING:
             raise element.error(f"models are nested deeper than {MAX_NESTING} levels")
@@ -187,7 +187,7 @@ class ModelWalker:
         pose, written = take_pose(element), element.take("placement_frame")
         canonical_link = element.take("canonical_link") or None
         if placement.is_merged and canonical_link is None:
-            # Its names are among those of the model that it is merged into.
+            # Its names join those of the model into which it is merged.
             links = [child for child in element.children if child.tag == "link"]
             canonical_link = links[0].peek("name") if links else None
         return SdfFrame(
@@ -209,7 +209,7 @@ class ModelWalker:
         return is_static
 
     def _declare(self, frame: SdfFrame, name: str, scope: Scope) -> None:
-        """Declare a link, frame or joint. Its name in the description must be its own too."""
+        """Declare a link, frame or joint. Its name in the description must be unique, too."""
         scope.declare(frame, name)
         other = self._declared.setdefault((frame.kind, frame.name), frame)
         if other is not frame:
@@ -220,7 +220,7 @@ class ModelWalker:
         for link in element.take_children("link"):
             name = link.require_name()
             if name == WORLD:
-                link.repair("a link of this name is World", "it is World, and what it holds has no effect")
+                link.repair("a link of this name is World", "it is World, and its content has no effect")
                 link.dismiss()
                 continue
             frame = SdfFrame("link", scope.prefix + name, link, scope, take_pose(link))

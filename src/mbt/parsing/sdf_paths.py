@@ -1,4 +1,4 @@
-"""Paths of curvilinear joints in the SDF of Drake: numbers are texts of elements."""
+"""Paths of curvilinear joints in Drake's SDF, where numbers are texts of elements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""URDF that an SDF file includes: a model inside, whose links, joints and frames the file may name."""
+"""URDF that an SDF file includes: an inner model, whose links, joints and frames the file may name."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def declare_robot(
 ) -> list[SdfFrame]:
     """Declare the parts of a robot that SDF may name, and return its links.
 
-    A link stands where its joint has it in the zero configuration, a root in the frame of the model. Of a
-    link, a joint and a frame of one name, which URDF allows, SDF can name the first.
+    A link has its pose in the zero configuration, a root that of the frame of the model. If a link, a joint
+    and a frame have the same name, which URDF allows, the name refers to the first of these in SDF.
 
     Parameters
     ----------
@@ -30,9 +30,9 @@ def declare_robot(
     root : Element
         The ``<robot>``.
     scope : Scope
-        That of the model.
+        The scope of the model.
     declare : callable
-        Declares a frame by a name in a scope.
+        Declares a frame under a name in a scope.
     """
     inboard = {joint.child: joint for joint in robot.joints}
     links = []

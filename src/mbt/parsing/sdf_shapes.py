@@ -1,4 +1,4 @@
-"""Shapes of SDF: what ``<visual>`` and ``<collision>`` hold."""
+"""Shapes of SDF, in ``<visual>`` and ``<collision>``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mbt.tree.surface import Surface
 
 __all__ = ["calc_pose_on_link", "read_shapes"]
 
-# Kinds that SDF has, and a shape does not.
+# Kinds that SDF has, but `Shape` does not.
 _UNKNOWN = ("cone", "heightmap", "image", "polyline", "empty")
 
 
@@ -44,7 +44,7 @@ def read_shapes(link: Element, tag: str, frame: SdfFrame, report: ParseReport) -
         try:
             shape = _read_shape(element, frame, report)
         except MbtError as error:
-            element.repair(f"it makes no shape: {error.args[0]}", "left out")
+            element.repair(f"it is not a valid shape: {error.args[0]}", "left out")
             element.dismiss()
             continue
         if shape is not None:
@@ -53,7 +53,7 @@ def read_shapes(link: Element, tag: str, frame: SdfFrame, report: ParseReport) -
 
 
 def calc_pose_on_link(element: Element, frame: SdfFrame) -> FloatArray:
-    """Return the pose on a link of an element inside it."""
+    """Return the pose, on its link, of an element inside a link."""
     pose = take_pose(element)
     if pose.relative_to is None:
         return pose.X
@@ -91,7 +91,7 @@ def _read_shape(element: Element, frame: SdfFrame, report: ParseReport) -> Shape
     elif tag == "plane":
         X_BG = _turn_to_normal(kind, X_BG)
     else:
-        raise kind.error("this kind is not known")
+        raise kind.error("unknown kind of geometry")
     return Shape(tag, size, X_BG, name=name, color=color, surface=surface)
 
 
@@ -125,7 +125,7 @@ def _read_mesh(
 
 
 def _read_surface(element: Element) -> Surface | None:
-    """Return the friction of ODE, which is 1 where the file has an element for it without a number."""
+    """Return the friction of ODE, which is 1 if its element has no number."""
     for tag in ("surface", "friction", "ode"):
         inner = element.take_first(tag)
         if inner is None:
@@ -143,6 +143,6 @@ def _read_color(element: Element) -> tuple[float, ...] | None:
     count = len(diffuse.text.split())
     numbers = read_numbers(diffuse, 3 if count == 3 else 4)
     if not all(0.0 <= part <= 1.0 for part in numbers):
-        diffuse.repair(f"{quote(diffuse.text)}: the parts of a colour are from 0 to 1", "no colour is taken")
+        diffuse.repair(f"{quote(diffuse.text)}: expected numbers from 0 to 1", "it has no colour")
         return None
     return (*numbers, 1.0)[:4]

@@ -1,4 +1,4 @@
-"""Numbers, flags and poses written as the text of an SDF element."""
+"""Reads numbers, flags and poses in the texts of SDF elements."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ __all__ = [
     "take_vector",
 ]
 
-#: From this on a limit is none.
+#: A limit of this size or larger means none.
 _NO_LIMIT = 1e16
-#: No coordinate is larger [m]: so sums and products of them are finite.
+#: The largest coordinate [m], so that sums and products are finite.
 _MAX_LENGTH = 1e100
 
 
 class Pose(NamedTuple):
-    """A pose X, shape (4, 4), and the name of the frame to which it is relative, where it says so."""
+    """A pose X, shape (4, 4), and the name of the frame to which it is relative, if given."""
 
     X: FloatArray
     relative_to: str | None = None
@@ -41,24 +41,24 @@ NO_POSE = Pose(IDENTITY)
 
 
 def take_text(parent: Element, tag: str) -> str | None:
-    """Return the text of a child, or None where there is no such child, or no text."""
+    """Return the text of a child, or None if there is no such child or no text."""
     child = parent.take_first(tag)
     return (child.text or None) if child is not None else None
 
 
 def take_number(parent: Element, tag: str, default: float) -> float:
-    """Return the number that a child holds; `default` without a child, or without a text."""
+    """Return the number that a child holds; `default` without a child or without text."""
     child = parent.take_first(tag)
     return default if child is None else read_number(child, default)
 
 
 def read_number(element: Element, default: float) -> float:
-    """Return the number that an element holds, or `default` without a text."""
+    """Return the number that an element holds, or `default` without text."""
     return read_numbers(element, 1)[0] if element.text_parts else default
 
 
 def take_limit(parent: Element, tag: str) -> float | None:
-    """Return the limit that a child holds; None where there is none, or where it is huge."""
+    """Return the limit that a child holds; None if there is none or if it is huge."""
     child = parent.take_first(tag)
     if child is None or not child.text_parts or child.text.lower().lstrip("+-") in ("inf", "infinity"):
         return None
@@ -67,7 +67,7 @@ def take_limit(parent: Element, tag: str) -> float | None:
 
 
 def take_vector(parent: Element, tag: str, default: list[float]) -> list[float]:
-    """Return as many numbers as `default` has, from a child; `default` without one."""
+    """Return the numbers in a child, of the same count as in `default`; `default` without a child."""
     child = parent.take_first(tag)
     return read_numbers(child, len(default)) if child is not None and child.text_parts else default
 
@@ -79,12 +79,12 @@ def take_flag(parent: Element, tag: str) -> bool:
         return False
     flag = read_flag(text)
     if flag is None:
-        parent.repair(f"its <{tag}> {quote(text)} is neither true nor false", "false is taken")
+        parent.repair(f"its <{tag}> {quote(text)} is neither true nor false", "read as false")
     return bool(flag)
 
 
 def read_flag(text: str) -> bool | None:
-    """Return the flag in a text, or None where it is not one."""
+    """Return the flag in a text, or None if it is not a flag."""
     return {"true": True, "1": True, "false": False, "0": False}.get(text.strip().lower())
 
 
@@ -95,7 +95,7 @@ def take_pose(parent: Element) -> Pose:
 
 
 def read_pose(element: Element) -> Pose:
-    """Return the pose that an element holds: position, and angles [rad, or degrees] or a quaternion x y z w.
+    """Return the pose in an element: position, and angles [rad, or degrees] or a quaternion x y z w.
 
     Raises
     ------
@@ -105,7 +105,7 @@ def read_pose(element: Element) -> Pose:
     relative_to = None
     rotation_format, in_degrees = "euler_rpy", False
     if element.attributes:
-        # Until version 1.6 the attribute was called frame.
+        # Up to version 1.6 the attribute was called frame.
         relative_to = element.take("relative_to") or element.take("frame") or None
         rotation_format = element.take("rotation_format") or rotation_format
         degrees = element.take("degrees") or "false"

@@ -14,7 +14,7 @@ _VERSION = re.compile(r"([0-9]{1,3})\.([0-9]{1,3})(?:\.[0-9]+)*")
 
 
 def read_version(text: str | None) -> tuple[int, int] | None:
-    """Return the version that a text is, or None."""
+    """Return the version in a text, or None."""
     match = _VERSION.fullmatch((text or "").strip())
     return None if match is None else (int(match.group(1)), int(match.group(2)))
 
@@ -37,5 +37,5 @@ def take_version(root: Element) -> tuple[int, int]:
     if version < OLDEST:
         raise root.error(f"its version is {text}", "SDF is read from version 1.4 on: convert it first")
     if version > NEWEST:
-        root.repair(f"its version is {text}, which is not known", f"read as SDF {newest}")
+        root.repair(f"its version {text} is not known", f"read as SDF {newest}")
     return version

@@ -16,7 +16,7 @@ from mbt.parsing.xml_reader import MAX_BYTES
 __all__ = ["Source", "read_source"]
 
 _ADDRESS = re.compile(r"\s*[A-Za-z][A-Za-z0-9+.-]*://")
-# How files begin that hold a description in packed form.
+# First bytes of files that hold a description in packed form.
 _PACKED = {b"\x1f\x8b": "gzip", b"PK\x03\x04": "zip", b"BZh": "bzip2", b"\xfd7zXZ": "xz"}
 
 
@@ -29,9 +29,9 @@ class Source:
     data : bytes
         The XML document.
     file : str
-        Its name in messages: the path, or ``<text>``.
+        The name of the source in messages: the path, or ``<text>``.
     stem : str
-        A name for a model that has none.
+        The name for a model that has none.
     encoding : str or None
         The encoding where it is known for certain.
     folder : str or None
@@ -52,20 +52,20 @@ def read_source(source: object, package_paths: object = (), name: str = "source"
     ----------
     source : str, path or bytes
         Text that begins with ``<`` or ``{`` is the XML or JSON itself; any other text is a path.
-        ``package://name/path`` is looked for in packages. Bytes are the document. A `Source` is returned as
-        it is.
+        ``package://name/path`` is looked up in packages. Bytes are the document. A `Source` is returned
+        unchanged.
     package_paths : sequence of paths
-        Folders of packages, or folders that contain such folders. Folders from environment variables come
-        after them: see `mbt.parsing.packages`.
+        Package folders, or folders that contain them. Folders from environment variables come after these:
+        see `mbt.parsing.packages`.
     name : str
-        Name of the argument that `source` is, for messages.
+        Name of the argument `source` in messages.
 
     Raises
     ------
     ArgumentTypeError
         When `source` is of another type.
     ParseError
-        When there is no such file, or it cannot be read.
+        When the file does not exist or cannot be read.
     """
     if isinstance(source, (bytes, bytearray, memoryview)):
         source = Source(bytes(source), "<bytes>", "model")
@@ -73,7 +73,7 @@ def read_source(source: object, package_paths: object = (), name: str = "source"
         return _check_packing(source)
     folders = as_folders(package_paths)
     if isinstance(source, str):
-        # A byte order mark may come first, where the text was read from a file.
+        # A byte order mark may come first, if the text was read from a file.
         text = source.lstrip("\ufeff \t\r\n")
         if text.startswith(("<", "{")):
             return _read_text(text, source)
@@ -96,8 +96,8 @@ def _check_packing(source: Source) -> Source:
 
 
 def _read_text(text: str, source: str) -> Source:
-    # The lines in front stay, so that line numbers are the caller's. A declaration could not come after them,
-    # and it says nothing: the encoding of a string is known.
+    # Blank lines in front stay, so that line numbers are the caller's. The declaration goes: XML allows
+    # nothing in front of it, and it is useless, as the encoding of a string is known.
     in_front = source[: len(source) - len(text)]
     declaration = XML_DECLARATION.match(text)
     if declaration is not None:
@@ -108,7 +108,7 @@ def _read_text(text: str, source: str) -> Source:
     except UnicodeEncodeError:
         lone = next(i for i, character in enumerate(source) if "\ud800" <= character <= "\udfff")
         line = source.count("\n", 0, lone) + 1
-        raise ParseError("the text holds half of a surrogate pair", file="<text>", line=line) from None
+        raise ParseError("the text contains an unpaired surrogate", file="<text>", line=line) from None
     return Source(data, "<text>", "model", "utf-8")
 
 
@@ -117,10 +117,10 @@ def _checked_path(text: str) -> str:
         raise ParseError("the source is empty: expected a path, or text that begins with '<' or '{'")
     if "\n" in text or "\0" in text:
         raise ParseError(
-            f"{quote(text)} is neither a path nor text of XML or JSON, which begins with '<' or '{{'"
+            f"{quote(text)} is neither a path nor XML or JSON text, which begins with '<' or '{{'"
         )
     if _ADDRESS.match(text):
-        raise ParseError(f"{quote(text)} is an address: nothing is fetched", hint="pass the path of a file")
+        raise ParseError(f"{quote(text)} is a URL: nothing is downloaded", hint="pass the path of a file")
     return text
 
 
@@ -133,7 +133,7 @@ def _read_file(path: Path) -> Source:
         if not stat.S_ISREG(status.st_mode):
             raise ParseError("this is not a regular file", file=file)
         with open(path, "rb") as stream:
-            # Memory is taken for as much as is asked for. Some files are longer than they say.
+            # read(n) allocates n bytes at once. Some files are longer than their reported size.
             data = stream.read(min(status.st_size, MAX_BYTES) + 1)
             if len(data) > status.st_size:
                 data += stream.read(MAX_BYTES + 1 - len(data))
@@ -145,7 +145,7 @@ def _read_file(path: Path) -> Source:
         reason = getattr(error, "strerror", None) or error
         raise ParseError(f"the file cannot be read: {reason}", file=file) from None
     if len(data) > MAX_BYTES:
-        raise ParseError(f"the file is larger than a description may be ({MAX_BYTES} bytes)", file=file)
+        raise ParseError(f"the file is larger than the limit of {MAX_BYTES} bytes", file=file)
     folder = os.path.dirname(os.path.abspath(path))
     return _check_packing(Source(data, file, path.stem or "model", folder=folder))
 

@@ -1,4 +1,4 @@
-"""What connects to what: a description must be a forest, and its parts are put into depth-first order."""
+"""How links connect: checks that a description is a forest, and puts its parts into depth-first order."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ __all__ = ["check_structure", "find_massless_joints", "free_from_world", "order_
 def check_structure(model: ModelDescription, hint: str | None = None) -> None:
     """Check that links and joints form a forest.
 
-    Linear in the number of links, without recursion. `hint` is the advice where a link does not exist;
-    otherwise it is the nearest name.
+    Linear in the number of links, without recursion. `hint` is the advice where a link does not exist; the
+    default suggests the nearest name.
 
     Raises
     ------
@@ -68,8 +68,8 @@ def free_from_world(model: ModelDescription) -> None:
 def order_depth_first(model: ModelDescription) -> None:
     """Put links, joints and actuators into the order of the velocities, and find the roots.
 
-    The order is that in which a finalized tree numbers them: depth first, first what connects to World, then
-    from each root; children in the order of the file. Fills ``model.roots`` and ``joint.is_reversed``.
+    The order is that in which a finalized tree numbers them: depth first, starting with what connects to
+    World, then from each root; children in file order. Fills ``model.roots`` and ``joint.is_reversed``.
     """
     joints_of: dict[str, list[JointDescription]] = {WORLD: []}
     for link in model.links:
@@ -81,7 +81,7 @@ def order_depth_first(model: ModelDescription) -> None:
     inner = {joint.child for joint in model.joints if joint.parent not in model.twins} | model.twins
     ordered: list[JointDescription] = []
     reached: dict[str, None] = {}
-    # A link that was freed is a root also where it has a parent.
+    # A link that was freed is a root even where it has a parent.
     freed = [name for name in model.freed if name in inner]
     for start in (WORLD, *freed, *(name for name in links if name not in inner)):
         if start in reached:
@@ -106,10 +106,10 @@ def order_depth_first(model: ModelDescription) -> None:
 
 
 def find_massless_joints(model: ModelDescription) -> list[JointDescription]:
-    """Return the joints of an ordered model that move no mass, or turn no inertia."""
+    """Return the joints of an ordered model that move no mass or rotate no inertia."""
     masses = {link.name: link.mass for link in model.links}
     moments = {link.name: link.moment for link in model.links}
-    masses[WORLD] = moments[WORLD] = math.inf  # What carries World is not free to move.
+    masses[WORLD] = moments[WORLD] = math.inf  # A link that carries World is not free to move.
     has_rotor = {a.joint for a in model.actuators if a.rotor_inertia != 0.0 and a.gear_ratio != 0.0}
     found = []
     for joint in reversed(model.joints):
@@ -154,9 +154,9 @@ def _loop_error(model: ModelDescription, parent_joint: dict[str, JointDescriptio
 
 
 def _nearest(link: str, links: set[str]) -> str | None:
-    import difflib  # Only when something is wrong already.
+    import difflib  # Only needed for an error.
 
-    # Comparing takes the product of the lengths.
+    # Comparing takes a time proportional to the product of the lengths.
     is_small = len(link) <= 200 and len(links) < 10_000
     nearest = difflib.get_close_matches(link, sorted(links), n=1) if is_small else []
     return f"did you mean {quote(nearest[0])}?" if nearest else None

@@ -1,4 +1,4 @@
-"""URDF: an XML document to the description of a robot."""
+"""URDF: turns an XML document into the description of a robot."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def read_urdf(root: Element, report: ParseReport, options: ReadOptions) -> Model
     root : Element
         The ``<robot>``.
     report : ParseReport
-        Where to tell what was ignored or repaired.
+        The report, which lists ignored and repaired content.
     options : ReadOptions
-        What the caller asks for.
+        The options of the caller.
 
     Raises
     ------
@@ -58,7 +58,7 @@ def read_urdf(root: Element, report: ParseReport, options: ReadOptions) -> Model
 
 
 def read_urdf_parts(root: Element, report: ParseReport, options: ReadOptions) -> ModelDescription:
-    """Read a URDF document, in its order, for a model that may become part of another one.
+    """Read a URDF document, in file order, for a model that may become part of another one.
 
     Raises
     ------
@@ -100,7 +100,7 @@ def read_urdf_parts(root: Element, report: ParseReport, options: ReadOptions) ->
 
 
 def _is_switched_off(element: Element, report: ParseReport) -> bool:
-    """Return whether ``drake_ignore`` takes a link or joint out. World stays World."""
+    """Return whether ``drake_ignore`` removes a link or joint. World always stays."""
     if element.peek("drake_ignore") != "true":
         return False
     if element.tag == "link" and element.peek("name") == WORLD:
@@ -118,7 +118,7 @@ def _check_names(elements: list[Element]) -> None:
         if first is not element:
             raise element.error(f"there is a {first.tag} of this name already, in line {first.line}")
         if "${" in name or "$(" in name:
-            element.repair("its name is a macro that xacro would expand", "taken as it is")
+            element.repair("its name is a macro that xacro would expand", "read as it is")
 
 
 def _read_frames(root: Element, model: ModelDescription) -> None:
@@ -138,12 +138,12 @@ def _read_frames(root: Element, model: ModelDescription) -> None:
 
 
 def _report_roots(root: Element, model: ModelDescription, options: ReadOptions) -> None:
-    """Warn of parts that no joint connects, and of a base that the file does not leave to choice."""
+    """Warn of parts that no joint connects, and of a base that the options cannot free."""
     roots = [quote(name, limit=30) for name in model.roots]
     on_world = [joint for joint in model.joints if WORLD in (joint.parent, joint.child)]
     if on_world:
         roots.insert(0, "World")
-    # What the caller frees from World has been told.
+    # A warning names the links that the caller frees from World already.
     if len(roots) > 1 and len(model.freed) < len(model.roots):
         shown = ", ".join(roots[:10]) + (" ..." if len(roots) > 10 else "")
         fate = "left free" if options.base == "floating" else "welded to World, or to what it is mounted on"

@@ -14,12 +14,12 @@ from mbt.parsing.xml_tree import Element
 __all__ = ["UrdfElementReader"]
 
 
-# The types of a loop joint, and what they are called in a description.
+# The types of a loop joint, and the kinds of joint in a description.
 _LOOP_KINDS = {"continuous": "revolute", "revolute": "revolute", "ball": "ball", "fixed": "weld"}
 
 
 class UrdfElementReader(DrakeElementReader):
-    """Reads those of a robot whose links and frames are known."""
+    """Reads the elements of a robot whose links and frames are known."""
 
     def __init__(self, model: ModelDescription) -> None:
         super().__init__(model)
@@ -39,7 +39,7 @@ class UrdfElementReader(DrakeElementReader):
         kind = _LOOP_KINDS.get(type_)
         if kind is None:
             known = ", ".join(_LOOP_KINDS)
-            element.repair(f"its type {quote(type_)} is none of {known}", "left out, so the loop is open")
+            element.repair(f"its type {quote(type_)} is not one of {known}", "left out, so the loop is open")
             element.dismiss()
             return
         ends = [element.require_first(f"link{i}") for i in (1, 2)]

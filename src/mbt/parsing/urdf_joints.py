@@ -29,7 +29,7 @@ _JOINT_KINDS = {
 _ACCELERATION = "drake:acceleration"
 _LIMITS = ("lower", "upper", "velocity", "effort")
 _LARGEST = sys.float_info.max
-# What is read inside, by the kind; of others their ends.
+# The elements that are read inside each kind of joint; of other kinds, only the ends.
 _ENDS = frozenset(("parent", "child", "origin"))
 _MOTION = _ENDS | {"dynamics", "limit"}
 _PARTS = {
@@ -41,7 +41,7 @@ _PARTS = {
     "ball": _ENDS | {"dynamics"},
     "universal": _ENDS | {"dynamics"},
 }
-# Those of <drake:joint>.
+# The types of <drake:joint>.
 _DRAKE_JOINT_KINDS = {
     "ball": "ball",
     "curvilinear": "curvilinear",
@@ -86,7 +86,7 @@ def _read_motion(
     description: JointDescription,
     with_friction: bool,
 ) -> None:
-    """Read what belongs to one degree of freedom."""
+    """Read the properties of one degree of freedom."""
     dynamics = parts.get("dynamics")
     description.damping = _read_damping(joint, dynamics, 1)
     description.friction = _read_friction(joint, dynamics, with_friction)
@@ -102,7 +102,7 @@ def _read_motion(
 
 
 def _read_plane(joint: Element, parts: dict[str, Element], description: JointDescription) -> None:
-    """Turn z of F, and of M, to the normal of the plane: the axis."""
+    """Rotate F and M so that z is the normal of the plane, which the axis gives."""
     description.damping = _read_damping(joint, parts.get("dynamics"), 3)
     X_FJ = np.eye(4)
     X_FJ[:3, :3] = calc_rotation_from_z(normalize_axis(read_axis(joint), "axis"))
@@ -117,7 +117,7 @@ def _take_type(joint: Element) -> str:
     type_ = joint.take("type")
     if type_ in kinds:
         return type_
-    hint = f"a type of <{joint.tag}> is one of {', '.join(kinds)}"
+    hint = f"the types of <{joint.tag}> are {', '.join(kinds)}"
     if type_ in other_kinds:
         hint = f'write <{other_tag} type="{type_}">; {hint}'
     if type_ is None:
@@ -126,7 +126,7 @@ def _take_type(joint: Element) -> str:
 
 
 def read_axis(joint: Element) -> list[float]:
-    """Return the axis of a joint: x unless the file says otherwise."""
+    """Return the axis of a joint; the default is x."""
     element = joint.take_first("axis")
     axis = [1.0, 0.0, 0.0] if element is None else take_numbers(element, "xyz", 3)
     if not any(axis):
@@ -143,7 +143,7 @@ def _read_limits(joint: Element, limit: Element | None, type_: str) -> JointLimi
     lower, upper, velocity, effort = _take_limits(limit)
     if is_limited and (lower is None or upper is None):
         missing = " and ".join(name for name, value in (("lower", lower), ("upper", upper)) if value is None)
-        joint.repair(f"it is {type_} without {missing} in its <limit>", "no such limit is taken", at=limit)
+        joint.repair(f"it is {type_} without {missing} in its <limit>", "it has no such limit", at=limit)
     if type_ == "continuous":
         lower = upper = None
     elif lower is not None and upper is not None and lower > upper:
@@ -162,7 +162,7 @@ def _read_limits(joint: Element, limit: Element | None, type_: str) -> JointLimi
 
 
 def _take_limits(limit: Element) -> tuple[float | None, float | None, float, float]:
-    """Return the lower and upper limit, those of velocity and effort."""
+    """Return the lower and upper position limits, and the limits of velocity and effort."""
     numbers = take_each_number(limit, _LIMITS)
     if numbers is not None:
         lower, upper, velocity, effort = numbers
@@ -176,21 +176,21 @@ def _take_limits(limit: Element) -> tuple[float | None, float | None, float, flo
 
 
 def _check_magnitude(joint: Element, limit: Element, name: str, magnitude: float) -> float:
-    """Return a limit both ways; there is none where a negative number says so, as in SDF."""
+    """Return a symmetric limit. A negative number means none, as in SDF, with a warning."""
     if magnitude < 0.0:
         fault = f"{name} = {magnitude:g}: a limit of {name} cannot be negative"
-        joint.repair(fault, "no such limit is taken", at=limit)
+        joint.repair(fault, "it has no such limit", at=limit)
         return math.inf
     return magnitude if magnitude < _LARGEST else math.inf
 
 
 def _without_largest(limit: float) -> float:
-    """Return a limit, infinite where it is the largest float: what other parsers want for none."""
+    """Return a limit, infinite if it is the largest float, which other parsers require for no limit."""
     return limit if abs(limit) < _LARGEST else math.copysign(math.inf, limit)
 
 
 def _read_damping(joint: Element, dynamics: Element | None, size: int) -> tuple[float, ...]:
-    """Return `size` numbers. Where several are wanted, one stands for all of them."""
+    """Return `size` numbers; a single number in the file stands for all of them."""
     if dynamics is None or dynamics.peek("damping") is None:
         return (0.0,) * size
     if size > 1 and len(dynamics.attributes["damping"].split()) == size:

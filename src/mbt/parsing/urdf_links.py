@@ -21,12 +21,12 @@ _MASSLESS = SpatialInertia.zero()
 def read_link(link: Element, model: ModelDescription, colors: Colors) -> None:
     """Read a link into ``model.links``; one named ``world`` is World and has no mass properties.
 
-    `colors` are those of materials, to which the link adds its own.
+    `colors` are the colours of materials, to which the link adds its own.
 
     Raises
     ------
     ParseError
-        When its mass is negative, or a part of its inertia is missing, not a number or out of bounds.
+        When its mass is negative, or a part of its inertia is missing, not a number or too large.
     """
     name = link.require_name()
     inertial = link.take_parts(_LINK_PARTS).get("inertial")
@@ -46,7 +46,7 @@ def read_link(link: Element, model: ModelDescription, colors: Colors) -> None:
 def _read_inertial(
     link: Element, inertial: Element, model: ModelDescription
 ) -> tuple[float, SpatialInertia, float]:
-    """Return the mass, the mass properties and a moment as `LinkDescription` has them."""
+    """Return the mass, the mass properties and the moment of a `LinkDescription`."""
     parts = inertial.take_parts(_INERTIAL_PARTS)
     written, inertia = parts.get("mass"), parts.get("inertia")
     if written is None:
@@ -63,7 +63,7 @@ def _read_inertial(
         raise link.error(f"mass = {mass:g}: a mass cannot be negative")
     if inertia is None:
         if mass > 0.0:
-            link.repair("it has a mass without <inertia>", "a point mass is taken", at=inertial)
+            link.repair("it has a mass without <inertia>", "read as a point mass", at=inertial)
         I_SScm_I: Moments = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     else:
         I_SScm_I = _read_moments(inertia)
@@ -78,6 +78,6 @@ def _read_moments(inertia: Element) -> Moments:
     xx, yy, zz = take_number(inertia, "ixx"), take_number(inertia, "iyy"), take_number(inertia, "izz")
     missing = [product for product in _PRODUCTS if product not in inertia.attributes]
     if missing:
-        inertia.repair(f"it is without {', '.join(missing)}", "zero is taken")
+        inertia.repair(f"it has no {', '.join(missing)}", "zero is used")
     xy, xz, yz = [take_number(inertia, product, 0.0) for product in _PRODUCTS]
     return xx, yy, zz, xy, xz, yz

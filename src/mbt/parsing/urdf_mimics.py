@@ -20,7 +20,7 @@ def read_mimics(joints: list[Element], model: ModelDescription) -> None:
 
 
 def read_mimic(joint: Element, mimic: Element, name: str, couplings: Couplings) -> None:
-    """Couple the joint of a `name` as the attributes of `mimic` say."""
+    """Couple the joint with this `name` as the attributes of `mimic` define."""
     master = mimic.require_name("joint")
     multiplier, offset = take_number(mimic, "multiplier", 1.0), take_number(mimic, "offset", 0.0)
     couplings.add(joint, mimic, name, master, multiplier, offset)

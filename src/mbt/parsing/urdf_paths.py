@@ -1,4 +1,4 @@
-"""Paths of curvilinear joints in the URDF of Drake: numbers are attributes."""
+"""Paths of curvilinear joints in Drake's URDF, where numbers are attributes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""URDF shapes: what links look like and would touch. Nothing is computed with them, and no mesh is opened."""
+"""URDF shapes: the looks and the collision shapes of links. No mesh is opened."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Colors = dict[str, Color]
 
 _PARTS = frozenset(("geometry", "origin"))
 _UNSCALED = (1.0, 1.0, 1.0)
-# The kinds by the tags of URDF, and of Drake.
+# The kinds by the tags of URDF, and by those of Drake.
 _KINDS = {
     "mesh": "mesh",
     "box": "box",
@@ -28,7 +28,7 @@ _KINDS = {
     "ellipsoid": "ellipsoid",
     "drake:ellipsoid": "ellipsoid",
 }
-# The attributes that hold the numbers of a kind, one each.
+# The attributes that hold the numbers of a kind, one in each.
 _ATTRIBUTES = {
     "cylinder": ("radius", "length"),
     "sphere": ("radius",),
@@ -38,7 +38,7 @@ _ATTRIBUTES = {
 
 
 def read_colors(root: Element) -> Colors:
-    """Return the colours of the materials that a robot defines for all of its links."""
+    """Return the colours of the materials that a robot defines for all its links."""
     colors: Colors = {}
     for material in root.take_children("material"):
         _read_color(material, colors)
@@ -50,8 +50,8 @@ def read_shapes(
 ) -> tuple[tuple[Shape, ...], tuple[Shape, ...]]:
     """Return the shapes of ``<visual>`` and of ``<collision>`` elements of a link.
 
-    A material that a visual defines is added to `colors`. A shape with a number that is none is left out with
-    a warning.
+    A material that a visual defines is added to `colors`. A shape with an invalid number is left out with a
+    warning.
 
     Raises
     ------
@@ -80,7 +80,7 @@ def read_shapes(
 def _read_shape(
     link: Element, element: Element, color: Color | None, model: ModelDescription
 ) -> Shape | None:
-    """Return the shape of a visual or collision; None where it has none that can be read."""
+    """Return the shape of a visual or collision; None if it has none that can be read."""
     parts = element.take_parts(_PARTS)
     found = _find_geometry(element, parts.get("geometry"))
     if isinstance(found, str):
@@ -104,7 +104,7 @@ def _read_shape(
 
 
 def _find_geometry(element: Element, geometry: Element | None) -> Element | str:
-    """Return what says the kind of a shape, or what to report where nothing does."""
+    """Return the element that gives the kind of a shape, or the path to report if there is none."""
     if geometry is None or not geometry.children:
         return f"link/{element.tag} without geometry"
     for child in geometry.children:
@@ -125,7 +125,7 @@ def _read_size(shape: Element, kind: str) -> tuple[float, ...]:
 
 
 def _read_mesh(shape: Element) -> tuple[tuple[float, ...], str, str | None]:
-    """Return the scales of a mesh, where it is, and the folder of the file."""
+    """Return the scales of a mesh, its address, and the folder of the file."""
     mesh = shape.require("filename").strip()
     if not mesh:
         raise shape.error("filename is empty: expected the path of a mesh")
@@ -154,7 +154,7 @@ def _read_color(material: Element, colors: Colors) -> Color | None:
     except ParseError:
         is_color = False
     if not is_color:
-        element.repair(f"rgba={quote(text)}: expected 4 numbers from 0 to 1", "no colour is taken")
+        element.repair(f"rgba={quote(text)}: expected 4 numbers from 0 to 1", "it has no colour")
         return None
     color = red, green, blue, alpha
     if name is not None:

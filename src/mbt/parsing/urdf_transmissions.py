@@ -18,13 +18,13 @@ def read_transmissions(root: Element, model: ModelDescription) -> None:
     """Read one actuator from each simple transmission into ``model.actuators``.
 
     The effort limit is that of the joint. ``<drake:rotor_inertia value=>`` and ``<drake:gear_ratio value=>``
-    in the ``<actuator>`` give the inertia of the rotor [kg m^2] and its turns per turn of the joint. What
-    drives no joint of the model is left out with a warning; a name that is taken gets a number.
+    in the ``<actuator>`` give the inertia of the rotor [kg m^2] and its turns per turn of the joint. A
+    transmission that drives no joint is left out with a warning; a name that is taken gets a number.
 
     Raises
     ------
     ParseError
-        When a number makes no sense.
+        When a number is invalid.
     """
     joints = {joint.name: joint for joint in model.joints}
     names: set[str] = set()
@@ -39,9 +39,9 @@ def read_transmissions(root: Element, model: ModelDescription) -> None:
 
 
 def add_missing_actuators(model: ModelDescription) -> None:
-    """Give each joint of one degree of freedom without an actuator one, of its name and effort limit.
+    """Add an actuator, with name and effort limit of the joint, to one-dof joints that have none.
 
-    None where that limit is zero: nothing drives such a joint.
+    A joint whose effort limit is zero gets none: nothing drives it.
     """
     driven = {actuator.joint for actuator in model.actuators}
     names = {actuator.name for actuator in model.actuators}
@@ -52,12 +52,12 @@ def add_missing_actuators(model: ModelDescription) -> None:
 
 
 def _find_unknown_type(transmission: Element) -> str | None:
-    """Return why a transmission is none of the known type, or None."""
+    """Return why a transmission is not of the known type, or None."""
     attribute = transmission.take("type") or ""
     types = transmission.take_children("type")
     written = types[0].text if types else attribute.strip()
     if not written:
-        return f"it has no <type>, as transmission_interface/{_SIMPLE}"
+        return f"it has no <type>, such as transmission_interface/{_SIMPLE}"
     return None if written.rpartition("/")[2] == _SIMPLE else f"its type {quote(written)} is not {_SIMPLE}"
 
 
@@ -80,7 +80,7 @@ def _find_ends(
 def _find_undrivable(joint: JointDescription) -> str | None:
     """Return why a joint cannot be driven, or None."""
     if not joint.is_actuatable:
-        return f"joint {quote(joint.name)} has no single degree of freedom to drive"
+        return f"joint {quote(joint.name)} does not have exactly one degree of freedom"
     return f"joint {quote(joint.name)} has an effort limit of zero" if joint.limits.effort == 0.0 else None
 
 
@@ -91,7 +91,7 @@ def _read_actuator(motor: Element, joint: JointDescription, names: set[str]) -> 
         raise motor.error(f"rotor_inertia = {rotor_inertia:g}: expected a number >= 0")
     if not math.isfinite(gear_ratio * gear_ratio * rotor_inertia):
         culprits = "rotor_inertia and gear_ratio go" if rotor_inertia else f"gear_ratio = {gear_ratio:g} goes"
-        raise motor.error(f"{culprits} beyond what a float can hold")
+        raise motor.error(f"{culprits} beyond the range of a float")
     written = motor.require_name()
     name = _take_free_name(written, names)
     if name != written:
@@ -100,7 +100,7 @@ def _read_actuator(motor: Element, joint: JointDescription, names: set[str]) -> 
 
 
 def _take_free_name(name: str, names: set[str]) -> str:
-    """Add a name to those that are taken, numbered where it is one of them, and return it."""
+    """Return a name, with a number if it is taken, and add it to the names."""
     free, number = name, 1
     while free in names:
         number += 1

@@ -1,4 +1,4 @@
-"""Files of xacro: macros that expand to a robot description. What they hold is executed: only on request."""
+"""Files of xacro: macros that expand to a robot description. Expanding executes code: only on request."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mbt.parsing.packages import as_folders, as_path, find_package
 
 __all__ = ["expand_xacro"]
 
-# The package xacro keeps what it works on in its module.
+# The package xacro keeps its state in global variables.
 _lock = threading.Lock()
 
 
@@ -26,20 +26,20 @@ def expand_xacro(
 ) -> str:
     """Return the robot description that a file of xacro expands to: a text for `load_model`.
 
-    **Only for files that you trust**: to expand them executes expressions of Python, and reads other files
-    and environment variables that they name. It needs the package ``xacro``:
+    **Only for files that you trust**: expanding them evaluates Python expressions, and reads other files and
+    environment variables that they name. It needs the package ``xacro``:
     ``pip install "multibodytree[xacro]"``.
 
     Parameters
     ----------
     path : str or path
-        The file. What it includes counts from its own folder.
+        The file. Files that it includes are relative to its folder.
     args : mapping of str to str, bool or number, optional
         Values of its arguments, ``<xacro:arg name=>``.
     package_paths : sequence of paths, optional
-        Where to look for packages, ``$(find name)``: folders of packages, or folders that contain such
-        folders. Then come what ``ROS_PACKAGE_PATH`` and ``AMENT_PREFIX_PATH`` list, and the folders above the
-        file that names the package.
+        Where to look for packages, ``$(find name)``: package folders, or folders that contain them. The
+        folders in ``ROS_PACKAGE_PATH`` and ``AMENT_PREFIX_PATH`` come after these, then the folders above
+        the file that names the package.
 
     Returns
     -------
@@ -49,7 +49,7 @@ def expand_xacro(
     Raises
     ------
     ArgumentTypeError
-        When an argument is not of its type.
+        When an argument is of the wrong type.
     ParseError
         When the file cannot be read or expanded.
     MissingPackageError
@@ -74,7 +74,7 @@ def expand_xacro(
         try:
             text: str = xacro.process_file(file, mappings=values).toprettyxml(indent="  ")
         except Exception as error:
-            # Whatever the expressions in the file do.
+            # The expressions in the file may raise anything.
             cause = getattr(error, "exc", None)
             reason = cause.message if isinstance(cause, ParseError) else str(error) or type(error).__name__
             place = (xacro.filestack or [file])[-1]
@@ -96,7 +96,7 @@ def _as_values(args: object) -> dict[str, str]:
 
 @contextmanager
 def _finding_packages(xacro: Any, substitution: Any, folders: list[Path]) -> Iterator[None]:
-    """Let xacro find packages as this reader does; by itself it asks a package of ROS."""
+    """Let xacro find packages as this reader does; on its own it uses a package of ROS."""
 
     def find(name: str) -> str:
         file = xacro.filestack[-1]

@@ -1,4 +1,4 @@
-"""How an XML document begins, and in what encoding it says it is."""
+"""The declaration of an XML document, and the encoding in it."""
 
 from __future__ import annotations
 

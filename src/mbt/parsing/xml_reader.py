@@ -1,8 +1,8 @@
-"""XML text becomes a tree of elements.
+"""Turns XML text into a tree of elements.
 
 The standard library's expat does the parsing, within bounds: no document type, so no entities; limited
-nesting, size and number of elements. Nothing is fetched and no other file is opened. What expat refuses is
-repaired where that can be done, and parsed again.
+nesting, size and number of elements. Nothing is downloaded and no other file is opened. Text that expat
+refuses is repaired if possible, and parsed again.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from mbt.parsing.xml_tree import Document, Element
 __all__ = ["MAX_BYTES", "MAX_ELEMENTS", "MAX_NESTING", "parse_xml"]
 
 MAX_BYTES = 64 * 2**20
-# Bytes of a document whose elements take too much memory to be kept until all is read: some 20 times as much.
+# Bytes of a document whose elements, some 20 times larger, take too much memory to keep until all is read.
 _LARGE = 2**20
 MAX_NESTING = 64
-# By the root of the document. Bodies of MJCF are nested, so a rope of a hundred links is a hundred deep.
+# By the root element. Bodies of MJCF are nested, so a rope of a hundred links is nested a hundred deep.
 _NESTING = {"mujoco": 400, "mujocoinclude": 400}
 MAX_ELEMENTS = 2_000_000
 
-# Those that expat knows; what it makes of the names that Python has for codecs is not to be relied on.
+# Encodings that expat supports itself; its handling of other names of Python codecs is not reliable.
 _OF_EXPAT = {b"utf-8", b"utf-16", b"us-ascii", b"iso-8859-1"}
 
-# By the root of the document: elements whose text matters, and elements in which nothing does. Of other
-# documents everything is kept.
+# By the root element: the elements whose text matters, and the elements whose content is skipped. For other
+# root elements everything is kept.
 _NOTHING: frozenset[str] = frozenset()
 _TEXT_TAGS = {
     "robot": frozenset(
@@ -51,9 +51,9 @@ def parse_xml(data: bytes, document: Document, encoding: str | None = None) -> E
     data : bytes
         The text.
     document : Document
-        What errors call it; what is repaired is added to its warnings.
+        The name of the document in errors; repairs are added to its warnings.
     encoding : str, optional
-        The encoding, whatever the text declares.
+        The encoding; it overrides the declaration.
 
     Raises
     ------
@@ -69,7 +69,7 @@ def parse_xml(data: bytes, document: Document, encoding: str | None = None) -> E
     beginning = data[: data.find(b">") + 1].replace(b"\0", b"")  # Without the zeros of wide characters.
     declared = DECLARED_ENCODING.match(beginning) if encoding is None else None
     if declared is not None and declared.group(1).lower() not in _OF_EXPAT:
-        reason = ParseError("no well-formed XML: unknown encoding", file=document.file)
+        reason = ParseError("not well-formed XML: unknown encoding", file=document.file)
     else:
         try:
             return _parse(data, document, encoding)
@@ -79,7 +79,7 @@ def parse_xml(data: bytes, document: Document, encoding: str | None = None) -> E
 
 
 def _parse_repaired(data: bytes, document: Document, encoding: str | None, reason: ParseError) -> Element:
-    """Return the root of a text that expat refused for a `reason`."""
+    """Return the root of a text that expat refused with the error `reason`."""
     from mbt.parsing.recovery import recover  # Most files need no repair.
 
     text, repairs = recover(data, document.file, encoding)
@@ -97,19 +97,19 @@ def _parse_repaired(data: bytes, document: Document, encoding: str | None, reaso
 
 
 def _parse(data: bytes, document: Document, encoding: str | None) -> Element:
-    """Parse in one pass. The handlers are closures: no method is looked up for each of the elements."""
+    """Parse in one pass. The handlers are closures, so that no method is looked up for each element."""
     parser = expat.ParserCreate(encoding)
     top = Element("", {}, 0, document)
-    # The elements that are open, from the root inwards, behind one that holds the root.
+    # `top`, which holds the root, then the open elements, from the root inwards.
     path = [top]
     count = 0
     max_nesting = MAX_NESTING
-    # How many elements are open inside one that is opaque, itself included; what ends elements outside.
+    # The number of open elements in an opaque one, itself included; and the end handler outside of it.
     depth_inside = 0
     end_outside: Any = None
     text_tags: frozenset[str] = frozenset()
     opaque_tags: frozenset[str] = frozenset()
-    # One look for both: most elements are neither.
+    # A single test for both: most elements are neither.
     special_tags: frozenset[str] = frozenset()
 
     def start_root(tag: str, attributes: dict[str, str]) -> None:
@@ -118,8 +118,8 @@ def _parse(data: bytes, document: Document, encoding: str | None) -> Element:
         max_nesting = _NESTING.get(tag, MAX_NESTING)
         start(tag, attributes)
         opaque_tags = _OPAQUE_TAGS.get(tag, opaque_tags)
-        # Most character data are blanks between elements: where the text of a few elements matters, expat
-        # gives that alone.
+        # Most character data are blanks between elements: where the text of only a few elements matters, the
+        # handler is set for these alone.
         if tag in _TEXT_TAGS:
             text_tags = _TEXT_TAGS[tag]
         else:
@@ -195,7 +195,7 @@ def _parse(data: bytes, document: Document, encoding: str | None) -> Element:
     parser.StartDoctypeDeclHandler = refuse_document_type
     parser.Parse(data, True)
     root = next(iter(top.children))
-    # The parser and its handlers hold each other and `top`, until garbage is collected: not the document too.
+    # The parser and its handlers hold each other and `top` until garbage collection; release the document.
     top.children = ()
     return root
 
@@ -205,10 +205,10 @@ def _as_parse_error(error: expat.ExpatError, file: str) -> ParseError:
     if problem == expat.errors.XML_ERROR_NO_MEMORY:
         raise MemoryError("no memory is left to read XML") from None
     hint = {
-        "no element found": "the text ends early, or is no XML",
+        "no element found": "the text ends early, or is not XML",
         "not well-formed (invalid token)": "look for a stray '<' or '&', or a missing quote",
-        "mismatched tag": "an element is closed by another one's name, or not at all",
+        "mismatched tag": "an element is closed with the name of another one, or not at all",
     }.get(problem)
     return ParseError(
-        f"no well-formed XML: {problem} (column {error.offset + 1})", file=file, line=error.lineno, hint=hint
+        f"not well-formed XML: {problem} (column {error.offset + 1})", file=file, line=error.lineno, hint=hint
     )

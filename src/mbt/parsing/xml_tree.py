@@ -1,4 +1,4 @@
-"""A light tree of XML elements that knows its line numbers and what of it was read."""
+"""A light tree of XML elements with line numbers, which tracks what has been read."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from mbt.parsing.report import ParseRemark
 
 __all__ = ["XACRO_HINT", "Document", "Element"]
 
-#: What to do about a file with macros.
+#: Advice for a file with macros.
 XACRO_HINT = "the file holds macros: expand it with xacro first, as mbt.parsing.expand_xacro does"
 
-# Elements whose faults do not change the motion.
+# Elements that do not affect the motion.
 _LOOKS = frozenset(
     [
         "box",
@@ -37,11 +37,11 @@ _LOOKS = frozenset(
 
 @dataclass
 class Document:
-    """What all elements of a document have in common: what messages call it, and how faults are met.
+    """The data that all elements of a document share: its name in messages, and how to handle faults.
 
-    `folder` is that of the file, or None of what is not a file. Warnings of one that another document
-    includes tell its file. Of one that `is_large` no more is kept in memory than is still to be read. Of one
-    that expat refuses, `repaired` is the text that was read in its place.
+    `folder` is that of the file, or None if there is no file. If `is_included` in another document, warnings
+    name its file. If it `is_large`, only elements that are still to be read are kept in memory. If expat
+    refused the document, `repaired` is the text that was read instead.
     """
 
     file: str
@@ -55,7 +55,7 @@ class Document:
     def repair(
         self, fault: str, remedy: str, line: int | None, element: str | None = None, about: str = "text"
     ) -> None:
-        """Warn of a fault and of what is made of it; refuse it when strict."""
+        """Warn of a fault and of its remedy; raise an error when strict."""
         if self.is_strict:
             hint = "strict=False goes on with a warning"
             raise ParseError(fault, file=self.file, line=line, element=element, hint=hint)
@@ -67,7 +67,7 @@ class Document:
 class Element:
     """One element of an XML document.
 
-    To take an attribute removes it, to take a child marks it: what remains is what the reader ignored.
+    Taking an attribute removes it, taking a child marks it: what remains is what the reader ignored.
     """
 
     __slots__ = ("attributes", "children", "document", "is_read", "line", "tag", "text_parts")
@@ -88,7 +88,7 @@ class Element:
         return "".join(self.text_parts or ()).strip()
 
     def peek(self, name: str) -> str | None:
-        """Return an attribute, or None, and let it stand."""
+        """Return an attribute, or None, without removing it."""
         return self.attributes.get(name)
 
     def take(self, name: str) -> str | None:
@@ -103,12 +103,12 @@ class Element:
         return value
 
     def require_name(self, attribute: str = "name") -> str:
-        """Return a name that must be there and not be empty. It stays where it is: messages show it."""
+        """Return a name that must be there and not be empty. It is not removed: messages show it."""
         name = self.peek(attribute)
         if name is None:
             raise self.missing(attribute)
         if not name or name.isspace():
-            raise self.error(f"the attribute {attribute!r} is empty: a name is expected")
+            raise self.error(f"the attribute {attribute!r} is empty: expected a name")
         if attribute != "name":
             self.take(attribute)
         return name
@@ -121,7 +121,7 @@ class Element:
         return found
 
     def take_parts(self, tags: frozenset[str]) -> dict[str, Element]:
-        """Return the children with these tags, by tag. Of several with one tag the first counts."""
+        """Return the children with these tags, by tag. Of several with the same tag the first counts."""
         parts: dict[str, Element] = {}
         for child in self.children:
             if child.tag in tags:
@@ -143,7 +143,7 @@ class Element:
         return first
 
     def dismiss_second(self, child: Element) -> None:
-        """Warn of a child of which there is one already."""
+        """Warn of a child whose tag has occurred already."""
         self.repair(f"it has a second <{child.tag}>", "the first one counts", at=child)
         child.dismiss()
 
@@ -155,7 +155,7 @@ class Element:
         return child
 
     def dismiss(self) -> None:
-        """Count this element and all inside as read: it was accounted for as a whole."""
+        """Mark this element and everything inside as read: it was handled as a whole."""
         self.is_read = True
         self.children = ()
         name = self.peek("name")
@@ -169,12 +169,12 @@ class Element:
         )
 
     def unread(self) -> list[tuple[str, Element]]:
-        """Return what nobody took below this element, in order.
+        """Return everything below this element that was not taken, in order.
 
-        Each is a path, as ``link/visual`` or ``joint/axis@rpy``, with the element concerned.
+        Each item is a path, such as ``link/visual`` or ``joint/axis@rpy``, with the element concerned.
         """
         found: list[tuple[str, Element]] = []
-        # Nesting is bounded, so this may call itself.
+        # Nesting is bounded, so recursion is safe.
         for child in self.children:
             if not child.is_read:
                 found.append((child.tag, child))
@@ -187,12 +187,12 @@ class Element:
         return found
 
     def forget_read(self) -> None:
-        """Let go of all inside, once nothing of it is left to read or to tell of: large files take much."""
+        """Release the content once it is read and reported: large files take much memory."""
         if self.document.is_large and not self.has_unread():
             self.children = ()
 
     def error(self, message: str, hint: str | None = None) -> ParseError:
-        """Return an error that names this element and its place; where a macro is to blame, xacro too."""
+        """Return an error that names this element and its place, and xacro if a macro is to blame."""
         if "${" in message or "$(" in message:
             hint = XACRO_HINT
         return ParseError(message, file=self.document.file, line=self.line, element=str(self), hint=hint)
@@ -206,7 +206,7 @@ class Element:
         return self.error(f"the element <{tag}> is missing", hint)
 
     def repair(self, fault: str, remedy: str, *, at: Element | None = None) -> None:
-        """Warn of a fault of this element, and of what is made of it; refuse it when strict.
+        """Warn of a fault of this element and of its remedy; raise an error when strict.
 
         The line is that of this element, or of one inside it that is to blame.
         """

@@ -1,4 +1,4 @@
-"""What all drawings share: matplotlib when it is needed, and lines that can be told apart."""
+"""Common parts of all drawings: importing matplotlib on demand, and distinguishable line styles."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mbt.tree.pictures.colours import CYCLE
 
 __all__ = ["axes_for", "import_matplotlib", "line_style"]
 
-# So many that they and the colours repeat together as late as possible.
+# A number of dashes with which the combinations with colours repeat as late as possible.
 _DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2, 1.5)), (0, (9, 3)))
 
 
@@ -31,15 +31,15 @@ def import_matplotlib(method: str) -> Any:
 
 
 def line_style(i: int) -> dict[str, Any]:
-    """Return colour and dashes of line i: no two of the first 30 are alike, and neighbours differ in both.
+    """Return colour and dashes of line i: the first 30 all differ, and neighbours differ in both.
 
-    In print without colours, and to eyes that see few of them, the dashes tell.
+    In print without colours, and for colour-blind people, the dashes distinguish the lines.
     """
     return {"color": CYCLE[i % len(CYCLE)], "linestyle": _DASHES[i % len(_DASHES)]}
 
 
 def axes_for(ax: Any, method: str, *, size: tuple[float, float]) -> Any:
-    """Return plain axes: those given, or new ones of ``matplotlib.pyplot``."""
+    """Return two-dimensional axes: those given, or new ones of ``matplotlib.pyplot``."""
     import_matplotlib(method)
     if ax is None:
         from matplotlib import pyplot

@@ -1,4 +1,4 @@
-"""Names in a picture of three dimensions: set anew for every view, so that none hides another."""
+"""Names in a three-dimensional picture, placed anew for every view, so that they do not overlap."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ __all__ = ["NamesInView"]
 
 _LONGEST = 28
 _FONT_SIZE = 8.0
-# Names this much further from their points than their height get a line to them.
+# Names get a line to their points if their distance exceeds this multiple of their height.
 _FAR = 1.2
 
 
 class NamesInView(Artist):
-    """Names beside points in space.
+    """Names next to points in space.
 
     Attributes
     ----------
     names : tuple of Name
-        What to write, and where.
+        The texts, and their points.
     placed : dict of str to Bbox
-        Where the names stood that found room when it was drawn last, in pixels, by their text.
+        The boxes, in pixels, of the names that found room in the last drawing, by their text.
     """
 
     def __init__(self, names: list[Name], lines: FloatArray, colors: dict[str, str]) -> None:
@@ -43,7 +43,7 @@ class NamesInView(Artist):
         self.set_in_layout(False)
 
     def draw(self, renderer: Any) -> None:
-        """Write the names that find room."""
+        """Write the names for which there is room."""
         if not self.get_visible() or not self.names:
             return
         ax: Any = self.axes
@@ -79,7 +79,7 @@ class NamesInView(Artist):
         self.stale = False
 
     def _project(self, points: FloatArray) -> FloatArray:
-        """Return points in pixels, by the view of the axes."""
+        """Return points in pixels, projected by the view of the axes."""
         ax: Any = self.axes
         x, y, _ = proj3d.proj_transform(*points.T, ax.get_proj())
         pixels: FloatArray = ax.transData.transform(np.stack([x, y], axis=-1))
@@ -87,6 +87,6 @@ class NamesInView(Artist):
 
 
 def shorten_name(name: str) -> str:
-    """Return a name that is not too long, in one line, and not taken for mathematics."""
+    """Return a short name on one line, with dollar signs escaped, which would begin mathematics."""
     line = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in name).replace("$", r"\$")
     return line if len(line) <= _LONGEST else f"{line[: _LONGEST // 2]}…{line[-_LONGEST // 2 + 1 :]}"

@@ -1,4 +1,4 @@
-"""``mbt.plot``: a tree as a stick figure in three dimensions, with matplotlib."""
+"""``mbt.plot``: draws a tree as a stick figure in three dimensions, with matplotlib."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ __all__ = ["Names", "plot"]
 Names = Literal["all", "joints", "bodies", "none"]
 
 _SIZE = (7.5, 6.5)
-# So that the labels of the axes are not cut off, whichever way these are seen.
+# Keeps the labels of the axes from being cut off in any view.
 _ZOOM = 0.88
-# Share of the size of the figure.
+# Relative to the size of the figure.
 _LENGTH_OF_AXIS = 0.05
 _LENGTH_OF_TRIAD = 0.08
 _MARGIN = 0.06
-# How dark the first of several configurations is; the last one is 1.
+# Darkness of the first of several configurations; that of the last one is 1.
 _FAINTEST = 0.15
 _KINDS_OF_NAMES: dict[str, tuple[str, ...]] = {
     "all": ("joint", "body"),
@@ -61,17 +61,17 @@ def plot(
     tree : MultibodyTree
         A finalized tree.
     q : array_like, shape (num_positions,) or (..., num_positions), optional
-        A configuration, by default the default one; if there are several, the last is drawn, and
-        the others as its shadows, the earlier the fainter.
+        A configuration, by default the default one. Of several, the last is drawn in full, and the others as
+        shadows, the earlier the fainter.
     ax : mpl_toolkits.mplot3d.Axes3D, optional
         The axes to draw in; by default those of a new figure of ``matplotlib.pyplot``.
     names : {"all", "joints", "bodies", "none"}, optional
-        The names to write: those of the moving joints and the bodies that they carry, of these joints alone,
+        The names to write: those of the moving joints and the bodies that they carry, only of these joints,
         of all bodies, or none. Names do not overlap in any view; those without room are left out.
     frames : bool, optional
         Draw the frames of the bodies: x, y and z in red, green and blue.
     ground : bool, optional
-        Draw the plane through the origin of World that is normal to gravity, where there is gravity.
+        Draw the plane through the origin of World normal to gravity, if there is gravity.
 
     Returns
     -------
@@ -148,7 +148,7 @@ def _draw_figure(ax: Any, figure: StickFigure, size: float, darkness: float) -> 
 
 
 def _draw_lines(ax: Any, lines: FloatArray, **style: Any) -> None:
-    """Draw lines, shape (n, 2, 3), as one: with gaps between them."""
+    """Draw lines, shape (n, 2, 3), as a single line with gaps."""
     gaps = np.full((len(lines), 1, 3), np.nan)
     ax.plot(*np.concatenate([lines, gaps], axis=1).reshape(-1, 3).T, **style)
 
@@ -169,7 +169,7 @@ def _draw_ground(ax: Any, tree: MultibodyTree, points: FloatArray, size: float) 
     g_W = np.zeros(3) if gravity is None else gravity.gravity_vector
     if not g_W.any():
         return np.empty((0, 3))
-    # Two axes of the plane: those of World where gravity is along the third.
+    # Two axes of the plane: those of World if gravity is along the third.
     normal = -g_W / np.linalg.norm(g_W)
     x = np.eye(3)[np.argmin(np.round(np.abs(normal), 9))]
     x = x - normal * (normal @ x)
@@ -190,18 +190,18 @@ def _draw_ground(ax: Any, tree: MultibodyTree, points: FloatArray, size: float) 
 
 
 def _round_length(length: float) -> float:
-    """Return the next of 1, 2 and 5 times a power of ten."""
+    """Return a length rounded up to 1, 2 or 5 times a power of ten."""
     power = 10.0 ** np.floor(np.log10(length))
     return float(power * next(digit for digit in (1.0, 2.0, 5.0, 10.0) if digit * power >= 0.999 * length))
 
 
 def _set_view(ax: Any, points: FloatArray, size: float, *, is_empty: bool) -> None:
-    """Let a metre be as long along each axis, and nothing be cut off."""
+    """Give all axes the same scale, and cut nothing off."""
     low, high = points.min(axis=0) - _MARGIN * size, points.max(axis=0) + _MARGIN * size
-    if not is_empty:  # What was drawn before stays in view.
+    if not is_empty:  # Earlier contents stay in view.
         limits = np.array([ax.get_xlim(), ax.get_ylim(), ax.get_zlim()])
         low, high = np.minimum(low, limits[:, 0]), np.maximum(high, limits[:, 1])
-    # A plane figure has some depth.
+    # A plane figure gets some depth.
     missing = np.maximum(0.35 * size - (high - low), 0.0) / 2.0
     low, high = low - missing, high + missing
     ax.set_xlim(low[0], high[0])
@@ -213,7 +213,7 @@ def _set_view(ax: Any, points: FloatArray, size: float, *, is_empty: bool) -> No
     ax.set_zlabel("z [m]")
     for axis in (ax.xaxis, ax.yaxis, ax.zaxis):
         axis.pane.set_visible(False)
-        # Wide apart: short axes have little room.
+        # Far apart: short axes have little room.
         axis.set_major_locator(_make_locator(size))
     ax.grid(False)
 

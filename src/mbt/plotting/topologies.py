@@ -1,4 +1,4 @@
-"""The topology of a tree as a drawing, and the pattern of its mass matrix."""
+"""Draws the topology of a tree, and the pattern of its mass matrix."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["plot_mass_matrix", "plot_topology"]
 
 _FONT_SIZE = 9.0
 _POINTS_PER_INCH = 72.0
-# More rows and columns are not named.
+# The most rows and columns that are labelled.
 _MOST_NAMES = 60
 
 
@@ -35,8 +35,7 @@ def plot_topology(tree: MultibodyTree, ax: Any = None) -> Any:
     tree : MultibodyTree
         A finalized tree of at most 400 bodies.
     ax : matplotlib.axes.Axes, optional
-        The axes to draw in, with letters as large as they have room for; by default those of a new figure of
-        the right size.
+        The axes to draw in, with letters as large as fit; by default those of a new figure of suitable size.
 
     Returns
     -------
@@ -68,7 +67,7 @@ def plot_topology(tree: MultibodyTree, ax: Any = None) -> Any:
     small = {"fontsize": 0.85 * size, "ha": "center"}
     for edge in picture.edges:
         upper, lower = picture.boxes[edge.inboard], picture.boxes[edge.outboard]
-        # From inside one box to inside the other: these hide the ends.
+        # From inside one box to inside the other, so that the boxes hide the ends.
         ax.plot(
             [upper.x + 0.5, edge.x, edge.x], [upper.y, upper.y, lower.y],
             color=GREY, linewidth=1.0, zorder=0, gid="branch",
@@ -91,7 +90,7 @@ def plot_topology(tree: MultibodyTree, ax: Any = None) -> Any:
 
 
 def plot_mass_matrix(tree: MultibodyTree, q: npt.ArrayLike | None = None, ax: Any = None) -> Any:
-    """Draw the pattern of the mass matrix, with matplotlib: which velocities are coupled, and how much.
+    """Draw the pattern of the mass matrix, with matplotlib: which velocities are coupled, and how strongly.
 
     An entry is ``|M_ij| / sqrt(M_ii M_jj)``, from 0 to 1 in any units. Entries that are zero at every
     configuration, because neither joint carries the other, are white.
@@ -116,7 +115,7 @@ def plot_mass_matrix(tree: MultibodyTree, q: npt.ArrayLike | None = None, ax: An
     NotFinalizedError
         Before ``finalize()``.
     ShapeError, ArgumentValueError, ArgumentTypeError
-        When an argument makes no sense.
+        When an argument is invalid.
     """
     _check_tree(tree)
     (configuration, *others) = as_configurations(tree, q, "plot_mass_matrix")
@@ -149,7 +148,7 @@ def plot_mass_matrix(tree: MultibodyTree, q: npt.ArrayLike | None = None, ax: An
 
 
 def _make_colour_map() -> Any:
-    """Return blue from light to dark: also in grey, and nowhere white."""
+    """Return blue from light to dark, never white, which stays monotonic in grey."""
     import matplotlib
     from matplotlib.colors import ListedColormap
 
@@ -157,7 +156,7 @@ def _make_colour_map() -> Any:
 
 
 def _find_pattern(tree: MultibodyTree) -> npt.NDArray[np.bool_]:
-    """Return where the mass matrix can differ from zero: where one joint carries the other one."""
+    """Return which entries of the mass matrix can be nonzero: those where one joint carries the other."""
     plan = tree._finalized("plot_mass_matrix")
     pattern = np.zeros((tree.num_velocities, tree.num_velocities), dtype=bool)
     columns_on_path: list[list[int]] = [[]]

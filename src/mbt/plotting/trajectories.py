@@ -1,4 +1,4 @@
-"""Trajectories as drawings: a panel for each unit, over time."""
+"""Draws trajectories over time, with a panel for each unit."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
 
 __all__ = ["draw"]
 
-# So many lines can be told apart, and named beside a panel.
+# The most lines that can be told apart, and named next to a panel.
 _MOST_NAMES = 12
 _WIDTH, _HEIGHT_OF_PANEL = 9.0, 2.1
-# A limit is shown where it is no further from the lines than they spread, times this.
+# A limit is shown if its distance from the lines is at most this multiple of their spread.
 _REACH = 1.5
-# Less than this, in SI units, is rounding: it is not magnified.
+# Smaller spreads, in SI units, are rounding, and not magnified.
 _ROUNDING = 1e-12
 _LABELS = {"": "quaternion", "rad": "angle", "m": "position", "N m": "torque", "N": "force"}
 
 
 class _Panel(NamedTuple):
-    """Lines over time with one unit, what they are not to exceed, and where that holds them.
+    """Lines over time with the same unit, their limits, and when these hold them.
 
-    `lower` and `upper` have one number a line, `is_held` is like `values`.
+    `lower` and `upper` have one number per line; `is_held` has the shape of `values`.
     """
 
     label: str
@@ -45,7 +45,7 @@ class _Panel(NamedTuple):
 
 
 def draw(trajectory: Trajectory, figure: Any, tree: MultibodyTree | None) -> Any:
-    """Draw a trajectory; see ``Trajectory.plot``. Limits are those of the tree, where it is known."""
+    """Draw a trajectory; see ``Trajectory.plot``. The limits are those of the tree, if it is known."""
     panels = _panels_of(trajectory, tree)
     size = _WIDTH, 0.6 + _HEIGHT_OF_PANEL * len(panels)
     if figure is None:
@@ -87,7 +87,7 @@ def _panels_of(trajectory: Trajectory, tree: MultibodyTree | None) -> list[_Pane
     for quantity, values, names, units, (lower, upper), is_held in quantities:
         for unit in dict.fromkeys(units):
             places = [i for i, own in enumerate(units) if own == unit]
-            if quantity == "applied":  # Where nothing is, there is nothing to see.
+            if quantity == "applied":  # Leave out zero forces.
                 places = [i for i in places if values[:, i].any()]
             if not places:
                 continue
@@ -100,7 +100,7 @@ def _panels_of(trajectory: Trajectory, tree: MultibodyTree | None) -> list[_Pane
 
 
 def _reactions_of(trajectory: Trajectory) -> list[_Panel]:
-    """Return multipliers of constraints, and the size of the force at each point in contact, if any."""
+    """Return multipliers of constraints, and the magnitude of the force at each contact point, if any."""
     sizes = np.linalg.norm(trajectory.contact_forces, axis=-1)
     parts = (
         ("constraint forces [N, N m]", trajectory.equation_names, trajectory.multipliers),
@@ -115,7 +115,7 @@ def _reactions_of(trajectory: Trajectory) -> list[_Panel]:
 
 
 def _touching_of(trajectory: Trajectory) -> list[_Panel]:
-    """Return with how much force shapes press on each other, of the pairs that ever touch."""
+    """Return the normal forces between shapes, for the pairs that ever touch."""
     if trajectory._contact is None or trajectory._context is None:
         return []
     contacts = trajectory.contacts
@@ -131,7 +131,7 @@ def _touching_of(trajectory: Trajectory) -> list[_Panel]:
 
 
 def _energies_of(trajectory: Trajectory) -> _Panel:
-    """Return kinetic and potential energy, their sum, and what remains of it without the work: a constant."""
+    """Return kinetic and potential energy, their sum, and the sum minus the work, which is constant."""
     names, values = list(trajectory.energy._fields), list(trajectory.energy)
     if trajectory.work.any():
         names += ["work", "total - work"]
@@ -143,10 +143,10 @@ def _energies_of(trajectory: Trajectory) -> _Panel:
 def _find_held(
     trajectory: Trajectory, tree: MultibodyTree | None
 ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    """Return of each position whether its limit pushed, and of each force whether a servo gave all it has.
+    """Return for each position whether a limit pushed it, and for each force whether it was at its limit.
 
-    That is known of implicit steps, of all or none: of the step to a position, and of that in which a force
-    acts.
+    That is known for implicit steps only: from the step that leads to a position, and from the step in which
+    a force acts.
     """
     nq, nv = trajectory.q.shape[-1], trajectory.v.shape[-1]
     at_limit, is_full = (np.zeros((len(trajectory), n), dtype=np.bool_) for n in (nq, nv))
@@ -164,7 +164,7 @@ def _find_held(
 
 
 def _effort_limits(tree: MultibodyTree) -> tuple[FloatArray, FloatArray]:
-    """Return limits of the forces along velocities: those of the joints' actuators together."""
+    """Return limits of the forces along velocities: the sums over the actuators of each joint."""
     upper = np.full(tree.num_velocities, np.inf)
     sums: dict[int, float] = {}
     for actuator in tree.joint_actuators:
@@ -180,7 +180,7 @@ def _draw_panel(axes: Any, panel: _Panel, trajectory: Trajectory) -> None:
     count = len(panel.names)
     for i, name in enumerate(panel.names):
         label = shorten_name(name)
-        # A name that begins with an underscore would be left out.
+        # Matplotlib leaves out names that begin with an underscore.
         label = f" {label}" if label.startswith("_") else label
         axes.plot(
             trajectory.time, panel.values[:, i], label=label, linewidth=1.4, marker=marker, **line_style(i)
@@ -203,7 +203,7 @@ def _draw_panel(axes: Any, panel: _Panel, trajectory: Trajectory) -> None:
 
 
 def _draw_held(axes: Any, panel: _Panel, trajectory: Trajectory) -> None:
-    """Draw lines thick where a limit holds them."""
+    """Thicken lines where a limit holds them."""
     if panel.is_held is None or not panel.is_held.any():
         return
     thick = {"linewidth": 5.0, "alpha": 0.4, "solid_capstyle": "butt"}
@@ -215,7 +215,7 @@ def _draw_held(axes: Any, panel: _Panel, trajectory: Trajectory) -> None:
 
 
 def _draw_limits(axes: Any, panel: _Panel) -> None:
-    """Draw each limit that is near: in the colour of its line, in grey where it is that of several."""
+    """Draw each limit that is near: in the colour of its line, or in grey if several lines share it."""
     finite = panel.values[np.isfinite(panel.values).all(axis=1)]
     if not len(finite):
         return

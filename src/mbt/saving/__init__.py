@@ -1,4 +1,4 @@
-"""Models as text: JSON, which loses nothing, and URDF, which other programs read."""
+"""Saves models as text: as JSON, without any loss, or as URDF for other programs."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def save_model(
 ) -> str:
     """Return a model as text, and write it to a file where a path is given.
 
-    JSON keeps the whole model: `load_model` makes a tree from it with bitwise equal results, and with the
-    same names, indices and order. Each value has its own line, so that files can be compared, and saving
-    again gives the same text. The values are the defaults of the tree, not those of a Context.
+    JSON keeps the whole model: `load_model` makes a tree from it with the same names, indices and order, and
+    with bitwise equal results. Each value has its own line, so that files can be compared, and saving again
+    gives the same text. The values are the defaults of the tree, not those of a Context.
 
     URDF cannot hold everything: one warning lists the losses. See ``docs/saving.md``.
 
@@ -42,14 +42,14 @@ def save_model(
     tree : MultibodyTree
         The model, finalized or not.
     path : str or path, optional
-        A file. If writing fails, it stays as it was.
+        The file to write. If writing fails, it stays unchanged.
     format : {"json", "urdf"}, optional
         The format; by default the suffix of the path decides.
     strict : bool, optional
         Raise an error instead of the warning about losses.
     user_elements : bool, optional
-        Write elements of user-written classes, in JSON: by the import path of the class, with the values of
-        its attributes. Otherwise they raise an error. `load_model` reads them only on request.
+        In JSON, write elements of user-written classes: the import path of the class, and the values of the
+        attributes. By default they raise an error. `load_model` reads them only on request.
 
     Returns
     -------
@@ -59,15 +59,15 @@ def save_model(
     Warns
     -----
     ModelWarning
-        When a part of the model is not in the text.
+        When the text does not contain the whole model.
 
     Raises
     ------
     ArgumentTypeError
         When an element cannot be written.
     ArgumentValueError
-        When the format is not determined, the file cannot be written, or with ``strict=True`` something would
-        be lost.
+        When the format is not determined, the file cannot be written, or, with ``strict=True``, something
+        would be lost.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def _find_format(path: Path | None, format_: object) -> str:
             raise ArgumentValueError(f"format: expected {expected}, got {quote(format_)}")
         return format_
     if path is None:
-        raise ArgumentValueError(f"format: expected {expected}, where no path determines it")
+        raise ArgumentValueError(f"format: expected {expected} if no path determines it")
     suffix = path.suffix.removeprefix(".").lower()
     if suffix not in _FORMATS:
         raise ArgumentValueError(f"format: expected {expected}: the suffix of {path.name!r} is neither")

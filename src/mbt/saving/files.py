@@ -1,4 +1,4 @@
-"""Files that are written completely or not at all."""
+"""Writes files completely or not at all."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["as_path", "replace_file", "write_file"]
 
 
 def as_path(path: object) -> Path:
-    """Return a path that was given as `path`.
+    """Return the argument `path` as a path.
 
     Raises
     ------
@@ -27,7 +27,7 @@ def as_path(path: object) -> Path:
 
 
 def write_file(path: Path, content: str | bytes) -> None:
-    """Write bytes, or a text in UTF-8, in place of what the file holds. When that fails, it is as it was.
+    """Replace the content of a file by bytes, or by a text in UTF-8. On failure the file stays unchanged.
 
     Raises
     ------
@@ -36,34 +36,34 @@ def write_file(path: Path, content: str | bytes) -> None:
     """
     data = content.encode("utf-8") if isinstance(content, str) else content
     try:
-        # Of a link the file behind it.
+        # For a link, the file behind it.
         target = path.resolve()
         if target.exists() and not target.is_file():
-            # A folder, or a device or pipe, which a file must not take the place of.
+            # A folder, or a device or pipe, which a file must not replace.
             raise ValueError("it is a folder" if target.is_dir() else "it is not a regular file")
         replace_file(target, data)
-    except (OSError, ValueError, RuntimeError) as error:  # The last of links that form a loop.
+    except (OSError, ValueError, RuntimeError) as error:  # RuntimeError: links that form a loop.
         reason = getattr(error, "strerror", None) or error
         raise ArgumentValueError(f"path: {str(path)!r} cannot be written: {reason}") from error
 
 
 def replace_file(target: Path, data: bytes, new_mode: int = 0o666) -> None:
-    """Write a file beside its place, with the permissions that it has there, and put it there when whole.
+    """Write a temporary file with the permissions of the target, and rename it to the target when complete.
 
-    A new one has `new_mode`, less the umask. Whatever ends this early, Ctrl-C too, leaves nothing behind.
+    A new file has `new_mode`, less the umask. An early end, even by Ctrl-C, leaves nothing behind.
     """
-    # A short name of its own: with more to it, that of the target could be too long.
+    # A short name: the name of the target with an addition could be too long.
     draft = target.with_name(f".{uuid.uuid4().hex}")
     mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
     try:
-        # Never readable to more than the target is.
+        # Never readable by more users than the target.
         file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, new_mode if mode is None else mode)
         with open(file, "wb") as stream:
             stream.write(data)
             stream.flush()
             os.fsync(stream.fileno())
         if mode is not None:
-            os.chmod(draft, mode)  # The umask may have taken some away.
+            os.chmod(draft, mode)  # The umask may have removed some permissions.
         os.replace(draft, target)
     except BaseException:
         with suppress(OSError):

@@ -1,6 +1,6 @@
-"""The elements that mbt has, in JSON: arguments of constructors, and attributes set afterwards.
+"""The elements of mbt in JSON: arguments of constructors, and attributes set afterwards.
 
-One table serves both ways, so reading and writing agree.
+One table serves both reading and writing, so they agree.
 """
 
 from __future__ import annotations
@@ -56,11 +56,11 @@ class Field(NamedTuple):
     Attributes
     ----------
     key : str
-        Its name in the file; among arguments, that of the argument.
+        Its name in the file; for an argument, the name of the argument.
     value : Value
-        How it is written and read.
+        The sort of value, which writes and reads it.
     get : callable
-        Returns it, of an element.
+        Returns the value of an element.
     set : callable or None
         ``set(element, value)`` sets a value that the constructor does not take.
     """
@@ -94,7 +94,7 @@ def _argument(key: str, value: Value, attribute: str | None = None) -> Field:
 
 
 def _set_axis(element: Any, axis: list[float]) -> None:
-    """Let an axis of unit length be that of the file to the last bit: normalized again, it might not be."""
+    """Set an axis of unit length to the bits in the file: normalizing again might change them."""
     import numpy as np
 
     element._axis = as_written(np.array(axis), element._axis)
@@ -117,19 +117,19 @@ _SHAPES = (
     Field("collisions", SHAPES, attrgetter("collisions"), _set_shapes("collision")),
 )
 
-# What joints and mobilizers are made with after the frames.
+# The arguments of joints and mobilizers after the frames.
 _CONSTANTS: dict[str, Value] = {"number": NUMBER, "axis": NUMBERS, "pose": POSE, "path": PATH}
 
 
 def _names_of_arguments(element_type: type[Any]) -> tuple[str, ...]:
-    """Return what a constructor takes."""
+    """Return the names of the arguments of a constructor."""
     code = element_type.__init__.__code__
     names: tuple[str, ...] = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
     return names
 
 
 def _limits(what: str, *, of_path: bool = False) -> Field:
-    # A path limits the position in the constructor, so there none is a limit too.
+    # A path sets position limits in the constructor, so there infinite limits must be written, too.
     def set_limits(joint: Any, pair: Any) -> object:
         return getattr(joint, f"set_{what}_limits")(*pair)
 
@@ -150,7 +150,7 @@ def _joint_kind(joint_type: type[Any], arguments: tuple[Field, ...]) -> Kind:
     settings = [
         Field(
             "default_positions",
-            # Of a new joint they are zero, but for quaternions.
+            # For a new joint they are zero, except quaternions.
             Numbers(unwritten=None if kind.num_positions > kind.row.num_velocities else 0.0),
             attrgetter("_default_positions"),
             lambda joint, q: joint.set_default_positions(q),
@@ -183,7 +183,7 @@ def _mobilizer_kind(mobilizer_type: type[Any], arguments: tuple[Field, ...]) -> 
 
 
 def _set_name(element: MultibodyElement, name: str) -> None:
-    # Elements of these kinds are constructed without a name, and given one when they are added.
+    # Elements of these kinds are constructed without a name, and get one when they are added.
     element._name = name
 
 
@@ -220,13 +220,13 @@ def _field_of(declared: Reference[Any] | Parameter[Any]) -> Field:
 
 
 def _compiled_types(room: Any) -> list[type[CompiledNumbers]]:
-    """Return the classes of a room that the core has a type for."""
+    """Return the classes of a subpackage for which the core has a type."""
     classes = [getattr(room, name) for name in room.__all__]
     return [x for x in classes if vars(x).get("_type") is not None]
 
 
 _REFERENCES: dict[type[Any], Value] = {Frame: _FRAME, RigidBody: _BODY, Joint: _JOINT}
-# Arguments that are no numbers or elements.
+# Arguments that are neither numbers nor elements.
 _POINTS_IN_CONTACT = _argument("p_FC", POINTS)
 _DOOR_CONFIG = _argument("config", CONFIG)
 
@@ -282,7 +282,7 @@ SECTIONS: dict[str, tuple[Kind, ...]] = {
     "sensors": _SENSOR_KINDS,
 }
 
-# What classes of users are derived from besides.
+# Further base classes of user-written classes.
 _BASE_KINDS: dict[str, tuple[Kind, ...]] = {
     "bodies": (Kind(Frame, (_NAME, _argument("body", _BODY), _INSTANCE)),),
     "force_elements": (Kind(ForceElement, (_INSTANCE,), (_GENERATED_NAME,)),),
@@ -295,17 +295,17 @@ _ALL_KINDS = {
 
 
 def kind_of(element_type: type[Any], section: str) -> Kind | None:
-    """Return the kind of a class in a section, or of the nearest class that it is derived from."""
+    """Return the kind of a class in a section, or of its nearest base class that has one."""
     kinds = _ALL_KINDS[section]
     return next((kinds[base] for base in element_type.__mro__ if base in kinds), None)
 
 
 def write_element(element: MultibodyElement, kind: Kind, names: NamesOfTree) -> dict[str, Any]:
-    """Return what JSON holds of an element of a kind, without its type."""
+    """Return the JSON object of an element of a kind, without its type."""
     values = {
         field.key: field.value.write(field.get(element), names) for field in (*kind.arguments, *kind.settings)
     }
-    # What a person looks for comes first.
+    # The name, which people look for, comes first.
     first = {"name": values.pop("name", None)}
     return {key: value for key, value in {**first, **values}.items() if value is not None}
 
@@ -313,23 +313,23 @@ def write_element(element: MultibodyElement, kind: Kind, names: NamesOfTree) -> 
 def read_element(
     fields: Fields, kind: Kind, names: NamesInFile, make: Callable[..., Any] | None = None
 ) -> Any:
-    """Return the element that an object of the file describes, which no tree owns yet.
+    """Return the element that an object of the file describes; no tree owns it yet.
 
     Parameters
     ----------
     fields : Fields
         The object, without its type.
     kind : Kind
-        What it is.
+        The kind of the element.
     names : NamesInFile
-        What it may refer to.
+        The elements to which it may refer.
     make : callable, optional
-        What constructs it, in place of the class.
+        Constructs it in place of the class.
 
     Raises
     ------
     ParseError
-        When a value is missing or is invalid.
+        When a value is missing or invalid.
     """
     values = {
         field.key: field.value.read(fields, field.key, names)
@@ -347,5 +347,5 @@ def read_element(
     return element
 
 
-# The sorts of values that are never left out; without a model instance it is the default one.
+# The sorts of values that are always read; a missing model instance means the default one.
 _ALWAYS_READ = (TEXT, TEXTS, NUMBER, NUMBERS, POINTS, PATH, INERTIA, CONFIG, INSTANCE, _FRAME, _BODY, _JOINT)

@@ -1,4 +1,4 @@
-"""An object of a model in JSON: its values are taken one by one, and errors name their place."""
+"""Objects of a model in JSON: values are taken one by one, and errors name their place."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ MadeT = TypeVar("MadeT")
 
 
 class Document:
-    """A file that is read.
+    """A file being read.
 
     Parameters
     ----------
     report : ParseReport
         The report, which lists ignored content.
     is_strict : bool
-        Whether what nobody reads is refused.
+        Whether unread content is an error.
     """
 
     def __init__(self, report: ParseReport, is_strict: bool) -> None:
@@ -35,29 +35,29 @@ class Document:
         self.is_strict = is_strict
 
     def has_inside(self, folder: str) -> bool:
-        """Return whether a folder is that of the file, or inside of it; a text has none."""
+        """Return whether a folder is that of the file or inside it; a text has no folder."""
         try:
             file = Path(self.report.file).resolve()
             return file.is_file() and Path(folder).resolve().is_relative_to(file.parent)
-        except (OSError, ValueError, RuntimeError):  # The last of links that form a loop.
+        except (OSError, ValueError, RuntimeError):  # RuntimeError: links that form a loop.
             return False
 
     def error(self, message: str, place: str = "", hint: str | None = None) -> ParseError:
-        """Return an error with its place in the file, as ``joints[3].axis``."""
+        """Return an error with its place in the file, such as ``joints[3].axis``."""
         return ParseError(message, file=self.report.file, element=place or None, hint=hint)
 
 
 class Fields:
-    """An object of the file. To take a value removes it: what remains is unknown.
+    """An object of the file. Taking a value removes it: the values that remain are unknown.
 
     Parameters
     ----------
     document : Document
         The file.
     place : str
-        Where the object is: ``"joints[3]"``; empty for the whole.
+        Where the object is: ``"joints[3]"``; empty for the whole file.
     values : object
-        What was read there.
+        The JSON value there.
 
     Raises
     ------
@@ -83,11 +83,11 @@ class Fields:
         return self.document.error(message, self.place_of(key), hint)
 
     def remaining_keys(self) -> list[str]:
-        """Return the keys of what nobody took yet."""
+        """Return the keys of the values that are not taken yet."""
         return list(self._values)
 
     def has(self, key: str) -> bool:
-        """Return whether there is a value that nobody took yet."""
+        """Return whether there is a value that is not taken yet."""
         return key in self._values
 
     def take(self, key: str) -> Any:
@@ -138,7 +138,7 @@ class Fields:
         return number
 
     def take_numbers(self, key: str, count: int | None) -> list[float]:
-        """Remove a list of `count` numbers, or of any number of them, and return it."""
+        """Remove a list of `count` numbers, or of any length if that is None, and return it."""
         value = self.take(key)
         numbers = list(map(as_float, value)) if type(value) is list else [None]
         if None in numbers or (count is not None and len(numbers) != count):
@@ -147,7 +147,7 @@ class Fields:
         return numbers  # type: ignore[return-value]
 
     def take_rows(self, key: str, columns: int | None) -> list[list[float]]:
-        """Remove a matrix with so many columns, by rows, and return it; None: with any number of them."""
+        """Remove a matrix by rows and return it; `columns` is None if the rows may have any length."""
         rows = Fields(self.document, self.place, dict(self._rows(key)))
         return [rows.take_numbers(place, columns) for place in rows.remaining_keys()]
 
@@ -158,7 +158,7 @@ class Fields:
         return [(f"{key}[{i}]", row) for i, row in enumerate(value)]
 
     def make(self, make: Callable[..., MadeT], *args: Any, **kwargs: Any) -> MadeT:
-        """Return what a call makes of values of this object; what it refuses is an error of the file.
+        """Return the result of a call with values of this object; its errors become errors of the file.
 
         Raises
         ------
@@ -173,7 +173,7 @@ class Fields:
             raise self.document.error(str(error), self.place) from error
 
     def finish(self) -> None:
-        """Tell of what nobody took; refuse it when strict."""
+        """Report values that were not taken; raise an error when strict."""
         for key in self._values:
             if self.document.is_strict:
                 hint = "strict=False ignores it"

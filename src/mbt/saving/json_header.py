@@ -1,4 +1,4 @@
-"""How a model in JSON begins: what it is, and in which version of the format."""
+"""The beginning of a model in JSON: the format and its version."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from mbt.saving.json_fields import Fields
 __all__ = ["HEADER", "take_header"]
 
 _FORMAT = "mbt"
-# A file of another version is not read. Keys may be added, since older ones do not need them.
+# Files of other versions are not read. New keys need no new version if older files can do without them.
 _VERSION = 1
 
 #: The first keys of a file.
@@ -21,14 +21,14 @@ def take_header(fields: Fields) -> None:
     Raises
     ------
     ParseError
-        When it is not a model of mbt, or of a version that is not read.
+        When it is not a model of mbt, or has a version that is not supported.
     """
     if not fields.has("format"):
-        raise fields.error("format", "this is not a model of mbt", 'its first key would be "format": "mbt"')
+        raise fields.error("format", "this is not a model of mbt", 'expected the first key "format": "mbt"')
     format_ = fields.take("format")
     if format_ != _FORMAT:
         raise fields.error("format", f'expected "{_FORMAT}", got {quote(format_)}')
     version = fields.take("version")
     if type(version) is not int or version != _VERSION:
         hint = "read it with the version of mbt that wrote it"
-        raise fields.error("version", f"this is version {quote(version)}, and {_VERSION} is read", hint)
+        raise fields.error("version", f"this is version {quote(version)}, but only {_VERSION} is read", hint)

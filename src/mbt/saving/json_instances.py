@@ -1,4 +1,4 @@
-"""Model instances of a model in JSON, and which ones they become in a tree."""
+"""Model instances of a model in JSON, and the model instances that they become in a tree."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ReadInstances", "read_instances", "write_instances"]
 
-# The first two are in every tree. Somebody may have renamed them.
+# Every tree has these two, perhaps renamed.
 _USUAL = {
     "world_model_instance": (world_model_instance(), "WorldModelInstance"),
     "default_model_instance": (default_model_instance(), "DefaultModelInstance"),
@@ -22,7 +22,7 @@ _USUAL = {
 
 
 def write_instances(names: NamesOfTree) -> dict[str, str | list[str]]:
-    """Return what JSON holds of the model instances."""
+    """Return the JSON values of the model instances."""
     renamed: dict[str, str | list[str]] = {
         key: names.instances[index]
         for key, (index, usual) in _USUAL.items()
@@ -37,13 +37,13 @@ class ReadInstances(NamedTuple):
     Attributes
     ----------
     names : list of str
-        Their names in the file, the first two included.
+        Their names in the file, including the first two.
     indices : list of int
-        Which ones of the tree they become.
+        The indices of the model instances that they become in the tree.
     new : list of str
-        Those that the tree is to be given.
+        Names of the ones to add to the tree.
     renamed : list of str
-        Names of the first two, where the tree is new; none otherwise.
+        Names of the first two if the tree is new; otherwise empty.
     """
 
     names: list[str]
@@ -53,7 +53,7 @@ class ReadInstances(NamedTuple):
 
     @property
     def main(self) -> ModelInstanceIndex:
-        """That of the model: the first one of its own, or the default one."""
+        """The main model instance: the first one of its own, or the default one."""
         return ModelInstanceIndex(
             self.indices[len(_USUAL)] if self.indices[len(_USUAL) :] else self.indices[1]
         )
@@ -69,27 +69,26 @@ def read_instances(
     fields : Fields
         The whole file.
     tree : MultibodyTree
-        The tree that gets them after those that it has.
+        The tree to which they are added.
     model_name : str or None
-        Another name of the main one, also where it stands in front of others: ``"arm::gripper"``. Where all
-        elements are in the default one, they come into a new one of this name.
+        Another name for the main one, also as a prefix of others: ``"arm::gripper"``. If all elements are in
+        the default one, they move to a new one with this name.
     prefix : str
-        What comes in front of the name of the main one, unless that is given.
+        Text to put before the name of the main one, unless `model_name` is given.
     is_alone : bool
-        Whether the tree is new. Otherwise what the file has in the model instance of World comes into the
-        main one.
+        Whether the tree is new. Otherwise the elements in the model instance of World move to the main one.
 
     Raises
     ------
     ParseError
-        When there are two of a name.
+        When two have the same name.
     """
     own = fields.take_list("model_instances")
     first = [fields.take_text(key) if fields.has(key) else usual for key, (_, usual) in _USUAL.items()]
     names = [*first, *own]
     for i, name in enumerate(names):
         if type(name) is not str or not name or name in names[:i]:
-            message = f"expected a name that is not empty and occurs once, got {quote(name)}"
+            message = f"expected a unique name that is not empty, got {quote(name)}"
             raise fields.error("model_instances", message)
     count, default = tree.num_model_instances, int(default_model_instance())
     indices = [int(world_model_instance()), default, *range(count, count + len(own))]

@@ -1,4 +1,4 @@
-"""A model in JSON on something else than World: what refers to its World then refers to that."""
+"""Mounts a model in JSON on another frame than World: references to its World then refer to that."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ __all__ = ["Mounting"]
 
 
 class Mounting:
-    """Where the World of a model stands.
+    """The place of the World of a model in a tree.
 
     Parameters
     ----------
     frame : Frame
-        The frame F of the tree that stands for it.
+        The frame F of the tree on which it is mounted.
     X_FW : ndarray, shape (4, 4), or None
-        Its pose there; None is the identity.
+        The pose of the model's World in F; None is the identity.
 
     Attributes
     ----------
     is_alone : bool
-        Whether World is World: nothing is moved.
+        Whether the World of the model is that of the tree: nothing is moved.
     world_frame : Frame
-        The frame for it.
+        The frame that replaces the World of the model.
     """
 
     def __init__(self, frame: Frame, X_FW: FloatArray | None) -> None:
@@ -42,18 +42,18 @@ class Mounting:
         self.is_alone = self._stands_on_world and X_FW is None
         self.world_frame = frame
         if not self.is_alone:
-            # It belongs where World does in the file.
+            # It belongs to the model instance of World in the file.
             self.world_frame = FixedOffsetFrame(frame, X_FW, world_model_instance())
         self._X_BW = self.world_frame._default_pose()
 
     def move_shape(self, shape: Shape) -> Shape:
-        """Return a shape of World where that stands."""
+        """Return a shape on the World of the model as a shape on the body of the mount."""
         if self.is_alone:
             return shape
         return shape._move_to(self._X_BW @ shape.X_BG)
 
     def move_element(self, element: Any) -> Any:
-        """Return an element with its points on World where that stands."""
+        """Return an element with its points on the World of the model moved to the body of the mount."""
         if self.is_alone or not isinstance(element, LinearSpringDamper):
             return element
         p_AP, p_BQ = (
@@ -68,7 +68,7 @@ class Mounting:
         return spring
 
     def hold(self, bodies: list[RigidBody]) -> list[Joint]:
-        """Return joints for free bodies: welds on another body, free motion from where World stands."""
+        """Return joints for free bodies: welds if mounted on a body, else free joints at the mount."""
         joints: list[Joint] = []
         for body in bodies:
             joint: Joint

@@ -1,4 +1,4 @@
-"""How elements of a model in JSON refer to each other: by their names, with that of the model instance."""
+"""References between elements of a model in JSON: by name, with that of the model instance."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _OWN_INSTANCES = default_model_instance()
 
 
 class NamesOfTree:
-    """The references to elements of a tree that is written.
+    """The references to elements of a tree being written.
 
-    A reference is the scoped name, ``"arm::link"``. Where two elements of a kind have the same, because names
-    may hold colons and the two first model instances stand in front of no name, it is a pair: the name of the
-    model instance, and that of the element.
+    A reference is the scoped name, ``"arm::link"``. Two elements of a kind may have the same one, because
+    names may contain colons and the first two model instances are not part of scoped names: then it is a pair
+    of the names of the model instance and the element.
     """
 
     def __init__(self, tree: MultibodyTree) -> None:
@@ -44,24 +44,24 @@ class NamesOfTree:
 
 
 class NamesInFile:
-    """The elements of a file that were read so far, by their references.
+    """The elements of a file read so far, by their references.
 
     Parameters
     ----------
     instances : list of str
-        The names of the model instances in the file, the first two included. While elements are read, they
-        have the numbers of this list.
+        The names of the model instances in the file, including the first two. While elements are being read,
+        indices of model instances refer to this list.
     """
 
     def __init__(self, instances: list[str]) -> None:
         self.instances = instances
         self._number = {name: i for i, name in enumerate(instances)}
         self._elements: dict[str, dict[tuple[int, str], Any]] = {}
-        # None where two elements have the same scoped name.
+        # None if two elements have the same scoped name.
         self._scoped: dict[str, dict[str, Any]] = {}
 
     def index_of_instance(self, fields: Fields, key: str, name: object) -> int:
-        """Return the number of a model instance."""
+        """Return the index of a model instance in the file."""
         if type(name) is not str or name not in self._number:
             raise fields.error(key, f"there is no model instance {quote(name)}")
         return self._number[name]
@@ -72,7 +72,7 @@ class NamesInFile:
         Raises
         ------
         ParseError
-            When the model instance has one already.
+            When the model instance has one with this name already.
         """
         instance, name = place
         elements = self._elements.setdefault(kind, {})
@@ -84,11 +84,11 @@ class NamesInFile:
         known[scoped] = None if scoped in known else element
 
     def find_in_file(self, kind: str, instance: int, name: str) -> Any:
-        """Return the element of a name in a model instance of the file."""
+        """Return the element with a name in a model instance of the file."""
         return self._elements[kind][instance, name]
 
     def find(self, fields: Fields, key: str, kind: str, reference: object) -> Any:
-        """Return the element that a reference stands for.
+        """Return the element to which a reference refers.
 
         Raises
         ------
@@ -101,7 +101,7 @@ class NamesInFile:
                 element = known[reference]
                 if element is None:
                     hint = 'write the model instance and the name: ["arm", "link"]'
-                    raise fields.error(key, f"{quote(reference)} stands for several {kind}", hint)
+                    raise fields.error(key, f"{quote(reference)} refers to several {kind}", hint)
                 return element
         elif type(reference) is list and len(reference) == 2 and all(type(r) is str for r in reference):
             instance, name = reference
@@ -113,10 +113,10 @@ class NamesInFile:
         raise self._not_found(fields, key, kind, reference)
 
     def _not_found(self, fields: Fields, key: str, kind: str, reference: object) -> ParseError:
-        import difflib  # Only when something is wrong already.
+        import difflib  # Only needed for an error.
 
         known = self._scoped.get(kind, {})
         is_small = type(reference) is str and len(reference) <= 200 and len(known) < 10_000
         nearest = difflib.get_close_matches(str(reference), sorted(known), n=1) if is_small else []
-        hint = f"did you mean {quote(nearest[0])}?" if nearest else "what is referred to stands further up"
+        hint = f"did you mean {quote(nearest[0])}?" if nearest else "elements come before references to them"
         return fields.error(key, f"there is no {quote(reference)} among the {kind} above", hint)

@@ -1,4 +1,4 @@
-"""A model in JSON becomes elements of a tree."""
+"""Turns a model in JSON into elements of a tree."""
 
 from __future__ import annotations
 
@@ -46,21 +46,21 @@ class JsonOptions:
     Attributes
     ----------
     frame : Frame
-        The frame of the tree that stands for World.
+        The frame of the tree that replaces the World of the file.
     X_FW : ndarray, shape (4, 4), or None
-        Where World stands in that frame; None is the identity.
+        Pose of that World in the frame; None is the identity.
     model_name : str or None
-        Another name of the model instance.
+        Another name for the model instance.
     is_strict : bool
-        Reject unknown keys and unphysical inertias.
+        Reject unknown keys and impossible inertias.
     gravity : ndarray, shape (3,), None, or "file"
         Gravity in place of that of the file; None means no gravity.
     permission : bool or dict
-        Which classes of users the file may name.
+        The user-written classes that the file may name.
     actuate_all : bool
-        Give each joint with one degree of freedom an actuator, unless its effort limit is zero.
+        Add an actuator to each joint with one degree of freedom, unless its effort limit is zero.
     prefix : str
-        What to put in front of the names of elements, and of that of the model unless it is given.
+        Text to put before the names of elements, and before that of the model unless `model_name` is given.
     """
 
     frame: Frame
@@ -79,7 +79,7 @@ class JsonModel:
     Parameters
     ----------
     tree : MultibodyTree
-        The tree. It is not changed before `add`.
+        The tree. It stays unchanged until `add`.
     data : bytes
         The text.
     report : ParseReport
@@ -162,7 +162,7 @@ class JsonModel:
         self.elements.append(element)
 
     def _replace_gravity(self) -> None:
-        """Use the gravity of the caller, where one is given; the exemptions of the file stay."""
+        """Use the gravity of the caller if it is given; the exemptions in the file stay."""
         g_W = self.options.gravity
         if isinstance(g_W, str):
             return
@@ -187,12 +187,12 @@ class JsonModel:
             self.elements.append(JointActuator(name, joint, joint.effort_limit))
 
     def _place_elements(self) -> None:
-        """Let elements have the model instances and names of the tree, in place of those of the file."""
+        """Replace the model instances and names of elements in the file by those in the tree."""
         indices = [ModelInstanceIndex(index) for index in self.instances.indices]
         for element in self.elements:
             if element._name is not None:
                 element._name = self.options.prefix + element._name
-            if isinstance(element, UniformGravityFieldElement):  # It is always World's.
+            if isinstance(element, UniformGravityFieldElement):  # It always belongs to World.
                 exempt = element._disabled_model_instances
                 element._disabled_model_instances = {indices[i] for i in exempt}
                 continue
@@ -201,18 +201,18 @@ class JsonModel:
                 element.body_frame._model_instance = element._model_instance
 
     def join(self) -> None:
-        """Check that the model fits into a tree that holds others, or stands elsewhere than on World.
+        """Check that the model fits into a tree with other models, or on another mount than World.
 
-        Then `add` cannot fail. Free bodies are held where the model stands.
+        Then `add` cannot fail. Free bodies get joints to the mount.
 
         Raises
         ------
         ParseError
             When the model cannot be finalized.
         ArgumentValueError
-            When the tree has one of its names already.
+            When the tree has one of the names of the model already.
         """
-        # A tree of its own finds whatever is wrong with it, and which bodies are free.
+        # A separate tree reveals any fault of the model, and its free bodies.
         alone = self.make_alone()
         self._check_names()
         free = [joint.child_body for joint in alone.joints if joint.is_ephemeral]
@@ -220,7 +220,7 @@ class JsonModel:
         self.elements += self.mounting.hold(bodies)
 
     def make_alone(self) -> MultibodyTree:
-        """Return a finalized tree with the model, as written, and nothing else.
+        """Return a finalized tree that holds only the model, as written.
 
         Raises
         ------
@@ -255,7 +255,7 @@ class JsonModel:
             if place not in taken and not self._has(kind, instance, name):
                 taken.add(place)
             elif isinstance(element, (ForceElement, Mobilizer)):
-                element._name = None  # Nobody chose it: it is given another one.
+                element._name = None  # A generated name: the tree generates another one.
             else:
                 raise ArgumentValueError(
                     f"model_name: there is a {element.kind} named {quote(name)} already: give a name to a "
@@ -263,7 +263,7 @@ class JsonModel:
                 )
 
     def _has(self, kind: str, instance: int, name: str) -> bool:
-        """Return whether the tree has such an element. A body has a frame of its name."""
+        """Return whether the tree has such an element. A body has a frame with its name."""
         if instance >= self.tree.num_model_instances:
             return False
         kinds = ("bodies", "frames") if kind == "bodies" else (kind,)

@@ -1,6 +1,6 @@
-"""JSON as text: bounded when it is read; a small change of a model is a small change of what is written.
+"""JSON text: reads it within bounds; writes it so that small changes of a model are small changes of text.
 
-Strict JSON has no infinity and no NaN: where a number may be one, it is the text "inf", "-inf" or "nan".
+Strict JSON has no infinity and no NaN: instead, numbers may be the texts "inf", "-inf" and "nan".
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from mbt.errors import ParseError, quote
 
 __all__ = ["NON_FINITE", "dump_model", "is_json", "parse_json", "write_number"]
 
-#: What stands for numbers that JSON does not have.
+#: Texts for numbers that JSON does not have.
 NON_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 
-# Python reads an integer in time that grows with the square of its length.
+# The time in which Python reads an integer grows with the square of its length.
 _MAX_DIGITS = 400
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _MARKS = b"\xef\xbb\xbf\xff\xfe\0 \t\r\n"
@@ -30,12 +30,12 @@ def is_json(data: bytes) -> bool:
 
 
 def parse_json(data: bytes, file: str) -> Any:
-    """Return what a JSON text holds.
+    """Return the content of a JSON text.
 
     Raises
     ------
     ParseError
-        When it is not JSON, an object has a key twice, or its numbers or its nesting go beyond bounds.
+        When it is not JSON, an object has a key twice, or numbers or nesting exceed bounds.
     """
 
     def make_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -67,10 +67,10 @@ def parse_json(data: bytes, file: str) -> Any:
             parse_constant=refuse_constant,
         )
     except json.JSONDecodeError as error:
-        message = f"no well-formed JSON: {error.msg} (column {error.colno})"
+        message = f"not well-formed JSON: {error.msg} (column {error.colno})"
         raise ParseError(message, file=file, line=error.lineno) from None
     except RecursionError:
-        raise ParseError("the text is nested too deep", file=file) from None
+        raise ParseError("the text is nested too deeply", file=file) from None
 
 
 def dump_model(model: dict[str, Any]) -> str:
@@ -79,8 +79,8 @@ def dump_model(model: dict[str, Any]) -> str:
     Parameters
     ----------
     model : dict
-        Sections by name. A section that is a list of objects has one for each element; a value of an element
-        that is a list of objects has a line for each of them.
+        Sections by name. A section that is a list of objects has one object for each element; a value of an
+        element that is a list of objects gets one line for each of them.
     """
     text = "{\n" + ",\n".join(_dump_section(name, section) for name, section in model.items()) + "\n}\n"
     return text if text.isascii() else _LONE_SURROGATE.sub(lambda m: f"\\u{ord(m[0]):04x}", text)
@@ -113,12 +113,12 @@ def _has_objects(value: Any) -> bool:
 
 
 def _dump(value: Any) -> str:
-    # Floats by repr: the shortest text that is read back to the last bit.
+    # Floats by repr: the shortest text that is read back exactly.
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
 def write_number(value: float) -> float | str:
-    """Return a number as JSON holds it."""
+    """Return a number in its JSON form."""
     if math.isfinite(value):
         return float(value)
     return "nan" if math.isnan(value) else "inf" if value > 0.0 else "-inf"

@@ -1,6 +1,6 @@
-"""Elements of users in JSON: the import path of the class, its base class, and its own attributes.
+"""User-written elements in JSON: the import path of the class, its base class, and its own attributes.
 
-To read one runs code that the file names, so it takes a permission.
+Reading one runs code that the file names, so it needs permission.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ _OF_TREE = ("_tree", "_index", "_core_index")
 
 
 def path_of_class(element: MultibodyElement) -> str:
-    """Return the import path of the class of an element, ``"module:Class"``.
+    """Return the import path of the class of an element: ``"module:Class"``.
 
     Raises
     ------
     ArgumentTypeError
-        When the class cannot be imported by it.
+        When the class cannot be imported by that path.
     """
     path = import_path(type(element))
     module, _, name = path.partition(":")
@@ -62,14 +62,14 @@ def write_attributes(element: MultibodyElement, names: NamesOfTree) -> dict[str,
     Raises
     ------
     ArgumentTypeError
-        When one is of a type that JSON does not hold.
+        When one has a type that cannot be written.
     """
     attributes = _state_of(element)
     for name in (*attributes_of(type(element)), *_OF_TREE):
         attributes.pop(name, None)
     written = {}
     for name, value in attributes.items():
-        if not isinstance(value, CacheEntry):  # finalize() makes it anew.
+        if not isinstance(value, CacheEntry):  # finalize() creates it again.
             written[name] = _write(value, names, element, f"{element._label}: attribute {name!r}")
     return written
 
@@ -90,9 +90,9 @@ def _state_of(element: MultibodyElement) -> dict[str, Any]:
 
 
 def _write(value: Any, names: NamesOfTree, owner: MultibodyElement, what: str, depth: int = 0) -> Any:
-    """Return what JSON holds of a value: itself, or an object whose one key says of which type it is."""
+    """Return the JSON value: the value itself, or an object whose only key is its type."""
     if depth > _MAX_NESTING:
-        raise ArgumentTypeError(f"save_model: {what} is nested too deep, or contains itself")
+        raise ArgumentTypeError(f"save_model: {what} is nested too deeply, or contains itself")
 
     def inner(part: Any) -> Any:
         return _write(part, names, owner, what, depth + 1)
@@ -131,26 +131,26 @@ def _write(value: Any, names: NamesOfTree, owner: MultibodyElement, what: str, d
     if kind is PiecewiseConstantCurvatureTrajectory:
         return {"path": PATH.write(value, names)}
     raise ArgumentTypeError(
-        f"save_model: {what} is a {kind.__name__}, which JSON does not hold: numbers, text, lists, tuples, "
-        "sets, dictionaries, arrays of numbers, elements and mass properties are held"
+        f"save_model: {what} is a {kind.__name__}, which cannot be written: expected numbers, text, lists, "
+        "tuples, sets, dictionaries, arrays of numbers, elements or mass properties"
     )
 
 
 def read_user_element(
     fields: Fields, section: str, path: str, names: NamesInFile, permission: Permission
 ) -> Any:
-    """Return an element of a class that a file names, which no tree owns yet.
+    """Return an element of a class that a file names; no tree owns it yet.
 
     Raises
     ------
     ParseError
-        When there is no permission, no such class, or the class rejects the contents of the file.
+        When there is no permission, no such class, or the class rejects the values in the file.
     """
     element_type = _find_class(fields, path, permission)
     kind = kind_of(element_type, section) if issubclass(element_type, MultibodyElement) else None
     if kind is None or element_type is kind.element_type:
         raise fields.error(
-            "type", f"{quote(path)} is not a user-written class for elements among the {section}"
+            "type", f"{quote(path)} is not a user-written class of elements of the section {section}"
         )
 
     def construct(**values: Any) -> Any:
@@ -167,7 +167,7 @@ def read_user_element(
         return element
     except (ParseError, MemoryError):
         raise
-    except Exception as error:  # Whatever a user-written class does.
+    except Exception as error:  # A user-written class may raise anything.
         reason = f"{type(error).__name__}: {shorten(str(error), 200)}"
         raise fields.error("type", f"{quote(path)} cannot be constructed: {reason}") from error
 
@@ -178,7 +178,7 @@ def _find_class(fields: Fields, path: str, permission: Permission) -> type[Any]:
         raise fields.error("type", f"unknown type {quote(path)}", f"it is one of {known}, or module:Class")
     if permission is False:
         hint = (
-            "load_model(..., user_elements=[...]) with the classes, or True, which runs what the file names"
+            "load_model(..., user_elements=[...]) with the classes, or True, which imports any that it names"
         )
         raise fields.error(
             "type", f"{quote(path)} is a user-written class, which is imported only on request", hint
@@ -193,7 +193,7 @@ def _find_class(fields: Fields, path: str, permission: Permission) -> type[Any]:
         found: Any = import_module(module)
         for part in name.split("."):
             found = getattr(found, part)
-    except Exception as error:  # Whatever a module does when it is imported.
+    except Exception as error:  # A module may raise anything when it is imported.
         reason = f"{type(error).__name__}: {shorten(str(error), 200)}"
         raise fields.error("type", f"{quote(path)} cannot be imported: {reason}") from error
     if not isinstance(found, type):
@@ -215,7 +215,7 @@ def _set_attributes(element: MultibodyElement, attributes: Fields, names: NamesI
 
 
 def _read(fields: Fields, key: str, value: Any, names: NamesInFile, owner: MultibodyElement) -> Any:
-    """Return the value that `_write` has written. Nesting is bounded by the reader of the text."""
+    """Return the value that `_write` wrote. The reader of the text bounds the nesting."""
     if type(value) is list:
         return [_read(fields, key, part, names, owner) for part in value]
     if type(value) is not dict:

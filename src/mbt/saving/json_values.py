@@ -1,6 +1,6 @@
-"""What a value of an element looks like in JSON: one class for each sort of values writes and reads it.
+"""Values of elements in JSON: a class for each sort of value writes and reads it.
 
-What is as in a new element is left out: `write` then returns None.
+A value that equals that of a new element is left out: `write` then returns None.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Value(Protocol):
     """A sort of values."""
 
     def write(self, value: Any, names: NamesOfTree) -> Any:
-        """Return what JSON holds, or None when the value is left out."""
+        """Return the JSON value, or None to leave it out."""
         ...
 
     def read(self, fields: Fields, key: str, names: NamesInFile) -> Any:
@@ -111,7 +111,7 @@ class Index:
 
 
 class Numbers:
-    """A vector; it is left out where it is `unwritten`, or all entries are."""
+    """A vector; it is left out if it, or each of its entries, equals `unwritten`."""
 
     def __init__(
         self, size: int | None = None, *, unwritten: float | tuple[float, ...] | None = None
@@ -162,7 +162,7 @@ class _Limits:
 
 
 class _Pose:
-    """A pose: translation and rotation, the latter unless it is the identity; or a matrix with four rows."""
+    """A pose: translation and, unless it is the identity, rotation; or a matrix with four rows."""
 
     def write(self, value: FloatArray, names: NamesOfTree) -> Any:
         if _is(value, IDENTITY):
@@ -194,7 +194,7 @@ class _Pose:
 
 
 class _Inertia:
-    """Mass properties: rotational inertia that no mass has is a part of its own."""
+    """Mass properties; rotational inertia without mass is a separate value."""
 
     def write(self, value: SpatialInertia, names: NamesOfTree) -> dict[str, Any]:
         inertia: dict[str, Any] = {
@@ -226,7 +226,7 @@ class _Inertia:
         return inertia
 
     def _judge(self, parts: Fields, inertia: SpatialInertia) -> None:
-        """Warn of an inertia that no physical body has; refuse it when strict."""
+        """Warn of an impossible inertia; raise an error when strict."""
         reason = inertia.criticize_not_physically_valid()
         if reason is None:
             return
@@ -238,7 +238,7 @@ class _Inertia:
 
 
 class _Path:
-    """The path of a curvilinear joint. The frame in which it begins is a matrix, so that no bit is lost."""
+    """The path of a curvilinear joint. Its initial frame is a matrix, so that no bit is lost."""
 
     def write(self, value: PiecewiseConstantCurvatureTrajectory, names: NamesOfTree) -> dict[str, Any]:
         return {
@@ -332,7 +332,7 @@ def _read_surface(fields: Fields) -> Surface:
 
 
 class _Config:
-    """The constants of the hinge of a door."""
+    """The constants of a door hinge."""
 
     def write(self, value: Any, names: NamesOfTree) -> dict[str, float]:
         return {field.name: getattr(value, field.name) for field in fields_of(value)}
@@ -369,7 +369,7 @@ class _Instances:
 
 
 class ElementValue:
-    """Another element, of a kind that stands further up in the file."""
+    """Another element, of a kind that comes earlier in the file."""
 
     def __init__(self, kind: str) -> None:
         self._kind = kind
@@ -392,7 +392,7 @@ class MaybeElement(ElementValue):
 
 
 def as_written(written: FloatArray, normalized: FloatArray) -> FloatArray:
-    """Return, read-only, the numbers of a file where they are normalized up to rounding: to the last bit."""
+    """Return, read-only, the numbers of a file if they are normalized up to rounding, bit for bit."""
     if float(abs(written - normalized).max()) > 1e-12:
         return normalized
     exact: FloatArray = np.array(written)
@@ -401,7 +401,7 @@ def as_written(written: FloatArray, normalized: FloatArray) -> FloatArray:
 
 
 def _is(a: FloatArray, b: FloatArray) -> bool:
-    """Return whether both are equal to the last bit, the signs of zeros included."""
+    """Return whether both are equal to the last bit, including the signs of zeros."""
     return a.tobytes() == b.tobytes()
 
 

@@ -1,4 +1,4 @@
-"""A tree as JSON: its elements in order, without what ``finalize()`` made."""
+"""Writes a tree as JSON: its elements in order, except those that ``finalize()`` made."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def write_json(tree: MultibodyTree, *, user_elements: bool) -> str:
 
 
 def hash_content(tree: MultibodyTree) -> str | None:
-    """Return a hash of all that a finalized tree computes from: equal for trees that compute the same bits.
+    """Return a hash of the inputs of all computations: equal for trees that compute the same bits.
 
-    Shapes are left out. None where a user-written class takes part: mbt cannot know its inputs.
+    Shapes are left out. None if there are user-written classes: mbt cannot know their inputs.
     """
     if type(tree).__module__.partition(".")[0] != "mbt":
         return None
@@ -54,10 +54,10 @@ def hash_content(tree: MultibodyTree) -> str | None:
 
 
 def _describe(tree: MultibodyTree, *, user_elements: bool) -> dict[str, Any]:
-    """Return what JSON holds of a tree."""
+    """Return the JSON sections of a tree."""
     names = NamesOfTree(tree)
     elements = tree._elements
-    # Frames with bodies, and mobilizers with joints: as they were added, which gives each its index again.
+    # Frames with bodies, and mobilizers with joints, in the order of addition: so each gets its index again.
     bodies = (frame.body if isinstance(frame, BodyFrame) else frame for frame in elements.frames)
     sections: dict[str, Iterable[MultibodyElement]] = {
         "bodies": (element for element in bodies if element is not tree.world_body),
@@ -77,7 +77,7 @@ def _describe(tree: MultibodyTree, *, user_elements: bool) -> dict[str, Any]:
         model["world"] = {key: value for key, value in shapes.items() if value is not None}
     for section, members in sections.items():
         if section == "sensors" and not elements.sensors:
-            continue  # As files were before there were sensors.
+            continue  # As in files from before there were sensors.
         model[section] = [_write_element(element, section, names, user_elements) for element in members]
     if tree.collision_exclusions:
         pairs = tree.collision_exclusions
@@ -90,16 +90,14 @@ def _write_element(
 ) -> dict[str, Any]:
     kind = kind_of(type(element), section)
     if kind is None:
-        raise ArgumentTypeError(
-            f"save_model: {element._label}: JSON does not hold a {type(element).__name__}"
-        )
+        raise ArgumentTypeError(f"save_model: {element._label}: JSON cannot hold a {type(element).__name__}")
     values = write_element(element, kind, names)
     if type(element) is kind.element_type:
         return {"type": type(element).__name__, **values}
     if not user_elements:
         raise ArgumentTypeError(
-            f"save_model: {element._label} is of the class {type(element).__name__} of a user: with "
-            "user_elements=True it is written by the import path of the class"
+            f"save_model: {element._label} is of the user-written class {type(element).__name__}: pass "
+            "user_elements=True to write it with the import path of the class"
         )
     values = {"type": path_of_class(element), **values}
     attributes = write_attributes(element, names)

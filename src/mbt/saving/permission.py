@@ -1,4 +1,4 @@
-"""Which classes of users a file may name: to import one runs code."""
+"""The user-written classes that a file may name: importing one runs code."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from mbt.tree.element import MultibodyElement
 
 __all__ = ["Permission", "as_permission", "import_path"]
 
-#: Which classes a file may name: none, all that can be imported, or those of these import paths.
+#: The classes that a file may name: none, all that can be imported, or those with these import paths.
 Permission = bool | dict[str, type[Any]]
 
 
 def as_permission(user_elements: object) -> Permission:
-    """Return the option `user_elements` of those who read, checked.
+    """Return the option `user_elements` of a reader, checked.
 
     Raises
     ------
@@ -36,5 +36,5 @@ def as_permission(user_elements: object) -> Permission:
 
 
 def import_path(element_type: type[Any]) -> str:
-    """Return the import path of a class, ``"module:Class"``."""
+    """Return the import path of a class: ``"module:Class"``."""
     return f"{element_type.__module__}:{element_type.__qualname__}"

@@ -1,4 +1,4 @@
-"""A tree as URDF, with what mbt reads of it again, and a list of what it does not hold."""
+"""Writes a tree as URDF, with the extensions that mbt reads, and lists the losses."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _USUAL_GRAVITY = [0.0, 0.0, -9.81]
 
 
 def write_urdf(tree: MultibodyTree, folder: Path | None) -> tuple[str, Losses]:
-    """Return a tree as URDF text, and what is lost.
+    """Return a tree as URDF text, and the losses.
 
     Links and joints are in the order of the velocities. World is the link ``world``.
 
@@ -50,7 +50,7 @@ def write_urdf(tree: MultibodyTree, folder: Path | None) -> tuple[str, Losses]:
     tree : MultibodyTree
         The model, finalized or not.
     folder : Path or None
-        Where the text is going to be, for relative paths of meshes; None: they become absolute.
+        The folder of the file, for relative paths of meshes; if None, they become absolute.
     """
     writer = _Writer(tree, folder)
     writer.add_bodies()
@@ -64,7 +64,7 @@ def write_urdf(tree: MultibodyTree, folder: Path | None) -> tuple[str, Losses]:
 
 
 class _Writer:
-    """The document, and the names in it."""
+    """The document being written, and the names in it."""
 
     def __init__(self, tree: MultibodyTree, folder: Path | None) -> None:
         self.tree = tree
@@ -79,7 +79,7 @@ class _Writer:
         self.frames: dict[Frame, str] = {}
         self.joints: dict[Any, Element] = {}
         if len({body.model_instance for body in tree.bodies if body is not tree.world_body}) > 1:
-            self.losses.add_of_model("model instances: all elements are in one")
+            self.losses.add_of_model("model instances: all elements are in a single one")
 
     def add_bodies(self) -> None:
         """Add links and joints, in the order of the velocities."""
@@ -109,7 +109,7 @@ class _Writer:
             self.root.extend(made)
 
     def add_frames(self) -> None:
-        """Add the frames but those of bodies, and those that a reader makes for joints anyway."""
+        """Add the frames except those of bodies, and those that a reader makes for joints anyway."""
         of_joints = {
             (f"{joint.name}_{end}", frame)
             for joint in self.tree.joints
@@ -128,13 +128,13 @@ class _Writer:
             if (frame.name, frame) in of_joints and frame not in of_bushings:
                 continue
             if not isinstance(frame, FixedOffsetFrame):
-                self.losses.add("frame", frame.name, "it stays where its parameters have it by default")
+                self.losses.add("frame", frame.name, "it has the pose of its default parameters")
             name = self.frames[frame] = self.names.of_frame(frame)
             place = place_of(frame._default_pose())
             SubElement(self.root, "frame", {"name": name, "link": self.links[frame.body], **place})
 
     def add_constraints(self) -> None:
-        """Add couplers as mimics of the joints that follow, and balls as Drake has them."""
+        """Add couplers as mimics of the following joints, and balls as elements of Drake."""
         for constraint in self.tree.constraints:
             name = self._add_constraint(constraint)
             if name is None:
@@ -146,7 +146,7 @@ class _Writer:
                 self.losses.add("constraint", constraint.name, "its stabilization is left out")
 
     def _add_constraint(self, constraint: Constraint) -> str | None:
-        """Return the name that a constraint has for readers; None: URDF has none of its kind."""
+        """Return the name of a constraint when it is read; None if URDF has no such constraint."""
         if isinstance(constraint, BallConstraint):
             ball = make_ball(constraint, self.links)
             number_of_balls = sum(part.tag == ball.tag for part in self.root)
@@ -170,14 +170,14 @@ class _Writer:
         for actuator in self.tree.joint_actuators:
             joint = actuator.joint
             if joint.num_velocities > 1:
-                what = "it is left out, for its joint has several degrees of freedom"
+                what = "it is left out, as its joint has several degrees of freedom"
                 self.losses.add("joint actuator", actuator.name, what)
                 continue
             if actuator.effort_limit != joint.effort_limit:
                 self._share_effort_limit(actuator)
             if 0.0 in (joint.effort_limit, actuator.effort_limit):
                 self.losses.add(
-                    "joint actuator", actuator.name, "readers leave it out, for its joint has no effort"
+                    "joint actuator", actuator.name, "readers leave it out, as its joint has no effort"
                 )
             if actuator.is_servo:
                 self.losses.add("joint actuator", actuator.name, "it becomes a motor, without its gains")
@@ -192,7 +192,7 @@ class _Writer:
                 SubElement(motor, "drake:gear_ratio", value=number(actuator.default_gear_ratio))
 
     def _share_effort_limit(self, actuator: JointActuator) -> None:
-        """Let a joint without an effort limit have that of its actuator: URDF has one for both."""
+        """Give a joint without an effort limit that of its actuator: URDF has a single one for both."""
         joint = self.joints[actuator.joint]
         limit = joint.find("limit")
         if limit is None:
@@ -202,7 +202,7 @@ class _Writer:
         self.losses.add("joint actuator", actuator.name, "its effort limit becomes that of its joint too")
 
     def add_force_elements(self) -> None:
-        """Add friction of joints, and what Drake has; gravity is left to the reader."""
+        """Add friction of joints, and elements of Drake; gravity is left to the reader."""
         if self.tree._elements.gravity_field is None:
             self.losses.add_of_model("that there is no gravity: read it with gravity=None")
         for element in self.tree.force_elements:
@@ -220,7 +220,7 @@ class _Writer:
             self.losses.add_of_model("which model instances are exempt from gravity")
 
     def _add_force_element(self, element: ForceElement) -> bool:
-        """Return whether URDF has it."""
+        """Add a force element, and return whether URDF has it."""
         if isinstance(element, JointFriction):
             return self._add_friction(element)
         if isinstance(element, LinearSpringDamper):

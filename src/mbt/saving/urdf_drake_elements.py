@@ -1,4 +1,4 @@
-"""Springs between points, bushings and balls that close loops, as Drake adds them to URDF."""
+"""Springs between points, bushings and balls that close loops, as Drake's extensions of URDF."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def make_bushing(bushing: LinearBushingRollPitchYaw, frames: Mapping[Frame, str]
     bushing : LinearBushingRollPitchYaw
         The element.
     frames : mapping from Frame to str
-        Names of the frames, that of the link for a frame of a body.
+        Names of the frames; for a frame of a body, that of its link.
     """
     constants = {
         f"{kind}_{constant}": numbers(getattr(bushing, f"{kind}_{constant}_constants"))
@@ -61,7 +61,7 @@ def make_bushing(bushing: LinearBushingRollPitchYaw, frames: Mapping[Frame, str]
 
 
 def make_ball(ball: BallConstraint, links: Mapping[RigidBody, str]) -> Element:
-    """Return a constraint that keeps a point of one link at a point of another one.
+    """Return a constraint that keeps a point on one link at a point on another one.
 
     Parameters
     ----------

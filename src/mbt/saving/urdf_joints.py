@@ -1,9 +1,9 @@
-"""Joints as URDF and the extensions of Drake say them: between a link and the frame of another one.
+"""Joints in URDF, with the extensions of Drake: between a link and the frame of another link.
 
-A joint of mbt lies between a frame F on one body and a frame M on the other. URDF has the frame of the child
-link for M. Where M differs from it by what commutes with the motion, that moves to F; otherwise a link
-without mass is M, and the child is fixed on it. Joints point outwards from World: those declared the other
-way round are turned, with the same coordinate where they have one.
+A joint of mbt connects a frame F on one body and a frame M on the other. In URDF, M is always the frame of
+the child link. If the offset of M from that commutes with the motion, it moves to F; otherwise M becomes a
+massless link, on which the child is fixed. Joints point outwards from World: those declared the other way
+round are reversed, with the same coordinate if they have only one.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from mbt.tree.mobilizer import Mobilizer
 
 __all__ = ["Connection", "make_joint", "make_weld"]
 
-# By the type of mobilizer: the tag and type of URDF, and what happens to the coordinates.
+# By the type of mobilizer: the tag and type in URDF, and the change of the coordinates.
 _TYPES: dict[type, tuple[str, str, str | None]] = {
     RevoluteMobilizer: ("joint", "revolute", None),
     PrismaticMobilizer: ("joint", "prismatic", None),
@@ -56,14 +56,14 @@ _ONE_DOF = ("revolute", "prismatic", "screw", "curvilinear")
 
 
 class Connection(NamedTuple):
-    """A mobilizer with what it connects, as URDF names them.
+    """A mobilizer and the names, in URDF, of the links that it connects.
 
     Attributes
     ----------
     name, parent, child : str
         Names of the joint and of its links; the parent is nearer World.
     mobilizer : Mobilizer
-        What moves the child.
+        The mobilizer that moves the child.
     """
 
     name: str
@@ -78,16 +78,16 @@ class Connection(NamedTuple):
 
 
 def make_joint(connection: Connection, auxiliary: str, losses: Losses) -> list[Element]:
-    """Return the joint, and where M is not the frame of the child a link named `auxiliary` and a weld.
+    """Return the joint and, if M is not the frame of the child, a link named `auxiliary` and a weld.
 
     Parameters
     ----------
     connection : Connection
-        What it connects.
+        The joint and its links.
     auxiliary : str
-        A name that nothing has.
+        A name that is not used.
     losses : Losses
-        Where to tell what is lost.
+        The list of losses, to which those of the joint are added.
     """
     mobilizer = connection.mobilizer
     X_PF = mobilizer.inboard_frame._default_pose()
@@ -101,7 +101,7 @@ def make_joint(connection: Connection, auxiliary: str, losses: Losses) -> list[E
     if change is not None:
         losses.add("joint", connection.name, change)
     if mobilizer.is_reversed and type_ not in _ONE_DOF:
-        losses.add("joint", connection.name, "it is turned to point outwards: its coordinates are others")
+        losses.add("joint", connection.name, "it is reversed to point outwards: its coordinates differ")
     if isinstance(mobilizer, CurvilinearMobilizer) and not mobilizer.is_reversed:
         # The path begins at Fo.
         X_PF = X_PF @ make_pose(mobilizer.curvilinear_path.calc_pose(0.0)[:3, 3])
@@ -114,7 +114,7 @@ def make_joint(connection: Connection, auxiliary: str, losses: Losses) -> list[E
             Element("link", name=auxiliary),
             make_weld(auxiliary, auxiliary, connection.child, inverse_pose(X_BM)),
         ]
-        losses.add("joint", connection.name, f"it moves a link without mass, {auxiliary!r}, as its frame M")
+        losses.add("joint", connection.name, f"its frame M becomes {auxiliary!r}, a link without mass")
     element = Element(tag, name=connection.name, type=type_)
     SubElement(element, "parent", link=connection.parent)
     SubElement(element, "child", link=child)
@@ -142,7 +142,7 @@ def make_weld(name: str, parent: str, child: str, X_PB: FloatArray) -> Element:
 
 
 def _outward_axis(mobilizer: Mobilizer) -> FloatArray | None:
-    """Return the axis along which the outboard body moves, in F and in M; turned where it is reversed."""
+    """Return the axis along which the outboard body moves, in F and in M; negated if reversed."""
     if not isinstance(mobilizer, AxisMobilizer):
         return None
     return -mobilizer._axis if mobilizer.is_reversed else mobilizer._axis
@@ -151,10 +151,10 @@ def _outward_axis(mobilizer: Mobilizer) -> FloatArray | None:
 def _without_offset(
     type_: str, X_PF: FloatArray, X_BM: FloatArray, axis: FloatArray | None
 ) -> tuple[FloatArray, FloatArray, FloatArray | None]:
-    """Move to F what is between M and the child, where it commutes with the motion.
+    """Move the offset between M and the child to F, if it commutes with the motion.
 
-    ``X_PF X_FM(q) X_MB = X_PF X_MB X'(q)``: the motion about, or along, the same axis seen from B. A turn
-    commutes with what is along its axis.
+    ``X_PF X_FM(q) X_MB = X_PF X_MB X'(q)``, where X' moves about, or along, the same axis expressed in B. A
+    rotation commutes with translations along its axis.
     """
     if axis is None or is_identity(X_BM):
         return X_PF, X_BM, axis
@@ -167,7 +167,7 @@ def _without_offset(
 def _make_cylinder(
     connection: Connection, auxiliary: str, X_PF: FloatArray, X_BM: FloatArray, losses: Losses
 ) -> list[Element]:
-    """Return a turn and a slide about one axis, with a link without mass between them."""
+    """Return a revolute and a prismatic joint with the same axis, and a massless link between them."""
     losses.add("joint", connection.name, f"it becomes two joints, with the link {auxiliary!r} between them")
     axis = _outward_axis(connection.mobilizer)
     assert axis is not None
@@ -195,7 +195,7 @@ def _make_cylinder(
 def _add_path(element: Element, mobilizer: Mobilizer, connection: Connection, losses: Losses) -> None:
     path: PiecewiseConstantCurvatureTrajectory = mobilizer._path  # type: ignore[attr-defined]
     if mobilizer.is_reversed:
-        losses.add("joint", connection.name, "its path is turned round: the motion is another one")
+        losses.add("joint", connection.name, "its path is reversed: the motion differs")
     SubElement(element, "drake:initial_tangent", xyz=numbers(path._R[:, 0].tolist()))
     SubElement(element, "drake:plane_normal", xyz=numbers(path._R[:, 2].tolist()))
     SubElement(element, "drake:is_periodic", value=str(path.is_periodic).lower())
@@ -250,7 +250,7 @@ def _add_limits(element: Element, connection: Connection, losses: Losses) -> Non
 
 
 def _limit_of_path(connection: Connection, limit: dict[str, float], losses: Losses) -> dict[str, float]:
-    """Return the limits that a path does not have already."""
+    """Return the limits that the path does not imply."""
     path, joint = connection.mobilizer._path, connection.joint  # type: ignore[attr-defined]
     assert joint is not None
     if path.is_periodic:
@@ -258,12 +258,12 @@ def _limit_of_path(connection: Connection, limit: dict[str, float], losses: Loss
     if (limit.get("lower"), limit.get("upper")) == (0.0, path.length):
         return {}
     if not limit:
-        losses.add("joint", connection.name, "it is limited by the ends of its path")
+        losses.add("joint", connection.name, "the ends of its path limit it")
     return limit
 
 
 def _add_limit(element: Element, limit: dict[str, float]) -> None:
-    # Parsers need both of these.
+    # Parsers require both of these.
     whole = {"effort": math.inf, "velocity": math.inf, **limit}
     SubElement(element, "limit", {key: number(value) for key, value in whole.items()})
 

@@ -1,4 +1,4 @@
-"""Links as URDF says them: mass properties and shapes."""
+"""Links in URDF: mass properties and shapes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mbt.tree.shape import Shape
 
 __all__ = ["make_link"]
 
-# The tags of the kinds, and the attributes that hold their numbers.
+# The tags of the kinds of shapes, and the attributes that hold their numbers.
 _GEOMETRIES = {
     "sphere": ("sphere", ("radius",)),
     "cylinder": ("cylinder", ("radius", "length")),
@@ -31,13 +31,13 @@ def make_link(name: str, body: RigidBody, folder: Path | None, losses: Losses) -
     Parameters
     ----------
     name : str
-        Its name.
+        The name of the link.
     body : RigidBody
         The body; World has no mass properties.
     folder : Path or None
-        Where the text is going to be: what relative paths of meshes count from.
+        The folder of the file, to which paths of meshes are relative.
     losses : Losses
-        Where to tell what is lost.
+        The list of losses, to which those of the link are added.
     """
     link = Element("link", name=name)
     if not body.is_world:
@@ -46,7 +46,7 @@ def make_link(name: str, body: RigidBody, folder: Path | None, losses: Losses) -
         for shape in shapes:
             if shape.kind in ("plane", "height_field"):
                 what = shape.kind.replace("_", " ")
-                losses.add("link", name, f"a {tag} of it is a {what}, which is left out")
+                losses.add("link", name, f"one {tag} is a {what}, which is left out")
                 continue
             if tag == "collision" and shape.color is not None:
                 losses.add("link", name, "the colour of a collision is left out")
@@ -60,7 +60,7 @@ def _add_inertial(link: Element, M_BBo_B: SpatialInertia) -> None:
     I_Bcm = M_BBo_B.calc_central_inertia()
     if M_BBo_B.mass == 0.0 and not I_Bo.any() and not p.any():
         return
-    # What only rounding of the shift to the mass centre leaves: of point masses and rods.
+    # Remove residues of rounding in the shift to the mass centre, as of point masses and rods.
     I_Bcm[abs(I_Bcm) < 4.0 * np.finfo(float).eps * abs(I_Bo).max(initial=0.0)] = 0.0
     inertial = SubElement(link, "inertial")
     X_BI = np.eye(4)
@@ -86,14 +86,14 @@ def _make_shape(tag: str, shape: Shape, folder: Path | None) -> Element:
         lengths = map(number, shape.size)
         SubElement(geometry, kind, dict(zip(attributes, lengths, strict=True)))
     if tag == "visual" and shape.color is not None:
-        # Without a name: materials of one name share one colour.
+        # Without a name: materials with the same name share a colour.
         material = SubElement(element, "material", name="")
         SubElement(material, "color", rgba=numbers(shape.color))
     return element
 
 
 def _path_of_mesh(shape: Shape, folder: Path | None) -> str:
-    """Return where a mesh is: as it was said, and what was relative to one folder from the new one."""
+    """Return the address of a mesh: as given, or, for a relative path, relative to the new folder."""
     assert shape.mesh is not None
     if shape.folder is None or "://" in shape.mesh or os.path.isabs(shape.mesh):
         return shape.mesh

@@ -1,4 +1,4 @@
-"""What of a model URDF does not hold."""
+"""The parts of a model that URDF cannot hold."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ _SHOWN = 20
 
 
 class Losses:
-    """What is not in the text, or not as in the model: true when there is anything."""
+    """Losses: what is missing in the text, or differs from the model. False if there are none."""
 
     def __init__(self) -> None:
         self._lines: dict[str, None] = {}
 
     def add(self, what: str, name: str, fate: str) -> None:
-        """Tell what becomes of an element: ``add("joint", "elbow", "its default position is left out")``."""
+        """Add what becomes of an element: ``add("joint", "elbow", "its default position is left out")``."""
         self._lines[f"{what} {quote(name)}: {fate}"] = None
 
     def add_of_model(self, fate: str) -> None:
-        """Tell of the model as a whole."""
+        """Add a loss of the model as a whole."""
         self._lines[fate] = None
 
     def __len__(self) -> int:
-        """Return how many there are."""
+        """Return the number of losses."""
         return len(self._lines)
 
     def describe(self) -> str:
@@ -32,4 +32,4 @@ class Losses:
         shown = [f"  {line}" for line in list(self._lines)[:_SHOWN]]
         if len(self) > _SHOWN:
             shown.append(f"  and {len(self) - _SHOWN} more")
-        return "\n".join(["URDF does not hold all of this model (JSON does):", *shown])
+        return "\n".join(["URDF cannot hold all of this model (JSON can):", *shown])

@@ -1,4 +1,4 @@
-"""Names in URDF: one robot has them all, and each occurs once among its kind."""
+"""Names in URDF: one robot has all elements, and each name is unique among its kind."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ if TYPE_CHECKING:
 
 __all__ = ["UrdfNames", "without_control_characters"]
 
-# The characters that XML does not have.
+# Characters that XML does not allow.
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def without_control_characters(text: str) -> str:
-    """Return a text without the characters that XML does not have."""
+    """Return a text without the characters that XML does not allow."""
     return _NOT_XML.sub("?", text)
 
 
 class UrdfNames:
-    """The names that are given: that of an element where it is free, then the scoped one, then numbered ones.
+    """Assigns names: that of an element if it is free, else the scoped name, else a numbered one.
 
     Parameters
     ----------
     losses : Losses
-        Where to tell of names that are others.
+        The list of losses, to which changed names are added.
     model_instances : list of str
         Names of the model instances, by index.
     """
@@ -46,13 +46,13 @@ class UrdfNames:
         self._of_joint: dict[MultibodyElement, str] = {}
 
     def reserve(self, name: str) -> str:
-        """Keep a name for a link, and a joint at it, that no element of the tree stands for."""
+        """Reserve a name for a link, and its joint, that are not elements of the tree."""
         self._links.add(name)
         self._joints.add(name)
         return name
 
     def reserve_link(self, name: str) -> str:
-        """Keep a name for a link."""
+        """Reserve a name for a link."""
         self._links.add(name)
         return name
 
@@ -68,7 +68,7 @@ class UrdfNames:
         return self._take(body, self._links)
 
     def of_frame(self, frame: Frame) -> str:
-        """Return a name for a frame, which no link has."""
+        """Return a name for a frame that no link has."""
         return self._take(frame, self._links)
 
     def of_actuator(self, actuator: JointActuator) -> str:
@@ -76,7 +76,7 @@ class UrdfNames:
         return self._take(actuator, self._actuators)
 
     def reserve_joint(self, joint: MultibodyElement) -> None:
-        """Give a joint its name, before any is made that no joint of the tree has."""
+        """Give a joint its name, before names are made for joints that the tree does not have."""
         self._of_joint[joint] = self._take(joint, self._joints)
 
     def of_joint(self, joint: MultibodyElement) -> str:
@@ -84,7 +84,7 @@ class UrdfNames:
         return self._of_joint[joint]
 
     def find_free(self, name: str) -> str:
-        """Return a name like this one that neither a link nor a joint has."""
+        """Return a similar name that neither a link nor a joint has."""
         return _free(name, self._links, self._joints)
 
     def _take(self, element: MultibodyElement, taken: set[str]) -> str:
@@ -99,7 +99,7 @@ class UrdfNames:
         return name
 
     def _scoped(self, element: MultibodyElement) -> str:
-        """Return the scoped name, also of a joint that the tree gets when it is finalized."""
+        """Return the scoped name, even for a joint that only finalizing adds to the tree."""
         instance = element.model_instance
         is_plain = instance <= default_model_instance()
         return element.name if is_plain else f"{self._instances[instance]}::{element.name}"

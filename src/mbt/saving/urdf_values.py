@@ -1,4 +1,4 @@
-"""Numbers and poses as attributes of URDF."""
+"""Numbers and poses in attributes of URDF."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ _LARGEST = sys.float_info.max
 
 
 def number(value: float) -> str:
-    """Return a number, the shortest text that is read back to the last bit.
+    """Return the shortest text of a number that is read back exactly.
 
-    Infinity is the largest float: parsers need a finite number, and none is larger.
+    Infinity becomes the largest float: parsers need a finite number.
     """
     return repr(min(max(float(value), -_LARGEST), _LARGEST) + 0.0)
 
 
 def numbers(values: Iterable[float]) -> str:
-    """Return numbers with blanks between them."""
+    """Return numbers separated by blanks."""
     return " ".join(map(number, values))
 
 
 def rpy_of(R: FloatArray) -> list[float]:
-    """Return roll, pitch and yaw whose product ``Rz Ry Rx`` is R to rounding, also near gimbal lock.
+    """Return roll, pitch and yaw whose product ``Rz Ry Rx`` is R up to rounding, even near gimbal lock.
 
-    There yaw is the direction of a short vector, and roll is measured from what yaw has turned: an error of
-    the one takes itself out of the other.
+    There yaw is the direction of a short vector; roll is measured after the rotation by yaw, so that errors
+    of the two cancel.
     """
     yaw = np.arctan2(R[1, 0], R[0, 0])
     s, c = np.sin(yaw), np.cos(yaw)
@@ -54,7 +54,7 @@ def add_origin(element: Element, X: FloatArray) -> None:
 
 
 def place_of(X: FloatArray) -> dict[str, str]:
-    """Return the attributes ``xyz`` and ``rpy`` of a pose; the latter unless the rotation is the identity."""
+    """Return the attributes ``xyz`` and, unless the rotation is the identity, ``rpy`` of a pose."""
     place = {"xyz": numbers(X[:3, 3].tolist())}
     if not np.array_equal(X[:3, :3], IDENTITY[:3, :3]):
         place["rpy"] = numbers(rpy_of(X[:3, :3]))

@@ -1,8 +1,8 @@
 """Scalars that are Python objects, and functions made of expressions.
 
-``tree.clone_to_scalar("sympy")``, ``"casadi"``, ``"mpmath"``, ``"fraction"`` and ``"jax"`` know their scalar
-by name; any other one takes a `ScalarType`. `dual` makes a scalar of values with derivatives over any other.
-`make_expressions` gives what a tree computes in symbols; `make_casadi_function`, `make_python_function` and
+``tree.clone_to_scalar`` takes a name, ``"sympy"``, ``"casadi"``, ``"mpmath"``, ``"fraction"`` or ``"jax"``,
+or a `ScalarType` for any other scalar. `dual` makes a scalar of values with derivatives over another scalar.
+`make_expressions` returns quantities of a tree in symbols; `make_casadi_function`, `make_python_function` and
 `make_c_code` make functions of expressions.
 """
 

@@ -1,4 +1,4 @@
-"""The scalars known by name. Their packages are imported when somebody asks for one."""
+"""The scalars with names. Their packages are imported on demand."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _sympy() -> dict[str, Any]:
         return sp.Piecewise((x, a < b), (y, True))
 
     def from_float(number: float) -> Any:
-        # 0.375 was meant to be 3/8; who wrote 0.1 may have measured it.
+        # 0.375 is exactly 3/8; 0.1 may be a measured number.
         if math.isfinite(number):
             ratio = number.as_integer_ratio()
             if ratio[1] <= 1024 and abs(ratio[0]) < 2**53:
@@ -186,7 +186,7 @@ def _jax() -> dict[str, Any]:
     def entries(value: Any) -> list[Any] | None:
         return list(value.ravel()) if isinstance(value, jax.Array) and value.ndim else None
 
-    # Python floats: they take the precision of what they meet.
+    # Python floats take the precision of the other operand.
     return {
         "name": "jax",
         "zero": 0.0,

@@ -13,18 +13,18 @@ __all__ = ["make_casadi_function"]
 
 
 def make_casadi_function(name: str, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> Any:
-    """Return a `casadi.Function` of arrays of expressions, which computes common subexpressions once.
+    """Return a `casadi.Function` of arrays of expressions that computes common subexpressions once.
 
     Parameters
     ----------
     name : str
-        Its name.
+        Name of the function.
     inputs : mapping of str to array_like of casadi.SX symbols
-        Its arguments, by name and in this order.
+        The arguments, by name and in this order.
     outputs : mapping of str to array_like of casadi.SX
-        Its results, by name and in this order. CasADi has only matrices: vectors become columns, and an array
-        of shape (n, 4, 4) becomes a matrix of shape (4 n, 4). Entries that are zero everywhere are structural
-        zeros of its sparsity.
+        The results, by name and in this order. CasADi has only matrices: vectors become columns, and an array
+        of shape (n, 4, 4) becomes a matrix of shape (4 n, 4). Entries that are always zero are structural
+        zeros of the sparsity pattern.
 
     Returns
     -------
@@ -35,7 +35,7 @@ def make_casadi_function(name: str, inputs: Mapping[str, Any], outputs: Mapping[
     ArgumentTypeError
         When an entry is not a casadi.SX or number, or an input not a symbol.
     ArgumentValueError
-        When outputs depend on symbols that are not inputs. The message names them.
+        When outputs depend on symbols that are not inputs; the message names them.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def make_casadi_function(name: str, inputs: Mapping[str, Any], outputs: Mapping[
     )
     if function.has_free():
         free = ", ".join(function.get_free())
-        raise ArgumentValueError(f"outputs: depend on {free}, which inputs lack")
+        raise ArgumentValueError(f"outputs: depend on {free}, not among the inputs")
     return function
 
 

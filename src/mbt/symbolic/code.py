@@ -1,4 +1,4 @@
-"""Functions in Python and C of arrays of SymPy expressions, with common subexpressions computed once."""
+"""Makes Python and C functions of arrays of SymPy expressions that compute common subexpressions once."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ __all__ = ["PythonFunction", "make_c_code", "make_python_function"]
 
 
 class PythonFunction:
-    """A function of arrays that was made of expressions; `make_python_function` makes it.
+    """A function of arrays made from expressions by `make_python_function`.
 
     Attributes
     ----------
     name : str
-        Its name.
+        Name of the function.
     source : str
-        A Python module that defines the function; it needs `math` and NumPy.
+        Text of a Python module that defines the function; it needs `math` and NumPy.
     shapes : dict of str to tuple of int
-        Shapes of its arguments, by name.
+        Shapes of the arguments, by name.
     """
 
     def __init__(self, name: str, source: str, shapes: dict[str, tuple[int, ...]]) -> None:
@@ -40,7 +40,7 @@ class PythonFunction:
         Raises
         ------
         ShapeError
-            When the number of arguments or the shape of one is another.
+            When the number of arguments, or the shape of one, is wrong.
         """
         if len(arguments) != len(self.shapes):
             raise ShapeError(
@@ -58,7 +58,7 @@ class PythonFunction:
         return PythonFunction, (self.name, self.source, self.shapes)
 
     def __repr__(self) -> str:
-        """Tell name and arguments."""
+        """Return a text with name and arguments."""
         return f"<PythonFunction {self.name}({', '.join(self.shapes)})>"
 
 
@@ -68,16 +68,16 @@ def make_python_function(name: str, inputs: Mapping[str, Any], outputs: Mapping[
     Parameters
     ----------
     name : str
-        Its name.
+        Name of the function.
     inputs : mapping of str to array_like of sympy.Symbol
-        Its arguments, by name and in this order.
+        The arguments, by name and in this order.
     outputs : mapping of str to array_like of sympy.Expr
-        Its results, in this order.
+        The results, in this order.
 
     Returns
     -------
     PythonFunction
-        A function of arrays with the shapes of the inputs. Its source is ``.source``.
+        A function of arrays with the shapes of the inputs; ``.source`` is its source.
 
     Raises
     ------
@@ -85,7 +85,7 @@ def make_python_function(name: str, inputs: Mapping[str, Any], outputs: Mapping[
         When an entry is not an expression, or an input not a symbol.
     ArgumentValueError
         When a name is invalid, an input occurs twice, or outputs depend on symbols that are not inputs or on
-        functions that the language lacks. The message names them.
+        functions that the language does not have; the message names them.
 
     Examples
     --------
@@ -129,9 +129,9 @@ def make_c_code(name: str, inputs: Mapping[str, Any], outputs: Mapping[str, Any]
     Returns
     -------
     str
-        A file in C99 that needs the mathematical library only and defines ``void name(const double* input,
-        ..., double* output, ...)``: inputs and outputs in their order, arrays in C order. Outputs may not
-        overlap inputs.
+        A C99 file that needs only the mathematical library and defines ``void name(const double* input,
+        ..., double* output, ...)``, with inputs and outputs in their order, and arrays in C order. Outputs
+        must not overlap inputs.
 
     Examples
     --------
@@ -166,7 +166,7 @@ def make_c_code(name: str, inputs: Mapping[str, Any], outputs: Mapping[str, Any]
 
 
 class _Program:
-    """Expressions that were checked, and the steps that compute them."""
+    """Checked expressions, and the steps that compute them."""
 
     def __init__(
         self, name: str, inputs: Mapping[str, Any], outputs: Mapping[str, Any],
@@ -203,18 +203,18 @@ class _Program:
         unknown = {atom for atom in atoms if atom.is_Symbol} - renamed.keys()
         if unknown:
             raise ArgumentValueError(
-                f"outputs: depend on {', '.join(sorted(map(str, unknown)))}, which inputs lack"
+                f"outputs: depend on {', '.join(sorted(map(str, unknown)))}, not among the inputs"
             )
         renamed.update({atom: sp.Float(atom, 17) for atom in atoms if atom.is_NumberSymbol})
         taken = {name, *arrays, *self.outputs} | {n for names in self._names.values() for n in names}
         variables = (t for t in sp.numbered_symbols("t") if t.name not in taken)
-        # Sorting terms for looks takes most of the time.
+        # Sorting terms, which only improves the looks, would take most of the time.
         steps, results = sp.cse(entries, symbols=variables, order="none")
         self._steps = [(variable, _renamed(step, renamed)) for variable, step in steps]
         self._results = [_renamed(result, renamed) for result in results]
 
     def symbols_of(self, array: str) -> list[str]:
-        """Names of the entries of an input."""
+        """Return the names of the entries of an input."""
         return self._names[array]
 
     def print_steps(self, printer: Any) -> list[tuple[str, str]]:
@@ -222,7 +222,7 @@ class _Program:
         return [(variable.name, _print(printer, step)) for variable, step in self._steps]
 
     def print_outputs(self, printer: Any) -> dict[str, list[str]]:
-        """Entries of each output."""
+        """Return the texts of the entries of each output."""
         texts = iter([_print(printer, result) for result in self._results])
         return {key: [next(texts) for _ in range(array.size)] for key, array in self.outputs.items()}
 
@@ -243,7 +243,7 @@ def _as_objects(value: Any, name: str) -> Any:
 
 
 def _atoms_of(expressions: list[Any]) -> set[Any]:
-    """Atoms of expressions. SymPy's own search looks into a shared subexpression wherever it occurs."""
+    """Return the atoms of expressions. SymPy's own search visits shared subexpressions repeatedly."""
     seen = set(expressions)
     waiting = list(seen)
     while waiting:
@@ -266,7 +266,7 @@ def _print(printer: Any, expression: Any) -> str:
 
 
 def _words_of_c(printer: Any) -> set[str]:
-    """Return the words of the language, and the functions of its mathematical library."""
+    """Return the reserved words of C, and the functions of its mathematical library."""
     functions = printer.known_functions.values()
     texts = {
         entry[-1] if isinstance(entry, tuple) else entry
@@ -283,7 +283,7 @@ def _python_printer() -> Any:
 
 
 def _c_printer() -> Any:
-    """Squares and cubes as products: `pow` takes as long as twenty of them."""
+    """Return a printer of squares and cubes as products: `pow` takes as long as twenty multiplications."""
     from sympy.printing.c import C99CodePrinter
 
     class Printer(C99CodePrinter):  # type: ignore[misc]

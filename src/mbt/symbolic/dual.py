@@ -1,4 +1,4 @@
-"""Values with derivatives in any scalar: how a function of objects changes along some directions."""
+"""Values with derivatives in any scalar: directional derivatives of functions of objects."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ Derivatives = dict[int, Any]
 
 
 class Dual:
-    """A value with derivatives, all of them objects of one scalar: ``dual(scalar).make`` makes them.
+    """A value with derivatives, all objects of the same scalar; ``dual(scalar).make`` makes it.
 
     Attributes
     ----------
     value : object
         The value.
     derivatives : dict of int to object
-        The derivative along each direction; missing ones are zero.
+        The derivatives along directions; missing ones are zero.
     """
 
     __slots__ = ("derivatives", "value")
 
-    # Of each class that `dual` makes: the scalar of values and derivatives, and how many duals are in it.
+    # For each class that `dual` makes: the scalar of values and derivatives, and its depth of nested duals.
     _scalar: ClassVar[ScalarType]
     _depth: ClassVar[int]
 
@@ -39,7 +39,7 @@ class Dual:
         self.derivatives = {} if derivatives is None else derivatives
 
     def _lifted(self, other: Any) -> Dual | None:
-        """Return another operand as one of these; None where its own method knows better."""
+        """Return another operand as an object of this class; None if the operand's own method must act."""
         if type(other) is type(self):
             return other
         if isinstance(other, np.ndarray) or (isinstance(other, Dual) and other._depth > self._depth):
@@ -73,7 +73,7 @@ class Dual:
         return NotImplemented if b is None else self + -b
 
     def __rsub__(self, other: Any) -> Any:
-        """Subtract this from another one."""
+        """Subtract this from another operand."""
         b = self._lifted(other)
         return NotImplemented if b is None else b + -self
 
@@ -101,7 +101,7 @@ class Dual:
         return type(self)(value, {k: rate / b.value for k, rate in rates.items()})
 
     def __rtruediv__(self, other: Any) -> Any:
-        """Divide another one by this."""
+        """Divide another operand by this."""
         b = self._lifted(other)
         return NotImplemented if b is None else b / self
 
@@ -120,7 +120,7 @@ class Dual:
         """Return the magnitude."""
         return self._select_lt(self, 0.0, -self, self)
 
-    # By their values.
+    # Comparisons of values.
 
     def _compare(self, other: Any, compare: Callable[[Any, Any], Any]) -> Any:
         return compare(self.value, other.value if type(other) is type(self) else other)
@@ -156,15 +156,15 @@ class Dual:
         return bool(self.value)
 
     def __float__(self) -> NoReturn:
-        """Refuse: the derivatives would be lost."""
+        """Raise an error, as the derivatives would be lost."""
         raise ArgumentTypeError(
             "a Dual would lose its derivatives as a float: use x.value, or np.sin for math.sin"
         )
 
-    # Functions, under the names that NumPy calls: `np.sin` of an array of objects is `sin()` of each.
+    # Functions under the names that NumPy calls: `np.sin` of an array of objects calls `sin()` of each.
 
     def _chain(self, value: Any, rate: Any) -> Dual:
-        """Return a function of this one: its value, and its derivative."""
+        """Return a function of this number from its value and its derivative."""
         return type(self)(value, _scaled(self.derivatives, rate) if self.derivatives else None)
 
     def sin(self) -> Dual:
@@ -203,21 +203,21 @@ class Dual:
         return self.arctan2(self._scalar.one)
 
     def hypot(self, other: Any) -> Dual:
-        """Return the length of the vector of two numbers."""
+        """Return the length of the vector with these two components."""
         squares: Dual = self * self + other * other
         return squares.sqrt()
 
     def exp(self) -> Dual:
-        """Return the exponential function, where NumPy finds one of the values."""
+        """Return the exponential, if NumPy can compute that of the value."""
         value = np.exp(self.value)
         return self._chain(value, value)
 
     def log(self) -> Dual:
-        """Return the natural logarithm, where NumPy finds one of the values."""
+        """Return the natural logarithm, if NumPy can compute that of the value."""
         return type(self)(np.log(self.value), {k: d / self.value for k, d in self.derivatives.items()})
 
     def floor(self) -> Dual:
-        """Return the greatest integer that is not greater: a constant."""
+        """Return the greatest integer that is not greater, as a constant."""
         return type(self)(self._scalar.floor(self.value))
 
     __floor__ = floor
@@ -236,7 +236,7 @@ class Dual:
 
     @classmethod
     def _select_lt(cls, a: Any, b: Any, x: Any, y: Any) -> Dual:
-        """Return x where a < b, and y elsewhere."""
+        """Return x if a < b, otherwise y."""
         a, b, x, y = (cls._constant(number) for number in (a, b, x, y))
 
         def select(u: Any, v: Any) -> Any:
@@ -254,7 +254,7 @@ class Dual:
         return _restore, (self._scalar, self.value, self.derivatives)
 
     def __repr__(self) -> str:
-        """Tell value and derivatives."""
+        """Return a text with value and derivatives."""
         return f"Dual({self.value!r}, {self.derivatives!r})"
 
 
@@ -273,7 +273,7 @@ class DualType(ScalarType):
     make: type[Dual]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle by the other scalar."""
+        """Pickle through the other scalar."""
         return dual, (self.scalar,)
 
 
@@ -343,7 +343,7 @@ def _restore(scalar: ScalarType, value: Any, derivatives: Derivatives) -> Dual:
     return dual(scalar).make(value, derivatives)
 
 
-# A float that is exactly zero or one is not an operand: so expressions stay small, as in kernels.
+# Floats that are exactly zero or one are folded, so that expressions stay small, as in kernels.
 
 
 def _is(number: Any, what: float) -> bool:

@@ -1,4 +1,4 @@
-"""What a tree computes, in symbols."""
+"""Quantities of a tree as symbolic expressions."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _QUANTITIES = {
     ),
 }  # fmt: skip
 
-#: What is of a frame.
+#: The quantities that take a frame.
 OF_A_FRAME = ("frame_pose", "frame_jacobian")
 
 
@@ -58,8 +58,8 @@ def make_expressions(
 ) -> tuple[Arrays, Arrays]:
     """Return the symbols that a quantity depends on, and its expressions.
 
-    The parameters are the tree's defaults. Gravity, the other force elements and joint damping act;
-    actuation does not.
+    Parameters have the tree's defaults. Gravity, the other force elements and joint damping act; actuation
+    does not.
 
     Parameters
     ----------
@@ -77,8 +77,8 @@ def make_expressions(
     Returns
     -------
     inputs, outputs : dict of str to ndarray of object
-        Named as in `mbt.functional`: for inverse dynamics q, v, vdot and tau. Symbols are named after
-        their index: ``q0``, ``q1`` in SymPy, ``q_0``, ``q_1`` in CasADi.
+        Arrays named as in `mbt.functional`: for inverse dynamics q, v, vdot and tau. The names of symbols
+        contain their index: ``q0``, ``q1`` in SymPy, ``q_0``, ``q_1`` in CasADi.
 
     Raises
     ------
@@ -112,7 +112,7 @@ def express(
     symbols: Callable[[str, int], list[Any]],
     frame: Any,
 ) -> tuple[Arrays, Arrays]:
-    """Return what `make_expressions` does, of any scalar: ``symbols(name, size)`` makes an input."""
+    """Return the result of `make_expressions` in any scalar: ``symbols(name, size)`` makes an input."""
     if not callable(getattr(tree, "clone_to_scalar", None)):
         raise ArgumentTypeError(f"tree: expected a MultibodyTree, got {type(tree).__name__}")
     chosen = _QUANTITIES[check_choice("quantity", quantity, list(_QUANTITIES))]
@@ -120,7 +120,7 @@ def express(
         raise ArgumentValueError(
             f"frame: expected a frame for {quote(quantity)}, got None"
             if frame is None
-            else f"frame: only {' and '.join(map(quote, OF_A_FRAME))} are of a frame, not {quote(quantity)}"
+            else f"frame: only {' and '.join(map(quote, OF_A_FRAME))} take a frame, not {quote(quantity)}"
         )
     if isinstance(frame, str):
         frame = tree._elements.frame_named(frame, "frame")
@@ -143,7 +143,7 @@ def express(
 
 
 def check_choice(name: str, value: object, known: list[str]) -> str:
-    """Return a word that is among those known."""
+    """Return a word after checking that it is among those known."""
     if not isinstance(value, str):
         raise ArgumentTypeError(f"{name}: expected one of {', '.join(known)}, got {type(value).__name__}")
     if value not in known:

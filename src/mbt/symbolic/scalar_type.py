@@ -1,4 +1,4 @@
-"""What a scalar is: its zero and one, and the functions that arithmetic does not give."""
+"""The definition of a scalar: its zero and one, and the functions beyond arithmetic."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FUNCTIONS = ("sin", "cos", "sqrt", "tanh", "atan2", "floor", "select_lt")
 
 @dataclass(frozen=True)
 class _Missing:
-    """A function that a scalar has not: calling it tells how to give one."""
+    """Replaces a function that a scalar does not have: calling it raises an error that names the remedy."""
 
     scalar: str
     function: str
@@ -24,7 +24,7 @@ class _Missing:
     def __call__(self, *operands: Any) -> Any:
         raise ArgumentTypeError(
             f"scalar {quote(self.scalar)} has no {self.function}, which the model needs: "
-            f"mbt.symbolic.ScalarType(..., {self.function}=...) gives it one"
+            f"mbt.symbolic.ScalarType(..., {self.function}=...) defines it"
         )
 
 
@@ -32,37 +32,36 @@ class _Missing:
 class ScalarType:
     """A type of Python objects that a tree can compute with: numbers, or expressions.
 
-    Objects need ``+ - * /`` and unary ``-`` with each other. Kernels never compare them or test their
-    truth. Only the functions that a model calls are needed: sines for rotations, roots for quaternions and
-    springs between points, the others for friction, bushings and paths. If one is missing, computing raises
-    an ArgumentTypeError that names it.
+    Objects must support ``+ - * /`` with each other, and unary ``-``. Kernels never compare them or test
+    their truth. Only the functions that a model calls are needed: sines for rotations, roots for quaternions
+    and springs between points, the others for friction, bushings and paths. If one is missing, computing
+    raises an ArgumentTypeError that names it.
 
     Parameters
     ----------
     zero, one : object
-        Zero and one of the scalar. These two objects are folded: sums and products with them are not
-        computed.
+        Zero and one of the scalar. Sums and products with these two objects are not computed but folded.
     sin, cos, sqrt, tanh, floor : callable, optional
         Functions of one object.
     atan2 : callable, optional
         ``atan2(y, x)``.
     select_lt : callable, optional
-        ``select_lt(a, b, x, y)`` is x where a < b, and y elsewhere: it may build a conditional expression.
+        ``select_lt(a, b, x, y)`` is x if a < b, otherwise y: it may build a conditional expression.
     from_float : callable, optional
         Converts a float to an object: the numbers of a model, and constants of formulas;
         by default ``one * x``.
     entries : callable, optional
-        Returns the entries of a matrix of the package in C order, as a list; None where the object is
-        not a matrix.
+        Returns the entries of a matrix of the package as a list in C order; None if the object is not a
+        matrix.
     name : str, optional
-        Its name; by default that of the type of `one`.
+        Name of the scalar; by default that of the type of `one`.
     digits : int or None, optional
         The largest number of digits of its numbers: series are summed to this accuracy. None for exact
-        numbers and formulas, where no series is truncated; they can be compared, ``x == 0``.
+        numbers and formulas, for which no series is truncated; they can be compared, ``x == 0``.
 
     Examples
     --------
-    Decimal numbers have no sines, which a mass on a rail does not need:
+    Decimal numbers have no sines, but a mass on a rail needs none:
 
     >>> from decimal import Decimal
     >>> import mbt
@@ -92,11 +91,11 @@ class ScalarType:
     digits: int | None = 100
 
     def __post_init__(self) -> None:
-        """Check what can be checked, and fill in what was not given."""
+        """Check the fields, and fill in the missing ones."""
         name: object = type(self.one).__name__ if self.name is None else self.name
         if not isinstance(name, str) or not name:
             raise ArgumentTypeError(f"ScalarType: name: expected text, got {quote(name)}")
-        # The way to write a field of a frozen dataclass.
+        # Sets a field of a frozen dataclass.
         object.__setattr__(self, "name", name)
         if self.digits is not None and (type(self.digits) is not int or self.digits < 1):
             raise ArgumentTypeError(
@@ -112,7 +111,7 @@ class ScalarType:
 
     @property
     def functions(self) -> tuple[Callable[..., Any], ...]:
-        """Sin, cos, sqrt, select_lt, tanh, atan2, floor and lift, as the compiled core takes them."""
+        """Sin, cos, sqrt, select_lt, tanh, atan2, floor and lift, in the order of the compiled core."""
         return (self.sin, self.cos, self.sqrt, self.select_lt, self.tanh, self.atan2, self.floor, self.lift)
 
     def lift(self, number: float) -> Any:
@@ -124,19 +123,19 @@ class ScalarType:
         return self.one * number if self.from_float is None else self.from_float(number)
 
     def __repr__(self) -> str:
-        """Tell the name."""
+        """Return a text with the name."""
         return f"<ScalarType {quote(self.name)}>"
 
     def __copy__(self) -> ScalarType:
-        """Return itself: it cannot change."""
+        """Return itself, as it is immutable."""
         return self
 
     def __deepcopy__(self, memo: object) -> ScalarType:
-        """Return itself: it cannot change."""
+        """Return itself, as it is immutable."""
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle a built-in one by name, another one by its functions."""
+        """Pickle a built-in scalar by name, others by their functions."""
         if _known.get(self.name) is self:
             return get_scalar_type, (self.name,)
         fields = (getattr(self, field) for field in self.__dataclass_fields__)
@@ -147,7 +146,7 @@ _known: dict[str, ScalarType] = {}
 
 
 def get_scalar_type(scalar: object) -> ScalarType:
-    """Return a scalar type by name; a `ScalarType` is returned as it is.
+    """Return a scalar type by name; a `ScalarType` is returned unchanged.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Models in a browser: `view`, and `record` for a page that plays by itself. Needs the extra ``viz``."""
+"""Shows models in a browser: `view`, or `record` for a page that plays by itself. Needs the extra ``viz``."""
 
 from mbt.viewer.model import ViewedModel
 from mbt.viewer.recording import record

@@ -1,4 +1,4 @@
-"""The time of a playback, which runs, stands, and starts again."""
+"""The time of a playback, which runs, pauses, and starts again."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["Clock"]
 
 
 class Clock:
-    """Seconds since the beginning of what is played, 0 to `duration`."""
+    """The playing time [s], from 0 to `duration`."""
 
     def __init__(self) -> None:
         self.duration = 0.0
@@ -20,14 +20,14 @@ class Clock:
         self._has_moved = False
 
     def start(self, now: float | None = None) -> None:
-        """Run on; from the beginning when it is at the end."""
+        """Run; from the beginning if it is at the end."""
         if self._elapsed >= self.duration:
             self._elapsed = 0.0
         self._seen = time.perf_counter() if now is None else now
         self.is_running = True
 
     def stop(self) -> None:
-        """Stand still."""
+        """Pause."""
         self._move(time.perf_counter())
         self.is_running = False
 
@@ -44,13 +44,13 @@ class Clock:
 
     @property
     def elapsed(self) -> float:
-        """[s], as of the last time it was advanced."""
+        """The playing time at the last advance [s]."""
         return self._elapsed
 
     def advance(self, now: float | None = None) -> float | None:
-        """Return how far it is now, or None where it was there the last time, too.
+        """Return the playing time now, or None if it has not changed since the last call.
 
-        At the end it stops, or starts again.
+        At the end it stops or starts again.
         """
         self._move(time.perf_counter() if now is None else now)
         has_moved, self._has_moved = self._has_moved, False

@@ -1,4 +1,4 @@
-"""One number after the other that moves a joint: what sliders set."""
+"""The numbers that move joints, one for each slider."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Control", "make_controls"]
 
-# Limits beyond are none [rad, m], and a joint between limits that are closer may not move.
+# Limits beyond the first count as none [rad, m]; with limits closer than the second a joint cannot move.
 _FARTHEST, _CLOSEST = 1e9, 1e-9
 
 _QUATERNION = ("qw", "qx", "qy", "qz")
@@ -27,18 +27,18 @@ _QUATERNION = ("qw", "qx", "qy", "qz")
 
 @dataclass(frozen=True, eq=False)
 class Control:
-    """A number of a joint, between limits.
+    """A number that moves a joint, between limits.
 
     Attributes
     ----------
     joint : Joint
-        What it moves.
+        The joint that it moves.
     label : str
-        The joint's name, with that of the coordinate where it has several.
+        The name of the joint, followed by that of the coordinate if there are several.
     unit : str
-        "rad" or "m", or nothing.
+        "rad", "m", or empty.
     lower, upper : float
-        Limits of the slider: those of the joint, or a turn, or as far as the model is large.
+        Limits of the slider: those of the joint, or else a turn or the size of the model.
     get : callable
         ``get(q) -> float``.
     put : callable
@@ -55,11 +55,11 @@ class Control:
 
     @property
     def digits(self) -> int:
-        """Decimals of a slider: its step is a thousandth of its length or less."""
+        """Decimals of the slider: its step is a thousandth of its range or less."""
         return 3 - math.floor(math.log10(self.upper - self.lower) + 1e-9)
 
     def round(self, value: float) -> float:
-        """Return a value that the slider can have, between the limits."""
+        """Return a value rounded to a step of the slider, between the limits."""
         step = 10.0**-self.digits
         low, high = math.ceil(self.lower / step - 1e-6), math.floor(self.upper / step + 1e-6)
         near = min(max(value, self.lower), self.upper)
@@ -67,14 +67,14 @@ class Control:
 
 
 def make_controls(tree: MultibodyTree, reach: float) -> tuple[Control, ...]:
-    """Return the controls of all joints that move; quaternions are turned by roll, pitch and yaw.
+    """Return the controls of all joints that move; quaternions are controlled by roll, pitch and yaw.
 
     Parameters
     ----------
     tree : MultibodyTree
-        Finalized.
+        A finalized tree.
     reach : float
-        How far lengths without limits go, to either side [m].
+        Range of lengths without limits, to either side [m].
     """
     units = position_units(tree)
     joints = sorted((joint for joint in tree.joints if joint.num_positions), key=lambda j: j.position_start)
@@ -100,7 +100,7 @@ def _controls_of(joint: Joint, units: tuple[str, ...], reach: float) -> Iterator
 
 
 def _finite_limits(lower: float, upper: float, reach: float) -> tuple[float, float]:
-    """Return limits that a slider can have."""
+    """Return finite limits for a slider."""
     has_lower, has_upper = abs(lower) <= _FARTHEST, abs(upper) <= _FARTHEST
     if not has_lower and not has_upper:
         return -reach, reach
@@ -108,7 +108,7 @@ def _finite_limits(lower: float, upper: float, reach: float) -> tuple[float, flo
         lower = upper - 2 * reach
     elif not has_upper:
         upper = lower + 2 * reach
-    # A joint that may not move can be moved all the same, to see it.
+    # A joint that cannot move gets some range nevertheless, to show its motion.
     has_room = upper - lower > _CLOSEST * max(abs(lower), abs(upper), 1.0)
     return (lower, upper) if has_room else (lower - reach, lower + reach)
 

@@ -1,4 +1,4 @@
-"""A model as nodes of viser's scene: made layer by layer, when first shown, and moved."""
+"""A model as nodes of viser's scene, which are made layer by layer when first shown, and moved."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ __all__ = ["Drawing"]
 
 _VERMILION, _GREEN, _YELLOW = (213, 94, 0), (0, 158, 115), (240, 228, 66)
 _OPACITY_OF_GHOSTS = 0.3
-# Sizes in extents of the model; an arrow of this length is its weight.
+# Sizes relative to the extent of the model; an arrow of length _WEIGHT represents its weight.
 _AXES, _BALL, _POINT, _WEIGHT = 0.08, 0.025, 0.02, 0.4
-# Shapes that are closer than this are near; and how thick lines between them are.
+# Shapes closer than this are near; and the thickness of the lines between them.
 _NEAR, _LINE = 0.1, 0.006
-# A line of text is so far above the highest body.
+# Height of a line of text above the highest body.
 _ABOVE = 0.1
 _STANDARD_GRAVITY = 9.81
 
 
 class _Piece(NamedTuple):
-    """A part of an item that is drawn."""
+    """A drawn part of an item."""
 
     item: Item
     part: Part
@@ -45,15 +45,15 @@ class Drawing:
     Parameters
     ----------
     nodes : SceneApi
-        Of a server of viser.
+        Scene of a viser server.
     path : str
-        Name of the node above all.
+        Name of the root node.
     scene : ModelScene
-        What is drawn.
+        What to draw.
     mesher : Mesher
         Makes triangles.
     X_WR : ndarray, shape (4, 4)
-        Where World of the model is in that of the viewer.
+        Pose of the model's World in that of the viewer.
     """
 
     def __init__(self, nodes: Any, path: str, scene: ModelScene, mesher: Mesher, X_WR: FloatArray) -> None:
@@ -95,7 +95,7 @@ class Drawing:
         self.draw(snapshot)
 
     def draw(self, snapshot: Snapshot) -> None:
-        """Move everything to where it is."""
+        """Move everything to its place in a snapshot."""
         for layer in LAYERS:
             self._make_layer(layer)
         poses = np.concatenate([snapshot.quaternions[0], snapshot.X_WB[0, :, :3, 3]], axis=1)
@@ -114,11 +114,11 @@ class Drawing:
         self._draw_ghosts(snapshot)
 
     def write(self, text: str | None, snapshot: Snapshot) -> None:
-        """Write a line above the model; nothing where the text is empty, or None."""
+        """Write a line above the model, or none if the text is empty or None."""
         if self._line is None:
             if text is None:
                 return
-            # Before it says anything: a page that plays in a loop makes it once, and then hides it again.
+            # Made hidden and empty, so that a page that plays in a loop makes it once and then hides it.
             self._line = self._nodes.add_label(
                 f"{self._path}/line", "", anchor="bottom-center", visible=False
             )
@@ -145,7 +145,7 @@ class Drawing:
         return cloud if len(cloud) else np.zeros((1, 3))
 
     def describe_missing(self, *, with_details: bool = True) -> str:
-        """Return a line that says what is not drawn, what to do, and why; empty where all is drawn."""
+        """Return a line on what is not drawn, the remedy, and the reason; empty if everything is drawn."""
         num_left_out = sum(self._num_left_out.values())
         if not num_left_out:
             return ""
@@ -159,7 +159,7 @@ class Drawing:
     # Layers.
 
     def _stand_in(self) -> None:
-        """Show a skeleton for what cannot be drawn, or frames where there is none: a page is never empty."""
+        """Show a skeleton in place of what cannot be drawn, or else frames: a page is never empty."""
         for layer in LAYERS:
             self._make_layer(layer)
         if self._num_left_out:
@@ -260,7 +260,7 @@ class Drawing:
             )
 
     def _draw_distances(self, snapshot: Snapshot) -> None:
-        """Draw lines between shapes that are near, or deep in one another, and colour these shapes."""
+        """Draw lines between shapes that are near or overlap, and colour these shapes."""
         is_touching = snapshot.distances < 0.0
         is_near = (snapshot.distances < _NEAR * self._scene.extent) & ~is_touching
         if self._shown["distances"]:
@@ -283,7 +283,7 @@ class Drawing:
     # Batches.
 
     def _draw_ghosts(self, snapshot: Snapshot) -> None:
-        """Draw all states but the first, which the nodes of bodies show."""
+        """Draw all states except the first, which the nodes of bodies show."""
         count = len(snapshot.X_WB) - 1
         if count != self._num_ghosts:
             for handle in itertools.chain.from_iterable(self._ghosts.values()):
@@ -317,7 +317,7 @@ class Drawing:
 
 
 def _poses_of(piece: _Piece, snapshot: Snapshot) -> tuple[Any, Any]:
-    """Return orientations and positions of a shape in all states but the first."""
+    """Return orientations and positions of a shape in all states except the first."""
     X_WG = snapshot.X_WB[1:, piece.item.node] @ piece.item.shape.X_BG
     return matrix_to_quaternion(X_WG[:, :3, :3]).astype(np.float32), X_WG[:, :3, 3].astype(np.float32)
 
@@ -337,5 +337,5 @@ def _placed(X: FloatArray) -> dict[str, Any]:
 
 
 def _as_node_name(name: str) -> str:
-    """Return a name without the character that separates names of nodes."""
+    """Return a name without the separator of node names."""
     return name.replace("/", "|")

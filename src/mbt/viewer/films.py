@@ -1,4 +1,4 @@
-"""States over time, at any time: a trajectory, or an array of positions."""
+"""States at any time from a trajectory or an array of positions."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Film", "touching_of"]
 
-# A line with more names would be wider than the picture.
+# The most names in a line: more would be wider than the picture.
 _MOST_NAMES = 4
 
 
 def touching_of(tree: MultibodyTree, trajectory: object) -> CollisionModel | None:
-    """Return the shapes that touch in a trajectory of this tree; None where none do."""
+    """Return the shapes that touch in a trajectory of this tree; None if it has no contact."""
     if not isinstance(trajectory, Trajectory) or trajectory._contact is None:
         return None
     contact: Any = trajectory._contact
@@ -35,21 +35,21 @@ def touching_of(tree: MultibodyTree, trajectory: object) -> CollisionModel | Non
 
 
 class Film:
-    """What moves a model.
+    """The motion of a model.
 
     Parameters
     ----------
     tree : MultibodyTree
-        Finalized.
+        A finalized tree.
     trajectory : Trajectory or array_like, shape (..., n, num_positions)
-        Of this tree, or from a file that was written of one with the same positions; or positions alone.
+        A trajectory of this tree, or from a file of a tree with the same positions; or only positions.
     dt : float, optional
-        Of positions alone: the time from one to the next [s].
+        For only positions: the time from one to the next [s].
 
     Raises
     ------
     ArgumentTypeError, ArgumentValueError, ShapeError
-        When it is something else, of another tree, or empty.
+        When the trajectory is something else, of another tree, or empty.
     """
 
     def __init__(self, tree: MultibodyTree, trajectory: object, dt: float | None = None) -> None:
@@ -78,7 +78,7 @@ class Film:
             raise ArgumentValueError("trajectory: expected one of this tree, got one with other positions")
         self.time, self.q, self._velocities = trajectory.time, trajectory.q, trajectory.v
         _check_is_some(self.q)
-        with suppress(ArgumentValueError):  # One from a file has no Context.
+        with suppress(ArgumentValueError):  # A trajectory from a file has no Context.
             context = trajectory.final_context
             self.context = context if context.tree is self._tree else self.context
             if touching_of(self._tree, trajectory) is not None and self.q.ndim == 2:
@@ -87,13 +87,13 @@ class Film:
                 self._solver = _steps_behind(trajectory)
 
     def touching_at(self, elapsed: float) -> ContactSample | None:
-        """Return which shapes push each other in the sample that is nearest to a time, if that is known."""
+        """Return which shapes push each other in the sample nearest to a time, if that is known."""
         return None if self._contacts is None else self._contacts[self._nearest(elapsed)]
 
     def held_at(self, elapsed: float) -> str | None:
-        """Return which joints a position limit holds, and which servos give all they have; None if unknown.
+        """Name the joints held by position limits, and the servos at their effort limits; None if unknown.
 
-        In the sample that is nearest to a time; of a batch, of the first state, which is drawn solid.
+        In the sample nearest to a time; for a batch, in the first state, which is drawn solid.
         """
         if self._solver is None:
             return None
@@ -113,7 +113,7 @@ class Film:
         return " · ".join(f"{label}: {_list_some(names)}" for label, names in parts if names)
 
     def _nearest(self, elapsed: float) -> int:
-        """Return the number of the sample that is nearest to a time."""
+        """Return the index of the sample nearest to a time."""
         time = self.time[0] + min(max(elapsed, 0.0), self.duration)
         return int(abs(self.time - time).argmin())
 
@@ -123,9 +123,9 @@ class Film:
         return float(self.time[-1] - self.time[0])
 
     def at(self, elapsed: float) -> tuple[FloatArray, FloatArray]:
-        """Return positions and velocities some time after the beginning [s]: on the way between two samples.
+        """Return positions and velocities some time after the beginning [s], interpolated between samples.
 
-        The way is a constant velocity, of rotations the shortest.
+        The interpolation has constant velocity, and takes the shortest way for rotations.
         """
         time = self.time[0] + min(max(elapsed, 0.0), self.duration)
         if self.time.size == 1:
@@ -143,7 +143,7 @@ class Film:
         return q, self._velocity(near, mean)
 
     def _velocity(self, k: int, mean: FloatArray) -> FloatArray:
-        """Return the velocity of a sample, or what is known of it."""
+        """Return the velocity of a sample, or the mean velocity if it is not known."""
         return mean if self._velocities is None else self._velocities[..., k, :]
 
 
@@ -153,10 +153,10 @@ def _check_is_some(q: FloatArray) -> None:
 
 
 def _steps_behind(trajectory: Trajectory) -> SolverSteps:
-    """Return what the solver did in the step behind each sample, of the last one in that before it.
+    """Return what the solver did in the step after each sample; for the last one, in the step before it.
 
-    Of a batch, for the first state. The solver has all steps, the trajectory perhaps a few samples. All steps
-    but the last are equally long.
+    For a batch, this is the first state. The solver has all steps, the trajectory perhaps only a few samples.
+    All steps except the last have the same length.
     """
     context: Any = trajectory._context
     moved: Any = trajectory._moved
@@ -169,6 +169,6 @@ def _steps_behind(trajectory: Trajectory) -> SolverSteps:
 
 
 def _list_some(names: list[str]) -> str:
-    """Return names in a row, of many the first ones and how many more there are."""
+    """Return a list of names: if there are many, the first ones and the number of the others."""
     more = len(names) - _MOST_NAMES
     return ", ".join(names) if more <= 0 else f"{', '.join(names[:_MOST_NAMES])} and {more} more"

@@ -1,4 +1,4 @@
-"""Handles at the goals of inverse kinematics: the model follows whoever drags them."""
+"""Handles at the goals of inverse kinematics: dragging them moves the model."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Handles", "check_handles"]
 
-# Length of a handle in extents of the model; attempts of a solve, which shall not take longer than a picture.
+# Length of a handle relative to the model; attempts of a solve, which must not take longer than a picture.
 _SIZE, _SEEDS = 0.15, 16
 
 
 def check_handles(tree: MultibodyTree, ik: object) -> None:
-    """Raise unless `ik` is a problem of this tree."""
+    """Raise an error unless `ik` is a problem of this tree."""
     if not isinstance(ik, InverseKinematics):
         raise ArgumentTypeError(f"ik: expected a mbt.InverseKinematics, got {quote(ik)}")
     if ik.tree is not tree:
@@ -34,27 +34,27 @@ def check_handles(tree: MultibodyTree, ik: object) -> None:
 
 
 class Handles:
-    """A handle for each task: where its frame is, until somebody drags it, and then at its goal.
+    """A handle for each task: at its frame until somebody drags it, and then at its goal.
 
     Parameters
     ----------
     server : ViserServer
-        Of the page.
+        The server of the page.
     path : str
         Name of the node of the model, in whose World the handles are.
     model : ViewedModel
-        What follows.
+        The model that follows.
     ik : InverseKinematics
-        Its tasks.
+        The tasks.
     extent : float
-        How large the model is [m].
+        Size of the model [m].
     """
 
     def __init__(
         self, server: Any, path: str, model: ViewedModel, ik: InverseKinematics, extent: float
     ) -> None:
         self._model, self._ik = model, ik
-        # Of goals and places: callbacks come in threads of the server.
+        # Guards goals and places: callbacks run in threads of the server.
         self._lock = threading.RLock()
         self._context = ik.tree.create_default_context()
         self._q = self._context.q
@@ -77,8 +77,8 @@ class Handles:
         self.follow()
 
     def follow(self) -> None:
-        """Put handles where frames are, unless the positions shown are those that handles led to."""
-        with self._lock, suppress(MbtError):  # of positions that are nowhere
+        """Put handles at their frames, unless the positions shown come from the handles."""
+        with self._lock, suppress(MbtError):  # of positions without poses
             q = self._model.q.reshape(-1, self._ik.tree.num_positions)[0]
             if self._goals and np.array_equal(q, self._q):
                 return
@@ -88,14 +88,14 @@ class Handles:
             self._line.content = ""
 
     def _drag(self, i: int, phase: str) -> None:
-        """Take the goal where a handle is, and show positions that meet all goals as well as they can."""
+        """Take the place of a handle as goal, and show positions that meet all goals as well as possible."""
         with self._lock:
             self._dragged = None if phase == "end" else i
             goal = self._goal_of_gizmo(i)
             if np.array_equal(goal, self._goals[i]):
-                return  # a later event has been here before
+                return  # A later event was handled before.
             self._goals[i] = goal
-            # Near to where it is, if that can be; a jump only where it reaches the goal.
+            # Prefer a solution near the current positions; jump only if that reaches the goal.
             found = self._ik.solve(self._goals, self._q, seeds=1)
             if not found.success:
                 jump = self._ik.solve(self._goals, self._q, seeds=_SEEDS)
@@ -106,7 +106,7 @@ class Handles:
             self._line.content = "" if found.success else self._describe(found.error)
 
     def _describe(self, error: FloatArray) -> str:
-        """Return what to say of goals that are not met."""
+        """Return a line on the goals that are not met."""
         said = []
         for task, rows in zip(self._ik._tasks, self._ik.rows, strict=True):
             parts, at = [], rows.start
@@ -129,7 +129,7 @@ class Handles:
         return self._ik.tree.calc_center_of_mass_position_in_world(self._context)
 
     def _find_goal(self, task: Task) -> FloatArray:
-        """Return the goal that a task has met where the model is."""
+        """Return the goal of a task that the current positions meet."""
         if task.kind == CENTER:
             return self._center()[list(task.axes)]
         X_WF = self._pose_of(task.frame)
@@ -140,7 +140,7 @@ class Handles:
         return arm if task.kind == DIRECTION else X_WF[:3, 3] + arm
 
     def _place(self) -> None:
-        """Move all handles to the goals but the one that somebody holds."""
+        """Move all handles to their goals, except one that is being dragged."""
         for i, (task, goal, gizmo) in enumerate(zip(self._ik._tasks, self._goals, self._gizmos, strict=True)):
             if i == self._dragged:
                 continue
@@ -148,7 +148,7 @@ class Handles:
             gizmo.wxyz, gizmo.position = matrix_to_quaternion(X[:3, :3]), X[:3, 3]
 
     def _place_of(self, task: Task, goal: FloatArray) -> FloatArray:
-        """Return the pose of a handle: the goal, where that is a pose; else as much of it as there is."""
+        """Return the pose of a handle: the goal if it is a pose; otherwise the frame completes it."""
         if task.kind == CENTER:
             place = self._center()
             place[list(task.axes)] = goal
@@ -180,7 +180,7 @@ class Handles:
 
 
 def _turn_to(direction: FloatArray) -> FloatArray:
-    """Return a rotation whose z axis has a direction."""
+    """Return a rotation whose z axis has a given direction."""
     z = direction / np.linalg.norm(direction)
     x = np.cross(np.eye(3)[np.argmin(abs(z))], z)
     x /= np.linalg.norm(x)

@@ -1,4 +1,4 @@
-"""One model in a viewer: what it shows, and what it is to show next."""
+"""One model in a viewer: the state that it shows, and the next one to show."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ if TYPE_CHECKING:
 
 __all__ = ["ViewedModel"]
 
-# What to show: a Context of its own, or positions and velocities.
+# What to show: a separate Context, or positions and velocities.
 _State: TypeAlias = "Context | tuple[FloatArray, FloatArray | None]"
 
 
 class ViewedModel:
-    """A model in a viewer. Made by ``mbt.view`` and ``Viewer.add``.
+    """A model in a viewer, made by ``mbt.view`` and ``Viewer.add``.
 
     Attributes
     ----------
     tree : MultibodyTree
-        What is shown.
+        The tree that is shown.
     name : str
         Its name in the viewer.
     """
@@ -54,7 +54,7 @@ class ViewedModel:
         self._drawing = drawing
         self._clock = clock
         self._wake = wake
-        # The latest of what is wanted: put in by any thread, taken out by the one that draws.
+        # The latest request: put in by any thread, taken out by the drawing thread.
         self._wanted: deque[_State] = deque(maxlen=1)
         self._q = np.array(scene.tree.default_positions)
         self._context: Context = scene.tree.create_default_context()
@@ -65,7 +65,7 @@ class ViewedModel:
 
     @property
     def q(self) -> FloatArray:
-        """Positions that are shown, or are about to be, shape (..., num_positions), a copy.
+        """A copy of the positions that are shown or about to be, shape (..., num_positions).
 
         They include changes by sliders.
         """
@@ -80,16 +80,16 @@ class ViewedModel:
         Parameters
         ----------
         q : array_like, shape (..., num_positions), or Context
-            Positions. Of a batch, the first state is drawn solid and the others as ghosts. The velocities and
-            parameters of a Context count too. Positions that are not finite are not drawn. At most 200 states
-            are drawn, with a `ModelWarning`.
+            Positions. The first state of a batch is drawn solid and the others as ghosts. The velocities and
+            parameters of a Context count, too. Positions that are not finite are not drawn. At most 200
+            states are drawn; a `ModelWarning` reports that.
         v : array_like, shape (..., num_velocities), optional
             Velocities, on which contact forces depend; by default zero.
 
         Raises
         ------
         ArgumentTypeError, ShapeError
-            When these are not arrays of numbers of these shapes, or a batch of nothing.
+            When these are not arrays of numbers with these shapes, or the batch is empty.
         ContextMismatchError
             When the Context is of another tree.
         """
@@ -109,13 +109,13 @@ class ViewedModel:
         self._want((positions, velocities), positions)
 
     def _check_batch(self, batch: tuple[int, ...]) -> None:
-        """Refuse a batch of nothing; warn once of one of which not all is drawn."""
+        """Raise an error for an empty batch; warn once if not all states are drawn."""
         count = math.prod(batch)
         if not count:
             raise ShapeError(f"q: expected one state or more, got a batch {batch}")
         if count > MOST_STATES and not self._has_told:
             self._has_told = True
-            which = f"of {count} states {MOST_STATES} are drawn, the first one and others at even distances"
+            which = f"of {count} states, {MOST_STATES} evenly spaced ones are drawn, including the first"
             warnings.warn(f"{self.name}: {which}", ModelWarning, stacklevel=3)
 
     def _want(self, wanted: _State, q: FloatArray) -> None:
@@ -125,10 +125,10 @@ class ViewedModel:
         self._wanted.append(wanted)
         self._wake()
 
-    # By the sliders.
+    # Called by the sliders.
 
     def _move(self, control: Control, value: float) -> None:
-        """Show the same positions but for one number, and those that constraints make follow."""
+        """Change one number of the positions, and those that follow through constraints."""
         q = self.q
         first = q.reshape(-1, q.shape[-1])[0]
         control.put(first, value)
@@ -142,7 +142,7 @@ class ViewedModel:
             first[:] = context.q
         self.show(q)
 
-    # By the thread that draws.
+    # Called by the drawing thread.
 
     def _play(self, film: Film) -> None:
         self._check_batch(film.q.shape[:-2])
@@ -150,7 +150,7 @@ class ViewedModel:
         self._context = film.context
 
     def _draw(self, elapsed: float | None) -> bool:
-        """Draw what is wanted, or where the film is, and return whether anything is new."""
+        """Draw the latest request, or the film at a time, and return whether anything is new."""
         wanted: _State
         touching = held = None
         if self._wanted:
@@ -174,13 +174,13 @@ class ViewedModel:
         return True
 
     def _tell_of_nothing(self) -> None:
-        """Warn when nothing could be drawn yet."""
+        """Warn if nothing could be drawn yet."""
         if self._snapshot is None:
             why = "its positions are not finite, too large, or a quaternion of zeros"
             warnings.warn(f"{self.name}: nothing is drawn: {why}", ModelWarning, stacklevel=4)
 
     def _put(self, q: FloatArray, v: FloatArray | None) -> None:
-        """Take positions into a Context of as many states."""
+        """Put positions into a Context with the same number of states."""
         batch = q.shape[:-1]
         if batch != self._context.batch_shape:
             self._context = self.tree.create_default_context(batch)
@@ -195,5 +195,5 @@ class ViewedModel:
         return np.zeros((1, 3)) if self._snapshot is None else self._drawing.corners(self._snapshot)
 
     def __repr__(self) -> str:
-        """Tell the name."""
+        """Return a text with the name."""
         return f"<ViewedModel {self.name!r}>"

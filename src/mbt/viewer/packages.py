@@ -1,4 +1,4 @@
-"""The packages of the extra ``viz``, imported when they are needed."""
+"""Imports the packages of the extra ``viz`` when they are needed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["require"]
 
 
 def require(name: str, what: str) -> Any:
-    """Return a package of the extra; `what` is what it is for.
+    """Return a package of the extra; `what` names the feature that needs it.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What stands beside the picture: sliders, check boxes, a time line."""
+"""The panel next to the picture: sliders, check boxes, a time line."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ _SPEEDS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
 
 
 class ModelPanel:
-    """Sliders for the joints of a model, and what of it is shown.
+    """Sliders for the joints of a model, and check boxes for its layers.
 
     Parameters
     ----------
     gui : GuiApi
-        Of a server of viser.
+        User interface of a viser server.
     model : ViewedModel
-        What they act on.
+        The model that they change.
     scene : ModelScene
-        What is drawn of it.
+        What is drawn of the model.
     shown : dict of str to bool
-        Of each layer whether it is shown.
+        Whether each layer is shown.
     show_layer : callable
         ``show_layer(layer, is_shown)``.
     missing : str
-        What to say of what is not drawn; empty where all is.
+        A line on what is not drawn; empty if everything is drawn.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class ModelPanel:
         self._controls = make_controls(model.tree, scene.extent)
         with gui.add_folder(model.name):
             if missing:
-                # Not as Markdown, which viser takes for a program: names of files may come from anybody.
+                # Not Markdown, which viser compiles as a program: file names are not trusted.
                 gui.add_html(f'<div style="padding: 0 0.8em; font-size: 0.85em">{html.escape(missing)}</div>')
             with gui.add_folder("Show", expand_by_default=False):
                 for layer, is_shown in shown.items():
@@ -80,7 +80,7 @@ class ModelPanel:
         )
 
         def move(event: Any) -> None:
-            if event.client is not None:  # Not when it follows.
+            if event.client is not None:  # Not when the slider itself is moved by `follow`.
                 self._model._move(control, slider.value)
 
         slider.on_update(move)

@@ -1,4 +1,4 @@
-"""``mbt.record``: a page that plays by itself."""
+"""``mbt.record``: writes a page that plays by itself."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ if TYPE_CHECKING:
 
 __all__ = ["record"]
 
-# Above the picture, of what is not in it.
+# A line over the picture on what is not drawn.
 _LINE = (
     '<div style="position: fixed; left: 1em; right: 1em; bottom: 4em; z-index: 1000; pointer-events: none; '
     'font: 0.85em sans-serif; color: #555">{}</div>'
 )
-# A page with more of them is too large for browsers.
+# A page with more pictures is too large for browsers.
 _MOST_PICTURES = 1_000_000
-# The camera sees all of so many moments.
+# The number of moments that the view of the camera must contain.
 _MOMENTS_IN_VIEW = 25
 
 
@@ -55,7 +55,7 @@ def record(
     package_paths: Sequence[str | os.PathLike[str]] = (),
     scene: CollisionModel | None = None,
 ) -> None:
-    """Write a page that plays a trajectory by itself: one file that needs no others and no network.
+    """Write a page that plays a trajectory by itself, in one file that needs no other files and no network.
 
     It plays in a loop, with a time line, in any browser; the mouse turns the view.
 
@@ -64,9 +64,9 @@ def record(
     tree : MultibodyTree
         A finalized tree.
     trajectory : Trajectory or array_like, shape (..., n, num_positions)
-        The motion. Of a batch, the first state is drawn solid and the others as ghosts.
+        The motion. The first state of a batch is drawn solid and the others as ghosts.
     path : path
-        The file to write, such as ``"fall.html"``, completely or not at all.
+        The file to write, such as ``"fall.html"``. It is written completely or not at all.
     dt : float, optional
         For an array: the time from one row to the next [s].
     speed : float, optional
@@ -76,7 +76,7 @@ def record(
     package_paths : sequence of paths, optional
         Where to look for packages of meshes; see `view`. A line in the page says which meshes are missing.
     scene : CollisionModel, optional
-        Its obstacles are drawn, and what is near or overlaps, as `view` draws them.
+        Its obstacles are drawn, and shapes that are near or overlap are marked, as in `view`.
 
     Warns
     -----
@@ -105,12 +105,12 @@ def record(
     if not num_pictures <= _MOST_PICTURES:
         raise ArgumentValueError(
             f"trajectory: {film.duration:g} s, at speed={speed:g} and fps={fps:g}, make {num_pictures:.3g} "
-            f"pictures, but a page holds {_MOST_PICTURES}: take a larger speed, or fewer fps"
+            f"pictures, but a page holds at most {_MOST_PICTURES}: use a higher speed or fewer fps"
         )
     period = speed / fps
     model_scene = ModelScene(tree, check_scene(tree, scene), touching_of(tree, trajectory))
     mesher = Mesher(package_paths, model_scene.extent)
-    mesher.is_quiet = True  # One line tells of all.
+    mesher.is_quiet = True  # One line reports all that is missing.
     server = start_server(0, "record", "mbt")
     try:
         drawing = Drawing(server.scene, "/model", model_scene, mesher, IDENTITY)
@@ -121,17 +121,17 @@ def record(
     missing = drawing.describe_missing()
     if missing:
         warnings.warn(missing, ModelWarning, stacklevel=2)
-        # Others will see the page: it does not say what was searched here.
+        # Others will see the page: it must not reveal the folders searched here.
         line = html.escape(drawing.describe_missing(with_details=False))
         page = page.replace("<body>", f"<body>{_LINE.format(line)}", 1)
     write_file(target, page)
 
 
 def _record(server: Any, model: ViewedModel, film: Film, period: float, sleep: float) -> str:
-    """Return the page of a film that goes on by `period` from one picture to the next."""
+    """Return the page of a film that advances by `period` from one picture to the next."""
     model._play(film)
     seen = []
-    for elapsed in np.linspace(0.0, film.duration, _MOMENTS_IN_VIEW)[::-1]:  # The first one comes last.
+    for elapsed in np.linspace(0.0, film.duration, _MOMENTS_IN_VIEW)[::-1]:  # The first moment is drawn last.
         model._draw(float(elapsed))
         seen.append(model._corners())
     model._tell_of_nothing()
@@ -147,4 +147,4 @@ def _record(server: Any, model: ViewedModel, film: Film, period: float, sleep: f
 
 
 def _nobody() -> None:
-    """Wake nobody: who draws is here."""
+    """Do nothing: the recording itself draws."""

@@ -1,4 +1,4 @@
-"""What is drawn of a model, as plain data: shapes fixed on bodies, in layers."""
+"""The drawing of a model as plain data: shapes fixed on bodies, in layers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LAYERS", "FrameItem", "Item", "ModelScene", "check_scene"]
 
-#: What can be shown, in the order of the check boxes.
+#: The layers, in the order of the check boxes.
 LAYERS = (
     "visuals",
     "collisions",
@@ -37,7 +37,7 @@ LAYERS = (
     "distances",
 )
 
-# Of what a description does not colour, or does not hold: told apart by colour-blind people, too.
+# Colours of what a description does not colour or contain, which colour-blind people can tell apart, too.
 _COLORS = {
     "visuals": (0.66, 0.69, 0.73, 1.0),
     "collisions": (0.90, 0.62, 0.00, 0.5),
@@ -46,7 +46,7 @@ _COLORS = {
     "obstacles": (0.60, 0.62, 0.66, 0.7),
 }
 
-# Every other body is darker, to tell them apart.
+# Every second body is darker, to tell them apart.
 _DARKER = 0.72
 
 _RADIUS_OF_BONES = 0.012  # of the extent
@@ -55,7 +55,7 @@ _SMALLEST, _LARGEST = 1e-9, 1e9  # extents that are drawn [m]
 
 @dataclass(frozen=True)
 class Item:
-    """A shape on the body of a node; `color` is None where a mesh may have its own."""
+    """A shape on the body of a node; `color` is None if a mesh may have its own."""
 
     layer: str
     name: str
@@ -75,7 +75,7 @@ class FrameItem:
 
 
 def check_scene(tree: MultibodyTree, scene: object) -> CollisionModel | None:
-    """Return `scene`, if it is None or a model of collisions of this tree."""
+    """Return `scene` if it is None or a collision model of this tree."""
     from mbt.geometry import CollisionModel
 
     if scene is None:
@@ -93,11 +93,11 @@ class ModelScene:
     Parameters
     ----------
     tree : MultibodyTree
-        Finalized.
+        A finalized tree.
     collisions : CollisionModel, optional
-        Whose obstacles are drawn, and distances.
+        A model whose obstacles and distances are drawn.
     touching : CollisionModel, optional
-        Whose shapes touch in the motion that is played; its obstacles are drawn if there are no `collisions`.
+        A model whose shapes touch in the played motion; its obstacles are drawn if there are no `collisions`.
     """
 
     def __init__(
@@ -113,7 +113,7 @@ class ModelScene:
 
     @cached_property
     def extent(self) -> float:
-        """About how large the model is [m]: where its bodies are by default, or the largest of them."""
+        """Approximate size of the model [m]: the spread of its bodies by default, or the largest body."""
         X_WB = np.asarray(self.tree.eval_position_kinematics(self._context).X_WB)
         points = [X[:3, 3] for X in X_WB[1:]]
         sizes = [0.0]
@@ -128,12 +128,12 @@ class ModelScene:
 
     @cached_property
     def items(self) -> tuple[Item, ...]:
-        """All shapes, of all layers."""
+        """The shapes of all layers."""
         return tuple(self._make_items())
 
     @cached_property
     def shown(self) -> frozenset[str]:
-        """The layers shown at first: those that the description has, or else those that stand in for it."""
+        """The layers shown at first: those in the description, or else those that replace them."""
         layers = {item.layer for item in self.items}
         if self.collisions is not None:
             more = ("visuals",) if "visuals" in layers else ()
@@ -146,7 +146,7 @@ class ModelScene:
 
     @cached_property
     def frames(self) -> tuple[FrameItem, ...]:
-        """The frames of bodies, and those that no joint is made of."""
+        """The frames of bodies, and those that do not belong to joints."""
         joints = self.tree.joints
         of_joints = {id(frame) for joint in joints for frame in (joint.frame_on_parent, joint.frame_on_child)}
         return tuple(
@@ -157,18 +157,18 @@ class ModelScene:
 
     @property
     def places_of_names(self) -> dict[int, FloatArray]:
-        """Where names of bodies stand, by node: origins of neighbours often coincide, mass centres do not."""
+        """Places of the names of bodies, by node: mass centres, as origins of neighbours often coincide."""
         places: dict[int, FloatArray] = {i: np.zeros(3) for i in range(1, self.tree.num_bodies)}
         places |= {item.node: item.shape.X_BG[:3, 3] for item in self.items if item.layer == "inertia"}
         return places
 
     @cached_property
     def items_of_collisions(self) -> list[Item]:
-        """What stands for each shape of the model of collisions, in its order."""
+        """The item for each shape of the collision model, in its order."""
         return [item for layer in ("collisions", "obstacles") for item in self.items if item.layer == layer]
 
     def has(self, layer: str) -> bool:
-        """Return whether there may be anything in a layer."""
+        """Return whether a layer may contain anything."""
         if layer == "contacts":
             return self.has_contacts
         if layer == "obstacles":
@@ -177,7 +177,7 @@ class ModelScene:
 
     @property
     def has_contacts(self) -> bool:
-        """Whether there may be points and forces to show."""
+        """Whether there may be contact points and forces to show."""
         return bool(self.contacts) or self.touching is not None
 
     @cached_property

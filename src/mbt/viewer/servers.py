@@ -1,4 +1,4 @@
-"""Servers of viser on this machine alone, quiet ones, which answer to their own pages only."""
+"""Quiet servers of viser, reachable only from this machine, that answer only to their own pages."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ _starting = threading.Lock()
 
 
 def start_server(port: int, what: str, title: str, allowed_hosts: Sequence[str] = ()) -> Any:
-    """Return a server at a port that nobody but this machine reaches; at 0 the system chooses one.
+    """Return a server at a port that only this machine can reach.
 
     Parameters
     ----------
     port : int
-        The port.
+        The port; 0 lets the system choose one.
     what : str
-        What the server is for.
+        The feature that needs the server.
     title : str
-        Of its page.
+        Title of its page.
     allowed_hosts : sequence of str
-        Names under which a browser may ask for it, besides those of this machine.
+        Host names that a browser may use, in addition to those of this machine.
 
     Raises
     ------
     MissingPackageError
         When viser is not installed.
     ArgumentTypeError, ArgumentValueError
-        When there is no such port, or one of the names is none.
+        When the port or a host name is invalid.
     """
     if not isinstance(port, Integral):
         raise ArgumentTypeError(
@@ -51,9 +51,9 @@ def start_server(port: int, what: str, title: str, allowed_hosts: Sequence[str] 
     viser = require("viser", what)
     with _quiet(), _guarded(visitors):
         server = viser.ViserServer(host=_HOST, port=port, label=title, verbose=False)
-    # The button would let anyone in, through a machine of others.
+    # The share button would make the page public, through a third-party server.
     server.gui.configure_theme(show_logo=False, show_share_button=False, control_width="medium")
-    # Beside the picture, not over it.
+    # Next to the picture, not over it.
     server.gui.main_panel.dock_right()
     return server
 
@@ -71,13 +71,13 @@ def stop_server(server: Any) -> None:
 
 @contextmanager
 def _guarded(visitors: Visitors) -> Iterator[None]:
-    """Let the server of viser that starts meanwhile ask who comes: by itself it answers to anybody."""
+    """Make the viser server that starts meanwhile check each request: by itself it answers to anybody."""
     module = require("websockets.asyncio.server", "viser")
     with _starting:
         serve = module.serve
 
         def serve_visitors(handler: Any, *arguments: Any, process_request: Any = None, **options: Any) -> Any:
-            if not handler.__module__.startswith("viser."):  # Somebody else starts a server just now.
+            if not handler.__module__.startswith("viser."):  # Other code is starting a server just now.
                 return serve(handler, *arguments, process_request=process_request, **options)
 
             def answer(connection: Any, request: Any) -> Any:
@@ -97,7 +97,7 @@ def _guarded(visitors: Visitors) -> Iterator[None]:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep viser from printing: it does so through rich, wanted or not."""
+    """Keep viser from printing, which it always does, through rich."""
     console = require("rich", "viser").get_console()
     before, console.quiet = console.quiet, True
     try:

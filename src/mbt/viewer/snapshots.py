@@ -1,4 +1,4 @@
-"""Where everything is in one state, or in those of a batch: numbers alone."""
+"""The places of everything in one state, or in those of a batch, as numbers."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 __all__ = ["FARTHEST", "MOST_STATES", "Snapshot", "take_snapshot"]
 
-#: Of a batch as many are drawn: more are a cloud, which takes the browser its time.
+#: The most states of a batch that are drawn: more look like a cloud, and are slow in the browser.
 MOST_STATES = 200
-#: What is farther away is nowhere [m]: browsers draw in single precision.
+#: The largest coordinates that are drawn [m]: browsers use single precision.
 FARTHEST = 1e12
 
 
 class Snapshot(NamedTuple):
-    """Where bodies are, a row for each of n states; centre of mass, contacts and distances of the first one.
+    """Poses of bodies, a row for each of n states; centre of mass, contacts and distances of the first one.
 
     The centre of mass of a model without mass is NaN.
     """
@@ -42,10 +42,10 @@ class Snapshot(NamedTuple):
 def take_snapshot(
     scene: ModelScene, context: Context, touching: ContactSample | None = None
 ) -> Snapshot | None:
-    """Return where everything is, or None where that is nowhere: not finite, singular, or too far away.
+    """Return the places of everything, or None if the state is not finite, singular, or too far away.
 
-    States of a batch that are nowhere are left out; of more than `MOST_STATES` those at even distances are
-    taken. Shapes that are `touching` add their points to the contacts, and the forces on what can move.
+    Such states of a batch are left out; of more than `MOST_STATES`, evenly spaced ones are drawn. Shapes that
+    are `touching` add their points to the contacts, and the forces on the bodies that can move.
     """
     tree = scene.tree
     try:
@@ -94,7 +94,7 @@ def _find_center_of_mass(tree: MultibodyTree, context: Context) -> FloatArray:
 
 
 def _first(array: object, ndim: int) -> FloatArray:
-    """Return what the first state of a batch has, or the only one."""
+    """Return the entry of the first state of a batch, or of the only one."""
     numbers = np.asarray(array, dtype=np.float64)
     first: FloatArray = numbers.reshape(-1, *numbers.shape[numbers.ndim - ndim :])[0]
     return first

@@ -1,4 +1,4 @@
-"""Ground, light and camera around what is drawn."""
+"""Ground, light and camera for the models."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
 __all__ = ["FIELD_OF_VIEW", "Stage", "find_ground", "place_camera", "round_down"]
 
 FIELD_OF_VIEW = math.radians(40.0)
-# From the front, a little from the right and from above: x comes towards the reader, z goes up.
+# From the front, slightly from the right and above: x points towards the reader, z upwards.
 _DIRECTION = np.array([1.0, -0.75, 0.45])
-# Of pictures: as narrow as most windows are beside the panel, and some room around.
+# Aspect of the picture, as narrow as most windows next to the panel, and its margin.
 _ASPECT, _MARGIN = 1.0, 1.15
 
 
 class Stage:
-    """What is around models: light, a ground as large as they need, and where one looks from at first.
+    """The surroundings of models: light, a ground of suitable size, and the initial view.
 
     Parameters
     ----------
     server : ViserServer
-        Of viser.
+        A viser server.
     """
 
     def __init__(self, server: Any) -> None:
@@ -36,7 +36,7 @@ class Stage:
         server.scene.configure_default_lights(True)
 
     def fit(self, models: Sequence[tuple[ModelScene, FloatArray]]) -> None:
-        """Fit ground and camera to models, each with corners around what is drawn of it, shape (k, 3)."""
+        """Fit ground and camera to models, each with the corners around its drawing, shape (k, 3)."""
         corners = np.concatenate([cloud for _, cloud in models])
         has_contacts = any(scene.has_contacts for scene, _ in models)
         self._set_ground(corners, find_ground(corners, has_contacts=has_contacts))
@@ -51,7 +51,7 @@ class Stage:
         low, high = corners.min(axis=0), corners.max(axis=0)
         size = float(np.linalg.norm(high - low)) or 1.0
         section = 5 * (cell := round_down(0.25 * size))
-        # Lines where coordinates are whole cells.
+        # Grid lines at multiples of the cell size.
         middle = np.round((low + high)[:2] / 2 / section) * section
         side = 2 * section * math.ceil((2.0 * size + float(np.ptp(corners[:, :2]))) / section)
         self._server.scene.add_grid(
@@ -64,36 +64,36 @@ class Stage:
             section_color=(165, 168, 172),
             fade_distance=50 * size,
             plane_color=(244, 245, 247),
-            # What has sunk into the ground is seen.
+            # Things that have sunk into the ground stay visible.
             plane_opacity=0.4,
             shadow_opacity=0.2,
-            # What stands on it does not flicker.
+            # Things that stand on it do not flicker.
             position=(*middle, height - 1e-3 * size),
         )
 
 
 def find_ground(corners: FloatArray, *, has_contacts: bool) -> float:
-    """Return the height of the ground: z = 0, or the lowest point where that is lower and nothing touches."""
+    """Return the height of the ground: z = 0, or the lowest point if lower and there is no contact."""
     size = float(np.linalg.norm(np.ptp(corners, axis=0)))
     lowest = float(corners[:, 2].min())
     return 0.0 if has_contacts or lowest > -0.01 * size else lowest
 
 
 def round_down(length: float) -> float:
-    """Return the largest 1, 2 or 5 times a power of ten that is not larger."""
+    """Return the largest 1, 2 or 5 times a power of ten that is not larger than a length."""
     power = 10.0 ** math.floor(math.log10(length))
     return max(factor * power for factor in (1.0, 2.0, 5.0) if factor * power <= length * (1 + 1e-12))
 
 
 def place_camera(corners: FloatArray) -> tuple[FloatArray, FloatArray, float]:
-    """Return where the camera is, so that all corners are seen, where it looks, and how far that is."""
+    """Return the position of a camera that sees all corners, the point that it looks at, and its distance."""
     look_at = (corners.min(axis=0) + corners.max(axis=0)) / 2
     backward = _DIRECTION / np.linalg.norm(_DIRECTION)
     right = np.cross([0.0, 0.0, 1.0], backward)
     right /= np.linalg.norm(right)
     axes = np.stack([right, np.cross(backward, right), backward])
     x, y, depth = axes @ (corners - look_at).T
-    # A point is in the picture where its height is at most that of the picture at its distance.
+    # A point is in the picture if its height is at most that of the picture at its distance.
     needed = np.maximum(abs(y), abs(x) / _ASPECT) / math.tan(FIELD_OF_VIEW / 2) + depth
     distance = _MARGIN * float(needed.max()) or 1.0
     position: FloatArray = look_at + distance * backward

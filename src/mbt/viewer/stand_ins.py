@@ -1,4 +1,4 @@
-"""Shapes that a description does not hold: bones between joints, and ellipsoids that turn as bodies do."""
+"""Replacements for missing shapes: bones between joints, and ellipsoids with the inertia of bodies."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 __all__ = ["bones_of", "ellipsoid_of"]
 
-_RADIUS_OF_JOINTS = 1.8  # of that of bones
+_RADIUS_OF_JOINTS = 1.8  # relative to that of bones
 _LONGEST = 1e12  # rod that is drawn [m]
 
 
 def bones_of(tree: MultibodyTree, context: Context, radius: float) -> list[list[Shape]]:
     """Return the skeleton, a list for each node: balls at joints, and rods from joint to joint.
 
-    A rod goes from the frame M of the mobilizer inboard of a body to each frame F outboard of it, or to the
-    centre of mass where there is none. All are fixed on the body, so a prismatic joint shows as a gap.
+    A rod goes from the frame M of the inboard mobilizer of a body to the frame F of each outboard one, or to
+    the centre of mass if there is none. All are fixed on the body, so a prismatic joint shows as a gap.
     """
     bones: list[list[Shape]] = [[] for _ in tree.bodies]
     ends: list[list[FloatArray]] = [[] for _ in tree.bodies]
@@ -48,7 +48,7 @@ def rod_between(start: FloatArray, end: FloatArray, radius: float) -> Shape:
     """Return a cylinder whose axis goes from one point to another, in the frame of the points."""
     length = float(np.linalg.norm(end - start))
     z = (end - start) / length
-    # Any direction across: the axis that z is farthest from.
+    # Any perpendicular direction: use the axis farthest from z.
     x = np.cross(np.eye(3)[np.argmin(abs(z))], z)
     x /= np.linalg.norm(x)
     R = np.stack([x, np.cross(z, x), z], axis=1)
@@ -56,10 +56,10 @@ def rod_between(start: FloatArray, end: FloatArray, radius: float) -> Shape:
 
 
 def ellipsoid_of(body: RigidBody) -> Shape | None:
-    """Return the solid ellipsoid of even density that has the mass and the inertia of a body.
+    """Return the solid ellipsoid of uniform density with the mass and the inertia of a body.
 
-    With principal moments I1, I2, I3 about the centre of mass, ``a1**2 = 5 (I2 + I3 - I1) / (2 m)``. What no
-    body could have counts as zero.
+    With principal moments I1, I2, I3 about the centre of mass, ``a1**2 = 5 (I2 + I3 - I1) / (2 m)``. Negative
+    values, of impossible inertias, count as zero.
     """
     mass, com = body.default_mass, np.asarray(body.default_com)
     if not mass > 0.0 or not np.isfinite(com).all():
@@ -78,5 +78,5 @@ def ellipsoid_of(body: RigidBody) -> Shape | None:
         return None
     if np.linalg.det(axes) < 0.0:
         axes[:, 0] = -axes[:, 0]
-    # A disc or a rod without thickness would not be seen.
+    # A disc or a rod without thickness would be invisible.
     return Shape("ellipsoid", np.maximum(sizes, 0.02 * sizes.max()).tolist(), make_pose(com, R=axes))

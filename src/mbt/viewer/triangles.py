@@ -1,4 +1,4 @@
-"""Triangles of shapes, by trimesh: of the plain ones, and of files of meshes."""
+"""Triangles of shapes, made with trimesh: simple shapes, and meshes from files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Mesher", "Part"]
 
-# Edges sharper than this are seen as edges.
+# Edges sharper than this look like edges.
 _CREASE = math.radians(35.0)
 
 
@@ -34,19 +34,19 @@ class Part(NamedTuple):
     vertices: npt.NDArray[np.float32]
     faces: npt.NDArray[np.uint32]
     color: tuple[float, float, float, float]
-    #: The same with its texture, as a file of GLB; empty where it has none.
+    #: The same with its texture, as a GLB file; empty without texture.
     glb: bytes = b""
 
 
 class Mesher:
-    """Makes triangles, each file once.
+    """Makes triangles, and reads each file once.
 
     Parameters
     ----------
     package_paths : sequence of paths
-        Where packages of meshes are looked for.
+        Where to look for packages of meshes.
     extent : float
-        Size of the model [m]: of planes, which have none.
+        Size of the model [m], used for planes, which have no size.
     """
 
     def __init__(self, package_paths: Sequence[str | os.PathLike[str]], extent: float) -> None:
@@ -55,11 +55,11 @@ class Mesher:
         self._trimesh = require("trimesh", "drawing shapes")
         self._files: dict[Path, list[Part]] = {}
         self._complaints: dict[str, ParseError] = {}
-        #: Whether somebody else tells of what cannot be drawn, all at once: see `summarize`.
+        #: Whether to give no warnings, as the caller reports everything at once: see `summarize`.
         self.is_quiet = False
 
     def parts_of(self, item: Item) -> list[Part]:
-        """Return the triangles of an item: none of a mesh that cannot be read, with a `ModelWarning`."""
+        """Return the triangles of an item: none, with a `ModelWarning`, if its mesh cannot be read."""
         try:
             return self._make_parts(item)
         except ParseError as error:
@@ -67,7 +67,7 @@ class Mesher:
             return []
 
     def summarize(self) -> tuple[str, str]:
-        """Return in a line each what to do about what cannot be drawn, and what that is, and why."""
+        """Return a line on the remedy for what cannot be drawn, and a line on what that is, and why."""
         errors = list(self._complaints.values())
         cures = list(dict.fromkeys(error.hint for error in errors if error.hint))
         first = errors[0]
@@ -86,7 +86,7 @@ class Mesher:
         for part in self._read(shape):
             if not (abs(part.vertices.astype(float)) * np.abs(shape.size) < FARTHEST).all():
                 raise ParseError(f"the mesh is too large to be drawn: {quote(shape.mesh)}")
-            # A mirror turns triangles inside out.
+            # Mirroring turns triangles inside out.
             faces = part.faces if np.prod(scale) > 0 else part.faces[:, ::-1]
             color = item.color if item.has_color or part.color is _PLAIN else part.color
             glb = b"" if item.has_color else part.glb
@@ -103,7 +103,7 @@ class Mesher:
         if shape.kind == "capsule":
             return create.capsule(radius=size[0], height=size[1], count=[24, 24])
         if shape.kind == "plane":
-            # Seen from below, too.
+            # Visible from below, too.
             return create.box(extents=(self._side_of_planes, self._side_of_planes, 0.0))
         if shape.kind == "height_field":
             assert shape.heights is not None
@@ -121,10 +121,10 @@ class Mesher:
     def _read_file(self, path: Path) -> Iterator[Part]:
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # Of odd normals and units.
+                warnings.simplefilter("ignore")  # About odd normals and units.
                 scene = self._trimesh.load_scene(path)
                 meshes = scene.dump()
-        except Exception as error:  # Whatever a file can do to a reader.
+        except Exception as error:  # A malformed file may cause any error.
             reason = f"{type(error).__name__}: {shorten(str(error))}"
             raise ParseError(f"the mesh cannot be read ({reason})", file=str(path)) from error
         meshes = [mesh for mesh in meshes if isinstance(mesh, self._trimesh.Trimesh) and len(mesh.faces)]
@@ -136,10 +136,10 @@ class Mesher:
             yield self._split(mesh, _color_of(mesh))._replace(glb=_with_texture(mesh))
 
     def _split(self, mesh: Any, color: tuple[float, float, float, float]) -> Part:
-        """Return a mesh whose vertices are apart where faces meet at an edge: each side has its normals."""
+        """Return a mesh with vertices split at edges, so that each side has its own normals."""
         bare = self._trimesh.Trimesh(mesh.vertices, mesh.faces, process=True)
         is_smooth = bare.face_adjacency_angles <= _CREASE
-        # Of each face, which side it is a part of.
+        # The side to which each face belongs.
         sides = self._trimesh.graph.connected_component_labels(
             bare.face_adjacency[is_smooth], node_count=len(bare.faces)
         )
@@ -174,24 +174,24 @@ _PLAIN = (-1.0, -1.0, -1.0, 1.0)
 
 
 def _image_of(mesh: Any) -> Any:
-    """Return the picture on a mesh, or None."""
+    """Return the texture image of a mesh, or None."""
     material = getattr(mesh.visual, "material", None)
     return getattr(material, "image", None) or getattr(material, "baseColorTexture", None)
 
 
 def _with_texture(mesh: Any) -> bytes:
-    """Return a mesh with its texture, as a file of GLB; nothing where it has none."""
+    """Return a mesh with its texture, as a GLB file; empty without texture."""
     try:
         if mesh.visual.kind != "texture" or mesh.visual.uv is None or _image_of(mesh) is None:
             return b""
         glb: bytes = mesh.export(file_type="glb")
-    except Exception:  # A picture in a format nobody reads.
+    except Exception:  # An image in an unsupported format.
         return b""
     return glb
 
 
 def _color_of(mesh: Any) -> tuple[float, float, float, float]:
-    """Return the one colour of a mesh: that of its material, or the mean of a texture or of vertices."""
+    """Return a single colour for a mesh: that of its material, or the mean of its texture or vertices."""
     visual = mesh.visual
     if not visual.defined:
         return _PLAIN
@@ -204,7 +204,7 @@ def _color_of(mesh: Any) -> tuple[float, float, float, float]:
                 rgba = np.asarray(material.main_color)
         else:
             rgba = np.asarray(visual.main_color)
-    except Exception:  # A texture that is not there, or in a format nobody reads.
+    except Exception:  # A missing texture, or one in an unsupported format.
         return _PLAIN
     red, green, blue, alpha = (float(x) / 255.0 for x in rgba)
     return red, green, blue, alpha or 1.0

@@ -1,4 +1,4 @@
-"""``mbt.view``: a page in the browser."""
+"""``mbt.view``: shows models on a page in the browser."""
 
 from __future__ import annotations
 
@@ -46,19 +46,19 @@ if TYPE_CHECKING:
 
 __all__ = ["Viewer", "view"]
 
-# Seconds between two pictures, and between two times at which sliders follow.
+# Seconds between two pictures, and between two updates of the sliders.
 _PERIOD, _PERIOD_OF_PANELS = 1.0 / 60.0, 0.1
 
 
 class Viewer:
-    """A page in the browser that shows models: what ``mbt.view`` returns.
+    """A page in the browser that shows models, returned by ``mbt.view``.
 
-    ``with mbt.view(tree) as viewer:`` closes it at the end. In a notebook it appears in its cell.
+    ``with mbt.view(tree) as viewer:`` closes it at the end. In a notebook it appears in the cell.
 
     Attributes
     ----------
     url : str
-        Its address, which only this machine can reach.
+        Address of the page, which only this machine can reach.
     """
 
     def __init__(self, port: int = 0, title: str = "mbt", allowed_hosts: Sequence[str] = ()) -> None:
@@ -69,14 +69,14 @@ class Viewer:
         self._panels: list[ModelPanel] = []
         self._time_panel: TimePanel | None = None
         self._clock = Clock()
-        # Of the nodes of the scene: whoever draws has it. `show` never waits for it.
+        # Guards the nodes of the scene while they are drawn. `show` never waits for it.
         self._drawing = threading.Lock()
         self._changed = threading.Event()
         self._closed = threading.Event()
         self._thread = threading.Thread(target=self._work, name="mbt viewer", daemon=True)
         self._thread.start()
 
-    # What is shown.
+    # Models.
 
     @property
     def models(self) -> tuple[ViewedModel, ...]:
@@ -94,7 +94,7 @@ class Viewer:
         scene: CollisionModel | None = None,
         ik: InverseKinematics | None = None,
     ) -> ViewedModel:
-        """Show one more model.
+        """Add a model to the page.
 
         Parameters
         ----------
@@ -106,12 +106,12 @@ class Viewer:
         Returns
         -------
         ViewedModel
-            Whose ``show`` moves it.
+            The model in the viewer: its ``show`` moves it.
 
         Raises
         ------
         MbtError
-            As in `view`; also when there is a model of this name.
+            As in `view`; also when there is a model with this name already.
         """
         self._check_open("add")
         compile_copy(tree)
@@ -127,7 +127,7 @@ class Viewer:
         touching = touching_of(tree, q_or_trajectory)
         model_scene = ModelScene(tree, check_scene(tree, scene), touching)
         mesher = Mesher(package_paths, model_scene.extent)
-        mesher.is_quiet = True  # One line tells of all.
+        mesher.is_quiet = True  # One line reports all that is missing.
         with self._drawing, self._server.atomic():
             path = f"/models/{len(self._models)} {label.replace('/', '|')}"
             drawing = Drawing(self._server.scene, path, model_scene, mesher, pose)
@@ -165,7 +165,7 @@ class Viewer:
 
     @property
     def q(self) -> FloatArray:
-        """Positions of the first model, sliders included; a copy."""
+        """A copy of the positions of the first model, including changes by sliders."""
         return self._first().q
 
     # Playing.
@@ -190,7 +190,7 @@ class Viewer:
         speed : float, optional
             Simulated seconds per second.
         loop : bool, optional
-            Whether it starts again at its end.
+            Whether to start again at the end.
         model : ViewedModel or str, optional
             One of several models, or its name; by default the first.
 
@@ -199,7 +199,7 @@ class Viewer:
         ArgumentTypeError, ArgumentValueError, ShapeError
             When the trajectory does not fit the model, or an option is invalid.
         UnknownNameError
-            When there is no model of this name.
+            When there is no model with this name.
         """
         self._check_open("play")
         chosen = self._first() if model is None else self._find(model)
@@ -207,7 +207,7 @@ class Viewer:
         self._start(chosen, film, speed=as_positive(speed, "speed"), loop=as_bool(loop, "loop"))
 
     def pause(self) -> None:
-        """Stop playing, where it is."""
+        """Pause at the current time."""
         self._clock.stop()
 
     def _start(self, model: ViewedModel, film: Film, *, speed: float, loop: bool) -> None:
@@ -227,21 +227,21 @@ class Viewer:
 
     @property
     def is_closed(self) -> bool:
-        """Whether it was closed."""
+        """Whether the viewer is closed."""
         return self._closed.is_set()
 
     def wait(self, seconds: float | None = None) -> None:
-        """Wait until it is closed or the time is over: at the end of a script, which would close the page.
+        """Wait until the viewer is closed or the time is over, as at the end of a script.
 
-        Ctrl-C ends the waiting, with a ``KeyboardInterrupt``.
+        The end of the script would close the page. Ctrl-C ends the waiting with a ``KeyboardInterrupt``.
         """
         end = None if seconds is None else time.monotonic() + seconds
-        # In pieces, which an interrupt can end on every system.
+        # In pieces, so that an interrupt can end it on every system.
         while not self._closed.is_set() and (end is None or time.monotonic() < end):
             self._closed.wait(0.2 if end is None else min(0.2, max(end - time.monotonic(), 0.0)))
 
     def close(self) -> None:
-        """Close the page and its address. Again, it does nothing."""
+        """Close the page and its address. A second call has no effect."""
         if not self._closed.is_set():
             self._closed.set()
             self._changed.set()
@@ -262,16 +262,16 @@ class Viewer:
         return f'<iframe src="{self.url}" width="100%" height="500" style="border: 0"></iframe>'
 
     def __repr__(self) -> str:
-        """Tell the address."""
+        """Return a text with the address."""
         return f"<Viewer {'closed' if self.is_closed else self.url}, {len(self._models)} models>"
 
-    # The thread that draws.
+    # The drawing thread.
 
     def _work(self) -> None:
         followed = 0.0
         is_behind = False
         while True:
-            # Waits for as long as nothing changes; panels then still catch up.
+            # Wait as long as nothing changes; after that, panels still catch up.
             is_moving = self._clock.is_running
             self._changed.wait(_PERIOD if is_moving else _PERIOD_OF_PANELS if is_behind else None)
             if self._closed.is_set():
@@ -287,15 +287,15 @@ class Viewer:
                     if is_behind and start - followed > _PERIOD_OF_PANELS:
                         followed, is_behind = start, False
                         self._follow()
-            except Exception as error:  # What is shown next is drawn all the same.
+            except Exception as error:  # The thread must live on to draw later states.
                 _tell(f"the viewer could not draw: {type(error).__name__}: {error}")
-            # Half of the time is left to other threads, which have the interpreter only when this one rests.
+            # Leave half of the time to other threads, which get the interpreter only while this one rests.
             taken = time.perf_counter() - start
             self._closed.wait(max(_PERIOD - taken, taken))
 
     @staticmethod
     def _try_to_draw(model: ViewedModel, elapsed: float | None) -> bool:
-        """Draw a model. What an element that a user wrote may raise is told, and ends nothing."""
+        """Draw a model. Errors, such as those of user-written elements, become warnings."""
         try:
             return model._draw(elapsed)
         except Exception as error:
@@ -314,7 +314,7 @@ class Viewer:
         return self._models[0]
 
     def _find(self, model: object) -> ViewedModel:
-        """Return the model of this viewer that an argument is, or whose name it is."""
+        """Return the model of this viewer that is given by itself or by name."""
         names = [known.name for known in self._models]
         if isinstance(model, str) and model not in names:
             fault = str(unknown_name_error("model", model, names))
@@ -355,42 +355,40 @@ def view(
     """Show a model in the browser, with sliders for its joints.
 
     The viewer draws the shapes and meshes of the description. If there are none, or meshes are not found, it
-    draws a skeleton and the ellipsoids with the inertia of the bodies. Frames, names, the centre of mass and
-    collision shapes are one click away; contact points are drawn with their forces. A trajectory with contact
-    of shapes brings its obstacles, and the points where shapes push each other; of implicit steps, a line
-    names the joints that a position limit holds and the servos at their effort limits. Only this machine can
-    reach the page, which stays open until the viewer is closed or Python ends.
+    draws a skeleton and ellipsoids with the inertia of the bodies. Frames, names, the centre of mass and
+    collision shapes are one click away; contact points are drawn with their forces. For a trajectory with
+    contact of shapes, it also draws the obstacles and the points where shapes push each other; for one of
+    implicit steps, a line names the joints that a position limit holds and the servos at their effort limits.
+    Only this machine can reach the page, which stays open until the viewer is closed or Python ends.
 
     Parameters
     ----------
     tree : MultibodyTree
         A finalized tree.
     q_or_trajectory : array_like, shape (..., num_positions), Context or Trajectory, optional
-        Positions, a state, or a trajectory to play; by default the default positions. Of a batch, the first
-        state is drawn solid and the others as ghosts.
+        Positions, a state, or a trajectory to play; by default the default positions. The first state of a
+        batch is drawn solid and the others as ghosts.
     name : str, optional
         Name of the model in the page; by default that of its description.
     package_paths : sequence of paths, optional
-        Where to look for the packages of meshes; see ``mbt.parsing.resolve_mesh``. If a mesh cannot be read
-        the skeleton is drawn, and a `ModelWarning` and a line in the page say which mesh is missing, and what
-        to do.
+        Where to look for the packages of meshes; see ``mbt.parsing.resolve_mesh``. If a mesh cannot be read,
+        the skeleton is drawn; a `ModelWarning` and a line on the page name the missing mesh and the remedy.
     port : int, optional
-        Port of the address; by default, 0, the system chooses a free one. If it is in use, the next one is
-        taken.
+        Port of the address; the default, 0, lets the system choose a free one. If it is in use, the next free
+        one is used.
     open_browser : bool, optional
         Whether to open the page; by default only outside notebooks, which show it in the cell.
     allowed_hosts : sequence of str, optional
-        Names of hosts, such as ``"hub.example.org"``, under which a browser reaches the page through a proxy.
-        Requests under other names, and from pages of other servers on this machine, get an error; otherwise
-        any page in the browser could read the scene. The environment variable ``MBT_VIEWER_HOSTS`` has more,
-        with commas between.
+        Host names, such as ``"hub.example.org"``, under which a browser reaches the page through a proxy.
+        Requests to other names, and from pages of other servers on this machine, get an error; otherwise any
+        page in the browser could read the scene. The environment variable ``MBT_VIEWER_HOSTS`` adds more,
+        separated by commas.
     scene : CollisionModel, optional
-        A model of collisions of the tree: its obstacles are drawn, and of the first state lines between
-        shapes that are closer than a tenth of the model's size, in yellow, with the shapes; in vermilion
-        those that are deep in one another.
+        A collision model of the tree. Its obstacles are drawn; in the first state, shapes closer than a tenth
+        of the model's size, and lines between them, are drawn in yellow, and those that overlap in vermilion.
     ik : InverseKinematics, optional
-        Gives each of its tasks a handle in the page, at its goal; the model follows when one is dragged, as
-        far as it can. A line in the page tells when a goal is out of reach.
+        Each of its tasks gets a handle on the page, at its goal; drag it, and the model follows as far as it
+        can. A line on the page reports a goal that is out of reach.
 
     Returns
     -------
@@ -406,7 +404,7 @@ def view(
 
     See Also
     --------
-    record : A file that plays by itself.
+    record : Write a page that plays by itself.
     """
     opens = not _is_notebook() if open_browser is None else as_bool(open_browser, "open_browser")
     viewer = Viewer(port, "mbt", allowed_hosts)
@@ -421,13 +419,13 @@ def view(
 
 
 def _tell(message: str) -> None:
-    """Warn in a thread: where warnings are errors, nobody could catch one there."""
+    """Warn in a thread; suppress it if warnings are errors, which nobody could catch there."""
     with suppress(Warning):
         warnings.warn(message, ModelWarning, stacklevel=3)
 
 
 def _is_notebook() -> bool:
-    """Return whether a kernel of Jupyter runs this."""
+    """Return whether this runs in a Jupyter kernel."""
     import sys
 
     ipython = sys.modules.get("IPython")

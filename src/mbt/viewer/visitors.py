@@ -1,7 +1,7 @@
-"""Who may talk to the server of a viewer: pages of the server itself, asked for by names of this machine.
+"""Checks requests to the server of a viewer: only its own pages, under names of this machine, are allowed.
 
-A browser lets any page open a WebSocket to this machine, and tells in the header ``Origin`` which page it is.
-A page of somebody else whose name is made to lead to this machine has that name in ``Host``.
+A browser lets any page open a WebSocket to this machine, and names the page in the header ``Origin``. If a
+foreign name is made to resolve to this machine (DNS rebinding), the header ``Host`` has that name.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ _PORTS = {"http": 80, "https": 443}
 
 
 class Visitors:
-    """Tells those who may from those who may not.
+    """Decides which requests are allowed.
 
     Parameters
     ----------
     allowed_hosts : sequence of str
-        Names of hosts besides those of this machine, without a port. The environment variable
-        ``MBT_VIEWER_HOSTS`` has more, with commas between.
+        Host names, without a port, in addition to those of this machine. The environment variable
+        ``MBT_VIEWER_HOSTS`` adds more, separated by commas.
 
     Raises
     ------
@@ -38,7 +38,7 @@ class Visitors:
     def __init__(self, allowed_hosts: Sequence[str] = ()) -> None:
         if isinstance(allowed_hosts, str) or not isinstance(allowed_hosts, Sequence):
             got = type(allowed_hosts).__name__
-            raise ArgumentTypeError(f"allowed_hosts: expected a sequence of names of hosts, got {got}")
+            raise ArgumentTypeError(f"allowed_hosts: expected a sequence of host names, got {got}")
         listed = filter(None, map(str.strip, os.environ.get(_VARIABLE, "").split(",")))
         self._allowed = frozenset(
             [_as_host(name, "allowed_hosts") for name in allowed_hosts]
@@ -46,25 +46,25 @@ class Visitors:
         )
 
     def refuse(self, headers: Any, port: int) -> str | None:
-        """Return why a request is refused, or None when it is not.
+        """Return why a request is refused, or None if it is allowed.
 
         Parameters
         ----------
         headers : Headers
-            Of the request, with ``get_all``.
+            Headers of the request, with a method ``get_all``.
         port : int
-            That of the server.
+            The port of the server.
         """
         hosts, origins = headers.get_all("Host"), headers.get_all("Origin")
         host, _ = _split(f"http://{hosts[0]}") if len(hosts) == 1 else (None, None)
         if host is None or host not in _LOCAL | self._allowed:
             return self._say("under the name", hosts)
-        # None has what is no browser.
+        # Clients other than browsers send no origin.
         if not origins:
             return None
         origin, origin_port = _split(origins[0]) if len(origins) == 1 else (None, None)
         is_page_of_server = origin in _LOCAL and origin_port == port
-        # Through a tunnel, to another port here.
+        # A tunnel may lead to another port here.
         is_same = origins[0].partition("://")[2].lower() == hosts[0].lower() and origin is not None
         if len(origins) == 1 and (is_page_of_server or is_same or origin in self._allowed):
             return None
@@ -81,22 +81,22 @@ class Visitors:
 
 def _as_host(name: object, where: str) -> str:
     if not isinstance(name, str):
-        raise ArgumentTypeError(f"{where}: expected names of hosts, got {type(name).__name__}")
+        raise ArgumentTypeError(f"{where}: expected host names, got {type(name).__name__}")
     host, _ = _split(f"http://{name}")
     if host is None or host != name.strip("[]").lower() or not _is_plain(host):
         raise ArgumentValueError(
-            f"{where}: expected a name of a host, as 'hub.example.org', got {quote(name)}"
+            f"{where}: expected a host name such as 'hub.example.org', got {quote(name)}"
         )
     return host
 
 
 def _is_plain(host: str) -> bool:
-    """Tell names that a browser may send from patterns, which would match nothing."""
+    """Return whether a name is one that a browser may send, not a pattern, which would match nothing."""
     return all(character.isalnum() or character in "-._:%" for character in host)
 
 
 def _split(address: str) -> tuple[str | None, int | None]:
-    """Return host and port of an address ``http://host:port``; no host where it is another one."""
+    """Return host and port of an address ``http://host:port``; None for the host of any other address."""
     try:
         parts = urlsplit(address)
         port = parts.port
