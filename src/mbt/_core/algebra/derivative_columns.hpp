@@ -311,6 +311,20 @@ static MBT_INLINE void clear_external_forces(DerivativeColumns<T>* c) {
   for (int i = 0; i < 12; ++i) c->G[i] = zero;
 }
 
+// Forward dynamics, once vdot is known: A becomes that of the mobods, F += I dA_P + dF.
+template <class T>
+static MBT_INLINE void add_changes(const int* mobod, const Moving<T>* moving, DerivativeColumns<T>* c) {
+  typename Wide<T>::type x[18];  // A, dA_P, dF
+  const T* changes[Wide<T>::width];
+  for (int l = 0; l < Wide<T>::width; ++l) changes[l] = numbers(moving[mobod[l]].A);
+  gather(changes, 18, x);
+  for (int i = 0; i < 6; ++i) {
+    c->motion[6 + i] = x[i];
+    c->F[i] = c->F[i] + x[12 + i];
+  }
+  add_inertia_times(c->I, x + 6, c->F);
+}
+
 // W and Q of mobods with one dof.
 template <class T>
 static MBT_INLINE void calc_dof_rates(DerivativeColumns<T>* c) {

@@ -37,6 +37,7 @@ cdef extern from "algebra/derivative_columns.hpp" namespace "MBT_NS" nogil:
     void clear_external_forces[S](DerivativeColumns[S]* columns)
     void calc_body_columns[S](
         const int* mobod, const Mobod[S]* mobods, const Moving[S]* moving, DerivativeColumns[S]* columns)
+    void add_changes[S](const int* mobod, const Moving[S]* moving, DerivativeColumns[S]* columns)
     void calc_dof_rates[S](DerivativeColumns[S]* columns)
     void calc_axis_momenta[S](DerivativeColumns[S]* columns)
     void calc_force_rates_of[S](DerivativeColumns[S]* columns, bint with_external)

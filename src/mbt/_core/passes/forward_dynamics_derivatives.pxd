@@ -9,14 +9,17 @@ In NumPy: tests/support/textbook.py, forward_dynamics_derivatives.
 """
 
 from mbt._core.algebra.derivative_columns cimport (
-    ARTICULATED, ARTICULATED_ROW, DerivativeColumns, F_of, I_S_of, I_of, S_of, add_unit_accelerations, dot_in_halves,
-    get_column, mirror_upper, motion_of, multiply_articulated, put_column, take_articulated_dof, take_unit_forces,
+    ARTICULATED, ARTICULATED_ROW, DerivativeColumns, F_of, I_S_of, I_of, S_of, add_changes, add_unit_accelerations,
+    copy_column, dot_in_halves, get_column, mirror_upper, multiply_articulated, take_articulated_dof, take_unit_forces,
     width_of,
 )
 from mbt._core.algebra.records cimport Moving
 from mbt._core.algebra.spatial cimport add_scaled, add_to, dot3, dot6, set_zero
-from mbt._core.algebra.vectors cimport Force, Mat3, RigidInertia, full, numbers, plus_identity, put, skew, transpose
+from mbt._core.algebra.vectors cimport (
+    Force, Mat3, RigidInertia, full, numbers, plus_identity, put, skew, sum, transpose,
+)
 from mbt._core.model.structs cimport MobodJoint, Model
+from mbt._core.passes.inverse_dynamics_derivatives cimport count_registers
 from mbt._core.scalars cimport T
 
 
@@ -166,32 +169,31 @@ cdef inline void add_accelerations(
     # In:
     const T* vdot,                 # (nv,)          [rad/s^2, m/s^2]
     # Out:
-    Moving[T]* moving,             # (num_mobods,)  A, dF; dA = dA_P + S vdot is known
+    Moving[T]* moving,             # (num_mobods,)  A; dA becomes dA_P
     DerivativeColumns[T]* columns,  # A, F
 ) noexcept nogil:
-    """A += dA; F += I dA_P + sum over this and all dofs outboard of I_S vdot."""
+    """A += dA; F += I dA_P + dF, with dF the sum over this and all dofs outboard of I_S vdot."""
     cdef int i, k
     cdef const MobodJoint* joint
     cdef Moving[T]* x
-    cdef T[6] S
-    cdef RigidInertia[T] I
-    cdef Force[T] F
+    cdef Force[T] I_S
     for i in range(model.num_mobods):
         set_zero(numbers(moving[i].dF), 6)
     for i in range(model.num_mobods - 1, 0, -1):
         joint = &model.joints[i]
         x = &moving[i]
-        for k in range(joint.v_start, joint.v_start + joint.nv):
-            get_column(I_S_of(columns, k), 6, S)
-            add_scaled(S, vdot[k], 6, numbers(x.dF))
-        moving[joint.parent].dF = moving[joint.parent].dF + x.dF
-    for i in range(1, model.num_mobods):
-        joint = &model.joints[i]
-        x = &moving[i]
-        get_column(I_of(columns, joint.v_start), 10, <T*>&I)
-        get_column(F_of(columns, joint.v_start), 6, numbers(F))
-        F = F + I*moving[joint.parent].dA + x.dF
-        for k in range(joint.v_start, joint.v_start + joint.nv):
-            put_column(numbers(F), 6, F_of(columns, k))
         x.A = x.A + x.dA
-        put_column(numbers(x.A), 6, motion_of(columns, joint.v_start) + 6*width_of(columns))
+        x.dA = moving[joint.parent].dA    # dA_P
+        for k in range(joint.v_start, joint.v_start + joint.nv):
+            get_column(I_S_of(columns, k), 6, numbers(I_S))
+            x.dF = sum(x.dF, I_S, vdot[k])
+        moving[joint.parent].dF = moving[joint.parent].dF + x.dF
+    if T is double:
+        for i in range(count_registers(model, columns)):
+            add_changes(model.dof_mobod + width_of(columns)*i, moving, columns + i)
+    else:
+        for i in range(1, model.num_mobods):
+            joint = &model.joints[i]
+            add_changes(model.dof_mobod + joint.v_start, moving, columns + joint.v_start)
+            for k in range(joint.v_start + 1, joint.v_start + joint.nv):
+                copy_column(F_of(columns, joint.v_start), 6, F_of(columns, k))
