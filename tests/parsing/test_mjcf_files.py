@@ -233,6 +233,44 @@ def test_meshes_are_references(inertial: str, folder: Path) -> None:
     np.testing.assert_allclose(shape.X_BG, expected, atol=1e-12)
 
 
+GENERAL, ABOUT_Z = "0.8 0.4 -0.3 0.2", "0.9659 0 0 0.2588"
+QUARTER, CYCLE = "0.7071 0 0 -0.7071", "0.5 0.5 0.5 0.5"  # of these, axes become axes
+
+
+@pytest.mark.parametrize("inertial", [LUMP, ""])
+@pytest.mark.parametrize(
+    ("scale", "turn"),
+    [("2 2 2", GENERAL), ("1 2 3", QUARTER), ("1 -2 3", CYCLE), ("2 2 -3", ABOUT_Z), ("1 2 3", "1 0 0 0")],
+)
+def test_meshes_are_where_mujoco_has_them(scale: str, turn: str, inertial: str, folder: Path) -> None:
+    """MuJoCo scales points after it has moved and rotated them, mbt before."""
+    placed = f'scale="{scale}" refpos="0.3 -0.2 0.5" refquat="{turn}"'
+    path = write_meshed(folder, meshed(inertial).replace('scale="2 2 2"', placed))
+    (shape,) = mbt.load_model(path).get_body_by_name("a").visuals
+    m = mujoco.MjModel.from_xml_path(str(path))
+    X_BG = mbt.math.make_pose(m.geom_pos[1], quaternion=m.geom_quat[1])
+    points = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]) * shape.size
+    found = points @ shape.X_BG[:3, :3].T + shape.X_BG[:3, 3]
+    expected = m.mesh_vert @ X_BG[:3, :3].T + X_BG[:3, 3]
+    np.testing.assert_allclose(found, expected, atol=1e-6)  # MuJoCo's points are float32
+
+
+@pytest.mark.parametrize("inertial", [LUMP, ""])
+@pytest.mark.parametrize("file", ["thing.obj", "nowhere.obj"])
+def test_a_sheared_mesh_has_no_shape(file: str, inertial: str, folder: Path) -> None:
+    text = meshed(inertial, file=file).replace('scale="2 2 2"', f'scale="1 2 3" refquat="{ABOUT_Z}"')
+    path = write_meshed(folder, text)
+    if file == "nowhere.obj" and not inertial:
+        with pytest.raises(mbt.ParseError, match=r"there is no file 'meshes/nowhere\.obj'"):
+            mbt.load_model(path)
+        return
+    tree = mbt.load_model(path)
+    assert tree.get_body_by_name("a").visuals == tree.get_body_by_name("a").collisions == ()
+    assert tree.parse_reports[0].ignored["geom/mesh"] == 2
+    if file == "thing.obj":
+        assert_same_dynamics(tree, mujoco.MjModel.from_xml_path(str(path)))
+
+
 @pytest.mark.parametrize("inertial", [LUMP, ""])
 @pytest.mark.parametrize("place", ["meshes", "parts"])
 def test_meshes_that_an_included_file_names(place: str, inertial: str, folder: Path) -> None:

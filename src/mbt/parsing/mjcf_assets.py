@@ -20,6 +20,7 @@ __all__ = ["Assets"]
 
 _NEVER, _ALWAYS = 0, 1
 _FIELD = 1
+_ROUNDING = 1e-9
 _NOT_TURNED, _UNSCALED = [1.0, 0.0, 0.0, 0.0], [1.0, 1.0, 1.0]
 _VERTICES = [0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1]
 _FACES = [0, 2, 1, 0, 1, 3, 0, 3, 2, 1, 2, 3]
@@ -64,7 +65,10 @@ class Assets:
             spec.delete(skin)
 
     def references(self, m: mujoco.MjModel) -> dict[int, MeshReference | None]:
-        """Return the meshes of compiled geometries, by index; None for height fields that were not read."""
+        """Return the meshes of compiled geometries, by index; None for what has no shape.
+
+        That is a height field that was not read, or a sheared mesh.
+        """
         found: dict[int, MeshReference | None] = {}
         if self._flat:
             fields = np.flatnonzero(m.geom_type == _FIELD).tolist()
@@ -72,6 +76,9 @@ class Assets:
         for geom, name in self._geoms:
             reference = self._meshes[name]
             i = geom.id
+            if math.isnan(reference.scale[0]):
+                found[i] = None
+                continue
             if m.geom_dataid[i] >= 0:
                 # The compiler has moved it to its mass centre and main axes.
                 j = m.geom_dataid[i]
@@ -151,14 +158,20 @@ def _find_heights(field: Any, folder: str, files: Files) -> bool:
 
 
 def _refer_to(mesh: Any, files: Files, strips_paths: bool) -> MeshReference:
-    """Return where a mesh is, and how it is scaled and placed."""
+    """Return where a mesh is, and how it is scaled and placed; the scales are NaN if it is sheared."""
     written = mesh.file
     file = files.locate_mesh(mesh.compiler.meshdir, written, strips_paths) if written else mesh.name
     scale, p, quaternion = mesh.scale, mesh.refpos, mesh.refquat
     if quaternion.tolist() == _NOT_TURNED and not p.any():
         return MeshReference(file, scale.tolist(), IDENTITY)
-    # MuJoCo subtracts p from the points in the file and rotates them by R^-1, then scales them.
+    # MuJoCo subtracts p from the points in the file, rotates them by R^-1, then scales them by S. That is
+    # S R^-1 (x - p) = R^-1 S' (x - p), S' = R S R^-1, and a scale of the file only if S' is diagonal.
     R = make_pose(quaternion=quaternion)[:3, :3]
+    if scale.min() < scale.max():
+        turned = R * scale @ R.T
+        scale = np.diag(turned)
+        if np.abs(turned - np.diag(scale)).max() > _ROUNDING * np.abs(scale).max():
+            return MeshReference(file, [math.nan] * 3, IDENTITY)
     return MeshReference(file, scale.tolist(), make_pose(-R.T @ (scale * p), R=R.T))
 
 

@@ -22,7 +22,7 @@ __all__ = ["MeshReference", "Shapes"]
 _PLANE, _FIELD, _SPHERE, _CAPSULE, _ELLIPSOID, _CYLINDER, _BOX, _MESH = 0, 1, 2, 3, 4, 5, 6, 7
 _UNSEEN_GROUP = 3
 _DEFAULT_COLOR = [0.5, 0.5, 0.5, 1.0]
-_OTHERS = {1: "hfield", 8: "sdf"}
+_OTHERS = {8: "sdf"}
 _DEFAULT_BITS = (1, 1)
 
 
@@ -48,8 +48,8 @@ class Shapes:
     folder : str, optional
         The folder of the description.
     meshes : mapping of int to MeshReference, or None
-        Meshes that were hidden from the compiler, by the index of their geometry; None stands for a height
-        field whose file was missing.
+        Meshes that were hidden from the compiler, by the index of their geometry; None stands for a sheared
+        mesh, or a height field whose file was missing.
 
     Attributes
     ----------
@@ -87,6 +87,9 @@ class Shapes:
             color, pose = colors[i], X_BG[i]
             mesh = meshes.get(i)
             own: tuple[Any, ...]
+            if mesh is None and i in meshes:
+                report.ignore("geom/hfield" if kind == _FIELD else "geom/mesh")
+                continue
             if mesh is None and kind == _MESH:
                 mesh = _find_mesh(m, names, int(m.geom_dataid[i]))
             if mesh is not None:
@@ -94,7 +97,7 @@ class Shapes:
                 file = Claim(mesh.file)
                 own = "mesh", tuple(mesh.scale), pose, name, color, file, folder
                 shape = Shape._of_checked(*own, None, bits[i], surfaces[i])
-            elif kind == _FIELD and i not in meshes:
+            elif kind == _FIELD:
                 lengths, heights = _read_field(m, int(m.geom_dataid[i]))
                 own = "height_field", lengths, pose, name, color, None, None
                 shape = Shape._of_checked(*own, heights, bits[i], surfaces[i])
