@@ -260,7 +260,7 @@ def history(series: dict[str, Any]) -> Any:
                 label=f"{function}, {way.replace('mbt, ', '')}",
             )  # fmt: skip
         axes.set_title(model)
-        axes.set_xticks(range(len(versions)), versions, rotation=30, ha="right", rotation_mode="anchor")
+        axes.set_xticks(range(len(versions)), versions, rotation=90, fontsize=7.5)
         axes.margins(x=0.06)
         plain(axes)
     panels[0].set_ylabel("instructions relative to the first version")
