@@ -1,4 +1,4 @@
-"""Steps of environments per second: many environments of one model in a `mbt.interop.gymnasium.VectorEnv`.
+"""Steps of environments per second: many environments of one model in an `mbt.interop.gymnasium.VectorEnv`.
 
     python benchmarks/gymnasium_envs.py [--threads 2] [--rounds 7] [--seconds 0.3]
 
@@ -44,7 +44,7 @@ def make_cart_pole() -> mbt.MultibodyTree:
 def make_quadruped(*, shapes: bool = False) -> mbt.MultibodyTree:
     """Return a trunk of 1.5 kg on four legs of three joints each, the size of Solo 12.
 
-    Its feet are points on the ground, or spheres for a `mbt.CollisionModel`.
+    Its feet are points on the ground, or spheres for an `mbt.CollisionModel`.
     """
     tree = mbt.MultibodyTree()
     trunk = tree.add_body(mbt.RigidBody("trunk", mbt.SpatialInertia.solid_box_with_mass(1.5, 0.4, 0.2, 0.08)))

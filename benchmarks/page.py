@@ -46,7 +46,7 @@ def first_page(page: str) -> str:
         r"a state costs [\d.]+ µs and [\d.]+ µs", f"a state costs {arm:.2f} µs and {humanoid:.2f} µs", page
     )
     processor = results("calls")["machine"]["processor"]
-    return re.sub(r"from Python on an .*?, the least", f"from Python on an {processor}, the least", page)
+    return re.sub(r"from Python on an .*?, the minimum", f"from Python on an {processor}, the minimum", page)
 
 
 def readme(page: str) -> str:
@@ -54,7 +54,7 @@ def readme(page: str) -> str:
     ours, best = ours_and_best("humanoid", "forward dynamics")
     page = re.sub(r"takes [\d.]+ microseconds, that", f"takes {ours:.2f} microseconds, that", page)
     processor = results("calls")["machine"]["processor"]
-    page = re.sub(r"of many, on an .*?(?=\. \[Bench)", f"of many, on an {processor}", page)
+    page = re.sub(r"of many runs, on an .*?(?=\. \[Bench)", f"of many runs, on an {processor}", page)
     return re.sub(r"(that of other libraries\s+)[\d.]+ and", rf"\g<1>{best:.2f} and", page)
 
 

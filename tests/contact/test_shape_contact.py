@@ -286,9 +286,9 @@ def test_bad_numbers_are_refused(options, error, text):
 def test_bad_contacts_are_refused():
     tree, other = make_boxes(1.0), make_boxes(1.0)
     context, contacts = tree.create_default_context(), make_contacts(tree)
-    with pytest.raises(ArgumentTypeError, match=r"scene: expected a mbt.CollisionModel"):
+    with pytest.raises(ArgumentTypeError, match=r"scene: expected an mbt.CollisionModel"):
         mbt.ShapeContact(tree)
-    with pytest.raises(ArgumentTypeError, match=r"contacts: expected a mbt.ShapeContact"):
+    with pytest.raises(ArgumentTypeError, match=r"contacts: expected an mbt.ShapeContact"):
         mbt.simulate(tree, context, 1.0, method="implicit", contacts=contacts.scene)
     with pytest.raises(ArgumentValueError, match=r"of another one; for an edited tree create mbt\.Shape"):
         mbt.simulate(tree, context, 1.0, method="implicit", contacts=make_contacts(other))

@@ -363,7 +363,7 @@ def test_bad_arguments_name_themselves() -> None:
             r"no body or obstacle named 'camera' for exclude\[0\]",
         ),
         (lambda: make(tree, obstacles=WALL), "obstacles: expected a list"),
-        (lambda: make(tree, obstacles=["wall"]), r"obstacles\[0\]: expected a mbt.Shape"),
+        (lambda: make(tree, obstacles=["wall"]), r"obstacles\[0\]: expected an mbt.Shape"),
         (lambda: make(tree, obstacles=[WALL, WALL]), r"obstacles\[1\]: the name 'wall' is taken"),
         (lambda: make(tree, padding=-1.0), "padding"),
         (lambda: make(tree, padding={"base": np.nan}), "padding"),
@@ -599,7 +599,7 @@ def test_editing_makes_the_model_that_arguments_make() -> None:
     np.testing.assert_array_equal(there.distances(q), scene.edit(add=[moved]).distances(q))
     for arguments, words in [
         ({"add": post}, "add: expected a list"),
-        ({"add": [5]}, r"add\[0\]: expected a mbt.Shape"),
+        ({"add": [5]}, r"add\[0\]: expected an mbt.Shape"),
         ({"add": [WALL]}, r"add\[0\]: the name 'wall' is taken"),
         ({"add": [mbt.Shape("mesh", mesh="a.obj")]}, "add: .* is a mesh"),
         ({"remove": "wall"}, "remove: expected names"),

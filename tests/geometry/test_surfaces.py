@@ -136,7 +136,7 @@ def test_contacts_of_urdf() -> None:
         mbt.load_model(URDF, obstacles=[ice])
     with pytest.raises(mbt.ArgumentTypeError, match="contacts: expected True or False, got 1"):
         mbt.load_model(URDF, contacts=1)  # type: ignore[call-overload]
-    with pytest.raises(mbt.ArgumentTypeError, match=r"obstacles\[0\]: expected a mbt.Shape"):
+    with pytest.raises(mbt.ArgumentTypeError, match=r"obstacles\[0\]: expected an mbt.Shape"):
         mbt.load_model(URDF, contacts=True, obstacles=["floor"])  # type: ignore[list-item]
 
 

@@ -282,7 +282,7 @@ def test_finalized_trees_take_no_models():
 
 
 def test_add_model_needs_a_tree():
-    with pytest.raises(mbt.ArgumentTypeError, match=r"tree: expected a mbt.MultibodyTree, got str"):
+    with pytest.raises(mbt.ArgumentTypeError, match=r"tree: expected an mbt.MultibodyTree, got str"):
         mbt.parsing.add_model("tree", robot(*TWO_LINKS))
 
 

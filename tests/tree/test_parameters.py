@@ -112,7 +112,7 @@ def test_gravity(model: Model) -> None:
         (
             lambda m, c: m.link.set_spatial_inertia_in_body_frame(c, 3.0),
             ArgumentTypeError,
-            "body 'link': M_BBo_B: expected a mbt.SpatialInertia, got float",
+            "body 'link': M_BBo_B: expected an mbt.SpatialInertia, got float",
         ),
         (
             lambda m, c: m.link.set_spatial_inertia_in_body_frame(

@@ -176,7 +176,7 @@ def joint_limits() -> list[str]:
 
 
 DEFAULTS: dict[str, tuple[str, Any, str]] = {
-    "a spatial inertia": ("body", "set_default_spatial_inertia", "M_BBo_B: expected a mbt.SpatialInertia"),
+    "a spatial inertia": ("body", "set_default_spatial_inertia", "M_BBo_B: expected an mbt.SpatialInertia"),
     "a pose of a frame": (
         "frame",
         "set_default_pose_in_parent_frame",

@@ -130,5 +130,5 @@ def test_handles_of_something_else(arm: mbt.MultibodyTree) -> None:
     other = mbt.InverseKinematics(mbt.load_model(model_path("mbt_arm")))
     with pytest.raises(mbt.ContextMismatchError, match=r"ik: expected a problem of the tree"):
         mbt.view(arm, open_browser=False, ik=other)
-    with pytest.raises(mbt.ArgumentTypeError, match=r"ik: expected a mbt.InverseKinematics"):
+    with pytest.raises(mbt.ArgumentTypeError, match=r"ik: expected an mbt.InverseKinematics"):
         mbt.view(arm, open_browser=False, ik="tool")

@@ -135,7 +135,7 @@ def name_obstacles(obstacles: object, taken: Container[str], argument: str = "ob
     found: dict[str, Shape] = {}
     for i, shape in enumerate(obstacles):
         if not isinstance(shape, Shape):
-            raise ArgumentTypeError(f"{argument}[{i}]: expected a mbt.Shape, got {quote(shape)}")
+            raise ArgumentTypeError(f"{argument}[{i}]: expected an mbt.Shape, got {quote(shape)}")
         places = (f"obstacle[{k}]" for k in itertools.count(i))
         name = shape.name or next(name for name in places if name not in found and name not in taken)
         if name in found or name in taken:

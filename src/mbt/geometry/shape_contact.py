@@ -121,7 +121,7 @@ class ShapeContact:
         margin: float | Mapping[Any, float] | npt.ArrayLike | None = None,
     ) -> None:
         if not isinstance(scene, CollisionModel):
-            raise ArgumentTypeError(f"scene: expected a mbt.CollisionModel, got {quote(scene)}")
+            raise ArgumentTypeError(f"scene: expected an mbt.CollisionModel, got {quote(scene)}")
         compile_copy(scene.tree)
         count = scene.num_pairs
         constants = (

@@ -153,7 +153,7 @@ def _make_scene_function(name: str, library: str, compute: Compute) -> Callable[
 
 def _check_scene(scene: object) -> CollisionModel:
     if not isinstance(scene, CollisionModel):
-        raise ArgumentTypeError(f"scene: expected a mbt.CollisionModel, got {quote(scene)}")
+        raise ArgumentTypeError(f"scene: expected an mbt.CollisionModel, got {quote(scene)}")
     return scene
 
 

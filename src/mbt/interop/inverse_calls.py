@@ -179,7 +179,7 @@ def find_inverse_call(
         When an option cannot be used, or one of `owners` has no parameter.
     """
     if not isinstance(problem, InverseKinematics):
-        raise ArgumentTypeError(f"ik: expected a mbt.InverseKinematics, got {quote(problem)}")
+        raise ArgumentTypeError(f"ik: expected an mbt.InverseKinematics, got {quote(problem)}")
     if type(rng) is not int:
         raise ArgumentTypeError(f"rng: expected an int, so that programs are reproducible, got {quote(rng)}")
     checked = problem._take_options(seeds, rng, tolerance, max_steps)

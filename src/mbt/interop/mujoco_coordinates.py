@@ -74,7 +74,7 @@ class MujocoCoordinates:
         prefix: str = "",
     ) -> None:
         if not isinstance(tree, MultibodyTree):
-            raise ArgumentTypeError(f"tree: expected a mbt.MultibodyTree, got {type(tree).__name__}")
+            raise ArgumentTypeError(f"tree: expected an mbt.MultibodyTree, got {type(tree).__name__}")
         if type(model).__name__ != "MjModel":
             raise ArgumentTypeError(f"model: expected a mujoco.MjModel, got {type(model).__name__}")
         self._tree = tree

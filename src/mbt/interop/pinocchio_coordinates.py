@@ -72,7 +72,7 @@ class PinocchioCoordinates:
         self, tree: MultibodyTree, model: pinocchio.Model, model_instance: int | str | None = None
     ) -> None:
         if not isinstance(tree, MultibodyTree):
-            raise ArgumentTypeError(f"tree: expected a mbt.MultibodyTree, got {type(tree).__name__}")
+            raise ArgumentTypeError(f"tree: expected an mbt.MultibodyTree, got {type(tree).__name__}")
         if not is_model(model):
             raise ArgumentTypeError(f"model: expected a pinocchio.Model, got {type(model).__name__}")
         self._tree = tree

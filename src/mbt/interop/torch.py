@@ -229,7 +229,7 @@ def solve(
     max_steps: int = 100,
     parameters: Any = None,
 ) -> tuple[Tensor, Tensor]:
-    """Find positions at which the tasks of a `mbt.InverseKinematics` meet goals; see its `solve`.
+    """Find positions at which the tasks of an `mbt.InverseKinematics` meet goals; see its `solve`.
 
     Derivatives by goals and `parameters`, a dictionary of tensors by their owners, are those of
     `InverseKinematics.solution_derivatives`; by `start` they are zero.

@@ -1,4 +1,4 @@
-"""Distances that solutions and velocities maintain between shapes, computed by a `mbt.CollisionModel`."""
+"""Distances that solutions and velocities maintain between shapes, computed by an `mbt.CollisionModel`."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Distance:
 def as_distance(tree: MultibodyTree, scene: object, at_least: object) -> Distance:
     """Check the arguments of `InverseKinematics.add_distance`."""
     if not isinstance(scene, Scene):
-        raise ArgumentTypeError(f"scene: expected a mbt.CollisionModel, got {quote(scene)}")
+        raise ArgumentTypeError(f"scene: expected an mbt.CollisionModel, got {quote(scene)}")
     if scene.tree is not tree:
         raise ContextMismatchError("scene: expected one of the tree of this problem")
     return Distance(scene, as_finite(at_least, "at_least"))

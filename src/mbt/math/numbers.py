@@ -139,7 +139,7 @@ class Numbers:
     def as_inertia(self, value: object, name: str) -> SpatialInertia:
         """Return mass properties."""
         if not isinstance(value, SpatialInertia):
-            raise ArgumentTypeError(f"{name}: expected a mbt.SpatialInertia, got {type(value).__name__}")
+            raise ArgumentTypeError(f"{name}: expected an mbt.SpatialInertia, got {type(value).__name__}")
         if value.com.ndim != 1:
             raise ShapeError(f"{name}: expected mass properties of one state, got {quote(value)}")
         return value

@@ -256,4 +256,4 @@ def _slack(J: FloatArray) -> FloatArray:
 
 def _check_spatial_inertia(M_SP_E: object) -> None:
     if not isinstance(M_SP_E, SpatialInertia):
-        raise ArgumentTypeError(f"M_SP_E: expected a mbt.SpatialInertia, got {type(M_SP_E).__name__}")
+        raise ArgumentTypeError(f"M_SP_E: expected an mbt.SpatialInertia, got {type(M_SP_E).__name__}")

@@ -149,7 +149,7 @@ def check_contacts(contacts: object, tree: MultibodyTree, method: object) -> Non
         If it is not a `ShapeContact`, or one of another tree, or the method is not the implicit one.
     """
     if not isinstance(contacts, TouchingShapes):
-        raise ArgumentTypeError(f"contacts: expected a mbt.ShapeContact, got {quote(contacts)}")
+        raise ArgumentTypeError(f"contacts: expected an mbt.ShapeContact, got {quote(contacts)}")
     if contacts.tree is not tree:
         raise ArgumentValueError(
             "contacts: expected contacts of this tree, got those of another one; for an edited tree "

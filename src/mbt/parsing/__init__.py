@@ -344,7 +344,7 @@ def _add_model(
     from mbt.tree.multibody_tree import MultibodyTree
 
     if not isinstance(tree, MultibodyTree):
-        raise ArgumentTypeError(f"tree: expected a mbt.MultibodyTree, got {type(tree).__name__}")
+        raise ArgumentTypeError(f"tree: expected an mbt.MultibodyTree, got {type(tree).__name__}")
     mount = make_mount(tree, options.base, base_pose, parent, X_PF)
     model: JsonModel | ModelDescription
     if is_json(source.data):

@@ -65,7 +65,7 @@ def resolve_mesh(shape: Shape, package_paths: Sequence[str | os.PathLike[str]] =
     'ball.stl'
     """
     if not isinstance(shape, Shape):
-        raise ArgumentTypeError(f"shape: expected a mbt.Shape, got {type(shape).__name__}")
+        raise ArgumentTypeError(f"shape: expected an mbt.Shape, got {type(shape).__name__}")
     if shape.mesh is None:
         raise ArgumentValueError(f"shape: expected a mesh, got a {shape.kind}")
     folders = as_folders(package_paths)

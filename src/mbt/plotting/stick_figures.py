@@ -94,7 +94,7 @@ def plot(
     >>> ax = mbt.plot(tree, tree.random_positions(rng=1))  # doctest: +SKIP
     """
     if not isinstance(tree, MultibodyTree):
-        raise ArgumentTypeError(f"tree: expected a mbt.MultibodyTree, got {type(tree).__name__}")
+        raise ArgumentTypeError(f"tree: expected an mbt.MultibodyTree, got {type(tree).__name__}")
     if names not in get_args(Names):
         raise ArgumentValueError(f"names: expected one of {', '.join(get_args(Names))}, got {quote(names)}")
     frames, ground = as_bool(frames, "frames"), as_bool(ground, "ground")

@@ -171,4 +171,4 @@ def _find_pattern(tree: MultibodyTree) -> npt.NDArray[np.bool_]:
 
 def _check_tree(tree: object) -> None:
     if not isinstance(tree, MultibodyTree):
-        raise ArgumentTypeError(f"tree: expected a mbt.MultibodyTree, got {type(tree).__name__}")
+        raise ArgumentTypeError(f"tree: expected an mbt.MultibodyTree, got {type(tree).__name__}")

@@ -80,7 +80,7 @@ def save_model(
     from mbt.tree.multibody_tree import MultibodyTree
 
     if not isinstance(tree, MultibodyTree):
-        raise ArgumentTypeError(f"tree: expected a mbt.MultibodyTree, got {type(tree).__name__}")
+        raise ArgumentTypeError(f"tree: expected an mbt.MultibodyTree, got {type(tree).__name__}")
     file = None if path is None else as_path(path)
     is_strict = as_bool(strict, "strict")
     with_users = as_bool(user_elements, "user_elements")

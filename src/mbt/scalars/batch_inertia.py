@@ -20,7 +20,7 @@ __all__ = ["BatchSpatialInertia", "check_inertial_parameters", "find_suspects"]
 class BatchSpatialInertia(ScalarSpatialInertia):
     """Mass properties of each sample: mass (...), mass centre (..., 3), unit and massless inertia (..., 6).
 
-    ``M[i]`` holds those of one sample, as a `mbt.SpatialInertia`, or of several.
+    ``M[i]`` holds those of one sample, as an `mbt.SpatialInertia`, or of several.
     """
 
     __slots__ = ()

@@ -170,7 +170,7 @@ def get_scalar_type(scalar: object) -> ScalarType:
         return scalar
     if not isinstance(scalar, str):
         raise ArgumentTypeError(
-            f"scalar: expected one of {', '.join(builtin.MAKERS)}, or a mbt.symbolic.ScalarType, "
+            f"scalar: expected one of {', '.join(builtin.MAKERS)}, or an mbt.symbolic.ScalarType, "
             f"got {type(scalar).__name__}"
         )
     if scalar not in builtin.MAKERS:

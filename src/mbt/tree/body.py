@@ -247,7 +247,8 @@ class RigidBody(BodyMotion):
     def _checked_shape(self, shape: Shape) -> Shape:
         self._check_not_finalized("its shapes", "Add them before, or on tree.edit().")
         if not isinstance(shape, Shape):
-            raise ArgumentTypeError(f"{self._label}: shape: expected a mbt.Shape, got {type(shape).__name__}")
+            got = type(shape).__name__
+            raise ArgumentTypeError(f"{self._label}: shape: expected an mbt.Shape, got {got}")
         return shape
 
     # Mass properties of one Context.
@@ -479,8 +480,8 @@ class RigidBody(BodyMotion):
     def _checked_inertia(self, M_BBo_B: SpatialInertia) -> SpatialInertia:
         if not isinstance(M_BBo_B, SpatialInertia):
             raise ArgumentTypeError(
-                f"{self._label}: M_BBo_B: expected a mbt.SpatialInertia (SpatialInertia.zero() if massless), "
-                f"got {type(M_BBo_B).__name__}"
+                f"{self._label}: M_BBo_B: expected an mbt.SpatialInertia (SpatialInertia.zero() if massless),"
+                f" got {type(M_BBo_B).__name__}"
             )
         if M_BBo_B.com.ndim != 1:
             DOUBLES.as_inertia(M_BBo_B, f"{self._label}: M_BBo_B")

@@ -31,7 +31,7 @@ class Factories(TreeCore):
         Parameters
         ----------
         scalar : {"double", "autodiff", "sympy", "casadi", "mpmath", "fraction", "jax"} or ScalarType
-            The scalar: a name, or a `mbt.symbolic.ScalarType` of your own.
+            The scalar: a name, or an `mbt.symbolic.ScalarType` of your own.
 
         Returns
         -------

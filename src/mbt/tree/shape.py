@@ -329,7 +329,7 @@ def _check_surface(surface: object) -> None:
     from mbt.tree.surface import Surface  # Few shapes have one.
 
     if not isinstance(surface, Surface):
-        raise ArgumentTypeError(f"Shape: surface: expected a mbt.Surface, got {quote(surface)}")
+        raise ArgumentTypeError(f"Shape: surface: expected an mbt.Surface, got {quote(surface)}")
 
 
 def _checked_color(color: Sequence[float]) -> tuple[float, float, float, float]:

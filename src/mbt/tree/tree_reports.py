@@ -17,7 +17,7 @@ class TreeReports(NamedCoordinates):
 
     @property
     def parse_reports(self) -> list[Any]:
-        """Content that the reader of robot descriptions ignored or repaired: a `mbt.ParseReport` per file.
+        """Content that the reader of robot descriptions ignored or repaired: an `mbt.ParseReport` per file.
 
         Empty if the tree was built in Python alone.
         """

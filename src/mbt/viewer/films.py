@@ -63,7 +63,8 @@ class Film:
         elif dt is None:
             got = type(trajectory).__name__
             raise ArgumentTypeError(
-                f"trajectory: expected a mbt.Trajectory, or an array of positions together with dt, got {got}"
+                "trajectory: expected an mbt.Trajectory, or an array of positions together with dt, "
+                f"got {got}"
             )
         else:
             self.q = as_float_array(trajectory, "trajectory", (..., None, tree.num_positions)).copy()
@@ -73,7 +74,7 @@ class Film:
 
     def _take(self, trajectory: Trajectory, dt: float | None) -> None:
         if dt is not None:
-            raise ArgumentValueError("dt: a mbt.Trajectory has its own times")
+            raise ArgumentValueError("dt: an mbt.Trajectory has its own times")
         if trajectory.position_names != self._tree.position_names:
             raise ArgumentValueError("trajectory: expected one of this tree, got one with other positions")
         self.time, self.q, self._velocities = trajectory.time, trajectory.q, trajectory.v

@@ -28,7 +28,7 @@ _SIZE, _SEEDS = 0.15, 16
 def check_handles(tree: MultibodyTree, ik: object) -> None:
     """Raise an error unless `ik` is a problem of this tree."""
     if not isinstance(ik, InverseKinematics):
-        raise ArgumentTypeError(f"ik: expected a mbt.InverseKinematics, got {quote(ik)}")
+        raise ArgumentTypeError(f"ik: expected an mbt.InverseKinematics, got {quote(ik)}")
     if ik.tree is not tree:
         raise ContextMismatchError("ik: expected a problem of the tree that is shown")
 

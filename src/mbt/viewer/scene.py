@@ -81,7 +81,7 @@ def check_scene(tree: MultibodyTree, scene: object) -> CollisionModel | None:
     if scene is None:
         return None
     if not isinstance(scene, CollisionModel):
-        raise ArgumentTypeError(f"scene: expected a mbt.CollisionModel, got {quote(scene)}")
+        raise ArgumentTypeError(f"scene: expected an mbt.CollisionModel, got {quote(scene)}")
     if scene.tree is not tree:
         raise ArgumentValueError("scene: expected one of this tree")
     return scene
