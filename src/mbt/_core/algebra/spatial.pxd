@@ -359,3 +359,38 @@ cdef inline void add_cross_motion(const T* V, const T* x, T* y) noexcept nogil:
     add_cross(V, x, y)
     add_cross(V, x + 3, y + 3)
     add_cross(V + 3, x, y + 3)
+
+
+# Symmetric matrices.
+
+cdef inline void invert_symmetric6(T* A, T* D, T* scale) noexcept nogil:
+    """Invert A in place, by A = L D L'. Returns the pivots D (6,), and the diagonal of A, (6,)."""
+    cdef T[36] L, X
+    cdef T total
+    cdef int i, j, k
+    for i in range(6):
+        scale[i] = A[7*i]
+        for j in range(i):
+            total = A[6*i + j]
+            for k in range(j):
+                total = total - L[6*i + k]*L[6*j + k]*D[k]
+            L[6*i + j] = total/D[j]
+        total = A[7*i]
+        for k in range(i):
+            total = total - L[6*i + k]*L[6*i + k]*D[k]
+        D[i] = total
+    # X = L^-1, lower; A^-1 = X' D^-1 X.
+    for i in range(6):
+        X[7*i] = <T>1.0
+        for j in range(i):
+            total = L[6*i + j]
+            for k in range(j + 1, i):
+                total = total + L[6*i + k]*X[6*k + j]
+            X[6*i + j] = -total
+    for i in range(6):
+        for j in range(i + 1):
+            total = <T>0.0
+            for k in range(i, 6):
+                total = total + X[6*k + i]*X[6*k + j]/D[k]
+            A[6*i + j] = total
+            A[6*j + i] = total

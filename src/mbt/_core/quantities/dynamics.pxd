@@ -1,7 +1,7 @@
 """Dynamics, and other quantities computed directly from q in mobod frames."""
 
 from mbt._core.algebra.records cimport Articulated, ArticulatedDof
-from mbt._core.algebra.spatial cimport copy, multiply_inverse_rotations4, set_zero
+from mbt._core.algebra.spatial cimport copy, invert_symmetric6, multiply_inverse_rotations4, set_zero
 from mbt._core.algebra.vectors cimport pose_at, put, transpose
 from mbt._core.model.structs cimport Model, Switches
 from mbt._core.passes cimport jacobian, mass_matrix_inverse
@@ -225,39 +225,6 @@ cdef inline void calc_operational_space_inertia(Call[T]* c) noexcept nogil:
     c.functions.call(OPERATIONAL_SPACE_INVERSE_INERTIA, c)
     invert_symmetric6(c.out, <T*>c.pivots.D + nv, <T*>c.pivots.scale + nv)
     c.pivots.further = 6
-
-
-cdef inline void invert_symmetric6(T* A, T* D, T* scale) noexcept nogil:
-    """Invert A in place, by A = L D L'. Returns the pivots D (6,), and the diagonal of A, (6,)."""
-    cdef T[36] L, X
-    cdef T total
-    cdef int i, j, k
-    for i in range(6):
-        scale[i] = A[7*i]
-        for j in range(i):
-            total = A[6*i + j]
-            for k in range(j):
-                total = total - L[6*i + k]*L[6*j + k]*D[k]
-            L[6*i + j] = total/D[j]
-        total = A[7*i]
-        for k in range(i):
-            total = total - L[6*i + k]*L[6*i + k]*D[k]
-        D[i] = total
-    # X = L^-1, lower; A^-1 = X' D^-1 X.
-    for i in range(6):
-        X[7*i] = <T>1.0
-        for j in range(i):
-            total = L[6*i + j]
-            for k in range(j + 1, i):
-                total = total + L[6*i + k]*X[6*k + j]
-            X[6*i + j] = -total
-    for i in range(6):
-        for j in range(i + 1):
-            total = <T>0.0
-            for k in range(i, 6):
-                total = total + X[6*k + i]*X[6*k + j]/D[k]
-            A[6*i + j] = total
-            A[6*j + i] = total
 
 
 # Poses ----------------------------------------------------------------------------------------------------------
