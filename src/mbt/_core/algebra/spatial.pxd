@@ -278,13 +278,6 @@ cdef inline void rotate4(const T* X, const T* x, T* y) noexcept nogil:
     y[2] = X[8]*x[0] + X[9]*x[1] + X[10]*x[2]
 
 
-cdef inline void add_rotated4(const T* X, const T* x, T* y) noexcept nogil:
-    """y += R x, with R the rotation of the pose X."""
-    cdef int i
-    for i in range(3):
-        y[i] = y[i] + X[4*i]*x[0] + X[4*i + 1]*x[1] + X[4*i + 2]*x[2]
-
-
 cdef inline void rotate_inverse4(const T* X, const T* x, T* y) noexcept nogil:
     """y = R' x, with R the rotation of the pose X."""
     y[0] = X[0]*x[0] + X[4]*x[1] + X[8]*x[2]
@@ -292,24 +285,10 @@ cdef inline void rotate_inverse4(const T* X, const T* x, T* y) noexcept nogil:
     y[2] = X[2]*x[0] + X[6]*x[1] + X[10]*x[2]
 
 
-cdef inline void multiply_inverse_rotations4(const T* X_WA, const T* X_WB, T* R_AB) noexcept nogil:
-    """R_AB = R_WA' R_WB."""
-    cdef int i, j
-    for i in range(3):
-        for j in range(3):
-            R_AB[3*i + j] = X_WA[i]*X_WB[j] + X_WA[4 + i]*X_WB[4 + j] + X_WA[8 + i]*X_WB[8 + j]
-
-
 cdef inline void get_position4(const T* X, T* p) noexcept nogil:
     cdef int i
     for i in range(3):
         p[i] = X[4*i + 3]
-
-
-cdef inline void position_from4(const T* X_WA, const T* p_WP, T* p_AoP_W) noexcept nogil:
-    cdef int i
-    for i in range(3):
-        p_AoP_W[i] = p_WP[i] - X_WA[4*i + 3]
 
 
 cdef inline void position_between4(const T* X_WA, const T* X_WB, T* p_AoBo_W) noexcept nogil:
