@@ -22,6 +22,10 @@ static MBT_VALUE Motion<T> motion_at(const T* a) {
   return {vector_at(a), vector_at(a + 3)};
 }
 template <class T>
+static MBT_VALUE Force<T> force_at(const T* a) {
+  return {vector_at(a), vector_at(a + 3)};
+}
+template <class T>
 static MBT_VALUE T* numbers(Motion<T>& a) {
   return &a.w.x;
 }
@@ -55,6 +59,17 @@ template <class T>
 static MBT_VALUE void put(const Force<T>& F, T* to) {
   put(F.t, to);
   put(F.f, to + 3);
+}
+// A column of a matrix with rows of `row`: write it, or add a multiple.
+template <class T>
+static MBT_VALUE void put_column(const Motion<T>& a, T* to, std::ptrdiff_t row) {
+  put_column(a.w, to, row);
+  put_column(a.v, to + 3 * row, row);
+}
+template <class T>
+static MBT_VALUE void add_column(const Motion<T>& a, double s, T* to, std::ptrdiff_t row) {
+  add_column(a.w, s, to, row);
+  add_column(a.v, s, to + 3 * row, row);
 }
 template <class T>
 static MBT_VALUE Motion<T> operator-(const Motion<T>& a, const Motion<T>& b) {
@@ -140,6 +155,10 @@ struct RigidInertia {
   Vec3<T> h;  // [kg m]
   Sym3<T> J;  // [kg m^2]
 };
+template <class T>
+static MBT_VALUE T* numbers(RigidInertia<T>& I) {
+  return &I.mass;
+}
 template <class T>
 static MBT_VALUE Force<T> operator*(const RigidInertia<T>& I, const Motion<T>& a) {
   return {I.J * a.w + cross(I.h, a.v), a.v * I.mass + cross(a.w, I.h)};

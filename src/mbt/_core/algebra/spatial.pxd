@@ -278,13 +278,6 @@ cdef inline void rotate4(const T* X, const T* x, T* y) noexcept nogil:
     y[2] = X[8]*x[0] + X[9]*x[1] + X[10]*x[2]
 
 
-cdef inline void add_rotated4(const T* X, const T* x, T* y) noexcept nogil:
-    """y += R x, with R the rotation of the pose X."""
-    cdef int i
-    for i in range(3):
-        y[i] = y[i] + X[4*i]*x[0] + X[4*i + 1]*x[1] + X[4*i + 2]*x[2]
-
-
 cdef inline void rotate_inverse4(const T* X, const T* x, T* y) noexcept nogil:
     """y = R' x, with R the rotation of the pose X."""
     y[0] = X[0]*x[0] + X[4]*x[1] + X[8]*x[2]
@@ -292,24 +285,10 @@ cdef inline void rotate_inverse4(const T* X, const T* x, T* y) noexcept nogil:
     y[2] = X[2]*x[0] + X[6]*x[1] + X[10]*x[2]
 
 
-cdef inline void multiply_inverse_rotations4(const T* X_WA, const T* X_WB, T* R_AB) noexcept nogil:
-    """R_AB = R_WA' R_WB."""
-    cdef int i, j
-    for i in range(3):
-        for j in range(3):
-            R_AB[3*i + j] = X_WA[i]*X_WB[j] + X_WA[4 + i]*X_WB[4 + j] + X_WA[8 + i]*X_WB[8 + j]
-
-
 cdef inline void get_position4(const T* X, T* p) noexcept nogil:
     cdef int i
     for i in range(3):
         p[i] = X[4*i + 3]
-
-
-cdef inline void position_from4(const T* X_WA, const T* p_WP, T* p_AoP_W) noexcept nogil:
-    cdef int i
-    for i in range(3):
-        p_AoP_W[i] = p_WP[i] - X_WA[4*i + 3]
 
 
 cdef inline void position_between4(const T* X_WA, const T* X_WB, T* p_AoBo_W) noexcept nogil:
@@ -359,3 +338,38 @@ cdef inline void add_cross_motion(const T* V, const T* x, T* y) noexcept nogil:
     add_cross(V, x, y)
     add_cross(V, x + 3, y + 3)
     add_cross(V + 3, x, y + 3)
+
+
+# Symmetric matrices.
+
+cdef inline void invert_symmetric6(T* A, T* D, T* scale) noexcept nogil:
+    """Invert A in place, by A = L D L'. Returns the pivots D (6,), and the diagonal of A, (6,)."""
+    cdef T[36] L, X
+    cdef T total
+    cdef int i, j, k
+    for i in range(6):
+        scale[i] = A[7*i]
+        for j in range(i):
+            total = A[6*i + j]
+            for k in range(j):
+                total = total - L[6*i + k]*L[6*j + k]*D[k]
+            L[6*i + j] = total/D[j]
+        total = A[7*i]
+        for k in range(i):
+            total = total - L[6*i + k]*L[6*i + k]*D[k]
+        D[i] = total
+    # X = L^-1, lower; A^-1 = X' D^-1 X.
+    for i in range(6):
+        X[7*i] = <T>1.0
+        for j in range(i):
+            total = L[6*i + j]
+            for k in range(j + 1, i):
+                total = total + L[6*i + k]*X[6*k + j]
+            X[6*i + j] = -total
+    for i in range(6):
+        for j in range(i + 1):
+            total = <T>0.0
+            for k in range(i, 6):
+                total = total + X[6*k + i]*X[6*k + j]/D[k]
+            A[6*i + j] = total
+            A[6*j + i] = total

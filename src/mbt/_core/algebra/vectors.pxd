@@ -57,6 +57,7 @@ cdef extern from "algebra/vectors.hpp" namespace "MBT_NS" nogil:
     Mat3[S] full[S](const Sym3[S]&)
     Vec3[S] z_axis[S](const Mat3[S]&)
     void turn_about_z[S](const Mat3[S]& R, const S& s, const S& c, Mat3[S]* turned)
+    Pose[S] inverse[S](const Pose[S]&)
     Mat3[S] polynomial[S](const Vec3[S]& phi, const S& a, const S& b)  # 1 + a [phi]x + b [phi]x [phi]x
     void set_acceleration_of_points[S](const Vec3[S]& alpha, const Vec3[S]& w, Mat3[S]* B)
     # In memory
@@ -70,6 +71,7 @@ cdef extern from "algebra/vectors.hpp" namespace "MBT_NS" nogil:
     S* numbers[S](Sym3[S]&)
     void put[S](const Vec3[S]&, S* to)
     void put[S](const Mat3[S]&, S* to, int row)
+    void put[S](const Pose[S]&, S* to)  # (4, 4)
     void put_column[S](const Vec3[S]&, S* to, Py_ssize_t row)
     void add_column[S](const Vec3[S]&, double s, S* to, Py_ssize_t row)
     Vec3[S] column_of[S](const S*, Py_ssize_t row)
@@ -104,11 +106,15 @@ cdef extern from "algebra/articulated.hpp" namespace "MBT_NS" nogil:
         pass
 
     Motion[S] motion_at[S](const S*)
+    Force[S] force_at[S](const S*)
     Motion[S] shifted[S](const Motion[S]&, const Vec3[S]& p)
     S* numbers[S](Motion[S]&)
     S* numbers[S](Force[S]&)
+    S* numbers[S](RigidInertia[S]&)
     void put[S](const Motion[S]&, S* to)
     void put[S](const Force[S]&, S* to)
+    void put_column[S](const Motion[S]&, S* to, Py_ssize_t row)
+    void add_column[S](const Motion[S]&, double s, S* to, Py_ssize_t row)
     Motion[S] times_transposed[S](const Mat3[S]&, const Motion[S]&)
     S dot[S](const Force[S]&, const Motion[S]&)
     Motion[S] cross[S](const Motion[S]& V, const Motion[S]&)

@@ -6,12 +6,10 @@ In NumPy: tests/support/textbook.py, jacobian.
 """
 
 from mbt._core.algebra.records cimport Mobod, Pose
-from mbt._core.algebra.spatial cimport (
-    add_cross, add_rotated4, add_to, get_position4, position_from4, rotate, rotate4, set_zero,
-)
+from mbt._core.algebra.spatial cimport rotate, rotate4, set_zero
 from mbt._core.algebra.vectors cimport (
-    Mat3, Motion, Vec3, add_column, column_of, motion_at, numbers, pose_at, position_at, put_column, shifted,
-    times_transposed, vector_at,
+    Mat3, Motion, Vec3, add_column, column_of, cross, matrix_at, motion_at, numbers, position_at, put_column,
+    shifted, times_transposed, vector_at,
 )
 from mbt._core.joints.mobilizers cimport PRISMATIC_Z, REVOLUTE_Z, calc_across_H, calc_v
 from mbt._core.model.structs cimport MobodJoint, Model
@@ -41,34 +39,25 @@ cdef inline void calc_frame_jacobian(
     """V_WP = J v, straight from q, along the path to the frame only."""
     cdef int node = model.frame_node[frame]
     cdef int first = find_path(model, node, path)
-    cdef T[3] p_BoP_B, p_NoP_N, p_WoP
+    cdef int mobod = model.mobod[node]
+    cdef Vec3[T] p_BoP_B, p_NoP_N, p_WoP
     cdef int k
 
     calc_poses_on_path(model, path + first, model.num_bodies - first, mobods, q, sin_q, cos_q, X_WN)
-    get_position4(X_BF + 16*frame, p_BoP_B)
+    p_BoP_B = position_at(X_BF + 16*frame)
     if p_FoP_F != NULL:
-        add_rotated4(X_BF + 16*frame, p_FoP_F, p_BoP_B)
-    rotate(numbers(X_NB[node].R), p_BoP_B, p_NoP_N)
-    add_to(numbers(X_NB[node].p), 3, p_NoP_N)
-    locate(model.mobod[node], X_WN, p_NoP_N, p_WoP)
+        p_BoP_B = p_BoP_B + matrix_at(X_BF + 16*frame, 4)*vector_at(p_FoP_F)
+    p_NoP_N = X_NB[node].R*p_BoP_B + X_NB[node].p
+    # The mobod frame of World is World.
+    p_WoP = p_NoP_N
+    if mobod != 0:
+        p_WoP = position_at(X_WN + 16*mobod) + matrix_at(X_WN + 16*mobod, 4)*p_NoP_N
 
     # Columns of mobods that are not on the path.
     if model.num_bodies - first < model.num_mobods - 1:
         set_zero(J, 6*model.num_velocities)
     for k in range(first, model.num_bodies):
-        set_columns(model, path[k], mobods, q, X_WN, p_WoP, J)
-
-
-cdef inline void locate(int mobod, const T* X_WN, const T* p_N, T* p_W) noexcept nogil:
-    """p_W = X_WN p_N. The mobod frame of World is World."""
-    cdef const T* X = X_WN + 16*mobod
-    cdef int i
-    if mobod == 0:
-        for i in range(3):
-            p_W[i] = p_N[i]
-    else:
-        for i in range(3):
-            p_W[i] = X[4*i + 3] + X[4*i]*p_N[0] + X[4*i + 1]*p_N[1] + X[4*i + 2]*p_N[2]
+        set_columns(model, path[k], mobods, q, X_WN, numbers(p_WoP), J)
 
 
 cdef inline void set_columns(
@@ -95,18 +84,10 @@ cdef inline void set_columns(
 
 cdef inline void set_revolute_column(const T* X_WN, const T* p_WoFo, Py_ssize_t nv, T* J) noexcept nogil:
     """[z; z × p_NoFo]"""
-    cdef T x = X_WN[2]
-    cdef T y = X_WN[6]
-    cdef T z = X_WN[10]
-    cdef T a = p_WoFo[0] - X_WN[3]
-    cdef T b = p_WoFo[1] - X_WN[7]
-    cdef T c = p_WoFo[2] - X_WN[11]
-    J[0] = x
-    J[nv] = y
-    J[2*nv] = z
-    J[3*nv] = y*c - z*b
-    J[4*nv] = z*a - x*c
-    J[5*nv] = x*b - y*a
+    cdef Motion[T] V
+    V.w = column_of(X_WN + 2, 4)
+    V.v = cross(V.w, vector_at(p_WoFo) - position_at(X_WN))
+    put_column(V, J, nv)
 
 
 cdef inline void set_other_columns(
@@ -127,23 +108,21 @@ cdef inline void set_other_columns(
     cdef const T* X = X_WN + 16*i
     cdef const T* X_WP = X_WN + 16*joint.parent if joint.parent != 0 else <const T*>NULL
     cdef Py_ssize_t nv = model.num_velocities
-    cdef T[3] p, z, u
+    cdef Motion[T] V
+    cdef Vec3[T] p
     cdef T[36] H
-    cdef int j, k
+    cdef int k
     if joint.kind == PRISMATIC_Z:
-        for j in range(3):
-            J[nv*j + joint.v_start] = <T>0.0
-            J[nv*(3 + j) + joint.v_start] = X[4*j + 2]
+        set_zero(numbers(V.w), 3)
+        V.v = column_of(X + 2, 4)
+        put_column(V, J + joint.v_start, nv)
     else:
-        position_from4(X, p_WoFo, p)
+        p = vector_at(p_WoFo) - position_at(X)
         calc_across_H(joint.type, joint.reversed, model.constants[joint.node], q + joint.q_start, H)
         for k in range(joint.nv):
-            turn_to_world(X_WP, numbers(mobods[i].X_PF.R), H + 6*k, z)
-            turn_to_world(X_WP, numbers(mobods[i].X_PF.R), H + 6*k + 3, u)
-            add_cross(z, p, u)
-            for j in range(3):
-                J[nv*j + joint.v_start + k] = z[j]
-                J[nv*(3 + j) + joint.v_start + k] = u[j]
+            turn_to_world(X_WP, numbers(mobods[i].X_PF.R), H + 6*k, numbers(V.w))
+            turn_to_world(X_WP, numbers(mobods[i].X_PF.R), H + 6*k + 3, numbers(V.v))
+            put_column(shifted(V, p), J + joint.v_start + k, nv)
 
 
 cdef inline void turn_to_world(const T* X_WP, const T* R_PF, const T* x_F, T* x_W) noexcept nogil:
@@ -163,7 +142,7 @@ cdef inline void add_spatial_velocity_jacobian(
     # In:
     const T* X_WB,         # (num_bodies, 4, 4)  [1, m]
     const T* H_PB_W,       # (nv, 6)             [1, m]
-    const T* p_WoBp_W,     # (3,)                [m]  the point
+    const Vec3[T]& p_WoBp_W,  # [m]  the point
     double sign,           # 1 adds, -1 subtracts
     # Out:
     T* J,                  # (6, nv)             [1, m]  columns of the dofs inboard of the body are changed
@@ -172,14 +151,11 @@ cdef inline void add_spatial_velocity_jacobian(
     cdef int b = node
     cdef Py_ssize_t nv = model.num_velocities
     cdef int k
-    cdef Motion[T] V
     cdef Vec3[T] p_BoBp
     while b > 0:
-        p_BoBp = vector_at(p_WoBp_W) - position_at(X_WB + 16*b)
+        p_BoBp = p_WoBp_W - position_at(X_WB + 16*b)
         for k in range(model.v_start[b], model.v_start[b + 1]):
-            V = shifted(motion_at(H_PB_W + 6*k), p_BoBp)
-            add_column(V.w, sign, J + k, nv)
-            add_column(V.v, sign, J + k + 3*nv, nv)
+            add_column(shifted(motion_at(H_PB_W + 6*k), p_BoBp), sign, J + k, nv)
         b = model.parent[b]
 
 
@@ -210,7 +186,7 @@ cdef inline void add_translational_velocity_jacobian(
     # In:
     const T* X_WB,         # (num_bodies, 4, 4)  [1, m]
     const T* H_PB_W,       # (nv, 6)             [1, m]
-    const T* p_WoBp_W,     # (3,)                [m]  the point
+    const Vec3[T]& p_WoBp_W,  # [m]  the point
     double sign,           # 1 adds, -1 subtracts
     # Out:
     T* J,                  # (3, nv)             [m, 1]  columns of the dofs inboard of the body are changed
@@ -221,7 +197,7 @@ cdef inline void add_translational_velocity_jacobian(
     cdef int k
     cdef Vec3[T] p_BoBp
     while b > 0:
-        p_BoBp = vector_at(p_WoBp_W) - position_at(X_WB + 16*b)
+        p_BoBp = p_WoBp_W - position_at(X_WB + 16*b)
         for k in range(model.v_start[b], model.v_start[b + 1]):
             add_column(shifted(motion_at(H_PB_W + 6*k), p_BoBp).v, sign, J + k, nv)
         b = model.parent[b]
@@ -230,12 +206,11 @@ cdef inline void add_translational_velocity_jacobian(
 cdef inline void express_jacobian(
     int num_rows,          # 3 for each vector
     Py_ssize_t nv,
-    const T* X_WE,         # (4, 4)          [1, m]
+    const Mat3[T]& R_WE,   # [1]
     T* J,                  # (num_rows, nv)  [1, m]  in World, then in E
 ) noexcept nogil:
     """J_E = R_EW J_W, in place."""
     cdef int k, row
-    cdef Mat3[T] R_WE = pose_at(X_WE).R
     for row in range(0, num_rows, 3):
         for k in range(nv):
             put_column(times_transposed(R_WE, column_of(J + nv*row + k, nv)), J + nv*row + k, nv)

@@ -13,7 +13,7 @@ In NumPy: tests/support/textbook.py, mass_matrix.
 
 from mbt._core.algebra.records cimport Composite, Mobod, Pose
 from mbt._core.algebra.vectors cimport (
-    Force, RigidInertia, Vec3, add_shifted, cross, dot, matrix_at, motion_at, put, rotated, z_axis,
+    Force, RigidInertia, Vec3, add_shifted, cross, dot, matrix_at, motion_at, put, rotated, vector, z_axis,
 )
 from mbt._core.joints.mobilizers cimport GENERAL, QUATERNION_FLOATING, REVOLUTE_Z, RPY_FLOATING
 from mbt._core.joints.mobod_joints cimport calc_rigid_momentum, calc_X_PN
@@ -191,12 +191,9 @@ cdef inline T* project_inboard(
                 M[0] = dot(F, motion_at(H_B + 6*l))
                 M += 1
     if is_free(joint):
-        M[0] = F.f.z
-        M[1] = F.f.y
-        M[2] = F.f.x
-        M[3] = F.t.z
-        M[4] = F.t.y
-        M[5] = F.t.x
+        # From the last dof to the first.
+        put(vector(F.f.z, F.f.y, F.f.x), M)
+        put(vector(F.t.z, F.t.y, F.t.x), M + 3)
         M += 6
     elif joint.kind == GENERAL:
         for l in range(joint.v_start + joint.nv - 1, joint.v_start - 1, -1):

@@ -1,8 +1,8 @@
 """Kinematics of all bodies, forces on them, and regressors: from the kinematics in World."""
 
 from mbt._core.algebra.records cimport Contact, CoriolisComposite, Ends
-from mbt._core.algebra.spatial cimport add_shifted_force, copy, position_from4, rotate_inverse4, set_zero
-from mbt._core.algebra.vectors cimport Motion
+from mbt._core.algebra.spatial cimport copy, set_zero
+from mbt._core.algebra.vectors cimport Force, Motion, Pose, Vec3, cross, force_at, put, times_transposed
 from mbt._core.forces.force_elements cimport acts_on_joint, calc_forces_on_ends
 from mbt._core.forces.numbers cimport ContactNumbers
 from mbt._core.forces.point_contact cimport calc_contact
@@ -21,7 +21,7 @@ from mbt._core.passes.regressor cimport (
 from mbt._core.quantities cimport algorithms
 from mbt._core.quantities.call cimport Call, Functions, element_of, flags_of
 from mbt._core.quantities.dynamics cimport count_memory
-from mbt._core.quantities.frames cimport calc_X_WF, calc_p_WoFo
+from mbt._core.quantities.frames cimport frame_in_world
 from mbt._core.quantities.names cimport *
 from mbt._core.scalars cimport T, make_small
 
@@ -130,26 +130,23 @@ cdef inline void calc_joint_reactions(Call[T]* c) noexcept nogil:
     """Reaction on the child of each joint, at the origin of the joint's frame on it, expressed in that frame."""
     cdef const Model* model = c.model
     cdef T* F_BMo_W = c.k.rest + 12*model.num_bodies
-    cdef T[16] X_WJc
-    cdef T[3] p_WoMo, p_JcMo
-    cdef T[6] F
-    cdef double sign
-    cdef int i, j, frame, node
+    cdef Pose[T] X_WJc
+    cdef Vec3[T] p_JcMo
+    cdef Force[T] F
+    cdef int j, frame, node
     run_reactions(c, True, flags_of(c).given, F_BMo_W)
     for j in range(model.num_joints):
         frame = model.joint_frame[j]
         node = model.joint_node[j]
+        X_WJc = frame_in_world(model, c.p, &c.k, frame)
+        p_JcMo = frame_in_world(model, c.p, &c.k, model.outboard_frame[node]).p - X_WJc.p
         # The force through the mobilizer, or its reaction if Jc is on the other body.
-        sign = 1.0 if model.frame_node[frame] == node else -1.0
-        calc_X_WF(model, c.p, &c.k, frame, X_WJc)
-        calc_p_WoFo(model, c.p, &c.k, model.outboard_frame[node], p_WoMo)
-        position_from4(X_WJc, p_WoMo, p_JcMo)
-        set_zero(F, 6)
-        add_shifted_force(F_BMo_W + 6*node, p_JcMo, F)
-        for i in range(6):
-            F[i] = F[i]*sign
-        rotate_inverse4(X_WJc, F, c.out + 6*j)
-        rotate_inverse4(X_WJc, F + 3, c.out + 6*j + 3)
+        F = force_at(F_BMo_W + 6*node)
+        F.t = F.t + cross(p_JcMo, F.f)
+        if model.frame_node[frame] != node:
+            F = -F
+        put(times_transposed(X_WJc.R, F.t), c.out + 6*j)
+        put(times_transposed(X_WJc.R, F.f), c.out + 6*j + 3)
 
 
 cdef inline void calc_coriolis(Call[T]* c) noexcept nogil:

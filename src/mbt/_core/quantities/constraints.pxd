@@ -3,7 +3,7 @@
 from mbt._core.algebra.records cimport FrameMotion, Kinematics, Parameters
 from mbt._core.algebra.spatial cimport set_zero
 from mbt._core.algebra.vectors cimport (
-    Force, Mat3, Motion, Pose, Vec3, cross, motion_at, numbers, pose_at, position_at, put, shifted, vector_at,
+    Force, Mat3, Motion, Pose, Vec3, cross, motion_at, numbers, position_at, put, shifted, vector_at,
 )
 from mbt._core.forces.constraints cimport (
     COUPLER, DISTANCE, WELD, calc_axes_and_points, calc_constraint_accelerations, calc_constraint_errors,
@@ -13,6 +13,7 @@ from mbt._core.model.structs cimport Constraint, Model
 from mbt._core.passes.acceleration_kinematics cimport calc_acceleration_kinematics
 from mbt._core.quantities.call cimport Call, Functions
 from mbt._core.quantities.dynamics cimport count_memory
+from mbt._core.quantities.frames cimport frame_in_world
 from mbt._core.quantities.names cimport *
 from mbt._core.scalars cimport T, make_small
 
@@ -37,8 +38,8 @@ cdef inline const Constraint* next_constraint(
         i[0] += 1
         if c.switches.disabled == NULL or not c.switches.disabled[i[0] - 1]:
             if x.type != COUPLER:
-                set_frame(c.model, c.p, c.k.X_WB, x.a, A)
-                set_frame(c.model, c.p, c.k.X_WB, x.b, B)
+                set_frame(frame_in_world(c.model, c.p, &c.k, x.a), A)
+                set_frame(frame_in_world(c.model, c.p, &c.k, x.b), B)
             return x
     return NULL
 
@@ -112,12 +113,8 @@ cdef inline void calc_forces(Call[T]* c) noexcept nogil:
         add_forces(c.model, x, c.p, c.k.X_WB, c.x + x.row, &A, &B, c.out, c.out + 6*nb)
 
 
-cdef inline void set_frame(
-    const Model* model, const Parameters[T]* p, const T* X_WB, int frame, FrameMotion[T]* F
-) noexcept nogil:
+cdef inline void set_frame(const Pose[T]& X_WF, FrameMotion[T]* F) noexcept nogil:
     """A frame in World, at rest."""
-    cdef const T* X_BF = p.X_BF + 16*frame
-    cdef Pose[T] X_WF = pose_at(X_WB + 16*model.frame_node[frame])*pose_at(X_BF)
     F.R, F.p = X_WF.R, X_WF.p
     set_zero(numbers(F.w), 3)
     set_zero(numbers(F.v), 3)

@@ -1,8 +1,8 @@
 """Dynamics, and other quantities computed directly from q in mobod frames."""
 
 from mbt._core.algebra.records cimport Articulated, ArticulatedDof
-from mbt._core.algebra.spatial cimport copy, multiply_inverse_rotations4, set_zero
-from mbt._core.algebra.vectors cimport pose_at, put, transpose
+from mbt._core.algebra.spatial cimport copy, invert_symmetric6, set_zero
+from mbt._core.algebra.vectors cimport Mat3, Vec3, matrix_at, numbers, transpose
 from mbt._core.model.structs cimport Model, Switches
 from mbt._core.passes cimport jacobian, mass_matrix_inverse
 from mbt._core.passes.element_forces cimport acts_on_bodies
@@ -56,19 +56,19 @@ cdef inline Py_ssize_t count_operational_space_memory(const int* integers, const
 
 cdef inline void calc_motion_forces(Call[T]* c) noexcept nogil:
     """M vdot + C v minus body forces, generalized forces, and the call's gravity if it has one."""
-    cdef T[3] no_gravity
+    cdef Vec3[T] no_gravity
     cdef const T* gravity = c.gravity
     if gravity == NULL:
-        set_zero(no_gravity, 3)
-        gravity = no_gravity
+        set_zero(numbers(no_gravity), 3)
+        gravity = numbers(no_gravity)
     algorithms.run_inverse_dynamics(c.model, c.p, gravity, c.q, c.v, c.x, c.memory, c.out)
     subtract_given_forces(c)
 
 
 cdef inline void calc_inverse_dynamics(Call[T]* c) noexcept nogil:
     """The same, also minus gravity, joint damping and force elements."""
-    cdef T[3] zero
-    c.gravity = algorithms.gravity_acceleration(c.p, c.switches.weightless, zero)
+    cdef Vec3[T] zero
+    c.gravity = algorithms.gravity_acceleration(c.p, c.switches.weightless, numbers(zero))
     c.functions.call(MOTION_FORCES, c)
     c.gravity = NULL
     algorithms.add_joint_forces(c.model, c.p, c.q, c.v, 1, c.out)
@@ -121,16 +121,16 @@ cdef inline void calc_impulse_dynamics(Call[T]* c) noexcept nogil:
     cdef Py_ssize_t nv = c.model.num_velocities
     cdef T* zeros = c.memory + algorithms.count_work(c.model)
     cdef T* multipliers = algorithms.multipliers_in(c.model, c.memory)
-    cdef T[3] no_gravity
+    cdef Vec3[T] no_gravity
     cdef T factor = c.x[0] + <T>1.0
     cdef Switches at_rest = c.switches[0]
     cdef ArticulatedDof[T]* dofs
     cdef Py_ssize_t k
     at_rest.stabilized = 0
-    set_zero(no_gravity, 3)
+    set_zero(numbers(no_gravity), 3)
     set_zero(zeros, nv)
     dofs = algorithms.run_constrained_dynamics(
-        c.model, c.p, no_gravity, &at_rest, c.q, zeros, c.v, zeros, c.memory, c.out
+        c.model, c.p, numbers(no_gravity), &at_rest, c.q, zeros, c.v, zeros, c.memory, c.out
     )
     for k in range(nv):
         c.out[k] = c.v[k] + factor*c.out[k]
@@ -166,11 +166,11 @@ cdef inline void calc_mass_matrix_inverse(Call[T]* c) noexcept nogil:
 
 cdef inline ArticulatedDof[T]* run_articulation(Call[T]* c, T* more) noexcept nogil:
     """Articulated bodies at rest and without forces, in `c.memory`. `more` holds 2 nv scalars. Returns the pivots."""
-    cdef T[3] no_gravity
-    set_zero(no_gravity, 3)
+    cdef Vec3[T] no_gravity
+    set_zero(numbers(no_gravity), 3)
     set_zero(more, c.model.num_velocities)
     return algorithms.run_forward_dynamics(
-        c.model, c.p, c.p.reflected_inertia, no_gravity, NULL, c.q, more, more, c.memory,
+        c.model, c.p, c.p.reflected_inertia, numbers(no_gravity), NULL, c.q, more, more, c.memory,
         more + c.model.num_velocities
     )
 
@@ -202,17 +202,13 @@ cdef inline void calc_operational_space_inverse_inertia(Call[T]* c) noexcept nog
     cdef T* scale = D + nv + 6
     cdef Articulated[T]* work = <Articulated[T]*>c.memory
     cdef ArticulatedDof[T]* dofs
-    cdef T[16] X_WF, X_WE
-    cdef T[9] R_FE
+    cdef Mat3[T] R_FE = transpose(rotation_of_frame(c, of.F))
     cdef Py_ssize_t k
-    algorithms.run_frame_pose(c.model, c.p, of.F, c.q, c.memory, c.base, X_WF)
-    put(transpose(pose_at(&X_WF[0]).R), R_FE, 3)
     if of.E != 0:
-        algorithms.run_frame_pose(c.model, c.p, of.E, c.q, c.memory, c.base, X_WE)
-        multiply_inverse_rotations4(X_WF, X_WE, R_FE)
+        R_FE = R_FE*rotation_of_frame(c, of.E)
     dofs = run_articulation(c, scale + nv + 6)
     calc_inverse_inertia_of_frame(
-        c.model, of.F, c.p.X_NB, c.p.X_BF, R_FE, work, <T*>(work + c.model.num_mobods), dofs, c.out
+        c.model, of.F, c.p.X_NB, c.p.X_BF, numbers(R_FE), work, <T*>(work + c.model.num_mobods), dofs, c.out
     )
     for k in range(nv):
         D[k] = dofs[k].D
@@ -227,39 +223,6 @@ cdef inline void calc_operational_space_inertia(Call[T]* c) noexcept nogil:
     c.pivots.further = 6
 
 
-cdef inline void invert_symmetric6(T* A, T* D, T* scale) noexcept nogil:
-    """Invert A in place, by A = L D L'. Returns the pivots D (6,), and the diagonal of A, (6,)."""
-    cdef T[36] L, X
-    cdef T total
-    cdef int i, j, k
-    for i in range(6):
-        scale[i] = A[7*i]
-        for j in range(i):
-            total = A[6*i + j]
-            for k in range(j):
-                total = total - L[6*i + k]*L[6*j + k]*D[k]
-            L[6*i + j] = total/D[j]
-        total = A[7*i]
-        for k in range(i):
-            total = total - L[6*i + k]*L[6*i + k]*D[k]
-        D[i] = total
-    # X = L^-1, lower; A^-1 = X' D^-1 X.
-    for i in range(6):
-        X[7*i] = <T>1.0
-        for j in range(i):
-            total = L[6*i + j]
-            for k in range(j + 1, i):
-                total = total + L[6*i + k]*X[6*k + j]
-            X[6*i + j] = -total
-    for i in range(6):
-        for j in range(i + 1):
-            total = <T>0.0
-            for k in range(i, 6):
-                total = total + X[6*k + i]*X[6*k + j]/D[k]
-            A[6*i + j] = total
-            A[6*j + i] = total
-
-
 # Poses ----------------------------------------------------------------------------------------------------------
 
 cdef inline void calc_body_poses(Call[T]* c) noexcept nogil:
@@ -270,6 +233,13 @@ cdef inline void calc_frame_pose(Call[T]* c) noexcept nogil:
     algorithms.run_frame_pose(c.model, c.p, frame_of(c).F, c.q, c.memory, c.base, c.out)
 
 
+cdef inline Mat3[T] rotation_of_frame(Call[T]* c, int frame) noexcept nogil:
+    """R_WF."""
+    cdef T[16] X_WF
+    algorithms.run_frame_pose(c.model, c.p, frame, c.q, c.memory, c.base, X_WF)
+    return matrix_at(&X_WF[0], 4)
+
+
 cdef inline void calc_frame_jacobian(Call[T]* c) noexcept nogil:
     """Jacobian of the spatial velocity in World, (6, nv) or (6, nq)."""
     cdef const FrameInWorld* of = frame_of(c)
@@ -277,13 +247,11 @@ cdef inline void calc_frame_jacobian(Call[T]* c) noexcept nogil:
     cdef T* sin_q = c.memory + 16*c.model.num_mobods
     cdef T* cos_q = sin_q + c.model.angle_stride
     cdef T* J_v = c.memory + algorithms.count_work(c.model) if of.by_qdot else c.out
-    cdef T[16] X_WE
     jacobian.calc_frame_jacobian(
         c.model, of.F, c.p.mobods, c.p.X_NB, c.p.X_BF, c.q, p_FoP_F, c.base, sin_q, cos_q, c.memory, J_v
     )
     if of.E != 0:
-        algorithms.run_frame_pose(c.model, c.p, of.E, c.q, c.memory, c.base, X_WE)
-        jacobian.express_jacobian(6, c.model.num_velocities, X_WE, J_v)
+        jacobian.express_jacobian(6, c.model.num_velocities, rotation_of_frame(c, of.E), J_v)
     if of.by_qdot:
         jacobian.multiply_by_Nplus(c.model, c.q, 6, J_v, c.out)
 

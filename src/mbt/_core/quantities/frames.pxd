@@ -1,10 +1,11 @@
 """Frames and points fixed to them: poses, motions and Jacobians."""
 
 from mbt._core.algebra.records cimport Kinematics, MotionForce, Parameters, Pose
-from mbt._core.algebra.spatial cimport (
-    copy, get_position4, invert_pose4, multiply_inverse_rotations4, multiply_poses4, set_zero,
+from mbt._core.algebra.spatial cimport copy, set_zero
+from mbt._core.algebra.vectors cimport (
+    Motion, Vec3, add_column, column_of, cross, inverse, numbers, pose_at, put, put_column, times_transposed,
+    transpose, vector_at,
 )
-from mbt._core.algebra.vectors cimport Vec3, add_column, column_of, cross, pose_at, put, put_column, vector_at
 from mbt._core.model.structs cimport Model, common_ancestor
 from mbt._core.passes.acceleration_kinematics cimport calc_acceleration_kinematics
 from mbt._core.passes.inverse_dynamics cimport calc_bias_acceleration
@@ -16,8 +17,7 @@ from mbt._core.passes.jacobian_rate cimport add_jacobian_rate
 from mbt._core.passes.paths cimport find_path
 from mbt._core.passes.qdot_maps cimport calc_vdot_of_steady_qdot
 from mbt._core.passes.relative_motion cimport (
-    calc_acceleration_of_point, calc_relative_acceleration, calc_relative_velocity, calc_velocity_of_point,
-    express_spatial,
+    acceleration_of_point, relative_acceleration, relative_velocity, velocity_of_point,
 )
 from mbt._core.passes.velocity_kinematics cimport calc_velocity_kinematics
 from mbt._core.quantities.call cimport Call, Frames, Functions, frames_of
@@ -50,9 +50,9 @@ cdef inline Py_ssize_t count_points_memory(const int* integers, const Model* mod
 
 
 cdef inline Py_ssize_t count_memory_of_points(Py_ssize_t points, const Model* model) noexcept nogil:
-    """Memory for points in World and the Jacobian of each, or the motion of `calc_bias_motion`."""
+    """Memory for the Jacobian of each point, or the motion of `calc_bias_motion`."""
     cdef Py_ssize_t nv = model.num_velocities
-    return count_memory(NULL, model) + (6 + 3*points)*(nv + 1) + 2*nv + 24*<Py_ssize_t>model.num_bodies
+    return count_memory(NULL, model) + (6 + 3*points)*nv + 2*nv + 24*<Py_ssize_t>model.num_bodies
 
 
 cdef inline Py_ssize_t num_points(const Frames* of) noexcept nogil:
@@ -62,53 +62,34 @@ cdef inline Py_ssize_t num_points(const Frames* of) noexcept nogil:
 cdef inline void calc_relative_transform(Call[T]* c) noexcept nogil:
     """X_AB. Integers are the frames A and B."""
     cdef int A = c.integers[0], B = c.integers[1]
-    cdef T[16] X_WA, X_AW, X_WB
-    calc_X_WF(c.model, c.p, &c.k, A, X_WA)
-    calc_X_WF(c.model, c.p, &c.k, B, X_WB)
-    invert_pose4(X_WA, X_AW)
-    multiply_poses4(X_AW, X_WB, c.out)
+    cdef Pose[T] X_WA = frame_in_world(c.model, c.p, &c.k, A)
+    cdef Pose[T] X_WB = frame_in_world(c.model, c.p, &c.k, B)
+    put(inverse(X_WA)*X_WB, c.out)
 
 
-cdef inline void calc_X_WF(
-    const Model* model, const Parameters[T]* p, const Kinematics[T]* k, int frame, T* X_WF
+cdef inline Pose[T] frame_in_world(
+    const Model* model, const Parameters[T]* p, const Kinematics[T]* k, int frame
 ) noexcept nogil:
-    """Pose of a frame in World."""
+    """X_WF = X_WB X_BF."""
+    cdef const T* X_WB = k.X_WB + 16*model.frame_node[frame]
+    cdef const T* X_BF = p.X_BF + 16*frame
     if frame == 0:
-        copy(k.X_WB, 16, X_WF)
-    else:
-        multiply_poses4(k.X_WB + 16*model.frame_node[frame], p.X_BF + 16*frame, X_WF)
+        return pose_at(X_WB)
+    return pose_at(X_WB)*pose_at(X_BF)
 
 
-cdef inline void calc_p_WoFo(
-    const Model* model, const Parameters[T]* p, const Kinematics[T]* k, int frame, T* p_WoFo
-) noexcept nogil:
-    """Origin of a frame in World."""
-    cdef T[16] X_WF
-    calc_X_WF(model, p, k, frame, X_WF)
-    get_position4(X_WF, p_WoFo)
-
-
-cdef inline void calc_points_in_world(
-    const Model* model, const Parameters[T]* p, const Kinematics[T]* k, int frame, Py_ssize_t n, const T* p_FoPi_F,
-    T* p_WoPi
-) noexcept nogil:
-    """Points given in a frame as columns, (3, n), converted to World as rows, (n, 3)."""
-    cdef T[16] numbers
-    cdef Pose[T] X_WF
-    cdef Py_ssize_t l
-    calc_X_WF(model, p, k, frame, numbers)
-    X_WF = pose_at(&numbers[0])
-    for l in range(n):
-        put(X_WF.p + X_WF.R*column_of(p_FoPi_F + l, n), p_WoPi + 3*l)
+cdef inline Vec3[T] point_in_world(Call[T]* c, int frame, const T* p_FoP_F) noexcept nogil:
+    """p_WoP = X_WF p_FoP."""
+    cdef Pose[T] X_WF = frame_in_world(c.model, c.p, &c.k, frame)
+    return X_WF.p + X_WF.R*vector_at(p_FoP_F)
 
 
 cdef inline void calc_relative_rotation(Call[T]* c) noexcept nogil:
     """R_AB. Integers are the frames A and B."""
     cdef int A = c.integers[0], B = c.integers[1]
-    cdef T[16] X_WA, X_WB
-    calc_X_WF(c.model, c.p, &c.k, A, X_WA)
-    calc_X_WF(c.model, c.p, &c.k, B, X_WB)
-    multiply_inverse_rotations4(X_WA, X_WB, c.out)
+    cdef Pose[T] X_WA = frame_in_world(c.model, c.p, &c.k, A)
+    cdef Pose[T] X_WB = frame_in_world(c.model, c.p, &c.k, B)
+    put(transpose(X_WA.R)*X_WB.R, c.out, 3)
 
 
 cdef inline void calc_point_positions(Call[T]* c) noexcept nogil:
@@ -117,32 +98,22 @@ cdef inline void calc_point_positions(Call[T]* c) noexcept nogil:
     cdef Py_ssize_t n = 1 if points < 0 else points
     cdef const T* p_BQi = c.x
     cdef Py_ssize_t l
-    cdef T[16] X_WA, X_AW, X_WB, numbers
-    cdef Pose[T] X_AB
-    calc_X_WF(c.model, c.p, &c.k, B, X_WB)
-    if A == 0:
-        copy(X_WB, 16, numbers)
-    else:
-        calc_X_WF(c.model, c.p, &c.k, A, X_WA)
-        invert_pose4(X_WA, X_AW)
-        multiply_poses4(X_AW, X_WB, numbers)
-    X_AB = pose_at(&numbers[0])
+    cdef Pose[T] X_AB = frame_in_world(c.model, c.p, &c.k, B)
+    if A != 0:
+        X_AB = inverse(frame_in_world(c.model, c.p, &c.k, A))*X_AB
     for l in range(n):
         put_column(X_AB.p + X_AB.R*column_of(p_BQi + l, n), c.out + l, n)
 
 
 # Motion ---------------------------------------------------------------------------------------------------------
 
-cdef inline void express(
-    const Model* model, const Parameters[T]* p, const Kinematics[T]* k, int frame_E, const T* V_W, T* V_E
+cdef inline Motion[T] expressed(
+    const Model* model, const Parameters[T]* p, const Kinematics[T]* k, int frame_E, const Motion[T]& V_W
 ) noexcept nogil:
-    """Express a spatial vector given in World in a frame."""
-    cdef T[16] X_WE
+    """V_E = R_EW V_W."""
     if frame_E == 0:
-        copy(V_W, 6, V_E)
-    else:
-        calc_X_WF(model, p, k, frame_E, X_WE)
-        express_spatial(X_WE, V_W, V_E)
+        return V_W
+    return times_transposed(frame_in_world(model, p, k, frame_E).R, V_W)
 
 
 cdef inline void calc_frame_velocity(Call[T]* c) noexcept nogil:
@@ -150,26 +121,24 @@ cdef inline void calc_frame_velocity(Call[T]* c) noexcept nogil:
     cdef const Frames* of = frames_of(c)
     cdef int b = c.model.frame_node[of.B]
     cdef int a = c.model.frame_node[of.A]
-    cdef T[3] p_WoBo
-    cdef T[6] V_WBo, V_ABo
-    calc_p_WoFo(c.model, c.p, &c.k, of.B, p_WoBo)
-    calc_velocity_of_point(c.k.X_WB + 16*b, c.k.V_WB + 6*b, p_WoBo, V_WBo)
-    if a == 0:
-        copy(V_WBo, 6, V_ABo)
-    else:
-        calc_relative_velocity(c.k.X_WB + 16*a, c.k.V_WB + 6*a, p_WoBo, V_WBo, V_ABo)
-    express(c.model, c.p, &c.k, of.E, V_ABo, c.out)
+    cdef Vec3[T] p_WoBo = frame_in_world(c.model, c.p, &c.k, of.B).p
+    cdef const T* X_WB = c.k.X_WB
+    cdef const T* V_WB = c.k.V_WB
+    cdef Motion[T] V = velocity_of_point(X_WB + 16*b, V_WB + 6*b, p_WoBo)
+    if a != 0:
+        V = relative_velocity(X_WB + 16*a, V_WB + 6*a, p_WoBo, V)
+    put(expressed(c.model, c.p, &c.k, of.E, V), c.out)
 
 
 cdef inline void calc_frame_acceleration(Call[T]* c) noexcept nogil:
     """A_AB_E of the origin of frame B, from A_WB of all bodies."""
     make_small()
-    cdef T[3] p_WoBo
-    calc_p_WoFo(c.model, c.p, &c.k, frames_of(c).B, p_WoBo)
-    calc_point_acceleration(c.model, c.p, &c.k, frames_of(c), c.k.V_WB, c.x, p_WoBo, c.out)
+    cdef const Frames* of = frames_of(c)
+    cdef Vec3[T] p_WoBo = frame_in_world(c.model, c.p, &c.k, of.B).p
+    put(point_acceleration(c.model, c.p, &c.k, of, c.k.V_WB, c.x, p_WoBo), c.out)
 
 
-cdef inline void calc_point_acceleration(
+cdef inline Motion[T] point_acceleration(
     # Topology:
     const Model* model,
     # Parameters:
@@ -179,19 +148,17 @@ cdef inline void calc_point_acceleration(
     const Frames* of,
     const T* V_WB,   # (num_bodies, 6)  [rad/s, m/s]
     const T* A_WB,   # (num_bodies, 6)  [rad/s^2, m/s^2]
-    const T* p_WoP,  # (3,)             [m]
-    # Out:
-    T* A_AP_E,       # (6,)             [rad/s^2, m/s^2]
+    const Vec3[T]& p_WoP,  # [m]
 ) noexcept nogil:
     """Acceleration of a point P fixed to frame B, in frame A, expressed in E, given V_WB and A_WB of all bodies."""
     cdef int b = model.frame_node[of.B]
-    cdef T[6] V_WP, A_WP
-    calc_velocity_of_point(k.X_WB + 16*b, V_WB + 6*b, p_WoP, V_WP)
-    calc_acceleration_of_point(k.X_WB + 16*b, V_WB + 6*b, A_WB + 6*b, p_WoP, A_WP)
-    calc_acceleration_in(model, p, k, of.A, of.E, V_WB, A_WB, p_WoP, V_WP, A_WP, A_AP_E)
+    cdef const T* X_WB = k.X_WB + 16*b
+    cdef Motion[T] V_WP = velocity_of_point(X_WB, V_WB + 6*b, p_WoP)
+    cdef Motion[T] A_WP = acceleration_of_point(X_WB, V_WB + 6*b, A_WB + 6*b, p_WoP)
+    return acceleration_in_frame(model, p, k, of.A, of.E, V_WB, A_WB, p_WoP, V_WP, A_WP)
 
 
-cdef inline void calc_acceleration_in(
+cdef inline Motion[T] acceleration_in_frame(
     # Topology:
     const Model* model,
     # Parameters:
@@ -202,20 +169,18 @@ cdef inline void calc_acceleration_in(
     int frame_E,
     const T* V_WB,   # (num_bodies, 6)  [rad/s, m/s]
     const T* A_WB,   # (num_bodies, 6)  [rad/s^2, m/s^2]
-    const T* p_WoP,  # (3,)             [m]
-    const T* V_WP,   # (6,)             [rad/s, m/s]
-    const T* A_WP,   # (6,)             [rad/s^2, m/s^2]
-    # Out:
-    T* A_AP_E,       # (6,)             [rad/s^2, m/s^2]
+    const Vec3[T]& p_WoP,   # [m]
+    const Motion[T]& V_WP,  # [rad/s, m/s]
+    const Motion[T]& A_WP,  # [rad/s^2, m/s^2]
 ) noexcept nogil:
     """Acceleration of a point with V_WP and A_WP, measured in frame A, expressed in E."""
     cdef int a = model.frame_node[frame_A]
-    cdef T[6] A_AP
+    cdef const T* X_WA = k.X_WB + 16*a
     if a == 0:
-        copy(A_WP, 6, A_AP)
-    else:
-        calc_relative_acceleration(k.X_WB + 16*a, V_WB + 6*a, A_WB + 6*a, p_WoP, V_WP, A_WP, A_AP)
-    express(model, p, k, frame_E, A_AP, A_AP_E)
+        return expressed(model, p, k, frame_E, A_WP)
+    return expressed(
+        model, p, k, frame_E, relative_acceleration(X_WA, V_WB + 6*a, A_WB + 6*a, p_WoP, V_WP, A_WP)
+    )
 
 
 # Jacobians ------------------------------------------------------------------------------------------------------
@@ -223,9 +188,8 @@ cdef inline void calc_acceleration_in(
 cdef inline void calc_spatial_jacobian(Call[T]* c) noexcept nogil:
     """J_B - J_A of a point of frame B, in E."""
     cdef const Frames* of = frames_of(c)
-    cdef T* p_WoP = c.k.rest
-    cdef T* J_v = start_jacobian(c, 6, p_WoP + 3)
-    calc_points_in_world(c.model, c.p, &c.k, of.B, 1, c.x, p_WoP)
+    cdef T* J_v = start_jacobian(c, 6)
+    cdef Vec3[T] p_WoP = point_in_world(c, of.B, c.x)
     add_spatial_velocity_jacobian(c.model, c.model.frame_node[of.B], c.k.X_WB, c.k.H_PB_W, p_WoP, 1.0, J_v)
     add_spatial_velocity_jacobian(c.model, c.model.frame_node[of.A], c.k.X_WB, c.k.H_PB_W, p_WoP, -1.0, J_v)
     finish_jacobian(c.model, c.p, &c.k, of.E, of.by_qdot, 6, c.q, J_v, c.out)
@@ -233,7 +197,7 @@ cdef inline void calc_spatial_jacobian(Call[T]* c) noexcept nogil:
 
 cdef inline void calc_angular_jacobian(Call[T]* c) noexcept nogil:
     cdef const Frames* of = frames_of(c)
-    cdef T* J_v = start_jacobian(c, 3, c.k.rest)
+    cdef T* J_v = start_jacobian(c, 3)
     add_angular_velocity_jacobian(c.model, c.model.frame_node[of.B], c.k.H_PB_W, 1.0, J_v)
     add_angular_velocity_jacobian(c.model, c.model.frame_node[of.A], c.k.H_PB_W, -1.0, J_v)
     finish_jacobian(c.model, c.p, &c.k, of.E, of.by_qdot, 3, c.q, J_v, c.out)
@@ -246,22 +210,20 @@ cdef inline void calc_translational_jacobian(Call[T]* c) noexcept nogil:
     cdef Py_ssize_t n = num_points(of)
     cdef int b = c.model.frame_node[of.B]
     cdef int a = c.model.frame_node[of.A]
-    cdef T* p_WoPi = c.k.rest
-    cdef T* J_v = start_jacobian(c, 3*n, p_WoPi + 3*n)
-    calc_points_in_world(c.model, c.p, &c.k, of.B, n, c.x, p_WoPi)
+    cdef const T* p_BoPi = c.x
+    cdef T* J_v = start_jacobian(c, 3*n)
+    cdef Pose[T] X_WB = frame_in_world(c.model, c.p, &c.k, of.B)
+    cdef Vec3[T] p_WoP
     for l in range(n):
-        add_translational_velocity_jacobian(
-            c.model, b, c.k.X_WB, c.k.H_PB_W, p_WoPi + 3*l, 1.0, J_v + 3*nv*l
-        )
-        add_translational_velocity_jacobian(
-            c.model, a, c.k.X_WB, c.k.H_PB_W, p_WoPi + 3*l, -1.0, J_v + 3*nv*l
-        )
+        p_WoP = X_WB.p + X_WB.R*column_of(p_BoPi + l, n)
+        add_translational_velocity_jacobian(c.model, b, c.k.X_WB, c.k.H_PB_W, p_WoP, 1.0, J_v + 3*nv*l)
+        add_translational_velocity_jacobian(c.model, a, c.k.X_WB, c.k.H_PB_W, p_WoP, -1.0, J_v + 3*nv*l)
     finish_jacobian(c.model, c.p, &c.k, of.E, of.by_qdot, 3*<int>n, c.q, J_v, c.out)
 
 
-cdef inline T* start_jacobian(Call[T]* c, Py_ssize_t num_rows, T* memory) noexcept nogil:
-    """Zeros for a Jacobian with respect to v: in `memory` if it will be converted to one with respect to qdot."""
-    cdef T* J_v = memory if frames_of(c).by_qdot else c.out
+cdef inline T* start_jacobian(Call[T]* c, Py_ssize_t num_rows) noexcept nogil:
+    """Zeros for a Jacobian with respect to v: in memory if it will be converted to one with respect to qdot."""
+    cdef T* J_v = c.k.rest if frames_of(c).by_qdot else c.out
     set_zero(J_v, num_rows*c.model.num_velocities)
     return J_v
 
@@ -283,10 +245,8 @@ cdef inline void finish_jacobian(
     T* J,        # (num_rows, nq)  [1, m]  by qdot
 ) noexcept nogil:
     """Express J_v in a frame, in place, and convert it to a Jacobian with respect to qdot if requested."""
-    cdef T[16] X_WE
     if frame_E != 0:
-        calc_X_WF(model, p, k, frame_E, X_WE)
-        express_jacobian(num_rows, model.num_velocities, X_WE, J_v)
+        express_jacobian(num_rows, model.num_velocities, frame_in_world(model, p, k, frame_E).R, J_v)
     if by_qdot:
         multiply_by_Nplus(model, q, num_rows, J_v, J)
 
@@ -303,24 +263,24 @@ cdef inline void calc_jacobian_rate(Call[T]* c) noexcept nogil:
     cdef Py_ssize_t nv = model.num_velocities
     cdef int b = model.frame_node[of.B]
     cdef int a = model.frame_node[of.A]
-    cdef T[3] p_WoP
-    cdef T[6] V_WP
+    cdef const T* X_WB = k.X_WB
+    cdef const T* V_WB = k.V_WB
     cdef T* J = k.rest
-    calc_points_in_world(model, c.p, k, of.B, 1, c.x, p_WoP)
-    calc_velocity_of_point(k.X_WB + 16*b, k.V_WB + 6*b, p_WoP, V_WP)
+    cdef Vec3[T] p_WoP = point_in_world(c, of.B, c.x)
+    cdef Vec3[T] v_WP = velocity_of_point(X_WB + 16*b, V_WB + 6*b, p_WoP).v
     set_zero(c.out, 6*nv)
     add_jacobian_rate(
-        model, b, c.p.X_BF, c.q, c.v, k.X_WB, k.H_PB_W, k.V_WB, p_WoP, V_WP + 3, 1.0, c.out
+        model, b, c.p.X_BF, c.q, c.v, X_WB, k.H_PB_W, V_WB, numbers(p_WoP), numbers(v_WP), 1.0, c.out
     )
     if a != 0:
         add_jacobian_rate(
-            model, a, c.p.X_BF, c.q, c.v, k.X_WB, k.H_PB_W, k.V_WB, p_WoP, V_WP + 3, -1.0, c.out
+            model, a, c.p.X_BF, c.q, c.v, X_WB, k.H_PB_W, V_WB, numbers(p_WoP), numbers(v_WP), -1.0, c.out
         )
         set_zero(J, 6*nv)
-        add_spatial_velocity_jacobian(model, b, k.X_WB, k.H_PB_W, p_WoP, 1.0, J)
-        add_spatial_velocity_jacobian(model, a, k.X_WB, k.H_PB_W, p_WoP, -1.0, J)
-        subtract_cross_columns(nv, k.V_WB + 6*a, J, c.out)
-        subtract_cross_columns(nv, k.V_WB + 6*a, J + 3*nv, c.out + 3*nv)
+        add_spatial_velocity_jacobian(model, b, X_WB, k.H_PB_W, p_WoP, 1.0, J)
+        add_spatial_velocity_jacobian(model, a, X_WB, k.H_PB_W, p_WoP, -1.0, J)
+        subtract_cross_columns(nv, V_WB + 6*a, J, c.out)
+        subtract_cross_columns(nv, V_WB + 6*a, J + 3*nv, c.out + 3*nv)
     finish_jacobian(model, c.p, k, of.E, False, 6, c.q, c.out, c.out)
 
 
@@ -356,26 +316,20 @@ cdef inline void calc_bias_on_the_way(Call[T]* c) noexcept nogil:
 cdef inline void calc_spatial_bias(Call[T]* c) noexcept nogil:
     make_small()
     cdef const Frames* of = frames_of(c)
-    cdef T* p_WoP = c.k.rest
     if T is PyScalar:
         # If recorded with a bias term, it shares nearly all of its operations.
         if c.model.frame_node[of.A] == 0 and of.E == 0 and not of.by_qdot:
             calc_bias_on_the_way(c)
             return
-    cdef const T* V_WB = calc_bias_motion_of_frames(c, p_WoP + 3)
-    calc_points_in_world(c.model, c.p, &c.k, of.B, 1, c.x, p_WoP)
-    calc_point_acceleration(c.model, c.p, &c.k, of, V_WB, V_WB + 6*c.model.num_bodies, p_WoP, c.out)
+    cdef const T* V_WB = calc_bias_motion_of_frames(c)
+    put(bias_of_point(c, V_WB, point_in_world(c, of.B, c.x)), c.out)
 
 
 cdef inline void calc_angular_bias(Call[T]* c) noexcept nogil:
     make_small()
     cdef const Frames* of = frames_of(c)
-    cdef T[3] p_WoBo
-    cdef T[6] A_AP_E
-    cdef const T* V_WB = calc_bias_motion_of_frames(c, c.k.rest)
-    calc_p_WoFo(c.model, c.p, &c.k, of.B, p_WoBo)
-    calc_point_acceleration(c.model, c.p, &c.k, of, V_WB, V_WB + 6*c.model.num_bodies, p_WoBo, A_AP_E)
-    copy(A_AP_E, 3, c.out)
+    cdef const T* V_WB = calc_bias_motion_of_frames(c)
+    put(bias_of_point(c, V_WB, frame_in_world(c.model, c.p, &c.k, of.B).p).w, c.out)
 
 
 cdef inline void calc_translational_bias(Call[T]* c) noexcept nogil:
@@ -383,23 +337,24 @@ cdef inline void calc_translational_bias(Call[T]* c) noexcept nogil:
     make_small()
     cdef const Frames* of = frames_of(c)
     cdef Py_ssize_t l, n = num_points(of)
-    cdef T[6] A_AP_E
-    cdef T* p_WoPi = c.k.rest
-    cdef const T* V_WB = calc_bias_motion_of_frames(c, p_WoPi + 3*n)
-    calc_points_in_world(c.model, c.p, &c.k, of.B, n, c.x, p_WoPi)
+    cdef const T* p_BoPi = c.x
+    cdef const T* V_WB = calc_bias_motion_of_frames(c)
+    cdef Pose[T] X_WB = frame_in_world(c.model, c.p, &c.k, of.B)
     for l in range(n):
-        calc_point_acceleration(
-            c.model, c.p, &c.k, of, V_WB, V_WB + 6*c.model.num_bodies, p_WoPi + 3*l, A_AP_E
-        )
-        put_column(vector_at(&A_AP_E[3]), c.out + l, n)
+        put_column(bias_of_point(c, V_WB, X_WB.p + X_WB.R*column_of(p_BoPi + l, n)).v, c.out + l, n)
 
 
-cdef inline const T* calc_bias_motion_of_frames(Call[T]* c, T* memory) noexcept nogil:
+cdef inline Motion[T] bias_of_point(Call[T]* c, const T* V_WB, const Vec3[T]& p_WoP) noexcept nogil:
+    """Acceleration of a point of frame B in the bias motion, which `V_WB` leads."""
+    return point_acceleration(c.model, c.p, &c.k, frames_of(c), V_WB, V_WB + 6*c.model.num_bodies, p_WoP)
+
+
+cdef inline const T* calc_bias_motion_of_frames(Call[T]* c) noexcept nogil:
     """Bias motion of frame B in frame A. Returns V_WB, followed by A_WB."""
     cdef const Frames* of = frames_of(c)
     cdef int base = common_ancestor(c.model, c.model.frame_node[of.B], c.model.frame_node[of.A])
-    calc_bias_motion(c.model, c.p, c.q, c.v, &c.k, of.by_qdot, base, memory)
-    return memory + bias_velocities(c.model)
+    calc_bias_motion(c.model, c.p, c.q, c.v, &c.k, of.by_qdot, base, c.k.rest)
+    return c.k.rest + bias_velocities(c.model)
 
 
 cdef inline Py_ssize_t bias_velocities(const Model* model) noexcept nogil:

@@ -1,17 +1,19 @@
 """Mass and momentum of all bodies, or of those whose mask is 1, and quantities linear in inertial parameters."""
 
-from mbt._core.algebra.spatial cimport copy, cross, invert_pose4, set_zero, subtract_from
-from mbt._core.algebra.vectors cimport RigidInertia, inertia_of_body, put, vector, vector_at
+from mbt._core.algebra.spatial cimport copy, set_zero
+from mbt._core.algebra.vectors cimport (
+    Force, Motion, RigidInertia, Vec3, cross, inertia_of_body, inverse, numbers, put, vector, vector_at,
+)
 from mbt._core.model.structs cimport Model
 from mbt._core.passes.jacobian cimport add_translational_velocity_jacobian
 from mbt._core.passes.mass_properties cimport (
-    calc_composite_inertia, calc_mass_acceleration, calc_mass_moment, calc_momentum_about_world_origin,
+    calc_mass_moment, composite_inertia, mass_acceleration, momentum_about_world_origin,
 )
 from mbt._core.passes.momentum_matrix cimport calc_linear_momentum_matrix, calc_momentum_matrix
 from mbt._core.quantities.call cimport Call, Functions, flags_of
 from mbt._core.quantities.dynamics cimport count_memory
 from mbt._core.quantities.frames cimport (
-    bias_velocities, calc_X_WF, calc_acceleration_in, calc_bias_motion, finish_jacobian,
+    acceleration_in_frame, bias_velocities, calc_bias_motion, finish_jacobian, frame_in_world,
 )
 from mbt._core.quantities.names cimport *
 from mbt._core.scalars cimport T, make_small
@@ -63,33 +65,32 @@ cdef inline T* behind_masses(Call[T]* c) noexcept nogil:
 
 cdef inline T calc_mass_center(Call[T]* c, const T* mass, T* p_WScm) noexcept nogil:
     """Compute the centre of mass and return the total mass."""
-    cdef T[1] total
-    calc_mass_moment(c.model, mass, c.p.p_BoBcm_B, c.k.X_WB, total, p_WScm)
-    divide3(p_WScm, total[0])
-    return total[0]
+    cdef T total_mass
+    cdef Vec3[T] moment
+    calc_mass_moment(c.model, mass, c.p.p_BoBcm_B, c.k.X_WB, &total_mass, numbers(moment))
+    put(moment/total_mass, p_WScm)
+    return total_mass
 
 
-cdef inline void divide3(T* x, T divisor) noexcept nogil:
-    put(vector_at(x)/divisor, x)
+cdef inline T total_mass_of(Call[T]* c, const T* mass) noexcept nogil:
+    cdef T total = <T>0.0
+    cdef int b
+    for b in range(1, c.model.num_bodies):
+        total = total + mass[b]
+    return total
 
 
-cdef inline void run_mass_center_velocity(
-    Call[T]* c, const T* mass, const T* I_BBo_B, T total_mass, const T* V_WB, T* v_WScm
+cdef inline Vec3[T] velocity_of_mass_center(
+    Call[T]* c, const T* mass, const T* I_BBo_B, T total_mass, const T* V_WB
 ) noexcept nogil:
-    cdef T[6] L
-    calc_momentum_about_world_origin(c.model, mass, c.p.p_BoBcm_B, I_BBo_B, c.k.X_WB, V_WB, L)
-    copy(L + 3, 3, v_WScm)
-    divide3(v_WScm, total_mass)
+    cdef Force[T] L = momentum_about_world_origin(c.model, mass, c.p.p_BoBcm_B, I_BBo_B, c.k.X_WB, V_WB)
+    return L.f/total_mass
 
 
 # Quantities -----------------------------------------------------------------------------------------------------
 
 cdef inline void calc_total_mass(Call[T]* c) noexcept nogil:
-    cdef const T* mass = masses_of(c, flags_of(c).given, c.x)
-    cdef int b
-    c.out[0] = <T>0.0
-    for b in range(1, c.model.num_bodies):
-        c.out[0] = c.out[0] + mass[b]
+    c.out[0] = total_mass_of(c, masses_of(c, flags_of(c).given, c.x))
 
 
 cdef inline void calc_inertial_parameters(Call[T]* c) noexcept nogil:
@@ -112,12 +113,12 @@ cdef inline void calc_momentum(Call[T]* c) noexcept nogil:
     """Momentum about P: L_P = L_Wo - p_WP × l."""
     cdef bint given = flags_of(c).given
     cdef const T* mass = masses_of(c, given, c.x + 3)
-    cdef T[3] y
-    calc_momentum_about_world_origin(
-        c.model, mass, c.p.p_BoBcm_B, inertias_of(c, given), c.k.X_WB, c.k.V_WB, c.out
+    cdef const T* p_WP = c.x
+    cdef Force[T] L = momentum_about_world_origin(
+        c.model, mass, c.p.p_BoBcm_B, inertias_of(c, given), c.k.X_WB, c.k.V_WB
     )
-    cross(c.x, c.out + 3, y)
-    subtract_from(y, 3, c.out)
+    L.t = L.t - cross(vector_at(p_WP), L.f)
+    put(L, c.out)
 
 
 cdef inline void calc_inertia_of_bodies(Call[T]* c) noexcept nogil:
@@ -125,12 +126,11 @@ cdef inline void calc_inertia_of_bodies(Call[T]* c) noexcept nogil:
     make_small()
     cdef int frame = c.integers[0], given = c.integers[1]
     cdef const T* mass = masses_of(c, given, c.x)
-    cdef T[16] X_WF, X_FW
-    calc_X_WF(c.model, c.p, &c.k, frame, X_WF)
-    invert_pose4(X_WF, X_FW)
-    calc_composite_inertia(
-        c.model, mass, c.p.p_BoBcm_B, inertias_of(c, given), c.k.X_WB, X_FW, c.out, c.out + 1, c.out + 4
+    cdef RigidInertia[T] I = composite_inertia(
+        c.model, mass, c.p.p_BoBcm_B, inertias_of(c, given), c.k.X_WB,
+        inverse(frame_in_world(c.model, c.p, &c.k, frame))
     )
+    copy(numbers(I), 10, c.out)
 
 
 cdef inline void calc_center_of_mass_position(Call[T]* c) noexcept nogil:
@@ -140,26 +140,22 @@ cdef inline void calc_center_of_mass_position(Call[T]* c) noexcept nogil:
 cdef inline void calc_center_of_mass_velocity(Call[T]* c) noexcept nogil:
     cdef bint given = flags_of(c).given
     cdef const T* mass = masses_of(c, given, c.x)
-    cdef T[3] p_WScm
-    cdef T total_mass = calc_mass_center(c, mass, p_WScm)
-    run_mass_center_velocity(c, mass, inertias_of(c, given), total_mass, c.k.V_WB, c.out)
+    put(velocity_of_mass_center(c, mass, inertias_of(c, given), total_mass_of(c, mass), c.k.V_WB), c.out)
 
 
 cdef inline void calc_center_of_mass_acceleration(Call[T]* c) noexcept nogil:
     """Acceleration of the centre of mass, from A_WB of all bodies."""
     cdef const T* mass = masses_of(c, flags_of(c).given, c.x + 6*c.model.num_bodies)
-    cdef T[3] p_WScm
-    cdef T total_mass = calc_mass_center(c, mass, p_WScm)
-    calc_mass_acceleration(c.model, mass, c.p.p_BoBcm_B, c.k.X_WB, c.k.V_WB, c.x, c.out)
-    divide3(c.out, total_mass)
+    cdef Vec3[T] force = mass_acceleration(c.model, mass, c.p.p_BoBcm_B, c.k.X_WB, c.k.V_WB, c.x)
+    put(force/total_mass_of(c, mass), c.out)
 
 
 cdef inline void calc_centroidal_momentum_matrix(Call[T]* c) noexcept nogil:
     make_small()
-    cdef T[3] p_WScm
-    calc_mass_center(c, c.p.mass, p_WScm)
+    cdef Vec3[T] p_WScm
+    calc_mass_center(c, c.p.mass, numbers(p_WScm))
     calc_momentum_matrix(
-        c.model, c.p.mass, c.p.p_BoBcm_B, c.p.I_BBo_B, c.k.X_WB, c.k.H_PB_W, p_WScm, c.k.rest, c.out
+        c.model, c.p.mass, c.p.p_BoBcm_B, c.p.I_BBo_B, c.k.X_WB, c.k.H_PB_W, numbers(p_WScm), c.k.rest, c.out
     )
 
 
@@ -169,8 +165,8 @@ cdef inline void calc_center_of_mass_jacobian(Call[T]* c) noexcept nogil:
     cdef int A = c.integers[0], E = c.integers[1], by_qdot = c.integers[2], given = c.integers[3]
     cdef Py_ssize_t i
     cdef const T* mass = masses_of(c, given, c.x)
-    cdef T[3] p_WScm
-    cdef T total_mass = calc_mass_center(c, mass, p_WScm)
+    cdef Vec3[T] p_WScm
+    cdef T total_mass = calc_mass_center(c, mass, numbers(p_WScm))
     cdef T* memory = behind_masses(c)
     cdef T* J_v = memory + 4*c.model.num_bodies if by_qdot else c.out
     calc_linear_momentum_matrix(c.model, mass, c.p.p_BoBcm_B, c.k.X_WB, c.k.H_PB_W, memory, J_v)
@@ -194,14 +190,12 @@ cdef inline void calc_center_of_mass_bias(Call[T]* c) noexcept nogil:
     cdef T* memory = behind_masses(c)
     cdef const T* V_WB = memory + bias_velocities(c.model)
     cdef const T* A_WB = V_WB + 6*c.model.num_bodies
-    cdef T[3] p_WScm
-    cdef T[6] V_WScm, A_WScm, A_AScm_E
-    cdef T total_mass = calc_mass_center(c, mass, p_WScm)
+    cdef Vec3[T] p_WScm
+    cdef Motion[T] V_WScm, A_WScm
+    cdef T total_mass = calc_mass_center(c, mass, numbers(p_WScm))
     calc_bias_motion(c.model, c.p, c.q, c.v, &c.k, by_qdot, base, memory)
-    set_zero(V_WScm, 3)
-    set_zero(A_WScm, 3)
-    run_mass_center_velocity(c, mass, inertias_of(c, given), total_mass, V_WB, V_WScm + 3)
-    calc_mass_acceleration(c.model, mass, c.p.p_BoBcm_B, c.k.X_WB, V_WB, A_WB, A_WScm + 3)
-    divide3(A_WScm + 3, total_mass)
-    calc_acceleration_in(c.model, c.p, &c.k, A, E, V_WB, A_WB, p_WScm, V_WScm, A_WScm, A_AScm_E)
-    copy(A_AScm_E + 3, 3, c.out)
+    set_zero(numbers(V_WScm.w), 3)
+    set_zero(numbers(A_WScm.w), 3)
+    V_WScm.v = velocity_of_mass_center(c, mass, inertias_of(c, given), total_mass, V_WB)
+    A_WScm.v = mass_acceleration(c.model, mass, c.p.p_BoBcm_B, c.k.X_WB, V_WB, A_WB)/total_mass
+    put(acceleration_in_frame(c.model, c.p, &c.k, A, E, V_WB, A_WB, p_WScm, V_WScm, A_WScm).v, c.out)
