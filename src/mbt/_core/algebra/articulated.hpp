@@ -16,6 +16,11 @@ template <class T>
 struct Force {
   Vec3<T> t, f;  // torque and force
 };
+// Motion axes of a joint or their rates.
+template <class T>
+struct JointAxes {
+  Motion<T> dof[6];
+};
 
 template <class T>
 static MBT_VALUE Motion<T> motion_at(const T* a) {
@@ -140,6 +145,10 @@ struct RigidInertia {
   Vec3<T> h;  // [kg m]
   Sym3<T> J;  // [kg m^2]
 };
+template <class T>
+static MBT_VALUE T* numbers(RigidInertia<T>& I) {
+  return &I.mass;
+}
 template <class T>
 static MBT_VALUE Force<T> operator*(const RigidInertia<T>& I, const Motion<T>& a) {
   return {I.J * a.w + cross(I.h, a.v), a.v * I.mass + cross(a.w, I.h)};

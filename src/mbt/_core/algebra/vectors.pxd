@@ -44,6 +44,7 @@ cdef extern from "algebra/vectors.hpp" namespace "MBT_NS" nogil:
     Vec3[S] vector[S](const S& x, const S& y, const S& z)
     Vec3[S] half[S](const Vec3[S]&)
     Mat3[S] half[S](const Mat3[S]&)
+    Vec3[S] twice[S](const Vec3[S]&)
     Vec3[S] entrywise[S](const Vec3[S]&, const Vec3[S]&)
     S dot[S](const Vec3[S]&, const Vec3[S]&)
     Vec3[S] cross[S](const Vec3[S]&, const Vec3[S]&)
@@ -55,10 +56,12 @@ cdef extern from "algebra/vectors.hpp" namespace "MBT_NS" nogil:
     Skew[S] skew[S](const Vec3[S]&)
     Mat3[S] full[S](const Skew[S]&)
     Mat3[S] full[S](const Sym3[S]&)
+    Vec3[S] x_axis[S](const Mat3[S]&)
+    Vec3[S] y_axis[S](const Mat3[S]&)
     Vec3[S] z_axis[S](const Mat3[S]&)
-    void turn_about_z[S](const Mat3[S]& R, const S& s, const S& c, Mat3[S]* turned)
     Mat3[S] polynomial[S](const Vec3[S]& phi, const S& a, const S& b)  # 1 + a [phi]x + b [phi]x [phi]x
     void set_acceleration_of_points[S](const Vec3[S]& alpha, const Vec3[S]& w, Mat3[S]* B)
+    Pose[S] inverse[S](const Pose[S]&)
     # In memory
     Vec3[S] vector_at[S](const S*)
     Mat3[S] matrix_at[S](const S*)
@@ -70,6 +73,7 @@ cdef extern from "algebra/vectors.hpp" namespace "MBT_NS" nogil:
     S* numbers[S](Sym3[S]&)
     void put[S](const Vec3[S]&, S* to)
     void put[S](const Mat3[S]&, S* to, int row)
+    void put[S](const Pose[S]&, S* to)  # (4, 4)
     void put_column[S](const Vec3[S]&, S* to, Py_ssize_t row)
     void add_column[S](const Vec3[S]&, double s, S* to, Py_ssize_t row)
     Vec3[S] column_of[S](const S*, Py_ssize_t row)
@@ -90,6 +94,9 @@ cdef extern from "algebra/articulated.hpp" namespace "MBT_NS" nogil:
         Force[S] operator-(const Force[S]&)
         Force[S] operator-()
 
+    cdef cppclass JointAxes[S]:
+        Motion[S]* dof  # (6,)
+
     cdef cppclass RigidInertia[S]:
         S mass
         Vec3[S] h
@@ -107,6 +114,7 @@ cdef extern from "algebra/articulated.hpp" namespace "MBT_NS" nogil:
     Motion[S] shifted[S](const Motion[S]&, const Vec3[S]& p)
     S* numbers[S](Motion[S]&)
     S* numbers[S](Force[S]&)
+    S* numbers[S](RigidInertia[S]&)
     void put[S](const Motion[S]&, S* to)
     void put[S](const Force[S]&, S* to)
     Motion[S] times_transposed[S](const Mat3[S]&, const Motion[S]&)
@@ -134,3 +142,12 @@ cdef extern from "algebra/articulated.hpp" namespace "MBT_NS" nogil:
     # I_P += I, less U U' / D where given, expressed in P
     void add_to_parent[S](const ArticulatedInertia[S]& I, const Pose[S]& X_PN, ArticulatedInertia[S]* I_P)
     void add_to_parent[S](const HingedInertia[S]& I, const Pose[S]& X_PN, ArticulatedInertia[S]* I_P)
+
+
+# Functions of constants, in Vec3[double] and others; Cython needs all types before.
+cdef extern from "algebra/vectors.hpp" namespace "MBT_NS" nogil:
+    void set_constant[S](const Vec3[double]&, Vec3[S]* to)
+    void set_constant[S](const Mat3[double]&, Mat3[S]* to)
+    void set_constant[S](const Pose[double]&, Pose[S]* to)
+    Vec3[S] scaled[S](const Vec3[double]& a, const S& s)  # a s
+    void turn_about_z[A, S](const Mat3[A]& R, const S& s, const S& c, Mat3[S]* turned)

@@ -10,7 +10,7 @@ from mbt._core.algebra.spatial cimport (
     add_cross, add_rotated4, add_to, get_position4, position_from4, rotate, rotate4, set_zero,
 )
 from mbt._core.algebra.vectors cimport (
-    Mat3, Motion, Vec3, add_column, column_of, motion_at, numbers, pose_at, position_at, put_column, shifted,
+    JointAxes, Mat3, Motion, Vec3, add_column, column_of, motion_at, numbers, pose_at, position_at, put_column, shifted,
     times_transposed, vector_at,
 )
 from mbt._core.joints.mobilizers cimport PRISMATIC_Z, REVOLUTE_Z, calc_across_H, calc_v
@@ -128,7 +128,7 @@ cdef inline void set_other_columns(
     cdef const T* X_WP = X_WN + 16*joint.parent if joint.parent != 0 else <const T*>NULL
     cdef Py_ssize_t nv = model.num_velocities
     cdef T[3] p, z, u
-    cdef T[36] H
+    cdef JointAxes[T] H
     cdef int j, k
     if joint.kind == PRISMATIC_Z:
         for j in range(3):
@@ -136,10 +136,10 @@ cdef inline void set_other_columns(
             J[nv*(3 + j) + joint.v_start] = X[4*j + 2]
     else:
         position_from4(X, p_WoFo, p)
-        calc_across_H(joint.type, joint.reversed, model.constants[joint.node], q + joint.q_start, H)
+        calc_across_H(joint.type, joint.reversed, model.constants[joint.node], q + joint.q_start, H.dof)
         for k in range(joint.nv):
-            turn_to_world(X_WP, numbers(mobods[i].X_PF.R), H + 6*k, z)
-            turn_to_world(X_WP, numbers(mobods[i].X_PF.R), H + 6*k + 3, u)
+            turn_to_world(X_WP, numbers(mobods[i].X_PF.R), numbers(H.dof[k].w), z)
+            turn_to_world(X_WP, numbers(mobods[i].X_PF.R), numbers(H.dof[k].v), u)
             add_cross(z, p, u)
             for j in range(3):
                 J[nv*j + joint.v_start + k] = z[j]
