@@ -243,7 +243,7 @@ class PiecewiseConstantCurvatureTrajectory:
         return X_FM
 
     def _constants(self) -> FloatArray:
-        """Return the constants for the compiled core: see ``curvilinear.pxd``."""
+        """Return the constants for the compiled core: see ``path_piece.hpp``."""
         return np.concatenate(
             [
                 [self.num_pieces, self._is_periodic, self.length],

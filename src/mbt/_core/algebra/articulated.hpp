@@ -16,6 +16,11 @@ template <class T>
 struct Force {
   Vec3<T> t, f;  // torque and force
 };
+// Motion axes of a joint or their rates.
+template <class T>
+struct JointAxes {
+  Motion<T> dof[6];
+};
 
 template <class T>
 static MBT_VALUE Motion<T> motion_at(const T* a) {

@@ -4,6 +4,8 @@ R = R_FM and w = w_FM_F throughout. `rpy` are roll, pitch and yaw: R = Rz(yaw) R
 z] need not have unit length.
 """
 
+from libc.math cimport isfinite
+
 from mbt._core.algebra.spatial cimport cross, dot3, set_zero
 from mbt._core.scalars cimport T, atan2_, floor_, select_lt, sincos_, sqrt_
 
@@ -33,9 +35,29 @@ cdef inline void set_rotation_about_axis(const double* axis, T s, T cos_q, T* R)
 
 # Quaternions ----------------------------------------------------------------------------------------------------
 
+cdef inline T squared_norm(const T* q) noexcept nogil:
+    return q[0]*q[0] + q[1]*q[1] + q[2]*q[2] + q[3]*q[3]
+
+
+cdef inline void normalize_quaternion(const T* q, T* y) noexcept nogil:
+    """y = q / |q|."""
+    cdef T scale = <T>1.0/sqrt_(squared_norm(q))
+    cdef int i
+    for i in range(4):
+        y[i] = q[i]*scale
+
+
+cdef inline bint quaternion_is_singular(const double* q) noexcept nogil:
+    """Whether its rotation is undefined or overflows. NaN and infinity do not count: they propagate."""
+    cdef double square = q[0]*q[0] + q[1]*q[1] + q[2]*q[2] + q[3]*q[3]
+    if square > 1e280:
+        return isfinite(q[0]) and isfinite(q[1]) and isfinite(q[2]) and isfinite(q[3])
+    return square < 1e-280
+
+
 cdef inline void quaternion_to_rotation(const T* q, T* R) noexcept nogil:
     """R of q / |q|."""
-    cdef T s = <T>2.0 / (q[0]*q[0] + q[1]*q[1] + q[2]*q[2] + q[3]*q[3])
+    cdef T s = <T>2.0 / squared_norm(q)
     cdef T x = q[1]*s
     cdef T y = q[2]*s
     cdef T z = q[3]*s

@@ -49,12 +49,6 @@ cdef inline void subtract(const T* a, const T* b, int n, T* y) noexcept nogil:
         y[i] = a[i] - b[i]
 
 
-cdef inline void negate(int n, T* y) noexcept nogil:
-    cdef int i
-    for i in range(n):
-        y[i] = -y[i]
-
-
 cdef inline void add_scaled(const T* x, T s, int n, T* y) noexcept nogil:
     """y += s x."""
     cdef int i
@@ -91,13 +85,6 @@ cdef inline void rotate(const T* R, const T* x, T* y) noexcept nogil:
     y[2] = R[6]*x[0] + R[7]*x[1] + R[8]*x[2]
 
 
-cdef inline void rotate_inverse(const T* R, const T* x, T* y) noexcept nogil:
-    """y = R' x."""
-    y[0] = R[0]*x[0] + R[3]*x[1] + R[6]*x[2]
-    y[1] = R[1]*x[0] + R[4]*x[1] + R[7]*x[2]
-    y[2] = R[2]*x[0] + R[5]*x[1] + R[8]*x[2]
-
-
 cdef inline void multiply_rotations(const T* R_AB, const T* R_BC, T* R_AC) noexcept nogil:
     """R_AC = R_AB R_BC."""
     cdef int i, j
@@ -106,68 +93,11 @@ cdef inline void multiply_rotations(const T* R_AB, const T* R_BC, T* R_AC) noexc
             R_AC[3*i + j] = R_AB[3*i]*R_BC[j] + R_AB[3*i + 1]*R_BC[3 + j] + R_AB[3*i + 2]*R_BC[6 + j]
 
 
-cdef inline void transpose3(const T* R, T* y) noexcept nogil:
-    cdef int i, j
-    for i in range(3):
-        for j in range(3):
-            y[3*i + j] = R[3*j + i]
-
-
 cdef inline void symmetric_multiply(const T* S, const T* x, T* y) noexcept nogil:
     """y = S x, with S = [xx xy xz yy yz zz]."""
     y[0] = S[0]*x[0] + S[1]*x[1] + S[2]*x[2]
     y[1] = S[1]*x[0] + S[3]*x[1] + S[4]*x[2]
     y[2] = S[2]*x[0] + S[4]*x[1] + S[5]*x[2]
-
-
-cdef inline void rotate_symmetric(const T* R, const T* S, T* y) noexcept nogil:
-    """y = R S R', both [xx xy xz yy yz zz]."""
-    cdef T[9] t
-    cdef int i
-    for i in range(3):
-        t[3*i] = R[3*i]*S[0] + R[3*i + 1]*S[1] + R[3*i + 2]*S[2]
-        t[3*i + 1] = R[3*i]*S[1] + R[3*i + 1]*S[3] + R[3*i + 2]*S[4]
-        t[3*i + 2] = R[3*i]*S[2] + R[3*i + 1]*S[4] + R[3*i + 2]*S[5]
-    y[0] = t[0]*R[0] + t[1]*R[1] + t[2]*R[2]
-    y[1] = t[0]*R[3] + t[1]*R[4] + t[2]*R[5]
-    y[2] = t[0]*R[6] + t[1]*R[7] + t[2]*R[8]
-    y[3] = t[3]*R[3] + t[4]*R[4] + t[5]*R[5]
-    y[4] = t[3]*R[6] + t[4]*R[7] + t[5]*R[8]
-    y[5] = t[6]*R[6] + t[7]*R[7] + t[8]*R[8]
-
-
-cdef inline void add_shifted_inertia(
-    # In:
-    T mass,            # [kg]
-    const T* h,        # (3,)  [kg m]
-    const T* inertia,  # (6,)  [kg m^2]  xx, xy, xz, yy, yz, zz
-    const T* p,        # (3,)  [m]
-    # Out:
-    T* out_mass,       # (1,)  [kg]  added to, like all outputs
-    T* out_h,          # (3,)  [kg m]
-    T* out_inertia,    # (6,)  [kg m^2]
-) noexcept nogil:
-    """Add an inertia about Q, with h = mass * p_Qcm, to one about O, with p = p_OQ, in the same axes.
-
-    I_O = I_Q + (2 h·p + m p·p) 1 - (h p' + p h' + m p p')
-    """
-    cdef T[3] g
-    cdef T d0, d1, d2
-    cdef int i
-    for i in range(3):
-        g[i] = h[i] + p[i]*mass
-    d0 = (g[0] + h[0])*p[0]
-    d1 = (g[1] + h[1])*p[1]
-    d2 = (g[2] + h[2])*p[2]
-    out_inertia[0] = out_inertia[0] + inertia[0] + d1 + d2
-    out_inertia[1] = out_inertia[1] + inertia[1] - (h[0]*p[1] + g[1]*p[0])
-    out_inertia[2] = out_inertia[2] + inertia[2] - (h[0]*p[2] + g[2]*p[0])
-    out_inertia[3] = out_inertia[3] + inertia[3] + d0 + d2
-    out_inertia[4] = out_inertia[4] + inertia[4] - (h[1]*p[2] + g[2]*p[1])
-    out_inertia[5] = out_inertia[5] + inertia[5] + d0 + d1
-    for i in range(3):
-        out_h[i] = out_h[i] + g[i]
-    out_mass[0] = out_mass[0] + mass
 
 
 # Poses as row-major 4x4 matrices, which users see and the World passes work on.
@@ -191,14 +121,6 @@ cdef inline void set_identity4(T* X) noexcept nogil:
     set_zero(X, 16)
     for i in range(4):
         X[5*i] = <T>1.0
-
-
-cdef inline void get_pose4(const T* X, T* R, T* p) noexcept nogil:
-    cdef int i, j
-    for i in range(3):
-        for j in range(3):
-            R[3*i + j] = X[4*i + j]
-        p[i] = X[4*i + 3]
 
 
 cdef inline void multiply_poses4(const T* X_AB, const T* X_BC, T* X_AC) noexcept nogil:

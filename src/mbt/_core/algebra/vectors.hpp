@@ -64,6 +64,15 @@ template <class T>
 static MBT_VALUE Vec3<T> half(const Vec3<T>& a) {
   return {a.x * 0.5, a.y * 0.5, a.z * 0.5};
 }
+template <class T>
+static MBT_VALUE Vec3<T> twice(const Vec3<T>& a) {
+  return {a.x * 2.0, a.y * 2.0, a.z * 2.0};
+}
+// a s, for a constant a.
+template <class T>
+static MBT_VALUE Vec3<T> scaled(const Vec3<double>& a, const T& s) {
+  return {s * a.x, s * a.y, s * a.z};
+}
 // diag(a) b
 template <class T>
 static MBT_VALUE Vec3<T> entrywise(const Vec3<T>& a, const typename Plain<Vec3<T>>::type& b) {
@@ -225,17 +234,25 @@ static MBT_VALUE Mat3<T> less(const Mat3<T>& A, const Vec3<T>& a, const Vec3<T>&
   return {less(A.x, b, a.x), less(A.y, b, a.y), less(A.z, b, a.z)};
 }
 template <class T>
+static MBT_VALUE Vec3<T> x_axis(const Mat3<T>& R) {
+  return {R.x.x, R.y.x, R.z.x};
+}
+template <class T>
+static MBT_VALUE Vec3<T> y_axis(const Mat3<T>& R) {
+  return {R.x.y, R.y.y, R.z.y};
+}
+template <class T>
 static MBT_VALUE Vec3<T> z_axis(const Mat3<T>& R) {
   return {R.x.z, R.y.z, R.z.z};
 }
 // R rotated about its z axis by the angle with sine s and cosine c. Entry by entry, because nine at once are too many
-// for registers.
-template <class T>
-static MBT_VALUE void turn_about_z(const Mat3<T>& R, Factor<T> s, Factor<T> c, Mat3<T>* turned) {
+// for registers. R may be constant.
+template <class A, class T>
+static MBT_VALUE void turn_about_z(const Mat3<A>& R, const T& s, const T& c, Mat3<T>* turned) {
   const T sine = s, cosine = c;  // copies, in case `turned` overwrites s or c
   for (int i = 0; i < 3; ++i) {
-    const Vec3<T> r = (&R.x)[i];
-    (&turned->x)[i] = {cosine * r.x + sine * r.y, cosine * r.y - sine * r.x, r.z};
+    const Vec3<A> r = (&R.x)[i];
+    (&turned->x)[i] = {cosine * r.x + sine * r.y, cosine * r.y - sine * r.x, T(r.z)};
   }
 }
 
@@ -369,6 +386,23 @@ template <class T>
 static MBT_VALUE Pose<T> inverse(const Pose<T>& X) {
   const Mat3<T> R = transpose(X.R);
   return {R, -(R * X.p)};
+}
+
+// Constants, as values of another scalar.
+template <class T>
+static MBT_VALUE void set_constant(const Vec3<double>& a, Vec3<T>* to) {
+  *to = {T(a.x), T(a.y), T(a.z)};
+}
+template <class T>
+static MBT_VALUE void set_constant(const Mat3<double>& A, Mat3<T>* to) {
+  set_constant(A.x, &to->x);
+  set_constant(A.y, &to->y);
+  set_constant(A.z, &to->z);
+}
+template <class T>
+static MBT_VALUE void set_constant(const Pose<double>& X, Pose<T>* to) {
+  set_constant(X.R, &to->R);
+  set_constant(X.p, &to->p);
 }
 
 // In memory -------------------------------------------------------------------------------------------------------

@@ -44,6 +44,7 @@ cdef extern from "algebra/vectors.hpp" namespace "MBT_NS" nogil:
     Vec3[S] vector[S](const S& x, const S& y, const S& z)
     Vec3[S] half[S](const Vec3[S]&)
     Mat3[S] half[S](const Mat3[S]&)
+    Vec3[S] twice[S](const Vec3[S]&)
     Vec3[S] entrywise[S](const Vec3[S]&, const Vec3[S]&)
     S dot[S](const Vec3[S]&, const Vec3[S]&)
     Vec3[S] cross[S](const Vec3[S]&, const Vec3[S]&)
@@ -55,11 +56,12 @@ cdef extern from "algebra/vectors.hpp" namespace "MBT_NS" nogil:
     Skew[S] skew[S](const Vec3[S]&)
     Mat3[S] full[S](const Skew[S]&)
     Mat3[S] full[S](const Sym3[S]&)
+    Vec3[S] x_axis[S](const Mat3[S]&)
+    Vec3[S] y_axis[S](const Mat3[S]&)
     Vec3[S] z_axis[S](const Mat3[S]&)
-    void turn_about_z[S](const Mat3[S]& R, const S& s, const S& c, Mat3[S]* turned)
-    Pose[S] inverse[S](const Pose[S]&)
     Mat3[S] polynomial[S](const Vec3[S]& phi, const S& a, const S& b)  # 1 + a [phi]x + b [phi]x [phi]x
     void set_acceleration_of_points[S](const Vec3[S]& alpha, const Vec3[S]& w, Mat3[S]* B)
+    Pose[S] inverse[S](const Pose[S]&)
     # In memory
     Vec3[S] vector_at[S](const S*)
     Mat3[S] matrix_at[S](const S*)
@@ -91,6 +93,9 @@ cdef extern from "algebra/articulated.hpp" namespace "MBT_NS" nogil:
         Force[S] operator+(const Force[S]&)
         Force[S] operator-(const Force[S]&)
         Force[S] operator-()
+
+    cdef cppclass JointAxes[S]:
+        Motion[S]* dof  # (6,)
 
     cdef cppclass RigidInertia[S]:
         S mass
@@ -140,3 +145,12 @@ cdef extern from "algebra/articulated.hpp" namespace "MBT_NS" nogil:
     # I_P += I, less U U' / D where given, expressed in P
     void add_to_parent[S](const ArticulatedInertia[S]& I, const Pose[S]& X_PN, ArticulatedInertia[S]* I_P)
     void add_to_parent[S](const HingedInertia[S]& I, const Pose[S]& X_PN, ArticulatedInertia[S]* I_P)
+
+
+# Functions of constants, in Vec3[double] and others; Cython needs all types before.
+cdef extern from "algebra/vectors.hpp" namespace "MBT_NS" nogil:
+    void set_constant[S](const Vec3[double]&, Vec3[S]* to)
+    void set_constant[S](const Mat3[double]&, Mat3[S]* to)
+    void set_constant[S](const Pose[double]&, Pose[S]* to)
+    Vec3[S] scaled[S](const Vec3[double]& a, const S& s)  # a s
+    void turn_about_z[A, S](const Mat3[A]& R, const S& s, const S& c, Mat3[S]* turned)

@@ -6,7 +6,7 @@ expressed in the inboard one, whichever of them the joint calls F.
 
 cimport numpy as cnp
 
-from mbt._core.algebra.spatial cimport set_pose4
+from mbt._core.algebra.vectors cimport Pose, put
 from mbt._core.door.exact_arrays cimport adopt, data, in1, new2
 from mbt._core.engines.context cimport ContextCore
 from mbt._core.engines.section cimport Section
@@ -28,16 +28,15 @@ adopt(ReadOnlyArray)
 
 def declared_pose(int type, constants, q):
     """X_FM, (4, 4), of a mobilizer as declared, in the tree or not."""
-    cdef double[9] R
-    cdef double[3] p
+    cdef Pose[double] X_FM
     c = np.array(constants, dtype=np.float64).ravel()
     if not _MobilizerType(type).takes_constants(c):
         from mbt.errors import ArgumentValueError
         raise ArgumentValueError(f"constants: wrong number for mobilizer type {type}, got {len(c)}")
     q = in1(q, "q", num_positions_of(type))
     X = new2(4, 4)
-    calc_X_FM[double](type, data(c), data(q), R, p)
-    set_pose4[double](R, p, data(X))
+    calc_X_FM[double](type, data(c), data(q), &X_FM)
+    put(X_FM, data(X))
     return X
 
 

@@ -5,13 +5,13 @@ motion axes in N about No, one row per dof.
 """
 
 from mbt._core.algebra.records cimport Articulated, ArticulatedDof, Pose
-from mbt._core.algebra.spatial cimport add_cross, add_scaled, cross, rotate_inverse, set_zero
+from mbt._core.algebra.spatial cimport set_zero
 from mbt._core.algebra.vectors cimport (
-    Force, Motion, RigidInertia, dot, matrix_at, motion_at, times_shift_along_z, times_turn_about_z, trace_of_A,
-    trace_of_C, turn_about_z, vector, vector_at, z_axis,
+    Force, JointAxes, Mat3, Motion, RigidInertia, Vec3, cross, dot, motion_at, numbers, put, times_shift_along_z,
+    times_transposed, times_turn_about_z, trace_of_A, trace_of_C, turn_about_z, twice, vector, vector_at, z_axis,
 )
 from mbt._core.joints.mobilizers cimport (
-    GENERAL, PRISMATIC_Z, REVOLUTE_Z, calc_across_H, calc_across_Hdot, calc_across_pose, has_constant_H_FM,
+    GENERAL, PRISMATIC_Z, REVOLUTE_Z, calc_across_H, calc_across_Hdot, calc_across_pose, calc_Hv, has_constant_H_FM,
     has_identity_H_FM,
 )
 from mbt._core.model.structs cimport MobodJoint
@@ -36,7 +36,7 @@ cdef inline void calc_X_PN(
         turn_about_z(X_PF.R, sin_q[joint.angle], cos_q[joint.angle], &X_PN.R)
         X_PN.p = X_PF.p
     elif joint.kind == PRISMATIC_Z:
-        X_PN[0] = X_PF[0]
+        X_PN.R = X_PF.R
         X_PN.p = X_PF.p + z_axis(X_PF.R)*q[joint.q_start]
     else:
         calc_general_X_PN_and_H(joint, c, X_PF, q, X_PN, H_N)
@@ -55,17 +55,16 @@ cdef inline void calc_general_X_PN_and_H(
     Pose[T]* X_PN,
     T* H_N,           # (nv, 6)           [1, m]
 ) noexcept nogil:
-    cdef T[9] R_FM
-    cdef T[36] H
+    cdef Pose[T] X_FM
+    cdef JointAxes[T] H
     cdef int k
-    calc_general_X_PN(joint, c, X_PF, q, R_FM, X_PN)
+    calc_general_X_PN(joint, c, X_PF, q, &X_FM, X_PN)
     if moves_freely(joint):
-        set_free_axes(R_FM, joint.nv, H_N + 6*joint.v_start)
+        set_free_axes(X_FM.R, joint.nv, H_N + 6*joint.v_start)
         return
-    calc_across_H(joint.type, joint.reversed, c, q + joint.q_start, H)
+    calc_across_H(joint.type, joint.reversed, c, q + joint.q_start, H.dof)
     for k in range(joint.nv):
-        rotate_inverse(R_FM, H + 6*k, H_N + 6*(joint.v_start + k))
-        rotate_inverse(R_FM, H + 6*k + 3, H_N + 6*(joint.v_start + k) + 3)
+        put(times_transposed(X_FM.R, H.dof[k]), H_N + 6*(joint.v_start + k))
 
 
 cdef inline bint moves_freely(const MobodJoint* joint) noexcept nogil:
@@ -73,13 +72,14 @@ cdef inline bint moves_freely(const MobodJoint* joint) noexcept nogil:
     return has_identity_H_FM(joint.type) and not joint.reversed
 
 
-cdef inline void set_free_axes(const T* R_FM, int nv, T* H_N) noexcept nogil:
+cdef inline void set_free_axes(const Mat3[T]& R_FM, int nv, T* H_N) noexcept nogil:
     """R_FM' times rows of the identity: row k is row k of R_FM, first angular, then linear."""
+    cdef const T* R = numbers(R_FM)
     cdef int i, k
     for k in range(nv):
         for i in range(3):
-            H_N[6*k + i] = R_FM[3*k + i] if k < 3 else <T>0.0
-            H_N[6*k + 3 + i] = <T>0.0 if k < 3 else R_FM[3*k - 9 + i]
+            H_N[6*k + i] = R[3*k + i] if k < 3 else <T>0.0
+            H_N[6*k + 3 + i] = <T>0.0 if k < 3 else R[3*k - 9 + i]
 
 
 cdef inline void calc_general_X_PN(
@@ -91,48 +91,42 @@ cdef inline void calc_general_X_PN(
     # In:
     const T* q,       # (nq,)             [rad, m]
     # Work:
-    T* R_FM,          # (3, 3)
+    Pose[T]* X_FM,    # outboard in inboard frame
     # Out:
     Pose[T]* X_PN,
 ) noexcept nogil:
     """Only the pose, for a general mobilizer."""
-    cdef T[3] p_FM
-    calc_across_pose(joint.type, joint.reversed, c, q + joint.q_start, R_FM, p_FM)
-    X_PN.R = X_PF.R*matrix_at(&R_FM[0])
-    X_PN.p = X_PF.p + X_PF.R*vector_at(&p_FM[0])
+    calc_across_pose(joint.type, joint.reversed, c, q + joint.q_start, X_FM)
+    X_PN.R = X_PF.R*X_FM.R
+    X_PN.p = X_PF.p + X_PF.R*X_FM.p
 
 
-cdef inline void calc_general_bias(
-    const MobodJoint* joint, const double* c, const T* q, const T* v, T* bias_N
+cdef inline Motion[T] calc_general_bias(
+    const MobodJoint* joint, const double* c, const T* q, const T* v
 ) noexcept nogil:
-    """bias_N = Hdot_N v, in N about No, for a general mobilizer."""
-    cdef T[9] R_FM
-    cdef T[3] p_FM
-    cdef T[36] Hdot
-    cdef T[6] A
-    cdef int k
+    """Hdot_N v, in N about No, for a general mobilizer."""
+    cdef Pose[T] X_FM
+    cdef JointAxes[T] Hdot
+    cdef Motion[T] bias
     if has_constant_H_FM(joint.type) and not joint.reversed:
-        set_zero(bias_N, 6)
+        set_zero(numbers(bias), 6)
     else:
-        calc_across_pose(joint.type, joint.reversed, c, q + joint.q_start, R_FM, p_FM)
-        calc_across_Hdot(joint.type, joint.reversed, c, q + joint.q_start, v + joint.v_start, Hdot)
-        set_zero(A, 6)
-        for k in range(joint.nv):
-            add_scaled(Hdot + 6*k, v[joint.v_start + k], 6, A)
-        rotate_inverse(R_FM, A, bias_N)
-        rotate_inverse(R_FM, A + 3, bias_N + 3)
+        calc_across_pose(joint.type, joint.reversed, c, q + joint.q_start, &X_FM)
+        calc_across_Hdot(joint.type, joint.reversed, c, q + joint.q_start, v + joint.v_start, Hdot.dof)
+        bias = times_transposed(X_FM.R, calc_Hv(joint.nv, Hdot.dof, v + joint.v_start))
+    return bias
 
 
 cdef inline void add_joint_angular_velocity(
-    const MobodJoint* joint, const T* H_N, const T* v, T* w
+    const MobodJoint* joint, const T* H_N, const T* v, Vec3[T]* w
 ) noexcept nogil:
     """w += angular part of H_N v."""
     cdef int k
     if joint.kind == REVOLUTE_Z:
-        w[2] = w[2] + v[joint.v_start]
+        w.z = w.z + v[joint.v_start]
     elif joint.kind == GENERAL:
         for k in range(joint.v_start, joint.v_start + joint.nv):
-            add_scaled(H_N + 6*k, v[k], 3, w)
+            w[0] = w[0] + vector_at(H_N + 6*k)*v[k]
 
 
 cdef inline void add_velocity_bias(
@@ -144,69 +138,63 @@ cdef inline void add_velocity_bias(
     const T* H_N,     # (nv, 6)           [1, m]
     const T* q,       # (nq,)             [rad, m]
     const T* v,       # (nv,)             [rad/s, m/s]
-    const T* w,       # (3,)              [rad/s]
+    const Vec3[T]& w,  # [rad/s]
     # Out:
-    T* alpha,         # (3,)              [rad/s^2]  added to
-    T* a,             # (3,)              [m/s^2]  added to
+    Vec3[T]* alpha,   # [rad/s^2]  added to
+    Vec3[T]* a,       # [m/s^2]    added to
 ) noexcept nogil:
     """alpha += w × w_PN + Hdot v, a += 2 w × v_PN + Hdot v: the contribution of the joint's rate to the acceleration.
 
     `w` is the angular velocity of P (not of N) in World, expressed in N.
     """
-    cdef T[6] V, bias
+    cdef Motion[T] V, bias
     cdef T rate
-    cdef int i, k
     if joint.kind == REVOLUTE_Z:
         rate = v[joint.v_start]
-        alpha[0] = alpha[0] + w[1]*rate
-        alpha[1] = alpha[1] - w[0]*rate
+        alpha.x = alpha.x + w.y*rate
+        alpha.y = alpha.y - w.x*rate
     elif joint.kind == PRISMATIC_Z:
         rate = v[joint.v_start]*2.0
-        a[0] = a[0] + w[1]*rate
-        a[1] = a[1] - w[0]*rate
+        a.x = a.x + w.y*rate
+        a.y = a.y - w.x*rate
     else:
-        set_zero(V, 6)
-        for k in range(joint.v_start, joint.v_start + joint.nv):
-            add_scaled(H_N + 6*k, v[k], 6, V)
-        calc_general_bias(joint, c, q, v, bias)
-        for i in range(3):
-            V[3 + i] = V[3 + i]*2.0
-            alpha[i] = alpha[i] + bias[i]
-            a[i] = a[i] + bias[3 + i]
-        add_cross(w, V, alpha)
-        add_cross(w, V + 3, a)
+        V = calc_Hv(joint.nv, <const Motion[T]*>(H_N + 6*joint.v_start), v + joint.v_start)
+        V.v = twice(V.v)
+        bias = calc_general_bias(joint, c, q, v)
+        alpha[0] = alpha[0] + bias.w + cross(w, V.w)
+        a[0] = a[0] + bias.v + cross(w, V.v)
 
 
 cdef inline void add_joint_acceleration(
-    const MobodJoint* joint, const T* H_N, const T* vdot, T* alpha, T* a
+    const MobodJoint* joint, const T* H_N, const T* vdot, Vec3[T]* alpha, Vec3[T]* a
 ) noexcept nogil:
     """[alpha; a] += H_N vdot."""
     cdef int k
     if joint.kind == REVOLUTE_Z:
-        alpha[2] = alpha[2] + vdot[joint.v_start]
+        alpha.z = alpha.z + vdot[joint.v_start]
     elif joint.kind == PRISMATIC_Z:
-        a[2] = a[2] + vdot[joint.v_start]
+        a.z = a.z + vdot[joint.v_start]
     else:
         for k in range(joint.v_start, joint.v_start + joint.nv):
-            add_scaled(H_N + 6*k, vdot[k], 3, alpha)
-            add_scaled(H_N + 6*k + 3, vdot[k], 3, a)
+            alpha[0] = alpha[0] + vector_at(H_N + 6*k)*vdot[k]
+            a[0] = a[0] + vector_at(H_N + 6*k + 3)*vdot[k]
 
 
 cdef inline void project_force(
-    const MobodJoint* joint, const T* H_N, const T* t, const T* f, T* tau
+    const MobodJoint* joint, const T* H_N, const Vec3[T]& t, const Vec3[T]& f, T* tau
 ) noexcept nogil:
     """tau = H_N' [t; f], for the dofs of the joint; `tau` is the array of the tree."""
+    cdef Force[T] F
     cdef int k
     if joint.kind == REVOLUTE_Z:
-        tau[joint.v_start] = t[2]
+        tau[joint.v_start] = t.z
     elif joint.kind == PRISMATIC_Z:
-        tau[joint.v_start] = f[2]
+        tau[joint.v_start] = f.z
     else:
+        F.t = t
+        F.f = f
         for k in range(joint.v_start, joint.v_start + joint.nv):
-            tau[k] = (
-                H_N[6*k]*t[0] + H_N[6*k + 1]*t[1] + H_N[6*k + 2]*t[2]
-                + H_N[6*k + 3]*f[0] + H_N[6*k + 4]*f[1] + H_N[6*k + 5]*f[2]
-            )
+            tau[k] = dot(F, motion_at(H_N + 6*k))
 
 
 cdef inline void calc_rigid_momentum(

@@ -71,8 +71,8 @@ cdef inline void calc_velocity_and_bias(
     x.w = R_NP*w_P
     set_zero(numbers(x.bias.w), 3)
     x.bias.v = R_NP*cross(w_P, cross(w_P, x.X_PN.p))
-    add_velocity_bias(joint, c, H_N, q, v, numbers(x.w), numbers(x.bias.w), numbers(x.bias.v))
-    add_joint_angular_velocity(joint, H_N, v, numbers(x.w))
+    add_velocity_bias(joint, c, H_N, q, v, x.w, &x.bias.w, &x.bias.v)
+    add_joint_angular_velocity(joint, H_N, v, &x.w)
 
 
 cdef inline void start_articulation(const Mobod[T]* mobod, Articulated[T]* x) noexcept nogil:

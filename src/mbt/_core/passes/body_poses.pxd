@@ -87,15 +87,14 @@ cdef inline PoseRows calc_node_pose_in_rows(
 ) noexcept nogil:
     """For doubles, X_WN = X_WP X_PN of mobod i. Operations that need not wait for the parent come first."""
     cdef const MobodJoint* joint = &model.joints[i]
-    cdef Pose[T] X_PN
-    cdef T[9] R_FM
+    cdef Pose[T] X_FM, X_PN
     cdef PoseRows X = PoseRows()
     if T is double:
         if joint.kind == REVOLUTE_Z:
             X = turn_rows(load_constant_pose(numbers(mobods[i].X_PF.R)), sin_q[joint.angle], cos_q[joint.angle])
         else:
             if joint.kind == GENERAL:
-                calc_general_X_PN(joint, model.constants[joint.node], &mobods[i].X_PF, q, R_FM, &X_PN)
+                calc_general_X_PN(joint, model.constants[joint.node], &mobods[i].X_PF, q, &X_FM, &X_PN)
             else:
                 calc_X_PN(joint, model.constants[joint.node], &mobods[i].X_PF, q, sin_q, cos_q, &X_PN, <T*>NULL)
             X = make_pose_rows(numbers(X_PN.R), numbers(X_PN.p))
@@ -145,10 +144,9 @@ cdef inline void calc_pose_of_other_node(
     T* X_WC,                       # (4, 4)              [1, m]  that of the joint's mobod
 ) noexcept nogil:
     """X_WN = X_WP X_PN of a mobod whose parent is World, or whose joint is not revolute about z."""
-    cdef Pose[T] X_PN
-    cdef T[9] R_FM
+    cdef Pose[T] X_FM, X_PN
     if joint.kind == GENERAL:
-        calc_general_X_PN(joint, model.constants[joint.node], X_PF, q, R_FM, &X_PN)
+        calc_general_X_PN(joint, model.constants[joint.node], X_PF, q, &X_FM, &X_PN)
     else:
         calc_X_PN(joint, model.constants[joint.node], X_PF, q, sin_q, cos_q, &X_PN, <T*>NULL)
     if joint.parent == 0:

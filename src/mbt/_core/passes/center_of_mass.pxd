@@ -28,10 +28,9 @@ cdef inline void calc_center_of_mass(
 ) noexcept nogil:
     """p_WCcm = sum of m p_WBcm / sum of m, tip to base: moments of mass in mobod frames. No mass: 0 / 0."""
     cdef const MobodJoint* joint
-    cdef Pose[T] X_PN
+    cdef Pose[T] X_FM, X_PN
     cdef const Weight[T]* x
     cdef Weight[T]* parent
-    cdef T[9] R_FM
     cdef int i
 
     sincos_of_angles(q, model.angles, model.num_angles, sin_q, cos_q)
@@ -42,7 +41,7 @@ cdef inline void calc_center_of_mass(
     for i in range(model.num_mobods - 1, 0, -1):
         joint = &model.joints[i]
         if joint.kind == GENERAL:
-            calc_general_X_PN(joint, model.constants[joint.node], &mobods[i].X_PF, q, R_FM, &X_PN)
+            calc_general_X_PN(joint, model.constants[joint.node], &mobods[i].X_PF, q, &X_FM, &X_PN)
         else:
             calc_X_PN(joint, model.constants[joint.node], &mobods[i].X_PF, q, sin_q, cos_q, &X_PN, <T*>NULL)
 

@@ -42,7 +42,7 @@ cdef inline void place_mobods(
         x.X_WN = parent.X_WN*X_PN[0]
         x.v = times_transposed(X_PN.R, parent.v + cross(work[joint.parent].w, X_PN.p))
         set_zero(numbers(angular), 3)
-        add_joint_acceleration(joint, H_N, v, numbers(angular), numbers(x.v))
+        add_joint_acceleration(joint, H_N, v, &angular, &x.v)
 
 
 cdef inline Pose[T] pose_in_mobod(const Model* model, int frame, const Parameters[T]* p) noexcept nogil:

@@ -13,10 +13,11 @@ In NumPy: tests/support/textbook.py, body_coriolis_matrices, coriolis_matrix.
 """
 
 from mbt._core.algebra.records cimport CoriolisComposite
-from mbt._core.algebra.spatial cimport multiply_poses4, set_zero
+from mbt._core.algebra.spatial cimport set_zero
 from mbt._core.algebra.vectors cimport (
-    Force, Mat3, Motion, RigidInertia, Vec3, add_shifted, cross, dot, full, half, inertia_of_body, less, motion_at,
-    numbers, plus_identity, pose_at, position_at, rotated, skew, times_transposed, transpose, vector_at,
+    Force, JointAxes, Mat3, Motion, RigidInertia, Vec3, add_shifted, cross, dot, full, half, inertia_of_body, less,
+    matrix_at, motion_at, numbers, plus_identity, pose_at, position_at, rotated, skew, times_transposed, transpose,
+    vector_at,
 )
 from mbt._core.joints.mobilizers cimport calc_across_Hdot
 from mbt._core.model.structs cimport Model
@@ -102,8 +103,7 @@ cdef inline void calc_axes_at_point(
     Motion[T]* hdot,       # (nv,)               [1/s, m/s]  the rows of body b
 ) noexcept nogil:
     """h = [e; u - e × p_OMo], hdot its derivative in World, for the dofs of body b."""
-    cdef T[16] X_WF
-    cdef T[36] Hdot
+    cdef JointAxes[T] Hdot
     cdef Vec3[T] p_MoBo, p, v_Mo
     cdef Vec3[T] w_WP = vector_at(V_WB + 6*model.parent[b])
     cdef Mat3[T] R_WF
@@ -111,18 +111,17 @@ cdef inline void calc_axes_at_point(
     cdef int k
     if model.v_start[b + 1] == model.v_start[b]:
         return
-    multiply_poses4(X_WB + 16*model.parent[b], X_BF + 16*model.inboard_frame[b], X_WF)
-    R_WF = pose_at(&X_WF[0]).R
+    R_WF = matrix_at(X_WB + 16*model.parent[b], 4)*matrix_at(X_BF + 16*model.inboard_frame[b], 4)
     calc_p_MoBo_W(X_WB + 16*b, X_BF + 16*model.outboard_frame[b], numbers(p_MoBo))
     p = position_at(X_WB + 16*b) - position_at(X_WO) - p_MoBo
     v_Mo = vector_at(V_WB + 6*b + 3) - cross(vector_at(V_WB + 6*b), p_MoBo)
     calc_across_Hdot(
-        model.type[b], model.reversed[b], model.constants[b], q + model.q_start[b], v + model.v_start[b], Hdot
+        model.type[b], model.reversed[b], model.constants[b], q + model.q_start[b], v + model.v_start[b], Hdot.dof
     )
     for k in range(model.v_start[b], model.v_start[b + 1]):
         # In World about Mo: e and u turn with F, and change in it by Hdot.
         H_W = R_WF*motion_at(H_FM + 6*k)
-        rate = R_WF*motion_at(&Hdot[6*(k - model.v_start[b])])
+        rate = R_WF*Hdot.dof[k - model.v_start[b]]
         h[k].w = H_W.w
         hdot[k].w = rate.w + cross(w_WP, H_W.w)
         # At O.

@@ -17,9 +17,11 @@ from mbt._core.algebra.derivative_columns cimport DerivativeColumns, P_of, Q_of,
 from mbt._core.algebra.records cimport Mobod, Moving, Pose
 from mbt._core.algebra.spatial cimport set_zero
 from mbt._core.algebra.vectors cimport (
-    Force, Motion, Vec3, cross, dot, motion_at, numbers, shifted, times_transposed, z_axis,
+    Force, JointAxes, Motion, Vec3, cross, dot, motion_at, numbers, shifted, times_transposed, z_axis,
 )
-from mbt._core.joints.mobilizers cimport REVOLUTE_Z, add_second_rate_FM, calc_H_FM, calc_Hdot_FM, has_constant_H_FM
+from mbt._core.joints.mobilizers cimport (
+    REVOLUTE_Z, add_second_rate_FM, calc_H_FM, calc_Hdot_FM, calc_Hv, has_constant_H_FM,
+)
 from mbt._core.joints.mobod_joints cimport moves_freely
 from mbt._core.model.structs cimport MobodJoint
 from mbt._core.passes.free_joint_derivatives cimport add_free_joint_terms, calc_free_motion, calc_free_rates
@@ -77,11 +79,11 @@ cdef inline void calc_general_motion(
         Sv = Sv + S*v[first + k]
         Sa = Sa + S*vdot[first + k]
     x.V = parent.V + Sv
-    x.A = parent.A + Sa + cross(parent.V, Sv) + calc_D(joint, c, &X_OM, q, v + first, &Sv, v + first, &Sv)
+    x.A = parent.A + Sa + cross(parent.V, Sv) + calc_D(joint, c, &X_OM, q, v + first, Sv, v + first, Sv)
     for k in range(joint.nv):
         S = column_at(S_of(columns, first + k))
         set_unit(k, unit)
-        P = calc_D(joint, c, &X_OM, q, unit, &S, v + first, &Sv) + cross(x.V, S)
+        P = calc_D(joint, c, &X_OM, q, unit, S, v + first, Sv) + cross(x.V, S)
         put_column(numbers(P), 6, P_of(columns, first + k))
 
 
@@ -121,17 +123,17 @@ cdef inline Motion[T] calc_D(
     const Pose[T]* X_OM,           # F, and the origin of M
     const T* q,                    # (nq,)             [rad, m]
     const T* r,                    # (joint.nv,)       [rad, m]
-    const Motion[T]* S_r,
+    const Motion[T]& S_r,
     const T* x,                    # (joint.nv,)       [1]
-    const Motion[T]* S_x,
+    const Motion[T]& S_x,
 ) noexcept nogil:
     """D(r, x); `S_r` and `S_x`: sums of S_j r_j and S_k x_k."""
     cdef Motion[T] D
     set_zero(numbers(D.w), 3)
-    D.v = cross(shifted(S_r[0], X_OM.p).v, S_x.w)
+    D.v = cross(shifted(S_r, X_OM.p).v, S_x.w)
     if not has_constant_H_FM(joint.type):
         D = D + in_O(X_OM, calc_change_in_F(joint, c, q, r, x))
-    return cross(S_r[0], S_x[0]) - D if joint.reversed else D
+    return cross(S_r, S_x) - D if joint.reversed else D
 
 
 cdef inline Motion[T] in_O(const Pose[T]* X_OM, const Motion[T]& x) noexcept nogil:
@@ -150,18 +152,9 @@ cdef inline Motion[T] calc_change_in_F(
     const T* x,                    # (joint.nv,)       [1]
 ) noexcept nogil:
     """The change of H_FM x at the rate r of q."""
-    cdef T[36] dH
-    calc_Hdot_FM(joint.type, c, q + joint.q_start, r, dH)
-    return total(joint.nv, dH, x)
-
-
-cdef inline Motion[T] total(int n, const T* axes, const T* x) noexcept nogil:
-    """Sum of axes times x."""
-    cdef int k
-    cdef Motion[T] y = motion_at(axes)*x[0]
-    for k in range(1, n):
-        y = y + motion_at(axes + 6*k)*x[k]
-    return y
+    cdef JointAxes[T] dH
+    calc_Hdot_FM(joint.type, c, q + joint.q_start, r, dH.dof)
+    return calc_Hv(joint.nv, dH.dof, x)
 
 
 cdef inline void calc_general_rates(
@@ -202,10 +195,10 @@ cdef inline void calc_general_rates(
     for j in range(joint.nv):
         S = column_at(S_of(columns, first + j))
         set_unit(j, unit)
-        D_v = calc_D(joint, c, &X_OM, q, unit, &S, v + first, &Sv)
+        D_v = calc_D(joint, c, &X_OM, q, unit, S, v + first, Sv)
         P = column_at(P_of(columns, first + j))
-        W = P + calc_D(joint, c, &X_OM, q, v + first, &Sv, unit, &S)
-        Q = cross(x.A, S) + cross(x.V, P) + calc_D(joint, c, &X_OM, q, unit, &S, vdot + first, &Sa)
+        W = P + calc_D(joint, c, &X_OM, q, v + first, Sv, unit, S)
+        Q = cross(x.A, S) + cross(x.V, P) + calc_D(joint, c, &X_OM, q, unit, S, vdot + first, Sa)
         if joint.parent != 0:
             W = W + cross(parent.V, S)
             Q = Q + cross(parent.V, D_v)
@@ -213,7 +206,7 @@ cdef inline void calc_general_rates(
             E = in_O(&X_OM, calc_bias_change_in_F(joint, c, q, v + first, j))
             Q = Q - E if joint.reversed else Q + E
         if joint.reversed:
-            Q = Q + cross(S, calc_D(joint, c, &X_OM, q, v + first, &Sv, v + first, &Sv))
+            Q = Q + cross(S, calc_D(joint, c, &X_OM, q, v + first, Sv, v + first, Sv))
         put_column(numbers(W), 6, W_of(columns, first + j))
         put_column(numbers(Q), 6, Q_of(columns, first + j))
 
@@ -234,18 +227,17 @@ cdef inline Motion[T] calc_bias_change_in_F(
         [dde; ddu - de_v × u_j - d_j e_v × u_v - e_v × d_j u_v]
     with e_v = sum of e_k v_k, de_v = sum of d_l e_k v_l v_k.
     """
-    cdef T[36] H
-    cdef T[6] unit, second
+    cdef JointAxes[T] H
+    cdef T[6] unit
     cdef Motion[T] Hv, Hdot_v, dH_v, y
     set_unit(j, unit)
-    calc_H_FM(joint.type, c, q + joint.q_start, H)
-    Hv = total(joint.nv, H, v)
+    calc_H_FM(joint.type, c, q + joint.q_start, H.dof)
+    Hv = calc_Hv(joint.nv, H.dof, v)
     Hdot_v = calc_change_in_F(joint, c, q, v, v)
     dH_v = calc_change_in_F(joint, c, q, unit, v)
-    set_zero(second, 6)
-    add_second_rate_FM(joint.type, c, q + joint.q_start, v, j, second)
-    y = motion_at(&second[0])
-    y.v = y.v + cross(motion_at(&H[6*j]).v, Hdot_v.w) + cross(Hv.v, dH_v.w) + cross(dH_v.v, Hv.w)
+    set_zero(numbers(y), 6)
+    add_second_rate_FM(joint.type, c, q + joint.q_start, v, j, &y)
+    y.v = y.v + cross(H.dof[j].v, Hdot_v.w) + cross(Hv.v, dH_v.w) + cross(dH_v.v, Hv.w)
     return y
 
 
@@ -269,7 +261,7 @@ cdef inline void add_same_joint_terms(
     """dtau_k/dq_j += D_jk' F, and (u_j × e_k)' f = e_k' (f × u_j)."""
     cdef Pose[T] X_OM
     cdef Force[T] F_F
-    cdef T[36] dH
+    cdef JointAxes[T] dH
     cdef T[6] unit
     cdef Motion[T] S_j, S_k
     cdef Vec3[T] turned
@@ -289,12 +281,12 @@ cdef inline void add_same_joint_terms(
         turned = cross(F.f, shifted(S_j, X_OM.p).v)
         if not is_constant:
             set_unit(j, unit)
-            calc_Hdot_FM(joint.type, c, q + joint.q_start, unit, dH)
+            calc_Hdot_FM(joint.type, c, q + joint.q_start, unit, dH.dof)
         for k in range(joint.nv):
             S_k = column_at(S_of(columns, joint.v_start + k))
             work = dot(turned, S_k.w)
             if not is_constant:
-                work = work + dot(F_F, motion_at(&dH[6*k]))
+                work = work + dot(F_F, dH.dof[k])
             if joint.reversed:
                 work = dot(F, cross(S_j, S_k)) - work
             y = dtau_dq + stride*(joint.v_start + k) + joint.v_start + j

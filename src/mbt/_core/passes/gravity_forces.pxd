@@ -6,7 +6,7 @@ In NumPy: tests/support/textbook.py, gravity_forces.
 """
 
 from mbt._core.algebra.records cimport Mobod, Weight
-from mbt._core.algebra.vectors cimport Vec3, cross, numbers, transpose, vector_at
+from mbt._core.algebra.vectors cimport Vec3, cross, transpose, vector_at
 from mbt._core.joints.mobod_joints cimport calc_X_PN, project_force
 from mbt._core.model.structs cimport MobodJoint, Model
 from mbt._core.scalars cimport T, sincos_of_angles
@@ -77,7 +77,7 @@ cdef inline void sum_weights(const Model* model, const T* H_N, Weight[T]* work, 
         x = &work[i]
         t = cross(x.h, x.g)
         f = x.g*x.mass
-        project_force(joint, H_N, numbers(t), numbers(f), tau_g)
+        project_force(joint, H_N, t, f, tau_g)
         if joint.parent != 0:
             parent = &work[joint.parent]
             parent.h = parent.h + x.X_PN.R*x.h + x.X_PN.p*x.mass

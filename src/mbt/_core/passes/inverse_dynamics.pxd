@@ -60,7 +60,7 @@ cdef inline void calc_inverse_dynamics(
     # Tip to base.
     for i in range(model.num_mobods - 1, 0, -1):
         joint = &model.joints[i]
-        project_force(joint, H_N, numbers(work[i].t), numbers(work[i].f), tau)
+        project_force(joint, H_N, work[i].t, work[i].f, tau)
         if joint.parent != 0:
             add_force_to_parent(&work[i], &work[joint.parent])
 
@@ -136,9 +136,9 @@ cdef inline void calc_motion(
     x.a = R_NP*(parent.a + parent.B*x.X_PN.p)
     x.alpha = R_NP*parent.alpha
     x.w = R_NP*parent.w
-    add_velocity_bias(joint, c, H_N, q, v, numbers(x.w), numbers(x.alpha), numbers(x.a))
-    add_joint_acceleration(joint, H_N, vdot, numbers(x.alpha), numbers(x.a))
-    add_joint_angular_velocity(joint, H_N, v, numbers(x.w))
+    add_velocity_bias(joint, c, H_N, q, v, x.w, &x.alpha, &x.a)
+    add_joint_acceleration(joint, H_N, vdot, &x.alpha, &x.a)
+    add_joint_angular_velocity(joint, H_N, v, &x.w)
     set_acceleration_of_points(x.alpha, x.w, &x.B)
 
 

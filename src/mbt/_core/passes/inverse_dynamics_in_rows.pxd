@@ -12,6 +12,7 @@ from mbt._core.algebra.records cimport (
     set_no_force,
 )
 from mbt._core.algebra.spatial cimport set_zero
+from mbt._core.algebra.vectors cimport Vec3, numbers, vector_at
 from mbt._core.joints.mobilizers cimport REVOLUTE_Z
 from mbt._core.joints.mobod_joints cimport (
     add_joint_acceleration, add_joint_angular_velocity, add_velocity_bias, calc_general_X_PN, calc_X_PN,
@@ -71,7 +72,7 @@ cdef inline void calc_inverse_dynamics_in_rows(
         for i in range(model.num_mobods - 1, 0, -1):
             joint = &model.joints[i]
             add_body_force(&mobods[i], &work[i], &force)
-            project_force(joint, H_N, work[i].t, work[i].f, tau)
+            project_force(joint, H_N, vector_at(<const T*>work[i].t), vector_at(<const T*>work[i].f), tau)
             carry_force_rows(&work[i], &force)
             if joint.parent != i - 1:
                 if joint.parent != 0:
@@ -101,20 +102,20 @@ cdef inline void calc_motion(
     MotionRows* motion,      # of the parent, then of this one
 ) noexcept nogil:
     cdef Pose[T] X_PN
-    cdef T[9] R_FM
+    cdef Pose[T] X_FM
     if T is double:  # as above
         if joint.kind == REVOLUTE_Z:
             carry_motion_through_revolute(
                 mobod, sin_q[joint.angle], cos_q[joint.angle], v + joint.v_start, vdot + joint.v_start, x, motion
             )
         elif moves_freely(joint):
-            calc_general_X_PN(joint, c, &mobod.X_PF, q, R_FM, &X_PN)
-            set_free_axes(R_FM, joint.nv, H_N + 6*joint.v_start)
-            carry_motion_freely(&X_PN, R_FM, joint.nv, v + joint.v_start, vdot + joint.v_start, x, motion)
+            calc_general_X_PN(joint, c, &mobod.X_PF, q, &X_FM, &X_PN)
+            set_free_axes(X_FM.R, joint.nv, H_N + 6*joint.v_start)
+            carry_motion_freely(&X_PN, numbers(X_FM.R), joint.nv, v + joint.v_start, vdot + joint.v_start, x, motion)
         else:
             calc_X_PN(joint, c, &mobod.X_PF, q, sin_q, cos_q, &X_PN, H_N)
             carry_motion_to_memory(&X_PN, x, motion[0])
-            add_velocity_bias(joint, c, H_N, q, v, x.w, x.alpha, x.a)
-            add_joint_acceleration(joint, H_N, vdot, x.alpha, x.a)
-            add_joint_angular_velocity(joint, H_N, v, x.w)
+            add_velocity_bias(joint, c, H_N, q, v, vector_at(<const T*>x.w), <Vec3[T]*>x.alpha, <Vec3[T]*>x.a)
+            add_joint_acceleration(joint, H_N, vdot, <Vec3[T]*>x.alpha, <Vec3[T]*>x.a)
+            add_joint_angular_velocity(joint, H_N, v, <Vec3[T]*>x.w)
             set_motion_from_memory(x, motion)

@@ -8,8 +8,8 @@ In NumPy: tests/support/textbook.py, jacobian.
 from mbt._core.algebra.records cimport Mobod, Pose
 from mbt._core.algebra.spatial cimport rotate, rotate4, set_zero
 from mbt._core.algebra.vectors cimport (
-    Mat3, Motion, Vec3, add_column, column_of, cross, matrix_at, motion_at, numbers, position_at, put_column,
-    shifted, times_transposed, vector_at,
+    JointAxes, Mat3, Motion, Vec3, add_column, column_of, cross, matrix_at, motion_at, numbers, position_at,
+    put_column, shifted, times_transposed, vector_at,
 )
 from mbt._core.joints.mobilizers cimport PRISMATIC_Z, REVOLUTE_Z, calc_across_H, calc_v
 from mbt._core.model.structs cimport MobodJoint, Model
@@ -110,7 +110,7 @@ cdef inline void set_other_columns(
     cdef Py_ssize_t nv = model.num_velocities
     cdef Motion[T] V
     cdef Vec3[T] p
-    cdef T[36] H
+    cdef JointAxes[T] H
     cdef int k
     if joint.kind == PRISMATIC_Z:
         set_zero(numbers(V.w), 3)
@@ -118,10 +118,10 @@ cdef inline void set_other_columns(
         put_column(V, J + joint.v_start, nv)
     else:
         p = vector_at(p_WoFo) - position_at(X)
-        calc_across_H(joint.type, joint.reversed, model.constants[joint.node], q + joint.q_start, H)
+        calc_across_H(joint.type, joint.reversed, model.constants[joint.node], q + joint.q_start, H.dof)
         for k in range(joint.nv):
-            turn_to_world(X_WP, numbers(mobods[i].X_PF.R), H + 6*k, numbers(V.w))
-            turn_to_world(X_WP, numbers(mobods[i].X_PF.R), H + 6*k + 3, numbers(V.v))
+            turn_to_world(X_WP, numbers(mobods[i].X_PF.R), numbers(H.dof[k].w), numbers(V.w))
+            turn_to_world(X_WP, numbers(mobods[i].X_PF.R), numbers(H.dof[k].v), numbers(V.v))
             put_column(shifted(V, p), J + joint.v_start + k, nv)
 
 

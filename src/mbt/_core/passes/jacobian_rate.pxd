@@ -4,7 +4,7 @@ In NumPy: tests/support/textbook.py, jacobian_rate.
 """
 
 from mbt._core.algebra.vectors cimport (
-    Mat3, Motion, Vec3, add_column, cross, matrix_at, motion_at, numbers, position_at, put, vector_at,
+    JointAxes, Mat3, Motion, Vec3, add_column, cross, matrix_at, motion_at, numbers, position_at, put, vector_at,
 )
 from mbt._core.joints.mobilizers cimport calc_across_H, calc_across_Hdot, has_constant_H_FM
 from mbt._core.model.structs cimport Model
@@ -73,7 +73,7 @@ cdef inline void calc_rates_of_axes(
     """
     cdef int num_v = model.v_start[b + 1] - model.v_start[b]
     cdef Vec3[T] w_WP = vector_at(V_WB + 6*model.parent[b])
-    cdef T[36] H, Hdot
+    cdef JointAxes[T] H, Hdot
     cdef Vec3[T] p, v_MoBo, z, u
     cdef Mat3[T] R_WF
     cdef Motion[T] rate
@@ -81,17 +81,17 @@ cdef inline void calc_rates_of_axes(
     calc_p_MoBo_W(X_WB + 16*b, X_BF + 16*model.outboard_frame[b], numbers(p))
     v_MoBo = cross(vector_at(V_WB + 6*b), p)
     R_WF = matrix_at(X_WB + 16*model.parent[b], 4)*matrix_at(X_BF + 16*model.inboard_frame[b], 4)
-    calc_across_H(model.type[b], model.reversed[b], model.constants[b], q + model.q_start[b], H)
+    calc_across_H(model.type[b], model.reversed[b], model.constants[b], q + model.q_start[b], H.dof)
     if not has_constant_H_FM(model.type[b]) or model.reversed[b]:
         calc_across_Hdot(
-            model.type[b], model.reversed[b], model.constants[b], q + model.q_start[b], v + model.v_start[b], Hdot
+            model.type[b], model.reversed[b], model.constants[b], q + model.q_start[b], v + model.v_start[b], Hdot.dof
         )
     for k in range(num_v):
         z = vector_at(H_PB_W + 6*(model.v_start[b] + k))
-        u = R_WF*vector_at(&H[6*k + 3])
+        u = R_WF*H.dof[k].v
         rate.w = cross(w_WP, z)
         rate.v = cross(w_WP, u)
         if not has_constant_H_FM(model.type[b]) or model.reversed[b]:
-            rate = rate + R_WF*motion_at(&Hdot[6*k])
+            rate = rate + R_WF*Hdot.dof[k]
         rate.v = rate.v + cross(rate.w, p) + cross(z, v_MoBo)
         put(rate, rates + 6*k)

@@ -13,7 +13,7 @@ from mbt._core.algebra.records cimport (
     InertiaRows, Mobod, get_h, get_mass, inertia_in_world, load_inertia, multiply_inertia, store_inertia, sum_shifted,
 )
 from mbt._core.algebra.spatial cimport add_cross, cross, get_position4, set_zero
-from mbt._core.algebra.vectors cimport numbers
+from mbt._core.algebra.vectors cimport JointAxes, numbers
 from mbt._core.joints.mobilizers cimport PRISMATIC_Z, REVOLUTE_Z, calc_across_H
 from mbt._core.model.structs cimport MobodJoint, Model
 from mbt._core.passes.body_poses cimport calc_node_pose_in_rows
@@ -108,7 +108,7 @@ cdef inline void set_motion_axes(
     cdef const double* X = X_ON + 16*i
     cdef const double* X_OP = X_ON + 16*joint.parent if joint.parent != 0 else <const double*>NULL
     cdef double[3] p, w, v
-    cdef double[36] H_FM
+    cdef JointAxes[double] H_FM
     cdef int j, k
     get_position4(X, p)
     if joint.kind == REVOLUTE_Z or joint.kind == PRISMATIC_Z:
@@ -120,10 +120,10 @@ cdef inline void set_motion_axes(
             H[stride*j + joint.v_start] = w[j] if joint.kind == REVOLUTE_Z else 0.0
             H[stride*(3 + j) + joint.v_start] = v[j] if joint.kind == REVOLUTE_Z else w[j]
     else:
-        calc_across_H(joint.type, joint.reversed, model.constants[joint.node], q + joint.q_start, H_FM)
+        calc_across_H(joint.type, joint.reversed, model.constants[joint.node], q + joint.q_start, H_FM.dof)
         for k in range(joint.nv):
-            turn_to_world(X_OP, numbers(mobods[i].X_PF.R), H_FM + 6*k, w)
-            turn_to_world(X_OP, numbers(mobods[i].X_PF.R), H_FM + 6*k + 3, v)
+            turn_to_world(X_OP, numbers(mobods[i].X_PF.R), numbers(H_FM.dof[k].w), w)
+            turn_to_world(X_OP, numbers(mobods[i].X_PF.R), numbers(H_FM.dof[k].v), v)
             add_cross(p, w, v)
             for j in range(3):
                 H[stride*j + joint.v_start + k] = w[j]

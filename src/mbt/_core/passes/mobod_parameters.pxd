@@ -1,11 +1,11 @@
 """Parameters that kernels read, from those of a Context: frame poses, and mobod frames with their inertia."""
 
 from mbt._core.algebra.records cimport Mobod, Pose
-from mbt._core.algebra.spatial cimport (
-    add_shifted_inertia, copy, get_pose4, invert_pose4, multiply_poses4, multiply_rotations, rotate, rotate_symmetric,
-    set_pose4, set_zero,
+from mbt._core.algebra.rotations cimport set_identity
+from mbt._core.algebra.spatial cimport copy, multiply_poses4, set_zero
+from mbt._core.algebra.vectors cimport (
+    Mat3, add_shifted, inertia_of_body, inverse, numbers, pose_at, rotated, set_constant, transpose,
 )
-from mbt._core.algebra.vectors cimport numbers
 from mbt._core.joints.mobilizers cimport WELD, calc_X_FM
 from mbt._core.model.structs cimport Model
 from mbt._core.scalars cimport T
@@ -52,41 +52,30 @@ cdef inline void calc_mobod_frames(
     Pose[T]* X_NB,           # (num_bodies,)
 ) noexcept nogil:
     """Fix welded bodies to their mobod, and turn every one-dof axis into z."""
-    cdef int b, i, j
-    cdef T[16] X_MB, X_NP, X_NF, X_FM, X_NM, X
-    cdef T[9] R
-    cdef T[3] p
-    cdef const double* C
+    cdef int b, j
+    cdef Pose[T] X_MB, X_NF, X_FM
+    cdef Mat3[T] R_MN
+    cdef const Mat3[double]* constants = <const Mat3[double]*>model.R_MN
 
-    set_identity_pose(&mobods[0].X_PF)
-    set_identity_pose(&X_NB[0])
+    set_identity_pose(&mobods.X_PF)
+    set_identity_pose(X_NB)
 
     for b in range(1, model.num_bodies):
-        j = model.mobod[b]
-        invert_pose4(X_BF + 16*model.outboard_frame[b], X_MB)
+        X_MB = inverse(pose_at(X_BF + 16*model.outboard_frame[b]))
 
         # X_NF = X_NP X_PF: the inboard frame, in the mobod frame of the mobod that carries it.
-        set_pose4(numbers(X_NB[model.parent[b]].R), numbers(X_NB[model.parent[b]].p), X_NP)
-        multiply_poses4(X_NP, X_BF + 16*model.inboard_frame[b], X_NF)
+        X_NF = X_NB[model.parent[b]]*pose_at(X_BF + 16*model.inboard_frame[b])
 
         if model.type[b] == WELD:
-            calc_X_FM(WELD, model.constants[b], X_BF, R, p)
-            set_pose4(R, p, X_FM)
-            multiply_poses4(X_NF, X_FM, X_NM)
-            multiply_poses4(X_NM, X_MB, X)
-            get_pose4(X, numbers(X_NB[b].R), numbers(X_NB[b].p))
+            calc_X_FM(WELD, model.constants[b], X_BF, &X_FM)
+            X_NB[b] = X_NF*X_FM*X_MB
         else:
-            C = model.R_MN + 9*j
-            get_pose4(X_NF, R, numbers(mobods[j].X_PF.p))
-            for i in range(9):
-                X[i] = <T>C[i]
-            multiply_rotations(R, X, numbers(mobods[j].X_PF.R))
-            # X_NB = (R_MN)^-1 X_MB
-            for i in range(3):
-                numbers(X_NB[b].p)[i] = X_MB[3]*C[i] + X_MB[7]*C[3 + i] + X_MB[11]*C[6 + i]
-                numbers(X_NB[b].R)[3*i] = X_MB[0]*C[i] + X_MB[4]*C[3 + i] + X_MB[8]*C[6 + i]
-                numbers(X_NB[b].R)[3*i + 1] = X_MB[1]*C[i] + X_MB[5]*C[3 + i] + X_MB[9]*C[6 + i]
-                numbers(X_NB[b].R)[3*i + 2] = X_MB[2]*C[i] + X_MB[6]*C[3 + i] + X_MB[10]*C[6 + i]
+            j = model.mobod[b]
+            set_constant(constants[j], &R_MN)
+            mobods[j].X_PF.R = X_NF.R*R_MN
+            mobods[j].X_PF.p = X_NF.p
+            X_NB[b].R = transpose(R_MN)*X_MB.R
+            X_NB[b].p = transpose(R_MN)*X_MB.p
 
 
 cdef inline void calc_rotational_inertias(
@@ -120,37 +109,14 @@ cdef inline void calc_mobod_inertias(
     """Add the inertia of welded bodies to that of their mobod."""
     cdef int b, j
     for j in range(model.num_mobods):
-        mobods[j].I.mass = <T>0.0
-        set_zero(numbers(mobods[j].I.h), 3)
-        set_zero(numbers(mobods[j].I.J), 6)
+        set_zero(numbers(mobods[j].I), 10)
     for b in range(1, model.num_bodies):
-        add_body_inertia(mass[b], p_BoBcm_B + 3*b, I_BBo_B + 6*b, &X_NB[b], &mobods[model.mobod[b]])
+        add_shifted(
+            rotated(X_NB[b].R, inertia_of_body(mass[b], p_BoBcm_B + 3*b, I_BBo_B + 6*b)), X_NB[b].p,
+            &mobods[model.mobod[b]].I
+        )
 
 
 cdef inline void set_identity_pose(Pose[T]* X) noexcept nogil:
-    set_zero(numbers(X.R), 9)
+    set_identity(numbers(X.R))
     set_zero(numbers(X.p), 3)
-    X.R.x.x = <T>1.0
-    X.R.y.y = <T>1.0
-    X.R.z.z = <T>1.0
-
-
-cdef inline void add_body_inertia(
-    T mass, const T* p_BoBcm_B, const T* I_BBo_B, const Pose[T]* X_NB, Mobod[T]* mobod
-) noexcept nogil:
-    cdef T[3] h_B, h
-    cdef T[6] I_B, inertia
-    cdef int i
-    for i in range(3):
-        h_B[i] = mass*p_BoBcm_B[i]
-    I_B[0] = I_BBo_B[0]
-    I_B[1] = I_BBo_B[3]
-    I_B[2] = I_BBo_B[4]
-    I_B[3] = I_BBo_B[1]
-    I_B[4] = I_BBo_B[5]
-    I_B[5] = I_BBo_B[2]
-    rotate(numbers(X_NB.R), h_B, h)
-    rotate_symmetric(numbers(X_NB.R), I_B, inertia)
-    add_shifted_inertia(
-        mass, h, inertia, numbers(X_NB.p), &mobod.I.mass, numbers(mobod.I.h), numbers(mobod.I.J)
-    )

@@ -6,10 +6,11 @@ In NumPy: tests/support/textbook.py, body_poses, motion_axes.
 
 from mbt._core.algebra.rotations cimport set_rotation_about_axis
 from mbt._core.algebra.spatial cimport (
-    add_cross, compose_pose4, invert_pose4, multiply_poses4, rotate4, set_identity4, set_pose4, set_zero,
+    compose_pose4, invert_pose4, multiply_poses4, rotate4, set_identity4, set_pose4, set_zero,
 )
 from mbt._core.algebra.vectors cimport (
-    Mat3, RigidInertia, Vec3, full, inertia_of_body, numbers, pose_at, position_at, put, rotated, skew, transpose,
+    Mat3, Motion, Pose, RigidInertia, Vec3, full, inertia_of_body, matrix_at, motion_at, numbers, pose_at, position_at,
+    put, rotated, shifted, skew, transpose,
 )
 from mbt._core.joints.mobilizers cimport REVOLUTE, calc_across_H, calc_across_pose, is_of_one_axis
 from mbt._core.model.structs cimport Model
@@ -122,18 +123,17 @@ cdef inline void calc_pose_in_parent(
     T* X_FM,               # (4, 4)              [1, m]  or NULL
     T* X_PB,               # (4, 4)              [1, m]
 ) noexcept nogil:
-    cdef T[9] R
-    cdef T[3] p
-    cdef int i
+    cdef Pose[T] X
+    cdef int angle
     if model.type[b] == REVOLUTE:
-        i = model.joints[model.mobod[b]].angle
-        set_rotation_about_axis(model.constants[b], sin_q[i], cos_q[i], R)
-        set_zero(p, 3)
+        angle = model.joints[model.mobod[b]].angle
+        set_rotation_about_axis(model.constants[b], sin_q[angle], cos_q[angle], numbers(X.R))
+        set_zero(numbers(X.p), 3)
     else:
-        calc_across_pose(model.type[b], model.reversed[b], model.constants[b], q + model.q_start[b], R, p)
+        calc_across_pose(model.type[b], model.reversed[b], model.constants[b], q + model.q_start[b], &X)
     if X_FM != NULL:
-        set_pose4(R, p, X_FM)
-    calc_X_PB(model, b, X_BF, R, p, X_PB)
+        set_pose4(numbers(X.R), numbers(X.p), X_FM)
+    calc_X_PB(model, b, X_BF, numbers(X.R), numbers(X.p), X_PB)
 
 
 cdef inline void calc_motion_axes(
@@ -149,13 +149,12 @@ cdef inline void calc_motion_axes(
     T* H_FM,               # (nv, 6)             [1, m]  those of body b
     T* H_PB_W,             # (nv, 6)             [1, m]  those of body b
 ) noexcept nogil:
-    cdef T* h
+    cdef Motion[T]* h
     if model.v_start[b + 1] > model.v_start[b]:
-        h = H_FM + 6*model.v_start[b]
+        h = <Motion[T]*>(H_FM + 6*model.v_start[b])
         calc_across_H(model.type[b], model.reversed[b], model.constants[b], q + model.q_start[b], h)
         if is_of_one_axis(model.type[b]) and is_body_frame(model, model.outboard_frame[b]):
-            rotate4(X_WB + 16*b, h, H_PB_W + 6*model.v_start[b])
-            rotate4(X_WB + 16*b, h + 3, H_PB_W + 6*model.v_start[b] + 3)
+            put(matrix_at(X_WB + 16*b, 4)*h[0], H_PB_W + 6*model.v_start[b])
         else:
             calc_H_PB_W(model, b, X_BF, X_WB, H_FM, H_PB_W)
 
@@ -182,15 +181,13 @@ cdef inline void calc_H_PB_W(
     const Model* model, int b, const T* X_BF, const T* X_WB, const T* H_FM, T* H_PB_W
 ) noexcept nogil:
     """H_PB_W = shift(R_WF H_FM, p_MoBo_W)."""
-    cdef T[16] X_WF
-    cdef T[3] p_MoBo_W
+    cdef Vec3[T] p_MoBo_W
+    cdef Mat3[T] R_WF
     cdef int k
-    multiply_poses4(X_WB + 16*model.parent[b], X_BF + 16*model.inboard_frame[b], X_WF)
-    calc_p_MoBo_W(X_WB + 16*b, X_BF + 16*model.outboard_frame[b], p_MoBo_W)
+    calc_p_MoBo_W(X_WB + 16*b, X_BF + 16*model.outboard_frame[b], numbers(p_MoBo_W))
+    R_WF = matrix_at(X_WB + 16*model.parent[b], 4)*matrix_at(X_BF + 16*model.inboard_frame[b], 4)
     for k in range(model.v_start[b], model.v_start[b + 1]):
-        rotate4(X_WF, H_FM + 6*k, H_PB_W + 6*k)
-        rotate4(X_WF, H_FM + 6*k + 3, H_PB_W + 6*k + 3)
-        add_cross(H_PB_W + 6*k, p_MoBo_W, H_PB_W + 6*k + 3)
+        put(shifted(R_WF*motion_at(H_FM + 6*k), p_MoBo_W), H_PB_W + 6*k)
 
 
 cdef inline void calc_p_MoBo_W(const T* X_WB, const T* X_BM, T* p_MoBo_W) noexcept nogil:

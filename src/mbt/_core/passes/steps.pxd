@@ -4,7 +4,8 @@ H. Munthe-Kaas, "High order Runge-Kutta methods on manifolds", Applied Numerical
 In NumPy: tests/support/textbook.py, step_of_runge_kutta.
 """
 
-from mbt._core.algebra.spatial cimport copy, cross
+from mbt._core.algebra.spatial cimport copy
+from mbt._core.algebra.vectors cimport Vec3, cross, half, put, vector_at
 from mbt._core.joints.mobilizers cimport PLAIN, orientation_of
 from mbt._core.model.structs cimport Model
 from mbt._core.scalars cimport T
@@ -20,16 +21,17 @@ cdef inline void calc_step_rate(
     T* rate,           # (nv,)  [rad/s, m/s]  of the step
 ) noexcept nogil:
     """Velocities; for rotations w - u x w / 2 + u x (u x w) / 12, the inverse of dexp up to order two."""
-    cdef int b, i, k
-    cdef T[3] uw, uuw
+    cdef int b, k
+    cdef Vec3[T] u, w, uw, uuw
     copy(v, model.num_velocities, rate)
     for b in range(1, model.num_bodies):
         if orientation_of(model.type[b]) != PLAIN:
             k = model.v_start[b]
-            cross(step + k, v + k, uw)
-            cross(step + k, uw, uuw)
-            for i in range(3):
-                rate[k + i] = rate[k + i] - 0.5*uw[i] + (1.0/12.0)*uuw[i]
+            u = vector_at(step + k)
+            w = vector_at(v + k)
+            uw = cross(u, w)
+            uuw = cross(u, uw)
+            put(w - half(uw) + uuw*<T>(1.0/12.0), rate + k)
 
 
 cdef inline void add_multiple(

@@ -3,7 +3,8 @@
 They describe the outboard frame in the inboard frame, expressed in the inboard frame.
 """
 
-from mbt._core.algebra.spatial cimport add_scaled, set_pose4, set_zero
+from mbt._core.algebra.spatial cimport add_scaled, set_zero
+from mbt._core.algebra.vectors cimport JointAxes, Pose, numbers, put
 from mbt._core.joints.mobilizers cimport (
     apply_Ndot, apply_Nplusdot, calc_across_H, calc_across_Hdot, calc_across_pose, calc_qdot, calc_v,
 )
@@ -48,10 +49,9 @@ cdef inline const T* v_of(const Call[T]* c) noexcept nogil:
 cdef inline void calc_transform(Call[T]* c) noexcept nogil:
     """X_FM."""
     cdef int b = body_of(c)
-    cdef T[9] R
-    cdef T[3] p
-    calc_across_pose(c.model.type[b], c.model.reversed[b], c.model.constants[b], q_of(c), R, p)
-    set_pose4(R, p, c.out)
+    cdef Pose[T] X
+    calc_across_pose(c.model.type[b], c.model.reversed[b], c.model.constants[b], q_of(c), &X)
+    put(X, c.out)
 
 
 # Quantities that follow from others are computed from them, so that each function of joints/ is compiled once.
@@ -77,13 +77,11 @@ cdef inline void multiply(int m, int n, const T* A, const T* x, T* y) noexcept n
 cdef inline void calc_H(Call[T]* c) noexcept nogil:
     """(6, nv)."""
     cdef int b = body_of(c)
-    cdef int i, k, nv = num_v(c)
-    cdef T[36] columns
-    set_zero(columns, 36)
-    calc_across_H(c.model.type[b], c.model.reversed[b], c.model.constants[b], q_of(c), columns)
+    cdef int k, nv = num_v(c)
+    cdef JointAxes[T] H
+    calc_across_H(c.model.type[b], c.model.reversed[b], c.model.constants[b], q_of(c), H.dof)
     for k in range(nv):
-        for i in range(6):
-            c.out[nv*i + k] = columns[6*k + i]
+        set_column(6, nv, k, numbers(H.dof[k]), c.out)
 
 
 cdef inline void calc_projection(Call[T]* c) noexcept nogil:
@@ -110,12 +108,11 @@ cdef inline void calc_spatial_acceleration(Call[T]* c) noexcept nogil:
     cdef int b = body_of(c)
     cdef int k
     cdef const T* v = v_of(c)
-    cdef T[36] columns
+    cdef JointAxes[T] Hdot
     run(c, MOBILIZER_SPATIAL_VELOCITY, c.x, c.out)
-    set_zero(columns, 36)
-    calc_across_Hdot(c.model.type[b], c.model.reversed[b], c.model.constants[b], q_of(c), v, columns)
+    calc_across_Hdot(c.model.type[b], c.model.reversed[b], c.model.constants[b], q_of(c), v, Hdot.dof)
     for k in range(num_v(c)):
-        add_scaled(columns + 6*k, v[k], 6, c.out)
+        add_scaled(numbers(Hdot.dof[k]), v[k], 6, c.out)
 
 
 # Between v and qdot -------------------------------------------------------------------------------------------------
