@@ -106,3 +106,7 @@ def test_the_table_of_rooms_says_what_the_code_imports() -> None:
     rows = re.findall(r"^\| `(\w+)(?:/|\.py)` \|[^|]*\| ([^|]*) \|$", page, re.MULTILINE)
     table = {room: set(re.findall(r"\w+", cell)) - {"nothing", "lazily"} for room, cell in rows}
     assert table == _rooms_by_code()
+
+
+def test_the_page_is_read_in_one_sitting() -> None:
+    assert len(PAGE.read_text(encoding="utf-8").splitlines()) <= 150
