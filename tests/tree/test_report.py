@@ -248,7 +248,7 @@ class TestMassless:
         assert branch.cure.startswith("Give body 'bead' an inertia about its centre of mass, weld the joint")
 
     def test_two_joints_about_one_axis(self) -> None:
-        """No diagonal entry of the mass matrix is zero, but together the joints can move no mass."""
+        """No diagonal entry of the mass matrix is zero, but opposite turns of both joints move no mass."""
         tree = MultibodyTree()
         upper, between, lower = (
             tree.add_body(RigidBody(name, inertia))
