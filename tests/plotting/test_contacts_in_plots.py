@@ -53,7 +53,7 @@ def test_lines_are_thick_where_limits_hold_them() -> None:
     figure = motion.plot(Figure())
 
     def held_in(label: str) -> np.ndarray:
-        """Return the samples at which the line of the driven joint is thick; no other is."""
+        """Return the samples at which the line of the driven joint is thick; no other line is."""
         [axes] = [axes for axes in figure.axes if axes.get_ylabel() == label]
         thick = [line for line in axes.lines if line.get_gid() == "held"]
         if not thick:
@@ -72,6 +72,6 @@ def test_lines_are_thick_where_limits_hold_them() -> None:
     np.testing.assert_array_equal(held_in("position [m]"), [False, *pushed])
     np.testing.assert_array_equal(held_in("force [N]"), [*full, full[-1]])
     assert not held_in("velocity [m/s]").any()
-    # Of some of the samples it is not known.
+    # For some of the samples it is unknown.
     figure = motion[::2].plot(Figure())
     assert not held_in("position [m]").any()

@@ -113,7 +113,7 @@ def test_the_mass_matrix_is_white_where_it_is_always_zero(branched):
     context = branched.create_default_context()
     context.q = q
     M = branched.calc_mass_matrix(context)
-    # Of each leg with the other one. Other entries may come out as zero.
+    # Entries that would couple the legs. Others may come out as zero.
     left, right = (
         [branched.get_joint_by_name(f"{side}_{part}_joint").velocity_start for part in ("thigh", "shin")]
         for side in ("left", "right")
@@ -166,7 +166,7 @@ def test_energies_add_up(driven):
     assert list(values) == ["kinetic", "potential", "total", "work", "total - work"]
     np.testing.assert_allclose(values["kinetic"] + values["potential"], values["total"])
     np.testing.assert_allclose(values["total - work"], values["total"][0], atol=1e-5)
-    # Without forces that work there is nothing to take off.
+    # If no force does work, there is nothing to subtract.
     tree = mbt.load_model(robot(*TWO_LINKS))
     lines, _ = panel_of(mbt.simulate(tree, tree.create_default_context(), 0.1).plot(), "energy [J]")
     assert list(lines) == ["kinetic", "potential", "total"]
@@ -184,7 +184,7 @@ def test_limits_that_are_near_are_drawn(driven):
     assert drawn == near
     assert near
     assert "limits" in lines
-    # One that all have is grey, that of one line has its colour.
+    # A limit that all lines share is grey; that of one line has its colour.
     lines, axes = panel_of(figure, "torque [N m]")
     assert set(lines) == {"shoulder_w", "elbow_w"}
     np.testing.assert_array_equal(lines["shoulder_w"].get_ydata(), 30.0)

@@ -1,4 +1,4 @@
-"""``mbt.plot``: what it draws is where kinematics says."""
+"""``mbt.plot``: everything is drawn where kinematics places it."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def cart() -> mbt.MultibodyTree:
 
 
 def lines_of(ax: Any, gid: str) -> list[np.ndarray]:
-    """The lines with this mark, (n, 2, 3), one array for each configuration."""
+    """The lines with this gid, (n, 2, 3), one array for each configuration."""
     drawn = [np.array(line.get_data_3d()).T for line in ax.lines if line.get_gid() == gid]
     return [data.reshape(-1, 3, 3)[:, :2] for data in drawn]
 
@@ -79,7 +79,7 @@ def test_bones_of_a_chain_run_from_joint_to_joint(arm):
     tip = arm.bodies[-2]
     p_WTcm = (tip.eval_pose_in_world(context) @ [*tip.default_com, 1.0])[:3]
     path = [np.zeros(3), *origins[:-1], p_WTcm]
-    # Joints at one place have no bone between them.
+    # Coinciding joints have no bone between them.
     steps = [(a, b) for a, b in pairwise(path) if np.linalg.norm(b - a) > 1e-3]
     np.testing.assert_allclose(bones[np.lexsort(bones[:, 1].T)], sorted_lines(steps), atol=1e-12)
     (dots,) = dots_of(ax, "joints")
@@ -113,7 +113,7 @@ def test_kinds_of_joints(cart):
         dots_of(ax, "prismatic joints"), dots_of(ax, "joints"), lines_of(ax, "slides")
     )  # fmt: skip
     np.testing.assert_allclose(squares, [[0.6, 0, 0]])
-    # Pin and ball; what a joint has travelled is dashed.
+    # Pin and ball; the travel of a joint is dashed.
     np.testing.assert_allclose(sorted(dots.tolist()), [[0, 0, 0], [0.6, 0, 0.2]], atol=1e-12)
     np.testing.assert_allclose(slides, [[[0, 0, 0], [0.6, 0, 0]]])
     # The sensor has neither mass nor a joint, the ball is free: no lines to them.

@@ -153,5 +153,5 @@ def test_a_base_that_is_held_or_freed():
     assert fixed.num_sensors == 2
     assert fixed.get_sensor_by_name("f").joint.child_body.name == "torso"
     free = mbt.load_model(text, base="floating")
-    # What is free transmits no force.
+    # A free joint transmits no force.
     np.testing.assert_allclose(free.create_default_context().sensors, 0.0, atol=1e-12)

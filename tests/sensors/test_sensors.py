@@ -50,7 +50,7 @@ def random_context(tree, batch_shape=(), seed=0):
 
 
 def values_of(context, name, quantity):
-    """Return the values of a quantity of a sensor, found by the names of columns."""
+    """Return the values of a quantity of a sensor, found by column names."""
     names = context.tree.sensor_names
     columns = [i for i, column in enumerate(names) if column.startswith(f"{name}_{quantity}")]
     assert columns
@@ -114,7 +114,7 @@ def test_motion_is_what_differences_say():
     h, vdot = 1e-4, tree.calc_forward_dynamics(context)
 
     def poses(t):
-        """Poses in World and in the upper link at a time, along a motion with this acceleration."""
+        """Poses in World and in the upper link at time t, along a motion with this acceleration."""
         moved = context.clone()
         moved.q = tree.integrate_positions(context.q, context.v + 0.5 * t * vdot, t)
         return tip.calc_pose_in_world(moved), tip.calc_pose(moved, upper)
@@ -150,7 +150,7 @@ def test_motion_is_what_differences_say():
 
 
 def test_forces_are_those_of_newton_and_euler():
-    """What the hinge transmits moves the lower link, against gravity: about the origin of its frame."""
+    """The wrench of the hinge and gravity accelerate the lower link: about the origin of its frame."""
     tree = make_tree()
     context = random_context(tree)
     lower, hinge = tree.get_body_by_name("lower"), tree.get_joint_by_name("hinge")
@@ -194,7 +194,7 @@ def test_further_forces_are_those_of_a_context():
     forces.body_forces[1:] = rng.normal(size=(tree.num_bodies - 1, 6))
     before = context.sensors
     values = tree.calc_sensors(context, tau, forces)
-    np.testing.assert_array_equal(context.sensors, before)  # It stays as it is.
+    np.testing.assert_array_equal(context.sensors, before)  # They do not change.
     context.applied_forces.add_in_forces(forces)
     context.applied_forces.generalized_forces += tau
     np.testing.assert_allclose(context.sensors, values, rtol=1e-13, atol=1e-13)
@@ -266,7 +266,7 @@ def test_sensors_are_edited():
 
 
 def test_locked_joints():
-    """The sensor of a force stays on the weld; that of coordinates goes."""
+    """The force sensor stays, on the weld; the sensor of coordinates is removed."""
     tree = make_tree()
     locked = mbt.lock_joints(tree, {"hinge": 0.4})
     assert [sensor.name for sensor in locked.sensors] == [
@@ -293,7 +293,7 @@ def test_locked_joints():
 
 
 def test_derivatives():
-    """With numbers that carry derivatives, sensors have them: against differences."""
+    """Numbers that carry derivatives give those of sensors: against differences."""
     tree = make_tree()
     context = random_context(tree)
     dual = tree.clone_to_scalar("autodiff")
@@ -335,7 +335,7 @@ def test_trajectories_in_files(tmp_path):
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(motion)).sensors, motion.sensors)
     motion.save(tmp_path / "motion.csv")
     assert "sensors.tip_imu_gyro_x" in (tmp_path / "motion.csv").read_text().splitlines()[0].split(",")
-    # Files of old have none.
+    # Older files have none.
     with np.load(tmp_path / "motion.npz") as arrays:
         old = {name: arrays[name] for name in arrays.files if not name.startswith("sensor")}
     np.savez(tmp_path / "old.npz", **old)
@@ -343,7 +343,7 @@ def test_trajectories_in_files(tmp_path):
 
 
 class PicklerOfOld(pickle.Pickler):
-    """It pickles trees as before there were sensors."""
+    """Pickles trees as versions without sensors did."""
 
     def reducer_override(self, value):
         if not isinstance(value, mbt.MultibodyTree):

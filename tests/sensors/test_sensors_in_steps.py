@@ -29,7 +29,7 @@ def test_an_imu_on_a_robot_that_stands_feels_its_weight():
     context.q = [1, 0, 0, 0, 0, 0, 0.1 - 2.0 * G / 4e4]
     context.applied_forces.body_forces[1, 3] = 5.0  # friction holds it
     motion = mbt.simulate(tree, context, 1.0, H, method="implicit")
-    # The push tilts it on its feet, by 5 N 0.1 m over their stiffness less that of its weight.
+    # The push tilts it on its feet, by 5 N * 0.1 m over their stiffness minus that of its weight.
     tilt = 0.5 / (4.0 * 1e4 * 0.1**2 - 2.0 * G * 0.1)
     expected = [0, 0, 0, -G * np.sin(tilt), 0, G * np.cos(tilt)]
     np.testing.assert_allclose(motion.sensors[-1], expected, rtol=0, atol=2e-5)
@@ -82,12 +82,12 @@ def test_a_force_sensor_below_a_joint_that_sticks_feels_the_push():
     wrist_x = next(n for n in names if n.startswith("wrist_force") and n.endswith("force_x"))
     rail_x = next(n for n in names if n.startswith("rail_force") and n.endswith("force_x"))
     assert abs(last[wrist_x]) == pytest.approx(6.0, rel=1e-4)
-    # Friction holds against the whole push; without it, nothing would pass through the joint along its axis.
+    # Friction holds against the whole push; without it, the joint would transmit no force along its axis.
     assert abs(last[rail_x]) == pytest.approx(6.0, rel=1e-4)
 
 
 def test_a_force_sensor_in_a_loop_feels_the_constraint():
-    """A rod on a hinge whose far end a ball holds: each carries half of the weight."""
+    """A rod on a hinge, held by a ball at its far end: each carries half of the weight."""
     tree = mbt.MultibodyTree()
     rod = tree.add_body(mbt.RigidBody("rod", mbt.SpatialInertia.solid_box_with_mass(3.0, 1.0, 0.05, 0.05)))
     X = mbt.math.make_pose([-0.5, 0, 0])

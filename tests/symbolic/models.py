@@ -1,4 +1,4 @@
-"""Models that come with mbt, states of them, and what functions of `mbt.functional` give there."""
+"""Models that come with mbt, states of them, and the results of `mbt.functional` there."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def load(name: str, base: str) -> mbt.MultibodyTree:
 
 
 def random_inputs(tree: mbt.MultibodyTree, names: Any, seed: int) -> list[Array]:
-    """Positions for q, and anything for the others."""
+    """Return valid positions for q, and any numbers for the others."""
     rng = np.random.default_rng(seed)
     return [
         tree.random_positions(rng) if name == "q" else rng.uniform(-1, 1, tree.num_velocities)
@@ -46,14 +46,14 @@ def last_frame(tree: mbt.MultibodyTree) -> mbt.Frame:
 
 
 def evaluate(tree: mbt.MultibodyTree, quantity: str, x: list[Array]) -> list[Array]:
-    """Results of doubles."""
+    """Return results in doubles."""
     frame = (last_frame(tree),) if quantity.startswith("frame_") else ()
     result = getattr(functional, quantity)(tree, *x, *frame)
     return list(result) if isinstance(result, tuple) else [result]
 
 
 def rounding(tree: mbt.MultibodyTree, quantity: str, x: list[Array], wanted: Array) -> float:
-    """What rounding may change: some last digits of the largest entry, times a condition number."""
+    """Tolerance for rounding: some last digits of the largest entry, times a condition number."""
     scale = 64 * np.finfo(float).eps * max(1.0, float(np.max(np.abs(wanted), initial=0.0)))
     if quantity.startswith("forward") and tree.num_velocities:
         scale *= np.linalg.cond(functional.mass_matrix(tree, x[0]))

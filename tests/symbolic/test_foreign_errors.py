@@ -33,7 +33,7 @@ def nothing() -> None:
 
 
 class Number:
-    """A double that counts itself; each operation first runs a hook."""
+    """A double whose class counts its instances; each operation first runs a hook."""
 
     __slots__ = ("value",)
     alive = 0
@@ -45,7 +45,7 @@ class Number:
         Number.alive += 1
 
     def __del__(self) -> None:
-        # At the end of the interpreter the name of the class is gone.
+        # When the interpreter exits, the name of the class is gone.
         type(self).alive -= 1
 
     @staticmethod
@@ -144,7 +144,7 @@ def test_an_error_of_any_operation_surfaces_and_leaks_nothing(name: str, method:
     markers = [*scalar.functions[:-1], scalar.zero, scalar.one, *arguments]
 
     def fail_at(count: int) -> tuple[int, list[int]]:
-        """Return how many objects are alive afterwards, and the references to those that we know."""
+        """Return how many objects are alive afterwards, and the reference counts of those that we know."""
         set_state(context, q, v)
         context._set_parameter("gravity", 0, context._get_parameter("gravity", 0))
         context._cached.clear()
@@ -223,7 +223,7 @@ class Bare:
 
 
 class Refusing(Bare):
-    """A product that Python knows how to ask for, and nobody how to give."""
+    """A scalar with a product that always returns NotImplemented."""
 
     def __mul__(self, other: Bare) -> Any:
         return NotImplemented
@@ -313,7 +313,7 @@ def test_an_exception_of_casadi_surfaces() -> None:
 
 
 def test_an_operation_may_use_the_same_context(scalar: Any) -> None:
-    """What it sets there holds from the next computation on."""
+    """What it sets takes effect in the next computation."""
     tree = tree_of("everything")
     twin = tree.clone_to_scalar(scalar)
     q, v, x = state_of(tree)
@@ -345,7 +345,7 @@ def test_an_operation_may_use_the_same_context(scalar: Any) -> None:
 
 
 def test_threads_with_different_scalars() -> None:
-    """Python changes threads within a computation; each keeps its own functions."""
+    """Python switches threads within a computation; each keeps its own functions."""
     tree = tree_of("small")
     q, v, x = state_of(tree)
     wanted = tree.create_default_context()

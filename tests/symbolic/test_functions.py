@@ -1,4 +1,4 @@
-"""Functions of expressions evaluate to what doubles give, and what makes no function is refused."""
+"""Functions of expressions give the results of doubles; what cannot become a function is refused."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_casadi_functions_of_models(name: str, base: str, quantity: str) -> None
 @pytest.mark.oracle
 @pytest.mark.parametrize("base", ["fixed", "floating"])
 def test_expressions_are_small(base: str) -> None:
-    """Counts that were measured, and five percent: what does not fold would show."""
+    """Measured counts plus five percent: expressions that fail to fold would exceed them."""
     pytest.importorskip("casadi")
     tree = load("mbt_arm", base)
     counts = {
@@ -100,7 +100,7 @@ def test_python_functions(arm: mbt.MultibodyTree, quantity: str) -> None:
     inputs, outputs = expressions_of(arm, quantity, "sympy")
     f = make_python_function(quantity, inputs, outputs)
     check(arm, quantity, inputs, f)
-    # The text stands for itself, and so does a pickle.
+    # The source works by itself, and so does a pickle.
     namespace: dict[str, Any] = {}
     exec(f.source, namespace)
     x = random_inputs(arm, inputs, 9)
@@ -137,7 +137,7 @@ def test_c_functions(arm: mbt.MultibodyTree, quantity: str, tmp_path: Path) -> N
 
 @needs_compiler
 def test_every_kind_of_expression(tmp_path: Path) -> None:
-    """What kernels build, and what users may write, in both languages."""
+    """Expressions that kernels build or users may write, in both languages."""
     x, y = sp.symbols("x y")
     expressions = [
         x, -x, x - y, x / y, x**2, x**3, 1 / x**2, y / x**2, x**-3, sp.sqrt(x), 1 / sp.sqrt(x), x**5,
@@ -158,7 +158,7 @@ def test_every_kind_of_expression(tmp_path: Path) -> None:
 
 
 def test_names_of_symbols_do_not_matter() -> None:
-    """Symbols of the same name, or of none that a language has, are told apart by their place."""
+    """Symbols with equal names, or names invalid in a language, are told apart by their place."""
     t0, prime, reserved, real = (
         sp.Symbol("t0"),
         sp.Symbol("q'"),

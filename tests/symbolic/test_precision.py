@@ -1,4 +1,4 @@
-"""What doubles lose, by numbers with fifty digits."""
+"""Rounding errors of doubles, measured by numbers with fifty digits."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ EPS = float(np.finfo(float).eps)
 
 
 def largest_error(doubles: Array, exact: Any, scale: Any = 1.0) -> float:
-    """Largest difference, in units of rounding of a scale."""
+    """Return the largest difference, in rounding units of a scale."""
     pairs = zip(doubles.ravel(), np.ravel(exact), strict=True)
     errors = [float(abs(mpmath.mpf(float(a)) - b)) for a, b in pairs]
     return float(np.max(np.array(errors).reshape(doubles.shape) / scale, initial=0.0)) / EPS
 
 
 def depth_of(tree: mbt.MultibodyTree) -> int:
-    """Joints that move between World and the farthest body."""
+    """Return the number of moving joints between World and the farthest body."""
     depths = [0] * tree.num_bodies
     for mobilizer in sorted(tree.mobilizers, key=lambda m: m.outboard_body.node_index):
         depth = depths[mobilizer.inboard_body.node_index] + (mobilizer.num_velocities > 0)
@@ -35,13 +35,13 @@ def depth_of(tree: mbt.MultibodyTree) -> int:
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(("name", "base"), MODELS)
 def test_doubles_lose_a_few_roundings_for_each_joint(name: str, base: str, seed: int) -> None:
-    """On its way through a joint a vector is turned and added to: some four roundings, of which most cancel.
+    """At each joint a vector is rotated and added to: about four roundings, most of which cancel.
 
     So errors are at most four roundings for each joint between World and the farthest body, not for each
-    operation; measured are 3.3 in all, at worst, for eight public robots of up to 25 degrees of freedom. They
-    are relative to what is added up: for an entry of the mass matrix that is the root of the product of its
-    two diagonal entries, which bounds it; for inverse dynamics the forces of inertia, velocity and gravity by
-    themselves. Forward dynamics solves with the mass matrix, whose condition number amplifies them.
+    operation; the worst measured is 3.3 in all, for eight public robots of up to 25 degrees of freedom. They
+    are relative to the terms that are added up: for an entry of the mass matrix, the root of the product of
+    its two diagonal entries, which bounds it; for inverse dynamics, the separate forces of inertia, velocity
+    and gravity. Forward dynamics solves with the mass matrix, whose condition number amplifies them.
     """
     tree = load(name, base)
     bound = 4 * depth_of(tree)
@@ -64,7 +64,7 @@ def test_doubles_lose_a_few_roundings_for_each_joint(name: str, base: str, seed:
 
 @pytest.mark.parametrize(("name", "base"), MODELS)
 def test_fifty_digits_are_right(name: str, base: str) -> None:
-    """Those of eighty digits agree but for the last three, and so does the inverse of the computation."""
+    """Numbers of eighty digits agree in all but the last three, and so does the inverse computation."""
     tree = load(name, base)
     twin = tree.clone_to_scalar("mpmath")
     q, v, x = random_inputs(tree, ["q", "v", "x"], 3)

@@ -21,7 +21,7 @@ from symbolic.models import evaluate as evaluate_functional
 
 
 def make_gantry(*, skew: bool = True, quaternion: bool = True) -> mbt.MultibodyTree:
-    """Rails and a free body: nothing that needs a sine. A skew axis is a unit vector but for rounding."""
+    """Rails and a free body: nothing that needs a sine. A skew axis is a unit vector only up to rounding."""
     tree = mbt.MultibodyTree()
     parent, M = tree.world_body, mbt.SpatialInertia.solid_box_with_mass(3.0, 0.1, 0.3, 0.7)
     for i, axis in enumerate(([1, 0, 0], [0, 3, 4 if skew else 0], [0, 0, 1])):
@@ -39,7 +39,7 @@ def make_gantry(*, skew: bool = True, quaternion: bool = True) -> mbt.MultibodyT
 
 # --- Fractions --------------------------------------------------------------------------------------------
 
-#: They turn quaternions into angles or lengths.
+#: Methods that turn quaternions into angles or lengths.
 IRRATIONAL = {"integrate_positions", "difference_positions", "normalize_positions", "tree.rollout"}
 
 
@@ -53,7 +53,7 @@ def fractions_of(tree: mbt.MultibodyTree, count: int, seed: int) -> list[Fractio
 
 @pytest.mark.parametrize("method", [name for name in CALLS if name not in IRRATIONAL])
 def test_fractions_stay_fractions(method: str) -> None:
-    """Every method on a mechanism without angles gives fractions, and the numbers of doubles."""
+    """Every method on a mechanism without angles gives fractions that match the results of doubles."""
     tree = make_gantry()
     twin = tree.clone_to_scalar("fraction")
     q, v = fractions_of(tree, tree.num_positions, 1), fractions_of(tree, tree.num_velocities, 2)
@@ -125,7 +125,7 @@ def test_an_arm_of_fractions_computes_at_rest_only() -> None:
 
 
 def test_integers_are_exact() -> None:
-    """Also those that no double holds, and quotients of small ones."""
+    """Also those that no double represents, and quotients of small ones."""
     tree = make_gantry(quaternion=False)
     twin = tree.clone_to_scalar("fraction")
     context = twin.create_default_context()
@@ -154,7 +154,7 @@ def test_numbers_of_sympy_are_exact_where_they_were_meant_so() -> None:
 
 @pytest.mark.parametrize("axis", [[1, 0, 0], [0, 1, 0], [0, 0, 1]])
 def test_right_angles_leave_no_rounding_behind(axis: list[int]) -> None:
-    """The cosine of a right angle is 6e-17 in doubles; expressions have nothing of it."""
+    """The cosine of a right angle is 6e-17 in doubles; expressions contain none of it."""
     tree = mbt.MultibodyTree()
     parent = tree.world_body
     for i in range(3):
@@ -174,7 +174,7 @@ def test_right_angles_leave_no_rounding_behind(axis: list[int]) -> None:
 
 
 def test_a_skew_frame_keeps_its_numbers() -> None:
-    """Only what is 0, 1 or -1 but for rounding is made so."""
+    """Only numbers within rounding of 0, 1 or -1 are replaced by these."""
     tree = mbt.MultibodyTree()
     body = tree.add_body(mbt.RigidBody("body", mbt.SpatialInertia.point_mass(1.0, [0, 0, -1])))
     X = mbt.math.make_pose([1e-17, 0, 1 - 1e-16], rpy=[1e-12, 0.3, 0])
@@ -244,7 +244,7 @@ def test_jax_computes(name: str, base: str, quantity: str, jax: Any) -> None:
 
 @pytest.mark.oracle
 def test_jax_compiles_differentiates_and_vectorizes(jax: Any) -> None:
-    """In both directions, and against the analytic derivatives."""
+    """In forward and reverse mode, against the analytic derivatives."""
     tree = build_tree(random_model(7, 3, kinds=("revolute", "prismatic"), actuated=1.0))
     f = jax.jit(jax_function(tree, "inverse_dynamics", jax.numpy))
     samples = [random_inputs(tree, ["q", "v", "x"], seed) for seed in range(4)]
@@ -279,7 +279,7 @@ def test_jax_takes_lists_and_arrays_in_single_precision() -> None:
 
 
 class Magnet(mbt.ForceElement):
-    """A force along one velocity, put in as in trees of doubles."""
+    """A force along one velocity, written as for trees of doubles."""
 
     def __init__(self, joint: mbt.PrismaticJoint) -> None:
         super().__init__(joint.model_instance)

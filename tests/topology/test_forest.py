@@ -74,7 +74,7 @@ def test_joint_order_beats_body_order() -> None:
 
 
 def test_reversed_joints() -> None:
-    """The child of joints 0 and 2 is nearer World.
+    """The child of joints 0 and 2 is nearer to World.
 
     W <0- a -1> b <2- c
     """
@@ -134,7 +134,7 @@ def test_world_as_child_grounds_the_component() -> None:
     assert forest.is_reversed == (False, True, True)
 
 
-# What is not a tree.
+# Graphs that are not trees.
 
 
 def test_loop_names_every_joint_and_body_on_it() -> None:
@@ -292,7 +292,7 @@ def test_random_forests(seed: int) -> None:
     assert not children.intersection(forest.floating_bases)
 
 
-# The invariants catch what breaks them.
+# The invariants catch broken forests.
 
 
 @pytest.mark.parametrize(
@@ -364,7 +364,7 @@ def test_further_loops_are_named() -> None:
     assert message.endswith("joint 'j4' and joint 'j6' close further loops.")
 
 
-# What can be asked.
+# Queries.
 
 
 def test_sizes_and_neighbours() -> None:
@@ -409,7 +409,7 @@ def test_sizes_and_neighbours() -> None:
     ],
 )
 def test_indices_are_checked(method: str, argument: str, kind: str) -> None:
-    """A negative index would count from the end, and lead a path around World without end."""
+    """A negative index would count from the end, and make a path circle World forever."""
     _, forest = grow("ab", "W>a a>b")
     rest = (0,) if method == "path_between" else ()
     for index in (-1, -2, 3, 10**30):

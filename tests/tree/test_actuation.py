@@ -1,4 +1,4 @@
-"""What drives the velocities of a tree, and how strong it may: rows in the order of v."""
+"""Actuation of the velocities of a tree and its limits: rows in the order of v."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_the_actuation_matrix_is_what_actuation_does(tree: mbt.MultibodyTree) ->
 
 def test_effort_limits_are_those_of_the_rows(tree: mbt.MultibodyTree) -> None:
     lower, upper = tree.effort_lower_limits, tree.effort_upper_limits
-    # The joint is the weaker one; nothing but the motor; two motors are weaker than the joint.
+    # The joint is the weaker one; only the motor has a limit; two motors are weaker than the joint.
     wanted = {"wrist": 3.0, "slide": 7.0, "elbow": 12.0}
     for name, limit in wanted.items():
         assert upper[tree.get_joint_by_name(name).velocity_start] == limit

@@ -146,7 +146,7 @@ def test_reports() -> None:
 
 
 def test_a_rotor_moves_what_has_no_mass() -> None:
-    """Of each degree of freedom, and a joint that lacks one of them is reported."""
+    """Rotors on all degrees of freedom are enough; a joint that lacks one is reported."""
     for dofs, is_singular in (((0, 1, 2), False), ((0, 2), True)):
         tree = mbt.MultibodyTree()
         ghost = tree.add_body(mbt.RigidBody("ghost", mbt.SpatialInertia.zero()))
@@ -189,7 +189,7 @@ def test_a_reflected_inertia_that_overflows_is_refused() -> None:
     message = (
         r"joint actuator 'motor': expected rotor_inertia \* gear_ratio\*\*2 to be finite, but it overflows"
     )
-    # Without a rotor the square alone is infinite, and times zero NaN.
+    # With zero rotor inertia, the infinite square gives NaN.
     for ratio, inertia in ((1e160, 0.0), (1e160, 1e-9), (-1e10, 1e300)):
         with pytest.raises(mbt.ArgumentValueError, match=message):
             make(gear_ratio=ratio, rotor_inertia=inertia)

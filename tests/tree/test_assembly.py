@@ -29,7 +29,7 @@ def test_positions_and_velocities_obey(name):
 
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_steps_are_of_least_norm(name):
-    """To first order a displacement loses its part in the range of J', and a velocity does exactly."""
+    """A displacement loses its part in the range of J' to first order, a velocity exactly."""
     tree, rng = MECHANISMS[name][0](), np.random.default_rng(2)
     context = assembled(tree, rng)
     q0, J = context.q.copy(), equations_of(tree, context).J
@@ -87,7 +87,7 @@ def test_disabled_constraints_stay_open():
 
 
 def test_a_stretched_mechanism_is_left_by_a_push():
-    """All rods lie on a line: the error is along it, and no small motion changes that."""
+    """All rods lie on a line, and the error is along it: no small motion reduces it."""
     tree = four_bar()
     context = tree.create_default_context()
     report = tree.calc_constraint_report(context)
@@ -132,7 +132,7 @@ def test_the_best_that_can_be_done_is_told():
     with pytest.raises(AssemblyError) as e:
         tree.assemble(context)
     np.testing.assert_allclose(e.value.errors["rod"], 1.0, rtol=1e-9)
-    # Where both points coincide, the rod has no direction: it is left by a push.
+    # Where both points coincide, the rod has no direction: a push gives it one.
     context.q = [0.0]
     with pytest.raises(AssemblyError) as e:
         tree.assemble(context)
@@ -150,7 +150,7 @@ def test_velocities_of_fixed_joints_that_contradict():
 
 @pytest.mark.parametrize("along_axis", [0.0, 0.05, 40.0])
 def test_velocities_that_nothing_resists_stay(along_axis):
-    """A tool pinned on the axis of the only joint that is free: what the pin says of it is rounding."""
+    """A tool pinned on the axis of the only free joint: the pin's equations for that joint are rounding."""
     arm = mbt.load_model(mbt.models.model_path("mbt_arm"))
     context = arm.create_default_context()
     context.q = np.linspace(0.3, 0.9, arm.num_positions)
@@ -205,7 +205,7 @@ def test_in_every_size_and_attitude_the_same(scale, rpy):
 
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 100.0])
 def test_the_tolerance_is_one_of_the_mechanism(scale):
-    """Nothing closes better than digits allow; the error tells which tolerance does."""
+    """No loop closes better than its digits allow; the error suggests a tolerance that works."""
     tree = bars.four_bar(pin_off=1e-6, scale=scale)
     context = tree.create_default_context()
     for joint in ("crank_pin", "coupler_pin"):
@@ -260,7 +260,7 @@ def test_a_tree_without_constraints_keeps_its_state():
 
 @pytest.mark.parametrize("number", [np.nan, np.inf, 1e300])
 def test_positions_without_a_meaning(number):
-    """Told as what cannot close, without warnings of NumPy."""
+    """They are reported as unable to close, without warnings of NumPy."""
     tree = delta()
     for shape in ((), (2,)):
         context = tree.create_default_context(batch_shape=shape)
@@ -281,7 +281,7 @@ def test_a_body_beyond_the_square_root_of_what_numbers_hold():
     for far in (1e100, 1e160, 1e300):
         context.q = [1.0, 0.0, 0.0, 0.0, far, 0.0, 0.0]
         assert tree.calc_constraint_report(context).entries[0].is_open
-        # It was taken for closed where squares overflow.
+        # It must not be taken for closed where squares overflow.
         tree.assemble(context)
         assert abs(tree.calc_constraint_errors(context)).max() < 1e-12 * far
 
@@ -314,7 +314,7 @@ def test_arguments():
 
 @pytest.fixture
 def evaluations(monkeypatch):
-    """The positions at which assembly looks for errors, one after the other."""
+    """The positions at which assembly evaluates errors, in order."""
     from mbt.tree.constraints import assembly
 
     found = []
@@ -340,7 +340,7 @@ def test_what_is_closed_exactly_is_left_at_once(evaluations):
 
 
 def test_what_never_closes_is_left_soon(evaluations):
-    """Each of ten attempts ends where steps gain nothing: sixty steps each were six hundred."""
+    """Each of ten attempts ends once steps gain nothing: sixty steps each would be six hundred."""
     tree = mbt.MultibodyTree()
     M = mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)
     inboard = tree.world_frame
@@ -359,7 +359,7 @@ def test_what_never_closes_is_left_soon(evaluations):
 
 
 def test_what_few_digits_lock_is_left_soon(evaluations):
-    """The gap stays what it is from wherever an attempt begins: more than six hundred were made."""
+    """The gap stays, wherever an attempt begins: trying on would take more than 600 evaluations."""
     tree = bars.four_bar(pin_off=1e-5)
     context = tree.create_default_context()
     context.q = [-0.9, 0.7, 1.1]
@@ -369,7 +369,7 @@ def test_what_few_digits_lock_is_left_soon(evaluations):
 
 
 def test_velocities_that_obey_to_rounding_are_not_named():
-    """Of two loops beside each other one is driven by two motors: only that one is named."""
+    """Two motors drive one of two separate loops: only that one is named."""
     tree, rng = mbt.MultibodyTree(), np.random.default_rng(4)
     M = mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)
     for name in ("free", "driven"):
@@ -394,7 +394,7 @@ def test_velocities_that_obey_to_rounding_are_not_named():
 
 
 def test_loops_beside_each_other_are_judged_one_by_one(monkeypatch):
-    """No decomposition of a matrix grows with the number of loops, and the report is as of one."""
+    """No decomposed matrix grows with the number of loops; the rank is that of the whole Jacobian."""
     tree = mbt.MultibodyTree()
     M = mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)
     z = [0.0, 0.0, 1.0]
@@ -425,7 +425,7 @@ def test_loops_beside_each_other_are_judged_one_by_one(monkeypatch):
 
 
 def chain_of_balls(number):
-    """Free bodies, each on a ball of the one before, none where it should be."""
+    """Free bodies, each tied to the one before by a ball constraint, none in place."""
     tree = mbt.MultibodyTree()
     M = mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)
     inboard = tree.world_frame
@@ -450,7 +450,7 @@ def test_memory_grows_as_the_number_of_bodies():
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
         np.testing.assert_allclose(tree.calc_constraint_errors(context), 0.0, atol=1e-14)
-    # Of dense matrices sixteen times as much.
+    # Dense matrices would take sixteen times as much.
     assert peaks[1] < 7.0 * peaks[0]
 
 

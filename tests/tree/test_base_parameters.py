@@ -1,4 +1,4 @@
-"""Base parameters: as many as motion can tell, and enough for all of dynamics."""
+"""Base parameters: only those that motion can identify, and enough for all of dynamics."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def base_of(model: str, seed: int = 0) -> BaseParameters:
 
 
 def stacked(tree: mbt.MultibodyTree, seed: int, count: int = 30) -> Array:
-    """Regressors of other states than those of `calc_base_parameters`."""
+    """Stack regressors at other states than those of `calc_base_parameters`."""
     rng, context = np.random.default_rng([99, seed]), tree.create_default_context()
     rows = []
     for _ in range(count):
@@ -33,7 +33,7 @@ def stacked(tree: mbt.MultibodyTree, seed: int, count: int = 30) -> Array:
 
 
 def equilibrated(Y: Array) -> Array:
-    """Columns of mass, of moments and of inertias in units of the largest."""
+    """Scale the columns of masses, moments and inertias by the largest of their kind."""
     result = Y.reshape(len(Y), -1, 10).copy()
     for kind in (slice(0, 1), slice(1, 4), slice(4, 10)):
         largest = np.linalg.norm(result[:, :, kind], axis=0).max()
@@ -43,7 +43,7 @@ def equilibrated(Y: Array) -> Array:
 
 @pytest.mark.parametrize("model", MOVING)
 def test_rank(model: str) -> None:
-    """That of a regressor over other states, by singular values."""
+    """It equals the rank of a regressor over other states, by singular values."""
     tree = get_case(model).tree
     base = base_of(model)
     singular_values = np.linalg.svd(equilibrated(stacked(tree, 0, 20)), compute_uv=False)
@@ -55,7 +55,7 @@ def test_rank(model: str) -> None:
 
 @pytest.mark.parametrize("model", MOVING)
 def test_dynamics(model: str) -> None:
-    """Other states, any parameters: base parameters tell all."""
+    """At other states, for any parameters, base parameters determine the torques."""
     tree, base = get_case(model).tree, base_of(model)
     Y = stacked(tree, 1, 20)
     rng = np.random.default_rng(5)
@@ -68,7 +68,7 @@ def test_dynamics(model: str) -> None:
     np.testing.assert_allclose(
         Y[:, base.independent] @ base.calc_values(pi), tau, rtol=0, atol=1e-9 * np.abs(tau).max()
     )
-    # And no more than tau does: they can be estimated from it.
+    # And tau determines them: they can be estimated from it.
     estimate = np.linalg.lstsq(Y[:, base.independent], tau, rcond=None)[0]
     np.testing.assert_allclose(estimate, base.calc_values(pi), rtol=0, atol=1e-7 * np.abs(estimate).max())
     assert not Y[:, base.unidentifiable].any() or np.abs(Y[:, base.unidentifiable]).max() < 1e-12 * size
@@ -76,13 +76,13 @@ def test_dynamics(model: str) -> None:
 
 @pytest.mark.parametrize("model", FEW)
 def test_other_seeds(model: str) -> None:
-    """The same seed gives the same numbers; another one the same space."""
+    """The same seed gives the same numbers; another seed spans the same space."""
     tree = get_case(model).tree
     base, again, other = base_of(model), tree.calc_base_parameters(), tree.calc_base_parameters(seed=7)
     np.testing.assert_array_equal(base.independent, again.independent)
     np.testing.assert_array_equal(base.regrouping, again.regrouping)
     assert other.rank == base.rank
-    # The combinations of the one determine those of the other.
+    # The combinations of one seed determine those of the other.
     K = other.regrouping[:, base.independent]
     scale = np.abs(other.regrouping).max()
     np.testing.assert_allclose(K @ base.regrouping, other.regrouping, rtol=0, atol=1e-7 * scale)
@@ -103,7 +103,7 @@ def planar_arm(gravity: bool = True) -> mbt.MultibodyTree:
 
 
 def test_planar_arm() -> None:
-    """The textbook's: the lower link's mass counts as a point at the elbow."""
+    """As in textbooks, the lower link's mass counts as a point mass at the elbow."""
     base = planar_arm().calc_base_parameters()
     assert base.descriptions == (
         "upper_mcx + 0.5 lower_m",
@@ -121,7 +121,7 @@ def test_planar_arm() -> None:
 
 
 def test_without_gravity() -> None:
-    """Inertia alone: where the first link's mass is does not matter. Of the Context, too."""
+    """Only inertia counts, not the first link's mass centre; also if only the Context has no gravity."""
     without = planar_arm(gravity=False).calc_base_parameters()
     assert without.descriptions == ("upper_Iyy + 0.25 lower_m", "lower_mcx", "lower_mcz", "lower_Iyy")
     tree = planar_arm()
@@ -154,7 +154,7 @@ def test_trees_that_cannot_move(model: str) -> None:
 
 
 def test_size_of_the_model_does_not_matter() -> None:
-    """Metres or millimetres: the same columns, to the same certainty."""
+    """Metres or millimetres: the same rank, with the same certainty."""
     ranks = []
     for size in (1e-3, 1.0, 1e3):
         tree = mbt.MultibodyTree()

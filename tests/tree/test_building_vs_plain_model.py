@@ -1,7 +1,7 @@
 """Trees that are built and edited in any order, against lists of names in plain Python.
 
-The lists know what must be refused, and what comes of `finalize()`: how many coordinates there are, and that
-a loop is an error. After each step the tree has what they have, in the same order.
+The lists predict what must be refused and what `finalize()` does: how many coordinates there are, and that
+a loop is an error. After each step the tree holds what they hold, in the same order.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ FEW = integers(0, 4)
 
 @dataclass
 class Plain:
-    """What the tree must be."""
+    """What the tree must contain."""
 
     bodies: list[str] = field(default_factory=lambda: ["world"])
     masses: dict[str, float] = field(default_factory=lambda: {"world": 0.0})
@@ -70,7 +70,7 @@ class Machine(RuleBasedStateMachine):
         self.plain = Plain()
 
     def attempt(self, is_refused: bool, call: Any) -> bool:
-        """Call; return whether it was done. What is refused has changed nothing: the invariant sees that."""
+        """Call, and return whether that worked. The invariant checks that a refused call changes nothing."""
         if is_refused:
             with pytest.raises(mbt.MbtError):
                 call()
@@ -89,7 +89,7 @@ class Machine(RuleBasedStateMachine):
     @rule(i=FEW, k=FEW)
     def add_frame(self, i: int, k: int) -> None:
         body = self.plain.bodies[k % len(self.plain.bodies)]
-        # World has a model instance of its own, in which names may be those of another one.
+        # World has a model instance of its own, whose names may repeat those of another one.
         name = f"frame{i}" if body != "world" else f"mount{i}"
         frame = mbt.FixedOffsetFrame(name, self.tree.get_body_by_name(body).body_frame, np.eye(4))
         if self.attempt(name in self.plain.frames, lambda: self.tree.add_frame(frame)):

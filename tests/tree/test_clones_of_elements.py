@@ -25,7 +25,7 @@ CLONES: dict[str, Callable[[mbt.MultibodyTree], mbt.MultibodyTree]] = {
 
 
 class Pull(mbt.ForceElement):
-    """A constant force along a joint, with something that cannot be copied, and references of all sorts."""
+    """A constant force along a joint, with a member that cannot be copied, and references of all kinds."""
 
     def __init__(self, joint: mbt.Joint, force: float) -> None:
         super().__init__(joint.model_instance)
@@ -62,7 +62,7 @@ class Watcher(mbt.ForceElement):
 
 
 class Boom(mbt.Frame):
-    """A frame that clones itself, and counts."""
+    """A frame that clones itself, and counts how often."""
 
     __slots__ = ("count",)
 
@@ -99,7 +99,7 @@ def test_clones(how: str) -> None:
     tree, e = make_tree()
     attributes = dict(vars(e["pull"]))
     twin = CLONES[how](tree)
-    gc.collect()  # What a clone refers to while it is constructed stays.
+    gc.collect()  # What a clone refers to during its construction must survive.
     assert vars(e["pull"]) == attributes
     pull, boom, watcher = (twin.get_variant(e[name]) for name in ("pull", "boom", "watcher"))
     assert pull.num_clones == 1
@@ -109,7 +109,7 @@ def test_clones(how: str) -> None:
     assert (boom.name, boom.index, boom.model_instance) == ("boom", e["boom"].index, e["boom"].model_instance)
     assert twin.get_frame_by_name("boom") is boom
     assert pull.joint is twin.get_variant(e["rail"]) is twin.joints[0]
-    # Whoever refers to them finds them.
+    # References to them lead to their clones.
     assert watcher.others[0] is boom
     assert watcher.others[1] is pull
     assert twin.get_variant(e["tip"]).parent_frame is boom
@@ -131,7 +131,7 @@ def test_derivatives_go_the_same_way() -> None:
 
 
 class Slow(mbt.ForceElement):
-    """An element that changes the copy of itself that everybody has."""
+    """An element that takes the default clone and changes it."""
 
     def __init__(self, body: mbt.RigidBody) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Configuration helpers at the door, and where rotations are delicate."""
+"""Arguments of configuration helpers, and rotations where they are delicate."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_half_turns() -> None:
     tree = tree_with(mbt.QuaternionBallJoint)
     v = tree.difference_positions([1, 0, 0, 0], [0, 0, 1, 0])
     np.testing.assert_allclose(np.abs(v), [0, np.pi, 0], atol=1e-15)
-    # One and a half turns forth are half a turn back.
+    # One and a half turns forward are half a turn back.
     q = tree.integrate_positions([1, 0, 0, 0], [0, 0, 3 * np.pi + 0.1], 1.0)
     np.testing.assert_allclose(tree.difference_positions([1, 0, 0, 0], q), [0, 0, 0.1 - np.pi], atol=1e-14)
 
@@ -87,7 +87,7 @@ def test_motion_through_gimbal_lock(pitch: float) -> None:
 
 
 def test_angles_do_not_jump() -> None:
-    """Many turns about each axis: roll, pitch and yaw go on instead of being wrapped."""
+    """Many turns about each axis: roll, pitch and yaw continue and are not wrapped."""
     tree = tree_with(mbt.BallRpyJoint)
     for axis, angles in (([1, 0, 0], [1, 0, 0]), ([0, 1, 0], [0, 1, 0]), ([0, 0, 1], [0, 0, 1])):
         q = np.zeros(3)

@@ -112,7 +112,7 @@ def test_a_chain_is_assembled_as_by_dense_matrices():
 
 
 def test_a_chain_takes_memory_in_proportion_to_its_length():
-    """A dense Jacobian would take four times as much where there are twice as many."""
+    """A dense Jacobian would take four times as much for twice as many bodies."""
     peaks = []
     for num_bodies in (40, 80):
         tree = chain_of_balls(num_bodies)

@@ -1,4 +1,4 @@
-"""What `tree.calc_constraint_report` says of constraints."""
+"""What `tree.calc_constraint_report` says about constraints."""
 
 import json
 
@@ -28,12 +28,12 @@ ATTITUDES = [(0.3, 0.4, 0.5), *np.random.default_rng(0).uniform(-3.0, 3.0, (9, 3
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 100.0])
 @pytest.mark.parametrize("base_joint", [mbt.WeldJoint, mbt.QuaternionFloatingJoint])
 def test_loops_in_a_plane_in_every_attitude_and_size(base_joint, scale):
-    """One equation is rounding wherever the plane lies, and however long the bars are."""
+    """One equation is mere rounding in every plane and for bars of any length."""
     for rpy in ATTITUDES:
         tree = bars.four_bar(rpy, scale, base_joint=base_joint)
         context = tree.create_default_context()
         if base_joint is mbt.QuaternionFloatingJoint:
-            # Far away: of what is 1 mm long a part of 1e-10 is rounding there.
+            # So far away, rounding is 1e-10 of a length of 1 mm.
             context.q = [*context.q[:4], 300.0, -200.0, 500.0, -1.2, 0.5, 1.0]
         else:
             context.q = [-1.2, 0.5, 1.0]
@@ -54,7 +54,7 @@ def test_a_pin_that_is_off_by_rounding():
 
 
 def test_a_pin_that_is_off_by_five_digits():
-    """Its equation is small beside what it could be, and the report says how small."""
+    """Its equation is much smaller than it could be, and the report says how small."""
     off = 3.6732051e-6
     tree = bars.four_bar(pin_off=off)
     context = tree.create_default_context()
@@ -63,7 +63,7 @@ def test_a_pin_that_is_off_by_five_digits():
     exact = tree.calc_constraint_report(context)
     assert (exact.rank, exact.mobility) == (3, 0)
     assert exact.is_doubtful
-    # No more than the angle: the rocker alone moves the tip by its length times that across the plane.
+    # At most the angle: the rocker alone moves the tip out of the plane by its length times the angle.
     assert 0.01 * off < exact.weakest < off
     assert "tolerance=" in str(exact)
     rounded = tree.calc_constraint_report(context, tolerance=1e-4)
@@ -113,7 +113,7 @@ def test_a_constraint_that_nothing_can_move():
 
 
 def test_contradictions_cannot_close():
-    """Two couplers ask for what cannot be at once; a third one is open, and can."""
+    """Two couplers contradict each other; a third one is open, but can close."""
     tree = two_wheels(("belt", 2.0, 0.1), ("chain", 2.0, -0.1))
     report = tree.calc_constraint_report(tree.create_default_context())
     assert report.open == {"belt": 0.1, "chain": 0.1}

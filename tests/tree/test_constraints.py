@@ -1,4 +1,4 @@
-"""Constraints as data of a tree: couplers of joints, looked up, copied, and told by reports."""
+"""Constraints as data of a tree: couplers of joints, looked up, copied, and listed by reports."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Z = [0, 0, 1]
 
 @pytest.fixture
 def tree() -> mbt.MultibodyTree:
-    """Three fingers and a ball; the instances "left" and "right" have one finger more each."""
+    """Three fingers and a ball; the instances "left" and "right" have one more finger each."""
     tree = mbt.MultibodyTree()
     for instance in (None, tree.add_model_instance("left"), tree.add_model_instance("right")):
         for i in range(3 if instance is None else 1):
@@ -116,7 +116,7 @@ class TestAdding:
             tree.add_constraint(gear)
         with pytest.raises(mbt.ArgumentValueError, match="'gear'"):
             tree.add_constraint(couple(tree, 1, 2))
-        # Another model instance may have one of this name.
+        # Another model instance may have a constraint of this name.
         tree.add_constraint(couple(tree, 3, 4))
         assert [constraint.model_instance for constraint in tree.constraints] == [1, 2]
 

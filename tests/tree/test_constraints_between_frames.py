@@ -59,7 +59,7 @@ def test_what_is_given_is_kept(tree: mbt.MultibodyTree) -> None:
     assert (rod.default_distance, rod.default_p_AP.tolist(), rod.default_p_BQ.tolist()) == (
         2.5, [1.0, 2.0, 3.0], [4.0, 5.0, 6.0],
     )  # fmt: skip
-    # That of B, unless B is on World.
+    # The instance of B, unless B is on World.
     assert [constraint.model_instance for constraint in tree.constraints] == [2, 2, 2]
     assert (ball.equation, weld.equation, rod.equation) == (
         "origins of tip and right::tip coincide",

@@ -31,7 +31,7 @@ def copier(request: pytest.FixtureRequest) -> Copier:
 
 
 def attributes(thing: object) -> dict[str, Any]:
-    """Attributes of an element in a form that compares: elements by kind and index."""
+    """Attributes of an element in a comparable form: elements by kind and index."""
 
     def plain(value: Any) -> Any:
         if isinstance(value, mbt.MultibodyElement):

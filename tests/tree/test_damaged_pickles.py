@@ -1,8 +1,8 @@
-"""Pickles with one value changed: they may be wrong, but neither crash nor hang, nor fail without a word.
+"""Pickles with one value changed: results may be wrong, but nothing crashes, hangs or fails silently.
 
-Each value of a pickle of a tree, a Context and forces is an instruction of its own, which is replaced by
-others. A child process loads what comes of it, and computes whatever it can. It ends with an error of mbt, or
-with results; errors of pickle and NumPy themselves, before mbt is asked, are theirs.
+Each value in a pickle of a tree, a Context and forces is an instruction of its own, which is replaced by
+others. A child process loads the changed pickle and computes whatever it can. It must end with results or an
+error of mbt; errors that pickle and NumPy raise themselves, before mbt is called, are allowed.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ while True:
     signal.alarm(0)
 """
 
-# Instructions that stand for other values.
+# Instructions that load other values.
 _INTEGERS = [b"I-1\n", b"I7\n", b"I2147483648\n", b"L" + b"9" * 30 + b"L\n"]
 _OTHERS = [*_INTEGERS, b"N", b"I01\n", b"]", b"Fnan\n", b"F0.5\n", b"Vx\n"]
 _ANY = ("BINFLOAT", "NONE", "NEWTRUE", "NEWFALSE", "EMPTY_LIST", "EMPTY_DICT")
@@ -110,7 +110,7 @@ _ANY = ("BINFLOAT", "NONE", "NEWTRUE", "NEWFALSE", "EMPTY_LIST", "EMPTY_DICT")
 
 @dataclass(frozen=True)
 class Edit:
-    """One instruction, from `start` to `end`, and what stands there instead."""
+    """One instruction, from `start` to `end`, and its replacement."""
 
     what: str
     start: int
@@ -184,7 +184,7 @@ def test_attributes_of_trees() -> None:
 
 
 def test_numbers_that_are_none() -> None:
-    """Masses, moments, stiffnesses, poses: whatever no constructor takes, no pickle brings."""
+    """Masses, moments, stiffnesses, poses: a pickle brings in no number that constructors reject."""
     data = _pickle()
     edits = [
         Edit(f"{edit.what} -> {number!r}", edit.start, edit.end, number)

@@ -135,7 +135,7 @@ def test_labels_are_made_for_errors_only(tree: mbt.MultibodyTree, monkeypatch: p
 
 
 class Pull(JointForceElement):
-    """A type of its own of an element that the core has: what a new type must tell."""
+    """A new type for an element that the core has: all that a new type must declare."""
 
     _type: ClassVar[ForceElementType] = ForceElementType.JOINT_SPRING
 
@@ -177,7 +177,7 @@ def test_files_hold_what_constructors_take(name: str) -> None:
 
 
 def test_no_list_but_that_of_its_room_names_a_type() -> None:
-    """A new type touches the core, its own file and the list of its room."""
+    """A new type touches the core, its own file and the list of its package."""
     names = [*KINDS, *joints.__all__]
     for path in ("__init__.py", "tree/__init__.py", "saving/json_elements.py", "tree/element_tables.py"):
         text = (ROOT / "src/mbt" / path).read_text()

@@ -49,7 +49,7 @@ def test_each_context_has_its_own(model: Model) -> None:
     context.set_numeric_parameter(spring.stiffness, [8, 0.5])
     context.set_discrete_state(spring.setpoint, 0.5)
     assert model.acceleration() == pytest.approx(4.0)
-    # Cached accelerations take notice.
+    # Cached accelerations are recomputed.
     frame = model.slide.child_body.body_frame
     assert frame.calc_spatial_acceleration_in_world(context)[3] == pytest.approx(4.0)
     context.set_discrete_state(spring.setpoint, 0.75)
@@ -67,7 +67,7 @@ def test_each_context_has_its_own(model: Model) -> None:
     assert model.acceleration(clone) == 0.0
     assert model.acceleration() == pytest.approx(8.0)
     assert model.acceleration(model.tree.create_default_context()) == pytest.approx(1.125)
-    # Objects of a clone are its own.
+    # A clone has its own objects.
     clone.get_abstract_parameter(spring.table)["gain"] = 77.0
     assert context.get_abstract_parameter(spring.table) == {"gain": 2.0}
     assert model.tree.create_default_context().get_abstract_parameter(spring.table) == {"gain": 1.0}
@@ -153,7 +153,7 @@ def test_a_cache_entry_is_computed_when_what_it_needs_has_changed(source: str) -
     evaluate()
     changed = {name for name, count in counts.items() if count == 2}
     assert {source, "chain", "all"} <= changed
-    # A change of the discrete state may change forces, and counts as one of the inputs too.
+    # A change of the discrete state may change forces, so it also counts as a change of the inputs.
     assert changed - {source, "chain", "all"} <= ({"inputs"} if source == "discrete_state" else set())
     assert max(counts.values()) == 2
 
@@ -368,7 +368,7 @@ def test_ownership() -> None:
 
 
 def test_copies_declare_anew(model: Model) -> None:
-    """Clones and pickles of a tree ask their own elements, whose indices and cache entries are their own."""
+    """Clones and pickles of a tree ask their own elements, which have their own indices and cache entries."""
     for twin in (
         model.tree.clone(),
         pickle.loads(pickle.dumps(model.tree)),

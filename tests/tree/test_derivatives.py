@@ -27,7 +27,7 @@ def condition(tree: mbt.MultibodyTree, q: Any) -> float:
 
 
 def method(tree: mbt.MultibodyTree, name: str) -> Any:
-    """What a function does: with all force elements."""
+    """The method that matches a function: with all force elements."""
     calc = getattr(tree, f"calc_{name}")
     return partial(calc, include_force_elements=True) if name == NAMES[0] else calc
 
@@ -92,7 +92,7 @@ def test_out(name: str) -> None:
 @every_name
 @pytest.mark.parametrize("model", ["arm7", "humanoid", "free_forest", "star"])
 def test_writes_every_entry_and_no_other(model: str, name: str) -> None:
-    """The kernels write whole registers; the memory around and between the matrices stays what it is."""
+    """The kernels write whole registers; the memory around and between the matrices is untouched."""
     tree, (state, *_), case = inputs(model)
     nv = tree.num_velocities
     memory = np.full(3 * nv * nv + 4 * 16, np.nan)

@@ -1,4 +1,4 @@
-"""`tree.edit()`: a copy that can be changed, the same model until it is."""
+"""`tree.edit()`: a copy that can be changed, and is the same model until then."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ class TestTheCopy:
 
 
 class Wired(mbt.ForceElement):
-    """Clones itself, for what it holds cannot be copied."""
+    """Clones itself, because its handle cannot be copied."""
 
     def __init__(self, body: mbt.RigidBody, handle: Any) -> None:
         super().__init__(body.model_instance)

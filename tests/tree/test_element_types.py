@@ -1,4 +1,4 @@
-"""The rows of types of elements: what they tell is so, and a type is told nowhere else."""
+"""The rows of element types: what they state is true, and is stated nowhere else."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_rows_of_mobilizers(tree: mbt.MultibodyTree, kind: MobilizerType) -> Non
     assert kind.row.has_axis == hasattr(mobilizer, "_axis")
     if kind.row.has_axis:
         assert np.linalg.norm(constants[:3]) == pytest.approx(1.0)
-    # Velocities are rates of positions but where an orientation begins them.
+    # Velocities are rates of positions unless they begin with an orientation.
     N = mobilizer.calc_n_matrix(context)
     assert (kind.row.orientation == Orientation.PLAIN) == mobilizer.is_velocity_equal_to_qdot
     assert N.shape == (kind.num_positions, kind.row.num_velocities)

@@ -1,4 +1,4 @@
-"""What can be wrong with elements written in Python, and how one learns where."""
+"""What can be wrong with elements written in Python, and how errors show where."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Silent(mbt.ForceElement):
         pass
 
 
-# Methods that nobody would call.
+# Methods that would never be called.
 
 METHODS = (
     "do_calc_and_add_force_contribution",
@@ -66,7 +66,7 @@ def test_methods_of_a_compiled_element_are_refused(method: str, place: str) -> N
     ):
         tree.add_force_element(spring)
     assert tree.force_elements == ()
-    # Other methods, and what it declares, are its own.
+    # It may have other methods.
     tree.add_force_element(type("Named", (mbt.RevoluteSpring,), {"describe": compute}), joint, 0.0, 1.0)
 
 
@@ -155,7 +155,7 @@ def test_foreign_elements_are_found_in_containers(container: str) -> None:
     with pytest.raises(mbt.ForeignElementError, match=r"^Silent: kept: body 'loose' belongs to no tree yet"):
         tree.add_force_element(Silent(make(loose)))
     assert tree.force_elements == ()
-    # What was all right when it was added may have changed since.
+    # An element that was valid when it was added may have changed since.
     element = tree.add_force_element(Silent(make(own)))
     element.kept = make(foreign)
     with pytest.raises(mbt.ForeignElementError, match="another tree"):
@@ -191,7 +191,7 @@ def test_containers_that_contain_themselves() -> None:
     element.kept.append(element)
     tree.add_force_element(element)
     tree.finalize()
-    # Too deep for Python to take it apart at the end.
+    # Too deep for Python to deallocate by recursion.
     while isinstance(deep, list):
         deep = deep.pop()
 
@@ -204,11 +204,11 @@ def test_objects_of_other_classes_are_their_own_affair() -> None:
     tree.finalize()
 
 
-# Elements that ask for themselves.
+# Elements that ask for their own results.
 
 
 class Greedy(mbt.ForceElement):
-    """Asks, in one of its methods, for what it is part of."""
+    """Asks, in one of its methods, for a quantity that it contributes to."""
 
     def __init__(self, ask: Callable[[Any], Any], *, is_on: bool = True) -> None:
         super().__init__()
@@ -247,7 +247,7 @@ def test_an_element_that_asks_for_itself(kind: str, question: str) -> None:
     tree.add_force_element(Greedy(QUESTIONS[question]))
     tree.finalize()
     context = make_context(tree, kind)
-    # More than once: the first time leaves nothing behind.
+    # Twice: the first error leaves nothing behind.
     for _ in range(2):
         with pytest.raises(
             mbt.ArgumentValueError,
@@ -285,7 +285,7 @@ def test_an_energy_that_asks_for_itself() -> None:
 
 
 def test_an_element_may_compute_with_the_tree_while_it_is_off() -> None:
-    """A controller that predicts: with itself switched off, forward dynamics does not ask for it."""
+    """A controller that predicts: while it is switched off, forward dynamics does not call it."""
     seen = []
 
     def predict(context: Any) -> None:
@@ -304,7 +304,7 @@ def test_an_element_may_compute_with_the_tree_while_it_is_off() -> None:
     np.testing.assert_array_equal(tree.calc_forward_dynamics(context), seen[0])
 
 
-# Errors inside tell whose they are.
+# Errors inside an element name it.
 
 
 def notes_of(error: BaseException) -> str:
@@ -487,7 +487,7 @@ def test_other_ways_of_writing(kind: str, write: Callable[[Any], None]) -> None:
         write(make_context(tree, kind).q)
 
 
-# Constructors that forget the one of mbt.
+# Constructors that forget to call the one of mbt.
 
 
 class BlankFrame(mbt.FixedOffsetFrame):

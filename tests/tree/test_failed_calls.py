@@ -1,4 +1,4 @@
-"""A call that fails changes nothing, and says what is wrong with which element."""
+"""A call that fails changes nothing, and its error says what is wrong with which element."""
 
 from __future__ import annotations
 
@@ -409,7 +409,7 @@ def test_failed_call(call: Call, error: type[MbtError], message: str) -> None:
         call(tree)
     assert message in str(raised.value)
     assert snapshot(tree) == before
-    # And the tree is still of use: what failed works once it is right.
+    # And the tree still works: the call succeeds once it is corrected.
     tree.add_joint(RevoluteJoint, "j", tree.world_body, X, tree.get_body_by_name("ball"), X, Z)
     tree.finalize()
 

@@ -101,7 +101,7 @@ class TestEphemeralJoints:
         assert (torso.node_index, leg.node_index) == (1, 2)
 
     def test_name_clashes(self, tree: MultibodyTree) -> None:
-        """There is a joint `a`: the free joint of body `a` is `a_`, so that of body `a_` is another."""
+        """A joint `a` exists: so body `a` gets the free joint `a_`, and body `a_` gets `a__`."""
         a, a_, b = add_bodies(tree, "a a_ b")
         tree.add_joint(WeldJoint, "a", tree.world_body, None, b, None)
         tree.finalize()

@@ -1,4 +1,4 @@
-"""What force elements are built with, what of it each Context has for itself, and gravity."""
+"""Settings of force elements, those that each Context has for itself, and gravity."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_a_constant_is_a_parameter(model: Model, name: str, constant: str, defau
     assert as_list(getter(context)) == other
     assert as_list(getattr(element, constant)) == default
     assert as_list(getter(model.tree.create_default_context())) == default
-    # Nothing else has changed, and computations take notice.
+    # Nothing else has changed, and computations use the new value.
     after = {(n, c): as_list(getattr(getattr(model, n), f"get_{c}")(context)) for n, c, _, _ in CONSTANTS}
     assert after == {**before, (name, constant): other}
     now = model.tree.calc_potential_energy(context), model.tree.calc_non_conservative_power(context)
@@ -318,7 +318,7 @@ def test_what_they_act_on(model: Model) -> None:
 
 
 def test_door_hinge_defaults() -> None:
-    """Those of Drake."""
+    """They are those of Drake."""
     config = mbt.DoorHingeConfig()
     assert (config.spring_zero_angle_rad, config.spring_constant) == (-1.5, 1.5)
     assert (config.dynamic_friction_torque, config.static_friction_torque) == (3.0, 2.0)

@@ -34,12 +34,12 @@ CONFIG = mbt.DoorHingeConfig(
 )
 BUSHING = np.array([5.0, 6.0, 7.0, 0.5, 0.6, 0.7, 20.0, 30.0, 40.0, 2.0, 3.0, 4.0])
 CONTACT = ContactNumbers(50.0, 0.7, 0.8, 0.6, 0.9)
-# Of the first some are on either side of the plane, in any state.
+# Fixed in frame C: in any state, some are on either side of the plane.
 POINTS = np.array([[0.2, 0.1, -0.3], [0.1, 0.3, 0.2], [-0.3, 0.0, -9.0], [0.0, -9.0, 0.0], [0.0, 0.0, 9.0]])
 
 
 class Model:
-    """World, an arm on a hinge, a slider on the arm, a free box; every joint declared as told."""
+    """World, an arm on a hinge, a slider on the arm, a free box, and one force element."""
 
     def __init__(self, make: Callable[[Model], mbt.ForceElement]) -> None:
         tree = self.tree = mbt.MultibodyTree()
@@ -51,7 +51,7 @@ class Model:
         self.hinge = tree.add_joint(
             mbt.RevoluteJoint, "hinge", tree.world_body, X_BF, self.arm, X_BM, [0, 0.6, 0.8]
         )
-        # Against the direction of the tree.
+        # Declared against the direction of the tree.
         self.slide = tree.add_joint(
             mbt.PrismaticJoint, "slide", self.sled, X_BF, self.arm, X_BM, [0.8, 0, 0.6]
         )
@@ -254,7 +254,7 @@ def test_a_force_at_rest_is_minus_the_gradient_of_the_energy(name: str) -> None:
 
 
 def test_a_bushing_has_the_gradient_of_its_energy_for_small_rotations() -> None:
-    """The halves of a rotation differ from the true half in second order only."""
+    """Half of each angle differs from half of the rotation only in second order."""
     tree = mbt.MultibodyTree()
     box = tree.add_body(mbt.RigidBody("box", mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)))
     element = tree.add_force_element(
@@ -429,7 +429,7 @@ def test_a_door_hinge_by_itself() -> None:
         assert method(angles, 1.0).shape == method(1.0, angles).shape == angles.shape
         with pytest.raises(mbt.ShapeError, match=r"got angle \(7,\) and angular_rate \(2,\)"):
             method(angles, [1.0, 2.0])
-    # Friction takes energy away, viscous friction alone as well.
+    # Friction dissipates energy, and so does viscous friction alone.
     viscous = mbt.DoorHingeConfig(motion_threshold=0.0, catch_width=0.0, viscous_friction=2.0)
     hinge.set_config(context, viscous)
     assert hinge.get_config(context) == viscous
@@ -486,7 +486,7 @@ def test_coinciding_ends_of_a_spring() -> None:
 
 @pytest.mark.parametrize("kind", ["single", "batch", "autodiff"])
 def test_an_element_is_judged_by_itself(kind: str) -> None:
-    """What is undefined is the force of the element whose ends coincide, not that of its neighbour."""
+    """Only the force of the element whose ends coincide is undefined, not that of its neighbour."""
     tree = mbt.MultibodyTree()
     box = tree.add_body(mbt.RigidBody("box", mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)))
     slide = tree.add_joint(mbt.PrismaticJoint, "slide", tree.world_body, None, box, None, axis=[0, 0, 1])

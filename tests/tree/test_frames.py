@@ -86,7 +86,7 @@ class TestParameters:
         assert close(
             model.camera.calc_offset_rotation_matrix_in_body(c, X_BT[:3, :3]), (X_BM @ X_TC @ X_BT)[:3, :3]
         )
-        # The defaults, and other Contexts, have theirs.
+        # The defaults and other Contexts keep theirs.
         assert close(model.camera.get_fixed_pose_in_body_frame(), X_BT @ X_TC)
         other = model.tree.create_default_context()
         assert close(model.camera.calc_pose_in_body_frame(other), X_BT @ X_TC)
@@ -104,7 +104,7 @@ class TestParameters:
 
 
 class TestFrameBodyPoses:
-    """The poses of all frames at once, which frames pick their own from."""
+    """Poses of all frames, computed at once, from which each frame takes its own."""
 
     def test_follow_parameters(self, model: Model) -> None:
         c, tree = model.context, model.tree
@@ -299,7 +299,7 @@ def test_a_frame_without_a_tree_is_named_by_its_argument() -> None:
 
 
 class _EqualFrame(Frame):
-    """A frame of a user, which says that it equals every other one."""
+    """A user's frame that compares equal to every other one."""
 
     def __init__(self, name: str, body: RigidBody, x: float) -> None:
         super().__init__(name, body)
@@ -316,7 +316,7 @@ class _EqualFrame(Frame):
 
 
 class TestFramesAreKnownByIdentity:
-    """What a computation is given is the frame itself, whatever it says that it equals."""
+    """Computations take the very frame they are given, whatever it compares equal to."""
 
     NUM_FRAMES = 300
 
@@ -339,7 +339,7 @@ class TestFramesAreKnownByIdentity:
     @pytest.mark.parametrize("copied", ["not", "unpickled", "clone", "autodiff"])
     def test_each_is_itself(self, copied: str) -> None:
         tree = self.make()
-        # What the first tree knows is not what its copies know.
+        # Copies must not rely on frames that the first tree has looked up.
         functional.frame_pose(tree, [0.0], tree.frames[-1])
         if copied == "unpickled":
             tree = pickle.loads(pickle.dumps(tree))
@@ -357,7 +357,7 @@ class TestFramesAreKnownByIdentity:
             assert functional.frame_pose(tree, [0.0], of_body)[0, 3] == 0.0
 
     def test_none_of_another_tree(self) -> None:
-        """Not even one that is equal, or whose memory another one had that this tree knew nothing of."""
+        """Not even one that compares equal, or one at the address of a deleted frame of another tree."""
         tree = self.make()
         functional.frame_pose(tree, [0.0], tree.world_frame)
         for _ in range(20):

@@ -105,7 +105,7 @@ def changed(**entries: float) -> np.ndarray:
     ],
 )
 def test_bad_parameters(pi: object, error: type[Exception], message: str, skip: bool) -> None:
-    """Refused by name, whatever check is skipped; nothing is set."""
+    """Refused by name, even if the validity check is skipped; nothing is set."""
     tree, context = two_links()
     serials = context._serials
     with pytest.raises(error, match=message):

@@ -402,7 +402,7 @@ def test_limits_of_one_dof() -> None:
 
 # --- Mobilizer level: arguments ---------------------------------------------------------------------------
 
-# Method, its argument, how many numbers that and the result have.
+# Method, its argument, and the sizes of argument and result.
 CALLS: dict[str, tuple[str, Callable[[Any], int], Callable[[Any], int] | None]] = {
     "calc_across_mobilizer_spatial_velocity": ("v", lambda m: m.num_velocities, None),
     "calc_across_mobilizer_spatial_acceleration": ("vdot", lambda m: m.num_velocities, None),

@@ -1,4 +1,4 @@
-"""What a tree gathers once is what it would gather each time, and nobody can change it."""
+"""Data that a tree gathers once are the same as gathered anew, and cannot be changed."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_products_are_the_same_to_the_last_bit(size: int) -> None:
 
 
 def test_clones_are_independent(arm: mbt.MultibodyTree) -> None:
-    """A clone is made without defaults, of a Context whose values are not those."""
+    """A clone takes no defaults: the cloned Context has other values."""
     context = arm.create_default_context()
     context.q, context.time = np.full(arm.num_positions, 0.3), 2.0
     body = arm.bodies[-1]

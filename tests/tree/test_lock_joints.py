@@ -23,7 +23,7 @@ BALL = mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)
 
 
 def _kept(tree: mbt.MultibodyTree, locked: list[Any]) -> tuple[list[int], list[int]]:
-    """Which positions and velocities remain."""
+    """Return the indices of the positions and velocities that remain."""
     q, v = list(range(tree.num_positions)), list(range(tree.num_velocities))
     for owner in locked:
         q = [i for i in q if i not in range(owner.position_start, owner.position_start + owner.num_positions)]
@@ -36,7 +36,7 @@ def _kept(tree: mbt.MultibodyTree, locked: list[Any]) -> tuple[list[int], list[i
 def _assert_restricts(
     tree: mbt.MultibodyTree, small: mbt.MultibodyTree, locked: list[Any], context: mbt.Context
 ) -> None:
-    """The small model is the full one, at the positions of a Context, where nothing locked moves."""
+    """At a Context's positions, the small model equals the full one with the joints locked."""
     q, v = _kept(tree, locked)
     for owner in locked:
         owner.lock(context)
@@ -226,7 +226,7 @@ def _fingers(couplings: list[tuple[int, int, float, float]], count: int = 3) -> 
 
 
 def _places(tree: mbt.MultibodyTree) -> list[Any]:
-    """Where each slider is locked; None where it is not."""
+    """Where each slider is locked; None for a slider that is not."""
     return [
         pytest.approx(joint.X_FM[0, 3]) if isinstance(joint, mbt.WeldJoint) else None for joint in tree.joints
     ]
@@ -279,7 +279,7 @@ class TestCouplers:
 
 
 class Servo(mbt.ForceElement):
-    """Of a user, along a joint."""
+    """A user's element that acts along a joint."""
 
     def __init__(self, joint: mbt.Joint) -> None:
         super().__init__(joint.model_instance)

@@ -25,9 +25,9 @@ M_BBo_B = SpatialInertia.solid_sphere_with_mass(1.0, 0.1)
 
 @pytest.fixture
 def robots() -> MultibodyTree:
-    """Two alike, in the model instances 2 and 3: a slider, and a hinge with a motor on it; and a free ball.
+    """Two equal robots, in model instances 2 and 3: a slider, and a hinge with a motor; and a free ball.
 
-    Joints are added hinge of left, hinge of right, slider of left, slider of right.
+    Joints are added in this order: left hinge, right hinge, left slider, right slider.
     """
     tree = MultibodyTree()
     carts, arms = [], []
@@ -156,7 +156,7 @@ class TestModelInstances:
 
     def test_rename(self, robots: MultibodyTree) -> None:
         robots.rename_model_instance(2, "middle")
-        robots.rename_model_instance(3, "right")  # To what it is.
+        robots.rename_model_instance(3, "right")  # Its own name.
         assert robots.get_model_instance_by_name("middle") == 2
         assert not robots.has_model_instance_named("left")
         assert robots.bodies[1].scoped_name == "middle::cart"
@@ -260,7 +260,7 @@ class TestScopedNames:
             robots.get_joint_by_name("hinge")
 
     def test_names_with_colons(self, robots: MultibodyTree) -> None:
-        """Such a name is found, and comes before a scoped one that reads the same."""
+        """Such a name is found, in preference to a scoped name that reads the same."""
         odd = robots.add_body(RigidBody("left::cart", M_BBo_B))
         assert robots.get_body_by_name("left::cart") is odd
         inner = robots.add_model_instance("left::hand")

@@ -1,4 +1,4 @@
-"""Model instances: who belongs to which, and their parts of the state."""
+"""Model instances: which elements belong to them, and their parts of the state."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ class TestMembership:
         assert gripper.joints == tuple(tree.joints[i] for i in tree.get_joint_indices(3))
         assert gripper.joint_actuators == (tree.joint_actuators[0],)
         assert (gripper.num_positions, gripper.num_velocities, gripper.num_actuated_dofs) == (8, 7, 1)
-        # One will do where the index of one is wanted.
+        # An instance is accepted in place of its index.
         assert tree.get_body_by_name("wrist", arm).model_instance == arm.index == 2
         assert tree.get_positions_from_array(arm, np.arange(17.0)).tolist() == [0, 1]
         assert repr(arm) == "<ModelInstance 'arm' index=2: 2 bodies, 2 joints, 2 actuators>"
@@ -176,7 +176,7 @@ class TestMembership:
         if not by_index:
             assert getattr(tree, method)("arm") == getattr(tree, method)(2)
         assert getattr(tree, method)(tree.model_instances[2]) == getattr(tree, method)(2)
-        # One of another tree has the index of another one here.
+        # An instance of another tree is refused, although its index is valid here.
         other = tree.edit().model_instances[2]
         with pytest.raises(mbt.ForeignElementError, match=r"model_instance: .* 'arm' of another tree"):
             getattr(tree, method)(other)
@@ -331,7 +331,7 @@ class TestNames:
 
 
 def test_the_instance_of_world_is_not_for_bodies_of_readers():
-    """Nothing is added where what a reader hands over at once has such a body."""
+    """If one of the bodies that a reader adds at once is in it, none is added."""
     tree = mbt.MultibodyTree()
     bodies = [
         mbt.RigidBody(name, mbt.SpatialInertia.zero(), model_instance=instance)

@@ -140,7 +140,7 @@ class TestDictionaries:
     def test_keys(self, tree: MultibodyTree) -> None:
         left, reach, right = tree.joints[0], tree.joints[1], tree.joints[3]
         assert (left.scoped_name, right.scoped_name) == ("left::elbow", "right::elbow")
-        # The joint itself, a mobilizer, and a scoped name that need not be one.
+        # The joint itself, a mobilizer, and a scoped name where a plain one would do.
         q = tree.q_from_dict({left: 1, "left::reach": 2, right.mobilizer: 3, "fix": []})
         assert q[:3].tolist() == [1, 2, 3]
         with pytest.raises(mbt.ArgumentValueError, match=r"'elbow': write 'left::elbow' or 'right::elbow'"):
@@ -189,7 +189,7 @@ class TestDictionaries:
             tree.q_from_dict(values, **keywords)  # type: ignore[arg-type]
 
     def test_a_mobilizer_named_as_a_joint(self) -> None:
-        """The body of a bare mobilizer may be called like a joint: both have a name of their own."""
+        """A bare mobilizer's body may be named like a joint: their coordinates still differ in name."""
         tree = MultibodyTree()
         a, b = (tree.add_body(RigidBody(name, M_BBo_B)) for name in "ab")
         tree.add_joint(RevoluteJoint, "b", tree.world_body, None, a, None, Z)
@@ -273,7 +273,7 @@ class TestRandomPositions:
             limited.random_positions(rng)  # type: ignore[arg-type]
 
     def test_other_joints(self) -> None:
-        """Each coordinate is drawn from where it belongs; roll, pitch and yaw make a uniform rotation."""
+        """Each coordinate is drawn from its own range; roll, pitch and yaw make a uniform rotation."""
         tree = MultibodyTree()
         path = mbt.PiecewiseConstantCurvatureTrajectory(
             [0, np.pi], [2.0], [1, 0, 0], [0, 0, 1], is_periodic=True

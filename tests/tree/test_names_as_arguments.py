@@ -1,4 +1,4 @@
-"""Names in place of frames and bodies, and what messages say of a name where an index is wanted."""
+"""Names in place of frames and bodies, and messages about a name where an index is expected."""
 
 from __future__ import annotations
 
@@ -203,7 +203,7 @@ def test_a_tree_knows_the_joint_that_an_actuator_drives() -> None:
 
 
 def test_efforts_of_actuators_in_place_of_generalized_forces() -> None:
-    """Twelve torques for eighteen velocities, wherever generalized forces are taken."""
+    """One number per actuator is refused wherever one per velocity is expected."""
     tree = mbt.MultibodyTree()
     ball = mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)
     base, arm = (tree.add_body(mbt.RigidBody(name, ball)) for name in ("base", "arm"))

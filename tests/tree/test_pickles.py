@@ -99,7 +99,7 @@ class TestBadPickles:
         ],
     )
     def test_something_else_in_place_of_a_part(self, what: str) -> None:
-        """What makes the object is called with it: an error, or an object that can be shown."""
+        """The function that rebuilds the object gets it: an error, or an object that can be shown."""
         tree = build_tree(CATALOGUE["mixed8"]())
         inertia = mbt.SpatialInertia.solid_sphere_with_mass(2.0, 0.1)
         body = mbt.RigidBody("loose", inertia)
@@ -184,7 +184,7 @@ sys.stdout.buffer.write(pickle.dumps((mbt._core.isa, result)))
 
 @pytest.mark.parametrize("isa", usable_isas())
 def test_another_process_reads_it(isa: str) -> None:
-    """Whatever instruction set that process uses: every one that is built is tried."""
+    """Whichever instruction set that process uses: all that are built are tried."""
     tree = build_tree(CATALOGUE["mixed8"]())
     context = some_state(tree)
     data = io.BytesIO(pickle.dumps((tree, context, tree.gravity_field))).getvalue()

@@ -1,4 +1,4 @@
-"""What notebooks show: pictures where kinematics says, tables of numbers; safe and bounded."""
+"""What notebooks show: pictures that agree with kinematics, tables of numbers; safe and bounded."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def parsed(svg: str) -> ElementTree.Element:
 
 
 def as_xml(text: str) -> ElementTree.Element:
-    """Well-formed HTML is XML, but for attributes without a value."""
+    """Well-formed HTML is XML, except for attributes without a value."""
     return ElementTree.fromstring(text.replace("<details open>", "<details>"))
 
 
@@ -58,7 +58,7 @@ def test_the_stick_figure_has_the_shape_of_the_robot():
     root = parsed(draw_stick_figure(tree))
     dots = np.array([[float(c.get("cx")), float(c.get("cy"))] for c in root.iter(f"{SVG}circle")])
     assert len(dots) == 3
-    # From World's origin, which begins the first line.
+    # Relative to World's origin, where the first line begins.
     path = next(root.iter(f"{SVG}path")).get("d")
     numbers = np.array(re.findall(r"-?[0-9.]+", path), dtype=float).reshape(-1, 2, 2)
     origin = numbers[0, 0]

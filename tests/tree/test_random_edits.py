@@ -1,4 +1,4 @@
-"""Sequences of edits: after each one everything fits together; what is refused has changed nothing."""
+"""Sequences of edits: the tree is consistent after each one, and a refused edit changes nothing."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _snapshot(tree: mbt.MultibodyTree) -> list[Any]:
 
 
 def _check(tree: mbt.MultibodyTree) -> None:
-    """Indices, names and references are right, and the tree computes where it is one."""
+    """Indices, names and references are right, and the tree computes if it has no loops."""
     for kind in _kinds(tree):
         for i, element in enumerate(kind):
             assert element.ordinal == i
@@ -47,12 +47,12 @@ def _check(tree: mbt.MultibodyTree) -> None:
         (tree.get_joint_by_name, tree.joints),
     ):
         assert all(get(element.name, element.model_instance) is element for element in elements)
-    # What is unpickled is checked again.
+    # Unpickling checks everything again.
     twin = pickle.loads(pickle.dumps(tree))
     try:
         twin.finalize()
     except mbt.TopologyError:
-        # Joints that were added at random close loops.
+        # Joints added at random may close loops.
         return
     context = twin.create_default_context()
     context.v = np.ones(twin.num_velocities)

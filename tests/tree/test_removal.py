@@ -1,4 +1,4 @@
-"""Elements that are removed or renamed: the rest is what it would be if it had been built that way."""
+"""Elements that are removed or renamed: the rest is as if it had been built that way."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _add_hand(tree: mbt.MultibodyTree, wrist: mbt.RigidBody) -> None:
     tree.add_joint(mbt.RevoluteJoint, "turn", tree.get_frame_by_name("flange"), None, palm, X, [0, 0, 1])
     slides = [
         tree.add_joint(mbt.PrismaticJoint, f"slide_{finger.name}", palm, X, finger, None, [1, 0, 0])
-        # The right one hangs on the palm the other way round.
+        # The joint of the right one is declared the other way round.
         if finger is left
         else tree.add_joint(mbt.PrismaticJoint, "slide_right", finger, None, palm, X, [1, 0, 0])
         for finger in (left, right)
@@ -46,7 +46,7 @@ def _arm(*, with_hand: bool, more: bool = True) -> mbt.MultibodyTree:
     else:
         tree.add_model_instance("hand")
     if more:
-        # What comes later takes smaller indices when the hand goes.
+        # Elements added later get smaller indices when the hand is removed.
         lamp = tree.add_body(mbt.RigidBody("lamp", BALL))
         tree.add_joint(mbt.WeldJoint, "hook", bodies[1], X, lamp, None)
         tree.add_joint_actuator("motor", elbow)
@@ -123,7 +123,7 @@ class TestSubtrees:
         second = tree.add_body(mbt.RigidBody("second", BALL))
         tree.add_joint(mbt.WeldJoint, "weld", second, None, first, None)
         work = tree.edit()
-        # The base of a free group is a body that is nobody's child, as finalize() has it.
+        # As in finalize(), the base of a free group is a body that is no joint's child.
         assert len(work.remove_subtree(work.bodies[2])) == 5
         assert work.num_bodies == 1
         assert len(tree.remove_subtree(first)) == 3
@@ -131,7 +131,7 @@ class TestSubtrees:
         assert tree.bodies == (tree.world_body, second)
 
     def test_every_subtree_of_a_tree_of_everything(self) -> None:
-        """Each leaves a tree that computes as the full one does for what remains."""
+        """Without any one, the tree computes what the full one does for the remaining elements."""
         full = make_everything(user_written=False)
         for index in (4, 9, 17, 25):
             work = full.edit()
@@ -139,7 +139,7 @@ class TestSubtrees:
             assert {b.name for b in work.bodies} | gone == {b.name for b in full.bodies}
             assert not {b.name for b in work.bodies} & gone
             assert [b.index for b in work.bodies] == list(range(work.num_bodies))
-            # What is unpickled is checked: no place, index or reference is left behind.
+            # Unpickling checks that no place, index or reference is left behind.
             work = pickle.loads(pickle.dumps(work))
             work.finalize()
             pickle.loads(pickle.dumps(work))

@@ -182,7 +182,7 @@ class TestGraphviz:
 class TestMassless:
     @pytest.mark.parametrize("seed", range(40))
     def test_as_many_as_the_mass_matrix_lacks_rank(self, seed: int) -> None:
-        """Without the dofs that the report names the mass matrix is regular, and none is named in vain."""
+        """Without the dofs that the report names, the mass matrix is regular; none is named needlessly."""
         rng = np.random.default_rng(seed)
         model = random_model(seed, 8, kinds=ALL_KINDS, actuated=0.2)
         bodies = [
@@ -248,7 +248,7 @@ class TestMassless:
         assert branch.cure.startswith("Give body 'bead' an inertia about its centre of mass, weld the joint")
 
     def test_two_joints_about_one_axis(self) -> None:
-        """Neither diagonal entry of the mass matrix is zero, but together the joints can move no mass."""
+        """No diagonal entry of the mass matrix is zero, but opposite turns of both joints move no mass."""
         tree = MultibodyTree()
         upper, between, lower = (
             tree.add_body(RigidBody(name, inertia))
@@ -270,7 +270,7 @@ class TestMassless:
         assert branch.is_everywhere
 
     def test_only_in_some_configurations(self) -> None:
-        """A gimbal with two axes in line at zero angles only: elsewhere it moves its mass."""
+        """A gimbal whose two axes align at zero angles only: elsewhere it moves its mass."""
         tree = MultibodyTree()
         ring, bar, rotor = (
             tree.add_body(RigidBody(name, inertia))
@@ -288,7 +288,7 @@ class TestMassless:
         assert np.isfinite(tree.calc_forward_dynamics(context)).all()
 
     def test_what_is_carried_but_not_moved_does_not_count(self) -> None:
-        """A wheel in front of a distant moon that moves as it likes: the wheel's inertia resists its axle."""
+        """A wheel that carries a distant moon, which moves freely: the wheel's inertia resists its axle."""
         tree = MultibodyTree()
         wheel, moon = (tree.add_body(RigidBody(name, M_BBo_B)) for name in ("wheel", "moon"))
         tree.add_joint(RevoluteJoint, "axle", tree.world_body, None, wheel, None, Z)
@@ -323,7 +323,7 @@ def test_a_report_of_a_copy() -> None:
 
 
 class Checker(html.parser.HTMLParser):
-    """Tags that open are closed in order; the text that is left."""
+    """Check that tags are closed in order, and collect the text."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -344,7 +344,7 @@ class Checker(html.parser.HTMLParser):
         self.words.append(data)
 
 
-# Those of SVG that draw, and say how: nothing that links or runs.
+# Attributes of SVG that draw or style; none that links or runs.
 SVG_ATTRIBUTES = {
     *("aria-label", "cx", "cy", "d", "fill", "font-family", "font-size", "height", "opacity", "points", "r"),
     *("role", "rx", "stroke", "stroke-dasharray", "stroke-linecap", "stroke-width", "text-anchor", "viewbox"),

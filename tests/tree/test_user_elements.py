@@ -143,7 +143,7 @@ def test_powers_that_a_subclass_does_not_tell(twin: Model) -> None:
     assert with_energy.element.calc_non_conservative_power(with_energy.context) == pytest.approx(
         Pnc, rel=1e-6
     )
-    # The difference leaves the Context and its caches alone.
+    # The finite difference leaves the Context and its caches alone.
     assert with_energy.context.q.tolist() == twin.context.q.tolist()
 
     complete = Model(PySpringWithPowers)
@@ -186,7 +186,7 @@ def test_forces_on_joints_and_of_time() -> None:
 
 
 class Faulty(mbt.ForceElement):
-    """Does what `method` tells, in place of what it should."""
+    """Calls the given functions in place of correct methods."""
 
     def __init__(self, **methods: Any) -> None:
         super().__init__()
@@ -230,13 +230,13 @@ def test_an_error_inside_passes_and_changes_nothing() -> None:
     assert (forces.generalized_forces == 5.0).all()
     assert not forces.body_forces.any()
     assert (out == 9.0).all()
-    # Computations without force elements go on.
+    # Computations without force elements still work.
     assert np.isfinite(tree.calc_inverse_dynamics(context, np.zeros(7))).all()
 
 
 @pytest.mark.parametrize("what", ["q", "v", "time", "actuation", "lock", "gravity", "mass"])
 def test_a_force_does_not_change_the_context_it_is_computed_for(what: str) -> None:
-    """Forces would be of one state, and what they are added to of another."""
+    """Otherwise forces of one state would be added to those of another."""
 
     def forces(context: Any, pc: Any, forces: Any) -> None:
         if what == "lock":
@@ -263,7 +263,7 @@ def test_a_result_of_the_force_method_is_refused() -> None:
 
 
 def test_forces_of_other_elements_are_out_of_reach() -> None:
-    """What is overwritten is the element's own part only."""
+    """An element can overwrite only its own part."""
 
     def overwrite(context: Any, pc: Any, forces: Any) -> None:
         assert not forces.body_forces.any()
@@ -460,7 +460,7 @@ def test_everything_follows_its_parameters() -> None:
             return float(model.tip.calc_pose_in_world(other)[i, 3])
 
         assert V[3 + i] == pytest.approx(central_difference(position, 1e-3), abs=1e-9)
-    # Each Context has its own; defaults come back.
+    # Each Context has its own values; defaults can be restored.
     clone = c.clone()
     model.tree.set_default_context(c)
     c.q, c.v = [0.4, -0.7], [1.1, 0.6]
@@ -528,7 +528,7 @@ def test_what_is_no_frame() -> None:
 
 
 def test_shortcuts_of_a_frame() -> None:
-    """A subclass may override the siblings of its method; they are what is asked for."""
+    """A subclass may override the siblings of its method; these are then called."""
     calls: list[str] = []
 
     class Fast(Telescope):

@@ -12,7 +12,7 @@ import mbt
 
 PAGE = (Path(__file__).parents[2] / "docs" / "editing.md").read_text(encoding="utf-8")
 TABLE = PAGE.partition("## Where to change what")[2].partition("##")[0]
-#: Call in a Context, or nothing, and call before finalize().
+#: The call in a Context, or nothing, and the call before finalize().
 ROWS = [
     tuple(cell.strip().strip("`") for cell in line.strip("|").split("|")[1:])
     for line in TABLE.splitlines()
@@ -72,7 +72,7 @@ def _build() -> mbt.MultibodyTree:
 
 
 def _names(tree: mbt.MultibodyTree, **more: Any) -> dict[str, Any]:
-    """What the cells call the elements, and their arguments."""
+    """The names that the cells use for elements and arguments."""
     elements = dict(
         zip(
             ("gravity", "spring", "strut", "bushing", "friction", "door", "own"),
@@ -101,7 +101,7 @@ def _names(tree: mbt.MultibodyTree, **more: Any) -> dict[str, Any]:
 
 
 def _results(tree: mbt.MultibodyTree, context: mbt.Context) -> list[Any]:
-    """Whatever could tell two models apart, at positions of this Context, in motion."""
+    """Results that would differ between two models, at positions of this Context, in motion."""
     context.v = np.linspace(0.3, 1.0, tree.num_velocities)
     return [
         context.q,
@@ -158,7 +158,7 @@ def test_rows_without_a_context_change_nothing_that_is_computed(before: str) -> 
 
 
 def _described(tree: mbt.MultibodyTree) -> list[Any]:
-    """What the rows without a Context set."""
+    """The properties that rows without a Context set."""
     joint, motor, coupler = tree.joints[0], tree.joint_actuators[0], tree.constraints[0]
     assert isinstance(coupler, mbt.CouplerConstraint)
     limits = [getattr(joint, f"{what}_limits") for what in joint_limits()]

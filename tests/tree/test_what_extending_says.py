@@ -73,11 +73,11 @@ def test_what_takes_floats_only_is_differentiated_in_4_nv_calls_to_nine_digits()
     tree.calc_inverse_dynamics_derivatives(context, [0.0, 0.0], include_force_elements=True)
     Sine.count = 0
     by_q, by_v, _ = tree.calc_inverse_dynamics_derivatives(context, [0.0, 0.0], include_force_elements=True)
-    # One more, in vain, in numbers with derivatives.
+    # One more call, which fails, with numbers that carry derivatives.
     assert Sine.count == 4 * tree.num_velocities + 1
     np.testing.assert_allclose(by_q[0, 0], -3.0 * math.cos(0.9), rtol=1e-9)
     np.testing.assert_allclose(by_v[0, 0], math.cos(0.7) * 0.7 + math.sin(0.7), rtol=1e-9)
-    # `to_autodiff()` tells which of the two it is.
+    # `to_autodiff()` shows that it takes floats only.
     ad = tree.to_autodiff()
     moving = ad.create_default_context()
     moving.q = mbt.autodiff.initialize([0.3, 0.1])
@@ -148,7 +148,7 @@ def test_the_pose_of_a_frame_is_computed_when_a_parameter_changes() -> None:
 
     tree, _ = make_slides()
     boom = tree.add_frame(Boom("boom", tree.bodies[1]))
-    # Other frames, and joints, may stand on it.
+    # Other frames and joints may be attached to it.
     tip = tree.add_frame(mbt.FixedOffsetFrame("tip", boom, mbt.math.make_pose([0, 1, 0])))
     hand = tree.add_body(mbt.RigidBody("hand", M_BBo_B))
     tree.add_joint(mbt.RevoluteJoint("wrist", tip, hand.body_frame, axis=[0, 0, 1]))

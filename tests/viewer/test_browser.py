@@ -1,4 +1,4 @@
-"""The page in a browser: parts of a model are seen where kinematics says."""
+"""The page in a browser: parts of a model appear where kinematics places them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def camera_of(viewer: mbt.Viewer) -> Any:
 
 
 def shows(q: float, camera: Any) -> Any:
-    """Return what tells whether a picture shows the pendulum at an angle: rod red, ball green."""
+    """Return a test of whether a picture shows the pendulum at an angle: rod red, ball green."""
     tree = pendulum()
 
     def is_so(picture: np.ndarray) -> bool:
@@ -56,7 +56,7 @@ def test_a_slider_moves_what_is_seen(tmp_path: Path) -> None:
         page.get_by_role("button", name="Default positions").click()
         wait_for(page, shows(0.0, camera), tmp_path / "default.png")
 
-        # From the program, and the slider follows.
+        # Moved by the program: the slider follows.
         viewer.show([0.5])
         wait_for(page, shows(0.5, camera), tmp_path / "shown.png")
         page.wait_for_function("document.querySelector('[role=slider]').ariaValueNow == '0.5'")
@@ -88,7 +88,7 @@ def test_layers_ghosts_and_several_models(tmp_path: Path) -> None:
 
         wait_for(page, shows_a_ghost, tmp_path / "ghost.png")
 
-        # Without visuals there is nothing there, in the first model only.
+        # Without visuals nothing is drawn there, in the first model only.
         page.get_by_text("Show", exact=True).first.click()
         page.get_by_label("visuals").first.click()
         wait_for(
@@ -121,7 +121,7 @@ def test_a_recorded_page_plays_by_itself_without_a_network(
         return position, look_at, distance
 
     monkeypatch.setattr("mbt.viewer.stage.place_camera", place_and_tell)
-    # A while at one side, a while at the other one.
+    # Some time on one side, then on the other.
     angles = np.r_[np.full(41, -0.5), np.full(41, 0.5)]
     folder = tmp_path / "pages"
     folder.mkdir()
@@ -134,7 +134,7 @@ def test_a_recorded_page_plays_by_itself_without_a_network(
         page.context.set_offline(True)
         page.goto((folder / "swing.html").as_uri())
         page.wait_for_selector("canvas")
-        # Nobody touches it: it moves by itself, and begins again.
+        # Untouched, it moves by itself and begins again.
         for name, q in (("start", -0.5), ("end", 0.5), ("again", -0.5)):
             picture = wait_for(page, shows(q, camera), tmp_path / f"{name}.png")
             elsewhere = project(where(tree, -q, P_GREEN), camera, picture)

@@ -1,4 +1,4 @@
-"""What is near, and deep in one another, in a running viewer without a browser."""
+"""Shapes near to or deep in one another, in a running viewer without a browser."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_what_is_near_has_a_colour_and_a_line(scene: mbt.CollisionModel) -> None
         own = [tuple(ball.color) for ball in balls]
         assert not near.visible
         assert not touching.visible
-        # The right one comes near to the wall, the left one not to the right one.
+        # The right ball comes near the wall; the left ball is not near the right one.
         viewer.show([0.0, 0.75])
         wait_until(lambda: near.visible)
         np.testing.assert_allclose(near.points, [[[1.85, 0, 0], [1.9, 0, 0]]], atol=1e-6)
@@ -107,7 +107,7 @@ def test_what_is_near_is_recorded(
 
     monkeypatch.setattr("mbt.viewer.recording.Drawing", keep)
     page = tmp_path / "near.html"
-    # The last picture is that of what is near.
+    # The last picture shows what is near.
     mbt.record(scene.tree, [[0.0, 0.0], [0.0, 0.75]], page, dt=0.1, fps=10, scene=scene)
     [drawing] = drawings
     near, touching = drawing._handles["distances"]
@@ -136,7 +136,7 @@ def test_height_fields_are_drawn() -> None:
 
 @pytest.fixture
 def fall() -> mbt.Trajectory:
-    """A ball falls on a floor and is pushed by nothing else."""
+    """A ball that falls on a floor; nothing else pushes it."""
     tree = mbt.MultibodyTree()
     ball = tree.add_body(mbt.RigidBody("ball", BODY)).add_collision(mbt.Shape("sphere", [0.1]))
     tree.add_joint(mbt.PrismaticJoint, "up", tree.world_body, None, ball, None, axis=[0, 0, 1])
@@ -163,7 +163,7 @@ def test_points_where_shapes_push(fall: mbt.Trajectory) -> None:
     snapshot = take_snapshot(drawn, fall.final_context, film.touching_at(1.0))
     assert snapshot is not None
     weight = 9.81 * tree.get_body_by_name("ball").default_mass
-    # On the ball, which can move: the floor is the second one of the pair.
+    # The force on the ball, which can move: the floor is the second of the pair.
     np.testing.assert_allclose(snapshot.forces, [[0, 0, weight]], rtol=1e-6, atol=1e-12)
     np.testing.assert_allclose(snapshot.contacts, [[0, 0, 0]], atol=1e-4)
     assert Film(tree, fall.q, 5e-3).touching_at(1.0) is None

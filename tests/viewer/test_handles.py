@@ -24,7 +24,7 @@ def arm() -> mbt.MultibodyTree:
 
 
 def drag(viewer: mbt.Viewer, i: int, place: np.ndarray | None = None, R: np.ndarray | None = None) -> None:
-    """Do what the server does when a browser tells of a drag: the pose first, then those who listen."""
+    """Do what the server does when a browser reports a drag: set the pose, then call the listeners."""
     gizmo = viewer.models[0]._handles._gizmos[i]
     for phase in ("start", "update", "end"):
         if phase == "update":

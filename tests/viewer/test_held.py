@@ -1,4 +1,4 @@
-"""Which joints a limit holds and which servos give all they have, as a line above a model that moves."""
+"""Joints held by a limit and saturated servos, named in a line above a moving model."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_parts_of_trajectories_and_one_of_a_batch(tree: mbt.MultibodyTree, motio
     whole = Film(tree, motion)
     for part in (motion[::4], motion[7:], motion[20:40:3], motion[-1:]):
         film = Film(tree, part)
-        # Behind the last one of a part there is a step, too.
+        # A step follows the last sample of a part, too.
         assert [film.held_at(t - part.time[0]) for t in part.time] == [whole.held_at(t) for t in part.time]
     batch = Film(tree, play(tree, batch=(2, 3)))
     assert [batch.held_at(t) for t in motion.time] == [whole.held_at(t) for t in motion.time]

@@ -107,7 +107,7 @@ def test_an_ellipsoid_turns_as_the_body_does() -> None:
     assert shape is not None
     np.testing.assert_allclose(sorted(shape.size), [a, b, c], rtol=1e-12)
     np.testing.assert_allclose(shape.X_BG[:3, 3], [0.1, -0.2, -0.3], rtol=1e-12)
-    # Along its axes, whichever their order and signs, it is as long as the body was made.
+    # Along its axes, whatever their order and signs, it is as long as the body.
     axes = shape.X_BG[:3, :3]
     order = np.argsort(shape.size)
     np.testing.assert_allclose(abs(R.T @ axes[:, order]), np.eye(3), atol=1e-9)

@@ -38,7 +38,7 @@ def wait_until(is_so: Callable[[], bool]) -> None:
 
 
 def drawn_q(viewer: mbt.Viewer) -> float:
-    """Return the angle of the pendulum that is drawn, from what was sent of its body."""
+    """Return the drawn angle of the pendulum, from what was sent for its body."""
     handle = viewer.models[0]._drawing._bodies[1]
     w, x, _, _ = handle.wxyz
     return float(2.0 * np.arctan2(x, w))
@@ -58,7 +58,7 @@ def test_the_address_is_on_this_machine_alone() -> None:
 
 
 def ask(url: str, *headers: str, is_socket: bool = True) -> str:
-    """Return the first line of what a server answers a browser that opens a WebSocket, or a page."""
+    """Return the first line of a server's answer to a browser that opens a WebSocket, or a page."""
     parts = urlsplit(url)
     lines = ["GET / HTTP/1.1", *headers]
     if is_socket:
@@ -70,7 +70,7 @@ def ask(url: str, *headers: str, is_socket: bool = True) -> str:
 
 
 def test_pages_of_others_cannot_read_the_scene() -> None:
-    """By their Origin, nor by a name of theirs that leads to this machine."""
+    """Neither from their Origin nor by a host name of theirs that resolves to this machine."""
     with mbt.view(pendulum(), open_browser=False, allowed_hosts=["hub.example.org"]) as viewer:
         own = viewer.url.removeprefix("http://")
         port = own.partition(":")[2]
@@ -102,7 +102,7 @@ def test_show_waits_for_nobody_and_the_latest_is_drawn() -> None:
         drawn = []
         draw = model._drawing.draw
         model._drawing.draw = lambda snapshot: (drawn.append(snapshot), draw(snapshot))  # type: ignore[method-assign]
-        with viewer._drawing:  # As long as somebody else draws.
+        with viewer._drawing:  # While somebody else draws.
             for i in range(1000):
                 viewer.show([0.0005 * i])
         wait_until(lambda: abs(drawn_q(viewer) - 0.4995) < 1e-6)
@@ -182,11 +182,11 @@ def test_limits_without_measure(limits: tuple[float, float]) -> None:
         wait_until(lambda: slider.value == min(max(0.0, slider.min), slider.max))
 
 
-# Nothing empty in silence.
+# Nothing is left empty without a message.
 
 
 def chain_without(mass: bool, mesh: str | None) -> mbt.MultibodyTree:
-    """Two links on a hinge and a slide, without mass, or with a mesh each that is nowhere."""
+    """Two links on a hinge and a slide, without mass, or each with a mesh that does not exist."""
     tree = mbt.MultibodyTree()
     parent: mbt.RigidBody = tree.world_body
     inertia = mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1) if mass else mbt.SpatialInertia.zero()
@@ -238,7 +238,7 @@ def test_of_a_robot_without_its_meshes_the_skeleton_is_drawn(tmp_path: Path) -> 
 
 
 def test_what_a_file_says_is_text_in_the_page(tmp_path: Path) -> None:
-    """Neither HTML nor a program, in the line about what is missing."""
+    """It is neither HTML nor a script in the line about what is missing."""
     tree = chain_without(mass=True, mesh="<img src=x onerror=alert(1)>{alert(1)}")
     tree = tree.edit()
     for body in tree.bodies[1:]:
@@ -518,7 +518,7 @@ def test_of_a_large_batch_some_are_drawn() -> None:
 def start_view(*options: str) -> subprocess.Popen[str]:
     """Start `mbt view` of an arm so that it can be interrupted.
 
-    What a shell runs in the background ignores SIGINT, and its children would, too.
+    A shell's background jobs ignore SIGINT, and so would their children.
     """
     command = [sys.executable, "-m", "mbt", "view", str(model_path("mbt_arm")), "--no-browser", *options]
     before = signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -1,4 +1,4 @@
-"""Who may talk to a viewer: pages of its own, by names of this machine or those that the user allows."""
+"""Who may talk to a viewer: its own pages, by names of this machine or names that the user allows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ PORT = 8080
 
 
 class Headers:
-    """What a request says."""
+    """The headers of a request."""
 
     def __init__(self, host: str | None, *origins: str) -> None:
         self._values = {"Host": [] if host is None else host.split(" "), "Origin": list(origins)}
@@ -83,7 +83,7 @@ def test_names_that_are_allowed(by: str, monkeypatch: pytest.MonkeyPatch) -> Non
     if by == "environment":
         monkeypatch.setenv("MBT_VIEWER_HOSTS", ", ".join(names) + ",")
     visitors = Visitors(names if by == "argument" else ())
-    # A proxy hands on the name that the browser knows, or its own.
+    # A proxy passes on the name that the browser used, or its own.
     for host in ("hub.example.org", "hub.example.org:443", "127.0.0.1:8080", "10.0.0.5:8080", "[fe80::1]"):
         assert visitors.refuse(Headers(host, "https://hub.example.org"), PORT) is None
         assert visitors.refuse(Headers(host), PORT) is None
