@@ -86,7 +86,7 @@ def test_a_tumbling_body_against_euler_equations() -> None:
 
 @pytest.mark.parametrize("method", ["RK45", "Radau"])
 def test_against_scipy_directly(method: str) -> None:
-    """The same equations in q and qdot, where the joints have qdot."""
+    """The same equations, integrated in q and qdot = v."""
     tree = pendulum(damping=0.3)
     context = tree.create_default_context()
     context.q, context.v, context.time = [1.0], [0.5], 2.0
