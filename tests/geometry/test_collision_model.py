@@ -263,7 +263,7 @@ def test_what_is_not_a_number_touches_nothing_else() -> None:
 
 @pytest.mark.parametrize("kind", ["sphere", "box"])
 def test_distances_are_right_or_nan_however_far(kind: str) -> None:
-    """Squares of lengths leave doubles at 1e154 m."""
+    """Squares of lengths overflow doubles at 1e154 m."""
     tree = mbt.MultibodyTree()
     for name in ("one", "two"):
         tree.add_body(mbt.RigidBody(name, BODY)).add_collision(

@@ -41,7 +41,7 @@ def prove(A: Shapes, B: Shapes, found: Found, tolerance: float = 1e-12, points: 
     """Planes across n, and points of A and B, are d apart; for d > 0 this proves the distance.
 
     Where d < 0, moving by -d along n is enough to part the shapes; other tests show that less is not.
-    Tolerances are shares of the lengths in play.
+    Tolerances are relative to the lengths involved.
     """
     scale = np.linalg.norm(B.X[:, :3, 3] - A.X[:, :3, 3], axis=1) + largest(A) + largest(B)
     assert np.isfinite(found.d).all()

@@ -38,7 +38,7 @@ def test_distances(kinds: tuple[int, int]) -> None:
 @pytest.mark.exhaustive
 @each_pair
 def test_many(kinds: tuple[int, int]) -> None:
-    """`tools/prove_distances.py` takes a million each."""
+    """`tools/prove_distances.py` checks a million each."""
     pytest.importorskip("coal", reason="needs the `oracle` extra")
     pytest.importorskip("mujoco", reason="needs the `oracle` extra")
     # If capsule axes almost cross, normals have fewer digits: visible in one of several thousand pairs.

@@ -225,7 +225,7 @@ def test_a_joint_beyond_its_limit_comes_back_slowly():
 
 
 def make_four_bar(R, *, weld=False, size=1.0):
-    """A four-bar linkage in a plane turned by R; one direction of its ball follows from its hinges."""
+    """A four-bar linkage in a plane turned by R; its hinges make one equation of its ball redundant."""
     tree, bodies = mbt.MultibodyTree(), []
     rod = mbt.SpatialInertia.solid_box_with_mass(0.5, 0.3 * size, 0.05 * size, 0.05 * size)
     places = (None, mbt.math.make_pose([0.3 * size, 0, 0]), mbt.math.make_pose([0.4 * size, 0, 0]))
@@ -584,7 +584,7 @@ def test_out_of_a_step_that_fails_is_left_alone():
     with pytest.raises(mbt.SingularityError, match="haunt"):
         functional.step(ghost, *state, np.ones(1), 0.1, method="implicit", out=state)
     assert (np.stack(state) == 7.0).all()
-    # NaN that was there before is no error.
+    # NaN that was there before is not an error.
     state = q, np.full(3, np.nan)
     functional.step(tree, *state, tau, 1e-3, method="implicit", out=state)
     assert np.isnan(q).all()

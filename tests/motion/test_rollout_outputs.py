@@ -116,7 +116,7 @@ def test_not_a_pair(lead: tuple[int, ...]) -> None:
 
 
 def test_singular_state() -> None:
-    """An error leaves the arrays alone."""
+    """An error leaves the arrays unchanged."""
     tree = mbt.MultibodyTree()
     ghost = tree.add_body(mbt.RigidBody("ghost", mbt.SpatialInertia.zero()))
     tree.add_joint(mbt.PrismaticJoint, "haunt", tree.world_body, None, ghost, None, axis=[0, 0, 1])
@@ -205,7 +205,7 @@ def test_a_step_from_a_singular_state() -> None:
     with pytest.raises(mbt.SingularityError, match="haunt"):
         functional.step(tree, *state, tau, 0.1, out=state)
     assert (np.stack(state) == 7.0).all()
-    # NaN that was there before is no error.
+    # NaN that was there before is not an error.
     falling = tumbling_bodies()
     q, tau = state_of(falling).q.copy(), np.zeros(falling.num_velocities)
     v = np.full_like(tau, np.nan)

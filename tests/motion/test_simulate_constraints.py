@@ -1,4 +1,4 @@
-"""Simulations obey constraints: a free body on a ball joint that is a constraint is a pendulum."""
+"""Simulations obey constraints: a free body held by a ball constraint is a pendulum."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def add_to_tree(text):
 @pytest.mark.parametrize("load", [mbt.load_model, add_to_tree])
 def test_collection_waits(load, collections, enabled):
     text = chain(1000)
-    load(chain(1))  # Imports what it needs.
+    load(chain(1))  # The first load imports modules.
     gc.collect()
     collections.clear()
     kept = load(text)

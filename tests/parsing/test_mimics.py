@@ -1,4 +1,4 @@
-"""Joints that mimic others are couplers of the tree, with coordinates of their own."""
+"""Joints that mimic others become couplers of the tree, and keep coordinates of their own."""
 
 import copy
 import pickle

@@ -58,7 +58,7 @@ def test_names_of_models(folder: Path) -> None:
         assert mbt.load_model(path, **arguments).model_instances[2].name == name
 
 
-# What does not act.
+# Inactive parts.
 
 BALL_ON_A_PLANE = """<mujoco>{}<worldbody><geom name="ground" type="plane" size="1 1 1"/>
 <body name="ball" pos="0 0 0.5"><freejoint/><geom size="0.1"/></body></worldbody></mujoco>"""
@@ -237,7 +237,7 @@ def _singular() -> str:
     return MODELS["hinge"].replace("<joint", '<joint axis="1 2 3"/><joint', 1)
 
 
-# Where it stands.
+# Where the model stands.
 
 
 def test_free_bodies_are_free_or_welded() -> None:

@@ -72,7 +72,7 @@ def test_several_models_in_one_tree(seed, base):
 
 @pytest.mark.parametrize("seed", range(10))
 def test_the_order_of_a_file_changes_no_result(seed):
-    """The same robot, its lines shuffled: the same mass matrix by the names of the joints."""
+    """The same robot with its lines shuffled has the same mass matrix, by joint names."""
     rng = random.Random(seed)
     text = random_robot(rng)
     head, *parts, tail = text.split("\n")

@@ -18,7 +18,7 @@ def include(address, inside="", attributes=""):
 
 @pytest.fixture
 def folder(tmp_path):
-    """A folder of packages, with one of them."""
+    """A folder of packages, with one package in it."""
     package = tmp_path / "packages" / "hand"
     package.mkdir(parents=True)
     (package / "old.sdf").write_text(sdf(model("old", link("palm")), version="1.4"))
