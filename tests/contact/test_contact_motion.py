@@ -1,4 +1,4 @@
-"""Bodies that bounce, stick, slide and stand, as the laws of contact say."""
+"""Bodies bounce, stick, slide and stand as the laws of contact say."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_a_ball_leaves_with_the_share_of_its_speed_that_is_known_exactly(
     dissipation: float, speed: float
 ) -> None:
     tree = ball(dissipation)
-    # From right at the plane until it is there again.
+    # From touching the plane until it is back there.
     result = move(tree, [0.1], [-speed], 1.0, stop=lambda q, v: 0.1 - 1e-13 - q[0] if v[0] > 0 else 1.0)
     leaving = result.y[1, -1]
     assert result.t[-1] < 1.0
@@ -80,7 +80,7 @@ def test_a_dropped_ball_rises_by_its_restitution() -> None:
     assert speed == pytest.approx(np.sqrt(2 * G * height), rel=1e-9)
     top = move(tree, impact.y[:1, -1], impact.y[1:, -1], 1.0, stop=lambda q, v: v[0] if q[0] > 0.1 else 1.0)
     e = restitution(0.3, speed)
-    # Gravity acts during the impact, too, which is as short as the ground is stiff.
+    # Gravity also acts during the impact, which is brief because the ground is stiff.
     assert top.y[0, -1] - 0.1 == pytest.approx(e**2 * height, rel=2e-3)
 
 
@@ -97,7 +97,7 @@ def block(slope: float, c: ContactNumbers) -> tuple[mbt.MultibodyTree, mbt.Point
 
 
 def rest_on(slope: float, stiffness: float) -> Array:
-    """The pose of the block as deep in the slope as its weight presses it."""
+    """The pose of the block, as deep in the slope as its weight presses it."""
     depth = MASS * G * np.cos(slope) / (4 * stiffness)
     X = mbt.math.make_pose(rpy=[0, slope, 0])
     p = X[:3, :3] @ [0, 0, 0.1 - depth]
@@ -113,7 +113,7 @@ def test_a_block_on_a_slope_sticks() -> None:
     tree, contact = block(slope, c)
     result = move(tree, rest_on(slope, c.stiffness), np.zeros(6), 1.0)
     creep = result.y[-3:, -1] @ downhill(slope)
-    # It creeps at the speed at which friction holds it, which is a fifth of the stiction speed.
+    # It creeps at the speed at which friction holds it, a fifth of the stiction speed.
     assert friction_coefficient(c, creep) == pytest.approx(0.3, rel=1e-3)
     assert creep < 0.21 * c.stiction_speed
     forces = contact.calc_contact_forces(state_of(tree, result.y[:, -1]))
@@ -130,7 +130,7 @@ def test_a_block_on_a_steep_slope_slides() -> None:
     vdot = mbt.functional.forward_dynamics(tree, q, v, np.zeros(6))
     expected = G * (np.sin(slope) - c.dynamic_friction * np.cos(slope)) * downhill(slope)
     np.testing.assert_allclose(vdot[3:], expected, atol=2e-3)
-    # From rest on, less what it loses until it slides fast.
+    # From rest, minus the speed lost before it slides fast.
     assert speed == pytest.approx(0.5 * G * (np.sin(slope) - 0.2 * np.cos(slope)), rel=0.02)
 
 
@@ -175,13 +175,13 @@ def test_energy_and_its_losses_add_up(moves: bool) -> None:
     y0 = np.concatenate([q, v, [0.0]])
     result = solve_ivp(rate, (0, 0.6), y0, "DOP853", rtol=1e-9, atol=1e-11)
     energies = [tree.calc_potential_energy(state(y)) + tree.calc_kinetic_energy(state(y)) for y in result.y.T]
-    # The work of dissipation, and that it was some.
+    # The work of dissipation, which is not negligible.
     assert result.y[-1, -1] < -0.5
     np.testing.assert_allclose(energies - result.y[-1], energies[0], atol=1e-6)
 
 
 def quadruped() -> tuple[mbt.MultibodyTree, list[mbt.PointContact]]:
-    """A trunk on four legs of three joints each, with the measures of a dog of 2.5 kg; one point a foot."""
+    """A trunk on four legs with three joints each, the size of a 2.5 kg dog; one point per foot."""
     tree = mbt.MultibodyTree()
     trunk = tree.add_body(mbt.RigidBody("trunk", mbt.SpatialInertia.solid_box_with_mass(1.2, 0.4, 0.2, 0.06)))
     feet = []
@@ -230,7 +230,7 @@ def test_a_quadruped_lands_and_stands() -> None:
     context.q, context.v = q, v
     forces = np.concatenate([foot.calc_contact_forces(context) for foot in feet])
     np.testing.assert_allclose(forces.sum(axis=0), [0, 0, weight], atol=5e-3 * weight)
-    # Upright, level, at rest; every foot carries its part, and sticks.
+    # Upright, level, at rest; every foot carries a share and sticks.
     assert abs(q[1:4]).max() < 0.05
     assert abs(v).max() < 0.02
     assert forces[:, 2].min() > 0.15 * weight
@@ -239,12 +239,12 @@ def test_a_quadruped_lands_and_stands() -> None:
 
 
 def test_blocks_of_a_batch_slide_as_far_as_their_friction_lets_them() -> None:
-    """In one rollout, with a friction of each sample."""
+    """In one rollout, with a friction coefficient for each sample."""
     tree, contact = block(0.0, ContactNumbers(2e3, 1.0, 0.5, 0.5, 0.01))
     context = tree.create_default_context(9)
     friction = np.linspace(0.2, 0.6, 9)
     contact.set_friction(context, friction)
-    # Low, so that it does not tip: the way does not depend on where the mass is.
+    # Low, so that it does not tip: the distance does not depend on the mass centre.
     context.q, context.v = rest_on(0.0, 2e3), [0, 0, 0, 1.0, 0, 0]
     q, v = tree.rollout(context, np.zeros((6000, 6)), 1e-4, every=6000)
     way = q[:, -1, 4] - q[:, 0, 4]
@@ -253,7 +253,7 @@ def test_blocks_of_a_batch_slide_as_far_as_their_friction_lets_them() -> None:
 
 
 def test_friction_of_the_stiffest_contact_of_implicit_steps() -> None:
-    """What is stiffer rests at depths that rounding hides, and is refused."""
+    """Stiffer contacts rest at depths lost in rounding, and are refused."""
     tree = mbt.MultibodyTree()
     box = tree.add_body(mbt.RigidBody("box", BOX))
     feet = tree.add_force_element(

@@ -1,4 +1,4 @@
-"""Points against a half-space: which touch, with what force, and how that changes."""
+"""Points against a half-space: which touch, with what force, and how the force changes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ X_AB = mbt.math.make_pose([0.1, 0.2, 0.3], rpy=[0.1, -0.2, 0.3])
 
 
 class Model:
-    """A box over a tray on two hinges, or over World, with points in one element or one each."""
+    """A box over a tray on two hinges, or over World, with points in one element or one in each."""
 
     def __init__(self, *, on_tray: bool = True, apart: bool = False) -> None:
         tree = self.tree = mbt.MultibodyTree()
@@ -43,7 +43,7 @@ class Model:
         self.contact = self.contacts[0]
 
     def states(self, count: int, seed: int = 0) -> tuple[Array, Array]:
-        """The box at the plane, so that points are on either side of it."""
+        """The box at the plane, with points on both sides of it."""
         rng = np.random.default_rng(seed)
         context = self.tree.create_default_context()
         qs, vs = [], []
@@ -161,7 +161,7 @@ def test_derivatives_are_those_of_central_differences(model: Model) -> None:
 
 
 def test_derivatives_of_contact_forces(model: Model) -> None:
-    """In autodiff, of a query that has no derivatives of its own."""
+    """In autodiff, with a query that has no derivatives of its own."""
     (q,), (v,) = model.states(1)
     rng = np.random.default_rng(3)
     q_dot, v_dot = rng.normal(size=q.shape), rng.normal(size=v.shape)
@@ -176,7 +176,7 @@ def test_derivatives_of_contact_forces(model: Model) -> None:
     np.testing.assert_allclose(forces.derivatives[..., 0], (plus - minus) / (2 * h), atol=2e-4)
 
 
-# Where a careless formula divides by zero, or takes the root of it.
+# Where a careless formula divides by zero, or takes the square root of zero.
 REST = {
     "at the plane, at rest": (0.1, np.zeros(6)),
     "above it": (0.3, np.zeros(6)),
@@ -211,7 +211,7 @@ def test_singular_states_are_regular(name: str) -> None:
     forces = contact.calc_contact_forces(model_context(tree, q, v))
     assert (forces[:, 2] > 0).all() == (height < 0.1 and v[5] < 1 / 0.6)
     if height < 0.1 and not v[:5].any() and v[5] <= 0:
-        # At rest friction is as a damper is: a standing robot has friction in its linear model.
+        # At rest, friction acts like a damper: the linear model of a standing robot includes it.
         normal = forces[:, 2].sum()
         slope = 15 / 8 * NUMBERS.static_friction * normal / NUMBERS.stiction_speed
         assert -dvdot_dv[3, 3] * 2.0 == pytest.approx(slope, rel=1e-12)

@@ -1,4 +1,4 @@
-"""Shapes that touch in implicit steps: what physics says of it."""
+"""Shapes that touch in implicit steps, against laws of physics."""
 
 import pickle
 
@@ -107,7 +107,7 @@ def test_a_stack_of_ten_boxes_stands():
     q = np.array([pose(z=0.05 + 0.1 * i) for i in range(10)])
     motion = run(contacts, q, duration=10.0)
     k, depth = contacts.stiffness[0], 0.0
-    for i in range(10):  # Each carries those above it.
+    for i in range(10):  # Each box carries those above it.
         depth += (10 - i) * G / (4 * k)
         assert motion.q[-1, 7 * i + 6] == pytest.approx(q[i, 6] - depth, abs=1e-6)
     assert np.abs(motion.v[-1]).max() < 1e-9
@@ -144,13 +144,13 @@ def test_bodies_that_collide_keep_their_momentum():
             inertia = mass * 0.01 / 6  # of a cube, about any axis
             total += inertia * (R @ R.T) @ w + mass * np.cross(a[7 * i + 4 : 7 * i + 7] - middle[k], u)
         L.append(total)
-    # To the order of the step, as of free bodies.
+    # To first order in the step, as for free bodies.
     np.testing.assert_allclose(L, np.broadcast_to(L[0], (len(L), 3)), atol=3e-3 * np.abs(L[0]).max())
 
 
 @pytest.mark.parametrize("speed", [1.0, 10.0, 100.0])
 def test_what_is_fast_does_not_pass_through(speed):
-    """A step would lead it to the other side, and the spheres about the shapes are apart before it."""
+    """One step would take it to the far side, and before that step the bounding spheres do not overlap."""
     block = mbt.Shape("box", [0.1, 0.1, 0.1], name="block")
     contacts = make_contacts(make_boxes(1.0, gravity=(0, 0, 0)), obstacles=[block])
     motion = run(contacts, pose(0.45), [0, 0, 0, -speed, 0, 0], dt=0.5 / speed, duration=2.0 / speed)
@@ -167,7 +167,7 @@ def test_contact_never_gives_energy(dt):
     stored = np.zeros(len(motion))
     for i, touching in enumerate(motion.contacts):
         stored[i] = 0.5 * (contacts.stiffness[touching.pair] * np.minimum(touching.gap, 0.0) ** 2).sum()
-    # With the velocities half a step back, to which they belong.
+    # With the velocities of half a step earlier, to which they belong.
     total = motion.energy.total - 0.5 * dt * G * (1.0 * motion.v[:, 5] + 0.5 * motion.v[:, 11]) + stored
     assert total[-1] < total[0] - 1.0
     assert np.diff(total).max() < 2e-3 * (total[0] - total[-1])
@@ -177,7 +177,7 @@ def test_contact_never_gives_energy(dt):
 
 
 def make_gripper():
-    """Return two pads on sliders, on a carriage that goes up, and a box between them."""
+    """Return two pads on sliders, on a carriage that rises, and a box between them."""
     tree = mbt.MultibodyTree()
     solid = mbt.SpatialInertia.solid_box_with_mass
     hand = tree.add_body(mbt.RigidBody("hand", solid(1.0, 0.1, 0.1, 0.05)))
@@ -232,7 +232,7 @@ def test_a_box_is_grasped_and_lifted():
         tilt = np.arccos(mbt.math.make_pose([0, 0, 0], quaternion=box[:4])[2, 2])
         assert np.rad2deg(tilt) < 0.2
         assert box[6] > 0.12
-        slip = motion.q[:, start + 6] - motion.q[:, 0]  # against the hand
+        slip = motion.q[:, start + 6] - motion.q[:, 0]  # relative to the hand
         assert np.ptp(slip) < 1e-3
         assert np.abs(motion.v[-1]).max() < 1e-3
     turned = abs(ends[0][start : start + 4] @ ends[1][start : start + 4])
@@ -310,7 +310,7 @@ def test_trajectories_know_what_touched(tmp_path):
     assert not over_time[0].names
     assert over_time[-1].names == (("box0", "floor"),) * 4
     assert [len(x.pair) for x in over_time] == np.bincount(over_time.sample, minlength=len(motion)).tolist()
-    # What the forces are, the velocities say.
+    # Forces agree with the change of velocities.
     for i in (15, 25, 40):
         push = -over_time[i].force_W.sum(axis=0)
         np.testing.assert_allclose(
@@ -345,7 +345,7 @@ def test_samples_of_a_batch_are_as_alone():
 
 
 def test_steps_and_rollouts_take_contacts():
-    """The states are those of a simulation, to the last bit, of one and of a batch."""
+    """The states are those of a simulation, to the last bit, for one state and for a batch."""
     tree = mbt.MultibodyTree()
     box = tree.add_body(mbt.RigidBody("box", mbt.SpatialInertia.solid_box_with_mass(1.0, 0.2, 0.2, 0.2)))
     box.add_collision(mbt.Shape("box", [0.2, 0.2, 0.2]))

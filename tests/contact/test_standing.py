@@ -1,4 +1,4 @@
-"""A quadruped on servos stands still: what is left of its motion, and how far it creeps."""
+"""A quadruped on servos stands still: its remaining motion, and how far it creeps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Robots that stand: a quadruped of twelve joints, a biped with feet of four points and five joints a leg."""
+"""Standing robots: a quadruped with twelve joints, a biped with four-point feet and five joints a leg."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def _rod(mass, length):
 
 
 def _chain(tree, name, parent, p_PJ, links):
-    """Add joints (axis, length, effort limit), one below the other."""
+    """Add joints (axis, length, effort limit), each below the previous one."""
     X_PJ = make_pose(p=p_PJ)
     for k, (axis, length, limit) in enumerate(links):
         body = tree.add_body(mbt.RigidBody(f"{name}{k}", _rod(0.5, max(length, 0.05))))
@@ -56,7 +56,7 @@ def make_quadruped(*, effort_limit=40.0, friction=0.7):
 
 
 def make_biped():
-    """Return a tree, contacts, and positions with parallel feet: rows of the contacts are dependent."""
+    """Return a tree, contacts, and positions with parallel feet, so that contact rows are dependent."""
     tree = mbt.MultibodyTree()
     trunk = _trunk(tree, 20.0, [0.2, 0.3, 0.5])
     contacts = []
@@ -113,7 +113,7 @@ def make_hands():
 
 
 def check_batch_of_contexts(tree, controller, q, v, goals):
-    """See that ticks of a batch with masses of each sample are those of each Context alone; return them."""
+    """Check that a batch with a mass per sample gives the results of single Contexts; return them."""
     batch = tree.create_default_context(batch_shape=(2, 2))
     masses = np.array([[0.5, 1.0], [2.0, 3.0]])
     body = tree.bodies[-1]

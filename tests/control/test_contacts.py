@@ -1,4 +1,4 @@
-"""Contacts of controllers: on bodies that move, and with pyramids of more faces."""
+"""Contacts of controllers: on moving bodies, and with pyramids of more faces."""
 
 import numpy as np
 import pytest
@@ -48,7 +48,7 @@ def test_two_hands_hold_a_box_and_accelerate_it():
         normal = forces @ X_WO[:3, :3] @ contact.normal
         tangential = np.linalg.norm(forces - np.outer(normal, X_WO[:3, :3] @ contact.normal), axis=1)
         assert np.all(tangential <= contact.friction * normal + 1e-6)
-    # The hands keep to the box: relative accelerations of the points, at rest.
+    # The hands stick to the box: relative accelerations of the points, at rest.
     for contact in contacts:
         J = functional.frame_jacobian(tree, q, contact.frame) @ result.vdot
         X_WF = functional.frame_pose(tree, q, contact.frame)
@@ -60,7 +60,7 @@ def test_two_hands_hold_a_box_and_accelerate_it():
 
 @pytest.mark.parametrize("num_points", [1, 2, 3])
 def test_points_on_a_moving_body_slow_down_relative_to_it(num_points):
-    # Independent: positions of the points in the box, along the motion, by differences.
+    # Independent check: positions of the points in the box, along the motion, by differences.
     tree, contacts = make_hands()
     ends = [
         mbt.ContactPoints(c.frame, c.p_FC[:num_points], friction=0.8, normal=c.normal, surface="box")
@@ -87,9 +87,9 @@ def test_points_on_a_moving_body_slow_down_relative_to_it(num_points):
     arm = points(0.0)[0]
     rate = (points(h)[0] - points(-h)[0]) / (2 * h) - np.cross(w_box, arm)
     second = (points(h)[0] - 2 * arm + points(-h)[0]) / h**2
-    # Acceleration of a point of the hand less that of the point of the box which is there now.
+    # Acceleration of a point of the hand, relative to the coincident point of the box.
     relative = second - np.cross(a_box, arm) - np.cross(w_box, np.cross(w_box, arm))
-    if num_points == 3:  # a body as a whole: as the middle of the points, and its turning
+    if num_points == 3:  # only as a rigid body: the mean of its points, and its rotation
         relative, rate = relative.mean(axis=0), rate.mean(axis=0)
     np.testing.assert_allclose(relative, -20.0 * rate, atol=0.02)
 
@@ -99,7 +99,7 @@ def test_pyramids_lie_within_the_cone_and_fill_it_with_more_faces(num_faces):
     contact = mbt.ContactPoints("trunk", [0, 0, 0], friction=0.6, num_faces=num_faces)
     angles = np.linspace(0.0, 2.0 * np.pi, 7 * num_faces + 1)
     reach = []
-    for angle in angles:  # the largest tangential force along a direction, at a normal force of one
+    for angle in angles:  # the largest tangential force in a direction, for a unit normal force
         along = contact.pyramid[:, :2] @ [np.cos(angle), np.sin(angle)]
         reach.append(np.min(-contact.pyramid[along > 1e-12, 2] / along[along > 1e-12]))
     assert np.max(reach) <= 0.6 + 1e-12

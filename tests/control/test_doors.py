@@ -1,4 +1,4 @@
-"""A controller in loops of others: simulations in implicit steps, environments, ROS messages, processes."""
+"""Controllers used elsewhere: simulations in implicit steps, environments, ROS messages, processes."""
 
 import copy
 import os
@@ -36,7 +36,7 @@ def test_a_simulation_in_implicit_steps_calls_the_controller():
     ground.finalize()
     context = ground.create_default_context()
     context.q = q
-    controller = pickle.loads(pickle.dumps(controller))  # its references are part of it
+    controller = pickle.loads(pickle.dumps(controller))  # its references are pickled with it
     motion = mbt.simulate(ground, context, 0.3, dt=5e-3, method="implicit", control=controller)
     trunk = functional.frame_pose(ground, motion.q, "trunk")[:, [0, 2], 3]
     np.testing.assert_allclose(trunk, np.broadcast_to(place, trunk.shape), atol=2e-3)
@@ -84,7 +84,7 @@ def test_messages_of_ros_go_in_and_out():
 
 
 class Interrupted:
-    """A goal during whose conversion something else happens."""
+    """A goal whose conversion calls a function."""
 
     def __init__(self, goal, call):
         self.goal, self.call = goal, call
@@ -112,7 +112,7 @@ def test_a_second_thread_is_refused():
     result = controller.solve(q, v, [Interrupted(place, meanwhile), None])
     assert len(errors) == 1
     solve()
-    assert len(errors) == 1  # it is free again, also after an error
+    assert len(errors) == 1  # it is unlocked again, even after an error
     with pytest.raises(mbt.ShapeError):
         controller.solve(q, v[1:], [place, None])
     again = controller.solve(q, v, [place, None])
@@ -120,7 +120,7 @@ def test_a_second_thread_is_refused():
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
-@pytest.mark.filterwarnings("ignore:.*fork")  # of a process with threads: of Python, and of a loaded JAX
+@pytest.mark.filterwarnings("ignore:.*fork")  # a process with threads: of Python, and of JAX if loaded
 def test_a_child_forked_within_a_tick_has_a_free_controller():
     _, _, controller, q, place = standing()
 

@@ -1,4 +1,4 @@
-"""Controllers in simulations, environments of Gymnasium, and between messages of ROS."""
+"""Controllers in simulations, environments of Gymnasium, and between ROS messages."""
 
 import numpy as np
 import pytest

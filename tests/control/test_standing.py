@@ -1,4 +1,4 @@
-"""Robots that stand by a controller, in implicit steps with contact, and random quadratic programs."""
+"""Robots that a controller keeps standing, in implicit steps with contact; random quadratic programs."""
 
 import numpy as np
 import pytest
@@ -36,7 +36,7 @@ def test_a_quadruped_that_is_pushed_stays_where_it_is():
         q, v = functional.step(ground, q, v, result.tau + push, 4e-3, method="implicit")
         moved = max(moved, float(np.linalg.norm(q[4:7] - start[4:7])))
     assert 1e-3 < moved < 0.03
-    # Back at its place, but for what the feet give way under the weight.
+    # Back in place, apart from the compression of the feet under the weight.
     np.testing.assert_allclose(q[4:7], start[4:7], atol=2e-3)
     assert np.abs(v).max() < 0.02
 
@@ -81,7 +81,7 @@ def test_random_programs_are_solved_as_clarabel_solves_them(seed, count):
         solution = solver.solve()
         assert str(solution.status) == "Solved"
         np.testing.assert_allclose(x, solution.x, atol=1e-6 * max(1.0, np.abs(x).max()))
-        # Optimal by itself: no gradient along bounds in force, multipliers of the right sign.
+        # Optimality without the peer: the gradient vanishes, and the multipliers have the right signs.
         scale = np.abs(H).max() * max(1.0, np.abs(x).max())
         np.testing.assert_allclose(H @ x + g + rows.T @ multipliers, 0.0, atol=1e-10 * scale)
         at_upper, at_lower = upper - rows @ x, rows @ x - lower

@@ -52,7 +52,7 @@ def test_parameters_of_a_context_count_as_those_of_a_tree_with_them():
     expected = second.solve(q, v, goals)
     found = controller.solve(q, v, goals, context=context)
     assert abs(found.contact_forces - controller.solve(q, v, goals).contact_forces).max() > 1.0
-    # Forces are regularised in units of the default weight, so shares of points differ; motion does not.
+    # Forces are regularised in units of the default weight, so points share them differently; motion agrees.
     np.testing.assert_allclose(found.vdot, expected.vdot, atol=2e-3)
     np.testing.assert_allclose(found.contact_forces.sum(0), expected.contact_forces.sum(0), atol=2e-2)
 
@@ -118,7 +118,7 @@ def test_locked_joints_do_not_move_and_their_motors_rest(joint, limits):
     np.testing.assert_array_equal(tree.actuation_matrix @ result.actuation, result.tau)
     context.q, context.v = q, v
     np.testing.assert_allclose(tree.calc_forward_dynamics(context, result.tau), result.vdot, atol=1e-9)
-    # Without the Context it moves again.
+    # Without the Context, the joint moves again.
     after = controller.solve(q, np.zeros(4), [q + 0.1])
     check_equal(after, before, 1e-9)
 
@@ -140,7 +140,7 @@ def test_a_batch_is_many_ticks():
         assert found.violations[i, j] == {}
         np.testing.assert_allclose(found.tau[i, j], one.tau, atol=1e-7)
         np.testing.assert_allclose(found.contact_forces[i, j], one.contact_forces, atol=1e-7)
-    # What else is in it does not matter, to the last bit; nor what was solved before.
+    # Other samples and earlier solves do not matter, to the last bit.
     part = controller.solve(qs[1, 1:], v[1:], [centers[1, 0], ([0.0], None, rates[1:]), None], out=None)
     np.testing.assert_array_equal(part.tau, found.tau[1, 1:])
     assert controller.solve(qs, v, [centers, ([0.0], None, rates), None], out=found) is found
@@ -206,7 +206,7 @@ def test_states_that_are_not_finite_have_no_torques(compiles):
     assert lost is before
     assert lost.status == "not finite"
     assert np.isnan(lost.tau).all()
-    # The next tick goes on.
+    # The next tick works again.
     np.testing.assert_allclose(controller.solve(q, v, goals).tau, tau, rtol=0, atol=1e-9)
 
 
@@ -228,7 +228,7 @@ def test_one_of_two_robots_is_controlled():
         assert result.status == "optimal"
         assert set(np.flatnonzero(result.tau)) <= own[k]
         taus.append(result.tau)
-    # As alone in a tree.
+    # The same as alone in a tree.
     alone = mbt.load_model(mbt.models.model_path("mbt_arm"))
     controller = mbt.TaskSpaceController(alone)
     controller.add_position(alone.bodies[-1], stiffness=100, damping=20)

@@ -1,4 +1,4 @@
-"""Control by tasks: what a tick obeys, and what it reaches."""
+"""Control by tasks: which constraints a tick obeys, and which goals it reaches."""
 
 import pickle
 import tracemalloc
@@ -71,7 +71,7 @@ def test_forces_stay_within_cones_and_efforts_within_limits():
     normal, tangential = result.contact_forces[:, 2], np.linalg.norm(result.contact_forces[:, :2], axis=1)
     assert np.all(normal >= -1e-6)
     assert np.all(tangential <= 0.7 * normal + 1e-6)
-    assert np.max(tangential - 0.7 / np.sqrt(2.0) * normal) > -1e-6  # a face of a pyramid is reached
+    assert np.max(tangential - 0.7 / np.sqrt(2.0) * normal) > -1e-6  # a face of the pyramid is active
     assert np.all(np.abs(result.tau) <= np.where(np.isinf(tree.effort_upper_limits), 1e9, 40.0 + 1e-6))
 
 
@@ -81,14 +81,14 @@ def test_points_at_rest_stay_at_rest():
     result = controller.solve(q, np.zeros(tree.num_velocities), goals)
     assert result.status == "optimal"
     accelerations = contact_jacobian(tree, controller, q) @ result.vdot
-    # A share 1e-5 of what the tasks ask there.
+    # 1e-5 of the acceleration that the tasks ask for there.
     np.testing.assert_allclose(accelerations, 0.0, atol=1e-3)
     X_WB = functional.frame_jacobian(tree, q, "trunk") @ result.vdot
-    np.testing.assert_allclose(X_WB[3:], [1.0, 2.0, -3.0], atol=0.1)  # the posture has a weight too
+    np.testing.assert_allclose(X_WB[3:], [1.0, 2.0, -3.0], atol=0.1)  # the posture has weight, too
 
 
 def test_contacts_that_turn_and_move_are_slowed_down_as_their_points_do():
-    # Independent: positions of the points along the motion, by differences.
+    # Independent check: positions of the points along the motion, by differences.
     for make in (make_quadruped, make_biped):
         tree, controller, q, goals = standing(make)
         rng = np.random.default_rng(3)
@@ -108,7 +108,7 @@ def test_contacts_that_turn_and_move_are_slowed_down_as_their_points_do():
         acceleration = (points(h) - 2 * points(0.0) + points(-h)) / h**2
         if make is make_quadruped:
             np.testing.assert_allclose(acceleration, -20.0 * velocity, atol=0.02)
-        else:  # twelve rows of rank eleven: the least that contradicts
+        else:  # twelve rows of rank eleven: they contradict one another, so a residual remains
             assert np.abs(acceleration + 20.0 * velocity).max() < np.abs(20.0 * velocity).max()
 
 
@@ -138,7 +138,7 @@ def test_tasks_of_priority_one_do_not_disturb_those_of_priority_zero():
     result = both.solve(q, v, [goal, np.zeros(6)])
     J = functional.frame_jacobian(tree, q, tree.bodies[-1])[3:]
     np.testing.assert_allclose(J @ result.vdot, J @ alone.vdot, atol=1e-6)
-    # What is left is the posture's: the remaining gradient lies in the rows of J.
+    # Only the posture's gradient remains: it lies in the rows of J.
     residual = result.vdot + 50.0 * q
     assert np.linalg.norm(residual - J.T @ np.linalg.lstsq(J.T, residual, rcond=None)[0]) < 1e-4
 
@@ -155,12 +155,12 @@ def test_native_code_gives_the_same_ticks():
     v = np.array([0.1, -0.2, 0.3, 0.4])
     batch = q + 0.01 * np.arange(12.0).reshape(3, 4)
     plain, plain_batch = controller.solve(q, v, goals), controller.solve(batch, v, goals)
-    fast = np.array([0.0, 0.0, 5000.0, 0.0])  # no motor holds that
+    fast = np.array([0.0, 0.0, 5000.0, 0.0])  # too fast for any motor
     plain_violations = controller.solve(q, fast, goals).violations
     plain_contexts = check_batch_of_contexts(tree, controller, q, v, goals)
     native = controller.compile().solve(q, v, goals)
     assert abs(plain.contact_forces).max() > 10.0
-    # In a loop nothing is kept but what is written into the result.
+    # In a loop, no memory is kept except the result.
     tracemalloc.start()
     try:
         for _ in range(20):
@@ -192,7 +192,7 @@ def test_stands_after_a_push(make):
     for _ in range(250):
         result = controller.solve(q, v, goals, out=result)
         assert result.status == "optimal"
-        v = v + dt * result.vdot  # the ground gives the forces that the tick found
+        v = v + dt * result.vdot  # the ground exerts the forces that the tick found
         q = functional.integrate_positions(tree, q, v, dt)
     np.testing.assert_allclose(functional.frame_pose(tree, q, "trunk")[:3, 3], goals[1], atol=5e-3)
     assert np.abs(v).max() < 0.02
@@ -242,7 +242,7 @@ def slider(most=np.inf):
 @pytest.mark.parametrize("most", [np.inf, 5.0])
 @pytest.mark.parametrize("share", [0.5, 1.0])
 def test_position_limits_stop_a_joint(most, share):
-    """Both where accelerations are held and in semi-implicit steps."""
+    """With held accelerations, and in semi-implicit steps."""
     _, controller = slider(most)
     for goal, end in ((3.0, 0.5), (-3.0, -1.0)):
         q, v, top = np.zeros(1), np.zeros(1), 0.0
@@ -259,7 +259,7 @@ def test_position_limits_stop_a_joint(most, share):
 @pytest.mark.parametrize("dt", [1e-2, 1e-3])
 @pytest.mark.parametrize("method", ["semi_implicit_euler", "rk4", "implicit"])
 def test_a_simulated_joint_that_is_driven_into_its_limit_stops_there(method, dt):
-    """Without a warning that it passed, in steps as long as the ticks and in shorter ones."""
+    """It does not pass the limit, so nothing warns, in steps as long as the ticks or shorter."""
     tree, controller = slider()
     controller.references = [np.array([3.0])]
     held = {}
@@ -276,13 +276,13 @@ def test_a_simulated_joint_that_is_driven_into_its_limit_stops_there(method, dt)
 
 
 def test_within_bounds_joints_stay_within_limits_from_any_state():
-    """Whoever takes the largest acceleration at each tick, in steps of either kind."""
+    """Even with the largest acceleration at each tick, in steps of either kind."""
     rng = np.random.default_rng(0)
     n, dt, braking = 2000, 1e-2, rng.uniform(1.0, 80.0, 2000)
     limits = (np.full(n, -1.0), np.full(n, 0.5)), (np.full(n, -2.0), np.full(n, 2.0))
     limits += ((np.full(n, -np.inf), np.full(n, np.inf)),)
     q = rng.uniform(-1.0, 0.5, n)
-    # Slow enough to stop with half of the braking.
+    # Slow enough to stop with half of the braking acceleration.
     v = rng.uniform(-1.0, 1.0, n) * np.minimum(2.0, np.sqrt(braking * np.minimum(q + 1.0, 0.5 - q)))
     v *= np.minimum(1.0, np.minimum(q + 1.0, 0.5 - q) / (2.0 * dt * np.abs(v) + 1e-12))
     side, share = rng.random(n) < 0.5, rng.choice([0.5, 1.0], n)
@@ -305,7 +305,7 @@ def test_contradicting_bounds_are_named_and_violated_least():
     controller = mbt.TaskSpaceController(tree)
     controller.add_posture(stiffness=1, damping=1)
     q, v = np.full(6, 0.4), np.zeros(6)
-    v[0] = 1000.0  # forces of such a motion exceed the motors
+    v[0] = 1000.0  # such a motion needs more than the motors can give
     result = controller.solve(q, v, [None])
     assert result.status == "infeasible"
     assert any(shoulder.name in label for label in result.violations)
@@ -322,7 +322,7 @@ def test_motion_that_no_motor_can_hold_names_the_weak_ones():
     assert {label.split()[0] for label in result.violations} == {"effort"}
     excess = np.maximum(np.abs(result.tau[6:]) - 40.0, 0.0)
     assert max(result.violations.values()) == pytest.approx(excess.max(), rel=1e-5)
-    # Dynamics holds all the same, and the next tick is none the worse for it.
+    # Dynamics still holds, and the next tick is not affected.
     tau = result.tau + contact_jacobian(tree, controller, q).T @ result.contact_forces.ravel()
     found = functional.forward_dynamics(tree, q, v, tau)
     np.testing.assert_allclose(found, result.vdot, rtol=0, atol=1e-9 * np.abs(result.vdot).max())
@@ -362,7 +362,7 @@ def test_writes_into_a_result_and_refuses_others():
 
 @pytest.mark.parametrize("is_native", [False, True])
 def test_arrays_may_lie_in_memory_as_they_like(is_native):
-    tree, contacts, q = make_hopper()  # which a compiler of C has done in a second
+    tree, contacts, q = make_hopper()  # small, so that a C compiler takes a second
     controller = mbt.TaskSpaceController(tree, contacts=contacts, dt=1e-3)
     controller.add_pose("trunk", stiffness=100.0, damping=20.0)
     controller.add_posture(stiffness=10.0, damping=1.0, weight=1e-3)
@@ -475,7 +475,7 @@ def test_a_robot_without_limits_has_one_tick_after_the_other():
     tree.finalize()
     controller = mbt.TaskSpaceController(tree, regularization=1e-9)
     controller.add_posture(stiffness=10.0, damping=6.0)
-    for q in (0.1, 0.2, -0.3):  # programs without any row
+    for q in (0.1, 0.2, -0.3):  # programs without rows
         assert controller.solve([q], [0.5], [None]).tau == pytest.approx(2.0 * (-10.0 * q - 3.0), rel=1e-6)
     many = controller.solve([[0.1], [0.2]], [0.5], [None])
     np.testing.assert_allclose(many.tau, [[-8.0], [-10.0]], rtol=1e-6)
@@ -529,7 +529,7 @@ def test_solutions_equal_those_of_clarabel():
 
 @pytest.mark.parametrize("make", [make_quadruped, make_biped])
 def test_ticks_are_optimal(make):
-    """Gradient, signs of multipliers, and complementarity, for states at random."""
+    """Gradient, signs of multipliers, and complementarity, for random states."""
     tree, controller, q, goals = standing(make)
     ticks = controller._made()
     rng = np.random.default_rng(5)
@@ -611,7 +611,7 @@ def test_a_velocity_above_its_limit_comes_back_at_the_deceleration_of_braking():
 
 @pytest.mark.parametrize(("v", "vdot"), [(3.0, -50.0), (0.25, -25.0), (-3.0, 50.0), (-0.25, 25.0)])
 def test_where_limits_contradict_one_another_a_joint_stops(v, vdot):
-    """Beyond a limit of positions it is to move back, but does so faster than it may."""
+    """Beyond a position limit it must move back, but it moves faster than allowed."""
     tree = mbt.load_model(mbt.models.model_path("mbt_arm")).edit()
     last = tree.joints[-2]
     last.set_position_limits([-1.0], [1.0])
@@ -621,7 +621,7 @@ def test_where_limits_contradict_one_another_a_joint_stops(v, vdot):
     controller.add_posture(stiffness=0.0, damping=0.0)
     outside = -2.0 * np.sign(v)
     result = controller.solve(np.r_[np.full(5, 0.3), outside], np.r_[np.zeros(5), v], [None])
-    # It would stop within a tick, or as soon as braking allows.
+    # It should stop within a tick, or as soon as braking allows.
     assert result.vdot[5] == pytest.approx(vdot, abs=1e-6)
 
 

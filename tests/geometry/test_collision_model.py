@@ -1,4 +1,4 @@
-"""Which pairs a model has, what it is asked, and what it refuses."""
+"""Pairs of a model, its queries, and its refusals."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_pairs_move_against_each_other_and_are_not_adjacent() -> None:
     assert len(everything) == 5 * 4 // 2 - 1
     scene = mbt.CollisionModel(tree, obstacles=[WALL, FLOOR])
     assert scene.num_pairs == len(scene.pairs) == 5 + 2 * 4
-    # The base never moves: no pair with an obstacle.
+    # The base never moves: no pairs with obstacles.
     assert ("base", "wall") not in scene.pairs
     assert ("link1", "wall") in scene.pairs
     assert ("pad", "obstacle[1]") in scene.pairs
@@ -61,7 +61,7 @@ def test_what_a_joint_of_several_axes_connects_is_adjacent() -> None:
     inertia = mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)
     inboard = None
     for name in ("trunk", "hip1", "hip2", "thigh", "ankle", "foot"):
-        # Of the bodies between axes the one of the ankle has mass.
+        # Of the bodies between joint axes, only the ankle has mass.
         is_part = name.startswith("hip")
         body = tree.add_body(mbt.RigidBody(name, mbt.SpatialInertia.zero() if is_part else inertia))
         if not is_part and name != "ankle":
@@ -75,7 +75,7 @@ def test_what_a_joint_of_several_axes_connects_is_adjacent() -> None:
 
 
 def test_a_joint_on_world_itself_makes_nothing_adjacent() -> None:
-    """A floor on World, a table welded to it, and boxes that float are as much apart as those boxes."""
+    """Floating boxes are paired with the floor on World, a table welded to it, and each other."""
     tree = mbt.MultibodyTree()
     tree.world_body.add_collision(FLOOR)
     table = tree.add_body(mbt.RigidBody("table", BODY)).add_collision(mbt.Shape("box", [1, 1, 0.1]))
@@ -151,7 +151,7 @@ def test_is_free_is_what_distances_say() -> None:
 
 
 def test_bodies_without_a_pair_do_not_count() -> None:
-    """Nothing is computed of them, and nothing read."""
+    """Nothing is computed or read for them."""
     tree = arm(3)
     scene = mbt.CollisionModel(tree, [("base", "link1")])
     q = np.random.default_rng(8).uniform(-0.1, 0.1, (9, 3))
@@ -192,7 +192,7 @@ def test_parameters_of_a_context_move_shapes() -> None:
     context.q = q[0]
     found, _, p_WB, _, J = scene.distances(q[0], witness=True, jacobian=True, context=context)
     assert abs(found - before[0]).max() > 0.01
-    # The sphere of the pad, from where the Context has it.
+    # The sphere of the pad, at the pose in the Context.
     X_WB = tree.eval_position_kinematics(context).X_WB[tree.get_body_by_name("pad").node_index]
     place = scene.pairs.index(("pad", "wall"))
     center = X_WB[:3, 3]
@@ -263,7 +263,7 @@ def test_what_is_not_a_number_touches_nothing_else() -> None:
 
 @pytest.mark.parametrize("kind", ["sphere", "box"])
 def test_distances_are_right_or_nan_however_far(kind: str) -> None:
-    """Squares of lengths leave doubles at 1e154 m."""
+    """Squares of lengths overflow doubles at 1e154 m."""
     tree = mbt.MultibodyTree()
     for name in ("one", "two"):
         tree.add_body(mbt.RigidBody(name, BODY)).add_collision(
@@ -299,7 +299,7 @@ def test_threads_change_nothing() -> None:
         mbt.set_num_threads(before)
     for one, three in zip(*results, strict=True):
         np.testing.assert_array_equal(one, three)
-    # Large results go past the caches: the same numbers.
+    # Large results bypass the caches: the same numbers.
     np.testing.assert_array_equal(scene.distances(q[:50]), results[0][0][:50])
 
 
@@ -411,7 +411,7 @@ CUBE = "".join(f"v {x} {y} {z}\n" for x in (0, 1) for y in (0, 1) for z in (0, 1
 
 
 def test_meshes_that_are_in_no_pair_stay_closed(tmp_path: Path) -> None:
-    """A file that is missing, or hulls that nobody allowed, matter where a distance is asked for."""
+    """A missing file, or hulls that are not allowed, matter only once a distance is needed."""
     pytest.importorskip("trimesh")
     pytest.importorskip("scipy")
     faces = "".join(f"f {i} {j} {k}\n" for i, j, k in ((1, 2, 3), (2, 3, 4), (5, 6, 7), (6, 7, 8)))
@@ -435,12 +435,12 @@ def test_meshes_that_are_in_no_pair_stay_closed(tmp_path: Path) -> None:
     listed = mbt.CollisionModel(tree, [("cube", "ball")], **settings)
     for again in (pickle.loads(pickle.dumps(scene)), scene.edit(), listed):
         assert again.distances(q.ravel()) == pytest.approx(0.3)
-    # Nothing may be opened, and nothing has to be.
+    # Nothing may be opened, and nothing needs to be.
     none = mbt.CollisionModel(tree, exclude=[*excluded, ("cube", "ball")])
     assert none.num_pairs == 0
     text = scene.to_json()
     assert mbt.CollisionModel.from_json(tree, text, package_paths=[tmp_path]).pairs == scene.pairs
-    # What a new pair needs is opened then, and found where the model was told to look.
+    # A new pair's mesh is opened then, and found via the model's own paths.
     lonely = mbt.CollisionModel(tree, exclude=[*excluded, ("cube", "ball")], **settings)
     ghosts = [("ghost", "post")]
     post = mbt.Shape("sphere", [0.1], mbt.math.make_pose([-0.4, 0, 0]), name="post")
@@ -450,7 +450,7 @@ def test_meshes_that_are_in_no_pair_stay_closed(tmp_path: Path) -> None:
         lonely.edit(add=[post])
     with pytest.raises(mbt.ArgumentValueError, match="tree: cube is a mesh"):
         none.edit(add=[post], exclude=ghosts)
-    # Of obstacles, too.
+    # The same for obstacles.
     stone = mbt.Shape("mesh", mesh="nowhere.obj", name="stone")
     pairs = [(name, "stone") for name in ("cube", "ghost", "ball")]
     assert mbt.CollisionModel(tree, exclude=[*excluded, *pairs], obstacles=[stone], **settings).num_pairs == 1
@@ -558,7 +558,7 @@ def test_json_holds_a_model(tmp_path) -> None:
 
 
 def test_obstacles_that_are_added_do_not_move() -> None:
-    """Not even with the first body of the tree, which does."""
+    """Not even with the first body of the tree, which moves."""
     tree = mbt.MultibodyTree()
     cart = tree.add_body(mbt.RigidBody("cart", BODY))
     tree.add_joint(mbt.PrismaticJoint, "rail", tree.world_body, None, cart, None, axis=[1, 0, 0])
@@ -591,7 +591,7 @@ def test_editing_makes_the_model_that_arguments_make() -> None:
     np.testing.assert_array_equal(edited.distances(q), wanted.distances(q)[:, order])
     assert len(edited.obstacles) == 3
     np.testing.assert_array_equal(scene.distances(q), before)
-    # Of what was read from text, too; and nothing changed is the same model.
+    # Models read from text can be edited, too; an edit without changes gives the same model.
     again = mbt.CollisionModel.from_json(tree, edited.to_json()).edit()
     assert again.to_json() == edited.to_json()
     moved = mbt.Shape("sphere", [0.2], mbt.math.make_pose([0, 0, 0.3]), name="ball")
@@ -626,7 +626,7 @@ def test_two_half_spaces_have_no_distance() -> None:
 
 
 def test_distances_of_spheres_are_those_of_their_centers() -> None:
-    """Through all joints of an arm, by body poses."""
+    """Checked through all joints of an arm, against body poses."""
     tree = mbt.load_model(model_path("mbt_arm"))
     names = [body.name for body in tree.bodies if not body.is_world][-3:]
     twin = tree.edit()
@@ -645,7 +645,7 @@ def test_distances_of_spheres_are_those_of_their_centers() -> None:
 
 
 def test_tables_of_long_chains_are_made_without_lists() -> None:
-    """Only what kernels read: 16 bytes of each body on the way between two others."""
+    """Only what kernels read: 16 bytes for each body on the path between two others."""
     tree = arm(60)
     scene = mbt.CollisionModel(tree)
     on_the_way = sum(k * (61 - k) for k in range(2, 61))

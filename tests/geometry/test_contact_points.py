@@ -1,4 +1,4 @@
-"""Points where two shapes touch, against formulas in NumPy."""
+"""Contact points of two shapes, against formulas in NumPy."""
 
 import itertools
 
@@ -17,7 +17,7 @@ def make_scene(shape, obstacle, vertices=None):
     body.add_collision(shape)
     tree.finalize()
     scene = mbt.CollisionModel(tree, obstacles=[obstacle])
-    if vertices is not None:  # as if a mesh had been read
+    if vertices is not None:  # as if read from a mesh
         own, other = scene._shapes[0], scene._shapes[1]
         radius = np.linalg.norm(vertices, axis=1).max()
         numbers = vertices, list_farthest(vertices)
@@ -48,7 +48,7 @@ def over_plane(x, y, z, rpy):
 
 
 def on_plane(corners_W):
-    """Return heights over the plane, and points in the middle between corners and the plane."""
+    """Return heights above the plane, and points halfway between corners and the plane."""
     height = (corners_W - PLANE.X_BG[:3, 3]) @ PLANE.X_BG[:3, 2]
     return height, corners_W - 0.5 * height[:, None] * PLANE.X_BG[:3, 2]
 
@@ -104,7 +104,7 @@ def test_a_box_on_a_box_touches_where_their_faces_overlap():
     wanted = [(x, y, 0.0995) for x in (0.05, 0.2) for y in (-0.05, 0.2)]
     assert as_set(found.p_W) == {tuple(np.round(p, 9)) for p in wanted}
     np.testing.assert_allclose(found.gap, -0.001, atol=1e-12)
-    # Eight corners are more than are kept: those of largest area.
+    # Of eight corners, the four that span the largest area are kept.
     turned = points_on(
         mbt.Shape("box", [0.4, 0.4, 0.2]), mbt.math.make_pose([0, 0, 0.199], rpy=[0, 0, np.pi / 4]), below
     )
@@ -135,7 +135,7 @@ def test_a_capsule_on_a_box_is_clipped_at_its_edge():
 
 @pytest.mark.parametrize("kinds", [("box", "box"), ("hull", "box"), ("cylinder", "box"), ("capsule", "box")])
 def test_points_lie_on_both_shapes(kinds):
-    """The nearest of them are as far apart as the shapes, and none is nearer."""
+    """The smallest gap is the distance between the shapes."""
     rng = np.random.default_rng(3)
     box = mbt.Shape("box", [0.3, 0.4, 0.5])
     shape = {
@@ -158,7 +158,7 @@ def test_points_lie_on_both_shapes(kinds):
         assert found.gap.min() == pytest.approx(d[0], abs=1e-5)
         assert found.gap.min() >= d[0] - 1e-12
         np.testing.assert_allclose(found.n_W, np.broadcast_to(n[0], found.n_W.shape), atol=1e-12)
-        # On the surface of the box that stands.
+        # On the surface of the fixed box.
         on_box = found.p_W + 0.5 * found.gap[:, None] * n
         outside = np.abs(on_box) - [0.15, 0.2, 0.25]
         np.testing.assert_allclose(outside.max(axis=1), 0.0, atol=2e-5)

@@ -1,4 +1,4 @@
-"""Distances of convex shapes without a closed form, proved or compared with those of another way."""
+"""Distances of convex shapes without a closed form, proved or compared with another method."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ each_pair = pytest.mark.parametrize(
 
 
 def prove(A: Shapes, B: Shapes, found: Found, tolerance: float = 1e-12, points: float = 1e-11) -> None:
-    """Planes across n are d apart, and points of A and B as well; where d > 0, no other distance is possible.
+    """Planes across n, and points of A and B, are d apart; for d > 0 this proves the distance.
 
     Where d < 0, moving by -d along n is enough to part the shapes; other tests show that less is not.
-    Tolerances are shares of the lengths in play.
+    Tolerances are relative to the lengths involved.
     """
     scale = np.linalg.norm(B.X[:, :3, 3] - A.X[:, :3, 3], axis=1) + largest(A) + largest(B)
     assert np.isfinite(found.d).all()
@@ -73,7 +73,7 @@ def random_pair(
 @each_pair
 @pytest.mark.parametrize("reach", [0.3, 1.0])
 def test_distance_is_proved(kind_A: int, kind_B: int, reach: float) -> None:
-    """Points on the shapes, and planes that are as far apart: the distance is not more, and not less."""
+    """Points on the shapes, and planes equally far apart: the distance can be neither more nor less."""
     A, B = random_pair(kind_A, kind_B, seed=1, reach=reach)
     prove(A, B, find(A, B))
 
@@ -81,7 +81,7 @@ def test_distance_is_proved(kind_A: int, kind_B: int, reach: float) -> None:
 @pytest.mark.parametrize(("kind_A", "kind_B"), [(BOX, BOX), (BOX, HULL), (HULL, HULL)])
 @pytest.mark.parametrize("reach", [0.02, 0.2])
 def test_depth_of_polytopes_is_that_of_their_difference(kind_A: int, kind_B: int, reach: float) -> None:
-    """The nearest face of the hull of all differences of corners."""
+    """The depth is the distance to the nearest face of the hull of all corner differences."""
     A, B = random_pair(kind_A, kind_B, seed=2, reach=reach, count=40)
     found = find(A, B)
     for i in range(40):
@@ -109,7 +109,7 @@ def test_hulls_of_few_and_many_vertices(count: int, reach: float) -> None:
 
 
 def test_depth_of_hulls_that_are_almost_balls() -> None:
-    """Most directions are almost as good as the best, and the polytope needs many corners."""
+    """Many directions are nearly optimal, so the polytope needs many corners."""
     rng = np.random.default_rng(23)
     ball = rng.normal(size=(60, 3))
     ball *= 0.2 / np.linalg.norm(ball, axis=1, keepdims=True)
@@ -123,7 +123,7 @@ def test_depth_of_hulls_that_are_almost_balls() -> None:
 @pytest.mark.parametrize("count", [15, 16, 200])
 @pytest.mark.parametrize("shape", ["ellipsoid", "grid", "flat", "needle"])
 def test_lists_hold_what_is_farthest(count: int, shape: str) -> None:
-    """Of each direction, the list of its part has a vertex that reaches as far, also between two parts."""
+    """For any direction, the list of its part has a farthest vertex, even on a border of two parts."""
     rng = np.random.default_rng(23)
     points = vertices(rng, count)
     if shape == "grid":
@@ -141,7 +141,7 @@ def test_lists_hold_what_is_farthest(count: int, shape: str) -> None:
     assert not (np.diff(ends) % 8).any()
     directions = np.concatenate([rng.normal(size=(2000, 3)), rng.integers(-2, 3, (500, 3))])
     for d in directions:
-        # Where two coordinates are as large, either part has it.
+        # If two coordinates are equally large, either part contains the direction.
         for longest in np.flatnonzero(abs(d) == abs(d).max()):
             part = 8 * longest + int((d < 0.0) @ [1, 2, 4])
             listed = lists[3 * ends[part] : 3 * ends[part + 1]].reshape(3, -1)
@@ -150,7 +150,7 @@ def test_lists_hold_what_is_farthest(count: int, shape: str) -> None:
 
 @each_pair
 def test_depth_is_the_least_of_all_directions(kind_A: int, kind_B: int) -> None:
-    """SLSQP, from many directions, finds no plane across which less of a move is enough."""
+    """SLSQP, from many directions, finds no plane across which a smaller move is enough."""
     A, B = random_pair(kind_A, kind_B, seed=3, reach=0.05, count=4)
     found = find(A, B)
     assert (found.d < 0.0).any()
@@ -169,7 +169,7 @@ def test_depth_is_the_least_of_all_directions(kind_A: int, kind_B: int) -> None:
 
 
 def test_hulls_overlap_where_no_plane_parts_them() -> None:
-    """A linear programme looks for a plane between the corners of two hulls."""
+    """A linear programme looks for a plane that separates the corners of two hulls."""
     A, B = random_pair(HULL, HULL, seed=5, reach=0.35, count=60)
     found = find(A, B)
     assert 10 < (found.d < 0.0).sum() < 50
@@ -183,7 +183,7 @@ def test_hulls_overlap_where_no_plane_parts_them() -> None:
 
 @each_pair
 def test_distance_changes_as_normal_and_points_say(kind_A: int, kind_B: int) -> None:
-    """Move B a little: the distance changes by n . (v + w x p), by central differences."""
+    """As B moves a little, the distance changes by n . (v + w x p), by central differences."""
     A, B = random_pair(kind_A, kind_B, seed=6, reach=0.6)
     rng = np.random.default_rng(7)
     v, w = rng.normal(size=(2, COUNT, 3))
@@ -197,7 +197,7 @@ def test_distance_changes_as_normal_and_points_say(kind_A: int, kind_B: int) -> 
     found, h = find(A, B), 1e-6
     forward, here, backward = moved(h), found.d, moved(-h)
     expected = (found.n * (v + np.cross(w, found.p_B - B.X[:, :3, 3]))).sum(1)
-    # Where another face takes over within a step, slopes to both sides differ.
+    # If another face takes over within a step, the one-sided slopes differ.
     smooth = np.abs(forward - 2.0 * here + backward) < 1e-9
     assert smooth.mean() > 0.95
     assert np.abs((forward - backward) / (2.0 * h) - expected)[smooth].max() < 1e-6
@@ -205,7 +205,7 @@ def test_distance_changes_as_normal_and_points_say(kind_A: int, kind_B: int) -> 
 
 @each_pair
 def test_distance_passes_through_zero(kind_A: int, kind_B: int) -> None:
-    """Pulled along the normal, shapes come as much closer, until they overlap as much."""
+    """Pulled together along the normal, shapes get closer by as much, and then overlap by as much."""
     A, B = random_pair(kind_A, kind_B, seed=8, reach=0.8, count=60)
     found = find(A, B)
     apart = found.d > 0.02
@@ -215,7 +215,7 @@ def test_distance_passes_through_zero(kind_A: int, kind_B: int) -> None:
     for wanted in (1e-3, 1e-6, 1e-9, 1e-12, 0.0, -1e-12, -1e-9, -1e-6, -1e-4):
         near = shift(B, -n * (d - wanted)[:, np.newaxis])
         touching = find(A, near)
-        # Less deep is possible, but hardly: another direction is at most as good.
+        # Another direction may give a smaller depth, but hardly.
         assert (touching.d >= wanted - 1e-10).all()
         assert (touching.d <= wanted + 1e-10 + (abs(wanted) if wanted < 0.0 else 0.0)).all()
         assert np.abs(gap(A, near, touching.n) - touching.d).max() < 1e-12
@@ -229,7 +229,7 @@ def test_order_and_place_do_not_matter(kind_A: int, kind_B: int) -> None:
     X = poses(np.random.default_rng(10), 1, 2.0)[0]
     moved = find(A.at(X @ A.X), B.at(X @ B.X))
     assert np.allclose(found.d, moved.d, rtol=0.0, atol=1e-12)
-    # Where the nearest pair of points is the only one, it is found in every order.
+    # If the nearest pair of points is unique, it is found in either order.
     only = found.d > 1e-3
     for name, sign in (("n", -1.0), ("p_A", 1.0), ("p_B", 1.0)):
         other = {"n": "n", "p_A": "p_B", "p_B": "p_A"}[name]
@@ -264,10 +264,10 @@ def test_faces_that_are_parallel(kind_A: int, kind_B: int) -> None:
     size = 0.1 * rng.integers(1, 3, (COUNT, 3))
     B = Shapes(kind_B, size, on_a_grid(rng, COUNT, 3), CUBE * [1.0, 2.0, 1.0] if kind_B == HULL else None)
     found = find(A, B)
-    # Along an edge that touches a rim, distances change with the square of where points are.
+    # Along an edge that touches a rim, distances are quadratic in the positions of points.
     prove(A, B, found, points=1e-11 if kind_A in POLYTOPES and kind_B in POLYTOPES else 1e-5)
     if kind_A in POLYTOPES and kind_B in POLYTOPES:
-        # On the axes of the grid: the largest gap between intervals.
+        # Along the axes of the grid: the largest gap between intervals.
         low_A, high_A, low_B, high_B = (
             np.array([getattr(corners(S, i), side)(0) for i in range(COUNT)])
             for S in (A, B)
@@ -281,7 +281,7 @@ def test_faces_that_are_parallel(kind_A: int, kind_B: int) -> None:
 
 @each_pair
 def test_shapes_that_coincide(kind_A: int, kind_B: int) -> None:
-    """Centres and axes on one another: many directions are equally good; one of them is found."""
+    """With coincident centres and axes, many directions are equally good; one of them is found."""
     A, B = random_pair(kind_A, kind_B, seed=13, reach=0.1, count=24)
     B = B.at(A.X)
     found = find(A, B)
@@ -317,13 +317,13 @@ def test_shapes_of_odd_sizes(kind_A: int, kind_B: int, case: str) -> None:
     else:
         found = find(A, B)
         B = shift(B, -found.n * found.d[:, np.newaxis])
-    # Of curved shapes that touch, distances hardly depend on where points are.
+    # For curved shapes that touch, distances hardly depend on the positions of points.
     prove(A, B, find(A, B), tolerance, points=1e-5)
 
 
 @pytest.mark.parametrize("kind", [SPHERE, CAPSULE, BOX, CYLINDER, ELLIPSOID, HULL])
 def test_flat_hull(kind: int) -> None:
-    """A hull without a thickness: shapes that cross it are moved to one of its sides, or off its rim."""
+    """A hull of zero thickness: shapes that cross it are moved to one side, or off its rim."""
     rng = np.random.default_rng(17)
     A = random_shapes(rng, kind, 60, 0.1)
     B = random_shapes(rng, HULL, 60, 0.4)
@@ -348,7 +348,7 @@ def test_nan_stays_nan(kind_A: int, kind_B: int) -> None:
 
 
 def test_jacobian_is_the_derivative() -> None:
-    """A scene of boxes, cylinders and ellipsoids on two bodies that float."""
+    """A scene of boxes, cylinders and ellipsoids on two floating bodies."""
     rng = np.random.default_rng(21)
     tree = mbt.MultibodyTree()
     for name in "ab":
@@ -382,7 +382,7 @@ def random_states(tree: mbt.MultibodyTree, rng: np.random.Generator, count: int)
 
 
 def test_depth_where_corners_are_almost_on_one_plane() -> None:
-    """A capsule deep in a cylinder, axes of which cross: they get out across both, as skins of lines do."""
+    """A capsule deep in a cylinder, with crossing axes: the way out is perpendicular to both."""
     A = Shapes(CAPSULE, np.array([[0.14455724158500202, 0.3159462682377295, 0.0]]), np.eye(4)[np.newaxis])
     B = Shapes(CYLINDER, np.array([[0.37506637084839567, 0.3352861647216818, 0.0]]), np.eye(4)[np.newaxis])
     A.X[0, :3] = [

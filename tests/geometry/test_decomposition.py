@@ -1,4 +1,4 @@
-"""Meshes that are cut into convex parts."""
+"""Meshes cut into convex parts."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def write_bracket(folder: Path) -> mbt.Shape:
 
 
 def check_parts(parts: tuple[mbt.Shape, ...], whole: mbt.Shape, tolerance: float) -> None:
-    """Check that a ball is as far from the parts as from the two boxes that fill the L."""
+    """Check that a ball has the same distances to the parts as to the two boxes that fill the L."""
     tree = mbt.MultibodyTree()
     tree.add_body(mbt.RigidBody("ball", BODY)).add_collision(mbt.Shape("sphere", [0.01]))
     tree.finalize()
@@ -47,7 +47,7 @@ def check_parts(parts: tuple[mbt.Shape, ...], whole: mbt.Shape, tolerance: float
     exact = mbt.CollisionModel(tree, obstacles=boxes)
     rng = np.random.default_rng(4)
     points = rng.uniform([-0.1, -0.3, -0.1], [0.3, 0.1, 0.2], (200, 3))
-    points[0] = [0.15, -0.15, 0.05]  # in the corner that a hull of the whole would fill
+    points[0] = [0.15, -0.15, 0.05]  # in the corner that the hull of the whole would fill
     q = np.tile([1.0, 0, 0, 0, 0, 0, 0], (200, 1))
     q[:, 4:] = points @ whole.X_BG[:3, :3].T + whole.X_BG[:3, 3]
     d, wanted = (scene.distances(q).min(axis=1) for scene in (mine, exact))
@@ -58,7 +58,7 @@ def check_parts(parts: tuple[mbt.Shape, ...], whole: mbt.Shape, tolerance: float
 
 
 class StandIn(SimpleNamespace):
-    """What CoACD offers, for meshes whose parts are known."""
+    """Stands in for CoACD, with meshes whose parts are known."""
 
     def __init__(self) -> None:
         super().__init__(set_log_level=lambda level: None)
@@ -71,7 +71,7 @@ class StandIn(SimpleNamespace):
     def run_coacd(mesh: Any, threshold: float) -> list[list[np.ndarray]]:
         vertices, faces = mesh
         assert threshold == 0.1
-        # The volume by the theorem of Gauss is that of the L: faces look outwards.
+        # The volume by the divergence theorem is that of the L: faces point outwards.
         a, b, c = vertices[faces].transpose(1, 0, 2)
         assert np.einsum("ni,ni->", a, np.cross(b, c)) / 6.0 == pytest.approx(3e-3)
         low, high = vertices.min(axis=0), vertices.max(axis=0)

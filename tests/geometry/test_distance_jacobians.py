@@ -15,7 +15,7 @@ SHAPES = {"l": ("capsule", "cylinder", "ellipsoid"), "r": ("sphere", "capsule", 
 
 
 def tree_with(kind: str, rng: np.random.Generator, scale: float = 1.0) -> mbt.MultibodyTree:
-    """Two branches with joints of this kind between hinges, and a shape on each body."""
+    """Two branches, each with a joint of this kind between hinges, and a shape on each body."""
     tree = mbt.MultibodyTree()
     for side in "lr":
         inboard = tree.world_body
@@ -41,7 +41,7 @@ def assert_differences(
         return scene.distances(there)
 
     rates = (8 * (along(h) - along(-h)) - (along(2 * h) - along(-2 * h))) / (12 * h)
-    # Beside a tie the differences on both sides are not alike: those are left out, and few.
+    # Near a tie, the one-sided differences disagree: those few are left out.
     ahead, behind = (along(h) - along(0.0)) / h, (along(0.0) - along(-h)) / h
     is_smooth = abs(ahead - behind) < 1e-3
     assert is_smooth.mean() > 0.9
@@ -109,7 +109,7 @@ def test_other_scales(scale: float) -> None:
 
 
 def test_far_from_the_origin_of_world() -> None:
-    """A million metres away, differences of places are what counts."""
+    """A million metres away, only relative positions count."""
     rng = np.random.default_rng(15)
     far = np.array([1e6, -2e6, 5e5])
     shapes = [random_shape("capsule", rng, 0.3), random_shape("box", rng, 0.3)]

@@ -1,4 +1,4 @@
-"""Distances of random pairs of each two kinds: what proves them, and those of Coal and MuJoCo."""
+"""Distances of random pairs of each two kinds: proofs, and comparisons with Coal and MuJoCo."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ each_pair = pytest.mark.parametrize("kinds", PAIRS, ids=[f"{NAMES[a]}-{NAMES[b]}
 
 
 def check(kinds: tuple[int, int], found: Findings, gap: float = 1e-12) -> None:
-    """Planes across normals and points on surfaces leave no room; nor does any direction that others find."""
+    """Planes across normals and points on surfaces pin down distances; no peer finds a better direction."""
     assert found.pairs // 10 < found.apart < found.pairs * 9 // 10
     assert found.gap < gap
     assert found.surface < 1e-11
-    # Of a half-space, a normal that is off by rounding alone says nothing.
+    # For a half-space, a normal that differs only by rounding proves nothing.
     assert found.shallower < 1e-10
-    # Where others differ, they are wrong: both bounds hold. Coal ends early on curved shapes.
+    # Both bounds prove that peers are wrong where they differ. Coal stops early on curved shapes.
     assert found.coal.apart_off <= 0.01 * found.pairs
     assert found.mujoco.apart_off == found.mujoco.given_up == 0
     if not {CYLINDER, ELLIPSOID} & set(kinds):
@@ -38,8 +38,8 @@ def test_distances(kinds: tuple[int, int]) -> None:
 @pytest.mark.exhaustive
 @each_pair
 def test_many(kinds: tuple[int, int]) -> None:
-    """`tools/prove_distances.py` takes a million each."""
+    """`tools/prove_distances.py` checks a million each."""
     pytest.importorskip("coal", reason="needs the `oracle` extra")
     pytest.importorskip("mujoco", reason="needs the `oracle` extra")
-    # Where axes of capsules almost cross, normals have fewer digits: one in some thousand pairs shows it.
+    # If capsule axes almost cross, normals have fewer digits: visible in one of several thousand pairs.
     check(kinds, prove(kinds, 5000, np.random.default_rng(1)), gap=1e-11)

@@ -1,4 +1,4 @@
-"""Height fields: distances against triangles, one after the other, and against planes where they are flat."""
+"""Height fields: distances against a loop over triangles, and against planes where they are flat."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def triangles(heights: Array, size: tuple[float, float]) -> Array:
 
 
 def nearest_on(triangle: Array, p: Array) -> Array:
-    """Return the nearest point of a triangle: inside, on an edge, or a corner."""
+    """Return the nearest point of a triangle: inside, on an edge, or at a corner."""
     a, b, c = triangle
     n = np.cross(b - a, c - a)
     share = np.linalg.solve(np.array([b - a, c - a, n]).T, p - a)
@@ -75,7 +75,7 @@ def test_a_ball_is_as_far_away_as_from_the_nearest_triangle() -> None:
 
 
 def surface_at(heights: Array, size: tuple[float, float], x: float, y: float) -> float:
-    """Return the height below a point; of one beside the field that at its edge."""
+    """Return the height of the surface at a point, or at the nearest edge for a point off the field."""
     rows, columns = heights.shape
     u = np.clip((x / size[0] + 0.5) * (columns - 1), 0, columns - 1 - 1e-12)
     w = np.clip((y / size[1] + 0.5) * (rows - 1), 0, rows - 1 - 1e-12)
@@ -86,7 +86,7 @@ def surface_at(heights: Array, size: tuple[float, float], x: float, y: float) ->
 
 @pytest.mark.parametrize("slope", [0.0, 0.5])
 def test_a_ball_whose_centre_is_on_the_field_has_a_normal(slope: float) -> None:
-    """Also where the centre is a corner of triangles, or on an edge."""
+    """Even if the centre is on an edge or corner of triangles."""
     x = np.linspace(-1.0, 1.0, 5)
     scene = scene_of(mbt.Shape("sphere", [0.125]), np.tile(slope * x, (5, 1)), (2.0, 2.0), np.eye(4))
     places = np.array(list(itertools.product(np.linspace(-0.5, 0.5, 17), np.linspace(-0.5, 0.5, 17), [0.0])))
@@ -102,14 +102,14 @@ def test_a_ball_whose_centre_is_on_the_field_has_a_normal(slope: float) -> None:
 
 
 def test_a_ball_below_the_surface_goes_out_where_that_is_nearest() -> None:
-    """Its depth is the distance of its centre from the triangles; so it changes as fast as the ball moves."""
+    """Its depth is its centre's distance from the triangles, so it changes as fast as the ball moves."""
     rng = np.random.default_rng(3)
     heights, size, X, radius = 0.3 * rng.normal(size=(5, 6)), (2.0, 1.5), random_pose(rng), 0.1
     scene = scene_of(mbt.Shape("sphere", [radius]), heights, size, X)
     all_of = triangles(heights, size)
     local = rng.uniform([-0.9, -0.7, 0.0], [0.9, 0.7, 0.6], (40, 3))
     local[:, 2] = [surface_at(heights, size, *p[:2]) - p[2] for p in local]
-    # Below a ridge, a valley and a summit, too.
+    # Also below a ridge, a valley and a summit.
     local[:3, :2] = [[0.2, 0.0], [-0.2, 0.375], [0.6, -0.375]]
     q = np.array([at(X[:3, :3] @ p + X[:3, 3]) for p in local])
     d, p_WA, p_WB, n_W, J = scene.distances(q, witness=True, jacobian=True)
@@ -121,7 +121,7 @@ def test_a_ball_below_the_surface_goes_out_where_that_is_nearest() -> None:
         np.testing.assert_allclose(normal, X[:3, :3] @ (p - best) / depth, atol=1e-10)
     np.testing.assert_allclose(p_WB - p_WA, d[..., None] * n_W, atol=1e-14)
     np.testing.assert_allclose(J[:, 0, 3:], -n_W[:, 0], atol=1e-12)
-    # Along straight lines, through the surface.
+    # Along straight lines that cross the surface.
     for end in rng.uniform([-0.9, -0.7, -1.0], [0.9, 0.7, 1.0], (20, 3)):
         path = np.linspace(local[0], end, 400)
         along = scene.distances(np.array([at(X[:3, :3] @ p + X[:3, 3]) for p in path]))[:, 0]
@@ -129,7 +129,7 @@ def test_a_ball_below_the_surface_goes_out_where_that_is_nearest() -> None:
 
 
 def test_a_capsule_is_as_deep_as_its_skin_while_its_axis_is_above() -> None:
-    """Its depth is its radius less the distance of its axis from the triangles."""
+    """Its depth is its radius minus the distance of its axis from the triangles."""
     rng = np.random.default_rng(8)
     heights, size, radius = 0.3 * rng.normal(size=(5, 6)), (2.0, 1.5), 0.2
     scene = scene_of(mbt.Shape("capsule", [radius, 0.3]), heights, size, np.eye(4))
@@ -147,7 +147,7 @@ def test_a_capsule_is_as_deep_as_its_skin_while_its_axis_is_above() -> None:
         )
         if above[i]:
             nearest = min(np.linalg.norm(p - nearest_on(t, p)) for p in points for t in all_of)
-            # Between two points of these, 12.5 mm apart, the axis may be nearer by 6.25^2 / (2 20) mm.
+            # Points are 12.5 mm apart: between them, the axis may be nearer by 6.25^2 / (2 20) mm.
             assert -1e-3 < depth - (nearest - radius) < 1e-13
     assert above.sum() > 4
     assert_slopes(scene, q, d, J, above)
@@ -168,7 +168,7 @@ def assert_slopes(scene: mbt.CollisionModel, q: Array, d: Array, J: Array, where
 
 @pytest.mark.parametrize("kind", ["box", "cylinder", "ellipsoid"])
 def test_depths_on_triangles_have_derivatives(kind: str) -> None:
-    """In rough ground, J is that of the depth where the normal is that of a triangle."""
+    """On rough ground, J is the derivative of the depth where the normal is a triangle's."""
     rng = np.random.default_rng(9)
     heights, size = rng.uniform(-0.1, 0.1, (7, 9)), (2.0, 1.5)
     scene = scene_of(random_shape(kind, rng, 0.4), heights, size, np.eye(4))
@@ -186,7 +186,7 @@ def test_depths_on_triangles_have_derivatives(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_slope_has_no_edges(kind: str) -> None:
-    """Deep shapes that stand on corners and diagonals of the grid get the normal of the slope."""
+    """Deep shapes at corners and diagonals of the grid get the normal of the slope."""
     y, x = np.meshgrid(np.linspace(-2, 2, 9), np.linspace(-2, 2, 9), indexing="ij")
     rng = np.random.default_rng(4)
     places = np.array([[0.0, 0.0], [0.25, 0.25], [0.5, 0.125], [-0.375, -0.375], [0.1, 0.0], [0.0, -0.5]])
@@ -202,7 +202,7 @@ def test_a_slope_has_no_edges(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_slope_is_a_plane(kind: str) -> None:
-    """Where nothing reaches beyond its edges: depths too, and all that a call returns."""
+    """Where no shape reaches beyond its edges; compare depths and all other results."""
     rng = np.random.default_rng(1)
     X, slope = random_pose(rng), np.array([0.3, -0.2])
     y, x = np.meshgrid(np.linspace(-20, 20, 11), np.linspace(-30, 30, 22), indexing="ij")
@@ -233,7 +233,7 @@ def test_a_slope_is_a_plane(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_distances_go_through_zero_without_a_jump(kind: str) -> None:
-    """Down into a rough field: as fast as the Jacobian tells, outside of it."""
+    """Down into a rough field; while outside, at the rate that the Jacobian gives."""
     rng = np.random.default_rng(2)
     heights = 0.1 * rng.normal(size=(20, 17))
     scene = scene_of(random_shape(kind, rng, 0.3), heights, (3.0, 4.0), np.eye(4))
@@ -259,13 +259,13 @@ def test_distances_go_through_zero_without_a_jump(kind: str) -> None:
 
 
 def test_a_shape_below_ground_is_deep() -> None:
-    """However deep: its depth is how far it has to rise, along the normal there."""
+    """At any depth: the depth is how far it has to rise along the normal there."""
     scene = scene_of(mbt.Shape("box", [0.2, 0.2, 0.2]), np.zeros((30, 30)), (6.0, 6.0), np.eye(4))
     d, _, p_WB, n = scene.distances(at(np.array([0.31, 0.2, -2.0])), witness=True)
     np.testing.assert_allclose(d, [-2.1], atol=1e-9)
     np.testing.assert_allclose(p_WB[0, 2], 0.0, atol=1e-9)
     np.testing.assert_allclose(n, [[0, 0, -1]], atol=1e-9)
-    # Beside the field nothing is below it.
+    # Outside the field, nothing counts as below it.
     assert scene.distances(at(np.array([4.0, 0.0, -2.0])))[0] > 2.0
 
 

@@ -1,4 +1,4 @@
-"""Which pairs MJCF lets touch: its bits and exclusions, in files that include others, as MuJoCo has them."""
+"""Pairs that MJCF lets collide: its bits and exclusions, even in included files, as in MuJoCo."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 import mbt
 from support.shapes import BODY
 
-# That contacts do not act in the files.
+# The warning that contacts of the files do not act.
 pytestmark = pytest.mark.filterwarnings("ignore::mbt.ModelWarning")
 
 ROBOT = """<mujoco>
@@ -50,7 +50,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def pairs_of(scene: mbt.CollisionModel) -> set[frozenset[tuple[str, str]]]:
-    """Return pairs by the names of geometries: what results call a shape may be the name of its body."""
+    """Return pairs by names of geometries: results may use the body's name for a shape."""
     named = {}
     for body in scene.tree.bodies:
         count = len(body.collisions)
@@ -60,10 +60,10 @@ def pairs_of(scene: mbt.CollisionModel) -> set[frozenset[tuple[str, str]]]:
 
 
 def pairs_of_mujoco(m: Any) -> set[frozenset[str]]:
-    """Return the pairs that it tests, by names of geometries."""
+    """Return the pairs that MuJoCo tests, by names of geometries."""
     import mujoco
 
-    # All that it tests is near.
+    # Make every tested pair count as near.
     m.geom_margin[:] = 100.0
     m.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_MIDPHASE)
     data = mujoco.MjData(m)
@@ -77,15 +77,15 @@ def test_pairs_are_those_that_mujoco_tests(path: Path) -> None:
     tested = pairs_of_mujoco(mujoco.MjModel.from_xml_path(str(path)))
     tree = mbt.load_model(path)
     scene = mbt.CollisionModel(tree)
-    # The base is welded to World: what carries a link, here, and as World for MuJoCo.
+    # The base is welded to World: mbt treats it as a link's parent, MuJoCo as World.
     assert pairs_of(scene) == tested - {frozenset(("base", "upper"))}
     assert pairs_of(mbt.CollisionModel(tree, "mjcf")) == tested
     assert len(tested) > 15
-    # What was kept is in copies, pickles and JSON.
+    # Copies, pickles and JSON keep the rules.
     again = mbt.load_model(mbt.save_model(tree, format="json"))
     for twin in (copy.deepcopy(tree), pickle.loads(pickle.dumps(tree)), again):
         assert mbt.CollisionModel(twin).pairs == scene.pairs
-    # A list of pairs is as it says.
+    # An explicit list of pairs overrides the rules.
     assert mbt.CollisionModel(tree, [("left", "upper"), ("ball", "other")]).num_pairs == 2
 
 
@@ -140,7 +140,7 @@ def test_height_fields_of_mjcf(tmp_path: Path, inline: bool) -> None:
     [field] = tree.world_body.collisions
     assert field.size == (3.0, 2.0)
     m = mujoco.MjModel.from_xml_path(str(tmp_path / "m.xml"))
-    # MuJoCo takes the lowest height away, and has the largest as that of `size`.
+    # MuJoCo subtracts the lowest height, and scales the largest to that of `size`.
     wanted = 0.2 * (heights[::-1] if inline else heights)  # Texts begin with the row at the largest y.
     np.testing.assert_allclose(field.heights, wanted, atol=1e-7)
     np.testing.assert_allclose(field.heights, 0.4 * m.hfield_data.reshape(5, 7), atol=0)
@@ -154,7 +154,7 @@ def test_height_fields_of_mjcf(tmp_path: Path, inline: bool) -> None:
     for one, state in zip(mine, q, strict=True):
         data.qpos[:] = state
         mujoco.mj_forward(m, data)
-        # A contact for each prism under the ball: the nearest is of the triangle that is.
+        # One contact for each prism under the ball: the nearest belongs to the nearest triangle.
         near = data.contact.dist.min() if data.ncon else np.inf
         assert near >= one - 1e-6
         if 0.0 < one < 0.05:
@@ -174,7 +174,7 @@ def test_a_height_field_whose_file_is_missing_is_left_out() -> None:
 
 
 def test_rules_follow_what_a_file_includes(path: Path) -> None:
-    """Without MuJoCo, too."""
+    """Even without MuJoCo."""
     tree = mbt.MultibodyTree()
     for name in ("left", "right", "tool"):
         tree.add_body(mbt.RigidBody(name, BODY)).add_collision(mbt.Shape("sphere", [0.1]))

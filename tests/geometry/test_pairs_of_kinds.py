@@ -1,4 +1,4 @@
-"""Distances of two shapes of all kinds, judged by planes between them and by points on them."""
+"""Distances of two shapes of all kinds, checked by planes between them and by points on them."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_planes_and_points_bound_distances(kinds: tuple[str, str], scale: float)
             # Both points are on surfaces.
             assert abs(excess(a, (p_WA[k] - X_WA[k, :3, 3]) @ R_A)) <= small
             assert abs(excess(b, (p_WB[k] - X_WB[k, :3, 3]) @ R_B)) <= small
-            # Of those that overlap no other direction is a shorter way out: random ones, and ones close by.
+            # For overlaps, no other direction is a shorter way out: neither random ones nor close ones.
             if d[k] < 0.0 and "plane" not in kinds:
                 others = rng.normal(size=(300, 3))
                 others = unit(
@@ -70,7 +70,7 @@ def test_one_state_and_the_order_of_bodies_change_nothing(kinds: tuple[str, str]
     for k, x in enumerate(q):
         for one, many in zip(scene.distances(x, witness=True, jacobian=True), together, strict=True):
             np.testing.assert_array_equal(one, many[k])
-    # Distances alone are computed by other code, which takes less time.
+    # Distances alone use other, faster code.
     np.testing.assert_allclose(scene.distances(q), together[0], rtol=0.0, atol=1e-14)
     np.testing.assert_array_equal(scene.distances(q[0]), scene.distances(q)[0])
     if "plane" not in kinds:
@@ -132,14 +132,14 @@ def test_normals_are_units_where_several_are_right(case: tuple) -> None:
     np.testing.assert_allclose(np.linalg.norm(n_W, axis=-1), 1.0, atol=1e-12)
     np.testing.assert_allclose(p_WB - p_WA, d[:, np.newaxis] * n_W, atol=1e-12)
     assert np.isfinite(J).all()
-    # Moved apart along the normal by what they overlap, they touch.
+    # Moved apart along the normal by their overlap, they touch.
     q[11:14] -= d[0] * n_W[0]
     np.testing.assert_allclose(scene.distances(q), [0.0], atol=1e-8)
 
 
 @pytest.mark.parametrize("kinds", pairs_known(), ids="-".join)
 def test_distances_are_continuous_through_contact(kinds: tuple[str, str]) -> None:
-    """On a line through both, distances change no faster than the place does."""
+    """Along a line through both, the distance changes no faster than the position."""
     rng = np.random.default_rng(8)
     scene = scene_of(*(random_shape(kind, rng) for kind in kinds))
     s = np.linspace(-2.5, 2.5, 2001)
@@ -154,7 +154,7 @@ def test_distances_are_continuous_through_contact(kinds: tuple[str, str]) -> Non
 
 
 def test_half_spaces_measure_hulls() -> None:
-    """The lowest vertex, wherever the body is."""
+    """The distance is that of the lowest vertex, wherever the body is."""
     pytest.importorskip("trimesh")
     pytest.importorskip("scipy")
     rng = np.random.default_rng(9)

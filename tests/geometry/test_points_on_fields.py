@@ -1,4 +1,4 @@
-"""Points where shapes touch height fields, against formulas in NumPy; and bodies that come to rest there."""
+"""Contact points of shapes on height fields, against formulas in NumPy; and bodies coming to rest there."""
 
 import itertools
 
@@ -26,7 +26,7 @@ def on_field(shape, heights, X_WF=None):
 
 
 def points_in_field(shape, heights, X_FB, margin=0.0):
-    """Return points, normals and gaps in the frame of the field, sorted by place."""
+    """Return points, normals and gaps in the frame of the field, sorted by position."""
     pose = X_WF @ X_FB
     q = np.concatenate([mbt.math.matrix_to_quaternion(pose[:3, :3]), pose[:3, 3]])
     found = on_field(shape, heights, X_WF).points(q, margin=margin)
@@ -51,7 +51,7 @@ def test_a_box_has_four_points_far_from_the_middle(slope, tilt):
     X_FB[:3, 3] = [*at, slope @ at + (0.05 - 0.001) / up[2]]
     p, n, gap = points_in_field(BOX, slope[0] * X + slope[1] * Y, X_FB, margin=0.01)
     corners = CORNERS @ X_FB[:3, :3].T + X_FB[:3, 3]
-    height = corners @ up  # over the plane, which goes through the origin
+    height = corners @ up  # above the plane, which goes through the origin
     np.testing.assert_allclose(p, sorted_points(corners - 0.5 * height[:, None] * up), atol=1e-9)
     np.testing.assert_allclose(n, np.tile(-up, (4, 1)), atol=1e-9)
     order = np.lexsort(np.round((corners - 0.5 * height[:, None] * up).T, 6))

@@ -1,4 +1,4 @@
-"""How surfaces of shapes make the contact of a pair, and what files say of them."""
+"""How the surfaces of two shapes determine a pair's contact parameters, and how files set surfaces."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_pairs_of_surfaces(
 def test_arguments_come_first() -> None:
     contacts = make_contacts(ROUGH, SMOOTH, friction=0.2, stiffness={"floor": 7e4})
     assert (contacts.friction[0], contacts.stiffness[0], contacts.dissipation[0]) == (0.2, 7e4, 2.0)
-    # A mapping of nothing leaves the numbers of the surfaces.
+    # An empty mapping keeps the numbers of the surfaces.
     assert make_contacts(ROUGH, None, friction={}).friction[0] == 0.9
 
 
@@ -214,7 +214,7 @@ def test_margins_and_pairs_of_mjcf_are_those_of_mujoco() -> None:
     tree, contacts = mbt.load_model(PAIRS, contacts=True, prefix="my_")
     numbers = zip(contacts.pairs, contacts.friction, contacts.margin, strict=True)
     found = {names: (mu, margin) for names, mu, margin in numbers}
-    # A pair has its own numbers; those of both geometries do not count.
+    # A pair has its own numbers, which replace those of both geometries.
     assert found["world", "my_b/b"] == (0.3, 0.02)
     assert found["world", "my_c"] == (0.0, 0.0)
     assert found["my_c", "my_d"] == (0.4, 0.0)
@@ -231,10 +231,10 @@ def test_margins_and_pairs_of_mjcf_are_those_of_mujoco() -> None:
     motion = mbt.simulate(tree, context, 3.0, 5e-3, method="implicit", contacts=contacts)
     X_WB = mbt.functional.body_poses(tree, motion.q[-1])
     z = {name: X_WB[tree.get_body_by_name(f"my_{name}").node_index, 2, 3] for name in "abcd"}
-    # Exactly, where a point carries nothing but its own body; the ball c carries another one.
+    # Exact where a point carries only its own body; ball c carries another one.
     for name, tolerance in (("a", 1e-6), ("b", 1e-6), ("c", 3e-4), ("d", 3e-4)):
         assert z[name] == pytest.approx(data.body(name).xpos[2], abs=tolerance), name
-    # A tree of its own has its margins, but no pairs.
+    # A collision model built from the tree keeps its margins, but not its pairs.
     own = mbt.ShapeContact(mbt.CollisionModel(tree))
     assert ("my_c", "my_d") not in own.pairs
     assert own.margin[own.pairs.index(("world", "my_a"))] == 0.014
@@ -291,7 +291,7 @@ def test_models_of_mjcf_stand_as_in_mujoco() -> None:
         if names[0] != "world/step" or names[1] == "rod"
     }
     assert len(friction) == 9
-    friction[("world", "slick")] = 0.4  # of condim 1: there it is the larger one as well
+    friction[("world", "slick")] = 0.4  # of condim 1: mbt uses the larger friction there as well
     assert {names: ours[names] for names in friction} == pytest.approx(friction)
     assert ours["world", "leg1"] == 0.6
     depth = {
@@ -302,10 +302,10 @@ def test_models_of_mjcf_stand_as_in_mujoco() -> None:
     X_WB = mbt.functional.body_poses(tree, motion.q[-1])
     for name, gaps in depth.items():
         z = X_WB[tree.get_body_by_name(name).node_index, 2, 3]
-        # Within the compliance: half of the depth at which each stands.
+        # Within the compliance: half of each body's depth.
         assert abs(z - data.body(name).xpos[2]) < 0.5 * abs(gaps).max(), name
     assert len(depth) == 7
-    # The spring is that of MuJoCo where one point carries its own body.
+    # The spring equals that of MuJoCo if one point carries only its own body.
     ball = X_WB[tree.get_body_by_name("ball").node_index, 2, 3]
     assert ball == pytest.approx(data.body("ball").xpos[2], abs=1e-6)
     for name, mu in (("box", 0.7), ("ice", 0.1)):
@@ -347,7 +347,7 @@ def test_feet_that_push_outwards_stand_where_those_of_mujoco_do_that_do_not_cree
     trunk = tree.get_body_by_name("trunk").node_index
 
     def stand(impratio: float, timestep: float) -> tuple[float, float]:
-        """Return how much higher the trunk of MuJoCo is, and how fast it moves still."""
+        """Return how much higher the trunk is in MuJoCo, and how fast it still moves."""
         model = mujoco.MjModel.from_xml_string(SPLAYED)
         model.opt.impratio, model.opt.timestep = impratio, timestep
         data = mujoco.MjData(model)
@@ -356,7 +356,7 @@ def test_feet_that_push_outwards_stand_where_those_of_mujoco_do_that_do_not_cree
         z = mbt.functional.body_poses(tree, motion.q[-1])[trunk, 2, 3]
         return data.body("trunk").xpos[2] - z, abs(data.qvel).max()
 
-    # By default it sinks by millimetres, with short steps as with long ones.
+    # By default MuJoCo's trunk sinks by millimetres, with short steps as with long ones.
     for timestep in (2e-3, 5e-4):
         higher, speed = stand(1.0, timestep)
         assert higher < -3.0 * depth
@@ -369,7 +369,7 @@ def test_feet_that_push_outwards_stand_where_those_of_mujoco_do_that_do_not_cree
 
 
 def test_flags_of_mjcf_that_disable_contact() -> None:
-    """Nothing of the file touches then, only obstacles of the caller do."""
+    """Then nothing in the file touches anything but the caller's obstacles."""
     pytest.importorskip("mujoco")
     text = """<mujoco><option><flag {}/></option><worldbody><geom type="plane" size="1 1 1" name="floor"/>
       <body name="a" pos="0 0 1"><freejoint/><geom size="0.1"/></body></worldbody></mujoco>"""
@@ -380,4 +380,4 @@ def test_flags_of_mjcf_that_disable_contact() -> None:
         tree, contacts = mbt.load_model(text.format(flag), contacts=True, obstacles=[post])
         assert len(contacts.pairs) == count + 1
         assert ("a", "post") in contacts.pairs
-        assert mbt.CollisionModel(tree, "mjcf").num_pairs == 1  # of which distances can be asked
+        assert mbt.CollisionModel(tree, "mjcf").num_pairs == 1  # distances can still be queried

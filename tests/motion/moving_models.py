@@ -1,4 +1,4 @@
-"""Models of which the motion is known, or has no symmetry to hide errors."""
+"""Models whose motion is known, or that have no symmetry to hide errors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["falling_body", "pendulum", "state_of", "tumbling_bodies", "with_cont
 
 
 def pendulum(damping: float = 0.0, **keywords: Any) -> mbt.MultibodyTree:
-    """A point of 2 kg on a rod of 0.5 m, about y."""
+    """A point of 2 kg on a rod of 0.5 m, turning about y."""
     tree = mbt.MultibodyTree()
     rod = tree.add_body(mbt.RigidBody("rod", mbt.SpatialInertia.point_mass(2.0, [0, 0, -0.5])))
     y = [0, 1, 0]
@@ -37,7 +37,7 @@ def falling_body(gravity: float = 9.81) -> mbt.MultibodyTree:
 
 
 def tumbling_bodies(damping: float = 0.0, *, user_written: bool = False) -> mbt.MultibodyTree:
-    """A free body with another on a ball joint, and a third on a hinge; all without symmetry."""
+    """A free body with another on a ball joint and a third on a hinge, all without symmetry."""
     tree = mbt.MultibodyTree()
     bodies = [
         tree.add_body(
@@ -63,14 +63,14 @@ def tumbling_bodies(damping: float = 0.0, *, user_written: bool = False) -> mbt.
 
 
 class Wind(mbt.ForceElement):
-    """A force on the second body that grows with time."""
+    """A force on the second body that grows linearly with time."""
 
     def do_calc_and_add_force_contribution(self, context: Any, pc: Any, vc: Any, forces: Any) -> None:
         forces.body_forces[..., 2, 3] += 2.0 * np.asarray(context.time)
 
 
 def state_of(tree: mbt.MultibodyTree, seed: int = 0) -> Any:
-    """A Context with a state that is not special."""
+    """A Context with a generic state."""
     rng = np.random.default_rng(seed)
     context = tree.create_default_context()
     context.q = tree.random_positions(rng)
@@ -79,7 +79,7 @@ def state_of(tree: mbt.MultibodyTree, seed: int = 0) -> Any:
 
 
 def with_contact_and_friction(tree: mbt.MultibodyTree) -> mbt.MultibodyTree:
-    """Return the tree with points of its last body deep in a tilted plane of World, and dry friction."""
+    """Return the tree with dry friction, and points of its last body deep in a tilted plane of World."""
     more = tree.edit()
     tilted = more.add_frame(
         mbt.FixedOffsetFrame(

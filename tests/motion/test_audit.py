@@ -16,7 +16,7 @@ from support.linkages import assembled, four_bar
 
 
 class Pusher(mbt.ForceElement):
-    """Pushes along v[0] within a time, and says nothing of it, or says that it is a spring without energy."""
+    """Pushes along v[0] for a time; reports no power, or claims to be a spring without energy."""
 
     def __init__(self, force: float, begin: float, end: float, *, is_honest: bool = False) -> None:
         super().__init__()
@@ -34,7 +34,7 @@ class Pusher(mbt.ForceElement):
 
 
 class ForgetfulSpring(mbt.ForceElement):
-    """A spring on q[0] that has no potential energy."""
+    """A spring on q[0] without a potential energy."""
 
     def do_calc_and_add_force_contribution(self, context: Any, pc: Any, vc: Any, forces: Any) -> None:
         forces.generalized_forces[..., 0] -= 50.0 * context.q[..., 0]
@@ -71,13 +71,13 @@ def test_conservative_motion_is_clean(name: str) -> None:
     report = CONSERVATIVE[name]().audit()
     assert report.is_clean, str(report)
     assert abs(report.change) < 1e-3 * report.scale
-    # Gravity is exact, whatever the steps are.
+    # Gravity is exact, whatever the step length.
     gravity = next(entry for entry in report.entries if "Gravity" in entry.element)
     assert abs(gravity.peak) < 1e-9 * report.scale
 
 
 def test_linkages_are_clean() -> None:
-    """Constraints take nothing where velocities obey them."""
+    """Constraints do no work when the velocities obey them."""
     tree = four_bar()
     context = assembled(tree, np.random.default_rng(1))
     report = mbt.simulate(tree, context, 0.5, 1e-3, method="rk4").audit()
@@ -100,7 +100,7 @@ def test_damping_takes_what_is_lost() -> None:
 @pytest.mark.parametrize("is_honest", [False, True])
 @pytest.mark.parametrize("method", ["rk4", "semi_implicit_euler", "DOP853"])
 def test_an_element_that_gives_energy_is_named(method: str, is_honest: bool) -> None:
-    """Whether it tells its power or not; and when, though damping takes more in all."""
+    """Whether or not it reports its power; with the time, though damping takes more overall."""
     if method == "DOP853":
         pytest.importorskip("scipy", reason="needs SciPy")
     element = Pusher(3.0, 0.4, 0.45, is_honest=is_honest)
@@ -125,14 +125,14 @@ def test_an_element_that_brakes_is_none() -> None:
 
 
 def test_a_spring_without_energy_is_named() -> None:
-    """It gives when it unloads."""
+    """It gives energy as it unloads."""
     element = ForgetfulSpring()
     report = _swing(_with(element)).audit()
     assert report.suspects[0].element == element._label
 
 
 def test_long_steps_are_named() -> None:
-    """And grow with the steps; what is exact in each of them stays so."""
+    """Errors grow with the step length; what each step computes exactly stays clean."""
     errors = []
     for dt in (0.1, 0.05):
         report = _swing(pendulum(), dt=dt, duration=3.0, method="semi_implicit_euler").audit()

@@ -1,4 +1,4 @@
-"""Steps in one compiled call give what the general way gives, which has its own proofs."""
+"""Steps in one compiled call match the general implementation, which has its own tests."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ METHODS = ("semi_implicit_euler", "rk4")
 
 
 def refuse(*_: object) -> None:
-    """Leave everything to the general way."""
+    """Force the general implementation."""
 
 
 def states_of(name: str, count: int) -> tuple[mbt.MultibodyTree, Any, Any, Any]:
@@ -52,7 +52,7 @@ def test_derivatives_of_the_general_way(
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("name", FEW)
 def test_steps_of_the_general_way(name: str, method: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """To the last bit; also where all samples begin with the same state, and with strided forces."""
+    """To the last bit, even if all samples start from the same state, and with strided forces."""
     tree, q, v, tau = states_of(name, 19)
     spread = np.stack([tau, 2.0 * tau], axis=1)[:, 1]
     cases = [(q, v, tau), (q[0], v[0], tau), (q, v[0], spread), (q[:1], v, tau[0])]
@@ -72,7 +72,7 @@ def test_steps_of_the_general_way(name: str, method: str, monkeypatch: pytest.Mo
 def test_rollouts_of_the_general_way(
     name: str, method: str, every: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """To the last bit: of one state and of many, with forces of each step or repeated ones."""
+    """To the last bit: one state or many, with forces for each step or repeated ones."""
     tree, q, v, tau = states_of(name, 10)
     once = np.broadcast_to(tau[0], (7, tau.shape[1]))
     each = np.random.default_rng(5).normal(size=(10, 7, tau.shape[1]))
@@ -91,7 +91,7 @@ def test_rollouts_of_the_general_way(
 
 
 def test_rollout_of_a_context_with_all_inputs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Parameters, actuation, applied forces and locks act, to the last bit as in the general way."""
+    """Parameters, actuation, applied forces and locks act as they do in general, to the last bit."""
     tree = mbt.MultibodyTree()
     parent, joints = tree.world_body, []
     for i in range(3):

@@ -1,4 +1,4 @@
-"""Steps of models with constraints: errors die away, and derivatives are those of the step."""
+"""Steps of models with constraints: errors decay, and derivatives are those of the step."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from support.joint_types import random_state
 
 
 def pendulum(stabilization: tuple[float, float]) -> mbt.MultibodyTree:
-    """Return a ball on a rod without mass, which is longer than it should be."""
+    """Return a ball on a massless rod that is longer than it should be."""
     tree = mbt.MultibodyTree()
     tree.add_force_element(mbt.UniformGravityFieldElement())
     ball = tree.add_body(mbt.RigidBody("ball", mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)))
@@ -35,7 +35,7 @@ def test_errors_die_away(method: str) -> None:
         tree = pendulum((omega, 1.0))
         states, _ = functional.rollout(tree, q, v, tau, 2e-3, method=method)
         errors[omega] = abs(functional.constraint_errors(tree, states[-1])[0])
-        # In lanes the same.
+        # The same in lanes.
         batch, _ = functional.rollout(tree, np.array([q, q]), v, tau, 2e-3, method=method)
         np.testing.assert_allclose(batch[0], states, atol=1e-9)
     assert errors[0.0] > 1e-2
@@ -75,7 +75,7 @@ def test_derivatives_are_those_of_the_step(method: str, dt: float) -> None:
 
 
 class Nothing(mbt.ForceElement):
-    """An element in Python that does nothing: steps are made in Python."""
+    """An element in Python that does nothing, so that steps are made in Python."""
 
     def do_calc_and_add_force_contribution(self, context: Any, pc: Any, vc: Any, forces: Any) -> None:
         pass
@@ -86,7 +86,7 @@ class Nothing(mbt.ForceElement):
 )
 @pytest.mark.parametrize("method", ["semi_implicit_euler", "rk4"])
 def test_steps_back_in_time_are_those_of_the_film_run_backwards(method: str, way: str) -> None:
-    """Without friction a motion backwards is one forwards with opposite velocities; errors die away, too."""
+    """Without friction, a backward motion is a forward one with opposite velocities; errors decay, too."""
     tree = pendulum((20.0, 1.0))
     if way == "in python":
         tree = tree.edit()

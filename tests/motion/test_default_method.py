@@ -1,4 +1,4 @@
-"""Which method `simulate` takes where nobody asks for one."""
+"""Which method `simulate` chooses by default."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ BOX = mbt.SpatialInertia.solid_box_with_mass(1.0, 0.2, 0.1, 0.1)
 
 
 def make_tree(more: Any = None, servo: bool = False, **joint: Any) -> mbt.MultibodyTree:
-    """Return a link on a hinge, a slide on the link and a body that is free, with one thing more."""
+    """Return a tree with a link on a hinge, a slider on the link and a free body, plus one more thing."""
     tree = mbt.MultibodyTree()
     link, slider, free = (tree.add_body(mbt.RigidBody(name, BOX)) for name in ("link", "slider", "free"))
     hinge = tree.add_joint(
@@ -49,7 +49,7 @@ def contact(hinge: Any, slider: Any, free: Any) -> mbt.PointContact:
 
 
 class Drag(mbt.ForceElement):
-    """An element in Python, of which nobody knows what it does."""
+    """An element in Python, whose behaviour is unknown to mbt."""
 
     def do_calc_and_add_force_contribution(self, context: Any, pc: Any, vc: Any, forces: Any) -> None:
         pass

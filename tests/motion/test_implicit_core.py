@@ -1,4 +1,4 @@
-"""Compiled implicit steps against the same in NumPy: ``support.convex_steps``."""
+"""Compiled implicit steps against the NumPy version, ``support.convex_steps``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from support.convex_steps import ConvexSteps
 def make_leg(
     *, floating=True, limits=True, servos=True, springs=True, friction=True, contact=True, loop=True
 ):
-    """Three links with everything that steps know, on a floating base or fixed to World."""
+    """Links with every term that implicit steps support, on a floating base or fixed to World."""
     tree = mbt.MultibodyTree()
     bodies = []
     parent = tree.world_body

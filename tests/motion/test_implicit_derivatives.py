@@ -1,4 +1,4 @@
-"""Derivatives of implicit steps, against differences, where no term changes its branch."""
+"""Derivatives of implicit steps against differences, where no term changes its branch."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def step(tree, q, v, tau, h):
 
 
 def exact_step(tree, q, v, tau, h):
-    """One in NumPy, of which the last digits are right too: differences divide by small numbers."""
+    """A step in NumPy, accurate to the last digits: differences divide by small numbers."""
     return ConvexSteps(tree.create_default_context(q.shape[:-1])).step(q, v, tau, h)
 
 
@@ -53,21 +53,21 @@ def error_of(tree, q, v, tau, make_step=step, size=2e-5):
 
 
 def states_that_meet_all(tree):
-    """Some in which terms act, and some in which they do not."""
+    """Return states in which the terms act, and states in which they do not."""
     rng = np.random.default_rng(3)
     q, v = random_states(tree, 2, rng)
     v[0] *= 0.02
     q[:, 7:] = [0.1, 0.601, -0.2], [-0.05, 0.02, 0.03]
     tau = rng.normal(size=v.shape)
     q[1, 6] -= 0.1
-    v[0, 7], tau[0, 7] = 10.0, 30.0  # into its limit; more than the motor has
+    v[0, 7], tau[0, 7] = 10.0, 30.0  # into its limit; more than the motor can give
     return q, v, tau
 
 
 @pytest.mark.parametrize("kind", [*KINDS, "all"])
 def test_each_term_has_the_derivatives_of_its_steps(kind, monkeypatch):
     monkeypatch.setattr(convex_problem, "TOLERANCE", 1e-14)
-    # A loop that is open is closed so fast that differences lose their digits.
+    # An open loop closes so fast that differences lose their digits.
     tree = make_leg(**{name: kind == name or (kind == "all" and name != "loop") for name in KINDS})
     make_step = exact_step if kind in ("contact", "all") else step
     for q, v, tau in zip(*states_that_meet_all(tree), strict=True):
@@ -122,7 +122,7 @@ def test_friction_of_a_door_that_depends_on_its_speed_has_derivatives(v, tau):
 
 
 def of_name(name):
-    """Return a tree of the catalogue in contact, or one of those with constraints, which are open."""
+    """Return a catalogue tree with contact, or one with constraints, whose loops are open."""
     if name in LOOPS:
         return LOOPS[name]()
     return with_contact_and_friction(get_case(name).tree)
@@ -143,7 +143,7 @@ LOOPS = {
 def test_compiled_derivatives_are_those_of_numbers_with_derivatives(name):
     tree = of_name(name)
     nv = tree.num_velocities
-    # What sticks or is held is a million times as stiff as what it moves: rounding q changes A by 1.5e-9.
+    # What sticks or is held is 1e6 times as stiff as what moves it: rounding of q changes A by 1.5e-9.
     lost = 1e-8
     rng = np.random.default_rng(7)
     for size in (1e-3, 1.0):
@@ -211,7 +211,7 @@ def test_out_is_written_and_what_cannot_be_is_refused():
 
 def test_an_element_in_python_has_derivatives():
     class Cubic(mbt.ForceElement):
-        """A force against the cube of a position."""
+        """A force proportional to the cube of a position."""
 
         def __init__(self, joint):
             super().__init__(joint.model_instance)

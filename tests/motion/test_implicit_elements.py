@@ -1,4 +1,4 @@
-"""Springs, bushings and doors in implicit steps, limits of angles, and limits of velocities."""
+"""Springs, bushings and doors in implicit steps; limits of angles and of velocities."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ H = 5e-3
 
 
 def make_free_body(*elements, mass=2.0, gravity=None):
-    """A box on nothing but what is made of it."""
+    """Return a free box with the given elements."""
     tree = mbt.MultibodyTree()
     box = tree.add_body(mbt.RigidBody("box", mbt.SpatialInertia.solid_box_with_mass(mass, 0.3, 0.2, 0.1)))
     for make in elements:
@@ -27,7 +27,7 @@ def make_free_body(*elements, mass=2.0, gravity=None):
 
 
 def bushing(k=4e5, d=300.0):
-    """One that is as stiff as a screw."""
+    """A bushing as stiff as a screw."""
 
     def make(tree, box):
         return mbt.LinearBushingRollPitchYaw(
@@ -80,7 +80,7 @@ def test_a_stiff_element_between_bodies_holds_and_comes_to_rest(make):
     context.v = [0.5, -0.5, 0.2, 0.1, 0.2, 0.1]
     motion = simulate(tree, context, 1.0)
     assert np.isfinite(motion.q).all()
-    # It swings on the spring, and rests in the bushing.
+    # The box swings on the spring, and rests in the bushing.
     end = motion.final_context
     stretch = 2.0 * tree.force_elements[-2].calc_potential_energy(end)
     assert stretch < 0.02 * tree.force_elements[-2].calc_potential_energy(context)
@@ -98,7 +98,7 @@ def test_a_bushing_sinks_by_the_weight_over_its_stiffness():
 
 @pytest.mark.parametrize("make", [bushing(), spring()])
 def test_forces_between_bodies_are_those_of_the_element_at_the_end_of_the_step(make):
-    """-k (s + h u) - d u is what an element with the damping d + h k exerts at q0 with the next velocity."""
+    """-k (s + h u) - d u is the force of an element with damping d + h k, at q0 with the next velocity."""
     tree = make_free_body(make)
     rng = np.random.default_rng(0)
     element = tree.force_elements[-1]
@@ -155,7 +155,7 @@ def test_a_door_sticks_below_its_friction_and_turns_above():
         viscous_friction=0.5, motion_threshold=1e-3,
     )  # fmt: skip
     tree = make_door(config)
-    # The largest torque of friction at any speed.
+    # Friction's largest torque at any speed.
     s = np.linspace(0.0, 1.0, 100001)
     holds = (3.0 * s + 4.0 * s * (1.0 - s * s))[s >= 1.0 / np.sqrt(3.0)][0]
     for share, moves in ((0.99, False), (1.05, True)):
@@ -163,7 +163,7 @@ def test_a_door_sticks_below_its_friction_and_turns_above():
         assert (abs(v[-1, 0]) > 0.05) == moves
         if not moves:
             assert np.abs(v).max() < 1e-4
-    # Against viscous friction 0.5 it comes to (tau - 3) / 0.5.
+    # Against viscous friction 0.5 the speed becomes (tau - 3) / 0.5.
     _, v = functional.rollout(tree, [0.3], [0.0], np.full((4000, 1), 4.0 + holds), H, method="implicit")
     np.testing.assert_allclose(v[-1], (1.0 + holds) / 0.5, rtol=1e-3)
 
@@ -193,7 +193,7 @@ def test_limits_of_roll_pitch_and_yaw_hold(kind):
     assert touched.any(axis=0).sum() >= 2
     assert (motion.solver.at_limit[:, :3].any(axis=0) == touched.any(axis=0)).all()
     assert not motion.solver.at_limit[:, 3:].any()
-    # Their forces push back, and are in the balance of momenta.
+    # The limits' forces push back, and enter the momentum balance.
     told = split(tree, motion._moved)
     k = int(np.flatnonzero(motion.solver.at_limit.any(axis=-1))[0])
     assert np.abs(told.limit[k]).max() > 0.1
@@ -223,7 +223,7 @@ def test_velocity_limits_act_on_request():
         held = simulate(tree, context, 0.5, control=sign * push, velocity_limits=True)
         np.testing.assert_allclose(held.v[-1], limit, rtol=1e-4)
         assert held.solver.at_limit[-1].all()
-    # Behind its limit a joint comes back no faster than it may.
+    # Beyond its limit, a joint comes back no faster than its velocity limit.
     context.q = [3.0]
     back = simulate(tree, context, 0.5, velocity_limits=True)
     np.testing.assert_allclose(back.v[1], -2.0, rtol=2e-3)
@@ -254,7 +254,7 @@ def test_samples_do_not_depend_on_threads():
 
 @pytest.mark.parametrize(("roll", "rate"), [(0.9, 0.0), (0.9, 3.0), (0.45, 2.0), (-0.6, -1.0)])
 def test_an_angle_beyond_its_limit_comes_back_as_a_hinge_does(roll, rate):
-    """Where only the roll moves it is that of a hinge."""
+    """If only the roll moves, the path is that of a hinge."""
     paths = []
     for kind in (mbt.BallRpyJoint, mbt.RevoluteJoint):
         tree = mbt.MultibodyTree()

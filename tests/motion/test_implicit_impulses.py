@@ -1,4 +1,4 @@
-"""What trajectories of implicit steps tell of the forces: those that the steps found."""
+"""Trajectories of implicit steps report the forces that the steps found."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def falling_leg():
 
 
 def test_all_impulses_together_change_the_momentum() -> None:
-    """M (v1 - v*) = h (sum of the forces), v* from the momenta that the bodies bring along."""
+    """M (v1 - v*) = h (sum of the forces), with v* from the momenta that the bodies bring along."""
     tree, context = falling_leg()
     motion = simulate(tree, context, 0.4)
     told = split(tree, motion._moved)
@@ -81,7 +81,7 @@ def test_a_block_that_lands_is_carried_by_its_contact_forces() -> None:
     change = np.diff(motion.v[:, 3:], axis=0) / H
     np.testing.assert_allclose(2.0 * (change - [1.0, 0.0, -G]), force[:-1], atol=1e-4)
     np.testing.assert_allclose(force[-1], [-2.0, 0.0, 2.0 * G], atol=1e-3)
-    # What the points take is friction and dissipation.
+    # The points lose energy to friction and dissipation.
     report = motion.audit()
     (element,) = (x for x in tree.force_elements if isinstance(x, mbt.PointContact))
     assert report[element._label].given < -0.5
@@ -120,7 +120,7 @@ def test_the_audit_of_an_impact_names_the_limit() -> None:
     context.v = [1.0]
     motion = simulate(tree, context, 0.1)
     report = motion.audit()
-    # All of the kinetic energy of 2 kg at 1 m/s.
+    # The whole kinetic energy of 2 kg at 1 m/s.
     assert report["position limits"].given == pytest.approx(-1.0, rel=1e-4)
     assert report["integration"].given == pytest.approx(0.0, abs=1e-6)
     assert report.is_clean
@@ -173,7 +173,7 @@ def test_parts_samples_copies_and_batches_keep_them() -> None:
 
 
 def test_momentum_of_what_falls_and_tumbles_is_kept() -> None:
-    """A body's own momentum goes along with it, whatever the speed of the whole."""
+    """A body's momentum is carried along, whatever the speed of the whole model."""
     tree = make_chain(4, gravity=False, weld=False)
     rng = np.random.default_rng(8)
     v = 3.0 * rng.normal(size=tree.num_velocities)
@@ -186,14 +186,14 @@ def test_momentum_of_what_falls_and_tumbles_is_kept() -> None:
         motion = mbt.simulate(tree, context, 0.5, 5e-3, method="implicit")
         moving = tree.create_default_context(2)
         moving.q, moving.v = motion.q[-2:], np.stack([motion.v[-1]] * 2)
-        # The velocity belongs to the positions one step back.
+        # The velocity belongs to the positions one step earlier.
         ends.append(
             (mass * tree.calc_center_of_mass_translational_velocity_in_world(moving)[0], motion.v[-1])
         )
         moving.q, moving.v = np.stack([motion.q[0]] * 2), np.stack([motion.v[1]] * 2)
         start = mass * tree.calc_center_of_mass_translational_velocity_in_world(moving)[0]
         np.testing.assert_allclose(ends[-1][0], start, rtol=1e-11, atol=1e-8)
-    # Nothing inside feels how fast the whole moves.
+    # Internal motion does not depend on the speed of the whole.
     np.testing.assert_allclose(ends[1][1][6:], ends[0][1][6:], rtol=1e-6, atol=1e-6)
     np.testing.assert_allclose(ends[1][1][:3], ends[0][1][:3], rtol=1e-6, atol=1e-6)
 

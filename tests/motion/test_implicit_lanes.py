@@ -17,7 +17,7 @@ DT = 4e-3
 
 @pytest.fixture(scope="module")
 def leg():
-    """A floating trunk on a leg with all that steps in lanes know."""
+    """A floating trunk on a leg, with every term that steps in lanes support."""
     tree = mbt.MultibodyTree()
     trunk = tree.add_body(mbt.RigidBody("trunk", mbt.SpatialInertia.solid_box_with_mass(3.0, 0.3, 0.2, 0.1)))
     tree.add_joint(mbt.QuaternionFloatingJoint, "base", tree.world_body, None, trunk, None)
@@ -50,11 +50,11 @@ def leg():
 
 @pytest.fixture(scope="module")
 def states(leg):
-    """States that stand, fall, slide, are beyond limits, or spin: (11, nq), (11, nv), and inputs (11, nv)."""
+    """States that stand, fall, slide, spin, or are beyond limits: (11, nq), (11, nv), and inputs (11, nv)."""
     rng = np.random.default_rng(5)
     moved = 0.4 * rng.normal(size=(11, leg.num_velocities))
     q = functional.integrate_positions(leg, np.tile(leg.default_positions, (11, 1)), moved, 1.0)
-    # Feet from 20 mm in the ground to 200 mm over it.
+    # Feet from 20 mm below the ground to 200 mm above it.
     q[:, 6] += rng.uniform(-0.02, 0.2, size=11) - q[:, 6] + 0.7
     v = 10.0 ** rng.uniform(-3, 1, size=(11, 1)) * rng.normal(size=moved.shape)
     return q, v, 4.0 * rng.normal(size=moved.shape)
@@ -69,7 +69,7 @@ def two_threads():
 
 
 def assert_equal_to_each_alone(tree, q, v, tau, steps):
-    """Each step of the batch, from where the batch is."""
+    """Compare each step of the batch with single steps from the same state."""
     for _ in range(steps):
         q1, v1 = functional.step(tree, q, v, tau, DT, method="implicit")
         for i in range(len(q)):
@@ -158,7 +158,7 @@ def test_samples_have_their_own_parameters_locks_and_forces(leg, states):
 
 
 def make_shoulder():
-    """A heavy link on hinges about z, y, z with limits; where y is zero, the others have one axis."""
+    """A heavy link on hinges about z, y, z with limits; at y = 0 the z hinges share an axis."""
     tree = mbt.MultibodyTree()
     tree.add_force_element(mbt.UniformGravityFieldElement([0.3, -9.7, 1.0]))
     light = mbt.SpatialInertia.solid_sphere_with_mass(1e-8, 0.01)
@@ -185,7 +185,7 @@ def make_shoulder():
 
 
 def test_steps_near_gimbal_lock_end_soon():
-    """Where two hinges may turn against each other next to freely, until a limit that is steeper by 1e16."""
+    """Two hinges counter-rotate almost freely, up to a limit that is 1e16 times steeper."""
     tree, rng, count, h = make_shoulder(), np.random.default_rng(5), 1000, 1e-3
     angles = rng.uniform(-1, 1, count), 10.0 ** rng.uniform(-8, -3, count), rng.uniform(0, 3, count)
     q = np.stack(angles, axis=-1)
@@ -193,10 +193,10 @@ def test_steps_near_gimbal_lock_end_soon():
     steps, none = ImplicitSteps(tree.create_default_context()), np.zeros((1, 3))
     singles = [steps.take(*state, none, h) for state in zip(q, v, strict=True)]
     assert max(one.solver.iterations.max() for one in singles) < 20
-    # How far limits at some thousand radians per second round.
+    # The rounding error of limits at some thousand radians per second.
     assert max(one.solver.residual.max() for one in singles) < 1e-6
     _, v1 = functional.step(tree, q, v, np.zeros_like(q), h, method="implicit")
-    # What the link does; the light ones turn as rounding has it.
+    # Compare the heavy link only; rounding decides how the light ones turn.
     turn = np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
     expected = np.stack([one.v[0] for one in singles])
     scale = 1.0 + np.abs(expected).max(axis=-1, keepdims=True)
@@ -204,7 +204,7 @@ def test_steps_near_gimbal_lock_end_soon():
 
 
 def test_steps_between_many_steep_kinks_come_to_their_end():
-    """Where Newton's method by itself goes to and fro: with limits, friction and contact of 94 velocities."""
+    """Newton's method alone would oscillate: limits, friction and contact of 94 velocities."""
     tree, h, seeds = with_contact_and_friction(get_case("long_branches").tree), 4e-3, [98, 130, 239, 517]
     nv = tree.num_velocities
     rngs = [np.random.default_rng(seed) for seed in seeds]

@@ -1,4 +1,4 @@
-"""Derivatives of implicit steps by whatever a Context has derivatives of, against differences."""
+"""Derivatives of implicit steps by every parameter with derivatives in a Context, against differences."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def set_spring(tree, context, x):
     element.set_damping(context, 30.0 * (1.0 + x))
 
 
-#: What changes with a number near zero.
+#: Parameter changes, each by a number near zero.
 CHANGES = {
     "mass": lambda tree, context, x: tree.bodies[2].set_mass(context, 1.3 + x),
     "centre": lambda tree, context, x: tree.bodies[3].set_center_of_mass_in_body_frame(
@@ -64,7 +64,7 @@ CHANGES = {
 
 
 def path_of(tree, changes, q, v, tau, x, steps=2, lock=None):
-    """Return velocities and positions of a rollout, where each number of x changes one thing."""
+    """Return velocities and positions of a rollout in which each number of x changes one parameter."""
     context = tree.create_default_context()
     context.q, context.v = q, v
     if lock is not None:
@@ -158,12 +158,12 @@ def test_a_massless_body_that_damping_resists_has_derivatives():
     _, B = functional.step_derivatives(
         tree, np.zeros((2, 2)), np.ones((2, 2)), np.ones(2), H, method="implicit"
     )
-    # The second joint has no inertia at all: its velocity is that of torque and damping.
+    # The second joint has no inertia: its velocity is torque / damping.
     np.testing.assert_allclose(B[:, 3], [[0.0, 1.0 / 0.2]] * 2, rtol=1e-6, atol=1e-9)
 
 
 def test_numbers_without_derivatives_take_the_steps_of_doubles():
-    """Each from the same state: what two ways round differently in one step grows in those behind it."""
+    """Step by step from the same state, since rounding differences grow over later steps."""
     tree = make_leg(loop=False)
     numbers = tree.to_autodiff()
     for q, v, tau in zip(*states_that_meet_all(tree), strict=True):

@@ -1,4 +1,4 @@
-"""Steps with ``method="implicit"``: against dense equations, textbook results, and what must never happen."""
+"""Steps with ``method="implicit"``: against dense equations, textbook results, and known failures."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ G = 9.81
 
 
 def make_chain(num=3, *, gravity=True, damping=0.0, spring=0.0, weld=True):
-    """Links on hinges whose axes take turns, with inertias that differ."""
+    """Links of different inertias on hinges about x, y, z in turn."""
     tree = mbt.MultibodyTree()
     parent = tree.world_body
     for i in range(num):
@@ -93,7 +93,7 @@ def test_strong_damping_of_a_light_body_does_not_blow_up():
     q, v = functional.rollout(tree, [0.0], [1.0], np.zeros((500, 1)), 1e-3, method="implicit")
     inertia = functional.mass_matrix(tree, [0.0])[0, 0]
     assert abs(v[-1, 0]) < 1e-12
-    # What it turns before it rests: v0 I / d.
+    # The angle before it comes to rest: v0 I / d.
     np.testing.assert_allclose(q[-1, 0], inertia / 10.0, rtol=1e-9)
 
 
@@ -158,7 +158,7 @@ def test_effort_limits_hold_by_default_in_all_that_makes_steps():
             autodiff.value(functional.step(tree.to_autodiff(), [0.0], [0.0], [70.0], h, **options)[1]),
         ]
         np.testing.assert_allclose(found, np.full((6, 1), expected), rtol=1e-9)
-    # Explicit steps stay as they are, and say so where one asks for more.
+    # Explicit steps do not limit efforts, and raise an error if asked to.
     assert mbt.simulate(tree, context, h, h, control=[70.0]).v[1, 0] == strong
     for call in (
         lambda: functional.step(tree, [0.0], [0.0], [70.0], h, limit_efforts=True),
@@ -211,13 +211,13 @@ def test_a_joint_stops_at_its_limit(h):
     assert 0.5 - 1e-3 < q[-1, 0] < 0.5 + 1e-3
     assert q.max() < 0.5 + 1e-3
     assert abs(v[-1, 0]) < 1e-3
-    # The other way it is free.
+    # It is free to move the other way.
     q, v = functional.rollout(tree, [0.5], [0.0], np.full((5, 1), -3.0), h, method="implicit")
     np.testing.assert_allclose(v[-1, 0], -3.0 / 2.0 * 5 * h, rtol=1e-6)
 
 
 def test_a_joint_beyond_its_limit_comes_back_slowly():
-    """Within 0.2 s and a step, not in one step of 20 m/s; then nothing stops it."""
+    """In 0.2 s and a step, not in one step at 20 m/s; then nothing stops it."""
     tree = make_slider(lower=0.0)
     q, v = functional.rollout(tree, [-0.1], [0.0], np.zeros((100, 1)), 5e-3, method="implicit")
     assert np.abs(v).max() < 0.1 / 0.2
@@ -225,7 +225,7 @@ def test_a_joint_beyond_its_limit_comes_back_slowly():
 
 
 def make_four_bar(R, *, weld=False, size=1.0):
-    """A four-bar linkage in a plane turned by R; one direction of its ball follows from its hinges."""
+    """A four-bar linkage in a plane turned by R; its hinges make one equation of its ball redundant."""
     tree, bodies = mbt.MultibodyTree(), []
     rod = mbt.SpatialInertia.solid_box_with_mass(0.5, 0.3 * size, 0.05 * size, 0.05 * size)
     places = (None, mbt.math.make_pose([0.3 * size, 0, 0]), mbt.math.make_pose([0.4 * size, 0, 0]))
@@ -254,7 +254,7 @@ def make_four_bar(R, *, weld=False, size=1.0):
 @pytest.mark.parametrize("size", [1e-3, 1.0, 100.0])
 @pytest.mark.parametrize("rpy", [(0, 0, 0), (np.pi / 2, 0, 0), (0.3, -1.1, 0.7)])
 def test_equations_that_follow_from_others_do_nothing(rpy, size):
-    """A linkage at rest stays there, and one that moves does not gain energy: rounding is no direction."""
+    """At rest the linkage stays so, in motion it gains no energy: rounding is not taken for an equation."""
     tree = make_four_bar(mbt.math.rpy_to_matrix(rpy), size=size)
     context = tree.create_default_context()
     motion = mbt.simulate(tree, context, 0.1, 1e-3, method="implicit")
@@ -268,7 +268,7 @@ def test_equations_that_follow_from_others_do_nothing(rpy, size):
 
 
 def test_a_loop_that_holds_a_joint_beyond_its_limit_wins():
-    """Nothing that pulls a joint back may feed energy into a loop: it stays shut and at rest."""
+    """Pulling a joint back must not feed energy into a loop: it stays closed and at rest."""
     tree = make_four_bar(np.eye(3), weld=True)  # no motion is left
     tree = tree.edit()
     tree.get_joint_by_name("pin1").set_position_limits([-0.5], [0.2])  # it stands at 0.9
@@ -283,7 +283,7 @@ def test_a_loop_that_holds_a_joint_beyond_its_limit_wins():
 
 
 def test_damping_resists_where_no_mass_does():
-    """A massless link between two hinges about one axis, of which one is damped: as a single hinge."""
+    """A massless link between two coaxial hinges, one of them damped: the rod moves as on a single hinge."""
     tree = mbt.MultibodyTree()
     inner = tree.add_body(mbt.RigidBody("inner", mbt.SpatialInertia.zero()))
     rod = tree.add_body(mbt.RigidBody("rod", mbt.SpatialInertia.point_mass(2.0, [0.5, 0, 0])))
@@ -291,7 +291,7 @@ def test_damping_resists_where_no_mass_does():
     tree.add_joint(mbt.RevoluteJoint, "b", inner, None, rod, None, axis=[0, 0, 1])
     tree.finalize()
     _, v = functional.rollout(tree, [0.1, 0.2], [0.0, 0.0], np.full((50, 2), 0.6), 1e-2, method="implicit")
-    # Both hinges transmit 0.6 N m to the rod, to the order of the step; nothing is left for the damper.
+    # Both hinges transmit 0.6 N m to the rod, to first order in h; nothing is left for the damper.
     np.testing.assert_allclose(v[-1].sum(), 0.6 / (2.0 * 0.25) * 0.5, rtol=1e-3)
     np.testing.assert_allclose(v[-1, 0], 0.0, atol=1e-9)
 
@@ -304,7 +304,7 @@ def test_an_audit_of_a_simulation_that_failed_is_finite():
             control=lambda t, q, v: [np.nan if t >= 0.05 else 0.0],
         )  # fmt: skip
     assert motion.status == "failed"
-    assert np.isfinite(motion.power[:-1]).all()  # behind the last one is what nobody knows
+    assert np.isfinite(motion.power[:-1]).all()  # the power of the last step is unknown
     assert "not finite" in motion.audit().message
 
 
@@ -347,7 +347,7 @@ def test_a_block_sticks_and_slides_like_a_textbook_says(h):
 @pytest.mark.parametrize("h", [1e-3, 5e-3, 2e-2])
 @pytest.mark.parametrize("weld", [True, False])
 def test_without_forces_energy_never_grows(h, weld):
-    """Velocities belong to the positions at which they were found: q - v h of the state that is returned."""
+    """Velocities belong to the positions where they were found: q - v h of the returned state."""
     tree = make_chain(gravity=False, weld=weld)
     rng = np.random.default_rng(5)
     n = 300
@@ -584,7 +584,7 @@ def test_out_of_a_step_that_fails_is_left_alone():
     with pytest.raises(mbt.SingularityError, match="haunt"):
         functional.step(ghost, *state, np.ones(1), 0.1, method="implicit", out=state)
     assert (np.stack(state) == 7.0).all()
-    # NaN that was there before is no error.
+    # NaN that was there before is not an error.
     state = q, np.full(3, np.nan)
     functional.step(tree, *state, tau, 1e-3, method="implicit", out=state)
     assert np.isnan(q).all()
@@ -740,8 +740,8 @@ def test_from_rest_a_step_equals_that_of_mujoco():
 
 
 def test_a_loop_that_cannot_close_ends_at_its_least_gap():
-    # A rod of 1 m on a hinge shall reach a point 1.2 m above. The equations of the constraint are those along
-    # axes of the rod, or of World: it makes no difference.
+    # A rod of 1 m on a hinge should reach a point 1.2 m above. The constraint's equations are along the axes
+    # of the rod, or of World: it makes no difference.
     for order in (1, -1):
         tree = mbt.MultibodyTree()
         rod = tree.add_body(mbt.RigidBody("rod", mbt.SpatialInertia.thin_rod_with_mass(1.0, 1.0, [1, 0, 0])))
@@ -757,7 +757,7 @@ def test_a_loop_that_cannot_close_ends_at_its_least_gap():
 
 
 def test_a_large_tree_moves_from_rest_by_mass_and_damping():
-    """(M + h D) v1 = h tau. Rows of the factor have most of their columns, those of leaves do not."""
+    """(M + h D) v1 = h tau. Most rows of the factor are nearly full; those of leaves are not."""
     tree, rng = mbt.MultibodyTree(), np.random.default_rng(0)
     inertia = mbt.SpatialInertia.solid_box_with_mass(1.0, 0.1, 0.2, 0.3)
     parent = tree.world_body

@@ -1,6 +1,6 @@
-"""Rollouts, steps and their derivatives into arrays that are there already.
+"""Rollouts, steps and their derivatives written into existing arrays.
 
-The same numbers, in these arrays, whatever else they hold.
+The results are the same, whatever the arrays held before.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def test_same_numbers(lead: tuple[int, ...], user_written: bool) -> None:
 
 @pytest.mark.parametrize("lead", [(), (3,)], ids=str)
 def test_forces_may_be_in_the_same_memory(lead: tuple[int, ...]) -> None:
-    """Also beside each other, such that states are written where forces of later steps are read."""
+    """Also with an offset, so that states are written where forces of later steps are read."""
     tree, steps = tumbling_bodies(), 6
     for call in calls_of(tree, lead, steps):
         tau = np.random.default_rng(6).normal(size=(*lead, steps, tree.num_velocities))
@@ -116,7 +116,7 @@ def test_not_a_pair(lead: tuple[int, ...]) -> None:
 
 
 def test_singular_state() -> None:
-    """An error leaves the arrays alone."""
+    """An error leaves the arrays unchanged."""
     tree = mbt.MultibodyTree()
     ghost = tree.add_body(mbt.RigidBody("ghost", mbt.SpatialInertia.zero()))
     tree.add_joint(mbt.PrismaticJoint, "haunt", tree.world_body, None, ghost, None, axis=[0, 0, 1])
@@ -129,7 +129,7 @@ def test_singular_state() -> None:
 
 @pytest.mark.parametrize("lead", [(), (2,)], ids=str)
 def test_arrays_with_derivatives(lead: tuple[int, ...]) -> None:
-    """Of such trees they are written into; plain arrays cannot hold derivatives."""
+    """With autodiff trees, arrays with derivatives are written into; plain arrays cannot hold them."""
     tree = tumbling_bodies().to_autodiff()
     q, v = tree.default_positions, np.zeros(tree.num_velocities)
     tau = mbt.autodiff.initialize(np.ones(tree.num_velocities))
@@ -168,7 +168,7 @@ def test_steps(lead: tuple[int, ...], user_written: bool, method: str) -> None:
         for result in (got, half):
             np.testing.assert_array_equal(result[0], wanted[0])
             np.testing.assert_array_equal(result[1], wanted[1])
-    # A loop may move the state where it is.
+    # A loop may advance the state in place.
     wanted = functional.step(tree, q, v, tau, 0.01, method=method)
     functional.step(tree, q, v, tau, 0.01, method=method, out=(q, v))
     np.testing.assert_array_equal(q, wanted[0])
@@ -205,7 +205,7 @@ def test_a_step_from_a_singular_state() -> None:
     with pytest.raises(mbt.SingularityError, match="haunt"):
         functional.step(tree, *state, tau, 0.1, out=state)
     assert (np.stack(state) == 7.0).all()
-    # NaN that was there before is no error.
+    # NaN that was there before is not an error.
     falling = tumbling_bodies()
     q, tau = state_of(falling).q.copy(), np.zeros(falling.num_velocities)
     v = np.full_like(tau, np.nan)

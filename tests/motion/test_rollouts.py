@@ -1,4 +1,4 @@
-"""Steps and rollouts, against closed forms, SciPy-free integration of small steps, and each other."""
+"""Steps and rollouts, against closed forms, small steps without SciPy, and each other."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_every(method: str) -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_samples_are_alone(method: str) -> None:
-    """What a sample gets does not depend on the others, nor on threads; a bad one is NaN alone."""
+    """Each sample's result is independent of the others and of threads; only a bad one becomes NaN."""
     tree = tumbling_bodies()
     q0, _, tau = state_of(tree)
     rng = np.random.default_rng(2)

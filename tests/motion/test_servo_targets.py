@@ -50,7 +50,7 @@ def context_of(tree: mbt.MultibodyTree) -> Any:
 
 
 def step_by_step(tree: mbt.MultibodyTree, method: str) -> np.ndarray:
-    """Return the positions after each step, of simulations of one step with the targets of a Context."""
+    """Return the positions after each step, from one-step simulations with targets set in a Context."""
     context, found = context_of(tree), []
     for k in range(STEPS):
         context.servo_positions, context.servo_velocities = targets_at(k * DT), rates_at(k * DT)
@@ -75,7 +75,7 @@ def test_arrays_and_functions_are_targets_of_each_step(tree: mbt.MultibodyTree, 
 
 
 def test_solvers_of_scipy_ask_functions(tree: mbt.MultibodyTree) -> None:
-    """As a control that computes the same efforts for plain motors."""
+    """The same as a control that computes these efforts for plain motors."""
     pytest.importorskip("scipy")
     plain = tree.edit()
     for actuator in plain.joint_actuators:
@@ -140,7 +140,7 @@ def test_wrong_targets_are_named(tree: mbt.MultibodyTree, targets: Any, words: s
 @pytest.mark.parametrize("method", ["implicit", "semi_implicit_euler", "rk4"])
 @pytest.mark.parametrize("which", ["servo_positions", "servo_velocities"])
 def test_a_target_that_is_nan_moves_nothing(tree: mbt.MultibodyTree, method: str, which: str) -> None:
-    """The limit of efforts does not make a number of it."""
+    """The effort limit does not turn NaN into a number."""
     options: dict[str, Any] = {which: lambda t, q, v: [0.0, 0.0, np.nan if t > 4.5 * DT else 0.0]}
     with pytest.warns(mbt.SimulationWarning, match="not finite: .* nan$") as warned:
         motion = mbt.simulate(tree, context_of(tree), STEPS * DT, DT, method=method, **options)
@@ -160,7 +160,7 @@ def test_a_target_that_is_nan_ends_its_sample_alone(tree: mbt.MultibodyTree, cou
     is_lost = np.isnan(q[:, 1:]).all(axis=(1, 2)) & np.isnan(v[:, 1:]).all(axis=(1, 2))
     assert np.flatnonzero(is_lost).tolist() == [count // 2]
     assert np.isfinite(np.delete(q, count // 2, axis=0)).all()
-    # Infinity is as far as the effort goes.
+    # With an infinite target, the effort is at its limit.
     batch.servo_positions = np.where(np.isnan(targets), np.inf, targets)
     q, _ = tree.rollout(batch, np.zeros((count, 4, 3)), DT, method="implicit")
     assert np.isfinite(q).all()
@@ -173,7 +173,7 @@ def test_a_tree_without_servos_takes_none() -> None:
 
 
 def test_motors_of_a_file_say_how_they_become_servos() -> None:
-    """Targets would not act: they are refused, not dropped. The cure that the message names works."""
+    """Targets without a servo are refused, not dropped. The cure that the message names works."""
     tree = mbt.load_model(mbt.models.model_path("mbt_arm"), actuators="all")
     context = tree.create_default_context()
     cure = r"set_default_stiffness and set_default_damping in tree\.edit\(\)$"

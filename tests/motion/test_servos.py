@@ -1,4 +1,4 @@
-"""Servos: gains and targets of a Context, what they exert, and how simulations follow them."""
+"""Servos: gains and targets of a Context, their efforts, and how simulations follow them."""
 
 import copy
 import pickle
@@ -50,7 +50,7 @@ def test_effort_is_the_formula_clipped(q_d):
     context.servo_positions, context.servo_velocities = [9.0, q_d], [9.0, 0.7]
     expected = formula(context.q, context.v, q_d, 0.7)
     np.testing.assert_allclose(tree.calc_servo_efforts(context), [0.0, expected], rtol=1e-14)
-    # A plain motor has no target: it reads 0 whatever was written.
+    # A plain motor has no target: it reads 0, whatever was written.
     np.testing.assert_array_equal(context.servo_positions, [0.0, q_d])
 
 
@@ -144,7 +144,7 @@ def test_simulation_is_that_of_the_same_law_as_control():
     def law(time, q, v):
         return rows[round(time / 1e-3)] + np.array([formula(q, v, 1.5), 0.0])
 
-    # The recorded force behind the last sample is asked for at its time, the end of the last row.
+    # The force recorded after the last sample is evaluated at its time, the end of the last row.
     got = mbt.simulate(tree, start, 0.2, dt=1e-3, method="rk4", control=rows)
     wanted = mbt.simulate(plain, bare, 0.2, dt=1e-3, method="rk4", control=law)
     np.testing.assert_allclose(got.q, wanted.q, rtol=0, atol=1e-13)
@@ -239,7 +239,7 @@ def test_edit_changes_default_gains():
     np.testing.assert_allclose(
         work.calc_servo_efforts(context), [3.5, 5.0 * (0.2 - 0.1) - 0.25 * 0.1], rtol=1e-14
     )
-    # The edited tree stays as it was.
+    # The edited tree does not change the original.
     original = tree.get_joint_actuator_by_name("shoulder")
     assert (original.default_stiffness, original.default_damping) == (STIFFNESS, DAMPING)
 
@@ -282,7 +282,7 @@ def test_rollouts_make_the_steps_of_simulations(method):
     motion = mbt.simulate(tree, context, 0.05, 1e-3, method=method, control=np.full(2, 0.1))
     np.testing.assert_array_equal(q, motion.q[::5])
     np.testing.assert_array_equal(v, motion.v[::5])
-    # They act: without them it is another motion. And the Context stays where it was.
+    # The servos act: without them the motion differs. And the Context is unchanged.
     assert (
         abs(q - mbt.functional.rollout(tree, q[0], v[0], np.full((50, 2), 0.1), 1e-3, every=5)[0]).max()
         > 0.01
@@ -317,7 +317,7 @@ def test_rollouts_with_servos_go_back():
     there = context.clone()
     there.q, there.v = (x[-1] for x in tree.rollout(context, np.zeros((200, 2)), 1e-4, method="rk4"))
     q, v = (x[-1] for x in tree.rollout(there, np.zeros((200, 2)), -1e-4, method="rk4"))
-    # Of order one, since efforts are held from the other end of each step.
+    # First order only, since efforts are held from the other end of each step.
     np.testing.assert_allclose([q, v], [context.q, context.v], atol=0.01)
     assert abs(there.q - context.q).max() > 0.005
 

@@ -43,7 +43,7 @@ def test_pendulum(method: str) -> None:
 
 @pytest.mark.parametrize(("method", "dt"), [("rk4", 0.002), ("DOP853", 0.01)])
 def test_free_fall(method: str, dt: float) -> None:
-    """A body falls as a point, whatever it does besides; and tumbles with constant momentum."""
+    """A body falls like a point, however it tumbles, and keeps its angular momentum."""
     tree = falling_body()
     context = tree.create_default_context()
     context.v = [0.3, 5.0, 0.1, 1.0, 0.0, 2.0]
@@ -55,12 +55,12 @@ def test_free_fall(method: str, dt: float) -> None:
     batch.q, batch.v = trajectory.q, trajectory.v
     L = tree.calc_spatial_momentum_in_world_about_point(batch, trajectory.q[:, 4:])[:, :3]
     np.testing.assert_allclose(L, np.broadcast_to(L[0], L.shape), atol=1e-8)
-    # Many turns later.
+    # After many turns.
     np.testing.assert_allclose(np.linalg.norm(trajectory.q[:, :4], axis=1), 1.0, atol=1e-12)
 
 
 def test_a_tumbling_body_against_euler_equations() -> None:
-    """SciPy integrates the textbook's equations of the body's own axes."""
+    """SciPy integrates Euler's equations in the body's axes."""
     tree = falling_body(gravity=0.0)
     context = tree.create_default_context()
     w0, moments = np.array([0.01, 6.0, 0.02]), np.array([0.1, 0.2, 0.25])
@@ -86,7 +86,7 @@ def test_a_tumbling_body_against_euler_equations() -> None:
 
 @pytest.mark.parametrize("method", ["RK45", "Radau"])
 def test_against_scipy_directly(method: str) -> None:
-    """The same in q and qdot, where the joints have such."""
+    """The same equations, integrated in q and qdot = v."""
     tree = pendulum(damping=0.3)
     context = tree.create_default_context()
     context.q, context.v, context.time = [1.0], [0.5], 2.0
@@ -109,7 +109,7 @@ def test_against_scipy_directly(method: str) -> None:
 
 @pytest.mark.parametrize("method", ["RK45", "Radau"])
 def test_rows_of_a_solver(method: str) -> None:
-    """Each holds for its step, in the motion as in what is recorded."""
+    """Each row holds for its step, both in the motion and in the record."""
     tree = pendulum(damping=0.3)
     context = tree.create_default_context()
     context.q, context.time = [1.0], 2.0
@@ -127,7 +127,7 @@ def test_rows_of_a_solver(method: str) -> None:
 
 
 def test_every_joint_and_force_element() -> None:
-    """Steps on the group lead where tangents do that SciPy integrates; cubics lie between."""
+    """Steps on the group agree with SciPy in tangents, and with cubic interpolation between samples."""
     tree = make_everything(user_written=False)
     context = random_state(tree, np.random.default_rng(7))
     context.v = 0.3 * context.v
@@ -144,7 +144,7 @@ def test_every_joint_and_force_element() -> None:
 
 
 def test_a_ball_that_bounces() -> None:
-    """What contact takes is its work; each bounce is lower."""
+    """The work of contact equals the energy lost; each bounce is lower."""
     tree = mbt.MultibodyTree()
     ball = tree.add_body(mbt.RigidBody("ball", mbt.SpatialInertia.solid_sphere_with_mass(0.5, 0.1)))
     contact = mbt.PointContact(ball, [0, 0, -0.1], stiffness=5e3, dissipation=0.1, static_friction=0.5)
@@ -163,7 +163,7 @@ def test_a_ball_that_bounces() -> None:
     heights = turns[1][turns[1] > 0.1]
     assert len(heights) >= 2
     assert (np.diff([0.6, *heights]) < -0.05).all()
-    # The rate of the force jumps where the ball touches: no order four there.
+    # The force's rate jumps when the ball touches, which costs the fourth order.
     np.testing.assert_allclose(turns[0], turns[1], atol=2e-3)
 
 
@@ -187,7 +187,7 @@ def test_fixed_steps_are_those_of_a_rollout(method: str) -> None:
 
 @pytest.mark.parametrize("method", FIXED)
 def test_a_control_function_is_held_for_a_step(method: str) -> None:
-    """The forces that it gave, as an array, lead to the same states; it is asked once a step, in order."""
+    """Passing its recorded forces as an array gives the same states; it is called once a step, in order."""
     tree = tumbling_bodies(0.1)
     context = state_of(tree)
     asked = []
@@ -284,7 +284,7 @@ def test_locked_joints_stay(method: str) -> None:
 
 @pytest.mark.parametrize("method", FIXED)
 def test_batches(method: str) -> None:
-    """Samples move as they would alone, with their own parameters; a bad one is NaN alone."""
+    """Samples move as they would alone, with their own parameters; only a bad one becomes NaN."""
     tree = tumbling_bodies(0.1)
     rng = np.random.default_rng(3)
     batch = tree.create_default_context((2, 3))
@@ -317,7 +317,7 @@ def test_batches(method: str) -> None:
 
 @pytest.mark.parametrize("method", [*FIXED, "RK45"])
 def test_force_elements_of_users(method: str) -> None:
-    """Their forces may change with time: here the same as by an applied force that does."""
+    """Their forces may change with time: here they match a time-varying applied force."""
     tree, plain = tumbling_bodies(0.1, user_written=True), tumbling_bodies(0.1)
     context = state_of(tree)
     trajectory = mbt.simulate(tree, context, 0.2, 5e-3, method=method, rtol=1e-9, atol=1e-11)
@@ -404,7 +404,7 @@ def test_a_locked_joint_beside_what_is_not_finite(user_written: bool) -> None:
 
 
 class Snap(mbt.ForceElement):
-    """What has no answer after a while."""
+    """Fails after a while."""
 
     def do_calc_and_add_force_contribution(self, context: Any, pc: Any, vc: Any, forces: Any) -> None:
         if np.max(context.time) > 0.055:
@@ -471,7 +471,7 @@ def test_the_bar_of_tqdm(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Interrupted(BaseException):
-    """What Ctrl-C would raise."""
+    """Stands for the exception of Ctrl-C."""
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="sends a signal of POSIX")
@@ -485,7 +485,7 @@ def test_ctrl_c_ends_a_long_simulation_at_once(batch_shape: tuple[int, ...]) -> 
 
     start = time.process_time()
     assert mbt.simulate(tree, context, 0.01).status == "completed"
-    short = time.process_time() - start  # Seconds, where the code is instrumented.
+    short = time.process_time() - start  # takes seconds in instrumented builds
     before = signal.signal(signal.SIGALRM, interrupt)
     start = time.process_time()
     try:

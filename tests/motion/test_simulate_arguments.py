@@ -1,4 +1,4 @@
-"""What `simulate` refuses, with what it says."""
+"""What `simulate` refuses, and its messages."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def test_a_time_that_does_not_move() -> None:
             mbt.ArgumentValueError, match=r"context\.time: expected a time at which steps of dt"
         ):
             mbt.simulate(tree, context, 0.01)
-    context.time = 1.7e9  # A clock of today.
+    context.time = 1.7e9  # today's clock time
     trajectory = mbt.simulate(tree, context, 0.01)
     assert (np.diff(trajectory.time) > 0.0).all()
 
@@ -170,7 +170,7 @@ def test_errors_of_a_solver_are_not_taken_for_numbers_that_are_not_finite(
         monkeypatch.setattr(integrate.RK45, "step", step)
         return mbt.simulate(tree, tree.create_default_context(), 0.1, method="RK45")
 
-    # The numbers tell, not the words.
+    # The values decide, not the message.
     with pytest.raises(ValueError, match="infs or NaNs"):
         run("array must not contain infs or NaNs", 1.0)
     for value in (np.nan, np.inf, 1e200):

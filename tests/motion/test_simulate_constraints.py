@@ -1,4 +1,4 @@
-"""Simulations obey constraints: a free body on a ball joint that is a constraint is a pendulum."""
+"""Simulations obey constraints: a free body held by a ball constraint is a pendulum."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ METHODS = [pytest.param("semi_implicit_euler", 0.02), pytest.param("rk4", 1e-7),
 
 
 class Nothing(mbt.ForceElement):
-    """An element in Python that does nothing."""
+    """A Python element that does nothing."""
 
     def do_calc_and_add_force_contribution(self, context: Any, pc: Any, vc: Any, forces: Any) -> None:
         pass
@@ -74,13 +74,13 @@ def test_a_hung_body_is_a_pendulum(method: str, atol: float, user_written: bool)
     np.testing.assert_allclose(trajectory.vdot[:, 1], hinged.vdot[:, 0], atol=100.0 * atol)
     assert trajectory.constraint_errors.shape == (501, 3)
     assert abs(trajectory.constraint_errors).max() < atol
-    # Nothing but the constraint acts, which does no work.
+    # Only the constraint acts, and does no work.
     assert abs(trajectory.energy_drift).max() < 10.0 * atol
 
 
 @pytest.mark.parametrize("method", ["semi_implicit_euler", "rk4", "RK45"])
 def test_errors_die_away(method: str) -> None:
-    """As a damped oscillator does, from a gap at the beginning; of a batch each sample with its own."""
+    """Like a damped oscillator, from an initial gap; in a batch, each sample as it would alone."""
     pytest.importorskip("scipy", reason="needs the extra `sim`: pip install '.[sim]'")
     tree = hung_body(stabilization=(30.0, 1.0))
     context = swinging(tree)
@@ -109,7 +109,7 @@ def test_constraints_that_are_off() -> None:
 
 
 def test_a_mechanism_that_few_digits_lock_is_told() -> None:
-    """And it moves as it should where fewer equations close it."""
+    """With fewer closing equations, it moves as it should."""
     paths: list[Any] = []
     start = np.array([0.9, -0.7, -1.1])
     for half_pi in ("1.5707963267948966", "1.57"):
@@ -142,7 +142,7 @@ def test_a_mechanism_that_few_digits_lock_is_told() -> None:
 
 @pytest.mark.parametrize("method", ["semi_implicit_euler", "rk4"])
 def test_a_mechanism_that_locks_on_its_way_is_told(method: str) -> None:
-    """Where it begins, the weakest equation says too little to be obeyed; where it comes to, it is."""
+    """At the start, the weakest equation is too weak to be enforced; later in the motion it is enforced."""
     swings = []
     for tilt, is_told in ((3.1416 - np.pi, False), (3e-4, True)):
         tree = four_bar(tilt)
@@ -160,7 +160,7 @@ def test_a_mechanism_that_locks_on_its_way_is_told(method: str) -> None:
 
 
 def test_angles_with_five_digits_change_no_implicit_step() -> None:
-    """Neither the motion nor the forces of a loop, of which an equation says as little as rounding."""
+    """Neither the motion nor the forces of a loop change if one equation is as weak as rounding."""
     runs = []
     for tilt in (0.0, 1.2e-16, 3.1416 - np.pi, 1e-5):
         tree = four_bar(tilt, [0.3, 0.4, 0.5])
@@ -190,7 +190,7 @@ def test_constraints_that_contradict_each_other_are_told() -> None:
 
 
 def test_a_stretched_mechanism_is_not_stuck() -> None:
-    """Its equations say little where it is stretched, and more nearby."""
+    """Its equations are weak where it is stretched, and stronger nearby."""
     tree = four_bar()
     context = tree.create_default_context()
     # Coupler and rocker nearly on a line.
@@ -201,7 +201,7 @@ def test_a_stretched_mechanism_is_not_stuck() -> None:
 
 @pytest.fixture(scope="module")
 def locked() -> mbt.MultibodyTree:
-    """A four-bar that an angle of three digits locks."""
+    """A four-bar that locks because one angle has three digits."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", mbt.ModelWarning)
         return mbt.load_model(urdf.four_bar("1.57", urdf.HINGE))
@@ -215,7 +215,7 @@ def closed(tree: mbt.MultibodyTree) -> mbt.Context:
 
 
 def test_short_simulations_do_not_look_for_what_is_stuck(locked: mbt.MultibodyTree) -> None:
-    """The look takes longer than so few steps."""
+    """The check takes longer than so few steps."""
     assert FEWEST_STEPS == 100
     mbt.simulate(locked, closed(locked), 0.099, 1e-3)
     with pytest.warns(mbt.SimulationWarning, match="stuck"):
@@ -251,7 +251,7 @@ def test_one_set_of_equations_serves_all_looks(
 
 @pytest.mark.parametrize(("mass", "is_told"), [(1e-9, True), (1e-4, False)])
 def test_a_loop_that_opens_is_told(mass: float, is_told: bool) -> None:
-    """Beside a coupler that weighs nothing, implicit steps give way."""
+    """With a nearly massless coupler, implicit steps let the loop open."""
     tree, context = slider_crank(mass, ATTITUDES[1])
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -264,7 +264,7 @@ def test_a_loop_that_opens_is_told(mass: float, is_told: bool) -> None:
 
 @pytest.mark.parametrize(("apart", "is_told"), [(0.9, False), (50.0, True)])
 def test_a_loop_that_begins_open_and_does_not_close_is_told(apart: float, is_told: bool) -> None:
-    """Not where it closes, nor where it has no time to, nor where it does not act."""
+    """No warning if it closes, has no time to close, or is disabled."""
     tree = mbt.MultibodyTree()
     crank, coupler, rocker = (tree.add_body(mbt.RigidBody(x, BOB)) for x in ("crank", "coupler", "rocker"))
     world, make_pose = tree.world_body, mbt.math.make_pose

@@ -1,4 +1,4 @@
-"""Events: found where they are, once, and able to end a simulation."""
+"""Events are located exactly, reported once, and can end a simulation."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def swing() -> tuple[mbt.MultibodyTree, mbt.Context]:
 
 @pytest.fixture(params=[False, True], ids=["no control", "control"])
 def options(request: pytest.FixtureRequest) -> dict[str, Any]:
-    """Forces that are known take another way than those of a function."""
+    """Known forces and control functions take different code paths."""
     return {"control": lambda t, q, v: 0.0 * v} if request.param else {}
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_passages_of_a_pendulum(method: str, swing: Any, options: Any) -> None:
-    """A quarter of the period, then each half of it; alternately from either side."""
+    """At a quarter of the period, then every half; alternately from either side."""
     tree, context = swing
     from scipy.special import ellipk
 
@@ -57,7 +57,7 @@ def test_passages_of_a_pendulum(method: str, swing: Any, options: Any) -> None:
     assert (falling.v < 0.0).all()
     assert (rising.v > 0.0).all()
     np.testing.assert_allclose(both.q, 0.0, atol=1e-14)
-    # The rest at the beginning is not a passage.
+    # The initial rest is not a crossing.
     np.testing.assert_allclose(turning.time, quarter * 2.0 * np.arange(1, turning.time.size + 1), atol=1e-6)
     assert turning.time.size == int(3.0 / quarter / 2.0)
     np.testing.assert_allclose(exact_pendulum(turning.time, 1.0), turning.q[:, 0], atol=1e-7)
@@ -82,7 +82,7 @@ def test_a_terminal_event_ends_the_simulation(method: str, options: Any) -> None
     assert trajectory.q[-1, 6] <= -1.0
     np.testing.assert_allclose(trajectory.time[:-1], 0.07 * np.arange(len(trajectory) - 1), atol=1e-15)
     assert trajectory.tau.shape == trajectory.v.shape
-    # From there it goes on without finding the same passage again.
+    # Continuing from there does not find the same crossing again.
     rest = mbt.simulate(tree, trajectory.final_context, 0.1, 0.01, method=method, events=hits, **options)
     assert (rest.status, rest.events[0].time.size) == ("completed", 0)
 

@@ -1,4 +1,4 @@
-"""What `simulate` warns of: elements too fast for the steps, spins, limits, events that are NaN; failures."""
+"""Warnings of `simulate`: elements too fast for the steps, spins, limits, events that are NaN; failures."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from support.linkages import calc_four_bar_angles, four_bar
 
 SOLVERS = ("RK23", "RK45", "DOP853", "LSODA", "Radau", "BDF")
 METHODS = ("semi_implicit_euler", "rk4", *SOLVERS)
-# Of a box of 1 kg and 0.1 m about its centre [kg m^2].
+# Moment of inertia of a 1 kg, 0.1 m box about its centre [kg m^2].
 INERTIA = 1.0 * 2 * 0.1**2 / 12
 
 
@@ -47,12 +47,12 @@ def moving(tree: mbt.MultibodyTree, v: Any) -> Any:
 def warned(
     tree: mbt.MultibodyTree, context: Any, *args: Any, method: str = "semi_implicit_euler", **keywords: Any
 ) -> tuple[mbt.Trajectory, str]:
-    """Return a trajectory, of explicit steps by default, and the last message of its simulation, or none."""
+    """Return a trajectory (explicit steps by default) and its last warning, or ""."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         trajectory = mbt.simulate(tree, context, *args, method=method, **keywords)
     assert all(x.category is mbt.SimulationWarning for x in caught)
-    # One before the first step, and one of the failure.
+    # One warning before the first step, and one for a failure.
     assert len(caught) <= 1 + (trajectory.status == "failed")
     return trajectory, str(caught[-1].message) if caught else ""
 
@@ -95,7 +95,7 @@ def test_damping_that_is_too_stiff_is_named_with_its_cure(method: str) -> None:
     rate = float(re.search(r"rate of (\S+) 1/s", message)[1])  # type: ignore[index]
     assert rate == pytest.approx(10.0 / INERTIA, rel=1e-2)
     assert trajectory.message in message
-    # The cures help: q = v0 I / d at the end, but for an error of order one that is v0 dt or less.
+    # The cures help: q = v0 I / d at the end, up to a first-order error of at most v0 dt.
     dt = float(re.search(r"take dt = (\S+) s", message)[1])  # type: ignore[index]
     for cure in (
         {"dt": dt, "method": method},
@@ -192,7 +192,7 @@ def test_many_dampings_are_bounded_without_their_eigenvalues(
 
     monkeypatch.setattr(np.linalg, "eig", counted)
     _, message = warned(tree, moving(tree, np.full(30, 1e-3)), 0.2)
-    # Semi-implicit steps are stable below a rate of 2 / dt.
+    # Semi-implicit steps are stable for rates below 2 / dt.
     assert bool(calls) == is_fast
     assert ("too long for the damping of joint" in message) == is_fast
 
@@ -213,7 +213,7 @@ def test_the_bound_of_a_step_is_that_of_the_method(method: str, bound: float) ->
 
 
 def test_energy_from_nowhere_is_told_of_loops_that_begin_open() -> None:
-    """What closing gives does not count, what the motion gains afterwards does."""
+    """Energy gained in closing the loop does not count; energy gained afterwards does."""
     tree = four_bar().edit()
     wheel = mbt.SpatialInertia.solid_cylinder_with_mass(1.0, 0.3, 0.05, [0, 0, 1.0])
     body = tree.add_body(mbt.RigidBody("wheel", wheel))
@@ -304,7 +304,7 @@ def test_all_solvers_treat_what_is_not_finite_alike(method: str, value: float) -
 
     trajectory, message = warned(tree, context, 1.0, method=method, control=control)
     assert trajectory.status == "failed"
-    # Steps of fixed length keep their forces to the end of the step.
+    # Steps of fixed length hold their forces to the end of the step.
     last, reference = (30, "rk4") if method in SOLVERS else (31, method)
     assert re.match(r"simulate: after 0\.0(29\d*|3) s: the state is not finite", message)
     assert message.endswith(f": the control along hinge_w had reached {value}")
@@ -320,7 +320,7 @@ def test_a_control_that_runs_away_ends_a_simulation(method: str) -> None:
 
     def control(time: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         with np.errstate(over="ignore"):
-            return 50.0 * v**3  # Without a bound in finite time.
+            return 50.0 * v**3  # diverges in finite time
 
     trajectory, message = warned(tree, context, 1.0, 1e-3, method=method, control=control)
     assert trajectory.status == "failed"
@@ -407,7 +407,7 @@ def test_contact_that_is_too_stiff(method: str, settings: dict[str, float]) -> N
     cured, message = warned(*standing_box(**settings), 0.6, dt, method=method)
     assert message == ""
     assert np.abs(cured.v[-1]).max() < 0.01
-    # It chatters, or flies away; with the cure shorter steps lead to the same.
+    # Uncured, it chatters or flies away; with the cure, shorter steps agree.
     finer = mbt.simulate(*standing_box(**settings), 0.6, dt / 3, method=method)
     assert np.abs(cured.v[-1] - finer.v[-1]).max() < 1e-4
     assert np.abs(trajectory.v[-1] - finer.v[-1]).max() > 5e-3
@@ -422,9 +422,9 @@ def fallen_box(drift: float, **settings: float) -> tuple[mbt.MultibodyTree, Any]
 @pytest.mark.parametrize(
     ("drift", "settings"),
     [
-        (0.0, {"stiffness": 2e4, "dissipation": 0.0}),  # Nothing slides, however stiff friction is.
-        (0.5, {"stiffness": 1e4, "dissipation": 1.0}),  # Friction is too stiff for a few steps.
-        (0.5, {"stiffness": 1e5, "dissipation": 1.0}),  # It throws the box, and turns it.
+        (0.0, {"stiffness": 2e4, "dissipation": 0.0}),  # nothing slides, however stiff friction is
+        (0.5, {"stiffness": 1e4, "dissipation": 1.0}),  # friction is too stiff for a few steps
+        (0.5, {"stiffness": 1e5, "dissipation": 1.0}),  # friction throws and turns the box
         (0.5, {"stiffness": 4e4, "dissipation": 0.0}),
     ],
 )
@@ -476,13 +476,13 @@ def servo_box(stiffness: float, damping: float, effort_limit: float = np.inf) ->
 @pytest.mark.parametrize(("share", "is_stable"), [(0.9, True), (1.1, False)])
 @pytest.mark.parametrize("kind", ["stiffness", "damping"])
 def test_a_servo_that_is_too_stiff_is_named(method: str, share: float, is_stable: bool, kind: str) -> None:
-    """Held efforts: ``h d < 2``, and of semi-implicit steps ``h^2 k < 4`` without damping."""
+    """Held efforts need ``h d < 2``; undamped semi-implicit steps also need ``h^2 k < 4``."""
     dt = 1e-3
     if kind == "damping":
         tree = servo_box(0.0, share * 2.0 * INERTIA / dt)
     else:
         tree = servo_box(share * 4.0 * INERTIA / dt**2, 0.0)
-    # It leaves this neighbourhood soon; its efforts are not at their limit at the beginning.
+    # It soon leaves this neighbourhood, where its efforts are below their limit.
     trajectory, message = warned(tree, moving(tree, [1e-3]), 150 * dt, dt, method=method)
     assert ("the servo of joint actuator 'knee'" in message) != is_stable
     if not is_stable:
@@ -493,12 +493,12 @@ def test_a_servo_that_is_too_stiff_is_named(method: str, share: float, is_stable
 def test_a_servo_at_its_limit_is_not_stiff() -> None:
     tree = servo_box(10.0 * INERTIA / 1e-6, 0.0, effort_limit=1e-3)
     context = tree.create_default_context()
-    context.servo_positions = [1.0]  # So far that it is at its limit all the time.
+    context.servo_positions = [1.0]  # so far that its effort is always at the limit
     assert warned(tree, context, 0.15)[1] == ""
 
 
 def test_a_driven_body_that_spins_too_fast_is_named() -> None:
-    """Energy tells nothing of what is driven: steps of half the length lead elsewhere."""
+    """Energy is no symptom in a driven model, but steps of half the length lead elsewhere."""
     tree = mbt.MultibodyTree()
     tree.add_body(mbt.RigidBody("brick", mbt.SpatialInertia.solid_box_with_mass(1.0, 0.3, 0.2, 0.1)))
     tree.finalize()
@@ -508,7 +508,7 @@ def test_a_driven_body_that_spins_too_fast_is_named() -> None:
     assert re.match(
         r"simulate: steps of 0.001 s are too long for body 'brick', which turns at \d+ rad/s", message
     )
-    # A ball turns as fast, and nothing is wrong; nor is it with shorter steps.
+    # A ball turning as fast causes no warning, nor do shorter steps.
     ball = mbt.MultibodyTree()
     ball.add_body(mbt.RigidBody("ball", mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.3)))
     ball.finalize()
@@ -516,7 +516,7 @@ def test_a_driven_body_that_spins_too_fast_is_named() -> None:
     assert warned(tree, context, 0.01, dt=1e-5, control=control)[1] == ""
 
 
-# What implicit steps tell of bodies -----------------------------------------------------------------------
+# Messages of implicit steps about bodies -----------------------------------------------------------------
 
 
 def two_links(inertia: mbt.SpatialInertia, **options: Any) -> mbt.MultibodyTree:
@@ -541,7 +541,7 @@ def test_a_body_with_a_moment_of_inertia_that_no_body_has_is_named() -> None:
 
 
 def test_a_joint_that_nothing_resists_is_named_where_implicit_steps_fail() -> None:
-    # It turns its impossible axis into that of the other joint.
+    # The arm turns its impossible axis into that of the other joint.
     tree = two_links(impossible(0.02, -1.0, 0.02))
     with pytest.warns(mbt.SimulationWarning):
         trajectory = mbt.simulate(tree, moving(tree, [0.0, 20.0]), 0.1, method="implicit")
@@ -558,7 +558,7 @@ def test_damping_is_enough_for_a_massless_body() -> None:
     with pytest.raises(mbt.SingularityError, match="wrist"):
         mbt.simulate(tree, tree.create_default_context(), 0.05, method="rk4")
     trajectory = mbt.simulate(tree, tree.create_default_context(), 0.5, method="implicit", control=[0.0, 0.2])
-    # What no mass resists moves with torque / damping.
+    # Without inertia, the velocity is torque / damping.
     np.testing.assert_allclose(trajectory.q[-1], [0.0, 0.2 / 0.1 * 0.5], rtol=1e-9)
 
 
@@ -576,7 +576,7 @@ def test_degrees_in_place_of_radians_are_told() -> None:
     batch.q = [np.zeros(6), np.full(6, 30.0)]
     with pytest.warns(mbt.SimulationWarning, match="waist_q starts at 30 rad"):
         mbt.simulate(tree, batch, 0.01)
-    # Angles that can be meant: within a turn, of a joint without limits, and lengths.
+    # Plausible angles: within a turn, or of a joint without limits; and lengths.
     context.q = [0.0, 5.0, 0.0, 0.0, 0.0, 0.0]
     assert warned(tree, context, 0.01)[1] == ""
     spinning = damped_box().create_default_context()

@@ -65,7 +65,7 @@ def test_runge_kutta_of_the_textbook(name: str) -> None:
     q1, v1 = functional.step(tree, state.q, state.v, tau, h, method="rk4")
     np.testing.assert_allclose(q1, q, rtol=1e-11, atol=1e-11)
     np.testing.assert_allclose(v1, v, rtol=1e-9, atol=1e-9)
-    # The other method, from its two lines.
+    # The other method, written out in its two lines.
     v = state.v + h * accelerate(state.q, state.v)
     q1, v1 = functional.step(tree, state.q, state.v, tau, h)
     np.testing.assert_allclose(v1, v, rtol=1e-10, atol=1e-10)
@@ -73,7 +73,7 @@ def test_runge_kutta_of_the_textbook(name: str) -> None:
 
 
 def spinning_top() -> mbt.MultibodyTree:
-    """A free body with two equal moments of inertia, its centre of mass beside the origin of its frame."""
+    """A free body with two equal moments of inertia, its centre of mass off the origin of its frame."""
     tree = mbt.MultibodyTree()
     inertia = mbt.SpatialInertia.make_from_central_inertia(2.0, [0.1, 0.2, 0.3], np.diag([0.2, 0.2, 0.1]))
     tree.add_body(mbt.RigidBody("top", inertia))
@@ -111,7 +111,7 @@ def test_tumbling_body_in_closed_form(method: str, order: int, error: float) -> 
 
 
 def test_momentum_without_gravity() -> None:
-    """Internal joints, a spring and damping do not change it: only the errors of the method do."""
+    """Internal joints, springs and damping conserve momentum, up to the method's error."""
     tree = tumbling_bodies(0.05).edit()
     tree.remove(tree.gravity_field)
     tree.finalize()
@@ -132,7 +132,7 @@ def test_momentum_without_gravity() -> None:
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("name", ["everything", "tumbling"])
 def test_derivatives_by_dual_numbers(name: str, method: str) -> None:
-    """Exact ones: along each tangent of q, each velocity and each force."""
+    """Exact derivatives along each tangent of q, each velocity and each force."""
     tree = tumbling_bodies(0.1) if name == "tumbling" else make_everything(user_written=False)
     state = random_state(tree, np.random.default_rng(5))
     nv, h = tree.num_velocities, 0.02
@@ -140,7 +140,7 @@ def test_derivatives_by_dual_numbers(name: str, method: str) -> None:
     context = tree.create_default_context()
     context.q = state.q
     seeds = np.eye(3 * nv)
-    # At either end, by the map from velocities to the rates of positions.
+    # At both ends, the map between velocities and rates of positions converts the tangents.
     q = mbt.autodiff.AutoDiffArray(state.q, tree.make_velocity_to_qdot_map(context) @ seeds[:nv])
     v = mbt.autodiff.AutoDiffArray(state.v, seeds[nv : 2 * nv])
     forces = mbt.autodiff.AutoDiffArray(tau, seeds[2 * nv :])
@@ -180,7 +180,7 @@ def test_leading_axes_in_other_scalars() -> None:
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("batch", [(), (3,)])
 def test_inputs_of_a_context(method: str, batch: tuple[int, ...]) -> None:
-    """Actuation, applied forces, parameters of samples, locks: as by hand, with forward dynamics."""
+    """Actuation, applied forces, parameters of samples, locks: the same as by hand with forward dynamics."""
     tree = tumbling_bodies(0.1)
     q0, v0, _ = start_of(tree)
     context: Any = tree.create_default_context(batch)
@@ -228,7 +228,7 @@ def _take_textbook_step(
 
 
 def test_one_input_for_all_steps_or_samples() -> None:
-    """However forces are spread out in memory, the states are the same."""
+    """Whatever the memory layout of the forces, the states are the same."""
     tree = tumbling_bodies(0.1)
     q0, v0, tau = start_of(tree)
     nv = tau.size
@@ -275,7 +275,7 @@ def test_no_steps_and_nothing_that_moves(batch: tuple[int, ...], method: str) ->
 
 @pytest.mark.parametrize("method", METHODS)
 def test_states_without_accelerations(method: str) -> None:
-    """One state is an error, in any way of calling; a sample is NaN, alone."""
+    """A single state raises an error, however it is called; in a batch, only that sample becomes NaN."""
     tree = mbt.MultibodyTree()
     body = tree.add_body(mbt.RigidBody("body", mbt.SpatialInertia.point_mass(1.0, [0, 0, 1.0])))
     twist = tree.add_joint(mbt.RevoluteJoint, "twist", tree.world_body, None, body, None, axis=[0, 1, 0])
@@ -305,7 +305,7 @@ def test_states_without_accelerations(method: str) -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_elements_in_python(method: str) -> None:
-    """What they add is there at every stage, at its time; single states and batches agree."""
+    """Their forces act at every stage, at its time; single states and batches agree."""
     tree = tumbling_bodies(0.1, user_written=True)
     plain = tumbling_bodies(0.1)
     q0, v0, tau = start_of(tree)
@@ -318,7 +318,7 @@ def test_elements_in_python(method: str) -> None:
 
 
 class Clock(mbt.ForceElement):
-    """A force that grows with time, on the only dof."""
+    """A force that grows with time, on the only velocity."""
 
     def do_calc_and_add_force_contribution(self, context: Any, pc: Any, vc: Any, forces: Any) -> None:
         forces.generalized_forces[..., 0] += context.time
@@ -347,7 +347,7 @@ def test_elements_in_python_see_the_time_of_a_stage() -> None:
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("user_written", [False, True])
 def test_nan_and_locks(method: str, user_written: bool) -> None:
-    """What has become NaN goes on beside a joint that is locked."""
+    """NaN persists beside a locked joint."""
     tree = tumbling_bodies(0.1, user_written=user_written)
     context = state_of(tree)
     tree.get_joint_by_name("hinge").lock(context)
@@ -361,7 +361,7 @@ def test_nan_and_locks(method: str, user_written: bool) -> None:
 @pytest.mark.usefixtures("_same_threads_afterwards")
 @pytest.mark.parametrize("every", [1, 3])
 def test_threads_and_calls_do_not_show(monkeypatch: pytest.MonkeyPatch, every: int) -> None:
-    """The same bits with any number of threads, and however steps are shared among calls."""
+    """The same bits with any number of threads, and however steps are split among calls."""
     tree = tumbling_bodies(0.1)
     q0, _, tau = start_of(tree)
     v0 = np.random.default_rng(0).normal(size=(501, tau.size))

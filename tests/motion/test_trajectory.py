@@ -1,4 +1,4 @@
-"""Trajectories: what follows from the states, parts, files, tables, drawings."""
+"""Trajectories: quantities derived from the states, parts, files, tables, drawings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from motion.moving_models import pendulum, state_of, tumbling_bodies
 
 @pytest.fixture(scope="module")
 def driven() -> mbt.Trajectory:
-    """With damping, an applied force, and a control that changes with each step."""
+    """A motion with damping, an applied force, and a control that changes each step."""
     tree = tumbling_bodies(0.1)
     context = state_of(tree)
     context.applied_forces.body_forces[2] = [0.1, -0.2, 0.1, 0.3, 0.2, -0.1]
@@ -45,7 +45,7 @@ def test_energies_and_accelerations_are_those_of_the_tree(driven: mbt.Trajectory
 
 
 def test_work_is_the_change_of_energy() -> None:
-    """To order two where forces change with each step, and four where they do not."""
+    """To second order if forces change each step, and fourth order if not."""
     tree = tumbling_bodies(0.3)
     context = state_of(tree)
     context.applied_forces.body_forces[2] = [0.1, -0.2, 0.1, 0.3, 0.2, -0.1]
@@ -74,7 +74,7 @@ def test_work_of_a_solver_that_asks_continuously() -> None:
     )  # fmt: skip
     assert abs(trajectory.work[-1]) > 0.1
     np.testing.assert_allclose(trajectory.energy_drift[:-1], 0.0, atol=1e-8)
-    # The last step is shorter, and its work by the trapezoidal rule.
+    # The last step is shorter, so its work comes from the trapezoidal rule.
     np.testing.assert_allclose(trajectory.energy_drift[-1], 0.0, atol=1e-6)
 
 
@@ -139,7 +139,7 @@ def test_samples_of_a_batch() -> None:
 
 
 def test_interpolation() -> None:
-    """Of order four, on the group: half the distance of samples, a sixteenth of the errors."""
+    """Fourth order, on the group: half the sample spacing gives a sixteenth of the error."""
     tree = tumbling_bodies()
     fine = mbt.simulate(tree, state_of(tree), 0.96, method="rk4")
     times = fine.time[7:-7]
@@ -291,7 +291,7 @@ def test_drawings(driven: mbt.Trajectory) -> None:
 
 
 def test_a_notebook_shows_energies_that_nobody_has_asked_for(driven: mbt.Trajectory) -> None:
-    """They are computed, where there is a Context to compute them with."""
+    """Energies are computed on display if there is a Context."""
     shown = driven._repr_html_()
     assert "[J]" in shown
     assert replace(driven, _known={})._repr_html_() == shown

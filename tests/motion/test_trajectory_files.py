@@ -1,4 +1,4 @@
-"""Files and pickles of trajectories: whatever was done to them, an error of mbt or the same trajectory."""
+"""Files and pickles of trajectories: however damaged, they give an error of mbt or the same trajectory."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_every_copy_is_read_only_and_the_same(swing: mbt.Trajectory, saved: byte
 
 
 def test_damaged_files_are_refused(saved: bytes, tmp_path: Path) -> None:
-    """Cut anywhere, or some bytes changed: readers of archives and arrays raise what they like."""
+    """Cut anywhere, or with some bytes changed: readers of archives and arrays raise any exception."""
     rng = np.random.default_rng(0)
     path, num_refused = tmp_path / "damaged.npz", 0
     for i in range(200):
@@ -60,7 +60,7 @@ def test_damaged_files_are_refused(saved: bytes, tmp_path: Path) -> None:
         if i % 4 == 0:
             del damaged[rng.integers(len(saved)) :]
         else:
-            # Half of them in the directory at the end of the archive, which the reader believes first.
+            # Half of them hit the directory at the end of the archive, which is read first.
             start = 0 if i % 2 else saved.rindex(b"PK\x01\x02") - 1500
             for place in rng.integers(start, len(saved), 1 + i % 3):
                 damaged[place] = rng.integers(256)
@@ -69,14 +69,14 @@ def test_damaged_files_are_refused(saved: bytes, tmp_path: Path) -> None:
             loaded = mbt.Trajectory.load(path)
         except mbt.ArgumentValueError:
             num_refused += 1
-        else:  # What nobody reads was hit, as the time of a member.
+        else:  # the damage hit unread bytes, such as a member's time
             assert loaded.q.dtype == np.float64
             assert len(loaded) == len(loaded.q)
     assert num_refused > 150
 
 
 def with_header(members: dict[str, bytes], name: str, header: str) -> dict[str, bytes]:
-    """Return members of which one says something else of its array."""
+    """Return members, one of them with a false array header."""
     stream = io.BytesIO()
     np.lib.format.write_array_header_1_0(stream, {"descr": "<f8", "fortran_order": False, "shape": (1,)})
     text = header.ljust(len(stream.getvalue()) - 11).encode() + b"\n"
@@ -96,10 +96,10 @@ def test_tables_are_not_read(swing: mbt.Trajectory, tmp_path: Path) -> None:
 
 
 def test_what_readers_raise_is_an_error_of_ours(saved: bytes, tmp_path: Path) -> None:
-    """A member that is encrypted, packed in a way that nobody knows, or larger than memory."""
+    """A member that is encrypted, in an unknown compression, or larger than memory."""
     path = tmp_path / "odd.npz"
     directory = saved.index(b"PK\x01\x02")
-    for offset, byte in ((8, 1), (10, 99)):  # The flags, and the method.
+    for offset, byte in ((8, 1), (10, 99)):  # The flags and the compression method.
         odd = bytearray(saved)
         for place in (directory + offset, offset - 2):
             odd[place] = byte

@@ -1,4 +1,4 @@
-"""Forces of constraints and in contact over time."""
+"""Forces of constraints and contact over time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ G = np.array([0, 0, -GRAVITY])
 
 
 def jumping_pendulum() -> mbt.MultibodyTree:
-    """A ball on a rod that a constraint hangs up, and a box that falls on its corners."""
+    """A ball on a rod suspended by a constraint, and a box that falls on its corners."""
     tree = mbt.MultibodyTree()
     ball = mbt.SpatialInertia.solid_sphere_with_mass(MASS, 0.1).shift([0, 0, 0.5])
     rod = tree.add_body(mbt.RigidBody("rod", ball))
@@ -47,7 +47,7 @@ def test_they_are_what_moves_the_bodies(trajectory: mbt.Trajectory) -> None:
     n = len(trajectory)
     assert trajectory.multipliers.shape == (n, 3)
     assert trajectory.contact_forces.shape == (n, 4, 3)
-    # Of the rod the acceleration of the ball, by differences of its place.
+    # For the rod, the ball's acceleration from differences of positions.
     context = tree.create_default_context(n)
     context.q = trajectory.q
     X_WR = tree.calc_relative_transform(context, tree.world_frame, tree.get_body_by_name("rod"))
@@ -55,7 +55,7 @@ def test_they_are_what_moves_the_bodies(trajectory: mbt.Trajectory) -> None:
     acceleration = (place[2:] - 2.0 * place[1:-1] + place[:-2]) / 1e-6
     wanted = MASS * (acceleration - G)
     np.testing.assert_allclose(trajectory.multipliers[1:-1], wanted, atol=2e-3)
-    # Of the box its own, which is the one that goes with the states.
+    # For the box, the recorded acceleration, which belongs to the state.
     force = trajectory.contact_forces.sum(axis=-2)
     np.testing.assert_allclose(force, MASS * (trajectory.vdot[:, 9:] - G), atol=1e-9)
     assert force[0].tolist() == [0.0, 0.0, 0.0]

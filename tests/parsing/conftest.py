@@ -1,4 +1,4 @@
-"""What tests of MJCF have in common."""
+"""Shared fixtures of the MJCF tests."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ import pytest
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where the models of a test are: far from the working directory, where MuJoCo may write a file."""
+    """The directory of a test's models: not the working directory, where MuJoCo may write a file."""
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     monkeypatch.chdir(elsewhere)

@@ -1,4 +1,4 @@
-"""Where the roots of a model go: welded, free, posed, or mounted on a frame."""
+"""Where the roots of a model go: welded, free, at a pose, or mounted on a frame."""
 
 from contextlib import nullcontext
 
@@ -69,7 +69,7 @@ def test_a_floating_base_is_not_fixed_to_the_link_world():
     assert len(w) == 1
     assert tree.num_velocities == 7
     assert not tree.has_joint_named("mount")
-    # It begins where the file fixes it.
+    # It starts where the file fixes it.
     np.testing.assert_allclose(
         pose_of(tree, "base"), mbt.math.make_pose([0, 0, 0.5], rpy=[0, 0, 1]), atol=1e-15
     )
@@ -79,7 +79,7 @@ def test_a_floating_base_is_not_fixed_to_the_link_world():
 
 
 def test_what_is_freed_is_told_once():
-    """Two arms fixed to World become two free bases; a third part that nothing holds is told of."""
+    """Two arms fixed to World get floating bases; a third, unattached part gets a warning."""
     parts = [link("world", None), link("a"), link("b"), joint("j", "world", "a", "fixed")]
     parts.append(joint("k", "world", "b", "fixed"))
     with pytest.warns(mbt.ModelWarning) as caught:
@@ -113,7 +113,7 @@ def test_a_base_is_freed_whichever_end_of_its_joint_is_world():
 
 
 def test_a_link_with_a_parent_is_freed_where_it_is():
-    """The tree is the one that the fixed base has, with a free joint in place of the fixed one."""
+    """The tree is that of the fixed base, with a free joint in place of the fixed one."""
     parts = [link("a"), link("b"), joint("j", "a", "b", inside='<origin xyz="1 0 0"/>')]
     text = robot(*parts, joint("k", "b", "world", "fixed", '<origin xyz="1 2 3" rpy="0.1 0.2 0.3"/>'))
     with pytest.warns(mbt.ModelWarning):
@@ -268,7 +268,7 @@ SPRUNG = robot(
 
 
 def test_springs_on_the_world_of_a_model_go_with_it():
-    """Wherever the model stands, also on a body, they act as on World."""
+    """Wherever the model stands, even on a body, its springs act as they do on World."""
     trees = [mbt.load_model(SPRUNG, gravity=None), mbt.load_model(SPRUNG, gravity=None, base_pose=POSE)]
     mounted = mbt.MultibodyTree()
     table = mounted.add_body(mbt.RigidBody("table", mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)))

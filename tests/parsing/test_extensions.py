@@ -1,4 +1,4 @@
-"""What Drake and Gazebo add to URDF and SDF: read, or told by name."""
+"""Extensions of URDF and SDF by Drake and Gazebo: read, or named in a warning."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ A, B = (sdf.link(name, sdf.pose(pose)) for name, pose in (("a", "0 0 0 0.1 0 0")
 
 
 def load(text, message=None, **options):
-    """The tree; with a warning that has this text, which is refused when strict, or with none."""
+    """Load; if a message is given, expect that warning, and a refusal when strict."""
     if message is None:
         return mbt.load_model(text, **options)
     with pytest.warns(mbt.ModelWarning, match=message):
@@ -220,7 +220,7 @@ def test_a_distance_from_world_is_mounted_with_it():
         np.testing.assert_allclose(error, [0.0], rtol=0, atol=1e-15)
 
 
-# What is left out, and would change the motion.
+# Ignored, although it would change the motion.
 
 GAINS = '<drake:controller_gains p="1" d="2"/>'
 
@@ -310,17 +310,17 @@ def test_what_would_not_is_counted(text):
 
 
 def test_controllers_are_told():
-    """They act when somebody tells them where to: no fault of the file."""
+    """Gains act only once a controller gets targets, so the file is not at fault."""
     text = urdf.robot(*urdf.TWO_LINKS, urdf.transmission("hinge", GAINS))
     with pytest.warns(mbt.ModelWarning, match="actuator/drake:controller_gains: no controller acts: apply"):
         mbt.load_model(text, strict=True)
 
 
-# Groups of links whose shapes do not touch.
+# Groups of links whose shapes do not collide.
 
 BALL = '<collision><geometry><sphere radius="0.3"/></geometry></collision>'
 SDF_BALL = '<collision name="ball"><geometry><sphere><radius>0.3</radius></sphere></geometry></collision>'
-GROUP_PARTS = {  # The member, the group inside, and the one that is ignored.
+GROUP_PARTS = {  # The member, the group inside, and the ignored group.
     "urdf": (
         '<drake:member link="{}"/>',
         '<drake:member_group name="{}"/>',
@@ -342,7 +342,7 @@ def group(kind, name, members, inside="", ignored="", attributes=""):
 
 
 def balls(kind, *groups):
-    """Five balls on a stem, without a joint between any two of them."""
+    """Five balls on a stem, no two of them connected by a joint."""
     if kind == "sdf":
         links = [sdf.link(name, SDF_BALL) for name in "abcde"]
         joints = [sdf.joint(f"to_{name}", "stem", name) for name in "abcde"]
@@ -353,7 +353,7 @@ def balls(kind, *groups):
 
 
 def groups_of(kind):
-    """That ignore themselves, each other, one that comes later and has one inside, and one that is off."""
+    """Groups that ignore themselves, each other, or a later one that contains a group; and a disabled one."""
     return (
         group(kind, "self", "a b", ignored="self outer"),
         group(kind, "outer", "c", inside="inner"),

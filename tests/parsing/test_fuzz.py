@@ -1,4 +1,4 @@
-"""Whatever the text, a reader either reads it or says why not: no other exception, no hang."""
+"""A reader either reads a text or says why not: it raises no other exception and never hangs."""
 
 import pytest
 
@@ -66,7 +66,7 @@ def test_mutated_tokens(seeds):
 
 @pytest.mark.parametrize("seeds", groups(200), ids=str)
 def test_exchanged_attribute_values(seeds):
-    """These stay well-formed, so they come further than most."""
+    """Mutations that keep the text well-formed, so they get further than most."""
     for rng in generators(seeds):
         text = exchange_values(rng.choice(SEEDS), rng, r"(?<==)\"[^\"]*\"", STRANGE[:13])
         must_read_or_refuse(text)

@@ -1,4 +1,4 @@
-"""No garbage is collected while a robot is read, and the collector is left as it was."""
+"""The garbage collector is paused while a robot is read, and its state is restored afterwards."""
 
 import gc
 
@@ -37,11 +37,11 @@ def add_to_tree(text):
 @pytest.mark.parametrize("load", [mbt.load_model, add_to_tree])
 def test_collection_waits(load, collections, enabled):
     text = chain(1000)
-    load(chain(1))  # Imports what it needs.
+    load(chain(1))  # The first load imports modules.
     gc.collect()
     collections.clear()
     kept = load(text)
-    # What comes before and after may collect, once.
+    # One collection before and one after are allowed.
     assert len(collections) <= 2
     assert gc.isenabled() is enabled
     assert kept is not None

@@ -1,4 +1,4 @@
-"""What of a description does not act, in one line of its report."""
+"""One line of the report lists what a description contains that does not act."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LIMIT = '<limit lower="-1" upper="1" effort="3" velocity="2"/>'
 
 
 def urdf(collisions: tuple[int, int] = (0, 0), limits: int = 0, frictions: int = 0, more: str = "") -> str:
-    """Two links on each other, with shapes, between which joints move that have limits or friction."""
+    """A chain of links with shapes, and of joints with limits or friction."""
     count = max(limits, frictions, 1)
     links = [urdf_texts.link(f"link_{i}") for i in range(count + 1)]
     box = "<collision><geometry><box size='1 1 1'/></geometry></collision>"
@@ -95,7 +95,7 @@ def test_sdf() -> None:
 
 
 def test_it_is_in_front_of_warnings() -> None:
-    """Warnings of colours are many; what changes the motion is not among them, but in front."""
+    """Colours cause many warnings; what changes the motion is listed before them."""
     colors = "".join(f'<material name="m{i}"><color rgba="1 2 3"/></material>' for i in range(15))
     with pytest.warns(mbt.ModelWarning) as caught:
         mbt.load_model(urdf(limits=2, more=colors))
@@ -106,7 +106,7 @@ def test_it_is_in_front_of_warnings() -> None:
 
 
 def test_json() -> None:
-    """A saved model says the same of limits and shapes; its friction acts."""
+    """A saved model reports the same limits and shapes; its friction acts."""
     tree = mbt.load_model(urdf(collisions=(1, 2), limits=2, frictions=3), joint_friction=True)
     report = mbt.load_model(mbt.save_model(tree, format="json")).parse_reports[0]
     assert report.inactive == {"contacts": 3, "limits": 2}

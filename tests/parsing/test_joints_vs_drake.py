@@ -1,4 +1,4 @@
-"""Planar joints and those of Drake's own format against Drake itself."""
+"""Planar joints and Drake's custom joints against Drake itself."""
 
 import numpy as np
 import pytest
@@ -72,7 +72,7 @@ JOINTS |= {"spring and damper": JOINTS["ball"] + SPRING, "bushing": JOINTS["ball
 
 @pytest.mark.parametrize("kind", JOINTS)
 def test_forward_dynamics(kind):
-    """Poses, mass matrices and accelerations agree: type, frames, axis, pitch and damping were read alike."""
+    """Poses, mass matrices and accelerations agree, so type, frames, axis, pitch and damping do."""
     plant_module = pytest.importorskip("pydrake.multibody.plant", reason="needs the `oracle` extra")
     from pydrake.multibody.parsing import Parser
 

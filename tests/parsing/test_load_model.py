@@ -1,4 +1,4 @@
-"""Descriptions become trees: elements, names, bases, and trees that remain as they were."""
+"""Descriptions become trees: elements, names, bases; some trees must stay unchanged."""
 
 import pickle
 import warnings
@@ -79,7 +79,7 @@ def test_planar_joints_move_in_the_plane_of_their_axis():
 
 
 def test_joints_of_drake():
-    """Ball, universal and screw joints, with the numbers that belong to each."""
+    """Ball, universal and screw joints, each with its parameters."""
     parts = [link(name) for name in "abcde"]
     inside = {
         "ball": "",
@@ -115,7 +115,7 @@ class TestFriction:
     )
 
     def test_it_acts_in_implicit_steps_only(self):
-        """Where joints stick; all else is as without friction."""
+        """Joints stick in implicit steps; everything else behaves as without friction."""
         tree = mbt.load_model(robot(*self.PARTS), gravity=None)
         (friction,) = tree.force_elements
         assert (friction.coulomb_friction, friction.transition_velocity) == (0.5, np.inf)
@@ -156,7 +156,7 @@ class TestFriction:
         context.v = [1.0, 1.0]
         forces = mbt.MultibodyForces(tree)
         tree.calc_force_elements_contribution(context, forces)
-        # Damping and, well beyond the transition, all of the friction.
+        # Damping plus, well beyond the transition, the full friction.
         np.testing.assert_allclose(forces.generalized_forces, [-2.5, 0.0], rtol=1e-12)
 
     def test_in_a_tree_of_several(self):
@@ -181,7 +181,7 @@ def test_gravity():
 
 
 def test_a_tree_tells_that_it_has_no_gravity():
-    """add_model adds none: the tree, and its report, say so."""
+    """add_model adds no gravity: the tree and its report say so."""
     tree = mbt.MultibodyTree()
     mbt.parsing.add_model(tree, robot(*TWO_LINKS))
     assert repr(tree) == "<MultibodyTree: 3 bodies, 2 joints, no gravity, not finalized>"

@@ -1,4 +1,4 @@
-"""Joints that close loops, of SDF and URDF, become constraints that do what the joints do."""
+"""Joints of SDF and URDF that close loops become equivalent constraints."""
 
 import re
 import warnings
@@ -19,7 +19,7 @@ A, B, C = (
 J, K = sdf.joint("j", "a", "b"), sdf.joint("k", "b", "c", "ball", "")
 PLACE = sdf.pose("0 0.3 0.1 1 2 3")
 AXES = "<axis><xyz>{}</xyz></axis><axis2><xyz>{}</xyz></axis2>"
-# Of each type: what is inside the joint, and how many motions it resists; a hinge with one equation more.
+# For each type: the joint's content, and how many motions it resists. A hinge has one equation more.
 KINDS = {
     "revolute": ("<axis><xyz>1 2 3</xyz></axis>", 5),
     "continuous": ("<axis><xyz>0 0 -1</xyz></axis>", 5),
@@ -54,7 +54,7 @@ def with_free_links(tree):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_the_joint_allows_is_what_the_constraints_allow(kind):
-    """In random positions of the joint they hold, and they resist all motions but its own."""
+    """In random positions of the joint the constraints hold, and resist all motions but the joint's own."""
     inside, num_resisted = KINDS[kind]
     last = sdf.joint("l", "c", "a", kind, PLACE + inside)
     closed = mbt.load_model(sdf.robot(A, B, C, J, K, last), gravity=None)
@@ -101,7 +101,7 @@ def check_cuts(joints):
         motions = [
             tree.calc_jacobian_spatial_velocity(context, "v", link, np.zeros(3), W, W) for link in links
         ]
-        # It can move in one way.
+        # The loop has one degree of freedom.
         *_, V = np.linalg.svd(tree.calc_constraint_jacobian(context))
         motion = np.concatenate(motions) @ V[-1]
         entry = np.abs(motion).argmax() if entry is None else entry
@@ -122,7 +122,7 @@ def test_the_last_joint_of_the_file_closes_the_loop():
     np.testing.assert_allclose(equations_of(tree, tree.create_default_context()).errors, 0.0, atol=1e-14)
 
 
-# What slides, or turns about axes that are not at right angles: a link is cut in two.
+# Joints that slide, or whose axes are not at right angles: a link is cut in two.
 PLANAR = (
     '<frame name="f" attached_to="c"><pose relative_to="__model__"/></frame>'
     '<drake:joint name="n" type="planar">'
@@ -179,7 +179,7 @@ def test_a_twin_has_half_of_a_link_and_the_joint_all_that_acts_in_it():
     kinds = {type(element).__name__ for element in tree.force_elements}
     assert {"PrismaticSpring", "JointFriction"} <= kinds
     np.testing.assert_allclose(equations_of(tree, tree.create_default_context()).errors, 0.0, atol=1e-14)
-    # Friction is counted unless it is wanted everywhere.
+    # By default, friction is only counted in the report.
     tree = mbt.load_model(text)
     assert tree.parse_reports[0].inactive["frictions"] == 1
 
@@ -211,7 +211,7 @@ def test_forces_of_a_joint_that_closes_a_loop_are_lost():
 
 
 def test_loops_between_models():
-    """Names are those of the model in which the constraint comes to be: another one gives way."""
+    """The constraint's name belongs to its model; where that name is taken, it gets a suffix."""
     hand = sdf.model("hand", A, B, C, J, K, sdf.joint("l", "c", "a", "ball", ""))
     text = sdf.robot(
         sdf.link("arm"), hand, sdf.joint("m", "arm", "hand::a"), sdf.joint("l", "arm", "hand::c", "fixed", "")
@@ -222,7 +222,7 @@ def test_loops_between_models():
 
 
 def test_loops_on_world():
-    """The constraint belongs to the model also where the file has World as the child."""
+    """The constraint belongs to the model even if World is the child in the file."""
     text = sdf.robot(A, B, sdf.joint("f", "world", "a"), J, sdf.joint("l", "b", "world", "ball", ""))
     tree = mbt.MultibodyTree()
     table = tree.add_body(mbt.RigidBody("table", mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)))
@@ -253,7 +253,7 @@ def test_a_loop_joint_of_urdf_is_a_hinge(type_):
     assert [each.name for each in tree.constraints] == ["loop", "loop_axis"]
     context = tree.create_default_context()
     np.testing.assert_allclose(equations_of(tree, context).errors, 0.0, atol=1e-15)
-    # The axes of all joints are parallel: what remains of the equations is the plane.
+    # All joint axes are parallel: only the equations in the plane remain.
     assert np.linalg.matrix_rank(equations_of(tree, context).J, tol=1e-12) == 1
     context.q = [0.3, -0.2]
     x, y, z = equations_of(tree, context).errors[:3]
@@ -269,7 +269,7 @@ def test_loop_joints_of_urdf_without_an_axis(type_, kind):
     context = tree.create_default_context()
     np.testing.assert_allclose(equations_of(tree, context).errors, 0.0, atol=1e-15)
     context.q = [0.3, -0.3]
-    # The points that it keeps together, one on each link, and how far they are from each other now.
+    # The two points that the constraint keeps together, one on each link, and their distance now.
     X_WT = tree.calc_relative_transform(context, tree.world_frame, tree.get_body_by_name("tip").body_frame)
     p = X_WT[:3, :3] @ [0.0, 1.0, 0.0] + X_WT[:3, 3]
     assert np.linalg.norm(p - [0.0, 2.0, 0.0]) == pytest.approx(
@@ -329,18 +329,18 @@ def test_a_loop_that_five_digits_keep_open_is_told_with_its_gap_and_a_cure(closi
     assert "write" in text.lower()
     assert "two distance constraints" in text
     assert tree.parse_reports[0].warnings[-1].text in text
-    # So large the gap is: no place of the crank closes it better.
+    # The gap really is that large: no crank angle closes it better.
     gap = max(float(number) for number in re.findall(r"\((\d\.?\d*e-0\d)\)", text))
     context = tree.create_default_context()
     tree.assemble(context, tolerance=3 * gap)
     errors = np.abs(equations_of(tree, context).errors).max()
     assert 1e-8 < errors < 10 * gap
-    # With all digits there is nothing to say, which warnings being errors proves.
+    # With all digits there is no warning (a warning would be an error here).
     mbt.load_model(urdf.four_bar(closing=closing))
 
 
 def test_a_hinge_in_a_plane_keeps_energy():
-    """Off the constraint, as in the middle of a step, it says nothing that a ball would not say."""
+    """Off the constraint, as in the middle of a step, a hinge acts just as a ball does."""
     energies = []
     for closing in (urdf.PIN, urdf.HINGE):
         tree = mbt.load_model(urdf.four_bar(closing=closing))
@@ -355,7 +355,7 @@ def test_a_hinge_in_a_plane_keeps_energy():
 
 @pytest.mark.parametrize("error", [mbt.SingularityError, np.linalg.LinAlgError])
 def test_closures_without_numbers_do_not_break_a_load(monkeypatch, error):
-    """What is looked for after a model has been read is advice: no error of it reaches the caller."""
+    """The search for open loops after reading is only advice: its errors never reach the caller."""
     from mbt.tree.constraints import closing
 
     def fail(*args):

@@ -1,4 +1,4 @@
-"""Joints that mimic others are couplers of the tree, with coordinates of their own."""
+"""Joints that mimic others become couplers of the tree, and keep coordinates of their own."""
 
 import copy
 import pickle
@@ -11,7 +11,7 @@ import mbt
 from mbt.errors import ModelWarning, ParseError
 from support.urdf_texts import TWO_LINKS, joint, link, robot
 
-# Joint k follows hinge, l follows k; m moves by itself.
+# Joint k follows hinge, l follows k; m is independent.
 CHAIN = robot(
     *TWO_LINKS,
     link("tip"),
@@ -110,14 +110,14 @@ def test_copies_have_them(copier):
 
 
 def test_forward_dynamics_obeys_them():
-    """Accelerations follow the rules, by forces on the joints that are coupled alone."""
+    """Accelerations obey the couplings, and only coupled joints get constraint forces."""
     tree, free = load(), mbt.load_model(re.sub("<mimic [^>]*>", "", CHAIN))
     assert free.constraints == ()
     state = np.random.default_rng(1).standard_normal((3, 4))
     vdot = mbt.functional.forward_dynamics(tree, *state)
     hinge, k, slide, _ = vdot
     np.testing.assert_allclose([k, slide], [-2.0 * hinge, 0.01 * k], rtol=1e-9)
-    # Forces J' lambda, and none on the joint that moves by itself.
+    # Forces J' lambda, and none on the independent joint.
     force = mbt.functional.inverse_dynamics(free, state[0], state[1], vdot) - state[2]
     J = np.array([[2.0, 1.0, 0.0, 0.0], [0.0, -0.01, 1.0, 0.0]])
     multipliers = np.linalg.lstsq(J.T, force, rcond=None)[0]

@@ -36,7 +36,7 @@ def test_same_dynamics(name: str, folder: Path) -> None:
 
 @pytest.mark.parametrize(("name", "numbers"), [("moon", (0.1, 0, -1.62)), ("no_gravity", (0, 0, 0))])
 def test_gravity_of_the_file(name: str, numbers: tuple[float, ...]) -> None:
-    """It counts unless the caller gives one, and in a tree of several models never."""
+    """The file's gravity counts unless the caller gives one, and never in a tree of several models."""
     (element,) = mbt.load_model(MODELS[name]).force_elements
     assert tuple(element.gravity_vector) == numbers
     (element,) = mbt.load_model(MODELS[name], gravity=[0, 0, -9.81]).force_elements
@@ -58,14 +58,14 @@ def test_names_of_models(folder: Path) -> None:
         assert mbt.load_model(path, **arguments).model_instances[2].name == name
 
 
-# What does not act.
+# Inactive parts.
 
 BALL_ON_A_PLANE = """<mujoco>{}<worldbody><geom name="ground" type="plane" size="1 1 1"/>
 <body name="ball" pos="0 0 0.5"><freejoint/><geom size="0.1"/></body></worldbody></mujoco>"""
 
 
 def test_a_floor_is_named() -> None:
-    """The ball falls, where MuJoCo holds it."""
+    """The ball falls in mbt, while MuJoCo holds it."""
     with pytest.warns(mbt.ModelWarning, match=r"contacts of 2 shapes \(the floor 'ground' among them\)"):
         tree = mbt.load_model(BALL_ON_A_PLANE.format(""))
     report = tree.parse_reports[0]
@@ -77,7 +77,7 @@ def test_a_floor_is_named() -> None:
 
 
 def test_a_floor_of_listed_pairs() -> None:
-    """They touch, whatever bits of contact their geometries have."""
+    """Listed pairs touch, whatever their geometries' contype and conaffinity."""
     text = BALL_ON_A_PLANE.format("").replace(" size", ' contype="0" conaffinity="0" size')
     text = text.replace("<geom contype", '<geom name="skin" contype')
     text = text.replace("</worldbody>", '</worldbody><contact><pair geom1="skin" geom2="ground"/></contact>')
@@ -87,7 +87,7 @@ def test_a_floor_of_listed_pairs() -> None:
 
 
 def test_check_notes_what_does_not_act() -> None:
-    """Nothing is wrong with the file."""
+    """A note only: nothing is wrong with the file."""
     findings = mbt.check_model(BALL_ON_A_PLANE.format("").replace("<freejoint/>", "<joint/>")).findings
     assert [(found.rule, found.severity) for found in findings if found.rule == "inactive"] == [
         ("inactive", "note")
@@ -184,7 +184,7 @@ def test_limits_and_friction_alone_are_no_warning() -> None:
     assert not report.warnings
 
 
-# What MuJoCo says.
+# Messages of MuJoCo.
 
 
 @pytest.mark.parametrize(
@@ -237,7 +237,7 @@ def _singular() -> str:
     return MODELS["hinge"].replace("<joint", '<joint axis="1 2 3"/><joint', 1)
 
 
-# Where it stands.
+# Where the model stands.
 
 
 def test_free_bodies_are_free_or_welded() -> None:
@@ -265,7 +265,7 @@ def test_a_model_on_another_one() -> None:
     assert tree.get_joint_by_name("j").model_instance == instance
     model = compile_text(MODELS["gravcomp"])
     with pytest.raises(mbt.UnknownNameError, match="'loose'"):
-        # It is welded to the arm.
+        # Here the model is welded to the arm.
         mbt.interop.MujocoCoordinates(tree, model, instance)
 
 
@@ -277,7 +277,7 @@ def test_a_prefix() -> None:
 
 
 def test_random_texts_are_refused_or_read() -> None:
-    """Whatever comes, the answer is a tree or a ParseError."""
+    """Whatever the text, the result is a tree or a ParseError."""
     rng = np.random.default_rng(3)
     texts = [MODELS[name] for name in ("several_joints", "geoms", "gravcomp", "rotors", "ref", "defaults")]
     outcomes = set()

@@ -1,4 +1,4 @@
-"""Files that MJCF names, and text that is almost XML."""
+"""Files that MJCF refers to, and text that is almost XML."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.oracle, pytest.mark.usefixtures("folder")]
 TETRAHEDRON = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"
 
 
-# Files that a model includes.
+# Included files.
 
 
 def write_including(folder: Path, file: str) -> Path:
@@ -122,7 +122,7 @@ def renamed(name: str) -> str:
 
 
 def test_included_files_of_one_name(folder: Path) -> None:
-    """MuJoCo is handed files by the last part of their names, in any case."""
+    """MuJoCo gets files by the last part of their names, whatever the case."""
     (folder / "main.xml").write_text(
         '<mujoco><asset><model name="h" file="hand/Part.xml"/></asset><include file="arm/part.xml"/>'
         '<include file="leg/part.xml"/><include file="part_2.xml"/><worldbody>'
@@ -162,7 +162,7 @@ ALMOST_XML = {
 
 @pytest.mark.parametrize("words", ALMOST_XML)
 def test_text_that_is_almost_xml(words: str, folder: Path) -> None:
-    """MuJoCo reads it, but where it is about names."""
+    """MuJoCo reads this text too, except where names are at fault."""
     text = f"<mujoco><worldbody>\n{BODY}</worldbody>{ALMOST_XML[words].format('')}</mujoco>"
     data = text.encode("latin-1")
     with pytest.warns(mbt.ModelWarning, match=re.escape(words)):
@@ -187,7 +187,7 @@ def test_included_text_that_is_almost_xml(folder: Path) -> None:
 
 
 def test_an_encoding_that_expat_does_not_know() -> None:
-    """MuJoCo is handed the characters, not the bytes."""
+    """MuJoCo gets the characters, not the bytes."""
     body = BODY.replace('"a"', '"Körper"')
     text = f'<?xml version="1.0" encoding="windows-1252"?><mujoco><worldbody>{body}</worldbody></mujoco>'
     assert mbt.load_model(text.encode("windows-1252")).bodies[1].name == "Körper"
@@ -234,7 +234,7 @@ def test_meshes_are_references(inertial: str, folder: Path) -> None:
 
 
 GENERAL, ABOUT_Z = "0.8 0.4 -0.3 0.2", "0.9659 0 0 0.2588"
-QUARTER, CYCLE = "0.7071 0 0 -0.7071", "0.5 0.5 0.5 0.5"  # of these, axes become axes
+QUARTER, CYCLE = "0.7071 0 0 -0.7071", "0.5 0.5 0.5 0.5"  # these map axes to axes
 
 
 @pytest.mark.parametrize("inertial", [LUMP, ""])
@@ -243,7 +243,7 @@ QUARTER, CYCLE = "0.7071 0 0 -0.7071", "0.5 0.5 0.5 0.5"  # of these, axes becom
     [("2 2 2", GENERAL), ("1 2 3", QUARTER), ("1 -2 3", CYCLE), ("2 2 -3", ABOUT_Z), ("1 2 3", "1 0 0 0")],
 )
 def test_meshes_are_where_mujoco_has_them(scale: str, turn: str, inertial: str, folder: Path) -> None:
-    """MuJoCo scales points after it has moved and rotated them, mbt before."""
+    """MuJoCo scales points after moving and rotating them, mbt before."""
     placed = f'scale="{scale}" refpos="0.3 -0.2 0.5" refquat="{turn}"'
     path = write_meshed(folder, meshed(inertial).replace('scale="2 2 2"', placed))
     (shape,) = mbt.load_model(path).get_body_by_name("a").visuals
@@ -274,7 +274,7 @@ def test_a_sheared_mesh_has_no_shape(file: str, inertial: str, folder: Path) -> 
 @pytest.mark.parametrize("inertial", [LUMP, ""])
 @pytest.mark.parametrize("place", ["meshes", "parts"])
 def test_meshes_that_an_included_file_names(place: str, inertial: str, folder: Path) -> None:
-    """They are in the folder of meshes, or beside that file."""
+    """They are found in the mesh folder, or beside the included file."""
     (folder / "main.xml").write_text(
         '<mujoco><compiler meshdir="meshes"/><include file="parts/assets.xml"/><worldbody><body name="a">'
         f'<joint name="j"/>{inertial}<geom type="mesh" mesh="thing"/></body></worldbody></mujoco>'
@@ -291,7 +291,7 @@ def test_meshes_that_an_included_file_names(place: str, inertial: str, folder: P
 
 @pytest.mark.parametrize("where", ["meshes", "parts"])
 def test_what_attached_models_name(where: str, folder: Path) -> None:
-    """It is where their own folders have it, though files of the same names are elsewhere."""
+    """Files are found in the attached models' own folders, even if files of the same names are elsewhere."""
     attached = "".join(f'<model name="{name}" file="{name}/robot.xml"/>' for name in ("arm", "hand"))
     bodies = "".join(f'<attach model="{name}" body="a" prefix="{name}_"/>' for name in ("arm", "hand"))
     (folder / "robot.xml").write_text(
@@ -332,7 +332,7 @@ def test_a_missing_mesh_that_no_inertia_needs() -> None:
     ],
 )
 def test_what_a_missing_mesh_may_have(written: str) -> None:
-    """MuJoCo compiles another one in its place: of what the file says of it nothing may be in the way."""
+    """MuJoCo compiles a substitute mesh: nothing the file says of the original may break that."""
     text = meshed(LUMP, file="nowhere.obj").replace('scale="2 2 2"', written)
     shape = mbt.load_model(text).get_body_by_name("a").collisions[0]
     assert shape.mesh == "meshes/nowhere.obj"
@@ -371,7 +371,7 @@ def test_textures_height_fields_and_skins_are_not_looked_for() -> None:
 
 
 def test_the_mass_of_a_height_field(folder: Path) -> None:
-    """It is that of a box: what its file holds does not matter, and the file may be missing."""
+    """It is that of a box: the contents of its file do not matter, and the file may be missing."""
     geom = '<geom type="hfield" hfield="hills" pos="0.1 0.2 0.3" euler="10 20 30" density="{}"/>'
     body = f'<body name="a"><joint name="j" axis="1 2 3"/>{geom}<geom size="0.1" pos="1 0 0"/></body>'
     for asset in ('file="c.png"', 'nrow="2" ncol="3"', 'nrow="2" ncol="3" elevation="1 5 2 6 3 7"'):
@@ -390,7 +390,7 @@ def test_the_mass_of_a_height_field(folder: Path) -> None:
 
 @pytest.mark.parametrize("inertial", [LUMP, ""])
 def test_paths_that_are_stripped(inertial: str, folder: Path) -> None:
-    """Of a file the last part counts, in the folder of meshes."""
+    """Only the last part of a path counts, and is looked up in the mesh folder."""
     text = meshed(inertial, file="far/away\\thing.obj").replace("<compiler", '<compiler strippath="true"')
     path = write_meshed(folder, text)
     tree = mbt.load_model(path)
@@ -416,7 +416,7 @@ FLEX = (
     ],
 )
 def test_the_mesh_of_a_flexible_body(compiler: str, file: str, folder: Path) -> None:
-    # What stands in other attributes is not in the way.
+    # Text in other attributes does not matter.
     path = write_meshed(folder, FLEX.format(compiler, file).replace("cloth", "a > b"))
     with pytest.warns(mbt.ModelWarning, match=r"flexible bodies \(1\) have no counterpart"):
         tree = mbt.load_model(path)
@@ -433,7 +433,7 @@ def test_the_mesh_of_a_flexible_body(compiler: str, file: str, folder: Path) -> 
 
 
 def test_meshes_of_flexible_bodies_have_their_own_folders(folder: Path) -> None:
-    """Two files of one name, of which one is that of an included file."""
+    """Two files of the same name, one of them named by an included file."""
     write_meshed(folder, "")
     (folder / "parts" / "cloth").mkdir(parents=True)
     (folder / "parts" / "cloth" / "thing.obj").write_text(TETRAHEDRON + "v 2 2 2\nf 2 3 5\n")

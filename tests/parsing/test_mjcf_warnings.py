@@ -1,4 +1,4 @@
-"""What MuJoCo warns of is told; what is about looks comes below what is about the motion."""
+"""Warnings of MuJoCo are passed on; those about looks come after those about the motion."""
 
 from types import SimpleNamespace
 from typing import Any

@@ -1,4 +1,4 @@
-"""What of a model stands where the caller says: its root, or the frame that `child_frame` names."""
+"""What stands at the given pose: the model's root, or the frame that `child_frame` names."""
 
 import numpy as np
 import pytest
@@ -72,7 +72,7 @@ def test_without_a_pose_it_stands_on_the_parent(text):
 def test_child_frame_stands_at_the_pose(text, name):
     tree, context = mounted(text, X_PF=POSE, child_frame=name)
     np.testing.assert_allclose(pose_in_table(tree, context, name), POSE, rtol=0, atol=1e-15)
-    # The rest of the model is where it is relative to its root.
+    # The rest of the model keeps its pose relative to the root.
     alone = mbt.load_model(text)
     expected = alone.get_frame_by_name("finger").calc_pose(
         alone.create_default_context(), alone.get_frame_by_name("palm")
@@ -161,7 +161,7 @@ def test_as_drake_welds_it(name):
 
 @pytest.mark.parametrize("on_world", ["frame", "body"])
 def test_on_world_that_the_caller_names(on_world):
-    """A free model is welded there, its root at the pose, as on any other frame."""
+    """A free model is welded to World, its root at the pose, as on any other frame."""
     tree = mbt.MultibodyTree()
     parent = tree.world_frame if on_world == "frame" else tree.world_body
     mbt.parsing.add_model(tree, GRIPPER, parent=parent)

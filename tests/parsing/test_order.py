@@ -31,7 +31,7 @@ def random_robot(rng, *, roots=1, name="bot"):
 
 
 def warned_of_roots(roots):
-    """Several roots are worth a warning."""
+    """Expect a warning if there are several roots."""
     return pytest.warns(mbt.ModelWarning, match="no joint connects") if roots > 1 else nullcontext()
 
 
@@ -72,7 +72,7 @@ def test_several_models_in_one_tree(seed, base):
 
 @pytest.mark.parametrize("seed", range(10))
 def test_the_order_of_a_file_changes_no_result(seed):
-    """The same robot, its lines shuffled: the same mass matrix by the names of the joints."""
+    """The same robot with its lines shuffled has the same mass matrix, by joint names."""
     rng = random.Random(seed)
     text = random_robot(rng)
     head, *parts, tail = text.split("\n")
@@ -123,7 +123,7 @@ def test_children_come_in_the_order_of_the_file():
 
 
 def test_actuation_drives_the_joint_of_its_place():
-    """What users do on a robot with a motor on each joint: a torque in the order of v as the actuation."""
+    """A common use: with a motor on each joint, pass torques in the order of v as the actuation."""
     parts = [link(f"l{i}", 1.0 + i) for i in range(6)]
     parts += [
         joint(f"j{i}", f"l{parent}", f"l{i}", inside=LIMITS) for i, parent in enumerate([0, 0, 1, 2, 1], 1)
@@ -138,7 +138,7 @@ def test_actuation_drives_the_joint_of_its_place():
 
 
 def test_world_in_the_midst_of_a_model():
-    """What hangs on World comes first, also against the direction of its joints."""
+    """Whatever hangs on World comes first, even if its joint points towards World."""
     text = robot(
         link("loose"),
         link("tip"),

@@ -1,4 +1,4 @@
-"""Packages and meshes are found where users keep them, and never outside of what they name."""
+"""Packages and meshes are found where users keep them, and never outside the folders they name."""
 
 import os
 import pickle
@@ -71,7 +71,7 @@ def test_the_nearest_word_counts(tmp_path, monkeypatch):
     assert resolve_mesh(mesh(folder=own)) == places["ros"]
     monkeypatch.delenv("ROS_PACKAGE_PATH")
     assert resolve_mesh(mesh(folder=own)) == places["ament/share"]
-    # Where the first package lacks the file, others are looked into.
+    # If the first package lacks the file, others are searched.
     places["ament/share"].unlink()
     assert resolve_mesh(mesh(folder=own)) == places["own"]
 
@@ -81,7 +81,7 @@ def test_the_nearest_word_counts(tmp_path, monkeypatch):
 def test_bad_environments_are_harmless(tmp_path, monkeypatch, variable, value):
     make_package(tmp_path)
     make_package(tmp_path / "share")
-    monkeypatch.chdir(tmp_path)  # What is not absolute is not looked at.
+    monkeypatch.chdir(tmp_path)  # relative paths are ignored
     monkeypatch.setenv(variable, value)
     with pytest.raises(ParseError, match="was not found") as caught:
         resolve_mesh(mesh())
@@ -183,7 +183,7 @@ def test_a_slash_too_many(address, slashes, tmp_path):
 
 
 def test_folders_are_shown_whole(tmp_path):
-    """Who reads that a mesh is missing needs to know where it was looked for."""
+    """A user who reads that a mesh is missing needs to know where it was searched for."""
     long = "_".join(["a_folder_with_a_long_name"] * 4)
     address = f"package://{long}/meshes/{long}.stl"
     with pytest.raises(ParseError) as caught:
@@ -191,7 +191,7 @@ def test_folders_are_shown_whole(tmp_path):
     assert f"'{address}' was not found (searched: package_paths: {tmp_path / long};" in str(caught.value)
 
 
-# What a description names stays where it belongs ------------------------------------------------------------
+# Meshes outside of a description's own folders --------------------------------------------------------------
 
 URDF = (
     '<robot name="r"><link name="a"><visual><geometry><mesh filename="{}"/></geometry></visual>'
@@ -209,7 +209,7 @@ def mesh_of(source):
 
 @pytest.fixture
 def places(tmp_path):
-    """A description in ``robot/urdf``, and a mesh that somebody keeps for himself."""
+    """A description in ``robot/urdf``, and a private mesh elsewhere."""
     folder = tmp_path / "robot" / "urdf"
     folder.mkdir(parents=True)
     secret = tmp_path / "private" / "secret.stl"
@@ -239,7 +239,7 @@ def test_no_description_leads_to_meshes_elsewhere(places, text, is_file):
             resolve_mesh(shape)
         assert caught.value.hint
         if not address.startswith(("package", "..", "link", "away")):
-            # Until the caller says so.
+            # Allowed once the caller says so.
             assert resolve_mesh(shape, [secret.parent]) == secret
         with pytest.raises(ParseError, match=r"leads out of|was not found"):
             resolve_mesh(shape, [folder])
@@ -252,7 +252,7 @@ def test_what_is_within_is_found(places, monkeypatch):
     assert resolve_mesh(mesh("again.stl", folder)) == own
     assert resolve_mesh(mesh(f"file://{own}", folder)) == own
     assert resolve_mesh(mesh("../urdf/here.stl", folder)) == own
-    # What a program names itself, it may.
+    # A program may name any file itself.
     assert resolve_mesh(mesh(str(secret))) == secret
     other = folder.parent / "parts" / "arm.stl"
     other.parent.mkdir()
@@ -264,7 +264,7 @@ def test_what_is_within_is_found(places, monkeypatch):
     assert str(other.parent) in caught.value.hint
     assert "package_paths" in caught.value.hint
     assert resolve_mesh(mesh("../parts/arm.stl", folder), [folder.parent]) == other
-    # A package is a folder that says so, or that the environment lists.
+    # A package is a folder with a package.xml, or one that the environment lists.
     (folder.parent / "package.xml").write_text("")
     assert resolve_mesh(mesh("../parts/arm.stl", folder)) == other
     (folder.parent / "package.xml").unlink()
@@ -294,7 +294,7 @@ def test_a_package_that_is_a_link_out_of_its_folder_is_none(places, scheme):
 
 
 def test_the_folder_that_a_text_of_json_names_is_not_believed(places):
-    """Unless it is that of the file."""
+    """It is trusted only if the JSON file lies in it."""
     folder, secret = places
     (folder / "robot.urdf").write_text(URDF.format("here.stl"))
     tree = mbt.load_model(folder / "robot.urdf")

@@ -1,4 +1,4 @@
-"""`prefix=`: one file, several times in one tree, with names that differ."""
+"""`prefix=`: load one file several times into one tree, with distinct names."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_two_of_one_file() -> None:
     q = tree.q_from_dict({"left_ja": 0.1, "right_jb": 0.2})
     assert q.tolist() == [0.1, 0.0, 0.0, 0.2]
     assert [report.model_name for report in tree.parse_reports] == ["left_gripper", "right_gripper"]
-    # The report speaks of the file.
+    # The report uses the names of the file.
     assert tree.parse_reports[0].mimic_joints[0].joint == "jb"
 
 
@@ -79,7 +79,7 @@ def test_on_a_frame_of_a_tree() -> None:
 
 
 def test_models_inside_models() -> None:
-    """It stands in front of the name of the element, whatever the model instance."""
+    """The prefix comes before the element's own name, whatever the model instance."""
     model: ModelDescription = describe(
         '<robot name="arm"><link name="base"/><link name="grip::palm"/></robot>'
     )

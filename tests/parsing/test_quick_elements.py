@@ -1,4 +1,4 @@
-"""Readers construct elements a quicker way: they are those that the constructors would have made."""
+"""Readers construct elements by a faster path, with the same result as the constructors."""
 
 import math
 from typing import Any
@@ -21,7 +21,7 @@ ROBOT = f"""<robot name="{{}}">{LINK.format("base")}{LINK.format("arm")}
 
 
 def attributes(element: object) -> dict[str, Any]:
-    """Return what an element holds, as far as it can be compared."""
+    """Return the contents of an element, as far as they can be compared."""
     values = dict(vars(element))
     frame = values.pop("_body_frame", None)
     if frame is not None:
@@ -39,7 +39,7 @@ def make_frames() -> tuple[mbt.Frame, mbt.Frame]:
 
 
 def test_what_joints_share_keeps_the_sign_of_zero() -> None:
-    """Whichever comes first."""
+    """Whichever sign comes first."""
     for lower in (0.0, -0.0, 0.0):
         joint = mbt.RevoluteJoint._of_numbers(
             "joint", *make_frames(), [0.0, 0.0, 1.0], 0.0, (lower, 0.0, 1.0, 1.0, 1.0)

@@ -1,4 +1,4 @@
-"""Text that is almost XML, or in another encoding: what it means, and where its lines are."""
+"""Text that is almost XML, or in another encoding: its meaning, and its line numbers."""
 
 import pytest
 
@@ -209,6 +209,6 @@ def test_document_types_stay_refused(text, encoding):
     "piece", ["<!--", "<![CDATA[", "<?", "&", "&amp", "<?xml ", "&nbsp;", "<!-- -- -->", "]]>", "--"]
 )
 def test_the_repair_takes_linear_time(piece):
-    """Of many open comments and references; the square of their number would take minutes."""
+    """With many open comments and references; quadratic time would take minutes."""
     with pytest.raises(ParseError):
         read("<a>&" + piece * (200_000 // len(piece)))

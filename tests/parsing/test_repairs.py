@@ -1,4 +1,4 @@
-"""What the reader repairs: each row of the table in docs/reading.md, and its refusal when strict."""
+"""The reader's repairs: each row of the table in docs/reading.md, and its refusal when strict."""
 
 import re
 from pathlib import Path
@@ -228,7 +228,7 @@ def rows_of_page():
 
 @pytest.mark.parametrize(("row", "text", "line", "message"), CASES)
 def test_a_repair(row, text, line, message):
-    """It is read, with one warning that has the line; strict, it is refused at the same line."""
+    """The text is read with one warning that has the line; when strict, it is refused at that line."""
     model = describe(text)
     found = [warning for warning in model.report.warnings if re.search(message, warning.text)]
     assert line in [warning.line for warning in found]
@@ -236,7 +236,7 @@ def test_a_repair(row, text, line, message):
         describe(text, strict=True)
     assert caught.value.line == line
     assert "strict=False" in caught.value.hint
-    # The fault alone, which is named once.
+    # Only the fault itself, named once.
     told = next(warning.text for warning in found if warning.line == line)
     assert told.startswith(str(caught.value).partition(": ")[2].partition("\n")[0]) or "inertia" in row
     assert caught.value.element is None or caught.value.element not in caught.value.message
@@ -255,7 +255,7 @@ def test_the_page_lists_what_is_tested():
         assert any(row.startswith(case[0]) for row in rows), case[0]
 
 
-# What the repairs make of the model.
+# The models that result from repairs.
 
 
 def test_numbers_among_stray_characters():
@@ -379,11 +379,11 @@ def test_a_name_of_any_length_makes_a_short_message():
     assert max(len(str(warning)) for warning in model.report.warnings) < 600
 
 
-# What moves.
+# Which part moves.
 
 
 def test_what_moves_without_mass_is_on_the_far_side_of_world():
-    """A joint against the direction from World moves its parent."""
+    """A joint that points towards World moves its parent."""
     parts = [
         link("toe", None),
         link("foot"),
@@ -444,7 +444,7 @@ def test_large_but_finite_is_no_reason_to_warn():
     ],
 )
 def test_what_pinocchio_makes_of_it(text):
-    """The library that most of these files were written for: the same mass matrix."""
+    """Pinocchio, for which most of these files were written, computes the same mass matrix."""
     pin = pytest.importorskip("pinocchio", reason="needs the `oracle` extra")
     model = pin.buildModelFromXML(text)
     q = pin.integrate(model, pin.neutral(model), np.array([0.3]))

@@ -1,4 +1,4 @@
-"""SDF: what elements of the tree a document becomes."""
+"""SDF: which elements a document becomes."""
 
 import math
 
@@ -16,7 +16,7 @@ MIMIC = '<mimic joint="{}"><multiplier>3</multiplier><offset>0.5</offset><refere
 
 
 def load(text, **options):
-    """Load without a warning: those of pytest are errors."""
+    """Load without a warning: under pytest, warnings are errors."""
     return mbt.load_model(text, **options)
 
 
@@ -108,7 +108,7 @@ class TestJoints:
         ],
     )
     def test_two_axes_otherwise_are_two_joints(self, axes, damping):
-        """Exactly what a tree with a link without mass between two revolute joints does."""
+        """The result equals a tree with a massless link between two revolute joints."""
         text = robot(A, B, joint("j", "a", "b", "universal", pose("1 0 0 0 0 0") + TWO_AXES.format(*axes)))
         tree = load(text, base="fixed")
         assert [each.name for each in tree.joints if each.num_velocities] == ["j", "j_axis2"]
@@ -151,7 +151,7 @@ class TestJoints:
         assert [(spring.joint.name, spring.stiffness) for spring in springs] == [("j_axis2", 5)]
 
     def test_motors(self):
-        """All but those whose effort limit is zero: SDF says nothing else of motors."""
+        """Every axis has a motor unless its effort limit is zero: SDF has no other way to describe motors."""
         effort = "<limit><effort>{}</effort></limit>"
         text = robot(
             A,
@@ -215,7 +215,7 @@ class TestCouplings:
         assert (coupler.joint0.name, coupler.joint1.name, coupler.default_gear_ratio) == ("k", "j", 4 * sign)
 
     def test_leaders_that_are_not_there(self):
-        """The name of another model's joint is not that of a leader."""
+        """A name in another model does not count as the leader's."""
         mimic = AXIS.format("0 0 1", MIMIC.format("j"))
         inner = model("inner", A, B, C, joint("j", "a", "b", "ball"), joint("k", "b", "c", inside=mimic))
         text = robot(link("d"), link("e"), joint("j", "d", "e"), inner)
@@ -277,7 +277,7 @@ class TestModels:
 
 class TestGravity:
     def test_of_a_world(self):
-        """It counts unless the caller gives one."""
+        """The file's gravity counts unless the caller gives one."""
         text = world("<gravity>0.1 0 -1.62</gravity>", model("m", A))
         tree = load(text)
         assert tree.gravity_field.gravity_vector.tolist() == [0.1, 0, -1.62]

@@ -1,4 +1,4 @@
-"""SDF that is refused, and SDF that is repaired."""
+"""SDF that is refused or repaired."""
 
 import pytest
 
@@ -124,7 +124,7 @@ REFUSED = {
 @pytest.mark.parametrize("case", REFUSED)
 def test_refused(case):
     text, match = REFUSED[case]
-    with pytest.raises(ParseError, match=f"(?s){match}"):  # The hint stands on a line of its own.
+    with pytest.raises(ParseError, match=f"(?s){match}"):  # the hint has a line of its own
         mbt.load_model(text)
 
 
@@ -195,7 +195,7 @@ def test_repaired(case):
 
 
 def test_nesting_is_bounded(tmp_path):
-    """In one document by that of elements, and by files that include one another."""
+    """Nested elements in one document, and files that include one another."""
     text = link("a")
     for depth in range(70):
         text = f'<model name="m{depth}">{text}</model>'
@@ -209,7 +209,7 @@ def test_nesting_is_bounded(tmp_path):
 
 
 def test_a_long_chain_of_frames():
-    """Linear, without recursion."""
+    """In linear time, without recursion."""
     count = 3000
     frames = ['<frame name="f0" attached_to="a"/>']
     frames += [

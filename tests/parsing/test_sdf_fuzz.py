@@ -1,4 +1,4 @@
-"""Whatever the text, the reader of SDF either reads it or says why not: no other exception, no hang."""
+"""The SDF reader either reads a text or says why not: it raises no other exception and never hangs."""
 
 import pytest
 
@@ -97,7 +97,7 @@ def test_damaged_tokens(seeds):
 
 @pytest.mark.parametrize("seeds", groups(200), ids=str)
 def test_exchanged_values(seeds):
-    """These stay well-formed, so they come further than most."""
+    """Mutations that keep the text well-formed, so they get further than most."""
     for rng in generators(seeds):
         values = rng.choice([r"(?<=>)[^<>\n]+(?=<)", r"(?<==\")[^\"]*(?=\")"])
         text = exchange_values(rng.choice(SEEDS), rng, values, STRANGE)

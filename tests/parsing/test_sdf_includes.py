@@ -1,4 +1,4 @@
-"""Files that SDF includes: found in folders that are allowed, and nowhere else."""
+"""Files included by SDF are found in allowed folders only."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ def include(address, inside="", attributes=""):
 
 @pytest.fixture
 def folder(tmp_path):
-    """A folder of packages, with one of them."""
+    """A folder of packages, with one package in it."""
     package = tmp_path / "packages" / "hand"
     package.mkdir(parents=True)
     (package / "old.sdf").write_text(sdf(model("old", link("palm")), version="1.4"))
@@ -45,7 +45,7 @@ def test_addresses(folder, address):
 
 
 def test_what_an_include_says(folder):
-    """Its name, pose and placement frame are in place of those of the model."""
+    """Its name, pose and placement frame override those of the model."""
     said = "<name>left</name>" + pose("0 5 0 0 0 0") + "<placement_frame>finger</placement_frame>"
     tree = load(robot(link("arm"), include("model://hand", said), joint("j", "arm", "left::palm")), folder)
     X_WB = tree.get_body_by_name("finger").eval_pose_in_world(tree.create_default_context())
@@ -59,7 +59,7 @@ def test_static(folder):
 
 
 def test_merge(folder):
-    """The links become those of the outer model, and are placed as before."""
+    """The links become the outer model's, at the same places."""
     merged = include("model://hand", pose("0 2 0 0 0 0"), 'merge="true"')
     text = robot(link("arm"), merged, joint("j", "arm", "palm"), '<frame name="f" attached_to="finger"/>')
     tree = load(text, folder)
@@ -69,7 +69,7 @@ def test_merge(folder):
 
 
 def test_only_an_include(folder):
-    """A world of one included model is that model."""
+    """A world with one included model loads as that model."""
     tree = load(world(include("model://hand")), folder)
     assert tree.get_body_by_name("palm").scoped_name == "hand::palm"
 
@@ -110,7 +110,7 @@ def test_nothing_outside_is_read(folder, tmp_path):
         path.write_text(robot(link("arm"), include(address)))
         with pytest.raises(ParseError, match=r"robot.sdf:4: <include>: .* leads out of"):
             load(path, folder)
-    # A folder that is a link itself.
+    # A folder that is itself a symbolic link.
     (folder / "away").symlink_to(tmp_path)
     for address in ("away/secret.sdf", "model://away/secret.sdf", "package://away/secret.sdf"):
         path.write_text(robot(link("arm"), include(address)))
@@ -140,7 +140,7 @@ def test_files_that_include_themselves(tmp_path):
 
 
 def test_many_files(tmp_path):
-    """Ten files that include the next ten times would be ten thousand millions."""
+    """Ten levels of files, each including the next ten times, would be ten billion models."""
     for i in range(10):
         parts = [include(f"m{i + 1}.sdf", f"<name>n{k}</name>") for k in range(10)]
         (tmp_path / f"m{i}.sdf").write_text(sdf(model("m", link("a"), *parts)))
@@ -159,7 +159,7 @@ def test_other_documents(folder):
 
 
 class TestRobots:
-    """URDF that is included."""
+    """Included URDF."""
 
     LIMB = urdf.robot(
         urdf.link("base"),
@@ -185,7 +185,7 @@ class TestRobots:
         return folder
 
     def test_it_is_a_model_inside(self, limb):
-        """As if it had been mounted there."""
+        """The same as mounting it there."""
         tree = load(robot(include("limb.urdf", self.PLACE), self.FIX), limb)
         assert [body.scoped_name for body in tree.bodies[1:]] == ["bot::limb::base", "bot::limb::arm"]
         assert tree.joint_actuators[0].scoped_name == "bot::limb::hinge_motor"
@@ -236,7 +236,7 @@ class TestRobots:
         assert (tree.num_velocities, len(tree.joint_actuators), len(tree.force_elements)) == (6, 0, 1)
 
     def test_loops_with_it(self, limb):
-        """Its joints count where loops are looked for."""
+        """Its joints count in the search for loops."""
         close = joint("l", "world", "limb::arm", "ball", "")
         tree = load(robot(include("limb.urdf"), self.FIX, close), limb)
         assert [each.scoped_name for each in tree.constraints] == ["bot::limb::l"]
@@ -252,7 +252,7 @@ class TestRobots:
             load(robot(include("limb.urdf")), limb)
 
     def test_the_report_is_that_of_the_robot(self, limb):
-        """What does not act, and what remarks are about, are told as of the robot by itself."""
+        """Its inactive parts and remarks are reported as for the robot alone."""
         inside = '<dynamics friction="0.1"/><mimic joint="hinge"/>'
         tip = urdf.link("tip") + urdf.joint("k", "arm", "tip", inside=inside)
         (limb / "limb.urdf").write_text(self.LIMB.replace("</robot>", tip + "</robot>"))

@@ -1,4 +1,4 @@
-"""SDF against what Drake makes of it."""
+"""SDF against Drake."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Paths, texts and bytes are told apart; what cannot be read says why."""
+"""Paths, texts and bytes are told apart; unreadable sources raise an error that says why."""
 
 import importlib
 import os

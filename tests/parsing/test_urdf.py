@@ -1,4 +1,4 @@
-"""URDF to the description of a robot: values, names, and every refusal with its line."""
+"""URDF to a robot description: values, names, and every refusal with its line."""
 
 import math
 
@@ -21,7 +21,7 @@ def warnings_of(model):
     return "\n".join(map(str, model.report.warnings))
 
 
-# What is read.
+# Reading.
 
 
 def test_a_link_and_its_inertia_in_a_turned_frame():
@@ -80,7 +80,7 @@ def test_joint_numbers():
     "axis", [[0, 0, 1], [1, 0, 0], [0, -2, 0], [0, 0, -3], [1, 2, -2], [1e-9, 0, -1], [1e-5, 2e-5, -1]]
 )
 def test_the_normal_of_a_plane_is_the_axis(axis):
-    """z of F and M is along the axis, the link's frame coincides with the joint's, and x is turned least."""
+    """z of F and M is along the axis, link and joint frames coincide, and x turns by the least angle."""
     n = np.array(axis) / np.linalg.norm(axis)
     inside = f'<origin xyz="1 2 3" rpy="0.1 0.2 0.3"/><axis xyz="{" ".join(map(str, axis))}"/>'
     (j,) = read(link("base"), link("arm"), joint("j", "base", "arm", "planar", inside)).joints
@@ -90,7 +90,7 @@ def test_the_normal_of_a_plane_is_the_axis(axis):
     np.testing.assert_allclose(R_JF[:, 2], n, atol=8 * EPS)
     np.testing.assert_allclose(R_JF @ R_JF.T, np.eye(3), atol=8 * EPS)
     assert np.linalg.det(R_JF) > 0
-    # The smallest turn from z to n: its angle is that between them.
+    # The smallest turn from z to n: its angle is the one between them.
     np.testing.assert_allclose(np.trace(R_JF), 1 + 2 * n[2], atol=8 * EPS)
     np.testing.assert_array_equal(j.X_PF[:3, 3], [1, 2, 3])
 
@@ -260,7 +260,7 @@ def test_long_chains_are_read_without_recursion():
     assert (len(model.links), len(model.joints), model.roots) == (10_001, 10_000, ["link_0"])
 
 
-# What is reported.
+# Reports.
 
 
 def test_everything_without_effect_is_listed():
@@ -372,7 +372,7 @@ def test_strict_refuses_what_is_loaded_with_a_warning(part, message):
 
 @pytest.mark.parametrize("strict", [False, True])
 def test_inertia_without_mass_is_kept(strict):
-    """That of a rotor, which no body with mass has; turned with its frame, the same about every point."""
+    """A rotor's, impossible for a body with mass; rotated with its frame, the same about every point."""
     rotor = (
         '<link name="rotor"><inertial><origin xyz="1 2 3" rpy="0 0 1.5707963267948966"/><mass value="0"/>'
         '<inertia ixx="0" iyy="0.35" izz="0" ixy="0" ixz="0" iyz="0"/></inertial></link>'
@@ -398,7 +398,7 @@ def test_massless_joints_are_reported():
     assert read(*parts, link("load"), joint("l", "tip", "load", "fixed")).report.warnings == []
 
 
-# What is refused.
+# Refusals.
 
 ARM = link("arm")
 BASE = link("base")

@@ -1,4 +1,4 @@
-"""Shapes in URDF: what links look like and would touch."""
+"""Shapes in URDF: visuals and collisions of links."""
 
 import re
 import warnings

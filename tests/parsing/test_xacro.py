@@ -1,4 +1,4 @@
-"""Files of xacro expand to what the reader reads."""
+"""xacro files expand to text that the reader reads."""
 
 import sys
 
@@ -51,7 +51,7 @@ def test_macros_includes_packages_and_arguments(arm, tmp_path):
     tree = mbt.load_model(text, strict=True)
     assert tree.get_body_by_name("hand").default_mass == 2.5
     assert tree.has_frame_named("tool")
-    # Values of one expansion are not those of the next.
+    # Values of one expansion do not leak into the next.
     assert expand_xacro(arm, package_paths=[tmp_path]) == expand_xacro(arm, {}, package_paths=[tmp_path])
 
 
@@ -64,7 +64,7 @@ def test_packages_are_found_as_everywhere(arm, tmp_path, monkeypatch):
     monkeypatch.setenv("ROS_PACKAGE_PATH", str(tmp_path))
     assert "root" in expand_xacro(arm)
     monkeypatch.delenv("ROS_PACKAGE_PATH")
-    # The package of the file that names it.
+    # In the package of the file that names it.
     arm.write_text(ARM.replace("parts_description)/xacro", "arm_description)/urdf"))
     (arm.parent / "parts.xacro").write_text(PARTS)
     assert "root" in expand_xacro(arm)
@@ -104,7 +104,7 @@ def test_the_package_is_named_where_it_is_missing(monkeypatch):
 
 
 def test_macros_are_never_expanded_without_a_word(arm, tmp_path):
-    """To expand them executes what the file holds, so `load_model` does not, and says what does."""
+    """Expanding macros executes code of the file, so `load_model` refuses and names the function to call."""
     with pytest.raises(ParseError) as caught:
         mbt.load_model(arm, package_paths=[tmp_path])
     assert "mbt.parsing.expand_xacro" in caught.value.hint

@@ -110,7 +110,7 @@ def test_nothing_is_kept_inside_opaque_elements():
     link, other = root.children
     assert [(child.tag, list(child.children)) for child in link.children] == [("plugin", []), ("mass", [])]
     assert other.children[0].text == "a"
-    # Of another document everything is.
+    # As the root, the element keeps everything.
     assert len(parse_xml(plugin, "f.xml").children[0].children) == 2
 
 

@@ -1,4 +1,4 @@
-"""Texts in JSON that are wrong: each is a ParseError that tells the file, the place and the reason."""
+"""Faulty JSON texts: each raises a ParseError that names the file, the place and the reason."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def changed(change: Callable[[Any], object]) -> str:
 
 
 def put(*path: Any) -> str:
-    """The text with the last entry of a path at what the others lead to; `...` removes it."""
+    """Return the text with the entry at a path set to the last argument; `...` removes it."""
 
     def change(model: Any) -> None:
         *way, last, value = path
@@ -167,9 +167,9 @@ def test_an_inertia_that_no_body_has() -> None:
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le"])
 def test_a_mass_matrix_that_is_not_finite(encoding: str) -> None:
-    """Loading says so, alone or beside another model, and no computation of a report warns of its numbers."""
+    """Loading warns, alone or beside another model, and computing the report raises no warning of NumPy."""
     chain = json.loads(TEXT)
-    # Each inertia is finite by itself; the distance overflows when it is squared.
+    # Each inertia is finite by itself; squaring the distance overflows.
     parent = next(frame for frame in chain["bodies"] if frame["name"] == "joint6_parent")
     parent["X_PF"]["translation"] = [1e160, 0.0, 0.0]
     data = json.dumps(chain).encode(encoding)
@@ -181,7 +181,7 @@ def test_a_mass_matrix_that_is_not_finite(encoding: str) -> None:
     other = mbt.MultibodyTree()
     with pytest.warns(mbt.ModelWarning, match="not finite"):
         mbt.parsing.add_model(other, data, parent=other.world_frame)
-    # Large, and yet finite: nothing is said.
+    # Large, yet finite: no warning.
     mbt.load_model(data.replace("1e+160".encode(encoding), "1e+60".encode(encoding)))
 
 
@@ -196,7 +196,7 @@ def test_bytes_that_are_no_text() -> None:
         mbt.load_model(b'{\n\n"format": "\xff"}')
 
 
-# Whatever is wrong, it is a ParseError.
+# Any fault raises a ParseError.
 
 VALUES: list[Any] = [
     None,
@@ -218,7 +218,7 @@ VALUES: list[Any] = [
 
 
 def mutate(model: Any, rng: random.Random) -> None:
-    """Change one entry anywhere: remove it, double it, or put something else there."""
+    """Change one entry anywhere: remove it, duplicate it, or replace it."""
     place = model
     while True:
         keys = list(place) if isinstance(place, dict) else list(range(len(place)))
@@ -255,7 +255,7 @@ def fuzz(seed: int, models: list[Any]) -> None:
             tree = mbt.load_model(text)
     except mbt.ParseError:
         return
-    # What is read is a model like any other.
+    # The loaded model works like any other.
     assert mbt.save_model(mbt.load_model(text), format="json") == mbt.save_model(tree, format="json")
 
 

@@ -1,4 +1,4 @@
-"""A model in JSON: what is written is read again, to the last bit."""
+"""Models in JSON are read back as they were written, to the last bit."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def as_json(tree: mbt.MultibodyTree) -> str:
 
 
 def check_round_trip(tree: mbt.MultibodyTree) -> mbt.MultibodyTree:
-    """The text says all that a finalized tree has, and is the same however often it is written."""
+    """The text contains everything a finalized tree has, and saving it again gives the same text."""
     text = as_json(tree)
     twin = mbt.load_model(text)
     if not tree.is_finalized:
@@ -60,7 +60,7 @@ def test_every_joint_and_every_force_element() -> None:
 
 
 def test_states_of_models_differ_with_each_number() -> None:
-    """Otherwise all of these tests would say nothing."""
+    """Otherwise none of these tests would prove anything."""
     tree = build_tree(CATALOGUE["mixed8"]())
     text = as_json(tree)
     model = json.loads(text)
@@ -69,12 +69,12 @@ def test_states_of_models_differ_with_each_number() -> None:
 
 
 def make_odd_tree() -> mbt.MultibodyTree:
-    """What a robot rarely has: names that need care, frames between bodies, explicit mobilizers, ..."""
+    """Rare features: names that need care, frames between bodies, explicit mobilizers, ..."""
     tree = mbt.MultibodyTree()
     arm, inner = tree.add_model_instance("arm"), tree.add_model_instance("arm::gripper")
     tree.rename_model_instance(1, "bench")
     world = tree.world_body
-    # Two bodies of the scoped name "arm::gripper::finger", two of the name "world".
+    # Two bodies of the scoped name "arm::gripper::finger", two named "world".
     finger = tree.add_body(mbt.RigidBody("finger", POINT, inner))
     mount = tree.add_frame(mbt.FixedOffsetFrame("mount", world, np.diag([1.0, -1.0, -1.0, 1.0])))
     other = tree.add_body(mbt.RigidBody("gripper::finger", POINT, arm))
@@ -85,7 +85,7 @@ def make_odd_tree() -> mbt.MultibodyTree:
             'rotor "é🤖"\n', mbt.SpatialInertia.make_from_central_inertia(0.0, [0, -0.0, 0.1], np.eye(3)), arm
         )
     )
-    # In another model instance than its parent.
+    # Not in its parent's model instance.
     tip = tree.add_frame(mbt.FixedOffsetFrame("tip", finger, mbt.math.make_pose([0.0, -0.0, 0.1]), 1))
     hinge = tree.add_joint(
         mbt.RevoluteJoint("hinge", mount, finger.body_frame, [0.6, -0.0, 0.8], effort_limit=3.0)
@@ -122,7 +122,7 @@ def test_odd_models() -> None:
 
 
 def test_names_that_removal_left() -> None:
-    """Elements that were added without a name keep the one they were given."""
+    """Elements added without a name keep the name they were given."""
     tree = make_odd_tree()
     tree.finalize()
     edited = tree.edit()
@@ -167,7 +167,7 @@ def test_what_is_as_in_a_new_element_is_left_out() -> None:
         axis = {"axis": [0, 0, 1]} if i == 0 else {}
         joint = tree.add_joint(joint_type, f"j{i}", tree.world_body, None, body, None, **axis)
         positions = joint.default_positions
-        # One at its first positions, then all of them elsewhere.
+        # One joint at its initial positions, then all of them elsewhere.
         assert mbt.save_model(tree, format="json").count('"default_positions"') == i + (i == 2)
         joint.set_default_positions(positions + ([0.0] * 6 + [0.5] if i == 2 else 0.5))
         assert mbt.save_model(tree, format="json").count('"default_positions"') == i + 1
@@ -193,7 +193,7 @@ def test_names_that_no_encoding_holds() -> None:
     check_round_trip(tree)
 
 
-# Reading it into other places.
+# Reading into other trees.
 
 
 def test_its_own_gravity_or_that_of_the_caller() -> None:
@@ -263,7 +263,7 @@ def test_two_of_a_model_in_one_tree() -> None:
 
 
 def test_a_free_model_on_another_body() -> None:
-    """What is free in its file is welded where it is mounted, and springs to World pull from there."""
+    """Bodies that are free in the file are welded to the mount, and springs to World attach there."""
     ball = mbt.MultibodyTree()
     body = ball.add_body(mbt.RigidBody("ball", POINT))
     ball.add_force_element(mbt.LinearSpringDamper(ball.world_body, [0, 0, 2], body, [0, 0, 0], 1.0, 5.0, 0.0))

@@ -1,4 +1,4 @@
-"""A file with an element of each type, which an earlier version wrote: it is read to the last bit."""
+"""A file with an element of each type, written by an earlier version, is read to the last bit."""
 
 from __future__ import annotations
 

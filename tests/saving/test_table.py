@@ -1,4 +1,4 @@
-"""The table of docs/saving.md: what URDF holds, and what the warning says."""
+"""The table of docs/saving.md: what URDF can hold, and what the warning says."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def test_rows(row: str) -> None:
     assert bool(expected) == bool(message), message
     said = re.findall("`<?(\\S+?)[ >=`]", in_urdf)
     assert not said or any(f'"{word}"' in text or f"<{word}" in text for word in said)
-    # JSON loses none of it.
+    # JSON preserves all of it.
     twin = mbt.load_model(mbt.save_model(tree, format="json"))
     tree.finalize()
     assert mbt.save_model(twin, format="json") == mbt.save_model(tree, format="json")

@@ -1,4 +1,4 @@
-"""A model as URDF: what mbt reads of it again is the model, but for what a warning names."""
+"""A model saved as URDF is read back unchanged, except for what the warning names."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def save(tree: mbt.MultibodyTree) -> tuple[str, str]:
 
 
 def check_same(tree: mbt.MultibodyTree, twin: mbt.MultibodyTree) -> None:
-    """The same motion, by the same names in the same order."""
+    """The same motion, with the same names in the same order."""
     assert twin.position_names == tree.position_names
     assert twin.velocity_names == tree.velocity_names
     rng = np.random.default_rng(3)
@@ -81,7 +81,7 @@ def test_an_arm(base: str) -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_joints_with_one_degree_of_freedom(seed: int) -> None:
-    """In either direction, with frames anywhere: nothing but frames and names of them changes."""
+    """In either direction, with frames anywhere: only frames and their names change."""
     tree = build_tree(random_model(seed, 12, kinds=EXACT_KINDS))
     text, warning = save(tree)
     lines = [line for line in warning.splitlines()[1:] if "its frame M becomes" not in line]
@@ -193,7 +193,7 @@ def test_paths_of_meshes_lead_to_the_same_file(tmp_path: Path) -> None:
     assert f'filename="{tmp_path}/meshes/a.stl"' in mbt.save_model(tree, format="urdf")
 
 
-# What is lost.
+# Losses.
 
 
 def losses_of(change: object) -> str:
@@ -322,7 +322,7 @@ def test_couplers_are_mimics() -> None:
 
 
 def make_sprung() -> mbt.MultibodyTree:
-    """Links with a spring, a bushing at frames of all kinds, and a ball that closes a loop."""
+    """Links with a spring, a bushing at general frames, and a ball that closes a loop."""
     box = mbt.SpatialInertia.solid_box_with_mass(1.0, 0.1, 0.2, 0.3)
     X = mbt.math.make_pose([0.1, 0.2, 0.3], rpy=[0.1, 0.2, 0.3])
     tree = mbt.MultibodyTree()
@@ -356,7 +356,7 @@ def test_springs_bushings_and_balls() -> None:
         np.testing.assert_allclose(compute(twin, q, v, 0.0 * v), expected, rtol=1e-11, atol=1e-11)
     (ball,) = twin.constraints
     assert (ball.name, type(ball)) == ("ball_constraint", mbt.BallConstraint)
-    # Each in the axes of its own frame A.
+    # Each gap is in the axes of its own frame A.
     gaps = [np.linalg.norm(mbt.functional.constraint_errors(t, q)) for t in (tree, twin)]
     np.testing.assert_allclose(*gaps, rtol=1e-14)
 
@@ -403,7 +403,7 @@ def test_an_empty_tree() -> None:
 
 
 def test_point_masses_and_rods_stay_possible() -> None:
-    """Rounding of the shift to the mass centre is no inertia that no body has."""
+    """Rounding in the shift to the mass centre must not make an inertia impossible."""
     rng = np.random.default_rng(2)
     tree = mbt.MultibodyTree()
     for i in range(50):

@@ -1,4 +1,4 @@
-"""Elements of users in JSON: written and read on request only."""
+"""User-defined elements in JSON: written and read on request only."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ POINT = mbt.SpatialInertia.point_mass(1.0, [0.1, 0.0, 0.0])
 
 
 class Holder(mbt.ForceElement):
-    """Holds whatever it is given."""
+    """Holds any value."""
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__()
         vars(self).update(attributes)
 
     def do_calc_and_add_force_contribution(self, context: Any, pc: Any, vc: Any, forces: Any) -> None:
-        """Nothing."""
+        """Does nothing."""
 
 
 def as_json(tree: mbt.MultibodyTree) -> str:
