@@ -371,5 +371,5 @@ def test_steps_and_rollouts_take_contacts():
     for method in ("rk4", "semi_implicit_euler"):
         with pytest.raises(mbt.ArgumentValueError, match="needs method='implicit'"):
             functional.step(tree, q0, v0, still[0], 5e-3, method=method, contacts=contacts)
-    with pytest.raises(mbt.ArgumentTypeError, match=r"contacts: expected a mbt\.ShapeContact"):
+    with pytest.raises(mbt.ArgumentTypeError, match=r"contacts: expected an mbt\.ShapeContact"):
         tree.rollout(context, still, 5e-3, method="implicit", contacts="floor")

@@ -68,7 +68,7 @@ def test_wrong_surfaces() -> None:
         mbt.Surface(priority=1.5)  # type: ignore[arg-type]
     with pytest.raises(mbt.ArgumentValueError, match="combine: expected 'mean', 'least', 'largest', got"):
         mbt.Surface(combine="product")
-    with pytest.raises(mbt.ArgumentTypeError, match=r"surface: expected a mbt\.Surface, got 0\.5"):
+    with pytest.raises(mbt.ArgumentTypeError, match=r"surface: expected an mbt\.Surface, got 0\.5"):
         mbt.Shape("sphere", [0.1], surface=0.5)  # type: ignore[arg-type]
 
 

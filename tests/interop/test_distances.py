@@ -111,7 +111,7 @@ def test_numbers_of_calls_tell_scenes_apart(scene: mbt.CollisionModel) -> None:
 
 
 def test_what_is_no_scene(scene: mbt.CollisionModel) -> None:
-    with pytest.raises(mbt.ArgumentTypeError, match=r"scene: expected a mbt\.CollisionModel, got 3"):
+    with pytest.raises(mbt.ArgumentTypeError, match=r"scene: expected an mbt\.CollisionModel, got 3"):
         find_call(scene.tree, "distances", {"scene": 3})
     other = mbt.MultibodyTree()
     other.finalize()

@@ -352,7 +352,7 @@ def test_pickles_keep_distances(arm, scene):
 def test_wrong_arguments(arm, scene):
     ik = mbt.InverseKinematics(arm)
     ik.add_position("tool")
-    with pytest.raises(ArgumentTypeError, match=r"scene: expected a mbt\.CollisionModel, got 3"):
+    with pytest.raises(ArgumentTypeError, match=r"scene: expected an mbt\.CollisionModel, got 3"):
         ik.add_distance(3)
     with pytest.raises(ContextMismatchError, match="scene: expected one of the tree of this problem"):
         ik.add_distance(mbt.CollisionModel(make_arm()))

@@ -168,7 +168,7 @@ def test_meshes_that_are_nowhere(tmp_path, address):
 def test_only_meshes_are_resolved():
     with pytest.raises(ArgumentValueError, match="expected a mesh, got a box"):
         resolve_mesh(mbt.Shape("box", [1, 1, 1]))
-    with pytest.raises(ArgumentTypeError, match=r"expected a mbt\.Shape, got str"):
+    with pytest.raises(ArgumentTypeError, match=r"expected an mbt\.Shape, got str"):
         resolve_mesh("arm.stl")
     with pytest.raises(ArgumentTypeError, match="package_paths: expected a sequence of folders"):
         resolve_mesh(mesh(), "folder")

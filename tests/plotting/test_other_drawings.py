@@ -138,7 +138,7 @@ def test_mass_matrix_arguments(branched):
     for draw in (plot_mass_matrix, plot_topology):
         with pytest.raises(mbt.ArgumentTypeError, match="ax: expected axes of matplotlib, got int"):
             draw(branched, ax=3)
-        with pytest.raises(mbt.ArgumentTypeError, match=r"tree: expected a mbt\.MultibodyTree, got str"):
+        with pytest.raises(mbt.ArgumentTypeError, match=r"tree: expected an mbt\.MultibodyTree, got str"):
             draw("robot.urdf")
         with pytest.raises(mbt.NotFinalizedError):
             draw(mbt.MultibodyTree())

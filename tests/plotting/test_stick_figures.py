@@ -245,7 +245,7 @@ def test_arguments(arm):
         mbt.plot(arm, np.full(6, np.nan))
     with pytest.raises(mbt.ArgumentValueError, match="q: expected at least one configuration"):
         mbt.plot(arm, np.empty((0, 6)))
-    with pytest.raises(mbt.ArgumentTypeError, match=r"tree: expected a mbt\.MultibodyTree, got int"):
+    with pytest.raises(mbt.ArgumentTypeError, match=r"tree: expected an mbt\.MultibodyTree, got int"):
         mbt.plot(3)
     with pytest.raises(mbt.ArgumentValueError, match="names: expected one of all, joints, bodies, none"):
         mbt.plot(arm, names="some")

@@ -60,7 +60,7 @@ def test_bad_arguments(
 
 
 def test_what_is_not_a_tree() -> None:
-    with pytest.raises(mbt.ArgumentTypeError, match=r"tree: expected a mbt\.MultibodyTree, got str"):
+    with pytest.raises(mbt.ArgumentTypeError, match=r"tree: expected an mbt\.MultibodyTree, got str"):
         mbt.save_model("arm.urdf", format="json")  # type: ignore[arg-type]
 
 

@@ -97,7 +97,7 @@ class TestBodies:
         assert tree.add_body(RigidBody(M_BBo_B, model_instance=arm)).model_instance == arm
 
     def test_bad_arguments(self, M_BBo_B: SpatialInertia) -> None:
-        with pytest.raises(ArgumentTypeError, match="body 'link': M_BBo_B: expected a mbt"):
+        with pytest.raises(ArgumentTypeError, match="body 'link': M_BBo_B: expected an mbt"):
             RigidBody("link", 1.0)  # type: ignore[call-overload]
         with pytest.raises(ArgumentValueError, match="name: expected a name that is not empty"):
             RigidBody("", M_BBo_B)

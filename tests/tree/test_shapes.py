@@ -180,7 +180,7 @@ def test_bodies_have_shapes_in_order() -> None:
 def test_adding_is_checked(add: str) -> None:
     body = mbt.RigidBody("link", mbt.SpatialInertia.zero())
     for value in (None, "box", POSE, mbt.Shape):
-        with pytest.raises(mbt.ArgumentTypeError, match=r"body 'link': shape: expected a mbt\.Shape"):
+        with pytest.raises(mbt.ArgumentTypeError, match=r"body 'link': shape: expected an mbt\.Shape"):
             getattr(body, add)(value)
     assert (body.visuals, body.collisions) == ((), ())
     assert getattr(body, add)(mbt.Shape("plane")) is body

@@ -87,7 +87,7 @@ def test_what_is_near_has_a_colour_and_a_line(scene: mbt.CollisionModel) -> None
         drawing.show_layer("distances", True, viewer.models[0]._snapshot)
         assert touching.visible
         assert not near.visible
-        with pytest.raises(mbt.ArgumentTypeError, match=r"scene: expected a mbt\.CollisionModel, got 3"):
+        with pytest.raises(mbt.ArgumentTypeError, match=r"scene: expected an mbt\.CollisionModel, got 3"):
             viewer.add(scene.tree, scene=3)
         other = mbt.MultibodyTree()
         other.finalize()
@@ -114,7 +114,7 @@ def test_what_is_near_is_recorded(
     np.testing.assert_allclose(near.points, [[[1.85, 0, 0], [1.9, 0, 0]]], atol=1e-6)
     assert (near.visible, touching.visible) == (True, False)
     assert tuple(drawing._handles["obstacles"][0].color) == YELLOW
-    with pytest.raises(mbt.ArgumentTypeError, match=r"scene: expected a mbt\.CollisionModel, got 3"):
+    with pytest.raises(mbt.ArgumentTypeError, match=r"scene: expected an mbt\.CollisionModel, got 3"):
         mbt.record(scene.tree, [[0.0, 0.0]], page, dt=0.1, scene=3)
 
 

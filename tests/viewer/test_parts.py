@@ -108,7 +108,7 @@ def test_films_of_batches_and_of_one_moment() -> None:
 def test_films_that_cannot_be() -> None:
     tree = pendulum()
     trajectory = mbt.simulate(tree, tree.create_default_context(), 0.1)
-    with pytest.raises(mbt.ArgumentTypeError, match=r"expected a mbt\.Trajectory, or an array"):
+    with pytest.raises(mbt.ArgumentTypeError, match=r"expected an mbt\.Trajectory, or an array"):
         Film(tree, [[0.0]])
     with pytest.raises(mbt.ArgumentValueError, match="has its own times"):
         Film(tree, trajectory, 0.1)
