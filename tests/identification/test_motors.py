@@ -15,7 +15,7 @@ ALL = {"friction": "viscous+coulomb", "rotors": True}
 
 @pytest.fixture(scope="module")
 def payload_log(robot):
-    """Return samples without and with a known payload; masses are known, measured forces have wrong scales."""
+    """Return samples without and with a known payload; only scales of the measured forces are wrong."""
     rng = np.random.default_rng(3)
     q, v, vdot, tau = robot.log(1200, rng, noise=0.0)
     loaded = robot.tree.edit()

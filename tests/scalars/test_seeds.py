@@ -307,7 +307,7 @@ def test_parameters_are_seeded_again() -> None:
 
 
 def test_inertial_parameters_are_seeded_again() -> None:
-    """All at once: the parameters that they replace need not be reset first."""
+    """All at once: they may have another number of directions than those that they replace."""
     pi = TREE.get_inertial_parameters()
     context: Any = AD.create_default_context()
     for count in (2, 5, 0, 1):
