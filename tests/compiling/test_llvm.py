@@ -189,7 +189,7 @@ def test_no_compiler_is_needed_and_the_process_ends_well(tmp_path: Path) -> None
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="where free memory lies is that of Linux")
+@pytest.mark.skipif(sys.platform != "linux", reason="depends on the memory layout of Linux")
 def test_parts_of_a_library_lie_near_each_other(
     arm: mbt.MultibodyTree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -214,7 +214,7 @@ def test_parts_of_a_library_lie_near_each_other(
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="limits memory")
+@pytest.mark.skipif(sys.platform != "linux", reason="limits memory as Linux does")
 @pytest.mark.parametrize("step", ["make_object", "JitLibrary"])
 def test_without_memory_the_process_lives(
     arm: mbt.MultibodyTree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
@@ -252,7 +252,7 @@ def test_without_memory_the_process_lives(
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 def test_a_child_of_a_fork_compiles() -> None:
-    """Also if another thread compiled before."""
+    """Also if another thread compiles during the fork."""
     program = """
         import os, signal, threading
         import mbt

@@ -640,7 +640,7 @@ def test_a_copy_goes_on_alike(duplicate: Callable[[Any], Any]) -> None:
 
 
 @pytest.mark.exhaustive
-@pytest.mark.skipif(not COUNTS, reason="asks the C library of GNU what it has given out")
+@pytest.mark.skipif(not COUNTS, reason="needs glibc, which reports allocated memory")
 def test_memory_stays_over_many_steps() -> None:
     """Episodes keep starting while memory is measured."""
     envs = make_envs(make_cart_pole(), 16, reset=randomize, terminated=leans, max_episode_steps=20)

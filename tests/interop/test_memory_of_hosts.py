@@ -16,7 +16,7 @@ from support.live_memory import COUNTS, bytes_a_call
 pytestmark = [
     pytest.mark.engine,
     pytest.mark.exhaustive,
-    pytest.mark.skipif(not COUNTS, reason="asks the C library of GNU what it has given out"),
+    pytest.mark.skipif(not COUNTS, reason="needs glibc, which reports allocated memory"),
     # PyTorch warns about parts of itself.
     pytest.mark.filterwarnings("ignore::DeprecationWarning:torch"),
 ]

@@ -53,7 +53,7 @@ class Drake:
         self.diagram = builder.Build()
 
     def forces(self, q: Any, v: Any) -> dict[tuple[float, ...], tuple[Any, float]]:
-        """Return the force on the box at each ball in contact, by the ball's index, and its depth."""
+        """Return the force on the box at each ball in contact, by the ball's position, and its depth."""
         root = self.diagram.CreateDefaultContext()
         context = self.plant.GetMyMutableContextFromRoot(root)
         self.plant.SetPositions(context, q)

@@ -105,7 +105,7 @@ def _frame(index: int) -> Callable[[Any], mbt.Frame]:
     return lambda element: tree_of("double").frames[index]
 
 
-# Arguments of setters, by the setter's name; other arguments by their own names.
+# Values by the name of the argument; arguments of other setters come from their getters.
 ARGUMENTS: dict[str, Callable[[Any], Any]] = {
     "A_WB_array": lambda e: np.linspace(0, 1, 6 * tree_of("double").num_bodies).reshape(-1, 6),
     "vdot_array": _whole("velocities"),

@@ -87,7 +87,7 @@ class Pendulous(mbt.ForceElement):
         forces.generalized_forces[..., self.joint.velocity_start] -= np.sin(context.q)[0]
 
 
-@pytest.mark.skipif(sys.version_info < (3, 11), reason="exceptions have no notes")
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="exceptions have no notes before Python 3.11")
 def test_an_element_without_a_function_for_objects_is_told_where_they_are() -> None:
     tree = mbt.MultibodyTree()
     rod = tree.add_body(mbt.RigidBody("rod", mbt.SpatialInertia.point_mass(2.0, [0, 0, -1])))
