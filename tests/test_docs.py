@@ -78,7 +78,7 @@ def test_python_blocks_run_on_ray(page: str, tmp_path: Path) -> None:
 @pytest.mark.crocoddyl
 @pytest.mark.parametrize("page", PAGES_WITH_CROCODDYL)
 def test_python_blocks_run_with_crocoddyl(page: str) -> None:
-    pytest.importorskip("crocoddyl", reason="needs the extra `crocoddyl`, installed alone")
+    pytest.importorskip("crocoddyl", reason="needs the extra `crocoddyl`, without `oracle`")
     run(page, PAGES_WITH_CROCODDYL[page])
 
 

@@ -63,7 +63,7 @@ def random_state(tree: mbt.MultibodyTree, seed: int = 1) -> list[Array]:
 
 
 def flat_jacobian(J: Array, rank: int) -> Array:
-    """Return the derivative (*result, m) of a result in CasADi's layout: one row per entry of the result."""
+    """Return the derivative (*result, m) of a result in CasADi's layout: rows in column-major order."""
     result = as_casadi(np.arange(float(np.prod(J.shape[:rank]))).reshape(J.shape[:rank]))
     order = result.ravel(order="F").astype(int)
     return J.reshape(order.size, J.shape[-1])[order]

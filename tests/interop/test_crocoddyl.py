@@ -20,7 +20,7 @@ from support.description import Array
 from support.random_trees import CATALOGUE, every_kind
 
 pytestmark = pytest.mark.crocoddyl
-crocoddyl: Any = pytest.importorskip("crocoddyl", reason="needs the extra `crocoddyl`, installed alone")
+crocoddyl: Any = pytest.importorskip("crocoddyl", reason="needs the extra `crocoddyl`, without `oracle`")
 pinocchio: Any = pytest.importorskip("pinocchio")
 mcrocoddyl: Any = pytest.importorskip("mbt.interop.crocoddyl")
 
